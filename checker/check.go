@@ -1,0 +1,110 @@
+// Package checker is the front door to the checkers: it picks an engine,
+// keeps it within its limits, and has its proof verified.
+package checker
+
+import (
+	"context"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/budget"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Engine chooses an algorithm.
+type Engine string
+
+const (
+	// Auto picks the fastest engine that can judge the history.
+	Auto Engine = "auto"
+	// Linear judges histories of mini-transactions with unique values, and of
+	// lightweight transactions.
+	Linear Engine = linear.Name
+)
+
+// ParseEngine checks the name of an engine.
+func ParseEngine(name string) (Engine, error) {
+	switch e := Engine(name); e {
+	case Auto, Linear:
+		return e, nil
+	}
+	return "", errors.Errorf("unknown engine %q; known are %s, %s", name, Auto, Linear)
+}
+
+// Options limit and direct a check. The zero value is a check without limits
+// and without verification of its proof.
+type Options struct {
+	Engine Engine // "" is Auto
+	// Timeout ends the check with the verdict unknown; 0 is none.
+	Timeout time.Duration
+	// MaxMemory does the same when the process takes more bytes; 0 is no limit.
+	MaxMemory int64
+	// Certify has the proof verified by independent code.
+	Certify bool
+	// Progress, if set, is told which stage begins.
+	Progress func(stage string)
+}
+
+// ProofError says that a verdict's proof did not hold, so that the verdict
+// must not be used: isohound itself has a bug.
+type ProofError struct {
+	Level   level.Level
+	Verdict verdict.Verdict
+	Err     error
+}
+
+func (e *ProofError) Error() string {
+	return "the proof of the verdict " + e.Verdict.String() + " at level " + e.Level.String() +
+		" does not hold; this is a bug in isohound, please report it with the history: " + e.Err.Error()
+}
+
+func (e *ProofError) Unwrap() error { return e.Err }
+
+var errTimeout = errors.New("the time for checking ran out")
+
+// Check judges h against lvl. Running out of time or memory, and a history
+// that no engine can judge, are the verdict unknown. The error is a
+// *ProofError, or the cause of ctx's end.
+func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
+	begun := time.Now()
+	limited, stop := budget.Memory(ctx, opt.MaxMemory)
+	defer stop()
+	if opt.Timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeoutCause(limited, opt.Timeout, errTimeout)
+		defer cancel()
+	}
+	r, err := linear.Check(limited, h, lvl, linear.Options{Witness: opt.Certify, Progress: opt.Progress})
+	if err != nil {
+		return undecided(lvl, err)
+	}
+	if opt.Certify && r.Verdict != verdict.Unknown {
+		if opt.Progress != nil {
+			opt.Progress("certify")
+		}
+		last := time.Now()
+		if err := certify.Result(h, r); err != nil {
+			return nil, &ProofError{Level: lvl, Verdict: r.Verdict, Err: err}
+		}
+		r.Certified = true
+		r.Stages = append(r.Stages, verdict.Stage{Name: "certify", Took: time.Since(last)})
+	}
+	r.Took = time.Since(begun)
+	return r, nil
+}
+
+// undecided turns what kept an engine from deciding into the verdict unknown.
+func undecided(lvl level.Level, err error) (*verdict.Result, error) {
+	var na *linear.NotApplicable
+	var mem *budget.MemoryError
+	switch {
+	case errors.As(err, &na), errors.As(err, &mem), errors.Is(err, errTimeout):
+		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: linear.Name, Reason: err.Error()}, nil
+	}
+	return nil, err
+}

@@ -1,0 +1,162 @@
+// Package explain names anomalies and says in words what happened and why it
+// must not.
+package explain
+
+import (
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Names of the MTC paper's Figure 5.
+const (
+	ThinAirRead               = "ThinAirRead"
+	AbortedRead               = "AbortedRead"
+	FutureRead                = "FutureRead"
+	NotMyLastWrite            = "NotMyLastWrite"
+	NotMyOwnWrite             = "NotMyOwnWrite"
+	IntermediateRead          = "IntermediateRead"
+	NonRepeatableReads        = "NonRepeatableReads"
+	SessionGuaranteeViolation = "SessionGuaranteeViolation"
+	NonMonotonicRead          = "NonMonotonicRead"
+	FracturedRead             = "FracturedRead"
+	CausalityViolation        = "CausalityViolation"
+	LongFork                  = "LongFork"
+	LostUpdate                = "LostUpdate"
+	WriteSkew                 = "WriteSkew"
+)
+
+// kindNames are the names of the anomalies that are not cycles: the MTC
+// paper's, then Adya's or Elle's.
+var kindNames = map[verdict.Kind][]string{
+	verdict.ThinAirRead:        {ThinAirRead},
+	verdict.AbortedRead:        {AbortedRead, "G1a"},
+	verdict.FutureRead:         {FutureRead, "future-read", "internal"},
+	verdict.NotMyLastWrite:     {NotMyLastWrite, "internal"},
+	verdict.NotMyOwnWrite:      {NotMyOwnWrite, "internal"},
+	verdict.IntermediateRead:   {IntermediateRead, "G1b"},
+	verdict.NonRepeatableReads: {NonRepeatableReads, "internal"},
+	verdict.Divergence:         {LostUpdate, "lost-update"},
+	verdict.DoubleInsert:       {"DoubleInsert"},
+	verdict.ImpossibleFailure:  {"ImpossibleFailure"},
+}
+
+// shape is what the names of a cycle depend on.
+type shape struct {
+	edges, so, rt, wr, rw int
+	// adjacent: two anti-dependencies follow each other.
+	adjacent bool
+	// sameVersion: all anti-dependencies are about one version of one key.
+	sameVersion bool
+	// overwrites: every edge leads to a transaction that overwrote, on the
+	// edge's key, what the one before wrote.
+	overwrites bool
+	// newThenOld: in a cycle of one read and one anti-dependency, the reader
+	// saw the new value before it saw the old one.
+	newThenOld bool
+	// oldWritten: the old value of that cycle was itself written by a
+	// transaction and not initial.
+	oldWritten bool
+}
+
+// cycleNames lists the names of cycles and the shapes that they fit, the most
+// telling first. The first ten rows are the MTC paper's Table I and Elle's
+// names for the same; the last ones are Adya's phenomena.
+var cycleNames = []struct {
+	name string
+	fits func(s shape) bool
+}{
+	{LostUpdate, func(s shape) bool { return s.edges == 2 && s.rw == 2 && s.sameVersion }},
+	{WriteSkew, func(s shape) bool { return s.edges == 2 && s.rw == 2 && !s.sameVersion }},
+	{SessionGuaranteeViolation, func(s shape) bool { return s.rw == 1 && s.so == s.edges-1 && s.so > 0 }},
+	{NonMonotonicRead, func(s shape) bool { return s.edges == 2 && s.rw == 1 && s.wr == 1 && s.newThenOld && s.oldWritten }},
+	{FracturedRead, func(s shape) bool { return s.edges == 2 && s.rw == 1 && s.wr == 1 }},
+	{NonMonotonicRead, func(s shape) bool { return s.edges == 2 && s.rw == 1 && s.wr == 1 && s.newThenOld && !s.oldWritten }},
+	{CausalityViolation, func(s shape) bool { return s.edges > 2 && s.rw == 1 && s.wr > 0 && s.rt == 0 }},
+	{LongFork, func(s shape) bool { return s.rw == 2 && !s.adjacent && s.rt == 0 }},
+	{"lost-update", func(s shape) bool { return s.edges == 2 && s.rw == 2 && s.sameVersion }},
+	{"write-skew", func(s shape) bool { return s.edges == 2 && s.rw == 2 && !s.sameVersion }},
+	{"long-fork", func(s shape) bool { return s.rw == 2 && !s.adjacent && s.rt == 0 }},
+	{"G0", func(s shape) bool { return s.rw == 0 && s.overwrites && s.so+s.rt == 0 }},
+	{"G1c", func(s shape) bool { return s.rw == 0 }},
+	{"G-single", func(s shape) bool { return s.rw == 1 }},
+	{"G-nonadjacent", func(s shape) bool { return s.rw > 1 && !s.adjacent }},
+	{"G2-item", func(s shape) bool { return s.rw > 1 && s.adjacent && !s.sameVersion }},
+}
+
+// Classify returns the names of a cycle, the most telling first. Adya's
+// phenomena get Elle's suffix when session order or real time takes part.
+func Classify(h *history.History, cycle []verdict.Edge) []string {
+	s := shapeOf(h, cycle)
+	suffix := ""
+	switch {
+	case s.rt > 0:
+		suffix = "-realtime"
+	case s.so > 0:
+		suffix = "-process"
+	}
+	var names []string
+	for _, row := range cycleNames {
+		if !row.fits(s) {
+			continue
+		}
+		name := row.name
+		if name[0] == 'G' {
+			name += suffix
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func shapeOf(h *history.History, cycle []verdict.Edge) shape {
+	s := shape{edges: len(cycle), sameVersion: true, overwrites: true}
+	var wr, rw verdict.Edge
+	for n, e := range cycle {
+		switch e.Kind {
+		case verdict.SO:
+			s.so++
+		case verdict.RT:
+			s.rt++
+		case verdict.WR:
+			s.wr++
+			wr = e
+		case verdict.RW:
+			if s.rw > 0 && (rw.Key != e.Key || rw.Value != e.Value) {
+				s.sameVersion = false
+			}
+			s.rw++
+			rw = e
+			if cycle[(n+1)%len(cycle)].Kind == verdict.RW {
+				s.adjacent = true
+			}
+		}
+		if e.Kind != verdict.WW && !(e.Kind == verdict.WR && writesKey(h, e.To, e.Key)) {
+			s.overwrites = false
+		}
+	}
+	if s.edges == 2 && s.rw == 1 && s.wr == 1 {
+		reader := &h.Txns[wr.To]
+		s.newThenOld = readAt(h, reader, wr) < readAt(h, reader, rw)
+		s.oldWritten = rw.Value != h.Initial(rw.Key)
+	}
+	return s
+}
+
+func writesKey(h *history.History, i int32, k history.Key) bool {
+	for _, op := range h.Ops(&h.Txns[i]) {
+		if op.Kind == history.Write && op.Key == k {
+			return true
+		}
+	}
+	return false
+}
+
+// readAt returns the position at which t read the version of e.
+func readAt(h *history.History, t *history.Txn, e verdict.Edge) int {
+	for n, op := range h.Ops(t) {
+		if op.Kind == history.Read && op.Key == e.Key && op.Value == e.Value {
+			return n
+		}
+	}
+	return -1
+}

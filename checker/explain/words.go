@@ -1,0 +1,187 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Fill gives a its names and its text.
+func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
+	if a.Kind == verdict.Cycle {
+		a.Names = Classify(h, a.Cycle)
+	} else {
+		a.Names = kindNames[a.Kind]
+		if a.Kind == verdict.Divergence && !lvl.Snapshot() {
+			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "G2-item")
+		}
+	}
+	w := words{h}
+	a.Text = w.anomaly(lvl, a)
+	for _, e := range a.Support {
+		a.Text += fmt.Sprintf("\nThe outcome of %s was not reported, but %s read %s from it, so it did commit.", w.txn(e.From), w.txn(e.To), w.pair(e.Key, e.Value))
+	}
+}
+
+// words speaks about the transactions of one history.
+type words struct{ h *history.History }
+
+func (w words) txn(i int32) string { return fmt.Sprintf("T%d", w.h.Txns[i].ID) }
+
+// introduce names a transaction with its session and, where it is known, its
+// number in the database.
+func (w words) introduce(i int32) string {
+	s := fmt.Sprintf("T%d (session %d", w.h.Txns[i].ID, w.h.SessionName(w.h.Txns[i].Session))
+	if id := w.h.DBTxn(int(i)); id != 0 {
+		s += fmt.Sprintf(", database transaction %d", id)
+	}
+	return s + ")"
+}
+
+func (w words) pair(k history.Key, v history.Value) string {
+	if v == history.Absent {
+		return w.h.KeyName(k) + " absent"
+	}
+	return w.h.KeyName(k) + " = " + w.h.ValueText(v)
+}
+
+func (w words) ref(r verdict.OpRef) history.Op { return w.h.Ops(&w.h.Txns[r.Txn])[r.Op] }
+
+// source says where a version came from.
+func (w words) source(k history.Key, v history.Value) string {
+	if v == w.h.Initial(k) {
+		return "the initial value"
+	}
+	for i := range w.h.Txns {
+		if t := &w.h.Txns[i]; t.Status != history.Aborted && finalValue(w.h, t, k, v) {
+			return "which " + w.txn(int32(i)) + " wrote"
+		}
+	}
+	return "whose writer is not known"
+}
+
+func finalValue(h *history.History, t *history.Txn, k history.Key, v history.Value) bool {
+	ops := h.Ops(t)
+	for n := len(ops) - 1; n >= 0; n-- {
+		if ops[n].Kind == history.Write && ops[n].Key == k {
+			return ops[n].Value == v
+		}
+	}
+	return false
+}
+
+// written says what i finally wrote to k.
+func (w words) written(i int32, k history.Key) string {
+	ops := w.h.Ops(&w.h.Txns[i])
+	for n := len(ops) - 1; n >= 0; n-- {
+		if ops[n].Kind == history.Write && ops[n].Key == k {
+			if ops[n].Value == history.Absent {
+				return "deleted it"
+			}
+			return "wrote " + w.h.ValueText(ops[n].Value)
+		}
+	}
+	return "overwrote it"
+}
+
+func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
+	var op, other history.Op
+	if n := len(a.Ops); n > 0 {
+		op = w.ref(a.Ops[n-1])
+		other = w.ref(a.Ops[0])
+	}
+	last := a.Txns[len(a.Txns)-1]
+	switch a.Kind {
+	case verdict.ThinAirRead:
+		if op.Value == history.Absent {
+			return fmt.Sprintf("%s found %s, although it exists at first and nobody deleted it.", w.introduce(last), w.pair(op.Key, op.Value))
+		}
+		return fmt.Sprintf("%s read %s, a value that nobody wrote.", w.introduce(last), w.pair(op.Key, op.Value))
+	case verdict.AbortedRead:
+		return fmt.Sprintf("%s read %s, which only %s wrote, and that transaction aborted.",
+			w.introduce(last), w.pair(op.Key, op.Value), w.introduce(a.Txns[0]))
+	case verdict.IntermediateRead:
+		return fmt.Sprintf("%s read %s, which %s wrote but then overwrote itself: it %s. Nobody else may see the value in between.",
+			w.introduce(last), w.pair(op.Key, op.Value), w.introduce(a.Txns[0]), w.written(a.Txns[0], op.Key))
+	case verdict.FutureRead:
+		return fmt.Sprintf("%s read %s before it wrote that value itself, and nobody else wrote it.", w.introduce(last), w.pair(other.Key, other.Value))
+	case verdict.NotMyLastWrite:
+		return fmt.Sprintf("%s read %s, a value of its own that it had overwritten before: it must read its latest write.", w.introduce(last), w.pair(op.Key, op.Value))
+	case verdict.NotMyOwnWrite:
+		return fmt.Sprintf("%s read %s after it had itself written %s: it must read its own write.",
+			w.introduce(last), w.pair(op.Key, op.Value), w.h.ValueText(other.Value))
+	case verdict.NonRepeatableReads:
+		return fmt.Sprintf("%s read %s and later %s, without writing the key in between: a second read must return what the first one did.",
+			w.introduce(last), w.pair(other.Key, other.Value), w.pair(op.Key, op.Value))
+	case verdict.Divergence:
+		return w.divergence(a)
+	case verdict.DoubleInsert:
+		if len(a.Txns) == 1 {
+			return fmt.Sprintf("%s inserted key %s, although it exists and nobody deleted it.", w.introduce(last), w.h.KeyName(op.Key))
+		}
+		return fmt.Sprintf("%s and %s both inserted key %s, which may succeed only once.",
+			w.introduce(a.Txns[0]), w.introduce(a.Txns[1]), w.h.KeyName(op.Key))
+	case verdict.ImpossibleFailure:
+		return w.impossibleFailure(a)
+	default:
+		return w.cycle(lvl, a)
+	}
+}
+
+func (w words) divergence(a *verdict.Anomaly) string {
+	e := a.Cycle[0]
+	return fmt.Sprintf("%s and %s both read %s, %s, and both overwrote it: %s %s, %s %s. "+
+		"One of the two updates is lost, because whichever came second did not see the first.",
+		w.introduce(e.From), w.introduce(e.To), w.pair(e.Key, e.Value), w.source(e.Key, e.Value),
+		w.txn(e.From), w.written(e.From, e.Key), w.txn(e.To), w.written(e.To, e.Key))
+}
+
+// impossibleFailure explains a failed compare-and-set that found the expected
+// value in spite of itself.
+func (w words) impossibleFailure(a *verdict.Anomaly) string {
+	last := a.Ops[0].Txn
+	op := w.ref(a.Ops[0])
+	return fmt.Sprintf("The compare-and-set of %s failed, so that %s did not hold while it ran, from %s to %s. "+
+		"But what the other operations saw before and after leaves no moment in between at which it did not.",
+		w.introduce(last), w.pair(op.Key, op.Value), seconds(w.h.Txns[last].Begin), seconds(w.h.Txns[last].End))
+}
+
+func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
+	var b strings.Builder
+	for _, e := range a.Cycle {
+		b.WriteString(w.edge(e) + "\n")
+	}
+	b.WriteString("So each of them would have to come before itself: ")
+	if lvl.Snapshot() {
+		fmt.Fprintf(&b, "%s allows such a cycle only where two anti-dependencies (RW) follow each other.", lvl.Title())
+	} else {
+		fmt.Fprintf(&b, "%s allows no such cycle.", lvl.Title())
+	}
+	return b.String()
+}
+
+// Edge says why an edge holds, for reports.
+func Edge(h *history.History, e verdict.Edge) string { return words{h}.edge(e) }
+
+func (w words) edge(e verdict.Edge) string {
+	from, to := w.txn(e.From), w.txn(e.To)
+	head := fmt.Sprintf("%s -%s-> %s: ", from, e.Kind, to)
+	switch e.Kind {
+	case verdict.SO:
+		return head + fmt.Sprintf("%s came first in session %d.", from, w.h.SessionName(w.h.Txns[e.From].Session))
+	case verdict.RT:
+		return head + fmt.Sprintf("%s ended at %s, before %s began at %s.", from, seconds(w.h.Txns[e.From].End), to, seconds(w.h.Txns[e.To].Begin))
+	case verdict.WR:
+		return head + fmt.Sprintf("%s read %s, which %s wrote.", to, w.pair(e.Key, e.Value), from)
+	case verdict.WW:
+		return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
+	default:
+		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
+			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
+	}
+}
+
+func seconds(ns int64) string { return fmt.Sprintf("%.6f s", float64(ns)/1e9) }

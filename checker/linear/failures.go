@@ -1,0 +1,280 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// placeFailures finds a slot for every compare-and-set that failed without
+// returning a value: any slot but that of the expected value, not before the
+// slot of anything that ended before it began, not behind what began after it
+// ended. Taking each, by begin, to the first slot that is allowed leaves the
+// most room to those that must come after it, so if one of them ends up too
+// far back, no placement exists.
+func (l *lwt) placeFailures() {
+	h := l.h
+	l.place = make([]int32, len(h.Txns))
+	var ends []int32
+	for i := range h.Txns {
+		if !l.x.counted[i] {
+			continue
+		}
+		ops := h.Ops(&h.Txns[i])
+		if len(ops) == 0 {
+			continue
+		}
+		if ops[0].Kind == history.ReadNot {
+			l.failures = append(l.failures, int32(i))
+		}
+		ends = append(ends, int32(i))
+	}
+	l.appended = make([]int32, h.KeyCount())
+	for k := range l.appended {
+		l.appended[k] = none
+	}
+	if len(l.failures) == 0 {
+		return
+	}
+	l.failures = sortBy(l.failures, l.begins)
+	ends = sortBy(ends, l.ends)
+
+	latest := make([]int32, h.KeyCount()) // by key: the last slot of what has ended
+	next := 0
+	for _, i := range l.failures {
+		for ; next < len(ends) && l.ends(ends[next]) < l.begins(i); next++ {
+			k, p := l.keyAndSlot(ends[next])
+			latest[k] = max(latest[k], p)
+		}
+		op := h.Ops(&h.Txns[i])[0]
+		l.place[i] = latest[op.Key]
+		if l.excludes(op, l.place[i]) {
+			l.place[i]++
+		}
+	}
+	l.tooFar(latest)
+}
+
+// keyAndSlot returns where a counted transaction stands.
+func (l *lwt) keyAndSlot(i int32) (history.Key, int32) {
+	t := &l.h.Txns[i]
+	ops := l.h.Ops(t)
+	op := ops[len(ops)-1]
+	if op.Kind == history.ReadNot {
+		return op.Key, l.place[i]
+	}
+	return op.Key, l.slot[l.x.opVersion[l.h.FirstOp(t)+len(ops)-1]]
+}
+
+// excludes reports whether the key has the value that op rules out in slot p.
+func (l *lwt) excludes(op history.Op, p int32) bool {
+	v := l.x.versions.find(op.Key, op.Value)
+	if v == none {
+		return false
+	}
+	if w := l.x.writer[v]; w != none && !l.x.counted[w] {
+		return w == l.appended[op.Key] && p == l.length(op.Key)
+	}
+	return l.slot[v] == p
+}
+
+func (l *lwt) length(k history.Key) int32 { return l.from[k+1] - l.from[k] }
+
+// tooFar compares the slots of the failures with the slots of what began after
+// they ended.
+func (l *lwt) tooFar(earliest []int32) {
+	h := l.h
+	for k := range earliest {
+		earliest[k] = math.MaxInt32
+	}
+	var begins []int32
+	for i := range h.Txns {
+		if t := &h.Txns[i]; l.x.counted[i] && t.OpCount() > 0 && h.Ops(t)[0].Kind != history.ReadNot {
+			begins = append(begins, int32(i))
+		}
+	}
+	begins = sortBy(begins, l.begins)
+	byEnd := sortBy(slices.Clone(l.failures), l.ends)
+	var failed []int32
+	next := len(begins) - 1
+	for n := len(byEnd) - 1; n >= 0; n-- {
+		i := byEnd[n]
+		for ; next >= 0 && l.begins(begins[next]) > l.ends(i); next-- {
+			k, _ := l.keyAndSlot(begins[next])
+			earliest[k] = min(earliest[k], l.lastSlotBefore(begins[next]))
+		}
+		op := h.Ops(&h.Txns[i])[0]
+		if l.place[i] > earliest[op.Key] || l.place[i] >= l.length(op.Key) && !l.appendUnknown(i, op) {
+			failed = append(failed, i)
+		}
+	}
+	// What began later may fail only because of what failed before it.
+	for _, i := range sortBy(failed, l.begins) {
+		l.impossible(i)
+	}
+}
+
+// appendUnknown finds, for a failure that needs a version behind the chain, a
+// compare-and-set of unknown outcome that may have written one, and reports
+// whether there is one or it cannot tell.
+func (l *lwt) appendUnknown(i int32, op history.Op) bool {
+	k := op.Key
+	last := l.chain[l.from[k+1]-1]
+	_, value := l.x.version(last)
+	if l.appended[k] == none {
+		for j := range l.h.Txns {
+			t := &l.h.Txns[j]
+			if t.Status != history.Unknown || l.x.counted[j] {
+				continue
+			}
+			if k2, expected, ok := expects(l.h.Ops(t)); ok && k2 == k && expected == value &&
+				(l.appended[k] == none || t.Begin < l.h.Txns[l.appended[k]].Begin) {
+				l.appended[k] = int32(j)
+			}
+		}
+	}
+	u := l.appended[k]
+	if u == none || l.begins(u) > l.ends(i) {
+		return false
+	}
+	if l.place[i] > l.length(k) || l.excludes(op, l.place[i]) {
+		l.undecided = fmt.Sprintf("whether the compare-and-set of transaction %d could fail depends on several transactions of unknown outcome", l.h.Txns[i].ID)
+	}
+	return true
+}
+
+// expects returns the key and the value that a successful compare-and-set or
+// insertion found.
+func expects(ops []history.Op) (history.Key, history.Value, bool) {
+	switch {
+	case len(ops) == 1 && ops[0].Kind == history.Write:
+		return ops[0].Key, history.Absent, true
+	case len(ops) == 2:
+		return ops[0].Key, ops[0].Value, true
+	}
+	return 0, 0, false
+}
+
+// impossible books a failure that has no slot, with what leaves it none: what
+// has the latest slot among all that ended before it began, what has the
+// earliest among all that began after it ended, and the writer of the value
+// that it rules out; for every failure among them, the same again.
+func (l *lwt) impossible(i int32) {
+	if n, ok := l.x.byKind[verdict.ImpossibleFailure]; ok {
+		l.x.anomalies[n].Count++
+		return
+	}
+	a := verdict.Anomaly{Kind: verdict.ImpossibleFailure, Ops: []verdict.OpRef{{Txn: i, Op: 0}}, Txns: []int32{i}}
+	for n := 0; n < len(a.Txns); n++ {
+		j := a.Txns[n]
+		op := l.h.Ops(&l.h.Txns[j])[0]
+		if op.Kind != history.ReadNot {
+			continue
+		}
+		near := []int32{l.before(j)}
+		if j == i {
+			near = append(near, l.after(j))
+		}
+		if v := l.x.versions.find(op.Key, op.Value); v != none && l.x.writer[v] != none && l.x.counted[l.x.writer[v]] {
+			near = append(near, l.x.writer[v])
+		}
+		for _, t := range near {
+			if t != none && !slices.Contains(a.Txns, t) {
+				a.Txns = append(a.Txns, t)
+			}
+		}
+	}
+	slices.Sort(a.Txns)
+	l.x.found(a)
+}
+
+// before returns the transaction of the last slot among those on i's key that
+// ended before i began, or none.
+func (l *lwt) before(i int32) int32 {
+	return l.nearest(i, func(j int32) (bool, int32) {
+		_, p := l.keyAndSlot(j)
+		return l.ends(j) < l.begins(i), p
+	})
+}
+
+// after returns the one that leaves i the least room among those that began
+// after i ended, or none. Other failures leave room: they can stand further
+// back.
+func (l *lwt) after(i int32) int32 {
+	return l.nearest(i, func(j int32) (bool, int32) {
+		if l.h.Ops(&l.h.Txns[j])[0].Kind == history.ReadNot {
+			return false, 0
+		}
+		return l.begins(j) > l.ends(i), -l.lastSlotBefore(j)
+	})
+}
+
+// lastSlotBefore returns the last slot for something that must come before j.
+func (l *lwt) lastSlotBefore(j int32) int32 {
+	_, p := l.keyAndSlot(j)
+	if t := &l.h.Txns[j]; l.h.Ops(t)[t.OpCount()-1].Kind == history.Write {
+		return p - 1
+	}
+	return p
+}
+
+func (l *lwt) nearest(i int32, rank func(j int32) (bool, int32)) int32 {
+	k := l.h.Ops(&l.h.Txns[i])[0].Key
+	best, bestRank := none, int32(math.MinInt32)
+	for j := range l.h.Txns {
+		t := &l.h.Txns[j]
+		if !l.x.counted[j] || int32(j) == i || t.OpCount() == 0 || l.h.Ops(t)[0].Key != k {
+			continue
+		}
+		if ok, r := rank(int32(j)); ok && r > bestRank {
+			best, bestRank = int32(j), r
+		}
+	}
+	return best
+}
+
+// order is the witness: key by key, slot by slot, the writer, then the plain
+// reads and the failures of the slot by begin.
+func (l *lwt) order() []int32 {
+	x := l.x
+	var at [][]int32 // by place in chain
+	if len(l.failures) > 0 {
+		at = make([][]int32, len(l.chain))
+	}
+	behind := make(map[history.Key][]int32)
+	for _, i := range l.failures {
+		k, p := l.keyAndSlot(i)
+		if p == l.length(k) {
+			behind[k] = append(behind[k], i)
+			continue
+		}
+		at[l.from[k]+p] = append(at[l.from[k]+p], i)
+	}
+	var order, group []int32
+	for k := range l.h.KeyCount() {
+		for n := l.from[k]; n < l.from[k+1]; n++ {
+			v := l.chain[n]
+			if w := x.writer[v]; w != none {
+				order = append(order, w)
+			}
+			group = group[:0]
+			if at != nil {
+				group = append(group, at[n]...)
+			}
+			for _, r := range x.readersOf(v) {
+				if r != x.next[v] {
+					group = append(group, r)
+				}
+			}
+			order = append(order, sortBy(group, l.begins)...)
+		}
+		if len(behind[history.Key(k)]) > 0 {
+			order = append(order, l.appended[k])
+			order = append(order, sortBy(behind[history.Key(k)], l.begins)...)
+		}
+	}
+	return order
+}

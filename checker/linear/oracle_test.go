@@ -1,0 +1,289 @@
+package linear_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// TestAgainstOracle compares the engine with the trial of every execution, on
+// random histories, and verifies every proof. ISOHOUND_HISTORIES sets how many
+// per level; the long mode of docs/testing.md uses millions.
+func TestAgainstOracle(t *testing.T) {
+	n := 20_000
+	if s := os.Getenv("ISOHOUND_HISTORIES"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, lvl := range level.All() {
+		t.Run(lvl.String(), func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			if s := os.Getenv("ISOHOUND_SEED"); s != "" {
+				seed, _ = strconv.ParseUint(s, 10, 64)
+			}
+			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+			count := map[verdict.Verdict]int{}
+			for range n {
+				h := random(rng, lvl)
+				for lvl.RealTime() && !h.Timed() {
+					h = random(rng, lvl)
+				}
+				count[compare(t, h, lvl, seed)]++
+			}
+			t.Logf("seed %d: %v", seed, count)
+			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
+				if count[v] < n/10 {
+					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
+				}
+			}
+		})
+	}
+}
+
+func random(rng *rand.Rand, lvl level.Level) *history.History {
+	if lvl == level.LIN {
+		return randomLWT(rng)
+	}
+	return randomMini(rng)
+}
+
+func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) verdict.Verdict {
+	t.Helper()
+	r, err := linear.Check(context.Background(), h, lvl, linear.Options{Witness: true})
+	var na *linear.NotApplicable
+	if errors.As(err, &na) {
+		t.Fatalf("seed %d: refused: %v\n%s", seed, err, dsl.Format(h))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict == verdict.Unknown {
+		if h.Closed && lvl != level.LIN {
+			t.Fatalf("unknown on a closed history: %s\n%s", r.Reason, dsl.Format(h))
+		}
+		return r.Verdict
+	}
+	allowed, decided := certify.Judge(h, lvl, 50_000_000)
+	if !decided {
+		t.Fatalf("seed %d: the oracle gave up\n%s", seed, dsl.Format(h))
+	}
+	if allowed != (r.Verdict == verdict.Satisfied) {
+		t.Fatalf("seed %d, %s: engine says %s, oracle says allowed=%v\n%s%s", seed, lvl, r.Verdict, allowed, dsl.Format(h), describe(r))
+	}
+	if err := certify.Result(h, r); err != nil {
+		t.Fatalf("seed %d, %s: proof of %s: %v\n%s%s", seed, lvl, r.Verdict, err, dsl.Format(h), describe(r))
+	}
+	return r.Verdict
+}
+
+func describe(r *verdict.Result) string {
+	s := ""
+	for _, a := range r.Anomalies {
+		s += fmt.Sprintf("%v\n%s\n", a.Names, a.Text)
+	}
+	return s
+}
+
+// shapes are all mini-transactions, as letters: r and w on key a, R and W on
+// key b.
+var shapes = miniShapes()
+
+func miniShapes() []string {
+	var out []string
+	var grow func(s string)
+	grow = func(s string) {
+		reads, writes := 0, 0
+		for _, c := range s {
+			if c == 'r' || c == 'R' {
+				reads++
+			} else {
+				writes++
+			}
+		}
+		if reads > 2 || writes > 2 {
+			return
+		}
+		if reads > 0 {
+			out = append(out, s)
+		}
+		for _, c := range "rwRW" {
+			ok := c == 'r' || c == 'R' && s != ""
+			for _, d := range s {
+				ok = ok || c == 'w' && d == 'r' || c == 'W' && d == 'R'
+			}
+			if ok {
+				grow(s + string(c))
+			}
+		}
+	}
+	grow("")
+	return out
+}
+
+// randomMini makes a small history of mini-transactions. Most follow a real
+// execution with some stale reads put in, so that both verdicts are common and
+// violations are subtle; the others read at random.
+func randomMini(rng *rand.Rand) *history.History {
+	sym := history.NewSymbols()
+	sym.DefaultInitial = sym.Int(0)
+	keys := 1 + rng.IntN(3)
+	if rng.IntN(4) == 0 {
+		sym.SetInitial(sym.Key("k0"), history.Absent)
+	}
+	sessions := 1 + rng.IntN(4)
+	txns := 2 + rng.IntN(4)
+	stale := []int{0, 3, 10, 40, 100}[rng.IntN(5)] // percent of reads
+	current := map[history.Key]history.Value{}
+	written := map[history.Key][]history.Value{}
+	b := history.NewBuilder(history.Header{}, sym, txns)
+	next := int64(0)
+	clock := make([]int64, sessions)
+	for i := range txns {
+		rec := history.Record{ID: int64(i), Session: int64(rng.IntN(sessions)), Due: history.NoTime, Status: history.Committed}
+		switch p := rng.IntN(20); {
+		case p == 0:
+			rec.Status = history.Aborted
+		case p <= 2:
+			rec.Status = history.Unknown
+		}
+		// Real time is loose: intervals overlap, and now and then are missing.
+		begin := clock[rec.Session] + rng.Int64N(4)
+		if base := int64(i) * 2; rng.IntN(3) > 0 && begin < base {
+			begin = base
+		}
+		rec.Begin, rec.End = begin, begin+rng.Int64N(7)
+		clock[rec.Session] = rec.End
+		if rng.IntN(15) == 0 {
+			rec.Begin = history.NoTime
+		}
+		if rng.IntN(15) == 0 {
+			rec.End = history.NoTime
+		}
+		a, c := rng.IntN(keys), rng.IntN(keys)
+		if keys > 1 && c == a {
+			c = (a + 1) % keys
+		}
+		own := map[history.Key]history.Value{}
+		for _, letter := range shapes[rng.IntN(len(shapes))] {
+			k := sym.Key("k" + strconv.Itoa(a))
+			if letter == 'R' || letter == 'W' {
+				k = sym.Key("k" + strconv.Itoa(c))
+			}
+			if letter == 'w' || letter == 'W' {
+				next++
+				own[k] = sym.Int(next)
+				written[k] = append(written[k], own[k])
+				rec.Ops = append(rec.Ops, history.Op{Kind: history.Write, Key: k, Value: own[k]})
+				continue
+			}
+			v, mine := own[k]
+			if !mine {
+				var ok bool
+				if v, ok = current[k]; !ok {
+					v = sym.Initial(k)
+				}
+			}
+			if rng.IntN(100) < stale/(1+len(own)) {
+				switch n := rng.IntN(len(written[k]) + 2); {
+				case n < len(written[k]):
+					v = written[k][n]
+				case n == len(written[k]):
+					v = sym.Initial(k)
+				case rng.IntN(8) == 0:
+					v = sym.Int(1000) // nobody writes it
+				default:
+					v = sym.Int(next + int64(rng.IntN(3))) // perhaps written later
+				}
+			}
+			rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: k, Value: v})
+		}
+		if rec.Status == history.Committed || rec.Status == history.Unknown && rng.IntN(2) == 0 {
+			// Sometimes a concurrent transaction does not see it at once.
+			if rng.IntN(6) > 0 {
+				for k, v := range own {
+					current[k] = v
+				}
+			}
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(rng.IntN(20) > 0, nil)
+}
+
+// randomLWT makes a small history of lightweight transactions on one or two
+// keys.
+func randomLWT(rng *rand.Rand) *history.History {
+	sym := history.NewSymbols()
+	if rng.IntN(2) == 0 {
+		sym.DefaultInitial = sym.Int(0)
+	}
+	keys := 1 + rng.IntN(2)
+	txns := 2 + rng.IntN(6)
+	chaos := []int{0, 5, 20}[rng.IntN(3)]
+	b := history.NewBuilder(history.Header{}, sym, txns)
+	current := map[history.Key]history.Value{}
+	written := map[history.Key][]history.Value{}
+	next := int64(0)
+	at := int64(0)
+	slack := 1 + rng.Int64N(6)
+	for i := range txns {
+		k := sym.Key("k" + strconv.Itoa(rng.IntN(keys)))
+		v, ok := current[k]
+		if !ok {
+			v = sym.Initial(k)
+		}
+		at += rng.Int64N(4)
+		rec := history.Record{ID: int64(i), Session: int64(i), Due: history.NoTime, Status: history.Committed,
+			Begin: at - rng.Int64N(slack), End: at + rng.Int64N(slack)}
+		switch p := rng.IntN(16); {
+		case p == 0:
+			rec.Status = history.Aborted
+		case p <= 2:
+			rec.Status = history.Unknown
+		}
+		seen := v
+		if rng.IntN(100) < chaos {
+			choices := append([]history.Value{sym.Initial(k), sym.Int(next + 1)}, written[k]...)
+			seen = choices[rng.IntN(len(choices))]
+		}
+		switch p := rng.IntN(10); {
+		case p < 4:
+			next++
+			w := sym.Int(next)
+			written[k] = append(written[k], w)
+			if seen == history.Absent && rng.IntN(2) == 0 {
+				rec.Ops = []history.Op{{Kind: history.Write, Key: k, Value: w}}
+			} else {
+				rec.Ops = []history.Op{{Kind: history.Read, Key: k, Value: seen}, {Kind: history.Write, Key: k, Value: w}}
+			}
+			if rec.Status == history.Committed || rec.Status == history.Unknown && rng.IntN(2) == 0 {
+				current[k] = w
+			}
+		case p < 7:
+			rec.Ops = []history.Op{{Kind: history.Read, Key: k, Value: seen}}
+		default:
+			choices := append([]history.Value{sym.Initial(k), sym.Int(next + 1), history.Absent}, written[k]...)
+			rec.Ops = []history.Op{{Kind: history.ReadNot, Key: k, Value: choices[rng.IntN(len(choices))]}}
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(true, nil)
+}

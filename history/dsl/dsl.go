@@ -1,0 +1,330 @@
+// Package dsl is a compact notation for small histories, for tests, docs and
+// people. A file is a list of lines, in any of these forms:
+//
+//	# a comment, also behind anything else
+//	initial 0                      the initial value of every key (0 if not given)
+//	initial x=5 y=nil              the initial value of some keys
+//	open                           the recording was cut off (see History.Closed)
+//	s1: r(x,0) w(x,1)              a transaction of session 1
+//	s2 T7 [3,9]: r(x,1) abort      with its id, begin and end, and its outcome
+//
+// Operations are r(key,value), w(key,value), and n(key,value) for a failed
+// compare-and-set that only showed that the value differed. A value is an
+// integer, nil for absence, or text, in double quotes where it is not a word.
+// The outcome is commit, abort or unknown; none means commit. Either end of
+// an interval may be ?, not recorded. Transactions without an id are numbered
+// from 1 in the order of lines, skipping ids that are taken.
+package dsl
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Parse reads a history. Errors name path and the line.
+func Parse(text, path string) (*history.History, error) {
+	sym := history.NewSymbols()
+	sym.DefaultInitial = sym.Int(0)
+	p := parser{sym: sym, closed: true}
+	for n, line := range strings.Split(text, "\n") {
+		if err := p.line(line); err != nil {
+			return nil, &history.FormatError{Path: path, Line: n + 1, Byte: -1, Err: err}
+		}
+	}
+	p.number()
+	b := history.NewBuilder(history.Header{Source: path}, sym, len(p.records))
+	for i := range p.records {
+		if err := b.Add(&p.records[i]); err != nil {
+			return nil, &history.FormatError{Path: path, Line: p.lineOf[i], Byte: -1, Err: err}
+		}
+	}
+	return b.Done(p.closed, nil), nil
+}
+
+// MustParse is Parse for tests and examples with a fixed text.
+func MustParse(text string) *history.History {
+	h, err := Parse(text, "")
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
+type parser struct {
+	sym     *history.Symbols
+	closed  bool
+	n       int
+	records []history.Record
+	lineOf  []int
+	unnamed []int
+}
+
+func (p *parser) line(line string) error {
+	p.n++
+	s := &scanner{rest: line}
+	s.space()
+	switch {
+	case s.done():
+		return nil
+	case s.word("open"):
+		p.closed = false
+		return s.end()
+	case s.word("initial"):
+		return p.initial(s)
+	}
+	return p.txn(s)
+}
+
+func (p *parser) initial(s *scanner) error {
+	for !s.done() {
+		mark := s.rest
+		if name := s.name(); name != "" && s.byte('=') {
+			v, err := p.value(s)
+			if err != nil {
+				return err
+			}
+			p.sym.SetInitial(p.sym.Key(name), v)
+		} else {
+			s.rest = mark
+			v, err := p.value(s)
+			if err != nil {
+				return err
+			}
+			p.sym.DefaultInitial = v
+		}
+		s.space()
+	}
+	return nil
+}
+
+func (p *parser) txn(s *scanner) error {
+	rec := history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Status: history.Committed}
+	var err error
+	if !s.byte('s') {
+		return errors.Errorf("expected a session such as s1, or initial, or open, at %q", s.rest)
+	}
+	if rec.Session, err = s.number("session"); err != nil {
+		return err
+	}
+	s.space()
+	named := s.byte('T')
+	if named {
+		if rec.ID, err = s.number("transaction id"); err != nil {
+			return err
+		}
+		s.space()
+	}
+	if s.byte('[') {
+		if rec.Begin, err = s.time(); err != nil {
+			return err
+		}
+		if !s.byte(',') {
+			return errors.Errorf("expected a comma in the interval, at %q", s.rest)
+		}
+		s.space()
+		if rec.End, err = s.time(); err != nil {
+			return err
+		}
+		if !s.byte(']') {
+			return errors.Errorf("expected ] after the interval, at %q", s.rest)
+		}
+		s.space()
+	}
+	if !s.byte(':') {
+		return errors.Errorf("expected a colon before the operations, at %q", s.rest)
+	}
+	for s.space(); !s.done(); s.space() {
+		switch {
+		case s.word("commit"):
+			return p.add(rec, named, s)
+		case s.word("abort"):
+			rec.Status = history.Aborted
+			return p.add(rec, named, s)
+		case s.word("unknown"):
+			rec.Status = history.Unknown
+			return p.add(rec, named, s)
+		}
+		op, err := p.op(s)
+		if err != nil {
+			return err
+		}
+		rec.Ops = append(rec.Ops, op)
+	}
+	return p.add(rec, named, s)
+}
+
+func (p *parser) add(rec history.Record, named bool, s *scanner) error {
+	if !named {
+		p.unnamed = append(p.unnamed, len(p.records))
+	}
+	p.records = append(p.records, rec)
+	p.lineOf = append(p.lineOf, p.n)
+	return s.end()
+}
+
+// number gives ids to the transactions that came without.
+func (p *parser) number() {
+	taken := map[int64]bool{}
+	for _, r := range p.records {
+		taken[r.ID] = true
+	}
+	id := int64(1)
+	for _, i := range p.unnamed {
+		for taken[id] {
+			id++
+		}
+		p.records[i].ID = id
+		id++
+	}
+}
+
+func (p *parser) op(s *scanner) (history.Op, error) {
+	var op history.Op
+	switch {
+	case s.prefix("r("):
+		op.Kind = history.Read
+	case s.prefix("w("):
+		op.Kind = history.Write
+	case s.prefix("n("):
+		op.Kind = history.ReadNot
+	default:
+		return op, errors.Errorf("expected r(key,value), w(key,value), n(key,value), commit, abort or unknown, at %q", s.rest)
+	}
+	name := s.name()
+	if name == "" {
+		return op, errors.Errorf("expected the name of a key, at %q", s.rest)
+	}
+	op.Key = p.sym.Key(name)
+	if !s.byte(',') {
+		return op, errors.Errorf("expected a comma after the key, at %q", s.rest)
+	}
+	s.space()
+	var err error
+	if op.Value, err = p.value(s); err != nil {
+		return op, err
+	}
+	if !s.byte(')') {
+		return op, errors.Errorf("expected ) after the value, at %q", s.rest)
+	}
+	return op, nil
+}
+
+func (p *parser) value(s *scanner) (history.Value, error) {
+	if text, ok, err := s.quoted(); err != nil {
+		return 0, err
+	} else if ok {
+		return p.sym.String(text), nil
+	}
+	word := s.name()
+	switch {
+	case word == "":
+		return 0, errors.Errorf("expected a value, at %q", s.rest)
+	case word == "nil":
+		return history.Absent, nil
+	}
+	if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+		return p.sym.Int(n), nil
+	}
+	return p.sym.String(word), nil
+}
+
+// scanner reads one line from left to right.
+type scanner struct{ rest string }
+
+func (s *scanner) space() {
+	s.rest = strings.TrimLeft(s.rest, " \t\r")
+	if strings.HasPrefix(s.rest, "#") {
+		s.rest = ""
+	}
+}
+
+func (s *scanner) done() bool { return s.rest == "" }
+
+func (s *scanner) end() error {
+	s.space()
+	if !s.done() {
+		return errors.Errorf("nothing may follow here, at %q", s.rest)
+	}
+	return nil
+}
+
+func (s *scanner) prefix(p string) bool {
+	rest, ok := strings.CutPrefix(s.rest, p)
+	s.rest = rest
+	return ok
+}
+
+func (s *scanner) byte(c byte) bool { return s.prefix(string(c)) }
+
+// word takes w if it stands alone.
+func (s *scanner) word(w string) bool {
+	rest, ok := strings.CutPrefix(s.rest, w)
+	if !ok || rest != "" && !strings.ContainsRune(" \t\r#", rune(rest[0])) {
+		return false
+	}
+	s.rest = rest
+	s.space()
+	return true
+}
+
+// name takes everything up to a separator.
+func (s *scanner) name() string {
+	end := strings.IndexAny(s.rest, " \t\r,()=#\"[]")
+	if end < 0 {
+		end = len(s.rest)
+	}
+	name := s.rest[:end]
+	s.rest = s.rest[end:]
+	return name
+}
+
+func (s *scanner) quoted() (string, bool, error) {
+	if !strings.HasPrefix(s.rest, `"`) {
+		return "", false, nil
+	}
+	for i := 1; i < len(s.rest); i++ {
+		switch s.rest[i] {
+		case '\\':
+			i++
+		case '"':
+			var text string
+			if err := json.Unmarshal([]byte(s.rest[:i+1]), &text); err != nil {
+				return "", false, errors.Wrapf(err, "text %s", s.rest[:i+1])
+			}
+			s.rest = s.rest[i+1:]
+			return text, true, nil
+		}
+	}
+	return "", false, errors.Errorf("the text %s has no closing quote", s.rest)
+}
+
+func (s *scanner) number(what string) (int64, error) {
+	word := s.digits()
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		return 0, errors.Errorf("expected a number for the %s, at %q", what, word+s.rest)
+	}
+	return n, nil
+}
+
+func (s *scanner) digits() string {
+	i := 0
+	for i < len(s.rest) && (s.rest[i] >= '0' && s.rest[i] <= '9' || i == 0 && s.rest[i] == '-') {
+		i++
+	}
+	word := s.rest[:i]
+	s.rest = s.rest[i:]
+	return word
+}
+
+func (s *scanner) time() (int64, error) {
+	if s.byte('?') {
+		return history.NoTime, nil
+	}
+	return s.number("time")
+}

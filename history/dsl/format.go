@@ -1,0 +1,80 @@
+package dsl
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Format writes h in the notation that Parse reads. Parse(Format(h)) is h but
+// for its header.
+func Format(h *history.History) string {
+	var b strings.Builder
+	if zero := h.Int(0); h.DefaultInitial != zero {
+		b.WriteString("initial " + value(h, h.DefaultInitial) + "\n")
+	}
+	_ = h.OwnInitials(func(k history.Key, v history.Value) error {
+		b.WriteString("initial " + h.KeyName(k) + "=" + value(h, v) + "\n")
+		return nil
+	})
+	if !h.Closed {
+		b.WriteString("open\n")
+	}
+	for i := range h.Txns {
+		b.WriteString(Txn(h, &h.Txns[i]) + "\n")
+	}
+	return b.String()
+}
+
+// Txn writes one transaction as a line of the notation.
+func Txn(h *history.History, t *history.Txn) string {
+	var b strings.Builder
+	b.WriteString("s" + strconv.FormatInt(h.SessionName(t.Session), 10) + " T" + strconv.FormatInt(t.ID, 10))
+	if t.Begin != history.NoTime || t.End != history.NoTime {
+		b.WriteString(" [" + moment(t.Begin) + "," + moment(t.End) + "]")
+	}
+	b.WriteByte(':')
+	for _, op := range h.Ops(t) {
+		b.WriteString(" " + Op(h, op))
+	}
+	switch t.Status {
+	case history.Aborted:
+		b.WriteString(" abort")
+	case history.Unknown:
+		b.WriteString(" unknown")
+	}
+	return b.String()
+}
+
+// Op writes one operation, r(x,1) say.
+func Op(h *history.History, op history.Op) string {
+	return op.Kind.String() + "(" + h.KeyName(op.Key) + "," + value(h, op.Value) + ")"
+}
+
+func value(h *history.History, v history.Value) string {
+	text := h.ValueText(v)
+	if v == history.Absent {
+		return "nil"
+	}
+	var s string
+	if json.Unmarshal([]byte(text), &s) != nil {
+		return text
+	}
+	// A word needs no quotes unless it reads as something else without them.
+	if s == "nil" || s == "" || strings.ContainsAny(s, " \t\r\n,()=#\"[]") {
+		return text
+	}
+	if _, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return text
+	}
+	return s
+}
+
+func moment(t int64) string {
+	if t == history.NoTime {
+		return "?"
+	}
+	return strconv.FormatInt(t, 10)
+}

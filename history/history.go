@@ -1,0 +1,96 @@
+// Package history is the vocabulary of isohound: transactions, operations,
+// keys, values, outcomes, and the history that they form.
+//
+// A history is what the clients of a database saw (MTC paper, Definition 2):
+// transactions grouped into sessions, each with its operations in program
+// order, its outcome, and, where a clock was read, its begin and end. An
+// implicit initial transaction precedes every other and gives each key its
+// initial value, which may be [Absent].
+//
+// The layout is made for checkers: transactions and operations stand in two
+// pointer-free slices, keys are dense numbers, values are machine words.
+// The package imports no other package of the project.
+package history
+
+import "math"
+
+// History is a complete recorded execution. Transactions of one session stand
+// in session order; sessions may be interleaved in any way.
+type History struct {
+	Header
+	*Symbols
+
+	// Txns holds every recorded transaction attempt, whatever its outcome.
+	Txns []Txn
+	// Closed says that the recording ended in good order. In a history that is
+	// not closed a value that nobody is known to have written may come from a
+	// transaction that was never recorded.
+	Closed bool
+	// Notes tells in words what the reader repaired, a torn last line say.
+	Notes []string
+
+	ops []Op
+	// dbIDs holds the database's own transaction ids, parallel to Txns; nil
+	// when no transaction has one.
+	dbIDs []int64
+}
+
+// Ops returns the operations of t in program order. The slice is shared with
+// the history and must not be changed.
+func (h *History) Ops(t *Txn) []Op { return h.ops[t.opFrom : t.opFrom+int64(t.opCount)] }
+
+// FirstOp returns the position of t's first operation in AllOps.
+func (h *History) FirstOp(t *Txn) int { return int(t.opFrom) }
+
+// AllOps returns the operations of all transactions, in the order of Txns.
+func (h *History) AllOps() []Op { return h.ops }
+
+// DBTxn returns the id that the database itself gave to the transaction at
+// index i, or 0 when it is not known.
+func (h *History) DBTxn(i int) int64 {
+	if h.dbIDs == nil {
+		return 0
+	}
+	return h.dbIDs[i]
+}
+
+// Timed reports whether at least one committed transaction has both its begin
+// and its end, without which real-time order means nothing.
+func (h *History) Timed() bool {
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if t.Status == Committed && t.Begin != NoTime && t.End != NoTime {
+			return true
+		}
+	}
+	return false
+}
+
+// Counts are the totals of a history.
+type Counts struct {
+	Txns, Committed, Aborted, Unknown, Ops, Sessions int
+}
+
+// Count walks the transactions once and returns their totals.
+func (h *History) Count() Counts {
+	c := Counts{Txns: len(h.Txns), Ops: len(h.ops), Sessions: h.SessionCount()}
+	for i := range h.Txns {
+		switch h.Txns[i].Status {
+		case Committed:
+			c.Committed++
+		case Aborted:
+			c.Aborted++
+		default:
+			c.Unknown++
+		}
+	}
+	return c
+}
+
+// MemoryBytes returns the memory that the transactions and operations hold.
+func (h *History) MemoryBytes() int64 {
+	return int64(cap(h.Txns))*txnSize + int64(cap(h.ops))*opSize + int64(cap(h.dbIDs))*8
+}
+
+// NoTime stands for a moment that was not recorded.
+const NoTime int64 = math.MinInt64

@@ -1,0 +1,182 @@
+// Package native reads and writes isohound's own history format: JSON Lines,
+// optionally compressed with zstd. docs/history-format.md describes it.
+//
+// A file is a header line, lines with initial values, one line for each
+// transaction that finished, one intent line before each commit of a writing
+// transaction, and a closing line. The writer never holds a record back, so
+// that a crash loses at most what nobody had finished.
+package native
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Version is the format's version, the value of the header's first field. A
+// reader refuses a version above its own.
+const Version = 1
+
+// Ending is the closing line: the recording ended in good order.
+type Ending struct {
+	// Reason is "complete", "duration reached", "interrupted", or what else
+	// ended the recording.
+	Reason string `json:"reason"`
+	Txns   int64  `json:"txns"`
+}
+
+type headerLine struct {
+	Isohound int `json:"isohound"`
+	history.Header
+	Initial json.RawMessage `json:"initial,omitempty"`
+}
+
+// AppendHeader appends the header line. initial is the value of every key
+// that has none of its own.
+func AppendHeader(b []byte, h *history.Header, initial string) ([]byte, error) {
+	line, err := json.Marshal(headerLine{Isohound: Version, Header: *h, Initial: json.RawMessage(initial)})
+	if err != nil {
+		return b, errors.Wrap(err, "history header")
+	}
+	return append(append(b, line...), '\n'), nil
+}
+
+// Initials builds lines with the initial values of keys.
+type Initials struct{ n int }
+
+// perLine keeps lines of initial values short enough to read.
+const perLine = 500
+
+// Append appends one key with its initial value, a JSON scalar.
+func (i *Initials) Append(b []byte, key, value string) []byte {
+	if i.n == 0 {
+		b = append(b, `{"initial":[`...)
+	} else {
+		b = append(b, ',')
+	}
+	b = append(b, '[')
+	b = appendString(b, key)
+	b = append(b, ',')
+	b = append(b, value...)
+	b = append(b, ']')
+	if i.n++; i.n == perLine {
+		b = i.End(b)
+	}
+	return b
+}
+
+// End completes the line in progress, if there is one.
+func (i *Initials) End(b []byte) []byte {
+	if i.n == 0 {
+		return b
+	}
+	i.n = 0
+	return append(b, "]}\n"...)
+}
+
+// BeginTxn appends a transaction line up to its operations, which the caller
+// adds with AppendOp before EndLine. Only rec.Ops is not used.
+func BeginTxn(b []byte, rec *history.Record) []byte {
+	b = append(b, `{"txn":`...)
+	b = beginCommon(b, rec)
+	if rec.End != history.NoTime {
+		b = append(b, `,"end":`...)
+		b = strconv.AppendInt(b, rec.End, 10)
+	}
+	b = append(b, `,"status":"`...)
+	b = append(b, rec.Status.String()...)
+	b = append(b, '"')
+	if rec.Cause != "" {
+		b = append(b, `,"cause":`...)
+		b = appendString(b, rec.Cause)
+	}
+	return append(b, `,"ops":[`...)
+}
+
+// BeginIntent appends an intent line up to its operations: what the
+// transaction has done when its commit is about to be sent.
+func BeginIntent(b []byte, rec *history.Record) []byte {
+	b = append(b, `{"intent":`...)
+	b = beginCommon(b, rec)
+	return append(b, `,"ops":[`...)
+}
+
+func beginCommon(b []byte, rec *history.Record) []byte {
+	b = strconv.AppendInt(b, rec.ID, 10)
+	b = append(b, `,"session":`...)
+	b = strconv.AppendInt(b, rec.Session, 10)
+	if rec.Node != 0 {
+		b = append(b, `,"node":`...)
+		b = strconv.AppendInt(b, int64(rec.Node), 10)
+	}
+	if rec.DBTxn != 0 {
+		b = append(b, `,"dbtxn":`...)
+		b = strconv.AppendInt(b, rec.DBTxn, 10)
+	}
+	if rec.Due != history.NoTime {
+		b = append(b, `,"due":`...)
+		b = strconv.AppendInt(b, rec.Due, 10)
+	}
+	if rec.Begin != history.NoTime {
+		b = append(b, `,"begin":`...)
+		b = strconv.AppendInt(b, rec.Begin, 10)
+	}
+	return b
+}
+
+// AppendOp appends an operation up to its value: the caller appends a JSON
+// scalar, null for absence, and then calls EndOp.
+func AppendOp(b []byte, kind history.OpKind, key string) []byte {
+	if b[len(b)-1] == ']' {
+		b = append(b, ',')
+	}
+	b = append(b, '[', '"')
+	b = append(b, kind.String()...)
+	b = append(b, '"', ',')
+	b = appendString(b, key)
+	return append(b, ',')
+}
+
+// EndOp completes an operation.
+func EndOp(b []byte) []byte { return append(b, ']') }
+
+// EndLine completes a transaction or intent line.
+func EndLine(b []byte) []byte { return append(b, "]}\n"...) }
+
+// AppendRecord appends the line of a whole transaction.
+func AppendRecord(b []byte, rec *history.Record, sym *history.Symbols) []byte {
+	b = BeginTxn(b, rec)
+	for _, op := range rec.Ops {
+		b = AppendOp(b, op.Kind, sym.KeyName(op.Key))
+		b = sym.AppendValue(b, op.Value)
+		b = EndOp(b)
+	}
+	return EndLine(b)
+}
+
+// AppendEnding appends the closing line.
+func AppendEnding(b []byte, e Ending) ([]byte, error) {
+	line, err := json.Marshal(struct {
+		Closed Ending `json:"closed"`
+	}{e})
+	if err != nil {
+		return b, errors.Wrap(err, "closing line")
+	}
+	return append(append(b, line...), '\n'), nil
+}
+
+// appendString appends s as a JSON string.
+func appendString(b []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(s) // cannot fail on a string
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}

@@ -1,0 +1,136 @@
+package native
+
+import (
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pkg/errors"
+)
+
+// Log appends lines from many goroutines to one stream, in groups: whoever
+// finds no write in progress writes what everybody has appended so far, so
+// that a slow disk makes groups larger and not sessions slower. Each group is
+// one write call and, when compressed, one zstd frame; a reader can use every
+// group that reached the kernel.
+//
+// After an error nothing more is written: the stream then ends with a group
+// that may be torn, as after a crash.
+type Log struct {
+	w   io.Writer
+	enc *zstd.Encoder
+
+	mu      sync.Mutex
+	written sync.Cond
+	group   []byte // appended, not handed to the writer
+	spare   []byte // the writer's former buffer
+	frame   []byte // compression output, used by the one writer
+	next    int64  // number of the group that is filling
+	done    int64  // groups below this number have reached the kernel
+	writing bool
+	err     error
+	bytes   int64
+}
+
+// NewLog returns a log on w, compressed if asked for.
+func NewLog(w io.Writer, compressed bool) (*Log, error) {
+	l := &Log{w: w}
+	l.written.L = &l.mu
+	if compressed {
+		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil, errors.Wrap(err, "zstd")
+		}
+		l.enc = enc
+	}
+	return l, nil
+}
+
+// Append adds complete lines and returns the ticket for Wait. It copies them.
+func (l *Log) Append(lines []byte) (ticket int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.group = append(l.group, lines...)
+	return l.next
+}
+
+// Wait returns once the lines of the ticket have reached the kernel, writing
+// them itself if nobody else is.
+func (l *Log) Wait(ticket int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.done <= ticket && l.err == nil {
+		if l.writing {
+			l.written.Wait()
+			continue
+		}
+		l.flushLocked()
+	}
+	return l.err
+}
+
+// Write appends lines and waits for them.
+func (l *Log) Write(lines []byte) (int, error) {
+	if err := l.Wait(l.Append(lines)); err != nil {
+		return 0, err
+	}
+	return len(lines), nil
+}
+
+// flushLocked writes the group that is filling. It is called with mu held and
+// gives it up while it writes.
+func (l *Log) flushLocked() {
+	group := l.group
+	l.group, l.spare = l.spare[:0], nil
+	l.next++
+	upTo := l.next
+	l.writing = true
+	l.mu.Unlock()
+
+	out := group
+	if l.enc != nil {
+		l.frame = l.enc.EncodeAll(group, l.frame[:0])
+		out = l.frame
+	}
+	n, err := l.w.Write(out)
+	if err == nil && n < len(out) {
+		err = io.ErrShortWrite
+	}
+
+	l.mu.Lock()
+	l.writing = false
+	l.spare = group[:0]
+	l.bytes += int64(n)
+	if err != nil {
+		l.err = err
+	} else {
+		l.done = upTo
+	}
+	l.written.Broadcast()
+}
+
+// Err returns the error that ended the log, or nil.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Bytes returns the number of bytes written so far.
+func (l *Log) Bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
+}
+
+// Close writes what is left. It does not close the stream.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	empty := len(l.group) == 0
+	ticket := l.next
+	l.mu.Unlock()
+	if empty {
+		return l.Err()
+	}
+	return l.Wait(ticket)
+}

@@ -1,0 +1,252 @@
+package native
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/mailru/easyjson/jlexer"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+type lineKind int
+
+const (
+	lineNone lineKind = iota
+	lineTxn
+	lineIntent
+	lineInitial
+	lineClosed
+)
+
+// recordParser turns a line into a record. Fields come in any order; fields
+// that it does not know are passed over, so that later versions may add some,
+// but an operation that it does not know is an error, because leaving one out
+// could change a verdict.
+type recordParser struct {
+	sym    *history.Symbols
+	lex    jlexer.Lexer
+	ending Ending // of the latest closing line
+}
+
+func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) {
+	*rec = history.Record{
+		Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
+		Session: math.MinInt64, Ops: rec.Ops[:0],
+	}
+	kind, hasStatus := lineNone, false
+	p.lex = jlexer.Lexer{Data: data}
+	l := &p.lex
+	l.Delim('{')
+	for !l.IsDelim('}') && l.Ok() {
+		name := l.UnsafeFieldName(false)
+		l.WantColon()
+		switch name {
+		case "txn":
+			kind, rec.ID = lineTxn, l.Int64()
+		case "intent":
+			kind, rec.ID = lineIntent, l.Int64()
+		case "initial":
+			kind = lineInitial
+			p.initials(l)
+		case "closed":
+			kind = lineClosed
+			if raw := l.Raw(); l.Ok() {
+				p.ending = Ending{Txns: -1}
+				l.AddError(json.Unmarshal(raw, &p.ending))
+			}
+		case "session":
+			rec.Session = l.Int64()
+		case "node":
+			rec.Node = l.Int16()
+		case "dbtxn":
+			rec.DBTxn = l.Int64()
+		case "due":
+			rec.Due = l.Int64()
+		case "begin":
+			rec.Begin = l.Int64()
+		case "end":
+			rec.End = l.Int64()
+		case "status":
+			text := l.UnsafeString()
+			st, ok := history.ParseStatus(text)
+			if l.Ok() && !ok {
+				return lineNone, errors.Errorf("status is %q; it must be committed, aborted or unknown", text)
+			}
+			rec.Status, hasStatus = st, true
+		case "cause":
+			rec.Cause = l.String()
+		case "ops":
+			if err := p.ops(l, rec); err != nil {
+				return lineNone, err
+			}
+		default:
+			l.SkipRecursive()
+		}
+		l.WantComma()
+	}
+	l.Delim('}')
+	l.Consumed()
+	if err := l.Error(); err != nil {
+		return lineNone, describe(err)
+	}
+	switch kind {
+	case lineNone:
+		return kind, errors.New(`not a line of a history: it has none of "txn", "intent", "initial" and "closed"`)
+	case lineTxn, lineIntent:
+		if rec.Session == math.MinInt64 {
+			return kind, errors.Errorf(`transaction %d has no "session"`, rec.ID)
+		}
+		if kind == lineTxn && !hasStatus {
+			return kind, errors.Errorf(`transaction %d has no "status"`, rec.ID)
+		}
+	}
+	return kind, nil
+}
+
+// ops reads [[kind, key, value], ...].
+func (p *recordParser) ops(l *jlexer.Lexer, rec *history.Record) error {
+	l.Delim('[')
+	for !l.IsDelim(']') && l.Ok() {
+		l.Delim('[')
+		letter := l.UnsafeString()
+		kind, ok := parseKind(letter)
+		if l.Ok() && !ok {
+			return errors.Errorf("transaction %d has an operation %q, which this isohound does not know", rec.ID, letter)
+		}
+		l.WantComma()
+		key := p.sym.KeyBytes(l.UnsafeBytes())
+		l.WantComma()
+		raw := l.Raw()
+		if !l.Ok() {
+			break
+		}
+		value, err := parseValue(raw, p.sym)
+		if err != nil {
+			return errors.Wrapf(err, "transaction %d, key %s", rec.ID, p.sym.KeyName(key))
+		}
+		l.WantComma()
+		// A fourth element may carry attributes of later versions.
+		for !l.IsDelim(']') && l.Ok() {
+			l.SkipRecursive()
+			l.WantComma()
+		}
+		l.Delim(']')
+		l.WantComma()
+		rec.Ops = append(rec.Ops, history.Op{Kind: kind, Key: key, Value: value})
+	}
+	l.Delim(']')
+	return nil
+}
+
+func parseKind(s string) (history.OpKind, bool) {
+	switch s {
+	case "r":
+		return history.Read, true
+	case "w":
+		return history.Write, true
+	case "n":
+		return history.ReadNot, true
+	}
+	return 0, false
+}
+
+// initials reads [[key, value], ...].
+func (p *recordParser) initials(l *jlexer.Lexer) {
+	l.Delim('[')
+	for !l.IsDelim(']') && l.Ok() {
+		l.Delim('[')
+		key := l.String()
+		l.WantComma()
+		raw := l.Raw()
+		if l.Ok() {
+			v, err := parseValue(raw, p.sym)
+			if err != nil {
+				l.AddError(err)
+				return
+			}
+			p.sym.SetInitial(p.sym.Key(key), v)
+		}
+		l.WantComma()
+		l.Delim(']')
+		l.WantComma()
+	}
+	l.Delim(']')
+}
+
+// parseValue interprets a JSON scalar.
+func parseValue(raw []byte, sym *history.Symbols) (history.Value, error) {
+	if n, ok := parseInt(raw); ok {
+		return sym.Int(n), nil
+	}
+	if len(raw) == 0 {
+		return 0, errors.New("the value is missing")
+	}
+	switch raw[0] {
+	case 'n':
+		if string(raw) == "null" {
+			return history.Absent, nil
+		}
+	case '"':
+		// Escapes have several spellings; one text must be one value.
+		var s string
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return 0, errors.Wrap(err, "value")
+		}
+		return sym.String(s), nil
+	case '[', '{':
+		return 0, errors.New("the value is not a scalar")
+	}
+	if !json.Valid(raw) {
+		return 0, errors.Errorf("value %.40q is not JSON", raw)
+	}
+	return sym.Raw(string(raw)), nil
+}
+
+// parseInt reads a decimal integer in its only JSON spelling.
+func parseInt(b []byte) (int64, bool) {
+	neg := false
+	if len(b) > 0 && b[0] == '-' {
+		neg, b = true, b[1:]
+	}
+	if len(b) == 0 || len(b) > 18 || b[0] == '0' && (len(b) > 1 || neg) {
+		if len(b) == 19 {
+			return parseLongInt(b, neg)
+		}
+		return 0, false
+	}
+	var n int64
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
+
+// parseLongInt reads the nineteen-digit integers, which may overflow.
+func parseLongInt(b []byte, neg bool) (int64, bool) {
+	var n int64
+	s := string(b)
+	if neg {
+		s = "-" + s
+	}
+	if json.Unmarshal([]byte(s), &n) != nil {
+		return 0, false
+	}
+	return n, true
+}
+
+// describe turns the lexer's error into one that a person can use.
+func describe(err error) error {
+	var le *jlexer.LexerError
+	if errors.As(err, &le) {
+		return errors.Errorf("column %d: %s", le.Offset+1, le.Reason)
+	}
+	return err
+}

@@ -1,0 +1,266 @@
+package native
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Reader reads a native history. It implements history.Source. The first
+// records come before the file is complete, so that a pipe works.
+type Reader struct {
+	path   string
+	lines  *lineReader
+	zr     *zstd.Decoder
+	hdr    history.Header
+	sym    *history.Symbols
+	size   int64
+	txns   int64 // read so far
+	closed bool
+	notes  []string
+	parse  recordParser
+
+	// pending holds intents whose outcome has not been read. Each session has
+	// at most one, so it stays small.
+	pending map[int64]*history.Record
+	// left is pending in the order of ids once the file is exhausted.
+	left []*history.Record
+	eof  bool
+}
+
+var _ history.Source = (*Reader)(nil)
+
+// zstdMagic begins every zstd frame (RFC 8878, section 3.1.1).
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// Detect reports whether the first bytes of a file look like this format, and
+// whether they are compressed.
+func Detect(head []byte) (native, compressed bool) {
+	if bytes.HasPrefix(head, zstdMagic) {
+		return true, true
+	}
+	return bytes.HasPrefix(head, []byte(`{"isohound":`)), false
+}
+
+// NewReader reads the header of a history from r. path is for messages; size
+// is the length of the input in bytes, 0 if it is not known.
+func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
+	rd := &Reader{path: path, size: size, sym: history.NewSymbols(), pending: map[int64]*history.Record{}}
+	rd.parse.sym = rd.sym
+	br := &prefixReader{r: r}
+	magic, err := br.peek(len(zstdMagic))
+	if err != nil {
+		return nil, rd.At(err)
+	}
+	var src io.Reader = br
+	if bytes.Equal(magic, zstdMagic) {
+		// One decoder goroutine less than the default keeps memory small; a
+		// frame is only as large as one group of records.
+		rd.zr, err = zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxLine), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, rd.At(err)
+		}
+		src, rd.size = rd.zr, 0
+	}
+	rd.lines = newLineReader(src)
+	if err := rd.readHeader(); err != nil {
+		rd.Close()
+		return nil, err
+	}
+	return rd, nil
+}
+
+func (r *Reader) readHeader() error {
+	line, _, err := r.lines.next()
+	if err == io.EOF {
+		return r.At(errors.New("the file is empty"))
+	}
+	if err != nil {
+		return r.At(err)
+	}
+	var h headerLine
+	if err := json.Unmarshal(line, &h); err != nil {
+		return r.At(errors.Wrap(err, "the first line is not an isohound header"))
+	}
+	switch {
+	case h.Isohound == 0:
+		return r.At(errors.New(`the first line is not an isohound header: it has no field "isohound"`))
+	case h.Isohound > Version:
+		return r.At(errors.Errorf("the history has format version %d; this isohound reads up to %d, use a newer one", h.Isohound, Version))
+	}
+	r.hdr = h.Header
+	if len(h.Initial) > 0 {
+		v, err := parseValue(h.Initial, r.sym)
+		if err != nil {
+			return r.At(errors.Wrap(err, "initial value"))
+		}
+		r.sym.DefaultInitial = v
+	}
+	return nil
+}
+
+// Header returns what the file's first line says.
+func (r *Reader) Header() *history.Header { return &r.hdr }
+
+// Symbols returns the names behind the numbers of the records.
+func (r *Reader) Symbols() *history.Symbols { return r.sym }
+
+// Ending returns, after io.EOF, what the closing line says.
+func (r *Reader) Ending() Ending { return r.parse.ending }
+
+// Closed reports, after io.EOF, whether the file had its closing line.
+func (r *Reader) Closed() bool { return r.closed }
+
+// Notes tells, after io.EOF, what was wrong with the end of the file.
+func (r *Reader) Notes() []string { return r.notes }
+
+// At returns err as a history.FormatError at the latest line.
+func (r *Reader) At(err error) error {
+	fe := &history.FormatError{Path: r.path, Byte: -1, Err: err}
+	if r.lines != nil {
+		fe.Line = r.lines.line
+	}
+	return fe
+}
+
+// Close releases the decompressor. It does not close the input.
+func (r *Reader) Close() {
+	if r.zr != nil {
+		r.zr.Close()
+	}
+}
+
+// SizeHint extrapolates from the transactions in the first buffer.
+func (r *Reader) SizeHint() int {
+	head := r.lines.peek()
+	n := bytes.Count(head, []byte("\n{\"txn\":"))
+	if r.size == 0 || n < 100 {
+		return 0
+	}
+	return int(float64(r.size-r.lines.off) / float64(len(head)) * float64(n) * 1.02)
+}
+
+// Next reads the next transaction. After the last line it returns, as unknown,
+// every transaction whose intent is on file and whose outcome is not.
+func (r *Reader) Next(rec *history.Record) error {
+	for !r.eof {
+		line, torn, err := r.lines.next()
+		if err != nil {
+			if err := r.atEnd(err); err != nil {
+				return err
+			}
+			break
+		}
+		done, err := r.readLine(line, rec)
+		if err != nil && torn {
+			r.notes = append(r.notes, fmt.Sprintf("line %d is torn (%d bytes without an end) and was left out", r.lines.line, len(line)))
+			continue
+		}
+		if err != nil {
+			return r.At(err)
+		}
+		if done {
+			return nil
+		}
+	}
+	if len(r.left) == 0 {
+		return io.EOF
+	}
+	*rec, r.left = *r.left[0], r.left[1:]
+	return nil
+}
+
+// readLine interprets one line and reports whether rec now holds a
+// transaction.
+func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return false, nil
+	}
+	if r.closed {
+		return false, errors.New("there is more behind the closing line; two histories in one file cannot be told apart")
+	}
+	kind, err := r.parse.line(line, rec)
+	if err != nil {
+		return false, err
+	}
+	switch kind {
+	case lineTxn:
+		delete(r.pending, rec.ID)
+		r.txns++
+		return true, nil
+	case lineInitial:
+		if r.txns > 0 {
+			return false, errors.New("initial values must stand before the first transaction")
+		}
+	case lineIntent:
+		if _, dup := r.pending[rec.ID]; dup {
+			return false, errors.Errorf("transaction id %d has two intents", rec.ID)
+		}
+		in := *rec
+		in.Ops = slices.Clone(rec.Ops)
+		in.Status, in.End = history.Unknown, history.NoTime
+		in.Cause = "no outcome was recorded"
+		r.pending[rec.ID] = &in
+	case lineClosed:
+		if n := r.parse.ending.Txns; n >= 0 && n != r.txns {
+			return false, errors.Errorf("the closing line counts %d transactions and the file has %d; some lines are lost", n, r.txns)
+		}
+		r.closed = true
+	}
+	return false, nil
+}
+
+// atEnd handles the end of the stream, and tells a cut from corruption.
+func (r *Reader) atEnd(err error) error {
+	switch {
+	case err == io.EOF:
+	case errors.Is(err, io.ErrUnexpectedEOF) && r.zr != nil:
+		r.notes = append(r.notes, "the compressed stream is cut; what came before the cut was used")
+	default:
+		return r.At(err)
+	}
+	r.eof = true
+	if !r.closed {
+		r.notes = append(r.notes, "the history has no closing line: its recording was cut off")
+	}
+	for _, in := range r.pending {
+		r.left = append(r.left, in)
+	}
+	slices.SortFunc(r.left, func(a, b *history.Record) int { return int(a.ID - b.ID) })
+	if n := len(r.left); n > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("%d transactions have an intent and no outcome; they count as unknown", n))
+	}
+	return nil
+}
+
+// prefixReader gives back bytes that were looked at.
+type prefixReader struct {
+	r    io.Reader
+	head []byte
+}
+
+func (p *prefixReader) peek(n int) ([]byte, error) {
+	buf := make([]byte, n)
+	got, err := io.ReadFull(p.r, buf)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	p.head = buf[:got]
+	return p.head, err
+}
+
+func (p *prefixReader) Read(b []byte) (int, error) {
+	if len(p.head) > 0 {
+		n := copy(b, p.head)
+		p.head = p.head[n:]
+		return n, nil
+	}
+	return p.r.Read(b)
+}

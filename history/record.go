@@ -1,0 +1,210 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// Header says how a history came to be. Every field may be empty in a history
+// that was made elsewhere.
+type Header struct {
+	// Created is the wall-clock time at the clock's zero, in RFC 3339.
+	Created string `json:"created,omitempty"`
+	// Clock describes how begin and end were read, "monotonic ns" for ours.
+	Clock string `json:"clock,omitempty"`
+	// Seed is the seed from which every random choice was drawn.
+	Seed int64 `json:"seed,omitempty"`
+	// Workload and Params are the transactions' generator and its parameters.
+	Workload string            `json:"workload,omitempty"`
+	Params   map[string]string `json:"params,omitempty"`
+	// Driver, Server and Isolation are the database, its version, and the
+	// isolation that was requested of it, in the database's own words.
+	Driver    string `json:"driver,omitempty"`
+	Server    string `json:"server,omitempty"`
+	Isolation string `json:"isolation,omitempty"`
+	// Nodes are the endpoints, where sessions are spread over several.
+	Nodes []string `json:"nodes,omitempty"`
+	// Source names the file that this history was converted from.
+	Source string `json:"source,omitempty"`
+}
+
+// Record is one transaction on its way from or to a file. Keys and values are
+// numbers of the Symbols of whoever made the record.
+type Record struct {
+	ID         int64
+	Session    int64 // as recorded, not dense
+	Begin, End int64 // nanoseconds, or NoTime
+	// Due is when an open-loop run meant to start the transaction, or NoTime.
+	Due    int64
+	DBTxn  int64 // the database's own id, or 0
+	Node   int16
+	Status Status
+	// Cause says why the transaction did not commit, in a few words.
+	Cause string
+	Ops   []Op
+}
+
+// Source yields the transactions of a file one by one.
+type Source interface {
+	// Header is complete once the source exists.
+	Header() *Header
+	// Symbols grows as records are read.
+	Symbols() *Symbols
+	// Next fills rec, reusing its Ops, and returns io.EOF after the last one.
+	Next(rec *Record) error
+	// SizeHint guesses the number of transactions, 0 if it cannot.
+	SizeHint() int
+	// Closed and Notes have their meaning after io.EOF (see History).
+	Closed() bool
+	Notes() []string
+	// At returns err as a FormatError at the place of the latest record.
+	At(err error) error
+}
+
+// Builder collects records into a History.
+type Builder struct {
+	h   History
+	ids idSet
+	// lastEnd is, per session, the end of its latest transaction with times.
+	lastEnd []int64
+	lastID  []int64
+}
+
+// NewBuilder returns a builder whose records use the numbers of sym. It
+// reserves room for about txns transactions.
+func NewBuilder(hdr Header, sym *Symbols, txns int) *Builder {
+	b := &Builder{h: History{Header: hdr, Symbols: sym}}
+	if txns > 0 {
+		b.h.Txns = make([]Txn, 0, txns)
+		b.h.ops = make([]Op, 0, txns*3)
+	}
+	return b
+}
+
+// Add appends one transaction. It refuses what no history can contain: a
+// transaction id seen before, an end before its begin, and transactions of one
+// session that overlap in time.
+func (b *Builder) Add(rec *Record) error {
+	if !b.ids.add(rec.ID) {
+		return fmt.Errorf("transaction id %d occurs twice", rec.ID)
+	}
+	if rec.Begin != NoTime && rec.End != NoTime && rec.End < rec.Begin {
+		return fmt.Errorf("transaction %d ends at %d, before it begins at %d", rec.ID, rec.End, rec.Begin)
+	}
+	s := b.h.Session(rec.Session)
+	for int(s) >= len(b.lastEnd) {
+		b.lastEnd = append(b.lastEnd, NoTime)
+		b.lastID = append(b.lastID, 0)
+	}
+	if rec.Begin != NoTime && b.lastEnd[s] != NoTime && rec.Begin < b.lastEnd[s] {
+		return fmt.Errorf("transaction %d of session %d begins at %d, before transaction %d of the same session ends at %d",
+			rec.ID, rec.Session, rec.Begin, b.lastID[s], b.lastEnd[s])
+	}
+	// What became of an unknown transaction may be learnt long after its
+	// session's successor began, so only known outcomes bound the next one.
+	if rec.Status != Unknown && rec.End != NoTime {
+		b.lastEnd[s], b.lastID[s] = rec.End, rec.ID
+	}
+	if uint64(len(rec.Ops)) > 1<<31 {
+		return fmt.Errorf("transaction %d has %d operations, more than this build can hold", rec.ID, len(rec.Ops))
+	}
+	b.h.Txns = append(b.h.Txns, Txn{
+		ID: rec.ID, Begin: rec.Begin, End: rec.End,
+		opFrom: int64(len(b.h.ops)), opCount: uint32(len(rec.Ops)),
+		Session: s, Node: rec.Node, Status: rec.Status,
+	})
+	b.h.ops = append(b.h.ops, rec.Ops...)
+	if rec.DBTxn != 0 && b.h.dbIDs == nil {
+		b.h.dbIDs = make([]int64, len(b.h.Txns)-1, cap(b.h.Txns))
+	}
+	if b.h.dbIDs != nil {
+		b.h.dbIDs = append(b.h.dbIDs, rec.DBTxn)
+	}
+	return nil
+}
+
+// Done returns the history. The builder must not be used afterwards.
+func (b *Builder) Done(closed bool, notes []string) *History {
+	b.h.Closed, b.h.Notes = closed, notes
+	return &b.h
+}
+
+// Load reads src to its end.
+func Load(ctx context.Context, src Source) (*History, error) {
+	b := NewBuilder(*src.Header(), src.Symbols(), src.SizeHint())
+	var rec Record
+	for n := 0; ; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		switch err := src.Next(&rec); {
+		case err == io.EOF:
+			h := b.Done(src.Closed(), src.Notes())
+			h.Header = *src.Header()
+			return h, nil
+		case err != nil:
+			return nil, err
+		}
+		if err := b.Add(&rec); err != nil {
+			return nil, src.At(err)
+		}
+	}
+}
+
+// idSet finds duplicates among transaction ids. Recorders number densely from
+// 0, so a bit set holds nearly all ids; what lies far outside goes to a map.
+type idSet struct {
+	bits  []uint64
+	rest  map[int64]struct{}
+	count int64
+}
+
+func (s *idSet) add(id int64) bool {
+	s.count++
+	if id >= 0 && id < 64*s.count+1<<20 {
+		w, m := id>>6, uint64(1)<<(id&63)
+		if int64(len(s.bits)) <= w {
+			s.bits = slices.Grow(s.bits, int(w)+1-len(s.bits))[:w+1]
+		}
+		// An id that was too far out when it came stays in the map.
+		if _, dup := s.rest[id]; dup || s.bits[w]&m != 0 {
+			return false
+		}
+		s.bits[w] |= m
+		return true
+	}
+	if _, dup := s.rest[id]; dup {
+		return false
+	}
+	if s.rest == nil {
+		s.rest = map[int64]struct{}{}
+	}
+	s.rest[id] = struct{}{}
+	return true
+}
+
+// FormatError is a history that cannot be read: what is wrong and where.
+type FormatError struct {
+	Path string // as the user named it
+	Line int    // from 1; 0 in formats without lines
+	Byte int64  // offset of the trouble in the file, -1 if not known
+	Err  error
+}
+
+func (e *FormatError) Error() string {
+	where := e.Path
+	if where == "" {
+		where = "history"
+	}
+	if e.Line > 0 {
+		where += ":" + strconv.Itoa(e.Line)
+	} else if e.Byte >= 0 {
+		where += " at byte " + strconv.FormatInt(e.Byte, 10)
+	}
+	return where + ": " + e.Err.Error()
+}
+
+func (e *FormatError) Unwrap() error { return e.Err }

@@ -1,0 +1,174 @@
+package history
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// Key is the dense number of a key; Symbols.KeyName gives its name.
+type Key int32
+
+// Value is what a key holds. Integers stand for themselves. Every other JSON
+// scalar is interned and gets a number in a range of its own at the bottom of
+// the int64 range; Symbols.ValueText gives it back.
+type Value int64
+
+const (
+	// Absent is the value of a key that does not exist.
+	Absent Value = math.MinInt64
+	// textBase is the first number of interned texts. Integers below MinInt
+	// are interned too, so the ranges never meet.
+	textBase Value = math.MinInt64 + 1
+	// MinInt is the least integer that stands for itself.
+	MinInt Value = math.MinInt64 + 1<<33
+
+	unset Value = MinInt - 1
+)
+
+// Symbols are the names behind the numbers of a history: keys, values that
+// are not integers, sessions; and the initial value of every key.
+type Symbols struct {
+	keyIDs     map[string]Key
+	keyNames   []string
+	textIDs    map[string]Value
+	texts      []string
+	sessionIDs map[int64]int32
+	sessions   []int64
+
+	// DefaultInitial is the initial value of every key without one of its own.
+	DefaultInitial Value
+	initial        []Value
+}
+
+// NewSymbols returns an empty table in which every key is absent at first.
+func NewSymbols() *Symbols {
+	return &Symbols{
+		keyIDs:         map[string]Key{},
+		textIDs:        map[string]Value{},
+		sessionIDs:     map[int64]int32{},
+		DefaultInitial: Absent,
+	}
+}
+
+// Key returns the number of the key called name, which it learns if new.
+func (s *Symbols) Key(name string) Key {
+	if k, ok := s.keyIDs[name]; ok {
+		return k
+	}
+	return s.addKey(name)
+}
+
+// KeyBytes is Key for a name that the caller may overwrite afterwards.
+func (s *Symbols) KeyBytes(name []byte) Key {
+	if k, ok := s.keyIDs[string(name)]; ok { // the compiler avoids the copy
+		return k
+	}
+	return s.addKey(string(name))
+}
+
+func (s *Symbols) addKey(name string) Key {
+	k := Key(len(s.keyNames))
+	s.keyIDs[name] = k
+	s.keyNames = append(s.keyNames, name)
+	return k
+}
+
+// KeyCount returns the number of keys; keys are numbered from 0.
+func (s *Symbols) KeyCount() int { return len(s.keyNames) }
+
+// KeyName returns the name of k.
+func (s *Symbols) KeyName(k Key) string { return s.keyNames[k] }
+
+// Session returns the dense number of the session recorded as name.
+func (s *Symbols) Session(name int64) int32 {
+	if id, ok := s.sessionIDs[name]; ok {
+		return id
+	}
+	id := int32(len(s.sessions))
+	s.sessionIDs[name] = id
+	s.sessions = append(s.sessions, name)
+	return id
+}
+
+// SessionCount returns the number of sessions.
+func (s *Symbols) SessionCount() int { return len(s.sessions) }
+
+// SessionName returns the number under which a session was recorded.
+func (s *Symbols) SessionName(id int32) int64 { return s.sessions[id] }
+
+// Int returns the value that stands for n.
+func (s *Symbols) Int(n int64) Value {
+	if Value(n) >= MinInt {
+		return Value(n)
+	}
+	return s.Raw(strconv.FormatInt(n, 10))
+}
+
+// String returns the value that stands for the text t.
+func (s *Symbols) String(t string) Value {
+	quoted, err := json.Marshal(t)
+	if err != nil { // json.Marshal cannot fail on a string
+		return s.Raw(strconv.Quote(t))
+	}
+	return s.Raw(string(quoted))
+}
+
+// Raw interns a JSON scalar by its text: a quoted string, a number that is
+// not an int64, true or false. Equal texts are equal values.
+func (s *Symbols) Raw(scalar string) Value {
+	if v, ok := s.textIDs[scalar]; ok {
+		return v
+	}
+	v := textBase + Value(len(s.texts))
+	s.textIDs[scalar] = v
+	s.texts = append(s.texts, scalar)
+	return v
+}
+
+// ValueText returns v as a JSON scalar; Absent is null.
+func (s *Symbols) ValueText(v Value) string {
+	return string(s.AppendValue(nil, v))
+}
+
+// AppendValue appends ValueText(v) to b.
+func (s *Symbols) AppendValue(b []byte, v Value) []byte {
+	switch {
+	case v >= MinInt:
+		return strconv.AppendInt(b, int64(v), 10)
+	case v == Absent:
+		return append(b, "null"...)
+	default:
+		return append(b, s.texts[v-textBase]...)
+	}
+}
+
+// SetInitial gives k an initial value of its own.
+func (s *Symbols) SetInitial(k Key, v Value) {
+	for len(s.initial) <= int(k) {
+		s.initial = append(s.initial, unset)
+	}
+	s.initial[k] = v
+}
+
+// Initial returns the value of k before any transaction.
+func (s *Symbols) Initial(k Key) Value {
+	if int(k) < len(s.initial) && s.initial[k] != unset {
+		return s.initial[k]
+	}
+	return s.DefaultInitial
+}
+
+// OwnInitials calls f for each key whose initial value is its own and not the
+// default, in the order of keys.
+func (s *Symbols) OwnInitials(f func(Key, Value) error) error {
+	for k, v := range s.initial {
+		if v == unset {
+			continue
+		}
+		if err := f(Key(k), v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
