@@ -55,7 +55,8 @@ type Source interface {
 	Symbols() *Symbols
 	// Next fills rec, reusing its Ops, and returns io.EOF after the last one.
 	Next(rec *Record) error
-	// SizeHint guesses the number of transactions, 0 if it cannot.
+	// SizeHint guesses the number of transactions in all from those read so
+	// far, 0 if it cannot.
 	SizeHint() int
 	// Closed and Notes have their meaning after io.EOF (see History).
 	Closed() bool
@@ -132,11 +133,28 @@ func (b *Builder) Done(closed bool, notes []string) *History {
 	return &b.h
 }
 
+// hintAfter is how many transactions Load reads before it asks how many there
+// may be, so that its slices need not grow by copying.
+const hintAfter = 1 << 15
+
+// reserve makes room for about txns transactions in all.
+func (b *Builder) reserve(txns int) {
+	if have := len(b.h.Txns); txns > have && have > 0 {
+		txns += txns / 16
+		ops := int(float64(len(b.h.ops)) / float64(have) * float64(txns))
+		b.h.Txns = slices.Grow(b.h.Txns, txns-have)
+		b.h.ops = slices.Grow(b.h.ops, ops-len(b.h.ops))
+	}
+}
+
 // Load reads src to its end.
 func Load(ctx context.Context, src Source) (*History, error) {
-	b := NewBuilder(*src.Header(), src.Symbols(), src.SizeHint())
+	b := NewBuilder(*src.Header(), src.Symbols(), 0)
 	var rec Record
 	for n := 0; ; n++ {
+		if n == hintAfter {
+			b.reserve(src.SizeHint())
+		}
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -127,7 +127,7 @@ func (o *others) find(h *history.History, read history.Op) (verdict.OpRef, bool)
 				}
 				ops := h.Ops(t)
 				for j, op := range ops {
-					if op.Kind == history.Write && (aborted || !finalWrite(ops, j)) {
+					if op.Kind == history.Write && (aborted || writes(ops[j+1:], op.Key)) {
 						o.at[keyValue{op.Key, op.Value}] = verdict.OpRef{Txn: int32(i), Op: j}
 					}
 				}

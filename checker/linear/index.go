@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -18,23 +17,26 @@ const none = int32(-1)
 //	WR   writer[v] → S
 //	WW   writer[v] → next[v]     (always beside a WR edge)
 //	RW   S → next[v]             unless S is next[v]
-//	SO   S → nextOf[S]
+//	SO   the latest transaction before S in its session that committed → S
 type index struct {
 	c *check
 	h *history.History
 
-	counted []bool // the transaction committed, or is unknown and was read from
-	// pulled is, by unknown transaction that counts, the read that made it so.
-	pulled map[int32]verdict.Edge
+	// counted tells the transactions that committed, and those of unknown
+	// outcome that a counted one read from; pulled has, for these, that read.
+	counted []bool
+	pulled  map[int32]verdict.Edge
+
 	writer []int32 // by version: the transaction, or none for the initial ones
 	next   []int32 // by version: the transaction that overwrote it, or none
-	nextOf []int32 // by transaction: its successor in the session, or none
-
+	// pure is, by version, how many transactions read and did not overwrite it.
+	pure []int32
 	// opVersion is, for each operation of a counted transaction, the version
 	// that it reads from outside or finally writes; none for all others.
 	opVersion []int32
 
-	// readers[readersFrom[v]:readersFrom[v+1]] read version v from outside.
+	// readers[readersFrom[v]:readersFrom[v+1]] read version v from outside;
+	// nil until collectReaders.
 	readersFrom []int32
 	readers     []int32
 
@@ -43,62 +45,41 @@ type index struct {
 	orphans     int                  // reads of values without a known writer
 	firstOrphan int32
 
-	unseen others
-	// versions is kept at level LIN only.
+	unseen   others
 	versions *versionTable
 }
 
 func buildIndex(c *check) (*index, error) {
-	h := c.h
-	x := &index{c: c, h: h, byKind: map[verdict.Kind]int{}, pulled: map[int32]verdict.Edge{}}
-	table, err := x.writes()
-	if err != nil {
+	x := &index{c: c, h: c.h, byKind: map[verdict.Kind]int{}, pulled: map[int32]verdict.Edge{}}
+	if err := x.writes(); err != nil {
 		return nil, err
 	}
-	if err := x.reads(table); err != nil {
-		return nil, err
-	}
-	if c.lvl == level.LIN {
-		x.versions = table
-	}
-	x.overwrites()
-	x.collectReaders()
-	x.sessions()
-	return x, nil
+	x.next = make([]int32, len(x.writer))
+	fill(x.next, none)
+	x.pure = make([]int32, len(x.writer))
+	return x, x.reads()
 }
 
-// writes checks the shapes, numbers the versions, and returns the table that
+func fill(s []int32, v int32) {
+	for i := range s {
+		s[i] = v
+	}
+}
+
+// writes checks the shapes, numbers the versions, and makes the table that
 // finds them.
-func (x *index) writes() (*versionTable, error) {
-	h, keys := x.h, x.h.KeyCount()
-	initial := make([]history.Value, keys)
-	for k := range initial {
-		initial[k] = h.Initial(history.Key(k))
-	}
-	total := 0
-	for i := range h.Txns {
-		if h.Txns[i].Status != history.Aborted {
-			for _, op := range h.Ops(&h.Txns[i]) {
-				if op.Kind == history.Write {
-					total++ // intermediate writes too: an upper bound
-				}
-			}
-		}
-	}
+func (x *index) writes() error {
+	h := x.h
 	x.counted = make([]bool, len(h.Txns))
 	x.opVersion = make([]int32, len(h.AllOps()))
-	for i := range x.opVersion {
-		x.opVersion[i] = none
-	}
-	x.writer = make([]int32, keys, keys+total)
-	for k := range x.writer {
-		x.writer[k] = none
-	}
-	table := newVersionTable(total, initial)
+	fill(x.opVersion, none)
+	x.versions = newVersionTable(h)
+	x.writer = make([]int32, h.KeyCount(), h.KeyCount()+x.versions.writes)
+	fill(x.writer, none)
 	for i := range h.Txns {
 		if i%pollEvery == 0 {
 			if err := x.c.stopped(); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		t := &h.Txns[i]
@@ -108,37 +89,38 @@ func (x *index) writes() (*versionTable, error) {
 		x.counted[i] = t.Status == history.Committed
 		ops, at := h.Ops(t), h.FirstOp(t)
 		if why := x.c.shape(h.Symbols, ops); why != "" {
-			return nil, x.c.misshapen(i, why)
+			return x.c.misshapen(i, why)
 		}
 		for j, op := range ops {
-			if op.Kind != history.Write || !finalWrite(ops, j) {
-				continue
+			if op.Kind != history.Write || writes(ops[j+1:], op.Key) {
+				continue // a read, or a write that its own transaction overwrote
 			}
 			v := int32(len(x.writer))
-			if old := table.insert(op.Key, op.Value, v); old != none {
-				return nil, x.c.notUnique(int32(i), x.writer[old], op)
+			if old := x.versions.insert(op.Key, op.Value, v); old != none {
+				return x.c.notUnique(int32(i), x.writer[old], op)
 			}
 			x.writer = append(x.writer, int32(i))
 			x.opVersion[at+j] = v
 		}
 	}
-	return table, nil
+	return nil
 }
 
-// finalWrite reports whether ops[j] is the last write of its key in ops.
-func finalWrite(ops []history.Op, j int) bool {
-	for _, op := range ops[j+1:] {
-		if op.Kind == history.Write && op.Key == ops[j].Key {
-			return false
+// writes reports whether an operation of ops writes k.
+func writes(ops []history.Op, k history.Key) bool {
+	for _, op := range ops {
+		if op.Kind == history.Write && op.Key == k {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // reads finds the version of every read from outside in counted transactions,
-// and the anomalies of single reads. Reading from an unknown transaction makes
-// it count, and its own reads with it.
-func (x *index) reads(table *versionTable) error {
+// who overwrites it, and the anomalies of single reads and of pairs that
+// overwrite one version (Definition 10). Reading from an unknown transaction
+// makes it count, and its own reads with it.
+func (x *index) reads() error {
 	var pulled []int32
 	for i := range x.h.Txns {
 		if i%pollEvery == 0 {
@@ -147,17 +129,17 @@ func (x *index) reads(table *versionTable) error {
 			}
 		}
 		if x.h.Txns[i].Status == history.Committed {
-			pulled = x.readsOf(int32(i), table, pulled)
+			pulled = x.readsOf(int32(i), pulled)
 		}
 	}
 	for len(pulled) > 0 {
 		i := pulled[len(pulled)-1]
-		pulled = x.readsOf(i, table, pulled[:len(pulled)-1])
+		pulled = x.readsOf(i, pulled[:len(pulled)-1])
 	}
 	return nil
 }
 
-func (x *index) readsOf(i int32, table *versionTable, pulled []int32) []int32 {
+func (x *index) readsOf(i int32, pulled []int32) []int32 {
 	t := &x.h.Txns[i]
 	ops, at := x.h.Ops(t), x.h.FirstOp(t)
 	for j, op := range ops {
@@ -170,7 +152,7 @@ func (x *index) readsOf(i int32, table *versionTable, pulled []int32) []int32 {
 			}
 			continue
 		}
-		v := table.find(op.Key, op.Value)
+		v := x.versions.find(op.Key, op.Value)
 		if v == none || x.writer[v] == i {
 			x.unexplained(i, j)
 			continue
@@ -180,6 +162,14 @@ func (x *index) readsOf(i int32, table *versionTable, pulled []int32) []int32 {
 			x.counted[w] = true
 			x.pulled[w] = verdict.Edge{Kind: verdict.WR, From: w, To: i, Key: op.Key, Value: op.Value}
 			pulled = append(pulled, w)
+		}
+		switch {
+		case !writes(ops[j+1:], op.Key):
+			x.pure[v]++
+		case x.next[v] == none:
+			x.next[v] = i
+		default:
+			x.divergence(v, x.next[v], i, op)
 		}
 	}
 	return pulled
@@ -193,42 +183,6 @@ func lastOn(ops []history.Op, k history.Key) int {
 		}
 	}
 	return -1
-}
-
-// overwrites finds, for each version, the transaction that overwrote it, and
-// the divergences (Definition 10).
-func (x *index) overwrites() {
-	x.next = make([]int32, len(x.writer))
-	for v := range x.next {
-		x.next[v] = none
-	}
-	for i := range x.h.Txns {
-		if !x.counted[i] {
-			continue
-		}
-		t := &x.h.Txns[i]
-		ops, at := x.h.Ops(t), x.h.FirstOp(t)
-		for j, op := range ops {
-			v := x.opVersion[at+j]
-			if op.Kind != history.Read || v == none || !writes(ops[j+1:], op.Key) {
-				continue
-			}
-			if first := x.next[v]; first != none {
-				x.divergence(v, first, int32(i), op)
-			} else {
-				x.next[v] = int32(i)
-			}
-		}
-	}
-}
-
-func writes(ops []history.Op, k history.Key) bool {
-	for _, op := range ops {
-		if op.Kind == history.Write && op.Key == k {
-			return true
-		}
-	}
-	return false
 }
 
 // collectReaders groups the reads from outside by version.
@@ -266,42 +220,7 @@ func (x *index) eachRead(f func(i, v int32)) {
 	}
 }
 
-// sessions links the counted transactions of each session in nextOf. Session
-// order leaves only transactions of known outcome, since an unknown one may
-// have ended at any later time: eachSuccessor reads the links so.
-func (x *index) sessions() {
-	x.nextOf = make([]int32, len(x.h.Txns))
-	for i := range x.nextOf {
-		x.nextOf[i] = none
-	}
-	if !x.c.lvl.SessionOrder() {
-		return
-	}
-	last := make([]int32, x.h.SessionCount())
-	for s := range last {
-		last[s] = none
-	}
-	for i := range x.h.Txns {
-		if x.counted[i] {
-			s := x.h.Txns[i].Session
-			if p := last[s]; p != none {
-				x.nextOf[p] = int32(i)
-			}
-			last[s] = int32(i)
-		}
-	}
-}
-
-// eachSuccessor calls f for the transactions that follow i directly in session
-// order: those of unknown outcome up to the next of known outcome, and that.
-func (x *index) eachSuccessor(i int32, f func(j int32)) {
-	if x.h.Txns[i].Status == history.Unknown {
-		return
-	}
-	for j := x.nextOf[i]; j != none; j = x.nextOf[j] {
-		f(j)
-		if x.h.Txns[j].Status != history.Unknown {
-			return
-		}
-	}
+// readersOf returns the transactions that read v from outside.
+func (x *index) readersOf(v int32) []int32 {
+	return x.readers[x.readersFrom[v]:x.readersFrom[v+1]]
 }

@@ -123,6 +123,7 @@ func (c *check) dependencies() error {
 
 	if len(order.nodes) < order.total {
 		c.begin("explain")
+		x.collectReaders()
 		cycles, err := x.cycles(c, order)
 		if err != nil {
 			return err

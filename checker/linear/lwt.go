@@ -43,6 +43,7 @@ func (c *check) lightweight() error {
 		return err
 	}
 	x.insertions()
+	x.collectReaders()
 	c.done("index")
 	if len(x.anomalies) == 0 {
 		c.begin("chains")

@@ -1,17 +1,27 @@
 package linear
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/isohound/isohound/history"
 )
 
-// versionTable finds the version of a key and value: open addressing with
-// linear probing, at most two thirds full. The initial values are not in it.
+// versionTable finds the version of a key and value. The initial values are
+// not in it but beside it.
+//
+// Generators draw unique values from counters, so that the values of a whole
+// history are often distinct and dense: then the table is addressed by the
+// value itself, which also keeps neighbours in time neighbours in memory. At
+// the first value that two keys share it turns into a hash table with linear
+// probing, as it is from the beginning where the values are sparse.
 type versionTable struct {
 	slots   []slot
-	shift   uint
+	direct  bool
+	low     history.Value // the least written value, at slots[0] when direct
+	shift   uint          // of the hash
 	initial []history.Value
+	writes  int // an upper bound of the versions
 }
 
 type slot struct {
@@ -20,12 +30,39 @@ type slot struct {
 	version int32 // plus one; 0 in a free slot
 }
 
-func newVersionTable(versions int, initial []history.Value) *versionTable {
-	width := bits.Len(uint(versions + versions/2 + 1))
-	return &versionTable{slots: make([]slot, 1<<width), shift: uint(64 - width), initial: initial}
+// sparse is how many slots per write a table addressed by values may have.
+const sparse = 3
+
+func newVersionTable(h *history.History) *versionTable {
+	t := &versionTable{initial: make([]history.Value, h.KeyCount()), low: math.MaxInt64}
+	for k := range t.initial {
+		t.initial[k] = h.Initial(history.Key(k))
+	}
+	high := history.Value(math.MinInt64)
+	for _, op := range h.AllOps() {
+		if op.Kind == history.Write {
+			t.writes++
+			t.low, high = min(t.low, op.Value), max(high, op.Value)
+		}
+	}
+	if span := uint64(high) - uint64(t.low); t.writes > 0 && span < uint64(sparse*t.writes) {
+		t.direct = true
+		t.slots = make([]slot, span+1)
+		return t
+	}
+	t.makeHash()
+	return t
 }
 
-// hash spreads keys and values over the table; multiplication by odd constants
+// makeHash makes room for all writes, at most two thirds full.
+func (t *versionTable) makeHash() {
+	width := bits.Len(uint(t.writes + t.writes/2 + 1))
+	t.direct = false
+	t.slots = make([]slot, 1<<width)
+	t.shift = uint(64 - width)
+}
+
+// hash spreads keys and values over the table. Multiplication by odd constants
 // with the high bits kept is enough for values that count upwards in any
 // stride.
 func (t *versionTable) hash(k history.Key, v history.Value) uint64 {
@@ -35,21 +72,45 @@ func (t *versionTable) hash(k history.Key, v history.Value) uint64 {
 	return h * 0xD6E8FEB86659FD93 >> t.shift
 }
 
+// slot returns the slot of a key and value, or the free one where it belongs.
+// A table addressed by values gives the slot of another key that has the value.
+func (t *versionTable) slot(k history.Key, v history.Value) *slot {
+	if t.direct {
+		return &t.slots[v-t.low]
+	}
+	mask := uint64(len(t.slots) - 1)
+	for i := t.hash(k, v); ; i = (i + 1) & mask {
+		s := &t.slots[i]
+		if s.version == 0 || s.value == v && s.key == k {
+			return s
+		}
+	}
+}
+
 // insert adds a version and returns none, or returns the version that the key
 // and value already have.
 func (t *versionTable) insert(k history.Key, v history.Value, version int32) int32 {
 	if v == t.initial[k] {
 		return int32(k)
 	}
-	mask := uint64(len(t.slots) - 1)
-	for i := t.hash(k, v); ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		if s.version == 0 {
-			*s = slot{value: v, key: k, version: version + 1}
-			return none
-		}
-		if s.value == v && s.key == k {
-			return s.version - 1
+	s := t.slot(k, v)
+	if t.direct && s.version != 0 && s.key != k {
+		t.rehash()
+		s = t.slot(k, v)
+	}
+	if s.version != 0 {
+		return s.version - 1
+	}
+	*s = slot{value: v, key: k, version: version + 1}
+	return none
+}
+
+func (t *versionTable) rehash() {
+	old := t.slots
+	t.makeHash()
+	for _, s := range old {
+		if s.version != 0 {
+			*t.slot(s.key, s.value) = s
 		}
 	}
 }
@@ -59,14 +120,11 @@ func (t *versionTable) find(k history.Key, v history.Value) int32 {
 	if v == t.initial[k] {
 		return int32(k)
 	}
-	mask := uint64(len(t.slots) - 1)
-	for i := t.hash(k, v); ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		if s.version == 0 {
-			return none
-		}
-		if s.value == v && s.key == k {
-			return s.version - 1
-		}
+	if t.direct && (v < t.low || uint64(v-t.low) >= uint64(len(t.slots))) {
+		return none
 	}
+	if s := t.slot(k, v); s.version != 0 && s.key == k {
+		return s.version - 1
+	}
+	return none
 }

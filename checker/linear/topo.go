@@ -1,8 +1,6 @@
 package linear
 
 import (
-	"math"
-
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -23,114 +21,161 @@ type order struct {
 	done  []bool // by node: it is in nodes
 }
 
+// sorter builds an order. It goes through the transactions as they stand in
+// the history, which is nearly an order already, and places each as soon as
+// nothing that must come before it is missing. What cannot be placed yet waits
+// for one thing that is missing: a commit, or the readers of a version that it
+// overwrites. The edges into a node are found from its own operations, so that
+// no edge is ever stored.
+type sorter struct {
+	*order
+	x     *index
+	h     *history.History
+	ready []int32 // nodes to look at
+
+	before    []int32 // by transaction: its predecessor in session order, or none
+	forCommit []int32 // by transaction: the first node that waits for its commit
+	forReads  []int32 // by version: the first node that waits for its readers
+	alsoWaits []int32 // by node: the next that waits for the same thing
+	// missing is, by version, how many of its pure readers are not placed.
+	missing []int32
+	rt      *realTime
+}
+
 func (x *index) topological(c *check) (*order, error) {
 	h, shift := x.h, int32(0)
 	if c.lvl.Snapshot() {
 		shift = 1
 	}
-	o := &order{shift: shift, done: make([]bool, len(h.Txns)<<shift)}
-	before := x.indegrees(shift)
+	n := len(h.Txns)
+	s := &sorter{x: x, h: h, missing: x.pure, order: &order{shift: shift, done: make([]bool, n<<shift)}}
 	for _, in := range x.counted {
 		if in {
-			o.total++
+			s.total++
 		}
 	}
-	o.total <<= shift
-	o.nodes = make([]int32, 0, o.total)
-
-	var rt *realTime
+	s.total <<= shift
+	s.nodes = make([]int32, 0, s.total)
+	s.forCommit, s.forReads, s.alsoWaits = make([]int32, n), make([]int32, len(x.writer)), make([]int32, n<<shift)
+	fill(s.forCommit, none)
+	fill(s.forReads, none)
+	if c.lvl.SessionOrder() {
+		s.before = x.predecessors()
+	}
 	if c.lvl.RealTime() {
-		rt = newRealTime(x)
-		rt.hold(before, shift)
-	}
-	push := func(node int32) {
-		if before[node]--; before[node] == 0 {
-			o.nodes = append(o.nodes, node)
-		}
+		s.rt = newRealTime(x)
 	}
 	for i, in := range x.counted {
-		if in && before[int32(i)<<shift] == 0 {
-			o.nodes = append(o.nodes, int32(i)<<shift)
-		}
-	}
-	if rt != nil {
-		rt.release(shift, push)
-	}
-	for n := 0; n < len(o.nodes); n++ {
-		if n%pollEvery == 0 {
+		if i%pollEvery == 0 {
 			if err := c.stopped(); err != nil {
 				return nil, err
 			}
 		}
-		node := o.nodes[n]
-		o.done[node] = true
-		i := node >> shift
-		t := &h.Txns[i]
-		at := h.FirstOp(t)
-		ops := h.Ops(t)
-		if isStart := node == i<<shift; isStart {
-			for j, op := range ops {
-				if v := x.opVersion[at+j]; v != none && op.Kind == history.Read {
-					if w := x.next[v]; w != none && w != i {
-						push(w<<shift + shift)
-					}
-				}
-			}
-			if shift == 1 {
-				push(node + 1)
-			}
-		}
-		if isCommit := node == i<<shift+shift; isCommit {
-			for j, op := range ops {
-				if v := x.opVersion[at+j]; v != none && op.Kind == history.Write {
-					for _, r := range x.readersOf(v) {
-						push(r << shift)
-					}
-				}
-			}
-			x.eachSuccessor(i, func(s int32) { push(s << shift) })
-			if rt != nil && rt.ended(i) {
-				rt.release(shift, push)
-			}
-		}
-	}
-	return o, nil
-}
-
-func (x *index) readersOf(v int32) []int32 {
-	return x.readers[x.readersFrom[v]:x.readersFrom[v+1]]
-}
-
-// indegrees counts the edges into each node, real time left out.
-func (x *index) indegrees(shift int32) []int32 {
-	h := x.h
-	in := make([]int32, len(h.Txns)<<shift)
-	for i := range h.Txns {
-		if !x.counted[i] {
+		if !in {
 			continue
 		}
-		i := int32(i)
-		start, commit := i<<shift, i<<shift+shift
-		if shift == 1 {
-			in[commit]++
+		s.ready = append(s.ready, int32(i)<<shift)
+		for len(s.ready) > 0 {
+			node := s.ready[len(s.ready)-1]
+			s.ready = s.ready[:len(s.ready)-1]
+			s.visit(node)
 		}
-		t := &h.Txns[i]
-		at := h.FirstOp(t)
-		for j, op := range h.Ops(t) {
-			v := x.opVersion[at+j]
-			if v == none || op.Kind != history.Read {
+	}
+	return s.order, nil
+}
+
+// predecessors links each counted transaction to the latest before it in its
+// session that committed. A transaction of unknown outcome may have ended at
+// any later time, so that no session order leaves it.
+func (x *index) predecessors() []int32 {
+	before := make([]int32, len(x.h.Txns))
+	last := make([]int32, x.h.SessionCount())
+	fill(last, none)
+	for i := range x.h.Txns {
+		t := &x.h.Txns[i]
+		before[i] = last[t.Session]
+		if t.Status == history.Committed {
+			last[t.Session] = int32(i)
+		}
+	}
+	return before
+}
+
+// visit places node, or has it wait.
+func (s *sorter) visit(node int32) {
+	i := node >> s.shift
+	t := &s.h.Txns[i]
+	ops := s.h.Ops(t)
+	versions := s.x.opVersion[s.h.FirstOp(t):][:len(ops)]
+	start, commit := node == i<<s.shift, node == i<<s.shift+s.shift
+	if start && s.startWaits(node, i, ops, versions) || commit && s.commitWaits(node, i, ops, versions) {
+		return
+	}
+	s.nodes = append(s.nodes, node)
+	s.done[node] = true
+	if start {
+		for j, v := range versions {
+			if v == none || ops[j].Kind != history.Read || writes(ops[j+1:], ops[j].Key) {
 				continue
 			}
-			if x.writer[v] != none {
-				in[start]++ // WR
-			}
-			if x.next[v] == i {
-				in[commit] += x.readersFrom[v+1] - x.readersFrom[v] - 1 // RW, but not from itself
+			if s.missing[v]--; s.missing[v] == 0 {
+				s.wake(&s.forReads[v])
 			}
 		}
-		x.eachSuccessor(i, func(s int32) { in[s<<shift]++ })
+		if !commit {
+			s.ready = append(s.ready, node+1)
+		}
 	}
-	return in
+	if commit {
+		s.wake(&s.forCommit[i])
+		if s.rt != nil {
+			s.rt.ended(i, s)
+		}
+	}
+}
+
+// startWaits has the start of i wait if the commit of its predecessor, or of
+// one that it read from, or of one that ended before it began, is missing.
+func (s *sorter) startWaits(node, i int32, ops []history.Op, versions []int32) bool {
+	if s.before != nil && s.before[i] != none && s.commitMissing(node, s.before[i]) {
+		return true
+	}
+	for j, v := range versions {
+		if v != none && ops[j].Kind == history.Read {
+			if w := s.x.writer[v]; w != none && s.commitMissing(node, w) {
+				return true
+			}
+		}
+	}
+	return s.rt != nil && s.rt.holds(i)
+}
+
+func (s *sorter) commitMissing(node, w int32) bool {
+	if s.done[w<<s.shift+s.shift] {
+		return false
+	}
+	s.alsoWaits[node], s.forCommit[w] = s.forCommit[w], node
+	return true
+}
+
+// commitWaits has the commit of i wait if the start of one that read a version
+// which i overwrote is missing.
+func (s *sorter) commitWaits(node, i int32, ops []history.Op, versions []int32) bool {
+	for j, v := range versions {
+		if v != none && ops[j].Kind == history.Read && s.x.next[v] == i && s.missing[v] > 0 {
+			s.alsoWaits[node], s.forReads[v] = s.forReads[v], node
+			return true
+		}
+	}
+	return false
+}
+
+// wake looks again at all that waits in a list.
+func (s *sorter) wake(list *int32) {
+	for n := *list; n != none; n = s.alsoWaits[n] {
+		s.ready = append(s.ready, n)
+	}
+	*list = none
 }
 
 // witness turns a complete order into the proof of a satisfied verdict.
@@ -139,67 +184,4 @@ func (o *order) witness() *verdict.Witness {
 		return &verdict.Witness{Order: o.nodes}
 	}
 	return &verdict.Witness{Points: o.nodes}
-}
-
-// realTime keeps a transaction from the order until every transaction that
-// ended strictly before it began is in it. Instead of an edge for each such
-// pair there is one step along two sorted lists: the transactions that have
-// begun by the end of the earliest one still missing may be released. Sorting
-// is by radix, so all of it is linear.
-type realTime struct {
-	h       *history.History
-	byBegin []int32 // transactions with a begin, released from the front
-	byEnd   []int32 // committed transactions with an end
-	in      []bool  // committed in the order
-	free    int     // byBegin[:free] are released
-	first   int     // byEnd[:first] are in the order
-}
-
-func newRealTime(x *index) *realTime {
-	h := x.h
-	rt := &realTime{h: h, in: make([]bool, len(h.Txns))}
-	for i := range h.Txns {
-		if !x.counted[i] {
-			continue
-		}
-		t := &h.Txns[i]
-		if t.Begin != history.NoTime {
-			rt.byBegin = append(rt.byBegin, int32(i))
-		}
-		if t.Status == history.Committed && t.End != history.NoTime {
-			rt.byEnd = append(rt.byEnd, int32(i))
-		}
-	}
-	rt.byBegin = sortBy(rt.byBegin, func(i int32) int64 { return h.Txns[i].Begin })
-	rt.byEnd = sortBy(rt.byEnd, func(i int32) int64 { return h.Txns[i].End })
-	return rt
-}
-
-// hold adds, for each transaction with a begin, one edge that release takes.
-func (rt *realTime) hold(before []int32, shift int32) {
-	for _, i := range rt.byBegin {
-		before[i<<shift]++
-	}
-}
-
-// ended notes that i has committed in the order and reports whether that moved
-// the earliest missing end.
-func (rt *realTime) ended(i int32) bool {
-	rt.in[i] = true
-	return rt.first < len(rt.byEnd) && rt.byEnd[rt.first] == i
-}
-
-// release lets go of every transaction that no missing one precedes.
-func (rt *realTime) release(shift int32, push func(node int32)) {
-	for rt.first < len(rt.byEnd) && rt.in[rt.byEnd[rt.first]] {
-		rt.first++
-	}
-	limit := int64(math.MaxInt64)
-	if rt.first < len(rt.byEnd) {
-		limit = rt.h.Txns[rt.byEnd[rt.first]].End
-	}
-	for rt.free < len(rt.byBegin) && rt.h.Txns[rt.byBegin[rt.free]].Begin <= limit {
-		push(rt.byBegin[rt.free] << shift)
-		rt.free++
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -21,21 +22,31 @@ type Reader struct {
 	zr     *zstd.Decoder
 	hdr    history.Header
 	sym    *history.Symbols
+	input  *prefixReader
 	size   int64
 	txns   int64 // read so far
 	closed bool
 	notes  []string
 	parse  recordParser
 
-	// pending holds intents whose outcome has not been read. Each session has
-	// at most one, so it stays small.
-	pending map[int64]*history.Record
-	// left is pending in the order of ids once the file is exhausted.
-	left []*history.Record
+	// pending holds the lines of intents whose outcome has not been read, by
+	// transaction id. Each session has at most one, so it stays small. Only
+	// those without an outcome are ever interpreted: spare keeps the memory of
+	// the others.
+	pending map[int64]intentLine
+	spare   [][]byte
+	// left are the transactions of pending in the order of their lines once
+	// the file is exhausted.
+	left []history.Record
 	eof  bool
 }
 
 var _ history.Source = (*Reader)(nil)
+
+type intentLine struct {
+	text []byte
+	line int
+}
 
 // zstdMagic begins every zstd frame (RFC 8878, section 3.1.1).
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -52,9 +63,10 @@ func Detect(head []byte) (native, compressed bool) {
 // NewReader reads the header of a history from r. path is for messages; size
 // is the length of the input in bytes, 0 if it is not known.
 func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
-	rd := &Reader{path: path, size: size, sym: history.NewSymbols(), pending: map[int64]*history.Record{}}
+	rd := &Reader{path: path, size: size, sym: history.NewSymbols(), pending: map[int64]intentLine{}}
 	rd.parse.sym = rd.sym
 	br := &prefixReader{r: r}
+	rd.input = br
 	magic, err := br.peek(len(zstdMagic))
 	if err != nil {
 		return nil, rd.At(err)
@@ -67,7 +79,7 @@ func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 		if err != nil {
 			return nil, rd.At(err)
 		}
-		src, rd.size = rd.zr, 0
+		src = rd.zr
 	}
 	rd.lines = newLineReader(src)
 	if err := rd.readHeader(); err != nil {
@@ -137,14 +149,16 @@ func (r *Reader) Close() {
 	}
 }
 
-// SizeHint extrapolates from the transactions in the first buffer.
+// SizeHint extrapolates from what was read so far, 0 where the length of the
+// input is not known.
 func (r *Reader) SizeHint() int {
-	head := r.lines.peek()
-	n := bytes.Count(head, []byte("\n{\"txn\":"))
-	if r.size == 0 || n < 100 {
+	if r.size == 0 || r.input.taken == 0 {
 		return 0
 	}
-	return int(float64(r.size-r.lines.off) / float64(len(head)) * float64(n) * 1.02)
+	// The decompressor and the line buffer read ahead, so this is a little low.
+	// No honest file spends less than a few bytes on a transaction.
+	hint := float64(r.txns) * float64(r.size) / float64(r.input.taken)
+	return int(min(hint, float64(r.size)/8))
 }
 
 // Next reads the next transaction. After the last line it returns, as unknown,
@@ -173,7 +187,7 @@ func (r *Reader) Next(rec *history.Record) error {
 	if len(r.left) == 0 {
 		return io.EOF
 	}
-	*rec, r.left = *r.left[0], r.left[1:]
+	*rec, r.left = r.left[0], r.left[1:]
 	return nil
 }
 
@@ -186,28 +200,27 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 	if r.closed {
 		return false, errors.New("there is more behind the closing line; two histories in one file cannot be told apart")
 	}
-	kind, err := r.parse.line(line, rec)
-	if err != nil {
-		return false, err
+	if id, ok := intentID(line); ok {
+		return false, r.intent(id, line)
+	}
+	kind := lineTxn
+	if !r.parse.fast(line, rec) {
+		var err error
+		if kind, err = r.parse.line(line, rec); err != nil {
+			return false, err
+		}
 	}
 	switch kind {
 	case lineTxn:
-		delete(r.pending, rec.ID)
+		r.outcome(rec.ID)
 		r.txns++
 		return true, nil
+	case lineIntent:
+		return false, r.intent(rec.ID, line)
 	case lineInitial:
 		if r.txns > 0 {
 			return false, errors.New("initial values must stand before the first transaction")
 		}
-	case lineIntent:
-		if _, dup := r.pending[rec.ID]; dup {
-			return false, errors.Errorf("transaction id %d has two intents", rec.ID)
-		}
-		in := *rec
-		in.Ops = slices.Clone(rec.Ops)
-		in.Status, in.End = history.Unknown, history.NoTime
-		in.Cause = "no outcome was recorded"
-		r.pending[rec.ID] = &in
 	case lineClosed:
 		if n := r.parse.ending.Txns; n >= 0 && n != r.txns {
 			return false, errors.Errorf("the closing line counts %d transactions and the file has %d; some lines are lost", n, r.txns)
@@ -215,6 +228,58 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 		r.closed = true
 	}
 	return false, nil
+}
+
+// intentID returns the transaction of an intent line written by this package.
+func intentID(line []byte) (int64, bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"intent":`))
+	if !ok {
+		return 0, false
+	}
+	end := bytes.IndexByte(rest, ',')
+	if end < 0 {
+		return 0, false
+	}
+	return parseInt(rest[:end])
+}
+
+// intent keeps an intent until its outcome comes.
+func (r *Reader) intent(id int64, line []byte) error {
+	if old, dup := r.pending[id]; dup {
+		return errors.Errorf("transaction id %d has two intents, the first on line %d", id, old.line)
+	}
+	var text []byte
+	if n := len(r.spare); n > 0 {
+		text, r.spare = r.spare[n-1][:0], r.spare[:n-1]
+	}
+	r.pending[id] = intentLine{text: append(text, line...), line: r.lines.line}
+	return nil
+}
+
+// outcome drops the intent of a transaction that is complete.
+func (r *Reader) outcome(id int64) {
+	if in, ok := r.pending[id]; ok {
+		delete(r.pending, id)
+		r.spare = append(r.spare, in.text)
+	}
+}
+
+// interpret turns the intents that are left into transactions of unknown
+// outcome.
+func (r *Reader) interpret() error {
+	lines := slices.SortedFunc(maps.Values(r.pending), func(a, b intentLine) int { return a.line - b.line })
+	for _, in := range lines {
+		var rec history.Record
+		if _, err := r.parse.line(in.text, &rec); err != nil {
+			return &history.FormatError{Path: r.path, Line: in.line, Byte: -1, Err: err}
+		}
+		rec.Status, rec.End, rec.Cause = history.Unknown, history.NoTime, "no outcome was recorded"
+		r.left = append(r.left, rec)
+	}
+	if n := len(r.left); n > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("%d transactions have an intent and no outcome; they count as unknown", n))
+	}
+	return nil
 }
 
 // atEnd handles the end of the stream, and tells a cut from corruption.
@@ -230,20 +295,14 @@ func (r *Reader) atEnd(err error) error {
 	if !r.closed {
 		r.notes = append(r.notes, "the history has no closing line: its recording was cut off")
 	}
-	for _, in := range r.pending {
-		r.left = append(r.left, in)
-	}
-	slices.SortFunc(r.left, func(a, b *history.Record) int { return int(a.ID - b.ID) })
-	if n := len(r.left); n > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%d transactions have an intent and no outcome; they count as unknown", n))
-	}
-	return nil
+	return r.interpret()
 }
 
-// prefixReader gives back bytes that were looked at.
+// prefixReader gives back bytes that were looked at, and counts.
 type prefixReader struct {
-	r    io.Reader
-	head []byte
+	r     io.Reader
+	head  []byte
+	taken int64
 }
 
 func (p *prefixReader) peek(n int) ([]byte, error) {
@@ -262,5 +321,7 @@ func (p *prefixReader) Read(b []byte) (int, error) {
 		p.head = p.head[n:]
 		return n, nil
 	}
-	return p.r.Read(b)
+	n, err := p.r.Read(b)
+	p.taken += int64(n)
+	return n, err
 }

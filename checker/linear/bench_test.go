@@ -1,0 +1,45 @@
+package linear_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+)
+
+// BenchmarkMini checks mini-transactions of 20 sessions in memory, at one and
+// at two million, and compares the answer.
+func BenchmarkMini(b *testing.B) {
+	for _, txns := range []int{1_000_000, 2_000_000} {
+		for _, snapshot := range []bool{false, true} {
+			h := synth.Mini(synth.MiniConfig{Sessions: 20, Txns: txns, Keys: 1000, Seed: 1, Snapshot: snapshot})
+			for _, lvl := range []level.Level{level.SER, level.SI, level.SSER, level.StrongSI} {
+				want := verdict.Satisfied
+				if snapshot && !lvl.Snapshot() {
+					want = verdict.Violated
+				}
+				from := "sser"
+				if snapshot {
+					from = "si"
+				}
+				b.Run(fmt.Sprintf("%s-of-%s/txns=%d", lvl, from, txns), func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						r, err := linear.Check(context.Background(), h, lvl, linear.Options{})
+						if err != nil {
+							b.Fatal(err)
+						}
+						if r.Verdict != want {
+							b.Fatalf("%s, want %s", r.Verdict, want)
+						}
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(txns), "ns/txn")
+				})
+			}
+		}
+	}
+}
