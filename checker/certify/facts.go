@@ -1,6 +1,8 @@
 package certify
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/level"
@@ -52,7 +54,7 @@ func newFacts(h *history.History, anomalies []verdict.Anomaly) *facts {
 		for _, r := range a.Ops {
 			want(r.Txn)
 		}
-		for _, e := range a.Cycle {
+		for _, e := range slices.Concat(a.Cycle, a.Context, a.Support) {
 			want(e.From)
 			wanted[cell{e.Key, e.Value}] = true
 		}
@@ -196,6 +198,11 @@ func (f *facts) anomaly(lvl level.Level, a *verdict.Anomaly) error {
 	for _, i := range a.Txns {
 		if i < 0 || int(i) >= len(f.h.Txns) {
 			return errors.Errorf("it names transaction number %d of %d", i, len(f.h.Txns))
+		}
+	}
+	for _, e := range append(slices.Clone(a.Context), a.Support...) {
+		if err := f.edge(lvl, e); err != nil {
+			return errors.Wrapf(err, "%s from transaction %d to %d", e.Kind, f.id(e.From), f.id(e.To))
 		}
 	}
 	switch a.Kind {

@@ -77,14 +77,18 @@ func (x *index) unexplained(i int32, j int) {
 // after reading it.
 func (x *index) divergence(v, first, second int32, read history.Op) {
 	txns := []int32{first, second}
+	var context []verdict.Edge
 	if w := x.writer[v]; w != none {
 		txns = []int32{w, first, second}
+		for _, to := range txns[1:] {
+			context = append(context, verdict.Edge{Kind: verdict.WR, From: w, To: to, Key: read.Key, Value: read.Value})
+		}
 	}
 	rw := verdict.Edge{Kind: verdict.RW, Key: read.Key, Value: read.Value}
 	there, back := rw, rw
 	there.From, there.To = first, second
 	back.From, back.To = second, first
-	x.found(verdict.Anomaly{Kind: verdict.Divergence, Txns: txns, Cycle: []verdict.Edge{there, back}})
+	x.found(verdict.Anomaly{Kind: verdict.Divergence, Txns: txns, Cycle: []verdict.Edge{there, back}, Context: context})
 }
 
 // support adds what shows that the transactions of unknown outcome in a

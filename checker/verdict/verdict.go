@@ -5,6 +5,8 @@ package verdict
 import (
 	"time"
 
+	"github.com/pkg/errors"
+
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history"
 )
@@ -30,6 +32,17 @@ func (v Verdict) String() string { return names[v] }
 
 // MarshalText makes verdicts words in JSON.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	for i, n := range names {
+		if n == string(text) {
+			*v = Verdict(i)
+			return nil
+		}
+	}
+	return errors.Errorf("unknown verdict %q", text)
+}
 
 // Result is the outcome of checking one history against one level.
 type Result struct {
@@ -106,6 +119,9 @@ type Anomaly struct {
 	Txns []int32
 	// Cycle lists the edges of a cycle; each begins where the one before ends.
 	Cycle []Edge
+	// Context are further edges that belong to the picture: who wrote the
+	// version that two transactions overwrote.
+	Context []Edge
 	// Support has, for each transaction of unknown outcome that is involved,
 	// the WR edge to a transaction that read from it, which shows that it
 	// committed; where that one's outcome is unknown too, its own follows.

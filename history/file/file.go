@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pkg/errors"
 
@@ -50,6 +51,24 @@ type File struct {
 	history.Source
 	Format Format
 	close  func()
+	taken  *counter
+	size   int64
+}
+
+// Progress returns how many bytes of the file were read, and how many there
+// are, 0 where that is not known. It may be called while the file is read.
+func (f *File) Progress() (read, total int64) { return f.taken.n.Load(), f.size }
+
+// counter counts the bytes that are read through it.
+type counter struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n.Add(int64(n))
+	return n, err
 }
 
 // Close releases the file.
@@ -86,7 +105,9 @@ func Open(path string, format Format, stdin io.Reader) (*File, error) {
 }
 
 func open(r io.Reader, path string, size int64, format Format, closer func()) (*File, error) {
-	br := bufio.NewReaderSize(r, 64<<10)
+	taken := &counter{r: r}
+	out := &File{taken: taken, size: size, close: closer}
+	br := bufio.NewReaderSize(taken, 64<<10)
 	// A pipe may deliver its first bytes slowly; detection needs few of them.
 	head, err := br.Peek(64)
 	if err != nil && err != io.EOF {
@@ -97,19 +118,19 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 			return nil, &history.FormatError{Path: path, Byte: -1, Err: err}
 		}
 	}
-	switch format {
+	switch out.Format = format; format {
 	case Native:
 		n, err := native.NewReader(br, path, size)
 		if err != nil {
 			return nil, err
 		}
-		return &File{Source: n, Format: Native, close: func() { n.Close(); closer() }}, nil
+		out.Source, out.close = n, func() { n.Close(); closer() }
 	case Dbcop:
 		d, err := dbcop.NewReader(br, path)
 		if err != nil {
 			return nil, err
 		}
-		return &File{Source: d, Format: Dbcop, close: closer}, nil
+		out.Source = d
 	default:
 		text, err := io.ReadAll(io.LimitReader(br, maxDSL+1))
 		if err != nil {
@@ -122,8 +143,9 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 		if err != nil {
 			return nil, err
 		}
-		return &File{Source: history.NewReplay(h), Format: DSL, close: closer}, nil
+		out.Source = history.NewReplay(h)
 	}
+	return out, nil
 }
 
 // maxDSL bounds what is read as text before it is parsed, in bytes.

@@ -1,0 +1,114 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Thresholds below which a run tested next to nothing (DESIGN rule 5). They
+// are far below what any real run reaches.
+const (
+	// MinCommitted transactions must have committed.
+	MinCommitted = 50
+	// MinOverlap is the percentage of the committed transactions that must
+	// overlap in time with one of another session.
+	MinOverlap = 2
+	// MinShared is the percentage of the committed transactions that must
+	// touch a key which a transaction of another session wrote.
+	MinShared = 2
+)
+
+// Vacuous says why h, the history of a run, tested next to nothing, or
+// returns "". It is for runs only: a history from elsewhere may well be small.
+func Vacuous(h *history.History) string {
+	committed := 0
+	for i := range h.Txns {
+		if h.Txns[i].Status == history.Committed {
+			committed++
+		}
+	}
+	if committed < MinCommitted {
+		return fmt.Sprintf("only %d transactions committed, fewer than %d", committed, MinCommitted)
+	}
+	if n := overlapping(h); n*100 < committed*MinOverlap {
+		return fmt.Sprintf("only %d of %d committed transactions overlapped with one of another session, less than %d%%", n, committed, MinOverlap)
+	}
+	if n := sharing(h); n*100 < committed*MinShared {
+		return fmt.Sprintf("only %d of %d committed transactions touched a key that another session wrote, less than %d%%", n, committed, MinShared)
+	}
+	return ""
+}
+
+// overlapping counts the committed transactions that were concurrent with one
+// of another session. Histories are recorded in the order of ends, so a
+// transaction overlaps exactly with those behind it that began before it
+// ended, and with those before it that ended after it began.
+func overlapping(h *history.History) int {
+	n := 0
+	concurrent := make([]bool, len(h.Txns))
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if t.Status != history.Committed {
+			continue
+		}
+		// Neighbours suffice: with k sessions, one that runs beside t ends
+		// within the next few transactions or ended among the last few.
+		for j := i - 1; j >= 0 && j >= i-window; j-- {
+			o := &h.Txns[j]
+			if o.Session != t.Session && o.Status == history.Committed && o.End >= t.Begin && t.End >= o.Begin {
+				concurrent[i], concurrent[j] = true, true
+			}
+		}
+	}
+	for _, c := range concurrent {
+		if c {
+			n++
+		}
+	}
+	return n
+}
+
+// window is how many neighbours overlapping looks at.
+const window = 16
+
+// sharing counts the committed transactions that touch a key which another
+// session wrote.
+func sharing(h *history.History) int {
+	const nobody, several = -1, -2
+	writer := make([]int32, h.KeyCount()) // the only session that wrote a key
+	for k := range writer {
+		writer[k] = nobody
+	}
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if t.Status != history.Committed {
+			continue
+		}
+		for _, op := range h.Ops(t) {
+			if op.Kind == history.Write {
+				switch writer[op.Key] {
+				case nobody:
+					writer[op.Key] = t.Session
+				case t.Session:
+				default:
+					writer[op.Key] = several
+				}
+			}
+		}
+	}
+	n := 0
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if t.Status != history.Committed {
+			continue
+		}
+		for _, op := range h.Ops(t) {
+			if w := writer[op.Key]; w == several || w != nobody && w != t.Session {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}

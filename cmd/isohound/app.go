@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/pkg/errors"
+	"github.com/spf13/cobra"
+)
+
+// app is one invocation of the command.
+type app struct {
+	in       *os.File
+	out, msg *os.File // results, and everything else
+	code     exitCode // the worst so far
+
+	// stop ends at the first signal: what runs may finish. ctx ends at the
+	// second: nothing waits any more.
+	ctx, stop context.Context
+	// work is the context of judging: stop, unless a run was interrupted.
+	work context.Context
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// listen makes the contexts end with signals.
+func (a *app) listen() (done func()) {
+	var cancel, cancelStop context.CancelCauseFunc
+	a.ctx, cancel = context.WithCancelCause(context.Background())
+	a.stop, cancelStop = context.WithCancelCause(a.ctx)
+	a.work = a.stop
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// A broken pipe is an error of the write that met it.
+	signal.Ignore(syscall.SIGPIPE)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		cancelStop(errInterrupted)
+		if _, ok := <-signals; ok {
+			cancel(errInterrupted)
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// found notes the code of a result.
+func (a *app) found(c exitCode) { a.code = worse(a.code, c) }
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(v, s.Value[:12]) {
+			v += " (" + s.Value[:12] + ")"
+		}
+	}
+	return v
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "isohound",
+		Short: "Hunt isolation bugs in databases",
+		Long: `isohound drives a database with concurrent transactions, records every call and
+result, and judges whether the history is one that the isolation level allows.
+
+` + exitHelp,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.msg)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withCode(exitUsage, err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.runCommand(), a.genCommand(), a.checkCommand(), a.convertCommand(),
+		a.driversCommand(), a.workloadsCommand(), a.reportCommand())
+	return root
+}
+
+// exactly is cobra.ExactArgs as a usage error.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("expected %s, got %d arguments", what, len(args))
+		}
+		return nil
+	}
+}

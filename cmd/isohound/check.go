@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/results"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var levels, engine, format, maxMemory string
+	var asJSON bool
+	k := &checking{}
+	c := &cobra.Command{
+		Use:   "check FILE...|- --level L[,L...]",
+		Short: "Judge recorded histories",
+		Long: `check reads histories, of any format that isohound knows, and judges each at
+each level. - is standard input.
+
+Levels: ` + levelHelp() + `
+
+` + exitHelp,
+		Example: `  isohound check h.jsonl --level ser
+  isohound check runs/*/history.jsonl.zst --level ser,si --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("check needs at least one file, or - for standard input")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if levels == "" {
+				return usage("check needs --level; known are %s", strings.Join(level.Names(), ", "))
+			}
+			if k.levels, err = level.ParseList(levels); err != nil {
+				return withCode(exitUsage, err)
+			}
+			if k.engine, err = checker.ParseEngine(engine); err != nil {
+				return withCode(exitUsage, err)
+			}
+			if k.format, err = file.ParseFormat(format); err != nil {
+				return withCode(exitUsage, err)
+			}
+			if k.maxMemory, err = parseSize("max-memory", maxMemory); err != nil {
+				return err
+			}
+			return a.check(args, k, asJSON)
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&levels, "level", "", "levels to check, separated by commas")
+	f.StringVar(&format, "format", "auto", "format of the files: auto, native, dbcop, dsl")
+	f.StringVar(&engine, "engine", "auto", "checker: auto, linear")
+	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
+	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
+	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
+	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
+	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
+	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")
+	return c
+}
+
+func levelHelp() string {
+	var parts []string
+	for _, l := range level.All() {
+		parts = append(parts, l.String()+" ("+l.Title()+")")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// check judges one file after another. One that cannot be read does not keep
+// the others from being judged.
+func (a *app) check(paths []string, k *checking, asJSON bool) error {
+	for _, path := range paths {
+		err := a.judge(path, k, nil, func(o results.Outcome) error { return a.print(o, asJSON) })
+		switch {
+		case err == nil:
+		case a.work.Err() != nil:
+			return errInterrupted
+		case codeOfError(err) == exitIO:
+			return err
+		default:
+			a.found(codeOfError(err))
+			fmt.Fprintf(a.msg, "isohound: %v\n", err)
+		}
+	}
+	return nil
+}
+
+// print writes an outcome to standard output.
+func (a *app) print(o results.Outcome, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = json.NewEncoder(a.out).Encode(o)
+	} else {
+		_, err = io.WriteString(a.out, text(o))
+	}
+	return withCode(exitIO, errors.Wrap(err, "standard output"))
+}
+
+// text is an outcome for people.
+func text(o results.Outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s %s", o.Path, o.Level, o.Verdict)
+	if o.Txns > 0 {
+		fmt.Fprintf(&b, "  (%d transactions of %d sessions", o.Txns, o.Sessions)
+		fmt.Fprintf(&b, "; read in %.2f s, checked in %.2f s", o.ParseSeconds, o.CheckSeconds)
+		if o.Certified {
+			b.WriteString(", proof verified")
+		}
+		b.WriteString(")")
+	}
+	b.WriteString("\n")
+	for _, note := range o.Notes {
+		fmt.Fprintf(&b, "  note: %s\n", note)
+	}
+	if o.Verdict == verdict.Unknown || o.Verdict == verdict.Vacuous {
+		fmt.Fprintf(&b, "  %s\n", o.Reason)
+	}
+	for _, an := range o.Anomalies {
+		fmt.Fprintf(&b, "\n  %s", an.Name)
+		if len(an.Names) > 1 {
+			fmt.Fprintf(&b, " (%s)", strings.Join(an.Names[1:], ", "))
+		}
+		if an.Count > 1 {
+			fmt.Fprintf(&b, ", met %d times; the first:", an.Count)
+		}
+		b.WriteString("\n")
+		for _, line := range strings.Split(an.Text, "\n") {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+		for _, t := range an.Transactions {
+			fmt.Fprintf(&b, "      T%-6d session %-4d %-10s %s\n", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
+		}
+	}
+	if len(o.Anomalies) > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+)
+
+// exitCode is what the process ends with. Scripts rely on the numbers.
+type exitCode int
+
+const (
+	exitSatisfied   exitCode = 0
+	exitViolated    exitCode = 1
+	exitUnknown     exitCode = 2
+	exitVacuous     exitCode = 3
+	exitUsage       exitCode = 64
+	exitData        exitCode = 65
+	exitUnavailable exitCode = 69
+	exitInternal    exitCode = 70
+	exitIO          exitCode = 74
+	exitInterrupted exitCode = 130
+)
+
+const exitHelp = `Exit codes:
+  0 satisfied   1 violated   2 unknown   3 vacuous (run only)
+  64 usage   65 unreadable history   69 server unreachable
+  70 internal error   74 cannot write   130 interrupted
+Over several files or levels the first that occurs of 1, 70, 74, 69, 65, 2, 3, 0.`
+
+// precedence orders codes when several apply. An interrupted command that has
+// found a violation says so.
+var precedence = []exitCode{exitViolated, exitInternal, exitIO, exitUnavailable, exitData, exitInterrupted, exitUnknown, exitVacuous, exitSatisfied}
+
+// worse returns the code of the two that counts.
+func worse(a, b exitCode) exitCode {
+	ra, rb := slices.Index(precedence, a), slices.Index(precedence, b)
+	switch {
+	case ra < 0: // usage: nothing was done at all
+		return a
+	case rb < 0:
+		return b
+	}
+	return precedence[min(ra, rb)]
+}
+
+func codeOf(v verdict.Verdict) exitCode {
+	switch v {
+	case verdict.Satisfied:
+		return exitSatisfied
+	case verdict.Violated:
+		return exitViolated
+	case verdict.Vacuous:
+		return exitVacuous
+	}
+	return exitUnknown
+}
+
+// coded is an error with its exit code.
+type coded struct {
+	code exitCode
+	err  error
+}
+
+func (c *coded) Error() string { return c.err.Error() }
+func (c *coded) Unwrap() error { return c.err }
+
+func withCode(code exitCode, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &coded{code, err}
+}
+
+func usage(format string, args ...any) error {
+	return withCode(exitUsage, errors.Errorf(format, args...))
+}
+
+// codeOfError finds the exit code of an error by what it is.
+func codeOfError(err error) exitCode {
+	var c *coded
+	var proof *checker.ProofError
+	var format *history.FormatError
+	var log *generator.LogError
+	var unreachable *drivers.UnreachableError
+	var path *os.PathError
+	switch {
+	case errors.As(err, &c):
+		return c.code
+	case errors.As(err, &proof):
+		return exitInternal
+	case errors.As(err, &format):
+		return exitData
+	case errors.As(err, &log):
+		return exitIO
+	case errors.As(err, &unreachable):
+		return exitUnavailable
+	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &path):
+		return exitData
+	}
+	return exitInternal
+}
+
+// finish prints what ended the command and returns its exit code: the worse of
+// the error's and of what was found before.
+func (a *app) finish(err error) exitCode {
+	if err == nil {
+		return a.code
+	}
+	code := codeOfError(err)
+	switch code {
+	case exitInternal:
+		fmt.Fprintf(a.msg, "isohound: %+v\n", err)
+	default:
+		fmt.Fprintf(a.msg, "isohound: %v\n", err)
+	}
+	if code == exitUsage {
+		fmt.Fprintln(a.msg, "See isohound --help, and isohound help with the name of a command.")
+	}
+	return worse(a.code, code)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/generator"
+)
+
+func (a *app) genCommand() *cobra.Command {
+	s := &settings{}
+	var path string
+	c := &cobra.Command{
+		Use:   "gen --history FILE|- [flags]",
+		Short: "Run a workload against a database and record its history",
+		Long: `gen drives a database as run does and writes the history to a file or, with -,
+to standard output. A file whose name ends in .zst is compressed.`,
+		Example: `  isohound gen --driver postgres --dsn "$DSN" --isolation "repeatable read" --history h.jsonl.zst
+  isohound gen --history - | isohound check - --level ser`,
+		Args: exactly(0, "flags only"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if path == "" {
+				return usage("gen needs --history, a file or - for standard output")
+			}
+			if err := s.resolve(c); err != nil {
+				return err
+			}
+			return a.gen(s, path)
+		},
+	}
+	s.flags(c)
+	c.Flags().StringVar(&path, "history", "", "file to write, or - for standard output")
+	return c
+}
+
+func (a *app) gen(s *settings, path string) error {
+	db, err := a.open(s)
+	if err != nil {
+		return err
+	}
+	defer a.closeDB(db)
+	w := a.out
+	if path != "-" {
+		if w, err = createHistory(path); err != nil {
+			return err
+		}
+	}
+	a.announce(s, db.Server())
+	r, err := a.record(s, db, w, strings.HasSuffix(path, ".zst"))
+	if err != nil {
+		return err
+	}
+	if path != "-" {
+		if err := w.Close(); err != nil && r.err == nil {
+			r.err = &generator.LogError{Err: err}
+		}
+	}
+	a.summarize(s, r)
+	if r.err == nil && r.ended == generator.Interrupted {
+		return errInterrupted
+	}
+	return r.err
+}
+
+// createHistory makes a new file. What was recorded before is never
+// overwritten.
+func createHistory(path string) (*os.File, error) {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		flags = os.O_WRONLY // a device or a pipe
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if os.IsExist(err) {
+		err = errors.Errorf("%s exists; histories are not overwritten, remove it or name another file", path)
+	}
+	return f, withCode(exitIO, err)
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+)
+
+// recording is what a generation left.
+type recording struct {
+	server, promises, ended string
+	stats                   generator.Stats
+	// err is what ended it early; what was recorded before is complete.
+	err error
+}
+
+// open connects to the database and makes the run's schema.
+func (a *app) open(s *settings) (drivers.DB, error) {
+	db, err := s.engine.Open(a.stop, drivers.Config{DSN: s.dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// promises returns the level that the requested isolation promises on this
+// server, or "".
+func promises(s *settings, db drivers.DB) string {
+	if c, ok := db.(drivers.Claimer); ok {
+		return c.Promises()
+	}
+	return s.level.Promises
+}
+
+// record runs the workload against db and writes the history to w.
+func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (*recording, error) {
+	log, err := native.NewLog(w, compressed)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Create(a.stop, s.work.Initial()); err != nil {
+		return nil, err
+	}
+	rec, err := generator.NewRecorder(log, s.header(db), s.work)
+	if err != nil {
+		return nil, &generator.LogError{Err: err}
+	}
+	runner := generator.NewRunner(generator.Config{
+		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
+		Retries: s.retries, CallTimeout: s.callTimeout, Patience: generator.DefaultPatience, Seed: s.seed,
+	}, db, s.work, rec)
+	done := a.showGenerating(s, runner.Meter())
+	out := &recording{server: db.Server(), promises: promises(s, db)}
+	out.ended, out.err = runner.Run(a.ctx, a.stop)
+	done()
+	out.stats = runner.Meter().Stats()
+	var le *generator.LogError
+	if out.err != nil && !errors.As(out.err, &le) {
+		out.err = &drivers.UnreachableError{Driver: s.driver, Err: out.err}
+	}
+	return out, nil
+}
+
+func (s *settings) header(db drivers.DB) history.Header {
+	params := maps.Clone(map[string]string(s.values))
+	for name, value := range map[string]string{
+		"sessions": strconv.Itoa(s.sessions), "txns": strconv.Itoa(s.txns), "keys": strconv.FormatInt(s.keys, 10),
+		"dist": s.dist, "skew": strconv.FormatFloat(s.skew, 'g', -1, 64), "rate": strconv.FormatFloat(s.rate, 'g', -1, 64),
+		"duration": s.duration.String(), "retries": strconv.Itoa(s.retries), "call-timeout": s.callTimeout.String(),
+	} {
+		params["--"+name] = value
+	}
+	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name}
+}
+
+// closeDB drops the run's schema. A failure is worth a line, not more.
+func (a *app) closeDB(db drivers.DB) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := db.Close(ctx); err != nil {
+		fmt.Fprintln(a.msg, "isohound:", err)
+	}
+}
+
+func (a *app) announce(s *settings, server string) {
+	if s.quiet {
+		return
+	}
+	what := fmt.Sprintf("%d sessions", s.sessions)
+	if s.txns > 0 {
+		what += fmt.Sprintf(" of %d transactions", s.txns)
+	}
+	if s.duration > 0 {
+		what += " for " + s.duration.String()
+	}
+	fmt.Fprintf(a.msg, "%s, %s: %s, %s, %d keys, seed %d\n", server, s.level.Name, s.workload, what, s.keys, s.seed)
+}
+
+// summarize prints what a generation did.
+func (a *app) summarize(s *settings, r *recording) {
+	if s.quiet {
+		return
+	}
+	st := &r.stats
+	fmt.Fprintf(a.msg, "recorded %d committed, %d aborted (%.1f%%) and %d unknown transactions in %.1f s: %.0f commits/s, latency %.2f ms median, %.2f ms 99%%\n",
+		st.Committed, st.Aborted, 100*st.AbortRate, st.Unknown, st.Seconds, st.CommitsPerSec, st.LatencyMS.P50, st.LatencyMS.P99)
+	if r.ended != generator.Complete && r.ended != generator.DurationReached {
+		fmt.Fprintf(a.msg, "the run ended early: %s\n", r.ended)
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/workloads"
+)
+
+func (a *app) driversCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "drivers [NAME]",
+		Short: "List the databases that can be driven, and what each isolation promises",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var infos []drivers.Info
+			for _, d := range drivers.All() {
+				if len(args) == 0 || d.Info().Name == args[0] {
+					infos = append(infos, d.Info())
+				}
+			}
+			if len(infos) == 0 {
+				_, err := drivers.Find(args[0])
+				return withCode(exitUsage, err)
+			}
+			if asJSON {
+				return withCode(exitIO, json.NewEncoder(a.out).Encode(infos))
+			}
+			var b strings.Builder
+			for _, i := range infos {
+				fmt.Fprintf(&b, "%s – %s\n", i.Name, i.Title)
+				fmt.Fprintf(&b, "  --dsn %s\n        %s\n", i.DSN, i.DSNHelp)
+				b.WriteString("  --isolation\n")
+				for n, iso := range i.Isolations {
+					promise := "promises no level that can be checked"
+					if iso.Promises != "" {
+						promise = "promises " + iso.Promises
+					}
+					if iso.ByServer {
+						promise = "promises what the server's settings say"
+					}
+					if n == 0 {
+						promise += " (default)"
+					}
+					fmt.Fprintf(&b, "    %-48q %s; %s\n", iso.Name, promise, iso.Note)
+				}
+				for _, note := range i.Notes {
+					fmt.Fprintf(&b, "  note: %s\n", note)
+				}
+				b.WriteString("\n")
+			}
+			_, err := fmt.Fprint(a.out, b.String())
+			return withCode(exitIO, err)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) workloadsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "workloads [NAME]",
+		Short: "List the workloads and their parameters",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			list := workloads.All()
+			if len(args) == 1 {
+				one, err := workloads.Find(args[0])
+				if err != nil {
+					return withCode(exitUsage, err)
+				}
+				list = []workloads.Spec{one}
+			}
+			var b strings.Builder
+			for _, w := range list {
+				fmt.Fprintf(&b, "%s – %s\n  source: %s\n  checked by: %s\n", w.Name, w.Summary, w.Source, strings.Join(w.Engines, ", "))
+				for _, p := range w.Params {
+					fmt.Fprintf(&b, "  -p %s=%s\n        %s\n", p.Name, p.Default, p.Help)
+				}
+				b.WriteString("\n")
+			}
+			_, err := fmt.Fprint(a.out, b.String())
+			return withCode(exitIO, err)
+		},
+	}
+}

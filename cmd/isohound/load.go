@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/budget"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/results"
+)
+
+// checking are the wishes for judging a history.
+type checking struct {
+	levels     []level.Level
+	engine     checker.Engine
+	format     file.Format
+	timeout    time.Duration
+	maxMemory  int64
+	certify    bool
+	quiet      bool
+	noProgress bool
+}
+
+var errReadTimeout = errors.New("the time for checking ran out while the history was read")
+
+// judge reads the history at path and judges it at each level, telling each
+// outcome to tell as it comes. finish, if set, sees each outcome before, with
+// the history, which is nil when it could not be read whole.
+func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
+	resetPeak()
+	show := a.showChecking(path, c)
+	defer show.done()
+	ctx, stopWatch := budget.Memory(a.work, c.maxMemory)
+	defer stopWatch()
+
+	begun := time.Now()
+	h, err := a.read(ctx, path, c, show)
+	parse := time.Since(begun)
+	var mem *budget.MemoryError
+	starved := errors.As(err, &mem) || errors.Is(err, errReadTimeout)
+	if err != nil && !starved {
+		return err
+	}
+	for _, lvl := range c.levels {
+		r := &verdict.Result{Level: lvl, Engine: string(c.engine), Verdict: verdict.Unknown}
+		if starved {
+			r.Reason = err.Error()
+		} else {
+			opt := checker.Options{Engine: c.engine, Certify: c.certify, MaxMemory: 0, Progress: show.stage}
+			if c.timeout > 0 {
+				opt.Timeout = max(c.timeout-parse, time.Millisecond)
+			}
+			if r, err = checker.Check(ctx, h, lvl, opt); err != nil {
+				return errors.Wrap(err, path)
+			}
+		}
+		o := results.NewOutcome(path, h, r)
+		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), peakRSS()
+		if finish != nil {
+			finish(h, &o)
+		}
+		a.found(codeOf(o.Verdict))
+		show.pause()
+		if err := tell(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read loads the history within the limits.
+func (a *app) read(ctx context.Context, path string, c *checking, show *checkProgress) (*history.History, error) {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, errReadTimeout)
+		defer cancel()
+	}
+	f, err := file.Open(path, c.format, a.in)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	show.reading(f)
+	return history.Load(ctx, f)
+}

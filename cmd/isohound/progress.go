@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/cheggaaa/pb/v3"
+	"golang.org/x/term"
+
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/file"
+)
+
+// lineEvery is how often a line tells about progress where no bar can.
+const lineEvery = 3 * time.Second
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// every calls f at an interval until the returned function is called.
+func every(d time.Duration, f func()) (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(d)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				f()
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-ended
+	}
+}
+
+// showGenerating shows how far a run has come.
+func (a *app) showGenerating(s *settings, m *generator.Meter) (done func()) {
+	if s.quiet || s.noProgress {
+		return func() {}
+	}
+	begun := time.Now()
+	total := int64(s.sessions) * int64(s.txns)
+	finished := func() (int64, string) {
+		c := m.Counts()
+		return c.Finished, fmt.Sprintf("%d committed, %d aborted, %d unknown, %.0f commits/s",
+			c.Committed, c.Aborted, c.Unknown, float64(c.Committed)/time.Since(begun).Seconds())
+	}
+	if !isTerminal(a.msg) {
+		return every(lineEvery, func() {
+			_, text := finished()
+			fmt.Fprintf(a.msg, "%4.0f s: %s\n", time.Since(begun).Seconds(), text)
+		})
+	}
+	// A run that ends by time is measured in milliseconds.
+	byTime := total == 0 || s.duration > 0 && s.txns == 0
+	template := pb.ProgressBarTemplate(`{{ "generating" }} {{ bar . }} {{ percent . }} {{ string . "text" }}`)
+	if byTime {
+		total = s.duration.Milliseconds()
+	}
+	bar := template.New(0).SetTotal(total).SetWriter(a.msg).SetRefreshRate(100 * time.Millisecond)
+	bar.Start()
+	stop := every(100*time.Millisecond, func() {
+		n, text := finished()
+		if byTime {
+			n = min(time.Since(begun).Milliseconds(), total)
+		}
+		bar.SetCurrent(n).Set("text", text)
+	})
+	return func() {
+		stop()
+		bar.Set(pb.CleanOnFinish, true).Finish()
+	}
+}
+
+// checkProgress shows how far the reading and judging of a file has come.
+type checkProgress struct {
+	mu    sync.Mutex
+	file  *file.File
+	what  string
+	bar   *pb.ProgressBar
+	stop  func()
+	total int64
+}
+
+// showAfter keeps short checks from flashing a bar.
+const showAfter = 400 * time.Millisecond
+
+func (a *app) showChecking(path string, c *checking) *checkProgress {
+	p := &checkProgress{what: "reading", stop: func() {}}
+	if c.quiet || c.noProgress {
+		return p
+	}
+	begun := time.Now()
+	if !isTerminal(a.msg) {
+		p.stop = every(lineEvery, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			line := fmt.Sprintf("%4.0f s: %s: %s", time.Since(begun).Seconds(), path, p.what)
+			if n, total := p.read(); total > 0 && p.what == "reading" {
+				line += fmt.Sprintf(", %d%%", 100*n/total)
+			}
+			fmt.Fprintln(a.msg, line)
+		})
+		return p
+	}
+	template := pb.ProgressBarTemplate(`checking {{ string . "text" }} {{ bar . }} {{ percent . }} {{ etime . }}`)
+	p.stop = every(100*time.Millisecond, func() {
+		if time.Since(begun) < showAfter {
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		n, total := p.read()
+		if p.bar == nil {
+			p.bar = template.New(0).SetWriter(a.msg).SetRefreshRate(100 * time.Millisecond).Start()
+		}
+		// Judging takes less than reading, and counts as the last tenth.
+		p.bar.SetTotal(max(total+total/9, 1)).SetCurrent(n).Set("text", p.what)
+	})
+	return p
+}
+
+// read returns how many bytes of how many the file has given, 0 if unknown.
+func (p *checkProgress) read() (n, total int64) {
+	if p.file == nil {
+		return 0, 0
+	}
+	return p.file.Progress()
+}
+
+func (p *checkProgress) reading(f *file.File) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file = f
+}
+
+func (p *checkProgress) stage(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what = name
+}
+
+// pause takes the bar away, so that a result can be printed.
+func (p *checkProgress) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		p.bar.Set(pb.CleanOnFinish, true).Finish()
+		p.bar = nil
+	}
+}
+
+func (p *checkProgress) done() {
+	p.stop()
+	p.pause()
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/results"
+)
+
+// runOptions are the flags of run beside the settings.
+type runOptions struct {
+	check, engine, out, maxMemory string
+	checkTimeout                  time.Duration
+	certify, asJSON, plain        bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	s, o := &settings{}, &runOptions{}
+	c := &cobra.Command{
+		Use:   "run [flags]",
+		Short: "Run a workload against a database, check its history, write a report",
+		Long: `run drives a database with concurrent transactions, records the history, judges
+it at each level, and writes a folder with the history, the verdicts, a report
+for the browser and a JUnit file.
+
+` + exitHelp,
+		Example: `  isohound run
+  isohound run --driver postgres --dsn postgres://me@127.0.0.1/test --isolation serializable --check ser,sser
+  isohound run --driver mariadb --dsn mariadb://me@127.0.0.1/ --isolation "repeatable read" --check si --duration 1m`,
+		Args: exactly(0, "flags only"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := s.resolve(c); err != nil {
+				return err
+			}
+			return a.run(s, o)
+		},
+	}
+	s.flags(c)
+	f := c.Flags()
+	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed: the one that the isolation promises")
+	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear")
+	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "end in unknown after this time for each level; 0 is no limit")
+	f.StringVar(&o.maxMemory, "max-memory", "", "end in unknown when checking takes more, 2GiB say")
+	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")
+	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default runs/ and a name made of time and driver)")
+	f.BoolVar(&o.plain, "plain", false, "do not compress the history")
+	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
+	return c
+}
+
+func (a *app) run(s *settings, o *runOptions) error {
+	k := &checking{timeout: o.checkTimeout, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
+	var err error
+	if k.engine, err = checker.ParseEngine(o.engine); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if k.maxMemory, err = parseSize("max-memory", o.maxMemory); err != nil {
+		return err
+	}
+	claimed := o.check == "claimed"
+	if claimed && s.level.Promises == "" && !s.level.ByServer {
+		return noClaim(s)
+	}
+	if !claimed {
+		if k.levels, err = level.ParseList(o.check); err != nil {
+			return withCode(exitUsage, err)
+		}
+	}
+	db, err := a.open(s)
+	if err != nil {
+		return err
+	}
+	defer a.closeDB(db)
+	if claimed {
+		if k.levels, err = claimedLevels(s, db); err != nil {
+			return err
+		}
+	}
+	dir, err := runFolder(s, o.out)
+	if err != nil {
+		return err
+	}
+	a.announce(s, db.Server())
+	conf := s.config(o, k, db)
+	run := &results.Run{Config: conf}
+	rec, err := a.generateInto(s, db, dir, run)
+	if err != nil {
+		return err
+	}
+	return a.conclude(s, o, k, dir, run, rec)
+}
+
+// conclude checks what was recorded and writes the results, even when the
+// recording ended early.
+func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording) error {
+	interrupted := rec.ended == generator.Interrupted
+	if interrupted {
+		a.work = a.ctx // what was recorded is judged; the next signal ends that
+	}
+	path := filepath.Join(dir, run.Config.History)
+	err := a.judge(path, k, vacuous, func(out results.Outcome) error {
+		run.Outcomes = append(run.Outcomes, out)
+		return a.print(out, o.asJSON)
+	})
+	if err != nil && a.work.Err() != nil {
+		err = errInterrupted
+	}
+	report, serr := results.Save(dir, run)
+	if serr != nil {
+		serr = withCode(exitIO, errors.Wrap(serr, "cannot write the results"))
+	}
+	if !s.quiet && serr == nil {
+		fmt.Fprintf(a.msg, "report: %s\nrepeat: %s\n", report, run.Config.Repeat)
+	}
+	for _, e := range []error{rec.err, serr, err} {
+		if e != nil {
+			a.found(codeOfError(e))
+		}
+	}
+	if interrupted {
+		a.found(exitInterrupted)
+	}
+	// All are told; the first gives the command's error.
+	var first error
+	for _, e := range []error{rec.err, err, serr} {
+		switch {
+		case e == nil:
+		case first == nil:
+			first = e
+		default:
+			fmt.Fprintf(a.msg, "isohound: %v\n", e)
+		}
+	}
+	return first
+}
+
+// generateInto records a run into dir.
+func (a *app) generateInto(s *settings, db drivers.DB, dir string, run *results.Run) (*recording, error) {
+	if err := results.SaveConfig(dir, &run.Config); err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	f, err := createHistory(filepath.Join(dir, run.Config.History))
+	if err != nil {
+		return nil, err
+	}
+	rec, err := a.record(s, db, f, strings.HasSuffix(run.Config.History, ".zst"))
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if cerr := f.Close(); cerr != nil && rec.err == nil {
+		rec.err = &generator.LogError{Err: cerr}
+	}
+	a.summarize(s, rec)
+	run.Config.Ended, run.Stats = rec.ended, rec.stats
+	return rec, nil
+}
+
+// vacuous turns a satisfied outcome of a run that tested nothing into that.
+func vacuous(h *history.History, o *results.Outcome) {
+	if h == nil || o.Verdict != verdict.Satisfied {
+		return
+	}
+	if reason := checker.Vacuous(h); reason != "" {
+		o.Verdict, o.Reason = verdict.Vacuous, reason
+	}
+}
+
+func noClaim(s *settings) error {
+	return usage("isolation %q of %s promises no level that can be checked; name what to check, --check si say", s.level.Name, s.driver)
+}
+
+func claimedLevels(s *settings, db drivers.DB) ([]level.Level, error) {
+	name := promises(s, db)
+	if name == "" {
+		return nil, noClaim(s)
+	}
+	levels, err := level.ParseList(name)
+	return levels, errors.Wrapf(err, "driver %s", s.driver)
+}
+
+// runFolder makes the folder of a run.
+func runFolder(s *settings, out string) (string, error) {
+	if out == "" {
+		name := time.Now().Format("20060102-150405") + "-" + s.driver
+		out = filepath.Join("runs", name)
+		for n := 2; ; n++ {
+			if _, err := os.Stat(out); os.IsNotExist(err) {
+				break
+			}
+			out = filepath.Join("runs", fmt.Sprintf("%s-%d", name, n))
+		}
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", withCode(exitIO, errors.Wrap(err, "--out"))
+	}
+	return out, nil
+}
+
+func (s *settings) config(o *runOptions, k *checking, db drivers.DB) results.Config {
+	var names []string
+	for _, l := range k.levels {
+		names = append(names, l.String())
+	}
+	c := results.Config{
+		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db),
+		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
+		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet",
+	}
+	if o.plain {
+		c.History = "history.jsonl"
+	}
+	if s.duration > 0 {
+		c.Duration = s.duration.String()
+	}
+	words := append([]string{"isohound", "run"}, s.arguments()...)
+	words = append(words, "--check", strings.Join(names, ","))
+	c.Repeat = commandLine(words...)
+	return c
+}

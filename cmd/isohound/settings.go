@@ -1,0 +1,181 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/generator/dist"
+	"github.com/isohound/isohound/workloads"
+)
+
+// settings are the flags that run and gen share, and what follows from them.
+type settings struct {
+	driver, dsn, isolation, workload string
+	params                           []string
+	sessions, txns, retries          int
+	keys                             int64
+	dist                             string
+	skew, rate                       float64
+	seed                             int64
+	duration, callTimeout            time.Duration
+	quiet, noProgress                bool
+
+	info    drivers.Info
+	engine  drivers.Driver
+	level   drivers.Isolation
+	values  workloads.Values
+	work    generator.Workload
+	hasSeed bool
+}
+
+// defaultTxns is the number of transactions per session where neither --txns
+// nor --duration is given.
+const defaultTxns = 500
+
+func (s *settings) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
+	f.StringVar(&s.dsn, "dsn", "", "where the database is; see isohound drivers")
+	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
+	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them")
+	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
+	f.IntVar(&s.sessions, "sessions", 20, "concurrent sessions, one connection each")
+	f.IntVar(&s.txns, "txns", 0, "transactions per session (default "+strconv.Itoa(defaultTxns)+", or no limit with --duration)")
+	f.Int64Var(&s.keys, "keys", 100, "keys")
+	f.StringVar(&s.dist, "dist", "uniform", "distribution of keys: "+distNames())
+	f.Float64Var(&s.skew, "skew", 0, "skew of the distribution (default the distribution's own)")
+	f.Int64Var(&s.seed, "seed", 0, "seed of all random choices (default drawn and printed)")
+	f.Float64Var(&s.rate, "rate", 0, "open loop: transactions per second over all sessions, latency from the intended start (default closed loop)")
+	f.DurationVar(&s.duration, "duration", 0, "end after this time, 30s say")
+	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
+	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "print results only")
+	f.BoolVar(&s.noProgress, "no-progress", false, "show no progress")
+}
+
+func distNames() string {
+	var names []string
+	for _, k := range dist.Kinds {
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// resolve checks everything that can be checked before connecting.
+func (s *settings) resolve(c *cobra.Command) error {
+	var err error
+	if s.engine, err = drivers.Find(s.driver); err != nil {
+		return withCode(exitUsage, err)
+	}
+	s.info = s.engine.Info()
+	if s.dsn == "" && !s.info.Embedded {
+		return usage("driver %s needs --dsn, for example %s", s.driver, s.info.DSN)
+	}
+	if s.level, err = s.info.FindIsolation(s.isolation); err != nil {
+		return withCode(exitUsage, err)
+	}
+	switch {
+	case s.sessions < 1:
+		return usage("--sessions must be at least 1, not %d", s.sessions)
+	case s.txns < 0:
+		return usage("--txns must not be negative")
+	case s.keys < 1:
+		return usage("--keys must be at least 1, not %d", s.keys)
+	case s.rate < 0 || s.duration < 0 || s.callTimeout < 0 || s.retries < 0:
+		return usage("--rate, --duration, --call-timeout and --retries must not be negative")
+	}
+	if c.Flags().Changed("txns") && s.txns == 0 {
+		return usage("--txns must be at least 1")
+	}
+	if s.txns == 0 && s.duration == 0 {
+		s.txns = defaultTxns
+	}
+	if s.hasSeed = c.Flags().Changed("seed"); !s.hasSeed {
+		s.seed = drawSeed()
+	}
+	spec, err := workloads.Find(s.workload)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if s.values, err = spec.Resolve(s.params); err != nil {
+		return withCode(exitUsage, err)
+	}
+	s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew}, s.values)
+	return withCode(exitUsage, err)
+}
+
+// drawSeed draws a seed that is short enough to be read out.
+func drawSeed() int64 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return int64(binary.BigEndian.Uint32(b[:])&0x7fffffff) + 1
+}
+
+// arguments spells the settings as the arguments that repeat them. Passwords
+// in a DSN stay: without them the command would not run.
+func (s *settings) arguments() []string {
+	args := []string{"--driver", s.driver}
+	if s.dsn != "" {
+		args = append(args, "--dsn", s.dsn)
+	}
+	args = append(args, "--isolation", s.level.Name, "--workload", s.workload)
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+		args = append(args, "-p", name+"="+s.values[name])
+	}
+	args = append(args, "--sessions", strconv.Itoa(s.sessions))
+	if s.txns > 0 {
+		args = append(args, "--txns", strconv.Itoa(s.txns))
+	}
+	args = append(args, "--keys", strconv.FormatInt(s.keys, 10), "--dist", s.dist)
+	if s.skew != 0 {
+		args = append(args, "--skew", strconv.FormatFloat(s.skew, 'g', -1, 64))
+	}
+	if s.rate > 0 {
+		args = append(args, "--rate", strconv.FormatFloat(s.rate, 'g', -1, 64))
+	}
+	if s.duration > 0 {
+		args = append(args, "--duration", s.duration.String())
+	}
+	if s.callTimeout != generator.DefaultCallTimeout {
+		args = append(args, "--call-timeout", s.callTimeout.String())
+	}
+	if s.retries != generator.DefaultRetries {
+		args = append(args, "--retries", strconv.Itoa(s.retries))
+	}
+	return append(args, "--seed", strconv.FormatInt(s.seed, 10))
+}
+
+// commandLine quotes words for a shell.
+func commandLine(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		if w == "" || strings.ContainsAny(w, " \t\n\"'`$&|;<>()*?[]#~!\\{}") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// parseSize reads a size such as 2GB.
+func parseSize(flag, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > 1<<62 {
+		return 0, usage("--%s %s: expected a size such as 2GiB", flag, text)
+	}
+	return int64(n), nil
+}

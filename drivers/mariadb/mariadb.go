@@ -1,0 +1,260 @@
+// Package mariadb drives MariaDB, and MySQL where it is the same.
+package mariadb
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"iter"
+	"log"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+func init() { drivers.Register(driver{}) }
+
+// The isolations, by MariaDB's own names and, for the two faces of repeatable
+// read, the setting that tells them apart.
+const (
+	serializable      = "serializable"
+	repeatableRead    = "repeatable read"
+	repeatableReadOn  = "repeatable read, innodb_snapshot_isolation=ON"
+	repeatableReadOff = "repeatable read, innodb_snapshot_isolation=OFF"
+	readCommitted     = "read committed"
+	readUncommitted   = "read uncommitted"
+)
+
+type driver struct{}
+
+func (driver) Info() drivers.Info {
+	return drivers.Info{
+		Name:    "mariadb",
+		Title:   "MariaDB",
+		DSN:     "mariadb://user:password@127.0.0.1:3306/",
+		DSNHelp: "a URL, mariadb://user:password@host:port/?socket=/path, or a DSN of go-sql-driver, user:password@tcp(host:port)/; further parameters set system variables",
+		Isolations: []drivers.Isolation{
+			{Name: serializable, Promises: "ser", Note: "locking; plain reads lock in share mode"},
+			{Name: repeatableRead, ByServer: true, Note: "as the server or the DSN sets innodb_snapshot_isolation; promises si when that is on"},
+			{Name: repeatableReadOn, Promises: "si", Note: "a write to a row that changed since the snapshot fails"},
+			{Name: repeatableReadOff, Note: "writes go to the newest row version, reads to the snapshot"},
+			{Name: readCommitted, Note: "a snapshot for each statement"},
+			{Name: readUncommitted, Note: "reads see what is not committed"},
+		},
+		Notes: []string{
+			"A commit whose answer was lost stays of unknown outcome: MariaDB cannot be asked later.",
+			"Statements wait for locks at most half of --call-timeout (innodb_lock_wait_timeout); after any error the whole transaction is rolled back, since MariaDB itself rolls back only the statement.",
+		},
+	}
+}
+
+// setupTimeout bounds connecting, creating and dropping, each.
+const setupTimeout = 15 * time.Second
+
+func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	conf, err := parseDSN(cfg.DSN)
+	if err != nil {
+		return nil, &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "--dsn")}
+	}
+	conf.ClientFoundRows = true   // an update counts the rows found, not those changed
+	conf.InterpolateParams = true // one round trip for a statement
+	conf.Logger = log.New(io.Discard, "", 0)
+	if conf.Timeout == 0 {
+		conf.Timeout = setupTimeout
+	}
+	name := make([]byte, 6)
+	if _, err := rand.Read(name); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	d := &db{schema: "isohound_" + hex.EncodeToString(name)}
+	d.begin(cfg)
+	connector, err := mysql.NewConnector(conf)
+	if err != nil {
+		return nil, &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "--dsn")}
+	}
+	d.pool = sql.OpenDB(connector)
+	d.pool.SetMaxIdleConns(0) // a closed session is a closed connection
+	if err := d.inspect(ctx); err != nil {
+		d.pool.Close()
+		return nil, &drivers.UnreachableError{Driver: "mariadb", Err: err}
+	}
+	return d, nil
+}
+
+// parseDSN reads a URL, or a DSN of go-sql-driver.
+func parseDSN(dsn string) (*mysql.Config, error) {
+	scheme, _, ok := strings.Cut(dsn, "://")
+	if !ok || scheme != "mariadb" && scheme != "mysql" {
+		return mysql.ParseDSN(dsn)
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	query := u.Query()
+	conf := mysql.NewConfig()
+	conf.User = u.User.Username()
+	conf.Passwd, _ = u.User.Password()
+	conf.Net, conf.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		conf.Addr += ":3306"
+	}
+	if s := query.Get("socket"); s != "" {
+		conf.Net, conf.Addr = "unix", s
+		query.Del("socket")
+	}
+	conf.DBName = strings.TrimPrefix(u.Path, "/")
+	// The other parameters are those of a DSN.
+	extra, err := mysql.ParseDSN("/?" + query.Encode())
+	if err != nil {
+		return nil, err
+	}
+	extra.User, extra.Passwd, extra.Net, extra.Addr, extra.DBName = conf.User, conf.Passwd, conf.Net, conf.Addr, conf.DBName
+	return extra, nil
+}
+
+type db struct {
+	pool     *sql.DB
+	schema   string
+	version  string
+	created  bool
+	promises string
+	onOpen   []string // statements for each new session
+	name     string   // of the isolation
+}
+
+// begin derives the statements that set up a session.
+func (d *db) begin(cfg drivers.Config) {
+	d.name = cfg.Isolation
+	level, setting, _ := strings.Cut(cfg.Isolation, ", ")
+	d.onOpen = []string{"SET SESSION TRANSACTION ISOLATION LEVEL " + strings.ToUpper(level)}
+	if setting != "" {
+		d.onOpen = append(d.onOpen, "SET SESSION "+setting)
+	}
+	if wait := int(cfg.CallTimeout.Seconds() / 2); cfg.CallTimeout > 0 {
+		d.onOpen = append(d.onOpen, fmt.Sprintf("SET SESSION innodb_lock_wait_timeout = %d", max(wait, 1)))
+	}
+}
+
+// inspect asks for the version and for what the isolation promises.
+func (d *db) inspect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	c, err := d.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.QueryRowContext(ctx, "SELECT VERSION()").Scan(&d.version); err != nil {
+		return err
+	}
+	for _, stmt := range d.onOpen {
+		if _, err := c.ExecContext(ctx, stmt); err != nil {
+			return errors.Wrap(err, stmt)
+		}
+	}
+	info, err := driver{}.Info().FindIsolation(d.name)
+	if err != nil {
+		return err
+	}
+	d.promises = info.Promises
+	if d.name == repeatableRead {
+		var variable, value string
+		switch err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(&variable, &value); {
+		case err == nil && value == "ON":
+			d.promises = "si"
+		case err != nil && err != sql.ErrNoRows:
+			return err
+		}
+	}
+	return nil
+}
+
+// Promises implements drivers.Claimer.
+func (d *db) Promises() string { return d.promises }
+
+func (d *db) Server() string {
+	if strings.Contains(strings.ToLower(d.version), "mariadb") {
+		return "MariaDB " + d.version
+	}
+	return "MySQL " + d.version
+}
+
+func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	if err := d.create(ctx, initial); err != nil {
+		return &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "creating the database "+d.schema)}
+	}
+	return nil
+}
+
+// perInsert keeps the statements that load the initial keys short.
+const perInsert = 1000
+
+func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	c, err := d.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "CREATE DATABASE "+d.schema); err != nil {
+		return err
+	}
+	d.created = true
+	// Binary keys: no collation may take two keys for one.
+	_, err = c.ExecContext(ctx, "CREATE TABLE "+d.schema+".kv (k VARBINARY(255) PRIMARY KEY, v BIGINT NOT NULL) ENGINE=InnoDB")
+	if err != nil {
+		return err
+	}
+	var args []any
+	flush := func() error {
+		if len(args) == 0 {
+			return nil
+		}
+		_, err := c.ExecContext(ctx, "INSERT INTO "+d.schema+".kv VALUES (?,?)"+strings.Repeat(",(?,?)", len(args)/2-1), args...)
+		args = args[:0]
+		return err
+	}
+	for k, v := range initial {
+		if args = append(args, k, v); len(args) == 2*perInsert {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
+	c, err := d.pool.Conn(ctx)
+	if err != nil {
+		return nil, connectError(err)
+	}
+	for _, stmt := range append([]string{"USE " + d.schema}, d.onOpen...) {
+		if _, err := c.ExecContext(ctx, stmt); err != nil {
+			c.Close()
+			return nil, connectError(err)
+		}
+	}
+	return &session{c}, nil
+}
+
+func (d *db) Close(ctx context.Context) error {
+	defer d.pool.Close()
+	if !d.created {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	_, err := d.pool.ExecContext(ctx, "DROP DATABASE "+d.schema)
+	return errors.Wrapf(err, "mariadb: the database %s is left behind; drop it with DROP DATABASE %s", d.schema, d.schema)
+}

@@ -1,0 +1,157 @@
+package mariadb
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+// session is one connection; statements are sent as they are, because the
+// transactions of database/sql roll back on their own when a context ends.
+type session struct{ c *sql.Conn }
+
+func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
+	if _, err := s.c.ExecContext(ctx, "START TRANSACTION"); err != nil {
+		return nil, statementError(err)
+	}
+	return tx{s.c}, nil
+}
+
+func (s *session) Close() {
+	// The pool keeps no idle connection, so this disconnects.
+	_ = s.c.Close()
+}
+
+type tx struct{ c *sql.Conn }
+
+func (x tx) Read(ctx context.Context, key string) (value int64, found bool, err error) {
+	err = x.c.QueryRowContext(ctx, "SELECT v FROM kv WHERE k = ?", key).Scan(&value)
+	if err == sql.ErrNoRows {
+		return 0, false, nil
+	}
+	return value, err == nil, statementError(err)
+}
+
+func (x tx) Insert(ctx context.Context, key string, value int64) error {
+	_, err := x.c.ExecContext(ctx, "INSERT INTO kv (k, v) VALUES (?, ?)", key, value)
+	return statementError(err)
+}
+
+func (x tx) Update(ctx context.Context, key string, value int64) (bool, error) {
+	return x.write(ctx, "UPDATE kv SET v = ? WHERE k = ?", value, key)
+}
+
+func (x tx) Delete(ctx context.Context, key string) (bool, error) {
+	return x.write(ctx, "DELETE FROM kv WHERE k = ?", key)
+}
+
+func (x tx) write(ctx context.Context, query string, args ...any) (bool, error) {
+	res, err := x.c.ExecContext(ctx, query, args...)
+	if err != nil {
+		return false, statementError(err)
+	}
+	n, err := res.RowsAffected()
+	return n > 0, statementError(err)
+}
+
+func (x tx) Commit(ctx context.Context) error {
+	_, err := x.c.ExecContext(ctx, "COMMIT")
+	return commitError(err)
+}
+
+func (x tx) Rollback(ctx context.Context) error {
+	_, err := x.c.ExecContext(ctx, "ROLLBACK")
+	return statementError(err)
+}
+
+// Error numbers that need a name here (MariaDB Error Codes).
+const (
+	accessDeniedForDatabase = 1044
+	accessDenied            = 1045
+	noDatabase              = 1046
+	unknownDatabase         = 1049
+	duplicateKey            = 1062
+	syntaxError             = 1064
+	tableAccessDenied       = 1142
+	unknownTable            = 1146
+	lockWaitTimeout         = 1205
+	deadlock                = 1213
+	readOnly                = 1290
+	recordChanged           = 1020
+)
+
+// causes are the texts under which aborts are counted.
+var causes = map[uint16]string{
+	lockWaitTimeout: "1205 lock wait timeout",
+	deadlock:        "1213 deadlock",
+	duplicateKey:    "1062 duplicate key",
+	recordChanged:   "1020 record has changed since last read",
+	1053:            "1053 server shut down",
+	1040:            "1040 too many connections",
+}
+
+func cause(me *mysql.MySQLError) string {
+	if text, ok := causes[me.Number]; ok {
+		return text
+	}
+	return me.Error()
+}
+
+// statementError classifies an error of any call but a commit. Whatever it is,
+// the transaction did not commit: no commit was sent, and the server rolls
+// back what a connection leaves behind.
+func statementError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var me *mysql.MySQLError
+	if !errors.As(err, &me) {
+		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: err}
+	}
+	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(me), Err: err}
+	switch me.Number {
+	case accessDeniedForDatabase, accessDenied, noDatabase, unknownDatabase, syntaxError, tableAccessDenied, unknownTable, readOnly:
+		e.Class = drivers.Fatal
+	}
+	return e
+}
+
+// commitError classifies an error of a commit. It is certain that the
+// transaction aborted only when the server says so in as many words.
+func commitError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var me *mysql.MySQLError
+	if !errors.As(err, &me) {
+		return &drivers.Error{Class: drivers.OutcomeUnknown, Cause: lost(err), Broken: true, Err: err}
+	}
+	e := &drivers.Error{Class: drivers.OutcomeUnknown, Cause: cause(me), Broken: true, Err: err}
+	if me.Number == deadlock { // also Galera's certification failure
+		e.Class, e.Broken = drivers.Aborted, false
+	}
+	return e
+}
+
+// connectError classifies an error of connecting, when nothing is at stake.
+func connectError(err error) error {
+	e := statementError(err).(*drivers.Error)
+	e.Broken = true
+	return e
+}
+
+// lost names the loss of a connection, or a call that took too long.
+func lost(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "call timed out"
+	}
+	if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, sqldriver.ErrBadConn) {
+		return "connection lost"
+	}
+	return "connection error"
+}

@@ -1,0 +1,175 @@
+// Package postgres drives PostgreSQL through pgx.
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+func init() { drivers.Register(driver{}) }
+
+type driver struct{}
+
+func (driver) Info() drivers.Info {
+	return drivers.Info{
+		Name:    "postgres",
+		Title:   "PostgreSQL",
+		DSN:     "postgres://user:password@127.0.0.1:5432/database",
+		DSNHelp: "a connection URL or keyword string of libpq; PGHOST and the like fill what it leaves out",
+		Isolations: []drivers.Isolation{
+			{Name: "serializable", Promises: "ser", Note: "serializable snapshot isolation"},
+			{Name: "repeatable read", Promises: "si", Note: "snapshot isolation"},
+			{Name: "read committed", Note: "a snapshot for each statement"},
+		},
+		Notes: []string{
+			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
+			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow.",
+		},
+	}
+}
+
+// setupTimeout bounds connecting, creating and dropping, each.
+const setupTimeout = 15 * time.Second
+
+func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	conf, err := pgx.ParseConfig(cfg.DSN)
+	if err != nil {
+		return nil, &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(err, "--dsn")}
+	}
+	if conf.ConnectTimeout == 0 {
+		conf.ConnectTimeout = setupTimeout
+	}
+	name := make([]byte, 6)
+	if _, err := rand.Read(name); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	d := &db{conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation)}
+	err = d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, "SELECT version()").Scan(&d.version)
+	})
+	if err != nil {
+		return nil, &drivers.UnreachableError{Driver: "postgres", Err: err}
+	}
+	if at := strings.Index(d.version, " on "); at > 0 {
+		d.version = d.version[:at]
+	}
+	return d, nil
+}
+
+type db struct {
+	conf    *pgx.ConnConfig
+	schema  string
+	level   pgx.TxIsoLevel
+	version string
+	created bool
+}
+
+func (d *db) Server() string { return d.version }
+
+// admin runs f on a connection of its own.
+func (d *db) admin(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	c, err := pgx.ConnectConfig(ctx, d.conf.Copy())
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	return f(ctx, c)
+}
+
+// Create makes the table of keys, and epoch, an unlogged table of one row.
+// Crash recovery empties unlogged tables, so that the row's presence proves
+// that the server has not crashed since.
+func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		s := pgx.Identifier{d.schema}.Sanitize()
+		if _, err := c.Exec(ctx, "CREATE SCHEMA "+s); err != nil {
+			return err
+		}
+		d.created = true
+		for _, stmt := range []string{
+			`CREATE TABLE ` + s + `.kv (k text COLLATE "C" PRIMARY KEY, v bigint NOT NULL)`,
+			`CREATE UNLOGGED TABLE ` + s + `.epoch (alive boolean)`,
+			`INSERT INTO ` + s + `.epoch VALUES (true)`,
+		} {
+			if _, err := c.Exec(ctx, stmt); err != nil {
+				return err
+			}
+		}
+		var rows [][]any
+		for k, v := range initial {
+			rows = append(rows, []any{k, v})
+		}
+		_, err := c.CopyFrom(ctx, pgx.Identifier{d.schema, "kv"}, []string{"k", "v"}, pgx.CopyFromRows(rows))
+		return err
+	})
+	if err != nil {
+		return &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(err, "creating the schema "+d.schema)}
+	}
+	return nil
+}
+
+func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
+	conf := d.conf.Copy()
+	conf.RuntimeParams["search_path"] = d.schema
+	if conf.RuntimeParams["application_name"] == "" {
+		conf.RuntimeParams["application_name"] = "isohound"
+	}
+	c, err := pgx.ConnectConfig(ctx, conf)
+	if err != nil {
+		return nil, connectError(err)
+	}
+	if _, err := c.Exec(ctx, "SET deadlock_timeout = '10ms'"); err != nil && !isCode(err, insufficientPrivilege) {
+		c.Close(context.WithoutCancel(ctx))
+		return nil, connectError(err)
+	}
+	return &session{c: c, opt: pgx.TxOptions{IsoLevel: d.level}}, nil
+}
+
+func (d *db) Close(ctx context.Context) error {
+	if !d.created {
+		return nil
+	}
+	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{d.schema}.Sanitize()+" CASCADE")
+		return err
+	})
+	return errors.Wrapf(err, "postgres: the schema %s is left behind; drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
+}
+
+// Resolve asks txid_status, which exists since PostgreSQL 10.
+func (d *db) Resolve(ctx context.Context, txnID int64) (drivers.Outcome, error) {
+	out := drivers.Lost
+	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		var status *string
+		var alive int
+		s := pgx.Identifier{d.schema}.Sanitize()
+		if err := c.QueryRow(ctx, "SELECT txid_status($1), (SELECT count(*) FROM "+s+".epoch)", txnID).Scan(&status, &alive); err != nil {
+			return err
+		}
+		switch {
+		case alive == 0 || status == nil:
+		case *status == "committed":
+			out = drivers.DidCommit
+		case *status == "aborted":
+			out = drivers.DidAbort
+		case *status == "in progress":
+			out = drivers.InProgress
+		}
+		return nil
+	})
+	if isCode(err, undefinedFunction) {
+		return drivers.Lost, nil
+	}
+	return out, err
+}

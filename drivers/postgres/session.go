@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+type session struct {
+	c   *pgx.Conn
+	opt pgx.TxOptions
+}
+
+func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
+	t, err := s.c.BeginTx(ctx, s.opt)
+	if err != nil {
+		return nil, statementError(err, s.c)
+	}
+	return &tx{t: t, c: s.c}, nil
+}
+
+func (s *session) Close() {
+	// A connection in trouble may not say goodbye; it is cut then.
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	s.c.Close(ctx)
+}
+
+type tx struct {
+	t  pgx.Tx
+	c  *pgx.Conn
+	id int64
+}
+
+func (x *tx) Read(ctx context.Context, key string) (value int64, found bool, err error) {
+	err = x.t.QueryRow(ctx, "SELECT v FROM kv WHERE k = $1", key).Scan(&value)
+	if err == pgx.ErrNoRows {
+		return 0, false, nil
+	}
+	return value, err == nil, statementError(err, x.c)
+}
+
+// Writes return the transaction's id, which costs no round trip of its own.
+
+func (x *tx) Insert(ctx context.Context, key string, value int64) error {
+	_, err := x.write(ctx, "INSERT INTO kv (k, v) VALUES ($1, $2) RETURNING txid_current()", key, value)
+	return err
+}
+
+func (x *tx) Update(ctx context.Context, key string, value int64) (bool, error) {
+	return x.write(ctx, "UPDATE kv SET v = $2 WHERE k = $1 RETURNING txid_current()", key, value)
+}
+
+func (x *tx) Delete(ctx context.Context, key string) (bool, error) {
+	return x.write(ctx, "DELETE FROM kv WHERE k = $1 RETURNING txid_current()", key)
+}
+
+func (x *tx) write(ctx context.Context, sql string, args ...any) (bool, error) {
+	err := x.t.QueryRow(ctx, sql, args...).Scan(&x.id)
+	if err == pgx.ErrNoRows {
+		return false, nil
+	}
+	return err == nil, statementError(err, x.c)
+}
+
+func (x *tx) TxnID() int64 { return x.id }
+
+func (x *tx) Commit(ctx context.Context) error { return commitError(x.t.Commit(ctx), x.c) }
+
+func (x *tx) Rollback(ctx context.Context) error {
+	if err := x.t.Rollback(ctx); err != nil && err != pgx.ErrTxClosed {
+		return statementError(err, x.c)
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package generator
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Meter counts what a run does. Latencies are those of committed transactions,
+// from the intended start in an open loop, else from the start, in
+// microseconds to two digits.
+type Meter struct {
+	now func() int64
+
+	committed, aborted, unknown, finished atomic.Int64
+
+	mu     sync.Mutex
+	causes map[string]int64
+	all    *hdrhistogram.Histogram
+	width  int64 // of an interval, in nanoseconds
+	series []interval
+}
+
+type interval struct {
+	committed, aborted, unknown int64
+	latency                     *hdrhistogram.Histogram
+}
+
+// maxIntervals bounds the series; when it is full, neighbours are merged.
+const maxIntervals = 240
+
+// Latencies between a microsecond and ten minutes are told apart.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, int64(10*time.Minute/time.Microsecond), 2)
+}
+
+func newMeter(now func() int64) *Meter {
+	return &Meter{now: now, causes: map[string]int64{}, all: newHistogram(), width: int64(250 * time.Millisecond)}
+}
+
+// add counts a transaction that has ended.
+func (m *Meter) add(rec *history.Record, due int64, cause string) {
+	switch rec.Status {
+	case history.Committed:
+		m.committed.Add(1)
+	case history.Aborted:
+		m.aborted.Add(1)
+	default:
+		m.unknown.Add(1)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if rec.Status != history.Committed {
+		m.causes[cause]++
+	}
+	at := m.at(rec.End)
+	switch rec.Status {
+	case history.Committed:
+		begin := rec.Begin
+		if rec.Due != history.NoTime {
+			begin = due
+		}
+		us := max((rec.End-begin)/1000, 1)
+		// Beyond the range, the longest latency stands for longer ones.
+		us = min(us, m.all.HighestTrackableValue())
+		_ = m.all.RecordValue(us)
+		_ = at.latency.RecordValue(us)
+		at.committed++
+	case history.Aborted:
+		at.aborted++
+	default:
+		at.unknown++
+	}
+}
+
+// at returns the interval of a moment.
+func (m *Meter) at(end int64) *interval {
+	n := int(end / m.width)
+	for n >= maxIntervals {
+		half := m.series[:0]
+		for i := 0; i < len(m.series); i += 2 {
+			v := m.series[i]
+			if i+1 < len(m.series) {
+				w := m.series[i+1]
+				v.committed += w.committed
+				v.aborted += w.aborted
+				v.unknown += w.unknown
+				v.latency.Merge(w.latency)
+			}
+			half = append(half, v)
+		}
+		m.series = half
+		m.width *= 2
+		n = int(end / m.width)
+	}
+	for len(m.series) <= n {
+		m.series = append(m.series, interval{latency: newHistogram()})
+	}
+	return &m.series[n]
+}
+
+// Counts are totals so far: of attempts by their outcome, and of transactions
+// of the plan that are done with, whatever became of them.
+type Counts struct{ Committed, Aborted, Unknown, Finished int64 }
+
+// Counts returns the totals so far.
+func (m *Meter) Counts() Counts {
+	return Counts{m.committed.Load(), m.aborted.Load(), m.unknown.Load(), m.finished.Load()}
+}
+
+// Stats is the summary of a run, as it is saved. Times are in seconds,
+// latencies in milliseconds.
+type Stats struct {
+	Seconds         float64          `json:"seconds"`
+	Committed       int64            `json:"committed"`
+	Aborted         int64            `json:"aborted"`
+	Unknown         int64            `json:"unknown_outcome"`
+	CommitsPerSec   float64          `json:"commits_per_second"`
+	AbortRate       float64          `json:"abort_rate"` // of all attempts
+	AbortsByCause   map[string]int64 `json:"aborts_by_cause"`
+	LatencyMS       Quantiles        `json:"latency_ms"`
+	IntervalSeconds float64          `json:"interval_seconds"`
+	Intervals       []IntervalStats  `json:"intervals"`
+}
+
+// Quantiles of latencies.
+type Quantiles struct {
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// IntervalStats are the figures of one interval of a run.
+type IntervalStats struct {
+	Committed int64     `json:"committed"`
+	Aborted   int64     `json:"aborted"`
+	Unknown   int64     `json:"unknown_outcome"`
+	LatencyMS Quantiles `json:"latency_ms"`
+}
+
+// Stats returns the summary so far.
+func (m *Meter) Stats() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.Counts()
+	s := Stats{
+		Seconds: float64(m.now()) / 1e9, Committed: c.Committed, Aborted: c.Aborted, Unknown: c.Unknown,
+		AbortsByCause: map[string]int64{}, LatencyMS: quantiles(m.all), IntervalSeconds: float64(m.width) / 1e9,
+	}
+	if s.Seconds > 0 {
+		s.CommitsPerSec = float64(c.Committed) / s.Seconds
+	}
+	if n := c.Committed + c.Aborted + c.Unknown; n > 0 {
+		s.AbortRate = float64(c.Aborted) / float64(n)
+	}
+	for cause, n := range m.causes {
+		s.AbortsByCause[cause] = n
+	}
+	for _, v := range m.series {
+		s.Intervals = append(s.Intervals, IntervalStats{v.committed, v.aborted, v.unknown, quantiles(v.latency)})
+	}
+	return s
+}
+
+func quantiles(h *hdrhistogram.Histogram) Quantiles {
+	if h.TotalCount() == 0 {
+		return Quantiles{}
+	}
+	ms := func(us int64) float64 { return float64(us) / 1000 }
+	return Quantiles{ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(90)), ms(h.ValueAtQuantile(99)), ms(h.Max())}
+}

@@ -1,0 +1,134 @@
+package generator
+
+import (
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+)
+
+// Recorder writes a history while it happens. Its clock is the one by which
+// everything in the history is timed.
+type Recorder struct {
+	log    *native.Log
+	start  time.Time
+	nextID atomic.Int64
+	count  atomic.Int64
+}
+
+// NewRecorder starts a history on log: header, then initial values. Keys that
+// the workload does not list are absent at first. The header's Created and
+// Clock are filled in.
+func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, error) {
+	r := &Recorder{log: log, start: time.Now()}
+	hdr.Created = r.start.UTC().Format(time.RFC3339Nano)
+	hdr.Clock = "monotonic ns"
+	buf, err := native.AppendHeader(nil, &hdr, "null")
+	if err != nil {
+		return nil, err
+	}
+	var in native.Initials
+	for k, v := range w.Initial() {
+		buf = in.Append(buf, k, strconv.FormatInt(v, 10))
+		if len(buf) > 1<<20 {
+			if _, err := log.Write(buf); err != nil {
+				return nil, err
+			}
+			buf = buf[:0]
+		}
+	}
+	_, err = log.Write(in.End(buf))
+	return r, err
+}
+
+// Now returns the time since the start, in nanoseconds, by a monotonic clock.
+func (r *Recorder) Now() int64 { return int64(time.Since(r.start)) }
+
+// Close writes the closing line.
+func (r *Recorder) Close(reason string) error {
+	buf, err := native.AppendEnding(nil, native.Ending{Reason: reason, Txns: r.count.Load()})
+	if err != nil {
+		return err
+	}
+	_, err = r.log.Write(buf)
+	return err
+}
+
+// op is an operation as it was done.
+type op struct {
+	kind  history.OpKind
+	key   string
+	value int64
+	none  bool // the value is absence
+}
+
+// attempt is one transaction attempt while it goes on.
+type attempt struct {
+	r   *Recorder
+	rec history.Record // without operations
+	ops []op
+	buf []byte
+	// intentErr is why the intent could not be written.
+	intentErr error
+}
+
+func (a *attempt) begin(session, due int64) {
+	a.rec = history.Record{
+		ID: a.r.nextID.Add(1), Session: session, Due: due,
+		Begin: a.r.Now(), End: history.NoTime, Status: history.Unknown,
+	}
+	a.ops, a.intentErr = a.ops[:0], nil
+}
+
+func (a *attempt) writes() bool {
+	for _, o := range a.ops {
+		if o.kind == history.Write {
+			return true
+		}
+	}
+	return false
+}
+
+// intend has the intent of a commit reach the kernel. A transaction that wrote
+// nothing needs none: nobody can have read from it.
+func (a *attempt) intend() error {
+	if !a.writes() {
+		return nil
+	}
+	a.buf = a.appendOps(native.BeginIntent(a.buf[:0], &a.rec))
+	_, err := a.r.log.Write(a.buf)
+	return err
+}
+
+// finish has the transaction's outcome reach the kernel, with its end now.
+func (a *attempt) finish(status history.Status, cause string) error {
+	a.rec.End = a.r.Now()
+	a.rec.Status, a.rec.Cause = status, cause
+	a.buf = a.appendOps(native.BeginTxn(a.buf[:0], &a.rec))
+	// Counted first: the closing line must never count less than there are.
+	a.r.count.Add(1)
+	_, err := a.r.log.Write(a.buf)
+	return err
+}
+
+func (a *attempt) appendOps(b []byte) []byte {
+	for _, o := range a.ops {
+		b = native.AppendOp(b, o.kind, o.key)
+		if o.none {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendInt(b, o.value, 10)
+		}
+		b = native.EndOp(b)
+	}
+	return native.EndLine(b)
+}
+
+func (a *attempt) noteID(tx drivers.Tx) {
+	if t, ok := tx.(drivers.TxnIDer); ok {
+		a.rec.DBTxn = t.TxnID()
+	}
+}

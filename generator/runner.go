@@ -1,0 +1,338 @@
+package generator
+
+import (
+	"context"
+	"math/rand"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/history"
+)
+
+// Config is how a workload is run.
+type Config struct {
+	Sessions int
+	// Txns is how many transactions each session runs; 0 is no limit.
+	Txns int
+	// Duration ends the run after a time; 0 is no limit.
+	Duration time.Duration
+	// Rate makes an open loop of so many transactions a second over all
+	// sessions; 0 is a closed loop, in which each session starts its next
+	// transaction when the one before is done.
+	Rate float64
+	// Retries is how often an aborted transaction is tried again.
+	Retries int
+	// CallTimeout bounds each call to the database; 0 is no limit.
+	CallTimeout time.Duration
+	// Patience is how long a session tries to connect again, and how long an
+	// unknown outcome is asked after.
+	Patience time.Duration
+	Seed     int64
+}
+
+// Defaults of Config.
+const (
+	DefaultRetries     = 3
+	DefaultCallTimeout = 10 * time.Second
+	DefaultPatience    = 10 * time.Second
+)
+
+// LogError says that the history could not be written. Everything before was.
+type LogError struct{ Err error }
+
+func (e *LogError) Error() string { return "cannot write the history: " + e.Err.Error() }
+func (e *LogError) Unwrap() error { return e.Err }
+
+// Reasons for the end of a run, as the closing line of the history has them.
+const (
+	Complete        = "complete"
+	DurationReached = "duration reached"
+	Interrupted     = "interrupted"
+	ServerLost      = "server lost"
+)
+
+// Runner runs one workload against one database.
+type Runner struct {
+	cfg  Config
+	db   drivers.DB
+	w    Workload
+	rec  *Recorder
+	stat *Meter
+
+	sessions atomic.Int64 // session numbers given out
+	stop     context.CancelCauseFunc
+	once     sync.Once
+	fatal    error
+}
+
+// NewRunner prepares a run. The database's schema must exist.
+func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder) *Runner {
+	return &Runner{cfg: cfg, db: db, w: w, rec: rec, stat: newMeter(rec.Now)}
+}
+
+// Meter returns the run's counters, which may be read while it goes on.
+func (r *Runner) Meter() *Meter { return r.stat }
+
+var errEnough = errors.New("the run's time is over")
+
+// Run runs the sessions until they are done, the duration is over, stop ends,
+// or something makes going on pointless; then it writes the closing line. The
+// end of stop lets running transactions finish; the end of ctx does not. The
+// reason tells why the run ended; the error is a *LogError, or that of the
+// database.
+func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
+	running, cancel := context.WithCancelCause(stop)
+	defer cancel(nil)
+	r.stop = cancel
+	if r.cfg.Duration > 0 {
+		timer := time.AfterFunc(r.cfg.Duration, func() { cancel(errEnough) })
+		defer timer.Stop()
+	}
+	var wg sync.WaitGroup
+	r.sessions.Store(int64(r.cfg.Sessions))
+	for n := range r.cfg.Sessions {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			w := newWorker(r, n)
+			defer w.disconnect()
+			w.run(ctx, running)
+		}()
+	}
+	wg.Wait()
+	reason = Complete
+	switch {
+	case r.fatal != nil:
+		reason = ServerLost
+	case stop.Err() != nil:
+		reason = Interrupted
+	case errors.Is(context.Cause(running), errEnough):
+		reason = DurationReached
+	}
+	var le *LogError
+	if errors.As(r.fatal, &le) {
+		return reason, r.fatal // the log takes no closing line any more
+	}
+	if err := r.rec.Close(reason); err != nil {
+		return reason, &LogError{err}
+	}
+	return reason, r.fatal
+}
+
+// fail ends the run. The first error counts.
+func (r *Runner) fail(err error) {
+	r.once.Do(func() { r.fatal = err })
+	r.stop(err)
+}
+
+// worker is one of the concurrent sessions: a plan and, at any time, at most
+// one connection. Each connection is a session of its own in the history.
+type worker struct {
+	r       *Runner
+	n       int
+	plan    Plan
+	jitter  *rand.Rand // for waits, apart from the plan's stream
+	values  *values
+	session drivers.Session
+	number  int64 // of the session
+	a       attempt
+}
+
+func newWorker(r *Runner, n int) *worker {
+	return &worker{
+		r: r, n: n, number: int64(n + 1),
+		plan:   r.w.Plan(n, Stream(r.cfg.Seed, n)),
+		jitter: Stream(r.cfg.Seed, -2-n),
+		values: newValues(n, r.cfg.Sessions),
+		a:      attempt{r: r.rec},
+	}
+}
+
+// run runs the plan. running ends when no further transaction is to start.
+func (w *worker) run(ctx, running context.Context) {
+	cfg := &w.r.cfg
+	for j := 0; (cfg.Txns == 0 || j < cfg.Txns) && running.Err() == nil; j++ {
+		program := w.plan.Next()
+		due := w.r.rec.Now()
+		if cfg.Rate > 0 {
+			due = int64(float64(j*cfg.Sessions+w.n) / cfg.Rate * 1e9)
+			pause(running, time.Duration(due-w.r.rec.Now()))
+			if running.Err() != nil {
+				return
+			}
+		}
+		for try := 0; try <= cfg.Retries && running.Err() == nil; try++ {
+			if try > 0 {
+				pause(running, time.Duration(w.jitter.Int63n(int64(time.Millisecond)<<min(try, 6))))
+			}
+			again, err := w.attempt(ctx, running, program, due)
+			if err != nil {
+				w.r.fail(err)
+				return
+			}
+			if !again {
+				break
+			}
+		}
+		w.r.stat.finished.Add(1)
+	}
+}
+
+// attempt runs program once and reports whether it makes sense to try again.
+// An error ends the run.
+func (w *worker) attempt(ctx, running context.Context, program Program, due int64) (again bool, err error) {
+	if err := w.connect(ctx, running); err != nil || w.session == nil {
+		return false, err
+	}
+	recorded := history.NoTime
+	if w.r.cfg.Rate > 0 {
+		recorded = due
+	}
+	w.a.begin(w.number, recorded)
+	status, cause, derr := w.execute(ctx, program)
+	if derr != nil && derr.Broken {
+		w.disconnect()
+	}
+	if status == history.Unknown {
+		status = w.resolve(ctx, running)
+	}
+	if err := w.a.finish(status, cause); err != nil {
+		return false, &LogError{err}
+	}
+	w.r.stat.add(&w.a.rec, due, cause)
+	if derr != nil && derr.Class == drivers.Fatal {
+		return false, errors.Wrap(derr, "the database refuses to go on")
+	}
+	if w.a.intentErr != nil {
+		return false, &LogError{w.a.intentErr}
+	}
+	return status == history.Aborted && derr != nil, nil
+}
+
+// execute runs the transaction and says what became of it.
+func (w *worker) execute(ctx context.Context, program Program) (history.Status, string, *drivers.Error) {
+	tx, err := w.begin(ctx)
+	if err != nil {
+		e := drivers.AsError(err)
+		return history.Aborted, e.Cause, e // no commit was sent
+	}
+	t := &Tx{tx: tx, a: &w.a, values: w.values, timeout: w.r.cfg.CallTimeout}
+	if err := program.Run(ctx, t); err != nil {
+		return w.rollback(ctx, t, err)
+	}
+	if err := w.a.intend(); err != nil {
+		w.a.intentErr = err
+		return w.rollback(ctx, t, &drivers.Error{Class: drivers.Aborted, Cause: "history not writable", Err: err})
+	}
+	cctx, cancel := t.call(ctx)
+	defer cancel()
+	err = tx.Commit(cctx)
+	w.a.noteID(tx)
+	if err == nil {
+		return history.Committed, "", nil
+	}
+	e := drivers.AsError(err)
+	if e.Class == drivers.OutcomeUnknown {
+		return history.Unknown, e.Cause, e
+	}
+	return history.Aborted, e.Cause, e
+}
+
+func (w *worker) begin(ctx context.Context) (drivers.Tx, error) {
+	if w.r.cfg.CallTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.r.cfg.CallTimeout)
+		defer cancel()
+	}
+	return w.session.Begin(ctx)
+}
+
+// rollback ends a transaction after err. It is aborted in any case, since no
+// commit was sent; a session whose rollback fails is given up, which has the
+// server roll back.
+func (w *worker) rollback(ctx context.Context, t *Tx, err error) (history.Status, string, *drivers.Error) {
+	var e *drivers.Error
+	cause := "rolled back by the workload"
+	if !errors.Is(err, ErrRollback) {
+		e = drivers.AsError(err)
+		cause = e.Cause
+	}
+	if e == nil || !e.Broken {
+		ctx, cancel := t.call(ctx)
+		defer cancel()
+		if t.tx.Rollback(ctx) != nil {
+			w.disconnect()
+		}
+	}
+	return history.Aborted, cause, e
+}
+
+// connect makes sure that there is a session, trying for as long as patience
+// lasts. A new connection is a new session. It returns without a session when
+// the run is over.
+func (w *worker) connect(ctx, running context.Context) error {
+	if w.session != nil {
+		return nil
+	}
+	deadline := time.Now().Add(w.r.cfg.Patience)
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		cctx, cancel := context.WithDeadline(ctx, deadline.Add(time.Second))
+		s, err := w.r.db.Connect(cctx)
+		cancel()
+		if err == nil {
+			w.session = s
+			return nil
+		}
+		if running.Err() != nil {
+			return nil
+		}
+		if e := drivers.AsError(err); e.Class == drivers.Fatal || time.Now().After(deadline) {
+			return errors.Wrap(err, "cannot connect")
+		}
+		pause(running, wait+time.Duration(w.jitter.Int63n(int64(wait))))
+	}
+}
+
+// disconnect ends the session; the next one has a new number.
+func (w *worker) disconnect() {
+	if w.session == nil {
+		return
+	}
+	w.session.Close()
+	w.session = nil
+	w.number = w.r.sessions.Add(1)
+}
+
+// resolve asks what became of a commit without an answer, where the database
+// can be asked, until it knows or patience ends.
+func (w *worker) resolve(ctx, running context.Context) history.Status {
+	w.disconnect() // an open connection could keep the transaction going
+	db, ok := w.r.db.(drivers.Resolver)
+	if !ok || w.a.rec.DBTxn == 0 {
+		return history.Unknown
+	}
+	deadline := time.Now().Add(w.r.cfg.Patience)
+	for wait := 10 * time.Millisecond; time.Now().Before(deadline); wait = min(2*wait, time.Second) {
+		cctx, cancel := context.WithDeadline(ctx, deadline)
+		outcome, err := db.Resolve(cctx, w.a.rec.DBTxn)
+		cancel()
+		switch {
+		case err != nil || outcome == drivers.InProgress:
+		case outcome == drivers.DidCommit:
+			return history.Committed
+		case outcome == drivers.DidAbort:
+			return history.Aborted
+		default:
+			return history.Unknown
+		}
+		pause(ctx, wait)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return history.Unknown
+}

@@ -1,0 +1,107 @@
+package generator
+
+import (
+	"context"
+	"time"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/history"
+)
+
+// Tx is a transaction as a Program sees it: every operation is bounded in time
+// and recorded. Values are drawn by Fresh, so that they are unique.
+type Tx struct {
+	tx      drivers.Tx
+	a       *attempt
+	values  *values
+	timeout time.Duration
+}
+
+// values draws unique values without coordination: those of worker w, out of
+// n workers, are w+n, w+2n, w+3n, ...
+type values struct {
+	next, step int64
+}
+
+func newValues(worker, workers int) *values {
+	return &values{next: int64(worker), step: int64(workers)}
+}
+
+// Fresh returns a positive value that no other transaction of the run, and no
+// other attempt of this one, writes.
+func (t *Tx) Fresh() int64 {
+	t.values.next += t.values.step
+	return t.values.next
+}
+
+func (t *Tx) call(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, t.timeout)
+}
+
+// Read returns the value of key, and false if it does not exist.
+func (t *Tx) Read(ctx context.Context, key string) (int64, bool, error) {
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	v, found, err := t.tx.Read(ctx, key)
+	if err == nil {
+		t.a.ops = append(t.a.ops, op{kind: history.Read, key: key, value: v, none: !found})
+	}
+	return v, found, err
+}
+
+// A write is recorded before it is sent: should it fail, and its effect be
+// seen all the same, the record shows whose it was.
+
+// Insert adds key.
+func (t *Tx) Insert(ctx context.Context, key string, value int64) error {
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	t.a.ops = append(t.a.ops, op{kind: history.Write, key: key, value: value})
+	err := t.tx.Insert(ctx, key, value)
+	t.a.noteID(t.tx)
+	return err
+}
+
+// Update changes key. Where the database finds no such key, nothing was
+// written: what was seen is that the key does not exist.
+func (t *Tx) Update(ctx context.Context, key string, value int64) (found bool, err error) {
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	t.a.ops = append(t.a.ops, op{kind: history.Write, key: key, value: value})
+	found, err = t.tx.Update(ctx, key, value)
+	t.a.noteID(t.tx)
+	if err == nil && !found {
+		t.a.ops[len(t.a.ops)-1] = op{kind: history.Read, key: key, none: true}
+	}
+	return found, err
+}
+
+// Delete removes key. Where the database finds no such key, what was seen is
+// that it does not exist.
+func (t *Tx) Delete(ctx context.Context, key string) (found bool, err error) {
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	t.a.ops = append(t.a.ops, op{kind: history.Write, key: key, none: true})
+	found, err = t.tx.Delete(ctx, key)
+	t.a.noteID(t.tx)
+	if err == nil && !found {
+		t.a.ops[len(t.a.ops)-1].kind = history.Read
+	}
+	return found, err
+}
+
+// pause waits, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

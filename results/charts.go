@@ -1,0 +1,106 @@
+package results
+
+import (
+	"bytes"
+	"html/template"
+	"image/color"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/isohound/isohound/generator"
+)
+
+// series is one line of a chart. Lines differ in their dashes as well as in
+// colour.
+type series struct {
+	name   string
+	color  color.Color
+	dashes []vg.Length
+	at     func(v generator.IntervalStats) float64
+}
+
+var (
+	blue   = color.RGBA{0x1f, 0x6f, 0xd1, 0xff}
+	orange = color.RGBA{0xd9, 0x6a, 0x00, 0xff}
+	grey   = color.RGBA{0x80, 0x80, 0x80, 0xff}
+)
+
+// rateChart shows commits, aborts and unknown outcomes per second over time.
+func rateChart(s *generator.Stats) (template.HTML, error) {
+	per := 1 / s.IntervalSeconds
+	return chart(s, "transactions per second", []series{
+		{"committed", blue, nil, func(v generator.IntervalStats) float64 { return float64(v.Committed) * per }},
+		{"aborted", orange, []vg.Length{4, 2}, func(v generator.IntervalStats) float64 { return float64(v.Aborted) * per }},
+		{"unknown", grey, []vg.Length{1, 2}, func(v generator.IntervalStats) float64 { return float64(v.Unknown) * per }},
+	})
+}
+
+// latencyChart shows the latency of commits over time.
+func latencyChart(s *generator.Stats) (template.HTML, error) {
+	return chart(s, "latency of commits in ms", []series{
+		{"99%", orange, []vg.Length{4, 2}, func(v generator.IntervalStats) float64 { return v.LatencyMS.P99 }},
+		{"90%", grey, []vg.Length{1, 2}, func(v generator.IntervalStats) float64 { return v.LatencyMS.P90 }},
+		{"50%", blue, nil, func(v generator.IntervalStats) float64 { return v.LatencyMS.P50 }},
+	})
+}
+
+func chart(s *generator.Stats, title string, lines []series) (template.HTML, error) {
+	p := plot.New()
+	p.BackgroundColor = color.Transparent
+	p.Title.Text = title
+	p.Title.TextStyle.Font.Size = 11
+	p.X.Label.Text = "seconds since the start"
+	p.X.Label.TextStyle.Font.Size = 9
+	p.Y.Min = 0
+	p.Legend.Top = true
+	p.Legend.TextStyle.Font.Size = 9
+	p.Legend.ThumbnailWidth = 24
+	for _, l := range lines {
+		pts := plotter.XYs{}
+		for n, v := range s.Intervals {
+			// A point stands in the middle of its interval; the last interval is
+			// rarely full, so that its rate would mislead.
+			if n == len(s.Intervals)-1 && n > 0 {
+				break
+			}
+			pts = append(pts, plotter.XY{X: (float64(n) + 0.5) * s.IntervalSeconds, Y: l.at(v)})
+		}
+		line, err := plotter.NewLine(pts)
+		if err != nil {
+			return "", errors.Wrap(err, title)
+		}
+		line.Color, line.Dashes, line.Width = l.color, l.dashes, vg.Points(1.4)
+		p.Add(line)
+		p.Legend.Add(l.name, line)
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Width = 0
+	grid.Horizontal.Color = color.RGBA{0x80, 0x80, 0x80, 0x40}
+	p.Add(grid)
+	canvas := vgsvg.New(6.2*vg.Inch, 2.4*vg.Inch)
+	p.Draw(draw.New(canvas))
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return "", errors.Wrap(err, title)
+	}
+	return scalable(b.Bytes())
+}
+
+// scalable makes a chart fit the width of the page: only its view box has a
+// size, and the XML header does not belong inside HTML.
+func scalable(svg []byte) (template.HTML, error) {
+	at := bytes.Index(svg, []byte("<svg"))
+	end := bytes.IndexByte(svg[max(at, 0):], '>')
+	box := bytes.Index(svg, []byte(`viewBox="`))
+	if at < 0 || end < 0 || box < 0 || box > at+end {
+		return "", errors.New("the chart library wrote no view box")
+	}
+	view := svg[box:]
+	view = view[:bytes.IndexByte(view[len(`viewBox="`):], '"')+len(`viewBox="`)+1]
+	return template.HTML(`<svg class="chart" role="img" xmlns="http://www.w3.org/2000/svg" ` + string(view) + string(svg[at+end:])), nil
+}

@@ -1,0 +1,126 @@
+package results
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/generator"
+)
+
+// Names of the files in a run folder.
+const (
+	configFile  = "config.json"
+	statsFile   = "stats.json"
+	verdictFile = "verdict.json"
+	reportFile  = "report.html"
+	junitFile   = "junit.xml"
+)
+
+// Config is what was run.
+type Config struct {
+	Started   time.Time         `json:"started"`
+	Version   string            `json:"version"`
+	Driver    string            `json:"driver"`
+	Server    string            `json:"server"`
+	Isolation string            `json:"isolation"`
+	Promises  string            `json:"promises,omitempty"`
+	Workload  string            `json:"workload"`
+	Params    map[string]string `json:"params"`
+	Sessions  int               `json:"sessions"`
+	Txns      int               `json:"txns_per_session"` // 0: no limit
+	Keys      int64             `json:"keys"`
+	Dist      string            `json:"dist"`
+	Skew      float64           `json:"skew,omitempty"` // 0: the distribution's default
+	Seed      int64             `json:"seed"`
+	Rate      float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
+	Duration  string            `json:"duration,omitempty"`
+	Levels    []string          `json:"levels"`
+	// Ended says why the run ended.
+	Ended string `json:"ended"`
+	// Repeat is the command that runs the same again.
+	Repeat string `json:"repeat"`
+	// History is the name of the history's file in the folder.
+	History string `json:"history"`
+}
+
+// Run is everything that a run folder holds but the history.
+type Run struct {
+	Config   Config
+	Stats    generator.Stats
+	Outcomes []Outcome
+}
+
+// Save writes the run's files and its reports into dir, and returns the path
+// of the report.
+func Save(dir string, r *Run) (string, error) {
+	for _, f := range []struct {
+		name string
+		data any
+	}{{configFile, r.Config}, {statsFile, r.Stats}, {verdictFile, r.Outcomes}} {
+		b, err := json.MarshalIndent(f.data, "", "  ")
+		if err != nil {
+			return "", errors.Wrap(err, f.name)
+		}
+		if err := write(dir, f.name, append(b, '\n')); err != nil {
+			return "", err
+		}
+	}
+	return Draw(dir, r)
+}
+
+// Load reads what Save wrote. A run that was cut off lacks some of it: what is
+// missing is left empty, but the configuration must be there.
+func Load(dir string) (*Run, error) {
+	r := &Run{}
+	for _, f := range []struct {
+		name     string
+		data     any
+		required bool
+	}{{configFile, &r.Config, true}, {statsFile, &r.Stats, false}, {verdictFile, &r.Outcomes, false}} {
+		b, err := os.ReadFile(filepath.Join(dir, f.name))
+		if os.IsNotExist(err) && !f.required {
+			continue
+		}
+		if err != nil {
+			return nil, errors.Wrapf(err, "%s is not the folder of a run", dir)
+		}
+		if err := json.Unmarshal(b, f.data); err != nil {
+			return nil, errors.Wrap(err, filepath.Join(dir, f.name))
+		}
+	}
+	return r, nil
+}
+
+// SaveConfig writes the configuration alone, before the run, so that a run
+// that is cut off can be understood and repeated.
+func SaveConfig(dir string, c *Config) error {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return errors.Wrap(err, configFile)
+	}
+	return write(dir, configFile, append(b, '\n'))
+}
+
+// write replaces a file of the folder, all of it or nothing.
+func write(dir, name string, data []byte) error {
+	tmp, err := os.CreateTemp(dir, name+".*")
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(tmp.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(dir, name))
+	}
+	return errors.WithStack(err)
+}

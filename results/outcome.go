@@ -1,0 +1,155 @@
+// Package results keeps what a run found: the run folder with its
+// configuration, history, figures and verdicts, and the reports drawn from
+// them. It decides nothing.
+package results
+
+import (
+	"slices"
+
+	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// Outcome is the verdict on one history at one level, as check and run print
+// it in JSON, one line each.
+type Outcome struct {
+	Path    string          `json:"path"`
+	Level   string          `json:"level"`
+	Verdict verdict.Verdict `json:"verdict"`
+	// Reason says why the verdict is unknown or vacuous.
+	Reason    string `json:"reason,omitempty"`
+	Engine    string `json:"engine"`
+	Certified bool   `json:"certified"`
+
+	Sessions       int `json:"sessions"`
+	Txns           int `json:"txns"`
+	Committed      int `json:"committed"`
+	Aborted        int `json:"aborted"`
+	UnknownOutcome int `json:"unknown_outcome"`
+	Ops            int `json:"ops"`
+
+	Anomalies []Anomaly `json:"anomalies"`
+	// Stages are the seconds that the parts of the check took.
+	Stages       map[string]float64 `json:"stages"`
+	ParseSeconds float64            `json:"parse_seconds"`
+	CheckSeconds float64            `json:"check_seconds"`
+	// PeakRSSMB is the most memory that the process has held, in MiB.
+	PeakRSSMB float64 `json:"peak_rss_mb"`
+	Seed      int64   `json:"seed"`
+	// Notes tells what was wrong with the file and repaired.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Anomaly is one reason of a violated verdict.
+type Anomaly struct {
+	Name  string   `json:"name"`
+	Names []string `json:"names"`
+	// Txns are the ids of the transactions involved.
+	Txns  []int64 `json:"txns"`
+	Cycle []Edge  `json:"cycle"`
+	// Context are further dependencies that belong to the picture.
+	Context []Edge `json:"context,omitempty"`
+	Text    string `json:"text"`
+	// Count is how often this kind of anomaly was met; cycles are not counted.
+	Count int `json:"count"`
+	// Shortest says that no cycle of the history at this level is shorter.
+	Shortest bool `json:"shortest,omitempty"`
+	// Transactions are those of Txns, and what shows that those of unknown
+	// outcome committed, whole.
+	Transactions []Txn `json:"transactions"`
+}
+
+// Edge is a dependency: From must come before To.
+type Edge struct {
+	From  int64  `json:"from"`
+	To    int64  `json:"to"`
+	Kind  string `json:"kind"`
+	Key   string `json:"key,omitempty"`
+	Value string `json:"value,omitempty"`
+	Text  string `json:"text"`
+}
+
+// Txn is a transaction of a counterexample. Times are in nanoseconds since
+// the start of the run, null where they are not known.
+type Txn struct {
+	ID      int64    `json:"id"`
+	Session int64    `json:"session"`
+	DBTxn   int64    `json:"dbtxn,omitempty"`
+	Begin   *int64   `json:"begin"`
+	End     *int64   `json:"end"`
+	Status  string   `json:"status"`
+	Ops     []string `json:"ops"`
+}
+
+// NewOutcome describes r, a verdict on h, with everything that depends on the
+// history. h may be nil when it could not be read whole.
+func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
+	o := Outcome{
+		Path: path, Level: r.Level.String(), Verdict: r.Verdict, Reason: r.Reason, Engine: r.Engine, Certified: r.Certified,
+		Anomalies: []Anomaly{}, Stages: map[string]float64{}, CheckSeconds: r.Took.Seconds(),
+	}
+	for _, s := range r.Stages {
+		o.Stages[s.Name] += s.Took.Seconds()
+	}
+	if h == nil {
+		return o
+	}
+	c := h.Count()
+	o.Sessions, o.Txns, o.Committed, o.Aborted, o.UnknownOutcome, o.Ops = c.Sessions, c.Txns, c.Committed, c.Aborted, c.Unknown, c.Ops
+	o.Seed, o.Notes = h.Seed, h.Notes
+	for n := range r.Anomalies {
+		o.Anomalies = append(o.Anomalies, newAnomaly(h, &r.Anomalies[n]))
+	}
+	return o
+}
+
+func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
+	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: a.Text, Count: a.Count, Shortest: a.Shortest}
+	seen := map[int32]bool{}
+	add := func(i int32) {
+		if !seen[i] {
+			seen[i] = true
+			out.Transactions = append(out.Transactions, newTxn(h, i))
+		}
+	}
+	for _, i := range a.Txns {
+		out.Txns = append(out.Txns, h.Txns[i].ID)
+		add(i)
+	}
+	for _, e := range a.Support {
+		add(e.To)
+	}
+	for _, e := range a.Cycle {
+		out.Cycle = append(out.Cycle, newEdge(h, e))
+	}
+	for _, e := range append(slices.Clone(a.Context), a.Support...) {
+		out.Context = append(out.Context, newEdge(h, e))
+	}
+	return out
+}
+
+func newEdge(h *history.History, e verdict.Edge) Edge {
+	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: explain.Edge(h, e)}
+	if e.Kind != verdict.SO && e.Kind != verdict.RT {
+		edge.Key, edge.Value = h.KeyName(e.Key), h.ValueText(e.Value)
+	}
+	return edge
+}
+
+func newTxn(h *history.History, i int32) Txn {
+	t := &h.Txns[i]
+	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
+	for _, op := range h.Ops(t) {
+		out.Ops = append(out.Ops, dsl.Op(h, op))
+	}
+	return out
+}
+
+func moment(t int64) *int64 {
+	if t == history.NoTime {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,142 @@
+// Package workloads lists what transactions can do: one folder a workload,
+// each registering itself with its parameters.
+package workloads
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/generator"
+)
+
+// Common are the settings that every workload has, by flags of their own.
+type Common struct {
+	Sessions int
+	Keys     int64
+	Dist     string
+	Skew     float64 // 0 is the distribution's default
+}
+
+// Param is a parameter of one workload, set with -p name=value.
+type Param struct {
+	Name, Default, Help string
+}
+
+// Spec describes a workload.
+type Spec struct {
+	Name    string
+	Summary string
+	// Source is where the workload comes from.
+	Source string
+	Params []Param
+	// Deletes says that the workload needs a database that can delete.
+	Deletes bool
+	// Engines are the checkers that can judge its histories.
+	Engines []string
+	// New makes the workload. values has an entry for each of Params.
+	New func(c Common, values Values) (generator.Workload, error)
+}
+
+var (
+	registry   = map[string]Spec{}
+	registryMu sync.Mutex
+)
+
+// Register makes a workload known under its name.
+func Register(s Spec) {
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	registry[s.Name] = s
+}
+
+// All returns the workloads by name.
+func All() []Spec {
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	var out []Spec
+	for _, s := range registry {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Find returns the workload called name.
+func Find(name string) (Spec, error) {
+	var names []string
+	for _, s := range All() {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Spec{}, errors.Errorf("unknown workload %q; known are %s", name, strings.Join(names, ", "))
+}
+
+// Values are a workload's parameters, complete.
+type Values map[string]string
+
+// Resolve completes what the user set, name=value each, by the defaults. A
+// name that the workload does not know is an error.
+func (s Spec) Resolve(set []string) (Values, error) {
+	v := Values{}
+	var names []string
+	for _, p := range s.Params {
+		v[p.Name] = p.Default
+		names = append(names, p.Name)
+	}
+	for _, pair := range set {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, errors.Errorf("-p %s: expected name=value", pair)
+		}
+		if _, known := v[name]; !known {
+			return nil, errors.Errorf("-p %s: workload %s has no parameter %q; it has %s", pair, s.Name, name, strings.Join(names, ", "))
+		}
+		v[name] = value
+	}
+	return v, nil
+}
+
+// Percent reads a percentage from 0 to 100, with or without its sign.
+func (v Values) Percent(name string) (float64, error) {
+	p, err := strconv.ParseFloat(strings.TrimSuffix(v[name], "%"), 64)
+	if err != nil || !(p >= 0 && p <= 100) {
+		return 0, errors.Errorf("-p %s=%s: expected a percentage from 0 to 100", name, v[name])
+	}
+	return p, nil
+}
+
+// Int reads an integer that is at least low.
+func (v Values) Int(name string, low int64) (int64, error) {
+	n, err := strconv.ParseInt(v[name], 10, 64)
+	if err != nil || n < low {
+		return 0, errors.Errorf("-p %s=%s: expected a whole number, at least %d", name, v[name], low)
+	}
+	return n, nil
+}
+
+// Duration reads a duration such as 2ms, not negative.
+func (v Values) Duration(name string) (time.Duration, error) {
+	if v[name] == "0" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(v[name])
+	if err != nil || d < 0 {
+		return 0, errors.Errorf("-p %s=%s: expected a duration such as 2ms", name, v[name])
+	}
+	return d, nil
+}
+
+// OneOf reads one of several words.
+func (v Values) OneOf(name string, words ...string) (string, error) {
+	if slices.Contains(words, v[name]) {
+		return v[name], nil
+	}
+	return "", errors.Errorf("-p %s=%s: expected one of %s", name, v[name], strings.Join(words, ", "))
+}
