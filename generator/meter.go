@@ -31,7 +31,7 @@ type interval struct {
 }
 
 // maxIntervals bounds the series; when it is full, neighbours are merged.
-const maxIntervals = 240
+const maxIntervals = 100
 
 // Latencies between a microsecond and ten minutes are told apart.
 func newHistogram() *hdrhistogram.Histogram {
@@ -39,7 +39,7 @@ func newHistogram() *hdrhistogram.Histogram {
 }
 
 func newMeter(now func() int64) *Meter {
-	return &Meter{now: now, causes: map[string]int64{}, all: newHistogram(), width: int64(250 * time.Millisecond)}
+	return &Meter{now: now, causes: map[string]int64{}, all: newHistogram(), width: int64(10 * time.Millisecond)}
 }
 
 // add counts a transaction that has ended.

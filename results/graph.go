@@ -76,7 +76,7 @@ func layout(a *Anomaly) *drawing {
 	radius := math.Max(120, n*46)
 	g := &drawing{nodes: map[int64]point{}, order: append(ring, extra...), width: 2*radius + 300, height: 2*radius + 130}
 	if len(ring) == 2 {
-		g.height = 240
+		g.height = 170
 	}
 	g.center = point{g.width / 2, g.height / 2}
 	for i, id := range ring {

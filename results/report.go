@@ -76,7 +76,12 @@ func render(r *Run) ([]byte, error) {
 		Worst            verdict.Verdict
 		Rates, Latencies template.HTML
 		Causes           []causeCount
-	}{Run: r, Worst: worst(r.Outcomes)}
+		Findings         []finding
+		Notes            []string
+	}{Run: r, Worst: worst(r.Outcomes), Findings: findings(r.Outcomes)}
+	if len(r.Outcomes) > 0 {
+		data.Notes = r.Outcomes[0].Notes // of the file, so the same for all levels
+	}
 	// A chart needs two points.
 	if len(r.Stats.Intervals) > 2 {
 		var err error
@@ -101,6 +106,30 @@ func render(r *Run) ([]byte, error) {
 		return nil, errors.Wrap(err, reportFile)
 	}
 	return b.Bytes(), nil
+}
+
+// finding is an anomaly with all the levels that it violates.
+type finding struct {
+	Anomaly
+	Levels []string
+}
+
+func findings(outcomes []Outcome) []finding {
+	var out []finding
+	at := map[string]int{}
+	for _, o := range outcomes {
+		for _, a := range o.Anomalies {
+			id := fmt.Sprint(a.Name, a.Txns)
+			n, ok := at[id]
+			if !ok {
+				n = len(out)
+				at[id] = n
+				out = append(out, finding{Anomaly: a})
+			}
+			out[n].Levels = append(out[n].Levels, o.Level)
+		}
+	}
+	return out
 }
 
 // worst returns the verdict that the page leads with.

@@ -24,7 +24,7 @@ const (
 // edges. Only if there is no such cycle does a second search go over the links,
 // from every vertex, with the shortest found so far as its bound.
 func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
-	s := &search{g: newCore(x, o), c: c, classes: map[string]bool{}}
+	s := &search{g: newCore(x, o), c: c, classes: map[string]bool{}, complete: true}
 	if _, ok := x.byKind[verdict.Divergence]; ok {
 		s.classes[explain.LostUpdate] = true
 	}
@@ -39,6 +39,12 @@ func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 		}
 	}
 	slices.SortStableFunc(s.out, func(a, b verdict.Anomaly) int { return len(a.Cycle) - len(b.Cycle) })
+	for n := range s.out {
+		// Nothing is shorter than two edges; a longer cycle is a shortest one
+		// only if the search has seen everything.
+		length := len(s.out[n].Cycle)
+		s.out[n].Shortest = length == 2 || s.complete && length == len(s.out[0].Cycle)
+	}
 	return s.out, nil
 }
 
@@ -48,6 +54,8 @@ type search struct {
 	classes map[string]bool
 	out     []verdict.Anomaly
 	visits  int
+	// complete: no search gave up for want of budget.
+	complete bool
 
 	// Breadth-first search from one vertex; an entry counts only if its epoch
 	// is the current one.
@@ -65,6 +73,7 @@ func (s *search) short() error {
 			continue
 		}
 		if s.visits > shortBudget {
+			s.complete = false
 			break
 		}
 		if l%1024 == 0 {
@@ -73,7 +82,7 @@ func (s *search) short() error {
 			}
 		}
 		s.bfs(u, 3, false, func(last int32, closing verdict.EdgeKind) bool {
-			s.take(u, last, closing, true)
+			s.take(u, last, closing)
 			return false
 		})
 	}
@@ -84,7 +93,7 @@ func (s *search) short() error {
 // budget goes.
 func (s *search) shortest() error {
 	g := s.g
-	limit, complete := int32(1<<30), true
+	limit := int32(1 << 30)
 	var best verdict.Anomaly
 	for l := range g.txns {
 		u := g.start(int32(l))
@@ -92,7 +101,7 @@ func (s *search) shortest() error {
 			continue
 		}
 		if s.visits > longBudget+shortBudget {
-			complete = false
+			s.complete = false
 			break
 		}
 		if err := s.c.stopped(); err != nil {
@@ -106,7 +115,6 @@ func (s *search) shortest() error {
 		})
 	}
 	if best.Cycle != nil {
-		best.Shortest = complete
 		s.out = append(s.out, best)
 	}
 	return nil
@@ -196,14 +204,13 @@ func (s *search) orderBack(v, u int32) verdict.EdgeKind {
 }
 
 // take adds the cycle if its class is new.
-func (s *search) take(u, last int32, closing verdict.EdgeKind, shortest bool) {
+func (s *search) take(u, last int32, closing verdict.EdgeKind) {
 	a := s.cycle(u, last, closing)
 	name := explain.Classify(s.g.x.h, a.Cycle)[0]
 	if s.classes[name] {
 		return
 	}
 	s.classes[name] = true
-	a.Shortest = shortest
 	s.out = append(s.out, a)
 }
 
