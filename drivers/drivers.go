@@ -7,6 +7,7 @@ package drivers
 import (
 	"context"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -173,6 +174,33 @@ func AsError(err error) *Error {
 	return &Error{Class: OutcomeUnknown, Cause: "unclassified error", Broken: true, Err: err}
 }
 
+// DSNError says that a DSN makes no sense.
+type DSNError struct {
+	Driver string
+	Err    error
+}
+
+func (e *DSNError) Error() string {
+	return e.Driver + ": --dsn: " + strings.Join(strings.Fields(e.Err.Error()), " ")
+}
+
+func (e *DSNError) Unwrap() error { return e.Err }
+
+// Where passwords stand in DSNs: in the authority of a URL, before the
+// protocol of a DSN of go-sql-driver, and after a keyword of libpq.
+var (
+	urlPassword     = regexp.MustCompile(`^(\w+://[^:/@?]*:)[^/?]*@`)
+	mysqlPassword   = regexp.MustCompile(`^([^:/@=\s]*:).*(@\w*\()`)
+	keywordPassword = regexp.MustCompile(`(password=)('(?:[^'\\]|\\.)*'|[^\s&]+)`)
+)
+
+// MaskDSN replaces the password in a DSN, so that it can be shown.
+func MaskDSN(dsn string) string {
+	dsn = urlPassword.ReplaceAllString(dsn, "${1}***@")
+	dsn = mysqlPassword.ReplaceAllString(dsn, "${1}***${2}")
+	return keywordPassword.ReplaceAllString(dsn, "${1}***")
+}
+
 // UnreachableError says that a server could not be reached, or is not what the
 // driver expects.
 type UnreachableError struct {
@@ -180,8 +208,15 @@ type UnreachableError struct {
 	Err    error
 }
 
+// Error is one line: clients that try several addresses tell about each on a
+// line of its own, of which the first says what is wrong.
 func (e *UnreachableError) Error() string {
-	return e.Driver + ": cannot use the server: " + e.Err.Error()
+	lines := strings.Split(strings.TrimSpace(e.Err.Error()), "\n")
+	text := strings.TrimSpace(lines[0])
+	if len(lines) > 1 && strings.HasSuffix(text, ":") {
+		text += " " + strings.TrimSpace(lines[1])
+	}
+	return e.Driver + ": cannot use the server: " + text
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }

@@ -53,8 +53,10 @@ func (r *Recorder) Close(reason string) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.log.Write(buf)
-	return err
+	if _, err = r.log.Write(buf); err != nil {
+		return err
+	}
+	return r.log.Close()
 }
 
 // op is an operation as it was done.

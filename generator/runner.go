@@ -53,6 +53,7 @@ const (
 	DurationReached = "duration reached"
 	Interrupted     = "interrupted"
 	ServerLost      = "server lost"
+	HistoryLost     = "history not writable"
 )
 
 // Runner runs one workload against one database.
@@ -105,7 +106,10 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	}
 	wg.Wait()
 	reason = Complete
+	var le *LogError
 	switch {
+	case errors.As(r.fatal, &le):
+		return HistoryLost, r.fatal // the log takes no closing line any more
 	case r.fatal != nil:
 		reason = ServerLost
 	case stop.Err() != nil:
@@ -113,12 +117,8 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	case errors.Is(context.Cause(running), errEnough):
 		reason = DurationReached
 	}
-	var le *LogError
-	if errors.As(r.fatal, &le) {
-		return reason, r.fatal // the log takes no closing line any more
-	}
 	if err := r.rec.Close(reason); err != nil {
-		return reason, &LogError{err}
+		return HistoryLost, &LogError{err}
 	}
 	return reason, r.fatal
 }

@@ -4,19 +4,20 @@ package budget
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // MemoryError is the cause of a context that ended for want of memory.
 type MemoryError struct{ Limit int64 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("memory limit of %d MiB reached", e.Limit>>20)
+	return "the memory for checking, " + humanize.IBytes(uint64(e.Limit)) + ", ran out"
 }
 
 // pollEvery is how often memory is looked at: well below the time in which a

@@ -17,27 +17,18 @@ import (
 // far back, no placement exists.
 func (l *lwt) placeFailures() {
 	h := l.h
-	l.place = make([]int32, len(h.Txns))
-	var ends []int32
-	for i := range h.Txns {
-		if !l.x.counted[i] {
-			continue
-		}
-		ops := h.Ops(&h.Txns[i])
-		if len(ops) == 0 {
-			continue
-		}
-		if ops[0].Kind == history.ReadNot {
-			l.failures = append(l.failures, int32(i))
-		}
-		ends = append(ends, int32(i))
-	}
-	l.appended = make([]int32, h.KeyCount())
-	for k := range l.appended {
-		l.appended[k] = none
-	}
 	if len(l.failures) == 0 {
 		return
+	}
+	l.findSlots()
+	l.place = make([]int32, len(h.Txns))
+	l.appended = make([]int32, h.KeyCount())
+	fill(l.appended, none)
+	var ends []int32
+	for i := range h.Txns {
+		if l.x.counted[i] && h.Txns[i].OpCount() > 0 {
+			ends = append(ends, int32(i))
+		}
 	}
 	l.failures = sortBy(l.failures, l.begins)
 	ends = sortBy(ends, l.ends)
@@ -240,6 +231,7 @@ func (l *lwt) nearest(i int32, rank func(j int32) (bool, int32)) int32 {
 // reads and the failures of the slot by begin.
 func (l *lwt) order() []int32 {
 	x := l.x
+	x.collectReaders()
 	var at [][]int32 // by place in chain
 	if len(l.failures) > 0 {
 		at = make([][]int32, len(l.chain))

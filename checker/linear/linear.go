@@ -54,7 +54,7 @@ func (e *NotApplicable) Error() string {
 func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
 	if lvl.RealTime() && !h.Timed() {
 		return nil, &NotApplicable{Txn: -1, Reason: fmt.Sprintf(
-			"level %s needs the begin and end of transactions, and the history has none", lvl)}
+			"level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
 	}
 	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}, last: time.Now()}
 	run := c.dependencies

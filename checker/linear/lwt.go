@@ -42,52 +42,78 @@ func (c *check) lightweight() error {
 	if err != nil {
 		return err
 	}
-	x.insertions()
-	x.collectReaders()
+	l := &lwt{x: x, h: x.h}
+	l.singles()
 	c.done("index")
 	if len(x.anomalies) == 0 {
 		c.begin("chains")
-		l := &lwt{x: x, h: x.h}
 		if err := l.run(); err != nil {
 			return err
 		}
 		c.done("chains")
-		if l.undecided != "" && len(x.anomalies) == 0 {
-			c.res.Reason = l.undecided
-			return nil
-		}
-		if c.decide(x) && c.opt.Witness {
-			c.res.Witness = &verdict.Witness{Order: l.order()}
-		}
+	}
+	if len(x.anomalies) == 0 && l.undecided != "" {
+		c.res.Reason = l.undecided
 		return nil
 	}
-	c.decide(x)
+	if c.decide(x) && c.opt.Witness {
+		c.res.Witness = &verdict.Witness{Order: l.order()}
+	}
 	return nil
 }
 
-// insertions treats a lone write as an overwriting of absence.
-func (x *index) insertions() {
-	for i := range x.h.Txns {
-		if !x.counted[i] {
+// singles sorts the transactions of one operation: a lone write overwrites
+// absence, a lone read belongs to the slot of its value, a failure without a
+// value is to be placed.
+func (l *lwt) singles() {
+	for i := range l.h.Txns {
+		t := &l.h.Txns[i]
+		if t.OpCount() != 1 || !l.x.counted[i] {
 			continue
 		}
-		ops := x.h.Ops(&x.h.Txns[i])
-		if len(ops) != 1 || ops[0].Kind != history.Write {
-			continue
+		switch op := l.h.Ops(t)[0]; op.Kind {
+		case history.Write:
+			l.insertion(int32(i), op.Key)
+		case history.ReadNot:
+			l.failures = append(l.failures, int32(i))
+		default:
+			if v := l.x.opVersion[l.h.FirstOp(t)]; v != none {
+				l.read(t, v)
+			}
 		}
-		v := x.versions.find(ops[0].Key, history.Absent)
-		if v == none {
-			x.found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{int32(i)}, Ops: []verdict.OpRef{{Txn: int32(i), Op: 0}}})
-			continue
-		}
-		if w := x.next[v]; w != none {
-			x.found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{w, int32(i)},
-				Ops: []verdict.OpRef{{Txn: w, Op: len(x.h.Ops(&x.h.Txns[w])) - 1}, {Txn: int32(i), Op: 0}}})
-			continue
-		}
-		x.next[v] = int32(i)
 	}
 }
+
+func (l *lwt) insertion(i int32, k history.Key) {
+	x := l.x
+	v := x.versions.find(k, history.Absent)
+	if v == none {
+		x.found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: 0}}})
+		return
+	}
+	if w := x.next[v]; w != none {
+		x.found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{w, i},
+			Ops: []verdict.OpRef{{Txn: w, Op: x.h.Txns[w].OpCount() - 1}, {Txn: i, Op: 0}}})
+		return
+	}
+	x.next[v] = i
+}
+
+// read widens the span of a version's plain reads.
+func (l *lwt) read(t *history.Txn, v int32) {
+	if l.reads == nil {
+		l.reads = make([]span, len(l.x.writer))
+		for v := range l.reads {
+			l.reads[v] = span{history.NoTime, math.MaxInt64}
+		}
+	}
+	s := &l.reads[v]
+	s.lastBegin = max(s.lastBegin, t.Begin)
+	s.firstEnd = min(s.firstEnd, ends(t))
+}
+
+// span is when the plain reads of a version last began and first ended.
+type span struct{ lastBegin, firstEnd int64 }
 
 type lwt struct {
 	x *index
@@ -96,7 +122,8 @@ type lwt struct {
 	// chain[from[k]:from[k+1]] are the versions of key k in their order.
 	from  []int32
 	chain []int32
-	slot  []int32 // by version: its place in the chain
+	slot  []int32 // by version: its place in the chain; nil until findSlots
+	reads []span  // by version; nil when there are no plain reads
 	// failures are the failed compare-and-sets without a value, by begin, and
 	// place their slots.
 	failures []int32
@@ -109,8 +136,7 @@ type lwt struct {
 }
 
 func (l *lwt) run() error {
-	l.chains()
-	if len(l.x.anomalies) > 0 {
+	if l.chains(); len(l.x.anomalies) > 0 {
 		return nil
 	}
 	if l.realTime(); len(l.x.anomalies) > 0 {
@@ -120,58 +146,66 @@ func (l *lwt) run() error {
 	return l.x.c.stopped()
 }
 
-// chains lines up the versions of each key. What is left over then lies on
-// cycles: each reads what another of them wrote.
+// chains lines up the versions of each key.
 func (l *lwt) chains() {
-	x, keys := l.x, l.h.KeyCount()
-	l.slot = make([]int32, len(x.writer))
-	for v := range l.slot {
-		l.slot[v] = none
-	}
-	written := x.writtenVersions()
-	l.from = make([]int32, 0, keys+1)
-	for k := range int32(keys) {
-		l.from = append(l.from, int32(len(l.chain)))
-		for v, p := k, int32(0); v != none; p++ {
-			l.slot[v] = p
+	x, keys := l.x, int32(l.h.KeyCount())
+	l.from = make([]int32, keys+1)
+	l.chain = make([]int32, 0, len(x.writer))
+	for k := range keys {
+		for v := k; v != none; v = l.written(x.next[v]) {
 			l.chain = append(l.chain, v)
-			w := x.next[v]
-			if w == none {
-				break
-			}
-			v = written[w]
+		}
+		l.from[k+1] = int32(len(l.chain))
+	}
+	counted := int(keys)
+	for _, w := range x.writer[keys:] {
+		if x.counted[w] {
+			counted++
 		}
 	}
-	l.from = append(l.from, int32(len(l.chain)))
+	if len(l.chain) < counted {
+		l.circle()
+	}
+}
+
+// written returns the version that i wrote, none for none.
+func (l *lwt) written(i int32) int32 {
+	if i == none {
+		return none
+	}
+	t := &l.h.Txns[i]
+	return l.x.opVersion[l.h.FirstOp(t)+t.OpCount()-1]
+}
+
+// circle reports a cycle among the versions that no chain reaches: since no
+// version is overwritten twice, following them leads round.
+func (l *lwt) circle() {
+	x := l.x
+	l.findSlots()
 	for v, w := range x.writer {
 		if w == none || !x.counted[w] || l.slot[v] != none {
 			continue
 		}
 		var cycle []verdict.Edge
-		for at := int32(v); l.slot[at] == none; {
+		for at := int32(v); l.slot[at] == none; at = l.written(x.next[at]) {
 			l.slot[at] = 0
-			ops := l.h.Ops(&l.h.Txns[x.writer[at]])
-			op := ops[len(ops)-1]
-			cycle = append(cycle, verdict.Edge{Kind: verdict.WR, From: x.writer[at], To: x.next[at], Key: op.Key, Value: op.Value})
-			at = written[x.next[at]]
+			k, value := x.version(at)
+			cycle = append(cycle, verdict.Edge{Kind: verdict.WR, From: x.writer[at], To: x.next[at], Key: k, Value: value})
 		}
 		x.cycle(cycle)
 		return
 	}
 }
 
-// writtenVersions returns, by transaction, the version that it wrote.
-func (x *index) writtenVersions() []int32 {
-	written := make([]int32, len(x.h.Txns))
-	for i := range written {
-		written[i] = none
-	}
-	for v, w := range x.writer {
-		if w != none {
-			written[w] = int32(v)
+// findSlots inverts the chains.
+func (l *lwt) findSlots() {
+	l.slot = make([]int32, len(l.x.writer))
+	fill(l.slot, none)
+	for k := range l.h.KeyCount() {
+		for p, v := range l.chain[l.from[k]:l.from[k+1]] {
+			l.slot[v] = int32(p)
 		}
 	}
-	return written
 }
 
 // cycle adds a cycle as an anomaly, from its earliest transaction.
@@ -190,17 +224,6 @@ func (x *index) cycle(edges []verdict.Edge) {
 	x.anomalies = append(x.anomalies, a)
 }
 
-// begins and ends are the interval of a transaction, wide open where a time is
-// not known. An unknown transaction ends at infinity.
-func (l *lwt) begins(i int32) int64 { return l.h.Txns[i].Begin } // NoTime is the least int64
-
-func (l *lwt) ends(i int32) int64 {
-	if t := &l.h.Txns[i]; t.Status == history.Committed && t.End != history.NoTime {
-		return t.End
-	}
-	return math.MaxInt64
-}
-
 // realTime is step 2 of Algorithm 2: from the back of each chain, nothing may
 // begin after something behind it has ended.
 func (l *lwt) realTime() {
@@ -210,27 +233,36 @@ func (l *lwt) realTime() {
 		chain := l.chain[l.from[k]:l.from[k+1]]
 		for p := len(chain) - 1; p >= 0; p-- {
 			v := chain[p]
-			behind := minEnd
-			for _, r := range x.readersOf(v) {
-				if r == x.next[v] {
-					continue
-				}
-				if l.begins(r) > behind {
-					l.late(chain)
-					return
-				}
-				minEnd = min(minEnd, l.ends(r))
+			late := false
+			if x.pure[v] > 0 {
+				late = l.reads[v].lastBegin > minEnd
+				minEnd = min(minEnd, l.reads[v].firstEnd)
 			}
 			if w := x.writer[v]; w != none {
-				if l.begins(w) > minEnd {
-					l.late(chain)
-					return
-				}
-				minEnd = min(minEnd, l.ends(w))
+				t := &l.h.Txns[w]
+				late = late || t.Begin > minEnd // NoTime is the least of all times
+				minEnd = min(minEnd, ends(t))
+			}
+			if late {
+				x.collectReaders()
+				l.late(chain)
+				return
 			}
 		}
 	}
 }
+
+// ends returns when t ended for certain: a transaction of unknown outcome, or
+// one whose end was not recorded, at infinity.
+func ends(t *history.Txn) int64 {
+	if t.Status == history.Committed && t.End != history.NoTime {
+		return t.End
+	}
+	return math.MaxInt64
+}
+
+func (l *lwt) begins(i int32) int64 { return l.h.Txns[i].Begin }
+func (l *lwt) ends(i int32) int64   { return ends(&l.h.Txns[i]) }
 
 // item is a transaction in a chain: the writer of a slot, or a plain read of it.
 type item struct {

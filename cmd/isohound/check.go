@@ -109,12 +109,19 @@ func (a *app) print(o results.Outcome, asJSON bool) error {
 	return withCode(exitIO, errors.Wrap(err, "standard output"))
 }
 
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // text is an outcome for people.
 func text(o results.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s", o.Path, o.Level, o.Verdict)
 	if o.Txns > 0 {
-		fmt.Fprintf(&b, "  (%d transactions of %d sessions", o.Txns, o.Sessions)
+		fmt.Fprintf(&b, "  (%s of %s", plural(o.Txns, "transaction"), plural(o.Sessions, "session"))
 		fmt.Fprintf(&b, "; read in %.2f s, checked in %.2f s", o.ParseSeconds, o.CheckSeconds)
 		if o.Certified {
 			b.WriteString(", proof verified")

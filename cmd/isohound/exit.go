@@ -91,6 +91,7 @@ func codeOfError(err error) exitCode {
 	var proof *checker.ProofError
 	var format *history.FormatError
 	var log *generator.LogError
+	var dsn *drivers.DSNError
 	var unreachable *drivers.UnreachableError
 	var path *os.PathError
 	switch {
@@ -102,6 +103,8 @@ func codeOfError(err error) exitCode {
 		return exitData
 	case errors.As(err, &log):
 		return exitIO
+	case errors.As(err, &dsn):
+		return exitUsage
 	case errors.As(err, &unreachable):
 		return exitUnavailable
 	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
@@ -124,9 +127,6 @@ func (a *app) finish(err error) exitCode {
 		fmt.Fprintf(a.msg, "isohound: %+v\n", err)
 	default:
 		fmt.Fprintf(a.msg, "isohound: %v\n", err)
-	}
-	if code == exitUsage {
-		fmt.Fprintln(a.msg, "See isohound --help, and isohound help with the name of a command.")
 	}
 	return worse(a.code, code)
 }

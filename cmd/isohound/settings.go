@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,13 +31,17 @@ type settings struct {
 	duration, callTimeout            time.Duration
 	quiet, noProgress                bool
 
-	info    drivers.Info
-	engine  drivers.Driver
-	level   drivers.Isolation
-	values  workloads.Values
-	work    generator.Workload
-	hasSeed bool
+	info   drivers.Info
+	engine drivers.Driver
+	level  drivers.Isolation
+	values workloads.Values
+	work   generator.Workload
+	// dsnGiven says that the DSN came from the environment.
+	dsnGiven bool
 }
+
+// dsnVariable is where a DSN with a password is safe from being printed.
+const dsnVariable = "ISOHOUND_DSN"
 
 // defaultTxns is the number of transactions per session where neither --txns
 // nor --duration is given.
@@ -46,7 +51,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
-	f.StringVar(&s.dsn, "dsn", "", "where the database is; see isohound drivers")
+	f.StringVar(&s.dsn, "dsn", "", "where the database is, see isohound drivers (default $"+dsnVariable+")")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
 	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
@@ -80,7 +85,10 @@ func (s *settings) resolve(c *cobra.Command) error {
 	}
 	s.info = s.engine.Info()
 	if s.dsn == "" && !s.info.Embedded {
-		return usage("driver %s needs --dsn, for example %s", s.driver, s.info.DSN)
+		if s.dsn = os.Getenv(dsnVariable); s.dsn == "" {
+			return usage("driver %s needs --dsn, for example %s, or the same in the environment as %s", s.driver, s.info.DSN, dsnVariable)
+		}
+		s.dsnGiven = true
 	}
 	if s.level, err = s.info.FindIsolation(s.isolation); err != nil {
 		return withCode(exitUsage, err)
@@ -101,7 +109,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 	if s.txns == 0 && s.duration == 0 {
 		s.txns = defaultTxns
 	}
-	if s.hasSeed = c.Flags().Changed("seed"); !s.hasSeed {
+	if !c.Flags().Changed("seed") {
 		s.seed = drawSeed()
 	}
 	spec, err := workloads.Find(s.workload)
@@ -122,12 +130,13 @@ func drawSeed() int64 {
 	return int64(binary.BigEndian.Uint32(b[:])&0x7fffffff) + 1
 }
 
-// arguments spells the settings as the arguments that repeat them. Passwords
-// in a DSN stay: without them the command would not run.
+// arguments spells the settings as the arguments that repeat them. They are
+// printed and saved, so a password in the DSN is masked, and a DSN from the
+// environment stays there.
 func (s *settings) arguments() []string {
 	args := []string{"--driver", s.driver}
-	if s.dsn != "" {
-		args = append(args, "--dsn", s.dsn)
+	if s.dsn != "" && !s.dsnGiven {
+		args = append(args, "--dsn", drivers.MaskDSN(s.dsn))
 	}
 	args = append(args, "--isolation", s.level.Name, "--workload", s.workload)
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {

@@ -44,7 +44,7 @@ func (driver) Open(_ context.Context, cfg drivers.Config) (drivers.DB, error) {
 	if cfg.DSN != "" {
 		folder, err := os.MkdirTemp(cfg.DSN, "isohound-badger-")
 		if err != nil {
-			return nil, &drivers.UnreachableError{Driver: "badger", Err: errors.Wrap(err, "--dsn must be an existing folder")}
+			return nil, &drivers.DSNError{Driver: "badger", Err: errors.Wrap(err, "expected an existing folder")}
 		}
 		d.folder = folder
 	}

@@ -62,7 +62,7 @@ const setupTimeout = 15 * time.Second
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
 	conf, err := parseDSN(cfg.DSN)
 	if err != nil {
-		return nil, &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "--dsn")}
+		return nil, &drivers.DSNError{Driver: "mariadb", Err: err}
 	}
 	conf.ClientFoundRows = true   // an update counts the rows found, not those changed
 	conf.InterpolateParams = true // one round trip for a statement
@@ -78,7 +78,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	d.begin(cfg)
 	connector, err := mysql.NewConnector(conf)
 	if err != nil {
-		return nil, &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "--dsn")}
+		return nil, &drivers.DSNError{Driver: "mariadb", Err: err}
 	}
 	d.pool = sql.OpenDB(connector)
 	d.pool.SetMaxIdleConns(0) // a closed session is a closed connection
@@ -256,5 +256,8 @@ func (d *db) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
 	_, err := d.pool.ExecContext(ctx, "DROP DATABASE "+d.schema)
-	return errors.Wrapf(err, "mariadb: the database %s is left behind; drop it with DROP DATABASE %s", d.schema, d.schema)
+	if err == nil {
+		return nil
+	}
+	return errors.Wrapf(&drivers.UnreachableError{Driver: "mariadb", Err: err}, "database %s is left behind, drop it with DROP DATABASE %s", d.schema, d.schema)
 }

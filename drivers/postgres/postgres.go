@@ -43,7 +43,7 @@ const setupTimeout = 15 * time.Second
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
 	conf, err := pgx.ParseConfig(cfg.DSN)
 	if err != nil {
-		return nil, &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(err, "--dsn")}
+		return nil, &drivers.DSNError{Driver: "postgres", Err: err}
 	}
 	if conf.ConnectTimeout == 0 {
 		conf.ConnectTimeout = setupTimeout
@@ -144,7 +144,10 @@ func (d *db) Close(ctx context.Context) error {
 		_, err := c.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{d.schema}.Sanitize()+" CASCADE")
 		return err
 	})
-	return errors.Wrapf(err, "postgres: the schema %s is left behind; drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
+	if err == nil {
+		return nil
+	}
+	return errors.Wrapf(&drivers.UnreachableError{Driver: "postgres", Err: err}, "schema %s is left behind, drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
 }
 
 // Resolve asks txid_status, which exists since PostgreSQL 10.

@@ -28,7 +28,7 @@ type Kind struct {
 // Kinds lists the distributions.
 var Kinds = []Kind{
 	{"uniform", "every key equally often", 0, ""},
-	{"zipfian", "key i in proportion to 1/(i+1)^skew", 0.99, "above 0, not 1"},
+	{"zipfian", "key i in proportion to 1/(i+1)^skew", 0.99, "above 0 and other than 1"},
 	{"hotspot", "a fifth of the keys gets a share of the accesses given by the skew", 0.8, "between 0 and 1"},
 	{"exponential", "the first six sevenths of the keys get a share of the accesses given by the skew, falling exponentially", 0.95, "between 0 and 1"},
 	{"latest", "zipfian, from the newest key downwards", 0.99, "above 0, below 1"},
@@ -58,7 +58,7 @@ func New(name string, n int64, skew float64) (Distribution, error) {
 		if kind.Skew == 0 {
 			return errors.Errorf("distribution %s has no skew", name)
 		}
-		return errors.Errorf("the skew of distribution %s must be %s, not %v", name, kind.SkewHelp, skew)
+		return errors.Errorf("the skew of distribution %s must be %s; %v is not", name, kind.SkewHelp, skew)
 	}
 	if math.IsNaN(skew) || skew < 0 || kind.Skew == 0 && skew != 0 {
 		return nil, bad()

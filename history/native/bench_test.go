@@ -85,5 +85,8 @@ func withIntents(tb testing.TB, h *history.History, compressed bool) []byte {
 		tb.Fatal(err)
 	}
 	put()
+	if err := log.Close(); err != nil {
+		tb.Fatal(err)
+	}
 	return out.Bytes()
 }

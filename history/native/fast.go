@@ -12,6 +12,7 @@ import (
 // into rec, for any other spelling: the line may still be fine.
 func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 	s := cursor{line, true}
+	*rec = history.Record{Due: history.NoTime, Begin: history.NoTime, End: history.NoTime, Ops: rec.Ops[:0]}
 	s.literal(`{"txn":`)
 	rec.ID = s.int()
 	s.literal(`,"session":`)
@@ -24,7 +25,6 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 	if s.optional(`,"dbtxn":`) {
 		rec.DBTxn = s.int()
 	}
-	rec.Due, rec.Begin, rec.End = history.NoTime, history.NoTime, history.NoTime
 	if s.optional(`,"due":`) {
 		rec.Due = s.int()
 	}
@@ -45,12 +45,10 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 	default:
 		return false
 	}
-	rec.Cause = ""
 	if s.optional(`,"cause":`) {
 		rec.Cause = string(s.text())
 	}
 	s.literal(`,"ops":[`)
-	rec.Ops = rec.Ops[:0]
 	for s.ok && !s.optional(`]}`) {
 		if len(rec.Ops) > 0 {
 			s.literal(`,`)

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"io"
 	"sync"
 
@@ -11,8 +12,10 @@ import (
 // Log appends lines from many goroutines to one stream, in groups: whoever
 // finds no write in progress writes what everybody has appended so far, so
 // that a slow disk makes groups larger and not sessions slower. Each group is
-// one write call and, when compressed, one zstd frame; a reader can use every
-// group that reached the kernel.
+// one write call. When compressed, each group ends a zstd block, so that a
+// reader can use every group that reached the kernel, and every frameSize
+// bytes end a frame; blocks of one frame share their history, which makes
+// small groups half as large as frames of their own would.
 //
 // After an error nothing more is written: the stream then ends with a group
 // that may be torn, as after a crash.
@@ -22,11 +25,12 @@ type Log struct {
 
 	mu      sync.Mutex
 	written sync.Cond
-	group   []byte // appended, not handed to the writer
-	spare   []byte // the writer's former buffer
-	frame   []byte // compression output, used by the one writer
-	next    int64  // number of the group that is filling
-	done    int64  // groups below this number have reached the kernel
+	group   []byte       // appended, not handed to the writer
+	spare   []byte       // the writer's former buffer
+	frame   bytes.Buffer // compression output, used by the one writer
+	inFrame int          // bytes that went into the frame so far
+	next    int64        // number of the group that is filling
+	done    int64        // groups below this number have reached the kernel
 	writing bool
 	err     error
 	bytes   int64
@@ -37,7 +41,7 @@ func NewLog(w io.Writer, compressed bool) (*Log, error) {
 	l := &Log{w: w}
 	l.written.L = &l.mu
 	if compressed {
-		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+		enc, err := zstd.NewWriter(&l.frame, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize))
 		if err != nil {
 			return nil, errors.Wrap(err, "zstd")
 		}
@@ -87,15 +91,7 @@ func (l *Log) flushLocked() {
 	l.writing = true
 	l.mu.Unlock()
 
-	out := group
-	if l.enc != nil {
-		l.frame = l.enc.EncodeAll(group, l.frame[:0])
-		out = l.frame
-	}
-	n, err := l.w.Write(out)
-	if err == nil && n < len(out) {
-		err = io.ErrShortWrite
-	}
+	n, err := l.write(group)
 
 	l.mu.Lock()
 	l.writing = false
@@ -107,6 +103,37 @@ func (l *Log) flushLocked() {
 		l.done = upTo
 	}
 	l.written.Broadcast()
+}
+
+// frameSize is how much goes into one zstd frame, in bytes before compression.
+const frameSize = 1 << 20
+
+// write writes a group, compressed if asked for. Only one call runs at a time.
+func (l *Log) write(group []byte) (int, error) {
+	out := group
+	if l.enc != nil {
+		l.frame.Reset()
+		if _, err := l.enc.Write(group); err != nil {
+			return 0, err
+		}
+		end := l.enc.Flush
+		if l.inFrame += len(group); l.inFrame >= frameSize {
+			end = l.enc.Close
+		}
+		if err := end(); err != nil {
+			return 0, err
+		}
+		if l.inFrame >= frameSize {
+			l.enc.Reset(&l.frame)
+			l.inFrame = 0
+		}
+		out = l.frame.Bytes()
+	}
+	n, err := l.w.Write(out)
+	if err == nil && n < len(out) {
+		err = io.ErrShortWrite
+	}
+	return n, err
 }
 
 // Err returns the error that ended the log, or nil.
@@ -123,14 +150,23 @@ func (l *Log) Bytes() int64 {
 	return l.bytes
 }
 
-// Close writes what is left. It does not close the stream.
+// Close writes what is left and ends the frame. It does not close the stream.
+// Nothing may be appended afterwards.
 func (l *Log) Close() error {
 	l.mu.Lock()
-	empty := len(l.group) == 0
-	ticket := l.next
-	l.mu.Unlock()
-	if empty {
-		return l.Err()
+	for l.writing {
+		l.written.Wait()
 	}
-	return l.Wait(ticket)
+	defer l.mu.Unlock()
+	for len(l.group) > 0 && l.err == nil {
+		l.flushLocked()
+	}
+	if l.err != nil || l.enc == nil || l.inFrame == 0 {
+		return l.err
+	}
+	l.frame.Reset()
+	if l.err = l.enc.Close(); l.err == nil {
+		_, l.err = l.w.Write(l.frame.Bytes())
+	}
+	return l.err
 }

@@ -172,7 +172,13 @@ func (r *Reader) Next(rec *history.Record) error {
 			}
 			break
 		}
-		done, err := r.readLine(line, rec)
+		done := false
+		if torn { // an intent is not looked into before it is needed
+			_, err = r.parse.line(line, rec)
+		}
+		if err == nil {
+			done, err = r.readLine(line, rec)
+		}
 		if err != nil && torn {
 			r.notes = append(r.notes, fmt.Sprintf("line %d is torn (%d bytes without an end) and was left out", r.lines.line, len(line)))
 			continue

@@ -61,9 +61,8 @@ func (w *Writer) Close(closed bool, reason string) error {
 			return err
 		}
 	}
-	if len(w.buf) == 0 {
-		return w.log.Close()
+	if _, err := w.log.Write(w.buf); err != nil {
+		return err
 	}
-	_, err := w.log.Write(w.buf)
-	return err
+	return w.log.Close()
 }

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/internal/testserver"
+)
+
+// begin starts the command and waits until it has announced its run.
+func begin(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer, func() call) {
+	t.Helper()
+	c := command(t, args...)
+	var out bytes.Buffer
+	c.Stdout = &out
+	pipe, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	msg := &bytes.Buffer{}
+	r := bufio.NewReader(pipe)
+	line, err := r.ReadString('\n')
+	msg.WriteString(line)
+	if err != nil {
+		t.Fatalf("%v: %s", err, msg)
+	}
+	read := make(chan struct{})
+	go func() {
+		msg.ReadFrom(r)
+		close(read)
+	}()
+	return c, msg, func() call {
+		<-read
+		c.Wait()
+		return call{c.ProcessState.ExitCode(), out.String(), msg.String()}
+	}
+}
+
+func load(t *testing.T, path string) *history.History {
+	t.Helper()
+	h, err := file.Load(context.Background(), path, file.Auto, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestServerKilled kills the server in the middle of a run and starts it
+// again: sessions reconnect, what was in doubt is settled or stays unknown,
+// and no violation is made of it.
+func TestServerKilled(t *testing.T) {
+	pg, err := testserver.StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pg.Stop)
+	ma, err := testserver.StartMariaDB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(ma.Stop)
+	for _, tc := range []struct {
+		name, dsn string
+		kill      func()
+		start     func() error
+	}{
+		{"postgres", pg.DSN(), pg.Kill, pg.Start},
+		{"mariadb", ma.DSN(), ma.Kill, ma.Start},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "run")
+			_, _, wait := begin(t, "run", "--driver", tc.name, "--dsn", tc.dsn, "--isolation", "serializable",
+				"--check", "ser,sser", "--duration", "5s", "--out", out, "--json", "--no-progress", "--keys", "50")
+			time.Sleep(1500 * time.Millisecond)
+			tc.kill()
+			time.Sleep(300 * time.Millisecond)
+			again(t, tc.start)
+			c := wait()
+			t.Log(c.msg)
+			if c.code != 0 {
+				t.Errorf("exit code %d: %s", c.code, c.out)
+			}
+			for _, o := range c.outcomes(t) {
+				if o.Verdict != verdict.Satisfied || !o.Certified {
+					t.Errorf("%s: %s, %s %v", o.Level, o.Verdict, o.Reason, o.Anomalies)
+				}
+				if o.Sessions <= 20 {
+					t.Errorf("%d sessions; nobody reconnected", o.Sessions)
+				}
+			}
+		})
+	}
+}
+
+// again starts a server that was killed; its old processes may hold on to it
+// for a moment.
+func again(t *testing.T, start func() error) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		err := start()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// TestServerLost kills the server for good: the run ends with 69, and what was
+// recorded can be judged.
+func TestServerLost(t *testing.T) {
+	pg, err := testserver.StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pg.Stop)
+	out := filepath.Join(t.TempDir(), "run")
+	_, _, wait := begin(t, "run", "--driver", "postgres", "--dsn", pg.DSN(), "--duration", "60s", "--out", out, "--no-progress")
+	time.Sleep(time.Second)
+	pg.Kill()
+	c := wait()
+	t.Log(c.msg)
+	if c.code != 69 || !strings.Contains(c.msg, "cannot connect") || !strings.Contains(c.out, "ser satisfied") {
+		t.Errorf("exit code %d, want 69\n%s%s", c.code, c.out, c.msg)
+	}
+	h := load(t, filepath.Join(out, "history.jsonl.zst"))
+	if !h.Closed || h.Count().Committed < 100 {
+		t.Errorf("closed %v, %+v", h.Closed, h.Count())
+	}
+	if c := isohound(t, "check", filepath.Join(out, "history.jsonl.zst"), "--level", "ser,sser", "--certify"); c.code != 0 {
+		t.Errorf("check: exit code %d\n%s%s", c.code, c.out, c.msg)
+	}
+}
+
+// TestConnectionCutAtCommit cuts connections just before and just after the
+// server sees a COMMIT. PostgreSQL settles each with txid_status; on MariaDB
+// they stay unknown. Neither makes a violation.
+func TestConnectionCutAtCommit(t *testing.T) {
+	for _, tc := range []struct {
+		name, dsn, word string
+		settles         bool
+	}{
+		{"postgres", postgresDSN(t), "commit", true},
+		{"mariadb", mariadbDSN(t), "COMMIT", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			u, err := url.Parse(tc.dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy := newCutter(t, u.Host, tc.word, 40)
+			u.Host = proxy.addr()
+			if tc.name == "postgres" {
+				u.RawQuery = "sslmode=disable"
+			}
+			out := filepath.Join(t.TempDir(), "run")
+			c := isohound(t, "run", "--driver", tc.name, "--dsn", u.String(), "--isolation", "serializable", "--check", "ser,sser",
+				"--txns", "200", "--out", out, "--json", "--no-progress", "--call-timeout", "3s", "-p", "rollback=0")
+			t.Log(c.msg)
+			if c.code != 0 {
+				t.Errorf("exit code %d\n%s", c.code, c.out)
+			}
+			if proxy.cutBefore < 10 || proxy.cutAfter < 10 {
+				t.Fatalf("only %d and %d connections were cut", proxy.cutBefore, proxy.cutAfter)
+			}
+			h := load(t, filepath.Join(out, "history.jsonl.zst"))
+			n := h.Count()
+			t.Logf("%d cut before, %d after the commit: %+v", proxy.cutBefore, proxy.cutAfter, n)
+			if tc.settles {
+				// Transactions that only read have no id to ask after.
+				for i := range h.Txns {
+					if tx := &h.Txns[i]; tx.Status == history.Unknown && writes(h, tx) {
+						t.Errorf("transaction %d (database %d) was not settled", tx.ID, h.DBTxn(i))
+					}
+				}
+			} else if n.Unknown != proxy.cutBefore+proxy.cutAfter {
+				t.Errorf("%d unknown, want %d", n.Unknown, proxy.cutBefore+proxy.cutAfter)
+			}
+		})
+	}
+}
+
+func writes(h *history.History, t *history.Txn) bool {
+	for _, op := range h.Ops(t) {
+		if op.Kind == history.Write {
+			return true
+		}
+	}
+	return false
+}
+
+// TestInterrupt sends Ctrl-C: the run ends, its history is closed and judged.
+func TestInterrupt(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	c, _, wait := begin(t, "run", "--duration", "60s", "--out", out, "--no-progress")
+	time.Sleep(700 * time.Millisecond)
+	c.Process.Signal(os.Interrupt)
+	done := wait()
+	if done.code != 130 || !strings.Contains(done.out, "ser satisfied") {
+		t.Errorf("exit code %d, want 130\n%s%s", done.code, done.out, done.msg)
+	}
+	if h := load(t, filepath.Join(out, "history.jsonl.zst")); !h.Closed {
+		t.Error("the history is not closed")
+	}
+	if _, err := os.Stat(filepath.Join(out, "report.html")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKilled kills isohound itself: every transaction that had finished is on
+// disk, those in doubt count as unknown, and the history is still judged
+// right.
+func TestKilled(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+	}{
+		{"badger", []string{"--driver", "badger"}},
+		{"postgres", []string{"--driver", "postgres", "--dsn", postgresDSN(t)}},
+		{"postgres plain", []string{"--driver", "postgres", "--dsn", postgresDSN(t), "--plain"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "run")
+			c, _, wait := begin(t, append([]string{"run", "--duration", "60s", "--out", out, "--no-progress"}, tc.args...)...)
+			time.Sleep(800 * time.Millisecond)
+			c.Process.Signal(syscall.SIGKILL)
+			wait()
+			path := filepath.Join(out, "history.jsonl.zst")
+			if strings.Contains(tc.name, "plain") {
+				path = strings.TrimSuffix(path, ".zst")
+			}
+			h := load(t, path)
+			if n := h.Count(); h.Closed || n.Committed < 500 || n.Unknown > 20 {
+				t.Errorf("closed %v, %+v", h.Closed, n)
+			}
+			checked := isohound(t, "check", path, "--level", "ser", "--certify")
+			t.Log(checked.out)
+			if checked.code != 0 || !strings.Contains(checked.out, "no closing line") {
+				t.Errorf("exit code %d\n%s%s", checked.code, checked.out, checked.msg)
+			}
+			// The configuration suffices to draw a report of what there is.
+			if r := isohound(t, "report", out); r.code != 0 {
+				t.Errorf("report: exit code %d: %s", r.code, r.msg)
+			}
+		})
+	}
+}
+
+// TestDiskFull lets the history meet a limit of 256 KiB: the run ends with 74,
+// and what was recorded is judged.
+func TestDiskFull(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	c := command(t, "run", "--duration", "20s", "--out", out, "--no-progress", "--plain")
+	limited := exec.Command("sh", "-c", `ulimit -f 512; exec "$@"`, "sh")
+	limited.Args = append(limited.Args, c.Args...)
+	limited.Args[4] = c.Path
+	limited.Env, limited.Dir = c.Env, c.Dir
+	got := finish(t, limited)
+	t.Log(got.msg)
+	if got.code != 74 || !strings.Contains(got.msg, "cannot write the history") || !strings.Contains(got.out, "ser satisfied") {
+		t.Errorf("exit code %d, want 74\n%s", got.code, got.out)
+	}
+	h := load(t, filepath.Join(out, "history.jsonl"))
+	if n := h.Count(); n.Committed < 100 || n.Unknown > 20 {
+		t.Errorf("%+v", n)
+	}
+	if got := isohound(t, "gen", "--history", "/dev/full", "--no-progress"); got.code != 74 {
+		t.Errorf("gen to a full device: exit code %d: %s", got.code, got.msg)
+	}
+}
+
+// TestPipe sends a history from one process to another while it is recorded.
+func TestPipe(t *testing.T) {
+	gen := command(t, "gen", "--history", "-", "--no-progress", "--isolation", "DetectConflicts=false")
+	check := command(t, "check", "-", "--level", "si", "--json")
+	pipe, err := gen.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.Stdin = pipe
+	if err := gen.Start(); err != nil {
+		t.Fatal(err)
+	}
+	got := finish(t, check)
+	gen.Wait()
+	if o := got.outcomes(t); got.code != 1 || len(o) != 1 || o[0].Verdict != verdict.Violated || o[0].Path != "-" {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
+	}
+	if gen.ProcessState.ExitCode() != 0 {
+		t.Errorf("gen: %v", gen.ProcessState)
+	}
+}

@@ -1,0 +1,112 @@
+package history
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestSymbols(t *testing.T) {
+	s := NewSymbols()
+	if s.Key("x") != 0 || s.Key("y") != 1 || s.KeyBytes([]byte("x")) != 0 || s.KeyName(1) != "y" || s.KeyCount() != 2 {
+		t.Error("keys are not numbered densely")
+	}
+	values := []Value{
+		s.Int(0), s.Int(-1), s.Int(math.MaxInt64), s.Int(math.MinInt64), s.Int(math.MinInt64 + 1), s.Int(int64(MinInt)), s.Int(int64(MinInt) - 1),
+		s.String("0"), s.String("a\"b"), s.String(""), s.Raw("1.5"), s.Raw("true"), Absent,
+	}
+	texts := []string{
+		"0", "-1", "9223372036854775807", "-9223372036854775808", "-9223372036854775807", s.ValueText(Value(MinInt)), s.ValueText(s.Int(int64(MinInt) - 1)),
+		`"0"`, `"a\"b"`, `""`, "1.5", "true", "null",
+	}
+	seen := map[Value]bool{}
+	for i, v := range values {
+		if seen[v] {
+			t.Errorf("value %d, %s, is another one's", i, texts[i])
+		}
+		seen[v] = true
+		if got := s.ValueText(v); got != texts[i] {
+			t.Errorf("value %d is %s, want %s", i, got, texts[i])
+		}
+	}
+	if s.String("0") != values[7] || s.Raw("1.5") != values[10] {
+		t.Error("equal texts are not equal values")
+	}
+	s.SetInitial(1, s.Int(5))
+	if s.Initial(0) != Absent || s.Initial(1) != 5 || s.Initial(7) != Absent {
+		t.Error("initial values")
+	}
+	s.DefaultInitial = 3
+	if s.Initial(0) != 3 || s.Initial(1) != 5 {
+		t.Error("initial values after a change of the default")
+	}
+}
+
+// TestZeroStatus: what nobody has set must not read as success.
+func TestZeroStatus(t *testing.T) {
+	var txn Txn
+	if txn.Status != Unknown {
+		t.Errorf("the zero status is %s", txn.Status)
+	}
+	for _, s := range []Status{Unknown, Committed, Aborted} {
+		if got, ok := ParseStatus(s.String()); !ok || got != s {
+			t.Errorf("%s does not survive its name", s)
+		}
+	}
+	if _, ok := ParseStatus("invalid"); ok {
+		t.Error("invalid is a status")
+	}
+}
+
+func TestBuilderRefuses(t *testing.T) {
+	rec := func(id, session, begin, end int64) *Record {
+		return &Record{ID: id, Session: session, Begin: begin, End: end, Due: NoTime, Status: Committed}
+	}
+	for _, tc := range []struct {
+		name    string
+		records []*Record
+		want    string
+	}{
+		{"duplicate", []*Record{rec(1, 1, 0, 1), rec(2, 2, 0, 1), rec(1, 3, 0, 1)}, "transaction id 1 occurs twice"},
+		{"duplicate far out", []*Record{rec(1<<60, 1, 0, 1), rec(-5, 2, 0, 1), rec(1<<60, 3, 0, 1)}, "occurs twice"},
+		{"duplicate negative", []*Record{rec(-5, 1, 0, 1), rec(-5, 2, 0, 1)}, "occurs twice"},
+		{"backwards", []*Record{rec(1, 1, 5, 4)}, "before it begins"},
+		{"overlap", []*Record{rec(1, 1, 0, 5), rec(2, 1, 4, 6)}, "before transaction 1 of the same session ends"},
+	} {
+		b := NewBuilder(Header{}, NewSymbols(), 0)
+		var err error
+		for _, r := range tc.records {
+			if err != nil {
+				t.Errorf("%s: %v came too early", tc.name, err)
+			}
+			err = b.Add(r)
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
+	}
+	b := NewBuilder(Header{}, NewSymbols(), 0)
+	for _, r := range []*Record{rec(1, 1, 0, 5), rec(2, 1, 5, 5), rec(3, 1, NoTime, NoTime), rec(4, 1, 6, NoTime)} {
+		if err := b.Add(r); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestIDSet moves the boundary between bits and map past ids that were in the
+// map already.
+func TestIDSet(t *testing.T) {
+	var s idSet
+	far := int64(2 << 20)
+	if !s.add(far) || s.add(far) {
+		t.Error("a far id")
+	}
+	for i := range int64(1 << 17) {
+		if !s.add(i) {
+			t.Fatalf("id %d is new", i)
+		}
+	}
+	if s.add(far) || s.add(5) {
+		t.Error("a duplicate was not noticed")
+	}
+}

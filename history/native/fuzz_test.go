@@ -1,0 +1,59 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/isohound/isohound/history"
+)
+
+// FuzzRead feeds the reader anything: it must return a history or an error.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("{\"isohound\":1,\"initial\":0}\n{\"initial\":[[\"x\",null]]}\n{\"intent\":2,\"session\":2,\"ops\":[[\"w\",\"x\",\"a\"]]}\n" +
+		"{\"txn\":1,\"session\":1,\"begin\":1,\"end\":3,\"status\":\"committed\",\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",-1.5e3]]}\n{\"closed\":{\"reason\":\"complete\",\"txns\":1}}\n"))
+	f.Add([]byte("{\"isohound\":1}\n{\"txn\":1,\"ses"))
+	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := NewReader(bytes.NewReader(data), "fuzz", int64(len(data)))
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		_, _ = history.Load(context.Background(), r)
+	})
+}
+
+// FuzzFast compares the fast parser of transaction lines with the general one:
+// what the fast one takes, the general one must take and understand the same.
+func FuzzFast(f *testing.F) {
+	for _, line := range []string{
+		`{"txn":12,"session":3,"begin":5,"end":9,"status":"committed","ops":[["r","k1",5],["w","k1",-7],["n","k2",null]]}`,
+		`{"txn":0,"session":-1,"node":2,"dbtxn":9,"due":1,"status":"aborted","cause":"40001 x","ops":[]}`,
+		`{"txn":1,"session":1,"status":"unknown","ops":[["r","",0]]}`,
+		`{"txn":1,"session":1,"begin":-0,"status":"unknown","ops":[["r","\u0041",00]]}`,
+		`{"txn":999999999999999999,"session":1,"begin":9999999999999999999,"status":"unknown","ops":[]} `,
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		fast, general := recordParser{sym: history.NewSymbols()}, recordParser{sym: history.NewSymbols()}
+		// A record is used again and again; nothing of the last one may stay.
+		a := history.Record{ID: 5, DBTxn: 5, Node: 5, Due: 5, Cause: "stale", Ops: make([]history.Op, 3)}
+		var b history.Record
+		if !fast.fast(line, &a) {
+			return
+		}
+		kind, err := general.line(line, &b)
+		if err != nil || kind != lineTxn {
+			t.Fatalf("the general parser says %v, %v to %q", kind, err, line)
+		}
+		if len(a.Ops) == 0 {
+			a.Ops, b.Ops = nil, nil
+		}
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("%q\nfast    %+v\ngeneral %+v", line, a, b)
+		}
+	})
+}
