@@ -1,0 +1,108 @@
+package checker_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// TestLimits: running out of time or memory is unknown; being told to stop is
+// an error.
+func TestLimits(t *testing.T) {
+	h := synth.Mini(synth.MiniConfig{Sessions: 10, Txns: 300_000, Keys: 100, Seed: 1})
+	r, err := checker.Check(context.Background(), h, level.SER, checker.Options{Timeout: time.Nanosecond})
+	if err != nil || r.Verdict != verdict.Unknown || !strings.Contains(r.Reason, "time") {
+		t.Errorf("no time: %v, %v", r, err)
+	}
+	// The process holds more than this already, so that the first look ends it.
+	slow := func(string) { time.Sleep(50 * time.Millisecond) }
+	r, err = checker.Check(context.Background(), h, level.SER, checker.Options{MaxMemory: 1 << 20, Progress: slow})
+	if err != nil || r.Verdict != verdict.Unknown || !strings.Contains(r.Reason, "memory") {
+		t.Errorf("no memory: %v, %v", r, err)
+	}
+	r, err = checker.Check(context.Background(), h, level.SER, checker.Options{Timeout: time.Minute, MaxMemory: 8 << 30, Certify: true})
+	if err != nil || r.Verdict != verdict.Satisfied || !r.Certified || r.Took <= 0 || len(r.Stages) < 3 {
+		t.Errorf("enough of both: %+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cause := errors.New("stop")
+	cancel(cause)
+	if _, err := checker.Check(ctx, h, level.SER, checker.Options{}); !errors.Is(err, cause) {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+// TestNotApplicable: a history that no engine can judge is unknown, never
+// violated.
+func TestNotApplicable(t *testing.T) {
+	r, err := checker.Check(context.Background(), dsl.MustParse("s1 T3: w(x,1)"), level.SER, checker.Options{Engine: checker.Linear, Certify: true})
+	if err != nil || r.Verdict != verdict.Unknown || r.Certified || !strings.Contains(r.Reason, "transaction 3") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestParseEngine(t *testing.T) {
+	for _, name := range []string{"auto", "linear"} {
+		if e, err := checker.ParseEngine(name); err != nil || string(e) != name {
+			t.Error(e, err)
+		}
+	}
+	if _, err := checker.ParseEngine("polygraph"); err == nil {
+		t.Error("an engine that does not exist")
+	}
+}
+
+func TestVacuous(t *testing.T) {
+	good := synth.Mini(synth.MiniConfig{Sessions: 5, Txns: 400, Keys: 20, Seed: 1})
+	for _, tc := range []struct {
+		name string
+		h    *history.History
+		want string
+	}{
+		{"a real run", good, ""},
+		{"few commits", synth.Mini(synth.MiniConfig{Sessions: 5, Txns: 30, Keys: 20, Seed: 1}), "only 30 transactions committed"},
+		{"one session", synth.Mini(synth.MiniConfig{Sessions: 1, Txns: 400, Keys: 20, Seed: 1}), "overlapped"},
+		{"keys of one's own", apart(good), "touched a key that another session wrote"},
+		{"all aborted", aborted(good), "only 0 transactions committed"},
+	} {
+		got := checker.Vacuous(tc.h)
+		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// apart gives each session keys of its own.
+func apart(h *history.History) *history.History {
+	return change(h, func(h *history.History, r *history.Record) {
+		for n, op := range r.Ops {
+			r.Ops[n].Key = h.Key(h.KeyName(op.Key) + string(rune('a'+r.Session)))
+		}
+	})
+}
+
+func aborted(h *history.History) *history.History {
+	return change(h, func(_ *history.History, r *history.Record) { r.Status = history.Aborted })
+}
+
+func change(h *history.History, f func(*history.History, *history.Record)) *history.History {
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	for i := range h.Txns {
+		rec := h.Record(i)
+		rec.Ops = append([]history.Op(nil), rec.Ops...)
+		f(h, &rec)
+		if err := b.Add(&rec); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(true, nil)
+}
