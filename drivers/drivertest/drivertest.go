@@ -1,0 +1,219 @@
+// Package drivertest is the test that every driver must pass.
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+// Initial are the keys that Open creates. Their names differ only by case and
+// by what comes behind a space, which no database may fold.
+var Initial = map[string]int64{"a": 1, "A": 2, "a ": 3, "ü'\"\\": -4}
+
+// Open opens and creates a database and has it closed at the end of the test.
+func Open(t *testing.T, d drivers.Driver, dsn, isolation string) drivers.DB {
+	t.Helper()
+	iso, err := d.Info().FindIsolation(isolation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	db, err := d.Open(ctx, drivers.Config{DSN: dsn, Isolation: iso.Name, CallTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Create(ctx, all(Initial)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func all(m map[string]int64) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for k, v := range m {
+			if !yield(k, v) {
+				return
+			}
+		}
+	}
+}
+
+// Begin opens a session and a transaction in it.
+func Begin(t *testing.T, db drivers.DB) drivers.Tx {
+	t.Helper()
+	s, err := db.Connect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	tx, err := s.Begin(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// Run checks that d, at its default isolation, does what package drivers asks
+// for.
+func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
+	ctx := context.Background()
+	t.Run("values", func(t *testing.T) {
+		db := Open(t, d, dsn, "")
+		if db.Server() == "" {
+			t.Error("no server version")
+		}
+		tx := Begin(t, db)
+		for k, want := range Initial {
+			if v, found, err := tx.Read(ctx, k); err != nil || !found || v != want {
+				t.Errorf("key %q is %d, %v, %v; want %d", k, v, found, err, want)
+			}
+		}
+		if _, found, err := tx.Read(ctx, "nobody"); found || err != nil {
+			t.Errorf("an absent key: %v, %v", found, err)
+		}
+		must(t, tx.Insert(ctx, "new", -1<<62))
+		found, err := tx.Update(ctx, "a", 1<<62)
+		if err != nil || !found {
+			t.Errorf("update: %v, %v", found, err)
+		}
+		if found, err = tx.Delete(ctx, "A"); err != nil || !found {
+			t.Errorf("delete: %v, %v", found, err)
+		}
+		expect(t, tx, map[string]int64{"new": -1 << 62, "a": 1 << 62, "a ": 3}, "A")
+		if !blindWrites {
+			if found, err = tx.Update(ctx, "nobody", 5); err != nil || found {
+				t.Errorf("update of an absent key: %v, %v", found, err)
+			}
+			if found, err = tx.Delete(ctx, "nobody"); err != nil || found {
+				t.Errorf("delete of an absent key: %v, %v", found, err)
+			}
+		}
+		must(t, tx.Commit(ctx))
+		expect(t, Begin(t, db), map[string]int64{"new": -1 << 62, "a": 1 << 62, "a ": 3}, "A")
+	})
+	t.Run("rollback", func(t *testing.T) {
+		db := Open(t, d, dsn, "")
+		s, err := db.Connect(ctx)
+		must(t, err)
+		defer s.Close()
+		for range 3 { // the session goes on
+			tx, err := s.Begin(ctx)
+			must(t, err)
+			_, err = tx.Update(ctx, "a", 99)
+			must(t, err)
+			must(t, tx.Insert(ctx, "new", 1))
+			must(t, tx.Rollback(ctx))
+		}
+		expect(t, Begin(t, db), map[string]int64{"a": 1}, "new")
+	})
+	t.Run("schemas", func(t *testing.T) {
+		one, two := Open(t, d, dsn, ""), Open(t, d, dsn, "")
+		tx := Begin(t, one)
+		_, err := tx.Update(ctx, "a", 50)
+		must(t, err)
+		must(t, tx.Commit(ctx))
+		expect(t, Begin(t, two), map[string]int64{"a": 1})
+	})
+	t.Run("conflicts", func(t *testing.T) { conflicts(t, Open(t, d, dsn, "")) })
+}
+
+// conflicts has sessions increment one key: whatever the driver calls
+// committed must have counted, and what fails must be called aborted.
+func conflicts(t *testing.T, db drivers.DB) {
+	ctx := context.Background()
+	var mu sync.Mutex
+	committed, aborted := 0, 0
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			s, err := db.Connect(ctx)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			for range 40 {
+				err := increment(ctx, s)
+				mu.Lock()
+				switch e := drivers.AsError(err); {
+				case err == nil:
+					committed++
+				case e.Class == drivers.Aborted && !e.Broken && e.Cause != "":
+					aborted++
+				default:
+					t.Errorf("%+v", e)
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	wg.Wait()
+	if committed == 0 || committed+aborted != 320 {
+		t.Errorf("%d committed, %d aborted", committed, aborted)
+	}
+	expect(t, Begin(t, db), map[string]int64{"a": 1 + int64(committed)})
+}
+
+func increment(ctx context.Context, s drivers.Session) error {
+	tx, err := s.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	v, _, err := tx.Read(ctx, "a")
+	if err == nil {
+		time.Sleep(100 * time.Microsecond) // lets others in
+		_, err = tx.Update(ctx, "a", v+1)
+	}
+	if err != nil {
+		if rerr := tx.Rollback(ctx); rerr != nil {
+			return rerr
+		}
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+// expect reads keys and wants their values, and wants others absent.
+func expect(t *testing.T, tx drivers.Tx, values map[string]int64, absent ...string) {
+	t.Helper()
+	ctx := context.Background()
+	for k, want := range values {
+		if v, found, err := tx.Read(ctx, k); err != nil || !found || v != want {
+			t.Errorf("key %q is %d, %v, %v; want %d", k, v, found, err, want)
+		}
+	}
+	for _, k := range absent {
+		if v, found, err := tx.Read(ctx, k); err != nil || found {
+			t.Errorf("key %q is %d, %v, %v; want it absent", k, v, found, err)
+		}
+	}
+}
+
+// Class fails unless err is of a class and has a cause that contains a text.
+func Class(t *testing.T, what string, err error, class drivers.Class, broken bool) {
+	t.Helper()
+	e := drivers.AsError(err)
+	if err == nil || e.Class != class || e.Broken != broken || e.Cause == "" || e.Cause == "unclassified error" {
+		t.Errorf("%s: %s", what, fmt.Sprintf("%+v (broken %v, class %d)", err, e.Broken, e.Class))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

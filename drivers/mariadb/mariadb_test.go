@@ -1,0 +1,160 @@
+package mariadb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/drivertest"
+	"github.com/isohound/isohound/internal/testserver"
+)
+
+var server *testserver.MariaDB
+
+func TestMain(m *testing.M) {
+	var err error
+	if server, err = testserver.StartMariaDB(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	server.Stop()
+	os.Exit(code)
+}
+
+var ctx = context.Background()
+
+func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, server.DSN(), false) }
+
+// TestIsolation asks the server which isolation and setting are in effect.
+func TestIsolation(t *testing.T) {
+	for _, iso := range (driver{}).Info().Isolations {
+		x := drivertest.Begin(t, drivertest.Open(t, driver{}, server.DSN(), iso.Name)).(tx)
+		var level, snapshot string
+		if err := x.c.QueryRowContext(ctx, "SELECT @@tx_isolation, @@innodb_snapshot_isolation").Scan(&level, &snapshot); err != nil {
+			t.Fatal(err)
+		}
+		name, setting, _ := strings.Cut(iso.Name, ", ")
+		if got := strings.ToLower(strings.ReplaceAll(level, "-", " ")); got != name {
+			t.Errorf("%s was requested, %s is in effect", iso.Name, got)
+		}
+		if setting != "" && (snapshot == "1") != strings.HasSuffix(setting, "ON") {
+			t.Errorf("%s was requested, the setting is %s", iso.Name, snapshot)
+		}
+	}
+}
+
+// TestPromise: what plain repeatable read promises depends on the server's
+// setting, or the DSN's.
+func TestPromise(t *testing.T) {
+	for dsn, want := range map[string]string{
+		server.DSN() + "?innodb_snapshot_isolation=1": "si",
+		server.DSN() + "?innodb_snapshot_isolation=0": "",
+	} {
+		d, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: repeatableRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.(drivers.Claimer).Promises(); got != want {
+			t.Errorf("%s promises %q, want %q", dsn, got, want)
+		}
+		d.Close(ctx)
+	}
+}
+
+func (d *db) exec(t *testing.T, stmt string) {
+	t.Helper()
+	if _, err := d.pool.ExecContext(ctx, stmt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestErrors provokes the errors that matter and looks at their classes.
+func TestErrors(t *testing.T) {
+	d := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	x := drivertest.Begin(t, d)
+	drivertest.Class(t, "duplicate key", x.Insert(ctx, "a", 5), drivers.Aborted, false)
+	if err := x.Rollback(ctx); err != nil {
+		t.Error(err)
+	}
+	kill := func(x tx) {
+		t.Helper()
+		var id int64
+		if err := x.c.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		d.exec(t, fmt.Sprintf("KILL %d", id))
+		time.Sleep(100 * time.Millisecond)
+	}
+	cut := drivertest.Begin(t, d).(tx)
+	kill(cut)
+	_, _, err := cut.Read(ctx, "a")
+	drivertest.Class(t, "connection cut before a statement", err, drivers.Aborted, true)
+	cut = drivertest.Begin(t, d).(tx)
+	if _, err := cut.Update(ctx, "a", 7); err != nil {
+		t.Fatal(err)
+	}
+	kill(cut)
+	drivertest.Class(t, "connection cut before a commit", cut.Commit(ctx), drivers.OutcomeUnknown, true)
+
+	slow := drivertest.Begin(t, d)
+	short, cancel := context.WithTimeout(ctx, time.Nanosecond)
+	defer cancel()
+	_, _, err = slow.Read(short, "a")
+	drivertest.Class(t, "a call that takes too long", err, drivers.Aborted, true)
+
+	d.exec(t, "DROP TABLE "+d.schema+".kv")
+	_, _, err = drivertest.Begin(t, d).Read(ctx, "a")
+	drivertest.Class(t, "a table that is gone", err, drivers.Fatal, false)
+}
+
+func TestParseDSN(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"mariadb://me:pw@h:3307/":           "me:pw@tcp(h:3307)/",
+		"mariadb://me@h/":                   "me@tcp(h:3306)/",
+		"mysql://me@h/?sql_mode=x":          "me@tcp(h:3306)/",
+		"mariadb://me@x/?socket=/run/s":     "me@unix(/run/s)/",
+		"me:pw@tcp(127.0.0.1:3306)/db":      "me:pw@tcp(127.0.0.1:3306)/db",
+		"me@unix(/run/mysqld/mysqld.sock)/": "me@unix(/run/mysqld/mysqld.sock)/",
+	} {
+		c, err := parseDSN(dsn)
+		if err != nil || !strings.HasPrefix(c.FormatDSN(), want) {
+			t.Errorf("%q: %v, %v", dsn, c, err)
+		}
+	}
+	if c, err := parseDSN("mysql://me@h/?sql_mode=x"); err != nil || c.Params["sql_mode"] != "x" {
+		t.Errorf("%v, %v", c, err)
+	}
+	for _, dsn := range []string{"garbage", "mariadb://[", "me@h"} {
+		_, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: serializable})
+		var bad *drivers.DSNError
+		if !errors.As(err, &bad) {
+			t.Errorf("%q: %v", dsn, err)
+		}
+	}
+}
+
+func TestDatabaseIsDropped(t *testing.T) {
+	count := func(d *db) (n int) {
+		if err := d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE 'isohound%'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	d := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	before := count(d)
+	t.Run("", func(t *testing.T) {
+		drivertest.Open(t, driver{}, server.DSN(), "")
+		if count(d) != before+1 {
+			t.Error("no database of its own")
+		}
+	})
+	if count(d) != before {
+		t.Error("a database is left behind")
+	}
+}

@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/drivertest"
+	"github.com/isohound/isohound/internal/testserver"
+)
+
+var server *testserver.Postgres
+
+func TestMain(m *testing.M) {
+	var err error
+	if server, err = testserver.StartPostgres(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	server.Stop()
+	os.Exit(code)
+}
+
+var ctx = context.Background()
+
+func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, server.DSN(), false) }
+
+func admin(t *testing.T, sql string, args ...any) (n int64) {
+	t.Helper()
+	err := server.Admin(func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, sql, args...).Scan(&n)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestIsolation asks the server which isolation is in effect.
+func TestIsolation(t *testing.T) {
+	for _, iso := range (driver{}).Info().Isolations {
+		db := drivertest.Open(t, driver{}, server.DSN(), iso.Name)
+		x := drivertest.Begin(t, db).(*tx)
+		var got string
+		if err := x.t.QueryRow(ctx, "SHOW transaction_isolation").Scan(&got); err != nil || got != iso.Name {
+			t.Errorf("%s was requested, %s is in effect (%v)", iso.Name, got, err)
+		}
+	}
+}
+
+func TestSchemaIsDropped(t *testing.T) {
+	count := func() int64 {
+		return admin(t, "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'isohound%'")
+	}
+	before := count()
+	t.Run("", func(t *testing.T) {
+		drivertest.Open(t, driver{}, server.DSN(), "")
+		if count() != before+1 {
+			t.Error("no schema of its own")
+		}
+	})
+	if count() != before {
+		t.Error("a schema is left behind")
+	}
+}
+
+// TestErrors provokes the errors that matter and looks at their classes.
+func TestErrors(t *testing.T) {
+	d := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	tx1 := drivertest.Begin(t, d)
+	drivertest.Class(t, "duplicate key", tx1.Insert(ctx, "a", 5), drivers.Aborted, false)
+	_, _, err := tx1.Read(ctx, "a")
+	drivertest.Class(t, "in a failed transaction", err, drivers.Aborted, false)
+	if err := tx1.Rollback(ctx); err != nil {
+		t.Error(err)
+	}
+
+	cut := drivertest.Begin(t, d).(*tx)
+	pid := cut.c.PgConn().PID()
+	admin(t, "SELECT pg_terminate_backend($1)::int", pid)
+	_, _, err = cut.Read(ctx, "a")
+	drivertest.Class(t, "connection cut before a statement", err, drivers.Aborted, true)
+
+	cut = drivertest.Begin(t, d).(*tx)
+	if _, err := cut.Update(ctx, "a", 7); err != nil || cut.TxnID() == 0 {
+		t.Fatalf("update: %v, id %d", err, cut.TxnID())
+	}
+	admin(t, "SELECT pg_terminate_backend($1)::int", cut.c.PgConn().PID())
+	drivertest.Class(t, "connection cut before a commit", cut.Commit(ctx), drivers.OutcomeUnknown, true)
+	if out, err := d.Resolve(ctx, cut.TxnID()); err != nil || out != drivers.DidAbort {
+		t.Errorf("resolved as %d, %v", out, err)
+	}
+
+	slow := drivertest.Begin(t, d)
+	short, cancel := context.WithTimeout(ctx, time.Nanosecond)
+	defer cancel()
+	_, _, err = slow.Read(short, "a")
+	drivertest.Class(t, "a call that takes too long", err, drivers.Aborted, true)
+
+	if err := server.Admin(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "DROP TABLE "+pgx.Identifier{d.schema}.Sanitize()+".kv")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = drivertest.Begin(t, d).Read(ctx, "a")
+	drivertest.Class(t, "a table that is gone", err, drivers.Fatal, false)
+}
+
+// TestResolve asks after transactions in each state, and after a crash, when
+// ids may have been given out again.
+func TestResolve(t *testing.T) {
+	own, err := testserver.StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Stop()
+	d, err := driver{}.Open(ctx, drivers.Config{DSN: own.DSN(), Isolation: "serializable"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Create(ctx, func(yield func(string, int64) bool) { yield("a", 1) }); err != nil {
+		t.Fatal(err)
+	}
+	r := d.(drivers.Resolver)
+	expect := func(what string, id int64, want drivers.Outcome) {
+		t.Helper()
+		if got, err := r.Resolve(ctx, id); err != nil || got != want {
+			t.Errorf("%s: %d, %v, want %d", what, got, err, want)
+		}
+	}
+	begin := func() *tx {
+		t.Helper()
+		s, err := d.Connect(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := s.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Update(ctx, "a", time.Now().UnixNano()); err != nil {
+			t.Fatal(err)
+		}
+		return x.(*tx)
+	}
+	done := begin()
+	expect("in progress", done.TxnID(), drivers.InProgress)
+	if err := done.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	expect("committed", done.TxnID(), drivers.DidCommit)
+	undone := begin()
+	if err := undone.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	expect("rolled back", undone.TxnID(), drivers.DidAbort)
+
+	own.Kill()
+	deadline := time.Now().Add(20 * time.Second)
+	for own.Start() != nil {
+		if time.Now().After(deadline) {
+			t.Fatal("the server does not come back")
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	expect("committed, before a crash", done.TxnID(), drivers.Lost)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for dsn, usage := range map[string]bool{"postgres://127.0.0.1:1/x": false, "host=": false, "postgres://x:y:z@[": true, "x": true} {
+		_, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: "serializable"})
+		var bad *drivers.DSNError
+		if err == nil || errors.As(err, &bad) != usage {
+			t.Errorf("%q: %v", dsn, err)
+		}
+	}
+}
