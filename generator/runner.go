@@ -67,6 +67,7 @@ type Runner struct {
 	sessions atomic.Int64 // session numbers given out
 	stop     context.CancelCauseFunc
 	once     sync.Once
+	origin   int64 // when the sessions started
 	fatal    error
 }
 
@@ -89,22 +90,34 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	running, cancel := context.WithCancelCause(stop)
 	defer cancel(nil)
 	r.stop = cancel
+	r.sessions.Store(int64(r.cfg.Sessions))
+	// All connect first and then start together: short runs are concurrent,
+	// too, and neither duration nor rate counts the connecting.
+	var connected, ended sync.WaitGroup
+	start := make(chan struct{})
+	for n := range r.cfg.Sessions {
+		connected.Add(1)
+		ended.Add(1)
+		go func() {
+			defer ended.Done()
+			w := newWorker(r, n)
+			defer w.disconnect()
+			if err := w.connect(ctx, running); err != nil {
+				r.fail(err)
+			}
+			connected.Done()
+			<-start
+			w.run(ctx, running)
+		}()
+	}
+	connected.Wait()
 	if r.cfg.Duration > 0 {
 		timer := time.AfterFunc(r.cfg.Duration, func() { cancel(errEnough) })
 		defer timer.Stop()
 	}
-	var wg sync.WaitGroup
-	r.sessions.Store(int64(r.cfg.Sessions))
-	for n := range r.cfg.Sessions {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			w := newWorker(r, n)
-			defer w.disconnect()
-			w.run(ctx, running)
-		}()
-	}
-	wg.Wait()
+	r.origin = r.rec.Now()
+	close(start)
+	ended.Wait()
 	reason = Complete
 	var le *LogError
 	switch {
@@ -159,7 +172,7 @@ func (w *worker) run(ctx, running context.Context) {
 		program := w.plan.Next()
 		due := w.r.rec.Now()
 		if cfg.Rate > 0 {
-			due = int64(float64(j*cfg.Sessions+w.n) / cfg.Rate * 1e9)
+			due = w.r.origin + int64(float64(j*cfg.Sessions+w.n)/cfg.Rate*1e9)
 			pause(running, time.Duration(due-w.r.rec.Now()))
 			if running.Err() != nil {
 				return

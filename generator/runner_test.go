@@ -340,7 +340,7 @@ func TestOpenLoop(t *testing.T) {
 	}
 	slices.Sort(due)
 	for i, d := range due {
-		if d != int64(i)*1_000_000 {
+		if d != due[0]+int64(i)*1_000_000 {
 			t.Fatalf("transaction %d is due at %d ns", i, d)
 		}
 	}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
@@ -27,6 +29,9 @@ type app struct {
 
 var errInterrupted = errors.New("interrupted")
 
+// lastMoment is what remains after the second signal for closing files.
+const lastMoment = 3 * time.Second
+
 // listen makes the contexts end with signals.
 func (a *app) listen() (done func()) {
 	var cancel, cancelStop context.CancelCauseFunc
@@ -41,10 +46,14 @@ func (a *app) listen() (done func()) {
 		if _, ok := <-signals; !ok {
 			return
 		}
+		fmt.Fprintln(a.msg, "isohound: interrupted; finishing what runs, interrupt again to stop at once")
 		cancelStop(errInterrupted)
-		if _, ok := <-signals; ok {
-			cancel(errInterrupted)
+		if _, ok := <-signals; !ok {
+			return
 		}
+		cancel(errInterrupted)
+		time.Sleep(lastMoment)
+		os.Exit(int(exitInterrupted))
 	}()
 	return func() {
 		signal.Stop(signals)

@@ -225,6 +225,34 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptRead sends Ctrl-C to a check that waits for its input.
+func TestInterruptRead(t *testing.T) {
+	c := command(t, "check", "-", "--level", "ser")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := in.Write([]byte("{\"isohound\":1,\"initial\":0}\n" + strings.Repeat(" ", 100) + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() { c.Process.Signal(os.Interrupt) })
+	begun := time.Now()
+	if got := finish(t, c); got.code != 130 || time.Since(begun) > 5*time.Second {
+		t.Errorf("exit code %d after %s: %s", got.code, time.Since(begun), got.msg)
+	}
+	// A time limit ends the same wait in unknown.
+	c = command(t, "check", "-", "--level", "ser", "--timeout", "200ms")
+	in2, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in2.Close()
+	if got := finish(t, c); got.code != 2 {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
+	}
+}
+
 // TestKilled kills isohound itself: every transaction that had finished is on
 // disk, those in doubt count as unknown, and the history is still judged
 // right.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"runtime/debug"
 	"time"
 
@@ -81,6 +82,18 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	return nil
 }
 
+// interruptible returns a reader of r whose reads end with ctx. A read of
+// standard input itself cannot be broken off; it stays behind.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	pr, pw := io.Pipe()
+	context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		_, err := io.CopyBuffer(struct{ io.Writer }{pw}, struct{ io.Reader }{r}, make([]byte, 256<<10))
+		pw.CloseWithError(err)
+	}()
+	return pr
+}
+
 // read loads the history within the limits.
 func (a *app) read(ctx context.Context, path string, c *checking, show *checkProgress) (*history.History, error) {
 	if c.timeout > 0 {
@@ -88,11 +101,21 @@ func (a *app) read(ctx context.Context, path string, c *checking, show *checkPro
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, errReadTimeout)
 		defer cancel()
 	}
-	f, err := file.Open(path, c.format, a.in)
-	if err != nil {
-		return nil, err
+	in := io.Reader(a.in)
+	if path == "-" {
+		in = interruptible(ctx, a.in)
 	}
-	defer f.Close()
-	show.reading(f)
-	return history.Load(ctx, f)
+	h, err := func() (*history.History, error) {
+		f, err := file.Open(path, c.format, in)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		show.reading(f)
+		return history.Load(ctx, f)
+	}()
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return h, err
 }

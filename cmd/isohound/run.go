@@ -71,13 +71,13 @@ func (a *app) run(s *settings, o *runOptions) error {
 		return err
 	}
 	claimed := o.check == "claimed"
-	if claimed && s.level.Promises == "" && !s.level.ByServer {
-		return noClaim(s)
-	}
-	if !claimed {
+	switch {
+	case !claimed:
 		if k.levels, err = level.ParseList(o.check); err != nil {
 			return withCode(exitUsage, err)
 		}
+	case s.level.Promises == "" && !s.level.ByServer:
+		return noClaim(s)
 	}
 	db, err := a.open(s)
 	if err != nil {

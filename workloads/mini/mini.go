@@ -28,6 +28,7 @@ func init() {
 		Engines: []string{"linear"},
 		Params: []workloads.Param{
 			{Name: "shapes", Default: "all", Help: "weights of shapes, RxWx:3,RxRyWx:1 say; a name without a weight counts 1; all is every shape with its default weight"},
+			{Name: "pairs", Default: "50%", Help: "share of the transactions on two keys that take neighbours, k0 and k1, k2 and k3 and so on, so that transactions meet on both; the others draw both keys"},
 			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end, so that reads of aborted writes can show"},
 			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
 			{Name: "birth", Default: "0", Help: "after so many transactions of a session one new key is born, by insertion, and the oldest dies; 0 keeps the keys as they are"},
@@ -52,6 +53,7 @@ func weight(s shapes.Shape) int {
 type mini struct {
 	common   workloads.Common
 	wheel    []shapes.Shape // a shape as often as it weighs
+	pairs    float64        // percent
 	rollback float64        // percent
 	think    time.Duration
 	birth    int64
@@ -63,6 +65,9 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	m := &mini{common: c}
 	var err error
 	if m.wheel, err = wheel(v["shapes"]); err != nil {
+		return nil, err
+	}
+	if m.pairs, err = v.Percent("pairs"); err != nil {
 		return nil, err
 	}
 	if m.rollback, err = v.Percent("rollback"); err != nil {
@@ -181,6 +186,9 @@ func (p *plan) Next() generator.Program {
 	second := p.keys.Next(p.rng)
 	for tries := 0; second == first && tries < 8; tries++ {
 		second = p.keys.Next(p.rng)
+	}
+	if neighbour := first ^ 1; p.rng.Float64()*100 < m.pairs && neighbour < m.common.Keys {
+		second = neighbour
 	}
 	if second == first {
 		second = (first + 1) % m.common.Keys

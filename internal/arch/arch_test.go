@@ -1,0 +1,80 @@
+// Package arch holds the test that keeps the project's directions true.
+package arch
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/isohound/isohound/"
+
+// never says, for each room, which rooms it must not depend on, directly or
+// through others. docs/architecture.md has the picture.
+var never = map[string][]string{
+	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "cmd", "internal"},
+	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "cmd", "history"},
+	"generator": {"workloads", "accel", "checker", "scenarios", "results", "cmd"},
+	"workloads": {"accel", "checker", "scenarios", "results", "cmd"},
+	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "cmd"},
+	"results":   {"workloads", "scenarios", "cmd"},
+}
+
+func deps(t *testing.T, pattern string) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}: {{join .Deps " "}}`, module+pattern).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	all := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		pkg, list, _ := strings.Cut(line, ": ")
+		all[strings.TrimPrefix(pkg, module)] = strings.Fields(list)
+	}
+	return all
+}
+
+func room(pkg string) string {
+	rest, ok := strings.CutPrefix(pkg, module)
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+func TestDirections(t *testing.T) {
+	seen := map[string]bool{}
+	for pkg, list := range deps(t, "...") {
+		own, _, _ := strings.Cut(pkg, "/")
+		seen[own] = true
+		for _, dep := range list {
+			if r := room(dep); r != "" && slices.Contains(never[own], r) {
+				t.Errorf("%s depends on %s", pkg, dep)
+			}
+		}
+	}
+	for r := range never {
+		if !seen[r] {
+			t.Errorf("there is no room %s", r)
+		}
+	}
+}
+
+// TestIndependence: the certifier shares no code with the checkers, and a
+// build that checks saved histories knows no database client.
+func TestIndependence(t *testing.T) {
+	for _, dep := range deps(t, "checker/certify")["checker/certify"] {
+		if strings.HasPrefix(dep, module+"checker/") && dep != module+"checker/level" && dep != module+"checker/verdict" {
+			t.Errorf("the certifier depends on %s", dep)
+		}
+	}
+	for _, dep := range append(deps(t, "checker")["checker"], deps(t, "history/file")["history/file"]...) {
+		for _, client := range []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger"} {
+			if strings.Contains(dep, client) {
+				t.Errorf("the checkers depend on %s", dep)
+			}
+		}
+	}
+}

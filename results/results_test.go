@@ -1,0 +1,141 @@
+package results_test
+
+import (
+	"context"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/results"
+)
+
+func sample(t *testing.T) *results.Run {
+	t.Helper()
+	r := &results.Run{
+		Config: results.Config{
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Driver: "postgres", Server: "PostgreSQL <15>", Isolation: "repeatable read",
+			Workload: "mini", Params: map[string]string{"think": "0"}, Sessions: 2, Txns: 5, Keys: 3, Dist: "uniform", Seed: 42,
+			Levels: []string{"si", "ser"}, Ended: "complete", Repeat: "isohound run --seed 42", History: "history.jsonl.zst",
+		},
+		Stats: generator.Stats{Seconds: 1, Committed: 1234567, Aborted: 2, AbortsByCause: map[string]int64{"40001 serialization failure": 2}, IntervalSeconds: 0.25},
+	}
+	for n := range 8 {
+		r.Stats.Intervals = append(r.Stats.Intervals, generator.IntervalStats{Committed: int64(100 + n), LatencyMS: generator.Quantiles{P50: 1, P90: 2, P99: float64(3 + n)}})
+	}
+	for text, levels := range map[string][]level.Level{
+		"s1 T1: r(x,0) w(x,1)\ns2 T2: r(x,0) w(x,2)": {level.SI, level.SER},
+	} {
+		h := dsl.MustParse(text)
+		for _, l := range levels {
+			res, err := checker.Check(context.Background(), h, l, checker.Options{Certify: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Outcomes = append(r.Outcomes, results.NewOutcome("history.jsonl.zst", h, res))
+		}
+	}
+	return r
+}
+
+// TestSaveAndDraw: the report drawn again from the saved files is the report
+// that was drawn at first.
+func TestSaveAndDraw(t *testing.T) {
+	dir := t.TempDir()
+	report, err := results.Save(dir, sample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(report); err != nil {
+		t.Fatal(err)
+	}
+	r, err := results.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := results.Draw(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(report)
+	if err != nil || string(again) != string(first) {
+		t.Errorf("the report differs when it is drawn again (%v)", err)
+	}
+	page := string(first)
+	for _, want := range []string{
+		"LostUpdate", "violates si, ser", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
+		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `class="graph"`, `class="chart"`, "r(x,0)", "seed 42",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	// Self-contained: nothing is fetched.
+	if m := regexp.MustCompile(`(src|href|url)\s*[=(]\s*["']?(https?:|//|file:)`).FindString(page); m != "" {
+		t.Errorf("the report refers to something outside: %s", m)
+	}
+	if strings.Count(page, "<section") != 1 {
+		t.Error("one anomaly of two levels is shown twice")
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 5 {
+		t.Errorf("files %v", left)
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	b, err := results.JUnit(sample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Cases    []struct {
+			Name    string `xml:"name,attr"`
+			Failure struct {
+				Type string `xml:"type,attr"`
+				Text string `xml:",chardata"`
+			} `xml:"failure"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal(b, &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Tests != 2 || suite.Failures != 2 || suite.Cases[0].Failure.Type != "LostUpdate" || !strings.Contains(suite.Cases[0].Failure.Text, "repeat: isohound") {
+		t.Errorf("%+v", suite)
+	}
+}
+
+// TestCutOff: a run that never came to its verdicts can still be drawn.
+func TestCutOff(t *testing.T) {
+	dir := t.TempDir()
+	c := sample(t).Config
+	if err := results.SaveConfig(dir, &c); err != nil {
+		t.Fatal(err)
+	}
+	r, err := results.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := results.Draw(dir, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, _ := os.ReadFile(path); !strings.Contains(string(page), "recorded and not checked") {
+		t.Error("the report does not say that nothing was checked")
+	}
+	if _, err := results.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not the folder of a run") {
+		t.Errorf("%v", err)
+	}
+}

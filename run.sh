@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# ./run.sh            builds isohound and runs the main job on the embedded engine
+# ./run.sh test       sets up private database servers and runs every test
+# ./run.sh COMMAND …  builds isohound and passes everything on to it
+set -euo pipefail
+cd "$(dirname "$0")"
+
+build() {
+  if ! command -v go >/dev/null; then
+    echo "run.sh: Go is not installed; get it from your distribution or from go.dev (this project needs the version named in go.mod)" >&2
+    exit 69
+  fi
+  mkdir -p bin
+  go build -o bin/isohound ./cmd/isohound
+}
+
+# A server package is installed only if its program is not there. Packages may
+# start a system service; the tests never use it.
+need() { # PROGRAM PACKAGE
+  if command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || [ -x "/usr/sbin/$1" ]; then
+    return
+  fi
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    echo "run.sh: $1 is missing and cannot be installed here; install $2, or run this as root on Debian" >&2
+    exit 69
+  fi
+  echo "installing $2" >&2
+  if [ -z "${updated:-}" ]; then
+    apt-get update -qq
+    updated=1
+  fi
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+}
+
+tests() {
+  need initdb postgresql
+  need mariadbd mariadb-server
+  unformatted=$(gofmt -l .)
+  if [ -n "$unformatted" ]; then
+    echo "run.sh: gofmt would change: $unformatted" >&2
+    exit 1
+  fi
+  go vet ./...
+  go build ./...
+  # A larger share of random histories than a plain go test takes.
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-100000} go test -count=1 -timeout 20m ./...
+  go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./drivers/...
+}
+
+demo() {
+  echo "== Badger, which detects conflicts, checked for serializability: this should hold."
+  bin/isohound run --check ser --txns 5000
+  echo
+  echo "== Badger with DetectConflicts=false, checked for snapshot isolation: updates get lost."
+  code=0
+  bin/isohound run --isolation DetectConflicts=false --check si --txns 5000 || code=$?
+  if [ "$code" != 1 ]; then
+    echo "run.sh: expected a violation (exit code 1), got exit code $code" >&2
+    exit 70
+  fi
+  echo
+  echo "That violation was expected: nothing protects the second run. Open its report in a browser."
+}
+
+case "${1:-}" in
+"")
+  build
+  demo
+  ;;
+test)
+  tests
+  ;;
+*)
+  build
+  exec bin/isohound "$@"
+  ;;
+esac
