@@ -95,6 +95,12 @@ func Load(dir string) (*Run, error) {
 	return r, nil
 }
 
+// Holds reports whether dir holds a run.
+func Holds(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, configFile))
+	return err == nil
+}
+
 // SaveConfig writes the configuration alone, before the run, so that a run
 // that is cut off can be understood and repeated.
 func SaveConfig(dir string, c *Config) error {

@@ -3,12 +3,14 @@ package linear_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history"
 )
 
 // BenchmarkMini checks mini-transactions of 20 sessions in memory, at one and
@@ -42,5 +44,36 @@ func BenchmarkMini(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkSparse checks the same history with values that do not come from a
+// counter, so that versions are found by hashing.
+func BenchmarkSparse(b *testing.B) {
+	const txns = 1_000_000
+	src := synth.Mini(synth.MiniConfig{Sessions: 20, Txns: txns, Keys: 200, Seed: 1})
+	build := history.NewBuilder(src.Header, src.Symbols, txns)
+	for i := range src.Txns {
+		rec := src.Record(i)
+		rec.Ops = slices.Clone(rec.Ops)
+		for n := range rec.Ops {
+			rec.Ops[n].Value *= 1_000_003
+		}
+		if err := build.Add(&rec); err != nil {
+			b.Fatal(err)
+		}
+	}
+	h := build.Done(true, nil)
+	for _, lvl := range []level.Level{level.SER, level.SI, level.SSER} {
+		b.Run(lvl.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := linear.Check(context.Background(), h, lvl, linear.Options{})
+				if err != nil || r.Verdict != verdict.Satisfied {
+					b.Fatal(r, err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/txns, "ns/txn")
+		})
 	}
 }

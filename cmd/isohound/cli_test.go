@@ -246,6 +246,22 @@ func TestVacuous(t *testing.T) {
 	}
 }
 
+// TestOut: a folder that holds a run is left alone.
+func TestOut(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	if c := isohound(t, "run", "--txns", "100", "--out", out, "--no-progress"); c.code != 0 {
+		t.Fatal(c.msg)
+	}
+	before, err := os.ReadFile(filepath.Join(out, "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := isohound(t, "run", "--txns", "100", "--out", out, "--no-progress")
+	if after, _ := os.ReadFile(filepath.Join(out, "config.json")); c.code != 74 || !strings.Contains(c.msg, "holds a run already") || string(after) != string(before) {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+}
+
 // TestLists: what can be driven and run is listed with what one needs to know.
 func TestLists(t *testing.T) {
 	c := isohound(t, "drivers")

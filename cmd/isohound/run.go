@@ -79,6 +79,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	case s.level.Promises == "" && !s.level.ByServer:
 		return noClaim(s)
 	}
+	if results.Holds(o.out) {
+		return withCode(exitIO, errors.Errorf("--out %s holds a run already; runs are not overwritten, name another folder", o.out))
+	}
 	db, err := a.open(s)
 	if err != nil {
 		return err
