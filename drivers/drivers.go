@@ -7,7 +7,7 @@ package drivers
 import (
 	"context"
 	"iter"
-	"regexp"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -180,26 +180,57 @@ type DSNError struct {
 	Err    error
 }
 
+// Error leaves out the URL that package url repeats: it may hold a password.
 func (e *DSNError) Error() string {
-	return e.Driver + ": --dsn: " + strings.Join(strings.Fields(e.Err.Error()), " ")
+	err := e.Err
+	var bad *url.Error
+	if errors.As(err, &bad) {
+		err = bad.Err
+	}
+	return e.Driver + ": --dsn: " + strings.Join(strings.Fields(err.Error()), " ")
 }
 
 func (e *DSNError) Unwrap() error { return e.Err }
 
-// Where passwords stand in DSNs: in the authority of a URL, before the
-// protocol of a DSN of go-sql-driver, and after a keyword of libpq.
-var (
-	urlPassword     = regexp.MustCompile(`^(\w+://[^:/@?]*:)[^/?]*@`)
-	mysqlPassword   = regexp.MustCompile(`^([^:/@=\s]*:).*(@\w*\()`)
-	keywordPassword = regexp.MustCompile(`(password=)('(?:[^'\\]|\\.)*'|[^\s&]+)`)
-)
-
-// MaskDSN replaces the password in a DSN, so that it can be shown.
-func MaskDSN(dsn string) string {
-	dsn = urlPassword.ReplaceAllString(dsn, "${1}***@")
-	dsn = mysqlPassword.ReplaceAllString(dsn, "${1}***${2}")
-	return keywordPassword.ReplaceAllString(dsn, "${1}***")
+// Masker is a Driver whose DSN may hold a password.
+type Masker interface {
+	// MaskDSN returns dsn as it may be shown: without the password, or without
+	// anything where it cannot tell what the password is.
+	MaskDSN(dsn string) string
 }
+
+// Masked stands where a password or a whole DSN was.
+const Masked = "xxxxx"
+
+// MaskDSN returns a DSN of d as it may be shown.
+func MaskDSN(d Driver, dsn string) string {
+	if m, ok := d.(Masker); ok {
+		return m.MaskDSN(dsn)
+	}
+	return dsn
+}
+
+// MaskURL masks the password in a URL, in its authority or as the parameter
+// called password.
+func MaskURL(dsn string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return Masked
+	}
+	if q := u.Query(); q.Has("password") {
+		q.Set("password", Masked)
+		u.RawQuery = q.Encode()
+	}
+	return u.Redacted()
+}
+
+// Noter is a DB that knows of settings of this server that weaken what a
+// verdict means.
+type Noter interface{ Notes() []string }
+
+// Owner is a DB that can name what it has made on the server, so that it can
+// be found and dropped if Close is never reached; "" when there is nothing.
+type Owner interface{ Owns() string }
 
 // UnreachableError says that a server could not be reached, or is not what the
 // driver expects.
@@ -208,15 +239,9 @@ type UnreachableError struct {
 	Err    error
 }
 
-// Error is one line: clients that try several addresses tell about each on a
-// line of its own, of which the first says what is wrong.
+// Error is one line, whatever the client's library makes of it.
 func (e *UnreachableError) Error() string {
-	lines := strings.Split(strings.TrimSpace(e.Err.Error()), "\n")
-	text := strings.TrimSpace(lines[0])
-	if len(lines) > 1 && strings.HasSuffix(text, ":") {
-		text += " " + strings.TrimSpace(lines[1])
-	}
-	return e.Driver + ": cannot use the server: " + text
+	return e.Driver + ": cannot use the server: " + strings.Join(strings.Fields(e.Err.Error()), " ")
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }

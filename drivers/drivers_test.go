@@ -1,27 +1,33 @@
 package drivers
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/pkg/errors"
 )
 
-func TestMaskDSN(t *testing.T) {
+func TestMaskURL(t *testing.T) {
 	for dsn, want := range map[string]string{
-		"postgres://me:s3cret@host:5432/db":           "postgres://me:***@host:5432/db",
+		"postgres://me:s3cret@host:5432/db":           "postgres://me:xxxxx@host:5432/db",
 		"postgres://me@host/db":                       "postgres://me@host/db",
-		"host=h user=me password=s3cret dbname=d":     "host=h user=me password=*** dbname=d",
-		"host=h password='s3 cret' user=me":           "host=h password=*** user=me",
-		"postgres://h/db?user=me&password=s3cret&x=1": "postgres://h/db?user=me&password=***&x=1",
-		"me:s3cret@tcp(127.0.0.1:3306)/db":            "me:***@tcp(127.0.0.1:3306)/db",
-		"me:s3:c@ret@tcp(127.0.0.1:3306)/db":          "me:***@tcp(127.0.0.1:3306)/db",
-		"mariadb://me:s3cret@h/?socket=/run/x":        "mariadb://me:***@h/?socket=/run/x",
-		"/var/tmp":                                    "/var/tmp",
+		"postgres://h/db?user=me&password=s3cret&x=1": "postgres://h/db?password=xxxxx&user=me&x=1",
+		"mariadb://me:s3cret@h/?socket=/run/x":        "mariadb://me:xxxxx@h/?socket=/run/x",
+		"postgres://u:s3/cr3t@h":                      "xxxxx",
+		"mariadb://u:s3cr3t%@h":                       "xxxxx",
 	} {
-		if got := MaskDSN(dsn); got != want {
-			t.Errorf("MaskDSN(%q) = %q, want %q", dsn, got, want)
+		if got := MaskURL(dsn); got != want {
+			t.Errorf("MaskURL(%q) = %q, want %q", dsn, got, want)
 		}
+	}
+}
+
+// TestDSNErrorHidesURL: package url repeats what it could not parse.
+func TestDSNErrorHidesURL(t *testing.T) {
+	_, err := url.Parse("mariadb://u:s3cr3t@h:bad/")
+	if got := (&DSNError{Driver: "mariadb", Err: err}).Error(); err == nil || strings.Contains(got, "s3cr3t") || !strings.Contains(got, "port") {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 // from the intended start in an open loop, else from the start, in
 // microseconds to two digits.
 type Meter struct {
-	now func() int64
+	now    func() int64
+	origin atomic.Int64 // when the sessions started, by now
 
 	committed, aborted, unknown, finished atomic.Int64
 
@@ -42,6 +43,9 @@ func newMeter(now func() int64) *Meter {
 	return &Meter{now: now, causes: map[string]int64{}, all: newHistogram(), width: int64(10 * time.Millisecond)}
 }
 
+// start says that time counts from origin.
+func (m *Meter) start(origin int64) { m.origin.Store(origin) }
+
 // add counts a transaction that has ended.
 func (m *Meter) add(rec *history.Record, due int64, cause string) {
 	switch rec.Status {
@@ -57,7 +61,7 @@ func (m *Meter) add(rec *history.Record, due int64, cause string) {
 	if rec.Status != history.Committed {
 		m.causes[cause]++
 	}
-	at := m.at(rec.End)
+	at := m.at(rec.End - m.origin.Load())
 	switch rec.Status {
 	case history.Committed:
 		begin := rec.Begin
@@ -79,7 +83,7 @@ func (m *Meter) add(rec *history.Record, due int64, cause string) {
 
 // at returns the interval of a moment.
 func (m *Meter) at(end int64) *interval {
-	n := int(end / m.width)
+	n := int(max(end, 0) / m.width)
 	for n >= maxIntervals {
 		half := m.series[:0]
 		for i := 0; i < len(m.series); i += 2 {
@@ -149,7 +153,7 @@ func (m *Meter) Stats() Stats {
 	defer m.mu.Unlock()
 	c := m.Counts()
 	s := Stats{
-		Seconds: float64(m.now()) / 1e9, Committed: c.Committed, Aborted: c.Aborted, Unknown: c.Unknown,
+		Seconds: float64(m.now()-m.origin.Load()) / 1e9, Committed: c.Committed, Aborted: c.Aborted, Unknown: c.Unknown,
 		AbortsByCause: map[string]int64{}, LatencyMS: quantiles(m.all), IntervalSeconds: float64(m.width) / 1e9,
 	}
 	if s.Seconds > 0 {

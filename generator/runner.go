@@ -116,6 +116,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 		defer timer.Stop()
 	}
 	r.origin = r.rec.Now()
+	r.stat.start(r.origin)
 	close(start)
 	ended.Wait()
 	reason = Complete
@@ -334,6 +335,8 @@ func (w *worker) resolve(ctx, running context.Context) history.Status {
 		outcome, err := db.Resolve(cctx, w.a.rec.DBTxn)
 		cancel()
 		switch {
+		case err != nil && drivers.AsError(err).Class == drivers.Fatal:
+			return history.Unknown // nobody will be let in to ask
 		case err != nil || outcome == drivers.InProgress:
 		case outcome == drivers.DidCommit:
 			return history.Committed

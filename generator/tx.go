@@ -93,6 +93,15 @@ func (t *Tx) Delete(ctx context.Context, key string) (found bool, err error) {
 	return found, err
 }
 
+// Pause waits within the transaction. It fails when the run must end at once.
+func (t *Tx) Pause(ctx context.Context, d time.Duration) error {
+	pause(ctx, d)
+	if ctx.Err() != nil {
+		return &drivers.Error{Class: drivers.Aborted, Cause: "interrupted", Err: context.Cause(ctx)}
+	}
+	return nil
+}
+
 // pause waits, unless ctx ends first.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	Rate      float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
 	Duration  string            `json:"duration,omitempty"`
 	Levels    []string          `json:"levels"`
+	// Notes are settings of the server that weaken what a verdict means.
+	Notes []string `json:"notes,omitempty"`
 	// Ended says why the run ended.
 	Ended string `json:"ended"`
 	// Repeat is the command that runs the same again.
@@ -92,6 +95,14 @@ func Load(dir string) (*Run, error) {
 			return nil, errors.Wrap(err, filepath.Join(dir, f.name))
 		}
 	}
+	if r.Config.Driver == "" {
+		return nil, errors.Errorf("%s does not describe a run", filepath.Join(dir, configFile))
+	}
+	for _, o := range r.Outcomes {
+		if o.Verdict == verdict.Violated && len(o.Anomalies) == 0 {
+			return nil, errors.Errorf("%s: a violation without an anomaly", filepath.Join(dir, verdictFile))
+		}
+	}
 	return r, nil
 }
 
@@ -99,6 +110,16 @@ func Load(dir string) (*Run, error) {
 func Holds(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, configFile))
 	return err == nil
+}
+
+// Claim takes the folder for a run. The error is one of os.IsExist if another
+// run has taken it.
+func Claim(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, configFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // SaveConfig writes the configuration alone, before the run, so that a run

@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator"
 )
 
 // The parts of the JUnit format that continuous integration systems read.
@@ -35,18 +36,29 @@ type (
 	}
 )
 
-// JUnit renders the run as a test suite with one case for each level: violated
-// is a failure, unknown and vacuous are errors.
+// JUnit renders the run as a test suite with one case for each level that was
+// to be checked, and one for the run itself if it did not end in good order:
+// violated is a failure; unknown, vacuous and not judged are errors.
 func JUnit(r *Run) ([]byte, error) {
 	c := &r.Config
 	s := junitSuite{
 		Name:    fmt.Sprintf("isohound %s, %s", c.Driver, c.Isolation),
-		Tests:   len(r.Outcomes),
 		Started: c.Started.UTC().Format("2006-01-02T15:04:05"),
 		Time:    fmt.Sprintf("%.3f", r.Stats.Seconds),
 	}
+	class := "isohound." + c.Driver + "." + c.Workload
+	failed := func(name, what, message string) {
+		s.Errors++
+		s.Cases = append(s.Cases, junitCase{Class: class, Name: name, Time: "0.000",
+			Error: &junitProblem{Type: what, Message: message, Text: "repeat: " + c.Repeat}})
+	}
+	if c.Ended != generator.Complete && c.Ended != generator.DurationReached {
+		failed("run", "incomplete", "the run ended early: "+c.Ended)
+	}
+	judged := map[string]bool{}
 	for _, o := range r.Outcomes {
-		jc := junitCase{Class: "isohound." + c.Driver + "." + c.Workload, Name: o.Level + " of " + c.Isolation, Time: fmt.Sprintf("%.3f", o.CheckSeconds)}
+		judged[o.Level] = true
+		jc := junitCase{Class: class, Name: o.Level + " of " + c.Isolation, Time: fmt.Sprintf("%.3f", o.CheckSeconds)}
 		switch o.Verdict {
 		case verdict.Violated:
 			s.Failures++
@@ -61,6 +73,12 @@ func JUnit(r *Run) ([]byte, error) {
 		}
 		s.Cases = append(s.Cases, jc)
 	}
+	for _, l := range c.Levels {
+		if !judged[l] {
+			failed(l+" of "+c.Isolation, "not judged", "the history was not judged at "+l)
+		}
+	}
+	s.Tests = len(s.Cases)
 	b, err := xml.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return nil, errors.Wrap(err, junitFile)

@@ -4,7 +4,10 @@
 package results
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/verdict"
@@ -106,7 +109,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 }
 
 func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
-	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: a.Text, Count: a.Count, Shortest: a.Shortest}
+	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: printable(a.Text), Count: a.Count, Shortest: a.Shortest}
 	seen := map[int32]bool{}
 	add := func(i int32) {
 		if !seen[i] {
@@ -131,9 +134,9 @@ func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 }
 
 func newEdge(h *history.History, e verdict.Edge) Edge {
-	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: explain.Edge(h, e)}
+	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: printable(explain.Edge(h, e))}
 	if e.Kind != verdict.SO && e.Kind != verdict.RT {
-		edge.Key, edge.Value = h.KeyName(e.Key), h.ValueText(e.Value)
+		edge.Key, edge.Value = printable(h.KeyName(e.Key)), printable(h.ValueText(e.Value))
 	}
 	return edge
 }
@@ -142,9 +145,27 @@ func newTxn(h *history.History, i int32) Txn {
 	t := &h.Txns[i]
 	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
 	for _, op := range h.Ops(t) {
-		out.Ops = append(out.Ops, dsl.Op(h, op))
+		out.Ops = append(out.Ops, printable(dsl.Op(h, op)))
 	}
 	return out
+}
+
+// printable escapes control characters, which keys and values may contain and
+// which terminals obey; line ends in texts are ours.
+func printable(s string) string {
+	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' }
+	if strings.IndexFunc(s, control) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if control(r) {
+			fmt.Fprintf(&b, "\\x%02x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 func moment(t int64) *int64 {

@@ -78,12 +78,12 @@ func render(r *Run) ([]byte, error) {
 		Causes           []causeCount
 		Findings         []finding
 		Notes            []string
-	}{Run: r, Worst: worst(r.Outcomes), Findings: findings(r.Outcomes)}
+	}{Run: r, Worst: worst(r.Outcomes), Findings: findings(r.Outcomes), Notes: slices.Clone(r.Config.Notes)}
 	if len(r.Outcomes) > 0 {
-		data.Notes = r.Outcomes[0].Notes // of the file, so the same for all levels
+		data.Notes = append(data.Notes, r.Outcomes[0].Notes...) // of the file, so the same for all levels
 	}
 	// A chart needs two points.
-	if len(r.Stats.Intervals) > 2 {
+	if len(r.Stats.Intervals) > 2 && r.Stats.IntervalSeconds > 0 {
 		var err error
 		if data.Rates, err = rateChart(&r.Stats); err != nil {
 			return nil, err

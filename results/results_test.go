@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"context"
+	"encoding/json"
 	"encoding/xml"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/results"
 )
@@ -115,6 +117,82 @@ func TestJUnit(t *testing.T) {
 	if suite.Tests != 2 || suite.Failures != 2 || suite.Cases[0].Failure.Type != "LostUpdate" || !strings.Contains(suite.Cases[0].Failure.Text, "repeat: isohound") {
 		t.Errorf("%+v", suite)
 	}
+}
+
+// TestJUnitOfBadRuns: a run that ended early, or a level that was not judged,
+// is never green.
+func TestJUnitOfBadRuns(t *testing.T) {
+	r := sample(t)
+	r.Config.Ended = generator.ServerLost
+	r.Outcomes = r.Outcomes[:0]
+	b, err := results.JUnit(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Tests  int `xml:"tests,attr"`
+		Errors int `xml:"errors,attr"`
+		Cases  []struct {
+			Name  string    `xml:"name,attr"`
+			Error *struct{} `xml:"error"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal(b, &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Tests != 3 || suite.Errors != 3 || len(suite.Cases) != 3 || suite.Cases[0].Name != "run" || suite.Cases[2].Error == nil {
+		t.Errorf("%s", b)
+	}
+}
+
+// TestDamagedFolder: nonsense in a run's folder is an error, no panic.
+func TestDamagedFolder(t *testing.T) {
+	for name, text := range map[string]string{
+		"config.json":  `{}`,
+		"verdict.json": `[{"verdict":"violated"}]`,
+		"stats.json":   `{"interval_seconds":0,"intervals":[{},{},{},{}]}`,
+	} {
+		dir := t.TempDir()
+		if _, err := results.Save(dir, sample(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := results.Load(dir)
+		if err == nil {
+			_, err = results.Draw(dir, r)
+		}
+		if (err == nil) != (name == "stats.json") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestControlCharacters: what keys may contain must not reach a terminal.
+func TestControlCharacters(t *testing.T) {
+	h := dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)")
+	h.Symbols = evilNames(h.Symbols)
+	res, err := checker.Check(context.Background(), h, level.SI, checker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(results.NewOutcome("h", h, res))
+	if err != nil || len(res.Anomalies) == 0 || strings.Contains(string(b), "u001b") || !strings.Contains(string(b), `x1b`) {
+		t.Errorf("%v: %s", err, b)
+	}
+}
+
+// evilNames returns symbols like s with an escape sequence as the name of the
+// first key.
+func evilNames(s *history.Symbols) *history.Symbols {
+	out := history.NewSymbols()
+	out.DefaultInitial = s.DefaultInitial
+	out.Key("\x1b[31mx")
+	for i := range s.SessionCount() {
+		out.Session(s.SessionName(int32(i)))
+	}
+	return out
 }
 
 // TestCutOff: a run that never came to its verdicts can still be drawn.

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +24,8 @@ type app struct {
 	// stop ends at the first signal: what runs may finish. ctx ends at the
 	// second: nothing waits any more.
 	ctx, stop context.Context
+	// owns names what the run has made on the server, while it has.
+	owns atomic.Pointer[string]
 	// work is the context of judging: stop, unless a run was interrupted.
 	work context.Context
 }
@@ -40,6 +43,9 @@ func (a *app) listen() (done func()) {
 	a.work = a.stop
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	// A broken pipe is an error of the write that met it.
 	signal.Ignore(syscall.SIGPIPE)
 	go func() {
@@ -53,6 +59,9 @@ func (a *app) listen() (done func()) {
 		}
 		cancel(errInterrupted)
 		time.Sleep(lastMoment)
+		if left := a.owns.Load(); left != nil {
+			fmt.Fprintf(a.msg, "isohound: left behind: %s\n", *left)
+		}
 		os.Exit(int(exitInterrupted))
 	}()
 	return func() {
@@ -105,6 +114,16 @@ result, and judges whether the history is one that the isolation level allows.
 	root.AddCommand(a.runCommand(), a.genCommand(), a.checkCommand(), a.convertCommand(),
 		a.driversCommand(), a.workloadsCommand(), a.reportCommand())
 	return root
+}
+
+// atMost is cobra.MaximumNArgs as a usage error.
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usage("expected %s, got %d arguments", what, len(args))
+		}
+		return nil
+	}
 }
 
 // exactly is cobra.ExactArgs as a usage error.

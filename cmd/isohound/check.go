@@ -54,6 +54,9 @@ Levels: ` + levelHelp() + `
 			if k.maxMemory, err = parseSize("max-memory", maxMemory); err != nil {
 				return err
 			}
+			if k.timeout < 0 {
+				return usage("--timeout must not be negative")
+			}
 			return a.check(args, k, asJSON)
 		},
 	}

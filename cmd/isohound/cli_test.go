@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
 )
 
 const (
@@ -33,7 +35,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "--driver", "postgres"}, 64, "needs --dsn, for example postgres://"},
 		{[]string{"run", "--driver", "postgres", "--dsn", "garbage"}, 64, "postgres: --dsn: cannot parse"},
 		{[]string{"run", "--driver", "mariadb", "--dsn", "garbage"}, 64, "mariadb: --dsn:"},
-		{[]string{"run", "--driver", "postgres", "--dsn", "postgres://me:pw@127.0.0.1:1/x"}, 69, "postgres: cannot use the server: failed to connect"},
+		{[]string{"run", "--driver", "postgres", "--dsn", "postgres://me:pw@127.0.0.1:1/x"}, 69, "postgres: cannot use the server: 127.0.0.1:1"},
 		{[]string{"gen", "--driver", "mariadb", "--dsn", "mariadb://me@127.0.0.1:1/", "--history", "h"}, 69, "mariadb: cannot use the server: dial tcp 127.0.0.1:1"},
 		{[]string{"run", "--isolation", "bogus"}, 64, `it has "serializable", "DetectConflicts=false"`},
 		{[]string{"run", "--isolation", "DetectConflicts=false"}, 64, `isolation "DetectConflicts=false" of badger promises no level that can be checked`},
@@ -44,9 +46,14 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "--workload", "tpcc"}, 64, `unknown workload "tpcc"`},
 		{[]string{"run", "--dist", "normal"}, 64, "known are uniform, zipfian, hotspot, exponential, latest"},
 		{[]string{"run", "--skew", "2", "--dist", "hotspot"}, 64, "skew"},
-		{[]string{"run", "--keys", "0"}, 64, "--keys must be at least 1"},
+		{[]string{"run", "--keys", "0"}, 64, "--keys must be from 1 to"},
 		{[]string{"run", "--txns", "0"}, 64, "--txns must be at least 1"},
-		{[]string{"run", "--rate", "-1"}, 64, "must not be negative"},
+		{[]string{"run", "--rate", "-1"}, 64, "must be finite and not negative"},
+		{[]string{"run", "--rate", "nan"}, 64, "must be finite and not negative"},
+		{[]string{"run", "--dist", "exponential", "--skew", "1e-6"}, 64, "must be from 0.05"},
+		{[]string{"run", "--check-timeout", "-1s"}, 64, "--check-timeout must not be negative"},
+		{[]string{"check", torn, "--level", "ser", "--timeout", "-1s"}, 64, "--timeout must not be negative"},
+		{[]string{"drivers", "a", "b"}, 64, "at most the name of a driver"},
 		{[]string{"run", "--max-memory", "lots"}, 64, "expected a size such as 2GiB"},
 		{[]string{"run", "--engine", "warp"}, 64, `unknown engine "warp"`},
 		{[]string{"run", "--out", "/proc/isohound"}, 74, "--out"},
@@ -230,8 +237,12 @@ func TestRepeat(t *testing.T) {
 	if got := commandLine("a", "b c", "it's", "x=y", ""); got != `a 'b c' 'it'\''s' x=y ''` {
 		t.Errorf("quoted as %s", got)
 	}
-	s := &settings{driver: "postgres", dsn: "postgres://me:secret@h/x", seed: 1}
-	if line := strings.Join(s.arguments(), " "); strings.Contains(line, "secret") || !strings.Contains(line, "me:***@h") {
+	engine, err := drivers.Find("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &settings{engine: engine, driver: "postgres", dsn: "postgres://me:secret@h/x", seed: 1}
+	if line := strings.Join(s.arguments(), " "); strings.Contains(line, "secret") || !strings.Contains(line, "me:xxxxx@h") {
 		t.Errorf("%s", line)
 	}
 }
@@ -259,6 +270,35 @@ func TestOut(t *testing.T) {
 	c := isohound(t, "run", "--txns", "100", "--out", out, "--no-progress")
 	if after, _ := os.ReadFile(filepath.Join(out, "config.json")); c.code != 74 || !strings.Contains(c.msg, "holds a run already") || string(after) != string(before) {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+}
+
+// TestNothingElseIsTouched: a file that a run's folder would have, in the
+// user's own folder, is none of a run's business, and of what a conversion
+// leaves half done only a file of its own is removed.
+func TestNothingElseIsTouched(t *testing.T) {
+	c := command(t, "run", "--txns", "200", "--no-progress")
+	if err := os.WriteFile(filepath.Join(c.Dir, "config.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := finish(t, c); got.code != 0 {
+		t.Errorf("exit code %d: %s", got.code, got.msg)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	bad := write(t, "bad.jsonl", "{\"isohound\":1}\nx\nx\n")
+	if got := isohound(t, "convert", bad, pipe); got.code != 65 {
+		t.Errorf("exit code %d: %s", got.code, got.msg)
+	}
+	if _, err := os.Lstat(pipe); err != nil {
+		t.Error("a pipe is gone:", err)
 	}
 }
 

@@ -62,7 +62,7 @@ func (a *app) convert(in, out string, from, to file.Format) error {
 		if cerr := w.Close(); err == nil {
 			err = withCode(exitIO, cerr)
 		}
-		if err != nil {
+		if st, serr := os.Lstat(out); err != nil && serr == nil && st.Mode().IsRegular() {
 			os.Remove(out) // half a conversion is worth nothing
 		}
 	}

@@ -35,7 +35,8 @@ const exitHelp = `Exit codes:
   0 satisfied   1 violated   2 unknown   3 vacuous (run only)
   64 usage   65 unreadable history   69 server unreachable
   70 internal error   74 cannot write   130 interrupted
-Over several files or levels the first that occurs of 1, 70, 74, 69, 65, 2, 3, 0.`
+Over several files or levels the first that occurs of 1, 70, 74, 69, 65, 2, 3, 0;
+an interruption counts before 2.`
 
 // precedence orders codes when several apply. An interrupted command that has
 // found a violation says so.
@@ -109,6 +110,8 @@ func codeOfError(err error) exitCode {
 		return exitUnavailable
 	case errors.Is(err, context.Canceled), errors.Is(err, errInterrupted):
 		return exitInterrupted
+	case errors.As(err, &path) && path.Op == "write":
+		return exitIO
 	case errors.As(err, &path):
 		return exitData
 	}

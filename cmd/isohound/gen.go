@@ -42,13 +42,16 @@ func (a *app) gen(s *settings, path string) error {
 		return err
 	}
 	defer a.closeDB(db)
+	if err := a.create(s, db); err != nil {
+		return err
+	}
 	w := a.out
 	if path != "-" {
 		if w, err = createHistory(path); err != nil {
 			return err
 		}
 	}
-	a.announce(s, db.Server())
+	a.announce(s, db)
 	r, err := a.record(s, db, w, strings.HasSuffix(path, ".zst"))
 	if err != nil {
 		return err
@@ -65,8 +68,8 @@ func (a *app) gen(s *settings, path string) error {
 	return r.err
 }
 
-// createHistory makes a new file. What was recorded before is never
-// overwritten.
+// createHistory makes a new file, or opens a device or a pipe. What was
+// recorded before is never overwritten.
 func createHistory(path string) (*os.File, error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {

@@ -24,13 +24,27 @@ type recording struct {
 	err error
 }
 
-// open connects to the database and makes the run's schema.
+// open connects to the database.
 func (a *app) open(s *settings) (drivers.DB, error) {
 	db, err := s.engine.Open(a.stop, drivers.Config{DSN: s.dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout})
-	if err != nil {
-		return nil, err
+	if err != nil && a.stop.Err() != nil {
+		err = errInterrupted
 	}
-	return db, nil
+	return db, err
+}
+
+// create makes the run's schema and its initial keys.
+func (a *app) create(s *settings, db drivers.DB) error {
+	err := db.Create(a.stop, s.work.Initial())
+	if o, ok := db.(drivers.Owner); ok {
+		if what := o.Owns(); what != "" {
+			a.owns.Store(&what)
+		}
+	}
+	if err != nil && a.stop.Err() != nil {
+		err = errInterrupted
+	}
+	return err
 }
 
 // promises returns the level that the requested isolation promises on this
@@ -42,22 +56,23 @@ func promises(s *settings, db drivers.DB) string {
 	return s.level.Promises
 }
 
-// record runs the workload against db and writes the history to w.
+// record runs the workload against db, whose schema exists, and writes the history to w.
 func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (*recording, error) {
 	log, err := native.NewLog(w, compressed)
 	if err != nil {
-		return nil, err
-	}
-	if err := db.Create(a.stop, s.work.Initial()); err != nil {
 		return nil, err
 	}
 	rec, err := generator.NewRecorder(log, s.header(db), s.work)
 	if err != nil {
 		return nil, &generator.LogError{Err: err}
 	}
+	timeout := s.callTimeout
+	if s.info.Embedded {
+		timeout = 0 // its calls are no calls, and end by themselves
+	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
-		Retries: s.retries, CallTimeout: s.callTimeout, Patience: generator.DefaultPatience, Seed: s.seed,
+		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.seed,
 	}, db, s.work, rec)
 	done := a.showGenerating(s, runner.Meter())
 	out := &recording{server: db.Server(), promises: promises(s, db)}
@@ -90,9 +105,20 @@ func (a *app) closeDB(db drivers.DB) {
 	if err := db.Close(ctx); err != nil {
 		fmt.Fprintln(a.msg, "isohound:", err)
 	}
+	a.owns.Store(nil)
 }
 
-func (a *app) announce(s *settings, server string) {
+func notes(db drivers.DB) []string {
+	if n, ok := db.(drivers.Noter); ok {
+		return n.Notes()
+	}
+	return nil
+}
+
+func (a *app) announce(s *settings, db drivers.DB) {
+	for _, note := range notes(db) {
+		fmt.Fprintf(a.msg, "note: %s\n", note)
+	}
 	if s.quiet {
 		return
 	}
@@ -103,7 +129,7 @@ func (a *app) announce(s *settings, server string) {
 	if s.duration > 0 {
 		what += " for " + s.duration.String()
 	}
-	fmt.Fprintf(a.msg, "%s, %s: %s, %s, %d keys, seed %d\n", server, s.level.Name, s.workload, what, s.keys, s.seed)
+	fmt.Fprintf(a.msg, "%s, %s: %s, %s, %d keys, seed %d\n", db.Server(), s.level.Name, s.workload, what, s.keys, s.seed)
 }
 
 // summarize prints what a generation did.

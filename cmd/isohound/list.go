@@ -16,7 +16,9 @@ func (a *app) driversCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "drivers [NAME]",
 		Short: "List the databases that can be driven, and what each isolation promises",
-		Args:  cobra.MaximumNArgs(1),
+		Example: `  isohound drivers
+  isohound drivers postgres --json`,
+		Args: atMost(1, "at most the name of a driver"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var infos []drivers.Info
 			for _, d := range drivers.All() {
@@ -66,7 +68,7 @@ func (a *app) workloadsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "workloads [NAME]",
 		Short: "List the workloads and their parameters",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMost(1, "at most the name of a workload"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list := workloads.All()
 			if len(args) == 1 {

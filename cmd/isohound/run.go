@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pkg/errors"
@@ -79,30 +80,38 @@ func (a *app) run(s *settings, o *runOptions) error {
 	case s.level.Promises == "" && !s.level.ByServer:
 		return noClaim(s)
 	}
-	if results.Holds(o.out) {
-		return withCode(exitIO, errors.Errorf("--out %s holds a run already; runs are not overwritten, name another folder", o.out))
+	if o.checkTimeout < 0 {
+		return usage("--check-timeout must not be negative")
+	}
+	if o.out != "" && results.Holds(o.out) {
+		return holdsRun(o.out)
 	}
 	db, err := a.open(s)
 	if err != nil {
 		return err
 	}
-	defer a.closeDB(db)
+	release := sync.OnceFunc(func() { a.closeDB(db) })
+	defer release()
 	if claimed {
 		if k.levels, err = claimedLevels(s, db); err != nil {
 			return err
 		}
 	}
+	if err := a.create(s, db); err != nil {
+		return err
+	}
 	dir, err := runFolder(s, o.out)
 	if err != nil {
 		return err
 	}
-	a.announce(s, db.Server())
+	a.announce(s, db)
 	conf := s.config(o, k, db)
-	run := &results.Run{Config: conf}
+	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
 	rec, err := a.generateInto(s, db, dir, run)
 	if err != nil {
 		return err
 	}
+	release() // judging may take long and needs memory, and no database
 	return a.conclude(s, o, k, dir, run, rec)
 }
 
@@ -200,17 +209,29 @@ func runFolder(s *settings, out string) (string, error) {
 	if out == "" {
 		name := time.Now().Format("20060102-150405") + "-" + s.driver
 		out = filepath.Join("runs", name)
-		for n := 2; ; n++ {
-			if _, err := os.Stat(out); os.IsNotExist(err) {
-				break
-			}
-			out = filepath.Join("runs", fmt.Sprintf("%s-%d", name, n))
+		if err := os.MkdirAll("runs", 0o755); err != nil {
+			return "", withCode(exitIO, err)
 		}
+		err := os.Mkdir(out, 0o755)
+		for n := 2; os.IsExist(err); n++ {
+			out = filepath.Join("runs", fmt.Sprintf("%s-%d", name, n))
+			err = os.Mkdir(out, 0o755)
+		}
+		return out, withCode(exitIO, err)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", withCode(exitIO, errors.Wrap(err, "--out"))
 	}
+	if err := results.Claim(out); os.IsExist(err) {
+		return "", holdsRun(out)
+	} else if err != nil {
+		return "", withCode(exitIO, errors.Wrap(err, "--out"))
+	}
 	return out, nil
+}
+
+func holdsRun(out string) error {
+	return withCode(exitIO, errors.Errorf("--out %s holds a run already; runs are not overwritten, name another folder", out))
 }
 
 func (s *settings) config(o *runOptions, k *checking, db drivers.DB) results.Config {
@@ -221,7 +242,7 @@ func (s *settings) config(o *runOptions, k *checking, db drivers.DB) results.Con
 	c := results.Config{
 		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db),
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
-		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet",
+		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet", Notes: notes(db),
 	}
 	if o.plain {
 		c.History = "history.jsonl"

@@ -3,7 +3,9 @@ package main
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -59,7 +61,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.IntVar(&s.txns, "txns", 0, "transactions per session (default "+strconv.Itoa(defaultTxns)+", or no limit with --duration)")
 	f.Int64Var(&s.keys, "keys", 100, "keys")
 	f.StringVar(&s.dist, "dist", "uniform", "distribution of keys: "+distNames())
-	f.Float64Var(&s.skew, "skew", 0, "skew of the distribution (default the distribution's own)")
+	f.Float64Var(&s.skew, "skew", 0, "skew of the distribution: "+skewHelp())
 	f.Int64Var(&s.seed, "seed", 0, "seed of all random choices (default drawn and printed)")
 	f.Float64Var(&s.rate, "rate", 0, "open loop: transactions per second over all sessions, latency from the intended start (default closed loop)")
 	f.DurationVar(&s.duration, "duration", 0, "end after this time, 30s say")
@@ -76,6 +78,23 @@ func distNames() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+func skewHelp() string {
+	var parts []string
+	for _, k := range dist.Kinds {
+		if k.Skew != 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (default %v)", k.Name, k.SkewHelp, k.Skew))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Bounds of what a run can be asked for: each session is a connection, and the
+// keys are inserted before the run begins.
+const (
+	maxSessions = 10_000
+	maxKeys     = 10_000_000
+)
 
 // resolve checks everything that can be checked before connecting.
 func (s *settings) resolve(c *cobra.Command) error {
@@ -94,14 +113,14 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return withCode(exitUsage, err)
 	}
 	switch {
-	case s.sessions < 1:
-		return usage("--sessions must be at least 1, not %d", s.sessions)
+	case s.sessions < 1 || s.sessions > maxSessions:
+		return usage("--sessions must be from 1 to %d, not %d", maxSessions, s.sessions)
 	case s.txns < 0:
 		return usage("--txns must not be negative")
-	case s.keys < 1:
-		return usage("--keys must be at least 1, not %d", s.keys)
-	case s.rate < 0 || s.duration < 0 || s.callTimeout < 0 || s.retries < 0:
-		return usage("--rate, --duration, --call-timeout and --retries must not be negative")
+	case s.keys < 1 || s.keys > maxKeys:
+		return usage("--keys must be from 1 to %d, not %d", maxKeys, s.keys)
+	case !(s.rate >= 0) || math.IsInf(s.rate, 1) || s.duration < 0 || s.callTimeout < 0 || s.retries < 0:
+		return usage("--rate, --duration, --call-timeout and --retries must be finite and not negative")
 	}
 	if c.Flags().Changed("txns") && s.txns == 0 {
 		return usage("--txns must be at least 1")
@@ -136,7 +155,7 @@ func drawSeed() int64 {
 func (s *settings) arguments() []string {
 	args := []string{"--driver", s.driver}
 	if s.dsn != "" && !s.dsnGiven {
-		args = append(args, "--dsn", drivers.MaskDSN(s.dsn))
+		args = append(args, "--dsn", drivers.MaskDSN(s.engine, s.dsn))
 	}
 	args = append(args, "--isolation", s.level.Name, "--workload", s.workload)
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {

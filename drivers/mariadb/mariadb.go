@@ -2,6 +2,7 @@
 package mariadb
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -11,6 +12,7 @@ import (
 	"iter"
 	"log"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +53,7 @@ func (driver) Info() drivers.Info {
 		},
 		Notes: []string{
 			"A commit whose answer was lost stays of unknown outcome: MariaDB cannot be asked later.",
-			"Statements wait for locks at most half of --call-timeout (innodb_lock_wait_timeout); after any error the whole transaction is rolled back, since MariaDB itself rolls back only the statement.",
+			"Statements wait for locks at most half of --call-timeout, but at least the 1 s that innodb_lock_wait_timeout can be; after any error the whole transaction is rolled back, since MariaDB itself rolls back only the statement.",
 		},
 	}
 }
@@ -66,6 +68,10 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	}
 	conf.ClientFoundRows = true   // an update counts the rows found, not those changed
 	conf.InterpolateParams = true // one round trip for a statement
+	if conf.Params == nil {
+		conf.Params = map[string]string{}
+	}
+	conf.Params["autocommit"] = "1" // a server without it would roll set-up back
 	conf.Logger = log.New(io.Discard, "", 0)
 	if conf.Timeout == 0 {
 		conf.Timeout = setupTimeout
@@ -99,26 +105,41 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := u.Query()
-	conf := mysql.NewConfig()
-	conf.User = u.User.Username()
-	conf.Passwd, _ = u.User.Password()
-	conf.Net, conf.Addr = "tcp", u.Host
-	if u.Port() == "" {
-		conf.Addr += ":3306"
-	}
-	if s := query.Get("socket"); s != "" {
-		conf.Net, conf.Addr = "unix", s
-		query.Del("socket")
-	}
-	conf.DBName = strings.TrimPrefix(u.Path, "/")
-	// The other parameters are those of a DSN.
-	extra, err := mysql.ParseDSN("/?" + query.Encode())
+	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return nil, err
 	}
-	extra.User, extra.Passwd, extra.Net, extra.Addr, extra.DBName = conf.User, conf.Passwd, conf.Net, conf.Addr, conf.DBName
-	return extra, nil
+	network, address := "tcp", u.Host
+	if u.Port() == "" {
+		address += ":3306"
+	}
+	if s := query.Get("socket"); s != "" {
+		network, address = "unix", s
+	}
+	// The other parameters are those of a DSN, which spells them its own way.
+	params := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "socket=") })
+	conf, err := mysql.ParseDSN(fmt.Sprintf("%s(%s)%s?%s", network, address, cmp.Or(u.EscapedPath(), "/"), strings.Join(params, "&")))
+	if err != nil {
+		return nil, err
+	}
+	conf.User = u.User.Username()
+	conf.Passwd, _ = u.User.Password()
+	return conf, nil
+}
+
+// MaskDSN implements drivers.Masker.
+func (driver) MaskDSN(dsn string) string {
+	if strings.Contains(dsn, "://") {
+		return drivers.MaskURL(dsn)
+	}
+	conf, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return drivers.Masked
+	}
+	if conf.Passwd != "" {
+		conf.Passwd = drivers.Masked
+	}
+	return conf.FormatDSN()
 }
 
 type db struct {
@@ -127,6 +148,7 @@ type db struct {
 	version  string
 	created  bool
 	promises string
+	notes    []string
 	onOpen   []string // statements for each new session
 	name     string   // of the isolation
 }
@@ -149,6 +171,9 @@ func (d *db) inspect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
 	c, err := d.pool.Conn(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Errorf("it did not greet as MariaDB does within %v; is this a MariaDB server?", setupTimeout)
+	}
 	if err != nil {
 		return err
 	}
@@ -160,6 +185,10 @@ func (d *db) inspect(ctx context.Context) error {
 		if _, err := c.ExecContext(ctx, stmt); err != nil {
 			return errors.Wrap(err, stmt)
 		}
+	}
+	var flush int
+	if err := c.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err == nil && flush == 0 {
+		d.notes = append(d.notes, "innodb_flush_log_at_trx_commit is 0: if the server crashes during the run it may lose commits, which is no isolation bug but looks like one")
 	}
 	info, err := driver{}.Info().FindIsolation(d.name)
 	if err != nil {
@@ -176,6 +205,17 @@ func (d *db) inspect(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Notes implements drivers.Noter.
+func (d *db) Notes() []string { return d.notes }
+
+// Owns implements drivers.Owner.
+func (d *db) Owns() string {
+	if !d.created {
+		return ""
+	}
+	return "database " + d.schema + "; drop it with DROP DATABASE " + d.schema
 }
 
 // Promises implements drivers.Claimer.
@@ -206,14 +246,21 @@ func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error
 		return err
 	}
 	defer c.Close()
+	d.created = true // from here on there may be something to drop
 	if _, err := c.ExecContext(ctx, "CREATE DATABASE "+d.schema); err != nil {
 		return err
 	}
-	d.created = true
 	// Binary keys: no collation may take two keys for one.
 	_, err = c.ExecContext(ctx, "CREATE TABLE "+d.schema+".kv (k VARBINARY(255) PRIMARY KEY, v BIGINT NOT NULL) ENGINE=InnoDB")
 	if err != nil {
 		return err
+	}
+	var engine string
+	if err := c.QueryRowContext(ctx, "SELECT engine FROM information_schema.tables WHERE table_schema = ?", d.schema).Scan(&engine); err != nil {
+		return err
+	}
+	if !strings.EqualFold(engine, "InnoDB") {
+		return errors.Errorf("the server made a table of engine %s where InnoDB was asked for (enforce_storage_engine?); %s has no transactions", engine, engine)
 	}
 	var args []any
 	flush := func() error {
@@ -255,7 +302,7 @@ func (d *db) Close(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	_, err := d.pool.ExecContext(ctx, "DROP DATABASE "+d.schema)
+	_, err := d.pool.ExecContext(ctx, "DROP DATABASE IF EXISTS "+d.schema)
 	if err == nil {
 		return nil
 	}

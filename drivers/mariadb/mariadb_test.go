@@ -130,12 +130,55 @@ func TestParseDSN(t *testing.T) {
 	if c, err := parseDSN("mysql://me@h/?sql_mode=x"); err != nil || c.Params["sql_mode"] != "x" {
 		t.Errorf("%v, %v", c, err)
 	}
-	for _, dsn := range []string{"garbage", "mariadb://[", "me@h"} {
+	if c, err := parseDSN("mariadb://u@db.example.com/?tls=true"); err != nil || c.TLS == nil || c.TLS.ServerName != "db.example.com" {
+		t.Errorf("the certificate is not checked against the host: %+v, %v", c, err)
+	}
+	if _, err := parseDSN("mariadb://u@h/?charset=utf8mb4,utf8"); err != nil {
+		t.Error(err)
+	}
+	for _, dsn := range []string{"garbage", "mariadb://[", "me@h", "mariadb://h/?foo=%zz"} {
 		_, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: serializable})
 		var bad *drivers.DSNError
 		if !errors.As(err, &bad) {
 			t.Errorf("%q: %v", dsn, err)
 		}
+	}
+}
+
+// TestAutocommitOff: a server or DSN without autocommit must not lose the
+// initial keys.
+func TestAutocommitOff(t *testing.T) {
+	d := drivertest.Open(t, driver{}, server.DSN()+"?autocommit=0", "")
+	if v, found, err := drivertest.Begin(t, d).Read(ctx, "a"); err != nil || !found || v != drivertest.Initial["a"] {
+		t.Errorf("%d, %v, %v", v, found, err)
+	}
+}
+
+// TestOtherEngine: a server that makes another kind of table is refused.
+func TestOtherEngine(t *testing.T) {
+	d, err := driver{}.Open(ctx, drivers.Config{DSN: server.DSN() + "?enforce_storage_engine=Aria&sql_mode=%27%27", Isolation: serializable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close(ctx)
+	err = d.Create(ctx, func(yield func(string, int64) bool) { yield("a", 1) })
+	if err == nil || !strings.Contains(err.Error(), "engine Aria where InnoDB was asked for") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMaskDSN: no spelling of a password is shown.
+func TestMaskDSN(t *testing.T) {
+	for _, dsn := range []string{
+		"me:s3cret@tcp(127.0.0.1:3306)/db", "me:s3:c@s3cret@tcp(127.0.0.1:3306)/db", "mariadb://me:s3cret@h/?socket=/run/x",
+		"root:s3cret@/", "root:s3cret@tcp/db", "a=b:s3cret@tcp(h)/", "user@corp:s3cret@tcp(h:1)/", "mysql://u:s3/s3cret@h", "garbage s3cret",
+	} {
+		if got := (driver{}).MaskDSN(dsn); strings.Contains(got, "s3") || !strings.Contains(got, drivers.Masked) {
+			t.Errorf("%q becomes %q", dsn, got)
+		}
+	}
+	if got := (driver{}).MaskDSN("me@tcp(h:1)/db"); got != "me@tcp(h:1)/db" {
+		t.Error(got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,6 +40,36 @@ func cause(pe *pgconn.PgError) string {
 	return pe.Code + " " + pe.Message
 }
 
+// fatal reports whether the server ends the session with the error. Severity
+// itself is in the server's language.
+func fatal(pe *pgconn.PgError) bool {
+	severity := pe.SeverityUnlocalized
+	if severity == "" { // before PostgreSQL 9.6
+		severity = pe.Severity
+	}
+	return severity != "ERROR"
+}
+
+// oneLine is an error of connecting in one line. A client that tries several
+// addresses, with and without TLS, tells about each on a line of its own; what
+// the server itself said counts most, else the last attempt.
+type oneLine struct {
+	text string
+	err  error
+}
+
+func (e *oneLine) Error() string { return e.text }
+func (e *oneLine) Unwrap() error { return e.err }
+
+func plain(err error) error {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return &oneLine{pe.Error(), err}
+	}
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	return &oneLine{strings.TrimSpace(lines[len(lines)-1]), err}
+}
+
 func isCode(err error, code string) bool {
 	var pe *pgconn.PgError
 	return errors.As(err, &pe) && pe.Code == code
@@ -55,7 +86,7 @@ func statementError(err error, c *pgx.Conn) error {
 	if !errors.As(err, &pe) {
 		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: err}
 	}
-	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: c.IsClosed() || pe.Severity != "ERROR", Err: err}
+	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: c.IsClosed() || fatal(pe), Err: err}
 	if hopeless(pe.Code) {
 		e.Class = drivers.Fatal
 	}
@@ -83,10 +114,10 @@ func commitError(err error, c *pgx.Conn) error {
 	if !errors.As(err, &pe) {
 		return &drivers.Error{Class: drivers.OutcomeUnknown, Cause: lost(err), Broken: true, Err: err}
 	}
-	e := &drivers.Error{Class: drivers.OutcomeUnknown, Cause: cause(pe), Broken: c.IsClosed() || pe.Severity != "ERROR", Err: err}
+	e := &drivers.Error{Class: drivers.OutcomeUnknown, Cause: cause(pe), Broken: c.IsClosed() || fatal(pe), Err: err}
 	// 40: serialization failure, deadlock; 23: a deferred constraint.
 	class := pe.Code[:min(2, len(pe.Code))]
-	if pe.Severity == "ERROR" && (class == "40" && pe.Code != statementCompletionUnknown || class == "23") {
+	if !fatal(pe) && (class == "40" && pe.Code != statementCompletionUnknown || class == "23") {
 		e.Class = drivers.Aborted
 	}
 	return e
@@ -96,9 +127,9 @@ func commitError(err error, c *pgx.Conn) error {
 func connectError(err error) error {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {
-		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: err}
+		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: plain(err)}
 	}
-	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: true, Err: err}
+	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: true, Err: plain(err)}
 	if hopeless(pe.Code) {
 		e.Class = drivers.Fatal
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"iter"
+	"regexp"
 	"strings"
 	"time"
 
@@ -32,9 +33,20 @@ func (driver) Info() drivers.Info {
 		},
 		Notes: []string{
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
+			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",
 			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow.",
 		},
 	}
+}
+
+var keywordPassword = regexp.MustCompile(`(password\s*=\s*)('(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)+)`)
+
+// MaskDSN implements drivers.Masker.
+func (driver) MaskDSN(dsn string) string {
+	if strings.Contains(dsn, "://") {
+		return drivers.MaskURL(dsn)
+	}
+	return keywordPassword.ReplaceAllString(dsn, "${1}"+drivers.Masked)
 }
 
 // setupTimeout bounds connecting, creating and dropping, each.
@@ -57,7 +69,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 		return c.QueryRow(ctx, "SELECT version()").Scan(&d.version)
 	})
 	if err != nil {
-		return nil, &drivers.UnreachableError{Driver: "postgres", Err: err}
+		return nil, &drivers.UnreachableError{Driver: "postgres", Err: plain(err)}
 	}
 	if at := strings.Index(d.version, " on "); at > 0 {
 		d.version = d.version[:at]
@@ -93,10 +105,10 @@ func (d *db) admin(ctx context.Context, f func(context.Context, *pgx.Conn) error
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
 	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		s := pgx.Identifier{d.schema}.Sanitize()
+		d.created = true // from here on there may be something to drop
 		if _, err := c.Exec(ctx, "CREATE SCHEMA "+s); err != nil {
 			return err
 		}
-		d.created = true
 		for _, stmt := range []string{
 			`CREATE TABLE ` + s + `.kv (k text COLLATE "C" PRIMARY KEY, v bigint NOT NULL)`,
 			`CREATE UNLOGGED TABLE ` + s + `.epoch (alive boolean)`,
@@ -106,15 +118,18 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 				return err
 			}
 		}
-		var rows [][]any
-		for k, v := range initial {
-			rows = append(rows, []any{k, v})
-		}
-		_, err := c.CopyFrom(ctx, pgx.Identifier{d.schema, "kv"}, []string{"k", "v"}, pgx.CopyFromRows(rows))
+		next, stop := iter.Pull2(initial)
+		defer stop()
+		_, err := c.CopyFrom(ctx, pgx.Identifier{d.schema, "kv"}, []string{"k", "v"}, pgx.CopyFromFunc(func() ([]any, error) {
+			if k, v, ok := next(); ok {
+				return []any{k, v}, nil
+			}
+			return nil, nil
+		}))
 		return err
 	})
 	if err != nil {
-		return &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(err, "creating the schema "+d.schema)}
+		return &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(plain(err), "creating the schema "+d.schema)}
 	}
 	return nil
 }
@@ -129,6 +144,12 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	if err != nil {
 		return nil, connectError(err)
 	}
+	// A server that crashes may lose commits of asynchronous sessions, which
+	// would look like lost updates.
+	if _, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"); err != nil {
+		c.Close(context.WithoutCancel(ctx))
+		return nil, connectError(err)
+	}
 	if _, err := c.Exec(ctx, "SET deadlock_timeout = '10ms'"); err != nil && !isCode(err, insufficientPrivilege) {
 		c.Close(context.WithoutCancel(ctx))
 		return nil, connectError(err)
@@ -136,18 +157,26 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	return &session{c: c, opt: pgx.TxOptions{IsoLevel: d.level}}, nil
 }
 
+// Owns implements drivers.Owner.
+func (d *db) Owns() string {
+	if !d.created {
+		return ""
+	}
+	return "schema " + d.schema + "; drop it with DROP SCHEMA " + d.schema + " CASCADE"
+}
+
 func (d *db) Close(ctx context.Context) error {
 	if !d.created {
 		return nil
 	}
 	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{d.schema}.Sanitize()+" CASCADE")
+		_, err := c.Exec(ctx, "DROP SCHEMA IF EXISTS "+pgx.Identifier{d.schema}.Sanitize()+" CASCADE")
 		return err
 	})
 	if err == nil {
 		return nil
 	}
-	return errors.Wrapf(&drivers.UnreachableError{Driver: "postgres", Err: err}, "schema %s is left behind, drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
+	return errors.Wrapf(&drivers.UnreachableError{Driver: "postgres", Err: plain(err)}, "schema %s is left behind, drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
 }
 
 // Resolve asks txid_status, which exists since PostgreSQL 10.
@@ -174,5 +203,8 @@ func (d *db) Resolve(ctx context.Context, txnID int64) (drivers.Outcome, error) 
 	if isCode(err, undefinedFunction) {
 		return drivers.Lost, nil
 	}
-	return out, err
+	if err != nil {
+		return drivers.Lost, connectError(err)
+	}
+	return out, nil
 }

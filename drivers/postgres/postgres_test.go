@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
@@ -172,6 +174,51 @@ func TestResolve(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	expect("committed, before a crash", done.TxnID(), drivers.Lost)
+}
+
+// TestMaskDSN: no spelling of a password is shown.
+func TestMaskDSN(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"host=h user=me password=s3cret dbname=d": "host=h user=me password=xxxxx dbname=d",
+		"host=h password='s3 cr\\'et' user=me":    "host=h password=xxxxx user=me",
+		"host=h password = s3cret user=me":        "host=h password = xxxxx user=me",
+		"host=h password= 's3cret'":               "host=h password= xxxxx",
+		"postgres://me:s3cret@host:5432/db":       "postgres://me:xxxxx@host:5432/db",
+		"postgres://h/db?user=me&password=s3cret": "postgres://h/db?password=xxxxx&user=me",
+	} {
+		if got := (driver{}).MaskDSN(dsn); got != want {
+			t.Errorf("%q becomes %q, want %q", dsn, got, want)
+		}
+	}
+}
+
+// TestLocalizedSeverity: a server may speak another language.
+func TestLocalizedSeverity(t *testing.T) {
+	for _, tc := range []struct {
+		severity, plain string
+		want            bool
+	}{{"FEHLER", "ERROR", false}, {"ERROR", "", false}, {"SCHWERWIEGEND", "FATAL", true}, {"FATAL", "", true}} {
+		if got := fatal(&pgconn.PgError{Severity: tc.severity, SeverityUnlocalized: tc.plain}); got != tc.want {
+			t.Errorf("%v: %v", tc, got)
+		}
+	}
+}
+
+// TestReason: of several attempts to connect, what the server said is told.
+func TestReason(t *testing.T) {
+	_, err := driver{}.Open(ctx, drivers.Config{DSN: strings.Replace(server.DSN(), "/postgres", "/nosuchdatabase", 1), Isolation: "serializable"})
+	if err == nil || !strings.Contains(err.Error(), `database "nosuchdatabase" does not exist`) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSynchronousCommit: sessions that may lose commits in a crash are not used.
+func TestSynchronousCommit(t *testing.T) {
+	d := drivertest.Open(t, driver{}, server.DSN()+"?synchronous_commit=off", "")
+	var got string
+	if err := drivertest.Begin(t, d).(*tx).t.QueryRow(ctx, "SHOW synchronous_commit").Scan(&got); err != nil || got != "on" {
+		t.Errorf("synchronous_commit is %q (%v)", got, err)
+	}
 }
 
 func TestOpenRefuses(t *testing.T) {

@@ -28,10 +28,10 @@ type Kind struct {
 // Kinds lists the distributions.
 var Kinds = []Kind{
 	{"uniform", "every key equally often", 0, ""},
-	{"zipfian", "key i in proportion to 1/(i+1)^skew", 0.99, "above 0 and other than 1"},
+	{"zipfian", "key i in proportion to 1/(i+1)^skew", 0.99, "above 0 and not within 0.001 of 1"},
 	{"hotspot", "a fifth of the keys gets a share of the accesses given by the skew", 0.8, "between 0 and 1"},
-	{"exponential", "the first six sevenths of the keys get a share of the accesses given by the skew, falling exponentially", 0.95, "between 0 and 1"},
-	{"latest", "zipfian, from the newest key downwards", 0.99, "above 0, below 1"},
+	{"exponential", "the first six sevenths of the keys get a share of the accesses given by the skew, falling exponentially", 0.95, "from 0.05 to below 1"},
+	{"latest", "zipfian, from the newest key downwards", 0.99, "above 0, at most 0.999"},
 }
 
 // hotKeys is the share of the keys that hotspot prefers, and firstKeys that of
@@ -41,9 +41,26 @@ const (
 	firstKeys = 6.0 / 7
 )
 
-// New returns the distribution called name over n keys. A skew of 0 is the
-// distribution's default.
-func New(name string, n int64, skew float64) (Distribution, error) {
+// Spec is a distribution over a number of keys, from which each session makes
+// its own generator.
+type Spec struct {
+	kind  Kind
+	n     int64
+	skew  float64
+	zetan float64 // the sum of 1/i^skew for i up to n, for zipfian and latest
+}
+
+// nearOne is how close to 1 the method behind YCSB's zipfian generator, whose
+// exponent is 1/(1-skew), can come before its arithmetic fails.
+const nearOne = 1e-3
+
+// leastShare keeps exponential from drawing mostly keys beyond the last one,
+// which are drawn again.
+const leastShare = 0.05
+
+// Parse checks the name of a distribution, the number n of keys, at least 1,
+// and the skew, of which 0 is the distribution's default.
+func Parse(name string, n int64, skew float64) (*Spec, error) {
 	if n < 1 {
 		return nil, errors.Errorf("there must be at least one key, not %d", n)
 	}
@@ -54,46 +71,54 @@ func New(name string, n int64, skew float64) (Distribution, error) {
 	if skew == 0 {
 		skew = kind.Skew
 	}
-	bad := func() error {
-		if kind.Skew == 0 {
-			return errors.Errorf("distribution %s has no skew", name)
-		}
-		return errors.Errorf("the skew of distribution %s must be %s; %v is not", name, kind.SkewHelp, skew)
-	}
-	if math.IsNaN(skew) || skew < 0 || kind.Skew == 0 && skew != 0 {
-		return nil, bad()
-	}
+	s := &Spec{kind: kind, n: n, skew: skew}
+	var ok bool
 	switch name {
 	case "uniform":
-		return ycsb.NewUniform(0, n-1), nil
+		if skew != 0 {
+			return nil, errors.Errorf("distribution %s has no skew", name)
+		}
+		ok = true
 	case "zipfian":
-		switch {
-		case skew == 1 || math.IsInf(skew, 1):
-			return nil, bad()
-		case skew > 1:
-			// The method behind YCSB's generator needs a skew below 1.
-			return &stdZipf{s: skew, n: uint64(n)}, nil
-		}
-		return ycsb.NewZipfianWithItems(n, skew), nil
+		ok = skew > 0 && math.Abs(skew-1) >= nearOne && !math.IsInf(skew, 1)
 	case "hotspot":
-		if skew >= 1 {
-			return nil, bad()
-		}
-		if n < 1/hotKeys { // too few to have a fifth of
-			return ycsb.NewUniform(0, n-1), nil
-		}
-		return ycsb.NewHotspot(0, n-1, hotKeys, skew), nil
+		ok = skew > 0 && skew < 1
 	case "exponential":
-		if skew >= 1 {
-			return nil, bad()
-		}
-		return bounded{ycsb.NewExponential(skew*100, firstKeys*float64(n)), n}, nil
+		ok = skew >= leastShare && skew < 1
 	default: // latest
-		if skew >= 1 {
-			return nil, bad()
-		}
-		return newest{ycsb.NewZipfianWithItems(n, skew), n}, nil
+		ok = skew > 0 && skew <= 1-nearOne
 	}
+	if !ok {
+		return nil, errors.Errorf("the skew of distribution %s must be %s; %v is not", name, kind.SkewHelp, skew)
+	}
+	if (name == "zipfian" || name == "latest") && skew < 1 {
+		for i := int64(1); i <= n; i++ {
+			s.zetan += math.Pow(float64(i), -skew)
+		}
+	}
+	return s, nil
+}
+
+// New returns a generator for one goroutine.
+func (s *Spec) New() Distribution {
+	n, skew := s.n, s.skew
+	switch s.kind.Name {
+	case "zipfian":
+		if skew > 1 {
+			// The method behind YCSB's generator needs a skew below 1.
+			return &stdZipf{s: skew, n: uint64(n)}
+		}
+		return ycsb.NewZipfian(0, n-1, skew, s.zetan)
+	case "hotspot":
+		if n >= 1/hotKeys { // else there are too few to have a fifth of
+			return ycsb.NewHotspot(0, n-1, hotKeys, skew)
+		}
+	case "exponential":
+		return bounded{ycsb.NewExponential(skew*100, firstKeys*float64(n)), n}
+	case "latest":
+		return newest{ycsb.NewZipfian(0, n-1, skew, s.zetan), n}
+	}
+	return ycsb.NewUniform(0, n-1)
 }
 
 func find(name string) (Kind, error) {

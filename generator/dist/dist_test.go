@@ -12,10 +12,11 @@ import (
 func TestShapes(t *testing.T) {
 	const n, draws = 100, 200_000
 	count := func(name string, skew float64) []float64 {
-		d, err := New(name, n, skew)
+		spec, err := Parse(name, n, skew)
 		if err != nil {
 			t.Fatal(err)
 		}
+		d := spec.New()
 		r := rand.New(rand.NewSource(1))
 		freq := make([]float64, n)
 		for range draws {
@@ -74,16 +75,17 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"normal", 10, 0}, {"uniform", 0, 0}, {"uniform", 10, 0.5}, {"zipfian", 10, 1}, {"zipfian", 10, -1}, {"zipfian", 10, math.NaN()},
 		{"zipfian", 10, math.Inf(1)}, {"hotspot", 10, 1.5}, {"exponential", 10, 1}, {"latest", 10, 2},
+		{"zipfian", 10, 0.9999999}, {"latest", 10, 0.9999999}, {"exponential", 10, 1e-6},
 	} {
-		if _, err := New(tc.name, tc.n, tc.skew); err == nil {
+		if _, err := Parse(tc.name, tc.n, tc.skew); err == nil {
 			t.Errorf("%s over %d keys with skew %v is accepted", tc.name, tc.n, tc.skew)
 		} else if strings.Contains(err.Error(), "\n") {
 			t.Error(err)
 		}
 	}
 	for _, k := range Kinds { // each works on one key, too
-		d, err := New(k.Name, 1, 0)
-		if err != nil || d.Next(rand.New(rand.NewSource(1))) != 0 {
+		spec, err := Parse(k.Name, 1, 0)
+		if err != nil || spec.New().Next(rand.New(rand.NewSource(1))) != 0 {
 			t.Errorf("%s over one key: %v", k.Name, err)
 		}
 	}

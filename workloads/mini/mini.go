@@ -32,7 +32,7 @@ func init() {
 			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end, so that reads of aborted writes can show"},
 			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
 			{Name: "birth", Default: "0", Help: "after so many transactions of a session one new key is born, by insertion, and the oldest dies; 0 keeps the keys as they are"},
-			{Name: "death", Default: "tombstone", Help: "how a key dies: tombstone writes a unique last value; delete deletes the row, which the linear engine takes only as long as nobody inserts it again"},
+			{Name: "death", Default: "tombstone", Help: "how a key dies: tombstone writes a unique last value; delete deletes the row: absence is then no unique value any more, so that the linear engine refuses the history"},
 		},
 		New: New,
 	})
@@ -52,6 +52,7 @@ func weight(s shapes.Shape) int {
 
 type mini struct {
 	common   workloads.Common
+	dist     *dist.Spec
 	wheel    []shapes.Shape // a shape as often as it weighs
 	pairs    float64        // percent
 	rollback float64        // percent
@@ -87,7 +88,7 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	if needsTwo := slices.ContainsFunc(m.wheel, func(s shapes.Shape) bool { return s.Keys == 2 }); c.Keys < 2 && needsTwo {
 		return nil, errors.New("shapes on two keys need --keys of at least 2")
 	}
-	_, err = dist.New(c.Dist, c.Keys, c.Skew)
+	m.dist, err = dist.Parse(c.Dist, c.Keys, c.Skew)
 	return m, err
 }
 
@@ -154,11 +155,7 @@ func (m *mini) Initial() iter.Seq2[string, int64] {
 // exist until one of them inserts it. The key that leaves the window is killed
 // by one session.
 func (m *mini) Plan(worker int, stream *rand.Rand) generator.Plan {
-	d, err := dist.New(m.common.Dist, m.common.Keys, m.common.Skew)
-	if err != nil {
-		panic(err) // New has made the same
-	}
-	return &plan{m: m, worker: int64(worker), rng: stream, keys: d}
+	return &plan{m: m, worker: int64(worker), rng: stream, keys: m.dist.New()}
 }
 
 type plan struct {
@@ -212,7 +209,9 @@ func (t *transaction) Run(ctx context.Context, tx *generator.Tx) error {
 	var exists, dead [2]bool
 	for n, step := range t.shape.Steps {
 		if n > 0 && t.think > 0 {
-			time.Sleep(t.think)
+			if err := tx.Pause(ctx, t.think); err != nil {
+				return err
+			}
 		}
 		k := step.Slot
 		if !step.Write {
