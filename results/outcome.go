@@ -124,17 +124,21 @@ func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 	for _, e := range a.Support {
 		add(e.To)
 	}
-	for _, e := range a.Cycle {
-		out.Cycle = append(out.Cycle, newEdge(h, e))
-	}
-	for _, e := range append(slices.Clone(a.Context), a.Support...) {
-		out.Context = append(out.Context, newEdge(h, e))
+	out.Cycle = append(out.Cycle, newEdges(h, a.Cycle)...)
+	out.Context = newEdges(h, append(slices.Clone(a.Context), a.Support...))
+	return out
+}
+
+func newEdges(h *history.History, edges []verdict.Edge) []Edge {
+	var out []Edge
+	for n, text := range explain.Edges(h, edges) {
+		out = append(out, newEdge(h, edges[n], text))
 	}
 	return out
 }
 
-func newEdge(h *history.History, e verdict.Edge) Edge {
-	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: printable(explain.Edge(h, e))}
+func newEdge(h *history.History, e verdict.Edge, text string) Edge {
+	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: printable(text)}
 	if e.Kind != verdict.SO && e.Kind != verdict.RT {
 		edge.Key, edge.Value = printable(h.KeyName(e.Key)), printable(h.ValueText(e.Value))
 	}

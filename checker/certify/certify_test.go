@@ -157,6 +157,24 @@ func TestCorruptedCounterexample(t *testing.T) {
 	}
 }
 
+// TestForged: proofs that name what is not there, or that forget what an
+// insertion saw, are refused.
+func TestForged(t *testing.T) {
+	h := dsl.MustParse("s1 T1 [0,0]: r(x,0) w(x,nil)\ns1 T2 [1,1]: w(x,1)")
+	for _, a := range []verdict.Anomaly{
+		{Kind: verdict.DoubleInsert, Txns: []int32{1}, Ops: []verdict.OpRef{{Txn: 1, Op: 0}}},
+		{Kind: verdict.ImpossibleFailure, Txns: []int32{1}, Ops: []verdict.OpRef{{Txn: 1, Op: 0}}},
+		{Kind: verdict.ThinAirRead, Txns: []int32{0}, Ops: []verdict.OpRef{{Txn: 0, Op: 9}}},
+		{Kind: verdict.ThinAirRead, Txns: []int32{0}, Ops: []verdict.OpRef{{Txn: -1, Op: 0}}},
+		{Kind: verdict.Cycle, Txns: []int32{0, 1}, Cycle: []verdict.Edge{{From: 0, To: 7, Kind: verdict.WR}, {From: 7, To: 0, Kind: verdict.WR}}},
+		{Kind: verdict.Cycle, Txns: []int32{0, 1}, Cycle: []verdict.Edge{{From: 0, To: 1, Kind: verdict.WR, Key: 99}, {From: 1, To: 0, Kind: verdict.WR, Key: -1}}},
+	} {
+		if certify.Result(h, &verdict.Result{Level: level.LIN, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil {
+			t.Errorf("accepted: %+v", a)
+		}
+	}
+}
+
 // TestFalseCounterexample: cycles that the level allows prove nothing.
 func TestFalseCounterexample(t *testing.T) {
 	h := dsl.MustParse("s1 [0,5]: r(x,0) r(y,0) w(x,1)\ns2 [2,7]: r(x,0) r(y,0) w(y,1)\n")

@@ -14,7 +14,8 @@ import (
 // alone, but only as far as the anomalies at hand need it: a history may be
 // large and its counterexamples are small.
 type facts struct {
-	h *history.History
+	h   *history.History
+	lvl level.Level
 	// finals are the transactions that can have committed, by the key and
 	// value of their final writes; all are all writes of all transactions.
 	finals map[cell][]int32
@@ -35,13 +36,10 @@ type pull struct {
 	read cell
 }
 
-func newFacts(h *history.History, anomalies []verdict.Anomaly) *facts {
-	f := &facts{h: h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
+func newFacts(h *history.History, lvl level.Level, anomalies []verdict.Anomaly) *facts {
+	f := &facts{h: h, lvl: lvl, finals: map[cell][]int32{}, all: map[cell][]int32{}}
 	wanted := map[cell]bool{}
 	want := func(i int32) {
-		if i < 0 || int(i) >= len(h.Txns) {
-			return
-		}
 		for _, op := range h.Ops(&h.Txns[i]) {
 			wanted[cell{op.Key, op.Value}] = true
 		}
@@ -56,7 +54,9 @@ func newFacts(h *history.History, anomalies []verdict.Anomaly) *facts {
 		}
 		for _, e := range slices.Concat(a.Cycle, a.Context, a.Support) {
 			want(e.From)
-			wanted[cell{e.Key, e.Value}] = true
+			if e.Kind != verdict.SO && e.Kind != verdict.RT {
+				wanted[cell{e.Key, e.Value}] = true
+			}
 		}
 	}
 	f.collect(wanted)
@@ -122,22 +122,32 @@ func (f *facts) pull() {
 	}
 	u := &facts{h: f.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
 	u.collect(wanted)
-	for changed := true; changed; {
-		changed = false
-		for i := range f.h.Txns {
-			if _, ok := f.pulled[int32(i)]; !ok && f.h.Txns[i].Status != history.Committed {
+	var work []int32
+	follow := func(i int32) {
+		rs := u.reads(i)
+		if ops := f.h.Ops(&f.h.Txns[i]); f.lvl == level.LIN && len(ops) == 1 && ops[0].Kind == history.Write {
+			rs = append(rs, cell{ops[0].Key, history.Absent})
+		}
+		for _, c := range rs {
+			w, unique := u.source(c)
+			if !wanted[c] || !unique || w < 0 || w == i || f.h.Txns[w].Status != history.Unknown {
 				continue
 			}
-			for _, c := range u.reads(int32(i)) {
-				w, unique := u.source(c)
-				if !wanted[c] || !unique || w < 0 || f.h.Txns[w].Status != history.Unknown {
-					continue
-				}
-				if _, ok := f.pulled[w]; !ok {
-					f.pulled[w], changed = pull{int32(i), c}, true
-				}
+			if _, ok := f.pulled[w]; !ok {
+				f.pulled[w] = pull{i, c}
+				work = append(work, w)
 			}
 		}
+	}
+	for i := range f.h.Txns {
+		if f.h.Txns[i].Status == history.Committed {
+			follow(int32(i))
+		}
+	}
+	for len(work) > 0 {
+		i := work[len(work)-1]
+		work = work[:len(work)-1]
+		follow(i)
 	}
 }
 
@@ -195,11 +205,6 @@ func (f *facts) id(i int32) int64 { return f.h.Txns[i].ID }
 
 // anomaly verifies one reason of a violated verdict.
 func (f *facts) anomaly(lvl level.Level, a *verdict.Anomaly) error {
-	for _, i := range a.Txns {
-		if i < 0 || int(i) >= len(f.h.Txns) {
-			return errors.Errorf("it names transaction number %d of %d", i, len(f.h.Txns))
-		}
-	}
 	for _, e := range append(slices.Clone(a.Context), a.Support...) {
 		if err := f.edge(lvl, e); err != nil {
 			return errors.Wrapf(err, "%s from transaction %d to %d", e.Kind, f.id(e.From), f.id(e.To))
@@ -215,6 +220,9 @@ func (f *facts) anomaly(lvl level.Level, a *verdict.Anomaly) error {
 			return err
 		}
 	case verdict.ImpossibleFailure, verdict.DoubleInsert:
+		if lvl != level.LIN || len(a.Ops) == 0 || !f.h.Closed {
+			return errors.New("only level lin has this anomaly, and only where nothing can be missing")
+		}
 		return f.rejudge(lvl, a, true)
 	default:
 		return f.singleRead(a)
@@ -378,6 +386,29 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 		}
 	default:
 		return errors.New("unknown kind of anomaly")
+	}
+	return nil
+}
+
+// wellFormed verifies that a names only what the history has.
+func wellFormed(h *history.History, a *verdict.Anomaly) error {
+	for _, i := range a.Txns {
+		if i < 0 || int(i) >= len(h.Txns) {
+			return errors.Errorf("it names transaction number %d of %d", i, len(h.Txns))
+		}
+	}
+	for _, r := range a.Ops {
+		if r.Txn < 0 || int(r.Txn) >= len(h.Txns) || r.Op < 0 || r.Op >= h.Txns[r.Txn].OpCount() {
+			return errors.Errorf("it names operation %d of transaction number %d, which does not exist", r.Op, r.Txn)
+		}
+	}
+	for _, e := range slices.Concat(a.Cycle, a.Context, a.Support) {
+		if min(e.From, e.To) < 0 || int(max(e.From, e.To)) >= len(h.Txns) {
+			return errors.New("it has an edge between transactions that do not exist")
+		}
+		if keyed := e.Kind != verdict.SO && e.Kind != verdict.RT; keyed && (e.Key < 0 || int(e.Key) >= h.KeyCount()) {
+			return errors.New("it has an edge on a key that does not exist")
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -11,7 +12,7 @@ import (
 )
 
 // MaxJudged is the largest history that Judge takes, in transactions.
-const MaxJudged = 16
+const MaxJudged = 64
 
 // Judge decides whether h is allowed at lvl by trying every execution: every
 // serial order, or at snapshot levels every order of starts and commits, of
@@ -56,9 +57,9 @@ type judge struct {
 	state      []history.Value
 	version    []int // by key: commits of writes so far
 
-	must               uint32 // the committed transactions
-	before             [MaxJudged]uint32
-	started, committed uint32
+	must               uint64 // the committed transactions
+	before             [MaxJudged]uint64
+	started, committed uint64
 	snapshot           [MaxJudged][]int // versions at the start
 }
 
@@ -87,8 +88,20 @@ func (j *judge) search() bool {
 	if j.committed&j.must == j.must {
 		return true
 	}
+	if !j.lvl.Snapshot() {
+		// What writes nothing changes nothing for others: where it can stand
+		// now, it may.
+		for i := range j.h.Txns {
+			if j.must&^j.committed>>i&1 == 1 && !j.writesAny(i) && j.committed&j.before[i] == j.before[i] && j.readsMatch(i) {
+				j.started |= 1 << i
+				ok := j.commit(i)
+				j.started &^= 1 << i
+				return ok
+			}
+		}
+	}
 	for i := range j.h.Txns {
-		bit := uint32(1) << i
+		bit := uint64(1) << i
 		if j.h.Txns[i].Status == history.Aborted || j.committed&bit != 0 {
 			continue
 		}
@@ -217,11 +230,20 @@ func (f *facts) rejudge(lvl level.Level, a *verdict.Anomaly, needed bool) error 
 	}
 	// A failure that ruled out v is closed when everything that can end v is
 	// kept: with unique values, the compare-and-sets that expect v.
-	ruledOut := map[cell]bool{}
+	ruledOut := map[cell]int64{} // with when the last such failure ended
 	for _, i := range work {
-		for _, op := range f.h.Ops(&f.h.Txns[i]) {
+		t := &f.h.Txns[i]
+		for _, op := range f.h.Ops(t) {
 			if op.Kind == history.ReadNot {
-				ruledOut[cell{op.Key, op.Value}] = true
+				end := t.End
+				if t.Status != history.Committed || end == history.NoTime {
+					end = math.MaxInt64
+				}
+				c := cell{op.Key, op.Value}
+				if old, ok := ruledOut[c]; ok {
+					end = max(end, old)
+				}
+				ruledOut[c] = end
 			}
 		}
 	}
@@ -231,20 +253,35 @@ func (f *facts) rejudge(lvl level.Level, a *verdict.Anomaly, needed bool) error 
 			work = append(work, i)
 		}
 	}
-	wanted := map[cell]bool{}
-	for _, i := range work {
-		for _, op := range f.h.Ops(&f.h.Txns[i]) {
-			if op.Kind == history.Read && keys[op.Key] {
-				wanted[cell{op.Key, op.Value}] = true
+	// Writers of what is read are kept for their writes alone. At level lin
+	// what may not have happened keeps its reads too, since it can have
+	// happened only if they hold, and so does an insertion.
+	done := map[int32]bool{}
+	for len(work) > 0 {
+		wanted := map[cell]bool{}
+		for _, i := range work {
+			done[i] = true
+			ops := f.h.Ops(&f.h.Txns[i])
+			if lvl == level.LIN && len(ops) == 1 && ops[0].Kind == history.Write && keys[ops[0].Key] {
+				wanted[cell{ops[0].Key, history.Absent}] = true
+			}
+			for _, op := range ops {
+				if op.Kind == history.Read && keys[op.Key] {
+					wanted[cell{op.Key, op.Value}] = true
+				}
 			}
 		}
-	}
-	all := &facts{h: f.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
-	all.collect(wanted)
-	for _, writers := range all.all {
-		for _, w := range writers {
-			if !keep[w] {
-				keep[w] = false
+		work = work[:0]
+		all := &facts{h: f.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
+		all.collect(wanted)
+		for _, writers := range all.all {
+			for _, w := range writers {
+				whole := lvl == level.LIN && needed && (len(f.h.Ops(&f.h.Txns[w])) == 1 || !f.counts(w))
+				keep[w] = keep[w] || whole
+				if whole && !done[w] {
+					done[w] = true
+					work = append(work, w)
+				}
 			}
 		}
 	}
@@ -260,7 +297,7 @@ func (f *facts) rejudge(lvl level.Level, a *verdict.Anomaly, needed bool) error 
 
 // expecting returns the transactions that can have committed and that
 // overwrite one of the cells; a lone write overwrites absence.
-func (f *facts) expecting(cells map[cell]bool) []int32 {
+func (f *facts) expecting(cells map[cell]int64) []int32 {
 	var out []int32
 	for i := range f.h.Txns {
 		t := &f.h.Txns[i]
@@ -276,7 +313,7 @@ func (f *facts) expecting(cells map[cell]bool) []int32 {
 			if n > 0 {
 				found.value = ops[n-1].Value
 			}
-			if cells[found] {
+			if end, ok := cells[found]; ok && t.Begin <= end {
 				out = append(out, int32(i))
 			}
 		}
@@ -294,7 +331,7 @@ func (f *facts) subHistory(keep map[int32]bool, keys map[history.Key]bool, lvl l
 		rec := f.h.Record(i)
 		all := rec.Ops
 		rec.Ops = nil
-		if lvl == level.LIN && withReads && len(all) == 1 && all[0].Kind == history.Write {
+		if lvl == level.LIN && withReads && len(all) == 1 && keys[all[0].Key] && all[0].Kind == history.Write {
 			rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: all[0].Key, Value: history.Absent})
 		}
 		for _, op := range all {

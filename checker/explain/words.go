@@ -19,15 +19,55 @@ func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "G2-item")
 		}
 	}
-	w := words{h}
+	w := newWords(h, a.Cycle)
 	a.Text = w.anomaly(lvl, a)
+	var b strings.Builder
 	for _, e := range a.Support {
-		a.Text += fmt.Sprintf("\nThe outcome of %s was not reported, but %s read %s from it, so it did commit.", w.txn(e.From), w.txn(e.To), w.pair(e.Key, e.Value))
+		fmt.Fprintf(&b, "\nThe outcome of %s was not reported, but %s read %s from it, so it did commit.", w.txn(e.From), w.txn(e.To), w.pair(e.Key, e.Value))
 	}
+	a.Text += b.String()
 }
 
 // words speaks about the transactions of one history.
-type words struct{ h *history.History }
+type words struct {
+	h *history.History
+	// writers are the transactions that may have committed a version.
+	writers map[version]int32
+}
+
+type version struct {
+	key   history.Key
+	value history.Value
+}
+
+// newWords looks up, in one pass, who wrote the versions of edges.
+func newWords(h *history.History, edges []verdict.Edge) words {
+	w := words{h, map[version]int32{}}
+	wanted := map[version]bool{}
+	for _, e := range edges {
+		if e.Kind == verdict.RW && e.Value != h.Initial(e.Key) {
+			wanted[version{e.Key, e.Value}] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return w
+	}
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if t.Status == history.Aborted {
+			continue
+		}
+		for _, op := range h.Ops(t) {
+			v := version{op.Key, op.Value}
+			if op.Kind == history.Write && wanted[v] && finalValue(h, t, op.Key, op.Value) {
+				if _, ok := w.writers[v]; !ok {
+					w.writers[v] = int32(i)
+				}
+			}
+		}
+	}
+	return w
+}
 
 func (w words) txn(i int32) string { return fmt.Sprintf("T%d", w.h.Txns[i].ID) }
 
@@ -55,10 +95,8 @@ func (w words) source(k history.Key, v history.Value) string {
 	if v == w.h.Initial(k) {
 		return "the initial value"
 	}
-	for i := range w.h.Txns {
-		if t := &w.h.Txns[i]; t.Status != history.Aborted && finalValue(w.h, t, k, v) {
-			return "which " + w.txn(int32(i)) + " wrote"
-		}
+	if i, ok := w.writers[version{k, v}]; ok {
+		return "which " + w.txn(i) + " wrote"
 	}
 	return "whose writer is not known"
 }
@@ -163,8 +201,15 @@ func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
 	return b.String()
 }
 
-// Edge says why an edge holds, for reports.
-func Edge(h *history.History, e verdict.Edge) string { return words{h}.edge(e) }
+// Edges says why each of the edges holds, for reports.
+func Edges(h *history.History, edges []verdict.Edge) []string {
+	w := newWords(h, edges)
+	out := make([]string, len(edges))
+	for n, e := range edges {
+		out[n] = w.edge(e)
+	}
+	return out
+}
 
 func (w words) edge(e verdict.Edge) string {
 	from, to := w.txn(e.From), w.txn(e.To)

@@ -1,6 +1,8 @@
 package linear
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/isohound/isohound/checker/explain"
@@ -38,13 +40,22 @@ func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(s.out, func(a, b verdict.Anomaly) int { return len(a.Cycle) - len(b.Cycle) })
+	// Nothing is shorter than two edges; a longer cycle is a shortest one only if
+	// the search has seen everything. Where a version was overwritten twice it
+	// knows of one of the edges only.
+	_, diverged := x.byKind[verdict.Divergence]
+	least := math.MaxInt
 	for n := range s.out {
-		// Nothing is shorter than two edges; a longer cycle is a shortest one
-		// only if the search has seen everything.
-		length := len(s.out[n].Cycle)
-		s.out[n].Shortest = length == 2 || s.complete && length == len(s.out[0].Cycle)
+		least = min(least, len(s.out[n].Cycle))
 	}
+	for n := range s.out {
+		length := len(s.out[n].Cycle)
+		s.out[n].Shortest = length == 2 || !diverged && s.complete && length == least
+	}
+	// A cycle without real time violates weaker levels too and tells more.
+	slices.SortStableFunc(s.out, func(a, b verdict.Anomaly) int {
+		return cmp.Or(realTimeEdges(a.Cycle)-realTimeEdges(b.Cycle), len(a.Cycle)-len(b.Cycle))
+	})
 	return s.out, nil
 }
 
@@ -203,11 +214,27 @@ func (s *search) orderBack(v, u int32) verdict.EdgeKind {
 	return 0
 }
 
-// take adds the cycle if its class is new.
+func realTimeEdges(cycle []verdict.Edge) int {
+	n := 0
+	for _, e := range cycle {
+		if e.Kind == verdict.RT {
+			n++
+		}
+	}
+	return n
+}
+
+// take adds the cycle if its class is new, or if it is shorter than the one of
+// its class.
 func (s *search) take(u, last int32, closing verdict.EdgeKind) {
 	a := s.cycle(u, last, closing)
 	name := explain.Classify(s.g.x.h, a.Cycle)[0]
 	if s.classes[name] {
+		for n := range s.out {
+			if len(a.Cycle) < len(s.out[n].Cycle) && explain.Classify(s.g.x.h, s.out[n].Cycle)[0] == name {
+				s.out[n] = a
+			}
+		}
 		return
 	}
 	s.classes[name] = true

@@ -102,6 +102,10 @@ func (l *lwt) tooFar(earliest []int32) {
 			failed = append(failed, i)
 		}
 	}
+	if len(failed) > 0 && !h.Closed {
+		l.undecided = fmt.Sprintf("the failed compare-and-set %d has no place, and the history was cut off, so that what made it fail may be missing", h.Txns[failed[0]].ID)
+		return
+	}
 	// What began later may fail only because of what failed before it.
 	for _, i := range sortBy(failed, l.begins) {
 		l.impossible(i)
@@ -115,17 +119,23 @@ func (l *lwt) appendUnknown(i int32, op history.Op) bool {
 	k := op.Key
 	last := l.chain[l.from[k+1]-1]
 	_, value := l.x.version(last)
-	if l.appended[k] == none {
+	if l.uncounted == nil {
+		l.uncounted = map[keyValue]int32{}
 		for j := range l.h.Txns {
 			t := &l.h.Txns[j]
 			if t.Status != history.Unknown || l.x.counted[j] {
 				continue
 			}
-			if k2, expected, ok := expects(l.h.Ops(t)); ok && k2 == k && expected == value &&
-				(l.appended[k] == none || t.Begin < l.h.Txns[l.appended[k]].Begin) {
-				l.appended[k] = int32(j)
+			if k2, expected, ok := expects(l.h.Ops(t)); ok {
+				c := keyValue{k2, expected}
+				if old, dup := l.uncounted[c]; !dup || t.Begin < l.h.Txns[old].Begin {
+					l.uncounted[c] = int32(j)
+				}
 			}
 		}
+	}
+	if j, ok := l.uncounted[keyValue{k, value}]; ok {
+		l.appended[k] = j
 	}
 	u := l.appended[k]
 	if u == none || l.begins(u) > l.ends(i) {
@@ -266,6 +276,11 @@ func (l *lwt) order() []int32 {
 		if len(behind[history.Key(k)]) > 0 {
 			order = append(order, l.appended[k])
 			order = append(order, sortBy(behind[history.Key(k)], l.begins)...)
+		}
+	}
+	for i := range l.h.Txns {
+		if x.counted[i] && l.h.Txns[i].OpCount() == 0 {
+			order = append(order, int32(i))
 		}
 	}
 	return order

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -142,6 +143,12 @@ func (x *index) reads() error {
 func (x *index) readsOf(i int32, pulled []int32) []int32 {
 	t := &x.h.Txns[i]
 	ops, at := x.h.Ops(t), x.h.FirstOp(t)
+	if x.c.lvl == level.LIN && len(ops) == 1 && ops[0].Kind == history.Write {
+		// An insertion read absence.
+		if v := x.versions.find(ops[0].Key, history.Absent); v != none {
+			pulled = x.pull(v, i, ops[0].Key, history.Absent, pulled)
+		}
+	}
 	for j, op := range ops {
 		if op.Kind != history.Read {
 			continue
@@ -158,11 +165,7 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 			continue
 		}
 		x.opVersion[at+j] = v
-		if w := x.writer[v]; w != none && !x.counted[w] {
-			x.counted[w] = true
-			x.pulled[w] = verdict.Edge{Kind: verdict.WR, From: w, To: i, Key: op.Key, Value: op.Value}
-			pulled = append(pulled, w)
-		}
+		pulled = x.pull(v, i, op.Key, op.Value, pulled)
 		switch {
 		case !writes(ops[j+1:], op.Key):
 			x.pure[v]++
@@ -173,6 +176,17 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 		}
 	}
 	return pulled
+}
+
+// pull has the writer of v, which i read, count.
+func (x *index) pull(v, i int32, k history.Key, value history.Value, pulled []int32) []int32 {
+	w := x.writer[v]
+	if w == none || w == i || x.counted[w] {
+		return pulled
+	}
+	x.counted[w] = true
+	x.pulled[w] = verdict.Edge{Kind: verdict.WR, From: w, To: i, Key: k, Value: value}
+	return append(pulled, w)
 }
 
 // lastOn returns the index of the last operation on k in ops, or -1.

@@ -3,6 +3,7 @@ package linear_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -51,6 +52,7 @@ func TestRefusals(t *testing.T) {
 		{"s1 T8 [0,1]: r(x,0) r(x,0)", level.LIN, 0, "not a lightweight transaction: its two operations are not a read and a write"},
 		{"s1 T8 [0,1]: r(x,0) w(y,1)", level.LIN, 0, "not a lightweight transaction: it reads x and writes y"},
 		{"s1 T8 [0,1]: r(x,0) w(x,1) w(x,2)", level.LIN, 0, "it has 3 operations"},
+		{"s1 T8 [0,1]: w(x,nil)", level.LIN, 0, "it inserts absence into x"},
 	} {
 		_, err := linear.Check(context.Background(), dsl.MustParse(tc.text), tc.lvl, linear.Options{})
 		var na *linear.NotApplicable
@@ -111,6 +113,42 @@ func TestOpenHistory(t *testing.T) {
 	}
 	if r := check(t, dsl.MustParse("open\ns1: r(x,0) w(x,1)"), level.SER); r.Verdict != verdict.Satisfied {
 		t.Errorf("nothing is missing: %s", r.Verdict)
+	}
+}
+
+// TestLWTCorners: what an outside review found at level lin. Each verdict has a
+// proof that holds.
+func TestLWTCorners(t *testing.T) {
+	many := "s0 T1 [0,1]: n(x,0)\n"
+	for i := 1; i <= 20; i++ {
+		many += fmt.Sprintf("s%d [%d,?]: r(x,0) w(x,%d) unknown\n", i, 10*i, i)
+	}
+	for _, tc := range []struct {
+		text string
+		want verdict.Verdict
+	}{
+		{"open\ns1 T1 [0,1]: r(x,555) w(x,1)", verdict.Unknown},                    // the writer may be missing
+		{"s2 T1: r(x,0) w(x,nil) unknown\ns0 T2 [1,4]: w(x,1)", verdict.Satisfied}, // an insertion shows a deletion
+		{"s1 T1 [0,1]:", verdict.Satisfied},                                        // touches nothing
+		{many, verdict.Violated},                                                   // none of the unknown ones began in time
+		{"open\ns0 T1 [0,3]: w(x,1)", verdict.Unknown},                             // a deletion may be missing
+		{"open\ns0 T1 [0,2]: n(x,0)", verdict.Unknown},                             // what it failed on may be missing
+		{"s1 T1 [0,0]: r(x,0) w(x,nil)\ns1 T2 [1,1]: w(x,1)", verdict.Satisfied},   // deletion, then insertion
+		{"s1 T3 [8,8]: r(x,1) w(x,2) unknown\ns2 T1 [0,0]: w(x,1) unknown\ns2 T4 [12,12]: n(x,1)\ns3 T5 [16,16]: n(x,0)", verdict.Violated},
+	} {
+		if r := check(t, dsl.MustParse(tc.text), level.LIN); r.Verdict != tc.want {
+			t.Errorf("%q: %s %s, want %s", tc.text, r.Verdict, r.Reason, tc.want)
+		}
+	}
+}
+
+// TestShortestOfClass: of two cycles of a class the shorter one is shown.
+func TestShortestOfClass(t *testing.T) {
+	r := check(t, dsl.MustParse("s0 T1: r(x,0) w(x,1)\ns0 T2: r(x,2)\ns0 T3: r(x,1) w(x,3)\ns0 T4: r(x,3) w(x,2)"), level.SER)
+	for _, a := range r.Anomalies {
+		if a.Shortest && len(a.Cycle) > 2 {
+			t.Errorf("said to be shortest: %s", a.Text)
+		}
 	}
 }
 

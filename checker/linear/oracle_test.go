@@ -239,6 +239,7 @@ func randomLWT(rng *rand.Rand) *history.History {
 	b := history.NewBuilder(history.Header{}, sym, txns)
 	current := map[history.Key]history.Value{}
 	written := map[history.Key][]history.Value{}
+	deleted := map[history.Key]bool{}
 	next := int64(0)
 	at := int64(0)
 	slack := 1 + rng.Int64N(6)
@@ -266,8 +267,13 @@ func randomLWT(rng *rand.Rand) *history.History {
 		case p < 4:
 			next++
 			w := sym.Int(next)
+			// Absence, too, is written once at most.
+			delete := !deleted[k] && sym.Initial(k) != history.Absent && seen != history.Absent && rng.IntN(5) == 0
+			if delete {
+				deleted[k], w = true, history.Absent
+			}
 			written[k] = append(written[k], w)
-			if seen == history.Absent && rng.IntN(2) == 0 {
+			if !delete && (seen == history.Absent && rng.IntN(2) == 0 || rng.IntN(100) < chaos) {
 				rec.Ops = []history.Op{{Kind: history.Write, Key: k, Value: w}}
 			} else {
 				rec.Ops = []history.Op{{Kind: history.Read, Key: k, Value: seen}, {Kind: history.Write, Key: k, Value: w}}
@@ -275,6 +281,7 @@ func randomLWT(rng *rand.Rand) *history.History {
 			if rec.Status == history.Committed || rec.Status == history.Unknown && rng.IntN(2) == 0 {
 				current[k] = w
 			}
+		case p < 7 && rng.IntN(20) == 0: // touches nothing
 		case p < 7:
 			rec.Ops = []history.Op{{Kind: history.Read, Key: k, Value: seen}}
 		default:
@@ -285,5 +292,5 @@ func randomLWT(rng *rand.Rand) *history.History {
 			panic(err)
 		}
 	}
-	return b.Done(true, nil)
+	return b.Done(rng.IntN(8) > 0, nil)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime/debug"
 	"time"
@@ -64,7 +65,15 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 			if c.timeout > 0 {
 				opt.Timeout = max(c.timeout-parse, time.Millisecond)
 			}
-			if r, err = checker.Check(ctx, h, lvl, opt); err != nil {
+			r, err = checker.Check(ctx, h, lvl, opt)
+			var proof *checker.ProofError
+			if errors.As(err, &proof) { // the other levels are judged all the same
+				a.found(exitInternal)
+				show.pause()
+				fmt.Fprintf(a.msg, "isohound: %s: %v\n", path, err)
+				continue
+			}
+			if err != nil {
 				return errors.Wrap(err, path)
 			}
 		}
