@@ -27,7 +27,7 @@ const (
 // from every vertex, with the shortest found so far as its bound.
 func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 	s := &search{g: newCore(x, o), c: c, classes: map[string]bool{}, complete: true}
-	if _, ok := x.byKind[verdict.Divergence]; ok {
+	if x.Has(verdict.Divergence) != nil {
 		s.classes[explain.LostUpdate] = true
 	}
 	n := len(s.g.from) - 1
@@ -35,7 +35,7 @@ func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 	if err := s.short(); err != nil {
 		return nil, err
 	}
-	if len(s.out) == 0 && len(x.anomalies) == 0 {
+	if len(s.out) == 0 && len(x.Anomalies) == 0 {
 		if err := s.shortest(); err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 	// Nothing is shorter than two edges; a longer cycle is a shortest one only if
 	// the search has seen everything. Where a version was overwritten twice it
 	// knows of one of the edges only.
-	_, diverged := x.byKind[verdict.Divergence]
+	diverged := x.Has(verdict.Divergence) != nil
 	least := math.MaxInt
 	for n := range s.out {
 		least = min(least, len(s.out[n].Cycle))

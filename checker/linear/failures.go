@@ -49,6 +49,12 @@ func (l *lwt) placeFailures() {
 	l.tooFar(latest)
 }
 
+// expectation is what a compare-and-set expects of a key.
+type expectation struct {
+	key   history.Key
+	value history.Value
+}
+
 // keyAndSlot returns where a counted transaction stands.
 func (l *lwt) keyAndSlot(i int32) (history.Key, int32) {
 	t := &l.h.Txns[i]
@@ -120,21 +126,21 @@ func (l *lwt) appendUnknown(i int32, op history.Op) bool {
 	last := l.chain[l.from[k+1]-1]
 	_, value := l.x.version(last)
 	if l.uncounted == nil {
-		l.uncounted = map[keyValue]int32{}
+		l.uncounted = map[expectation]int32{}
 		for j := range l.h.Txns {
 			t := &l.h.Txns[j]
 			if t.Status != history.Unknown || l.x.counted[j] {
 				continue
 			}
 			if k2, expected, ok := expects(l.h.Ops(t)); ok {
-				c := keyValue{k2, expected}
+				c := expectation{k2, expected}
 				if old, dup := l.uncounted[c]; !dup || t.Begin < l.h.Txns[old].Begin {
 					l.uncounted[c] = int32(j)
 				}
 			}
 		}
 	}
-	if j, ok := l.uncounted[keyValue{k, value}]; ok {
+	if j, ok := l.uncounted[expectation{k, value}]; ok {
 		l.appended[k] = j
 	}
 	u := l.appended[k]
@@ -164,8 +170,8 @@ func expects(ops []history.Op) (history.Key, history.Value, bool) {
 // earliest among all that began after it ended, and the writer of the value
 // that it rules out; for every failure among them, the same again.
 func (l *lwt) impossible(i int32) {
-	if n, ok := l.x.byKind[verdict.ImpossibleFailure]; ok {
-		l.x.anomalies[n].Count++
+	if first := l.x.Has(verdict.ImpossibleFailure); first != nil {
+		first.Count++
 		return
 	}
 	a := verdict.Anomaly{Kind: verdict.ImpossibleFailure, Ops: []verdict.OpRef{{Txn: i, Op: 0}}, Txns: []int32{i}}
@@ -189,7 +195,7 @@ func (l *lwt) impossible(i int32) {
 		}
 	}
 	slices.Sort(a.Txns)
-	l.x.found(a)
+	l.x.Found(a)
 }
 
 // before returns the transaction of the last slot among those on i's key that

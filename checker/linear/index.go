@@ -2,6 +2,7 @@ package linear
 
 import (
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -41,17 +42,12 @@ type index struct {
 	readersFrom []int32
 	readers     []int32
 
-	anomalies   []verdict.Anomaly
-	byKind      map[verdict.Kind]int // index of the first of a kind in anomalies
-	orphans     int                  // reads of values without a known writer
-	firstOrphan int32
-
-	unseen   others
+	*single.Collector
 	versions *versionTable
 }
 
 func buildIndex(c *check) (*index, error) {
-	x := &index{c: c, h: c.h, byKind: map[verdict.Kind]int{}, pulled: map[int32]verdict.Edge{}}
+	x := &index{c: c, h: c.h, Collector: single.NewCollector(c.h), pulled: map[int32]verdict.Edge{}}
 	if err := x.writes(); err != nil {
 		return nil, err
 	}
@@ -93,7 +89,7 @@ func (x *index) writes() error {
 			return x.c.misshapen(i, why)
 		}
 		for j, op := range ops {
-			if op.Kind != history.Write || writes(ops[j+1:], op.Key) {
+			if op.Kind != history.Write || single.Writes(ops[j+1:], op.Key) {
 				continue // a read, or a write that its own transaction overwrote
 			}
 			v := int32(len(x.writer))
@@ -105,16 +101,6 @@ func (x *index) writes() error {
 		}
 	}
 	return nil
-}
-
-// writes reports whether an operation of ops writes k.
-func writes(ops []history.Op, k history.Key) bool {
-	for _, op := range ops {
-		if op.Kind == history.Write && op.Key == k {
-			return true
-		}
-	}
-	return false
 }
 
 // reads finds the version of every read from outside in counted transactions,
@@ -153,21 +139,21 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 		if op.Kind != history.Read {
 			continue
 		}
-		if own := lastOn(ops[:j], op.Key); own >= 0 {
+		if own := single.LastOn(ops[:j], op.Key); own >= 0 {
 			if ops[own].Value != op.Value {
-				x.internal(i, own, j)
+				x.Internal(i, own, j)
 			}
 			continue
 		}
 		v := x.versions.find(op.Key, op.Value)
 		if v == none || x.writer[v] == i {
-			x.unexplained(i, j)
+			x.Unexplained(i, j)
 			continue
 		}
 		x.opVersion[at+j] = v
 		pulled = x.pull(v, i, op.Key, op.Value, pulled)
 		switch {
-		case !writes(ops[j+1:], op.Key):
+		case !single.Writes(ops[j+1:], op.Key):
 			x.pure[v]++
 		case x.next[v] == none:
 			x.next[v] = i
@@ -187,16 +173,6 @@ func (x *index) pull(v, i int32, k history.Key, value history.Value, pulled []in
 	x.counted[w] = true
 	x.pulled[w] = verdict.Edge{Kind: verdict.WR, From: w, To: i, Key: k, Value: value}
 	return append(pulled, w)
-}
-
-// lastOn returns the index of the last operation on k in ops, or -1.
-func lastOn(ops []history.Op, k history.Key) int {
-	for j := len(ops) - 1; j >= 0; j-- {
-		if ops[j].Key == k {
-			return j
-		}
-	}
-	return -1
 }
 
 // collectReaders groups the reads from outside by version.

@@ -128,7 +128,7 @@ func (c *check) dependencies() error {
 		if err != nil {
 			return err
 		}
-		x.anomalies = append(x.anomalies, cycles...)
+		x.Anomalies = append(x.Anomalies, cycles...)
 		c.done("explain")
 	}
 	if c.decide(x) && c.opt.Witness {
@@ -141,16 +141,16 @@ func (c *check) dependencies() error {
 // satisfied.
 func (c *check) decide(x *index) bool {
 	switch {
-	case len(x.anomalies) > 0:
+	case len(x.Anomalies) > 0:
 		c.res.Verdict = verdict.Violated
-		c.res.Anomalies = x.anomalies
+		c.res.Anomalies = x.Anomalies
 		for n := range c.res.Anomalies {
 			x.support(&c.res.Anomalies[n])
 			explain.Fill(c.h, c.lvl, &c.res.Anomalies[n])
 		}
-	case x.orphans > 0:
+	case x.Orphans > 0:
 		c.res.Reason = fmt.Sprintf("%d reads returned values that nobody is known to have written, the first in transaction %d, "+
-			"and the history was cut off, so that their writers may be missing", x.orphans, c.h.Txns[x.firstOrphan].ID)
+			"and the history was cut off, so that their writers may be missing", x.Orphans, c.h.Txns[x.FirstOrphan].ID)
 	default:
 		c.res.Verdict = verdict.Satisfied
 	}

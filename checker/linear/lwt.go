@@ -47,14 +47,14 @@ func (c *check) lightweight() error {
 	l := &lwt{x: x, h: x.h}
 	l.singles()
 	c.done("index")
-	if len(x.anomalies) == 0 && x.orphans == 0 && l.undecided == "" {
+	if len(x.Anomalies) == 0 && x.Orphans == 0 && l.undecided == "" {
 		c.begin("chains")
 		if err := l.run(); err != nil {
 			return err
 		}
 		c.done("chains")
 	}
-	if len(x.anomalies) == 0 && x.orphans == 0 && l.undecided != "" {
+	if len(x.Anomalies) == 0 && x.Orphans == 0 && l.undecided != "" {
 		c.res.Reason = l.undecided
 		return nil
 	}
@@ -90,21 +90,21 @@ func (l *lwt) insertion(i int32, k history.Key) {
 	x := l.x
 	v := x.versions.find(k, history.Absent)
 	if v == none && !x.h.Closed { // a deletion may not have been recorded
-		if x.orphans == 0 {
-			x.firstOrphan = i
+		if x.Orphans == 0 {
+			x.FirstOrphan = i
 		}
-		x.orphans++
+		x.Orphans++
 		return
 	}
 	if v == none {
-		x.found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: 0}}})
+		x.Found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: 0}}})
 		return
 	}
 	if w := x.next[v]; w != none && !x.h.Closed {
 		l.undecided = fmt.Sprintf("key %s was inserted twice, and the history was cut off, so that a deletion in between may be missing", x.h.KeyName(k))
 		return
 	} else if w != none {
-		x.found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{w, i},
+		x.Found(verdict.Anomaly{Kind: verdict.DoubleInsert, Txns: []int32{w, i},
 			Ops: []verdict.OpRef{{Txn: w, Op: x.h.Txns[w].OpCount() - 1}, {Txn: i, Op: 0}}})
 		return
 	}
@@ -146,16 +146,16 @@ type lwt struct {
 
 	// uncounted is, by key and expected value, the first uncounted unknown
 	// compare-and-set; nil until asked for.
-	uncounted map[keyValue]int32
+	uncounted map[expectation]int32
 
 	undecided string
 }
 
 func (l *lwt) run() error {
-	if l.chains(); len(l.x.anomalies) > 0 {
+	if l.chains(); len(l.x.Anomalies) > 0 {
 		return nil
 	}
-	if l.realTime(); len(l.x.anomalies) > 0 {
+	if l.realTime(); len(l.x.Anomalies) > 0 {
 		return nil
 	}
 	l.placeFailures()
@@ -237,7 +237,7 @@ func (x *index) cycle(edges []verdict.Edge) {
 	for _, e := range a.Cycle {
 		a.Txns = append(a.Txns, e.From)
 	}
-	x.anomalies = append(x.anomalies, a)
+	x.Anomalies = append(x.Anomalies, a)
 }
 
 // realTime is step 2 of Algorithm 2: from the back of each chain, nothing may
@@ -362,7 +362,7 @@ func (l *lwt) late(chain []int32) {
 	}
 	edges = append(edges, verdict.Edge{Kind: verdict.RT, From: b.txn, To: a.txn})
 	x.cycle(edges)
-	x.anomalies[len(x.anomalies)-1].Shortest = true
+	x.Anomalies[len(x.Anomalies)-1].Shortest = true
 }
 
 // version returns the key and value of v.

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -115,7 +116,7 @@ func (s *sorter) visit(node int32) {
 	s.done[node] = true
 	if start {
 		for j, v := range versions {
-			if v == none || ops[j].Kind != history.Read || writes(ops[j+1:], ops[j].Key) {
+			if v == none || ops[j].Kind != history.Read || single.Writes(ops[j+1:], ops[j].Key) {
 				continue
 			}
 			if s.missing[v]--; s.missing[v] == 0 {

@@ -1,0 +1,159 @@
+// Package single finds the anomalies that one read shows by itself, before any
+// graph: thin-air, aborted, intermediate and future reads, and reads that do
+// not fit their own transaction (MTC paper, Figure 5(a) to (g); the INT axiom
+// of the VeriStrong paper, section 2). All levels here forbid all of them.
+package single
+
+import (
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Collector gathers anomalies, one example of each kind.
+type Collector struct {
+	Anomalies []verdict.Anomaly
+	// Orphans counts reads of values without a known writer in a history that
+	// was cut off, of which FirstOrphan is the first transaction.
+	Orphans     int
+	FirstOrphan int32
+
+	h      *history.History
+	byKind map[verdict.Kind]int // index of the first of a kind in Anomalies
+	unseen others
+}
+
+// NewCollector returns an empty collector for h.
+func NewCollector(h *history.History) *Collector {
+	return &Collector{h: h, byKind: map[verdict.Kind]int{}}
+}
+
+// Has returns the anomaly of a kind, or nil.
+func (c *Collector) Has(kind verdict.Kind) *verdict.Anomaly {
+	if n, ok := c.byKind[kind]; ok {
+		return &c.Anomalies[n]
+	}
+	return nil
+}
+
+// Found adds an anomaly, or counts it when one of its kind was found before:
+// one example of each kind, the earliest in the history, is what a reader can
+// use.
+func (c *Collector) Found(a verdict.Anomaly) {
+	if n, ok := c.byKind[a.Kind]; ok {
+		c.Anomalies[n].Count++
+		return
+	}
+	a.Count = 1
+	c.byKind[a.Kind] = len(c.Anomalies)
+	c.Anomalies = append(c.Anomalies, a)
+}
+
+// Internal books a read ops[j] that differs from what its own transaction did
+// to the key before, in ops[own] most recently.
+func (c *Collector) Internal(i int32, own, j int) {
+	ops := c.h.Ops(&c.h.Txns[i])
+	kind := verdict.NonRepeatableReads
+	if prior := lastWrite(ops[:j], ops[j].Key); prior >= 0 {
+		kind, own = verdict.NotMyOwnWrite, prior
+		for k, op := range ops[:prior] {
+			if op.Kind == history.Write && op.Key == ops[j].Key && op.Value == ops[j].Value {
+				kind, own = verdict.NotMyLastWrite, k
+			}
+		}
+	}
+	c.Found(verdict.Anomaly{Kind: kind, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: own}, {Txn: i, Op: j}}})
+}
+
+func lastWrite(ops []history.Op, k history.Key) int {
+	for j := len(ops) - 1; j >= 0; j-- {
+		if ops[j].Key == k && ops[j].Kind == history.Write {
+			return j
+		}
+	}
+	return -1
+}
+
+// Unexplained books a read whose value is no final write of a transaction that
+// can have committed, other than its own, and not the initial value.
+func (c *Collector) Unexplained(i int32, j int) {
+	ops := c.h.Ops(&c.h.Txns[i])
+	read := ops[j]
+	for k, op := range ops[j+1:] {
+		if op.Kind == history.Write && op.Key == read.Key && op.Value == read.Value {
+			c.Found(verdict.Anomaly{Kind: verdict.FutureRead, Txns: []int32{i},
+				Ops: []verdict.OpRef{{Txn: i, Op: j}, {Txn: i, Op: j + 1 + k}}})
+			return
+		}
+	}
+	w, ok := c.unseen.find(c.h, read)
+	switch {
+	case !ok && !c.h.Closed:
+		if c.Orphans == 0 {
+			c.FirstOrphan = i
+		}
+		c.Orphans++
+	case !ok:
+		c.Found(verdict.Anomaly{Kind: verdict.ThinAirRead, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: j}}})
+	case c.h.Txns[w.Txn].Status == history.Aborted:
+		c.Found(verdict.Anomaly{Kind: verdict.AbortedRead, Txns: []int32{w.Txn, i}, Ops: []verdict.OpRef{w, {Txn: i, Op: j}}})
+	default:
+		c.Found(verdict.Anomaly{Kind: verdict.IntermediateRead, Txns: []int32{w.Txn, i}, Ops: []verdict.OpRef{w, {Txn: i, Op: j}}})
+	}
+}
+
+// Writes reports whether an operation of ops writes k.
+func Writes(ops []history.Op, k history.Key) bool {
+	for _, op := range ops {
+		if op.Kind == history.Write && op.Key == k {
+			return true
+		}
+	}
+	return false
+}
+
+// LastOn returns the index of the last operation on k in ops, or -1.
+func LastOn(ops []history.Op, k history.Key) int {
+	for j := len(ops) - 1; j >= 0; j-- {
+		if ops[j].Key == k {
+			return j
+		}
+	}
+	return -1
+}
+
+// others finds the writes that are not versions: those of aborted transactions
+// and those that their own transaction overwrote. It is built when a first
+// read calls for it, which in a correct history none does.
+type others struct {
+	at map[keyValue]verdict.OpRef
+}
+
+type keyValue struct {
+	key   history.Key
+	value history.Value
+}
+
+func (o *others) find(h *history.History, read history.Op) (verdict.OpRef, bool) {
+	if o.at == nil {
+		o.at = map[keyValue]verdict.OpRef{}
+		// Intermediate writes last: a value that both an aborted transaction
+		// and an intermediate write have counts as intermediate, since that
+		// transaction did commit.
+		for _, aborted := range []bool{true, false} {
+			for i := range h.Txns {
+				t := &h.Txns[i]
+				if (t.Status == history.Aborted) != aborted {
+					continue
+				}
+				ops := h.Ops(t)
+				for j, op := range ops {
+					if op.Kind == history.Write && (aborted || Writes(ops[j+1:], op.Key)) {
+						o.at[keyValue{op.Key, op.Value}] = verdict.OpRef{Txn: int32(i), Op: j}
+					}
+				}
+			}
+		}
+	}
+	ref, ok := o.at[keyValue{read.Key, read.Value}]
+	return ref, ok
+}
