@@ -61,7 +61,9 @@ func (p *process) command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = p.dir
 	c.SysProcAttr = p.cred
-	c.Env = append(os.Environ(), "HOME="+p.dir, "LC_ALL=C")
+	// A MariaDB that starts removes temporary tables from its TMPDIR, also those
+	// of another one that is being installed.
+	c.Env = append(os.Environ(), "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C")
 	return c
 }
 
