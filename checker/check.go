@@ -4,6 +4,8 @@ package checker
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -12,6 +14,7 @@ import (
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -25,15 +28,23 @@ const (
 	// Linear judges histories of mini-transactions with unique values, and of
 	// lightweight transactions.
 	Linear Engine = linear.Name
+	// Polygraph judges every history, at every level but linearizability.
+	Polygraph Engine = polygraph.Name
 )
+
+// Engines lists the engines, for help texts.
+var Engines = []Engine{Auto, Linear, Polygraph}
 
 // ParseEngine checks the name of an engine.
 func ParseEngine(name string) (Engine, error) {
-	switch e := Engine(name); e {
-	case Auto, Linear:
-		return e, nil
+	var names []string
+	for _, e := range Engines {
+		if string(e) == name {
+			return e, nil
+		}
+		names = append(names, string(e))
 	}
-	return "", errors.Errorf("unknown engine %q; known are %s, %s", name, Auto, Linear)
+	return "", errors.Errorf("unknown engine %q; known are %s", name, strings.Join(names, ", "))
 }
 
 // Options limit and direct a check. The zero value is a check without limits
@@ -79,16 +90,20 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		limited, cancel = context.WithTimeoutCause(limited, opt.Timeout, errTimeout)
 		defer cancel()
 	}
-	r, err := linear.Check(limited, h, lvl, linear.Options{Witness: opt.Certify, Progress: opt.Progress})
+	r, err := decide(limited, h, lvl, opt)
 	if err != nil {
-		return undecided(lvl, err)
+		return undecided(lvl, opt.Engine, err)
 	}
 	if opt.Certify && r.Verdict != verdict.Unknown {
 		if opt.Progress != nil {
 			opt.Progress("certify")
 		}
 		last := time.Now()
-		if err := certify.Result(h, r); err != nil {
+		if err := certify.Result(h, r); errors.Is(err, certify.ErrTooLarge) {
+			// A verdict without a proof is none.
+			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Took: time.Since(begun),
+				Reason: fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns))}, nil
+		} else if err != nil {
 			return nil, &ProofError{Level: lvl, Verdict: r.Verdict, Err: err}
 		}
 		r.Certified = true
@@ -98,13 +113,33 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	return r, nil
 }
 
+// decide asks the engine that was chosen, or else the linear one first and then
+// the one for every history.
+func decide(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
+	if opt.Engine != Polygraph {
+		r, err := linear.Check(ctx, h, lvl, linear.Options{Witness: opt.Certify, Progress: opt.Progress})
+		var na *linear.NotApplicable
+		if opt.Engine == Linear || lvl == level.LIN || !errors.As(err, &na) || na.Txn < 0 {
+			return r, err
+		}
+	}
+	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, Progress: opt.Progress})
+}
+
 // undecided turns what kept an engine from deciding into the verdict unknown.
-func undecided(lvl level.Level, err error) (*verdict.Result, error) {
+func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, error) {
 	var na *linear.NotApplicable
+	var pna *polygraph.NotApplicable
 	var mem *budget.MemoryError
 	switch {
-	case errors.As(err, &na), errors.As(err, &mem), errors.Is(err, errTimeout):
-		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: linear.Name, Reason: err.Error()}, nil
+	case errors.As(err, &na):
+		engine = Linear
+	case errors.As(err, &pna):
+		engine = Polygraph
+	}
+	switch {
+	case errors.As(err, &na), errors.As(err, &pna), errors.As(err, &mem), errors.Is(err, errTimeout):
+		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error()}, nil
 	}
 	return nil, err
 }

@@ -51,12 +51,12 @@ func TestNotApplicable(t *testing.T) {
 }
 
 func TestParseEngine(t *testing.T) {
-	for _, name := range []string{"auto", "linear"} {
+	for _, name := range []string{"auto", "linear", "polygraph"} {
 		if e, err := checker.ParseEngine(name); err != nil || string(e) != name {
 			t.Error(e, err)
 		}
 	}
-	if _, err := checker.ParseEngine("polygraph"); err == nil {
+	if _, err := checker.ParseEngine("warp"); err == nil {
 		t.Error("an engine that does not exist")
 	}
 }

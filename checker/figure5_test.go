@@ -47,6 +47,10 @@ func TestFigure5(t *testing.T) {
 						t.Fatal(err)
 					}
 					checked++
+					general, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: checker.Polygraph, Certify: true})
+					if err != nil || general.Verdict.String() != want || !general.Certified {
+						t.Errorf("%s, polygraph: %+v, %v, want %s", lvl, general, err, want)
+					}
 					r, err := checker.Check(context.Background(), h, lvl, checker.Options{Certify: true})
 					if err != nil {
 						t.Fatal(err)

@@ -224,6 +224,8 @@ func (f *facts) anomaly(lvl level.Level, a *verdict.Anomaly) error {
 			return errors.New("only level lin has this anomaly, and only where nothing can be missing")
 		}
 		return f.rejudge(lvl, a, true)
+	case verdict.Contradiction:
+		return f.contradiction(lvl, a)
 	default:
 		return f.singleRead(a)
 	}

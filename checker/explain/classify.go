@@ -38,6 +38,7 @@ var kindNames = map[verdict.Kind][]string{
 	verdict.Divergence:         {LostUpdate, "lost-update"},
 	verdict.DoubleInsert:       {"DoubleInsert"},
 	verdict.ImpossibleFailure:  {"ImpossibleFailure"},
+	verdict.Contradiction:      {"Contradiction"},
 }
 
 // shape is what the names of a cycle depend on.

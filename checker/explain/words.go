@@ -11,7 +11,7 @@ import (
 
 // Fill gives a its names and its text.
 func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
-	if a.Kind == verdict.Cycle {
+	if a.Kind == verdict.Cycle || a.Kind == verdict.Contradiction && len(a.Cycle) > 0 {
 		a.Names = Classify(h, a.Cycle)
 	} else {
 		a.Names = kindNames[a.Kind]
@@ -164,6 +164,8 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 			w.introduce(a.Txns[0]), w.introduce(a.Txns[1]), w.h.KeyName(op.Key))
 	case verdict.ImpossibleFailure:
 		return w.impossibleFailure(a)
+	case verdict.Contradiction:
+		return w.contradiction(lvl, a)
 	default:
 		return w.cycle(lvl, a)
 	}
@@ -185,6 +187,16 @@ func (w words) impossibleFailure(a *verdict.Anomaly) string {
 	return fmt.Sprintf("The compare-and-set of %s failed, so that %s did not hold while it ran, from %s to %s. "+
 		"But what the other operations saw before and after leaves no moment in between at which it did not.",
 		w.introduce(last), w.pair(op.Key, op.Value), seconds(w.h.Txns[last].Begin), seconds(w.h.Txns[last].End))
+}
+
+// contradiction explains transactions that no order explains.
+func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
+	if len(a.Cycle) > 0 {
+		return w.cycle(lvl, a)
+	}
+	return fmt.Sprintf("No execution that %s allows explains what these %d transactions read: "+
+		"however their writes are ordered, and whoever wrote the values that several wrote, some read is wrong or some transaction comes before itself.",
+		lvl.Title(), len(a.Txns))
 }
 
 func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
@@ -222,11 +234,24 @@ func (w words) edge(e verdict.Edge) string {
 	case verdict.WR:
 		return head + fmt.Sprintf("%s read %s, which %s wrote.", to, w.pair(e.Key, e.Value), from)
 	case verdict.WW:
+		if !readBy(w.h, e) {
+			return head + fmt.Sprintf("both wrote %s, and %s came first with %s: the other order would make a read wrong.", w.h.KeyName(e.Key), from, w.h.ValueText(e.Value))
+		}
 		return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
 	default:
 		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
 			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
 	}
+}
+
+// readBy reports whether To read the version that the edge is about.
+func readBy(h *history.History, e verdict.Edge) bool {
+	for _, op := range h.Ops(&h.Txns[e.To]) {
+		if op.Kind == history.Read && op.Key == e.Key && op.Value == e.Value {
+			return true
+		}
+	}
+	return false
 }
 
 func seconds(ns int64) string { return fmt.Sprintf("%.6f s", float64(ns)/1e9) }

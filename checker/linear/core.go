@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"github.com/isohound/isohound/checker/radix"
 	"slices"
 
 	"github.com/isohound/isohound/checker/verdict"
@@ -62,7 +63,7 @@ func newCore(x *index, o *order) *core {
 				g.byBegin = append(g.byBegin, int32(l))
 			}
 		}
-		g.byBegin = sortBy(g.byBegin, func(l int32) int64 { return x.h.Txns[g.txns[l]].Begin })
+		g.byBegin = radix.SortBy(g.byBegin, func(l int32) int64 { return x.h.Txns[g.txns[l]].Begin })
 		total += int32(len(g.byBegin))
 	}
 	g.from = make([]int32, total+1)

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"fmt"
+	"github.com/isohound/isohound/checker/radix"
 	"math"
 	"slices"
 
@@ -30,8 +31,8 @@ func (l *lwt) placeFailures() {
 			ends = append(ends, int32(i))
 		}
 	}
-	l.failures = sortBy(l.failures, l.begins)
-	ends = sortBy(ends, l.ends)
+	l.failures = radix.SortBy(l.failures, l.begins)
+	ends = radix.SortBy(ends, l.ends)
 
 	latest := make([]int32, h.KeyCount()) // by key: the last slot of what has ended
 	next := 0
@@ -93,8 +94,8 @@ func (l *lwt) tooFar(earliest []int32) {
 			begins = append(begins, int32(i))
 		}
 	}
-	begins = sortBy(begins, l.begins)
-	byEnd := sortBy(slices.Clone(l.failures), l.ends)
+	begins = radix.SortBy(begins, l.begins)
+	byEnd := radix.SortBy(slices.Clone(l.failures), l.ends)
 	var failed []int32
 	next := len(begins) - 1
 	for n := len(byEnd) - 1; n >= 0; n-- {
@@ -113,7 +114,7 @@ func (l *lwt) tooFar(earliest []int32) {
 		return
 	}
 	// What began later may fail only because of what failed before it.
-	for _, i := range sortBy(failed, l.begins) {
+	for _, i := range radix.SortBy(failed, l.begins) {
 		l.impossible(i)
 	}
 }
@@ -277,11 +278,11 @@ func (l *lwt) order() []int32 {
 					group = append(group, r)
 				}
 			}
-			order = append(order, sortBy(group, l.begins)...)
+			order = append(order, radix.SortBy(group, l.begins)...)
 		}
 		if len(behind[history.Key(k)]) > 0 {
 			order = append(order, l.appended[k])
-			order = append(order, sortBy(behind[history.Key(k)], l.begins)...)
+			order = append(order, radix.SortBy(behind[history.Key(k)], l.begins)...)
 		}
 	}
 	for i := range l.h.Txns {

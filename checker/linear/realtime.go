@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"github.com/isohound/isohound/checker/radix"
 	"math"
 
 	"github.com/isohound/isohound/history"
@@ -37,8 +38,8 @@ func newRealTime(x *index) *realTime {
 			rt.byEnd = append(rt.byEnd, int32(i))
 		}
 	}
-	rt.byBegin = sortBy(rt.byBegin, func(i int32) int64 { return h.Txns[i].Begin })
-	rt.byEnd = sortBy(rt.byEnd, func(i int32) int64 { return h.Txns[i].End })
+	rt.byBegin = radix.SortBy(rt.byBegin, func(i int32) int64 { return h.Txns[i].Begin })
+	rt.byEnd = radix.SortBy(rt.byEnd, func(i int32) int64 { return h.Txns[i].End })
 	rt.setLimit()
 	return rt
 }

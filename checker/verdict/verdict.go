@@ -8,6 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/history"
 )
 
@@ -61,6 +62,8 @@ type Result struct {
 	// Stages are the parts of the work in their order, Took the whole of it.
 	Stages []Stage
 	Took   time.Duration
+	// Search has the figures of the search, where there was one.
+	Search *sat.Stats
 }
 
 // Stage is one part of the work and how long it took.
@@ -166,6 +169,9 @@ const (
 	Cycle
 	// DoubleInsert: a key was inserted twice, or although it existed.
 	DoubleInsert
+	// Contradiction: no order of the transactions explains what they read; Ops
+	// are the operations that this rests on.
+	Contradiction
 	// ImpossibleFailure: a compare-and-set failed although the key held the
 	// expected value for as long as it ran.
 	ImpossibleFailure

@@ -64,7 +64,7 @@ Levels: ` + levelHelp() + `
 	f.SortFlags = false
 	f.StringVar(&levels, "level", "", "levels to check, separated by commas")
 	f.StringVar(&format, "format", "auto", "format of the files: auto, native, dbcop, dsl")
-	f.StringVar(&engine, "engine", "auto", "checker: auto, linear")
+	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph")
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
 	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")

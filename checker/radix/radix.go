@@ -1,12 +1,13 @@
-package linear
+// Package radix sorts transactions by their times.
+package radix
 
 import "slices"
 
-// sortBy sorts ids by key in linear time: least significant digit first, and
+// SortBy sorts ids by key in linear time: least significant digit first, and
 // only the digits in which the keys differ. Times in a history span few bits
 // above those in which they differ, and recorders append nearly in order, so a
 // first look saves the work where the ids are sorted already.
-func sortBy(ids []int32, key func(int32) int64) []int32 {
+func SortBy(ids []int32, key func(int32) int64) []int32 {
 	if slices.IsSortedFunc(ids, func(a, b int32) int {
 		if key(a) < key(b) {
 			return -1

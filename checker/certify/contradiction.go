@@ -1,0 +1,135 @@
+package certify
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// ErrTooLarge says that a counterexample is too large to be judged again.
+var ErrTooLarge = errors.New("the counterexample is too large to be judged again by trying every execution")
+
+// contradiction verifies a closed sub-history (DESIGN rule 3): everything in it
+// is in the history; for every read that is kept, every transaction that can
+// have written its value is kept, with that write; one of unknown outcome is
+// kept whole, since it can have taken place only if all its reads hold. Then
+// it is judged by trying every execution.
+func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
+	kept := map[int32][]int{}
+	for _, r := range a.Ops {
+		kept[r.Txn] = append(kept[r.Txn], r.Op)
+	}
+	wanted := map[cell]bool{}
+	for _, i := range a.Txns {
+		t := &f.h.Txns[i]
+		ops := f.h.Ops(t)
+		list := kept[i]
+		slices.Sort(list)
+		if len(slices.Compact(slices.Clone(list))) != len(list) {
+			return errors.Errorf("an operation of transaction %d is named twice", f.id(i))
+		}
+		switch {
+		case t.Status == history.Aborted:
+			return errors.Errorf("transaction %d aborted", f.id(i))
+		case t.Status == history.Unknown && len(list) != len(ops):
+			return errors.Errorf("transaction %d is of unknown outcome and not kept whole", f.id(i))
+		}
+		for _, n := range list {
+			op := ops[n]
+			if t.Status == history.Committed && op.Kind == history.Write && !isFinal(ops, n) {
+				return errors.Errorf("transaction %d overwrote its write to %s", f.id(i), f.h.KeyName(op.Key))
+			}
+			if op.Kind != history.Read {
+				continue
+			}
+			if first := slices.IndexFunc(ops, func(o history.Op) bool { return o.Key == op.Key }); first != n {
+				if t.Status == history.Committed {
+					return errors.Errorf("transaction %d has touched %s before", f.id(i), f.h.KeyName(op.Key))
+				}
+				continue // a read of its own
+			}
+			wanted[cell{op.Key, op.Value}] = true
+		}
+	}
+	all := &facts{h: f.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
+	all.collect(wanted)
+	for c, writers := range all.finals {
+		for _, w := range writers {
+			if !slices.ContainsFunc(kept[w], func(n int) bool {
+				op := f.h.Ops(&f.h.Txns[w])[n]
+				return op.Kind == history.Write && op.Key == c.key && op.Value == c.value
+			}) && !f.onlyReader(a, kept, w, c) {
+				return errors.Errorf("transaction %d wrote a value that is read, and is left out", f.id(w))
+			}
+		}
+	}
+	orphan := func(c cell) bool {
+		return !f.h.Closed && wanted[c] && len(all.finals[c]) == 0 && f.h.Initial(c.key) != c.value
+	}
+	b := history.NewBuilder(f.h.Header, f.h.Symbols, len(a.Txns))
+	order := slices.Sorted(slices.Values(a.Txns))
+	for _, i := range order {
+		rec := f.h.Record(int(i))
+		ops := rec.Ops
+		rec.Ops = nil
+		if rec.Status == history.Unknown && contradictsItself(ops) {
+			continue // it cannot have taken place
+		}
+		for _, n := range kept[i] {
+			op := ops[n]
+			if op.Kind == history.Read && orphan(cell{op.Key, op.Value}) && !slices.ContainsFunc(ops[:n], func(o history.Op) bool { return o.Kind == history.Write && o.Key == op.Key }) {
+				if rec.Status == history.Committed {
+					return errors.New("a value's writer may be missing")
+				}
+				continue // may be right, for what its writer was not recorded
+			}
+			rec.Ops = append(rec.Ops, op)
+		}
+		if err := b.Add(&rec); err != nil {
+			return err
+		}
+	}
+	switch allowed, decided := try(b.Done(true, nil), lvl, contradictionBudget, false); {
+	case allowed:
+		return errors.New("the operations named, taken by themselves, do not violate the level")
+	case !decided:
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// contradictsItself reports whether a read differs from what the transaction
+// itself saw or wrote before.
+func contradictsItself(ops []history.Op) bool {
+	value := map[history.Key]history.Value{}
+	for _, op := range ops {
+		if v, ok := value[op.Key]; ok && op.Kind == history.Read && v != op.Value {
+			return true
+		}
+		value[op.Key] = op.Value
+	}
+	return false
+}
+
+// contradictionBudget bounds the judgement, in steps.
+const contradictionBudget = 50_000_000
+
+// onlyReader reports whether nobody but w itself reads c, so that w's own write
+// of it does not matter.
+func (f *facts) onlyReader(a *verdict.Anomaly, kept map[int32][]int, w int32, c cell) bool {
+	for _, i := range a.Txns {
+		if i == w {
+			continue
+		}
+		for _, n := range kept[i] {
+			if op := f.h.Ops(&f.h.Txns[i])[n]; op.Kind == history.Read && op.Key == c.key && op.Value == c.value {
+				return false
+			}
+		}
+	}
+	return true
+}

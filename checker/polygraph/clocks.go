@@ -1,0 +1,82 @@
+package polygraph
+
+// clocks answer reachability in the known graph: for every node and chain the
+// last position of that chain from which the node can be reached. A chain is a
+// path, so that is exact, and one look (DESIGN, "sessions are chains").
+type clocks struct {
+	g     *graph
+	c     *chains
+	width int32
+	rows  []int32
+	// changed is, by node, whether its row changed when it was last computed.
+	changed []bool
+	scratch []int32
+}
+
+// maxClocks bounds the memory of the clocks, in entries of four bytes.
+const maxClocks = 200 << 20
+
+// newClocks returns nil if the chains are too many for the memory.
+func newClocks(g *graph, c *chains) *clocks {
+	if int64(g.nodes)*int64(c.count) > maxClocks {
+		return nil
+	}
+	return &clocks{g: g, c: c, width: c.count, rows: make([]int32, int(g.nodes)*int(c.count)),
+		changed: make([]bool, g.nodes), scratch: make([]int32, c.count)}
+}
+
+func (k *clocks) row(node int32) []int32 {
+	return k.rows[int(node)*int(k.width) : int(node+1)*int(k.width)]
+}
+
+// position of a transaction's start and commit in its chain, from 1.
+func (k *clocks) startAt(t int32) int32  { return k.c.pos[t]<<k.g.split + 1 }
+func (k *clocks) commitAt(t int32) int32 { return k.c.pos[t]<<k.g.split + 1 + k.g.split }
+
+// fromStart reports whether the start of t comes before node.
+func (k *clocks) fromStart(t, node int32) bool {
+	return k.rows[int(node)*int(k.width)+int(k.c.of[t])] >= k.startAt(t)
+}
+
+// fromCommit reports whether the commit of t comes before node.
+func (k *clocks) fromCommit(t, node int32) bool {
+	return k.rows[int(node)*int(k.width)+int(k.c.of[t])] >= k.commitAt(t)
+}
+
+// update computes the rows along a topological order.
+func (k *clocks) update(order []int32) {
+	g := k.g
+	tmp := k.scratch
+	last := int32(len(k.c.of)) << g.split
+	for _, v := range order {
+		clear(tmp)
+		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
+			row := k.row(g.edges[e].from)
+			for i, p := range row[:len(tmp)] {
+				if p > tmp[i] {
+					tmp[i] = p
+				}
+			}
+		}
+		if v < last {
+			t := g.txnOf(v)
+			at := k.startAt(t)
+			if v == g.commit(t) {
+				at = k.commitAt(t)
+			}
+			tmp[k.c.of[t]] = max(tmp[k.c.of[t]], at)
+		}
+		row := k.row(v)
+		changed := false
+		for i, p := range tmp {
+			if row[i] != p {
+				changed = true
+				break
+			}
+		}
+		k.changed[v] = changed
+		if changed {
+			copy(row, tmp)
+		}
+	}
+}

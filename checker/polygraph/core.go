@@ -1,0 +1,457 @@
+package polygraph
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/single"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// core is a closed sub-history (DESIGN rule 3): some transactions with some of
+// their reads from outside and some of their final writes. For every read that
+// is kept, every transaction of the history that can have written its value is
+// kept with that write; one of unknown outcome is kept whole.
+type core struct {
+	c    *check
+	m    *model
+	keep map[int32]*part // by transaction
+}
+
+// part is what is kept of a transaction: indices of operations, ascending.
+type part struct{ ops []int }
+
+// counterexample cuts out of the history what the evidence rests on, and from
+// that everything that is not needed.
+func (c *check) counterexample(used *evidence) error {
+	c.res.Verdict = verdict.Violated
+	if c.decideOnly {
+		return nil
+	}
+	c.begin("explain")
+	used.explain()
+	k := &core{c: c, m: c.sat.m, keep: map[int32]*part{}}
+	k.collect(used)
+	bad, err := k.violates()
+	if err != nil {
+		return err
+	}
+	if !bad {
+		return errNoCore
+	}
+	if err := k.minimize(); err != nil {
+		return err
+	}
+	a := k.anomaly()
+	a.Count = 1
+	c.violated([]verdict.Anomaly{a})
+	c.done("explain")
+	return nil
+}
+
+var errNoCore = errors.New("a refutation does not show what it rests on; this is a bug in isohound")
+
+// collect takes the reads of the evidence, the writes of its transactions to
+// their keys, and what closes the sub-history.
+func (k *core) collect(used *evidence) {
+	m := k.m
+	keys := map[int32]bool{}
+	for r := range used.reads {
+		keys[int32(m.reads[r].key)] = true
+	}
+	for e := range used.edges {
+		if ed := &used.s.g.edges[e]; ed.rule == overlap {
+			for _, w := range m.writesOf.of(used.s.g.txnOf(ed.to)) {
+				for _, v := range m.writesOf.of(used.s.g.txnOf(ed.from)) {
+					if m.key[w] == m.key[v] {
+						keys[m.key[w]] = true
+					}
+				}
+			}
+		}
+	}
+	if used.searched {
+		for t := range used.txns {
+			for _, w := range m.writesOf.of(t) {
+				keys[m.key[w]] = true
+			}
+		}
+	}
+	for t := range used.txns {
+		k.keepWrites(t, keys)
+	}
+	for r := range used.reads {
+		k.keepRead(r)
+	}
+}
+
+func (k *core) part(t int32) *part {
+	p := k.keep[t]
+	if p == nil {
+		p = &part{}
+		k.keep[t] = p
+		if k.m.txn(t).Status == history.Unknown {
+			k.keepWhole(t, p)
+		}
+	}
+	return p
+}
+
+func (p *part) add(op int) {
+	if i, found := slices.BinarySearch(p.ops, op); !found {
+		p.ops = slices.Insert(p.ops, i, op)
+	}
+}
+
+// keepWhole keeps all of a transaction of unknown outcome: it can have taken
+// place only if what it read is right.
+func (k *core) keepWhole(t int32, p *part) {
+	ops := k.m.h.Ops(k.m.txn(t))
+	for j := range ops {
+		p.add(j)
+	}
+	for r := k.m.readFrom[t]; r < k.m.readFrom[t+1]; r++ {
+		k.close(&k.m.reads[r])
+	}
+}
+
+// keepWrites keeps the final writes of t to some keys.
+func (k *core) keepWrites(t int32, keys map[int32]bool) {
+	p := k.part(t)
+	for _, w := range k.m.writesOf.of(t) {
+		if keys[k.m.key[w]] {
+			p.add(k.writeOp(w))
+		}
+	}
+}
+
+// writeOp returns the index of the operation that is write w.
+func (k *core) writeOp(w int32) int {
+	ops := k.m.h.Ops(k.m.txn(k.m.writer[w]))
+	for j := len(ops) - 1; ; j-- {
+		if ops[j].Kind == history.Write && int32(ops[j].Key) == k.m.key[w] {
+			return j
+		}
+	}
+}
+
+// readOp returns the index of the operation that is read r.
+func (k *core) readOp(rd *read) int {
+	ops := k.m.h.Ops(k.m.txn(rd.txn))
+	return slices.IndexFunc(ops, func(op history.Op) bool { return op.Key == rd.key })
+}
+
+func (k *core) keepRead(r int32) {
+	rd := &k.m.reads[r]
+	k.part(rd.txn).add(k.readOp(rd))
+	k.close(rd)
+}
+
+// close keeps the writers of what rd read.
+func (k *core) close(rd *read) {
+	if rd.class == none {
+		return
+	}
+	for _, w := range k.m.classFrom.of(rd.class) {
+		if t := k.m.writer[w]; t != rd.txn {
+			k.part(t).add(k.writeOp(w))
+		}
+	}
+}
+
+func (k *core) history() *history.History {
+	h := k.m.h
+	b := history.NewBuilder(h.Header, h.Symbols, len(k.keep))
+	for _, t := range k.txns() {
+		rec := h.Record(int(k.m.txns[t]))
+		all := rec.Ops
+		rec.Ops = nil
+		for _, j := range k.keep[t].ops {
+			rec.Ops = append(rec.Ops, all[j])
+		}
+		// Adding cannot fail: the records come from a valid history.
+		_ = b.Add(&rec)
+	}
+	return b.Done(h.Closed, nil)
+}
+
+func (k *core) txns() []int32 {
+	var out []int32
+	for t := range k.keep {
+		out = append(out, t)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// violates judges the sub-history by itself.
+func (k *core) violates() (bool, error) {
+	sub := k.judge(k.history())
+	if err := sub.run(); err != nil {
+		return false, err
+	}
+	return sub.res.Verdict == verdict.Violated, nil
+}
+
+func (k *core) judge(h *history.History) *check {
+	return &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
+}
+
+// minimizeSteps bounds how often sub-histories are judged.
+const minimizeSteps = 5000
+
+// minimize drops transactions, then single operations, as long as the rest
+// violates the level by itself.
+func (k *core) minimize() error {
+	steps := 0
+	try := func(change func(next *core)) (bool, error) {
+		if steps++; steps > minimizeSteps {
+			return false, nil
+		}
+		if k.c.ctx.Err() != nil {
+			return false, context.Cause(k.c.ctx)
+		}
+		next := k.clone()
+		change(next)
+		bad, err := next.violates()
+		if bad && err == nil {
+			k.keep = next.keep
+		}
+		return bad, err
+	}
+	// Large cores first lose transactions by halves.
+	for size := len(k.keep) / 2; size > 1; size /= 2 {
+		list := k.txns()
+		for from := 0; from < len(list); from += size {
+			if _, err := try(func(n *core) {
+				for _, t := range list[from:min(from+size, len(list))] {
+					n.drop(t)
+				}
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, t := range k.txns() {
+			if k.keep[t] == nil {
+				continue
+			}
+			ok, err := try(func(n *core) { n.drop(t) })
+			if err != nil {
+				return err
+			}
+			again = again || ok
+		}
+	}
+	for _, t := range k.txns() {
+		if k.m.txn(t).Status == history.Unknown {
+			continue
+		}
+		for _, op := range slices.Clone(k.keep[t].ops) {
+			if _, err := try(func(n *core) { n.dropOp(t, op) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *core) clone() *core {
+	n := &core{c: k.c, m: k.m, keep: make(map[int32]*part, len(k.keep))}
+	for t, p := range k.keep {
+		n.keep[t] = &part{slices.Clone(p.ops)}
+	}
+	return n
+}
+
+// drop leaves t out, and with it the reads of what it wrote.
+func (k *core) drop(t int32) {
+	p := k.keep[t]
+	if p == nil {
+		return
+	}
+	delete(k.keep, t)
+	for _, j := range p.ops {
+		if op := k.m.h.Ops(k.m.txn(t))[j]; op.Kind == history.Write {
+			k.dropReads(op)
+		}
+	}
+}
+
+// dropOp leaves an operation out, and with a write the reads of it.
+func (k *core) dropOp(t int32, j int) {
+	p := k.keep[t]
+	i, found := slices.BinarySearch(p.ops, j)
+	if !found {
+		return
+	}
+	p.ops = slices.Delete(p.ops, i, i+1)
+	if op := k.m.h.Ops(k.m.txn(t))[j]; op.Kind == history.Write {
+		k.dropReads(op)
+	}
+}
+
+// dropReads leaves out the reads of a value that has lost a writer; what may
+// not have taken place goes with its reads.
+func (k *core) dropReads(written history.Op) {
+	for _, u := range k.txns() {
+		p := k.keep[u]
+		if p == nil {
+			continue
+		}
+		ops := k.m.h.Ops(k.m.txn(u))
+		reads := func(j int) bool {
+			return ops[j].Kind == history.Read && ops[j].Key == written.Key && ops[j].Value == written.Value
+		}
+		if !slices.ContainsFunc(p.ops, reads) {
+			continue
+		}
+		if k.m.txn(u).Status == history.Unknown {
+			k.drop(u)
+		} else {
+			p.ops = slices.DeleteFunc(p.ops, reads)
+		}
+	}
+}
+
+// anomaly describes the core: by a cycle where the known graph of the core has
+// one, else as a contradiction.
+func (k *core) anomaly() verdict.Anomaly {
+	a := verdict.Anomaly{Kind: verdict.Contradiction}
+	for _, t := range k.txns() {
+		i := k.m.txns[t]
+		a.Txns = append(a.Txns, i)
+		for _, j := range k.keep[t].ops {
+			a.Ops = append(a.Ops, verdict.OpRef{Txn: i, Op: j})
+		}
+	}
+	a.Cycle = k.cycle(a.Txns)
+	return a
+}
+
+// cycle returns a shortest cycle of the core's known graph, or nil if it has
+// none that dependencies between transactions can tell. at are the core's
+// transactions as indices into the whole history.
+func (k *core) cycle(at []int32) []verdict.Edge {
+	h := k.history()
+	found := single.NewCollector(h)
+	m := newModel(h, k.c.lvl, found)
+	if len(found.Anomalies) > 0 {
+		return nil
+	}
+	g := newGraph(m)
+	s := newSaturator(m, g, true)
+	order, err := s.run(k.c.ctx)
+	if err != nil || s.refuted != nil || len(order) == int(g.nodes) {
+		return nil
+	}
+	points := int32(len(m.txns)) << g.split
+	var out []verdict.Edge
+	edges := g.shortestCycle(order)
+	// It begins at a transaction, so that both halves of a real-time edge are in
+	// one piece.
+	if i := slices.IndexFunc(edges, func(n int32) bool { return g.edges[n].from < points }); i > 0 {
+		edges = slices.Concat(edges[i:], edges[:i])
+	}
+	for _, n := range edges {
+		e := &g.edges[n]
+		if e.rule == allAfter || e.rule == allOver {
+			return nil
+		}
+		if e.kind == 0 || e.from >= points { // a transaction's own, or the rest of a real-time edge
+			if len(out) > 0 && e.from >= points && e.to < points {
+				out[len(out)-1].To = at[m.txns[g.txnOf(e.to)]]
+			}
+			continue
+		}
+		v := verdict.Edge{From: at[m.txns[g.txnOf(e.from)]], Kind: e.kind}
+		if e.to < points {
+			v.To = at[m.txns[g.txnOf(e.to)]]
+		}
+		switch {
+		case e.rule == overTake || e.rule == overlap:
+			v.Key, v.Value = k.sharedWrite(v.From, v.To, e, m)
+		case e.why != none:
+			v.Key = m.reads[e.why].key
+			v.Value = readValue(h, m, e.why)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// readValue returns what read r returned.
+func readValue(h *history.History, m *model, r int32) history.Value {
+	ops := h.Ops(m.txn(m.reads[r].txn))
+	return ops[slices.IndexFunc(ops, func(op history.Op) bool { return op.Key == m.reads[r].key })].Value
+}
+
+// sharedWrite returns the key that a WW edge is about, and what its first
+// transaction wrote there.
+func (k *core) sharedWrite(from, to int32, e *edge, m *model) (history.Key, history.Value) {
+	for _, op := range slices.Backward(k.m.h.Ops(&k.m.h.Txns[from])) {
+		if op.Kind != history.Write || e.why != none && op.Key != m.reads[e.why].key {
+			continue
+		}
+		for _, other := range k.m.h.Ops(&k.m.h.Txns[to]) {
+			if other.Kind == history.Write && other.Key == op.Key {
+				return op.Key, op.Value
+			}
+		}
+	}
+	return 0, 0
+}
+
+// shortestCycle returns the edges of a shortest cycle, of a graph without
+// topological order of which order holds the nodes before any cycle. It is for
+// small graphs.
+func (g *graph) shortestCycle(order []int32) []int32 {
+	placed := make([]bool, g.nodes)
+	for _, v := range order {
+		placed[v] = true
+	}
+	var best []int32
+	for first := range g.nodes {
+		if placed[first] {
+			continue
+		}
+		via := map[int32]int32{}
+		queue := []int32{first}
+	search:
+		for len(queue) > 0 {
+			v := queue[0]
+			queue = queue[1:]
+			for e := g.out[v]; e != none; e = g.edges[e].nextOut {
+				to := g.edges[e].to
+				if _, seen := via[to]; seen || placed[to] {
+					continue
+				}
+				via[to] = e
+				if to == first {
+					break search
+				}
+				queue = append(queue, to)
+			}
+		}
+		if _, closed := via[first]; !closed {
+			continue
+		}
+		var cycle []int32
+		for v := first; ; {
+			cycle = append(cycle, via[v])
+			if v = g.edges[via[v]].from; v == first {
+				break
+			}
+		}
+		if best == nil || len(cycle) < len(best) {
+			slices.Reverse(cycle)
+			best = cycle
+		}
+	}
+	return best
+}

@@ -1,0 +1,187 @@
+package polygraph
+
+// evidence gathers what a refutation rests on, so that a counterexample can be
+// cut out of the history around it.
+type evidence struct {
+	reads map[int32]bool
+	txns  map[int32]bool
+	edges map[int32]bool
+	paths map[[3]int32]bool // from, to, and how many edges were known
+
+	// searched: clauses took part.
+	searched bool
+
+	s *saturator
+	// work are the edges and paths still to be explained.
+	work []item
+}
+
+// item is an edge, or a path where edge is none.
+type item struct{ edge, from, to, known int32 }
+
+func newEvidence(s *saturator) *evidence {
+	return &evidence{reads: map[int32]bool{}, txns: map[int32]bool{}, edges: map[int32]bool{}, paths: map[[3]int32]bool{}, s: s}
+}
+
+func (v *evidence) read(r int32) {
+	if v.reads[r] {
+		return
+	}
+	v.reads[r] = true
+	v.txn(v.s.m.reads[r].txn)
+}
+
+func (v *evidence) txn(t int32) {
+	if v.txns[t] {
+		return
+	}
+	v.txns[t] = true
+	if r, ok := v.s.pulled[t]; ok {
+		v.read(r)
+	}
+}
+
+func (v *evidence) edge(e int32) {
+	if !v.edges[e] {
+		v.edges[e] = true
+		v.work = append(v.work, item{edge: e})
+	}
+}
+
+// path: everything known now from one node to another.
+func (v *evidence) path(from, to int32) { v.pathAmong(from, to, int32(len(v.s.g.edges))) }
+
+func (v *evidence) pathAmong(from, to, known int32) {
+	if key := [3]int32{from, to, known}; from != to && !v.paths[key] {
+		v.paths[key] = true
+		v.work = append(v.work, item{none, from, to, known})
+	}
+}
+
+// open books why candidates of a read were ruled out.
+func (v *evidence) open(o *openRead) {
+	m, g := v.s.m, v.s.g
+	rd := &m.reads[o.read]
+	v.read(o.read)
+	for _, c := range o.ruledOut {
+		if c.between != none {
+			v.txn(c.between)
+			v.pathAmong(g.commit(c.between), g.start(rd.txn), c.edges)
+		}
+		switch t := c.candidate; {
+		case t == fromInitial:
+		case c.between == none:
+			v.pathAmong(g.start(rd.txn), g.commit(m.writer[t]), c.edges)
+		default:
+			v.pathAmong(g.start(m.writer[t]), g.commit(c.between), c.edges)
+		}
+	}
+}
+
+// explain follows edges and paths to the reads and transactions behind them.
+func (v *evidence) explain() {
+	s := v.s
+	closed := map[int32]*openRead{}
+	for _, list := range [][]openRead{s.open, s.closed} {
+		for i := range list {
+			closed[list[i].read] = &list[i]
+		}
+	}
+	booked := map[int32]bool{}
+	for {
+		for r := range v.reads {
+			if o := closed[r]; o != nil && !booked[r] {
+				booked[r] = true
+				v.open(o)
+			}
+		}
+		if len(v.work) == 0 {
+			return
+		}
+		it := v.work[len(v.work)-1]
+		v.work = v.work[:len(v.work)-1]
+		if it.edge == none {
+			v.find(it)
+		} else {
+			v.because(it.edge)
+		}
+	}
+}
+
+// because books what made an edge known.
+func (v *evidence) because(n int32) {
+	m, g := v.s.m, v.s.g
+	e := g.edges[n]
+	limit := int32(len(m.txns)) << g.split
+	for _, node := range []int32{e.from, e.to} {
+		if node < limit {
+			v.txn(g.txnOf(node))
+		}
+	}
+	if e.why != none {
+		v.read(e.why)
+	}
+	switch e.rule {
+	case overTake:
+		v.pathAmong(e.from, g.start(m.reads[e.why].txn), n)
+	case overWrite:
+		if src := m.reads[e.why].source; src >= 0 {
+			v.pathAmong(g.start(m.writer[src]), e.to, n)
+		}
+	case overlap:
+		v.pathAmong(g.start(g.txnOf(e.from)), g.commit(g.txnOf(e.to)), n)
+	case allAfter, allOver:
+		for _, w := range m.classFrom.of(m.reads[e.why].class) {
+			t := m.writer[w]
+			if t == m.reads[e.why].txn || m.broken[t] {
+				continue
+			}
+			if e.rule == allAfter {
+				v.pathAmong(e.from, g.commit(t), n)
+			} else {
+				v.pathAmong(g.start(t), e.to, n)
+			}
+		}
+	}
+}
+
+// find books the edges of one path among those known at the time. There may be
+// none where a candidate had been ruled out before.
+func (v *evidence) find(it item) {
+	g := v.s.g
+	via := map[int32]int32{it.to: none}
+	queue := []int32{it.to}
+	for len(queue) > 0 {
+		x := queue[0]
+		queue = queue[1:]
+		if x == it.from {
+			for x != it.to {
+				e := via[x]
+				v.edge(e)
+				x = g.edges[e].to
+			}
+			return
+		}
+		for e := g.in[x]; e != none; e = g.edges[e].nextIn {
+			from := g.edges[e].from
+			if _, seen := via[from]; seen || e >= it.known || !v.towards(it.from, from) {
+				continue
+			}
+			via[from] = e
+			queue = append(queue, from)
+		}
+	}
+}
+
+// towards reports whether node can be reached from a start or commit.
+func (v *evidence) towards(from, node int32) bool {
+	k, g := v.s.k, v.s.g
+	if k == nil || from == node {
+		return true
+	}
+	t := g.txnOf(from)
+	if from == g.commit(t) {
+		return k.fromCommit(t, node)
+	}
+	return k.fromStart(t, node)
+}

@@ -1,0 +1,166 @@
+package polygraph
+
+import (
+	"github.com/isohound/isohound/checker/radix"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// edge leads from one node to another. A transaction t has the nodes
+// t<<split, its start, and that plus split, its commit: one node where split
+// is 0, for serializability, two for snapshot isolation (see docs/checking.md).
+// Behind them stand the time points of real-time order.
+type edge struct {
+	from, to        int32
+	nextOut, nextIn int32 // the next edge of the same node, or none
+	why             int32 // the read that the edge is about, or none
+	kind            verdict.EdgeKind
+	rule            rule
+}
+
+// rule says how an edge came to be known.
+type rule uint8
+
+const (
+	given     rule = iota // SO, RT, start before commit, and WR of a read with one candidate
+	overTake              // WW: what is seen with a version came before it
+	overWrite             // RW: what follows a version follows its readers
+	overlap               // WW: writers of one key may not overlap (snapshot isolation)
+	allAfter              // a read follows what all its candidates follow
+	allOver               // RW: what follows all candidates of a read follows the read
+)
+
+// graph is the known graph: edges that every execution must have.
+type graph struct {
+	split   int32
+	nodes   int32 // with the time points
+	out, in []int32
+	edges   []edge
+}
+
+func newGraph(m *model) *graph {
+	g := &graph{}
+	if m.lvl.Snapshot() {
+		g.split = 1
+	}
+	n := int32(len(m.txns))
+	g.nodes = n << g.split
+	points := 0
+	if m.lvl.RealTime() {
+		points = countPoints(m)
+	}
+	g.nodes += int32(points)
+	g.out, g.in = make([]int32, g.nodes), make([]int32, g.nodes)
+	stamp(g.out)
+	stamp(g.in)
+	for t := range n {
+		if g.split == 1 {
+			g.add(g.start(t), g.commit(t), 0, given, none)
+		}
+		if b := m.before[t]; b != none {
+			g.add(g.commit(b), g.start(t), verdict.SO, given, none)
+		}
+	}
+	if m.lvl.RealTime() {
+		realTime(m, g, n<<g.split)
+	}
+	return g
+}
+
+func (g *graph) start(t int32) int32  { return t << g.split }
+func (g *graph) commit(t int32) int32 { return t<<g.split | g.split }
+
+// txnOf returns the transaction of a node that is no time point.
+func (g *graph) txnOf(node int32) int32 { return node >> g.split }
+
+func (g *graph) add(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
+	e := int32(len(g.edges))
+	g.edges = append(g.edges, edge{from, to, g.out[from], g.in[to], why, kind, by})
+	g.out[from], g.in[to] = e, e
+}
+
+// topological returns the nodes in an order that keeps all edges, or fewer
+// than all if there is none. Among those that may come next it takes the one
+// that was ready first.
+func (g *graph) topological(buf []int32) []int32 {
+	missing := make([]int32, g.nodes)
+	for i := range g.edges {
+		missing[g.edges[i].to]++
+	}
+	order := buf[:0]
+	for v := range g.nodes {
+		if missing[v] == 0 {
+			order = append(order, v)
+		}
+	}
+	for i := 0; i < len(order); i++ {
+		for e := g.out[order[i]]; e != none; e = g.edges[e].nextOut {
+			to := g.edges[e].to
+			if missing[to]--; missing[to] == 0 {
+				order = append(order, to)
+			}
+		}
+	}
+	return order
+}
+
+// Real-time order goes through a chain of time points, each standing for the
+// ends up to some moment, so that it takes one edge for each end and each begin.
+
+// moments are the begins and ends of a history's transactions, sorted.
+type moments struct{ begins, ends []int32 }
+
+func sortMoments(m *model) moments {
+	var out moments
+	for t := range int32(len(m.txns)) {
+		x := m.txn(t)
+		if x.Begin != history.NoTime {
+			out.begins = append(out.begins, t)
+		}
+		if x.Status == history.Committed && x.End != history.NoTime {
+			out.ends = append(out.ends, t)
+		}
+	}
+	out.begins = radix.SortBy(out.begins, func(t int32) int64 { return m.txn(t).Begin })
+	out.ends = radix.SortBy(out.ends, func(t int32) int64 { return m.txn(t).End })
+	return out
+}
+
+// walkPoints goes through the moments in their order, and calls end for each
+// end with the number of its time point, and begin for each begin with the
+// number of time points before it. An end strictly before a begin stands in an
+// earlier point.
+func walkPoints(m *model, end, begin func(t, point int32)) (points int32) {
+	ms := sortMoments(m)
+	open := false // ends were added to the latest point, and no begin came since
+	i := 0
+	for _, t := range ms.begins {
+		for ; i < len(ms.ends) && m.txn(ms.ends[i]).End < m.txn(t).Begin; i++ {
+			if !open {
+				points++
+				open = true
+			}
+			end(ms.ends[i], points-1)
+		}
+		open = false
+		begin(t, points)
+	}
+	return points
+}
+
+func countPoints(m *model) int {
+	return int(walkPoints(m, func(_, _ int32) {}, func(_, _ int32) {}))
+}
+
+func realTime(m *model, g *graph, first int32) {
+	points := walkPoints(m,
+		func(t, p int32) { g.add(g.commit(t), first+p, verdict.RT, given, none) },
+		func(t, p int32) {
+			if p > 0 {
+				g.add(first+p-1, g.start(t), verdict.RT, given, none)
+			}
+		})
+	for p := int32(1); p < points; p++ {
+		g.add(first+p-1, first+p, verdict.RT, given, none)
+	}
+}

@@ -1,0 +1,317 @@
+package polygraph
+
+import (
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/single"
+	"github.com/isohound/isohound/history"
+)
+
+const none = int32(-1)
+
+// Where a read may have got its value from, beside a write.
+const (
+	fromInitial = int32(-1) // the initial transaction
+	fromOpen    = int32(-2) // several candidates are left
+	fromNowhere = int32(-3) // its writer may not have been recorded; asserts nothing
+)
+
+// model is a history in dense numbers. Transactions that cannot have
+// committed are left out, and so is what no other transaction sees.
+//
+// A class is the set of final writes of one value to one key; classes 0 to
+// KeyCount-1 are those of the keys' initial values, whether written or not.
+type model struct {
+	h   *history.History
+	lvl level.Level
+
+	txns []int32 // by transaction: its index in h.Txns
+	// optional are transactions of unknown outcome that nothing forces to have
+	// committed so far; they are a choice. broken ones among them cannot have.
+	optional, broken []bool
+	before           []int32 // by transaction: the one before it in session order, or none
+
+	// Writes stand by key, and within a key by chain and position.
+	keyFrom  []int32 // by key: its first write
+	writer   []int32 // by write: its transaction
+	class    []int32 // by write
+	key      []int32 // by write
+	writesOf csr     // by transaction: its writes
+
+	classFrom csr // by class: its writes
+
+	readFrom []int32 // by transaction: its first read from outside
+	reads    []read
+	// readsOn is, by key, the reads on it.
+	readsOn csr
+
+	chains chains
+}
+
+// read is what a transaction saw of a key before it wrote it.
+type read struct {
+	txn, class int32
+	key        history.Key
+	// source is the write that it read from, or one of fromInitial, fromOpen
+	// and fromNowhere.
+	source int32
+}
+
+// csr is a list of lists.
+type csr struct{ from, items []int32 }
+
+func (c *csr) of(i int32) []int32 { return c.items[c.from[i]:c.from[i+1]] }
+
+// makeCSR groups the numbers 0 to n-1 by their owner, in their order.
+func makeCSR(owners, n int, owner func(int32) int32) csr {
+	c := csr{make([]int32, owners+1), make([]int32, n)}
+	for i := range int32(n) {
+		c.from[owner(i)+1]++
+	}
+	for o := range owners {
+		c.from[o+1] += c.from[o]
+	}
+	for i := range int32(n) {
+		o := owner(i)
+		c.items[c.from[o]] = i
+		c.from[o]++
+	}
+	copy(c.from[1:], c.from)
+	c.from[0] = 0
+	return c
+}
+
+// newModel reads h. Anomalies of single reads go to found; with any of them
+// the model is of no use.
+func newModel(h *history.History, lvl level.Level, found *single.Collector) *model {
+	m := &model{h: h, lvl: lvl}
+	m.participants()
+	m.chains = newChains(m)
+	classes := m.versions()
+	m.externalReads(classes, found)
+	return m
+}
+
+// participants numbers the transactions that committed or may have.
+func (m *model) participants() {
+	last := make([]int32, m.h.SessionCount())
+	for s := range last {
+		last[s] = none
+	}
+	for i := range m.h.Txns {
+		t := &m.h.Txns[i]
+		if t.Status == history.Aborted {
+			continue
+		}
+		n := int32(len(m.txns))
+		m.txns = append(m.txns, int32(i))
+		m.optional = append(m.optional, t.Status == history.Unknown)
+		if m.lvl.SessionOrder() {
+			m.before = append(m.before, last[t.Session])
+			if t.Status == history.Committed {
+				last[t.Session] = n
+			}
+		} else {
+			m.before = append(m.before, none)
+		}
+	}
+	m.broken = make([]bool, len(m.txns))
+}
+
+func (m *model) txn(t int32) *history.Txn { return &m.h.Txns[m.txns[t]] }
+
+// final calls f for each final write of t.
+func (m *model) final(t int32, seen []int32, f func(history.Op)) {
+	ops := m.h.Ops(m.txn(t))
+	for j := len(ops) - 1; j >= 0; j-- {
+		if op := ops[j]; op.Kind == history.Write && seen[op.Key] != t {
+			seen[op.Key] = t
+			f(op)
+		}
+	}
+}
+
+// versions numbers the final writes, by key and within a key along chains, and
+// sorts them into classes.
+func (m *model) versions() *classTable {
+	keys, n := m.h.KeyCount(), int32(len(m.txns))
+	seen := make([]int32, keys)
+	m.keyFrom = make([]int32, keys+1)
+	stamp(seen)
+	for t := range n {
+		m.final(t, seen, func(op history.Op) { m.keyFrom[op.Key+1]++ })
+	}
+	for k := range keys {
+		m.keyFrom[k+1] += m.keyFrom[k]
+	}
+	total := int(m.keyFrom[keys])
+	m.writer, m.class, m.key = make([]int32, total), make([]int32, total), make([]int32, total)
+	classes := newClassTable(m.h, total)
+	next := append([]int32(nil), m.keyFrom[:keys]...)
+	stamp(seen)
+	for _, t := range m.chains.members.items {
+		m.final(t, seen, func(op history.Op) {
+			w := next[op.Key]
+			next[op.Key]++
+			m.writer[w], m.class[w], m.key[w] = t, classes.insert(op.Key, op.Value), int32(op.Key)
+		})
+	}
+	m.writesOf = makeCSR(int(n), total, func(w int32) int32 { return m.writer[w] })
+	m.classFrom = makeCSR(classes.count, total, func(w int32) int32 { return m.class[w] })
+	return classes
+}
+
+func stamp(s []int32) {
+	for i := range s {
+		s[i] = none
+	}
+}
+
+// externalReads finds what transactions read before they wrote it, and where
+// that may have come from. Reads of transactions of unknown outcome bind only
+// where these count, so that an impossible one only rules its transaction out.
+func (m *model) externalReads(classes *classTable, found *single.Collector) {
+	keys, n := m.h.KeyCount(), int32(len(m.txns))
+	last, mark := make([]int32, keys), make([]int32, keys) // the latest operation on a key, in transaction mark
+	stamp(mark)
+	m.readFrom = make([]int32, n+1)
+	for t := range n {
+		i := m.txns[t]
+		for j, op := range m.h.Ops(m.txn(t)) {
+			own := none
+			if mark[op.Key] == t {
+				own = last[op.Key]
+			}
+			// What a wrong read returned is not what later ones must return.
+			if op.Kind == history.Write || own == none {
+				mark[op.Key], last[op.Key] = t, int32(j)
+			}
+			if op.Kind != history.Read {
+				continue
+			}
+			if own != none {
+				if m.h.Ops(m.txn(t))[own].Value == op.Value {
+					continue
+				}
+				if m.broken[t] = true; !m.optional[t] {
+					found.Internal(i, int(own), j)
+				}
+				continue
+			}
+			r := read{txn: t, key: op.Key, class: classes.find(op.Key, op.Value), source: fromOpen}
+			if r.class == none || m.onlyOwn(&r) {
+				r.source = fromNowhere
+				switch {
+				case !m.optional[t]:
+					found.Unexplained(i, j)
+				case m.h.Closed:
+					m.broken[t] = true
+				}
+			}
+			m.reads = append(m.reads, r)
+		}
+		m.readFrom[t+1] = int32(len(m.reads))
+	}
+	m.readsOn = makeCSR(keys, len(m.reads), func(r int32) int32 { return int32(m.reads[r].key) })
+}
+
+// onlyOwn reports whether nobody but r's own transaction wrote r's value.
+func (m *model) onlyOwn(r *read) bool {
+	if r.class < int32(m.h.KeyCount()) {
+		return false
+	}
+	for _, w := range m.classFrom.of(r.class) {
+		if m.writer[w] != r.txn {
+			return false
+		}
+	}
+	return true
+}
+
+// initially reports whether the class is that of its key's initial value.
+func (m *model) initially(class int32) bool { return class < int32(m.h.KeyCount()) }
+
+// classTable finds the class of a value by hashing.
+type classTable struct {
+	initial []history.Value
+	slots   []slot
+	mask    uint64
+	count   int
+}
+
+type slot struct {
+	value history.Value
+	key   history.Key
+	class int32 // plus 1, so that 0 is free
+}
+
+func newClassTable(h *history.History, writes int) *classTable {
+	size := uint64(8)
+	for size < uint64(writes)*2 {
+		size *= 2
+	}
+	c := &classTable{slots: make([]slot, size), mask: size - 1, count: h.KeyCount(), initial: make([]history.Value, h.KeyCount())}
+	for k := range c.initial {
+		c.initial[k] = h.Initial(history.Key(k))
+	}
+	return c
+}
+
+func (c *classTable) at(k history.Key, v history.Value) *slot {
+	x := uint64(v)*0x9e3779b97f4a7c15 ^ uint64(uint32(k))*0xd6e8feb86659fd93
+	x ^= x >> 32
+	x *= 0x9e3779b97f4a7c15
+	for i := x >> 20; ; i++ {
+		s := &c.slots[i&c.mask]
+		if s.class == 0 || s.key == k && s.value == v {
+			return s
+		}
+	}
+}
+
+func (c *classTable) insert(k history.Key, v history.Value) int32 {
+	if v == c.initial[k] {
+		return int32(k)
+	}
+	s := c.at(k, v)
+	if s.class == 0 {
+		c.count++
+		*s = slot{v, k, int32(c.count)}
+	}
+	return s.class - 1
+}
+
+func (c *classTable) find(k history.Key, v history.Value) int32 {
+	if v == c.initial[k] {
+		return int32(k)
+	}
+	return c.at(k, v).class - 1
+}
+
+// chains cover the transactions by paths of the known graph: those of a
+// session, in session order. A transaction of unknown outcome that others of
+// its session follow is a chain of its own, for nothing follows from it.
+type chains struct {
+	count   int32
+	of      []int32 // by transaction
+	pos     []int32 // by transaction: from 0
+	members csr     // by chain: its transactions
+}
+
+func newChains(m *model) chains {
+	n := int32(len(m.txns))
+	c := chains{of: make([]int32, n), pos: make([]int32, n)}
+	tail := make([]int32, 0, 64) // by chain: its last transaction
+	for t := range n {
+		b := m.before[t]
+		if b != none && tail[c.of[b]] == b {
+			c.of[t], c.pos[t] = c.of[b], c.pos[b]+1
+			tail[c.of[t]] = t
+			continue
+		}
+		c.of[t] = int32(len(tail))
+		tail = append(tail, t)
+	}
+	c.count = int32(len(tail))
+	c.members = makeCSR(len(tail), int(n), func(t int32) int32 { return c.of[t] })
+	return c
+}

@@ -1,0 +1,147 @@
+package polygraph
+
+import (
+	"slices"
+
+	"github.com/isohound/isohound/checker/sat"
+)
+
+// order is the theory of acyclicity: the known graph, the edges that the
+// search has chosen, and a topological order of both, kept up to date as edges
+// come (Pearce and Kelly, as in section 6.2 of the VeriStrong paper). Taking an
+// edge back leaves the order as it is, for it stays one.
+type order struct {
+	g   *graph
+	pos []int32 // by node: its place
+
+	chosen      []chosenEdge
+	out, in     []int32 // by node: its latest chosen edge, or none
+	mark        []int32 // by node: when it was last visited
+	via         []int32 // by node: the edge by which it was reached; chosen ones are negative
+	now         int32
+	forth, back []int32
+	places      []int32
+	// moved is told of each node whose place changes.
+	moved func(node int32)
+	// steps counts visited nodes.
+	steps int64
+}
+
+type chosenEdge struct {
+	from, to        int32
+	nextOut, nextIn int32
+	lit             sat.Lit
+}
+
+func newOrder(g *graph, nodes []int32, moved func(int32)) *order {
+	o := &order{g: g, pos: make([]int32, g.nodes), out: make([]int32, g.nodes), in: make([]int32, g.nodes),
+		mark: make([]int32, g.nodes), via: make([]int32, g.nodes), moved: moved}
+	for i, v := range nodes {
+		o.pos[v] = int32(i)
+	}
+	stamp(o.out)
+	stamp(o.in)
+	return o
+}
+
+// insert adds an edge for lit. If that would close a cycle it adds nothing and
+// returns false; the cycle is then told by path.
+func (o *order) insert(from, to int32, lit sat.Lit) bool {
+	if o.pos[from] >= o.pos[to] && !o.reorder(from, to) {
+		return false
+	}
+	e := int32(len(o.chosen))
+	o.chosen = append(o.chosen, chosenEdge{from, to, o.out[from], o.in[to], lit})
+	o.out[from], o.in[to] = e, e
+	return true
+}
+
+// remove takes the latest edge back.
+func (o *order) remove() {
+	e := &o.chosen[len(o.chosen)-1]
+	o.out[e.from], o.in[e.to] = e.nextOut, e.nextIn
+	o.chosen = o.chosen[:len(o.chosen)-1]
+}
+
+// reorder moves what to leads to behind from, or returns false if that leads
+// to from itself.
+func (o *order) reorder(from, to int32) bool {
+	lower, upper := o.pos[to], o.pos[from]
+	o.now++
+	o.forth = append(o.forth[:0], to)
+	o.mark[to], o.via[to] = o.now, 0
+	for i := 0; i < len(o.forth); i++ {
+		v := o.forth[i]
+		o.steps++
+		if v == from {
+			return false
+		}
+		for e := o.g.out[v]; e != none; e = o.g.edges[e].nextOut {
+			if w := o.g.edges[e].to; o.pos[w] <= upper && o.mark[w] != o.now {
+				o.mark[w], o.via[w] = o.now, e
+				o.forth = append(o.forth, w)
+			}
+		}
+		for e := o.out[v]; e != none; e = o.chosen[e].nextOut {
+			if w := o.chosen[e].to; o.pos[w] <= upper && o.mark[w] != o.now {
+				o.mark[w], o.via[w] = o.now, -1-e
+				o.forth = append(o.forth, w)
+			}
+		}
+	}
+	o.now++
+	o.back = append(o.back[:0], from)
+	o.mark[from] = o.now
+	for i := 0; i < len(o.back); i++ {
+		v := o.back[i]
+		o.steps++
+		for e := o.g.in[v]; e != none; e = o.g.edges[e].nextIn {
+			if w := o.g.edges[e].from; o.pos[w] >= lower && o.mark[w] != o.now {
+				o.mark[w] = o.now
+				o.back = append(o.back, w)
+			}
+		}
+		for e := o.in[v]; e != none; e = o.chosen[e].nextIn {
+			if w := o.chosen[e].from; o.pos[w] >= lower && o.mark[w] != o.now {
+				o.mark[w] = o.now
+				o.back = append(o.back, w)
+			}
+		}
+	}
+	byPlace := func(a, b int32) int { return int(o.pos[a]) - int(o.pos[b]) }
+	slices.SortFunc(o.back, byPlace)
+	slices.SortFunc(o.forth, byPlace)
+	o.places = o.places[:0]
+	for _, v := range o.back {
+		o.places = append(o.places, o.pos[v])
+	}
+	for _, v := range o.forth {
+		o.places = append(o.places, o.pos[v])
+	}
+	slices.Sort(o.places)
+	i := 0
+	for _, list := range [][]int32{o.back, o.forth} {
+		for _, v := range list {
+			if o.pos[v] != o.places[i] {
+				o.pos[v] = o.places[i]
+				o.moved(v)
+			}
+			i++
+		}
+	}
+	return true
+}
+
+// path calls known for each known edge and chosen for each chosen one on the
+// path that kept the latest insert from succeeding, from its to to its from.
+func (o *order) path(from, to int32, known func(e int32), chosen func(l sat.Lit)) {
+	for v := from; v != to; {
+		if e := o.via[v]; e >= 0 {
+			known(e)
+			v = o.g.edges[e].from
+		} else {
+			chosen(o.chosen[-1-e].lit)
+			v = o.chosen[-1-e].from
+		}
+	}
+}

@@ -1,0 +1,243 @@
+// Package polygraph checks any history: any number of reads and writes in a
+// transaction, blind writes, values written more than once, transactions of
+// unknown outcome. It decides whether the hyper-polygraph of the history
+// (VeriStrong paper, Definition 3.1) has an acyclic compatible graph, at
+// serializability and snapshot isolation, with session order, without, and
+// with real time, by one construction:
+//
+//   - what every execution must have is found first, as a fixpoint
+//     (saturate.go);
+//   - an execution is guessed that keeps it (schedule.go); where it reads right
+//     the history is satisfied, and that is the usual case;
+//   - else a search changes the order until every read is right, or shows that
+//     none is (search.go), with clauses only for what an order got wrong.
+//
+// Versions matter by their values: a read is right when the latest write before
+// it has its value, whoever wrote it.
+package polygraph
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/sat"
+	"github.com/isohound/isohound/checker/single"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Name is the engine's name in results.
+const Name = "polygraph"
+
+// Options are the wishes of the caller.
+type Options struct {
+	// Witness asks for the proof of a satisfied verdict.
+	Witness bool
+	// NoPruning leaves out the fixpoint of what every execution must have (the P
+	// of the VeriStrong paper's section 7.3.4), for comparison.
+	NoPruning bool
+	// Progress, if set, is told what is going on, in stages.
+	Progress func(stage string)
+}
+
+// NotApplicable says why the engine cannot judge a history.
+type NotApplicable struct{ Reason string }
+
+func (e *NotApplicable) Error() string { return "the polygraph engine does not apply: " + e.Reason }
+
+// Check judges h against lvl. The error is a *NotApplicable, or the context's
+// cause when it ended; it never means that h violates lvl.
+func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
+	if lvl == level.LIN {
+		return nil, &NotApplicable{"level lin is judged by the linear engine"}
+	}
+	if lvl.RealTime() && !h.Timed() {
+		return nil, &NotApplicable{fmt.Sprintf(
+			"level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
+	}
+	for i := range h.Txns {
+		for _, op := range h.Ops(&h.Txns[i]) {
+			if op.Kind == history.ReadNot {
+				return nil, &NotApplicable{fmt.Sprintf("transaction %d has a failed compare-and-set on %s that returned no value, which only level lin can judge",
+					h.Txns[i].ID, h.KeyName(op.Key))}
+			}
+		}
+	}
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, last: time.Now(),
+		res: &verdict.Result{Level: lvl, Engine: Name}}
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	return c.res, nil
+}
+
+type check struct {
+	ctx  context.Context
+	h    *history.History
+	lvl  level.Level
+	opt  Options
+	res  *verdict.Result
+	last time.Time
+	// decideOnly: no counterexample is wanted.
+	decideOnly bool
+
+	sat   *saturator
+	found *single.Collector
+}
+
+func (c *check) begin(stage string) {
+	if c.opt.Progress != nil {
+		c.opt.Progress(stage)
+	}
+}
+
+func (c *check) done(stage string) {
+	now := time.Now()
+	c.res.Stages = append(c.res.Stages, verdict.Stage{Name: stage, Took: now.Sub(c.last)})
+	c.last = now
+}
+
+func (c *check) run() error {
+	c.begin("index")
+	c.found = single.NewCollector(c.h)
+	m := newModel(c.h, c.lvl, c.found)
+	c.done("index")
+	if len(c.found.Anomalies) > 0 {
+		c.violated(c.found.Anomalies)
+		return nil
+	}
+	c.begin("saturate")
+	g := newGraph(m)
+	s := newSaturator(m, g, !c.opt.NoPruning)
+	c.sat = s
+	order, err := s.run(c.ctx)
+	if err != nil {
+		return err
+	}
+	c.done("saturate")
+	used := newEvidence(s)
+	if s.refuted != nil || len(order) < int(g.nodes) {
+		if s.refuted != nil {
+			used.open(&s.refuted.from)
+		} else {
+			s.cycle(order, used)
+		}
+		return c.counterexample(used)
+	}
+	c.begin("schedule")
+	nodes := guess(m, g)
+	c.done("schedule")
+	c.begin("search")
+	x := newSearch(c.ctx, s, nodes, used)
+	ok, err := x.s.Solve(c.ctx)
+	if err != nil {
+		return err
+	}
+	c.done("search")
+	c.res.Search = &x.s.Stats
+	if !ok {
+		used.searched = true
+		return c.counterexample(used)
+	}
+	x.orphans(c.found)
+	if c.found.Orphans > 0 {
+		c.res.Reason = fmt.Sprintf("%d reads returned values that nobody is known to have written, the first in transaction %d, "+
+			"and the history was cut off, so that their writers may be missing", c.found.Orphans, c.h.Txns[c.found.FirstOrphan].ID)
+		return nil
+	}
+	c.res.Verdict = verdict.Satisfied
+	if c.opt.Witness {
+		c.res.Witness = x.witness()
+	}
+	return nil
+}
+
+func (c *check) violated(anomalies []verdict.Anomaly) {
+	c.res.Verdict, c.res.Anomalies = verdict.Violated, anomalies
+	for n := range anomalies {
+		explain.Fill(c.h, c.lvl, &anomalies[n])
+	}
+}
+
+// orphans counts the reads without a known writer of transactions that were of
+// unknown outcome and turned out to count.
+func (x *search) orphans(found *single.Collector) {
+	for t, in := range x.included {
+		if i := x.m.txns[t]; in && x.m.h.Txns[i].Status == history.Unknown {
+			for r := x.m.readFrom[t]; r < x.m.readFrom[t+1]; r++ {
+				if x.m.reads[r].source == fromNowhere {
+					if found.Orphans == 0 {
+						found.FirstOrphan = i
+					}
+					found.Orphans++
+				}
+			}
+		}
+	}
+}
+
+// witness reads the execution off the order.
+func (x *search) witness() *verdict.Witness {
+	nodes := make([]int32, len(x.o.pos))
+	for v, p := range x.o.pos {
+		nodes[p] = int32(v)
+	}
+	w := &verdict.Witness{}
+	limit := int32(len(x.m.txns)) << x.g.split
+	for _, v := range nodes {
+		if v >= limit || !x.included[x.g.txnOf(v)] {
+			continue
+		}
+		i := x.m.txns[x.g.txnOf(v)]
+		if x.g.split == 1 {
+			w.Points = append(w.Points, i<<1|v&1)
+		} else {
+			w.Order = append(w.Order, i)
+		}
+	}
+	return w
+}
+
+// cycle books the edges of a short cycle among the nodes that have no order.
+func (s *saturator) cycle(order []int32, used *evidence) {
+	g := s.g
+	placed := make([]bool, g.nodes)
+	for _, v := range order {
+		placed[v] = true
+	}
+	// Going back along edges from a node without order leads into a cycle.
+	at := make(map[int32]int)
+	var v int32
+	for v = range g.nodes {
+		if !placed[v] {
+			break
+		}
+	}
+	var walk []int32
+	for {
+		if first, seen := at[v]; seen {
+			walk = walk[first:]
+			break
+		}
+		at[v] = len(walk)
+		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
+			if !placed[g.edges[e].from] {
+				walk = append(walk, e)
+				v = g.edges[e].from
+				break
+			}
+		}
+	}
+	for _, e := range walk {
+		used.edge(e)
+	}
+}
+
+var errStuck = errors.New("the search found something wrong that no clause excludes; this is a bug in isohound")
+
+var _ sat.Theory = (*search)(nil)

@@ -1,0 +1,242 @@
+package polygraph
+
+import (
+	"container/heap"
+
+	"github.com/isohound/isohound/history"
+)
+
+// schedule guesses an execution: it goes through the known graph and takes a
+// transaction when its reads find their values, holding back a writer that
+// would overwrite a value still to be read. Where nothing fits it takes
+// something all the same; the order that comes out keeps all known edges, and
+// what it misreads is left to the search. The recorded times, or else how far
+// the sessions have come, decide between those that fit.
+type schedule struct {
+	m *model
+	g *graph
+
+	priority []int64 // by transaction
+	missing  []int32 // by node: predecessors not placed
+	ready    nodeHeap
+	stuck    nodeHeap // nodes that wait, some of which have been woken since
+	waits    []bool
+	order    []int32
+
+	current []int32 // by key: the class of its value
+	toRead  []int32 // by class: reads not placed
+	toWrite []int32 // by class: writes not placed
+	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
+
+	forValue, forReaders lists // by class: nodes that wait for it to come, to be read
+	forHolder            lists // by key: nodes that wait for the holder's commit
+}
+
+// nodeHeap is a heap of nodes by priority.
+type nodeHeap struct {
+	s     *schedule
+	nodes []int32
+}
+
+func (h *nodeHeap) Len() int           { return len(h.nodes) }
+func (h *nodeHeap) Less(i, j int) bool { return h.s.before(h.nodes[i], h.nodes[j]) }
+func (h *nodeHeap) Swap(i, j int)      { h.nodes[i], h.nodes[j] = h.nodes[j], h.nodes[i] }
+func (h *nodeHeap) Push(x any)         { h.nodes = append(h.nodes, x.(int32)) }
+func (h *nodeHeap) Pop() any {
+	n := len(h.nodes) - 1
+	x := h.nodes[n]
+	h.nodes = h.nodes[:n]
+	return x
+}
+
+func (s *schedule) before(a, b int32) bool {
+	pa, pb := int64(-1), int64(-1) // time points go first
+	if n := int32(len(s.m.txns)); a < n<<s.g.split {
+		pa = s.priority[s.g.txnOf(a)]
+	}
+	if n := int32(len(s.m.txns)); b < n<<s.g.split {
+		pb = s.priority[s.g.txnOf(b)]
+	}
+	if pa != pb {
+		return pa < pb
+	}
+	return a < b
+}
+
+// guess returns the nodes in an order that keeps the known edges, which must
+// have one.
+func guess(m *model, g *graph) []int32 {
+	classes := len(m.classFrom.from) - 1
+	s := &schedule{m: m, g: g, missing: make([]int32, g.nodes), waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
+		current: make([]int32, m.h.KeyCount()), toRead: make([]int32, classes), toWrite: make([]int32, classes),
+		forValue: newLists(classes), forReaders: newLists(classes), forHolder: newLists(m.h.KeyCount())}
+	s.ready.s, s.stuck.s = s, s
+	if g.split == 1 {
+		s.holder = make([]int32, m.h.KeyCount())
+		stamp(s.holder)
+	}
+	s.prioritize()
+	for k := range s.current {
+		s.current[k] = int32(k)
+	}
+	for r := range m.reads {
+		if rd := &m.reads[r]; rd.source != fromNowhere && !m.optional[rd.txn] {
+			s.toRead[rd.class]++
+		}
+	}
+	for w, c := range m.class {
+		if !m.optional[m.writer[w]] {
+			s.toWrite[c]++
+		}
+	}
+	for i := range g.edges {
+		s.missing[g.edges[i].to]++
+	}
+	for v := range g.nodes {
+		if s.missing[v] == 0 {
+			s.ready.nodes = append(s.ready.nodes, v)
+		}
+	}
+	heap.Init(&s.ready)
+	for {
+		switch {
+		case s.ready.Len() > 0:
+			s.visit(heap.Pop(&s.ready).(int32), false)
+		case s.stuck.Len() > 0:
+			if v := heap.Pop(&s.stuck).(int32); s.waits[v] {
+				s.waits[v] = false
+				s.visit(v, true)
+			}
+		default:
+			return s.order
+		}
+	}
+}
+
+func (s *schedule) prioritize() {
+	m := s.m
+	s.priority = make([]int64, len(m.txns))
+	timed := m.h.Timed()
+	for t := range s.priority {
+		x := m.txn(int32(t))
+		switch c := m.chains.of[t]; {
+		case timed && x.End != history.NoTime:
+			s.priority[t] = x.End
+		case timed && x.Begin != history.NoTime:
+			s.priority[t] = x.Begin
+		default:
+			length := m.chains.members.from[c+1] - m.chains.members.from[c]
+			s.priority[t] = int64(m.chains.pos[t]) << 32 / int64(length)
+		}
+	}
+}
+
+// visit places node, or has it wait unless forced.
+func (s *schedule) visit(node int32, forced bool) {
+	if n := int32(len(s.m.txns)) << s.g.split; node < n {
+		t := s.g.txnOf(node)
+		start, commit := node == s.g.start(t), node == s.g.commit(t)
+		if !s.m.optional[t] {
+			if !forced && (start && s.startWaits(node, t) || commit && s.commitWaits(node, t)) {
+				s.waits[node] = true
+				heap.Push(&s.stuck, node)
+				return
+			}
+			if start {
+				s.started(t)
+			}
+			if commit {
+				s.committed(t)
+			}
+		}
+	}
+	s.order = append(s.order, node)
+	for e := s.g.out[node]; e != none; e = s.g.edges[e].nextOut {
+		to := s.g.edges[e].to
+		if s.missing[to]--; s.missing[to] == 0 {
+			heap.Push(&s.ready, to)
+		}
+	}
+}
+
+func (s *schedule) startWaits(node, t int32) bool {
+	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
+		rd := &s.m.reads[r]
+		if rd.source != fromNowhere && s.current[rd.key] != rd.class {
+			s.forValue.push(rd.class, node)
+			return true
+		}
+	}
+	if s.holder != nil {
+		for _, w := range s.m.writesOf.of(t) {
+			if k := s.m.key[w]; s.holder[k] != none {
+				s.forHolder.push(k, node)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *schedule) commitWaits(node, t int32) bool {
+	for _, w := range s.m.writesOf.of(t) {
+		c := s.current[s.m.key[w]]
+		if c == s.m.class[w] || s.toWrite[c] > 0 || s.toRead[c] == 0 {
+			continue
+		}
+		if own := s.g.split == 0 && s.reads(t, c); own && s.toRead[c] == 1 {
+			continue
+		}
+		s.forReaders.push(c, node)
+		return true
+	}
+	return false
+}
+
+// reads reports whether t reads a value of class c.
+func (s *schedule) reads(t, c int32) bool {
+	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
+		if s.m.reads[r].class == c {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *schedule) started(t int32) {
+	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
+		if rd := &s.m.reads[r]; rd.source != fromNowhere {
+			if s.toRead[rd.class]--; s.toRead[rd.class] <= 1 {
+				s.wake(&s.forReaders, rd.class)
+			}
+		}
+	}
+	if s.holder != nil {
+		for _, w := range s.m.writesOf.of(t) {
+			s.holder[s.m.key[w]] = t
+		}
+	}
+}
+
+func (s *schedule) committed(t int32) {
+	for _, w := range s.m.writesOf.of(t) {
+		k, c := s.m.key[w], s.m.class[w]
+		s.toWrite[c]--
+		s.current[k] = c
+		s.wake(&s.forValue, c)
+		if s.holder != nil {
+			s.holder[k] = none
+			s.wake(&s.forHolder, k)
+		}
+	}
+}
+
+func (s *schedule) wake(l *lists, i int32) {
+	for h := l.head[i]; h != none; h = l.next[h] {
+		if v := l.item[h]; s.waits[v] {
+			s.waits[v] = false
+			heap.Push(&s.ready, v)
+		}
+	}
+	l.head[i] = none
+}

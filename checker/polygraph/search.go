@@ -1,0 +1,425 @@
+package polygraph
+
+import (
+	"context"
+	"slices"
+
+	"github.com/isohound/isohound/checker/sat"
+)
+
+// search looks for an execution: an order of all nodes, that of the known
+// graph to begin with, in which every read finds its value. What an order gets
+// wrong, and only that, becomes clauses over "a before b":
+//
+//	a read S of a version by T, and W that wrote another value:
+//	    W before T, or S before W
+//	a read with several candidates:
+//	    one of them is its source, which comes before it
+//	writers T and U of one key, at snapshot isolation:
+//	    T committed before U started, or U before T
+//
+// A transaction of unknown outcome counts where its variable is true, which
+// being a source makes it; clauses about it hold only if it counts.
+type search struct {
+	ctx context.Context
+	m   *model
+	g   *graph
+	k   *clocks
+	o   *order
+	s   *sat.Solver
+
+	vars   []variable
+	before map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
+	counts map[int32]int32    // by transaction: the variable that it counts
+	// sources are, by read, its candidates with their variables.
+	sources map[int32][]source
+	openAt  map[int32]*openRead
+	truth   sat.Lit
+
+	included []bool // by transaction, as assigned
+	dirty    []int32
+	isDirty  []bool
+	added    bool
+
+	writers []placed // scratch of verify
+	used    *evidence
+}
+
+// variable is what a variable of the solver means.
+type variable struct {
+	kind varKind
+	a, b int32 // nodes; or the transaction; or the read and the index of its source
+}
+
+type varKind uint8
+
+const (
+	isTruth varKind = iota
+	isBefore
+	isCounted
+	isSource
+)
+
+// source is a candidate of a read: a write, or fromInitial.
+type source struct {
+	write int32
+	lit   sat.Lit
+}
+
+type placed struct{ pos, write int32 }
+
+func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
+	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, before: map[[2]int32]int32{}, counts: map[int32]int32{},
+		sources: map[int32][]source{}, openAt: map[int32]*openRead{}, used: used,
+		included: make([]bool, len(s.m.txns)), isDirty: make([]bool, s.m.h.KeyCount())}
+	for t := range x.included {
+		x.included[t] = !s.m.optional[t]
+	}
+	for i := range s.open {
+		x.openAt[s.open[i].read] = &s.open[i]
+	}
+	x.o = newOrder(s.g, nodes, x.moved)
+	x.s = sat.New(x)
+	x.truth = sat.Pos(x.newVar(variable{kind: isTruth}))
+	x.s.Add(x.truth)
+	for k := range s.m.h.KeyCount() {
+		x.touch(int32(k))
+	}
+	return x
+}
+
+func (x *search) newVar(v variable) int32 {
+	x.vars = append(x.vars, v)
+	return x.s.NewVar()
+}
+
+func (x *search) touch(key int32) {
+	if !x.isDirty[key] {
+		x.isDirty[key] = true
+		x.dirty = append(x.dirty, key)
+	}
+}
+
+// touchAll has the keys of a transaction looked at again.
+func (x *search) touchAll(t int32) {
+	for _, w := range x.m.writesOf.of(t) {
+		x.touch(x.m.key[w])
+	}
+	for r := x.m.readFrom[t]; r < x.m.readFrom[t+1]; r++ {
+		x.touch(int32(x.m.reads[r].key))
+	}
+}
+
+func (x *search) moved(node int32) {
+	if node < int32(len(x.m.txns))<<x.g.split {
+		x.touchAll(x.g.txnOf(node))
+	}
+}
+
+// precedes returns the literal that node a comes before node b. Nodes are a
+// start and a commit, or transactions where these are the same, so that "not
+// before" means behind.
+func (x *search) precedes(a, b int32) sat.Lit {
+	if x.k != nil {
+		if x.reaches(a, b) {
+			x.used.path(a, b)
+			return x.truth
+		}
+		if x.reaches(b, a) {
+			x.used.path(b, a)
+			return x.truth.Not()
+		}
+	}
+	flip := a > b
+	if x.g.split == 1 {
+		flip = a&1 == 0 // the commit first
+	}
+	pair := [2]int32{a, b}
+	if flip {
+		pair = [2]int32{b, a}
+	}
+	v, ok := x.before[pair]
+	if !ok {
+		v = x.newVar(variable{isBefore, pair[0], pair[1]})
+		x.before[pair] = v
+		x.added = true
+	}
+	if flip {
+		return sat.Pos(v).Not()
+	}
+	return sat.Pos(v)
+}
+
+func (x *search) reaches(a, b int32) bool {
+	t := x.g.txnOf(a)
+	if a == x.g.commit(t) {
+		return x.k.fromCommit(t, b)
+	}
+	return x.k.fromStart(t, b)
+}
+
+// counted returns the literal that t counts.
+func (x *search) counted(t int32) sat.Lit {
+	if !x.m.optional[t] {
+		return x.truth
+	}
+	v, ok := x.counts[t]
+	if !ok {
+		v = x.newVar(variable{kind: isCounted, a: t})
+		x.counts[t] = v
+		x.added = true
+	}
+	return sat.Pos(v)
+}
+
+// Assert implements sat.Theory.
+func (x *search) Assert(l sat.Lit) []sat.Lit {
+	switch v := x.vars[l.Var()]; v.kind {
+	case isBefore:
+		a, b := v.a, v.b
+		if !l.Positive() {
+			a, b = b, a
+		}
+		if !x.o.insert(a, b, l) {
+			conflict := []sat.Lit{l.Not()}
+			x.o.path(a, b, x.used.edge, func(c sat.Lit) { conflict = append(conflict, c.Not()) })
+			return conflict
+		}
+	case isCounted:
+		if l.Positive() {
+			x.included[v.a] = true
+			x.touchAll(v.a)
+		}
+	}
+	return nil
+}
+
+// Retract implements sat.Theory.
+func (x *search) Retract(l sat.Lit) {
+	switch v := x.vars[l.Var()]; v.kind {
+	case isBefore:
+		x.o.remove()
+	case isCounted:
+		if l.Positive() {
+			x.included[v.a] = false
+			x.touchAll(v.a)
+		}
+	}
+}
+
+// Phase implements sat.Theory: try what the order has, the nearest source, and
+// no transaction of unknown outcome that need not count.
+func (x *search) Phase(v int32) bool {
+	switch d := x.vars[v]; d.kind {
+	case isBefore:
+		return x.o.pos[d.a] < x.o.pos[d.b]
+	case isSource:
+		return x.nearest(d.a) == int(d.b)
+	case isTruth:
+		return true
+	}
+	return false
+}
+
+// nearest returns the index of the source of a read that comes last before it.
+func (x *search) nearest(r int32) int {
+	best, at := -1, int32(-2)
+	start := x.o.pos[x.g.start(x.m.reads[r].txn)]
+	for i, s := range x.sources[r] {
+		p := int32(-1)
+		if s.write != fromInitial {
+			p = x.o.pos[x.g.commit(x.m.writer[s.write])]
+		}
+		if p < start && p > at {
+			best, at = i, p
+		}
+	}
+	return best
+}
+
+// Final implements sat.Theory: it reads every key whose transactions moved.
+func (x *search) Final() (bool, error) {
+	x.added = false
+	list := x.dirty
+	x.dirty = nil
+	for n, k := range list {
+		if n&0xff == 0 && x.ctx.Err() != nil {
+			return false, context.Cause(x.ctx)
+		}
+		x.isDirty[k] = false
+		if !x.verify(k) {
+			x.touch(k) // dirty until it reads right, whether or not anything moves
+		}
+	}
+	if !x.added && len(x.dirty) > 0 {
+		return false, errStuck
+	}
+	return x.added, nil
+}
+
+// verify adds what the order gets wrong about a key, and reports whether that
+// was nothing.
+func (x *search) verify(k int32) bool {
+	m, g, pos := x.m, x.g, x.o.pos
+	ws := x.writers[:0]
+	for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
+		if t := m.writer[w]; x.included[t] {
+			ws = append(ws, placed{pos[g.commit(t)], w})
+		}
+	}
+	x.writers = ws
+	slices.SortFunc(ws, func(a, b placed) int { return int(a.pos) - int(b.pos) })
+	right := true
+	if g.split == 1 {
+		for i := 1; i < len(ws); i++ {
+			t, u := m.writer[ws[i-1].write], m.writer[ws[i].write]
+			if ws[i-1].pos > pos[g.start(u)] {
+				x.apart(t, u)
+				right = false
+			}
+		}
+	}
+	for _, r := range m.readsOn.of(k) {
+		rd := &m.reads[r]
+		if rd.source == fromNowhere || !x.included[rd.txn] {
+			continue
+		}
+		start := pos[g.start(rd.txn)]
+		n, _ := slices.BinarySearchFunc(ws, start, func(p placed, s int32) int { return int(p.pos) - int(s) })
+		class := k
+		if n > 0 {
+			class = m.class[ws[n-1].write]
+		}
+		if class != rd.class {
+			x.misread(r, ws[:n])
+			right = false
+		}
+	}
+	return right
+}
+
+// guard starts a clause that holds only if the given transactions count.
+func (x *search) guard(txns ...int32) []sat.Lit {
+	var out []sat.Lit
+	for _, t := range txns {
+		if x.m.optional[t] {
+			out = append(out, x.counted(t).Not())
+		}
+	}
+	return out
+}
+
+func (x *search) add(lits []sat.Lit) {
+	x.s.Add(lits...)
+	x.added = true
+}
+
+// apart: writers of one key do not overlap.
+func (x *search) apart(t, u int32) {
+	g := x.g
+	x.used.txn(t)
+	x.used.txn(u)
+	x.add(append(x.guard(t, u), x.precedes(g.commit(t), g.start(u)), x.precedes(g.commit(u), g.start(t))))
+}
+
+// perMisread bounds the clauses for one misread, those nearest to the reader
+// first; what is left over shows when these are settled.
+const perMisread = 16
+
+// misread adds clauses for a read that finds another value than it should;
+// before are the writers before it.
+func (x *search) misread(r int32, before []placed) {
+	m, g := x.m, x.g
+	rd := &m.reads[r]
+	from, guard := rd.source, x.guard(rd.txn)
+	if from == fromOpen {
+		var known bool
+		if from, guard, known = x.chosenSource(r, guard); !known {
+			return
+		}
+	}
+	x.used.read(r)
+	at := int32(-1)
+	if from != fromInitial {
+		t := m.writer[from]
+		at = x.o.pos[g.commit(t)]
+		if m.optional[rd.txn] && at > x.o.pos[g.start(rd.txn)] {
+			x.add(append(slices.Clone(guard), x.precedes(g.commit(t), g.start(rd.txn))))
+			return
+		}
+	}
+	count := 0
+	for i := len(before) - 1; i >= 0 && before[i].pos > at && count < perMisread; i-- {
+		w := before[i].write
+		u := m.writer[w]
+		if m.class[w] == rd.class || u == rd.txn {
+			continue
+		}
+		count++
+		x.used.txn(u)
+		lits := append(slices.Clone(guard), x.guard(u)...)
+		lits = append(lits, x.precedes(g.start(rd.txn), g.commit(u)))
+		if from != fromInitial {
+			lits = append(lits, x.precedes(g.commit(u), g.start(m.writer[from])))
+		}
+		x.add(lits)
+	}
+}
+
+// chosenSource returns the source that the assignment gives an open read, and
+// a guard for clauses about it. The first time it makes variables for them.
+func (x *search) chosenSource(r int32, guard []sat.Lit) (int32, []sat.Lit, bool) {
+	list, ok := x.sources[r]
+	if !ok {
+		x.makeSources(r, guard)
+		return 0, nil, false
+	}
+	for _, s := range list {
+		if x.s.True(s.lit) {
+			return s.write, append(slices.Clone(guard), s.lit.Not()), true
+		}
+	}
+	return 0, nil, false // a clause was added that will change that
+}
+
+func (x *search) makeSources(r int32, guard []sat.Lit) {
+	m, g := x.m, x.g
+	rd := &m.reads[r]
+	x.used.read(r)
+	var candidates []int32
+	if o := x.openAt[r]; o != nil {
+		candidates = slices.Clone(o.candidates)
+		if o.initial {
+			candidates = append(candidates, fromInitial)
+		}
+		x.used.open(o)
+	} else {
+		for _, w := range m.classFrom.of(rd.class) {
+			if t := m.writer[w]; t != rd.txn && !m.broken[t] {
+				candidates = append(candidates, w)
+			}
+		}
+		if m.initially(rd.class) {
+			candidates = append(candidates, fromInitial)
+		}
+	}
+	list := make([]source, 0, len(candidates))
+	some := slices.Clone(guard)
+	for i, w := range candidates {
+		s := source{w, sat.Pos(x.newVar(variable{isSource, r, int32(i)}))}
+		list = append(list, s)
+		some = append(some, s.lit)
+	}
+	x.sources[r] = list
+	x.add(some)
+	for _, s := range list {
+		if s.write == fromInitial {
+			continue
+		}
+		t := m.writer[s.write]
+		x.add([]sat.Lit{s.lit.Not(), x.precedes(g.commit(t), g.start(rd.txn))})
+		if m.optional[t] {
+			x.add([]sat.Lit{s.lit.Not(), x.counted(t)})
+		}
+	}
+}

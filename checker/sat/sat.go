@@ -1,0 +1,363 @@
+// Package sat is a solver for clauses over Boolean variables and a theory that
+// has a say in which assignments are possible: conflict-driven clause learning
+// (the CDCL(T) loop of Algorithm 1 of the VeriStrong paper, SATSOLVE and
+// THEORYSOLVE), with first unique implication points, activities and restarts.
+// Clauses and variables may be added while it searches.
+package sat
+
+import (
+	"context"
+)
+
+// Lit is a variable, or its negation: 2v or 2v+1.
+type Lit int32
+
+// Pos returns the literal that v is true.
+func Pos(v int32) Lit { return Lit(2 * v) }
+
+// Not negates l.
+func (l Lit) Not() Lit { return l ^ 1 }
+
+// Var returns the variable of l.
+func (l Lit) Var() int32 { return int32(l >> 1) }
+
+// Positive reports whether l is a variable and no negation.
+func (l Lit) Positive() bool { return l&1 == 0 }
+
+// Theory is what an assignment means beyond the clauses.
+type Theory interface {
+	// Assert is told that l has become true. If that contradicts what was
+	// asserted before, it returns a clause that the theory implies and whose
+	// literals are all false now, and takes note of nothing.
+	Assert(l Lit) (conflict []Lit)
+	// Retract takes back the latest assertion that is still noted, which was of
+	// l.
+	Retract(l Lit)
+	// Phase says which value to try first for v.
+	Phase(v int32) bool
+	// Final is asked when every variable has a value. It adds clauses that the
+	// assignment violates, or variables, and reports whether it has.
+	Final() (more bool, err error)
+}
+
+// value of a variable or literal.
+type value int8
+
+const (
+	unassigned value = iota
+	isTrue
+	isFalse
+)
+
+type clause struct {
+	lits    []Lit
+	learnt  bool
+	removed bool
+	// activity counts, decaying, how often it took part in conflicts.
+	activity float64
+}
+
+type watch struct {
+	c       *clause
+	blocker Lit
+}
+
+// Stats count what a search did.
+type Stats struct {
+	Variables       int   `json:"variables"`
+	Clauses         int   `json:"clauses"`
+	Decisions       int64 `json:"decisions"`
+	Propagations    int64 `json:"propagations"`
+	Conflicts       int64 `json:"conflicts"`
+	TheoryConflicts int64 `json:"theory_conflicts"`
+	Restarts        int64 `json:"restarts"`
+}
+
+// Solver holds clauses and the state of a search.
+type Solver struct {
+	Stats Stats
+
+	theory  Theory
+	clauses []*clause
+	learnts []*clause
+	watches [][]watch // by literal: clauses to look at when it becomes false
+
+	values   []value // by literal
+	level    []int32 // by variable
+	reason   []*clause
+	trail    []Lit
+	limits   []int // by level: the length of the trail before its decision
+	head     int   // trail[:head] has been propagated through clauses
+	asserted int   // trail[:asserted] is noted by the theory
+
+	activity []float64
+	bump     float64
+	queue    varHeap
+	seen     []bool
+
+	clauseBump float64
+	maxLearnts int
+	// dead: the clauses contradict each other whatever the assignment.
+	dead bool
+}
+
+// New returns a solver without clauses.
+func New(t Theory) *Solver {
+	s := &Solver{theory: t, bump: 1, clauseBump: 1, maxLearnts: 4000}
+	s.queue.s = s
+	return s
+}
+
+// NewVar adds a variable and returns its number.
+func (s *Solver) NewVar() int32 {
+	v := int32(len(s.level))
+	s.level = append(s.level, 0)
+	s.reason = append(s.reason, nil)
+	s.values = append(s.values, unassigned, unassigned)
+	s.watches = append(s.watches, nil, nil)
+	s.activity = append(s.activity, 0)
+	s.seen = append(s.seen, false)
+	s.queue.at = append(s.queue.at, -1)
+	s.queue.push(v)
+	s.Stats.Variables++
+	return v
+}
+
+// True and False report what l is now; neither if it has no value.
+func (s *Solver) True(l Lit) bool  { return s.values[l] == isTrue }
+func (s *Solver) False(l Lit) bool { return s.values[l] == isFalse }
+
+func (s *Solver) decisionLevel() int32 { return int32(len(s.limits)) }
+
+// Add adds a clause. In the middle of a search it goes back as far as it must
+// for the clause to be possible.
+func (s *Solver) Add(lits ...Lit) {
+	if s.dead {
+		return
+	}
+	out := make([]Lit, 0, len(lits))
+next:
+	for _, l := range lits {
+		if s.values[l] == isTrue && s.level[l.Var()] == 0 {
+			return
+		}
+		if s.values[l] == isFalse && s.level[l.Var()] == 0 {
+			continue
+		}
+		for _, have := range out {
+			if have == l {
+				continue next
+			}
+			if have == l.Not() {
+				return
+			}
+		}
+		out = append(out, l)
+	}
+	s.Stats.Clauses++
+	switch len(out) {
+	case 0:
+		s.dead = true
+		return
+	case 1:
+		s.cancel(0)
+		s.enqueue(out[0], nil)
+		return
+	}
+	// Watched are literals that are not false, or else those that were assigned
+	// last.
+	for n := range 2 {
+		best := n
+		for i := n + 1; i < len(out); i++ {
+			if s.rank(out[i]) > s.rank(out[best]) {
+				best = i
+			}
+		}
+		out[n], out[best] = out[best], out[n]
+	}
+	c := &clause{lits: out}
+	s.clauses = append(s.clauses, c)
+	if s.values[out[1]] == isFalse {
+		// At the level of the second no literal but the first is open.
+		if s.values[out[0]] == isFalse {
+			s.cancel(max(0, s.level[out[0].Var()]-1))
+			if s.values[out[0]] != unassigned { // cannot be: its level is gone
+				panic("sat: a literal outlived its level")
+			}
+		}
+		if s.values[out[1]] == isFalse && s.values[out[0]] == unassigned {
+			s.cancel(s.level[out[1].Var()])
+			s.attach(c)
+			s.enqueue(out[0], c)
+			return
+		}
+	}
+	s.attach(c)
+}
+
+// rank orders literals for watching.
+func (s *Solver) rank(l Lit) int32 {
+	if s.values[l] == isFalse {
+		return s.level[l.Var()]
+	}
+	return 1 << 30
+}
+
+func (s *Solver) attach(c *clause) {
+	s.watches[c.lits[0]] = append(s.watches[c.lits[0]], watch{c, c.lits[1]})
+	s.watches[c.lits[1]] = append(s.watches[c.lits[1]], watch{c, c.lits[0]})
+}
+
+func (s *Solver) enqueue(l Lit, why *clause) {
+	s.values[l], s.values[l.Not()] = isTrue, isFalse
+	s.level[l.Var()], s.reason[l.Var()] = s.decisionLevel(), why
+	s.trail = append(s.trail, l)
+}
+
+// cancel takes back every assignment above a level.
+func (s *Solver) cancel(level int32) {
+	if s.decisionLevel() <= level {
+		return
+	}
+	keep := s.limits[level]
+	for i := len(s.trail) - 1; i >= keep; i-- {
+		l := s.trail[i]
+		if i < s.asserted {
+			s.theory.Retract(l)
+		}
+		s.values[l], s.values[l.Not()] = unassigned, unassigned
+		s.reason[l.Var()] = nil
+		s.queue.push(l.Var())
+	}
+	s.trail = s.trail[:keep]
+	s.limits = s.limits[:level]
+	s.head = min(s.head, keep)
+	s.asserted = min(s.asserted, keep)
+}
+
+// propagate draws what follows by clauses and theory, and returns a clause
+// whose literals are all false, if there is one.
+func (s *Solver) propagate() *clause {
+	for {
+		for s.head < len(s.trail) {
+			l := s.trail[s.head]
+			s.head++
+			if c := s.visit(l.Not()); c != nil {
+				return c
+			}
+		}
+		if s.asserted == len(s.trail) {
+			return nil
+		}
+		l := s.trail[s.asserted]
+		if conflict := s.theory.Assert(l); conflict != nil {
+			s.Stats.TheoryConflicts++
+			return &clause{lits: conflict}
+		}
+		s.asserted++
+	}
+}
+
+// visit looks at the clauses that watch l, which has become false.
+func (s *Solver) visit(l Lit) *clause {
+	list := s.watches[l]
+	kept := list[:0]
+	for i := 0; i < len(list); i++ {
+		w := list[i]
+		if s.values[w.blocker] == isTrue {
+			kept = append(kept, w)
+			continue
+		}
+		c := w.c
+		if c.removed {
+			continue
+		}
+		lits := c.lits
+		if lits[0] == l {
+			lits[0], lits[1] = lits[1], lits[0]
+		}
+		first := lits[0]
+		if s.values[first] == isTrue {
+			kept = append(kept, watch{c, first})
+			continue
+		}
+		found := false
+		for n := 2; n < len(lits); n++ {
+			if s.values[lits[n]] != isFalse {
+				lits[1], lits[n] = lits[n], lits[1]
+				s.watches[lits[1]] = append(s.watches[lits[1]], watch{c, first})
+				found = true
+				break
+			}
+		}
+		if found {
+			continue
+		}
+		kept = append(kept, watch{c, first})
+		if s.values[first] == isFalse {
+			kept = append(kept, list[i+1:]...)
+			s.watches[l] = kept
+			s.head = len(s.trail)
+			return c
+		}
+		s.Stats.Propagations++
+		s.enqueue(first, c)
+	}
+	s.watches[l] = kept
+	return nil
+}
+
+// Solve searches. It returns true with an assignment that Final accepts, false
+// if there is none, or the cause of ctx's end, or Final's error.
+func (s *Solver) Solve(ctx context.Context) (bool, error) {
+	restart := newLuby(128)
+	conflicts := int64(0)
+	for {
+		if s.dead {
+			return false, nil
+		}
+		if c := s.propagate(); c != nil {
+			s.Stats.Conflicts++
+			conflicts++
+			if !s.resolve(c) {
+				s.dead = true
+				return false, nil
+			}
+			if s.Stats.Conflicts&0x3f == 0 && ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+			continue
+		}
+		if conflicts >= restart.limit {
+			conflicts = 0
+			restart.next()
+			s.Stats.Restarts++
+			s.cancel(0)
+			continue
+		}
+		if len(s.learnts) > s.maxLearnts+len(s.trail) {
+			s.reduce()
+		}
+		v := s.queue.popUnassigned()
+		if v < 0 {
+			if ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+			more, err := s.theory.Final()
+			if err != nil || !more && !s.dead {
+				return err == nil, err
+			}
+			continue
+		}
+		s.Stats.Decisions++
+		if s.Stats.Decisions&0xfff == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		s.limits = append(s.limits, len(s.trail))
+		l := Pos(v)
+		if !s.theory.Phase(v) {
+			l = l.Not()
+		}
+		s.enqueue(l, nil)
+	}
+}
