@@ -94,6 +94,20 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return pr
 }
 
+// openHistory opens the history at path. Reading it ends with ctx. done
+// releases the file.
+func (a *app) openHistory(ctx context.Context, path string, format file.Format) (f *file.File, done func(), err error) {
+	in := io.Reader(a.in)
+	if path == "-" {
+		in = interruptible(ctx, a.in)
+	}
+	if f, err = file.Open(path, format, in); err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, f.Interrupt)
+	return f, func() { stop(); f.Close() }, nil
+}
+
 // read loads the history within the limits.
 func (a *app) read(ctx context.Context, path string, c *checking, show *checkProgress) (*history.History, error) {
 	if c.timeout > 0 {
@@ -101,16 +115,12 @@ func (a *app) read(ctx context.Context, path string, c *checking, show *checkPro
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, errReadTimeout)
 		defer cancel()
 	}
-	in := io.Reader(a.in)
-	if path == "-" {
-		in = interruptible(ctx, a.in)
-	}
 	h, err := func() (*history.History, error) {
-		f, err := file.Open(path, c.format, in)
+		f, done, err := a.openHistory(ctx, path, c.format)
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
+		defer done()
 		show.reading(f)
 		return history.Load(ctx, f)
 	}()
