@@ -16,7 +16,7 @@ import (
 // 64-bit numbers; the first value of a key only if it was read.
 func Carries(id Identity) fit.Carries {
 	c := fit.Carries{
-		Format: id.String(), Unknown: true, Aborted: fit.AbortedWhole, Empty: true,
+		Format: id.String(), Unknown: true, OpenAtUnknown: true, Aborted: fit.AbortedWhole, Empty: true,
 		Initial: fit.InitialRead, Tells: fit.OrInitial,
 		Key: fit.Unsigned, Value: fit.Signed,
 		Txn: func(n int64) bool { return !special(n) && n != idAnything },

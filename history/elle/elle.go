@@ -67,13 +67,9 @@ type invocation struct {
 
 // NewReader returns a reader of EDN, or of JSON. path is for messages.
 func NewReader(r io.Reader, path string, json bool) *Reader {
-	source := "elle"
-	if json {
-		source = "elle-json"
-	}
 	rd := &Reader{
 		path: path, in: forms.NewScanner(r, json), sym: history.NewSymbols(),
-		hdr: history.Header{Source: source}, pending: map[int64]*invocation{},
+		hdr: history.Header{Source: path}, pending: map[int64]*invocation{},
 	}
 	rd.lists = newLists(rd.sym)
 	rd.p = parser{in: rd.in, sym: rd.sym, kinds: map[history.Key]forms.Kind{}}

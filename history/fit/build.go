@@ -141,6 +141,9 @@ func (f *fitting) symbols() *history.Symbols {
 	if f.c.Initial == InitialRead || f.c.Initial == InitialAny {
 		for k := range history.Key(f.h.KeyCount()) {
 			v := f.h.Initial(k)
+			if f.c.Initial == InitialRead && !f.initialRead[k] {
+				continue
+			}
 			if r, ok := f.rename[slot{k, v}]; ok {
 				v = r
 			}

@@ -23,9 +23,12 @@ type Carries struct {
 	KnownOnly bool // reads of committed transactions and of no others
 	Aborted   Aborted
 	Open      bool // that a recording was cut off
-	ReadNot   bool
-	Empty     bool // transactions without operations
-	Header    bool // how the history came to be, ids of the database, nodes
+	// OpenAtUnknown: a session that ends in a transaction of unknown outcome
+	// makes the recording look cut off.
+	OpenAtUnknown bool
+	ReadNot       bool
+	Empty         bool // transactions without operations
+	Header        bool // how the history came to be, ids of the database, nodes
 
 	// Initial is the initial value that every key has.
 	Initial Initial
@@ -140,6 +143,9 @@ type fitting struct {
 	drop   map[int]bool     // operations that are left out
 	rename map[slot]history.Value
 	keyOf  []string // the new names of keys, nil if they stay
+	// initialRead are the keys whose initial value is read, where that is how
+	// a format knows it.
+	initialRead map[history.Key]bool
 
 	newIDs, newSessions, dropTimes, dropInitial bool
 }

@@ -11,6 +11,7 @@ import "github.com/isohound/isohound/history"
 // committed and is not the last of its session moves into one of its own.
 func (f *fitting) outcomes() {
 	if f.c.Unknown {
+		f.openEnds()
 		return
 	}
 	var unknown []int
@@ -35,10 +36,10 @@ func (f *fitting) outcomes() {
 		i := queue[0]
 		queue = queue[1:]
 		for _, op := range f.h.Ops(&f.h.Txns[i]) {
-			if op.Kind != history.Read {
+			from := writers[slot{op.Key, op.Value}]
+			if op.Kind != history.Read || from == nil {
 				continue
 			}
-			from := writers[slot{op.Key, op.Value}]
 			for _, u := range from.unknown {
 				if u == i {
 					continue
@@ -81,6 +82,22 @@ func (f *fitting) outcomes() {
 		"written as committed, without their reads")
 	f.lose(unread.n, unread.first, many(unread.n, "transaction of unknown outcome was not read from", "transactions of unknown outcome were not read from"),
 		"written as aborted, or left out")
+}
+
+// openEnds finds sessions that end in a transaction of unknown outcome, where
+// that means more to a format.
+func (f *fitting) openEnds() {
+	if !f.c.OpenAtUnknown || !f.h.Closed {
+		return
+	}
+	var t tally
+	for _, txns := range f.h.BySession() {
+		if n := len(txns); n > 0 && f.h.Txns[txns[n-1]].Status == history.Unknown {
+			t.add(int(txns[n-1]))
+		}
+	}
+	f.lose(t.n, t.first, many(t.n, "session ends in a transaction of unknown outcome", "sessions end in transactions of unknown outcome"),
+		"the recording will look cut off, so that a read that found no writer proves nothing")
 }
 
 // origins are those who may have written a value: transactions of unknown

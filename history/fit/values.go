@@ -18,11 +18,11 @@ func (f *fitting) values() {
 	var first, odd tally
 	var example string
 	fresh := fresh{f: f, next: 1}
-	read := map[history.Key]bool{} // keys whose initial value is read
+	f.initialRead = map[history.Key]bool{}
 	f.each(func(txn, _ int, op history.Op) {
 		s := slot{op.Key, op.Value}
 		if op.Kind == history.Read && op.Value == f.h.Initial(op.Key) {
-			read[op.Key] = true
+			f.initialRead[op.Key] = true
 		}
 		if _, done := f.rename[s]; done || f.fits(s) {
 			return
@@ -45,7 +45,7 @@ func (f *fitting) values() {
 	f.lose(first.n, first.first, many(first.n, "key begins with a value other than "+want, "keys begin with a value other than "+want), "their initial value is written as "+want)
 	f.lose(odd.n, odd.first, many(odd.n, "value", "values")+" such as "+example+" cannot stand in the file", "numbered, each key's for itself")
 	if f.c.Initial == InitialRead {
-		f.unread(read)
+		f.unread()
 	}
 }
 
@@ -103,11 +103,11 @@ func (n *fresh) value() history.Value {
 
 // unread looks for keys whose first value shows in no read, which the format
 // then does not know, so that a read of absence passes for one of it.
-func (f *fitting) unread(read map[history.Key]bool) {
+func (f *fitting) unread() {
 	var t tally
 	seen := map[history.Key]bool{}
 	f.each(func(txn, _ int, op history.Op) {
-		if op.Kind == history.Read && op.Value == history.Absent && f.h.Initial(op.Key) != history.Absent && !read[op.Key] && !seen[op.Key] {
+		if op.Kind == history.Read && op.Value == history.Absent && f.h.Initial(op.Key) != history.Absent && !f.initialRead[op.Key] && !seen[op.Key] {
 			seen[op.Key] = true
 			t.add(txn)
 		}
