@@ -104,8 +104,8 @@ func (a *app) convert(in, out string, k conversion) error {
 		if cerr := w.Close(); err == nil {
 			err = withCode(exitIO, cerr)
 		}
-		if err != nil {
-			os.Remove(out) // half a conversion is worth nothing
+		if st, serr := os.Stat(out); err != nil && serr == nil && st.Mode().IsRegular() {
+			os.Remove(out) // half a conversion is worth nothing; a device stays
 		}
 	}
 	return a.interruptedOr(err)
@@ -131,8 +131,7 @@ func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 		return nil, err
 	}
 	if len(losses) > 0 && !k.lossy {
-		return nil, withCode(exitUsage, errors.Wrap(&fit.Error{Format: string(k.to), Losses: losses},
-			"nothing was written, as something would be lost; convert to native, or use --lossy"))
+		return nil, withCode(exitUsage, &fit.Error{Format: string(k.to), Losses: losses, Remedy: "nothing was written; convert to native, or use --lossy"})
 	}
 	for _, l := range losses {
 		fmt.Fprintf(a.msg, "lost: %s\n", l)

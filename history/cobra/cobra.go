@@ -162,8 +162,9 @@ type Reader struct {
 	sym    *history.Symbols
 	values values
 
-	logs   []logFile
-	log    *log
+	logs   []logFile // from the one in progress on
+	log    *log      // in progress, or nil
+	latest *log      // the last that was read from
 	file   io.Closer
 	begun  bool // a transaction has started
 	rec    history.Record
@@ -201,8 +202,8 @@ func (r *Reader) Closed() bool { return r.closed }
 // At returns err as a history.FormatError at the latest record of its log.
 func (r *Reader) At(err error) error {
 	fe := &history.FormatError{Path: r.path, Byte: -1, Err: err}
-	if r.log != nil {
-		fe.Path, fe.Byte = strings.TrimSuffix(r.path, "/")+"/"+r.log.name, r.log.start
+	if l := r.latest; l != nil {
+		fe.Path, fe.Byte = strings.TrimSuffix(r.path, "/")+"/"+l.name, l.start
 	}
 	return fe
 }

@@ -52,6 +52,7 @@ func (r *Reader) open() error {
 		return r.At(err)
 	}
 	r.file, r.log = f, newLog(f, l.name)
+	r.latest = r.log
 	return nil
 }
 

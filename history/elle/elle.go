@@ -125,7 +125,7 @@ func (r *Reader) Next(rec *history.Record) error {
 	next := r.left[0]
 	r.left[0] = history.Record{}
 	r.left = r.left[1:]
-	ops := r.lists.registers(rec.Ops[:0], next.Ops)
+	ops := r.lists.registers(rec.Ops[:0], next.Ops, next.Status)
 	*rec = next
 	rec.Ops = ops
 	return nil

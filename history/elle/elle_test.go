@@ -94,7 +94,7 @@ func TestLists(t *testing.T) {
 		{"an aborted append is read", `
 {:process 2 :type :fail :value [[:append :x 3]]}
 {:process 2 :type :ok :value [[:r :x [3]]]}`,
-			"s2 T0: r(x,nil) w(x,3) abort\ns2 T1: r(x,3)\n", false},
+			"s2 T0: w(x,3) abort\ns2 T1: r(x,3)\n", false},
 		{"a lost update", `
 {:process 0 :type :ok :value [[:r :x nil] [:append :x 1]]}
 {:process 1 :type :ok :value [[:r :x nil] [:append :x 2]]}
@@ -118,7 +118,7 @@ func TestLists(t *testing.T) {
 {:process 0 :type :fail :value [[:append :x 1]]}
 {:process 0 :type :ok :value [[:append :x 1]]}
 {:process 1 :type :ok :value [[:r :x [1]]]}`,
-			"s0 T0: r(x,nil) w(x,1) abort\ns0 T1: r(x,nil) w(x,1)\ns1 T2: r(x,1)\n", true},
+			"s0 T0: w(x,1) abort\ns0 T1: r(x,nil) w(x,1)\ns1 T2: r(x,1)\n", true},
 		{"transactions before the first append stream, in order", `
 {:process 0 :type :ok :value [[:r :x nil]]}
 {:process 0 :type :invoke :value [[:append :x 1]]}

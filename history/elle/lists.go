@@ -1,8 +1,6 @@
 package elle
 
 import (
-	"slices"
-
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
@@ -41,13 +39,22 @@ type lists struct {
 	// others showed, in their order.
 	before map[element]history.Value
 	more   map[element][]history.Value
+	pairs  map[pair]struct{} // those of more
 	// by is the transaction, not aborted, that appended an element.
 	by map[element]int64
+	// last is what a transaction read or wrote last of each key.
+	last map[history.Key]history.Value
 }
 
 type element struct {
 	key   history.Key
 	value history.Value
+}
+
+// pair is an element and one that stands before it.
+type pair struct {
+	element
+	before history.Value
 }
 
 // use is how a key is used.
@@ -60,7 +67,7 @@ const (
 )
 
 func newLists(sym *history.Symbols) *lists {
-	return &lists{sym: sym, before: map[element]history.Value{}, more: map[element][]history.Value{}, by: map[element]int64{}}
+	return &lists{sym: sym, before: map[element]history.Value{}, more: map[element][]history.Value{}, pairs: map[pair]struct{}{}, by: map[element]int64{}, last: map[history.Key]history.Value{}}
 }
 
 // learn takes in a transaction, and the micro-operations and the elements of
@@ -140,38 +147,39 @@ func (l *lists) follows(e element, p history.Value) {
 	switch {
 	case !seen:
 		l.before[e] = p
-	case first != p && !slices.Contains(l.more[e], p):
-		l.more[e] = append(l.more[e], p)
+	case first != p:
+		if _, known := l.pairs[pair{e, p}]; !known {
+			l.pairs[pair{e, p}] = struct{}{}
+			l.more[e] = append(l.more[e], p)
+		}
 	}
 }
 
-// registers appends ops to out with reads and writes for appends.
-func (l *lists) registers(out, ops []history.Op) []history.Op {
+// fewKeys is how many keys of one transaction are no burden on the next.
+const fewKeys = 256
+
+// registers appends ops to out with reads and writes for appends. What an
+// aborted transaction read means nothing, and it gets no reads.
+func (l *lists) registers(out, ops []history.Op, st history.Status) []history.Op {
+	if len(l.last) > fewKeys {
+		l.last = map[history.Key]history.Value{} // clearing it would stay slow
+	}
+	clear(l.last)
 	for _, op := range ops {
-		if op.Kind != appended {
-			out = append(out, op)
-			continue
-		}
-		e := element{op.Key, op.Value}
-		if p, seen := l.before[e]; seen {
-			if last, own := latest(out, op.Key); !own || last != p {
-				out = append(out, history.Op{Kind: history.Read, Key: op.Key, Value: p})
+		if op.Kind == appended {
+			e := element{op.Key, op.Value}
+			if p, seen := l.before[e]; seen && st != history.Aborted {
+				if last, own := l.last[op.Key]; !own || last != p {
+					out = append(out, history.Op{Kind: history.Read, Key: op.Key, Value: p})
+				}
+				for _, p := range l.more[e] {
+					out = append(out, history.Op{Kind: history.Read, Key: op.Key, Value: p})
+				}
 			}
-			for _, p := range l.more[e] {
-				out = append(out, history.Op{Kind: history.Read, Key: op.Key, Value: p})
-			}
+			op.Kind = history.Write
 		}
-		out = append(out, history.Op{Kind: history.Write, Key: op.Key, Value: op.Value})
+		out = append(out, op)
+		l.last[op.Key] = op.Value
 	}
 	return out
-}
-
-// latest returns what a transaction read or wrote last of a key.
-func latest(ops []history.Op, k history.Key) (history.Value, bool) {
-	for i := len(ops) - 1; i >= 0; i-- {
-		if ops[i].Key == k {
-			return ops[i].Value, true
-		}
-	}
-	return 0, false
 }

@@ -9,6 +9,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/isohound/isohound/history"
 )
@@ -97,15 +98,17 @@ func (l Loss) where() string {
 type Error struct {
 	Format string
 	Losses []Loss
+	Remedy string
 }
 
+// Error names the first loss that concerns a transaction, if there is one.
 func (e *Error) Error() string {
-	l := e.Losses[0]
+	l := e.Losses[max(slices.IndexFunc(e.Losses, func(l Loss) bool { return l.Known }), 0)]
 	more := ""
 	if n := len(e.Losses) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more kinds of loss)", n)
 	}
-	return fmt.Sprintf("the format %s cannot carry this: %s%s%s", e.Format, l.What, l.where(), more)
+	return fmt.Sprintf("the format %s cannot carry this: %s%s%s; %s", e.Format, l.What, l.where(), more, e.Remedy)
 }
 
 // To returns h as a format with the properties c can carry it, what is lost on
