@@ -71,7 +71,7 @@ func TestConvertLossy(t *testing.T) {
 lost: 1 read is of a value that nobody is known to have written, first transaction 6: left out
 lost: 3 transactions have times, first transaction 4: left out, so that levels with real time cannot be checked
 lost: 1 key begins with a value other than 0, first transaction 4: their initial value is written as 0
-lost: 1 value such as "abc" cannot stand in the file, first transaction 4: numbered, each key's for itself
+lost: 1 value such as "abc" cannot stand in the file, first transaction 4: numbered
 `
 	for _, line := range strings.Split(want, "\n") {
 		if !strings.Contains(c.msg, line) {

@@ -106,9 +106,8 @@ func (f *fitting) rest() {
 	if f.c.Header {
 		return
 	}
-	hdr := f.h.Header
-	hdr.Source, hdr.Created = "", ""
-	extra := hdr.Seed != 0 || hdr.Workload+hdr.Driver+hdr.Server+hdr.Isolation != "" || len(hdr.Params)+len(hdr.Nodes) > 0
+	hdr := &f.h.Header
+	extra := hdr.Seed != 0 || hdr.Workload+hdr.Driver+hdr.Server+hdr.Isolation != "" || len(hdr.Nodes) > 0
 	for i := range f.h.Txns {
 		extra = extra || f.h.Txns[i].Node != 0 || f.h.DBTxn(i) != 0
 	}

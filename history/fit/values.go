@@ -43,7 +43,7 @@ func (f *fitting) values() {
 		want = "absence"
 	}
 	f.lose(first.n, first.first, many(first.n, "key begins with a value other than "+want, "keys begin with a value other than "+want), "their initial value is written as "+want)
-	f.lose(odd.n, odd.first, many(odd.n, "value", "values")+" such as "+example+" cannot stand in the file", "numbered, each key's for itself")
+	f.lose(odd.n, odd.first, many(odd.n, "value", "values")+" such as "+example+" cannot stand in the file", "numbered")
 	if f.c.Initial == InitialRead {
 		f.unread()
 	}
