@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -29,8 +30,12 @@ type checking struct {
 	noProgress bool
 }
 
-// gcPercent is the garbage collector's target while histories are judged.
-const gcPercent = 50
+const (
+	// gcPercent is the garbage collector's target while histories are judged.
+	gcPercent = 50
+	// smallFile is how large a file may be that is judged without it, in bytes.
+	smallFile = 1 << 20
+)
 
 var errReadTimeout = errors.New("the time for checking ran out while the history was read")
 
@@ -39,9 +44,12 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 // the history, which is nil when it could not be read whole.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
 	resetPeak()
-	// Histories are large and free of pointers: collecting garbage early costs
-	// little and saves a third of the memory.
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	// Large histories are free of pointers: collecting garbage early costs
+	// little and saves a third of the memory. For small ones, of which there may
+	// be thousands, it would take longer than judging them.
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() > smallFile {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	show := a.showChecking(path, c)
 	defer show.done()
 	ctx, stopWatch := budget.Memory(a.work, c.maxMemory)
