@@ -54,6 +54,17 @@ func (h *History) DBTxn(i int) int64 {
 	return h.dbIDs[i]
 }
 
+// BySession returns, for each session in the order of its number, the indices
+// of its transactions in session order.
+func (h *History) BySession() [][]int32 {
+	all := make([][]int32, h.SessionCount())
+	for i := range h.Txns {
+		s := h.Txns[i].Session
+		all[s] = append(all[s], int32(i))
+	}
+	return all
+}
+
 // Timed reports whether at least one committed transaction has both its begin
 // and its end, without which real-time order means nothing.
 func (h *History) Timed() bool {

@@ -2,7 +2,9 @@ package history
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -49,6 +51,18 @@ func NewSymbols() *Symbols {
 		sessionIDs:     map[int64]int32{},
 		DefaultInitial: Absent,
 	}
+}
+
+// Clone returns a table with the same keys, under the names that name gives
+// them, and the same values. It knows no sessions, and every key is absent at
+// first. The names must differ.
+func (s *Symbols) Clone(name func(Key) string) *Symbols {
+	c := NewSymbols()
+	for k := range s.keyNames {
+		c.Key(name(Key(k)))
+	}
+	c.textIDs, c.texts = maps.Clone(s.textIDs), slices.Clone(s.texts)
+	return c
 }
 
 // Key returns the number of the key called name, which it learns if new.

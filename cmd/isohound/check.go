@@ -21,10 +21,11 @@ func (a *app) checkCommand() *cobra.Command {
 	var asJSON bool
 	k := &checking{}
 	c := &cobra.Command{
-		Use:   "check FILE...|- --level L[,L...]",
+		Use:   "check FILE|FOLDER...|- --level L[,L...]",
 		Short: "Judge recorded histories",
 		Long: `check reads histories, of any format that isohound knows, and judges each at
-each level. - is standard input.
+each level. - is standard input; a folder is one of Cobra's logs. isohound
+convert --help lists the formats.
 
 Levels: ` + levelHelp() + `
 
@@ -63,7 +64,7 @@ Levels: ` + levelHelp() + `
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&levels, "level", "", "levels to check, separated by commas")
-	f.StringVar(&format, "format", "auto", "format of the files: auto, native, dbcop, dsl")
+	f.StringVar(&format, "format", "auto", "format of the files: auto, "+file.Names())
 	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph")
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
 	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")

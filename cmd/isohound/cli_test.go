@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check"}, 64, "at least one file"},
 		{[]string{"check", torn}, 64, "check needs --level; known are"},
 		{[]string{"check", torn, "--level", "rc"}, 64, "cannot be checked by this build"},
-		{[]string{"check", torn, "--level", "ser", "--format", "xml"}, 64, "known are auto, native, dbcop, dsl"},
+		{[]string{"check", torn, "--level", "ser", "--format", "xml"}, 64, "known are auto, native, dbcop, dbcop-json, cobra"},
 		{[]string{"check", "/nowhere", "--level", "ser"}, 65, "open /nowhere: no such file"},
 		{[]string{"check", t.TempDir(), "--level", "ser"}, 65, "this is a folder"},
 		{[]string{"check", write(t, "empty", ""), "--level", "ser"}, 65, "the file is empty"},
@@ -78,7 +78,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"report", t.TempDir()}, 65, "is not the folder of a run"},
 		{[]string{"report"}, 64, "the folder of a run"},
 		{[]string{"convert", torn}, 64, "a file to read and a file to write"},
-		{[]string{"convert", torn, "-", "--to", "elle"}, 64, "can be written as native and dsl"},
+		{[]string{"convert", torn, "-", "--to", "xml"}, 64, "--to: unknown format \"xml\"; known are auto, native"},
+		{[]string{"convert", torn, "-", "--to", "cobra"}, 64, "a folder cannot be written to standard output"},
 		{[]string{"drivers", "nope"}, 64, "unknown driver"},
 		{[]string{"workloads", "nope"}, 64, "unknown workload"},
 	} {
@@ -101,7 +102,7 @@ func TestBadInput(t *testing.T) {
 // judged.
 func TestPrecedence(t *testing.T) {
 	good, bad := write(t, "good.txt", fine), write(t, "bad.txt", lostUpdate)
-	broken, odd := write(t, "broken.txt", "nonsense"), write(t, "odd.txt", "s1: w(x,1)\n")
+	broken, odd := write(t, "broken.txt", "nonsense"), write(t, "odd.txt", "s1 T5: n(x,5)\n")
 	for _, tc := range []struct {
 		files []string
 		code  int

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"fmt"
 	"os"
 	"strings"
 
@@ -9,106 +9,135 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/file"
-	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/history/fit"
 )
+
+// conversion are the wishes for rewriting a history.
+type conversion struct {
+	from, to file.Format
+	lossy    bool
+}
 
 func (a *app) convertCommand() *cobra.Command {
 	var from, to string
+	var k conversion
 	c := &cobra.Command{
-		Use:   "convert FILE|- OUT|-",
+		Use:   "convert FILE|FOLDER|- OUT|-",
 		Short: "Rewrite a history in another format",
-		Long: `convert reads a history of any format that isohound knows and writes it as
-native JSON Lines, compressed where the name of OUT ends in .zst, or in the
-notation of the docs (dsl), which has no header.`,
+		Long: `convert reads a history of any format that isohound knows and writes it in
+another. Without --to the name of OUT decides: .bincode is dbcop, .edn is elle,
+all else native, compressed where it ends in .zst. OUT is a folder for cobra and
+cobra-uv.
+
+Formats:
+  native       isohound's own, JSON Lines; carries everything
+  dbcop        dbcop's binary format (VeriStrong, PolySI, AWDIT)
+  dbcop-json   dbcop's JSON
+  cobra        a folder of Cobra's logs, writes known by their values
+  cobra-uv     the same, writes known by unique ids
+  text         r(key,value,session,transaction), of PolySI and Plume
+  awdit        AWDIT's text, r key value
+  elle         Jepsen's and Elle's EDN, registers and lists (written: registers)
+  elle-json    the same as elle-cli's JSON
+  dsl          the notation of the docs
+
+What the format of OUT cannot carry and could change a verdict (times, unknown
+outcomes, deleted keys …) is refused, unless --lossy says to leave it out or
+replace it. What was lost is then named on standard error.`,
 		Example: `  isohound convert history.bincode history.jsonl.zst
-  isohound convert history.jsonl - --to dsl`,
+  isohound convert history.jsonl - --to dsl
+  isohound convert history.jsonl.zst logs --to cobra --lossy`,
 		Args: exactly(2, "a file to read and a file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			format, err := file.ParseFormat(from)
-			if err != nil {
-				return withCode(exitUsage, err)
+			var err error
+			if k.from, err = file.ParseFormat(from); err != nil {
+				return withCode(exitUsage, errors.Wrap(err, "--from"))
 			}
-			if to != string(file.Native) && to != string(file.DSL) {
-				return usage("--to %s: histories can be written as native and dsl", to)
+			if k.to, err = file.ParseFormat(to); err != nil {
+				return withCode(exitUsage, errors.Wrap(err, "--to"))
 			}
-			return a.convert(args[0], args[1], format, file.Format(to))
+			if k.to == file.Auto {
+				k.to = file.ByName(args[1])
+			}
+			if file.Folder(k.to) && args[1] == "-" {
+				return usage("--to %s: a folder cannot be written to standard output", k.to)
+			}
+			return a.convert(args[0], args[1], k)
 		},
 	}
-	c.Flags().StringVar(&from, "from", "auto", "format of FILE: auto, native, dbcop, dsl")
-	c.Flags().StringVar(&to, "to", "native", "format of OUT: native, dsl")
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&from, "from", "auto", "format of FILE: auto, "+file.Names())
+	f.StringVar(&to, "to", "auto", "format of OUT: auto, "+file.Names())
+	f.BoolVar(&k.lossy, "lossy", false, "convert even if something is lost, and say what")
 	return c
 }
 
-func (a *app) convert(in, out string, from, to file.Format) error {
-	f, err := file.Open(in, from, a.in)
+func (a *app) convert(in, out string, k conversion) error {
+	f, done, err := a.openHistory(a.stop, in, k.from)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer done()
+	var h *history.History
+	if k.to != file.Native {
+		if h, err = a.fit(f, k); err != nil {
+			return a.interruptedOr(err)
+		}
+	}
+	if file.Folder(k.to) {
+		return withCode(exitIO, errors.Wrap(file.WriteFolder(out, h, k.to), "cannot write"))
+	}
 	w := a.out
 	if out != "-" {
 		if w, err = createHistory(out); err != nil {
 			return err
 		}
 	}
-	if to == file.DSL {
-		err = a.convertDSL(f, w)
+	if k.to == file.Native {
+		err = file.WriteNative(a.stop, w, f, strings.HasSuffix(out, ".zst"))
 	} else {
-		err = a.convertNative(f, w, strings.HasSuffix(out, ".zst"))
+		err = withCode(exitIO, errors.Wrap(file.Write(w, h, k.to), "cannot write"))
 	}
 	if out != "-" {
 		if cerr := w.Close(); err == nil {
 			err = withCode(exitIO, cerr)
 		}
-		if st, serr := os.Lstat(out); err != nil && serr == nil && st.Mode().IsRegular() {
-			os.Remove(out) // half a conversion is worth nothing
+		if st, serr := os.Stat(out); err != nil && serr == nil && st.Mode().IsRegular() {
+			os.Remove(out) // half a conversion is worth nothing; a device stays
 		}
+	}
+	return a.interruptedOr(err)
+}
+
+// interruptedOr returns what ended a conversion.
+func (a *app) interruptedOr(err error) error {
+	if err != nil && a.stop.Err() != nil {
+		return errInterrupted
 	}
 	return err
 }
 
-func (a *app) convertDSL(f *file.File, w io.Writer) error {
+// fit reads a history and leaves out what the format cannot carry, if that is
+// wanted.
+func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 	h, err := history.Load(a.stop, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = io.WriteString(w, dsl.Format(h))
-	return withCode(exitIO, err)
-}
-
-// convertNative rewrites record by record, so that memory stays small.
-func (a *app) convertNative(f *file.File, w io.Writer, compressed bool) error {
-	// Initial values stand before the first record, so that reading it makes
-	// them known.
-	var rec history.Record
-	first := f.Next(&rec)
-	if first != nil && first != io.EOF {
-		return first
-	}
-	hdr := *f.Header()
-	if hdr.Source == "" && f.Format != file.Native {
-		hdr.Source = string(f.Format)
-	}
-	out, err := native.NewWriter(w, compressed, &hdr, f.Symbols())
+	out, losses, notes, err := fit.To(h, file.Carries(k.to))
 	if err != nil {
-		return withCode(exitIO, err)
+		return nil, err
 	}
-	for err := first; err != io.EOF; err = f.Next(&rec) {
-		if err != nil {
-			return err
-		}
-		if a.stop.Err() != nil {
-			return errInterrupted
-		}
-		if err := out.Write(&rec); err != nil {
-			return withCode(exitIO, errors.Wrap(err, "cannot write"))
-		}
+	if len(losses) > 0 && !k.lossy {
+		return nil, withCode(exitUsage, &fit.Error{Format: string(k.to), Losses: losses, Remedy: "nothing was written; convert to native, or use --lossy"})
 	}
-	reason := "converted"
-	if n, ok := f.Source.(*native.Reader); ok && n.Closed() {
-		reason = n.Ending().Reason
+	for _, l := range losses {
+		fmt.Fprintf(a.msg, "lost: %s\n", l)
 	}
-	return withCode(exitIO, out.Close(f.Closed(), reason))
+	for _, n := range append(h.Notes, notes...) {
+		fmt.Fprintf(a.msg, "note: %s\n", n)
+	}
+	return out, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/file"
 )
 
 // exitCode is what the process ends with. Scripts rely on the numbers.
@@ -92,6 +93,7 @@ func codeOfError(err error) exitCode {
 	var proof *checker.ProofError
 	var format *history.FormatError
 	var log *generator.LogError
+	var write *file.WriteError
 	var dsn *drivers.DSNError
 	var unreachable *drivers.UnreachableError
 	var path *os.PathError
@@ -102,7 +104,7 @@ func codeOfError(err error) exitCode {
 		return exitInternal
 	case errors.As(err, &format):
 		return exitData
-	case errors.As(err, &log):
+	case errors.As(err, &log), errors.As(err, &write):
 		return exitIO
 	case errors.As(err, &dsn):
 		return exitUsage

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -30,8 +31,12 @@ type checking struct {
 	noProgress bool
 }
 
-// gcPercent is the garbage collector's target while histories are judged.
-const gcPercent = 50
+const (
+	// gcPercent is the garbage collector's target while histories are judged.
+	gcPercent = 50
+	// smallFile is how large a file may be that is judged without it, in bytes.
+	smallFile = 1 << 20
+)
 
 var errReadTimeout = errors.New("the time for checking ran out while the history was read")
 
@@ -40,9 +45,12 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 // the history, which is nil when it could not be read whole.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
 	resetPeak()
-	// Histories are large and free of pointers: collecting garbage early costs
-	// little and saves a third of the memory.
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	// Large histories are free of pointers: collecting garbage early costs
+	// little and saves a third of the memory. For small ones, of which there may
+	// be thousands, it would take longer than judging them.
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() > smallFile {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	show := a.showChecking(path, c)
 	defer show.done()
 	ctx, stopWatch := budget.Memory(a.work, c.maxMemory)
@@ -103,6 +111,20 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return pr
 }
 
+// openHistory opens the history at path. Reading it ends with ctx. done
+// releases the file.
+func (a *app) openHistory(ctx context.Context, path string, format file.Format) (f *file.File, done func(), err error) {
+	in := io.Reader(a.in)
+	if path == "-" {
+		in = interruptible(ctx, a.in)
+	}
+	if f, err = file.Open(path, format, in); err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, f.Interrupt)
+	return f, func() { stop(); f.Close() }, nil
+}
+
 // read loads the history within the limits.
 func (a *app) read(ctx context.Context, path string, c *checking, show *checkProgress) (*history.History, error) {
 	if c.timeout > 0 {
@@ -110,16 +132,12 @@ func (a *app) read(ctx context.Context, path string, c *checking, show *checkPro
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, errReadTimeout)
 		defer cancel()
 	}
-	in := io.Reader(a.in)
-	if path == "-" {
-		in = interruptible(ctx, a.in)
-	}
 	h, err := func() (*history.History, error) {
-		f, err := file.Open(path, c.format, in)
+		f, done, err := a.openHistory(ctx, path, c.format)
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
+		defer done()
 		show.reading(f)
 		return history.Load(ctx, f)
 	}()

@@ -1,8 +1,8 @@
-// Package dbcop reads the binary histories of dbcop, which VeriStrong, PolySI
-// and AWDIT use too.
+// Package dbcop reads and writes the histories of dbcop: the binary format,
+// which VeriStrong, PolySI and AWDIT use too, and its JSON (see JSONReader).
 //
-// Layout, little-endian: five u64 (id, nodes, variables, transactions,
-// events), three strings (info, start, end), each a u64 length and UTF-8;
+// Layout of the binary format, little-endian: five u64 (id, nodes, variables,
+// transactions, events), three strings (info, start, end), each a u64 length and UTF-8;
 // then a u64 count of sessions, and in each a u64 count of transactions, and
 // in each a u64 count of events of {u8 write, u64 key, u64 value, u8 success}
 // and a u8 success of the transaction itself. The initial value of every key

@@ -6,7 +6,19 @@ import (
 	"strings"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/fit"
 )
+
+// Carries is what the notation can hold: all but the header.
+func Carries() fit.Carries {
+	return fit.Carries{
+		Format: "dsl", Times: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
+		Initial: fit.InitialAny,
+		Key:     func(name string) bool { return name != "" && !strings.ContainsAny(name, " \t\r\n,()=#\"[]") },
+		// Other scalars, 1.5 or true, would be read as text.
+		Value: func(text string) bool { return text == "null" || text[0] == '"' || fit.Signed(text) },
+	}
+}
 
 // Format writes h in the notation that Parse reads. Parse(Format(h)) is h but
 // for its header.

@@ -1,50 +1,25 @@
-// Package file opens histories of any format that isohound reads, from files
-// and from standard input, and writes those that it writes.
+// Package file opens histories of any format that isohound knows, from files,
+// folders and standard input, and writes them.
 package file
 
 import (
 	"bufio"
 	"context"
 	"io"
+	"io/fs"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/cobra"
 	"github.com/isohound/isohound/history/dbcop"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/elle"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/history/text"
 )
-
-// Format is a file format.
-type Format string
-
-const (
-	Auto   Format = "auto"   // by the first bytes
-	Native Format = "native" // JSON Lines, compressed or not
-	Dbcop  Format = "dbcop"  // dbcop's binary format
-	DSL    Format = "dsl"    // the notation of tests and docs
-)
-
-// Formats lists the formats that can be read, for help texts.
-var Formats = []Format{Native, Dbcop, DSL}
-
-// ParseFormat checks the name of a format.
-func ParseFormat(s string) (Format, error) {
-	if s == "" || Format(s) == Auto {
-		return Auto, nil
-	}
-	names := []string{string(Auto)}
-	for _, f := range Formats {
-		if Format(s) == f {
-			return f, nil
-		}
-		names = append(names, string(f))
-	}
-	return "", errors.Errorf("unknown format %q; known are %s", s, strings.Join(names, ", "))
-}
 
 // File is an open history.
 type File struct {
@@ -59,17 +34,49 @@ type File struct {
 // are, 0 where that is not known. It may be called while the file is read.
 func (f *File) Progress() (read, total int64) { return f.taken.n.Load(), f.size }
 
+// Interrupt makes reads of the file fail. A reader may have to take in all of
+// a file before it yields anything.
+func (f *File) Interrupt() { f.taken.stopped.Store(true) }
+
+var errInterrupted = errors.New("interrupted")
+
 // counter counts the bytes that are read through it.
 type counter struct {
-	r io.Reader
-	n atomic.Int64
+	r       io.Reader
+	n       atomic.Int64
+	stopped atomic.Bool
 }
 
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
+func (c *counter) Read(b []byte) (int, error) { return c.count(c.r, b) }
+
+func (c *counter) count(r io.Reader, b []byte) (int, error) {
+	if c.stopped.Load() {
+		return 0, errInterrupted
+	}
+	n, err := r.Read(b)
 	c.n.Add(int64(n))
 	return n, err
 }
+
+// countedFolder counts the bytes of files that are opened in it.
+type countedFolder struct {
+	fs.FS
+	c *counter
+}
+
+func (f countedFolder) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	return countedFile{file, f.c}, err
+}
+
+func (f countedFolder) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.FS, name) }
+
+type countedFile struct {
+	fs.File
+	c *counter
+}
+
+func (f countedFile) Read(b []byte) (int, error) { return f.c.count(f.File, b) }
 
 // Close releases the file.
 func (f *File) Close() { f.close() }
@@ -91,7 +98,7 @@ func Open(path string, format Format, stdin io.Reader) (*File, error) {
 	}
 	if st.IsDir() {
 		f.Close()
-		return nil, &history.FormatError{Path: path, Byte: -1, Err: errors.New("this is a folder, not a history; name a file in it")}
+		return openFolder(path, format)
 	}
 	size := int64(0)
 	if st.Mode().IsRegular() {
@@ -109,16 +116,21 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 	out := &File{taken: taken, size: size, close: closer}
 	br := bufio.NewReaderSize(taken, 64<<10)
 	// A pipe may deliver its first bytes slowly; detection needs few of them.
-	head, err := br.Peek(64)
+	head, err := br.Peek(shortHead)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	if format == Auto {
-		if format, err = detect(head, size); err != nil {
+		more := func() []byte {
+			head, _ := br.Peek(longHead) // what is wrong will show again
+			return head
+		}
+		if format, err = detect(head, size, more); err != nil {
 			return nil, &history.FormatError{Path: path, Byte: -1, Err: err}
 		}
 	}
-	switch out.Format = format; format {
+	out.Format, err = format, nil
+	switch format {
 	case Native:
 		n, err := native.NewReader(br, path, size)
 		if err != nil {
@@ -126,59 +138,73 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 		}
 		out.Source, out.close = n, func() { n.Close(); closer() }
 	case Dbcop:
-		d, err := dbcop.NewReader(br, path)
-		if err != nil {
-			return nil, err
-		}
-		out.Source = d
+		out.Source, err = dbcop.NewReader(br, path)
+	case DbcopJSON:
+		out.Source, err = dbcop.NewJSONReader(br, path)
+	case Text:
+		out.Source = text.NewReader(br, path)
+	case Awdit:
+		out.Source = text.NewAwdit(br, path)
+	case Elle, ElleJSON:
+		out.Source = elle.NewReader(br, path, format == ElleJSON)
+	case Cobra, CobraUV:
+		err = &history.FormatError{Path: path, Byte: -1, Err: errors.New("histories of Cobra are folders of logs; name the folder")}
 	default:
-		text, err := io.ReadAll(io.LimitReader(br, maxDSL+1))
-		if err != nil {
-			return nil, err
-		}
-		if len(text) > maxDSL {
-			return nil, &history.FormatError{Path: path, Byte: maxDSL, Err: errors.Errorf("longer than %d MiB, too long for the notation of tests; is it in another format?", maxDSL>>20)}
-		}
-		h, err := dsl.Parse(string(text), path)
-		if err != nil {
-			return nil, err
-		}
-		out.Source = history.NewReplay(h)
+		out.Source, err = openDSL(br, path)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
 
+// openFolder opens a folder of Cobra's logs.
+func openFolder(path string, format Format) (*File, error) {
+	out := &File{taken: &counter{}, Format: format}
+	folder := countedFolder{os.DirFS(path), out.taken}
+	if format == Auto {
+		if !cobra.IsFolder(folder.FS) {
+			return nil, &history.FormatError{Path: path, Byte: -1, Err: errors.New("this is a folder without logs of Cobra (T0.log), not a history; name a file in it")}
+		}
+		id, err := cobra.Detect(folder.FS)
+		if err != nil {
+			return nil, &history.FormatError{Path: path, Byte: -1, Err: err}
+		}
+		out.Format = Format(id.String())
+	}
+	id := cobra.ByValue
+	switch out.Format {
+	case Cobra:
+	case CobraUV:
+		id = cobra.ByWrite
+	default:
+		return nil, &history.FormatError{Path: path, Byte: -1, Err: errors.Errorf("this is a folder, not a history of the format %s; name a file in it", format)}
+	}
+	r, err := cobra.NewReader(folder, path, id)
+	if err != nil {
+		return nil, err
+	}
+	out.Source, out.close = r, r.Close
+	return out, nil
+}
+
+func openDSL(r io.Reader, path string) (history.Source, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxDSL+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxDSL {
+		return nil, &history.FormatError{Path: path, Byte: maxDSL, Err: errors.Errorf("longer than %d MiB, too long for the notation of tests; is it in another format?", maxDSL>>20)}
+	}
+	h, err := dsl.Parse(string(text), path)
+	if err != nil {
+		return nil, err
+	}
+	return history.NewReplay(h), nil
+}
+
 // maxDSL bounds what is read as text before it is parsed, in bytes.
 const maxDSL = 16 << 20
-
-// detect tells the format by the first bytes.
-func detect(head []byte, size int64) (Format, error) {
-	if len(head) == 0 {
-		return "", errors.New("the file is empty")
-	}
-	if ok, _ := native.Detect(head); ok {
-		return Native, nil
-	}
-	if isText(head) {
-		if head[0] == '{' {
-			return Native, nil // its header then says what is wrong
-		}
-		return DSL, nil
-	}
-	if dbcop.Detect(head, size) {
-		return Dbcop, nil
-	}
-	return "", errors.New("not a history in any format that isohound reads (native, dbcop, dsl); name it with --format if it is one")
-}
-
-func isText(b []byte) bool {
-	for _, c := range b {
-		if c == 0x7f || c < 0x20 && c != '\n' && c != '\t' && c != '\r' {
-			return false
-		}
-	}
-	return true
-}
 
 // Load opens and reads the whole history at path.
 func Load(ctx context.Context, path string, format Format, stdin io.Reader) (*history.History, error) {

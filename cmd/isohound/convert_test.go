@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history/file"
+)
+
+// TestConvertFormats: on the way through every format a history keeps its
+// verdict, and check knows the format by itself.
+func TestConvertFormats(t *testing.T) {
+	dir := t.TempDir()
+	for name, tc := range map[string]struct {
+		text string
+		want verdict.Verdict
+	}{
+		"good": {"s1 T1: r(1,0) w(1,5)\ns2 T2: r(1,5) w(1,6)\n", verdict.Satisfied},
+		"bad":  {"s1 T1: r(1,0) w(1,5)\ns2 T2: r(1,0) w(1,6)\n", verdict.Violated},
+	} {
+		from := write(t, name+".txt", tc.text)
+		for _, f := range file.Formats {
+			out := filepath.Join(dir, name+"-"+string(f))
+			args := []string{"convert", from, out, "--to", string(f)}
+			if f == file.Elle || f == file.ElleJSON { // their keys begin absent
+				args = append(args, "--lossy")
+			}
+			if c := isohound(t, args...); c.code != 0 || c.out != "" {
+				t.Fatalf("%s: exit code %d: %s", f, c.code, c.msg)
+			}
+			c := isohound(t, "check", out, "--level", "ser", "--json")
+			if o := c.outcomes(t); len(o) != 1 || o[0].Verdict != tc.want || o[0].Txns != 2 {
+				t.Errorf("%s as %s: %+v %s", name, f, o, c.msg)
+			}
+			if c := isohound(t, "check", out, "--level", "ser", "--format", string(f)); c.code != map[verdict.Verdict]int{verdict.Satisfied: 0, verdict.Violated: 1}[tc.want] {
+				t.Errorf("%s as %s: exit code %d", name, f, c.code)
+			}
+		}
+	}
+}
+
+// TestConvertLossy: what would be lost is refused with the transaction and the
+// remedy, and named when it is wanted. Nothing is left of a refused conversion.
+func TestConvertLossy(t *testing.T) {
+	dir := t.TempDir()
+	h := write(t, "h.txt", "initial nil\nopen\ns1 T4 [1,2]: r(k1,nil) w(k1,abc)\ns2 T5 [1,3]: r(k1,abc) w(k1,7) unknown\ns3 T6 [4,5]: r(k1,7) r(k2,9) abort\n")
+	for _, f := range []string{"dbcop", "dbcop-json", "cobra", "cobra-uv", "text", "awdit", "elle", "elle-json"} {
+		out := filepath.Join(dir, f)
+		c := isohound(t, "convert", h, out, "--to", f)
+		if c.code != 64 || !strings.Contains(c.msg, "the format "+f+" cannot carry this: ") || !strings.Contains(c.msg, "transaction ") ||
+			!strings.Contains(c.msg, "use --lossy") || strings.Count(c.msg, "\n") != 1 {
+			t.Errorf("%s: exit code %d: %s", f, c.code, c.msg)
+		}
+		if _, err := os.Stat(out); !os.IsNotExist(err) {
+			t.Errorf("%s: something is left: %v", f, err)
+		}
+		c = isohound(t, "convert", h, out, "--to", f, "--lossy")
+		if c.code != 0 || !strings.Contains(c.msg, "lost: the recording was cut off: ") {
+			t.Errorf("%s: exit code %d: %s", f, c.code, c.msg)
+		}
+		if c := isohound(t, "check", out, "--level", "ser"); c.code != 0 && c.code != 2 {
+			t.Errorf("%s: exit code %d: %s%s", f, c.code, c.out, c.msg)
+		}
+	}
+	c := isohound(t, "convert", h, filepath.Join(dir, "more.bincode"), "--lossy")
+	want := `lost: the recording was cut off: what is written counts as complete
+lost: 1 read is of a value that nobody is known to have written, first transaction 6: left out
+lost: 3 transactions have times, first transaction 4: left out, so that levels with real time cannot be checked
+lost: 1 key begins with a value other than 0, first transaction 4: their initial value is written as 0
+lost: 1 value such as "abc" cannot stand in the file, first transaction 4: numbered
+`
+	for _, line := range strings.Split(want, "\n") {
+		if !strings.Contains(c.msg, line) {
+			t.Errorf("%q is missing from\n%s", line, c.msg)
+		}
+	}
+	if !strings.Contains(c.msg, "lost: 1 transaction of unknown outcome was not read from, first transaction 5: written as aborted") ||
+		!strings.Contains(c.msg, `note: keys are numbered: "k1" is 1, …, "k2" is 2`) {
+		t.Errorf("%s", c.msg)
+	}
+}
+
+// TestConvertOut: by name, into folders that are not empty, and onto a full
+// device.
+func TestConvertOut(t *testing.T) {
+	dir := t.TempDir()
+	in := write(t, "h.txt", "s1 T1: r(1,0) w(1,5)\n")
+	if c := isohound(t, "convert", in, filepath.Join(dir, "h.edn"), "--lossy"); c.code != 0 {
+		t.Fatal(c.msg)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "h.edn")); !strings.HasPrefix(string(b), "{:index 0, :type :invoke") {
+		t.Errorf("%s", b)
+	}
+	if c := isohound(t, "convert", in, dir, "--to", "cobra"); c.code != 74 || !strings.Contains(c.msg, "is not empty") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	if c := isohound(t, "convert", in, filepath.Join(dir, "no", "where"), "--to", "cobra"); c.code != 74 {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	for _, f := range file.Formats {
+		if !file.Folder(f) {
+			if c := isohound(t, "convert", in, "/dev/full", "--to", string(f), "--lossy"); c.code != 74 {
+				t.Errorf("%s: exit code %d: %s", f, c.code, c.msg)
+			}
+		}
+	}
+}
+
+// TestTimeoutWhileReading: a reader that must take in all of a file before the
+// first transaction ends in time too.
+func TestTimeoutWhileReading(t *testing.T) {
+	var b strings.Builder
+	for i := range 400000 {
+		fmt.Fprintf(&b, "{:process 1 :type :ok :value [[:append 1 %d]]}\n", i)
+	}
+	path := write(t, "h.edn", b.String())
+	c := isohound(t, "check", path, "--level", "ser", "--timeout", "20ms", "--json")
+	if o := c.outcomes(t); c.code != 2 || len(o) != 1 || !strings.Contains(o[0].Reason, "ran out while the history was read") {
+		t.Errorf("exit code %d: %+v %s", c.code, o, c.msg)
+	}
+}

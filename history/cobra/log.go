@@ -1,0 +1,65 @@
+package cobra
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+
+	"github.com/pkg/errors"
+)
+
+// record is one record of a log. What its letter has no use for is 0.
+type record struct {
+	letter     byte
+	txn        int64 // of S, C, A
+	writer     int64 // of R
+	wid        int64
+	key, value int64
+}
+
+// log reads the records of one file.
+type log struct {
+	name  string
+	r     *bufio.Reader
+	start int64 // of the latest record
+	after int64 // of the next one
+	torn  bool  // the file ends inside a record
+	buf   [4 * 8]byte
+}
+
+func newLog(r io.Reader, name string) *log {
+	return &log{name: name, r: bufio.NewReaderSize(r, 64<<10)}
+}
+
+// numbers is how many numbers stand behind a letter.
+var numbers = map[byte]int{'S': 1, 'C': 1, 'A': 1, 'W': 3, 'R': 4}
+
+// next returns the next record, and io.EOF behind the last whole one.
+func (l *log) next() (record, error) {
+	l.start = l.after
+	letter, err := l.r.ReadByte()
+	if err != nil {
+		return record{}, err
+	}
+	n, known := numbers[letter]
+	if !known {
+		return record{}, errors.Errorf("a record begins with %q; known are S, R, W, C and A, so this is not a log of Cobra, or a damaged one", letter)
+	}
+	b := l.buf[:8*n]
+	if _, err := io.ReadFull(l.r, b); err != nil {
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			l.torn = true
+			err = io.EOF
+		}
+		return record{}, err
+	}
+	l.after += int64(1 + len(b))
+	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
+	switch letter {
+	case 'W':
+		return record{letter: letter, wid: at(0), key: at(1), value: at(2)}, nil
+	case 'R':
+		return record{letter: letter, writer: at(0), wid: at(1), key: at(2), value: at(3)}, nil
+	}
+	return record{letter: letter, txn: at(0)}, nil
+}

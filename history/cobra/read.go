@@ -1,0 +1,188 @@
+package cobra
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Next reads the next transaction.
+func (r *Reader) Next(rec *history.Record) error {
+	r.rec.Ops = rec.Ops[:0]
+	for {
+		if r.log == nil {
+			if len(r.logs) == 0 {
+				return io.EOF
+			}
+			if err := r.open(); err != nil {
+				return err
+			}
+		}
+		x, err := r.log.next()
+		var done bool
+		switch {
+		case err == io.EOF:
+			done = r.end()
+		case err != nil:
+			return r.At(err)
+		default:
+			if done, err = r.take(x, rec); err != nil {
+				return r.At(err)
+			}
+			if done {
+				return nil
+			}
+		}
+		if done {
+			*rec = r.rec
+			return nil
+		}
+	}
+}
+
+func (r *Reader) open() error {
+	l := r.logs[0]
+	f, err := r.folder.Open(l.name)
+	if err != nil {
+		return r.At(err)
+	}
+	r.file, r.log = f, newLog(f, l.name)
+	r.latest = r.log
+	return nil
+}
+
+// end closes a log, and reports whether it ends inside a transaction.
+func (r *Reader) end() (inside bool) {
+	if r.begun || r.log.torn {
+		r.closed = false
+		r.cut = append(r.cut, r.log.name)
+	}
+	inside = r.begun
+	if inside {
+		r.noOutcome++
+	}
+	r.begun, r.log, r.logs = false, nil, r.logs[1:]
+	r.Close()
+	return inside
+}
+
+// take takes in a record, and reports whether rec holds a transaction now.
+func (r *Reader) take(x record, rec *history.Record) (done bool, err error) {
+	switch x.letter {
+	case 'S':
+		if r.begun { // its client went on without knowing its outcome
+			*rec = r.rec
+			r.noOutcome++
+			r.start(x.txn, nil)
+			return true, nil
+		}
+		r.start(x.txn, r.rec.Ops)
+		return false, nil
+	case 'C', 'A':
+		if !r.begun || r.rec.ID != x.txn {
+			return false, errors.Errorf("the end of transaction %d stands outside it", x.txn)
+		}
+		r.rec.Status = history.Committed
+		if x.letter == 'A' {
+			r.rec.Status = history.Aborted
+		}
+		*rec, r.begun = r.rec, false
+		return true, nil
+	}
+	if !r.begun {
+		return false, errors.New("an operation stands outside a transaction")
+	}
+	return false, r.op(x)
+}
+
+func (r *Reader) start(id int64, ops []history.Op) {
+	r.begun = true
+	r.rec = history.Record{
+		ID: id, Session: r.logs[0].session, Ops: ops[:0],
+		Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
+	}
+	r.writers.started(id)
+}
+
+// op adds an operation to the transaction in progress.
+func (r *Reader) op(x record) error {
+	if err := r.kind(x); err != nil {
+		return err
+	}
+	var name [20]byte
+	op := history.Op{Kind: history.Write, Key: r.sym.KeyBytes(strconv.AppendUint(name[:0], uint64(x.key), 10))}
+	if x.letter == 'R' {
+		op.Kind = history.Read
+	}
+	switch {
+	case x.letter == 'R' && (x.writer == idMissing || x.wid == idMissing):
+		r.missing++
+		return nil
+	case absent(x):
+		op.Value = history.Absent
+	case x.letter == 'R' && (x.writer == idInit || x.wid == idInit):
+		op.Value = r.values.of(identity{key: op.Key, writer: idInit, wid: idInit, value: x.value})
+		r.values.initial(op.Key, op.Value)
+	default:
+		writer := x.writer
+		if x.letter == 'W' {
+			writer = idAnything
+			if r.id == ByWrite {
+				writer = r.rec.ID
+			}
+		} else if r.id == ByWrite {
+			r.writers.read(x.writer)
+		}
+		op.Value = r.values.of(identity{key: op.Key, writer: writer, wid: x.wid, value: x.value})
+	}
+	r.rec.Ops = append(r.rec.Ops, op)
+	return nil
+}
+
+func absent(x record) bool {
+	gone := func(n int64) bool { return n == idNull || n == idDeleted }
+	return gone(x.wid) || x.letter == 'R' && gone(x.writer)
+}
+
+// kind refuses an operation of the other format, which would be
+// misunderstood.
+func (r *Reader) kind(x record) error {
+	if special(x.wid) || x.letter == 'R' && special(x.writer) {
+		return nil
+	}
+	shared := x.wid == idAnything
+	switch {
+	case r.id == ByValue && (!shared || x.letter == 'R' && x.writer != idAnything):
+		return errors.New("a write has an id of its own, so that this is no log of the format cobra; cobra-uv reads it")
+	case r.id == ByWrite && (shared || x.letter == 'R' && x.writer == idAnything):
+		return errors.New("a write has the id of every write, 0xabddefee, so that this is no log of the format cobra-uv; cobra reads it")
+	}
+	return nil
+}
+
+// Notes tells what is missing from the logs.
+func (r *Reader) Notes() []string {
+	var notes []string
+	if r.noOutcome > 0 {
+		notes = append(notes, fmt.Sprintf("%d transactions have neither commit nor abort; they count as unknown", r.noOutcome))
+	}
+	if n := len(r.cut); n > 0 {
+		names := strings.Join(r.cut[:min(n, 3)], ", ")
+		if n > 3 {
+			names += ", …"
+		}
+		notes = append(notes, fmt.Sprintf("%d logs end inside a transaction (%s): the recording was cut off", n, names))
+	}
+	if r.missing > 0 {
+		notes = append(notes, fmt.Sprintf("%d reads whose writer was missing to the client were left out", r.missing))
+	}
+	if n := r.writers.unknown(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d transactions that were read from are in none of the logs", n))
+	}
+	return notes
+}

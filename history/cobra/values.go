@@ -1,0 +1,88 @@
+package cobra
+
+import (
+	"strconv"
+
+	"github.com/isohound/isohound/history"
+)
+
+// identity is what makes a value of a key this value and no other.
+type identity struct {
+	key                history.Key
+	writer, wid, value int64
+}
+
+// values gives identities their values. The first identity of a key that has
+// some value gets that number itself, so that people see what was written;
+// others with the same get a text, 5@17.3 for the write 3 of transaction 17.
+type values struct {
+	sym   *history.Symbols
+	first map[slot]origin
+	known map[history.Key]bool // keys whose initial value is known
+}
+
+type slot struct {
+	key   history.Key
+	value int64
+}
+
+type origin struct{ writer, wid int64 }
+
+func newValues(sym *history.Symbols) values {
+	return values{sym: sym, first: map[slot]origin{}, known: map[history.Key]bool{}}
+}
+
+func (v *values) of(id identity) history.Value {
+	s, o := slot{id.key, id.value}, origin{id.writer, id.wid}
+	first, seen := v.first[s]
+	if !seen {
+		v.first[s] = o
+	}
+	if !seen || first == o {
+		return v.sym.Int(id.value)
+	}
+	text := strconv.FormatInt(id.value, 10)
+	switch {
+	case o.writer == idInit:
+		text += "@init"
+	case o.wid == idAnything:
+		text += "@write"
+	default:
+		text += "@" + strconv.FormatInt(o.writer, 10) + "." + strconv.FormatInt(o.wid, 10)
+	}
+	return v.sym.String(text)
+}
+
+// initial notes that v was there before the first transaction. A second value
+// of which a log says the same cannot have been.
+func (v *values) initial(k history.Key, value history.Value) {
+	if !v.known[k] {
+		v.known[k] = true
+		v.sym.SetInitial(k, value)
+	}
+}
+
+// writers finds transactions that were read from and are in no log.
+type writers struct {
+	in, from map[int64]struct{}
+}
+
+func (w *writers) started(id int64) {
+	if w.in == nil {
+		w.in, w.from = map[int64]struct{}{}, map[int64]struct{}{}
+	}
+	w.in[id] = struct{}{}
+}
+
+func (w *writers) read(id int64) { w.from[id] = struct{}{} }
+
+// unknown counts them.
+func (w *writers) unknown() int {
+	n := 0
+	for id := range w.from {
+		if _, ok := w.in[id]; !ok {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,71 @@
+package elle
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/forms"
+)
+
+func (p *parser) key() (history.Key, error) {
+	kind, err := p.in.Next()
+	if err != nil {
+		return 0, err
+	}
+	switch kind {
+	case forms.Number, forms.String, forms.Keyword, forms.Word:
+	default:
+		return 0, errors.New("the key of a micro-operation is not a number, a string or a keyword")
+	}
+	k := p.sym.KeyBytes(p.in.Text())
+	if before, known := p.kinds[k]; known && before != kind {
+		return 0, errors.Errorf("key %s is written in two ways, as a keyword and as a string say; they cannot be told apart", p.sym.KeyName(k))
+	} else if !known {
+		p.kinds[k] = kind
+	}
+	return k, nil
+}
+
+// scalar interprets the latest token as a value.
+func (p *parser) scalar(kind forms.Kind) (history.Value, error) {
+	text := p.in.Text()
+	switch kind {
+	case forms.Nil:
+		return history.Absent, nil
+	case forms.Number:
+		return p.number(string(text)), nil
+	case forms.String:
+		return p.sym.String(string(text)), nil
+	case forms.Keyword:
+		return p.sym.String(":" + string(text)), nil
+	case forms.Word:
+		if s := string(text); s == "true" || s == "false" {
+			return p.sym.Raw(s), nil
+		}
+		return p.sym.String(string(text)), nil
+	}
+	return 0, errors.New("the value of a micro-operation is neither a scalar nor a list that was read")
+}
+
+// number interprets a number of EDN or JSON. Integers stand for themselves,
+// whatever their spelling; others are compared by their text.
+func (p *parser) number(text string) history.Value {
+	plain := strings.TrimSuffix(text, "N") // an EDN integer of any size
+	if n, err := strconv.ParseInt(plain, 10, 64); err == nil {
+		return p.sym.Int(n)
+	}
+	if json.Valid([]byte(plain)) {
+		return p.sym.Raw(plain)
+	}
+	return p.sym.String(text) // a ratio, say
+}
+
+// integer reports whether name is an integer in its only spelling.
+func integer(name string) bool {
+	n, err := strconv.ParseInt(name, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == name
+}

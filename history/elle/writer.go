@@ -1,0 +1,144 @@
+package elle
+
+import (
+	"bufio"
+	"container/heap"
+	"encoding/json"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/fit"
+	"github.com/isohound/isohound/history/forms"
+)
+
+// Carries is what both formats can hold: all but reads that nobody was told
+// of, and first values.
+func Carries(format string) fit.Carries {
+	return fit.Carries{
+		Format: format, Times: true, Unknown: true, KnownOnly: true, Aborted: fit.AbortedWhole,
+		Empty: true, Initial: fit.InitialAbsent, Renumbers: true,
+		Key:   func(name string) bool { return utf8.ValidString(name) && len(name) < forms.MaxToken },
+		Value: func(text string) bool { return text != "-0" && len(text) < forms.MaxToken },
+	}
+}
+
+// Write writes h, which fit.To must have made fit, as a stream of EDN maps, or
+// as a JSON array. Operations stand in the order of their times. Elle takes
+// what ends before another begins in the file for real time; where h has no
+// times, sessions run side by side as far as they can, but real time must not
+// be asked of it.
+func Write(w io.Writer, h *history.History, asJSON bool) error {
+	o := &output{b: bufio.NewWriterSize(w, 64<<10), h: h, json: asJSON}
+	q := &queue{}
+	for _, txns := range h.BySession() {
+		if len(txns) > 0 {
+			q.lanes = append(q.lanes, newLane(h, txns))
+		}
+	}
+	heap.Init(q)
+	if asJSON {
+		_, _ = o.b.WriteString("[")
+	}
+	for q.Len() > 0 {
+		l := q.lanes[0]
+		if err := o.event(l); err != nil {
+			return err
+		}
+		if l.advance() {
+			heap.Fix(q, 0)
+		} else {
+			heap.Pop(q)
+		}
+	}
+	if asJSON {
+		_, _ = o.b.WriteString("]\n")
+	}
+	return o.b.Flush() // it returns the first error of all writes
+}
+
+// output writes operations.
+type output struct {
+	b     *bufio.Writer
+	h     *history.History
+	json  bool
+	index int64 // of the next operation
+}
+
+var outcomes = [...]string{history.Unknown: "info", history.Committed: "ok", history.Aborted: "fail"}
+
+// event writes the next event of a lane.
+func (o *output) event(l *lane) error {
+	t := l.txn()
+	what := "invoke"
+	if l.invoked {
+		what = outcomes[t.Status]
+	}
+	b := o.b.AvailableBuffer()
+	if o.json && o.index > 0 {
+		b = append(b, ",\n"...)
+	}
+	b = strconv.AppendInt(o.name(append(b, '{'), "index"), o.index, 10)
+	if now := l.time(); now != history.NoTime {
+		b = strconv.AppendInt(o.name(append(b, ", "...), "time"), now, 10)
+	}
+	b = o.word(o.name(append(b, ", "...), "type"), what)
+	b = strconv.AppendInt(o.name(append(b, ", "...), "process"), o.h.SessionName(t.Session), 10)
+	b = o.word(o.name(append(b, ", "...), "f"), "txn")
+	b = append(o.name(append(b, ", "...), "value"), '[')
+	for n, op := range o.h.Ops(t) {
+		if op.Kind == history.ReadNot || op.Kind == history.Read && t.Status != history.Committed {
+			return errors.Errorf("transaction %d: what it read, %s(%s,%s), is nothing that Elle's histories can carry",
+				t.ID, op.Kind, o.h.KeyName(op.Key), o.h.ValueText(op.Value))
+		}
+		if n > 0 {
+			b = append(b, ", "...)
+		}
+		b = o.mop(b, op, l.invoked)
+	}
+	if b = append(b, "]}"...); !o.json {
+		b = append(b, '\n')
+	}
+	o.index++
+	_, _ = o.b.Write(b)
+	return nil
+}
+
+// mop appends a micro-operation. What an invocation reads is not known yet.
+func (o *output) mop(b []byte, op history.Op, known bool) []byte {
+	b = append(o.word(append(b, '['), op.Kind.String()), ", "...)
+	name := o.h.KeyName(op.Key)
+	if integer(name) {
+		b = append(b, name...)
+	} else {
+		quoted, _ := json.Marshal(name) // cannot fail on a string
+		b = append(b, quoted...)
+	}
+	b = append(b, ", "...)
+	switch known = known || op.Kind == history.Write; {
+	case known && op.Value != history.Absent:
+		b = o.h.AppendValue(b, op.Value) // JSON scalars are EDN too
+	case o.json:
+		b = append(b, "null"...)
+	default:
+		b = append(b, "nil"...)
+	}
+	return append(b, ']')
+}
+
+func (o *output) name(b []byte, name string) []byte {
+	if o.json {
+		return append(append(append(b, '"'), name...), `":`...)
+	}
+	return append(append(append(b, ':'), name...), ' ')
+}
+
+func (o *output) word(b []byte, word string) []byte {
+	if o.json {
+		return append(append(append(b, '"'), word...), '"')
+	}
+	return append(append(b, ':'), word...)
+}

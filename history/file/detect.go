@@ -1,0 +1,76 @@
+package file
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history/dbcop"
+	"github.com/isohound/isohound/history/native"
+)
+
+const (
+	// shortHead is enough for binary formats and our own. A pipe may deliver
+	// its first bytes slowly, and they do not wait for more.
+	shortHead = 64
+	// longHead is looked at in texts that begin with comments or space.
+	longHead = 4 << 10
+)
+
+// detect tells the format by the first bytes; more returns more of them.
+func detect(head []byte, size int64, more func() []byte) (Format, error) {
+	if len(head) == 0 {
+		return "", errors.New("the file is empty")
+	}
+	if ok, _ := native.Detect(head); ok {
+		return Native, nil
+	}
+	if isText(head) {
+		return detectText(more()), nil
+	}
+	if dbcop.Detect(head, size) {
+		return Dbcop, nil
+	}
+	return "", errors.Errorf("not a history in any format that isohound reads (%s); name it with --format if it is one", Names())
+}
+
+func isText(b []byte) bool {
+	for _, c := range b {
+		if c == 0x7f || c < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != '\f' {
+			return false
+		}
+	}
+	return true
+}
+
+// kinds are the beginnings by which texts are told apart, behind blank lines
+// and comments. JSON that is none of these counts as native, whose reader then
+// says what is wrong with the header.
+var kinds = []struct {
+	format Format
+	begins *regexp.Regexp
+}{
+	{Elle, regexp.MustCompile(`^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]`)},
+	{ElleJSON, regexp.MustCompile(`^(\[\s*\]|\[\s*\{|\{\s*"(index|type|process|f|value|time)")`)},
+	{DbcopJSON, regexp.MustCompile(`^(\[\s*\[|\{\s*"(params|info|start|end|data)")`)},
+	{Native, regexp.MustCompile(`^\{`)},
+	{Text, regexp.MustCompile(`^[rw]\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*\)`)},
+	{Awdit, regexp.MustCompile(`^([rw][ \t]+\d+[ \t]+\d+|-+|=+)[ \t\r]*(\n|$)`)},
+}
+
+// comments are those of EDN, and of the notation of tests.
+var comments = regexp.MustCompile(`^(\s|;[^\n]*(\n|$)|#([ \t#!][^\n]*)?(\n|$))*`)
+
+func detectText(head []byte) Format {
+	rest := head[len(comments.Find(head)):]
+	for _, k := range kinds {
+		if k.begins.Match(rest) {
+			return k.format
+		}
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(";")) {
+		return Elle // it begins with comments only EDN has
+	}
+	return DSL
+}

@@ -1,0 +1,94 @@
+package file_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/history/file"
+)
+
+func TestDetectTexts(t *testing.T) {
+	long := strings.Repeat("; a comment\n", 200)
+	for data, want := range map[string]file.Format{
+		`{"isohound":1}`:                 file.Native,
+		`{"txn":1}`:                      file.Native, // its reader says that the header is missing
+		`{`:                              file.Native,
+		`{:process 1 :type :ok}`:         file.Elle,
+		`{ :process 1 :type :ok}`:        file.Elle,
+		"\n\n[\n{:process 1 :type :ok}]": file.Elle,
+		`({:process 1 :type :ok})`:       file.Elle,
+		`[#jepsen.history.Op{:process 1 :type :ok}]`: file.Elle,
+		`#jepsen.history.Op{:process 1, :type :ok}`:  file.Elle,
+		long + `{:process 1 :type :ok}`:              file.Elle,
+		"; a comment\n":                              file.Elle,
+		`[{"index":0,"type":"ok","process":1}]`:      file.ElleJSON,
+		"[\n  {\n \"type\":\"ok\",\"process\":1}]":   file.ElleJSON,
+		`{"type":"ok","process":1}`:                  file.ElleJSON,
+		`[]`:                                         file.ElleJSON,
+		`{"params":{"id":0},"data":[]}`:              file.DbcopJSON,
+		"{\n\"data\" : [[]]}":                        file.DbcopJSON,
+		`[[{"events":[],"committed":true}]]`:         file.DbcopJSON,
+		"[\n [] ]":                                   file.DbcopJSON,
+		"r(1,2,3,4)\nw(1,2,3,-1)":                    file.Text,
+		"\nw(1,2,3,-1)\n":                            file.Text,
+		"r 1 0\n":                                    file.Awdit,
+		"w\t1 0\r\n-\n":                              file.Awdit,
+		"===\nr 1 0":                                 file.Awdit,
+		"-\n":                                        file.Awdit,
+		"# a comment\ns1: r(x,0)":                    file.DSL,
+		"#s1 was here\ns1: r(x,0)":                   file.DSL,
+		"initial x=5\ns1: r(x,5)":                    file.DSL,
+		"r(x,0)":                                     file.DSL,
+		"nonsense":                                   file.DSL,
+	} {
+		path := filepath.Join(t.TempDir(), "h")
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		f, err := file.Open(path, file.Auto, nil)
+		if err == nil {
+			if f.Format != want {
+				t.Errorf("%.40q is taken for %s, want %s", data, f.Format, want)
+			}
+			f.Close()
+			continue
+		}
+		// What is damaged is still told by its kind.
+		if says := map[file.Format]string{file.Native: "isohound header", file.DSL: "expected"}[want]; says == "" || !strings.Contains(err.Error(), says) {
+			t.Errorf("%.40q: %v, want %s", data, err, want)
+		}
+	}
+}
+
+// TestFolders: a folder is one of Cobra's logs or none of ours, and a file is
+// never one of Cobra's.
+func TestFolders(t *testing.T) {
+	dir := t.TempDir()
+	open := func(path string, f file.Format) string {
+		h, err := file.Open(path, f, nil)
+		if err != nil {
+			return err.Error()
+		}
+		h.Close()
+		return string(h.Format)
+	}
+	if got := open(dir, file.Auto); !strings.Contains(got, "this is a folder without logs of Cobra") {
+		t.Error(got)
+	}
+	log := filepath.Join(dir, "T1.log")
+	if err := os.WriteFile(log, []byte("S\x00\x00\x00\x00\x00\x00\x00\x01C\x00\x00\x00\x00\x00\x00\x00\x01"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for f, want := range map[file.Format]string{
+		file.Auto: "cobra", file.Cobra: "cobra", file.CobraUV: "cobra-uv", file.Dbcop: "this is a folder, not a history of the format dbcop",
+	} {
+		if got := open(dir, f); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", f, got)
+		}
+	}
+	if got := open(log, file.Cobra); !strings.Contains(got, "name the folder") {
+		t.Error(got)
+	}
+}

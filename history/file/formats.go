@@ -1,0 +1,61 @@
+package file
+
+import (
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Format is a file format.
+type Format string
+
+const (
+	Auto      Format = "auto"       // by what is in the file
+	Native    Format = "native"     // JSON Lines, compressed or not
+	Dbcop     Format = "dbcop"      // dbcop's binary format
+	DbcopJSON Format = "dbcop-json" // dbcop's JSON
+	Cobra     Format = "cobra"      // a folder of Cobra's logs, writes known by their values
+	CobraUV   Format = "cobra-uv"   // the same, writes known by their ids
+	Text      Format = "text"       // PolySI's and Plume's r(key,value,session,transaction)
+	Awdit     Format = "awdit"      // AWDIT's text
+	Elle      Format = "elle"       // Jepsen's and Elle's EDN
+	ElleJSON  Format = "elle-json"  // elle-cli's JSON
+	DSL       Format = "dsl"        // the notation of tests and docs
+)
+
+// Formats lists the formats that can be read and written.
+var Formats = []Format{Native, Dbcop, DbcopJSON, Cobra, CobraUV, Text, Awdit, Elle, ElleJSON, DSL}
+
+// Names returns the formats' names, separated by commas, for help texts.
+func Names() string {
+	var names []string
+	for _, f := range Formats {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// ParseFormat checks the name of a format.
+func ParseFormat(s string) (Format, error) {
+	if s == "" || Format(s) == Auto {
+		return Auto, nil
+	}
+	for _, f := range Formats {
+		if Format(s) == f {
+			return f, nil
+		}
+	}
+	return "", errors.Errorf("unknown format %q; known are auto, %s", s, Names())
+}
+
+// ByName guesses the format to write from the name of a file: native, unless
+// its ending belongs to another format alone.
+func ByName(path string) Format {
+	switch {
+	case strings.HasSuffix(path, ".bincode"):
+		return Dbcop
+	case strings.HasSuffix(path, ".edn"):
+		return Elle
+	}
+	return Native
+}

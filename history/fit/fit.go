@@ -1,0 +1,190 @@
+// Package fit makes a history fit a format that cannot carry everything: it
+// finds what would be lost, and gives a history without it.
+//
+// What can change a verdict is a Loss. Where there is a choice the way is taken
+// that cannot make a correct history look violated: rather leave a read out
+// than have it find no writer. What cannot change a verdict, such as the names
+// of keys, is told in notes.
+package fit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Carries says what a format can hold. The zero value holds committed
+// transactions of reads and writes.
+type Carries struct {
+	Format string // its name, for messages
+
+	Times     bool // begin and end
+	Unknown   bool // transactions of unknown outcome
+	KnownOnly bool // reads of committed transactions and of no others
+	Aborted   Aborted
+	Open      bool // that a recording was cut off
+	// OpenAtUnknown: a session that ends in a transaction of unknown outcome
+	// makes the recording look cut off.
+	OpenAtUnknown bool
+	ReadNot       bool
+	Empty         bool // transactions without operations
+	Header        bool // how the history came to be, ids of the database, nodes
+
+	// Initial is the initial value that every key has.
+	Initial Initial
+	// Tells says which values must have only one origin each, so that a read
+	// tells by its value where that is from.
+	Tells Origin
+
+	// Key and Value say which names of keys and which values, as JSON scalars,
+	// can stand as they are; nil means all. Others are numbered.
+	Key, Value func(text string) bool
+
+	// Renumbers: transactions and sessions are numbered from 1 in the order of
+	// the file, session by session. Elsewhere Txn and Session say which numbers
+	// can stand; nil means all.
+	Renumbers    bool
+	Txn, Session func(int64) bool
+}
+
+// Aborted says what is kept of transactions that aborted.
+type Aborted uint8
+
+const (
+	AbortedNone   Aborted = iota // nothing
+	AbortedWrites                // what they wrote, all as one
+	AbortedWhole
+)
+
+// Initial says what initial values a format has.
+type Initial uint8
+
+const (
+	InitialZero   Initial = iota // 0 for every key
+	InitialAbsent                // no key exists
+	InitialRead                  // absent, but a read can say that it found a first value
+	InitialAny
+)
+
+// Origin is what a read can come from.
+type Origin uint8
+
+const (
+	Anything  Origin = iota
+	OrInitial        // writes, or the initial value, but not both
+	OneWrite         // exactly one write, or the initial value
+)
+
+// Loss is something that a format cannot carry.
+type Loss struct {
+	What  string // "3 transactions have an unknown outcome"
+	First int64  // the id of the first transaction concerned, where First is known
+	Known bool
+	Done  string // what becomes of it, "they are left out" say
+}
+
+// String says what is lost and what becomes of it.
+func (l Loss) String() string { return l.What + l.where() + ": " + l.Done }
+
+func (l Loss) where() string {
+	if !l.Known {
+		return ""
+	}
+	return fmt.Sprintf(", first transaction %d", l.First)
+}
+
+// Error refuses a conversion that would lose something.
+type Error struct {
+	Format string
+	Losses []Loss
+	Remedy string
+}
+
+// Error names the first loss that concerns a transaction, if there is one.
+func (e *Error) Error() string {
+	l := e.Losses[max(slices.IndexFunc(e.Losses, func(l Loss) bool { return l.Known }), 0)]
+	more := ""
+	if n := len(e.Losses) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more kinds of loss)", n)
+	}
+	return fmt.Sprintf("the format %s cannot carry this: %s%s%s; %s", e.Format, l.What, l.where(), more, e.Remedy)
+}
+
+// To returns h as a format with the properties c can carry it, what is lost on
+// the way, and notes on what is lost without consequence. h is not changed;
+// the result shares memory with it.
+func To(h *history.History, c Carries) (*history.History, []Loss, []string, error) {
+	f := &fitting{h: h, c: c, status: make([]history.Status, len(h.Txns)), apart: map[int]bool{}, drop: map[int]bool{}}
+	for i := range h.Txns {
+		f.status[i] = h.Txns[i].Status
+	}
+	f.outcomes()
+	f.aborted()
+	f.reads()
+	f.times()
+	f.values()
+	f.keys()
+	f.numbers()
+	f.rest()
+	out, err := f.build()
+	return out, f.losses, f.notes, err
+}
+
+// fitting is the state of one call of To. Operations are known by their
+// position in AllOps.
+type fitting struct {
+	h      *history.History
+	c      Carries
+	losses []Loss
+	notes  []string
+
+	status []history.Status // of each transaction, in the result
+	gone   map[int]bool     // transactions that are left out
+	bare   map[int]bool     // transactions whose reads are left out
+	apart  map[int]bool     // transactions that get a session of their own
+	drop   map[int]bool     // operations that are left out
+	rename map[slot]history.Value
+	keyOf  []string // the new names of keys, nil if they stay
+	// initialRead are the keys whose initial value is read, where that is how
+	// a format knows it.
+	initialRead map[history.Key]bool
+
+	newIDs, newSessions, dropTimes, dropInitial bool
+}
+
+// slot is a value of a key.
+type slot struct {
+	key   history.Key
+	value history.Value
+}
+
+// lose notes a loss that concerns n things, the first in the transaction at
+// index first, or none in particular if it is negative.
+func (f *fitting) lose(n, first int, what, done string) {
+	if n == 0 {
+		return
+	}
+	l := Loss{What: what, Done: done}
+	if first >= 0 {
+		l.First, l.Known = f.h.Txns[first].ID, true
+	}
+	f.losses = append(f.losses, l)
+}
+
+// tally counts things and remembers the transaction of the first.
+type tally struct{ n, first int }
+
+func (t *tally) add(txn int) {
+	if t.n++; t.n == 1 {
+		t.first = txn
+	}
+}
+
+// many says "1 read is" or "3 reads are".
+func many(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -1,0 +1,166 @@
+package fit
+
+import "github.com/isohound/isohound/history"
+
+// outcomes decides what becomes of transactions of unknown outcome. Such a one
+// counts exactly when one that counts reads from it. Nobody reads from it: then
+// it is written as aborted. Nobody else can have written what was read: then as
+// committed. Somebody else can: then as committed, but without its reads, as
+// that only adds writes, which an execution can place behind all others. No
+// session order leaves an unknown transaction, so that one that becomes
+// committed and is not the last of its session moves into one of its own.
+func (f *fitting) outcomes() {
+	if f.c.Unknown {
+		f.openEnds()
+		return
+	}
+	var unknown []int
+	for i := range f.h.Txns {
+		if f.h.Txns[i].Status == history.Unknown {
+			unknown = append(unknown, i)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	writers := f.writersOf(unknown)
+	f.bare = map[int]bool{}
+	counted := map[int]bool{}
+	var queue []int
+	for i := range f.h.Txns {
+		if f.h.Txns[i].Status == history.Committed {
+			queue = append(queue, i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, op := range f.h.Ops(&f.h.Txns[i]) {
+			from := writers[slot{op.Key, op.Value}]
+			if op.Kind != history.Read || from == nil {
+				continue
+			}
+			for _, u := range from.unknown {
+				if u == i {
+					continue
+				}
+				if !counted[u] {
+					counted[u] = true
+					f.bare[u] = true
+				}
+				if from.sure == 0 && len(from.unknown) == 1 && f.bare[u] {
+					// It did commit: its own reads count too.
+					f.bare[u] = false
+					queue = append(queue, u)
+				}
+			}
+		}
+	}
+	last := map[int32]int{}
+	for i := range f.h.Txns {
+		last[f.h.Txns[i].Session] = i
+	}
+	var sure, unsure, unread tally
+	for _, u := range unknown {
+		switch {
+		case !counted[u]:
+			f.status[u] = history.Aborted
+			unread.add(u)
+			continue
+		case f.bare[u]:
+			unsure.add(u)
+		default:
+			delete(f.bare, u)
+			sure.add(u)
+		}
+		f.status[u] = history.Committed
+		f.apart[u] = last[f.h.Txns[u].Session] != u
+	}
+	f.lose(sure.n, sure.first, many(sure.n, "transaction of unknown outcome was read from", "transactions of unknown outcome were read from"),
+		"written as committed, which they must have")
+	f.lose(unsure.n, unsure.first, many(unsure.n, "transaction of unknown outcome may have been read from", "transactions of unknown outcome may have been read from"),
+		"written as committed, without their reads")
+	f.lose(unread.n, unread.first, many(unread.n, "transaction of unknown outcome was not read from", "transactions of unknown outcome were not read from"),
+		"written as aborted, or left out")
+}
+
+// openEnds finds sessions that end in a transaction of unknown outcome, where
+// that means more to a format.
+func (f *fitting) openEnds() {
+	if !f.c.OpenAtUnknown || !f.h.Closed {
+		return
+	}
+	var t tally
+	for _, txns := range f.h.BySession() {
+		if n := len(txns); n > 0 && f.h.Txns[txns[n-1]].Status == history.Unknown {
+			t.add(int(txns[n-1]))
+		}
+	}
+	f.lose(t.n, t.first, many(t.n, "session ends in a transaction of unknown outcome", "sessions end in transactions of unknown outcome"),
+		"the recording will look cut off, so that a read that found no writer proves nothing")
+}
+
+// origins are those who may have written a value: transactions of unknown
+// outcome, and how many others.
+type origins struct {
+	unknown []int
+	sure    int
+}
+
+// writersOf finds the origins of each value that one of unknown wrote.
+func (f *fitting) writersOf(unknown []int) map[slot]*origins {
+	all := map[slot]*origins{}
+	for _, u := range unknown {
+		for _, op := range f.h.Ops(&f.h.Txns[u]) {
+			if op.Kind != history.Write {
+				continue
+			}
+			s := slot{op.Key, op.Value}
+			if all[s] == nil {
+				all[s] = &origins{}
+				if f.h.Initial(op.Key) == op.Value {
+					all[s].sure = 1
+				}
+			}
+			if n := len(all[s].unknown); n == 0 || all[s].unknown[n-1] != u {
+				all[s].unknown = append(all[s].unknown, u)
+			}
+		}
+	}
+	for i := range f.h.Txns {
+		if f.h.Txns[i].Status != history.Committed {
+			continue
+		}
+		for _, op := range f.h.Ops(&f.h.Txns[i]) {
+			if o := all[slot{op.Key, op.Value}]; o != nil && op.Kind == history.Write {
+				o.sure++
+			}
+		}
+	}
+	return all
+}
+
+// aborted leaves out the transactions that aborted where they cannot be kept.
+// A read of what they wrote then finds no writer, which is as wrong.
+func (f *fitting) aborted() {
+	var t tally
+	for i := range f.h.Txns {
+		if f.h.Txns[i].Status == history.Aborted {
+			t.add(i)
+		}
+	}
+	switch f.c.Aborted {
+	case AbortedNone:
+		f.gone = map[int]bool{}
+		for i, st := range f.status {
+			if st == history.Aborted {
+				f.gone[i] = true
+			}
+		}
+		f.lose(t.n, t.first, many(t.n, "transaction aborted", "transactions aborted"), "left out, so that a read from one finds no writer at all")
+	case AbortedWrites:
+		if t.n > 0 {
+			f.notes = append(f.notes, many(t.n, "aborted transaction keeps only its writes, and not its number", "aborted transactions keep only their writes, and not their numbers"))
+		}
+	}
+}

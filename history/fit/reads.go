@@ -1,0 +1,117 @@
+package fit
+
+import "github.com/isohound/isohound/history"
+
+// reads leaves out what was read and cannot be carried. Fewer reads allow more
+// executions, so that none of this raises a false alarm.
+func (f *fitting) reads() {
+	var not, unsure, aborted tally
+	var written map[slot]int
+	open := !f.c.Open && !f.h.Closed
+	if open || f.c.Tells != Anything {
+		written = f.written()
+	}
+	var lost, twice tally
+	f.each(func(txn, at int, op history.Op) {
+		switch s := (slot{op.Key, op.Value}); {
+		case op.Kind == history.ReadNot:
+			if f.c.ReadNot {
+				return
+			}
+			not.add(txn)
+		case op.Kind != history.Read:
+			return
+		case f.bare[txn]:
+		case f.c.KnownOnly && f.status[txn] == history.Unknown:
+			unsure.add(txn)
+		case f.c.KnownOnly && f.status[txn] == history.Aborted:
+			aborted.add(txn)
+		case open && written[s] == 0 && f.h.Initial(op.Key) != op.Value:
+			lost.add(txn)
+		case f.ambiguous(s, written):
+			twice.add(txn)
+		default:
+			return
+		}
+		f.drop[at] = true
+	})
+	f.lose(not.n, not.first, many(not.n, "failed compare-and-set showed only what a value was not", "failed compare-and-sets showed only what a value was not"), "left out")
+	f.lose(unsure.n, unsure.first, many(unsure.n, "read is of a transaction of unknown outcome", "reads are of transactions of unknown outcome"), "left out")
+	f.lose(twice.n, twice.first, many(twice.n, "read is of a value that was written, or was there, more than once", "reads are of values that were written, or were there, more than once"), "left out")
+	if aborted.n > 0 {
+		f.notes = append(f.notes, many(aborted.n, "read of an aborted transaction is left out", "reads of aborted transactions are left out"))
+	}
+	if open {
+		f.losses = append(f.losses, Loss{What: "the recording was cut off", Done: "what is written counts as complete"})
+		f.lose(lost.n, lost.first, many(lost.n, "read is of a value that nobody is known to have written", "reads are of values that nobody is known to have written"), "left out")
+	}
+}
+
+// each calls g for every operation of the transactions that stay.
+func (f *fitting) each(g func(txn, at int, op history.Op)) {
+	for i := range f.h.Txns {
+		if f.gone[i] {
+			continue
+		}
+		t := &f.h.Txns[i]
+		from := f.h.FirstOp(t)
+		for n, op := range f.h.Ops(t) {
+			if !f.drop[from+n] {
+				g(i, from+n, op)
+			}
+		}
+	}
+}
+
+// written counts the writes of each value.
+func (f *fitting) written() map[slot]int {
+	all := map[slot]int{}
+	for i := range f.h.Txns {
+		for _, op := range f.h.Ops(&f.h.Txns[i]) {
+			if op.Kind == history.Write {
+				all[slot{op.Key, op.Value}]++
+			}
+		}
+	}
+	return all
+}
+
+// ambiguous reports whether a format that tells where a value is from cannot
+// tell it of s. Absence is told by itself.
+func (f *fitting) ambiguous(s slot, written map[slot]int) bool {
+	n := written[s]
+	if f.c.Tells == Anything || n == 0 || s.value == history.Absent {
+		return false
+	}
+	return f.h.Initial(s.key) == s.value || f.c.Tells == OneWrite && n > 1
+}
+
+// times leaves out when transactions began and ended.
+func (f *fitting) times() {
+	if f.c.Times {
+		return
+	}
+	var t tally
+	for i := range f.h.Txns {
+		if x := &f.h.Txns[i]; !f.gone[i] && (x.Begin != history.NoTime || x.End != history.NoTime) {
+			t.add(i)
+		}
+	}
+	f.dropTimes = t.n > 0
+	f.lose(t.n, t.first, many(t.n, "transaction has times", "transactions have times"), "left out, so that levels with real time cannot be checked")
+}
+
+// rest notes what else is left behind.
+func (f *fitting) rest() {
+	if f.c.Header {
+		return
+	}
+	hdr := &f.h.Header
+	extra := hdr.Seed != 0 || hdr.Workload+hdr.Driver+hdr.Server+hdr.Isolation != "" || len(hdr.Nodes) > 0
+	for i := range f.h.Txns {
+		extra = extra || f.h.Txns[i].Node != 0 || f.h.DBTxn(i) != 0
+	}
+	if extra {
+		f.notes = append(f.notes, "how the history was recorded is left out: header, ids of the database, nodes")
+	}
+}
