@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
@@ -41,6 +42,8 @@ type Outcome struct {
 	// PeakRSSMB is the most memory that the process has held, in MiB.
 	PeakRSSMB float64 `json:"peak_rss_mb"`
 	Seed      int64   `json:"seed"`
+	// Search has the figures of the polygraph engine's search.
+	Search *sat.Stats `json:"search,omitempty"`
 	// Notes tells what was wrong with the file and repaired.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -96,6 +99,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 	for _, s := range r.Stages {
 		o.Stages[s.Name] += s.Took.Seconds()
 	}
+	o.Search = r.Search
 	if h == nil {
 		return o
 	}
