@@ -8,8 +8,9 @@ type clocks struct {
 	c     *chains
 	width int32
 	rows  []int32
-	// changed is, by node, whether its row changed when it was last computed.
-	changed []bool
+	// changed has, by node, the chains whose entries changed when its row was
+	// last computed, as bits.
+	changed []uint64
 	scratch []int32
 }
 
@@ -22,7 +23,7 @@ func newClocks(g *graph, c *chains) *clocks {
 		return nil
 	}
 	return &clocks{g: g, c: c, width: c.count, rows: make([]int32, int(g.nodes)*int(c.count)),
-		changed: make([]bool, g.nodes), scratch: make([]int32, c.count)}
+		changed: make([]uint64, g.nodes), scratch: make([]int32, c.count)}
 }
 
 func (k *clocks) row(node int32) []int32 {
@@ -41,6 +42,20 @@ func (k *clocks) fromStart(t, node int32) bool {
 // fromCommit reports whether the commit of t comes before node.
 func (k *clocks) fromCommit(t, node int32) bool {
 	return k.rows[int(node)*int(k.width)+int(k.c.of[t])] >= k.commitAt(t)
+}
+
+// chainBit is the bit of a chain in a set of chains; chains share bits.
+func chainBit(c int32) uint64 { return 1 << (uint32(c) & 63) }
+
+// everything is the set of all chains.
+const everything = ^uint64(0)
+
+// news returns the chains whose entries in a node's row are new.
+func (k *clocks) news(node int32, all bool) uint64 {
+	if all {
+		return everything
+	}
+	return k.changed[node]
 }
 
 // update computes the rows along a topological order.
@@ -67,16 +82,13 @@ func (k *clocks) update(order []int32) {
 			tmp[k.c.of[t]] = max(tmp[k.c.of[t]], at)
 		}
 		row := k.row(v)
-		changed := false
+		changed := uint64(0)
 		for i, p := range tmp {
 			if row[i] != p {
-				changed = true
-				break
+				row[i] = p
+				changed |= chainBit(int32(i))
 			}
 		}
 		k.changed[v] = changed
-		if changed {
-			copy(row, tmp)
-		}
 	}
 }

@@ -20,22 +20,28 @@ type saturator struct {
 	g *graph
 	k *clocks // nil: too many chains, nothing is saturated
 
-	segment []int32 // by write: where its chain's writes of the key begin
+	places []place // by write
 	// readers of each write, and behind them of each key's initial value: the
 	// latest of each chain will do.
-	readers lists
+	readers lists[reader]
 	open    []openRead
 	closed  []openRead // the ones resolved, with what ruled the others out
 
 	all     bool // look at everything in the next pass
 	started bool
+	late    []int32 // reads resolved since the first pass began
 	refuted *refutation
 	// pulled has, for transactions of unknown outcome that count, the read that
 	// shows it.
 	pulled  map[int32]int32
 	added   int
+	passes  int
 	scratch []int32
 }
+
+// place is where a write stands: its transaction's chain and position there,
+// its class, and where its chain's writes of the key begin.
+type place struct{ chain, pos, class, segment int32 }
 
 // openRead is a read with several candidates.
 type openRead struct {
@@ -59,18 +65,22 @@ type refutation struct {
 	from openRead
 }
 
-// lists are growing lists of numbers.
-type lists struct {
-	head, next, item []int32
+// reader is a read with the place of its transaction.
+type reader struct{ chain, pos, read int32 }
+
+// lists are growing lists.
+type lists[T any] struct {
+	head, next []int32
+	item       []T
 }
 
-func newLists(n int) lists {
-	l := lists{head: make([]int32, n)}
+func newLists[T any](n int) lists[T] {
+	l := lists[T]{head: make([]int32, n)}
 	stamp(l.head)
 	return l
 }
 
-func (l *lists) push(i, item int32) {
+func (l *lists[T]) push(i int32, item T) {
 	l.next = append(l.next, l.head[i])
 	l.item = append(l.item, item)
 	l.head[i] = int32(len(l.item) - 1)
@@ -78,17 +88,17 @@ func (l *lists) push(i, item int32) {
 
 func newSaturator(m *model, g *graph, prune bool) *saturator {
 	s := &saturator{m: m, g: g, all: true, pulled: map[int32]int32{},
-		segment: make([]int32, len(m.writer)), readers: newLists(len(m.writer) + m.h.KeyCount())}
+		places: make([]place, len(m.writer)), readers: newLists[reader](len(m.writer) + m.h.KeyCount())}
 	if prune {
 		s.k = newClocks(g, &m.chains)
 	}
 	for k := range m.h.KeyCount() {
 		from := m.keyFrom[k]
 		for w := from; w < m.keyFrom[k+1]; w++ {
-			if w > from && m.chains.of[m.writer[w]] == m.chains.of[m.writer[w-1]] {
-				s.segment[w] = s.segment[w-1]
-			} else {
-				s.segment[w] = w
+			t := m.writer[w]
+			s.places[w] = place{m.chains.of[t], m.chains.pos[t], m.class[w], w}
+			if w > from && s.places[w].chain == s.places[w-1].chain {
+				s.places[w].segment = s.places[w-1].segment
 			}
 		}
 	}
@@ -158,17 +168,17 @@ func (s *saturator) resolve(r, source int32) {
 		s.link(g.commit(t), g.start(rd.txn), verdict.WR, given, r)
 		s.include(t, r)
 	}
+	reader := reader{m.chains.of[rd.txn], m.chains.pos[rd.txn], r}
 	// Reads come chain after chain at first, so that the latest of a chain
 	// stands at the head.
-	if h := s.readers.head[list]; h != none {
-		if last := m.reads[s.readers.item[h]].txn; m.chains.of[last] == m.chains.of[rd.txn] && m.chains.pos[last] < m.chains.pos[rd.txn] {
-			s.readers.item[h] = r
-			s.all = true
-			return
-		}
+	if h := s.readers.head[list]; h != none && s.readers.item[h].chain == reader.chain && s.readers.item[h].pos < reader.pos {
+		s.readers.item[h] = reader
+	} else {
+		s.readers.push(list, reader)
 	}
-	s.readers.push(list, r)
-	s.all = true
+	if s.started {
+		s.late = append(s.late, r)
+	}
 }
 
 // include has a transaction of unknown outcome count, because of a read.
@@ -195,9 +205,14 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 	s.added++
 }
 
+// enough is the share of the transactions below which the edges that a pass has
+// added are too few for another one: the search settles the rest sooner.
+const enough = 1.0 / 500
+
 // run saturates. The graph then has no order if it returns a shorter one than
 // it has nodes; s.refuted is set where a read cannot have got its value.
 func (s *saturator) run(ctx context.Context) (order []int32, err error) {
+	s.all = true
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -207,6 +222,10 @@ func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 			return order, nil
 		}
 		s.k.update(order)
+		if s.passes > 0 && !s.all && float64(s.added) <= enough*float64(len(s.m.txns)) {
+			return order, nil
+		}
+		s.passes++
 		s.added = 0
 		all := s.all
 		s.all = false
@@ -218,56 +237,67 @@ func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 			if s.m.optional[t] {
 				continue
 			}
-			if all || s.k.changed[s.g.start(t)] {
+			if mask := s.k.news(s.g.start(t), all); mask != 0 {
 				for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
 					if src := s.m.reads[r].source; src >= fromInitial {
-						s.seenWith(r, src)
+						s.seenWith(r, src, mask)
 					}
 				}
 			}
-			if all || s.k.changed[s.g.commit(t)] {
+			if mask := s.k.news(s.g.commit(t), all); mask != 0 {
 				for _, w := range s.m.writesOf.of(t) {
-					s.overwrites(w)
+					s.overwrites(w, mask)
 				}
 			}
 		}
 		s.openReads()
-		if s.refuted != nil || s.added == 0 && !s.all {
+		for _, r := range s.late {
+			src := s.m.reads[r].source
+			s.seenWith(r, src, everything)
+			s.precedesOthers(r, src)
+		}
+		s.late = s.late[:0]
+		if s.refuted != nil {
 			return order, nil
 		}
 	}
 }
 
 // lastBy returns the last write from lo to hi, which are of one chain, whose
-// transaction's position is at most bound, or lo-1.
-func (s *saturator) lastBy(lo, hi, bound int32, at func(t int32) int32) int32 {
+// transaction's place in it is at most pos, or lo-1.
+func (s *saturator) lastBy(lo, hi, pos int32) int32 {
 	for hi-lo > 8 {
 		mid := lo + (hi-lo)/2
-		if at(s.m.writer[mid]) <= bound {
+		if s.places[mid].pos <= pos {
 			lo = mid
 		} else {
 			hi = mid - 1
 		}
 	}
-	for hi >= lo && at(s.m.writer[hi]) > bound {
+	for hi >= lo && s.places[hi].pos > pos {
 		hi--
 	}
 	return hi
 }
 
-// othersBefore calls f for the last writer, in each chain, of another value to
-// r's key whose commit comes before r's start.
-func (s *saturator) othersBefore(r int32, f func(t int32) bool) {
-	m := s.m
+// othersBefore calls f for the last writer, in each chain of mask, of another
+// value to r's key whose commit comes before r's start.
+func (s *saturator) othersBefore(r int32, mask uint64, f func(t int32) bool) {
+	m, split := s.m, s.g.split
 	rd := &m.reads[r]
 	row := s.k.row(s.g.start(rd.txn))
 	from := m.keyFrom[rd.key]
 	for hi := m.keyFrom[rd.key+1] - 1; hi >= from; {
-		lo := s.segment[hi]
-		bound := row[m.chains.of[m.writer[hi]]]
-		if bound > 0 {
-			for w := s.lastBy(lo, hi, bound, s.k.commitAt); w >= lo; w-- {
-				if t := m.writer[w]; m.class[w] != rd.class && t != rd.txn && !m.optional[t] {
+		p := &s.places[hi]
+		lo := p.segment
+		// The last commit that the row has stands at this place of the chain.
+		last := (row[p.chain] - 1 - split) >> split
+		if mask&chainBit(p.chain) != 0 && last >= 0 {
+			for w := s.lastBy(lo, hi, last); w >= lo; w-- {
+				if s.places[w].class == rd.class {
+					continue
+				}
+				if t := m.writer[w]; t != rd.txn && !m.optional[t] {
 					if !f(t) {
 						return
 					}
@@ -281,8 +311,8 @@ func (s *saturator) othersBefore(r int32, f func(t int32) bool) {
 
 // seenWith: what r has seen beside the version that it read was written before
 // that version.
-func (s *saturator) seenWith(r, source int32) {
-	s.othersBefore(r, func(w int32) bool {
+func (s *saturator) seenWith(r, source int32, mask uint64) {
+	s.othersBefore(r, mask, func(w int32) bool {
 		if source == fromInitial {
 			o := openRead{read: r, ruledOut: []ruledOut{{fromInitial, w, int32(len(s.g.edges))}}}
 			s.refute(&o)
@@ -298,45 +328,81 @@ func (s *saturator) seenWith(r, source int32) {
 
 // overwrites: the readers of a version come before what follows the version,
 // and writers of one key do not overlap.
-func (s *saturator) overwrites(w int32) {
+func (s *saturator) overwrites(w int32, mask uint64) {
 	m, g, k := s.m, s.g, s.k
 	u := m.writer[w]
 	key := m.key[w]
-	commit := g.commit(u)
-	row := k.row(commit)
+	row := k.row(g.commit(u))
+	class := s.places[w].class
 	from := m.keyFrom[key]
 	for hi := m.keyFrom[key+1] - 1; hi >= from; {
-		lo := s.segment[hi]
-		if bound := row[m.chains.of[m.writer[hi]]]; bound > 0 {
-			v := s.lastBy(lo, hi, bound, k.startAt)
-			for v >= lo && (m.writer[v] == u || m.optional[m.writer[v]]) {
+		p := &s.places[hi]
+		lo := p.segment
+		if bound := row[p.chain]; bound > 0 && mask&chainBit(p.chain) != 0 {
+			v := s.lastBy(lo, hi, (bound-1)>>g.split)
+			for v >= lo && (v == w || m.optional[m.writer[v]]) {
 				v--
 			}
 			if v >= lo {
-				t := m.writer[v]
-				if g.split == 1 && !k.fromCommit(t, g.start(u)) {
+				if t := m.writer[v]; g.split == 1 && !k.fromCommit(t, g.start(u)) {
 					s.link(g.commit(t), g.start(u), verdict.WW, overlap, none)
 				}
-				if m.class[v] != m.class[w] {
-					s.readersBefore(v, u)
+				if s.places[v].class != class {
+					s.readersBefore(v, u, row)
 				}
 			}
 		}
 		hi = lo - 1
 	}
-	if m.class[w] != int32(key) {
+	if class != key {
 		// The first of a chain that overwrites the initial value will do.
-		if p := w - 1; p < s.segment[w] || m.class[p] == int32(key) || m.optional[m.writer[p]] {
-			s.readersBefore(int32(len(m.writer))+int32(key), u)
+		if p := w - 1; p < s.places[w].segment || s.places[p].class == key || m.optional[m.writer[p]] {
+			s.readersBefore(int32(len(m.writer))+key, u, row)
 		}
 	}
 }
 
-func (s *saturator) readersBefore(list, u int32) {
+// readersBefore has the readers of a list come before the commit of u, whose
+// row is given.
+func (s *saturator) readersBefore(list, u int32, row []int32) {
+	split := s.g.split
 	for h := s.readers.head[list]; h != none; h = s.readers.next[h] {
-		r := s.readers.item[h]
-		if t := s.m.reads[r].txn; t != u && !s.k.fromStart(t, s.g.commit(u)) {
-			s.link(s.g.start(t), s.g.commit(u), verdict.RW, overWrite, r)
+		r := &s.readers.item[h]
+		if row[r.chain] < r.pos<<split+1 {
+			if t := s.m.reads[r.read].txn; t != u {
+				s.link(s.g.start(t), s.g.commit(u), verdict.RW, overWrite, r.read)
+			}
+		}
+	}
+}
+
+// precedesOthers: a read comes before what follows the version that it read.
+func (s *saturator) precedesOthers(r, source int32) {
+	m, g, k := s.m, s.g, s.k
+	rd := &m.reads[r]
+	s.firstBehind(rd, func(u int32) bool {
+		return source == fromInitial || m.writer[source] != u && k.fromStart(m.writer[source], g.commit(u))
+	},
+		func(u int32) {
+			if !k.fromStart(rd.txn, g.commit(u)) {
+				s.link(g.start(rd.txn), g.commit(u), verdict.RW, overWrite, r)
+			}
+		})
+}
+
+// firstBehind calls f for the first writer in each chain, of another value to
+// the key of rd, of which behind holds; it then holds for the rest of the chain.
+func (s *saturator) firstBehind(rd *read, behind func(u int32) bool, f func(u int32)) {
+	m := s.m
+	from, to := m.keyFrom[rd.key], m.keyFrom[rd.key+1]
+	for w := from; w < to; w++ {
+		u := m.writer[w]
+		if s.places[w].class == rd.class || u == rd.txn || m.optional[u] || !behind(u) {
+			continue
+		}
+		f(u)
+		for w+1 < to && s.places[w+1].chain == s.places[w].chain {
+			w++
 		}
 	}
 }
@@ -372,7 +438,7 @@ func (s *saturator) ruleOut(o *openRead) {
 	m, g, k := s.m, s.g, s.k
 	rd := &m.reads[o.read]
 	others := s.scratch[:0]
-	s.othersBefore(o.read, func(w int32) bool {
+	s.othersBefore(o.read, everything, func(w int32) bool {
 		others = append(others, w)
 		return true
 	})
@@ -437,28 +503,16 @@ func (s *saturator) afterAll(o *openRead) {
 func (s *saturator) beforeWhatFollowsAll(o *openRead) {
 	m, g, k := s.m, s.g, s.k
 	rd := &m.reads[o.read]
-	from, to := m.keyFrom[rd.key], m.keyFrom[rd.key+1]
-	for w := from; w < to; w++ {
-		u := m.writer[w]
-		if m.class[w] == rd.class || u == rd.txn || m.optional[u] {
-			continue
-		}
-		follows := true
+	s.firstBehind(rd, func(u int32) bool {
 		for _, c := range o.candidates {
 			if t := m.writer[c]; t == u || !k.fromStart(t, g.commit(u)) {
-				follows = false
-				break
+				return false
 			}
 		}
-		if !follows {
-			continue
-		}
+		return true
+	}, func(u int32) {
 		if !k.fromStart(rd.txn, g.commit(u)) {
 			s.link(g.start(rd.txn), g.commit(u), verdict.RW, allOver, o.read)
 		}
-		// The rest of the chain follows from the first.
-		for w+1 < to && s.segment[w+1] == s.segment[w] {
-			w++
-		}
-	}
+	})
 }

@@ -28,8 +28,8 @@ type schedule struct {
 	toWrite []int32 // by class: writes not placed
 	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
 
-	forValue, forReaders lists // by class: nodes that wait for it to come, to be read
-	forHolder            lists // by key: nodes that wait for the holder's commit
+	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, to be read
+	forHolder            lists[int32] // by key: nodes that wait for the holder's commit
 }
 
 // nodeHeap is a heap of nodes by priority.
@@ -69,7 +69,7 @@ func guess(m *model, g *graph) []int32 {
 	classes := len(m.classFrom.from) - 1
 	s := &schedule{m: m, g: g, missing: make([]int32, g.nodes), waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), toRead: make([]int32, classes), toWrite: make([]int32, classes),
-		forValue: newLists(classes), forReaders: newLists(classes), forHolder: newLists(m.h.KeyCount())}
+		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
 	s.ready.s, s.stuck.s = s, s
 	if g.split == 1 {
 		s.holder = make([]int32, m.h.KeyCount())
@@ -231,7 +231,7 @@ func (s *schedule) committed(t int32) {
 	}
 }
 
-func (s *schedule) wake(l *lists, i int32) {
+func (s *schedule) wake(l *lists[int32], i int32) {
 	for h := l.head[i]; h != none; h = l.next[h] {
 		if v := l.item[h]; s.waits[v] {
 			s.waits[v] = false
