@@ -11,6 +11,7 @@ type clocks struct {
 	// changed has, by node, the chains whose entries changed when its row was
 	// last computed, as bits.
 	changed []uint64
+	rank    []int32 // by node: its place in the order of the latest update
 	scratch []int32
 }
 
@@ -23,7 +24,7 @@ func newClocks(g *graph, c *chains) *clocks {
 		return nil
 	}
 	return &clocks{g: g, c: c, width: c.count, rows: make([]int32, int(g.nodes)*int(c.count)),
-		changed: make([]uint64, g.nodes), scratch: make([]int32, c.count)}
+		changed: make([]uint64, g.nodes), rank: make([]int32, g.nodes), scratch: make([]int32, c.count)}
 }
 
 func (k *clocks) row(node int32) []int32 {
@@ -63,7 +64,8 @@ func (k *clocks) update(order []int32) {
 	g := k.g
 	tmp := k.scratch
 	last := int32(len(k.c.of)) << g.split
-	for _, v := range order {
+	for i, v := range order {
+		k.rank[v] = int32(i)
 		clear(tmp)
 		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
 			row := k.row(g.edges[e].from)

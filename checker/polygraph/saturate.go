@@ -327,7 +327,9 @@ func (s *saturator) seenWith(r, source int32, mask uint64) {
 }
 
 // overwrites: the readers of a version come before what follows the version,
-// and writers of one key do not overlap.
+// and writers of one key do not overlap. Of the versions that w follows, the
+// readers of one that another such version of another value follows come before
+// that one already.
 func (s *saturator) overwrites(w int32, mask uint64) {
 	m, g, k := s.m, s.g, s.k
 	u := m.writer[w]
@@ -335,6 +337,8 @@ func (s *saturator) overwrites(w int32, mask uint64) {
 	row := k.row(g.commit(u))
 	class := s.places[w].class
 	from := m.keyFrom[key]
+	before := s.scratch[:0]
+	latest, overwritten := none, false
 	for hi := m.keyFrom[key+1] - 1; hi >= from; {
 		p := &s.places[hi]
 		lo := p.segment
@@ -344,21 +348,34 @@ func (s *saturator) overwrites(w int32, mask uint64) {
 				v--
 			}
 			if v >= lo {
-				if t := m.writer[v]; g.split == 1 && !k.fromCommit(t, g.start(u)) {
+				t := m.writer[v]
+				if g.split == 1 && !k.fromCommit(t, g.start(u)) {
 					s.link(g.commit(t), g.start(u), verdict.WW, overlap, none)
 				}
+				overwritten = overwritten || s.places[v].class != key
 				if s.places[v].class != class {
-					s.readersBefore(v, u, row)
+					before = append(before, v)
+					if latest == none || k.rank[g.commit(t)] > k.rank[g.commit(m.writer[latest])] {
+						latest = v
+					}
 				}
 			}
 		}
 		hi = lo - 1
 	}
-	if class != key {
-		// The first of a chain that overwrites the initial value will do.
-		if p := w - 1; p < s.places[w].segment || s.places[p].class == key || m.optional[m.writer[p]] {
-			s.readersBefore(int32(len(m.writer))+key, u, row)
+	s.scratch = before
+	if latest != none {
+		last := k.row(g.commit(m.writer[latest]))
+		for _, v := range before {
+			p := &s.places[v]
+			if v != latest && p.class != s.places[latest].class && last[p.chain] >= p.pos<<g.split+1 {
+				continue
+			}
+			s.readersBefore(v, u, row)
 		}
+	}
+	if class != key && !overwritten {
+		s.readersBefore(int32(len(m.writer))+key, u, row)
 	}
 }
 
