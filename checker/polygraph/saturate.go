@@ -408,19 +408,31 @@ func (s *saturator) precedesOthers(r, source int32) {
 }
 
 // firstBehind calls f for the first writer in each chain, of another value to
-// the key of rd, of which behind holds; it then holds for the rest of the chain.
+// the key of rd, of which behind holds; what holds of one holds of all that
+// follow it in its chain.
 func (s *saturator) firstBehind(rd *read, behind func(u int32) bool, f func(u int32)) {
 	m := s.m
 	from, to := m.keyFrom[rd.key], m.keyFrom[rd.key+1]
-	for w := from; w < to; w++ {
-		u := m.writer[w]
-		if s.places[w].class == rd.class || u == rd.txn || m.optional[u] || !behind(u) {
-			continue
+	for hi := to - 1; hi >= from; {
+		lo := s.places[hi].segment
+		next := lo - 1
+		if behind(m.writer[hi]) {
+			first, last := lo, hi
+			for first < last {
+				if mid := first + (last-first)/2; behind(m.writer[mid]) {
+					last = mid
+				} else {
+					first = mid + 1
+				}
+			}
+			for ; first <= hi; first++ {
+				if u := m.writer[first]; s.places[first].class != rd.class && u != rd.txn && !m.optional[u] {
+					f(u)
+					break
+				}
+			}
 		}
-		f(u)
-		for w+1 < to && s.places[w+1].chain == s.places[w].chain {
-			w++
-		}
+		hi = next
 	}
 }
 
@@ -492,9 +504,16 @@ func (s *saturator) afterAll(o *openRead) {
 	m, g, k := s.m, s.g, s.k
 	reader := m.reads[o.read].txn
 	row := k.row(g.start(reader))
+	first := s.scratch[:0] // of each chain, the first candidate, which the others follow
+	for i, w := range o.candidates {
+		if i == 0 || s.places[w].chain != s.places[o.candidates[i-1]].chain {
+			first = append(first, w)
+		}
+	}
+	s.scratch = first
 	for c := range k.width {
 		least := row[c]
-		for n, w := range o.candidates {
+		for n, w := range first {
 			p := k.row(g.commit(m.writer[w]))[c]
 			if p <= row[c] {
 				least = row[c]
@@ -521,7 +540,10 @@ func (s *saturator) beforeWhatFollowsAll(o *openRead) {
 	m, g, k := s.m, s.g, s.k
 	rd := &m.reads[o.read]
 	s.firstBehind(rd, func(u int32) bool {
-		for _, c := range o.candidates {
+		for i, c := range o.candidates {
+			if i+1 < len(o.candidates) && s.places[c].chain == s.places[o.candidates[i+1]].chain {
+				continue // a later one of its chain is among them
+			}
 			if t := m.writer[c]; t == u || !k.fromStart(t, g.commit(u)) {
 				return false
 			}
