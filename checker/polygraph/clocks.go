@@ -1,5 +1,7 @@
 package polygraph
 
+import "context"
+
 // clocks answer reachability in the known graph: for every node and chain the
 // last position of that chain from which the node can be reached. A chain is a
 // path, so that is exact, and one look (DESIGN, "sessions are chains").
@@ -60,11 +62,14 @@ func (k *clocks) news(node int32, all bool) uint64 {
 }
 
 // update computes the rows along a topological order.
-func (k *clocks) update(order []int32) {
+func (k *clocks) update(ctx context.Context, order []int32) error {
 	g := k.g
 	tmp := k.scratch
 	last := int32(len(k.c.of)) << g.split
 	for i, v := range order {
+		if i&0xfff == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		k.rank[v] = int32(i)
 		clear(tmp)
 		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
@@ -93,4 +98,5 @@ func (k *clocks) update(order []int32) {
 		}
 		k.changed[v] = changed
 	}
+	return nil
 }

@@ -3,6 +3,7 @@ package polygraph
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/pkg/errors"
 
@@ -200,24 +201,29 @@ func (k *core) judge(h *history.History) *check {
 	return &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
 }
 
-// minimizeSteps bounds how often sub-histories are judged.
-const minimizeSteps = 5000
+// minimizeFor bounds the time for making a counterexample small. What is left
+// then is one all the same.
+const minimizeFor = 5 * time.Second
 
 // minimize drops transactions, then single operations, as long as the rest
 // violates the level by itself.
 func (k *core) minimize() error {
-	steps := 0
+	whole := k.c.ctx
+	limited, cancel := context.WithTimeout(whole, minimizeFor)
+	defer cancel()
+	k.c.ctx = limited
+	defer func() { k.c.ctx = whole }()
 	try := func(change func(next *core)) (bool, error) {
-		if steps++; steps > minimizeSteps {
+		if limited.Err() != nil {
 			return false, nil
-		}
-		if k.c.ctx.Err() != nil {
-			return false, context.Cause(k.c.ctx)
 		}
 		next := k.clone()
 		change(next)
 		bad, err := next.violates()
-		if bad && err == nil {
+		switch {
+		case limited.Err() != nil:
+			return false, nil
+		case bad && err == nil:
 			k.keep = next.keep
 		}
 		return bad, err

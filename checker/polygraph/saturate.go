@@ -221,7 +221,9 @@ func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 		if len(order) < int(s.g.nodes) || s.refuted != nil || s.k == nil {
 			return order, nil
 		}
-		s.k.update(order)
+		if err := s.k.update(ctx, order); err != nil {
+			return nil, err
+		}
 		if s.passes > 0 && !s.all && float64(s.added) <= enough*float64(len(s.m.txns)) {
 			return order, nil
 		}
@@ -250,7 +252,9 @@ func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 				}
 			}
 		}
-		s.openReads()
+		if err := s.openReads(ctx); err != nil {
+			return nil, err
+		}
 		for _, r := range s.late {
 			src := s.m.reads[r].source
 			s.seenWith(r, src, everything)
@@ -438,10 +442,13 @@ func (s *saturator) firstBehind(rd *read, behind func(u int32) bool, f func(u in
 
 // openReads drops candidates that are impossible and draws what follows from
 // all that are left.
-func (s *saturator) openReads() {
+func (s *saturator) openReads(ctx context.Context) error {
 	work := s.open
 	s.open = make([]openRead, 0, len(work)) // what counts anew adds its own
 	for i := range work {
+		if i&0xff == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		o := work[i]
 		s.ruleOut(&o)
 		switch {
@@ -459,6 +466,7 @@ func (s *saturator) openReads() {
 			s.open = append(s.open, o)
 		}
 	}
+	return nil
 }
 
 // ruleOut drops the candidates that come behind the reader, and those with

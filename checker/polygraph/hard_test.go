@@ -1,0 +1,119 @@
+package polygraph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// fromClauses builds a history in which much is open: for each clause a
+// transaction reads a value that three others wrote, and what each of these
+// comes behind depends on how two writers of a variable are ordered. Each
+// transaction is a session of its own.
+func fromClauses(clauses [][]int) *history.History {
+	var b strings.Builder
+	a := map[int]string{} // by signed variable: what its transaction reads
+	vars := map[int]bool{}
+	n := 0
+	add := func(ops string) {
+		n++
+		fmt.Fprintf(&b, "s%d: %s\n", n, strings.TrimSpace(ops))
+	}
+	for j, c := range clauses {
+		add(fmt.Sprintf("r(c%d,1) w(s%d,1)", j, j))
+		for _, l := range c {
+			vars[max(l, -l)] = true
+			add(fmt.Sprintf("r(v%d,1) w(c%d,1)", l, j))
+			a[-l] += fmt.Sprintf("r(s%d,1) ", j)
+		}
+	}
+	for v := range vars {
+		add(a[v] + fmt.Sprintf("w(v%d,1)", v))
+		add(a[-v] + fmt.Sprintf("w(v%d,1)", -v))
+	}
+	return dsl.MustParse(b.String())
+}
+
+func randomClauses(rng *rand.Rand, vars, clauses int) [][]int {
+	var out [][]int
+	for range clauses {
+		var c []int
+		for _, v := range rng.Perm(vars)[:3] {
+			l := v + 1
+			if rng.IntN(2) == 0 {
+				l = -l
+			}
+			c = append(c, l)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// TestHard: with and without pruning, and with session order or without where
+// every transaction has its own session, verdicts are the same.
+func TestHard(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	count := map[verdict.Verdict]int{}
+	for n := range 120 {
+		vars := 4 + n%9
+		h := fromClauses(randomClauses(rng, vars, 1+rng.IntN(2*vars)))
+		for _, snapshot := range []bool{false, true} {
+			levels := []level.Level{level.SER, level.SERNoSO}
+			if snapshot {
+				levels = []level.Level{level.SI, level.SINoSO}
+			}
+			var first verdict.Verdict
+			for i, lvl := range levels {
+				for _, noPruning := range []bool{false, true} {
+					r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, NoPruning: noPruning})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if i == 0 && !noPruning {
+						first = r.Verdict
+						count[first]++
+					}
+					if r.Verdict != first || r.Verdict == verdict.Unknown {
+						t.Fatalf("history %d at %s, no pruning %v: %s, %s before", n, lvl, noPruning, r.Verdict, first)
+					}
+					if err := certify.Result(h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
+						t.Fatalf("history %d at %s: %v", n, lvl, err)
+					}
+				}
+			}
+		}
+	}
+	if count[verdict.Satisfied] < 20 || count[verdict.Violated] < 20 {
+		t.Errorf("one-sided: %v", count)
+	}
+}
+
+// TestTimeout: what is too hard is given up in time.
+func TestTimeout(t *testing.T) {
+	h := fromClauses(randomClauses(rand.New(rand.NewPCG(7, 8)), 400, 1720))
+	for _, lvl := range []level.Level{level.SER, level.SI} {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		begun := time.Now()
+		r, err := polygraph.Check(ctx, h, lvl, polygraph.Options{})
+		cancel()
+		took := time.Since(begun)
+		if err == nil && r.Verdict == verdict.Unknown || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v, %v", lvl, r, err)
+		}
+		if took > 10*time.Second {
+			t.Errorf("%s: given up after %v, not after a second", lvl, took)
+		}
+	}
+}
