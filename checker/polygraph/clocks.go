@@ -1,6 +1,10 @@
 package polygraph
 
-import "context"
+import (
+	"context"
+	"runtime"
+	"sync"
+)
 
 // clocks answer reachability in the known graph: for every node and chain the
 // last position of that chain from which the node can be reached. A chain is a
@@ -11,11 +15,13 @@ type clocks struct {
 	width int32
 	rows  []int32
 	// changed has, by node, the chains whose entries changed when its row was
-	// last computed, as bits.
-	changed []uint64
+	// last computed, as bits; one list for each worker, which has some chains.
+	changed [][]uint64
 	rank    []int32 // by node: its place in the order of the latest update
-	scratch []int32
 }
+
+// workers is how many goroutines share the work.
+func workers() int { return min(runtime.GOMAXPROCS(0), 8) }
 
 // maxClocks bounds the memory of the clocks, in entries of four bytes.
 const maxClocks = 200 << 20
@@ -25,8 +31,15 @@ func newClocks(g *graph, c *chains) *clocks {
 	if int64(g.nodes)*int64(c.count) > maxClocks {
 		return nil
 	}
-	return &clocks{g: g, c: c, width: c.count, rows: make([]int32, int(g.nodes)*int(c.count)),
-		changed: make([]uint64, g.nodes), rank: make([]int32, g.nodes), scratch: make([]int32, c.count)}
+	k := &clocks{g: g, c: c, width: c.count, rows: make([]int32, int(g.nodes)*int(c.count)), rank: make([]int32, g.nodes)}
+	parts := min(workers(), int(c.count))
+	if len(k.rows) < 1<<14 { // not worth a goroutine
+		parts = min(1, parts)
+	}
+	for range parts {
+		k.changed = append(k.changed, make([]uint64, g.nodes))
+	}
+	return k
 }
 
 func (k *clocks) row(node int32) []int32 {
@@ -58,45 +71,79 @@ func (k *clocks) news(node int32, all bool) uint64 {
 	if all {
 		return everything
 	}
-	return k.changed[node]
+	bits := uint64(0)
+	for _, list := range k.changed {
+		bits |= list[node]
+	}
+	return bits
 }
 
-// update computes the rows along a topological order.
+// update computes the rows along a topological order, each worker some columns
+// of them.
 func (k *clocks) update(ctx context.Context, order []int32) error {
+	for i, v := range order {
+		k.rank[v] = int32(i)
+	}
+	parts := int32(len(k.changed))
+	if parts == 1 {
+		k.columns(ctx, order, 0, k.width, k.changed[0])
+	} else {
+		k.share(ctx, order, parts)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (k *clocks) share(ctx context.Context, order []int32, parts int32) {
+	var wg sync.WaitGroup
+	for part := range parts {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			k.columns(ctx, order, k.width*part/parts, k.width*(part+1)/parts, k.changed[part])
+		}()
+	}
+	wg.Wait()
+}
+
+// columns computes the entries of the chains from lo to hi.
+func (k *clocks) columns(ctx context.Context, order []int32, lo, hi int32, changed []uint64) {
 	g := k.g
-	tmp := k.scratch
-	last := int32(len(k.c.of)) << g.split
+	tmp := make([]int32, hi-lo)
+	txns := int32(len(k.c.of)) << g.split
 	for i, v := range order {
 		if i&0xfff == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+			return
 		}
-		k.rank[v] = int32(i)
 		clear(tmp)
 		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
-			row := k.row(g.edges[e].from)
+			row := k.row(g.edges[e].from)[lo:hi]
 			for i, p := range row[:len(tmp)] {
 				if p > tmp[i] {
 					tmp[i] = p
 				}
 			}
 		}
-		if v < last {
+		if v < txns {
 			t := g.txnOf(v)
-			at := k.startAt(t)
-			if v == g.commit(t) {
-				at = k.commitAt(t)
+			if c := k.c.of[t]; c >= lo && c < hi {
+				at := k.startAt(t)
+				if v == g.commit(t) {
+					at = k.commitAt(t)
+				}
+				tmp[c-lo] = max(tmp[c-lo], at)
 			}
-			tmp[k.c.of[t]] = max(tmp[k.c.of[t]], at)
 		}
-		row := k.row(v)
-		changed := uint64(0)
+		row := k.row(v)[lo:hi]
+		bits := uint64(0)
 		for i, p := range tmp {
 			if row[i] != p {
 				row[i] = p
-				changed |= chainBit(int32(i))
+				bits |= chainBit(lo + int32(i))
 			}
 		}
-		k.changed[v] = changed
+		changed[v] = bits
 	}
-	return nil
 }

@@ -2,6 +2,8 @@ package polygraph
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/isohound/isohound/checker/verdict"
 )
@@ -33,10 +35,9 @@ type saturator struct {
 	refuted *refutation
 	// pulled has, for transactions of unknown outcome that count, the read that
 	// shows it.
-	pulled  map[int32]int32
-	added   int
-	passes  int
-	scratch []int32
+	pulled map[int32]int32
+	added  int
+	passes int
 }
 
 // place is where a write stands: its transaction's chain and position there,
@@ -231,40 +232,116 @@ func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 		s.added = 0
 		all := s.all
 		s.all = false
-		n := int32(len(s.m.txns))
-		for t := range n {
-			if t&0xfff == 0 && ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+		if err := s.everyTxn(ctx, all); err != nil {
+			return nil, err
+		}
+		if err := s.openReads(ctx); err != nil {
+			return nil, err
+		}
+		w := &worker{saturator: s}
+		for _, r := range s.late {
+			src := s.m.reads[r].source
+			w.seenWith(r, src, everything)
+			w.precedesOthers(r, src)
+		}
+		s.merge(w)
+		s.late = s.late[:0]
+		if s.refuted != nil {
+			return order, nil
+		}
+	}
+}
+
+// worker looks at some of the transactions, or reads. It changes nothing but
+// what is its own; merge does that.
+type worker struct {
+	*saturator
+	links   []link
+	refutes *openRead
+	scratch []int32
+}
+
+// link is an edge to be.
+type link struct {
+	from, to, why int32
+	kind          verdict.EdgeKind
+	rule          rule
+}
+
+func (w *worker) link(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
+	w.links = append(w.links, link{from, to, why, kind, by})
+}
+
+// merge adds what a worker has found.
+func (s *saturator) merge(w *worker) {
+	for _, l := range w.links {
+		s.link(l.from, l.to, l.kind, l.rule, l.why)
+	}
+	if w.refutes != nil {
+		s.refute(w.refutes)
+	}
+}
+
+// parallel has workers share the numbers from 0 to n-1 in runs of some length,
+// and merges what they find in the order of the numbers.
+func (s *saturator) parallel(ctx context.Context, n, run int, do func(w *worker, from, to int)) error {
+	if n <= run { // not worth a goroutine
+		w := &worker{saturator: s}
+		do(w, 0, n)
+		s.merge(w)
+		return nil
+	}
+	runs := (n + run - 1) / run
+	results := make([]*worker, runs)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers() {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			var scratch []int32
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= runs {
+					return
+				}
+				w := &worker{saturator: s, scratch: scratch}
+				do(w, i*run, min((i+1)*run, n))
+				scratch, results[i] = w.scratch, w
 			}
+		}()
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, w := range results {
+		s.merge(w)
+	}
+	return nil
+}
+
+// everyTxn looks at the transactions that have news.
+func (s *saturator) everyTxn(ctx context.Context, all bool) error {
+	return s.parallel(ctx, len(s.m.txns), 4096, func(w *worker, from, to int) {
+		for t := int32(from); t < int32(to); t++ {
 			if s.m.optional[t] {
 				continue
 			}
 			if mask := s.k.news(s.g.start(t), all); mask != 0 {
 				for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
 					if src := s.m.reads[r].source; src >= fromInitial {
-						s.seenWith(r, src, mask)
+						w.seenWith(r, src, mask)
 					}
 				}
 			}
 			if mask := s.k.news(s.g.commit(t), all); mask != 0 {
-				for _, w := range s.m.writesOf.of(t) {
-					s.overwrites(w, mask)
+				for _, wr := range s.m.writesOf.of(t) {
+					w.overwrites(wr, mask)
 				}
 			}
 		}
-		if err := s.openReads(ctx); err != nil {
-			return nil, err
-		}
-		for _, r := range s.late {
-			src := s.m.reads[r].source
-			s.seenWith(r, src, everything)
-			s.precedesOthers(r, src)
-		}
-		s.late = s.late[:0]
-		if s.refuted != nil {
-			return order, nil
-		}
-	}
+	})
 }
 
 // lastBy returns the last write from lo to hi, which are of one chain, whose
@@ -286,7 +363,7 @@ func (s *saturator) lastBy(lo, hi, pos int32) int32 {
 
 // othersBefore calls f for the last writer, in each chain of mask, of another
 // value to r's key whose commit comes before r's start.
-func (s *saturator) othersBefore(r int32, mask uint64, f func(t int32) bool) {
+func (s *worker) othersBefore(r int32, mask uint64, f func(t int32) bool) {
 	m, split := s.m, s.g.split
 	rd := &m.reads[r]
 	row := s.k.row(s.g.start(rd.txn))
@@ -315,11 +392,13 @@ func (s *saturator) othersBefore(r int32, mask uint64, f func(t int32) bool) {
 
 // seenWith: what r has seen beside the version that it read was written before
 // that version.
-func (s *saturator) seenWith(r, source int32, mask uint64) {
+func (s *worker) seenWith(r, source int32, mask uint64) {
 	s.othersBefore(r, mask, func(w int32) bool {
 		if source == fromInitial {
 			o := openRead{read: r, ruledOut: []ruledOut{{fromInitial, w, int32(len(s.g.edges))}}}
-			s.refute(&o)
+			if s.refutes == nil {
+				s.refutes = &o
+			}
 			return false
 		}
 		t := s.m.writer[source]
@@ -334,7 +413,7 @@ func (s *saturator) seenWith(r, source int32, mask uint64) {
 // and writers of one key do not overlap. Of the versions that w follows, the
 // readers of one that another such version of another value follows come before
 // that one already.
-func (s *saturator) overwrites(w int32, mask uint64) {
+func (s *worker) overwrites(w int32, mask uint64) {
 	m, g, k := s.m, s.g, s.k
 	u := m.writer[w]
 	key := m.key[w]
@@ -385,7 +464,7 @@ func (s *saturator) overwrites(w int32, mask uint64) {
 
 // readersBefore has the readers of a list come before the commit of u, whose
 // row is given.
-func (s *saturator) readersBefore(list, u int32, row []int32) {
+func (s *worker) readersBefore(list, u int32, row []int32) {
 	split := s.g.split
 	for h := s.readers.head[list]; h != none; h = s.readers.next[h] {
 		r := &s.readers.item[h]
@@ -398,7 +477,7 @@ func (s *saturator) readersBefore(list, u int32, row []int32) {
 }
 
 // precedesOthers: a read comes before what follows the version that it read.
-func (s *saturator) precedesOthers(r, source int32) {
+func (s *worker) precedesOthers(r, source int32) {
 	m, g, k := s.m, s.g, s.k
 	rd := &m.reads[r]
 	s.firstBehind(rd, func(u int32) bool {
@@ -414,7 +493,7 @@ func (s *saturator) precedesOthers(r, source int32) {
 // firstBehind calls f for the first writer in each chain, of another value to
 // the key of rd, of which behind holds; what holds of one holds of all that
 // follow it in its chain.
-func (s *saturator) firstBehind(rd *read, behind func(u int32) bool, f func(u int32)) {
+func (s *worker) firstBehind(rd *read, behind func(u int32) bool, f func(u int32)) {
 	m := s.m
 	from, to := m.keyFrom[rd.key], m.keyFrom[rd.key+1]
 	for hi := to - 1; hi >= from; {
@@ -444,13 +523,21 @@ func (s *saturator) firstBehind(rd *read, behind func(u int32) bool, f func(u in
 // all that are left.
 func (s *saturator) openReads(ctx context.Context) error {
 	work := s.open
+	if err := s.parallel(ctx, len(work), 256, func(w *worker, from, to int) {
+		for i := from; i < to; i++ {
+			o := &work[i]
+			w.ruleOut(o)
+			if len(o.candidates) > 1 || len(o.candidates) == 1 && o.initial {
+				w.afterAll(o)
+				w.beforeWhatFollowsAll(o)
+			}
+		}
+	}); err != nil {
+		return err
+	}
 	s.open = make([]openRead, 0, len(work)) // what counts anew adds its own
 	for i := range work {
-		if i&0xff == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		o := work[i]
-		s.ruleOut(&o)
 		switch {
 		case len(o.candidates) == 0 && !o.initial:
 			s.refute(&o)
@@ -461,8 +548,6 @@ func (s *saturator) openReads(ctx context.Context) error {
 			s.closed = append(s.closed, o)
 			s.resolve(o.read, o.candidates[0])
 		default:
-			s.afterAll(&o)
-			s.beforeWhatFollowsAll(&o)
 			s.open = append(s.open, o)
 		}
 	}
@@ -471,7 +556,7 @@ func (s *saturator) openReads(ctx context.Context) error {
 
 // ruleOut drops the candidates that come behind the reader, and those with
 // another value between them and the reader.
-func (s *saturator) ruleOut(o *openRead) {
+func (s *worker) ruleOut(o *openRead) {
 	m, g, k := s.m, s.g, s.k
 	rd := &m.reads[o.read]
 	others := s.scratch[:0]
@@ -505,7 +590,7 @@ candidates:
 }
 
 // afterAll: a read follows whatever all its candidates follow.
-func (s *saturator) afterAll(o *openRead) {
+func (s *worker) afterAll(o *openRead) {
 	if o.initial {
 		return
 	}
@@ -544,7 +629,7 @@ func (s *saturator) afterAll(o *openRead) {
 
 // beforeWhatFollowsAll: a read comes before the writers of other values that
 // follow all its candidates.
-func (s *saturator) beforeWhatFollowsAll(o *openRead) {
+func (s *worker) beforeWhatFollowsAll(o *openRead) {
 	m, g, k := s.m, s.g, s.k
 	rd := &m.reads[o.read]
 	s.firstBehind(rd, func(u int32) bool {
