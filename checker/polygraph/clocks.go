@@ -18,6 +18,7 @@ type clocks struct {
 	// last computed, as bits; one list for each worker, which has some chains.
 	changed [][]uint64
 	rank    []int32 // by node: its place in the order of the latest update
+	known   int32   // how many edges the rows account for
 }
 
 // workers is how many goroutines share the work.
@@ -93,6 +94,7 @@ func (k *clocks) update(ctx context.Context, order []int32) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	k.known = int32(len(k.g.edges))
 	return nil
 }
 
@@ -108,40 +110,37 @@ func (k *clocks) share(ctx context.Context, order []int32, parts int32) {
 	wg.Wait()
 }
 
-// columns computes the entries of the chains from lo to hi.
+// columns brings the entries of the chains from lo to hi up to date. Entries only
+// grow, so that only new edges, and those from nodes with news, can change one.
 func (k *clocks) columns(ctx context.Context, order []int32, lo, hi int32, changed []uint64) {
 	g := k.g
-	tmp := make([]int32, hi-lo)
 	txns := int32(len(k.c.of)) << g.split
 	for i, v := range order {
 		if i&0xfff == 0 && ctx.Err() != nil {
 			return
 		}
-		clear(tmp)
-		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
-			row := k.row(g.edges[e].from)[lo:hi]
-			for i, p := range row[:len(tmp)] {
-				if p > tmp[i] {
-					tmp[i] = p
-				}
-			}
-		}
-		if v < txns {
-			t := g.txnOf(v)
-			if c := k.c.of[t]; c >= lo && c < hi {
-				at := k.startAt(t)
-				if v == g.commit(t) {
-					at = k.commitAt(t)
-				}
-				tmp[c-lo] = max(tmp[c-lo], at)
-			}
-		}
 		row := k.row(v)[lo:hi]
 		bits := uint64(0)
-		for i, p := range tmp {
-			if row[i] != p {
-				row[i] = p
-				bits |= chainBit(lo + int32(i))
+		if k.known == 0 && v < txns { // a node reaches itself
+			t := g.txnOf(v)
+			if c := k.c.of[t]; c >= lo && c < hi {
+				row[c-lo] = k.startAt(t)
+				if v == g.commit(t) {
+					row[c-lo] = k.commitAt(t)
+				}
+				bits = chainBit(c)
+			}
+		}
+		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
+			from := g.edges[e].from
+			if e < k.known && changed[from] == 0 {
+				continue
+			}
+			for i, p := range k.row(from)[lo:hi][:len(row)] {
+				if p > row[i] {
+					row[i] = p
+					bits |= chainBit(lo + int32(i))
+				}
 			}
 		}
 		changed[v] = bits
