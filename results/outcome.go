@@ -63,7 +63,7 @@ type Anomaly struct {
 	// Shortest says that no cycle of the history at this level is shorter.
 	Shortest bool `json:"shortest,omitempty"`
 	// Transactions are those of Txns, and what shows that those of unknown
-	// outcome committed, whole.
+	// outcome committed; whole, but where only some operations matter.
 	Transactions []Txn `json:"transactions"`
 }
 
@@ -114,11 +114,18 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 
 func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: printable(a.Text), Count: a.Count, Shortest: a.Shortest}
+	// Of a contradiction only the operations that it rests on are shown.
+	kept := map[int32][]int{}
+	if a.Kind == verdict.Contradiction {
+		for _, r := range a.Ops {
+			kept[r.Txn] = append(kept[r.Txn], r.Op)
+		}
+	}
 	seen := map[int32]bool{}
 	add := func(i int32) {
 		if !seen[i] {
 			seen[i] = true
-			out.Transactions = append(out.Transactions, newTxn(h, i))
+			out.Transactions = append(out.Transactions, newTxn(h, i, kept[i]))
 		}
 	}
 	for _, i := range a.Txns {
@@ -149,11 +156,17 @@ func newEdge(h *history.History, e verdict.Edge, text string) Edge {
 	return edge
 }
 
-func newTxn(h *history.History, i int32) Txn {
+// newTxn describes a transaction, by some of its operations if any are named.
+func newTxn(h *history.History, i int32, ops []int) Txn {
 	t := &h.Txns[i]
 	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
-	for _, op := range h.Ops(t) {
-		out.Ops = append(out.Ops, printable(dsl.Op(h, op)))
+	for n, op := range h.Ops(t) {
+		if ops == nil || slices.Contains(ops, n) {
+			out.Ops = append(out.Ops, printable(dsl.Op(h, op)))
+		}
+	}
+	if omitted := t.OpCount() - len(out.Ops); omitted > 0 {
+		out.Ops = append(out.Ops, fmt.Sprintf("… %d more", omitted))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history"
@@ -172,6 +173,55 @@ func TestForged(t *testing.T) {
 		if certify.Result(h, &verdict.Result{Level: level.LIN, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil {
 			t.Errorf("accepted: %+v", a)
 		}
+	}
+}
+
+// TestCorruptedContradiction damages a closed sub-history in every way that can
+// matter.
+func TestCorruptedContradiction(t *testing.T) {
+	// Whoever wrote x = 1, T3 cannot have seen it and not y = 1. T4 has nothing
+	// to do with it, T5 wrote x = 1 too and aborted.
+	h := dsl.MustParse("s1 T1: r(y,1) w(x,1)\ns2 T2: w(x,1) w(y,1)\ns3 T3: r(x,1) r(y,0)\ns4 T4: w(z,5)\ns5 T5: w(x,1) abort\n")
+	for _, lvl := range []level.Level{level.SER, level.SI} {
+		r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{})
+		if err != nil || r.Verdict != verdict.Violated || r.Anomalies[0].Kind != verdict.Contradiction {
+			t.Fatal(r, err)
+		}
+		if err := certify.Result(h, r); err != nil {
+			t.Fatal(err)
+		}
+		refused := func(what string, h *history.History, change func(a *verdict.Anomaly)) {
+			t.Helper()
+			a := r.Anomalies[0]
+			a.Txns, a.Ops = slices.Clone(a.Txns), slices.Clone(a.Ops)
+			change(&a)
+			bad := *r
+			bad.Anomalies = []verdict.Anomaly{a}
+			if certify.Result(h, &bad) == nil {
+				t.Errorf("%s: accepted with %s", lvl, what)
+			}
+		}
+		for n := range r.Anomalies[0].Ops {
+			refused("an operation missing", h, func(a *verdict.Anomaly) { a.Ops = slices.Delete(a.Ops, n, n+1) })
+			refused("an operation twice", h, func(a *verdict.Anomaly) { a.Ops = append(a.Ops, a.Ops[n]) })
+		}
+		for n, i := range r.Anomalies[0].Txns {
+			refused("a transaction missing", h, func(a *verdict.Anomaly) {
+				a.Txns = slices.Delete(a.Txns, n, n+1)
+				a.Ops = slices.DeleteFunc(a.Ops, func(o verdict.OpRef) bool { return o.Txn == i })
+			})
+		}
+		refused("an aborted transaction", h, func(a *verdict.Anomaly) {
+			a.Txns = append(a.Txns, 4)
+			a.Ops = append(a.Ops, verdict.OpRef{Txn: 4, Op: 0})
+		})
+		refused("a false cycle", h, func(a *verdict.Anomaly) {
+			a.Cycle = []verdict.Edge{{From: 0, To: 2, Kind: verdict.WW, Key: h.Key("x"), Value: 1}, {From: 2, To: 0, Kind: verdict.RW, Key: h.Key("y")}}
+		})
+		fine := dsl.MustParse("s1 T1: r(y,1) w(x,1)\ns2 T2: w(x,1) w(y,1)\ns3 T3: r(x,1) r(y,0)\ns4 T4: w(x,1)\n")
+		refused("another writer left out", fine, func(*verdict.Anomaly) {})
+		unknown := dsl.MustParse("s1 T1: r(y,1) w(x,1)\ns2 T2: w(x,1) w(y,1)\ns3 T3: r(x,1) r(y,0)\ns4 T4: w(x,1) unknown\n")
+		refused("a writer of unknown outcome left out", unknown, func(*verdict.Anomaly) {})
 	}
 }
 

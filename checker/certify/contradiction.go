@@ -19,6 +19,9 @@ var ErrTooLarge = errors.New("the counterexample is too large to be judged again
 // kept whole, since it can have taken place only if all its reads hold. Then
 // it is judged by trying every execution.
 func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
+	if err := f.drawn(lvl, a.Cycle); err != nil {
+		return err
+	}
 	kept := map[int32][]int{}
 	for _, r := range a.Ops {
 		kept[r.Txn] = append(kept[r.Txn], r.Op)
@@ -113,6 +116,33 @@ func contradictsItself(ops []history.Op) bool {
 		value[op.Key] = op.Value
 	}
 	return false
+}
+
+// drawn verifies the cycle that pictures a contradiction, if there is one: that
+// its edges are what they are called, and that the level forbids it. That they
+// are forced is what the judgement of the sub-history shows.
+func (f *facts) drawn(lvl level.Level, edges []verdict.Edge) error {
+	for n, e := range edges {
+		next := edges[(n+1)%len(edges)]
+		read := func(i int32) bool { return f.readsFromOutside(i, cell{e.Key, e.Value}) }
+		ok := e.From != e.To && e.To == next.From && !(lvl.Snapshot() && e.Kind == verdict.RW && next.Kind == verdict.RW)
+		switch e.Kind {
+		case verdict.SO, verdict.RT:
+			ok = ok && f.precedes(lvl, e)
+		case verdict.WR:
+			ok = ok && f.writes(e.From, e.Key) && read(e.To)
+		case verdict.RW:
+			ok = ok && read(e.From) && f.writes(e.To, e.Key)
+		case verdict.WW:
+			ok = ok && f.writes(e.From, e.Key) && f.writes(e.To, e.Key)
+		default:
+			ok = false
+		}
+		if !ok {
+			return errors.Errorf("edge %d of the cycle, %s from transaction %d to %d, is not what it is called", n+1, e.Kind, f.id(e.From), f.id(e.To))
+		}
+	}
+	return nil
 }
 
 // contradictionBudget bounds the judgement, in steps.

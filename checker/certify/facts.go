@@ -253,11 +253,19 @@ func (f *facts) cycle(lvl level.Level, edges []verdict.Edge) error {
 	return nil
 }
 
+// precedes verifies an edge of session order or real time.
+func (f *facts) precedes(lvl level.Level, e verdict.Edge) bool {
+	from, to := &f.h.Txns[e.From], &f.h.Txns[e.To]
+	if e.Kind == verdict.SO {
+		return lvl.SessionOrder() && from.Session == to.Session && e.From < e.To && from.Status == history.Committed
+	}
+	return lvl.RealTime() && from.Status == history.Committed && from.End != history.NoTime && to.Begin != history.NoTime && from.End < to.Begin
+}
+
 func (f *facts) edge(lvl level.Level, e verdict.Edge) error {
 	if e.From == e.To {
 		return errors.New("it leads to itself")
 	}
-	from, to := &f.h.Txns[e.From], &f.h.Txns[e.To]
 	if !f.counts(e.From) || !f.counts(e.To) {
 		return errors.New("one end is not known to have committed")
 	}
@@ -267,13 +275,9 @@ func (f *facts) edge(lvl level.Level, e verdict.Edge) error {
 	readsTo := f.readsFromOutside(e.To, c) ||
 		lvl == level.LIN && e.Value == history.Absent && len(f.reads(e.To)) == 0 && f.writes(e.To, e.Key)
 	switch e.Kind {
-	case verdict.SO:
-		if !lvl.SessionOrder() || from.Session != to.Session || e.From >= e.To || from.Status != history.Committed {
-			return errors.New("no session order")
-		}
-	case verdict.RT:
-		if !lvl.RealTime() || from.Status != history.Committed || from.End == history.NoTime || to.Begin == history.NoTime || from.End >= to.Begin {
-			return errors.New("no real-time order")
+	case verdict.SO, verdict.RT:
+		if !f.precedes(lvl, e) {
+			return errors.New("no such order")
 		}
 	case verdict.WR:
 		if !unique || source != e.From || !readsTo {

@@ -194,9 +194,34 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 	if len(a.Cycle) > 0 {
 		return w.cycle(lvl, a)
 	}
-	return fmt.Sprintf("No execution that %s allows explains what these %d transactions read: "+
-		"however their writes are ordered, and whoever wrote the values that several wrote, some read is wrong or some transaction comes before itself.",
-		lvl.Title(), len(a.Txns))
+	var b strings.Builder
+	writers := map[version][]string{}
+	for _, r := range a.Ops {
+		if op := w.ref(r); op.Kind == history.Write {
+			writers[version{op.Key, op.Value}] = append(writers[version{op.Key, op.Value}], w.txn(r.Txn))
+		}
+	}
+	for _, r := range a.Ops {
+		op := w.ref(r)
+		if op.Kind != history.Read {
+			continue
+		}
+		var from []string
+		if op.Value == w.h.Initial(op.Key) {
+			from = append(from, "the initial transaction")
+		}
+		for _, t := range writers[version{op.Key, op.Value}] {
+			if t != w.txn(r.Txn) {
+				from = append(from, t)
+			}
+		}
+		if len(from) == 0 {
+			from = []string{"nobody else"}
+		}
+		fmt.Fprintf(&b, "%s read %s, which %s wrote.\n", w.txn(r.Txn), w.pair(op.Key, op.Value), strings.Join(from, " or "))
+	}
+	fmt.Fprintf(&b, "No execution that %s allows explains all of that: however the writes are ordered, some read is wrong or some transaction comes before itself.", lvl.Title())
+	return b.String()
 }
 
 func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {

@@ -353,7 +353,19 @@ func (k *core) cycle(at []int32) []verdict.Edge {
 	g := newGraph(m)
 	s := newSaturator(m, g, true)
 	order, err := s.run(k.c.ctx)
-	if err != nil || s.refuted != nil || len(order) == int(g.nodes) {
+	if err != nil {
+		return nil
+	}
+	if s.refuted != nil {
+		// A read of the initial value comes before the writer that it follows.
+		o := &s.refuted.from
+		if len(o.ruledOut) != 1 || o.ruledOut[0].candidate != fromInitial || len(o.candidates) > 0 {
+			return nil
+		}
+		g.add(g.start(m.reads[o.read].txn), g.commit(o.ruledOut[0].between), verdict.RW, overWrite, o.read)
+		order = g.topological(nil)
+	}
+	if len(order) == int(g.nodes) {
 		return nil
 	}
 	points := int32(len(m.txns)) << g.split
