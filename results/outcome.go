@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/isohound/isohound/checker/explain"
-	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
@@ -43,7 +42,7 @@ type Outcome struct {
 	PeakRSSMB float64 `json:"peak_rss_mb"`
 	Seed      int64   `json:"seed"`
 	// Search has the figures of the polygraph engine's search.
-	Search *sat.Stats `json:"search,omitempty"`
+	Search *verdict.Search `json:"search,omitempty"`
 	// Notes tells what was wrong with the file and repaired.
 	Notes []string `json:"notes,omitempty"`
 }

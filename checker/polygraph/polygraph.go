@@ -139,7 +139,8 @@ func (c *check) run() error {
 		return err
 	}
 	c.done("search")
-	c.res.Search = &x.s.Stats
+	figures := verdict.Search(x.s.Stats)
+	c.res.Search = &figures
 	if !ok {
 		used.searched = true
 		return c.counterexample(used)

@@ -64,13 +64,13 @@ type watch struct {
 
 // Stats count what a search did.
 type Stats struct {
-	Variables       int   `json:"variables"`
-	Clauses         int   `json:"clauses"`
-	Decisions       int64 `json:"decisions"`
-	Propagations    int64 `json:"propagations"`
-	Conflicts       int64 `json:"conflicts"`
-	TheoryConflicts int64 `json:"theory_conflicts"`
-	Restarts        int64 `json:"restarts"`
+	Variables       int
+	Clauses         int
+	Decisions       int64
+	Propagations    int64
+	Conflicts       int64
+	TheoryConflicts int64
+	Restarts        int64
 }
 
 // Solver holds clauses and the state of a search.

@@ -8,7 +8,6 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/history"
 )
 
@@ -63,7 +62,18 @@ type Result struct {
 	Stages []Stage
 	Took   time.Duration
 	// Search has the figures of the search, where there was one.
-	Search *sat.Stats
+	Search *Search
+}
+
+// Search counts what a search did.
+type Search struct {
+	Variables       int   `json:"variables"`
+	Clauses         int   `json:"clauses"`
+	Decisions       int64 `json:"decisions"`
+	Propagations    int64 `json:"propagations"`
+	Conflicts       int64 `json:"conflicts"`
+	TheoryConflicts int64 `json:"theory_conflicts"`
+	Restarts        int64 `json:"restarts"`
 }
 
 // Stage is one part of the work and how long it took.
