@@ -69,6 +69,7 @@ Levels: ` + levelHelp() + `
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
 	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
+	f.BoolVar(&k.noPruning, "no-pruning", false, "have the polygraph engine leave out saturation, for comparison")
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")

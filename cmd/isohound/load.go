@@ -27,6 +27,7 @@ type checking struct {
 	timeout    time.Duration
 	maxMemory  int64
 	certify    bool
+	noPruning  bool
 	quiet      bool
 	noProgress bool
 }
@@ -69,7 +70,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 		if starved {
 			r.Reason = err.Error()
 		} else {
-			opt := checker.Options{Engine: c.engine, Certify: c.certify, MaxMemory: 0, Progress: show.stage}
+			opt := checker.Options{Engine: c.engine, Certify: c.certify, NoPruning: c.noPruning, MaxMemory: 0, Progress: show.stage}
 			if c.timeout > 0 {
 				opt.Timeout = max(c.timeout-parse, time.Millisecond)
 			}
