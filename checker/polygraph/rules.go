@@ -176,4 +176,3 @@ func (s *worker) firstBehind(rd *read, behind func(u int32) bool, f func(u int32
 		hi = next
 	}
 }
-

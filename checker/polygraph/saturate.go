@@ -249,4 +249,3 @@ func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 		}
 	}
 }
-

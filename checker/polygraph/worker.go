@@ -99,4 +99,3 @@ func (s *saturator) everyTxn(ctx context.Context, all bool) error {
 		}
 	})
 }
-
