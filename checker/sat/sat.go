@@ -129,8 +129,8 @@ func (s *Solver) False(l Lit) bool { return s.values[l] == isFalse }
 
 func (s *Solver) decisionLevel() int32 { return int32(len(s.limits)) }
 
-// Add adds a clause. In the middle of a search it goes back as far as it must
-// for the clause to be possible.
+// Add adds a clause. In the middle of a search it goes back only as far as it
+// must for the clause to be possible.
 func (s *Solver) Add(lits ...Lit) {
 	if s.dead {
 		return
@@ -177,22 +177,19 @@ next:
 	}
 	c := &clause{lits: out}
 	s.clauses = append(s.clauses, c)
-	if s.values[out[1]] == isFalse {
-		// At the level of the second no literal but the first is open.
-		if s.values[out[0]] == isFalse {
-			s.cancel(max(0, s.level[out[0].Var()]-1))
-			if s.values[out[0]] != unassigned { // cannot be: its level is gone
-				panic("sat: a literal outlived its level")
-			}
-		}
-		if s.values[out[1]] == isFalse && s.values[out[0]] == unassigned {
-			s.cancel(s.level[out[1].Var()])
-			s.attach(c)
-			s.enqueue(out[0], c)
-			return
-		}
-	}
 	s.attach(c)
+	if s.values[out[1]] != isFalse {
+		return
+	}
+	if s.values[out[0]] == isFalse { // goes back just far enough to open it
+		s.cancel(s.level[out[0].Var()] - 1)
+	}
+	// It follows from what was assigned earlier, but going back there would give
+	// up everything since; should the search go back later, the watch on it
+	// still finds a conflict.
+	if s.values[out[0]] == unassigned && s.values[out[1]] == isFalse {
+		s.enqueue(out[0], c)
+	}
 }
 
 // rank orders literals for watching.
