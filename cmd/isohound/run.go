@@ -252,6 +252,9 @@ func (s *settings) config(o *runOptions, k *checking, db drivers.DB) results.Con
 	}
 	words := append([]string{"isohound", "run"}, s.arguments()...)
 	words = append(words, "--check", strings.Join(names, ","))
+	if k.engine != checker.Auto {
+		words = append(words, "--engine", string(k.engine))
+	}
 	c.Repeat = commandLine(words...)
 	return c
 }
