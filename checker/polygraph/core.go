@@ -358,7 +358,7 @@ func (k *core) cycle(at []int32) []verdict.Edge {
 	}
 	if s.refuted != nil {
 		// A read of the initial value comes before the writer that it follows.
-		o := &s.refuted.from
+		o := s.refuted
 		if len(o.ruledOut) != 1 || o.ruledOut[0].candidate != fromInitial || len(o.candidates) > 0 {
 			return nil
 		}

@@ -23,8 +23,6 @@ type order struct {
 	places      []int32
 	// moved is told of each node whose place changes.
 	moved func(node int32)
-	// steps counts visited nodes.
-	steps int64
 }
 
 type chosenEdge struct {
@@ -72,7 +70,6 @@ func (o *order) reorder(from, to int32) bool {
 	o.mark[to], o.via[to] = o.now, 0
 	for i := 0; i < len(o.forth); i++ {
 		v := o.forth[i]
-		o.steps++
 		if v == from {
 			return false
 		}
@@ -94,7 +91,6 @@ func (o *order) reorder(from, to int32) bool {
 	o.mark[from] = o.now
 	for i := 0; i < len(o.back); i++ {
 		v := o.back[i]
-		o.steps++
 		for e := o.g.in[v]; e != none; e = o.g.edges[e].nextIn {
 			if w := o.g.edges[e].from; o.pos[w] >= lower && o.mark[w] != o.now {
 				o.mark[w] = o.now

@@ -5,7 +5,7 @@
 // serializability and snapshot isolation, with session order, without, and
 // with real time, by one construction:
 //
-//   - what every execution must have is found first, as a fixpoint
+//   - what every execution must have is found first, by saturation
 //     (saturate.go);
 //   - an execution is guessed that keeps it (schedule.go); where it reads right
 //     the history is satisfied, and that is the usual case;
@@ -38,7 +38,7 @@ const Name = "polygraph"
 type Options struct {
 	// Witness asks for the proof of a satisfied verdict.
 	Witness bool
-	// NoPruning leaves out the fixpoint of what every execution must have (the P
+	// NoPruning leaves out saturation (the P
 	// of the VeriStrong paper's section 7.3.4), for comparison.
 	NoPruning bool
 	// Progress, if set, is told what is going on, in stages.
@@ -123,7 +123,7 @@ func (c *check) run() error {
 	used := newEvidence(s)
 	if s.refuted != nil || len(order) < int(g.nodes) {
 		if s.refuted != nil {
-			used.open(&s.refuted.from)
+			used.open(s.refuted)
 		} else {
 			s.cycle(order, used)
 		}

@@ -7,8 +7,9 @@ import (
 )
 
 // saturator adds to the known graph the edges that every execution must have
-// because of it, until nothing new follows (the pruning of the VeriStrong
-// paper, section 6.1.1, as a fixpoint). Of the writers of a key that come
+// because of it, pass after pass, until hardly anything new follows (the
+// pruning of the VeriStrong paper, section 6.1.1); what is left to the search
+// costs it less than another pass. Of the writers of a key that come
 // before or behind something, it looks only at the last or first of each
 // chain: the others follow from the chain.
 //
@@ -30,7 +31,9 @@ type saturator struct {
 	all     bool // look at everything in the next pass
 	started bool
 	late    []int32 // reads resolved since the first pass began
-	refuted *refutation
+	// refuted is a read that has no candidate left: a contradiction of the known
+	// graph other than a cycle.
+	refuted *openRead
 	// pulled has, for transactions of unknown outcome that count, the read that
 	// shows it.
 	pulled map[int32]int32
@@ -56,12 +59,6 @@ type ruledOut struct {
 	candidate int32 // a write, or fromInitial
 	between   int32 // the transaction that wrote another value, or none
 	edges     int32 // how many edges were known then
-}
-
-// refutation is a contradiction in the known graph other than a cycle.
-type refutation struct {
-	read int32 // has no candidate left
-	from openRead
 }
 
 // reader is a read with the place of its transaction.
@@ -150,7 +147,8 @@ func (s *saturator) readsOf(t int32) {
 
 func (s *saturator) refute(o *openRead) {
 	if s.refuted == nil {
-		s.refuted = &refutation{o.read, *o}
+		c := *o
+		s.refuted = &c
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// worker looks at some of the transactions, or reads. It changes nothing but
-// what is its own; merge does that.
+// worker looks at some of the transactions, or open reads, which are its alone
+// for the time. It changes nothing that others see; merge does that.
 type worker struct {
 	*saturator
 	links   []link

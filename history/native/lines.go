@@ -80,6 +80,3 @@ func (r *lineReader) fill() error {
 	}
 	return nil
 }
-
-// peek returns what is buffered behind the latest line.
-func (r *lineReader) peek() []byte { return r.buf[r.from:r.to] }

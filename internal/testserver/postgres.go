@@ -53,9 +53,6 @@ func (s *Postgres) DSN() string {
 	return fmt.Sprintf("postgres://isohound@127.0.0.1:%d/postgres", s.port)
 }
 
-// Port is the server's TCP port on 127.0.0.1.
-func (s *Postgres) Port() int { return s.port }
-
 func (s *Postgres) ping() error {
 	return s.Admin(func(ctx context.Context, c *pgx.Conn) error { return c.Ping(ctx) })
 }
