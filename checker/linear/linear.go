@@ -18,7 +18,6 @@ package linear
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
@@ -56,7 +55,8 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		return nil, &NotApplicable{Txn: -1, Reason: fmt.Sprintf(
 			"level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
 	}
-	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}, last: time.Now()}
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}}
+	c.stages = verdict.NewStages(c.res, opt.Progress)
 	run := c.dependencies
 	c.shape = miniTransaction
 	if lvl == level.LIN {
@@ -71,28 +71,15 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 
 // check is the state of one call of Check.
 type check struct {
-	ctx  context.Context
-	h    *history.History
-	lvl  level.Level
-	opt  Options
-	res  *verdict.Result
-	last time.Time
+	ctx    context.Context
+	h      *history.History
+	lvl    level.Level
+	opt    Options
+	res    *verdict.Result
+	stages *verdict.Stages
 	// shape says why operations are not of the transactions that the level's
 	// algorithm takes, or returns "".
 	shape func(*history.Symbols, []history.Op) string
-}
-
-// begin announces a stage; done books the time since the stage before.
-func (c *check) begin(stage string) {
-	if c.opt.Progress != nil {
-		c.opt.Progress(stage)
-	}
-}
-
-func (c *check) done(stage string) {
-	now := time.Now()
-	c.res.Stages = append(c.res.Stages, verdict.Stage{Name: stage, Took: now.Sub(c.last)})
-	c.last = now
 }
 
 // pollEvery is how many steps pass between looks at the context.
@@ -107,29 +94,29 @@ func (c *check) stopped() error {
 
 // dependencies decides every level but linearizability.
 func (c *check) dependencies() error {
-	c.begin("index")
+	c.stages.Begin("index")
 	x, err := buildIndex(c)
 	if err != nil {
 		return err
 	}
-	c.done("index")
+	c.stages.Done("index")
 
-	c.begin("order")
+	c.stages.Begin("order")
 	order, err := x.topological(c)
 	if err != nil {
 		return err
 	}
-	c.done("order")
+	c.stages.Done("order")
 
 	if len(order.nodes) < order.total {
-		c.begin("explain")
+		c.stages.Begin("explain")
 		x.collectReaders()
 		cycles, err := x.cycles(c, order)
 		if err != nil {
 			return err
 		}
 		x.Anomalies = append(x.Anomalies, cycles...)
-		c.done("explain")
+		c.stages.Done("explain")
 	}
 	if c.decide(x) && c.opt.Witness {
 		c.res.Witness = order.witness()

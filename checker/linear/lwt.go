@@ -39,20 +39,20 @@ func lightweightTransaction(sym *history.Symbols, ops []history.Op) string {
 // leaves out is placed too: plain reads belong to the slot of their value,
 // and a failed compare-and-set without a value may stand in any slot but one.
 func (c *check) lightweight() error {
-	c.begin("index")
+	c.stages.Begin("index")
 	x, err := buildIndex(c)
 	if err != nil {
 		return err
 	}
 	l := &lwt{x: x, h: x.h}
 	l.singles()
-	c.done("index")
+	c.stages.Done("index")
 	if len(x.Anomalies) == 0 && x.Orphans == 0 && l.undecided == "" {
-		c.begin("chains")
+		c.stages.Begin("chains")
 		if err := l.run(); err != nil {
 			return err
 		}
-		c.done("chains")
+		c.stages.Done("chains")
 	}
 	if len(x.Anomalies) == 0 && x.Orphans == 0 && l.undecided != "" {
 		c.res.Reason = l.undecided

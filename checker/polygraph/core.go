@@ -32,7 +32,7 @@ func (c *check) counterexample(used *evidence) error {
 	if c.decideOnly {
 		return nil
 	}
-	c.begin("explain")
+	c.stages.Begin("explain")
 	used.explain()
 	k := &core{c: c, m: c.sat.m, keep: map[int32]*part{}}
 	k.collect(used)
@@ -49,7 +49,7 @@ func (c *check) counterexample(used *evidence) error {
 	a := k.anomaly()
 	a.Count = 1
 	c.violated([]verdict.Anomaly{a})
-	c.done("explain")
+	c.stages.Done("explain")
 	return nil
 }
 
@@ -198,7 +198,9 @@ func (k *core) violates() (bool, error) {
 }
 
 func (k *core) judge(h *history.History) *check {
-	return &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
+	c := &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
+	c.stages = verdict.NewStages(c.res, nil)
+	return c
 }
 
 // minimizeFor bounds the time for making a counterexample small. What is left

@@ -19,7 +19,6 @@ package polygraph
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/pkg/errors"
 
@@ -68,8 +67,8 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 			}
 		}
 	}
-	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, last: time.Now(),
-		res: &verdict.Result{Level: lvl, Engine: Name}}
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}}
+	c.stages = verdict.NewStages(c.res, opt.Progress)
 	if err := c.run(); err != nil {
 		return nil, err
 	}
@@ -77,12 +76,12 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 }
 
 type check struct {
-	ctx  context.Context
-	h    *history.History
-	lvl  level.Level
-	opt  Options
-	res  *verdict.Result
-	last time.Time
+	ctx    context.Context
+	h      *history.History
+	lvl    level.Level
+	opt    Options
+	res    *verdict.Result
+	stages *verdict.Stages
 	// decideOnly: no counterexample is wanted.
 	decideOnly bool
 
@@ -90,28 +89,16 @@ type check struct {
 	found *single.Collector
 }
 
-func (c *check) begin(stage string) {
-	if c.opt.Progress != nil {
-		c.opt.Progress(stage)
-	}
-}
-
-func (c *check) done(stage string) {
-	now := time.Now()
-	c.res.Stages = append(c.res.Stages, verdict.Stage{Name: stage, Took: now.Sub(c.last)})
-	c.last = now
-}
-
 func (c *check) run() error {
-	c.begin("index")
+	c.stages.Begin("index")
 	c.found = single.NewCollector(c.h)
 	m := newModel(c.h, c.lvl, c.found)
-	c.done("index")
+	c.stages.Done("index")
 	if len(c.found.Anomalies) > 0 {
 		c.violated(c.found.Anomalies)
 		return nil
 	}
-	c.begin("saturate")
+	c.stages.Begin("saturate")
 	g := newGraph(m)
 	s := newSaturator(m, g, !c.opt.NoPruning)
 	c.sat = s
@@ -119,7 +106,7 @@ func (c *check) run() error {
 	if err != nil {
 		return err
 	}
-	c.done("saturate")
+	c.stages.Done("saturate")
 	used := newEvidence(s)
 	if s.refuted != nil || len(order) < int(g.nodes) {
 		if s.refuted != nil {
@@ -129,16 +116,16 @@ func (c *check) run() error {
 		}
 		return c.counterexample(used)
 	}
-	c.begin("schedule")
+	c.stages.Begin("schedule")
 	nodes := guess(m, g)
-	c.done("schedule")
-	c.begin("search")
+	c.stages.Done("schedule")
+	c.stages.Begin("search")
 	x := newSearch(c.ctx, s, nodes, used)
 	ok, err := x.s.Solve(c.ctx)
 	if err != nil {
 		return err
 	}
-	c.done("search")
+	c.stages.Done("search")
 	figures := verdict.Search(x.s.Stats)
 	c.res.Search = &figures
 	if !ok {

@@ -1,0 +1,30 @@
+package verdict
+
+import "time"
+
+// Stages announces the parts of a check as they begin and books in a result
+// how long each took.
+type Stages struct {
+	r    *Result
+	tell func(stage string) // nil: nobody listens
+	last time.Time
+}
+
+// NewStages starts the clock of a check that fills r.
+func NewStages(r *Result, tell func(stage string)) *Stages {
+	return &Stages{r, tell, time.Now()}
+}
+
+// Begin announces a stage.
+func (s *Stages) Begin(stage string) {
+	if s.tell != nil {
+		s.tell(stage)
+	}
+}
+
+// Done books the time since the stage before.
+func (s *Stages) Done(stage string) {
+	now := time.Now()
+	s.r.Stages = append(s.r.Stages, Stage{Name: stage, Took: now.Sub(s.last)})
+	s.last = now
+}
