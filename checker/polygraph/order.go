@@ -21,8 +21,9 @@ type order struct {
 	now         int32
 	forth, back []int32
 	places      []int32
-	// moved is told of each node whose place changes.
-	moved func(node int32)
+	// moved is told of the nodes whose places have changed.
+	moved   func(nodes []int32)
+	changed []int32
 }
 
 type chosenEdge struct {
@@ -31,7 +32,7 @@ type chosenEdge struct {
 	lit             sat.Lit
 }
 
-func newOrder(g *graph, nodes []int32, moved func(int32)) *order {
+func newOrder(g *graph, nodes []int32, moved func([]int32)) *order {
 	o := &order{g: g, pos: make([]int32, g.nodes), out: make([]int32, g.nodes), in: make([]int32, g.nodes),
 		mark: make([]int32, g.nodes), via: make([]int32, g.nodes), moved: moved}
 	for i, v := range nodes {
@@ -116,15 +117,17 @@ func (o *order) reorder(from, to int32) bool {
 	}
 	slices.Sort(o.places)
 	i := 0
+	o.changed = o.changed[:0]
 	for _, list := range [][]int32{o.back, o.forth} {
 		for _, v := range list {
 			if o.pos[v] != o.places[i] {
 				o.pos[v] = o.places[i]
-				o.moved(v)
+				o.changed = append(o.changed, v)
 			}
 			i++
 		}
 	}
+	o.moved(o.changed)
 	return true
 }
 

@@ -41,8 +41,8 @@ type search struct {
 	isDirty  []bool
 	added    bool
 
-	writers []placed // scratch of verify
-	used    *evidence
+	a    *accesses
+	used *evidence
 }
 
 // variable is what a variable of the solver means.
@@ -66,8 +66,6 @@ type source struct {
 	lit   sat.Lit
 }
 
-type placed struct{ pos, write int32 }
-
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
 	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, before: map[[2]int32]int32{}, counts: map[int32]int32{},
 		sources: map[int32][]source{}, openAt: map[int32]*openRead{}, used: used,
@@ -79,6 +77,7 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 		x.openAt[s.open[i].read] = &s.open[i]
 	}
 	x.o = newOrder(s.g, nodes, x.moved)
+	x.a = newAccesses(s.m, s.g, nodes)
 	x.s = sat.New(x)
 	x.truth = sat.Pos(x.newVar(variable{kind: isTruth}))
 	x.s.Add(x.truth)
@@ -110,9 +109,30 @@ func (x *search) touchAll(t int32) {
 	}
 }
 
-func (x *search) moved(node int32) {
-	if node < int32(len(x.m.txns))<<x.g.split {
-		x.touchAll(x.g.txnOf(node))
+// moved has the keys looked at again whose accesses stand in another order now.
+func (x *search) moved(nodes []int32) {
+	m, g, a, pos := x.m, x.g, x.a, x.o.pos
+	limit := int32(len(m.txns)) << g.split
+	for _, v := range nodes {
+		if v >= limit {
+			continue
+		}
+		t := g.txnOf(v)
+		if v == g.start(t) {
+			for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
+				if k := int32(m.reads[r].key); !x.isDirty[k] && !a.inPlace(k, a.readAt[r], pos) {
+					x.touch(k)
+				}
+			}
+		}
+		for _, w := range m.writesOf.of(t) {
+			k := m.key[w]
+			if x.isDirty[k] || v == g.commit(t) && a.inPlace(k, a.writeAt[w], pos) && (g.split == 0 || a.apart(w, pos, x.included)) ||
+				v != g.commit(t) && a.apart(w, pos, x.included) {
+				continue
+			}
+			x.touch(k)
+		}
 	}
 }
 
@@ -261,39 +281,27 @@ func (x *search) Final() (bool, error) {
 // was nothing.
 func (x *search) verify(k int32) bool {
 	m, g, pos := x.m, x.g, x.o.pos
-	ws := x.writers[:0]
-	for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
-		if t := m.writer[w]; x.included[t] {
-			ws = append(ws, placed{pos[g.commit(t)], w})
-		}
-	}
-	x.writers = ws
-	slices.SortFunc(ws, func(a, b placed) int { return int(a.pos) - int(b.pos) })
+	list := x.a.sort(k, pos)
 	right := true
-	if g.split == 1 {
-		for i := 1; i < len(ws); i++ {
-			t, u := m.writer[ws[i-1].write], m.writer[ws[i].write]
-			if ws[i-1].pos > pos[g.start(u)] {
-				x.apart(t, u)
+	class, last := k, none // of the latest write
+	for i, access := range list {
+		if access >= 0 {
+			rd := &m.reads[access]
+			if rd.class != class && rd.source != fromNowhere && x.included[rd.txn] {
+				x.misread(access, list[:i])
 				right = false
 			}
-		}
-	}
-	for _, r := range m.readsOn.of(k) {
-		rd := &m.reads[r]
-		if rd.source == fromNowhere || !x.included[rd.txn] {
 			continue
 		}
-		start := pos[g.start(rd.txn)]
-		n, _ := slices.BinarySearchFunc(ws, start, func(p placed, s int32) int { return int(p.pos) - int(s) })
-		class := k
-		if n > 0 {
-			class = m.class[ws[n-1].write]
+		u := m.writer[^access]
+		if !x.included[u] {
+			continue
 		}
-		if class != rd.class {
-			x.misread(r, ws[:n])
+		if g.split == 1 && last != none && pos[g.commit(last)] > pos[g.start(u)] {
+			x.apart(last, u)
 			right = false
 		}
+		class, last = m.class[^access], u
 	}
 	return right
 }
@@ -327,8 +335,8 @@ func (x *search) apart(t, u int32) {
 const perMisread = 16
 
 // misread adds clauses for a read that finds another value than it should;
-// before are the writers before it.
-func (x *search) misread(r int32, before []placed) {
+// before are the accesses to its key that come before it.
+func (x *search) misread(r int32, before []int32) {
 	m, g := x.m, x.g
 	rd := &m.reads[r]
 	from, guard := rd.source, x.guard(rd.txn)
@@ -349,10 +357,16 @@ func (x *search) misread(r int32, before []placed) {
 		}
 	}
 	count := 0
-	for i := len(before) - 1; i >= 0 && before[i].pos > at && count < perMisread; i-- {
-		w := before[i].write
+	for i := len(before) - 1; i >= 0 && count < perMisread; i-- {
+		w := ^before[i]
+		if w < 0 {
+			continue
+		}
 		u := m.writer[w]
-		if m.class[w] == rd.class || u == rd.txn {
+		if x.o.pos[g.commit(u)] <= at {
+			break
+		}
+		if m.class[w] == rd.class || u == rd.txn || !x.included[u] {
 			continue
 		}
 		count++
