@@ -1,7 +1,8 @@
 // Package sat is a solver for clauses over Boolean variables and a theory that
 // has a say in which assignments are possible: conflict-driven clause learning
 // (the CDCL(T) loop of Algorithm 1 of the VeriStrong paper, SATSOLVE and
-// THEORYSOLVE), with first unique implication points, activities and restarts.
+// THEORYSOLVE), with first unique implication points, a queue of variables by recent conflicts,
+// and restarts.
 // Clauses and variables may be added while it searches.
 package sat
 
@@ -90,10 +91,9 @@ type Solver struct {
 	head     int   // trail[:head] has been propagated through clauses
 	asserted int   // trail[:asserted] is noted by the theory
 
-	activity []float64
-	bump     float64
-	queue    varHeap
-	seen     []bool
+	queue  varQueue
+	bumped []int32 // variables met by the analysis of a conflict
+	seen   []bool
 
 	clauseBump float64
 	maxLearnts int
@@ -103,9 +103,7 @@ type Solver struct {
 
 // New returns a solver without clauses.
 func New(t Theory) *Solver {
-	s := &Solver{theory: t, bump: 1, clauseBump: 1, maxLearnts: 4000}
-	s.queue.s = s
-	return s
+	return &Solver{theory: t, queue: newVarQueue(), clauseBump: 1, maxLearnts: 4000}
 }
 
 // NewVar adds a variable and returns its number.
@@ -115,10 +113,8 @@ func (s *Solver) NewVar() int32 {
 	s.reason = append(s.reason, nil)
 	s.values = append(s.values, unassigned, unassigned)
 	s.watches = append(s.watches, nil, nil)
-	s.activity = append(s.activity, 0)
 	s.seen = append(s.seen, false)
-	s.queue.at = append(s.queue.at, -1)
-	s.queue.push(v)
+	s.queue.add()
 	s.Stats.Variables++
 	return v
 }
@@ -224,7 +220,7 @@ func (s *Solver) cancel(level int32) {
 		}
 		s.values[l], s.values[l.Not()] = unassigned, unassigned
 		s.reason[l.Var()] = nil
-		s.queue.push(l.Var())
+		s.queue.released(l.Var())
 	}
 	s.trail = s.trail[:keep]
 	s.limits = s.limits[:level]
@@ -335,7 +331,7 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 		if len(s.learnts) > s.maxLearnts+len(s.trail) {
 			s.reduce()
 		}
-		v := s.queue.popUnassigned()
+		v := s.unassigned()
 		if v < 0 {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
