@@ -50,6 +50,7 @@ func newGraph(m *model) *graph {
 		points = countPoints(m)
 	}
 	g.nodes += int32(points)
+	g.edges = make([]edge, 0, 2*int(g.nodes)+len(m.reads)+len(m.reads)/4)
 	g.out, g.in = make([]int32, g.nodes), make([]int32, g.nodes)
 	stamp(g.out)
 	stamp(g.in)

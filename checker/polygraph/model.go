@@ -174,6 +174,15 @@ func (m *model) externalReads(classes *classTable, found *single.Collector) {
 	last, mark := make([]int32, keys), make([]int32, keys) // the latest operation on a key, in transaction mark
 	stamp(mark)
 	m.readFrom = make([]int32, n+1)
+	count := 0
+	for t := range n {
+		for _, op := range m.h.Ops(m.txn(t)) {
+			if op.Kind == history.Read {
+				count++
+			}
+		}
+	}
+	m.reads = make([]read, 0, count)
 	for t := range n {
 		i := m.txns[t]
 		for j, op := range m.h.Ops(m.txn(t)) {
@@ -295,6 +304,15 @@ type chains struct {
 	of      []int32 // by transaction
 	pos     []int32 // by transaction: from 0
 	members csr     // by chain: its transactions
+}
+
+// alone makes every one of n transactions a chain of its own.
+func alone(n int32) *chains {
+	c := &chains{count: n, of: make([]int32, n), pos: make([]int32, n), members: csr{make([]int32, n+1), make([]int32, n)}}
+	for t := range n {
+		c.of[t], c.members.from[t+1], c.members.items[t] = t, t+1, t
+	}
+	return c
 }
 
 func newChains(m *model) chains {

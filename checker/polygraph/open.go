@@ -1,32 +1,17 @@
 package polygraph
 
-import (
-	"context"
+import "github.com/isohound/isohound/checker/verdict"
 
-	"github.com/isohound/isohound/checker/verdict"
-)
-
-// openReads drops candidates that are impossible and draws what follows from
-// all that are left.
-func (s *saturator) openReads(ctx context.Context) error {
+// settle resolves the open reads that have one candidate left, and refutes
+// those that have none.
+func (s *saturator) settle() {
 	work := s.open
-	if err := s.parallel(ctx, len(work), 256, func(w *worker, from, to int) {
-		for i := from; i < to; i++ {
-			o := &work[i]
-			w.ruleOut(o)
-			if len(o.candidates) > 1 || len(o.candidates) == 1 && o.initial {
-				w.afterAll(o)
-				w.beforeWhatFollowsAll(o)
-			}
-		}
-	}); err != nil {
-		return err
-	}
 	s.open = make([]openRead, 0, len(work)) // what counts anew adds its own
 	for i := range work {
 		o := work[i]
 		switch {
 		case len(o.candidates) == 0 && !o.initial:
+			s.closed = append(s.closed, o)
 			s.refute(&o)
 		case len(o.candidates) == 0:
 			s.closed = append(s.closed, o)
@@ -38,100 +23,124 @@ func (s *saturator) openReads(ctx context.Context) error {
 			s.open = append(s.open, o)
 		}
 	}
-	return nil
 }
 
-// ruleOut drops the candidates that come behind the reader, and those with
-// another value between them and the reader.
-func (s *worker) ruleOut(o *openRead) {
-	m, g, k := s.m, s.g, s.k
+// refined drops the candidates that come behind the reader, and those with
+// another value between them and the reader. It reports whether fewer than
+// two are left.
+func (w *worker) refined(o *openRead) bool {
+	m, g, k := w.m, w.g, w.k
 	rd := &m.reads[o.read]
-	others := s.scratch[:0]
-	s.othersBefore(o.read, everything, func(w int32) bool {
-		others = append(others, w)
+	from := m.keyFrom[rd.key]
+	chain := w.localOf[k.c.of[rd.txn]]
+	start := k.startAt(rd.txn)
+	w.reader = append(w.reader[:0], w.chains...)
+	row := w.reader
+	w.fillRow(g.start(rd.txn), row)
+	others := w.scratch[:0]
+	w.othersBefore(row, rd.class, rd.txn, everything, func(i int32) bool {
+		others = append(others, i)
 		return true
 	})
-	s.scratch = others
+	w.scratch = others
 	known := int32(len(g.edges))
 	if o.initial && len(others) > 0 {
 		o.initial = false
-		o.ruledOut = append(o.ruledOut, ruledOut{fromInitial, others[0], known})
+		o.ruledOut = append(o.ruledOut, ruledOut{fromInitial, w.writers[others[0]].txn, known})
+	}
+	if o.ruledOut == nil {
+		o.ruledOut = make([]ruledOut, 0, len(o.candidates))
 	}
 	left := o.candidates[:0]
 candidates:
-	for _, w := range o.candidates {
-		t := m.writer[w]
-		if k.fromStart(rd.txn, g.commit(t)) {
-			o.ruledOut = append(o.ruledOut, ruledOut{w, none, known})
+	for _, c := range o.candidates {
+		t := &w.writers[c-from]
+		if w.commitRow(c - from)[chain] >= start {
+			o.ruledOut = append(o.ruledOut, ruledOut{c, none, known})
 			continue
 		}
-		for _, u := range others {
-			if u != t && k.fromStart(t, g.commit(u)) {
-				o.ruledOut = append(o.ruledOut, ruledOut{w, u, known})
+		for _, i := range others {
+			if i != c-from && w.commitRow(i)[t.chain] >= t.start {
+				o.ruledOut = append(o.ruledOut, ruledOut{c, w.writers[i].txn, known})
 				continue candidates
 			}
 		}
-		left = append(left, w)
+		left = append(left, c)
 	}
 	o.candidates = left
+	return len(left) == 0 || len(left) == 1 && !o.initial
+}
+
+// firsts returns the candidates that come first in their chains, which the
+// others follow, as writers of the key at hand.
+func (w *worker) firsts(o *openRead) []int32 {
+	from := w.m.keyFrom[w.key]
+	first := w.scratch[:0]
+	for n, c := range o.candidates {
+		if n == 0 || w.writers[c-from].chain != w.writers[o.candidates[n-1]-from].chain {
+			first = append(first, c-from)
+		}
+	}
+	w.scratch = first
+	return first
 }
 
 // afterAll: a read follows whatever all its candidates follow.
-func (s *worker) afterAll(o *openRead) {
+func (w *worker) afterAll(o *openRead) {
 	if o.initial {
 		return
 	}
-	m, g, k := s.m, s.g, s.k
-	reader := m.reads[o.read].txn
-	row := k.row(g.start(reader))
-	first := s.scratch[:0] // of each chain, the first candidate, which the others follow
-	for i, w := range o.candidates {
-		if i == 0 || s.places[w].chain != s.places[o.candidates[i-1]].chain {
-			first = append(first, w)
-		}
+	first := w.firsts(o)
+	for n, i := range first {
+		first[n] = w.g.commit(w.writers[i].txn)
 	}
-	s.scratch = first
-	for c := range k.width {
-		least := row[c]
-		for n, w := range first {
-			p := k.row(g.commit(m.writer[w]))[c]
-			if p <= row[c] {
-				least = row[c]
-				break
-			}
-			if n == 0 || p < least {
-				least = p
-			}
-		}
-		if least > row[c] {
-			t := m.chains.members.of(c)[(least-1)>>g.split]
-			from := g.start(t)
-			if least == k.commitAt(t) {
-				from = g.commit(t)
-			}
-			s.link(from, g.start(reader), verdict.WR, allAfter, o.read)
-		}
-	}
+	reader := w.g.start(w.m.reads[o.read].txn)
+	w.k.beforeAll(first, reader, func(v int32) {
+		w.link(v, reader, verdict.WR, allAfter, o.read)
+	})
 }
 
 // beforeWhatFollowsAll: a read comes before the writers of other values that
 // follow all its candidates.
-func (s *worker) beforeWhatFollowsAll(o *openRead) {
-	m, g, k := s.m, s.g, s.k
-	rd := &m.reads[o.read]
-	s.firstBehind(rd, func(u int32) bool {
-		for i, c := range o.candidates {
-			if i+1 < len(o.candidates) && s.places[c].chain == s.places[o.candidates[i+1]].chain {
-				continue // a later one of its chain is among them
-			}
-			if t := m.writer[c]; t == u || !k.fromStart(t, g.commit(u)) {
-				return false
+func (w *worker) beforeWhatFollowsAll(o *openRead) {
+	g, k, from := w.g, w.k, w.m.keyFrom[w.key]
+	rd := &w.m.reads[o.read]
+	last := w.scratch[:0] // of each chain the last candidate, which follows the others
+	for n, c := range o.candidates {
+		if n+1 == len(o.candidates) || w.writers[c-from].chain != w.writers[o.candidates[n+1]-from].chain {
+			last = append(last, c-from)
+		}
+	}
+	w.scratch = last
+	chain, start := w.localOf[k.c.of[rd.txn]], k.startAt(rd.txn)
+	for c, end := range w.segments[1:] {
+		lo, hi := w.segments[c], end
+		for lo < hi { // what holds of one holds of all that follow it
+			if mid := lo + (hi-lo)/2; w.followsAll(mid, last) {
+				hi = mid
+			} else {
+				lo = mid + 1
 			}
 		}
-		return true
-	}, func(u int32) {
-		if !k.fromStart(rd.txn, g.commit(u)) {
-			s.link(g.start(rd.txn), g.commit(u), verdict.RW, allOver, o.read)
+		for ; lo < end; lo++ {
+			if u := &w.writers[lo]; u.class != rd.class && u.txn != rd.txn && u.live {
+				if w.commitRow(lo)[chain] < start {
+					w.link(g.start(rd.txn), g.commit(u.txn), verdict.RW, allOver, o.read)
+				}
+				break
+			}
 		}
-	})
+	}
+}
+
+// followsAll reports whether the commit of a writer follows the start of every
+// one of others.
+func (w *worker) followsAll(n int32, others []int32) bool {
+	row := w.commitRow(n)
+	for _, i := range others {
+		if c := &w.writers[i]; i == n || row[c.chain] < c.start {
+			return false
+		}
+	}
+	return true
 }

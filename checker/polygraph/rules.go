@@ -2,177 +2,141 @@ package polygraph
 
 import "github.com/isohound/isohound/checker/verdict"
 
-// lastBy returns the last write from lo to hi, which are of one chain, whose
-// transaction's place in it is at most pos, or lo-1.
-func (s *saturator) lastBy(lo, hi, pos int32) int32 {
+// visit draws what follows about key k.
+func (w *worker) visit(k int32, all bool) {
+	if !w.gather(k, all) {
+		return
+	}
+	for i := range w.readers {
+		if r := &w.readers[i]; r.live && r.news != 0 && r.source >= fromInitial {
+			w.seenWith(int32(i), r)
+		}
+	}
+	for i := range w.writers {
+		if u := &w.writers[i]; u.live && u.news != 0 {
+			w.overwrites(int32(i), u)
+		}
+	}
+	for _, i := range w.openOn.of(k) {
+		if o := &w.open[i]; !w.refined(o) {
+			w.afterAll(o)
+			w.beforeWhatFollowsAll(o)
+		}
+	}
+}
+
+// lastBy returns the last writer from lo to hi, which are of one chain, whose
+// start stands there at a place up to bound, or lo-1.
+func (w *worker) lastBy(lo, hi, bound int32) int32 {
 	for hi-lo > 8 {
 		mid := lo + (hi-lo)/2
-		if s.places[mid].pos <= pos {
+		if w.writers[mid].start <= bound {
 			lo = mid
 		} else {
 			hi = mid - 1
 		}
 	}
-	for hi >= lo && s.places[hi].pos > pos {
+	for hi >= lo && w.writers[hi].start > bound {
 		hi--
 	}
 	return hi
 }
 
 // othersBefore calls f for the last writer, in each chain of mask, of another
-// value to r's key whose commit comes before r's start.
-func (s *worker) othersBefore(r int32, mask uint64, f func(t int32) bool) {
-	m, split := s.m, s.g.split
-	rd := &m.reads[r]
-	row := s.k.row(s.g.start(rd.txn))
-	from := m.keyFrom[rd.key]
-	for hi := m.keyFrom[rd.key+1] - 1; hi >= from; {
-		p := &s.places[hi]
-		lo := p.segment
-		// The last commit that the row has stands at this place of the chain.
-		last := (row[p.chain] - 1 - split) >> split
-		if mask&chainBit(p.chain) != 0 && last >= 0 {
-			for w := s.lastBy(lo, hi, last); w >= lo; w-- {
-				if s.places[w].class == rd.class {
-					continue
+// value than class whose commit comes before the start of a reader, of
+// transaction t and with the given row.
+func (w *worker) othersBefore(row []int32, class, t int32, mask uint64, f func(i int32) bool) {
+	for c, end := range w.segments[1:] {
+		if row[c] == 0 || mask&w.bits[c] == 0 {
+			continue
+		}
+		lo := w.segments[c]
+		for i := w.lastBy(lo, end-1, row[c]-w.g.split); i >= lo; i-- {
+			u := &w.writers[i]
+			if u.class == class {
+				continue
+			}
+			if u.txn != t && u.live {
+				if !f(i) {
+					return
 				}
-				if t := m.writer[w]; t != rd.txn && !m.optional[t] {
-					if !f(t) {
-						return
-					}
-					break
-				}
+				break
 			}
 		}
-		hi = lo - 1
 	}
 }
 
-// seenWith: what r has seen beside the version that it read was written before
-// that version.
-func (s *worker) seenWith(r, source int32, mask uint64) {
-	s.othersBefore(r, mask, func(w int32) bool {
-		if source == fromInitial {
-			o := openRead{read: r, ruledOut: []ruledOut{{fromInitial, w, int32(len(s.g.edges))}}}
-			if s.refutes == nil {
-				s.refutes = &o
+// seenWith: what a reader has seen beside the version that it read was written
+// before that version.
+func (w *worker) seenWith(n int32, r *localReader) {
+	w.othersBefore(w.readRow(n), r.class, r.txn, r.news, func(i int32) bool {
+		u := &w.writers[i]
+		if r.source == fromInitial {
+			if w.refutes == nil {
+				w.refutes = &openRead{read: r.read, ruledOut: []ruledOut{{fromInitial, u.txn, int32(len(w.g.edges))}}}
 			}
 			return false
 		}
-		t := s.m.writer[source]
-		if t != w && !s.k.fromCommit(w, s.g.start(t)) {
-			s.link(s.g.commit(w), s.g.start(t), verdict.WW, overTake, r)
+		if i != r.source && w.startRow(r.source)[u.chain] < u.commit {
+			w.link(w.g.commit(u.txn), w.g.start(w.writers[r.source].txn), verdict.WW, overTake, r.read)
 		}
 		return true
 	})
 }
 
 // overwrites: the readers of a version come before what follows the version,
-// and writers of one key do not overlap. Of the versions that w follows, the
+// and writers of one key do not overlap. Of the versions that u follows, the
 // readers of one that another such version of another value follows come before
 // that one already.
-func (s *worker) overwrites(w int32, mask uint64) {
-	m, g, k := s.m, s.g, s.k
-	u := m.writer[w]
-	key := m.key[w]
-	row := k.row(g.commit(u))
-	class := s.places[w].class
-	from := m.keyFrom[key]
-	before := s.scratch[:0]
+func (w *worker) overwrites(n int32, u *localWriter) {
+	row := w.commitRow(n)
+	before := w.scratch[:0]
 	latest, overwritten := none, false
-	for hi := m.keyFrom[key+1] - 1; hi >= from; {
-		p := &s.places[hi]
-		lo := p.segment
-		if bound := row[p.chain]; bound > 0 && mask&chainBit(p.chain) != 0 {
-			v := s.lastBy(lo, hi, (bound-1)>>g.split)
-			for v >= lo && (v == w || m.optional[m.writer[v]]) {
-				v--
-			}
-			if v >= lo {
-				t := m.writer[v]
-				if g.split == 1 && !k.fromCommit(t, g.start(u)) {
-					s.link(g.commit(t), g.start(u), verdict.WW, overlap, none)
-				}
-				overwritten = overwritten || s.places[v].class != key
-				if s.places[v].class != class {
-					before = append(before, v)
-					if latest == none || k.rank[g.commit(t)] > k.rank[g.commit(m.writer[latest])] {
-						latest = v
-					}
-				}
+	for c, end := range w.segments[1:] {
+		if row[c] == 0 || u.news&w.bits[c] == 0 {
+			continue
+		}
+		lo := w.segments[c]
+		i := w.lastBy(lo, end-1, row[c])
+		for i >= lo && (i == n || !w.writers[i].live) {
+			i--
+		}
+		if i < lo {
+			continue
+		}
+		v := &w.writers[i]
+		if w.g.split == 1 && w.startRow(n)[c] < v.commit {
+			w.link(w.g.commit(v.txn), w.g.start(u.txn), verdict.WW, overlap, none)
+		}
+		overwritten = overwritten || v.class != w.key
+		if v.class != u.class {
+			before = append(before, i)
+			if latest == none || v.rank > w.writers[latest].rank {
+				latest = i
 			}
 		}
-		hi = lo - 1
 	}
-	s.scratch = before
+	w.scratch = before
 	if latest != none {
-		last := k.row(g.commit(m.writer[latest]))
-		for _, v := range before {
-			p := &s.places[v]
-			if v != latest && p.class != s.places[latest].class && last[p.chain] >= p.pos<<g.split+1 {
+		last, class := w.commitRow(latest), w.writers[latest].class
+		for _, i := range before {
+			if v := &w.writers[i]; i != latest && v.class != class && last[v.chain] >= v.start {
 				continue
 			}
-			s.readersBefore(v, u, row)
+			w.readersBefore(w.writers[i].readers, u, row)
 		}
 	}
-	if class != key && !overwritten {
-		s.readersBefore(int32(len(m.writer))+key, u, row)
-	}
-}
-
-// readersBefore has the readers of a list come before the commit of u, whose
-// row is given.
-func (s *worker) readersBefore(list, u int32, row []int32) {
-	split := s.g.split
-	for h := s.readers.head[list]; h != none; h = s.readers.next[h] {
-		r := &s.readers.item[h]
-		if row[r.chain] < r.pos<<split+1 {
-			if t := s.m.reads[r.read].txn; t != u {
-				s.link(s.g.start(t), s.g.commit(u), verdict.RW, overWrite, r.read)
-			}
-		}
+	if u.class != w.key && !overwritten {
+		w.readersBefore(w.initial, u, row)
 	}
 }
 
-// precedesOthers: a read comes before what follows the version that it read.
-func (s *worker) precedesOthers(r, source int32) {
-	m, g, k := s.m, s.g, s.k
-	rd := &m.reads[r]
-	s.firstBehind(rd, func(u int32) bool {
-		return source == fromInitial || m.writer[source] != u && k.fromStart(m.writer[source], g.commit(u))
-	},
-		func(u int32) {
-			if !k.fromStart(rd.txn, g.commit(u)) {
-				s.link(g.start(rd.txn), g.commit(u), verdict.RW, overWrite, r)
-			}
-		})
-}
-
-// firstBehind calls f for the first writer in each chain, of another value to
-// the key of rd, of which behind holds; what holds of one holds of all that
-// follow it in its chain.
-func (s *worker) firstBehind(rd *read, behind func(u int32) bool, f func(u int32)) {
-	m := s.m
-	from, to := m.keyFrom[rd.key], m.keyFrom[rd.key+1]
-	for hi := to - 1; hi >= from; {
-		lo := s.places[hi].segment
-		next := lo - 1
-		if behind(m.writer[hi]) {
-			first, last := lo, hi
-			for first < last {
-				if mid := first + (last-first)/2; behind(m.writer[mid]) {
-					last = mid
-				} else {
-					first = mid + 1
-				}
-			}
-			for ; first <= hi; first++ {
-				if u := m.writer[first]; s.places[first].class != rd.class && u != rd.txn && !m.optional[u] {
-					f(u)
-					break
-				}
-			}
+// readersBefore has the readers of a version, of which the first is given, come
+// before the commit of u, whose row is given.
+func (w *worker) readersBefore(first int32, u *localWriter, row []int32) {
+	for i := first; i != none; i = w.readers[i].next {
+		if r := &w.readers[i]; row[r.chain] < r.start && r.txn != u.txn {
+			w.link(w.g.start(r.txn), w.g.commit(u.txn), verdict.RW, overWrite, r.read)
 		}
-		hi = next
 	}
 }

@@ -19,18 +19,14 @@ import (
 type saturator struct {
 	m *model
 	g *graph
-	k *clocks // nil: too many chains, nothing is saturated
+	k *reach // nil: too large, or not wanted, and nothing is saturated
 
-	places []place // by write
-	// readers of each write, and behind them of each key's initial value: the
-	// latest of each chain will do.
-	readers lists[reader]
-	open    []openRead
-	closed  []openRead // the ones resolved, with what ruled the others out
+	open   []openRead
+	openOn csr        // by key: the open reads on it, in this pass
+	closed []openRead // the ones resolved, with what ruled the others out
 
-	all     bool // look at everything in the next pass
-	started bool
-	late    []int32 // reads resolved since the first pass began
+	// fresh has the keys of which everything is looked at in the next pass.
+	fresh []bool
 	// refuted is a read that has no candidate left: a contradiction of the known
 	// graph other than a cycle.
 	refuted *openRead
@@ -40,10 +36,6 @@ type saturator struct {
 	added  int
 	passes int
 }
-
-// place is where a write stands: its transaction's chain and position there,
-// its class, and where its chain's writes of the key begin.
-type place struct{ chain, pos, class, segment int32 }
 
 // openRead is a read with several candidates.
 type openRead struct {
@@ -60,9 +52,6 @@ type ruledOut struct {
 	between   int32 // the transaction that wrote another value, or none
 	edges     int32 // how many edges were known then
 }
-
-// reader is a read with the place of its transaction.
-type reader struct{ chain, pos, read int32 }
 
 // lists are growing lists.
 type lists[T any] struct {
@@ -83,27 +72,15 @@ func (l *lists[T]) push(i int32, item T) {
 }
 
 func newSaturator(m *model, g *graph, prune bool) *saturator {
-	s := &saturator{m: m, g: g, all: true, pulled: map[int32]int32{},
-		places: make([]place, len(m.writer)), readers: newLists[reader](len(m.writer) + m.h.KeyCount())}
+	s := &saturator{m: m, g: g, pulled: map[int32]int32{}, fresh: make([]bool, m.h.KeyCount())}
 	if prune {
-		s.k = newClocks(g, &m.chains)
-	}
-	for k := range m.h.KeyCount() {
-		from := m.keyFrom[k]
-		for w := from; w < m.keyFrom[k+1]; w++ {
-			t := m.writer[w]
-			s.places[w] = place{m.chains.of[t], m.chains.pos[t], m.class[w], w}
-			if w > from && s.places[w].chain == s.places[w-1].chain {
-				s.places[w].segment = s.places[w-1].segment
-			}
-		}
+		s.k = newReach(m, g)
 	}
 	for _, t := range m.chains.members.items {
 		if !m.optional[t] {
 			s.readsOf(t)
 		}
 	}
-	s.started = true
 	return s
 }
 
@@ -132,6 +109,7 @@ func (s *saturator) readsOf(t int32) {
 			s.resolve(r, fromInitial)
 			continue
 		}
+		o.candidates = make([]int32, 0, count)
 		for _, w := range members {
 			if u := m.writer[w]; u != t && !m.broken[u] {
 				o.candidates = append(o.candidates, w)
@@ -157,25 +135,12 @@ func (s *saturator) resolve(r, source int32) {
 	m, g := s.m, s.g
 	rd := &m.reads[r]
 	rd.source = source
-	list := source
-	if source == fromInitial {
-		list = int32(len(m.writer)) + int32(rd.key)
-	} else {
+	if source != fromInitial {
 		t := m.writer[source]
 		s.link(g.commit(t), g.start(rd.txn), verdict.WR, given, r)
 		s.include(t, r)
 	}
-	reader := reader{m.chains.of[rd.txn], m.chains.pos[rd.txn], r}
-	// Reads come chain after chain at first, so that the latest of a chain
-	// stands at the head.
-	if h := s.readers.head[list]; h != none && s.readers.item[h].chain == reader.chain && s.readers.item[h].pos < reader.pos {
-		s.readers.item[h] = reader
-	} else {
-		s.readers.push(list, reader)
-	}
-	if s.started {
-		s.late = append(s.late, r)
-	}
+	s.fresh[rd.key] = true
 }
 
 // include has a transaction of unknown outcome count, because of a read.
@@ -185,8 +150,13 @@ func (s *saturator) include(t, because int32) {
 	}
 	s.pulled[t] = because
 	s.m.optional[t] = false
-	s.all = true
 	s.readsOf(t)
+	for _, w := range s.m.writesOf.of(t) {
+		s.fresh[s.m.key[w]] = true
+	}
+	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
+		s.fresh[s.m.reads[r].key] = true
+	}
 }
 
 // link adds an edge that no other edge between the same nodes makes needless.
@@ -204,12 +174,11 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 
 // enough is the share of the transactions below which the edges that a pass has
 // added are too few for another one: the search settles the rest sooner.
-const enough = 1.0 / 500
+const enough = 1.0 / 30
 
 // run saturates. The graph then has no order if it returns a shorter one than
 // it has nodes; s.refuted is set where a read cannot have got its value.
 func (s *saturator) run(ctx context.Context) (order []int32, err error) {
-	s.all = true
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -221,27 +190,16 @@ func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 		if err := s.k.update(ctx, order); err != nil {
 			return nil, err
 		}
-		if s.passes > 0 && !s.all && float64(s.added) <= enough*float64(len(s.m.txns)) {
+		if s.passes > 0 && float64(s.added) <= enough*float64(len(s.m.txns)) {
 			return order, nil
 		}
 		s.passes++
 		s.added = 0
-		all := s.all
-		s.all = false
-		if err := s.everyTxn(ctx, all); err != nil {
-			return nil, err
+		if more, err := s.everyKey(ctx, s.passes == 1); err != nil || !more {
+			return order, err
 		}
-		if err := s.openReads(ctx); err != nil {
-			return nil, err
-		}
-		w := &worker{saturator: s}
-		for _, r := range s.late {
-			src := s.m.reads[r].source
-			w.seenWith(r, src, everything)
-			w.precedesOthers(r, src)
-		}
-		s.merge(w)
-		s.late = s.late[:0]
+		clear(s.fresh)
+		s.settle()
 		if s.refuted != nil {
 			return order, nil
 		}

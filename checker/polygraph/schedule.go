@@ -1,8 +1,6 @@
 package polygraph
 
 import (
-	"container/heap"
-
 	"github.com/isohound/isohound/history"
 )
 
@@ -18,8 +16,8 @@ type schedule struct {
 
 	priority []int64 // by transaction
 	missing  []int32 // by node: predecessors not placed
-	ready    nodeHeap
-	stuck    nodeHeap // nodes that wait, some of which have been woken since
+	ready    waiting
+	stuck    waiting // nodes that wait, some of which have been woken since
 	waits    []bool
 	order    []int32
 
@@ -32,35 +30,67 @@ type schedule struct {
 	forHolder            lists[int32] // by key: nodes that wait for the holder's commit
 }
 
-// nodeHeap is a heap of nodes by priority.
-type nodeHeap struct {
-	s     *schedule
-	nodes []int32
+// waiting is a heap of nodes, the one of least priority first.
+type waiting []ranked
+
+type ranked struct {
+	priority int64
+	node     int32
 }
 
-func (h *nodeHeap) Len() int           { return len(h.nodes) }
-func (h *nodeHeap) Less(i, j int) bool { return h.s.before(h.nodes[i], h.nodes[j]) }
-func (h *nodeHeap) Swap(i, j int)      { h.nodes[i], h.nodes[j] = h.nodes[j], h.nodes[i] }
-func (h *nodeHeap) Push(x any)         { h.nodes = append(h.nodes, x.(int32)) }
-func (h *nodeHeap) Pop() any {
-	n := len(h.nodes) - 1
-	x := h.nodes[n]
-	h.nodes = h.nodes[:n]
-	return x
+func (r ranked) before(o ranked) bool {
+	return r.priority < o.priority || r.priority == o.priority && r.node < o.node
 }
 
-func (s *schedule) before(a, b int32) bool {
-	pa, pb := int64(-1), int64(-1) // time points go first
-	if n := int32(len(s.m.txns)); a < n<<s.g.split {
-		pa = s.priority[s.g.txnOf(a)]
+func (h *waiting) push(r ranked) {
+	a := append(*h, r)
+	i := len(a) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !r.before(a[up]) {
+			break
+		}
+		a[i] = a[up]
+		i = up
 	}
-	if n := int32(len(s.m.txns)); b < n<<s.g.split {
-		pb = s.priority[s.g.txnOf(b)]
+	a[i] = r
+	*h = a
+}
+
+func (h *waiting) pop() int32 {
+	a := *h
+	top := a[0].node
+	n := len(a) - 1
+	r := a[n]
+	a = a[:n]
+	i := 0
+	for {
+		down := 2*i + 1
+		if down >= n {
+			break
+		}
+		if down+1 < n && a[down+1].before(a[down]) {
+			down++
+		}
+		if !a[down].before(r) {
+			break
+		}
+		a[i] = a[down]
+		i = down
 	}
-	if pa != pb {
-		return pa < pb
+	if n > 0 {
+		a[i] = r
 	}
-	return a < b
+	*h = a
+	return top
+}
+
+// rank gives a node its priority; time points go first.
+func (s *schedule) rank(node int32) ranked {
+	if node >= int32(len(s.m.txns))<<s.g.split {
+		return ranked{-1, node}
+	}
+	return ranked{s.priority[s.g.txnOf(node)], node}
 }
 
 // guess returns the nodes in an order that keeps the known edges, which must
@@ -70,7 +100,6 @@ func guess(m *model, g *graph) []int32 {
 	s := &schedule{m: m, g: g, missing: make([]int32, g.nodes), waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), toRead: make([]int32, classes), toWrite: make([]int32, classes),
 		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
-	s.ready.s, s.stuck.s = s, s
 	if g.split == 1 {
 		s.holder = make([]int32, m.h.KeyCount())
 		stamp(s.holder)
@@ -94,16 +123,15 @@ func guess(m *model, g *graph) []int32 {
 	}
 	for v := range g.nodes {
 		if s.missing[v] == 0 {
-			s.ready.nodes = append(s.ready.nodes, v)
+			s.ready.push(s.rank(v))
 		}
 	}
-	heap.Init(&s.ready)
 	for {
 		switch {
-		case s.ready.Len() > 0:
-			s.visit(heap.Pop(&s.ready).(int32), false)
-		case s.stuck.Len() > 0:
-			if v := heap.Pop(&s.stuck).(int32); s.waits[v] {
+		case len(s.ready) > 0:
+			s.visit(s.ready.pop(), false)
+		case len(s.stuck) > 0:
+			if v := s.stuck.pop(); s.waits[v] {
 				s.waits[v] = false
 				s.visit(v, true)
 			}
@@ -139,7 +167,7 @@ func (s *schedule) visit(node int32, forced bool) {
 		if !s.m.optional[t] {
 			if !forced && (start && s.startWaits(node, t) || commit && s.commitWaits(node, t)) {
 				s.waits[node] = true
-				heap.Push(&s.stuck, node)
+				s.stuck.push(s.rank(node))
 				return
 			}
 			if start {
@@ -154,7 +182,7 @@ func (s *schedule) visit(node int32, forced bool) {
 	for e := s.g.out[node]; e != none; e = s.g.edges[e].nextOut {
 		to := s.g.edges[e].to
 		if s.missing[to]--; s.missing[to] == 0 {
-			heap.Push(&s.ready, to)
+			s.ready.push(s.rank(to))
 		}
 	}
 }
@@ -235,7 +263,7 @@ func (s *schedule) wake(l *lists[int32], i int32) {
 	for h := l.head[i]; h != none; h = l.next[h] {
 		if v := l.item[h]; s.waits[v] {
 			s.waits[v] = false
-			heap.Push(&s.ready, v)
+			s.ready.push(s.rank(v))
 		}
 	}
 	l.head[i] = none

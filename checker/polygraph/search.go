@@ -24,7 +24,7 @@ type search struct {
 	ctx context.Context
 	m   *model
 	g   *graph
-	k   *clocks
+	k   *reach
 	o   *order
 	s   *sat.Solver
 

@@ -8,10 +8,11 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// worker looks at some of the transactions, or open reads, which are its alone
-// for the time. It changes nothing that others see; merge does that.
+// worker looks at some of the keys, which are its alone for the time. It
+// changes nothing that others see, but the open reads of its keys; merge does.
 type worker struct {
 	*saturator
+	local
 	links   []link
 	refutes *openRead
 	scratch []int32
@@ -28,74 +29,96 @@ func (w *worker) link(from, to int32, kind verdict.EdgeKind, by rule, why int32)
 	w.links = append(w.links, link{from, to, why, kind, by})
 }
 
-// merge adds what a worker has found.
-func (s *saturator) merge(w *worker) {
-	for _, l := range w.links {
+// found is what a worker has found in a run of keys.
+type found struct {
+	links   []link
+	refutes *openRead
+}
+
+// merge adds what was found.
+func (s *saturator) merge(f *found) {
+	for _, l := range f.links {
 		s.link(l.from, l.to, l.kind, l.rule, l.why)
 	}
-	if w.refutes != nil {
-		s.refute(w.refutes)
+	if f.refutes != nil {
+		s.refute(f.refutes)
 	}
 }
 
-// parallel has workers share the numbers from 0 to n-1 in runs of some length,
-// and merges what they find in the order of the numbers.
-func (s *saturator) parallel(ctx context.Context, n, run int, do func(w *worker, from, to int)) error {
-	if n <= run { // not worth a goroutine
-		w := &worker{saturator: s}
-		do(w, 0, n)
-		s.merge(w)
-		return nil
-	}
-	runs := (n + run - 1) / run
-	results := make([]*worker, runs)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers() {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			var scratch []int32
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= runs {
-					return
-				}
-				w := &worker{saturator: s, scratch: scratch}
-				do(w, i*run, min((i+1)*run, n))
-				scratch, results[i] = w.scratch, w
+// everyKey looks at the keys that have news, and merges what it finds in the
+// order of the keys. It returns false where a sample of the keys says that too
+// little would come of it.
+func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
+	keys := s.m.h.KeyCount()
+	s.openOn = makeCSR(keys, len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
+	run := max(1, min(256, keys/64))
+	runs := (keys + run - 1) / run
+	results := make([]found, runs)
+	every := func(step, skip int) error {
+		return s.parallel(ctx, (runs+step-1)/step, func(w *worker, i int) {
+			if i *= step; skip > 0 && i%skip == 0 {
+				return
 			}
-		}()
+			for k := i * run; k < min((i+1)*run, keys); k++ {
+				w.visit(int32(k), all)
+			}
+			results[i] = found{w.links, w.refutes}
+			w.links, w.refutes = nil, nil
+		})
 	}
+	sampled := 0
+	if !all && runs > 2*sample {
+		if err := every(sample, 0); err != nil {
+			return false, err
+		}
+		links := 0
+		for i := range results {
+			links += len(results[i].links)
+		}
+		if float64(links*sample) < enough*float64(len(s.m.txns)) {
+			return false, nil
+		}
+		sampled = sample
+	}
+	if err := every(1, sampled); err != nil {
+		return false, err
+	}
+	for i := range results {
+		s.merge(&results[i])
+	}
+	return true, nil
+}
+
+// sample is the inverse of the share of the keys that are looked at first.
+const sample = 16
+
+// parallel has workers share the numbers from 0 to n-1.
+func (s *saturator) parallel(ctx context.Context, n int, do func(w *worker, i int)) error {
+	var next atomic.Int64
+	work := func() {
+		w := &worker{saturator: s}
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			do(w, i)
+		}
+	}
+	var wg sync.WaitGroup
+	if len(s.m.txns) > 1000 { // else not worth a goroutine
+		for range workers() - 1 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				work()
+			}()
+		}
+	}
+	work()
 	wg.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, w := range results {
-		s.merge(w)
-	}
 	return nil
-}
-
-// everyTxn looks at the transactions that have news.
-func (s *saturator) everyTxn(ctx context.Context, all bool) error {
-	return s.parallel(ctx, len(s.m.txns), 4096, func(w *worker, from, to int) {
-		for t := int32(from); t < int32(to); t++ {
-			if s.m.optional[t] {
-				continue
-			}
-			if mask := s.k.news(s.g.start(t), all); mask != 0 {
-				for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
-					if src := s.m.reads[r].source; src >= fromInitial {
-						w.seenWith(r, src, mask)
-					}
-				}
-			}
-			if mask := s.k.news(s.g.commit(t), all); mask != 0 {
-				for _, wr := range s.m.writesOf.of(t) {
-					w.overwrites(wr, mask)
-				}
-			}
-		}
-	})
 }

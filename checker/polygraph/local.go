@@ -1,0 +1,187 @@
+package polygraph
+
+// local is what the relation of reachability says about the accesses to one
+// key, brought together so that looking at each against the others stays in
+// the processor's cache.
+type local struct {
+	key     int32
+	writers []localWriter // in the order of their chains, and along these
+	readers []localReader
+	// segments are the runs of writers of one chain; that of chain c is from
+	// segments[c] to segments[c+1].
+	segments []int32
+	chains   []int32 // by local chain: the chain; those with writers come first
+	bits     []uint64
+	// entries has a row for the commit of each writer, one for the start of
+	// each reader, and, where these differ, one for the start of each writer:
+	// by local chain the last position from which it can be reached.
+	entries []int32
+	// initial is the first of the readers of the initial value.
+	initial int32
+
+	reader  []int32 // the row of one more reader
+	localOf []int32 // by chain: its local chain, where stamp says so
+	stamp   []int32
+	now     int32
+}
+
+type localWriter struct {
+	txn, class    int32
+	chain         int32 // local
+	start, commit int32 // places in the chain
+	rank          int32
+	live          bool // its transaction counts
+	news          uint64
+	readers       int32 // the first of its readers, or none
+}
+
+type localReader struct {
+	read, txn, class, source int32
+	chain, start             int32
+	live                     bool
+	news                     uint64
+	next                     int32 // the next reader of the same version
+}
+
+// gather brings together what is known about key k, and reports whether
+// there is anything new.
+func (w *worker) gather(k int32, all bool) bool {
+	m, g, r := w.m, w.g, w.k
+	all = all || w.fresh[k]
+	from, to := m.keyFrom[k], m.keyFrom[k+1]
+	reads := m.readsOn.of(k)
+	if !all {
+		some := false
+		for i := from; i < to && !some; i++ {
+			some = r.news[g.commit(m.writer[i])] != 0
+		}
+		for i := 0; i < len(reads) && !some; i++ {
+			some = r.news[g.start(m.reads[reads[i]].txn)] != 0
+		}
+		if !some {
+			return false
+		}
+	}
+	if w.stamp == nil {
+		w.localOf, w.stamp = make([]int32, r.c.count), make([]int32, r.c.count)
+	}
+	w.now++
+	w.key, w.initial = k, none
+	w.chains, w.bits, w.segments = w.chains[:0], w.bits[:0], w.segments[:0]
+	w.writers, w.readers = w.writers[:0], w.readers[:0]
+	for i := from; i < to; i++ {
+		t := m.writer[i]
+		c := r.c.of[t]
+		if w.stamp[c] != w.now {
+			w.segments = append(w.segments, i-from)
+		}
+		x := localWriter{txn: t, class: m.class[i], chain: w.localChain(c), start: r.startAt(t), commit: r.commitAt(t),
+			rank: r.rank[g.commit(t)], live: !m.optional[t], readers: none, news: everything}
+		if !all {
+			x.news = r.news[g.commit(t)]
+		}
+		w.writers = append(w.writers, x)
+	}
+	w.segments = append(w.segments, to-from)
+	for _, i := range reads {
+		rd := &m.reads[i]
+		c := r.c.of[rd.txn]
+		x := localReader{read: i, txn: rd.txn, class: rd.class, source: rd.source, chain: w.localChain(c), start: r.startAt(rd.txn),
+			live: !m.optional[rd.txn], news: everything}
+		if rd.source >= 0 {
+			x.source -= from
+		}
+		if !all {
+			x.news = r.news[g.start(rd.txn)]
+		}
+		w.readers = append(w.readers, x)
+	}
+	w.listReaders()
+	w.fill()
+	return true
+}
+
+// localChain numbers the chains of a key as they come.
+func (w *worker) localChain(c int32) int32 {
+	if w.stamp[c] != w.now {
+		w.stamp[c], w.localOf[c] = w.now, int32(len(w.chains))
+		w.chains = append(w.chains, c)
+		w.bits = append(w.bits, w.k.chainBits(c))
+	}
+	return w.localOf[c]
+}
+
+// listReaders lists the readers of each version, of a chain's only the
+// last, which stand together.
+func (w *worker) listReaders() {
+	for i := range w.readers {
+		r := &w.readers[i]
+		if !r.live || r.source < fromInitial {
+			continue
+		}
+		head := &w.initial
+		if r.source >= 0 {
+			head = &w.writers[r.source].readers
+		}
+		if r.next = *head; r.next != none && w.readers[r.next].chain == r.chain {
+			r.next = w.readers[r.next].next
+		}
+		*head = int32(i)
+	}
+}
+
+// fill gathers the entries.
+func (w *worker) fill() {
+	g := w.g
+	width := len(w.chains)
+	rows := len(w.writers)<<g.split + len(w.readers)
+	if cap(w.entries) < rows*width {
+		w.entries = make([]int32, rows*width)
+	}
+	w.entries = w.entries[:rows*width]
+	at := 0
+	next := func() []int32 {
+		at += width
+		return w.entries[at-width : at]
+	}
+	for i := range w.writers {
+		w.fillRow(g.commit(w.writers[i].txn), next())
+	}
+	for i := range w.readers {
+		w.fillRow(g.start(w.readers[i].txn), next())
+	}
+	if g.split == 1 {
+		for i := range w.writers {
+			w.fillRow(g.start(w.writers[i].txn), next())
+		}
+	}
+}
+
+// fillRow puts the entries of a node.
+func (w *worker) fillRow(node int32, out []int32) {
+	if w.k.rows != nil {
+		row := w.k.clock(node)
+		for i, c := range w.chains {
+			out[i] = row[c]
+		}
+		return
+	}
+	for i, c := range w.chains {
+		out[i] = w.k.entry(node, c)
+	}
+}
+
+func (w *worker) row(i int) []int32 {
+	width := len(w.chains)
+	return w.entries[i*width : (i+1)*width]
+}
+
+// Rows of a writer's commit and start and a reader's start.
+func (w *worker) commitRow(i int32) []int32 { return w.row(int(i)) }
+func (w *worker) readRow(i int32) []int32   { return w.row(len(w.writers) + int(i)) }
+func (w *worker) startRow(i int32) []int32 {
+	if w.g.split == 0 {
+		return w.row(int(i))
+	}
+	return w.row(len(w.writers) + len(w.readers) + int(i))
+}
