@@ -109,6 +109,18 @@ func (l Level) Snapshot() bool { return l == SI || l == SINoSO || l == StrongSI 
 // SessionOrder reports whether the order of a session's transactions binds.
 func (l Level) SessionOrder() bool { return l != SERNoSO && l != SINoSO && l != LIN }
 
+// WithSessionOrder returns the level that asks the same and session order too,
+// if l leaves that out.
+func (l Level) WithSessionOrder() (Level, bool) {
+	switch l {
+	case SERNoSO:
+		return SER, true
+	case SINoSO:
+		return SI, true
+	}
+	return l, false
+}
+
 // RealTime reports whether real-time order binds, so that a history needs the
 // begin and end of its transactions.
 func (l Level) RealTime() bool { return l == SSER || l == StrongSI || l == LIN }

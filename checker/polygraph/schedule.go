@@ -94,8 +94,8 @@ func (s *schedule) rank(node int32) ranked {
 }
 
 // guess returns the nodes in an order that keeps the known edges, which must
-// have one.
-func guess(m *model, g *graph) []int32 {
+// have one. hint, if not nil, has a place for each transaction.
+func guess(m *model, g *graph, hint []int64) []int32 {
 	classes := len(m.classFrom.from) - 1
 	s := &schedule{m: m, g: g, missing: make([]int32, g.nodes), waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), toRead: make([]int32, classes), toWrite: make([]int32, classes),
@@ -104,7 +104,9 @@ func guess(m *model, g *graph) []int32 {
 		s.holder = make([]int32, m.h.KeyCount())
 		stamp(s.holder)
 	}
-	s.prioritize()
+	if s.priority = hint; hint == nil {
+		s.prioritize()
+	}
 	for k := range s.current {
 		s.current[k] = int32(k)
 	}
@@ -141,21 +143,28 @@ func guess(m *model, g *graph) []int32 {
 	}
 }
 
+// prioritize uses the sessions even where their order does not bind: a database
+// kept it all the same.
 func (s *schedule) prioritize() {
 	m := s.m
 	s.priority = make([]int64, len(m.txns))
 	timed := m.h.Timed()
+	length := make([]int64, m.h.SessionCount())
+	for t := range s.priority {
+		length[m.txn(int32(t)).Session]++
+	}
+	pos := make([]int64, len(length))
 	for t := range s.priority {
 		x := m.txn(int32(t))
-		switch c := m.chains.of[t]; {
+		switch {
 		case timed && x.End != history.NoTime:
 			s.priority[t] = x.End
 		case timed && x.Begin != history.NoTime:
 			s.priority[t] = x.Begin
 		default:
-			length := m.chains.members.from[c+1] - m.chains.members.from[c]
-			s.priority[t] = int64(m.chains.pos[t]) << 32 / int64(length)
+			s.priority[t] = pos[x.Session] << 32 / length[x.Session]
 		}
+		pos[x.Session]++
 	}
 }
 
