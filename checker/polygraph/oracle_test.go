@@ -84,6 +84,7 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, noP
 	if err := certify.Result(h, r); err != nil {
 		t.Fatalf("seed %d, %s: proof of %s: %v\n%s%+v", seed, lvl, r.Verdict, err, dsl.Format(h), r.Anomalies)
 	}
+	replay(t, h, r)
 	return r.Verdict, r.Search != nil && r.Search.Conflicts > 0
 }
 

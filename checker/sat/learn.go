@@ -17,6 +17,9 @@ func (s *Solver) resolve(c *clause) bool {
 	}
 	s.cancel(top)
 	learnt, back := s.analyze(c)
+	if s.Learnt != nil {
+		s.Learnt(learnt)
+	}
 	s.cancel(back)
 	if len(learnt) == 1 {
 		s.enqueue(learnt[0], nil)

@@ -76,6 +76,8 @@ type Stats struct {
 // Solver holds clauses and the state of a search.
 type Solver struct {
 	Stats Stats
+	// Learnt, if set, is told of each clause that was learnt, in order.
+	Learnt func(lits []Lit)
 
 	theory  Theory
 	clauses []*clause
