@@ -28,6 +28,7 @@ func (s *saturator) openReads(ctx context.Context) error {
 		switch {
 		case len(o.candidates) == 0 && !o.initial:
 			s.refute(&o)
+			s.closed = append(s.closed, o) // edges may rest on it
 		case len(o.candidates) == 0:
 			s.closed = append(s.closed, o)
 			s.resolve(o.read, fromInitial)

@@ -1,6 +1,9 @@
 package polygraph
 
 import (
+	"context"
+
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
@@ -47,19 +50,18 @@ type axiom struct {
 // maxProof bounds a proof, in words of four bytes.
 const maxProof = 256 << 20
 
-// refutation judges the core once more and writes the proof down. at are the
-// core's transactions as indices into the whole history. It returns nil if
-// there is nothing to prove or if the proof becomes too large.
-func (k *core) refutation(at []int32) (*verdict.Refutation, error) {
-	h := k.history()
+// refutation judges h once more and writes the proof down. h is a closed part
+// of a history, in which its transactions have the indices at. It returns nil
+// if there is nothing to prove or if the proof becomes too large.
+func refutation(ctx context.Context, h *history.History, lvl level.Level, at []int32, prune bool) (*verdict.Refutation, error) {
 	found := single.NewCollector(h)
-	m := newModel(h, k.c.lvl, found)
+	m := newModel(h, lvl, found)
 	if len(found.Anomalies) > 0 {
 		return nil, nil
 	}
 	g := newGraph(m)
-	s := newSaturator(m, g, true)
-	order, err := s.run(k.c.ctx)
+	s := newSaturator(m, g, prune)
+	order, err := s.run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +72,10 @@ func (k *core) refutation(at []int32) (*verdict.Refutation, error) {
 	case len(order) < int(g.nodes):
 		p.knownCycle(s.walk(order))
 	default:
-		x := newSearch(k.c.ctx, s, guess(m, g), newEvidence(s))
+		x := newSearch(ctx, s, guess(m, g), newEvidence(s))
 		x.proof = p
 		x.s.Learnt = func(lits []sat.Lit) { p.learnt(x, lits) }
-		if possible, err := x.s.Solve(k.c.ctx); err != nil || possible {
+		if possible, err := x.s.Solve(ctx); err != nil || possible {
 			return nil, err
 		}
 	}

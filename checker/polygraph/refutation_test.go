@@ -3,6 +3,8 @@ package polygraph_test
 import (
 	"context"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
@@ -26,7 +28,7 @@ func replay(t *testing.T, h *history.History, r *verdict.Result) {
 			t.Fatalf("%s: no refutation\n%s", r.Level, dsl.Format(h))
 		}
 		if err := certify.Replay(h, r.Level, a.Refutation); err != nil {
-			t.Fatalf("%s: %v\n%s\n%+v", r.Level, err, dsl.Format(h), a.Refutation)
+			t.Fatalf("%s: %v\n%s", r.Level, err, dsl.Format(h))
 		}
 	}
 }
@@ -52,4 +54,47 @@ func TestReplayHard(t *testing.T) {
 	if violated < 20 {
 		t.Errorf("only %d violated", violated)
 	}
+}
+
+// TestReplayWhole: refutations of whole histories, of which no core was cut out
+// first, so that all that saturation does is explained.
+func TestReplayWhole(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, uint64(fromEnv("ISOHOUND_SEED", 12))))
+	rules := map[verdict.Rule]int{}
+	refuted := 0
+	for range fromEnv("ISOHOUND_HISTORIES", 3000) {
+		h := randomOf(rng, 1+rng.IntN(8), 4+rng.IntN(40), 1+rng.IntN(12))
+		for _, lvl := range level.All() {
+			if lvl == level.LIN || lvl.RealTime() && !h.Timed() {
+				continue
+			}
+			proof, err := polygraph.Refute(h, lvl, rng.IntN(4) > 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if proof == nil {
+				continue
+			}
+			refuted++
+			for n := range proof.Steps {
+				rules[proof.Steps[n].Rule]++
+			}
+			if err := certify.Replay(h, lvl, proof); err != nil {
+				t.Fatalf("%s: %v\n%s", lvl, err, dsl.Format(h))
+			}
+		}
+	}
+	t.Logf("%d refuted, by %v", refuted, rules)
+	for rule := verdict.HasSource; rule <= verdict.Follows; rule++ {
+		if rules[rule] == 0 {
+			t.Errorf("no refutation used the rule %q", rule)
+		}
+	}
+}
+
+func fromEnv(name string, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return usual
 }

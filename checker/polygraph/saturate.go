@@ -26,7 +26,7 @@ type saturator struct {
 	// latest of each chain will do.
 	readers lists[reader]
 	open    []openRead
-	closed  []openRead // the ones resolved, with what ruled the others out
+	closed  []openRead // the ones settled or refuted, with what ruled candidates out
 
 	all     bool // look at everything in the next pass
 	started bool
