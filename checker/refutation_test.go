@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,9 @@ func TestLargeContradiction(t *testing.T) {
 	for _, lvl := range []level.Level{level.SER, level.SI} {
 		var took [2]time.Duration
 		for i, proof := range []bool{false, true} {
+			if !proof && lvl.Snapshot() {
+				continue // once is enough to compare
+			}
 			begun := time.Now()
 			r, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: checker.Polygraph, Certify: proof})
 			if err != nil {
@@ -79,8 +83,9 @@ func TestLargeContradiction(t *testing.T) {
 				t.Errorf("%s: a counterexample of only %d transactions tests nothing", lvl, len(a.Txns))
 			}
 			t.Logf("%s: %d of %d transactions, %d steps, %v", lvl, len(a.Txns), len(h.Txns), len(a.Refutation.Steps), r.Stages)
-			// A part of the counterexample is closed no more, and no proof goes
-			// through without its end.
+			if !slices.ContainsFunc(a.Refutation.Steps, func(s verdict.Step) bool { return s.Rule == verdict.Forget }) {
+				t.Errorf("%s: nothing is forgotten", lvl)
+			}
 			a.Refutation.Steps = a.Refutation.Steps[:len(a.Refutation.Steps)-1]
 			if certify.Result(h, r) == nil {
 				t.Errorf("%s: accepted without the empty clause", lvl)
@@ -89,6 +94,9 @@ func TestLargeContradiction(t *testing.T) {
 			if err := certify.Result(h, r); err == nil {
 				t.Errorf("%s: accepted without a refutation", lvl)
 			}
+		}
+		if took[0] == 0 {
+			continue
 		}
 		t.Logf("%s: %v without proof, %v with it", lvl, took[0], took[1])
 		if took[1] > 3*took[0]+2*time.Second {

@@ -10,7 +10,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// ErrTooLarge says that a counterexample is too large to be judged again.
+// ErrTooLarge says that a counterexample is too large to be judged again and has
+// no refutation.
 var ErrTooLarge = errors.New("the counterexample is too large to be judged again by trying every execution")
 
 // contradiction verifies a closed sub-history (DESIGN rule 3): everything in it

@@ -8,7 +8,7 @@ package certify
 type clauses struct {
 	values  []int8 // by literal: 1 true, -1 false, 0 open
 	watches [][]watcher
-	lits    [][]int32 // by clause
+	lits    [][]int32 // by clause; nil where it was forgotten
 	trail   []int32
 	head    int // trail[:head] has been propagated
 	// refuted: the clauses contradict each other by unit propagation.
@@ -30,14 +30,18 @@ func (c *clauses) assign(l int32) {
 	c.trail = append(c.trail, l)
 }
 
-// add adds a clause, which must be true of every execution.
-func (c *clauses) add(clause []int32) {
+// none stands for a clause that need not be kept.
+const none = int32(-1)
+
+// add adds a clause, which must be true of every execution, and returns its
+// number, or none where what it says is already assigned.
+func (c *clauses) add(clause []int32) int32 {
 	var open []int32
 next:
 	for _, l := range clause {
 		switch c.values[l] {
 		case 1:
-			return
+			return none
 		case -1:
 			continue
 		}
@@ -46,7 +50,7 @@ next:
 				continue next
 			}
 			if have == l^1 {
-				return
+				return none
 			}
 		}
 		open = append(open, l)
@@ -62,8 +66,13 @@ next:
 		c.lits = append(c.lits, open)
 		c.watches[open[0]] = append(c.watches[open[0]], watcher{n, open[1]})
 		c.watches[open[1]] = append(c.watches[open[1]], watcher{n, open[0]})
+		return n
 	}
+	return none
 }
+
+// forget drops a clause; what it has forced stays assigned.
+func (c *clauses) forget(n int32) { c.lits[n] = nil }
 
 // follows reports whether the negation of a clause leads to a contradiction by
 // unit propagation, and takes the assumption back.
@@ -104,6 +113,9 @@ func (c *clauses) propagate() bool {
 				continue
 			}
 			lits := c.lits[w.clause]
+			if lits == nil {
+				continue
+			}
 			if lits[0] == l {
 				lits[0], lits[1] = lits[1], lits[0]
 			}

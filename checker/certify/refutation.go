@@ -37,7 +37,9 @@ func Replay(h *history.History, lvl level.Level, r *verdict.Refutation) error {
 	if last < 0 || r.Steps[last].Rule != verdict.Follows || len(r.Steps[last].List) > 0 {
 		return errors.New("the refutation does not end in the empty clause")
 	}
+	p.clauseOf = make([]int32, len(r.Steps))
 	for n := range r.Steps {
+		p.now, p.clauseOf[n] = n, none
 		if err := p.step(&r.Steps[n]); err != nil {
 			return errors.Wrapf(err, "step %d of %d, %s", n+1, last+1, r.Steps[n].Rule)
 		}
@@ -54,7 +56,10 @@ type refutation struct {
 	vars    map[verdict.Atom]int32
 	atoms   []int32 // literals of the refutation's atoms
 	clauses clauses
-	scratch []int32
+	// clauseOf has the number of each step's latest clause, up to the step now.
+	clauseOf []int32
+	now      int
+	scratch  []int32
 }
 
 // findWriters goes through the history once for what the reads of r saw.
@@ -92,6 +97,8 @@ func (p *refutation) step(s *verdict.Step) error {
 		return p.cycleOf(s)
 	case verdict.Follows:
 		return p.rup(s)
+	case verdict.Forget:
+		return p.forget(s)
 	}
 	return errors.New("no such rule")
 }
@@ -226,7 +233,7 @@ func (c *clause) ifCounts(i int32) {
 func (c *clause) done() error {
 	c.p.scratch = c.lits[:0]
 	if c.err == nil {
-		c.p.clauses.add(c.lits)
+		c.p.clauseOf[c.p.now] = c.p.clauses.add(c.lits)
 	}
 	return c.err
 }
@@ -414,6 +421,20 @@ func (p *refutation) rup(s *verdict.Step) error {
 	if !p.clauses.follows(lits) {
 		return errors.New("the clause does not follow from those before")
 	}
-	p.clauses.add(lits)
+	p.clauseOf[p.now] = p.clauses.add(lits)
+	return nil
+}
+
+// forget drops clauses, which can only make less follow.
+func (p *refutation) forget(s *verdict.Step) error {
+	for _, n := range s.List {
+		if n < 0 || int(n) >= p.now {
+			return errors.New("it names a step that has not come yet")
+		}
+		if c := p.clauseOf[n]; c != none {
+			p.clauses.forget(c)
+			p.clauseOf[n] = none
+		}
+	}
 	return nil
 }

@@ -112,7 +112,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 	for name, s := range map[string]verdict.Step{
 		"no rule":                            {},
-		"a rule that does not exist":         {Rule: verdict.Follows + 1},
+		"a rule that does not exist":         {Rule: verdict.Forget + 1},
 		"a transaction out of range":         step(verdict.HasSource, 6, 0, 0),
 		"a negative transaction":             step(verdict.HasSource, -1, 0, 0),
 		"a key out of range":                 step(verdict.HasSource, 1, 0, 0, 9),
@@ -132,6 +132,9 @@ func TestReplayRefuses(t *testing.T) {
 		"a cycle through an aborted one":     cycle(1, 2, 6),
 		"a cycle out of range":               cycle(1, 2, 400),
 		"a negative node":                    cycle(1, 2, -1),
+		"itself forgotten":                   {Rule: verdict.Forget, List: []int32{0}},
+		"a later step forgotten":             {Rule: verdict.Forget, List: []int32{1}},
+		"a negative step forgotten":          {Rule: verdict.Forget, List: []int32{-1}},
 		"a statement not listed":             {Rule: verdict.Follows, List: []int32{2}},
 		"a negative literal":                 {Rule: verdict.Follows, List: []int32{-2}},
 		"what does not follow":               {Rule: verdict.Follows, List: []int32{0}},
@@ -151,6 +154,18 @@ func TestReplayRefuses(t *testing.T) {
 	} {
 		if certify.Replay(h, level.SI, &verdict.Refutation{Atoms: []verdict.Atom{a}, Steps: good}) == nil {
 			t.Errorf("a refutation with %s is accepted", name)
+		}
+	}
+	// What was forgotten proves nothing.
+	three := dsl.MustParse("s1: r(x,0) w(y,1)\ns2: r(y,0) w(z,1)\ns3: r(z,0) w(x,1)\n")
+	for _, forget := range []bool{false, true} {
+		steps := []verdict.Step{cycle(0, 4, 2), step(verdict.HasSource, 0, 0, 0), step(verdict.HasSource, 1, 0, 0, 1), step(verdict.HasSource, 2, 0, 0, 2)}
+		if forget {
+			steps = append(steps, verdict.Step{Rule: verdict.Forget, List: []int32{0}})
+		}
+		steps = append(steps, step(verdict.NothingBetween, 0, initial, 2), step(verdict.NothingBetween, 1, initial, 0, 1), step(verdict.NothingBetween, 2, initial, 1, 2), end)
+		if err := certify.Replay(three, level.SER, &verdict.Refutation{Steps: steps}); (err == nil) == forget {
+			t.Errorf("the cycle forgotten %v: %v", forget, err)
 		}
 	}
 	// Cut off, a history says nothing about a value without a writer.

@@ -2,6 +2,9 @@ package polygraph
 
 import (
 	"context"
+	"slices"
+
+	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/sat"
@@ -24,6 +27,10 @@ type prover struct {
 	out   verdict.Refutation
 	atoms map[verdict.Atom]int32
 	full  bool // the proof has grown too large, and is given up
+	// conflicting is the cycle that the search has just met; gone are steps that
+	// are no longer needed.
+	conflicting int32
+	gone        []int32
 
 	opened map[int32]*openRead // by read
 	// said are the axioms that were given; the others are what was explained.
@@ -48,7 +55,7 @@ type axiom struct {
 }
 
 // maxProof bounds a proof, in words of four bytes.
-const maxProof = 256 << 20
+const maxProof = 64 << 20
 
 // refutation judges h once more and writes the proof down. h is a closed part
 // of a history, in which its transactions have the indices at. It returns nil
@@ -74,9 +81,12 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	default:
 		x := newSearch(ctx, s, guess(m, g), newEvidence(s))
 		x.proof = p
-		x.s.Learnt = func(lits []sat.Lit) { p.learnt(x, lits) }
-		if possible, err := x.s.Solve(ctx); err != nil || possible {
+		x.s.Learnt = func(lits []sat.Lit) int32 { return p.learnt(x, lits) }
+		x.s.Forgot = p.forget
+		if possible, err := x.s.Solve(ctx); err != nil {
 			return nil, err
+		} else if possible {
+			return nil, errPossible
 		}
 	}
 	p.follows()
@@ -86,8 +96,10 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	return &p.out, nil
 }
 
+var errPossible = errors.New("a counterexample that was found impossible is possible when it is judged again; this is a bug in isohound")
+
 func newProver(s *saturator, at []int32) *prover {
-	p := &prover{s: s, atoms: map[verdict.Atom]int32{}, opened: map[int32]*openRead{}, said: map[axiom]bool{},
+	p := &prover{s: s, conflicting: none, atoms: map[verdict.Atom]int32{}, opened: map[int32]*openRead{}, said: map[axiom]bool{},
 		edges: make([]bool, len(s.g.edges)), settled: map[int32]bool{}, counted: map[int32]bool{}, broken: map[int32]bool{},
 		ruled: map[[2]int32]bool{}, cycles: map[[2]int32]bool{}, via: make([]int32, s.g.nodes), seen: make([]int32, s.g.nodes)}
 	for _, i := range s.m.txns {
@@ -101,15 +113,17 @@ func newProver(s *saturator, at []int32) *prover {
 	return p
 }
 
-func (p *prover) step(s verdict.Step) {
+// step adds a step and returns its index.
+func (p *prover) step(s verdict.Step) int32 {
 	if p.full {
-		return
+		return none
 	}
 	p.out.Steps = append(p.out.Steps, s)
 	if len(p.out.Steps)&0xfff == 0 && p.out.Size() > maxProof {
 		p.full = true
 		p.out = verdict.Refutation{}
 	}
+	return int32(len(p.out.Steps) - 1)
 }
 
 // say gives an axiom, once.
@@ -121,7 +135,9 @@ func (p *prover) say(a axiom) {
 }
 
 // follows gives a clause that unit propagation shows.
-func (p *prover) follows(lits ...int32) { p.step(verdict.Step{Rule: verdict.Follows, List: lits}) }
+func (p *prover) follows(lits ...int32) (step int32) {
+	return p.step(verdict.Step{Rule: verdict.Follows, List: lits})
+}
 
 // literal returns the literal of an atom.
 func (p *prover) literal(a verdict.Atom) int32 {
@@ -382,7 +398,7 @@ func (p *prover) cycle(from, to, known int32) {
 // ring gives the clause that nodes do not come one before the next and the
 // last before the first. Time points among them stand for real time, which is
 // known; two nodes make no clause.
-func (p *prover) ring(nodes []int32) {
+func (p *prover) ring(nodes []int32) (step int32) {
 	limit := int32(len(p.s.m.txns)) << p.s.g.split
 	var list []int32
 	for _, v := range nodes {
@@ -390,7 +406,7 @@ func (p *prover) ring(nodes []int32) {
 			list = append(list, p.node(v))
 		}
 	}
-	p.step(verdict.Step{Rule: verdict.CycleOf, List: list})
+	return p.step(verdict.Step{Rule: verdict.CycleOf, List: list})
 }
 
 // path returns the nodes of a shortest path among the edges known at some time,
@@ -511,14 +527,21 @@ func (p *prover) conflict(x *search, a, b int32) {
 			nodes = append(nodes, v.b)
 		}
 	})
-	for i, j := 0, len(nodes)-1; i < j; i, j = i+1, j-1 {
-		nodes[i], nodes[j] = nodes[j], nodes[i]
-	}
-	p.ring(nodes)
+	slices.Reverse(nodes)
+	p.conflicting = p.ring(nodes)
 }
 
-// learnt: what the solver has learnt follows from what it was told.
-func (p *prover) learnt(x *search, lits []sat.Lit) {
+// forget drops the clause of a step.
+func (p *prover) forget(step int32) {
+	if p.gone = append(p.gone, step); len(p.gone) >= 64 && !p.full {
+		p.step(verdict.Step{Rule: verdict.Forget, List: p.gone})
+		p.gone = nil
+	}
+}
+
+// learnt: what the solver has learnt follows from what it was told. It keeps no
+// conflict of the theory for longer than that.
+func (p *prover) learnt(x *search, lits []sat.Lit) (step int32) {
 	out := make([]int32, 0, len(lits))
 	for _, l := range lits {
 		var n int32
@@ -538,5 +561,10 @@ func (p *prover) learnt(x *search, lits []sat.Lit) {
 		}
 		out = append(out, n)
 	}
-	p.follows(out...)
+	step = p.follows(out...)
+	if p.conflicting != none {
+		p.forget(p.conflicting)
+		p.conflicting = none
+	}
+	return step
 }

@@ -62,8 +62,8 @@ type Step struct {
 	// Txn, Key, Source and Other say what the rule is about.
 	Txn, Source, Other int32
 	Key                history.Key
-	// List are the nodes of a Cycle, or the literals of Follows: 2*n says that
-	// Atoms[n] is true, 2*n+1 that it is false.
+	// List are the nodes of CycleOf, the indices of Forget, or the literals of
+	// Follows: 2*n says that Atoms[n] is true, 2*n+1 that it is false.
 	List []int32
 }
 
@@ -93,10 +93,13 @@ const (
 	CycleOf
 	// Follows: the clause in List, by unit propagation from the clauses before.
 	Follows
+	// Forget: the clauses of the Steps in List, cycles and what follows, are not
+	// needed from here on.
+	Forget
 )
 
 var ruleNames = [...]string{HasSource: "has source", SourceFirst: "source first", NothingBetween: "nothing between",
-	Apart: "apart", Impossible: "impossible", CycleOf: "cycle", Follows: "follows"}
+	Apart: "apart", Impossible: "impossible", CycleOf: "cycle", Follows: "follows", Forget: "forget"}
 
 func (r Rule) String() string {
 	if int(r) < len(ruleNames) && ruleNames[r] != "" {
