@@ -2,6 +2,7 @@ package polygraph
 
 import (
 	"context"
+	"errors"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -15,5 +16,16 @@ func Refute(h *history.History, lvl level.Level, prune bool) (*verdict.Refutatio
 	for i := range at {
 		at[i] = int32(i)
 	}
-	return refutation(context.Background(), h, lvl, at, prune)
+	r, err := refutation(context.Background(), h, lvl, at, prune)
+	if errors.Is(err, errPossible) {
+		err = nil
+	}
+	return r, err
+}
+
+// LimitProofs sets how large a proof may become until restore is called.
+func LimitProofs(words int) (restore func()) {
+	usual := maxProof
+	maxProof = words
+	return func() { maxProof = usual }
 }

@@ -26,7 +26,9 @@ type prover struct {
 
 	out   verdict.Refutation
 	atoms map[verdict.Atom]int32
+	words int  // about the size of out, four bytes each
 	full  bool // the proof has grown too large, and is given up
+	stop  func()
 	// conflicting is the cycle that the search has just met; gone are steps that
 	// are no longer needed.
 	conflicting int32
@@ -55,7 +57,10 @@ type axiom struct {
 }
 
 // maxProof bounds a proof, in words of four bytes.
-const maxProof = 64 << 20
+var maxProof = 64 << 20
+
+// stepWords is the size of a step without its list.
+const stepWords = 12
 
 // refutation judges h once more and writes the proof down. h is a closed part
 // of a history, in which its transactions have the indices at. It returns nil
@@ -72,7 +77,9 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	if err != nil {
 		return nil, err
 	}
-	p := newProver(s, at)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p := newProver(s, at, stop)
 	switch {
 	case s.refuted != nil:
 		p.noSource(s.refuted)
@@ -83,9 +90,12 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 		x.proof = p
 		x.s.Learnt = func(lits []sat.Lit) int32 { return p.learnt(x, lits) }
 		x.s.Forgot = p.forget
-		if possible, err := x.s.Solve(ctx); err != nil {
+		switch possible, err := x.s.Solve(ctx); {
+		case p.full:
+			return nil, nil
+		case err != nil:
 			return nil, err
-		} else if possible {
+		case possible:
 			return nil, errPossible
 		}
 	}
@@ -98,8 +108,8 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 
 var errPossible = errors.New("a counterexample that was found impossible is possible when it is judged again; this is a bug in isohound")
 
-func newProver(s *saturator, at []int32) *prover {
-	p := &prover{s: s, conflicting: none, atoms: map[verdict.Atom]int32{}, opened: map[int32]*openRead{}, said: map[axiom]bool{},
+func newProver(s *saturator, at []int32, stop func()) *prover {
+	p := &prover{s: s, stop: stop, conflicting: none, atoms: map[verdict.Atom]int32{}, opened: map[int32]*openRead{}, said: map[axiom]bool{},
 		edges: make([]bool, len(s.g.edges)), settled: map[int32]bool{}, counted: map[int32]bool{}, broken: map[int32]bool{},
 		ruled: map[[2]int32]bool{}, cycles: map[[2]int32]bool{}, via: make([]int32, s.g.nodes), seen: make([]int32, s.g.nodes)}
 	for _, i := range s.m.txns {
@@ -119,9 +129,10 @@ func (p *prover) step(s verdict.Step) int32 {
 		return none
 	}
 	p.out.Steps = append(p.out.Steps, s)
-	if len(p.out.Steps)&0xfff == 0 && p.out.Size() > maxProof {
+	if p.words += stepWords + len(s.List); p.words > maxProof {
 		p.full = true
 		p.out = verdict.Refutation{}
+		p.stop()
 	}
 	return int32(len(p.out.Steps) - 1)
 }

@@ -98,3 +98,26 @@ func fromEnv(name string, usual int) int {
 	}
 	return usual
 }
+
+// TestProofLimit: a proof that becomes too large is given up, which leaves the
+// verdict and its counterexample.
+func TestProofLimit(t *testing.T) {
+	defer polygraph.LimitProofs(3000)()
+	rng := rand.New(rand.NewPCG(15, 16))
+	given, withheld := 0, 0
+	for range 30 {
+		h := fromClauses(randomClauses(rng, 20, 100))
+		r, err := polygraph.Check(context.Background(), h, level.SER, polygraph.Options{Witness: true})
+		if err != nil || r.Verdict != verdict.Violated {
+			t.Fatal(r, err)
+		}
+		if r.Anomalies[0].Refutation == nil {
+			withheld++
+		} else {
+			given++
+		}
+	}
+	if given == 0 || withheld == 0 {
+		t.Errorf("%d proofs given, %d given up", given, withheld)
+	}
+}

@@ -21,15 +21,6 @@ type Refutation struct {
 	Steps []Step
 }
 
-// Size is about how much memory the proof takes, in words of four bytes.
-func (r *Refutation) Size() int {
-	n := 4*len(r.Atoms) + 11*len(r.Steps)
-	for i := range r.Steps {
-		n += len(r.Steps[i].List)
-	}
-	return n
-}
-
 // Atom is a statement that is true or false of an execution.
 type Atom struct {
 	Kind AtomKind
