@@ -157,7 +157,7 @@ func text(o results.Outcome) string {
 			fmt.Fprintf(&b, "      T%-6d session %-4d %-10s %s\n", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
 		}
 		if more > 0 {
-			fmt.Fprintf(&b, "      … and %s more, which --json lists\n", plural(more, "transaction"))
+			fmt.Fprintf(&b, "      … and %s, which --json lists\n", plural(more, "more transaction"))
 		}
 	}
 	if len(o.Anomalies) > 0 {
