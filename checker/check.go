@@ -102,7 +102,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		}
 		last := time.Now()
 		if err := certify.Result(h, r); errors.Is(err, certify.ErrTooLarge) {
-			// A verdict without a proof is none.
+			// A verdict without a proof is none: the refutation grew too large.
 			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Took: time.Since(begun),
 				Reason: fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns))}, nil
 		} else if err != nil {

@@ -66,6 +66,17 @@ type Anomaly struct {
 	Transactions []Txn `json:"transactions"`
 }
 
+// maxShown bounds the transactions that are shown to people; JSON has them all.
+const maxShown = 24
+
+// Shown returns the transactions to show, and how many more there are.
+func (a *Anomaly) Shown() (txns []Txn, more int) {
+	if len(a.Transactions) <= maxShown {
+		return a.Transactions, 0
+	}
+	return a.Transactions[:maxShown], len(a.Transactions) - maxShown
+}
+
 // Edge is a dependency: From must come before To.
 type Edge struct {
 	From  int64  `json:"from"`

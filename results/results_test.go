@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
@@ -215,5 +217,33 @@ func TestCutOff(t *testing.T) {
 	}
 	if _, err := results.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not the folder of a run") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLargeCounterexample: the report shows some of a large counterexample's
+// transactions and says how many more there are.
+func TestLargeCounterexample(t *testing.T) {
+	var b strings.Builder
+	for n := range 100 {
+		fmt.Fprintf(&b, "s%d T%d: r(x,0)\n", n, n)
+	}
+	h := dsl.MustParse(b.String())
+	a := verdict.Anomaly{Kind: verdict.Contradiction, Names: []string{"Contradiction"}, Count: 1}
+	for i := range h.Txns {
+		a.Txns = append(a.Txns, int32(i))
+		a.Ops = append(a.Ops, verdict.OpRef{Txn: int32(i)})
+	}
+	r := sample(t)
+	r.Outcomes = []results.Outcome{results.NewOutcome("history.jsonl.zst", h, &verdict.Result{Level: level.SER, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}})}
+	if n := len(r.Outcomes[0].Anomalies[0].Transactions); n != 100 {
+		t.Errorf("the outcome has %d transactions", n)
+	}
+	path, err := results.Save(t.TempDir(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, _ := os.ReadFile(path)
+	if !strings.Contains(string(page), "… and 76 more") || !strings.Contains(string(page), ">T23<") || strings.Contains(string(page), ">T24<") {
+		t.Error("not the first 24 of 100 transactions, or it is not said how many more there are")
 	}
 }

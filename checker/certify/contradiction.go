@@ -10,14 +10,16 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// ErrTooLarge says that a counterexample is too large to be judged again.
+// ErrTooLarge says that a counterexample is too large to be judged again and has
+// no refutation.
 var ErrTooLarge = errors.New("the counterexample is too large to be judged again by trying every execution")
 
 // contradiction verifies a closed sub-history (DESIGN rule 3): everything in it
 // is in the history; for every read that is kept, every transaction that can
 // have written its value is kept, with that write; one of unknown outcome is
 // kept whole, since it can have taken place only if all its reads hold. Then
-// it is judged by trying every execution.
+// it is judged by trying every execution; where these are too many, its
+// refutation is replayed, against the whole history.
 func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 	if err := f.drawn(lvl, a.Cycle); err != nil {
 		return err
@@ -96,9 +98,15 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 			return err
 		}
 	}
-	switch allowed, decided := try(b.Done(true, nil), lvl, contradictionBudget, false); {
+	steps := contradictionBudget
+	if a.Refutation != nil {
+		steps = judgeBudget
+	}
+	switch allowed, decided := try(b.Done(true, nil), lvl, steps, false); {
 	case allowed:
 		return errors.New("the operations named, taken by themselves, do not violate the level")
+	case !decided && a.Refutation != nil:
+		return errors.Wrap(Replay(f.h, lvl, a.Refutation), "refutation")
 	case !decided:
 		return ErrTooLarge
 	}
@@ -145,7 +153,8 @@ func (f *facts) drawn(lvl level.Level, edges []verdict.Edge) error {
 	return nil
 }
 
-// contradictionBudget bounds the judgement, in steps.
+// contradictionBudget bounds the judgement, in steps; where a refutation can be
+// replayed instead, judgeBudget does.
 const contradictionBudget = 50_000_000
 
 // onlyReader reports whether nobody but w itself reads c, so that w's own write

@@ -2,11 +2,14 @@ package explain_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history/dsl"
 )
 
@@ -60,5 +63,35 @@ func TestWords(t *testing.T) {
 				t.Errorf("%q: the text lacks %q:\n%s", tc.text, w, a.Text)
 			}
 		}
+	}
+}
+
+// TestLongTexts: of a counterexample of hundreds of transactions a text shows
+// some, and says how many more there are.
+func TestLongTexts(t *testing.T) {
+	var b strings.Builder
+	for n := range 150 {
+		fmt.Fprintf(&b, "s%d T%d: w(x%d,1)\ns%d T%d: r(x0,1) r(x%d,1)\n", 2*n, 2*n, n/30, 2*n+1, 2*n+1, n/30)
+	}
+	h := dsl.MustParse(b.String())
+	a := verdict.Anomaly{Kind: verdict.Contradiction}
+	for i := range h.Txns {
+		a.Txns = append(a.Txns, int32(i))
+		for n := range h.Ops(&h.Txns[i]) {
+			a.Ops = append(a.Ops, verdict.OpRef{Txn: int32(i), Op: n})
+		}
+	}
+	explain.Fill(h, level.SER, &a)
+	for _, want := range []string{"300 transactions contradict each other", "T0 or T2 or T4 or T6 or T8 or T10 or one of 24 more", "… and 280 more reads"} {
+		if !strings.Contains(a.Text, want) {
+			t.Errorf("no %q in\n%s", want, a.Text)
+		}
+	}
+	for i := range 150 {
+		a.Cycle = append(a.Cycle, verdict.Edge{From: int32(2 * i), To: int32(2 * ((i + 1) % 150)), Kind: verdict.WW, Key: 0, Value: 0})
+	}
+	explain.Fill(h, level.SER, &a)
+	if want := "… and 130 more dependencies, of which the last leads back to T0."; !strings.Contains(a.Text, want) || strings.Count(a.Text, "\n") > 25 {
+		t.Errorf("no %q in\n%s", want, a.Text)
 	}
 }

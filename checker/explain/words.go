@@ -201,9 +201,16 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 			writers[version{op.Key, op.Value}] = append(writers[version{op.Key, op.Value}], w.txn(r.Txn))
 		}
 	}
+	if len(a.Txns) > maxListed {
+		fmt.Fprintf(&b, "%d transactions contradict each other. Some of what they read:\n", len(a.Txns))
+	}
+	reads := 0
 	for _, r := range a.Ops {
 		op := w.ref(r)
 		if op.Kind != history.Read {
+			continue
+		}
+		if reads++; reads > maxListed {
 			continue
 		}
 		var from []string
@@ -218,15 +225,35 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 		if len(from) == 0 {
 			from = []string{"nobody else"}
 		}
-		fmt.Fprintf(&b, "%s read %s, which %s wrote.\n", w.txn(r.Txn), w.pair(op.Key, op.Value), strings.Join(from, " or "))
+		fmt.Fprintf(&b, "%s read %s, which %s wrote.\n", w.txn(r.Txn), w.pair(op.Key, op.Value), alternatives(from))
+	}
+	if reads > maxListed {
+		fmt.Fprintf(&b, "… and %d more reads.\n", reads-maxListed)
 	}
 	fmt.Fprintf(&b, "No execution that %s allows explains all of that: however the writes are ordered, some read is wrong or some transaction comes before itself.", lvl.Title())
 	return b.String()
 }
 
+// maxListed bounds the lines of a text, maxAlternatives the writers in one.
+const (
+	maxListed       = 20
+	maxAlternatives = 6
+)
+
+func alternatives(list []string) string {
+	if more := len(list) - maxAlternatives; more > 1 {
+		list = append(list[:maxAlternatives:maxAlternatives], fmt.Sprintf("one of %d more", more))
+	}
+	return strings.Join(list, " or ")
+}
+
 func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
 	var b strings.Builder
-	for _, e := range a.Cycle {
+	for n, e := range a.Cycle {
+		if more := len(a.Cycle) - n; n >= maxListed && more > 1 {
+			fmt.Fprintf(&b, "… and %d more dependencies, of which the last leads back to %s.\n", more, w.txn(a.Cycle[0].From))
+			break
+		}
 		b.WriteString(w.edge(e) + "\n")
 	}
 	b.WriteString("So each of them would have to come before itself: ")

@@ -48,6 +48,11 @@ func (c *check) counterexample(used *evidence) error {
 	}
 	a := k.anomaly()
 	a.Count = 1
+	if c.opt.Witness {
+		if a.Refutation, err = refutation(c.ctx, k.history(), c.lvl, a.Txns, !c.opt.NoPruning); err != nil {
+			return err
+		}
+	}
 	c.violated([]verdict.Anomaly{a})
 	c.stages.Done("explain")
 	return nil

@@ -164,7 +164,7 @@ func (v *evidence) find(it item) {
 		}
 		for e := g.in[x]; e != none; e = g.edges[e].nextIn {
 			from := g.edges[e].from
-			if _, seen := via[from]; seen || e >= it.known || !v.towards(it.from, from) {
+			if _, seen := via[from]; seen || e >= it.known || !v.s.towards(it.from, from) {
 				continue
 			}
 			via[from] = e
@@ -174,8 +174,8 @@ func (v *evidence) find(it item) {
 }
 
 // towards reports whether node can be reached from a start or commit.
-func (v *evidence) towards(from, node int32) bool {
-	k, g := v.s.k, v.s.g
+func (s *saturator) towards(from, node int32) bool {
+	k, g := s.k, s.g
 	if k == nil || from == node {
 		return true
 	}

@@ -13,6 +13,7 @@ func (s *saturator) settle() {
 		case len(o.candidates) == 0 && !o.initial:
 			s.closed = append(s.closed, o)
 			s.refute(&o)
+			s.closed = append(s.closed, o) // edges may rest on it
 		case len(o.candidates) == 0:
 			s.closed = append(s.closed, o)
 			s.resolve(o.read, fromInitial)

@@ -35,7 +35,8 @@ const Name = "polygraph"
 
 // Options are the wishes of the caller.
 type Options struct {
-	// Witness asks for the proof of a satisfied verdict.
+	// Witness asks for the proof of a satisfied verdict, and of a violated one
+	// for a refutation beside the counterexample.
 	Witness bool
 	// NoPruning leaves out saturation (the P
 	// of the VeriStrong paper's section 7.3.4), for comparison.
@@ -227,8 +228,16 @@ func (x *search) witness() *verdict.Witness {
 	return w
 }
 
-// cycle books the edges of a short cycle among the nodes that have no order.
+// cycle books the edges of a cycle among the nodes that have no order.
 func (s *saturator) cycle(order []int32, used *evidence) {
+	for _, e := range s.walk(order) {
+		used.edge(e)
+	}
+}
+
+// walk returns the edges of a cycle among the nodes that have no order, each
+// beginning where the one behind it in the list ends.
+func (s *saturator) walk(order []int32) []int32 {
 	g := s.g
 	placed := make([]bool, g.nodes)
 	for _, v := range order {
@@ -245,8 +254,7 @@ func (s *saturator) cycle(order []int32, used *evidence) {
 	var walk []int32
 	for {
 		if first, seen := at[v]; seen {
-			walk = walk[first:]
-			break
+			return walk[first:]
 		}
 		at[v] = len(walk)
 		for e := g.in[v]; e != none; e = g.edges[e].nextIn {
@@ -256,9 +264,6 @@ func (s *saturator) cycle(order []int32, used *evidence) {
 				break
 			}
 		}
-	}
-	for _, e := range walk {
-		used.edge(e)
 	}
 }
 

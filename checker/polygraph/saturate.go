@@ -23,7 +23,7 @@ type saturator struct {
 
 	open   []openRead
 	openOn csr        // by key: the open reads on it, in this pass
-	closed []openRead // the ones resolved, with what ruled the others out
+	closed []openRead // the ones settled or refuted, with what ruled candidates out
 
 	// fresh has the keys of which everything is looked at in the next pass.
 	fresh []bool

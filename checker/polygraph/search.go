@@ -41,8 +41,9 @@ type search struct {
 	isDirty  []bool
 	added    bool
 
-	a    *accesses
-	used *evidence
+	a     *accesses
+	used  *evidence
+	proof *prover // nil where no proof is written down
 }
 
 // variable is what a variable of the solver means.
@@ -147,6 +148,7 @@ func (x *search) precedes(a, b int32) sat.Lit {
 		}
 		if x.reaches(b, a) {
 			x.used.path(b, a)
+			x.proof.excluded(a, b)
 			return x.truth.Not()
 		}
 	}
@@ -203,6 +205,7 @@ func (x *search) Assert(l sat.Lit) []sat.Lit {
 		if !x.o.insert(a, b, l) {
 			conflict := []sat.Lit{l.Not()}
 			x.o.path(a, b, x.used.edge, func(c sat.Lit) { conflict = append(conflict, c.Not()) })
+			x.proof.conflict(x, a, b)
 			return conflict
 		}
 	case isCounted:
@@ -327,6 +330,7 @@ func (x *search) apart(t, u int32) {
 	g := x.g
 	x.used.txn(t)
 	x.used.txn(u)
+	x.proof.apart(t, u)
 	x.add(append(x.guard(t, u), x.precedes(g.commit(t), g.start(u)), x.precedes(g.commit(u), g.start(t))))
 }
 
@@ -371,6 +375,7 @@ func (x *search) misread(r int32, before []int32) {
 		}
 		count++
 		x.used.txn(u)
+		x.proof.misread(r, from, u)
 		lits := append(slices.Clone(guard), x.guard(u)...)
 		lits = append(lits, x.precedes(g.start(rd.txn), g.commit(u)))
 		if from != fromInitial {
@@ -425,6 +430,7 @@ func (x *search) makeSources(r int32, guard []sat.Lit) {
 		some = append(some, s.lit)
 	}
 	x.sources[r] = list
+	x.proof.sources(r, list)
 	x.add(some)
 	for _, s := range list {
 		if s.write == fromInitial {

@@ -20,11 +20,15 @@ func (s *Solver) resolve(c *clause) bool {
 	}
 	s.cancel(top)
 	learnt, back := s.analyze(c)
+	id := int32(0)
+	if s.Learnt != nil {
+		id = s.Learnt(learnt)
+	}
 	s.cancel(back)
 	if len(learnt) == 1 {
 		s.enqueue(learnt[0], nil)
 	} else {
-		n := &clause{lits: learnt, learnt: true, activity: s.clauseBump}
+		n := &clause{lits: learnt, learnt: true, id: id, activity: s.clauseBump}
 		s.learnts = append(s.learnts, n)
 		s.attach(n)
 		s.enqueue(learnt[0], n)
@@ -145,6 +149,9 @@ func (s *Solver) reduce() {
 		locked := s.reason[c.lits[0].Var()] == c && s.values[c.lits[0]] == isTrue
 		if i < len(s.learnts)/2 && len(c.lits) > 2 && !locked {
 			c.removed = true
+			if s.Forgot != nil {
+				s.Forgot(c.id)
+			}
 			continue
 		}
 		kept = append(kept, c)

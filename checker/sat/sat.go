@@ -54,6 +54,7 @@ type clause struct {
 	lits    []Lit
 	learnt  bool
 	removed bool
+	id      int32 // by Learnt
 	// activity counts, decaying, how often it took part in conflicts.
 	activity float64
 }
@@ -77,6 +78,10 @@ type Stats struct {
 // Solver holds clauses and the state of a search.
 type Solver struct {
 	Stats Stats
+	// Learnt, if set, is told of each clause that was learnt, in order, and gives
+	// it a number; Forgot, if set, is told of those that are no longer used.
+	Learnt func(lits []Lit) (id int32)
+	Forgot func(id int32)
 
 	theory  Theory
 	clauses []*clause

@@ -149,6 +149,9 @@ type Anomaly struct {
 	Count int
 	// Text says in words what happened and why it must not.
 	Text string
+	// Refutation proves a contradiction where trying every execution would take
+	// too long; nil where none was asked for or made.
+	Refutation *Refutation
 }
 
 // Name is the anomaly's most telling name.

@@ -152,8 +152,12 @@ func text(o results.Outcome) string {
 		for _, line := range strings.Split(an.Text, "\n") {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
-		for _, t := range an.Transactions {
+		shown, more := an.Shown()
+		for _, t := range shown {
 			fmt.Fprintf(&b, "      T%-6d session %-4d %-10s %s\n", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
+		}
+		if more > 0 {
+			fmt.Fprintf(&b, "      … and %s, which --json lists\n", plural(more, "more transaction"))
 		}
 	}
 	if len(o.Anomalies) > 0 {

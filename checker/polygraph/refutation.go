@@ -1,0 +1,581 @@
+package polygraph
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/sat"
+	"github.com/isohound/isohound/checker/single"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// prover writes down, step by step, why a history has no execution. What was
+// found by saturation is explained when it is first used, and not before: an
+// edge by the rule that added it, the rule by paths among the edges known at
+// the time, and so on down. Every such explanation leaves a clause of which
+// one literal is open, so that whoever replays the steps knows the edge from
+// then on, and paths of such edges need nothing more. The search adds what it
+// asks the theory and what it learns.
+type prover struct {
+	s  *saturator
+	at []int32 // by transaction of the model: its index in the whole history
+
+	out   verdict.Refutation
+	atoms map[verdict.Atom]int32
+	words int  // about the size of out, four bytes each
+	full  bool // the proof has grown too large, and is given up
+	stop  func()
+	// conflicting is the cycle that the search has just met; gone are steps that
+	// are no longer needed.
+	conflicting int32
+	gone        []int32
+
+	opened map[int32]*openRead // by read
+	// said are the axioms that were given; the others are what was explained.
+	said    map[axiom]bool
+	edges   []bool
+	settled map[int32]bool
+	counted map[int32]bool
+	broken  map[int32]bool
+	ruled   map[[2]int32]bool // by read and candidate
+	cycles  map[[2]int32]bool // by the ends of the path
+
+	via, seen []int32 // scratch of path, by node
+	now       int32
+	queue     []int32
+}
+
+// axiom is a step that derives clauses from the history.
+type axiom struct {
+	rule               verdict.Rule
+	txn, source, other int32
+	key                history.Key
+}
+
+// maxProof bounds a proof, in words of four bytes.
+var maxProof = 64 << 20
+
+// stepWords is the size of a step without its list.
+const stepWords = 12
+
+// refutation judges h once more and writes the proof down. h is a closed part
+// of a history, in which its transactions have the indices at. It returns nil
+// if there is nothing to prove or if the proof becomes too large.
+func refutation(ctx context.Context, h *history.History, lvl level.Level, at []int32, prune bool) (*verdict.Refutation, error) {
+	found := single.NewCollector(h)
+	m := newModel(h, lvl, found)
+	if len(found.Anomalies) > 0 {
+		return nil, nil
+	}
+	g := newGraph(m)
+	s := newSaturator(m, g, prune)
+	order, err := s.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p := newProver(s, at, stop)
+	switch {
+	case s.refuted != nil:
+		p.noSource(s.refuted)
+	case len(order) < int(g.nodes):
+		p.knownCycle(s.walk(order))
+	default:
+		x := newSearch(ctx, s, guess(m, g, nil), newEvidence(s))
+		x.proof = p
+		x.s.Learnt = func(lits []sat.Lit) int32 { return p.learnt(x, lits) }
+		x.s.Forgot = p.forget
+		switch possible, err := x.s.Solve(ctx); {
+		case p.full:
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case possible:
+			return nil, errPossible
+		}
+	}
+	p.follows()
+	if p.full {
+		return nil, nil
+	}
+	return &p.out, nil
+}
+
+var errPossible = errors.New("a counterexample that was found impossible is possible when it is judged again; this is a bug in isohound")
+
+func newProver(s *saturator, at []int32, stop func()) *prover {
+	p := &prover{s: s, stop: stop, conflicting: none, atoms: map[verdict.Atom]int32{}, opened: map[int32]*openRead{}, said: map[axiom]bool{},
+		edges: make([]bool, len(s.g.edges)), settled: map[int32]bool{}, counted: map[int32]bool{}, broken: map[int32]bool{},
+		ruled: map[[2]int32]bool{}, cycles: map[[2]int32]bool{}, via: make([]int32, s.g.nodes), seen: make([]int32, s.g.nodes)}
+	for _, i := range s.m.txns {
+		p.at = append(p.at, at[i])
+	}
+	for _, list := range [][]openRead{s.open, s.closed} {
+		for i := range list {
+			p.opened[list[i].read] = &list[i]
+		}
+	}
+	return p
+}
+
+// step adds a step and returns its index.
+func (p *prover) step(s verdict.Step) int32 {
+	if p.full {
+		return none
+	}
+	p.out.Steps = append(p.out.Steps, s)
+	if p.words += stepWords + len(s.List); p.words > maxProof {
+		p.full = true
+		p.out = verdict.Refutation{}
+		p.stop()
+	}
+	return int32(len(p.out.Steps) - 1)
+}
+
+// say gives an axiom, once.
+func (p *prover) say(a axiom) {
+	if !p.said[a] {
+		p.said[a] = true
+		p.step(verdict.Step{Rule: a.rule, Txn: a.txn, Source: a.source, Other: a.other, Key: a.key})
+	}
+}
+
+// follows gives a clause that unit propagation shows.
+func (p *prover) follows(lits ...int32) (step int32) {
+	return p.step(verdict.Step{Rule: verdict.Follows, List: lits})
+}
+
+// literal returns the literal of an atom.
+func (p *prover) literal(a verdict.Atom) int32 {
+	n, ok := p.atoms[a]
+	if !ok {
+		n = int32(len(p.out.Atoms))
+		p.atoms[a] = n
+		p.out.Atoms = append(p.out.Atoms, a)
+	}
+	return 2 * n
+}
+
+func (p *prover) before(a, b int32) int32 {
+	return p.literal(verdict.Atom{Kind: verdict.Before, A: p.node(a), B: p.node(b)})
+}
+
+// node returns the name of a start or commit.
+func (p *prover) node(v int32) int32 {
+	return 2*p.at[p.s.g.txnOf(v)] | v&p.s.g.split
+}
+
+// sourceOf returns the name of the transaction of a candidate.
+func (p *prover) sourceOf(candidate int32) int32 {
+	if candidate == fromInitial {
+		return verdict.FromInitial
+	}
+	return p.at[p.s.m.writer[candidate]]
+}
+
+func (p *prover) hasSource(r int32) {
+	rd := &p.s.m.reads[r]
+	p.say(axiom{rule: verdict.HasSource, txn: p.at[rd.txn], key: rd.key})
+}
+
+func (p *prover) sourceFirst(r, candidate int32) {
+	rd := &p.s.m.reads[r]
+	p.say(axiom{rule: verdict.SourceFirst, txn: p.at[rd.txn], source: p.sourceOf(candidate), key: rd.key})
+}
+
+func (p *prover) nothingBetween(r, candidate, u int32) {
+	rd := &p.s.m.reads[r]
+	p.say(axiom{verdict.NothingBetween, p.at[rd.txn], p.sourceOf(candidate), p.at[u], rd.key})
+}
+
+func (p *prover) apart(t, u int32) {
+	if p == nil {
+		return
+	}
+	m := p.s.m
+	p.counts(t)
+	p.counts(u)
+	for _, w := range m.writesOf.of(t) {
+		for _, v := range m.writesOf.of(u) {
+			if m.key[w] == m.key[v] {
+				p.say(axiom{rule: verdict.Apart, txn: p.at[min(t, u)], other: p.at[max(t, u)], key: history.Key(m.key[w])})
+				return
+			}
+		}
+	}
+}
+
+// counts explains why a transaction of unknown outcome counts, if it does
+// whatever the search chooses.
+func (p *prover) counts(t int32) {
+	if p.counted[t] {
+		return
+	}
+	if r, ok := p.s.pulled[t]; ok {
+		p.counted[t] = true
+		p.settle(r) // with which its source counts
+	}
+}
+
+// cannot explains why a transaction of unknown outcome cannot have taken place.
+func (p *prover) cannot(t int32) {
+	m := p.s.m
+	if p.broken[t] {
+		return
+	}
+	p.broken[t] = true
+	if m.h.Closed {
+		for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
+			if m.reads[r].source == fromNowhere {
+				p.hasSource(r)
+				return
+			}
+		}
+	}
+	p.say(axiom{rule: verdict.Impossible, txn: p.at[t]})
+}
+
+// members calls f for each candidate of a read that can have taken place, and
+// explains why the others cannot.
+func (p *prover) members(r int32, f func(w int32)) {
+	m := p.s.m
+	for _, w := range m.classFrom.of(m.reads[r].class) {
+		switch t := m.writer[w]; {
+		case t == m.reads[r].txn:
+		case m.broken[t]:
+			p.cannot(t)
+			p.sourceFirst(r, w)
+		default:
+			f(w)
+		}
+	}
+}
+
+// candidates says what a read can have read from.
+func (p *prover) candidates(r int32) {
+	p.counts(p.s.m.reads[r].txn)
+	p.hasSource(r)
+	p.members(r, func(int32) {})
+}
+
+// settle explains why a read has the source that saturation found.
+func (p *prover) settle(r int32) {
+	if p.settled[r] {
+		return
+	}
+	p.settled[r] = true
+	p.candidates(r)
+	if o := p.opened[r]; o != nil {
+		p.ruleOut(o)
+	}
+	if src := p.s.m.reads[r].source; src >= 0 {
+		p.sourceFirst(r, src)
+	}
+}
+
+// ruleOut explains why candidates of a read are none.
+func (p *prover) ruleOut(o *openRead) {
+	for i := range o.ruledOut {
+		p.exclude(o.read, &o.ruledOut[i])
+	}
+}
+
+func (p *prover) exclude(r int32, c *ruledOut) {
+	id := [2]int32{r, c.candidate}
+	if p.ruled[id] {
+		return
+	}
+	p.ruled[id] = true
+	m, g := p.s.m, p.s.g
+	reader := g.start(m.reads[r].txn)
+	p.counts(m.reads[r].txn)
+	if c.between == none {
+		p.sourceFirst(r, c.candidate)
+		p.cycle(reader, g.commit(m.writer[c.candidate]), c.edges)
+		return
+	}
+	p.counts(c.between)
+	p.nothingBetween(r, c.candidate, c.between)
+	p.cycle(g.commit(c.between), reader, c.edges)
+	if c.candidate != fromInitial {
+		p.cycle(g.start(m.writer[c.candidate]), g.commit(c.between), c.edges)
+	}
+}
+
+// edge explains why an edge of the known graph must hold.
+func (p *prover) edge(n int32) {
+	if p.edges[n] {
+		return
+	}
+	p.edges[n] = true
+	m, g := p.s.m, p.s.g
+	e := g.edges[n]
+	if e.rule == given {
+		if e.why != none {
+			p.settle(e.why)
+		}
+		return
+	}
+	if e.rule == overlap {
+		t, u := g.txnOf(e.from), g.txnOf(e.to)
+		p.apart(t, u)
+		p.cycle(g.start(t), g.commit(u), n)
+		return
+	}
+	r := e.why
+	rd := &m.reads[r]
+	switch e.rule {
+	case overTake:
+		u := g.txnOf(e.from)
+		p.counts(u)
+		p.settle(r)
+		p.nothingBetween(r, rd.source, u)
+		p.cycle(e.from, g.start(rd.txn), n)
+	case overWrite:
+		u := g.txnOf(e.to)
+		p.counts(u)
+		p.settle(r)
+		p.nothingBetween(r, rd.source, u)
+		if rd.source >= 0 {
+			p.cycle(g.start(m.writer[rd.source]), e.to, n)
+		}
+	case allAfter, allOver:
+		p.fromAll(n)
+	}
+}
+
+// fromAll explains an edge that follows whichever candidate a read has read
+// from: each that had not been ruled out by then leads to it.
+func (p *prover) fromAll(n int32) {
+	m, g := p.s.m, p.s.g
+	e := g.edges[n]
+	r := e.why
+	out := map[int32]*ruledOut{}
+	if o := p.opened[r]; o != nil {
+		for i := range o.ruledOut {
+			if c := &o.ruledOut[i]; c.edges <= n {
+				out[c.candidate] = c
+			}
+		}
+	}
+	p.candidates(r)
+	if e.rule == allOver {
+		p.counts(g.txnOf(e.to))
+	}
+	if m.initially(m.reads[r].class) {
+		if c := out[fromInitial]; c != nil {
+			p.exclude(r, c)
+		} else { // allOver: all writers follow the initial state
+			p.nothingBetween(r, fromInitial, g.txnOf(e.to))
+		}
+	}
+	p.members(r, func(w int32) {
+		if c := out[w]; c != nil {
+			p.exclude(r, c)
+			return
+		}
+		t := m.writer[w]
+		if e.rule == allOver {
+			p.nothingBetween(r, w, g.txnOf(e.to))
+			p.cycle(g.start(t), e.to, n)
+			return
+		}
+		p.sourceFirst(r, w)
+		if path, ok := p.path(e.from, g.commit(t), n); ok {
+			p.ring(append(path, g.start(m.reads[r].txn)))
+		}
+	})
+	p.follows(p.before(e.from, e.to))
+}
+
+// cycle gives the clause that the end of a path among the edges known at some
+// time does not come before its beginning.
+func (p *prover) cycle(from, to, known int32) {
+	id := [2]int32{from, to}
+	if from == to || p.cycles[id] {
+		return
+	}
+	if path, ok := p.path(from, to, known); ok && !p.cycles[id] {
+		p.cycles[id] = true
+		p.ring(path)
+	}
+}
+
+// ring gives the clause that nodes do not come one before the next and the
+// last before the first. Time points among them stand for real time, which is
+// known; two nodes make no clause.
+func (p *prover) ring(nodes []int32) (step int32) {
+	limit := int32(len(p.s.m.txns)) << p.s.g.split
+	var list []int32
+	for _, v := range nodes {
+		if v < limit {
+			list = append(list, p.node(v))
+		}
+	}
+	return p.step(verdict.Step{Rule: verdict.CycleOf, List: list})
+}
+
+// path returns the nodes of a shortest path among the edges known at some time,
+// and explains its edges.
+func (p *prover) path(from, to, known int32) ([]int32, bool) {
+	g := p.s.g
+	if from == to {
+		return []int32{from}, true
+	}
+	p.now++
+	p.seen[to] = p.now
+	p.queue = append(p.queue[:0], to)
+	found := false
+search:
+	for i := 0; i < len(p.queue); i++ {
+		for e := g.in[p.queue[i]]; e != none; e = g.edges[e].nextIn {
+			v := g.edges[e].from
+			if e >= known || p.seen[v] == p.now || !p.s.towards(from, v) {
+				continue
+			}
+			p.seen[v], p.via[v] = p.now, e
+			if v == from {
+				found = true
+				break search
+			}
+			p.queue = append(p.queue, v)
+		}
+	}
+	if !found {
+		return nil, false
+	}
+	nodes := []int32{from}
+	var edges []int32
+	for v := from; v != to; {
+		e := p.via[v]
+		v = g.edges[e].to
+		nodes, edges = append(nodes, v), append(edges, e)
+	}
+	for _, e := range edges {
+		p.edge(e)
+	}
+	return nodes, true
+}
+
+// noSource: a read has no candidate left, or its only one is wrong.
+func (p *prover) noSource(o *openRead) {
+	if p.s.m.reads[o.read].source >= fromInitial {
+		p.settle(o.read)
+	}
+	p.candidates(o.read)
+	p.ruleOut(o)
+}
+
+// knownCycle: the known graph has a cycle, of which the edges are given last
+// first.
+func (p *prover) knownCycle(edges []int32) {
+	var nodes []int32
+	for i := len(edges) - 1; i >= 0; i-- {
+		p.edge(edges[i])
+		nodes = append(nodes, p.s.g.edges[edges[i]].from)
+	}
+	p.ring(nodes)
+}
+
+// What follows is told by the search; without a prover it is told in vain.
+
+// excluded: a does not come before b, because the known graph leads from b to a.
+func (p *prover) excluded(a, b int32) {
+	if p != nil {
+		p.cycle(b, a, int32(len(p.s.g.edges)))
+	}
+}
+
+// sources: the search asks which source an open read has.
+func (p *prover) sources(r int32, list []source) {
+	if p == nil {
+		return
+	}
+	p.candidates(r)
+	if o := p.opened[r]; o != nil {
+		p.ruleOut(o)
+	}
+	for _, s := range list {
+		if s.write != fromInitial {
+			p.sourceFirst(r, s.write)
+		}
+	}
+}
+
+// misread: a read that has its value from a candidate did not see another one.
+func (p *prover) misread(r, candidate, u int32) {
+	if p == nil {
+		return
+	}
+	p.counts(p.s.m.reads[r].txn)
+	p.counts(u)
+	if p.s.m.reads[r].source >= fromInitial {
+		p.settle(r)
+	}
+	p.nothingBetween(r, candidate, u)
+}
+
+// conflict: the edge from a to b closes a cycle with known and chosen edges,
+// which x's order tells.
+func (p *prover) conflict(x *search, a, b int32) {
+	if p == nil {
+		return
+	}
+	nodes := []int32{a} // backwards, from a to b
+	x.o.path(a, b, func(e int32) {
+		p.edge(e)
+		nodes = append(nodes, x.g.edges[e].from)
+	}, func(l sat.Lit) {
+		v := x.vars[l.Var()]
+		if l.Positive() {
+			nodes = append(nodes, v.a)
+		} else {
+			nodes = append(nodes, v.b)
+		}
+	})
+	slices.Reverse(nodes)
+	p.conflicting = p.ring(nodes)
+}
+
+// forget drops the clause of a step.
+func (p *prover) forget(step int32) {
+	if p.gone = append(p.gone, step); len(p.gone) >= 64 && !p.full {
+		p.step(verdict.Step{Rule: verdict.Forget, List: p.gone})
+		p.gone = nil
+	}
+}
+
+// learnt: what the solver has learnt follows from what it was told. It keeps no
+// conflict of the theory for longer than that.
+func (p *prover) learnt(x *search, lits []sat.Lit) (step int32) {
+	out := make([]int32, 0, len(lits))
+	for _, l := range lits {
+		var n int32
+		switch v := x.vars[l.Var()]; v.kind {
+		case isBefore:
+			n = p.before(v.a, v.b)
+		case isCounted:
+			n = p.literal(verdict.Atom{Kind: verdict.Counts, A: p.at[v.a]})
+		case isSource:
+			rd := &x.m.reads[v.a]
+			n = p.literal(verdict.Atom{Kind: verdict.Source, A: p.at[rd.txn], B: p.sourceOf(x.sources[v.a][v.b].write), Key: rd.key})
+		default:
+			continue // the truth, which is never false
+		}
+		if !l.Positive() {
+			n ^= 1
+		}
+		out = append(out, n)
+	}
+	step = p.follows(out...)
+	if p.conflicting != none {
+		p.forget(p.conflicting)
+		p.conflicting = none
+	}
+	return step
+}

@@ -1,0 +1,123 @@
+package polygraph_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// replay has the refutation of each contradiction replayed, whether or not the
+// counterexample is small enough to be judged without.
+func replay(t *testing.T, h *history.History, r *verdict.Result) {
+	t.Helper()
+	for n := range r.Anomalies {
+		a := &r.Anomalies[n]
+		if a.Kind != verdict.Contradiction {
+			continue
+		}
+		if a.Refutation == nil {
+			t.Fatalf("%s: no refutation\n%s", r.Level, dsl.Format(h))
+		}
+		if err := certify.Replay(h, r.Level, a.Refutation); err != nil {
+			t.Fatalf("%s: %v\n%s", r.Level, err, dsl.Format(h))
+		}
+	}
+}
+
+// TestReplayHard: refutations of histories in which much is open.
+func TestReplayHard(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	violated := 0
+	for n := range 60 {
+		vars := 4 + n%9
+		h := fromClauses(randomClauses(rng, vars, 4*vars+rng.IntN(2*vars)))
+		for _, lvl := range []level.Level{level.SER, level.SI} {
+			r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, NoPruning: n%3 == 0})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Verdict == verdict.Violated {
+				violated++
+				replay(t, h, r)
+			}
+		}
+	}
+	if violated < 20 {
+		t.Errorf("only %d violated", violated)
+	}
+}
+
+// TestReplayWhole: refutations of whole histories, of which no core was cut out
+// first, so that all that saturation does is explained.
+func TestReplayWhole(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, uint64(fromEnv("ISOHOUND_SEED", 12))))
+	rules := map[verdict.Rule]int{}
+	refuted := 0
+	for range fromEnv("ISOHOUND_HISTORIES", 3000) {
+		h := randomOf(rng, 1+rng.IntN(8), 4+rng.IntN(40), 1+rng.IntN(12))
+		for _, lvl := range level.All() {
+			if lvl == level.LIN || lvl.RealTime() && !h.Timed() {
+				continue
+			}
+			proof, err := polygraph.Refute(h, lvl, rng.IntN(4) > 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if proof == nil {
+				continue
+			}
+			refuted++
+			for n := range proof.Steps {
+				rules[proof.Steps[n].Rule]++
+			}
+			if err := certify.Replay(h, lvl, proof); err != nil {
+				t.Fatalf("%s: %v\n%s", lvl, err, dsl.Format(h))
+			}
+		}
+	}
+	t.Logf("%d refuted, by %v", refuted, rules)
+	for rule := verdict.HasSource; rule <= verdict.Follows; rule++ {
+		if rules[rule] == 0 {
+			t.Errorf("no refutation used the rule %q", rule)
+		}
+	}
+}
+
+func fromEnv(name string, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return usual
+}
+
+// TestProofLimit: a proof that becomes too large is given up, which leaves the
+// verdict and its counterexample.
+func TestProofLimit(t *testing.T) {
+	defer polygraph.LimitProofs(3000)()
+	rng := rand.New(rand.NewPCG(15, 16))
+	given, withheld := 0, 0
+	for range 30 {
+		h := fromClauses(randomClauses(rng, 20, 100))
+		r, err := polygraph.Check(context.Background(), h, level.SER, polygraph.Options{Witness: true})
+		if err != nil || r.Verdict != verdict.Violated {
+			t.Fatal(r, err)
+		}
+		if r.Anomalies[0].Refutation == nil {
+			withheld++
+		} else {
+			given++
+		}
+	}
+	if given == 0 || withheld == 0 {
+		t.Errorf("%d proofs given, %d given up", given, withheld)
+	}
+}
