@@ -99,14 +99,14 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) *ve
 	return r
 }
 
-// TestAgreesWithPolygraph compares the engines on histories of some hundred
+// TestAgreesWithPolygraph compares the engines on histories of one to three hundred
 // transactions, valid ones and ones of which reads were moved to other versions.
 func TestAgreesWithPolygraph(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 4))
 	count := map[verdict.Verdict]int{}
 	for n := range 40 {
-		h := synth.General(synth.GeneralConfig{Sessions: 2 + n%9, Txns: 100 + 10*n, Ops: 2 + n%6, Keys: 20 + 5*n, Reads: 0.3 + float64(n%5)/10,
+		h := synth.General(synth.GeneralConfig{Sessions: 2 + n%9, Txns: 100 + 4*n, Ops: 2 + n%4, Keys: 40 + 5*n, Reads: 0.3 + float64(n%5)/10,
 			Duplicates: float64(n%3) / 2, Theta: 0.5, Values: 10 + n, Snapshot: n%2 == 0, Seed: uint64(n)})
 		if n%4 > 0 {
 			h = mutate(rng, h, n%4)
