@@ -11,7 +11,6 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
 )
