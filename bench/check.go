@@ -95,6 +95,15 @@ func (e *FlagsError) Error() string {
 		e.Contestant.Name, strings.Join(e.Contestant.Flags, " "), e.Message)
 }
 
+// CheckError is a check that ended with an error, not a verdict.
+type CheckError struct {
+	Contestant string
+	ExitCode   int // of isohound check
+	Message    string
+}
+
+func (e *CheckError) Error() string { return "contestant " + e.Contestant + ": " + e.Message }
+
 // exitUsage is the exit code of isohound check for flags it does not know.
 const exitUsage = 64
 
@@ -192,10 +201,15 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 	}
 	var o results.Outcome
 	if jerr := json.Unmarshal(out.Bytes(), &o); jerr != nil {
+		text := strings.TrimPrefix(strings.TrimSpace(msg.String()), "isohound: ")
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() > 0 && text != "" {
+			return m, &CheckError{k.Name, exit.ExitCode(), text}
+		}
 		if err == nil {
 			err = jerr
 		}
-		return m, errors.Wrapf(err, "%s check %s: %s", k.Name, path, strings.TrimSpace(msg.String()))
+		return m, errors.Wrapf(err, "contestant %s at %s: %s", k.Name, path, text)
 	}
 	m.Verdict, m.Reason, m.Sessions, m.Txns, m.Ops = o.Verdict, o.Reason, o.Sessions, o.Txns, o.Ops
 	m.ReadSeconds, m.CheckSeconds, m.PeakMB = o.ParseSeconds, o.CheckSeconds, o.PeakRSSMB

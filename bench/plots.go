@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"strconv"
 
 	"github.com/pkg/errors"
 	"gonum.org/v1/plot"
@@ -104,6 +105,17 @@ func (g *Growth) picture(dir, name string, lvl level.Level, measure int) error {
 	return nil
 }
 
+// ticks stand at the points of an axis.
+type ticks []float64
+
+func (t ticks) Ticks(_, _ float64) []plot.Tick {
+	var out []plot.Tick
+	for _, x := range t {
+		out = append(out, plot.Tick{Value: x, Label: strconv.FormatFloat(x, 'f', -1, 64)})
+	}
+	return out
+}
+
 // chart draws one axis at a level. What was not decided is not drawn.
 func (g *Growth) chart(a *Axis, lvl level.Level, measure int) (*plot.Plot, error) {
 	of := &measures[measure]
@@ -112,6 +124,7 @@ func (g *Growth) chart(a *Axis, lvl level.Level, measure int) (*plot.Plot, error
 		style.Font.Variant, style.Font.Size = "Sans", 9
 	}
 	p.X.Label.Text, p.Y.Label.Text = a.Label, of.label
+	p.X.Tick.Marker = ticks(a.Points)
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	p.Legend.Top, p.Legend.Left = true, true
 	low, high := math.Inf(1), of.least

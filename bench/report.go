@@ -25,10 +25,10 @@ const (
 // Table writes the measurements for people.
 func Table(w io.Writer, ms []Measurement) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "history\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tpeak MB")
+	fmt.Fprintln(t, "history\ttransactions\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tpeak MB")
 	for _, m := range ms {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.0f\n",
-			m.History, m.Level, m.Contestant, m.Verdict, m.ReadSeconds, m.CheckSeconds, m.WallSeconds, m.PeakMB)
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.0f\n",
+			m.History, m.Txns, m.Level, m.Contestant, m.Verdict, m.ReadSeconds, m.CheckSeconds, m.WallSeconds, m.PeakMB)
 	}
 	return errors.WithStack(t.Flush())
 }

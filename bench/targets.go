@@ -18,13 +18,13 @@ type Target struct {
 // transactions, and shapes that are hard for the polygraph engine: many
 // sessions, and hot keys.
 var targets = []Target{
-	{"100k txns, 95% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.95}},
-	{"100k txns, 50% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.5}},
-	{"100k txns, 30% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.3}},
-	{"1M txns", synth.GeneralConfig{Sessions: 20, Txns: 1_000_000, Ops: 8, Keys: 500_000, Reads: 0.5}},
-	{"20k txns, 1,000 sessions", synth.GeneralConfig{Sessions: 1000, Txns: 20_000, Ops: 10, Keys: 10_000, Reads: 0.5}},
-	{"5k txns, 5,000 sessions", synth.GeneralConfig{Sessions: 5000, Txns: 5_000, Ops: 10, Keys: 5_000, Reads: 0.5}},
-	{"100k txns, 10 keys", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 4, Keys: 10, Reads: 0.5}},
+	{"95% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.95}},
+	{"50% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.5}},
+	{"30% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.3}},
+	{"large", synth.GeneralConfig{Sessions: 20, Txns: 1_000_000, Ops: 8, Keys: 500_000, Reads: 0.5}},
+	{"many sessions", synth.GeneralConfig{Sessions: 1000, Txns: 20_000, Ops: 10, Keys: 10_000, Reads: 0.5}},
+	{"each its own session", synth.GeneralConfig{Sessions: 5000, Txns: 5_000, Ops: 10, Keys: 5_000, Reads: 0.5}},
+	{"ten keys", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 4, Keys: 10, Reads: 0.5}},
 }
 
 // duplicated has values occur again as in the paper: half of the keys have

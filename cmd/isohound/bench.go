@@ -165,6 +165,10 @@ func (a *app) bench(b *benching, files []string) error {
 	} else {
 		err = c.MeasureTargets(a.work, bench.Targets(b.scale, b.seed), b.parsedLevels, b.chosen, r)
 	}
+	var failed *bench.CheckError
+	if errors.As(err, &failed) {
+		err = withCode(exitCode(failed.ExitCode), err)
+	}
 	// What was measured before an error is shown all the same.
 	if perr := a.printMeasurements(r.Measurements, b.asJSON); perr != nil {
 		return perr
@@ -208,6 +212,10 @@ func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
 	err := c.MeasureGrowth(a.work, g)
 	about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, at most %v a check.", time.Now().Format("2006-01-02"), version(),
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.timeout)
+	var failed *bench.CheckError
+	if errors.As(err, &failed) {
+		err = withCode(exitCode(failed.ExitCode), err)
+	}
 	report, serr := g.Save(b.out, b.repeatLine(), about)
 	if b.asJSON {
 		var ms []bench.Measurement
