@@ -27,6 +27,7 @@ type formula struct {
 	known []edge
 
 	vars, clauses int
+	implied       int   // anti-dependencies that need no clause, but may be edges
 	counts        []int // by transaction: the variable that says so, or 0
 	order         []int // by key: the first of the variables of its pairs of writers
 	choice        []choice
@@ -61,9 +62,9 @@ func encode(ctx context.Context, x *index) (*formula, error) {
 	f.nodes = int32(len(x.txns)) << f.split
 	f.knownGraph()
 	f.number()
-	if size := f.vars + f.clauses; size > maxSize {
+	if size := f.vars + f.clauses + f.implied; size > maxSize {
 		return nil, &NotApplicable{fmt.Sprintf("the history would take %d variables and %d clauses, and it takes %d of both at most; "+
-			"--engine polygraph has no such limit", f.vars, f.clauses, maxSize)}
+			"--engine polygraph has no such limit", f.vars, f.clauses+f.implied, maxSize)}
 	}
 	f.problem = make([]*solver.Clause, 0, f.clauses)
 	for t, broken := range x.broken {
@@ -100,17 +101,18 @@ func (f *formula) number() {
 	f.choice = make([]choice, len(f.reads))
 	for n := range f.reads {
 		r := &f.reads[n]
+		s, w := len(r.sources), len(f.writers[r.key])
 		if f.forced(r) {
+			f.implied += w
 			continue
 		}
-		s, w := len(r.sources), len(f.writers[r.key])
 		f.choice[n] = choice{take(s), take(w)}
 		f.clauses += 1 + s*(s-1)/2 + s + s*w
 	}
 }
 
 // forced reports whether r can only have read from its one source.
-func (f *formula) forced(r *read) bool { return len(r.sources) == 1 && !f.optional[r.txn] }
+func (f *formula) forced(r *read) bool { return r.count() == 1 && !f.optional[r.txn] }
 
 // wrote returns the literal that the writer at place a of a key comes before
 // the one at place b. False is the solver's first try for any variable, which
@@ -149,18 +151,25 @@ func (f *formula) read(n int) {
 	if f.forced(r) {
 		// The anti-dependency holds exactly where the order of writes does, and
 		// so needs no variable of its own.
-		if s := r.sources[0]; s != initial && f.counts[writers[s]] != 0 {
-			f.add(f.counts[writers[s]])
+		for _, s := range r.sources {
+			if s != r.own && s != initial && f.counts[writers[s]] != 0 {
+				f.add(f.counts[writers[s]])
+			}
 		}
 		return
 	}
 	c := f.choice[n]
 	some := []int{-f.counts[r.txn]}
 	for i, s := range r.sources {
+		if s == r.own {
+			continue
+		}
 		from := c.from + i
 		some = append(some, from)
 		for j := range i {
-			f.add(-from, -(c.from + j))
+			if r.sources[j] != r.own {
+				f.add(-from, -(c.from + j))
+			}
 		}
 		if s != initial && f.counts[writers[s]] != 0 {
 			f.add(-from, f.counts[writers[s]])

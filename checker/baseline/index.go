@@ -30,9 +30,21 @@ type index struct {
 type read struct {
 	txn int32
 	key history.Key
-	// sources are the places, among the writers of key, of those that may have
-	// written what was read, or initial.
+	// sources are the places, among the writers of key, of those that wrote the
+	// value that was read, or initial. Reads of one value share the list; own is
+	// the transaction's own place in it, from which it cannot have read, or none.
 	sources []int32
+	own     int32
+}
+
+const none = int32(-2)
+
+// count is the number of sources.
+func (r *read) count() int {
+	if r.own != none {
+		return len(r.sources) - 1
+	}
+	return len(r.sources)
 }
 
 type cell struct {
@@ -57,7 +69,7 @@ func newIndex(h *history.History, lvl level.Level, found *single.Collector) *ind
 func (x *index) ops(t int32) []history.Op { return x.h.Ops(&x.h.Txns[x.txns[t]]) }
 
 // finals fills writers, and returns for each value of a key the places of its
-// writers there.
+// writers there, with initial as the first where the key begins with it.
 func (x *index) finals() map[cell][]int32 {
 	places := map[cell][]int32{}
 	seen := make([]int32, x.h.KeyCount()) // the latest transaction with a write there, plus 1
@@ -66,6 +78,9 @@ func (x *index) finals() map[cell][]int32 {
 			if op.Kind == history.Write && seen[op.Key] != t+1 {
 				seen[op.Key] = t + 1
 				c := cell{op.Key, op.Value}
+				if op.Value == x.h.Initial(op.Key) && places[c] == nil {
+					places[c] = []int32{initial}
+				}
 				places[c] = append(places[c], int32(len(x.writers[op.Key])))
 				x.writers[op.Key] = append(x.writers[op.Key], t)
 			}
@@ -94,10 +109,19 @@ func (x *index) externalReads(places map[cell][]int32, found *single.Collector) 
 			case touched:
 				found.Internal(i, n, j)
 			default:
-				sources := x.sources(t, places[cell{op.Key, op.Value}], op)
+				r := read{t, op.Key, places[cell{op.Key, op.Value}], none}
+				if r.sources == nil && op.Value == x.h.Initial(op.Key) {
+					r.sources = untouched
+				}
+				// Places rise as transactions do.
+				if p, writes := slices.BinarySearch(x.writers[op.Key], t); writes {
+					if _, same := slices.BinarySearch(r.sources, int32(p)); same {
+						r.own = int32(p)
+					}
+				}
 				switch {
-				case len(sources) > 0:
-					x.reads = append(x.reads, read{t, op.Key, sources})
+				case r.count() > 0:
+					x.reads = append(x.reads, r)
 				case !x.optional[t]:
 					found.Unexplained(i, j)
 				case x.h.Closed:
@@ -110,16 +134,5 @@ func (x *index) externalReads(places map[cell][]int32, found *single.Collector) 
 	}
 }
 
-// sources returns who may have written what t read.
-func (x *index) sources(t int32, places []int32, op history.Op) []int32 {
-	var out []int32
-	if op.Value == x.h.Initial(op.Key) {
-		out = append(out, initial)
-	}
-	for _, w := range places {
-		if x.writers[op.Key][w] != t {
-			out = append(out, w)
-		}
-	}
-	return out
-}
+// untouched are the sources of a key's initial value that nobody writes again.
+var untouched = []int32{initial}

@@ -144,7 +144,7 @@ func (f *formula) compatible() ([]edge, error) {
 			if !forced {
 				from = c.from + i
 			}
-			if !f.holds(from) {
+			if s == r.own || !f.holds(from) {
 				continue
 			}
 			sources++
