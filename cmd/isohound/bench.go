@@ -87,7 +87,7 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 	f.BoolVar(&b.growth, "growth", false, "measure how time and memory grow with the history")
 	f.StringVar(&b.levels, "level", "ser,si", "levels to check, separated by commas; histories are made for ser and si")
 	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline)")
-	f.DurationVar(&b.timeout, "timeout", time.Minute, "limit for each check, reading included; 0 is none")
+	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m)")
 	f.IntVar(&b.repeat, "repeat", 1, "measure each check this often and take the median")
 	f.Float64Var(&b.scale, "scale", 1, "make histories of this many times the transactions and keys")
 	f.BoolVar(&b.quick, "quick", false, "the same as --scale "+strconv.FormatFloat(quickScale, 'g', -1, 64)+"; with --growth only three points an axis instead")
@@ -113,6 +113,12 @@ func (b *benching) resolve(args []string) error {
 		return usage("--scale must be more than 0 and at most 100")
 	case b.points < 0:
 		return usage("--points must not be negative")
+	}
+	if b.timeout == 0 {
+		b.timeout = 5 * time.Minute
+		if b.growth {
+			b.timeout = time.Minute
+		}
 	}
 	if b.parsedLevels, err = level.ParseList(b.levels); err != nil {
 		return withCode(exitUsage, err)
