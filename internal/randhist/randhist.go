@@ -11,12 +11,16 @@ import (
 
 // New makes a small history: transactions of any shape on few keys with few
 // values, that were run one after another in a hidden order, with mistakes.
-func New(rng *rand.Rand) *history.History {
+func New(rng *rand.Rand) *history.History { return Of(rng, 3, 5, 6) }
+
+// Of makes one of up to so many keys, transactions and sessions, or one
+// transaction more.
+func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
 	sym := history.NewSymbols()
 	if rng.IntN(3) > 0 {
 		sym.DefaultInitial = sym.Int(0)
 	}
-	keys, txns, sessions := 1+rng.IntN(3), 2+rng.IntN(5), 1+rng.IntN(6)
+	keys, txns, sessions := 1+rng.IntN(maxKeys), 2+rng.IntN(maxTxns), 1+rng.IntN(maxSessions)
 	values := []int64{2, 3, 100}[rng.IntN(3)] // few values are written often
 	chaos := []int{5, 15, 40, 70}[rng.IntN(4)]
 	maxOps := 1 + rng.IntN(5)
