@@ -10,6 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/baseline"
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
@@ -30,10 +31,13 @@ const (
 	Linear Engine = linear.Name
 	// Polygraph judges every history, at every level but linearizability.
 	Polygraph Engine = polygraph.Name
+	// Baseline does so too, by a SAT solver off the shelf, for comparison. It is
+	// slow, and has no counterexample for a cycle.
+	Baseline Engine = baseline.Name
 )
 
 // Engines lists the engines, for help texts.
-var Engines = []Engine{Auto, Linear, Polygraph}
+var Engines = []Engine{Auto, Linear, Polygraph, Baseline}
 
 // ParseEngine checks the name of an engine.
 func ParseEngine(name string) (Engine, error) {
@@ -100,6 +104,11 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		if opt.Progress != nil {
 			opt.Progress("certify")
 		}
+		if r.Verdict == verdict.Violated && len(r.Anomalies) == 0 {
+			// A verdict without a proof is none.
+			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Took: time.Since(begun),
+				Reason: "a violation was found, but " + r.Reason}, nil
+		}
 		last := time.Now()
 		if err := certify.Result(h, r); errors.Is(err, certify.ErrTooLarge) {
 			// A verdict without a proof is none: the refutation grew too large.
@@ -118,6 +127,9 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 // decide asks the engine that was chosen, or else the linear one first and then
 // the one for every history.
 func decide(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
+	if opt.Engine == Baseline {
+		return baseline.Check(ctx, h, lvl, baseline.Options{Witness: opt.Certify, Progress: opt.Progress})
+	}
 	if opt.Engine != Polygraph {
 		r, err := linear.Check(ctx, h, lvl, linear.Options{Witness: opt.Certify, Progress: opt.Progress})
 		var na *linear.NotApplicable
@@ -132,6 +144,7 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt Option
 func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, error) {
 	var na *linear.NotApplicable
 	var pna *polygraph.NotApplicable
+	var bna *baseline.NotApplicable
 	var mem *budget.MemoryError
 	switch {
 	case errors.As(err, &na):
@@ -140,7 +153,7 @@ func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, erro
 		engine = Polygraph
 	}
 	switch {
-	case errors.As(err, &na), errors.As(err, &pna), errors.As(err, &mem), errors.Is(err, errTimeout):
+	case errors.As(err, &na), errors.As(err, &pna), errors.As(err, &bna), errors.As(err, &mem), errors.Is(err, errTimeout):
 		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error()}, nil
 	}
 	return nil, err

@@ -49,6 +49,13 @@ func TestCorpus(t *testing.T) {
 			continue
 		}
 		judged++
+		// The baseline engine is for small ones.
+		if len(h.Txns) <= 1500 {
+			second, err := checker.Check(context.Background(), h, l, checker.Options{Engine: checker.Baseline})
+			if err != nil || second.Verdict != res.Verdict {
+				t.Errorf("%s at %s: the baseline engine says %+v, %v", path, lvl, second, err)
+			}
+		}
 		if got := res.Verdict.String(); got != strings.ToLower(want) || !res.Certified {
 			t.Errorf("%s at %s: %s (certified %v, %s), want %s", path, lvl, got, res.Certified, res.Reason, want)
 		}

@@ -99,7 +99,7 @@ func Load(dir string) (*Run, error) {
 		return nil, errors.Errorf("%s does not describe a run", filepath.Join(dir, configFile))
 	}
 	for _, o := range r.Outcomes {
-		if o.Verdict == verdict.Violated && len(o.Anomalies) == 0 {
+		if o.Verdict == verdict.Violated && len(o.Anomalies) == 0 && o.Reason == "" {
 			return nil, errors.Errorf("%s: a violation without an anomaly", filepath.Join(dir, verdictFile))
 		}
 	}

@@ -62,7 +62,10 @@ func JUnit(r *Run) ([]byte, error) {
 		switch o.Verdict {
 		case verdict.Violated:
 			s.Failures++
-			jc.Failure = &junitProblem{Type: o.Anomalies[0].Name, Message: o.Anomalies[0].Name + " violates " + o.Level}
+			jc.Failure = &junitProblem{Type: "violated", Message: o.Level + " is violated; " + o.Reason}
+			if len(o.Anomalies) > 0 {
+				jc.Failure.Type, jc.Failure.Message = o.Anomalies[0].Name, o.Anomalies[0].Name+" violates "+o.Level
+			}
 			for _, a := range o.Anomalies {
 				jc.Failure.Text += a.Name + "\n" + a.Text + "\n\n"
 			}

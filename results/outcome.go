@@ -21,7 +21,8 @@ type Outcome struct {
 	Path    string          `json:"path"`
 	Level   string          `json:"level"`
 	Verdict verdict.Verdict `json:"verdict"`
-	// Reason says why the verdict is unknown or vacuous.
+	// Reason says why the verdict is unknown or vacuous, or why a violation has
+	// no anomaly to show.
 	Reason    string `json:"reason,omitempty"`
 	Engine    string `json:"engine"`
 	Certified bool   `json:"certified"`

@@ -48,7 +48,8 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 type Result struct {
 	Level   level.Level
 	Verdict Verdict
-	// Reason says why the verdict is unknown, or why a run was vacuous.
+	// Reason says why the verdict is unknown, or why a run was vacuous, or why a
+	// violation comes without anomalies.
 	Reason string
 	// Engine is the algorithm that decided.
 	Engine string

@@ -11,7 +11,6 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
 )
@@ -65,7 +64,7 @@ Levels: ` + levelHelp() + `
 	f.SortFlags = false
 	f.StringVar(&levels, "level", "", "levels to check, separated by commas")
 	f.StringVar(&format, "format", "auto", "format of the files: auto, "+file.Names())
-	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph")
+	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, or baseline, a plain SAT encoding for comparison, slow and without counterexamples")
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
 	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
@@ -137,7 +136,7 @@ func text(o results.Outcome) string {
 	for _, note := range o.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", note)
 	}
-	if o.Verdict == verdict.Unknown || o.Verdict == verdict.Vacuous {
+	if o.Reason != "" {
 		fmt.Fprintf(&b, "  %s\n", o.Reason)
 	}
 	for _, an := range o.Anomalies {

@@ -52,7 +52,7 @@ for the browser and a JUnit file.
 	s.flags(c)
 	f := c.Flags()
 	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed: the one that the isolation promises")
-	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph")
+	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "end in unknown after this time for each level; 0 is no limit")
 	f.StringVar(&o.maxMemory, "max-memory", "", "end in unknown when checking takes more, 2GiB say")
 	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")

@@ -1,0 +1,57 @@
+package bench
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// TestWrong: verdicts are compared with what is expected, and else with one
+// another; none is not a wrong one.
+func TestWrong(t *testing.T) {
+	const s, v, u = verdict.Satisfied, verdict.Violated, verdict.Unknown
+	for _, tc := range []struct {
+		got      []verdict.Verdict
+		expected verdict.Verdict
+		wrong    int
+	}{
+		{[]verdict.Verdict{s, s}, s, 0}, {[]verdict.Verdict{s, v}, s, 1}, {[]verdict.Verdict{v, v}, s, 2}, {[]verdict.Verdict{u, s}, s, 0},
+		{[]verdict.Verdict{v, v}, u, 0}, {[]verdict.Verdict{u, v, s}, u, 1}, {[]verdict.Verdict{u, u}, u, 0},
+	} {
+		var ms []Measurement
+		for _, got := range tc.got {
+			ms = append(ms, Measurement{History: "h", Level: "ser", Contestant: "c", Verdict: got})
+		}
+		if wrong := Wrong(ms, tc.expected); len(wrong) != tc.wrong {
+			t.Errorf("%v, expected %v: %q", tc.got, tc.expected, wrong)
+		}
+	}
+}
+
+// TestMedian: the middle run counts, but for a verdict that differs.
+func TestMedian(t *testing.T) {
+	run := func(v verdict.Verdict, s float64) Measurement { return Measurement{Verdict: v, WallSeconds: s} }
+	if m := median([]Measurement{run(verdict.Satisfied, 3), run(verdict.Satisfied, 1), run(verdict.Satisfied, 2)}); m.WallSeconds != 2 {
+		t.Errorf("%v", m)
+	}
+	if m := median([]Measurement{run(verdict.Satisfied, 3), run(verdict.Satisfied, 1), run(verdict.Violated, 9)}); m.Verdict != verdict.Violated {
+		t.Errorf("%v", m)
+	}
+}
+
+// TestTargets: the seed decides all, and scaling leaves hot keys hot.
+func TestTargets(t *testing.T) {
+	if !reflect.DeepEqual(Targets(1, 5), Targets(1, 5)) {
+		t.Error("targets differ")
+	}
+	for _, target := range Targets(0.01, 1) {
+		if strings.HasPrefix(target.Name, "ten") && (target.Config.Keys != 10 || target.Config.Txns != 1000) {
+			t.Errorf("%+v", target)
+		}
+	}
+	if _, err := FindContestants("polygraph,nobody"); err == nil || !strings.Contains(err.Error(), "known are polygraph, paper") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,234 @@
+// Package bench measures checkers: contestants judge the same histories, each
+// check in a process of its own, so that its memory is its own and what runs
+// too long can be ended. Every verdict is compared with what is known of the
+// history and with those of the other contestants.
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/results"
+)
+
+// Contestant is a way to check: the flags of isohound check that choose it.
+type Contestant struct {
+	Name  string
+	Flags []string
+}
+
+// Contestants are those that are known by name.
+var Contestants = []Contestant{
+	{"polygraph", []string{"--engine", "polygraph"}},
+	{"paper", []string{"--engine", "polygraph", "--pipeline", "paper"}},
+	{"baseline", []string{"--engine", "baseline"}},
+	{"linear", []string{"--engine", "linear"}},
+}
+
+// FindContestants returns those of a comma-separated list.
+func FindContestants(names string) ([]Contestant, error) {
+	var out []Contestant
+	for _, name := range strings.Split(names, ",") {
+		i := slices.IndexFunc(Contestants, func(c Contestant) bool { return c.Name == strings.TrimSpace(name) })
+		if i < 0 {
+			var known []string
+			for _, c := range Contestants {
+				known = append(known, c.Name)
+			}
+			return nil, errors.Errorf("unknown contestant %q; known are %s", name, strings.Join(known, ", "))
+		}
+		out = append(out, Contestants[i])
+	}
+	return out, nil
+}
+
+// Measurement is one check of one history.
+type Measurement struct {
+	History    string          `json:"history"`
+	Level      string          `json:"level"`
+	Contestant string          `json:"contestant"`
+	Verdict    verdict.Verdict `json:"verdict"`
+	// Reason says why the verdict is unknown.
+	Reason   string `json:"reason,omitempty"`
+	Sessions int    `json:"sessions"`
+	Txns     int    `json:"txns"`
+	Ops      int    `json:"ops"`
+	// Seconds: reading and checking as the check itself measures them, and the
+	// whole process, from its start to its end.
+	ReadSeconds  float64 `json:"read_seconds"`
+	CheckSeconds float64 `json:"check_seconds"`
+	WallSeconds  float64 `json:"wall_seconds"`
+	PeakMB       float64 `json:"peak_mb"`
+}
+
+// Checker runs isohound check.
+type Checker struct {
+	// Command is the path of isohound.
+	Command string
+	// Timeout is the limit for a check, reading included; 0 is none.
+	Timeout time.Duration
+	// Repeat is how often each check is measured; the median of them by time
+	// counts.
+	Repeat int
+	// Progress is told of each measurement, if set.
+	Progress func(line string)
+}
+
+// FlagsError says that isohound check does not know a contestant's flags.
+type FlagsError struct {
+	Contestant Contestant
+	Message    string
+}
+
+func (e *FlagsError) Error() string {
+	return fmt.Sprintf("this build cannot run contestant %s, which is isohound check %s: %s; leave it out with --contestants",
+		e.Contestant.Name, strings.Join(e.Contestant.Flags, " "), e.Message)
+}
+
+// CheckError is a check that ended with an error, not a verdict.
+type CheckError struct {
+	Contestant string
+	ExitCode   int // of isohound check
+	Message    string
+}
+
+func (e *CheckError) Error() string { return "contestant " + e.Contestant + ": " + e.Message }
+
+// exitUsage is the exit code of isohound check for flags it does not know.
+const exitUsage = 64
+
+// Probe finds out before anything is measured whether all contestants' flags
+// are known.
+func (c *Checker) Probe(ctx context.Context, contestants []Contestant) error {
+	for _, k := range contestants {
+		cmd := exec.CommandContext(ctx, c.Command, append([]string{"check", "-", "--format", "dsl", "--level", "ser", "--json", "--no-progress"}, k.Flags...)...)
+		cmd.Stdin = strings.NewReader("s1: w(x,1)\n")
+		var msg bytes.Buffer
+		cmd.Stderr = &msg
+		err := cmd.Run()
+		var exit *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.As(err, &exit) && exit.ExitCode() == exitUsage:
+			return &FlagsError{k, strings.TrimPrefix(strings.TrimSpace(msg.String()), "isohound: ")}
+		case err != nil && !errors.As(err, &exit):
+			return errors.Wrap(err, c.Command)
+		}
+	}
+	return nil
+}
+
+// Measure has a contestant judge the history at path.
+func (c *Checker) Measure(ctx context.Context, name, path string, lvl level.Level, k Contestant) (Measurement, error) {
+	var runs []Measurement
+	for range max(c.Repeat, 1) {
+		m, err := c.once(ctx, path, lvl, k)
+		if err != nil {
+			return m, err
+		}
+		m.History, m.Level, m.Contestant = name, lvl.String(), k.Name
+		runs = append(runs, m)
+		if m.Verdict == verdict.Unknown {
+			break // it would take as long again
+		}
+	}
+	m := median(runs)
+	if c.Progress != nil {
+		c.Progress(m.String())
+	}
+	return m, nil
+}
+
+// median returns the run in the middle by time; one with another verdict than
+// the rest comes before, so that it is not lost.
+func median(runs []Measurement) Measurement {
+	for _, m := range runs {
+		if m.Verdict != runs[0].Verdict {
+			return m
+		}
+	}
+	slices.SortFunc(runs, func(a, b Measurement) int {
+		if a.WallSeconds < b.WallSeconds {
+			return -1
+		}
+		return 1
+	})
+	return runs[(len(runs)-1)/2]
+}
+
+func (m Measurement) String() string {
+	s := fmt.Sprintf("%s, %s, %s: %s in %.2f s (reading %.2f s, checking %.2f s), %.0f MB",
+		m.History, m.Level, m.Contestant, m.Verdict, m.WallSeconds, m.ReadSeconds, m.CheckSeconds, m.PeakMB)
+	if m.Verdict == verdict.Unknown {
+		s += ": " + m.Reason
+	}
+	return s
+}
+
+func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Contestant) (Measurement, error) {
+	args := append([]string{"check", path, "--level", lvl.String(), "--json", "--no-progress"}, k.Flags...)
+	limited := ctx
+	if c.Timeout > 0 {
+		args = append(args, "--timeout", c.Timeout.String())
+		// A check looks at its time now and then; one that does not is ended.
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, 2*c.Timeout+10*time.Second)
+		defer cancel()
+	}
+	cmd := exec.CommandContext(limited, c.Command, args...)
+	var out, msg bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &msg
+	begun := time.Now()
+	err := cmd.Run()
+	m := Measurement{WallSeconds: time.Since(begun).Seconds()}
+	switch {
+	case ctx.Err() != nil:
+		return m, context.Cause(ctx)
+	case limited.Err() != nil:
+		m.Reason = "the check did not end when its time ran out, and was killed"
+		return m, nil
+	}
+	var o results.Outcome
+	if jerr := json.Unmarshal(out.Bytes(), &o); jerr != nil {
+		text := strings.TrimPrefix(strings.TrimSpace(msg.String()), "isohound: ")
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() > 0 && text != "" {
+			return m, &CheckError{k.Name, exit.ExitCode(), text}
+		}
+		if err == nil {
+			err = jerr
+		}
+		return m, errors.Wrapf(err, "contestant %s at %s: %s", k.Name, path, text)
+	}
+	m.Verdict, m.Reason, m.Sessions, m.Txns, m.Ops = o.Verdict, o.Reason, o.Sessions, o.Txns, o.Ops
+	m.ReadSeconds, m.CheckSeconds, m.PeakMB = o.ParseSeconds, o.CheckSeconds, o.PeakRSSMB
+	return m, nil
+}
+
+// Wrong compares the verdicts on one history at one level: what is decided must
+// be what is expected, or, where nothing is (Unknown), what the others decided.
+func Wrong(ms []Measurement, expected verdict.Verdict) []string {
+	var out []string
+	by := "it was made for"
+	for _, m := range ms {
+		switch {
+		case m.Verdict == verdict.Unknown:
+		case expected == verdict.Unknown:
+			expected, by = m.Verdict, "the verdict of "+m.Contestant
+		case m.Verdict != expected:
+			out = append(out, fmt.Sprintf("%s at %s: %s says %s, which is not %s, %s", m.History, m.Level, m.Contestant, m.Verdict, expected, by))
+		}
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dbcop"
+	"github.com/isohound/isohound/history/fit"
+)
+
+// folder holds the histories while they are measured.
+type folder struct{ path string }
+
+func newFolder() (*folder, error) {
+	path, err := os.MkdirTemp("", "isohound-bench-")
+	return &folder{path}, errors.WithStack(err)
+}
+
+func (f *folder) remove() { os.RemoveAll(f.path) }
+
+// make writes a valid history for a level, in dbcop's binary format, which is
+// the quickest to read, and returns its path. The one before is overwritten.
+func (f *folder) make(cfg synth.GeneralConfig, lvl level.Level) (string, error) {
+	cfg.Snapshot = lvl.Snapshot()
+	path := filepath.Join(f.path, "history.bincode")
+	err := write(path, synth.General(cfg))
+	debug.FreeOSMemory() // the check may need it
+	return path, err
+}
+
+func write(path string, h *history.History) error {
+	h, _, _, err := fit.To(h, dbcop.Carries("dbcop"))
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(path)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	err = dbcop.Write(out, h)
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	return errors.WithStack(err)
+}
+
+// scaled returns n times scale, at least 1.
+func scaled(n int, scale float64) int { return max(1, int(float64(n)*scale+0.5)) }

@@ -1,0 +1,199 @@
+package baseline_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/baseline"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// TestAgainstOracle compares the engine with the trial of every execution, on
+// random histories of every kind, and verifies every witness. ISOHOUND_HISTORIES
+// sets how many per level.
+func TestAgainstOracle(t *testing.T) {
+	n := 5_000
+	if s := os.Getenv("ISOHOUND_HISTORIES"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, lvl := range level.All() {
+		if lvl == level.LIN {
+			continue
+		}
+		t.Run(lvl.String(), func(t *testing.T) {
+			seed := rand.Uint64()
+			if s := os.Getenv("ISOHOUND_SEED"); s != "" {
+				seed, _ = strconv.ParseUint(s, 10, 64)
+			}
+			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+			count := map[verdict.Verdict]int{}
+			solved, cycles := 0, 0
+			for range n {
+				h := randhist.New(rng)
+				for lvl.RealTime() && !h.Timed() {
+					h = randhist.New(rng)
+				}
+				r := compare(t, h, lvl, seed)
+				count[r.Verdict]++
+				if r.Search != nil && r.Search.TheoryConflicts > 0 {
+					cycles++
+					if r.Verdict == verdict.Satisfied {
+						solved++
+					}
+				}
+			}
+			t.Logf("seed %d: %v, %d with cycles, %d of them satisfied", seed, count, cycles, solved)
+			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
+				if count[v] < n/10 {
+					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
+				}
+			}
+		})
+	}
+}
+
+func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) *verdict.Result {
+	t.Helper()
+	r, err := baseline.Check(context.Background(), h, lvl, baseline.Options{Witness: true})
+	if err != nil {
+		t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, dsl.Format(h))
+	}
+	if r.Verdict == verdict.Unknown {
+		if h.Closed {
+			t.Fatalf("unknown on a closed history: %s\n%s", r.Reason, dsl.Format(h))
+		}
+		return r
+	}
+	allowed, decided := certify.Judge(h, lvl, 50_000_000)
+	if !decided {
+		t.Fatalf("seed %d: the oracle gave up\n%s", seed, dsl.Format(h))
+	}
+	if allowed != (r.Verdict == verdict.Satisfied) {
+		t.Fatalf("seed %d, %s: engine says %s, oracle says allowed=%v\n%s", seed, lvl, r.Verdict, allowed, dsl.Format(h))
+	}
+	if r.Verdict == verdict.Violated && len(r.Anomalies) == 0 {
+		if r.Reason != baseline.NoCounterexample {
+			t.Fatalf("violated without an anomaly, and the reason is %q", r.Reason)
+		}
+		return r
+	}
+	if err := certify.Result(h, r); err != nil {
+		t.Fatalf("seed %d, %s: proof of %s: %v\n%s%+v", seed, lvl, r.Verdict, err, dsl.Format(h), r.Anomalies)
+	}
+	return r
+}
+
+// TestAgreesWithPolygraph compares the engines on histories of one to three hundred
+// transactions, valid ones and ones of which reads were moved to other versions.
+func TestAgreesWithPolygraph(t *testing.T) {
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(3, 4))
+	count := map[verdict.Verdict]int{}
+	for n := range 40 {
+		h := synth.General(synth.GeneralConfig{Sessions: 2 + n%9, Txns: 100 + 4*n, Ops: 2 + n%4, Keys: 40 + 5*n, Reads: 0.3 + float64(n%5)/10,
+			Duplicates: float64(n%3) / 2, Theta: 0.5, Values: 10 + n, Snapshot: n%2 == 0, Seed: uint64(n)})
+		if n%4 > 0 {
+			h = mutate(rng, h, n%4)
+		}
+		for _, lvl := range []level.Level{level.SER, level.SI, level.SERNoSO, level.SINoSO} {
+			want, err := polygraph.Check(ctx, h, lvl, polygraph.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := baseline.Check(ctx, h, lvl, baseline.Options{Witness: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			count[want.Verdict]++
+			if got.Verdict != want.Verdict {
+				t.Errorf("history %d at %s: %s, polygraph says %s", n, lvl, got.Verdict, want.Verdict)
+			}
+			if got.Verdict != verdict.Satisfied {
+				continue
+			}
+			if err := certify.Result(h, got); err != nil {
+				t.Errorf("history %d at %s: proof: %v", n, lvl, err)
+			}
+		}
+	}
+	if count[verdict.Satisfied] < 30 || count[verdict.Violated] < 30 {
+		t.Errorf("one-sided: %v", count)
+	}
+}
+
+// mutate has some reads return another value that their key had.
+func mutate(rng *rand.Rand, h *history.History, times int) *history.History {
+	written := map[history.Key][]history.Value{}
+	for _, op := range h.AllOps() {
+		if op.Kind == history.Write {
+			written[op.Key] = append(written[op.Key], op.Value)
+		}
+	}
+	at := map[int]bool{}
+	for range times {
+		at[rng.IntN(len(h.Txns))] = true
+	}
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	for i := range h.Txns {
+		rec := h.Record(i)
+		if op := rec.Ops[0]; at[i] && op.Kind == history.Read && len(written[op.Key]) > 1 {
+			value := written[op.Key][rng.IntN(len(written[op.Key]))]
+			for n := range rec.Ops {
+				if rec.Ops[n].Kind == history.Read && rec.Ops[n].Key == op.Key && rec.Ops[n].Value == op.Value {
+					rec.Ops[n].Value = value
+				}
+			}
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(true, nil)
+}
+
+// TestRefusals: what the engine cannot judge it names, with the remedy.
+func TestRefusals(t *testing.T) {
+	hot := synth.General(synth.GeneralConfig{Sessions: 10, Txns: 20_000, Ops: 4, Keys: 2, Reads: 0.5, Duplicates: 1, Theta: 0.5, Values: 10, Seed: 1})
+	for _, tc := range []struct {
+		h   *history.History
+		lvl level.Level
+	}{{dsl.MustParse("s1: r(x,0)"), level.LIN}, {dsl.MustParse("s1: r(x,0)"), level.SSER}, {dsl.MustParse("s1: n(x,0)"), level.SER}, {hot, level.SI}} {
+		_, err := baseline.Check(context.Background(), tc.h, tc.lvl, baseline.Options{})
+		var na *baseline.NotApplicable
+		if !errors.As(err, &na) {
+			t.Errorf("%s: %v", tc.lvl, err)
+		}
+	}
+}
+
+// TestTimeout: a search that takes long is left behind at once.
+func TestTimeout(t *testing.T) {
+	h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 1500, Ops: 8, Keys: 300, Reads: 0.5, Duplicates: 1, Theta: 0.5, Values: 5, Seed: 1})
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	if _, err := baseline.Check(ctx, h, level.SER, baseline.Options{}); err == nil {
+		t.Skip("decided before the time was out")
+	} else if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("returned after %v", took)
+	}
+}

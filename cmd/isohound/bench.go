@@ -1,0 +1,250 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/bench"
+	"github.com/isohound/isohound/checker/level"
+)
+
+// benching are the wishes for a benchmark.
+type benching struct {
+	growth, quick, asJSON, quiet bool
+	levels, contestants, out     string
+	scale                        float64
+	seed                         uint64
+	repeat, points               int
+	timeout                      time.Duration
+	parsedLevels                 []level.Level
+	chosen                       []bench.Contestant
+}
+
+// quickScale is what --quick makes of the sizes.
+const quickScale = 0.02
+
+func (a *app) benchCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure isohound itself",
+		Args:  exactly(0, "the name of a benchmark: isohound bench checker"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usage("bench needs the name of a benchmark: isohound bench checker")
+		},
+	}
+	c.AddCommand(a.benchCheckerCommand())
+	return c
+}
+
+func (a *app) benchCheckerCommand() *cobra.Command {
+	b := &benching{}
+	var names []string
+	for _, k := range bench.Contestants {
+		names = append(names, k.Name+" ("+strings.Join(k.Flags, " ")+")")
+	}
+	c := &cobra.Command{
+		Use:   "checker [FILE...]",
+		Short: "Measure the checkers on large histories, or as histories grow",
+		Long: `bench checker writes synthetic valid histories of large sizes into a temporary
+folder and measures isohound check on each, in a process of its own: reading,
+checking, the whole, and peak memory. With FILEs it measures these instead. Every
+verdict must be right: satisfied for the histories that it makes; for FILEs the
+contestants must agree.
+
+With --growth it makes histories that grow along six axes (sessions, transactions,
+operations, keys, share of writes, share of duplicate values) as in Figure 10 of
+the VeriStrong paper, and writes plots, a table in CSV and a report in Markdown to
+--out. A contestant that does not decide a point within --timeout is not asked for
+larger ones.
+
+Contestants are ` + strings.Join(names, ", ") + `.
+The baseline engine gives no counterexample.
+
+Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagree;
+2 a target not decided within --timeout; others as for isohound check.`,
+		Example: `  isohound bench checker
+  isohound bench checker --quick
+  isohound bench checker history.bincode --contestants polygraph,baseline
+  isohound bench checker --growth --timeout 60s --out runs/growth`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := b.resolve(args); err != nil {
+				return err
+			}
+			return a.bench(b, args)
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.BoolVar(&b.growth, "growth", false, "measure how time and memory grow with the history")
+	f.StringVar(&b.levels, "level", "ser,si", "levels to check, separated by commas; histories are made for ser and si")
+	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline)")
+	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m)")
+	f.IntVar(&b.repeat, "repeat", 1, "measure each check this often and take the median")
+	f.Float64Var(&b.scale, "scale", 1, "make histories of this many times the transactions and keys")
+	f.BoolVar(&b.quick, "quick", false, "the same as --scale "+strconv.FormatFloat(quickScale, 'g', -1, 64)+"; with --growth only three points an axis instead")
+	f.IntVar(&b.points, "points", 0, "with --growth, only the first points of each axis (default all)")
+	f.Uint64Var(&b.seed, "seed", 1, "seed of the histories")
+	f.StringVar(&b.out, "out", "", "with --growth, folder for plots and tables (default runs/bench-DATE-TIME)")
+	f.BoolVar(&b.asJSON, "json", false, "print JSON, one line for each check")
+	f.BoolVarP(&b.quiet, "quiet", "q", false, "print results only")
+	return c
+}
+
+// resolve checks the flags.
+func (b *benching) resolve(args []string) error {
+	var err error
+	switch {
+	case b.growth && len(args) > 0:
+		return usage("--growth makes its own histories; give either that or files")
+	case b.timeout < 0:
+		return usage("--timeout must not be negative")
+	case b.repeat < 1:
+		return usage("--repeat must be at least 1")
+	case !(b.scale > 0 && b.scale <= 100):
+		return usage("--scale must be more than 0 and at most 100")
+	case b.points < 0:
+		return usage("--points must not be negative")
+	}
+	if b.timeout == 0 {
+		b.timeout = 5 * time.Minute
+		if b.growth {
+			b.timeout = time.Minute
+		}
+	}
+	if b.parsedLevels, err = level.ParseList(b.levels); err != nil {
+		return withCode(exitUsage, err)
+	}
+	for _, l := range b.parsedLevels {
+		if len(args) == 0 && l.RealTime() {
+			return usage("level %s needs times, which the histories that are made do not have; give files", l)
+		}
+	}
+	if b.quick && b.growth && b.points == 0 {
+		b.points = 3
+	} else if b.quick {
+		b.scale *= quickScale
+	}
+	if b.contestants == "" {
+		b.contestants = "polygraph"
+		switch {
+		case b.growth:
+			b.contestants = "polygraph,paper,baseline"
+		case len(args) > 0:
+			b.contestants = "polygraph,baseline"
+		}
+	}
+	b.chosen, err = bench.FindContestants(b.contestants)
+	return withCode(exitUsage, err)
+}
+
+func (a *app) bench(b *benching, files []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	c := &bench.Checker{Command: self, Timeout: b.timeout, Repeat: b.repeat}
+	if !b.quiet {
+		c.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
+	}
+	if err := c.Probe(a.work, b.chosen); err != nil {
+		var flags *bench.FlagsError
+		if errors.As(err, &flags) {
+			err = withCode(exitUsage, err)
+		}
+		return err
+	}
+	if b.growth {
+		return a.benchGrowth(b, c)
+	}
+	r := &bench.Report{}
+	if len(files) > 0 {
+		err = c.MeasureFiles(a.work, files, b.parsedLevels, b.chosen, r)
+	} else {
+		err = c.MeasureTargets(a.work, bench.Targets(b.scale, b.seed), b.parsedLevels, b.chosen, r)
+	}
+	var failed *bench.CheckError
+	if errors.As(err, &failed) {
+		err = withCode(exitCode(failed.ExitCode), err)
+	}
+	// What was measured before an error is shown all the same.
+	if perr := a.printMeasurements(r.Measurements, b.asJSON); perr != nil {
+		return perr
+	}
+	if len(files) == 0 && r.Undecided() > 0 {
+		a.found(exitUnknown)
+	}
+	return a.wrong(r.Wrong, err)
+}
+
+// wrong tells of wrong verdicts, and returns err.
+func (a *app) wrong(lines []string, err error) error {
+	for _, line := range lines {
+		a.found(exitInternal)
+		fmt.Fprintf(a.msg, "isohound: wrong verdict: %s\n", line)
+	}
+	return err
+}
+
+func (a *app) printMeasurements(ms []bench.Measurement, asJSON bool) error {
+	if !asJSON {
+		return withCode(exitIO, bench.Table(a.out, ms))
+	}
+	for _, m := range ms {
+		if err := json.NewEncoder(a.out).Encode(m); err != nil {
+			return withCode(exitIO, errors.Wrap(err, "standard output"))
+		}
+	}
+	return nil
+}
+
+func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
+	if b.out == "" {
+		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
+	}
+	// A folder that cannot be made is found out before hours of measuring.
+	if err := os.MkdirAll(b.out, 0o777); err != nil {
+		return withCode(exitIO, errors.Wrap(err, "--out"))
+	}
+	g := &bench.Growth{Axes: bench.Axes(b.points), Levels: b.parsedLevels, Contestants: b.chosen, Scale: b.scale, Seed: b.seed}
+	err := c.MeasureGrowth(a.work, g)
+	about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, at most %v a check.", time.Now().Format("2006-01-02"), version(),
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.timeout)
+	var failed *bench.CheckError
+	if errors.As(err, &failed) {
+		err = withCode(exitCode(failed.ExitCode), err)
+	}
+	report, serr := g.Save(b.out, b.repeatLine(), about)
+	if b.asJSON {
+		var ms []bench.Measurement
+		for _, p := range g.Points {
+			ms = append(ms, p.Measurement)
+		}
+		if perr := a.printMeasurements(ms, true); serr == nil {
+			serr = perr
+		}
+	}
+	if serr != nil {
+		serr = withCode(exitIO, errors.Wrap(serr, "cannot write the results"))
+	} else if !b.asJSON {
+		fmt.Fprintf(a.out, "report: %s\n", report)
+	}
+	if err == nil {
+		err = serr
+	}
+	return a.wrong(g.Wrong, err)
+}
+
+// repeatLine is the command that measures the same again.
+func (b *benching) repeatLine() string {
+	return commandLine("isohound", "bench", "checker", "--growth", "--level", b.levels, "--contestants", b.contestants, "--timeout", b.timeout.String(),
+		"--repeat", strconv.Itoa(b.repeat), "--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--points", strconv.Itoa(b.points), "--seed", strconv.FormatUint(b.seed, 10))
+}

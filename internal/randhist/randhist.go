@@ -1,0 +1,103 @@
+// Package randhist makes small random histories, on which engines are compared
+// with the trial of every execution.
+package randhist
+
+import (
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/isohound/isohound/history"
+)
+
+// New makes a small history: transactions of any shape on few keys with few
+// values, that were run one after another in a hidden order, with mistakes.
+func New(rng *rand.Rand) *history.History { return Of(rng, 3, 5, 6) }
+
+// Of makes one of up to so many keys, transactions and sessions, or one
+// transaction more.
+func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
+	sym := history.NewSymbols()
+	if rng.IntN(3) > 0 {
+		sym.DefaultInitial = sym.Int(0)
+	}
+	keys, txns, sessions := 1+rng.IntN(maxKeys), 2+rng.IntN(maxTxns), 1+rng.IntN(maxSessions)
+	values := []int64{2, 3, 100}[rng.IntN(3)] // few values are written often
+	chaos := []int{5, 15, 40, 70}[rng.IntN(4)]
+	maxOps := 1 + rng.IntN(5)
+	aborts := rng.IntN(2) == 0
+	blind := rng.IntN(2) == 0 // transactions only read or only write, so that little is known
+	state := map[history.Key]history.Value{}
+	snapshots := []map[history.Key]history.Value{}
+	copyState := func() map[history.Key]history.Value {
+		c := map[history.Key]history.Value{}
+		for k, v := range state {
+			c[k] = v
+		}
+		return c
+	}
+	snapshots = append(snapshots, copyState())
+	var recs []history.Record
+	at, slack := int64(0), 1+rng.Int64N(5)
+	next := int64(0)
+	ends := map[int64]int64{}
+	for i := range txns {
+		rec := history.Record{ID: int64(i), Session: int64(rng.IntN(sessions)), Due: history.NoTime, Status: history.Committed}
+		at += rng.Int64N(3)
+		rec.Begin, rec.End = at-rng.Int64N(slack), at+rng.Int64N(slack)
+		if e, ok := ends[rec.Session]; ok && rec.Begin < e {
+			rec.Begin = e
+			rec.End = max(rec.End, rec.Begin)
+		}
+		ends[rec.Session] = rec.End
+		switch p := rng.IntN(12); {
+		case aborts && p == 0:
+			rec.Status = history.Aborted
+		case aborts && p <= 2:
+			rec.Status = history.Unknown
+		}
+		view := copyState()
+		if rng.IntN(100) < chaos { // an old snapshot
+			view = map[history.Key]history.Value{}
+			for k, v := range snapshots[rng.IntN(len(snapshots))] {
+				view[k] = v
+			}
+		}
+		own := map[history.Key]history.Value{}
+		reader := rng.IntN(2) == 0
+		for range 1 + rng.IntN(maxOps) {
+			k := sym.Key("k" + strconv.Itoa(rng.IntN(keys)))
+			if blind && reader || !blind && rng.IntN(2) == 0 {
+				v, ok := view[k]
+				if !ok {
+					v = sym.Initial(k)
+				}
+				if rng.IntN(100) < chaos/4 {
+					v = sym.Int(rng.Int64N(values + 1))
+				}
+				rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: k, Value: v})
+				continue
+			}
+			next++
+			v := sym.Int(1 + next%values)
+			if rng.IntN(12) == 0 {
+				v = history.Absent
+			}
+			view[k], own[k] = v, v
+			rec.Ops = append(rec.Ops, history.Op{Kind: history.Write, Key: k, Value: v})
+		}
+		if rec.Status == history.Committed || rec.Status == history.Unknown && rng.IntN(2) == 0 {
+			for k, v := range own {
+				state[k] = v
+			}
+			snapshots = append(snapshots, copyState())
+		}
+		recs = append(recs, rec)
+	}
+	b := history.NewBuilder(history.Header{}, sym, txns)
+	for i := range recs {
+		if err := b.Add(&recs[i]); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(rng.IntN(10) > 0, nil)
+}
