@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime/debug"
 	"time"
@@ -36,7 +37,7 @@ const (
 	// gcPercent is the garbage collector's target while histories are judged.
 	gcPercent = 50
 	// smallFile is how large a file may be that is judged without it, in bytes.
-	smallFile = 1 << 20
+	smallFile = 8 << 20
 )
 
 var errReadTimeout = errors.New("the time for checking ran out while the history was read")
@@ -49,7 +50,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	// Large histories are free of pointers: collecting garbage early costs
 	// little and saves a third of the memory. For small ones, of which there may
 	// be thousands, it would take longer than judging them.
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() > smallFile {
+	if sizeOf(path) > smallFile {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
 	show := a.showChecking(path, c)
@@ -98,6 +99,29 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 		}
 	}
 	return nil
+}
+
+// sizeOf is the size of a file, or of the files in a folder, in bytes; of what
+// has none it is the largest.
+func sizeOf(path string) int64 {
+	st, err := os.Stat(path)
+	switch {
+	case err == nil && st.Mode().IsRegular():
+		return st.Size()
+	case err != nil || !st.IsDir():
+		return math.MaxInt64
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return math.MaxInt64
+	}
+	size := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
 }
 
 // interruptible returns a reader of r whose reads end with ctx. A read of

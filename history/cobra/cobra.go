@@ -161,6 +161,7 @@ type Reader struct {
 	hdr    history.Header
 	sym    *history.Symbols
 	values values
+	keys   map[int64]history.Key
 
 	logs   []logFile // from the one in progress on
 	log    *log      // in progress, or nil
@@ -177,11 +178,14 @@ type Reader struct {
 
 var _ history.Source = (*Reader)(nil)
 
+// perVersion is about how many bytes of logs there are for each version: a
+// record of its write and, now and then, of a read.
+const perVersion = 50
+
 // NewReader returns a reader of the logs in folder; path is its name, for
 // messages.
 func NewReader(folder fs.FS, path string, id Identity) (*Reader, error) {
 	r := &Reader{path: path, folder: folder, id: id, sym: history.NewSymbols(), closed: true, hdr: history.Header{Source: path}}
-	r.values = newValues(r.sym)
 	var err error
 	if r.logs, err = logs(folder); err != nil {
 		return nil, &history.FormatError{Path: path, Byte: -1, Err: err}
@@ -189,6 +193,14 @@ func NewReader(folder fs.FS, path string, id Identity) (*Reader, error) {
 	if len(r.logs) == 0 {
 		return nil, &history.FormatError{Path: path, Byte: -1, Err: errors.New("the folder holds no log of Cobra, T0.log say")}
 	}
+	size := int64(0)
+	for _, l := range r.logs {
+		if st, err := fs.Stat(folder, l.name); err == nil {
+			size += st.Size()
+		}
+	}
+	r.values = newValues(r.sym, int(min(size/perVersion, 1<<20)))
+	r.keys = map[int64]history.Key{}
 	return r, nil
 }
 

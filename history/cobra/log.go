@@ -32,7 +32,7 @@ func newLog(r io.Reader, name string) *log {
 }
 
 // numbers is how many numbers stand behind a letter.
-var numbers = map[byte]int{'S': 1, 'C': 1, 'A': 1, 'W': 3, 'R': 4}
+var numbers = [256]int{'S': 1, 'C': 1, 'A': 1, 'W': 3, 'R': 4}
 
 // next returns the next record, and io.EOF behind the last whole one.
 func (l *log) next() (record, error) {
@@ -41,8 +41,8 @@ func (l *log) next() (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	n, known := numbers[letter]
-	if !known {
+	n := numbers[letter]
+	if n == 0 {
 		return record{}, errors.Errorf("a record begins with %q; known are S, R, W, C and A, so this is not a log of Cobra, or a damaged one", letter)
 	}
 	b := l.buf[:8*n]

@@ -114,8 +114,7 @@ func (r *Reader) op(x record) error {
 	if err := r.kind(x); err != nil {
 		return err
 	}
-	var name [20]byte
-	op := history.Op{Kind: history.Write, Key: r.sym.KeyBytes(strconv.AppendUint(name[:0], uint64(x.key), 10))}
+	op := history.Op{Kind: history.Write, Key: r.key(x.key)}
 	if x.letter == 'R' {
 		op.Kind = history.Read
 	}
@@ -142,6 +141,15 @@ func (r *Reader) op(x record) error {
 	}
 	r.rec.Ops = append(r.rec.Ops, op)
 	return nil
+}
+
+func (r *Reader) key(number int64) history.Key {
+	k, ok := r.keys[number]
+	if !ok {
+		k = r.sym.Key(strconv.FormatUint(uint64(number), 10))
+		r.keys[number] = k
+	}
+	return k
 }
 
 func absent(x record) bool {

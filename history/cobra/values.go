@@ -28,8 +28,9 @@ type slot struct {
 
 type origin struct{ writer, wid int64 }
 
-func newValues(sym *history.Symbols) values {
-	return values{sym: sym, first: map[slot]origin{}, known: map[history.Key]bool{}}
+// newValues expects about so many versions.
+func newValues(sym *history.Symbols, versions int) values {
+	return values{sym: sym, first: make(map[slot]origin, versions), known: map[history.Key]bool{}}
 }
 
 func (v *values) of(id identity) history.Value {
