@@ -55,8 +55,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxMemory does the same when the process takes more bytes; 0 is no limit.
 	MaxMemory int64
-	// NoPruning has the polygraph engine leave out saturation, for comparison.
-	NoPruning bool
+	// Pipeline configures the polygraph engine, for comparison.
+	Pipeline polygraph.Config
 	// Certify has the proof verified by independent code.
 	Certify bool
 	// Progress, if set, is told which stage begins.
@@ -125,7 +125,7 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt Option
 			return r, err
 		}
 	}
-	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, NoPruning: opt.NoPruning, Progress: opt.Progress})
+	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, Config: opt.Pipeline, Progress: opt.Progress})
 }
 
 // undecided turns what kept an engine from deciding into the verdict unknown.

@@ -37,9 +37,8 @@ const Name = "polygraph"
 type Options struct {
 	// Witness asks for the proof of a satisfied verdict.
 	Witness bool
-	// NoPruning leaves out saturation (the P
-	// of the VeriStrong paper's section 7.3.4), for comparison.
-	NoPruning bool
+	// Config chooses the parts of the engine, for comparison.
+	Config Config
 	// Progress, if set, is told what is going on, in stages.
 	Progress func(stage string)
 }
@@ -100,7 +99,7 @@ func (c *check) run() error {
 	}
 	c.stages.Begin("saturate")
 	g := newGraph(m)
-	s := newSaturator(m, g, !c.opt.NoPruning)
+	s := newSaturator(m, g, c.opt.Config.Has(Pruning))
 	c.sat = s
 	order, err := s.run(c.ctx)
 	if err != nil {
@@ -116,18 +115,32 @@ func (c *check) run() error {
 		}
 		return c.counterexample(used)
 	}
-	c.stages.Begin("schedule")
-	nodes := guess(m, g)
-	c.stages.Done("schedule")
-	c.stages.Begin("search")
+	nodes := order
+	if c.opt.Config.Has(Schedule) {
+		c.stages.Begin("schedule")
+		nodes = guess(m, g)
+		c.stages.Done("schedule")
+	}
 	x := newSearch(c.ctx, s, nodes, used)
+	defer func() { c.res.Search = x.figures(s) }()
+	if c.opt.Config.Has(Eager) {
+		c.stages.Begin("encode")
+	}
+	if err := x.configure(c.opt.Config, order); err != nil {
+		return err
+	}
+	if c.opt.Config.Has(Eager) {
+		c.stages.Done("encode")
+	}
+	c.stages.Begin("search")
 	ok, err := x.s.Solve(c.ctx)
 	if err != nil {
 		return err
 	}
 	c.stages.Done("search")
-	figures := verdict.Search(x.s.Stats)
-	c.res.Search = &figures
+	if !ok && c.opt.Config.unfounded() {
+		return c.again()
+	}
 	if !ok {
 		used.searched = true
 		return c.counterexample(used)

@@ -43,6 +43,9 @@ type search struct {
 
 	writers []placed // scratch of verify
 	used    *evidence
+
+	key  int32     // the key looked at
+	pipe *pipeline // nil: the default configuration
 }
 
 // variable is what a variable of the solver means.
@@ -58,6 +61,7 @@ const (
 	isBefore
 	isCounted
 	isSource
+	isChain // the order of two chains of writers: the index of a chainPair
 )
 
 // source is a candidate of a read: a write, or fromInitial.
@@ -138,10 +142,10 @@ func (x *search) precedes(a, b int32) sat.Lit {
 	if flip {
 		pair = [2]int32{b, a}
 	}
-	v, ok := x.before[pair]
+	v, ok := x.pairVar(pair)
 	if !ok {
 		v = x.newVar(variable{isBefore, pair[0], pair[1]})
-		x.before[pair] = v
+		x.setPairVar(pair, v)
 		x.added = true
 	}
 	if flip {
@@ -175,11 +179,8 @@ func (x *search) counted(t int32) sat.Lit {
 // Assert implements sat.Theory.
 func (x *search) Assert(l sat.Lit) []sat.Lit {
 	switch v := x.vars[l.Var()]; v.kind {
-	case isBefore:
-		a, b := v.a, v.b
-		if !l.Positive() {
-			a, b = b, a
-		}
+	case isBefore, isChain:
+		a, b := x.edgeOf(l)
 		if !x.o.insert(a, b, l) {
 			conflict := []sat.Lit{l.Not()}
 			x.o.path(a, b, x.used.edge, func(c sat.Lit) { conflict = append(conflict, c.Not()) })
@@ -196,8 +197,11 @@ func (x *search) Assert(l sat.Lit) []sat.Lit {
 
 // Retract implements sat.Theory.
 func (x *search) Retract(l sat.Lit) {
+	if x.pipe != nil {
+		x.pipe.save(l)
+	}
 	switch v := x.vars[l.Var()]; v.kind {
-	case isBefore:
+	case isBefore, isChain:
 		x.o.remove()
 	case isCounted:
 		if l.Positive() {
@@ -210,9 +214,15 @@ func (x *search) Retract(l sat.Lit) {
 // Phase implements sat.Theory: try what the order has, the nearest source, and
 // no transaction of unknown outcome that need not count.
 func (x *search) Phase(v int32) bool {
+	if x.pipe != nil && !x.pipe.cfg.Has(Order) {
+		return x.pipe.latest(v)
+	}
 	switch d := x.vars[v]; d.kind {
 	case isBefore:
 		return x.o.pos[d.a] < x.o.pos[d.b]
+	case isChain:
+		p := &x.pipe.combine.pairs[d.a]
+		return x.o.pos[p.head] < x.o.pos[p.otherHead]
 	case isSource:
 		return x.nearest(d.a) == int(d.b)
 	case isTruth:
@@ -261,6 +271,7 @@ func (x *search) Final() (bool, error) {
 // was nothing.
 func (x *search) verify(k int32) bool {
 	m, g, pos := x.m, x.g, x.o.pos
+	x.key = k
 	ws := x.writers[:0]
 	for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
 		if t := m.writer[w]; x.included[t] {
@@ -316,10 +327,9 @@ func (x *search) add(lits []sat.Lit) {
 
 // apart: writers of one key do not overlap.
 func (x *search) apart(t, u int32) {
-	g := x.g
 	x.used.txn(t)
 	x.used.txn(u)
-	x.add(append(x.guard(t, u), x.precedes(g.commit(t), g.start(u)), x.precedes(g.commit(u), g.start(t))))
+	x.add(append(x.guard(t, u), x.wroteFirst(t, u), x.wroteFirst(u, t)))
 }
 
 // perMisread bounds the clauses for one misread, those nearest to the reader
@@ -356,14 +366,23 @@ func (x *search) misread(r int32, before []placed) {
 			continue
 		}
 		count++
-		x.used.txn(u)
-		lits := append(slices.Clone(guard), x.guard(u)...)
-		lits = append(lits, x.precedes(g.start(rd.txn), g.commit(u)))
-		if from != fromInitial {
-			lits = append(lits, x.precedes(g.commit(u), g.start(m.writer[from])))
-		}
-		x.add(lits)
+		x.notBetween(r, from, w, guard)
 	}
+}
+
+// notBetween: write w, of another value, does not come between read r and its
+// source.
+func (x *search) notBetween(r, from, w int32, guard []sat.Lit) {
+	m, g := x.m, x.g
+	reader, u := m.reads[r].txn, m.writer[w]
+	x.used.read(r)
+	x.used.txn(u)
+	lits := append(slices.Clone(guard), x.guard(u)...)
+	lits = append(lits, x.precedes(g.start(reader), g.commit(u)))
+	if from != fromInitial {
+		lits = append(lits, x.wroteFirst(u, m.writer[from]))
+	}
+	x.add(lits)
 }
 
 // chosenSource returns the source that the assignment gives an open read, and
