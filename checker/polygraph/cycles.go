@@ -2,6 +2,7 @@ package polygraph
 
 import (
 	"context"
+	"slices"
 
 	"github.com/isohound/isohound/checker/sat"
 )
@@ -50,15 +51,20 @@ func (x *search) forbidCycles(order []int32) error {
 			edges = append(edges, uncertain{l, from, to})
 		}
 	}
+	slices.SortStableFunc(edges, func(a, b uncertain) int { return int(a.from) - int(b.from) })
 	for i, e := range edges {
 		if x.ctx.Err() != nil {
 			return context.Cause(x.ctx)
 		}
+		met := false // e leads to the edges that leave the node looked at
 		for n, f := range edges[:i] {
 			if n&0xffff == 0xffff && x.ctx.Err() != nil {
 				return context.Cause(x.ctx)
 			}
-			if f.lit.Var() != e.lit.Var() && reaches(e.to, f.from) && reaches(f.to, e.from) {
+			if n == 0 || f.from != edges[n-1].from {
+				met = reaches(e.to, f.from)
+			}
+			if met && f.lit.Var() != e.lit.Var() && reaches(f.to, e.from) {
 				x.s.Add(e.lit.Not(), f.lit.Not())
 			}
 		}
