@@ -94,7 +94,11 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	}
 	r, err := decide(limited, h, lvl, opt)
 	if err != nil {
-		return undecided(lvl, opt.Engine, err)
+		r, err = undecided(lvl, opt.Engine, err)
+		if r != nil {
+			r.Took = time.Since(begun)
+		}
+		return r, err
 	}
 	if opt.Certify && r.Verdict != verdict.Unknown {
 		if opt.Progress != nil {
@@ -133,6 +137,11 @@ func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, erro
 	var na *linear.NotApplicable
 	var pna *polygraph.NotApplicable
 	var mem *budget.MemoryError
+	var part *polygraph.Unfinished
+	r := &verdict.Result{}
+	if errors.As(err, &part) {
+		engine, r = Polygraph, part.Result
+	}
 	switch {
 	case errors.As(err, &na):
 		engine = Linear
@@ -141,7 +150,7 @@ func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, erro
 	}
 	switch {
 	case errors.As(err, &na), errors.As(err, &pna), errors.As(err, &mem), errors.Is(err, errTimeout):
-		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error()}, nil
+		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error(), Stages: r.Stages, Search: r.Search}, nil
 	}
 	return nil, err
 }

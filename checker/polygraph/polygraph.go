@@ -48,8 +48,8 @@ type NotApplicable struct{ Reason string }
 
 func (e *NotApplicable) Error() string { return "the polygraph engine does not apply: " + e.Reason }
 
-// Check judges h against lvl. The error is a *NotApplicable, or the context's
-// cause when it ended; it never means that h violates lvl.
+// Check judges h against lvl. The error is a *NotApplicable, or an *Unfinished
+// around the context's cause when it ended; it never means that h violates lvl.
 func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
 	if lvl == level.LIN {
 		return nil, &NotApplicable{"level lin is judged by the linear engine"}
@@ -69,7 +69,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}}
 	c.stages = verdict.NewStages(c.res, opt.Progress)
 	if err := c.run(); err != nil {
-		return nil, err
+		return nil, c.unfinished(err)
 	}
 	return c.res, nil
 }
@@ -84,8 +84,9 @@ type check struct {
 	// decideOnly: no counterexample is wanted.
 	decideOnly bool
 
-	sat   *saturator
-	found *single.Collector
+	sat    *saturator
+	search *search
+	found  *single.Collector
 }
 
 func (c *check) run() error {
@@ -122,6 +123,7 @@ func (c *check) run() error {
 		c.stages.Done("schedule")
 	}
 	x := newSearch(c.ctx, s, nodes, used)
+	c.search = x
 	defer func() { c.res.Search = x.figures(s) }()
 	if c.opt.Config.Has(Eager) {
 		c.stages.Begin("encode")

@@ -40,6 +40,7 @@ type saturator struct {
 	added  int
 	passes int
 	opened int // reads with several candidates before the first pass
+	given  int // edges before the first pass
 }
 
 // place is where a write stands: its transaction's chain and position there,
@@ -211,7 +212,7 @@ const enough = 1.0 / 500
 // it has nodes; s.refuted is set where a read cannot have got its value.
 func (s *saturator) run(ctx context.Context) (order []int32, err error) {
 	s.all = true
-	s.opened = len(s.open)
+	s.opened, s.given = len(s.open), len(s.g.edges)
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
