@@ -2,6 +2,7 @@ package polygraph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/verdict"
@@ -38,7 +39,7 @@ func (c *check) unfinished(err error) error {
 	case c.res.Verdict == verdict.Violated:
 		u.Progress = "a violation was found, but no counterexample was cut out yet"
 	case x != nil:
-		u.Progress = fmt.Sprintf("%s; search: %s, %s, %s", openLeft(s), count(x.s.Stats.Variables, "variable"),
+		u.Progress = fmt.Sprintf("%s; search: %s, %s, %s", openReads(s, "after saturation"), count(x.s.Stats.Variables, "variable"),
 			count(x.s.Stats.Clauses, "clause"), count(int(x.s.Stats.Conflicts), "conflict"))
 		if p := x.pipe; p != nil && p.constraints > 0 {
 			u.Progress += fmt.Sprintf("; %d of %s made up front left open by the known graph", p.left, count(p.constraints, "constraint"))
@@ -47,15 +48,15 @@ func (c *check) unfinished(err error) error {
 			u.Progress += fmt.Sprintf("; the largest hard core has %s and %s", count(txns, "transaction"), count(keys, "key"))
 		}
 	case s != nil:
-		u.Progress = fmt.Sprintf("saturation: %s, %s added, %s", count(s.passes, "pass"), count(len(s.g.edges)-s.given, "edge"), openLeft(s))
+		u.Progress = fmt.Sprintf("saturation: %s, %s added, %s", count(s.passes, "pass"), count(len(s.g.edges)-s.given, "edge"), openReads(s, "so far"))
 	}
 	// A part of a proof is none.
 	c.res.Verdict, c.res.Anomalies, c.res.Witness = verdict.Unknown, nil, nil
 	return u
 }
 
-func openLeft(s *saturator) string {
-	return fmt.Sprintf("%d of %s open after saturation", len(s.open), count(s.opened, "read"))
+func openReads(s *saturator, when string) string {
+	return fmt.Sprintf("%d of %s with several possible writers still open %s", len(s.open), count(s.opened, "read"), when)
 }
 
 func count(n int, what string) string {
@@ -68,8 +69,10 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// hardCore measures the largest set of transactions that uncertain orders join:
-// how many they are, and on how many keys two of them meet, of which one writes.
+// hardCore measures the largest set of transactions that clauses join, those
+// that the search has learnt among them: how many they are, and on how many
+// keys two of them meet, of which one writes. What the clauses alone have
+// settled joins nothing.
 func (x *search) hardCore() (txns, keys int) {
 	n := int32(len(x.m.txns))
 	parent := make([]int32, n)
@@ -85,21 +88,41 @@ func (x *search) hardCore() (txns, keys int) {
 		return t
 	}
 	best := none
-	for v := range x.vars {
-		l := sat.Pos(int32(v))
-		if kind := x.vars[v].kind; kind != isBefore && kind != isChain || x.s.Fixed(l) {
-			continue
+	x.s.EachClause(func(lits []sat.Lit) {
+		if slices.ContainsFunc(lits, func(l sat.Lit) bool { return x.s.Fixed(l) && x.s.True(l) }) {
+			return
 		}
-		from, to := x.edgeOf(l)
-		a, b := find(x.g.txnOf(from)), find(x.g.txnOf(to))
-		if a != b {
-			parent[b] = a
-			size[a] += size[b]
+		first := none // of the clause
+		join := func(t int32) {
+			if t = find(t); first == none {
+				first = t
+			} else if first = find(first); first != t {
+				parent[t] = first
+				size[first] += size[t]
+			}
 		}
-		if best == none || size[a] > size[find(best)] {
-			best = a
+		for _, l := range lits {
+			if x.s.Fixed(l) {
+				continue
+			}
+			switch v := x.vars[l.Var()]; v.kind {
+			case isBefore, isChain:
+				from, to := x.edgeOf(l)
+				join(x.g.txnOf(from))
+				join(x.g.txnOf(to))
+			case isCounted:
+				join(v.a)
+			case isSource:
+				join(x.m.reads[v.a].txn)
+				if w := x.sources[v.a][v.b].write; w != fromInitial {
+					join(x.m.writer[w])
+				}
+			}
 		}
-	}
+		if first != none && (best == none || size[first] > size[find(best)]) {
+			best = first
+		}
+	})
 	if best == none {
 		return 0, 0
 	}

@@ -130,6 +130,15 @@ func (s *Solver) NewVar() int32 {
 func (s *Solver) True(l Lit) bool  { return s.values[l] == isTrue }
 func (s *Solver) False(l Lit) bool { return s.values[l] == isFalse }
 
+// EachClause calls f for every clause that there is, learnt ones among them.
+func (s *Solver) EachClause(f func(lits []Lit)) {
+	for _, list := range [][]*clause{s.clauses, s.learnts} {
+		for _, c := range list {
+			f(c.lits)
+		}
+	}
+}
+
 // Fixed reports whether the clauses alone have given l a value.
 func (s *Solver) Fixed(l Lit) bool { return s.values[l] != unassigned && s.level[l.Var()] == 0 }
 
