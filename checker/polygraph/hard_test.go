@@ -77,7 +77,10 @@ func TestHard(t *testing.T) {
 			var first verdict.Verdict
 			for i, lvl := range levels {
 				for j, cfg := range []polygraph.Config{{}, polygraph.Config{}.Without(polygraph.Pruning), polygraph.Paper(), randomConfig(rng)} {
-					r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
+					r, err := polygraph.Decide(context.Background(), h, lvl, cfg)
+					if j == 0 || first == verdict.Satisfied {
+						r, err = polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
+					}
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -87,6 +90,9 @@ func TestHard(t *testing.T) {
 					}
 					if r.Verdict != first || r.Verdict == verdict.Unknown {
 						t.Fatalf("history %d at %s, %s: %s, %s before", n, lvl, cfg, r.Verdict, first)
+					}
+					if r.Witness == nil && r.Anomalies == nil {
+						continue // a counterexample takes long to make small
 					}
 					if err := certify.Result(h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
 						t.Fatalf("history %d at %s: %v", n, lvl, err)
