@@ -59,8 +59,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxMemory does the same when the process takes more bytes; 0 is no limit.
 	MaxMemory int64
-	// NoPruning has the polygraph engine leave out saturation, for comparison.
-	NoPruning bool
+	// Pipeline configures the polygraph engine, for comparison.
+	Pipeline polygraph.Config
 	// Certify has the proof verified by independent code.
 	Certify bool
 	// Progress, if set, is told which stage begins.
@@ -98,7 +98,11 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	}
 	r, err := decide(limited, h, lvl, opt)
 	if err != nil {
-		return undecided(lvl, opt.Engine, err)
+		r, err = undecided(lvl, opt.Engine, err)
+		if r != nil {
+			r.Took = time.Since(begun)
+		}
+		return r, err
 	}
 	if opt.Certify && r.Verdict != verdict.Unknown {
 		if opt.Progress != nil {
@@ -137,7 +141,7 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt Option
 			return r, err
 		}
 	}
-	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, NoPruning: opt.NoPruning, Progress: opt.Progress})
+	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, Config: opt.Pipeline, Progress: opt.Progress})
 }
 
 // undecided turns what kept an engine from deciding into the verdict unknown.
@@ -146,6 +150,11 @@ func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, erro
 	var pna *polygraph.NotApplicable
 	var bna *baseline.NotApplicable
 	var mem *budget.MemoryError
+	var part *polygraph.Unfinished
+	r := &verdict.Result{}
+	if errors.As(err, &part) {
+		engine, r = Polygraph, part.Result
+	}
 	switch {
 	case errors.As(err, &na):
 		engine = Linear
@@ -154,7 +163,7 @@ func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, erro
 	}
 	switch {
 	case errors.As(err, &na), errors.As(err, &pna), errors.As(err, &bna), errors.As(err, &mem), errors.Is(err, errTimeout):
-		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error()}, nil
+		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error(), Stages: r.Stages, Search: r.Search}, nil
 	}
 	return nil, err
 }

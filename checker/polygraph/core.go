@@ -49,7 +49,7 @@ func (c *check) counterexample(used *evidence) error {
 	a := k.anomaly()
 	a.Count = 1
 	if c.opt.Witness {
-		if a.Refutation, err = refutation(c.ctx, k.history(), c.lvl, a.Txns, !c.opt.NoPruning); err != nil {
+		if a.Refutation, err = refutation(c.ctx, k.history(), c.lvl, a.Txns, c.opt.Config.Has(Pruning)); err != nil {
 			return err
 		}
 	}

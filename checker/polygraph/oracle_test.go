@@ -45,9 +45,9 @@ func TestAgainstOracle(t *testing.T) {
 				for lvl.RealTime() && !h.Timed() {
 					h = random(rng)
 				}
-				v, s := compare(t, h, lvl, seed, false)
+				v, s := compare(t, h, lvl, seed, polygraph.Config{})
 				count[v]++
-				_, found := compare(t, h, lvl, seed, true)
+				_, found := compare(t, h, lvl, seed, randomConfig(rng))
 				s = s || found
 				if s {
 					searched++
@@ -63,11 +63,11 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, noPruning bool) (v verdict.Verdict, searched bool) {
+func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, cfg polygraph.Config) (v verdict.Verdict, searched bool) {
 	t.Helper()
-	r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, NoPruning: noPruning})
+	r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
 	if err != nil {
-		t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, dsl.Format(h))
+		t.Fatalf("seed %d, %s, %s: %v\n%s", seed, lvl, cfg, err, dsl.Format(h))
 	}
 	if r.Verdict == verdict.Unknown {
 		if h.Closed {
@@ -80,10 +80,13 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, noP
 		t.Fatalf("seed %d: the oracle gave up\n%s", seed, dsl.Format(h))
 	}
 	if allowed != (r.Verdict == verdict.Satisfied) {
-		t.Fatalf("seed %d, %s: engine says %s, oracle says allowed=%v\n%s", seed, lvl, r.Verdict, allowed, dsl.Format(h))
+		t.Fatalf("seed %d, %s, %s: engine says %s, oracle says allowed=%v\n%s", seed, lvl, cfg, r.Verdict, allowed, dsl.Format(h))
 	}
 	if err := certify.Result(h, r); err != nil {
-		t.Fatalf("seed %d, %s: proof of %s: %v\n%s%+v", seed, lvl, r.Verdict, err, dsl.Format(h), r.Anomalies)
+		t.Fatalf("seed %d, %s, %s: proof of %s: %v\n%s%+v", seed, lvl, cfg, r.Verdict, err, dsl.Format(h), r.Anomalies)
+	}
+	if r.Search != nil && cfg.Has(polygraph.Eager) && r.Search.OnDemand > 0 {
+		t.Fatalf("seed %d, %s, %s: %d clauses were missing up front\n%s", seed, lvl, cfg, r.Search.OnDemand, dsl.Format(h))
 	}
 	replay(t, h, r)
 	return r.Verdict, r.Search != nil && r.Search.Conflicts > 0

@@ -38,9 +38,8 @@ type Options struct {
 	// Witness asks for the proof of a satisfied verdict, and of a violated one
 	// for a refutation beside the counterexample.
 	Witness bool
-	// NoPruning leaves out saturation (the P
-	// of the VeriStrong paper's section 7.3.4), for comparison.
-	NoPruning bool
+	// Config chooses the parts of the engine, for comparison.
+	Config Config
 	// Progress, if set, is told what is going on, in stages.
 	Progress func(stage string)
 }
@@ -50,8 +49,8 @@ type NotApplicable struct{ Reason string }
 
 func (e *NotApplicable) Error() string { return "the polygraph engine does not apply: " + e.Reason }
 
-// Check judges h against lvl. The error is a *NotApplicable, or the context's
-// cause when it ended; it never means that h violates lvl.
+// Check judges h against lvl. The error is a *NotApplicable, or an *Unfinished
+// around the context's cause when it ended; it never means that h violates lvl.
 func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
 	if lvl == level.LIN {
 		return nil, &NotApplicable{"level lin is judged by the linear engine"}
@@ -77,7 +76,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		return c.res, nil
 	}
 	if err := c.run(); err != nil {
-		return nil, err
+		return nil, c.unfinished(err)
 	}
 	return c.res, nil
 }
@@ -93,7 +92,7 @@ func (c *check) ordered() error {
 	}
 	first := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: c.res, stages: c.stages, decideOnly: true}
 	if err := first.run(); err != nil {
-		return err
+		return first.unfinished(err)
 	}
 	if c.res.Verdict != verdict.Satisfied {
 		c.res.Verdict, c.res.Reason, c.res.Anomalies = verdict.Unknown, "", nil
@@ -115,8 +114,9 @@ type check struct {
 	// or is nil.
 	hint []int64
 
-	sat   *saturator
-	found *single.Collector
+	sat    *saturator
+	search *search
+	found  *single.Collector
 }
 
 func (c *check) run() error {
@@ -130,7 +130,7 @@ func (c *check) run() error {
 	}
 	c.stages.Begin("saturate")
 	g := newGraph(m)
-	s := newSaturator(m, g, !c.opt.NoPruning)
+	s := newSaturator(m, g, c.opt.Config.Has(Pruning))
 	c.sat = s
 	order, err := s.run(c.ctx)
 	if err != nil {
@@ -146,18 +146,33 @@ func (c *check) run() error {
 		}
 		return c.counterexample(used)
 	}
-	c.stages.Begin("schedule")
-	nodes := guess(m, g, c.hint)
-	c.stages.Done("schedule")
-	c.stages.Begin("search")
+	nodes := order
+	if c.opt.Config.Has(Schedule) {
+		c.stages.Begin("schedule")
+		nodes = guess(m, g, c.hint)
+		c.stages.Done("schedule")
+	}
 	x := newSearch(c.ctx, s, nodes, used)
+	c.search = x
+	defer func() { c.res.Search = x.figures(s) }()
+	if c.opt.Config.Has(Eager) {
+		c.stages.Begin("encode")
+	}
+	if err := x.configure(c.opt.Config, order); err != nil {
+		return err
+	}
+	if c.opt.Config.Has(Eager) {
+		c.stages.Done("encode")
+	}
+	c.stages.Begin("search")
 	ok, err := x.s.Solve(c.ctx)
 	if err != nil {
 		return err
 	}
 	c.stages.Done("search")
-	figures := verdict.Search(x.s.Stats)
-	c.res.Search = &figures
+	if !ok && c.opt.Config.unfounded() {
+		return c.again()
+	}
 	if !ok {
 		c.hint = make([]int64, len(m.txns))
 		for t := range c.hint {

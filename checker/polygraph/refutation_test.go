@@ -41,7 +41,11 @@ func TestReplayHard(t *testing.T) {
 		vars := 4 + n%9
 		h := fromClauses(randomClauses(rng, vars, 4*vars+rng.IntN(2*vars)))
 		for _, lvl := range []level.Level{level.SER, level.SI} {
-			r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, NoPruning: n%3 == 0})
+			var cfg polygraph.Config
+			if n%3 == 0 {
+				cfg = cfg.Without(polygraph.Pruning)
+			}
+			r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
 			if err != nil {
 				t.Fatal(err)
 			}

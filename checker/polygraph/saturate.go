@@ -35,6 +35,8 @@ type saturator struct {
 	pulled map[int32]int32
 	added  int
 	passes int
+	opened int // reads with several candidates before the first pass
+	given  int // edges before the first pass
 }
 
 // openRead is a read with several candidates.
@@ -179,6 +181,7 @@ const enough = 1.0 / 30
 // run saturates. The graph then has no order if it returns a shorter one than
 // it has nodes; s.refuted is set where a read cannot have got its value.
 func (s *saturator) run(ctx context.Context) (order []int32, err error) {
+	s.opened, s.given = len(s.open), len(s.g.edges)
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

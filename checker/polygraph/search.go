@@ -44,6 +44,9 @@ type search struct {
 	a     *accesses
 	used  *evidence
 	proof *prover // nil where no proof is written down
+
+	key  int32     // the key looked at
+	pipe *pipeline // nil: the default configuration
 }
 
 // variable is what a variable of the solver means.
@@ -59,6 +62,7 @@ const (
 	isBefore
 	isCounted
 	isSource
+	isChain // the order of two chains of writers: the index of a chainPair
 )
 
 // source is a candidate of a read: a write, or fromInitial.
@@ -160,10 +164,10 @@ func (x *search) precedes(a, b int32) sat.Lit {
 	if flip {
 		pair = [2]int32{b, a}
 	}
-	v, ok := x.before[pair]
+	v, ok := x.pairVar(pair)
 	if !ok {
 		v = x.newVar(variable{isBefore, pair[0], pair[1]})
-		x.before[pair] = v
+		x.setPairVar(pair, v)
 		x.added = true
 	}
 	if flip {
@@ -197,11 +201,8 @@ func (x *search) counted(t int32) sat.Lit {
 // Assert implements sat.Theory.
 func (x *search) Assert(l sat.Lit) []sat.Lit {
 	switch v := x.vars[l.Var()]; v.kind {
-	case isBefore:
-		a, b := v.a, v.b
-		if !l.Positive() {
-			a, b = b, a
-		}
+	case isBefore, isChain:
+		a, b := x.edgeOf(l)
 		if !x.o.insert(a, b, l) {
 			conflict := []sat.Lit{l.Not()}
 			x.o.path(a, b, x.used.edge, func(c sat.Lit) { conflict = append(conflict, c.Not()) })
@@ -219,8 +220,11 @@ func (x *search) Assert(l sat.Lit) []sat.Lit {
 
 // Retract implements sat.Theory.
 func (x *search) Retract(l sat.Lit) {
+	if x.pipe != nil {
+		x.pipe.save(l)
+	}
 	switch v := x.vars[l.Var()]; v.kind {
-	case isBefore:
+	case isBefore, isChain:
 		x.o.remove()
 	case isCounted:
 		if l.Positive() {
@@ -233,9 +237,15 @@ func (x *search) Retract(l sat.Lit) {
 // Phase implements sat.Theory: try what the order has, the nearest source, and
 // no transaction of unknown outcome that need not count.
 func (x *search) Phase(v int32) bool {
+	if x.pipe != nil && !x.pipe.cfg.Has(Order) {
+		return x.pipe.latest(v)
+	}
 	switch d := x.vars[v]; d.kind {
 	case isBefore:
 		return x.o.pos[d.a] < x.o.pos[d.b]
+	case isChain:
+		p := &x.pipe.combine.pairs[d.a]
+		return x.o.pos[p.head] < x.o.pos[p.otherHead]
 	case isSource:
 		return x.nearest(d.a) == int(d.b)
 	case isTruth:
@@ -284,6 +294,7 @@ func (x *search) Final() (bool, error) {
 // was nothing.
 func (x *search) verify(k int32) bool {
 	m, g, pos := x.m, x.g, x.o.pos
+	x.key = k
 	list := x.a.sort(k, pos)
 	right := true
 	class, last := k, none // of the latest write
@@ -327,11 +338,10 @@ func (x *search) add(lits []sat.Lit) {
 
 // apart: writers of one key do not overlap.
 func (x *search) apart(t, u int32) {
-	g := x.g
 	x.used.txn(t)
 	x.used.txn(u)
 	x.proof.apart(t, u)
-	x.add(append(x.guard(t, u), x.precedes(g.commit(t), g.start(u)), x.precedes(g.commit(u), g.start(t))))
+	x.add(append(x.guard(t, u), x.wroteFirst(t, u), x.wroteFirst(u, t)))
 }
 
 // perMisread bounds the clauses for one misread, those nearest to the reader
@@ -374,15 +384,24 @@ func (x *search) misread(r int32, before []int32) {
 			continue
 		}
 		count++
-		x.used.txn(u)
-		x.proof.misread(r, from, u)
-		lits := append(slices.Clone(guard), x.guard(u)...)
-		lits = append(lits, x.precedes(g.start(rd.txn), g.commit(u)))
-		if from != fromInitial {
-			lits = append(lits, x.precedes(g.commit(u), g.start(m.writer[from])))
-		}
-		x.add(lits)
+		x.notBetween(r, from, w, guard)
 	}
+}
+
+// notBetween: write w, of another value, does not come between read r and its
+// source.
+func (x *search) notBetween(r, from, w int32, guard []sat.Lit) {
+	m, g := x.m, x.g
+	reader, u := m.reads[r].txn, m.writer[w]
+	x.used.read(r)
+	x.used.txn(u)
+	x.proof.misread(r, from, u)
+	lits := append(slices.Clone(guard), x.guard(u)...)
+	lits = append(lits, x.precedes(g.start(reader), g.commit(u)))
+	if from != fromInitial {
+		lits = append(lits, x.wroteFirst(u, m.writer[from]))
+	}
+	x.add(lits)
 }
 
 // chosenSource returns the source that the assignment gives an open read, and

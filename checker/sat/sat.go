@@ -104,6 +104,9 @@ type Solver struct {
 	maxLearnts int
 	// dead: the clauses contradict each other whatever the assignment.
 	dead bool
+	// ctx ends the search; propagation, which may be long, stops half-way then.
+	ctx   context.Context
+	steps int
 }
 
 // New returns a solver without clauses.
@@ -127,6 +130,18 @@ func (s *Solver) NewVar() int32 {
 // True and False report what l is now; neither if it has no value.
 func (s *Solver) True(l Lit) bool  { return s.values[l] == isTrue }
 func (s *Solver) False(l Lit) bool { return s.values[l] == isFalse }
+
+// EachClause calls f for every clause that there is, learnt ones among them.
+func (s *Solver) EachClause(f func(lits []Lit)) {
+	for _, list := range [][]*clause{s.clauses, s.learnts} {
+		for _, c := range list {
+			f(c.lits)
+		}
+	}
+}
+
+// Fixed reports whether the clauses alone have given l a value.
+func (s *Solver) Fixed(l Lit) bool { return s.values[l] != unassigned && s.level[l.Var()] == 0 }
 
 func (s *Solver) decisionLevel() int32 { return int32(len(s.limits)) }
 
@@ -247,6 +262,9 @@ func (s *Solver) propagate() *clause {
 		if s.asserted == len(s.trail) {
 			return nil
 		}
+		if s.steps++; s.steps&0xff == 0 && s.ctx.Err() != nil {
+			return nil // Solve looks before it goes on
+		}
 		l := s.trail[s.asserted]
 		if conflict := s.theory.Assert(l); conflict != nil {
 			s.Stats.TheoryConflicts++
@@ -310,6 +328,7 @@ func (s *Solver) visit(l Lit) *clause {
 func (s *Solver) Solve(ctx context.Context) (bool, error) {
 	restart := newLuby(128)
 	conflicts := int64(0)
+	s.ctx = ctx
 	for {
 		if s.dead {
 			return false, nil
@@ -325,6 +344,9 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 				return false, context.Cause(ctx)
 			}
 			continue
+		}
+		if s.asserted < len(s.trail) { // propagation was broken off
+			return false, context.Cause(ctx)
 		}
 		if conflicts >= restart.limit {
 			conflicts = 0

@@ -75,6 +75,19 @@ type Search struct {
 	Conflicts       int64 `json:"conflicts"`
 	TheoryConflicts int64 `json:"theory_conflicts"`
 	Restarts        int64 `json:"restarts"`
+	// OnDemand are the clauses that came because an order got something wrong.
+	OnDemand int `json:"clauses_on_demand"`
+	// OpenBefore are the reads with several candidates, OpenAfter those that
+	// saturation has left.
+	OpenBefore int `json:"open_reads_before"`
+	OpenAfter  int `json:"open_reads_after"`
+	// ConstraintsBefore are those enumerated when all are made up front, and
+	// ConstraintsAfter those of them that the known graph does not settle; see
+	// docs/checking.md.
+	ConstraintsBefore int `json:"constraints_before,omitempty"`
+	ConstraintsAfter  int `json:"constraints_after,omitempty"`
+	// Pipeline is the configuration, if it is not the default one.
+	Pipeline string `json:"pipeline,omitempty"`
 }
 
 // Stage is one part of the work and how long it took.

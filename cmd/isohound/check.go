@@ -11,12 +11,13 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var levels, engine, format, maxMemory string
+	var levels, engine, format, maxMemory, pipeline string
 	var asJSON bool
 	k := &checking{}
 	c := &cobra.Command{
@@ -27,6 +28,10 @@ each level. - is standard input; a folder is one of Cobra's logs. isohound
 convert --help lists the formats.
 
 Levels: ` + levelHelp() + `
+
+--pipeline runs the polygraph engine with other parts, for comparison; the
+verdict is the same. Presets, and parts to add with + and leave out with -:
+` + polygraph.ConfigHelp() + `
 
 ` + exitHelp,
 		Example: `  isohound check h.jsonl --level ser
@@ -48,6 +53,11 @@ Levels: ` + levelHelp() + `
 			if k.engine, err = checker.ParseEngine(engine); err != nil {
 				return withCode(exitUsage, err)
 			}
+			if c.Flags().Changed("pipeline") {
+				if k.pipeline, k.engine, err = checker.ParsePipeline(pipeline, k.engine); err != nil {
+					return withCode(exitUsage, err)
+				}
+			}
 			if k.format, err = file.ParseFormat(format); err != nil {
 				return withCode(exitUsage, err)
 			}
@@ -68,7 +78,7 @@ Levels: ` + levelHelp() + `
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
 	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
-	f.BoolVar(&k.noPruning, "no-pruning", false, "have the polygraph engine leave out saturation, for comparison")
+	f.StringVar(&pipeline, "pipeline", "", "configuration of the polygraph engine, and that engine: a preset, then +part or -part; paper,-pruning say")
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")

@@ -64,6 +64,9 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", torn}, 64, "check needs --level; known are"},
 		{[]string{"check", torn, "--level", "rc"}, 64, "cannot be checked by this build"},
 		{[]string{"check", torn, "--level", "ser", "--format", "xml"}, 64, "known are auto, native, dbcop, dbcop-json, cobra"},
+		{[]string{"check", torn, "--level", "ser", "--pipeline", "fast"}, 64, "unknown pipeline \"fast\"; known are default, paper, cobra"},
+		{[]string{"check", torn, "--level", "ser", "--pipeline", "paper,+speed"}, 64, "unknown part \"speed\" of a pipeline; known are eager, pruning"},
+		{[]string{"check", torn, "--level", "ser", "--pipeline", "paper", "--engine", "linear"}, 64, "goes with no other"},
 		{[]string{"check", "/nowhere", "--level", "ser"}, 65, "open /nowhere: no such file"},
 		{[]string{"check", t.TempDir(), "--level", "ser"}, 65, "this is a folder"},
 		{[]string{"check", write(t, "empty", ""), "--level", "ser"}, 65, "the file is empty"},
@@ -156,6 +159,23 @@ func TestJSON(t *testing.T) {
 	// Lists are lists even when they are empty.
 	c = isohound(t, "check", write(t, "good.txt", fine), "--level", "ser", "--json")
 	if !strings.Contains(c.out, `"anomalies":[]`) || strings.Contains(c.out, "null") {
+		t.Errorf("%s", c.out)
+	}
+}
+
+// TestPipeline: a configuration is that of the polygraph engine, and told.
+func TestPipeline(t *testing.T) {
+	path := write(t, "blind.txt", "s1: w(x,1) w(y,1)\ns2: w(x,2) w(y,2)\ns3: r(x,1) r(y,1)\ns4: r(x,2) r(y,2)\n")
+	for _, text := range []string{"default", "paper", "paper,-pruning,+combine", "cobra"} {
+		c := isohound(t, "check", path, "--level", "ser,si", "--json", "--certify", "--pipeline", text)
+		for _, o := range c.outcomes(t) {
+			if c.code != 0 || o.Engine != "polygraph" || o.Search == nil || (o.Search.Pipeline == "") != (text == "default") ||
+				(o.Search.ConstraintsBefore > 0) != (text != "default") || !o.Certified {
+				t.Errorf("%s: exit code %d, %+v, %+v", text, c.code, o, o.Search)
+			}
+		}
+	}
+	if c := isohound(t, "check", "--help"); !strings.Contains(c.out, "paper      the pipeline of the VeriStrong paper: eager, pruning, cycles, order, coalesce") {
 		t.Errorf("%s", c.out)
 	}
 }

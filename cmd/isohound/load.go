@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
@@ -28,7 +29,7 @@ type checking struct {
 	timeout    time.Duration
 	maxMemory  int64
 	certify    bool
-	noPruning  bool
+	pipeline   polygraph.Config
 	quiet      bool
 	noProgress bool
 }
@@ -71,7 +72,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 		if starved {
 			r.Reason = err.Error()
 		} else {
-			opt := checker.Options{Engine: c.engine, Certify: c.certify, NoPruning: c.noPruning, MaxMemory: 0, Progress: show.stage}
+			opt := checker.Options{Engine: c.engine, Certify: c.certify, Pipeline: c.pipeline, MaxMemory: 0, Progress: show.stage}
 			if c.timeout > 0 {
 				opt.Timeout = max(c.timeout-parse, time.Millisecond)
 			}

@@ -1,0 +1,289 @@
+package polygraph
+
+import "github.com/isohound/isohound/checker/sat"
+
+// Combining writes (Cobra paper, section 3.1). A transaction that reads a key
+// from T and writes it comes next after T among the key's writers: no other
+// writer W can come between them. At serializability, the read would find W's
+// value; at snapshot isolation, W cannot have committed between T's commit and
+// the snapshot for the same reason, and cannot overlap with either, for all
+// three write the key. So writers that follow each other in this way form a
+// chain that nothing interrupts, and of two chains one as a whole comes before
+// the other.
+//
+// That needs values that differ: a writer of T's own value may well come
+// between T and its reader. So writes are combined only on keys where each
+// value, the initial one among them, has one writer, and where every writer
+// counts. A read there by a transaction that counts has one source.
+
+// chain is a run of writers of a key, each of which read what the one before
+// wrote; next to it the reads of what each wrote.
+type chain struct {
+	members []int32   // transactions
+	writes  []int32   // by member: its write
+	readers [][]int32 // by member: reads by transactions that count
+}
+
+func (c *chain) head() int32 { return c.members[0] }
+func (c *chain) tail() int32 { return c.members[len(c.members)-1] }
+
+// read reports whether anything a chain wrote was read.
+func (c *chain) read() bool { return len(c.members) > 1 || len(c.readers[0]) > 0 }
+
+// combined are the chains of a key.
+type combined struct {
+	chains []chain
+	at     map[int32]spot // by transaction
+}
+
+type spot struct{ chain, pos int32 }
+
+// combining holds the chains of the keys looked at so far, and the variables
+// that tell which of two chains comes first.
+type combining struct {
+	keys  []*combined // nil: not looked at
+	pairs []chainPair
+	vars  map[[5]int32]int32 // by heads and tails, and the key without Coalesce
+}
+
+// chainPair are the nodes of an edge if the first chain comes first, and of the
+// one if it does not.
+type chainPair struct{ tail, otherHead, otherTail, head int32 }
+
+func newCombining(keys int) *combining {
+	return &combining{keys: make([]*combined, keys), vars: map[[5]int32]int32{}}
+}
+
+// chainsOn returns the chains of a key, or nil if its writes are not combined.
+func (x *search) chainsOn(k int32) *combined {
+	if x.pipe == nil || x.pipe.combine == nil {
+		return nil
+	}
+	c := x.pipe.combine.keys[k]
+	if c == nil {
+		c = x.m.combine(k)
+		x.pipe.combine.keys[k] = c
+	}
+	if len(c.chains) == 0 {
+		return nil
+	}
+	return c
+}
+
+// combine returns the chains of a key, none if they cannot be told.
+func (m *model) combine(k int32) *combined {
+	c := &combined{at: map[int32]spot{}}
+	for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
+		if m.optional[m.writer[w]] || m.initially(m.class[w]) || len(m.classFrom.of(m.class[w])) > 1 {
+			return c
+		}
+	}
+	next := map[int32]int32{} // by write: the transaction that comes next
+	follows := map[int32]bool{}
+	readers := map[int32][]int32{} // by write
+	writeOf := map[int32]int32{}
+	for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
+		writeOf[m.writer[w]] = w
+	}
+	for _, r := range m.readsOn.of(k) {
+		rd := &m.reads[r]
+		if rd.source < 0 || m.optional[rd.txn] {
+			continue
+		}
+		readers[rd.source] = append(readers[rd.source], r)
+		// Two that overwrote one version contradict each other; the second
+		// begins a chain of its own, and the search will find that neither order
+		// works.
+		if _, taken := next[rd.source]; !taken {
+			if _, writes := writeOf[rd.txn]; writes {
+				next[rd.source] = rd.txn
+				follows[rd.txn] = true
+			}
+		}
+	}
+	for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
+		if follows[m.writer[w]] {
+			continue
+		}
+		var l chain
+		for v := w; ; {
+			t := m.writer[v]
+			c.at[t] = spot{int32(len(c.chains)), int32(len(l.members))}
+			l.members = append(l.members, t)
+			l.writes = append(l.writes, v)
+			l.readers = append(l.readers, readers[v])
+			u, ok := next[v]
+			if !ok {
+				break
+			}
+			v = writeOf[u]
+		}
+		c.chains = append(c.chains, l)
+	}
+	return c
+}
+
+// wroteFirst returns the literal that t, which writes the key looked at, does so
+// before u does.
+func (x *search) wroteFirst(t, u int32) sat.Lit {
+	c := x.chainsOn(x.key)
+	if c == nil {
+		return x.precedes(x.g.commit(t), x.g.start(u))
+	}
+	a, b := c.at[t], c.at[u]
+	switch {
+	case a.chain != b.chain:
+		return x.chainFirst(&c.chains[a.chain], &c.chains[b.chain])
+	case a.pos < b.pos:
+		return x.truth
+	}
+	return x.truth.Not()
+}
+
+// chainFirst returns the literal that chain a comes before chain b.
+func (x *search) chainFirst(a, b *chain) sat.Lit {
+	g := x.g
+	if g.split == 0 && len(a.members) == 1 && len(b.members) == 1 {
+		return x.precedes(a.head(), b.head())
+	}
+	flip := a.head() > b.head()
+	if flip {
+		a, b = b, a
+	}
+	p := chainPair{g.commit(a.tail()), g.start(b.head()), g.commit(b.tail()), g.start(a.head())}
+	if x.k != nil {
+		if x.reaches(p.tail, p.otherHead) {
+			return signed(x.truth, flip)
+		}
+		if x.reaches(p.otherTail, p.head) {
+			return signed(x.truth.Not(), flip)
+		}
+	}
+	id := [5]int32{a.head(), a.tail(), b.head(), b.tail(), none}
+	if !x.pipe.cfg.Has(Coalesce) {
+		id[4] = x.key
+	}
+	v, ok := x.pipe.combine.vars[id]
+	if !ok {
+		v = x.newVar(variable{isChain, int32(len(x.pipe.combine.pairs)), 0})
+		x.pipe.combine.pairs = append(x.pipe.combine.pairs, p)
+		x.pipe.combine.vars[id] = v
+		x.added = true
+		if x.k != nil { // a path between any members decides for all
+			if x.reaches(p.head, p.otherTail) {
+				x.s.Add(sat.Pos(v))
+			}
+			if x.reaches(p.otherHead, p.tail) {
+				x.s.Add(sat.Pos(v).Not())
+			}
+		}
+	}
+	return signed(sat.Pos(v), flip)
+}
+
+func signed(l sat.Lit, negate bool) sat.Lit {
+	if negate {
+		return l.Not()
+	}
+	return l
+}
+
+// edgeOf returns the edge that a literal about an order stands for.
+func (x *search) edgeOf(l sat.Lit) (from, to int32) {
+	v := x.vars[l.Var()]
+	if v.kind == isChain {
+		p := &x.pipe.combine.pairs[v.a]
+		if l.Positive() {
+			return p.tail, p.otherHead
+		}
+		return p.otherTail, p.head
+	}
+	if l.Positive() {
+		return v.a, v.b
+	}
+	return v.b, v.a
+}
+
+// encodeChains is encodePairs for a key whose writes are combined. Who read
+// what a member wrote comes before the next member, and so before the chains
+// that come behind; only the tail's readers need be told so, and of another
+// chain only its head.
+func (x *search) encodeChains(k int32, c *combined) error {
+	m, g := x.m, x.g
+	for i := range c.chains {
+		a := &c.chains[i]
+		for n := range a.members[:len(a.members)-1] {
+			for _, r := range a.readers[n] {
+				if w := a.writes[n+1]; m.reads[r].txn != m.writer[w] {
+					if err := x.tick(); err != nil {
+						return err
+					}
+					if !x.keptOut(r, a.writes[n], w) {
+						x.pipe.left++
+						x.notBetween(r, a.writes[n], w, nil)
+					}
+				}
+			}
+		}
+		for j := range c.chains[:i] {
+			b := &c.chains[j]
+			if err := x.tick(); err != nil {
+				return err
+			}
+			if g.split == 0 && !a.read() && !b.read() {
+				continue
+			}
+			if l := x.chainFirst(a, b); l != x.truth && l != x.truth.Not() {
+				x.pipe.left++
+			}
+			if err := x.readersFirst(a, b); err != nil {
+				return err
+			}
+			if err := x.readersFirst(b, a); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range m.readsOn.of(k) {
+		rd := &m.reads[r]
+		switch {
+		case rd.source == fromInitial && !m.optional[rd.txn]:
+			for i := range c.chains {
+				w := c.chains[i].writes[0]
+				if m.writer[w] == rd.txn {
+					continue
+				}
+				if err := x.tick(); err != nil {
+					return err
+				}
+				if !x.keptOut(r, fromInitial, w) {
+					x.pipe.left++
+					x.notBetween(r, fromInitial, w, nil)
+				}
+			}
+		case m.optional[rd.txn]:
+			if err := x.encodeRead(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readersFirst: if chain a comes before chain b, so do the readers of a's tail.
+func (x *search) readersFirst(a, b *chain) error {
+	n := len(a.members) - 1
+	for _, r := range a.readers[n] {
+		if x.m.reads[r].txn == b.head() {
+			continue
+		}
+		if err := x.tick(); err != nil {
+			return err
+		}
+		if !x.keptOut(r, a.writes[n], b.writes[0]) {
+			x.pipe.left++
+			x.notBetween(r, a.writes[n], b.writes[0], nil)
+		}
+	}
+	return nil
+}

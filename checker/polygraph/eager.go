@@ -1,0 +1,218 @@
+package polygraph
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/sat"
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// pipeline is what a search has beside that of the default configuration.
+type pipeline struct {
+	cfg Config
+	// beforeOn is, without Coalesce, what search.before is with it: by pair of
+	// nodes and key.
+	beforeOn map[[3]int32]int32
+	saved    []bool // by variable: its latest value (without Order)
+	combine  *combining
+
+	// constraints are those met up front, left those of them that the known graph
+	// does not settle; upFront counts the clauses before the search.
+	constraints, left, upFront int
+}
+
+// configure has the search follow a configuration. With Eager it adds the
+// clauses, which may take long: it ends soon after the context does.
+func (x *search) configure(cfg Config, order []int32) (err error) {
+	if cfg == (Config{}) {
+		return nil
+	}
+	x.pipe = &pipeline{cfg: cfg}
+	if !cfg.Has(Coalesce) {
+		x.pipe.beforeOn = map[[3]int32]int32{}
+	}
+	if cfg.Has(Combine) {
+		x.pipe.combine = newCombining(x.m.h.KeyCount())
+	}
+	if cfg.Has(Eager) {
+		err = x.encode(order)
+	}
+	x.pipe.upFront = x.s.Stats.Clauses
+	return err
+}
+
+// pairVar returns the variable of a pair of nodes, and whether there is one.
+func (x *search) pairVar(pair [2]int32) (int32, bool) {
+	if x.pipe == nil || x.pipe.beforeOn == nil {
+		v, ok := x.before[pair]
+		return v, ok
+	}
+	v, ok := x.pipe.beforeOn[[3]int32{pair[0], pair[1], x.key}]
+	return v, ok
+}
+
+func (x *search) setPairVar(pair [2]int32, v int32) {
+	if x.pipe == nil || x.pipe.beforeOn == nil {
+		x.before[pair] = v
+		return
+	}
+	x.pipe.beforeOn[[3]int32{pair[0], pair[1], x.key}] = v
+}
+
+// save notes the value that a variable loses.
+func (p *pipeline) save(l sat.Lit) {
+	for int(l.Var()) >= len(p.saved) {
+		p.saved = append(p.saved, false)
+	}
+	p.saved[l.Var()] = l.Positive()
+}
+
+func (p *pipeline) latest(v int32) bool { return int(v) < len(p.saved) && p.saved[v] }
+
+// encode turns every constraint that the known graph leaves open into clauses:
+// of every read against every writer of another value, of the sources of open
+// reads, and at snapshot isolation of every two writers of a key. With them, an
+// assignment whose order exists reads every key right.
+func (x *search) encode(order []int32) error {
+	for k := range int32(x.m.h.KeyCount()) {
+		x.key = k
+		var err error
+		if c := x.chainsOn(k); c != nil {
+			err = x.encodeChains(k, c)
+		} else {
+			err = x.encodePairs(k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if x.pipe.cfg.Has(Cycles) {
+		return x.forbidCycles(order)
+	}
+	return nil
+}
+
+// tick counts a constraint and returns the cause of the context's end.
+func (x *search) tick() error {
+	x.pipe.constraints++
+	if x.pipe.constraints&0xff == 0 && x.ctx.Err() != nil {
+		return context.Cause(x.ctx)
+	}
+	return nil
+}
+
+func (x *search) encodePairs(k int32) error {
+	m := x.m
+	if x.g.split == 1 {
+		for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
+			for v := m.keyFrom[k]; v < w; v++ {
+				if err := x.tick(); err != nil {
+					return err
+				}
+				if t, u := m.writer[v], m.writer[w]; !m.broken[t] && !m.broken[u] && !x.keptApart(t, u) {
+					x.pipe.left++
+					x.apart(t, u)
+				}
+			}
+		}
+	}
+	for _, r := range m.readsOn.of(k) {
+		if err := x.encodeRead(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeRead adds the clauses of one read, for each of its candidates.
+func (x *search) encodeRead(r int32) error {
+	rd := &x.m.reads[r]
+	if rd.source == fromNowhere || x.m.broken[rd.txn] {
+		return nil
+	}
+	guard := x.guard(rd.txn)
+	if rd.source != fromOpen {
+		return x.encodeSource(r, rd.source, guard)
+	}
+	x.makeSources(r, guard)
+	for _, s := range x.sources[r] {
+		if err := x.encodeSource(r, s.write, append(slices.Clone(guard), s.lit.Not())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *search) encodeSource(r, from int32, guard []sat.Lit) error {
+	m := x.m
+	rd := &m.reads[r]
+	for w := m.keyFrom[rd.key]; w < m.keyFrom[rd.key+1]; w++ {
+		if m.class[w] == rd.class || m.writer[w] == rd.txn || m.broken[m.writer[w]] {
+			continue
+		}
+		if err := x.tick(); err != nil {
+			return err
+		}
+		if !x.keptOut(r, from, w) {
+			x.pipe.left++
+			x.notBetween(r, from, w, guard)
+		}
+	}
+	return nil
+}
+
+// keptApart reports whether the known graph orders two writers of a key.
+func (x *search) keptApart(t, u int32) bool {
+	return x.k != nil && (x.reaches(x.g.commit(t), x.g.start(u)) || x.reaches(x.g.commit(u), x.g.start(t)))
+}
+
+// keptOut reports whether the known graph keeps write w from coming between a
+// read and its source.
+func (x *search) keptOut(r, from, w int32) bool {
+	if x.k == nil {
+		return false
+	}
+	m, g := x.m, x.g
+	u := m.writer[w]
+	return x.reaches(g.start(m.reads[r].txn), g.commit(u)) || from != fromInitial && x.reaches(g.commit(u), g.start(m.writer[from]))
+}
+
+// figures are the statistics of the search.
+func (x *search) figures(s *saturator) *verdict.Search {
+	n := &x.s.Stats
+	f := &verdict.Search{Variables: n.Variables, Clauses: n.Clauses, Decisions: n.Decisions, Propagations: n.Propagations,
+		Conflicts: n.Conflicts, TheoryConflicts: n.TheoryConflicts, Restarts: n.Restarts,
+		OnDemand: n.Clauses - 1, OpenBefore: s.opened, OpenAfter: len(s.open)}
+	if p := x.pipe; p != nil {
+		f.Pipeline = p.cfg.String()
+		f.ConstraintsBefore, f.ConstraintsAfter = p.constraints, p.left
+		f.OnDemand = n.Clauses - p.upFront
+	}
+	return f
+}
+
+// again has the default configuration find a counterexample. Clauses made up
+// front speak of all the history, so that a refutation does not tell which
+// part of it is to blame.
+func (c *check) again() error {
+	c.res.Verdict = verdict.Violated
+	if c.decideOnly {
+		return nil
+	}
+	c.stages.Begin("explain")
+	d := &check{ctx: c.ctx, h: c.h, lvl: c.lvl, opt: Options{Witness: c.opt.Witness}, res: &verdict.Result{Level: c.lvl}}
+	d.stages = verdict.NewStages(d.res, nil)
+	if err := d.run(); err != nil {
+		return err
+	}
+	if d.res.Verdict != verdict.Violated {
+		return errors.Errorf("configuration %s refutes a history that the default one calls %s; this is a bug in isohound",
+			c.opt.Config, d.res.Verdict)
+	}
+	c.res.Anomalies = d.res.Anomalies
+	c.stages.Done("explain")
+	return nil
+}
