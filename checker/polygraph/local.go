@@ -43,6 +43,11 @@ type localReader struct {
 	next                     int32 // the next reader of the same version
 }
 
+// maxLocal bounds the entries of a key. About one with more nothing is drawn,
+// and all of it is left to the search: only without sessions do the entries grow
+// with the square of the accesses.
+const maxLocal = 32 << 20
+
 // gather brings together what is known about key k, and reports whether
 // there is anything new.
 func (w *worker) gather(k int32, all bool) bool {
@@ -95,6 +100,9 @@ func (w *worker) gather(k int32, all bool) bool {
 			x.news = r.news[g.start(rd.txn)]
 		}
 		w.readers = append(w.readers, x)
+	}
+	if (len(w.writers)<<g.split+len(w.readers))*len(w.chains) > maxLocal {
+		return false
 	}
 	w.listReaders()
 	w.fill()

@@ -1,23 +1,36 @@
 package polygraph
 
-import "github.com/isohound/isohound/checker/verdict"
+import (
+	"context"
+
+	"github.com/isohound/isohound/checker/verdict"
+)
 
 // visit draws what follows about key k.
-func (w *worker) visit(k int32, all bool) {
+func (w *worker) visit(ctx context.Context, k int32, all bool) {
 	if !w.gather(k, all) {
 		return
 	}
 	for i := range w.readers {
+		if i&0xff == 0xff && ctx.Err() != nil {
+			return
+		}
 		if r := &w.readers[i]; r.live && r.news != 0 && r.source >= fromInitial {
 			w.seenWith(int32(i), r)
 		}
 	}
 	for i := range w.writers {
+		if i&0xff == 0xff && ctx.Err() != nil {
+			return
+		}
 		if u := &w.writers[i]; u.live && u.news != 0 {
 			w.overwrites(int32(i), u)
 		}
 	}
-	for _, i := range w.openOn.of(k) {
+	for n, i := range w.openOn.of(k) {
+		if n&0xf == 0xf && ctx.Err() != nil {
+			return
+		}
 		if o := &w.open[i]; !w.refined(o) {
 			w.afterAll(o)
 			w.beforeWhatFollowsAll(o)

@@ -60,7 +60,7 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 				return
 			}
 			for k := i * run; k < min((i+1)*run, keys); k++ {
-				w.visit(int32(k), all)
+				w.visit(ctx, int32(k), all)
 			}
 			results[i] = found{w.links, w.refutes}
 			w.links, w.refutes = nil, nil
