@@ -31,7 +31,8 @@ const (
 // Symbols are the names behind the numbers of a history: keys, values that
 // are not integers, sessions; and the initial value of every key.
 type Symbols struct {
-	keyIDs     map[string]Key
+	keyIDs     map[string]Key // but of those in numbered
+	numbered   []Key          // by name, where that is a small number: the key plus 1
 	keyNames   []string
 	textIDs    map[string]Value
 	texts      []string
@@ -67,23 +68,69 @@ func (s *Symbols) Clone(name func(Key) string) *Symbols {
 
 // Key returns the number of the key called name, which it learns if new.
 func (s *Symbols) Key(name string) Key {
+	if n, ok := smallNumber(name); ok {
+		return s.numberedKey(n)
+	}
 	if k, ok := s.keyIDs[name]; ok {
 		return k
 	}
-	return s.addKey(name)
+	k := s.addKey(name)
+	s.keyIDs[name] = k
+	return k
 }
 
 // KeyBytes is Key for a name that the caller may overwrite afterwards.
 func (s *Symbols) KeyBytes(name []byte) Key {
+	if n, ok := smallNumber(name); ok {
+		return s.numberedKey(n)
+	}
 	if k, ok := s.keyIDs[string(name)]; ok { // the compiler avoids the copy
 		return k
 	}
-	return s.addKey(string(name))
+	return s.Key(string(name))
+}
+
+// KeyNumber is Key for a name that is a number, in decimal.
+func (s *Symbols) KeyNumber(n uint64) Key {
+	if n < maxNumbered {
+		return s.numberedKey(int(n))
+	}
+	return s.Key(strconv.FormatUint(n, 10))
+}
+
+// maxNumbered bounds the numbers that are looked up in a table, not by hashing.
+const maxNumbered = 4_000_000
+
+// smallNumber reads a name that is a number below maxNumbered, as
+// strconv.Itoa writes it.
+func smallNumber[T string | []byte](name T) (n int, ok bool) {
+	if len(name) == 0 || len(name) > 7 || name[0] == '0' && len(name) > 1 {
+		return 0, false
+	}
+	for i := range len(name) {
+		c := name[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = 10*n + int(c)
+	}
+	return n, n < maxNumbered
+}
+
+func (s *Symbols) numberedKey(n int) Key {
+	if n >= len(s.numbered) {
+		s.numbered = slices.Grow(s.numbered, n+1-len(s.numbered))[:n+1]
+	}
+	if k := s.numbered[n]; k > 0 {
+		return k - 1
+	}
+	k := s.addKey(strconv.Itoa(n))
+	s.numbered[n] = k + 1
+	return k
 }
 
 func (s *Symbols) addKey(name string) Key {
 	k := Key(len(s.keyNames))
-	s.keyIDs[name] = k
 	s.keyNames = append(s.keyNames, name)
 	return k
 }

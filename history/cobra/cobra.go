@@ -161,7 +161,6 @@ type Reader struct {
 	hdr    history.Header
 	sym    *history.Symbols
 	values values
-	keys   map[int64]history.Key
 
 	logs   []logFile // from the one in progress on
 	log    *log      // in progress, or nil
@@ -200,7 +199,6 @@ func NewReader(folder fs.FS, path string, id Identity) (*Reader, error) {
 		}
 	}
 	r.values = newValues(r.sym, int(min(size/perVersion, 1<<20)))
-	r.keys = map[int64]history.Key{}
 	return r, nil
 }
 

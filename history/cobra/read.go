@@ -3,7 +3,6 @@ package cobra
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -114,7 +113,7 @@ func (r *Reader) op(x record) error {
 	if err := r.kind(x); err != nil {
 		return err
 	}
-	op := history.Op{Kind: history.Write, Key: r.key(x.key)}
+	op := history.Op{Kind: history.Write, Key: r.sym.KeyNumber(uint64(x.key))}
 	if x.letter == 'R' {
 		op.Kind = history.Read
 	}
@@ -141,15 +140,6 @@ func (r *Reader) op(x record) error {
 	}
 	r.rec.Ops = append(r.rec.Ops, op)
 	return nil
-}
-
-func (r *Reader) key(number int64) history.Key {
-	k, ok := r.keys[number]
-	if !ok {
-		k = r.sym.Key(strconv.FormatUint(uint64(number), 10))
-		r.keys[number] = k
-	}
-	return k
 }
 
 func absent(x record) bool {

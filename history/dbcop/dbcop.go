@@ -29,6 +29,7 @@ const maxString = 1 << 20
 // Reader reads a dbcop history. It implements history.Source.
 type Reader struct {
 	path string
+	size int64
 	r    *bufio.Reader
 	off  int64
 	hdr  history.Header
@@ -62,9 +63,10 @@ func Detect(head []byte, size int64) bool {
 	return true
 }
 
-// NewReader reads the header. path is for messages.
-func NewReader(r io.Reader, path string) (*Reader, error) {
-	d := &Reader{path: path, r: bufio.NewReaderSize(r, 64<<10), sym: history.NewSymbols()}
+// NewReader reads the header. path is for messages; size is the length of the
+// input in bytes, or 0 where that is not known.
+func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
+	d := &Reader{path: path, size: size, r: bufio.NewReaderSize(r, 64<<10), sym: history.NewSymbols()}
 	d.sym.DefaultInitial = d.sym.Int(0)
 	for range 5 {
 		if _, err := d.u64("header"); err != nil {
@@ -89,9 +91,18 @@ func NewReader(r io.Reader, path string) (*Reader, error) {
 
 func (d *Reader) Header() *history.Header   { return &d.hdr }
 func (d *Reader) Symbols() *history.Symbols { return d.sym }
-func (d *Reader) SizeHint() int             { return 0 }
-func (d *Reader) Closed() bool              { return true }
-func (d *Reader) Notes() []string           { return nil }
+
+// SizeHint extrapolates from what was read so far, 0 where the length of the
+// input is not known.
+func (d *Reader) SizeHint() int {
+	if d.size == 0 || d.off == 0 {
+		return 0
+	}
+	return int(float64(d.id) * float64(d.size) / float64(d.off))
+}
+
+func (d *Reader) Closed() bool    { return true }
+func (d *Reader) Notes() []string { return nil }
 
 // At returns err as a history.FormatError at the current offset.
 func (d *Reader) At(err error) error {
@@ -141,7 +152,22 @@ func (d *Reader) Next(rec *history.Record) error {
 	return err
 }
 
+// eventSize is the length of an event: kind, key, value, success.
+const eventSize = 1 + 8 + 8 + 1
+
 func (d *Reader) event() (op history.Op, happened bool, err error) {
+	if b, err := d.r.Peek(eventSize); err == nil && b[0] <= 1 && b[eventSize-1] == 1 {
+		value := binary.LittleEndian.Uint64(b[9:])
+		if value <= math.MaxInt64 {
+			op = history.Op{Kind: history.Read, Key: d.sym.KeyNumber(binary.LittleEndian.Uint64(b[1:])), Value: d.sym.Int(int64(value))}
+			if b[0] == 1 {
+				op.Kind = history.Write
+			}
+			d.off += eventSize
+			_, _ = d.r.Discard(eventSize)
+			return op, true, nil
+		}
+	}
 	write, err := d.flag("kind of an event")
 	if err != nil {
 		return op, false, err
@@ -162,7 +188,7 @@ func (d *Reader) event() (op history.Op, happened bool, err error) {
 	if write {
 		op.Kind = history.Write
 	}
-	op.Key = d.sym.KeyBytes(strconv.AppendUint(nil, key, 10))
+	op.Key = d.sym.KeyNumber(key)
 	if value <= math.MaxInt64 {
 		op.Value = d.sym.Int(int64(value))
 	} else {

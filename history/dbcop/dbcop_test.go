@@ -50,7 +50,7 @@ func sample() []byte {
 }
 
 func read(data []byte) (*history.History, error) {
-	r, err := dbcop.NewReader(bytes.NewReader(data), "f")
+	r, err := dbcop.NewReader(bytes.NewReader(data), "f", 0)
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 		}
 		out.Source, out.close = n, func() { n.Close(); closer() }
 	case Dbcop:
-		out.Source, err = dbcop.NewReader(br, path)
+		out.Source, err = dbcop.NewReader(br, path, size)
 	case DbcopJSON:
 		out.Source, err = dbcop.NewJSONReader(br, path)
 	case Text:
