@@ -1,6 +1,8 @@
 package polygraph
 
 import (
+	"sync"
+
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/history"
@@ -119,14 +121,33 @@ func (m *model) participants() {
 
 func (m *model) txn(t int32) *history.Txn { return &m.h.Txns[m.txns[t]] }
 
-// final calls f for each final write of t.
+// short is how many operations a transaction may have to be looked through
+// again for each: that costs less than tables of all keys.
+const short = 12
+
+// final calls f for each final write of t. seen is a table by key for those with many.
 func (m *model) final(t int32, seen []int32, f func(history.Op)) {
 	ops := m.h.Ops(m.txn(t))
-	for j := len(ops) - 1; j >= 0; j-- {
-		if op := ops[j]; op.Kind == history.Write && seen[op.Key] != t {
-			seen[op.Key] = t
-			f(op)
+	if len(ops) > short {
+		for j := len(ops) - 1; j >= 0; j-- {
+			if op := ops[j]; op.Kind == history.Write && seen[op.Key] != t {
+				seen[op.Key] = t
+				f(op)
+			}
 		}
+		return
+	}
+next:
+	for j, op := range ops {
+		if op.Kind != history.Write {
+			continue
+		}
+		for _, later := range ops[j+1:] {
+			if later.Key == op.Key && later.Kind == history.Write {
+				continue next
+			}
+		}
+		f(op)
 	}
 }
 
@@ -152,7 +173,7 @@ func (m *model) versions() *classTable {
 		m.final(t, seen, func(op history.Op) {
 			w := next[op.Key]
 			next[op.Key]++
-			m.writer[w], m.class[w], m.key[w] = t, classes.insert(op.Key, op.Value), int32(op.Key)
+			m.writer[w], m.class[w], m.key[w] = t, classes.insert(op.Key, op.Value, w), int32(op.Key)
 		})
 	}
 	m.writesOf = makeCSR(int(n), total, func(w int32) int32 { return m.writer[w] })
@@ -170,70 +191,154 @@ func stamp(s []int32) {
 // that may have come from. Reads of transactions of unknown outcome bind only
 // where these count, so that an impossible one only rules its transaction out.
 func (m *model) externalReads(classes *classTable, found *single.Collector) {
-	keys, n := m.h.KeyCount(), int32(len(m.txns))
-	last, mark := make([]int32, keys), make([]int32, keys) // the latest operation on a key, in transaction mark
-	stamp(mark)
+	n := len(m.txns)
+	parts := make([]readsOf, 1)
+	if n > 1<<14 { // worth a goroutine
+		parts = make([]readsOf, workers())
+	}
 	m.readFrom = make([]int32, n+1)
-	count := 0
+	var wg sync.WaitGroup
+	for p := range parts {
+		parts[p] = readsOf{m: m, classes: classes}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			parts[p].find(int32(n*p/len(parts)), int32(n*(p+1)/len(parts)))
+		}()
+	}
+	wg.Wait()
+	m.reads = parts[0].reads
+	for _, p := range parts[1:] {
+		m.reads = append(m.reads, p.reads...)
+	}
 	for t := range n {
+		m.readFrom[t+1] += m.readFrom[t]
+	}
+	for p := range parts {
+		for _, x := range parts[p].wrong {
+			if i := m.txns[x.txn]; x.own != none {
+				found.Internal(i, int(x.own), int(x.op))
+			} else {
+				found.Unexplained(i, int(x.op))
+			}
+		}
+	}
+	m.readsOn = makeCSR(m.h.KeyCount(), len(m.reads), func(r int32) int32 { return int32(m.reads[r].key) })
+}
+
+// readsOf finds the reads of some transactions.
+type readsOf struct {
+	m       *model
+	classes *classTable
+	reads   []read
+	wrong   []wrongRead
+	// last is the latest operation on a key, in transaction mark.
+	last, mark []int32
+}
+
+// wrongRead is an operation that differs from what its own transaction saw
+// before, in operation own, or that nobody explains.
+type wrongRead struct{ txn, own, op int32 }
+
+func (p *readsOf) find(from, to int32) {
+	m := p.m
+	count := 0
+	for t := from; t < to; t++ {
 		for _, op := range m.h.Ops(m.txn(t)) {
 			if op.Kind == history.Read {
 				count++
 			}
 		}
 	}
-	m.reads = make([]read, 0, count)
-	for t := range n {
-		i := m.txns[t]
-		for j, op := range m.h.Ops(m.txn(t)) {
-			own := none
-			if mark[op.Key] == t {
-				own = last[op.Key]
-			}
-			// What a wrong read returned is not what later ones must return.
-			if op.Kind == history.Write || own == none {
-				mark[op.Key], last[op.Key] = t, int32(j)
-			}
+	p.reads = make([]read, 0, count)
+	for t := from; t < to; t++ {
+		before := len(p.reads)
+		ops := m.h.Ops(m.txn(t))
+		for j, op := range ops {
+			own := p.before(t, ops, j)
 			if op.Kind != history.Read {
 				continue
 			}
 			if own != none {
-				if m.h.Ops(m.txn(t))[own].Value == op.Value {
-					continue
-				}
-				if m.broken[t] = true; !m.optional[t] {
-					found.Internal(i, int(own), j)
+				if ops[own].Value != op.Value {
+					if m.broken[t] = true; !m.optional[t] {
+						p.wrong = append(p.wrong, wrongRead{t, own, int32(j)})
+					}
 				}
 				continue
 			}
-			r := read{txn: t, key: op.Key, class: classes.find(op.Key, op.Value), source: fromOpen}
-			if r.class == none || m.onlyOwn(&r) {
+			r := read{txn: t, key: op.Key, source: fromOpen}
+			if !p.explain(&r, op.Value) {
 				r.source = fromNowhere
 				switch {
 				case !m.optional[t]:
-					found.Unexplained(i, j)
+					p.wrong = append(p.wrong, wrongRead{t, none, int32(j)})
 				case m.h.Closed:
 					m.broken[t] = true
 				}
 			}
-			m.reads = append(m.reads, r)
+			p.reads = append(p.reads, r)
 		}
-		m.readFrom[t+1] = int32(len(m.reads))
+		m.readFrom[t+1] = int32(len(p.reads) - before)
 	}
-	m.readsOn = makeCSR(keys, len(m.reads), func(r int32) int32 { return int32(m.reads[r].key) })
 }
 
-// onlyOwn reports whether nobody but r's own transaction wrote r's value.
-func (m *model) onlyOwn(r *read) bool {
-	if r.class < int32(m.h.KeyCount()) {
+// before returns the operation that says what ops[j] must find in its own
+// transaction t: the latest write of the key, or else the first read, for what
+// a wrong read returned is not what later ones must return.
+func (p *readsOf) before(t int32, ops []history.Op, j int) int32 {
+	key := ops[j].Key
+	if len(ops) <= short {
+		own := none
+		for i := j - 1; i >= 0; i-- {
+			if ops[i].Key == key {
+				if own = int32(i); ops[i].Kind == history.Write {
+					break
+				}
+			}
+		}
+		return own
+	}
+	if p.mark == nil {
+		p.last, p.mark = make([]int32, p.m.h.KeyCount()), make([]int32, p.m.h.KeyCount())
+		stamp(p.mark)
+	}
+	own := none
+	if p.mark[key] == t {
+		own = p.last[key]
+	}
+	if ops[j].Kind == history.Write || own == none {
+		p.mark[key], p.last[key] = t, int32(j)
+	}
+	return own
+}
+
+// explain finds the class of what r returned, and its source where only one
+// is possible for certain. It reports whether anybody but r's own transaction
+// can have written the value.
+func (p *readsOf) explain(r *read, v history.Value) bool {
+	m := p.m
+	if v == p.classes.initial[r.key] {
+		r.class = int32(r.key)
+		return true
+	}
+	s := p.classes.at(r.key, v)
+	if r.class = s.class - 1; r.class == none {
 		return false
 	}
-	for _, w := range m.classFrom.of(r.class) {
-		if m.writer[w] != r.txn {
-			return false
+	if s.several {
+		for _, w := range m.classFrom.of(r.class) {
+			if m.writer[w] != r.txn {
+				return true
+			}
 		}
+		return false
 	}
-	return true
+	u := m.writer[s.first]
+	if !m.optional[u] && !m.optional[r.txn] {
+		r.source = s.first
+	}
+	return u != r.txn
 }
 
 // initially reports whether the class is that of its key's initial value.
@@ -251,6 +356,9 @@ type slot struct {
 	value history.Value
 	key   history.Key
 	class int32 // plus 1, so that 0 is free
+	// first is the first write of the value; several: there are more.
+	first   int32
+	several bool
 }
 
 func newClassTable(h *history.History, writes int) *classTable {
@@ -277,23 +385,19 @@ func (c *classTable) at(k history.Key, v history.Value) *slot {
 	}
 }
 
-func (c *classTable) insert(k history.Key, v history.Value) int32 {
+// insert returns the class of write w of v to k.
+func (c *classTable) insert(k history.Key, v history.Value, w int32) int32 {
 	if v == c.initial[k] {
 		return int32(k)
 	}
 	s := c.at(k, v)
 	if s.class == 0 {
 		c.count++
-		*s = slot{v, k, int32(c.count)}
+		*s = slot{value: v, key: k, class: int32(c.count), first: w}
+	} else {
+		s.several = true
 	}
 	return s.class - 1
-}
-
-func (c *classTable) find(k history.Key, v history.Value) int32 {
-	if v == c.initial[k] {
-		return int32(k)
-	}
-	return c.at(k, v).class - 1
 }
 
 // chains cover the transactions by paths of the known graph: those of a

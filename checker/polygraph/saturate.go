@@ -91,7 +91,11 @@ func (s *saturator) readsOf(t int32) {
 	m := s.m
 	for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
 		rd := &m.reads[r]
-		if rd.source == fromNowhere {
+		switch {
+		case rd.source == fromNowhere:
+			continue
+		case rd.source >= 0:
+			s.resolve(r, rd.source)
 			continue
 		}
 		o := openRead{read: r, initial: m.initially(rd.class)}

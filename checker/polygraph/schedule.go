@@ -22,13 +22,15 @@ type schedule struct {
 	order    []int32
 
 	current []int32 // by key: the class of its value
-	toRead  []int32 // by class: reads not placed
-	toWrite []int32 // by class: writes not placed
+	left    []left  // by class: what is not placed
 	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
 
 	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, to be read
 	forHolder            lists[int32] // by key: nodes that wait for the holder's commit
 }
+
+// left counts the reads and writes of a value.
+type left struct{ reads, writes int32 }
 
 // waiting is a heap of nodes, the one of least priority first.
 type waiting []ranked
@@ -98,7 +100,7 @@ func (s *schedule) rank(node int32) ranked {
 func guess(m *model, g *graph, hint []int64) []int32 {
 	classes := len(m.classFrom.from) - 1
 	s := &schedule{m: m, g: g, missing: make([]int32, g.nodes), waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
-		current: make([]int32, m.h.KeyCount()), toRead: make([]int32, classes), toWrite: make([]int32, classes),
+		current: make([]int32, m.h.KeyCount()), left: make([]left, classes),
 		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
 	if g.split == 1 {
 		s.holder = make([]int32, m.h.KeyCount())
@@ -112,12 +114,12 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 	}
 	for r := range m.reads {
 		if rd := &m.reads[r]; rd.source != fromNowhere && !m.optional[rd.txn] {
-			s.toRead[rd.class]++
+			s.left[rd.class].reads++
 		}
 	}
 	for w, c := range m.class {
 		if !m.optional[m.writer[w]] {
-			s.toWrite[c]++
+			s.left[c].writes++
 		}
 	}
 	for i := range g.edges {
@@ -218,10 +220,10 @@ func (s *schedule) startWaits(node, t int32) bool {
 func (s *schedule) commitWaits(node, t int32) bool {
 	for _, w := range s.m.writesOf.of(t) {
 		c := s.current[s.m.key[w]]
-		if c == s.m.class[w] || s.toWrite[c] > 0 || s.toRead[c] == 0 {
+		if c == s.m.class[w] || s.left[c].writes > 0 || s.left[c].reads == 0 {
 			continue
 		}
-		if own := s.g.split == 0 && s.reads(t, c); own && s.toRead[c] == 1 {
+		if own := s.g.split == 0 && s.reads(t, c); own && s.left[c].reads == 1 {
 			continue
 		}
 		s.forReaders.push(c, node)
@@ -243,7 +245,8 @@ func (s *schedule) reads(t, c int32) bool {
 func (s *schedule) started(t int32) {
 	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
 		if rd := &s.m.reads[r]; rd.source != fromNowhere {
-			if s.toRead[rd.class]--; s.toRead[rd.class] <= 1 {
+			l := &s.left[rd.class]
+			if l.reads--; l.reads <= 1 {
 				s.wake(&s.forReaders, rd.class)
 			}
 		}
@@ -258,7 +261,7 @@ func (s *schedule) started(t int32) {
 func (s *schedule) committed(t int32) {
 	for _, w := range s.m.writesOf.of(t) {
 		k, c := s.m.key[w], s.m.class[w]
-		s.toWrite[c]--
+		s.left[c].writes--
 		s.current[k] = c
 		s.wake(&s.forValue, c)
 		if s.holder != nil {
