@@ -359,10 +359,10 @@ func (k *core) cycle(at []int32) []verdict.Edge {
 	}
 	g := newGraph(m)
 	s := newSaturator(m, g, true)
-	order, err := s.run(k.c.ctx)
-	if err != nil {
+	if err := s.run(k.c.ctx); err != nil {
 		return nil
 	}
+	order := g.topological(nil)
 	if s.refuted != nil {
 		// A read of the initial value comes before the writer that it follows.
 		o := s.refuted

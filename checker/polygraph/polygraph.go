@@ -132,25 +132,26 @@ func (c *check) run() error {
 	g := newGraph(m)
 	s := newSaturator(m, g, c.opt.Config.Has(Pruning))
 	c.sat = s
-	order, err := s.run(c.ctx)
-	if err != nil {
+	if err := s.run(c.ctx); err != nil {
 		return err
 	}
 	c.stages.Done("saturate")
 	used := newEvidence(s)
-	if s.refuted != nil || len(order) < int(g.nodes) {
-		if s.refuted != nil {
-			used.open(s.refuted)
-		} else {
-			s.cycle(order, used)
-		}
+	if s.refuted != nil {
+		used.open(s.refuted)
 		return c.counterexample(used)
 	}
-	nodes := order
+	c.stages.Begin("schedule")
+	var nodes []int32
 	if c.opt.Config.Has(Schedule) {
-		c.stages.Begin("schedule")
 		nodes = guess(m, g, c.hint)
-		c.stages.Done("schedule")
+	} else {
+		nodes = g.topological(nil)
+	}
+	c.stages.Done("schedule")
+	if len(nodes) < int(g.nodes) {
+		s.cycle(nodes, used)
+		return c.counterexample(used)
 	}
 	x := newSearch(c.ctx, s, nodes, used)
 	c.search = x
@@ -158,7 +159,7 @@ func (c *check) run() error {
 	if c.opt.Config.Has(Eager) {
 		c.stages.Begin("encode")
 	}
-	if err := x.configure(c.opt.Config, order); err != nil {
+	if err := x.configure(c.opt.Config, nodes); err != nil {
 		return err
 	}
 	if c.opt.Config.Has(Eager) {

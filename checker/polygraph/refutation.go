@@ -73,10 +73,10 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	}
 	g := newGraph(m)
 	s := newSaturator(m, g, prune)
-	order, err := s.run(ctx)
-	if err != nil {
+	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
+	order := guess(m, g, nil)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	p := newProver(s, at, stop)
@@ -86,7 +86,7 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	case len(order) < int(g.nodes):
 		p.knownCycle(s.walk(order))
 	default:
-		x := newSearch(ctx, s, guess(m, g, nil), newEvidence(s))
+		x := newSearch(ctx, s, order, newEvidence(s))
 		x.proof = p
 		x.s.Learnt = func(lits []sat.Lit) int32 { return p.learnt(x, lits) }
 		x.s.Forgot = p.forget

@@ -178,37 +178,41 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 	s.added++
 }
 
-// enough is the share of the transactions below which the edges that a pass has
-// added are too few for another one: the search settles the rest sooner.
-const enough = 1.0 / 30
+// The edges that a pass adds, or would add by a sample of the keys, as a share
+// of the transactions, below which another one costs more than the search saves.
+const (
+	enoughAtFirst = 1.0 / 3
+	enough        = 1.0 / 30
+	enoughSampled = 1.0 / 10
+)
 
-// run saturates. The graph then has no order if it returns a shorter one than
-// it has nodes; s.refuted is set where a read cannot have got its value.
-func (s *saturator) run(ctx context.Context) (order []int32, err error) {
+// run saturates. s.refuted is then set where a read cannot have got its value;
+// whether the graph has an order it does not tell.
+func (s *saturator) run(ctx context.Context) error {
 	s.opened, s.given = len(s.open), len(s.g.edges)
-	for {
+	least := enoughAtFirst
+	var order []int32
+	for s.k != nil && s.refuted == nil {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
-		order = s.g.topological(order)
-		if len(order) < int(s.g.nodes) || s.refuted != nil || s.k == nil {
-			return order, nil
+		if order = s.g.topological(order); len(order) < int(s.g.nodes) {
+			return nil
 		}
 		if err := s.k.update(ctx, order); err != nil {
-			return nil, err
-		}
-		if s.passes > 0 && float64(s.added) <= enough*float64(len(s.m.txns)) {
-			return order, nil
+			return err
 		}
 		s.passes++
 		s.added = 0
 		if more, err := s.everyKey(ctx, s.passes == 1); err != nil || !more {
-			return order, err
+			return err
 		}
 		clear(s.fresh)
 		s.settle()
-		if s.refuted != nil {
-			return order, nil
+		if float64(s.added) <= least*float64(len(s.m.txns)) {
+			return nil
 		}
+		least = enough
 	}
+	return nil
 }

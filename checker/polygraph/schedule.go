@@ -95,8 +95,8 @@ func (s *schedule) rank(node int32) ranked {
 	return ranked{s.priority[s.g.txnOf(node)], node}
 }
 
-// guess returns the nodes in an order that keeps the known edges, which must
-// have one. hint, if not nil, has a place for each transaction.
+// guess returns the nodes in an order that keeps the known edges, without those
+// that stand behind a cycle. hint, if not nil, has a place for each transaction.
 func guess(m *model, g *graph, hint []int64) []int32 {
 	classes := len(m.classFrom.from) - 1
 	s := &schedule{m: m, g: g, missing: make([]int32, g.nodes), waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
