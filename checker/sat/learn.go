@@ -24,18 +24,29 @@ func (s *Solver) resolve(c *clause) bool {
 	if s.Learnt != nil {
 		id = s.Learnt(learnt)
 	}
-	s.cancel(back)
+	// What was decided since then rarely has to do with the conflict and would
+	// be decided the same way again, at the price of all its assertions.
+	if top-back > chronological {
+		s.cancel(top - 1)
+	} else {
+		s.cancel(back)
+	}
 	if len(learnt) == 1 {
-		s.enqueue(learnt[0], nil)
+		s.enqueue(learnt[0], nil, 0)
 	} else {
 		n := &clause{lits: learnt, learnt: true, id: id, activity: s.clauseBump}
 		s.learnts = append(s.learnts, n)
 		s.attach(n)
-		s.enqueue(learnt[0], n)
+		s.enqueue(learnt[0], n, back)
 	}
 	s.clauseBump /= 0.999
 	return true
 }
+
+// chronological is how many levels may be given up at once; where it would be
+// more only the last one is (Nadel and Ryvchin, Chronological Backtracking, SAT
+// 2018). Literals then keep levels below those of others that stand before them.
+const chronological = 100
 
 // analyze returns the clause of the first unique implication point, that point
 // first and a literal of the highest level below second, and that level.
@@ -61,7 +72,7 @@ func (s *Solver) analyze(c *clause) (learnt []Lit, back int32) {
 				learnt = append(learnt, q)
 			}
 		}
-		for !s.seen[s.trail[at].Var()] {
+		for v := s.trail[at].Var(); !s.seen[v] || s.level[v] != level; v = s.trail[at].Var() {
 			at--
 		}
 		p = s.trail[at]

@@ -176,8 +176,15 @@ next:
 		s.dead = true
 		return
 	case 1:
-		s.cancel(0)
-		s.enqueue(out[0], nil)
+		v := out[0].Var()
+		switch s.values[out[0]] {
+		case isTrue: // from now on whatever was decided
+			s.level[v], s.reason[v] = 0, nil
+			return
+		case isFalse:
+			s.cancel(s.level[v] - 1)
+		}
+		s.enqueue(out[0], nil, 0)
 		return
 	}
 	// Watched are literals that are not false, or else those that were assigned
@@ -201,10 +208,9 @@ next:
 		s.cancel(s.level[out[0].Var()] - 1)
 	}
 	// It follows from what was assigned earlier, but going back there would give
-	// up everything since; should the search go back later, the watch on it
-	// still finds a conflict.
+	// up everything since.
 	if s.values[out[0]] == unassigned && s.values[out[1]] == isFalse {
-		s.enqueue(out[0], c)
+		s.enqueue(out[0], c, s.level[out[1].Var()])
 	}
 }
 
@@ -221,13 +227,17 @@ func (s *Solver) attach(c *clause) {
 	s.watches[c.lits[1]] = append(s.watches[c.lits[1]], watch{c, c.lits[0]})
 }
 
-func (s *Solver) enqueue(l Lit, why *clause) {
+// enqueue makes l true, at a level that may lie below those of others that
+// stand before it.
+func (s *Solver) enqueue(l Lit, why *clause, level int32) {
 	s.values[l], s.values[l.Not()] = isTrue, isFalse
-	s.level[l.Var()], s.reason[l.Var()] = s.decisionLevel(), why
+	s.level[l.Var()], s.reason[l.Var()] = level, why
 	s.trail = append(s.trail, l)
 }
 
-// cancel takes back every assignment above a level.
+// cancel takes back every assignment above a level. The others that came later
+// than those stay, and are propagated again: a clause that has become open may
+// say more about them.
 func (s *Solver) cancel(level int32) {
 	if s.decisionLevel() <= level {
 		return
@@ -238,11 +248,20 @@ func (s *Solver) cancel(level int32) {
 		if i < s.asserted {
 			s.theory.Retract(l)
 		}
+		if s.level[l.Var()] <= level {
+			continue
+		}
 		s.values[l], s.values[l.Not()] = unassigned, unassigned
 		s.reason[l.Var()] = nil
 		s.queue.released(l.Var())
 	}
-	s.trail = s.trail[:keep]
+	kept := s.trail[:keep]
+	for _, l := range s.trail[keep:] {
+		if s.values[l] == isTrue {
+			kept = append(kept, l)
+		}
+	}
+	s.trail = kept
 	s.limits = s.limits[:level]
 	s.head = min(s.head, keep)
 	s.asserted = min(s.asserted, keep)
@@ -317,7 +336,11 @@ func (s *Solver) visit(l Lit) *clause {
 			return c
 		}
 		s.Stats.Propagations++
-		s.enqueue(first, c)
+		level := int32(0)
+		for _, q := range lits[1:] {
+			level = max(level, s.level[q.Var()])
+		}
+		s.enqueue(first, c, level)
 	}
 	s.watches[l] = kept
 	return nil
@@ -378,6 +401,6 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 		if !s.theory.Phase(v) {
 			l = l.Not()
 		}
-		s.enqueue(l, nil)
+		s.enqueue(l, nil, s.decisionLevel())
 	}
 }
