@@ -1,5 +1,7 @@
 package polygraph
 
+import "slices"
+
 // accesses are, key by key, the reads and writes in the order in which the
 // search's order has them. While the keys keep their order nothing about them
 // needs to be looked at again.
@@ -12,38 +14,36 @@ type accesses struct {
 	readAt, writeAt []int32 // by read and by write: its place in seq
 }
 
-// newAccesses lists the accesses as an order of the nodes has them.
-func newAccesses(m *model, g *graph, nodes []int32) *accesses {
+func newAccesses(m *model, g *graph) *accesses {
 	keys := m.h.KeyCount()
 	a := &accesses{m: m, g: g, seq: make([]int32, len(m.reads)+len(m.writer)), from: make([]int32, keys+1),
 		readAt: make([]int32, len(m.reads)), writeAt: make([]int32, len(m.writer))}
 	for k := range int32(keys) {
 		a.from[k+1] = a.from[k] + m.keyFrom[k+1] - m.keyFrom[k] + int32(len(m.readsOn.of(k)))
 	}
-	next := append([]int32(nil), a.from[:keys]...)
-	limit := int32(len(m.txns)) << g.split
-	for _, v := range nodes {
-		if v >= limit {
-			continue
-		}
-		t := g.txnOf(v)
-		if v == g.start(t) {
-			for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
-				k := m.reads[r].key
-				a.seq[next[k]], a.readAt[r] = r, next[k]
-				next[k]++
-			}
-		}
-		if v == g.commit(t) {
-			for _, w := range m.writesOf.of(t) {
-				k := m.key[w]
-				a.seq[next[k]], a.writeAt[w] = ^w, next[k]
-				next[k]++
-			}
-		}
-	}
 	return a
 }
+
+// list lists the accesses to key k as an order has them.
+func (a *accesses) list(k int32, pos []int32, scratch []datedAccess) []datedAccess {
+	scratch = scratch[:0]
+	for _, r := range a.m.readsOn.of(k) {
+		scratch = append(scratch, datedAccess{a.when(r, pos), r})
+	}
+	for w := a.m.keyFrom[k]; w < a.m.keyFrom[k+1]; w++ {
+		scratch = append(scratch, datedAccess{a.when(^w, pos), ^w})
+	}
+	slices.SortFunc(scratch, func(x, y datedAccess) int { return int(x.when) - int(y.when) })
+	for i, x := range scratch {
+		at := a.from[k] + int32(i)
+		a.seq[at] = x.access
+		a.put(x.access, at)
+	}
+	return scratch
+}
+
+// datedAccess is an access with its place in an order.
+type datedAccess struct{ when, access int32 }
 
 // when orders accesses: by their nodes' places, a transaction's read of a key
 // before its write.
@@ -54,10 +54,12 @@ func (a *accesses) when(access int32, pos []int32) int32 {
 	return pos[a.g.commit(a.m.writer[^access])]<<1 | 1
 }
 
+func (a *accesses) of(k int32) []int32 { return a.seq[a.from[k]:a.from[k+1]] }
+
 // sort brings the accesses of key k into their present order. They are nearly
 // in it.
 func (a *accesses) sort(k int32, pos []int32) []int32 {
-	list := a.seq[a.from[k]:a.from[k+1]]
+	list := a.of(k)
 	base := a.from[k]
 	before := int32(-1)
 	for i, x := range list {

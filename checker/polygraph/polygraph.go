@@ -166,6 +166,9 @@ func (c *check) run() error {
 		c.stages.Done("encode")
 	}
 	c.stages.Begin("search")
+	if err := x.begin(); err != nil {
+		return err
+	}
 	ok, err := x.s.Solve(c.ctx)
 	if err != nil {
 		return err

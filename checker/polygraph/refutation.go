@@ -90,6 +90,9 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 		x.proof = p
 		x.s.Learnt = func(lits []sat.Lit) int32 { return p.learnt(x, lits) }
 		x.s.Forgot = p.forget
+		if err := x.begin(); err != nil {
+			return nil, err
+		}
 		switch possible, err := x.s.Solve(ctx); {
 		case p.full:
 			return nil, nil

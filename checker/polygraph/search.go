@@ -82,14 +82,36 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 		x.openAt[s.open[i].read] = &s.open[i]
 	}
 	x.o = newOrder(s.g, nodes, x.moved)
-	x.a = newAccesses(s.m, s.g, nodes)
+	x.a = newAccesses(s.m, s.g)
 	x.s = sat.New(x)
 	x.truth = sat.Pos(x.newVar(variable{kind: isTruth}))
 	x.s.Add(x.truth)
-	for k := range s.m.h.KeyCount() {
-		x.touch(int32(k))
-	}
 	return x
+}
+
+// begin lists the accesses to all keys, and touches those keys of which the
+// order to begin with gets something wrong.
+func (x *search) begin() error {
+	keys := x.m.h.KeyCount()
+	wrong := make([]bool, keys)
+	const run = 256
+	if err := share(x.ctx, len(x.m.txns), (keys+run-1)/run, func(next func() (int, bool)) {
+		var scratch []datedAccess
+		for i, more := next(); more; i, more = next() {
+			for k := i * run; k < min((i+1)*run, keys); k++ {
+				scratch = x.a.list(int32(k), x.o.pos, scratch)
+				x.replay(int32(k), x.a.of(int32(k)), func(int32, []int32) { wrong[k] = true }, func(_, _ int32) { wrong[k] = true })
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	for k, bad := range wrong {
+		if bad {
+			x.touch(int32(k))
+		}
+	}
+	return nil
 }
 
 func (x *search) newVar(v variable) int32 {
@@ -293,17 +315,29 @@ func (x *search) Final() (bool, error) {
 // verify adds what the order gets wrong about a key, and reports whether that
 // was nothing.
 func (x *search) verify(k int32) bool {
-	m, g, pos := x.m, x.g, x.o.pos
 	x.key = k
-	list := x.a.sort(k, pos)
 	right := true
+	x.replay(k, x.a.sort(k, x.o.pos), func(r int32, before []int32) {
+		x.misread(r, before)
+		right = false
+	}, func(t, u int32) {
+		x.apart(t, u)
+		right = false
+	})
+	return right
+}
+
+// replay goes through the accesses to a key and calls misread for each read
+// that finds another value than it should, with the accesses before it, and
+// overlap for each two writers that may not overlap and do.
+func (x *search) replay(k int32, list []int32, misread func(r int32, before []int32), overlap func(t, u int32)) {
+	m, g, pos := x.m, x.g, x.o.pos
 	class, last := k, none // of the latest write
 	for i, access := range list {
 		if access >= 0 {
 			rd := &m.reads[access]
 			if rd.class != class && rd.source != fromNowhere && x.included[rd.txn] {
-				x.misread(access, list[:i])
-				right = false
+				misread(access, list[:i])
 			}
 			continue
 		}
@@ -312,12 +346,10 @@ func (x *search) verify(k int32) bool {
 			continue
 		}
 		if g.split == 1 && last != none && pos[g.commit(last)] > pos[g.start(u)] {
-			x.apart(last, u)
-			right = false
+			overlap(last, u)
 		}
 		class, last = m.class[^access], u
 	}
-	return right
 }
 
 // guard starts a clause that holds only if the given transactions count.

@@ -55,15 +55,18 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 	runs := (keys + run - 1) / run
 	results := make([]found, runs)
 	every := func(step, skip int) error {
-		return s.parallel(ctx, (runs+step-1)/step, func(w *worker, i int) {
-			if i *= step; skip > 0 && i%skip == 0 {
-				return
+		return share(ctx, len(s.m.txns), (runs+step-1)/step, func(next func() (int, bool)) {
+			w := &worker{saturator: s}
+			for i, more := next(); more; i, more = next() {
+				if i *= step; skip > 0 && i%skip == 0 {
+					continue
+				}
+				for k := i * run; k < min((i+1)*run, keys); k++ {
+					w.visit(ctx, int32(k), all)
+				}
+				results[i] = found{w.links, w.refutes}
+				w.links, w.refutes = nil, nil
 			}
-			for k := i * run; k < min((i+1)*run, keys); k++ {
-				w.visit(ctx, int32(k), all)
-			}
-			results[i] = found{w.links, w.refutes}
-			w.links, w.refutes = nil, nil
 		})
 	}
 	sampled := 0
@@ -92,30 +95,26 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 // sample is the inverse of the share of the keys that are looked at first.
 const sample = 16
 
-// parallel has workers share the numbers from 0 to n-1.
-func (s *saturator) parallel(ctx context.Context, n int, do func(w *worker, i int)) error {
-	var next atomic.Int64
-	work := func() {
-		w := &worker{saturator: s}
-		for ctx.Err() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			do(w, i)
-		}
+// share has goroutines do the numbers from 0 to n-1 between them: each calls
+// work, and that next until it returns false. Of what concerns few
+// transactions it makes no goroutine.
+func share(ctx context.Context, txns, n int, work func(next func() (int, bool))) error {
+	var last atomic.Int64
+	next := func() (int, bool) {
+		i := int(last.Add(1)) - 1
+		return i, i < n && ctx.Err() == nil
 	}
 	var wg sync.WaitGroup
-	if len(s.m.txns) > 1000 { // else not worth a goroutine
+	if txns > 1000 {
 		for range workers() - 1 {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				work()
+				work(next)
 			}()
 		}
 	}
-	work()
+	work(next)
 	wg.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
