@@ -179,12 +179,23 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 }
 
 // The edges that a pass adds, or would add by a sample of the keys, as a share
-// of the transactions, below which another one costs more than the search saves.
+// of the transactions, below which another one costs more than the search
+// saves. Reads with several candidates make the search harder.
 const (
-	enoughAtFirst = 1.0 / 3
-	enough        = 1.0 / 30
-	enoughSampled = 1.0 / 10
+	enoughAtFirst     = 1.0 / 3
+	enough            = 1.0 / 30
+	enoughSampled     = 1.0 / 5
+	enoughSampledOpen = 1.0 / 10 // where one transaction in four has an open read, say
 )
+
+// pays reports whether so many edges to be are worth a pass.
+func (s *saturator) pays(links int) bool {
+	n := len(s.m.txns)
+	if 4*len(s.open) > n {
+		return float64(links) >= enoughSampledOpen*float64(n)
+	}
+	return float64(links) >= enoughSampled*float64(n)
+}
 
 // run saturates. s.refuted is then set where a read cannot have got its value;
 // whether the graph has an order it does not tell.

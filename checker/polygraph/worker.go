@@ -78,7 +78,7 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 		for i := range results {
 			links += len(results[i].links)
 		}
-		if float64(links*sample) < enoughSampled*float64(len(s.m.txns)) {
+		if !s.pays(links * sample) {
 			return false, nil
 		}
 		sampled = sample
