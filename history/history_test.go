@@ -2,6 +2,7 @@ package history
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -108,5 +109,26 @@ func TestIDSet(t *testing.T) {
 	}
 	if s.add(far) || s.add(5) {
 		t.Error("a duplicate was not noticed")
+	}
+}
+
+// TestKeyNames: a name is one key however it is looked up, and numbers are the
+// same only if they are written the same.
+func TestKeyNames(t *testing.T) {
+	s := NewSymbols()
+	names := []string{"x", "7", "07", "0", "00", "", "-1", "+1", "3999999", "4000000", "9999999", "10000000", "18446744073709551615", "1e3", "7 "}
+	for i, n := range names {
+		if k := s.Key(n); k != Key(i) || s.KeyName(k) != n {
+			t.Errorf("%q is key %d, called %q", n, k, s.KeyName(k))
+		}
+		if k := s.KeyBytes([]byte(n)); k != Key(i) {
+			t.Errorf("%q as bytes is key %d", n, k)
+		}
+		if u, err := strconv.ParseUint(n, 10, 64); err == nil && strconv.FormatUint(u, 10) == n && s.KeyNumber(u) != Key(i) {
+			t.Errorf("%q as a number is key %d", n, s.KeyNumber(u))
+		}
+	}
+	if k := s.KeyNumber(12); s.KeyName(k) != "12" || s.KeyBytes([]byte("12")) != k || s.KeyCount() != len(names)+1 {
+		t.Errorf("12 is key %d, called %q", k, s.KeyName(k))
 	}
 }
