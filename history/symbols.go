@@ -33,6 +33,7 @@ const (
 type Symbols struct {
 	keyIDs     map[string]Key // but of those in numbered
 	numbered   []Key          // by name, where that is a small number: the key plus 1
+	large      map[uint64]Key // what KeyNumber has looked up by name
 	keyNames   []string
 	textIDs    map[string]Value
 	texts      []string
@@ -95,7 +96,15 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 	if n < maxNumbered {
 		return s.numberedKey(int(n))
 	}
-	return s.Key(strconv.FormatUint(n, 10))
+	k, ok := s.large[n]
+	if !ok {
+		if s.large == nil {
+			s.large = map[uint64]Key{}
+		}
+		k = s.Key(strconv.FormatUint(n, 10))
+		s.large[n] = k
+	}
+	return k
 }
 
 // maxNumbered bounds the numbers that are looked up in a table, not by hashing.

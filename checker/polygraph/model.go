@@ -193,7 +193,7 @@ func stamp(s []int32) {
 func (m *model) externalReads(classes *classTable, found *single.Collector) {
 	n := len(m.txns)
 	parts := make([]readsOf, 1)
-	if n > 1<<14 { // worth a goroutine
+	if n > 1<<12 { // worth a goroutine
 		parts = make([]readsOf, workers())
 	}
 	m.readFrom = make([]int32, n+1)

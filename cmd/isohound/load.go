@@ -35,9 +35,9 @@ type checking struct {
 }
 
 const (
-	// gcPercent is the garbage collector's target while histories are judged.
-	gcPercent = 50
-	// smallFile is how large a file may be that is judged without it, in bytes.
+	// Targets of the garbage collector while histories are judged.
+	gcPercent, gcPercentSmall = 50, 400
+	// smallFile is how large a small file may be, in bytes.
 	smallFile = 8 << 20
 )
 
@@ -51,9 +51,11 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	// Large histories are free of pointers: collecting garbage early costs
 	// little and saves a third of the memory. For small ones, of which there may
 	// be thousands, it would take longer than judging them.
+	percent := gcPercentSmall
 	if sizeOf(path) > smallFile {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+		percent = gcPercent
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	show := a.showChecking(path, c)
 	defer show.done()
 	ctx, stopWatch := budget.Memory(a.work, c.maxMemory)
