@@ -160,9 +160,12 @@ func (g *Growth) chart(a *Axis, lvl level.Level, measure int) (*plot.Plot, error
 	if p.X.Min == p.X.Max {
 		p.X.Max++
 	}
+	if p.X.Min > 0 && p.X.Max >= 10*p.X.Min {
+		p.X.Scale = plot.LogScale{}
+	}
 	// Charts read from easy to hard.
 	if a.Points[0] > a.Points[len(a.Points)-1] {
-		p.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+		p.X.Scale = plot.InvertedScale{Normalizer: p.X.Scale}
 	}
 	return p, nil
 }
