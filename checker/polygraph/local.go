@@ -14,7 +14,8 @@ type local struct {
 	bits     []uint64
 	// entries has a row for the commit of each writer, one for the start of
 	// each reader, and, where these differ, one for the start of each writer:
-	// by local chain the last position from which it can be reached.
+	// by local chain the last position from which it can be reached. Those of
+	// starts are for chains with writers only, and have anything behind these.
 	entries []int32
 	// initial is the first of the readers of the initial value.
 	initial int32
@@ -155,26 +156,27 @@ func (w *worker) fill() {
 	for i := range w.writers {
 		w.fillRow(g.commit(w.writers[i].txn), next())
 	}
+	writing := len(w.segments) - 1
 	for i := range w.readers {
-		w.fillRow(g.start(w.readers[i].txn), next())
+		w.fillRow(g.start(w.readers[i].txn), next()[:writing])
 	}
 	if g.split == 1 {
 		for i := range w.writers {
-			w.fillRow(g.start(w.writers[i].txn), next())
+			w.fillRow(g.start(w.writers[i].txn), next()[:writing])
 		}
 	}
 }
 
-// fillRow puts the entries of a node.
+// fillRow puts the entries of a node, for as many chains as out has room.
 func (w *worker) fillRow(node int32, out []int32) {
 	if w.k.rows != nil {
 		row := w.k.clock(node)
-		for i, c := range w.chains {
+		for i, c := range w.chains[:len(out)] {
 			out[i] = row[c]
 		}
 		return
 	}
-	for i, c := range w.chains {
+	for i, c := range w.chains[:len(out)] {
 		out[i] = w.k.entry(node, c)
 	}
 }

@@ -35,7 +35,7 @@ func (w *worker) refined(o *openRead) bool {
 	from := m.keyFrom[rd.key]
 	chain := w.localOf[k.c.of[rd.txn]]
 	start := k.startAt(rd.txn)
-	w.reader = append(w.reader[:0], w.chains...)
+	w.reader = append(w.reader[:0], w.chains[:len(w.segments)-1]...)
 	row := w.reader
 	w.fillRow(g.start(rd.txn), row)
 	others := w.scratch[:0]
