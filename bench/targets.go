@@ -25,12 +25,17 @@ var targets = []Target{
 	{"many sessions", synth.GeneralConfig{Sessions: 1000, Txns: 20_000, Ops: 10, Keys: 10_000, Reads: 0.5}},
 	{"each its own session", synth.GeneralConfig{Sessions: 5000, Txns: 5_000, Ops: 10, Keys: 5_000, Reads: 0.5}},
 	{"ten keys", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 4, Keys: 10, Reads: 0.5}},
+	{"contention", synth.GeneralConfig{Sessions: 50, Txns: 10_000, Ops: 8, Keys: 200, Reads: 0.5, Duplicates: 0.8, Values: 10}},
 }
 
-// duplicated has values occur again as in the paper: half of the keys have
-// values from among 100, drawn by a zipfian distribution of 0.5.
+// duplicated has values occur again as in the paper, where cfg does not say
+// how: half of the keys have values from among 100, drawn by a zipfian
+// distribution of 0.5.
 func duplicated(cfg synth.GeneralConfig, seed uint64) synth.GeneralConfig {
-	cfg.Duplicates, cfg.Theta, cfg.Values, cfg.Seed = 0.5, 0.5, 100, seed
+	if cfg.Values == 0 {
+		cfg.Duplicates, cfg.Values = 0.5, 100
+	}
+	cfg.Theta, cfg.Seed = 0.5, seed
 	return cfg
 }
 
