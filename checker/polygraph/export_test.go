@@ -36,3 +36,11 @@ func Decide(ctx context.Context, h *history.History, lvl level.Level, cfg Config
 	c.stages = verdict.NewStages(c.res, nil)
 	return c.res, c.run()
 }
+
+// GiveUpLevels sets how many levels a conflict gives up at once until restore is
+// called.
+func GiveUpLevels(n int32) (restore func()) {
+	usual := chronological
+	chronological = n
+	return func() { chronological = usual }
+}

@@ -55,24 +55,6 @@ type ruledOut struct {
 	edges     int32 // how many edges were known then
 }
 
-// lists are growing lists.
-type lists[T any] struct {
-	head, next []int32
-	item       []T
-}
-
-func newLists[T any](n int) lists[T] {
-	l := lists[T]{head: make([]int32, n)}
-	stamp(l.head)
-	return l
-}
-
-func (l *lists[T]) push(i int32, item T) {
-	l.next = append(l.next, l.head[i])
-	l.item = append(l.item, item)
-	l.head[i] = int32(len(l.item) - 1)
-}
-
 func newSaturator(m *model, g *graph, prune bool) *saturator {
 	s := &saturator{m: m, g: g, pulled: map[int32]int32{}, fresh: make([]bool, m.h.KeyCount())}
 	if prune {

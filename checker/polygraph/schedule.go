@@ -32,6 +32,24 @@ type schedule struct {
 // left counts the reads and writes of a value.
 type left struct{ reads, writes int32 }
 
+// lists are growing lists.
+type lists[T any] struct {
+	head, next []int32
+	item       []T
+}
+
+func newLists[T any](n int) lists[T] {
+	l := lists[T]{head: make([]int32, n)}
+	stamp(l.head)
+	return l
+}
+
+func (l *lists[T]) push(i int32, item T) {
+	l.next = append(l.next, l.head[i])
+	l.item = append(l.item, item)
+	l.head[i] = int32(len(l.item) - 1)
+}
+
 // waiting is a heap of nodes, the one of least priority first.
 type waiting []ranked
 

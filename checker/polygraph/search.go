@@ -71,6 +71,9 @@ type source struct {
 	lit   sat.Lit
 }
 
+// chronological is sat.Chronological but for tests, whose searches are not deep.
+var chronological int32 = sat.Chronological
+
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
 	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, before: map[[2]int32]int32{}, counts: map[int32]int32{},
 		sources: map[int32][]source{}, openAt: map[int32]*openRead{}, used: used,
@@ -84,6 +87,7 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 	x.o = newOrder(s.g, nodes, x.moved)
 	x.a = newAccesses(s.m, s.g)
 	x.s = sat.New(x)
+	x.s.Chronological = chronological
 	x.truth = sat.Pos(x.newVar(variable{kind: isTruth}))
 	x.s.Add(x.truth)
 	return x

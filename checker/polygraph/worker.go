@@ -79,6 +79,11 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 			links += len(results[i].links)
 		}
 		if !s.pays(links * sample) {
+			for i := range results {
+				if r := results[i].refutes; r != nil {
+					s.refute(r)
+				}
+			}
 			return false, nil
 		}
 		sampled = sample

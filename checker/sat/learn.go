@@ -26,7 +26,7 @@ func (s *Solver) resolve(c *clause) bool {
 	}
 	// What was decided since then rarely has to do with the conflict and would
 	// be decided the same way again, at the price of all its assertions.
-	if top-back > chronological {
+	if top-back > s.Chronological {
 		s.cancel(top - 1)
 	} else {
 		s.cancel(back)
@@ -42,11 +42,6 @@ func (s *Solver) resolve(c *clause) bool {
 	s.clauseBump /= 0.999
 	return true
 }
-
-// chronological is how many levels may be given up at once; where it would be
-// more only the last one is (Nadel and Ryvchin, Chronological Backtracking, SAT
-// 2018). Literals then keep levels below those of others that stand before them.
-const chronological = 100
 
 // analyze returns the clause of the first unique implication point, that point
 // first and a literal of the highest level below second, and that level.

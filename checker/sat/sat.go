@@ -83,6 +83,12 @@ type Solver struct {
 	Learnt func(lits []Lit) (id int32)
 	Forgot func(id int32)
 
+	// Chronological is how many levels a conflict may give up at once; where it
+	// would be more only the last one is (Nadel and Ryvchin, Chronological
+	// Backtracking, SAT 2018). Literals then keep levels below those of others
+	// that stand before them. Set it before the search.
+	Chronological int32
+
 	theory  Theory
 	clauses []*clause
 	learnts []*clause
@@ -109,9 +115,12 @@ type Solver struct {
 	steps int
 }
 
+// Chronological is the usual limit of that name.
+const Chronological = 100
+
 // New returns a solver without clauses.
 func New(t Theory) *Solver {
-	return &Solver{theory: t, queue: newVarQueue(), clauseBump: 1, maxLearnts: 4000}
+	return &Solver{theory: t, Chronological: Chronological, queue: newVarQueue(), clauseBump: 1, maxLearnts: 4000}
 }
 
 // NewVar adds a variable and returns its number.

@@ -71,6 +71,7 @@ func TestAgainstTrial(t *testing.T) {
 		vars := 3 + rng.IntN(10)
 		th := &atMost{limit: rng.IntN(vars + 1), rng: rng}
 		s := New(th)
+		s.Chronological = []int32{0, 1, Chronological}[n%3]
 		th.s = s
 		for range vars {
 			s.NewVar()

@@ -1,0 +1,61 @@
+package polygraph_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+)
+
+// TestChronological: a conflict that takes back one level only, as it does in
+// deep searches, loses nothing: small histories against the trial of every
+// execution, formulas against the trial of every assignment, refutations
+// replayed.
+func TestChronological(t *testing.T) {
+	defer polygraph.GiveUpLevels(0)()
+	rng := rand.New(rand.NewPCG(31, 32))
+	searched := 0
+	noPruning := polygraph.Config{}.Without(polygraph.Pruning)
+	for range fromEnv("ISOHOUND_HISTORIES", 6000) {
+		h := random(rng)
+		for _, lvl := range []level.Level{level.SER, level.SI} {
+			if _, s := compare(t, h, lvl, 31, noPruning); s {
+				searched++
+			}
+		}
+	}
+	if searched < 300 {
+		t.Errorf("only %d with conflicts", searched)
+	}
+	count := map[bool]int{}
+	for n := range 200 {
+		vars := 6 + n%7
+		clauses := synth.RandomSAT(rng, vars, int(float64(vars)*(3.6+2.8*rng.Float64())))
+		want := satisfiable(vars, clauses)
+		count[want]++
+		h := synth.FromSAT(clauses)
+		for _, lvl := range []level.Level{level.SER, level.SI} {
+			r, err := polygraph.Decide(context.Background(), h, lvl, randomConfig(rng))
+			if err != nil || r.Verdict == verdict.Unknown || (r.Verdict == verdict.Satisfied) != want {
+				t.Fatalf("formula %d at %s: %s, %v; satisfiable: %v", n, lvl, r.Verdict, err, want)
+			}
+			proof, err := polygraph.Refute(h, lvl, n%2 == 0)
+			if err != nil || (proof == nil) != want {
+				t.Fatalf("formula %d at %s: a refutation: %v, %v; satisfiable: %v", n, lvl, proof != nil, err, want)
+			}
+			if proof != nil {
+				if err := certify.Replay(h, lvl, proof); err != nil {
+					t.Fatalf("formula %d at %s: %v", n, lvl, err)
+				}
+			}
+		}
+	}
+	if count[true] < 50 || count[false] < 50 {
+		t.Errorf("one-sided: %v", count)
+	}
+}
