@@ -44,3 +44,11 @@ func GiveUpLevels(n int32) (restore func()) {
 	chronological = n
 	return func() { chronological = usual }
 }
+
+// FewChains sets how many chains clocks are always good for until restore is
+// called; -1 has the matrix used for every history.
+func FewChains(n int32) (restore func()) {
+	usual := fewChains
+	fewChains = n
+	return func() { fewChains = usual }
+}

@@ -32,12 +32,11 @@ type reach struct {
 // workers is how many goroutines share the work.
 func workers() int { return min(runtime.GOMAXPROCS(0), 8) }
 
-const (
-	// maxReach bounds the memory of the relation, in bytes.
-	maxReach = 2 << 30
-	// fewChains are as many as clocks are always good for.
-	fewChains = 64
-)
+// maxReach bounds the memory of the relation, in bytes.
+const maxReach = 2 << 30
+
+// fewChains are as many as clocks are always good for.
+var fewChains int32 = 64
 
 // newReach returns nil if either relation would take too much memory.
 func newReach(m *model, g *graph) *reach {
@@ -46,7 +45,7 @@ func newReach(m *model, g *graph) *reach {
 	asBits := int64(g.nodes) * ((txns + 63) / 64) * 8
 	k := &reach{g: g, c: &m.chains, rank: make([]int32, g.nodes), news: make([]uint64, g.nodes)}
 	switch {
-	case m.chains.count > fewChains && asBits < 2*asClocks && asBits <= maxReach:
+	case fewChains < 0 || m.chains.count > fewChains && asBits < 2*asClocks && asBits <= maxReach:
 		k.c = alone(int32(len(m.txns)))
 		k.width = int(txns+63) / 64
 		k.words = make([]uint64, int(g.nodes)*k.width)

@@ -1,0 +1,47 @@
+package polygraph_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// TestMatrix: reachability by a matrix, which small histories do without, gives
+// the same verdicts as the trial of every execution, and refutations that hold.
+func TestMatrix(t *testing.T) {
+	defer polygraph.FewChains(-1)()
+	rng := rand.New(rand.NewPCG(41, 42))
+	count := map[verdict.Verdict]int{}
+	for range fromEnv("ISOHOUND_HISTORIES", 6000) {
+		for _, lvl := range level.All() {
+			if lvl == level.LIN {
+				continue
+			}
+			h := random(rng)
+			for lvl.RealTime() && !h.Timed() {
+				h = random(rng)
+			}
+			v, _ := compare(t, h, lvl, 41, polygraph.Config{})
+			count[v]++
+			if v != verdict.Violated || !h.Closed {
+				continue
+			}
+			proof, err := polygraph.Refute(h, lvl, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if proof != nil {
+				if err := certify.Replay(h, lvl, proof); err != nil {
+					t.Fatalf("%s: %v", lvl, err)
+				}
+			}
+		}
+	}
+	if count[verdict.Satisfied] < 1000 || count[verdict.Violated] < 1000 {
+		t.Errorf("one-sided: %v", count)
+	}
+}
