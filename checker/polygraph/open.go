@@ -5,25 +5,25 @@ import "github.com/isohound/isohound/checker/verdict"
 // settle resolves the open reads that have one candidate left, and refutes
 // those that have none.
 func (s *saturator) settle() {
-	work := s.open
-	s.open = make([]openRead, 0, len(work)) // what counts anew adds its own
+	work, left := s.open, s.open[:0]
+	s.open = nil // what counts anew adds its own
 	for i := range work {
-		o := work[i]
+		o := &work[i]
 		switch {
 		case len(o.candidates) == 0 && !o.initial:
-			s.closed = append(s.closed, o)
-			s.refute(&o)
-			s.closed = append(s.closed, o) // edges may rest on it
+			s.closed = append(s.closed, *o) // edges may rest on it
+			s.refute(o)
 		case len(o.candidates) == 0:
-			s.closed = append(s.closed, o)
+			s.closed = append(s.closed, *o)
 			s.resolve(o.read, fromInitial)
 		case len(o.candidates) == 1 && !o.initial:
-			s.closed = append(s.closed, o)
+			s.closed = append(s.closed, *o)
 			s.resolve(o.read, o.candidates[0])
 		default:
-			s.open = append(s.open, o)
+			left = append(left, *o)
 		}
 	}
+	s.open = append(left, s.open...)
 }
 
 // refined drops the candidates that come behind the reader, and those with

@@ -61,11 +61,12 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 				if i *= step; skip > 0 && i%skip == 0 {
 					continue
 				}
+				before := len(w.links)
 				for k := i * run; k < min((i+1)*run, keys); k++ {
 					w.visit(ctx, int32(k), all)
 				}
-				results[i] = found{w.links, w.refutes}
-				w.links, w.refutes = nil, nil
+				results[i] = found{w.links[before:], w.refutes}
+				w.refutes = nil
 			}
 		})
 	}
