@@ -24,7 +24,7 @@ func newAccesses(m *model, g *graph) *accesses {
 	return a
 }
 
-// list lists the accesses to key k as an order has them.
+// list lists the accesses to key k as an order has them, for the first time.
 func (a *accesses) list(k int32, pos []int32, scratch []datedAccess) []datedAccess {
 	scratch = scratch[:0]
 	for _, r := range a.m.readsOn.of(k) {

@@ -218,8 +218,9 @@ func (k *reach) bitColumns(ctx context.Context, order []int32, lo, hi int, news 
 	}
 }
 
-// beforeAll calls f for nodes that reach all of some nodes but not node, so
-// that all such nodes reach or are one of these. rows are scratch.
+// beforeAll calls f for nodes that reach all of some nodes but not yet node:
+// with clocks so many that every other one reaches one of these, with the
+// matrix at most maxCommon of them.
 func (k *reach) beforeAll(of []int32, node int32, f func(before int32)) {
 	if k.rows != nil {
 		row := k.clock(node)
