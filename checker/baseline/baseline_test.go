@@ -3,8 +3,6 @@ package baseline_test
 import (
 	"context"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -25,22 +23,13 @@ import (
 // random histories of every kind, and verifies every witness. ISOHOUND_HISTORIES
 // sets how many per level.
 func TestAgainstOracle(t *testing.T) {
-	n := 5_000
-	if s := os.Getenv("ISOHOUND_HISTORIES"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := randhist.Count(t, 5_000)
 	for _, lvl := range level.All() {
 		if lvl == level.LIN {
 			continue
 		}
 		t.Run(lvl.String(), func(t *testing.T) {
-			seed := rand.Uint64()
-			if s := os.Getenv("ISOHOUND_SEED"); s != "" {
-				seed, _ = strconv.ParseUint(s, 10, 64)
-			}
+			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
 			solved, cycles := 0, 0
@@ -109,7 +98,7 @@ func TestAgreesWithPolygraph(t *testing.T) {
 		h := synth.General(synth.GeneralConfig{Sessions: 2 + n%9, Txns: 100 + 4*n, Ops: 2 + n%4, Keys: 40 + 5*n, Reads: 0.3 + float64(n%5)/10,
 			Duplicates: float64(n%3) / 2, Theta: 0.5, Values: 10 + n, Snapshot: n%2 == 0, Seed: uint64(n)})
 		if n%4 > 0 {
-			h = mutate(rng, h, n%4)
+			h = randhist.Damage(rng, h, n%4)
 		}
 		for _, lvl := range []level.Level{level.SER, level.SI, level.SERNoSO, level.SINoSO} {
 			want, err := polygraph.Check(ctx, h, lvl, polygraph.Options{})
@@ -135,36 +124,6 @@ func TestAgreesWithPolygraph(t *testing.T) {
 	if count[verdict.Satisfied] < 30 || count[verdict.Violated] < 30 {
 		t.Errorf("one-sided: %v", count)
 	}
-}
-
-// mutate has some reads return another value that their key had.
-func mutate(rng *rand.Rand, h *history.History, times int) *history.History {
-	written := map[history.Key][]history.Value{}
-	for _, op := range h.AllOps() {
-		if op.Kind == history.Write {
-			written[op.Key] = append(written[op.Key], op.Value)
-		}
-	}
-	at := map[int]bool{}
-	for range times {
-		at[rng.IntN(len(h.Txns))] = true
-	}
-	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
-	for i := range h.Txns {
-		rec := h.Record(i)
-		if op := rec.Ops[0]; at[i] && op.Kind == history.Read && len(written[op.Key]) > 1 {
-			value := written[op.Key][rng.IntN(len(written[op.Key]))]
-			for n := range rec.Ops {
-				if rec.Ops[n].Kind == history.Read && rec.Ops[n].Key == op.Key && rec.Ops[n].Value == op.Value {
-					rec.Ops[n].Value = value
-				}
-			}
-		}
-		if err := b.Add(&rec); err != nil {
-			panic(err)
-		}
-	}
-	return b.Done(true, nil)
 }
 
 // TestRefusals: what the engine cannot judge it names, with the remedy.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 
@@ -15,26 +14,18 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // TestAgainstOracle compares the engine with the trial of every execution, on
 // random histories, and verifies every proof. ISOHOUND_HISTORIES sets how many
 // per level; the long mode of docs/testing.md uses millions.
 func TestAgainstOracle(t *testing.T) {
-	n := 20_000
-	if s := os.Getenv("ISOHOUND_HISTORIES"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := randhist.Count(t, 20_000)
 	for _, lvl := range level.All() {
 		t.Run(lvl.String(), func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
-			if s := os.Getenv("ISOHOUND_SEED"); s != "" {
-				seed, _ = strconv.ParseUint(s, 10, 64)
-			}
+			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
 			for range n {

@@ -10,6 +10,7 @@ import (
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // TestChronological: a conflict that takes back one level only, as it does in
@@ -21,8 +22,8 @@ func TestChronological(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	searched := 0
 	noPruning := polygraph.Config{}.Without(polygraph.Pruning)
-	for range fromEnv("ISOHOUND_HISTORIES", 6000) {
-		h := random(rng)
+	for range randhist.Count(t, 6000) {
+		h := randhist.New(rng)
 		for _, lvl := range []level.Level{level.SER, level.SI} {
 			if _, s := compare(t, h, lvl, 31, noPruning); s {
 				searched++

@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // everyConfig returns all the configurations that differ in what they do.
@@ -60,39 +61,6 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// broken returns h with some reads that return an older or newer value of their
-// key.
-func broken(rng *rand.Rand, h *history.History, times int) *history.History {
-	written := map[history.Key][]history.Value{}
-	for i := range h.Txns {
-		for _, op := range h.Ops(&h.Txns[i]) {
-			if op.Kind == history.Write {
-				written[op.Key] = append(written[op.Key], op.Value)
-			}
-		}
-	}
-	at := map[int]bool{}
-	for range times {
-		at[rng.IntN(len(h.Txns))] = true
-	}
-	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
-	for i := range h.Txns {
-		rec := h.Record(i)
-		if first := rec.Ops[0]; at[i] && first.Kind == history.Read && len(written[first.Key]) > 0 {
-			value := written[first.Key][rng.IntN(len(written[first.Key]))]
-			for n := range rec.Ops {
-				if op := &rec.Ops[n]; op.Kind == history.Read && op.Key == first.Key && op.Value == first.Value {
-					op.Value = value
-				}
-			}
-		}
-		if err := b.Add(&rec); err != nil {
-			panic(err)
-		}
-	}
-	return b.Done(true, nil)
-}
-
 // TestConfigsAgree: all configurations say the same of histories of all kinds,
 // with proofs that hold where they are asked for, and what comes up front is all there is.
 func TestConfigsAgree(t *testing.T) {
@@ -113,7 +81,7 @@ func TestConfigsAgree(t *testing.T) {
 			h = synth.General(synth.GeneralConfig{Sessions: 2 + n%7, Txns: 40 + 4*n, Ops: 2 + n%5, Keys: 20 + 3*n, Reads: 0.3 + 0.4*rng.Float64(),
 				Duplicates: float64(n%3) / 3, Theta: 0.5, Values: 10, Snapshot: n%2 == 0, Seed: uint64(n)})
 			if n%3 > 0 {
-				h = broken(rng, h, n%4)
+				h = randhist.Damage(rng, h, n%4)
 			}
 		}
 		for _, lvl := range level.All() {

@@ -8,6 +8,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // TestMatrix: reachability by a matrix, which small histories do without, gives
@@ -16,14 +17,14 @@ func TestMatrix(t *testing.T) {
 	defer polygraph.FewChains(-1)()
 	rng := rand.New(rand.NewPCG(41, 42))
 	count := map[verdict.Verdict]int{}
-	for range fromEnv("ISOHOUND_HISTORIES", 6000) {
+	for range randhist.Count(t, 6000) {
 		for _, lvl := range level.All() {
 			if lvl == level.LIN {
 				continue
 			}
-			h := random(rng)
+			h := randhist.New(rng)
 			for lvl.RealTime() && !h.Timed() {
-				h = random(rng)
+				h = randhist.New(rng)
 			}
 			v, _ := compare(t, h, lvl, 41, polygraph.Config{})
 			count[v]++

@@ -3,8 +3,6 @@ package polygraph_test
 import (
 	"context"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
@@ -20,30 +18,21 @@ import (
 // random histories of every kind, and verifies every proof. ISOHOUND_HISTORIES
 // sets how many per level.
 func TestAgainstOracle(t *testing.T) {
-	n := 20_000
-	if s := os.Getenv("ISOHOUND_HISTORIES"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := randhist.Count(t, 20_000)
 	for _, lvl := range level.All() {
 		if lvl == level.LIN {
 			continue
 		}
 		t.Run(lvl.String(), func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
-			if s := os.Getenv("ISOHOUND_SEED"); s != "" {
-				seed, _ = strconv.ParseUint(s, 10, 64)
-			}
+			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
 			searched := 0
 			for range n {
-				h := random(rng)
+				h := randhist.New(rng)
 				for lvl.RealTime() && !h.Timed() {
-					h = random(rng)
+					h = randhist.New(rng)
 				}
 				v, s := compare(t, h, lvl, seed, polygraph.Config{})
 				count[v]++
@@ -90,10 +79,4 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, cfg
 	}
 	replay(t, h, r)
 	return r.Verdict, r.Search != nil && r.Search.Conflicts > 0
-}
-
-func random(rng *rand.Rand) *history.History { return randhist.New(rng) }
-
-func randomOf(rng *rand.Rand, keys, txns, sessions int) *history.History {
-	return randhist.Of(rng, keys, txns, sessions)
 }

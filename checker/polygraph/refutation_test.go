@@ -3,8 +3,6 @@ package polygraph_test
 import (
 	"context"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
@@ -13,6 +11,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // replay has the refutation of each contradiction replayed, whether or not the
@@ -63,11 +62,11 @@ func TestReplayHard(t *testing.T) {
 // TestReplayWhole: refutations of whole histories, of which no core was cut out
 // first, so that all that saturation does is explained.
 func TestReplayWhole(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, uint64(fromEnv("ISOHOUND_SEED", 12))))
+	rng := rand.New(rand.NewPCG(11, randhist.Seed(t, 12)))
 	rules := map[verdict.Rule]int{}
 	refuted := 0
-	for range fromEnv("ISOHOUND_HISTORIES", 3000) {
-		h := randomOf(rng, 1+rng.IntN(8), 4+rng.IntN(40), 1+rng.IntN(12))
+	for range randhist.Count(t, 3000) {
+		h := randhist.Of(rng, 1+rng.IntN(8), 4+rng.IntN(40), 1+rng.IntN(12))
 		for _, lvl := range level.All() {
 			if lvl == level.LIN || lvl.RealTime() && !h.Timed() {
 				continue
@@ -94,13 +93,6 @@ func TestReplayWhole(t *testing.T) {
 			t.Errorf("no refutation used the rule %q", rule)
 		}
 	}
-}
-
-func fromEnv(name string, usual int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return usual
 }
 
 // TestProofLimit: a proof that becomes too large is given up, which leaves the

@@ -12,13 +12,14 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // TestReplayIsSound: whatever a refutation says, it is never accepted against a
 // history that has an execution. The refutations are those of histories that
 // differ a little, or of another level, as they are and damaged.
 func TestReplayIsSound(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, uint64(fromEnv("ISOHOUND_SEED", 14))))
+	rng := rand.New(rand.NewPCG(13, randhist.Seed(t, 14)))
 	var levels []level.Level
 	for _, lvl := range level.All() {
 		if lvl != level.LIN {
@@ -26,10 +27,10 @@ func TestReplayIsSound(t *testing.T) {
 		}
 	}
 	var against, damaged, dropped, noticed int
-	for range fromEnv("ISOHOUND_HISTORIES", 6_000) {
-		h := random(rng)
+	for range randhist.Count(t, 6_000) {
+		h := randhist.New(rng)
 		if rng.IntN(3) == 0 {
-			h = randomOf(rng, 4, 20, 6)
+			h = randhist.Of(rng, 4, 20, 6)
 		}
 		lvl := levels[rng.IntN(len(levels))]
 		if lvl.RealTime() && !h.Timed() {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -104,11 +105,17 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	return nil
 }
 
-// sizeOf is the size of a file, or of the files in a folder, in bytes; of what
-// has none it is the largest.
+// compression is about how many times as long a compressed history is once it
+// is read.
+const compression = 16
+
+// sizeOf is the size of a history's file, or of the files in its folder, in
+// bytes and about as it is uncompressed; of what has none it is the largest.
 func sizeOf(path string) int64 {
 	st, err := os.Stat(path)
 	switch {
+	case err == nil && st.Mode().IsRegular() && strings.HasSuffix(path, ".zst"):
+		return st.Size() * compression
 	case err == nil && st.Mode().IsRegular():
 		return st.Size()
 	case err != nil || !st.IsDir():

@@ -1,10 +1,12 @@
 // Package randhist makes small random histories, on which engines are compared
-// with the trial of every execution.
+// with the trial of every execution, and damages larger ones.
 package randhist
 
 import (
 	"math/rand/v2"
+	"os"
 	"strconv"
+	"testing"
 
 	"github.com/isohound/isohound/history"
 )
@@ -100,4 +102,56 @@ func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
 		}
 	}
 	return b.Done(rng.IntN(10) > 0, nil)
+}
+
+// Damage returns h with up to so many reads that return another value which
+// their key had at some time.
+func Damage(rng *rand.Rand, h *history.History, times int) *history.History {
+	written := map[history.Key][]history.Value{}
+	for _, op := range h.AllOps() {
+		if op.Kind == history.Write {
+			written[op.Key] = append(written[op.Key], op.Value)
+		}
+	}
+	at := map[int]bool{}
+	for range times {
+		at[rng.IntN(len(h.Txns))] = true
+	}
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	for i := range h.Txns {
+		rec := h.Record(i)
+		if first := rec.Ops[0]; at[i] && first.Kind == history.Read && len(written[first.Key]) > 0 {
+			value := written[first.Key][rng.IntN(len(written[first.Key]))]
+			for n := range rec.Ops {
+				if op := &rec.Ops[n]; op.Kind == history.Read && op.Key == first.Key && op.Value == first.Value {
+					op.Value = value
+				}
+			}
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err) // the records come from a valid history
+		}
+	}
+	return b.Done(true, nil)
+}
+
+// Count returns how many histories a test tries: ISOHOUND_HISTORIES, or as many
+// as usual.
+func Count(t testing.TB, usual int) int {
+	return int(fromEnv(t, "ISOHOUND_HISTORIES", uint64(usual)))
+}
+
+// Seed returns ISOHOUND_SEED, which repeats a test, or the usual seed.
+func Seed(t testing.TB, usual uint64) uint64 { return fromEnv(t, "ISOHOUND_SEED", usual) }
+
+func fromEnv(t testing.TB, name string, usual uint64) uint64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return usual
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
