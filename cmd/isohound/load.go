@@ -105,12 +105,12 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	return nil
 }
 
-// compression is about how many times as long a compressed history is once it
-// is read.
+// compression is how many times as long as its file a compressed history may
+// well be.
 const compression = 16
 
 // sizeOf is the size of a history's file, or of the files in its folder, in
-// bytes and about as it is uncompressed; of what has none it is the largest.
+// bytes, at its likely length if compressed; of what has none it is the largest.
 func sizeOf(path string) int64 {
 	st, err := os.Stat(path)
 	switch {
