@@ -84,17 +84,6 @@ type Checker struct {
 	Progress func(line string)
 }
 
-// FlagsError says that isohound check does not know a contestant's flags.
-type FlagsError struct {
-	Contestant Contestant
-	Message    string
-}
-
-func (e *FlagsError) Error() string {
-	return fmt.Sprintf("this build cannot run contestant %s, which is isohound check %s: %s; leave it out with --contestants",
-		e.Contestant.Name, strings.Join(e.Contestant.Flags, " "), e.Message)
-}
-
 // CheckError is a check that ended with an error, not a verdict.
 type CheckError struct {
 	Contestant string
@@ -103,31 +92,6 @@ type CheckError struct {
 }
 
 func (e *CheckError) Error() string { return "contestant " + e.Contestant + ": " + e.Message }
-
-// exitUsage is the exit code of isohound check for flags it does not know.
-const exitUsage = 64
-
-// Probe finds out before anything is measured whether all contestants' flags
-// are known.
-func (c *Checker) Probe(ctx context.Context, contestants []Contestant) error {
-	for _, k := range contestants {
-		cmd := exec.CommandContext(ctx, c.Command, append([]string{"check", "-", "--format", "dsl", "--level", "ser", "--json", "--no-progress"}, k.Flags...)...)
-		cmd.Stdin = strings.NewReader("s1: w(x,1)\n")
-		var msg bytes.Buffer
-		cmd.Stderr = &msg
-		err := cmd.Run()
-		var exit *exec.ExitError
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.As(err, &exit) && exit.ExitCode() == exitUsage:
-			return &FlagsError{k, strings.TrimPrefix(strings.TrimSpace(msg.String()), "isohound: ")}
-		case err != nil && !errors.As(err, &exit):
-			return errors.Wrap(err, c.Command)
-		}
-	}
-	return nil
-}
 
 // Measure has a contestant judge the history at path.
 func (c *Checker) Measure(ctx context.Context, name, path string, lvl level.Level, k Contestant) (Measurement, error) {

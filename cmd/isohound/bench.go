@@ -155,13 +155,6 @@ func (a *app) bench(b *benching, files []string) error {
 	if !b.quiet {
 		c.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 	}
-	if err := c.Probe(a.work, b.chosen); err != nil {
-		var flags *bench.FlagsError
-		if errors.As(err, &flags) {
-			err = withCode(exitUsage, err)
-		}
-		return err
-	}
 	if b.growth {
 		return a.benchGrowth(b, c)
 	}
