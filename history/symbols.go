@@ -31,9 +31,9 @@ const (
 // Symbols are the names behind the numbers of a history: keys, values that
 // are not integers, sessions; and the initial value of every key.
 type Symbols struct {
-	keyIDs     map[string]Key // but of those in numbered
+	keyIDs     map[string]Key // of names that are no numbers
 	numbered   []Key          // by name, where that is a small number: the key plus 1
-	large      map[uint64]Key // what KeyNumber has looked up by name
+	large      map[uint64]Key // by name, where that is a larger one
 	keyNames   []string
 	textIDs    map[string]Value
 	texts      []string
@@ -49,6 +49,7 @@ type Symbols struct {
 func NewSymbols() *Symbols {
 	return &Symbols{
 		keyIDs:         map[string]Key{},
+		large:          map[uint64]Key{},
 		textIDs:        map[string]Value{},
 		sessionIDs:     map[int64]int32{},
 		DefaultInitial: Absent,
@@ -69,8 +70,8 @@ func (s *Symbols) Clone(name func(Key) string) *Symbols {
 
 // Key returns the number of the key called name, which it learns if new.
 func (s *Symbols) Key(name string) Key {
-	if n, ok := smallNumber(name); ok {
-		return s.numberedKey(n)
+	if n, ok := number(name); ok {
+		return s.KeyNumber(n)
 	}
 	if k, ok := s.keyIDs[name]; ok {
 		return k
@@ -82,8 +83,8 @@ func (s *Symbols) Key(name string) Key {
 
 // KeyBytes is Key for a name that the caller may overwrite afterwards.
 func (s *Symbols) KeyBytes(name []byte) Key {
-	if n, ok := smallNumber(name); ok {
-		return s.numberedKey(n)
+	if n, ok := number(name); ok {
+		return s.KeyNumber(n)
 	}
 	if k, ok := s.keyIDs[string(name)]; ok { // the compiler avoids the copy
 		return k
@@ -98,10 +99,7 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 	}
 	k, ok := s.large[n]
 	if !ok {
-		if s.large == nil {
-			s.large = map[uint64]Key{}
-		}
-		k = s.Key(strconv.FormatUint(n, 10))
+		k = s.addKey(strconv.FormatUint(n, 10))
 		s.large[n] = k
 	}
 	return k
@@ -110,20 +108,19 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 // maxNumbered bounds the numbers that are looked up in a table, not by hashing.
 const maxNumbered = 4_000_000
 
-// smallNumber reads a name that is a number below maxNumbered, as
-// strconv.Itoa writes it.
-func smallNumber[T string | []byte](name T) (n int, ok bool) {
-	if len(name) == 0 || len(name) > 7 || name[0] == '0' && len(name) > 1 {
+// number reads a name that is a number, as strconv.FormatUint writes it.
+func number[T string | []byte](name T) (n uint64, ok bool) {
+	if len(name) == 0 || len(name) > 20 || name[0] == '0' && len(name) > 1 {
 		return 0, false
 	}
 	for i := range len(name) {
-		c := name[i] - '0'
-		if c > 9 {
+		c := uint64(name[i] - '0')
+		if c > 9 || i == 19 && (n > math.MaxUint64/10 || n == math.MaxUint64/10 && c > math.MaxUint64%10) {
 			return 0, false
 		}
-		n = 10*n + int(c)
+		n = 10*n + c
 	}
-	return n, n < maxNumbered
+	return n, true
 }
 
 func (s *Symbols) numberedKey(n int) Key {

@@ -1,6 +1,8 @@
 package polygraph
 
 import (
+	"sync"
+
 	"github.com/isohound/isohound/checker/radix"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -36,6 +38,10 @@ type graph struct {
 	nodes   int32 // with the time points
 	out, in []int32
 	edges   []edge
+
+	// after and prior are the neighbours of every node, side by side, for when
+	// the graph is complete; see freeze.
+	after, prior csr
 }
 
 func newGraph(m *model) *graph {
@@ -78,6 +84,49 @@ func (g *graph) add(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
 	e := int32(len(g.edges))
 	g.edges = append(g.edges, edge{from, to, g.out[from], g.in[to], why, kind, by})
 	g.out[from], g.in[to] = e, e
+}
+
+// freeze lists the neighbours of every node. Walks over the whole graph, or
+// again and again over parts of it, spend their time on cache misses, and a
+// list of edges has one more for each.
+func (g *graph) freeze() {
+	if len(g.after.items) == len(g.edges) && len(g.after.from) > 0 {
+		return
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		g.prior = g.neighbours(func(e *edge) (int32, int32) { return e.to, e.from })
+	})
+	g.after = g.neighbours(func(e *edge) (int32, int32) { return e.from, e.to })
+	wg.Wait()
+}
+
+func (g *graph) neighbours(of func(*edge) (node, other int32)) csr {
+	c := csr{make([]int32, g.nodes+1), make([]int32, len(g.edges))}
+	for i := range g.edges {
+		v, _ := of(&g.edges[i])
+		c.from[v]++
+	}
+	end := int32(0)
+	for v := range c.from {
+		end += c.from[v]
+		c.from[v] = end
+	}
+	for i := range g.edges {
+		v, other := of(&g.edges[i])
+		c.from[v]--
+		c.items[c.from[v]] = other
+	}
+	return c
+}
+
+// between returns an edge from one node to another.
+func (g *graph) between(from, to int32) int32 {
+	e := g.out[from]
+	for g.edges[e].to != to {
+		e = g.edges[e].nextOut
+	}
+	return e
 }
 
 // topological returns the nodes in an order that keeps all edges, or fewer

@@ -176,18 +176,8 @@ func (w *worker) fillRow(node int32, out []int32) {
 		}
 		return
 	}
-	// Each transaction is a chain of its own here, and its start and commit stand
-	// in one word.
-	row := w.k.set(node)
-	if w.g.split == 0 {
-		for i, c := range w.chains[:len(out)] {
-			out[i] = int32(row[c>>6] >> (c & 63) & 1)
-		}
-		return
-	}
 	for i, c := range w.chains[:len(out)] {
-		both := row[c>>5] >> (c << 1 & 63) & 3
-		out[i] = int32(both&1 + both>>1)
+		out[i] = w.k.inMatrix(node, c)
 	}
 }
 

@@ -17,7 +17,7 @@ type order struct {
 	chosen      []chosenEdge
 	out, in     []int32 // by node: its latest chosen edge, or none
 	mark        []int32 // by node: when it was last visited
-	via         []int32 // by node: the edge by which it was reached; chosen ones are negative
+	via         []int32 // by node: the node from which it was reached, or -1 less the chosen edge
 	now         int32
 	forth, back []int32
 	places      []int32
@@ -33,6 +33,7 @@ type chosenEdge struct {
 }
 
 func newOrder(g *graph, nodes []int32, moved func([]int32)) *order {
+	g.freeze()
 	o := &order{g: g, pos: make([]int32, g.nodes), out: make([]int32, g.nodes), in: make([]int32, g.nodes),
 		mark: make([]int32, g.nodes), via: make([]int32, g.nodes), moved: moved}
 	for i, v := range nodes {
@@ -74,9 +75,9 @@ func (o *order) reorder(from, to int32) bool {
 		if v == from {
 			return false
 		}
-		for e := o.g.out[v]; e != none; e = o.g.edges[e].nextOut {
-			if w := o.g.edges[e].to; o.pos[w] <= upper && o.mark[w] != o.now {
-				o.mark[w], o.via[w] = o.now, e
+		for _, w := range o.g.after.of(v) {
+			if o.pos[w] <= upper && o.mark[w] != o.now {
+				o.mark[w], o.via[w] = o.now, v
 				o.forth = append(o.forth, w)
 			}
 		}
@@ -92,8 +93,8 @@ func (o *order) reorder(from, to int32) bool {
 	o.mark[from] = o.now
 	for i := 0; i < len(o.back); i++ {
 		v := o.back[i]
-		for e := o.g.in[v]; e != none; e = o.g.edges[e].nextIn {
-			if w := o.g.edges[e].from; o.pos[w] >= lower && o.mark[w] != o.now {
+		for _, w := range o.g.prior.of(v) {
+			if o.pos[w] >= lower && o.mark[w] != o.now {
 				o.mark[w] = o.now
 				o.back = append(o.back, w)
 			}
@@ -135,12 +136,12 @@ func (o *order) reorder(from, to int32) bool {
 // path that kept the latest insert from succeeding, from its to to its from.
 func (o *order) path(from, to int32, known func(e int32), chosen func(l sat.Lit)) {
 	for v := from; v != to; {
-		if e := o.via[v]; e >= 0 {
-			known(e)
-			v = o.g.edges[e].from
+		if u := o.via[v]; u >= 0 {
+			known(o.g.between(u, v))
+			v = u
 		} else {
-			chosen(o.chosen[-1-e].lit)
-			v = o.chosen[-1-e].from
+			chosen(o.chosen[-1-u].lit)
+			v = o.chosen[-1-u].from
 		}
 	}
 }

@@ -140,8 +140,9 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 			s.left[c].writes++
 		}
 	}
-	for i := range g.edges {
-		s.missing[g.edges[i].to]++
+	g.freeze()
+	for v := range g.nodes {
+		s.missing[v] = g.prior.from[v+1] - g.prior.from[v]
 	}
 	for v := range g.nodes {
 		if s.missing[v] == 0 {
@@ -208,8 +209,7 @@ func (s *schedule) visit(node int32, forced bool) {
 		}
 	}
 	s.order = append(s.order, node)
-	for e := s.g.out[node]; e != none; e = s.g.edges[e].nextOut {
-		to := s.g.edges[e].to
+	for _, to := range s.g.after.of(node) {
 		if s.missing[to]--; s.missing[to] == 0 {
 			s.ready.push(s.rank(to))
 		}

@@ -37,7 +37,7 @@ type checking struct {
 
 const (
 	// Targets of the garbage collector while histories are judged.
-	gcPercent, gcPercentSmall = 50, 400
+	gcPercent, gcPercentSmall = 80, 400
 	// smallFile is how large a small file may be, in bytes.
 	smallFile = 8 << 20
 )

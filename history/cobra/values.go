@@ -18,23 +18,21 @@ type identity struct {
 type values struct {
 	sym   *history.Symbols
 	first map[slot]origin
-	known map[history.Key]bool // keys whose initial value is known
+	known []bool // by key: its initial value is known
 }
 
-type slot struct {
-	key   history.Key
-	value int64
-}
+// slot is a value of a key; without padding, it hashes faster.
+type slot struct{ key, value int64 }
 
 type origin struct{ writer, wid int64 }
 
 // newValues expects about so many versions.
 func newValues(sym *history.Symbols, versions int) values {
-	return values{sym: sym, first: make(map[slot]origin, versions), known: map[history.Key]bool{}}
+	return values{sym: sym, first: make(map[slot]origin, versions)}
 }
 
 func (v *values) of(id identity) history.Value {
-	s, o := slot{id.key, id.value}, origin{id.writer, id.wid}
+	s, o := slot{int64(id.key), id.value}, origin{id.writer, id.wid}
 	first, seen := v.first[s]
 	if !seen {
 		v.first[s] = o
@@ -57,6 +55,9 @@ func (v *values) of(id identity) history.Value {
 // initial notes that v was there before the first transaction. A second value
 // of which a log says the same cannot have been.
 func (v *values) initial(k history.Key, value history.Value) {
+	if n := int(k) + 1 - len(v.known); n > 0 {
+		v.known = append(v.known, make([]bool, n)...)
+	}
 	if !v.known[k] {
 		v.known[k] = true
 		v.sym.SetInitial(k, value)
