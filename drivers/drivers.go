@@ -37,6 +37,8 @@ type Info struct {
 	// Isolations are the isolations that can be requested, by the database's
 	// own names, the default first.
 	Isolations []Isolation
+	// Can lists what it is capable of.
+	Can []Capability
 	// Notes are facts that a user should know before believing a verdict.
 	Notes []string
 }

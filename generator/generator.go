@@ -9,6 +9,9 @@ import (
 	"math/rand"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/schema"
 )
 
 // Workload decides what transactions do.
@@ -19,6 +22,35 @@ type Workload interface {
 	// sequence that depends on the stream of random numbers alone.
 	Plan(worker int, stream *rand.Rand) Plan
 }
+
+// Tables is a Workload on tables. Its Initial, if it yields anything, yields
+// keys besides.
+type Tables interface {
+	Schema() schema.Schema
+	// Rows yields the rows that exist from the beginning.
+	Rows() iter.Seq2[*schema.Table, schema.Row]
+}
+
+// Needer is a Workload that needs more of a database than its Spec says, because
+// of its parameters.
+type Needer interface{ Needs() []drivers.Capability }
+
+// Idle is a Workload that can tell before it runs that nothing would be tested:
+// it returns the reason, or "".
+type Idle interface{ Idle() string }
+
+// Invariant is something that holds in every state that serial executions of a
+// workload can reach. It is looked at after a run, in a transaction of its own:
+// an oracle beside the checkers.
+type Invariant struct {
+	// Name is short and stable, "consistency 3"; Text says what must hold.
+	Name, Text string
+	// Check returns what does not hold, or "".
+	Check func(ctx context.Context, tx drivers.Tx) (problem string, err error)
+}
+
+// Invariants is a Workload with invariants.
+type Invariants interface{ Invariants() []Invariant }
 
 // Plan is a worker's sequence of transactions.
 type Plan interface {

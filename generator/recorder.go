@@ -1,11 +1,13 @@
 package generator
 
 import (
+	"iter"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
 )
@@ -31,8 +33,8 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 		return nil, err
 	}
 	var in native.Initials
-	for k, v := range w.Initial() {
-		buf = in.Append(buf, k, strconv.FormatInt(v, 10))
+	for k, v := range initial(w) {
+		buf = in.Append(buf, k, v)
 		if len(buf) > 1<<20 {
 			if _, err := log.Write(buf); err != nil {
 				return nil, err
@@ -42,6 +44,33 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 	}
 	_, err = log.Write(in.End(buf))
 	return r, err
+}
+
+// initial yields what a workload begins with, values as JSON scalars.
+func initial(w Workload) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for k, v := range w.Initial() {
+			if !yield(k, strconv.FormatInt(v, 10)) {
+				return
+			}
+		}
+		t, ok := w.(Tables)
+		if !ok {
+			return
+		}
+		for table, row := range t.Rows() {
+			for g, values := range row.Groups {
+				text, number, isNumber := schema.Content(values)
+				value := strconv.FormatInt(number, 10)
+				if !isNumber {
+					value = string(native.AppendText(nil, text))
+				}
+				if !yield(table.Item(row.Key, g), value) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Now returns the time since the start, in nanoseconds, by a monotonic clock.
@@ -65,6 +94,9 @@ type op struct {
 	key   string
 	value int64
 	none  bool // the value is absence
+	// isText says that the value is text.
+	isText bool
+	text   string
 }
 
 // attempt is one transaction attempt while it goes on.
@@ -119,14 +151,17 @@ func (a *attempt) finish(status history.Status, cause string) error {
 func (a *attempt) appendOps(b []byte) []byte {
 	for _, o := range a.ops {
 		b = native.AppendOp(b, o.kind, o.key)
-		if o.none {
+		switch {
+		case o.none:
 			b = append(b, "null"...)
-		} else {
+		case o.isText:
+			b = native.AppendText(b, o.text)
+		default:
 			b = strconv.AppendInt(b, o.value, 10)
 		}
 		b = native.EndOp(b)
 	}
-	return native.EndLine(b)
+	return native.EndOps(b, a.rec.Predicates)
 }
 
 func (a *attempt) noteID(tx drivers.Tx) {

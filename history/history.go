@@ -33,6 +33,8 @@ type History struct {
 	// dbIDs holds the database's own transaction ids, parallel to Txns; nil
 	// when no transaction has one.
 	dbIDs []int64
+	// predicates is by index in Txns; nil when there are none.
+	predicates map[int][]Predicate
 }
 
 // Ops returns the operations of t in program order. The slice is shared with
@@ -53,6 +55,12 @@ func (h *History) DBTxn(i int) int64 {
 	}
 	return h.dbIDs[i]
 }
+
+// Predicates returns the predicates of the transaction at index i.
+func (h *History) Predicates(i int) []Predicate { return h.predicates[i] }
+
+// HasPredicates reports whether any transaction has predicates.
+func (h *History) HasPredicates() bool { return len(h.predicates) > 0 }
 
 // BySession returns, for each session in the order of its number, the indices
 // of its transactions in session order.

@@ -45,6 +45,8 @@ type Record struct {
 	// Cause says why the transaction did not commit, in a few words.
 	Cause string
 	Ops   []Op
+	// Predicates are what its statements on many rows asked for.
+	Predicates []Predicate
 }
 
 // Source yields the transactions of a file one by one.
@@ -109,6 +111,11 @@ func (b *Builder) Add(rec *Record) error {
 	if rec.Status != Unknown && rec.End != NoTime {
 		b.lastEnd[s], b.lastID[s] = rec.End, rec.ID
 	}
+	for i := range rec.Predicates {
+		if err := rec.Predicates[i].check(len(rec.Ops)); err != nil {
+			return fmt.Errorf("transaction %d: %w", rec.ID, err)
+		}
+	}
 	if uint64(len(rec.Ops)) > 1<<31 {
 		return fmt.Errorf("transaction %d has %d operations, more than this build can hold", rec.ID, len(rec.Ops))
 	}
@@ -118,6 +125,12 @@ func (b *Builder) Add(rec *Record) error {
 		Session: s, Node: rec.Node, Status: rec.Status,
 	})
 	b.h.ops = append(b.h.ops, rec.Ops...)
+	if len(rec.Predicates) > 0 {
+		if b.h.predicates == nil {
+			b.h.predicates = map[int][]Predicate{}
+		}
+		b.h.predicates[len(b.h.Txns)-1] = rec.Predicates
+	}
 	if rec.DBTxn != 0 && b.h.dbIDs == nil {
 		b.h.dbIDs = make([]int64, len(b.h.Txns)-1, cap(b.h.Txns))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 )
 
@@ -34,8 +35,14 @@ type Spec struct {
 	// Source is where the workload comes from.
 	Source string
 	Params []Param
-	// Deletes says that the workload needs a database that can delete.
-	Deletes bool
+	// Needs is what the workload cannot do without; with some parameters it may
+	// need more, see generator.Needer.
+	Needs []drivers.Capability
+	// Defaults are the settings of Common that make sense for the workload, where
+	// they are not those of all: Keys, Sessions, Dist, Skew. Zero is no opinion.
+	Defaults Common
+	// Checks says in words what is checked besides isolation, invariants say.
+	Checks string
 	// Engines are the checkers that can judge its histories.
 	Engines []string
 	// New makes the workload. values has an entry for each of Params.

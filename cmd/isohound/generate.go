@@ -36,6 +36,9 @@ func (a *app) open(s *settings) (drivers.DB, error) {
 // create makes the run's schema and its initial keys.
 func (a *app) create(s *settings, db drivers.DB) error {
 	err := db.Create(a.stop, s.work.Initial())
+	if t, ok := s.work.(generator.Tables); ok && err == nil {
+		err = db.(drivers.TableDB).CreateTables(a.stop, t.Schema(), t.Rows())
+	}
 	if o, ok := db.(drivers.Owner); ok {
 		if what := o.Owns(); what != "" {
 			a.owns.Store(&what)

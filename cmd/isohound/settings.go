@@ -138,8 +138,49 @@ func (s *settings) resolve(c *cobra.Command) error {
 	if s.values, err = spec.Resolve(s.params); err != nil {
 		return withCode(exitUsage, err)
 	}
-	s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew}, s.values)
-	return withCode(exitUsage, err)
+	s.adopt(c, spec.Defaults)
+	if s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew}, s.values); err != nil {
+		return withCode(exitUsage, err)
+	}
+	needs := spec.Needs
+	if n, ok := s.work.(generator.Needer); ok {
+		needs = append(slices.Clone(needs), n.Needs()...)
+	}
+	for _, need := range needs {
+		if !slices.Contains(s.info.Can, need) {
+			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))
+		}
+	}
+	return nil
+}
+
+// adopt takes a workload's own defaults for what the user did not set.
+func (s *settings) adopt(c *cobra.Command, d workloads.Common) {
+	set := c.Flags().Changed
+	if d.Sessions > 0 && !set("sessions") {
+		s.sessions = d.Sessions
+	}
+	if d.Keys > 0 && !set("keys") {
+		s.keys = d.Keys
+	}
+	if d.Dist != "" && !set("dist") {
+		s.dist = d.Dist
+		if d.Skew > 0 && !set("skew") {
+			s.skew = d.Skew
+		}
+	}
+}
+
+// capable lists the drivers that have all that is needed.
+func capable(needs []drivers.Capability) []string {
+	var names []string
+	for _, d := range drivers.All() {
+		can := d.Info().Can
+		if !slices.ContainsFunc(needs, func(n drivers.Capability) bool { return !slices.Contains(can, n) }) {
+			names = append(names, d.Info().Name)
+		}
+	}
+	return names
 }
 
 // drawSeed draws a seed that is short enough to be read out.

@@ -13,6 +13,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/tablekv"
 )
 
 func init() { drivers.Register(driver{}) }
@@ -32,6 +33,7 @@ func (driver) Info() drivers.Info {
 			{Name: "serializable", Promises: "ser", Note: "snapshot reads, conflicts detected at commit (DetectConflicts=true)"},
 			{Name: unprotected, Note: "snapshot reads, nothing detected"},
 		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
 		Notes: []string{
 			"Conflicts are detected key by key, also for keys that were found absent. A range scan does not protect against keys that appear in it later (phantoms).",
 			"Conflict detection compares 64-bit fingerprints of keys, so it may abort one transaction too many, never one too few.",
@@ -117,12 +119,16 @@ func (d *db) remove() error {
 type session struct{ store *badger.DB }
 
 func (s session) Begin(context.Context) (drivers.Tx, error) {
-	return tx{s.store.NewTransaction(true)}, nil
+	t := s.store.NewTransaction(true)
+	return tx{t, tablekv.Tx{Store: pairs{t}}}, nil
 }
 
 func (session) Close() {}
 
-type tx struct{ t *badger.Txn }
+type tx struct {
+	t *badger.Txn
+	tablekv.Tx
+}
 
 func (x tx) Read(_ context.Context, key string) (int64, bool, error) {
 	item, err := x.t.Get([]byte(key))

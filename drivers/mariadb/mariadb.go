@@ -51,6 +51,7 @@ func (driver) Info() drivers.Info {
 			{Name: readCommitted, Note: "a snapshot for each statement"},
 			{Name: readUncommitted, Note: "reads see what is not committed"},
 		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
 		Notes: []string{
 			"A commit whose answer was lost stays of unknown outcome: MariaDB cannot be asked later.",
 			"Statements wait for locks at most half of --call-timeout, but at least the 1 s that innodb_lock_wait_timeout can be; after any error the whole transaction is rolled back, since MariaDB itself rolls back only the statement.",

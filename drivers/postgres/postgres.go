@@ -31,6 +31,7 @@ func (driver) Info() drivers.Info {
 			{Name: "repeatable read", Promises: "si", Note: "snapshot isolation"},
 			{Name: "read committed", Note: "a snapshot for each statement"},
 		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
 		Notes: []string{
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
 			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",

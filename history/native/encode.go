@@ -146,6 +146,20 @@ func EndOp(b []byte) []byte { return append(b, ']') }
 // EndLine completes a transaction or intent line.
 func EndLine(b []byte) []byte { return append(b, "]}\n"...) }
 
+// EndOps completes a transaction or intent line that may have predicates.
+func EndOps(b []byte, predicates []history.Predicate) []byte {
+	if len(predicates) == 0 {
+		return EndLine(b)
+	}
+	b = append(b, `],"preds":`...)
+	// Neither a table's names nor its constants can make this fail.
+	list, _ := json.Marshal(predicates)
+	return append(append(b, list...), "}\n"...)
+}
+
+// AppendText appends a text as a JSON scalar.
+func AppendText(b []byte, text string) []byte { return appendString(b, text) }
+
 // AppendRecord appends the line of a whole transaction.
 func AppendRecord(b []byte, rec *history.Record, sym *history.Symbols) []byte {
 	b = BeginTxn(b, rec)
@@ -154,7 +168,7 @@ func AppendRecord(b []byte, rec *history.Record, sym *history.Symbols) []byte {
 		b = sym.AppendValue(b, op.Value)
 		b = EndOp(b)
 	}
-	return EndLine(b)
+	return EndOps(b, rec.Predicates)
 }
 
 // AppendEnding appends the closing line.

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 
@@ -77,6 +78,10 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			rec.Status, hasStatus = st, true
 		case "cause":
 			rec.Cause = l.String()
+		case "preds":
+			if raw := l.Raw(); l.Ok() {
+				l.AddError(predicates(raw, &rec.Predicates))
+			}
 		case "ops":
 			if err := p.ops(l, rec); err != nil {
 				return lineNone, err
@@ -103,6 +108,27 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 		}
 	}
 	return kind, nil
+}
+
+func predicates(raw []byte, out *[]history.Predicate) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(out); err != nil {
+		return err
+	}
+	for i := range *out {
+		for j := range (*out)[i].Where {
+			c := &(*out)[i].Where[j]
+			if number, ok := c[2].(json.Number); ok {
+				n, err := number.Int64()
+				if err != nil {
+					return errors.Errorf("a predicate compares with %s, which is no 64-bit integer", number)
+				}
+				c[2] = n
+			}
+		}
+	}
+	return nil
 }
 
 // ops reads [[kind, key, value], ...].

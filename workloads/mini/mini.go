@@ -14,6 +14,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/generator/dist"
 	"github.com/isohound/isohound/generator/shapes"
@@ -25,6 +26,7 @@ func init() {
 		Name:    "mini",
 		Summary: "mini-transactions: one or two reads, up to two writes, each after a read of its key",
 		Source:  "MTC paper, Definition 8 and section V-A",
+		Needs:   []drivers.Capability{drivers.Transactions},
 		Engines: []string{"linear", "polygraph"},
 		Params: []workloads.Param{
 			{Name: "shapes", Default: "all", Help: "weights of shapes, RxWx:3,RxRyWx:1 say; a name without a weight counts 1; all is every shape with its default weight"},
@@ -137,6 +139,14 @@ func Names() []string {
 }
 
 func key(n int64) string { return "k" + strconv.FormatInt(n, 10) }
+
+// Needs implements generator.Needer.
+func (m *mini) Needs() []drivers.Capability {
+	if m.deletes && m.birth > 0 {
+		return []drivers.Capability{drivers.Deletes}
+	}
+	return nil
+}
 
 // Initial yields the keys of the first window, with the value 0.
 func (m *mini) Initial() iter.Seq2[string, int64] {

@@ -1,0 +1,75 @@
+package drivers
+
+import (
+	"context"
+	"iter"
+
+	"github.com/isohound/isohound/drivers/schema"
+)
+
+// Capability is what a workload may need of a database.
+type Capability string
+
+// The capabilities.
+const (
+	// Transactions of several operations on several keys. Without it a driver
+	// has only lightweight transactions.
+	Transactions Capability = "transactions"
+	// Deletes removes keys and rows.
+	Deletes Capability = "deletes"
+	// Tables: its DB is a TableDB, its Tx a TableTx.
+	Tables Capability = "tables"
+	// Predicates: its TableTx has Scan and SetWhere.
+	Predicates Capability = "predicates"
+	// Lightweight: its Session is an LWT.
+	Lightweight Capability = "lightweight transactions"
+)
+
+// TableDB is a DB with tables.
+type TableDB interface {
+	// CreateTables makes a schema of the run's own with tables and the rows that
+	// exist from the beginning. It is called instead of Create, or after it.
+	CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error
+}
+
+// TableTx is a Tx that works on tables. What a database cannot observe it does
+// not invent: an update that depends on values returns what it left, and if a
+// database has no such statement its driver finds another honest way.
+type TableTx interface {
+	// Get returns groups of the row with a primary key, nil for those not asked
+	// for, and false if there is no such row.
+	Get(ctx context.Context, t *schema.Table, key []any, groups []int) (row schema.Row, found bool, err error)
+	// InsertRow adds a row, complete.
+	InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error
+	// Set updates a group of a row, and returns false if there is no such row.
+	// If the update depends on what was there (schema.Depends), after is what
+	// the statement left, as the database tells it; else nil.
+	Set(ctx context.Context, t *schema.Table, key []any, group int, exprs []schema.Expr) (after []any, found bool, err error)
+	// Upsert inserts a row of a table with one group, or updates the one that is
+	// there by exprs, in one statement. It returns what the row holds then, and
+	// whether it is new.
+	Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) (after []any, inserted bool, err error)
+	// DeleteRow removes a row, or returns false if there is none.
+	DeleteRow(ctx context.Context, t *schema.Table, key []any) (found bool, err error)
+	// Scan returns the rows that a predicate selects, with groups, those of its
+	// conditions and its order among them.
+	Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error)
+	// SetWhere updates a group of all rows that fulfil the conditions, in one
+	// statement, and returns the keys of those that it changed with what it left
+	// in the group.
+	SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error)
+}
+
+// LWT is a Session with lightweight transactions (MTC paper, section IV-E):
+// single statements on one key that commit by themselves, outside any Tx. An
+// Error of class Aborted says that the statement had no effect; every other
+// error of a write leaves that unknown.
+type LWT interface {
+	// ReadOne returns the value of key, and false if the key does not exist.
+	ReadOne(ctx context.Context, key string) (value int64, found bool, err error)
+	// InsertIfAbsent adds key unless it exists, and reports whether it did.
+	InsertIfAbsent(ctx context.Context, key string, value int64) (applied bool, err error)
+	// CompareAndSet changes key from old to value if it holds old, and reports
+	// whether it did.
+	CompareAndSet(ctx context.Context, key string, old, value int64) (applied bool, err error)
+}

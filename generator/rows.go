@@ -1,0 +1,236 @@
+package generator
+
+import (
+	"context"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history"
+)
+
+// Operations on tables. Each group of a row that is read or written is one
+// operation on one item of the history; a row that is absent is absent in each
+// group. They panic if the database has no tables, which is asked for before a
+// run by the workload's needs.
+
+func (t *Tx) tables() drivers.TableTx { return t.tx.(drivers.TableTx) }
+
+// item appends an operation on an item; values nil is absence.
+func (t *Tx) item(kind history.OpKind, table *schema.Table, key []any, group int, values []any) {
+	o := op{kind: kind, key: table.Item(key, group), none: values == nil}
+	if values != nil {
+		var number bool
+		if o.text, o.value, number = schema.Content(values); !number {
+			o.isText = true
+		}
+	}
+	t.a.ops = append(t.a.ops, o)
+}
+
+// groups finds groups by their names; no name is all of them.
+func groups(table *schema.Table, names []string) []int {
+	if len(names) == 0 {
+		return table.All()
+	}
+	out := make([]int, len(names))
+	for i, n := range names {
+		out[i] = table.Group(n)
+	}
+	return out
+}
+
+// Row reads groups, or all, of the row with a primary key, and returns false if
+// there is none.
+func (t *Tx) Row(ctx context.Context, table *schema.Table, key []any, names ...string) (schema.Row, bool, error) {
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	gs := groups(table, names)
+	row, found, err := t.tables().Get(ctx, table, key, gs)
+	if err != nil {
+		return row, false, err
+	}
+	for _, g := range gs {
+		if found {
+			t.item(history.Read, table, key, g, row.Groups[g])
+		} else {
+			t.item(history.Read, table, key, g, nil)
+		}
+	}
+	return row, found, nil
+}
+
+// InsertRow adds a row.
+func (t *Tx) InsertRow(ctx context.Context, table *schema.Table, row schema.Row) error {
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	for g := range table.Groups {
+		t.item(history.Write, table, row.Key, g, row.Groups[g])
+	}
+	err := t.tables().InsertRow(ctx, table, row)
+	t.a.noteID(t.tx)
+	return err
+}
+
+// Set updates a group of a row, and returns false if the database found no such
+// row. If the update depends on what was there, it is recorded as a read and a
+// write, and after is what the database says it left.
+func (t *Tx) Set(ctx context.Context, table *schema.Table, key []any, group string, exprs ...schema.Expr) (after []any, found bool, err error) {
+	depends, err := schema.Depends(exprs)
+	if err != nil {
+		return nil, false, mistake(err)
+	}
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	g, at := table.Group(group), len(t.a.ops)
+	if !depends {
+		t.item(history.Write, table, key, g, schema.After(nil, exprs))
+	}
+	after, found, err = t.tables().Set(ctx, table, key, g, exprs)
+	t.a.noteID(t.tx)
+	switch {
+	case err != nil:
+	case !found:
+		t.a.ops = t.a.ops[:at]
+		t.item(history.Read, table, key, g, nil)
+	case depends:
+		err = t.changed(table, key, g, after, exprs)
+	default:
+		after = schema.After(nil, exprs)
+	}
+	return after, found, err
+}
+
+// changed records a dependent update of which the database told what it left.
+func (t *Tx) changed(table *schema.Table, key []any, g int, after []any, exprs []schema.Expr) error {
+	before, err := schema.Before(after, exprs)
+	if err != nil {
+		return mistake(err)
+	}
+	t.item(history.Read, table, key, g, before)
+	t.item(history.Write, table, key, g, after)
+	return nil
+}
+
+// Upsert inserts a row of a table with one group, or updates the one that is
+// there. It is recorded as a read, of absence or of what was there, and a
+// write.
+func (t *Tx) Upsert(ctx context.Context, table *schema.Table, row schema.Row, exprs ...schema.Expr) (after []any, inserted bool, err error) {
+	depends, err := schema.Depends(exprs)
+	if err != nil {
+		return nil, false, mistake(err)
+	}
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	if !depends {
+		t.item(history.Write, table, row.Key, 0, schema.After(nil, exprs))
+	}
+	after, inserted, err = t.tables().Upsert(ctx, table, row, exprs)
+	t.a.noteID(t.tx)
+	switch {
+	case err != nil:
+	case inserted:
+		if !depends {
+			t.a.ops = t.a.ops[:len(t.a.ops)-1]
+		}
+		t.item(history.Read, table, row.Key, 0, nil)
+		t.item(history.Write, table, row.Key, 0, after)
+	case depends:
+		err = t.changed(table, row.Key, 0, after, exprs)
+	}
+	return after, inserted, err
+}
+
+// DeleteRow removes a row. Where the database finds none, what was seen is that
+// it does not exist.
+func (t *Tx) DeleteRow(ctx context.Context, table *schema.Table, key []any) (found bool, err error) {
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	at := len(t.a.ops)
+	for g := range table.Groups {
+		t.item(history.Write, table, key, g, nil)
+	}
+	found, err = t.tables().DeleteRow(ctx, table, key)
+	t.a.noteID(t.tx)
+	if err == nil && !found {
+		for i := range t.a.ops[at:] {
+			t.a.ops[at+i].kind = history.Read
+		}
+	}
+	return found, err
+}
+
+// Scan reads groups, or all, of the rows that a predicate selects. It is
+// recorded as a predicate read; the rows that it returned count as reads of
+// items too.
+func (t *Tx) Scan(ctx context.Context, table *schema.Table, p schema.Predicate, names ...string) ([]schema.Row, error) {
+	if err := p.Check(table); err != nil {
+		return nil, mistake(err)
+	}
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	gs := groups(table, names)
+	rows, err := t.tables().Scan(ctx, table, p, gs)
+	if err != nil {
+		return nil, err
+	}
+	from := len(t.a.ops)
+	for _, r := range rows {
+		for _, g := range gs {
+			t.item(history.Read, table, r.Key, g, r.Groups[g])
+		}
+	}
+	t.predicate("read", table, p, gs, from)
+	return rows, nil
+}
+
+// SetWhere updates a group of all rows that fulfil conditions. It is recorded
+// as a predicate update, with the rows that it changed.
+func (t *Tx) SetWhere(ctx context.Context, table *schema.Table, where []schema.Condition, group string, exprs ...schema.Expr) ([]schema.Row, error) {
+	p := schema.Where(where...)
+	depends, err := schema.Depends(exprs)
+	if err == nil {
+		err = p.Check(table)
+	}
+	if err != nil {
+		return nil, mistake(err)
+	}
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	g := table.Group(group)
+	rows, err := t.tables().SetWhere(ctx, table, where, g, exprs)
+	t.a.noteID(t.tx)
+	if err != nil {
+		return nil, err
+	}
+	from := len(t.a.ops)
+	for _, r := range rows {
+		if depends {
+			if err := t.changed(table, r.Key, g, r.Groups[g], exprs); err != nil {
+				return nil, err
+			}
+		} else {
+			t.item(history.Write, table, r.Key, g, r.Groups[g])
+		}
+	}
+	t.predicate("update", table, p, []int{g}, from)
+	return rows, nil
+}
+
+func (t *Tx) predicate(kind string, table *schema.Table, p schema.Predicate, gs []int, from int) {
+	rec := history.Predicate{Kind: kind, Table: table.Name, Order: p.Order, Limit: p.Limit, Ops: [2]int{from, len(t.a.ops)}}
+	for _, c := range p.Where {
+		rec.Where = append(rec.Where, history.Condition{c.Column, c.Op, c.Value})
+	}
+	for _, g := range gs {
+		if name := table.Groups[g].Name; name != "" {
+			rec.Groups = append(rec.Groups, name)
+		}
+	}
+	t.a.rec.Predicates = append(t.a.rec.Predicates, rec)
+}
+
+// mistake is an error of the workload or a driver, not of the database: going
+// on would record what did not happen.
+func mistake(err error) error {
+	return &drivers.Error{Class: drivers.Fatal, Cause: "isohound's own mistake", Err: err}
+}
