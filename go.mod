@@ -16,6 +16,7 @@ require (
 	github.com/pingcap/go-ycsb v1.0.1
 	github.com/pkg/errors v0.9.1
 	github.com/spf13/cobra v1.9.1
+	go.etcd.io/bbolt v1.4.3
 	golang.org/x/term v0.47.0
 	gonum.org/v1/plot v0.17.0
 )

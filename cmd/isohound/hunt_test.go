@@ -21,6 +21,7 @@ func TestHunt(t *testing.T) {
 	}{
 		{"badger", "serializable", nil, map[string]string{"ser": "satisfied"}},
 		{"badger", "DetectConflicts=false", nil, map[string]string{"si": "LostUpdate"}},
+		{"bbolt", "serializable", nil, map[string]string{"ser": "satisfied", "sser": "satisfied"}},
 		{"postgres", "serializable", postgresDSN, map[string]string{"ser": "satisfied", "sser": "satisfied", "si": "satisfied"}},
 		{"postgres", "repeatable read", postgresDSN, map[string]string{"si": "satisfied", "strong-si": "satisfied", "ser": "WriteSkew"}},
 		{"postgres", "read committed", postgresDSN, map[string]string{"si": "LostUpdate", "ser": "LostUpdate"}},

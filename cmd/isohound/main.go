@@ -10,6 +10,7 @@ import (
 	"github.com/pkg/errors"
 
 	_ "github.com/isohound/isohound/drivers/badger"
+	_ "github.com/isohound/isohound/drivers/bbolt"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/postgres"
 	_ "github.com/isohound/isohound/workloads/mini"
