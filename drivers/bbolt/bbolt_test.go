@@ -11,6 +11,10 @@ import (
 
 func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, "", true) }
 
+func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, "") }
+
+func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, "") }
+
 // TestOnDisk: a store in a given folder syncs, lives in a folder of its own,
 // and is removed.
 func TestOnDisk(t *testing.T) {
