@@ -1,6 +1,5 @@
 // Package plain is what workloads on plain keys share: transactions that are a
-// fixed list of reads and blind or preceded writes of keys that exist from the
-// beginning.
+// list of reads and writes, fixed before they run.
 package plain
 
 import (
@@ -41,6 +40,9 @@ type Txn struct {
 	Steps []Step
 	// Above is added to unique values, so that they lie above all others.
 	Above int64
+	// Inserts says that keys may not exist: where an update finds none, the key is
+	// inserted.
+	Inserts bool
 	// Think is how long to wait between two steps.
 	Think time.Duration
 }
@@ -53,20 +55,27 @@ func (t *Txn) Run(ctx context.Context, tx *generator.Tx) error {
 				return err
 			}
 		}
-		var err error
-		switch {
-		case !s.Write:
-			_, _, err = tx.Read(ctx, s.Key)
-		case s.Value != 0:
-			_, err = tx.Update(ctx, s.Key, s.Value)
-		default:
-			_, err = tx.Update(ctx, s.Key, t.Above+tx.Fresh())
-		}
-		if err != nil {
+		if err := t.do(ctx, tx, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t *Txn) do(ctx context.Context, tx *generator.Tx, s Step) error {
+	if !s.Write {
+		_, _, err := tx.Read(ctx, s.Key)
+		return err
+	}
+	value := s.Value
+	if value == 0 {
+		value = t.Above + tx.Fresh()
+	}
+	found, err := tx.Update(ctx, s.Key, value)
+	if err != nil || found || !t.Inserts {
+		return err
+	}
+	return tx.Insert(ctx, s.Key, value)
 }
 
 // tries bounds how often a key is drawn again that was drawn before. Under a
