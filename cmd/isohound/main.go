@@ -14,6 +14,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/etcd"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/drivers/sqlite"
 	_ "github.com/isohound/isohound/workloads/blindw"
 	_ "github.com/isohound/isohound/workloads/general"
 	_ "github.com/isohound/isohound/workloads/mini"
