@@ -46,6 +46,9 @@ func (a *app) driversCommand() *cobra.Command {
 					if iso.ByServer {
 						promise = "promises what the server's settings say"
 					}
+					if iso.Lightweight != "" {
+						promise += ", " + iso.Lightweight + " for lightweight transactions"
+					}
 					if n == 0 {
 						promise += " (default)"
 					}

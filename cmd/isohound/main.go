@@ -12,6 +12,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/badger"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"
 )
 
