@@ -114,7 +114,9 @@ func (a *app) workloadsCommand() *cobra.Command {
 				if w.Checks != "" {
 					fmt.Fprintf(&b, "  besides: %s\n", w.Checks)
 				}
-				fmt.Fprintf(&b, "  needs: %s\n", join(w.Needs))
+				if len(w.Needs) > 0 {
+					fmt.Fprintf(&b, "  needs: %s\n", join(w.Needs))
+				}
 				if d := defaults(w.Defaults); d != "" {
 					fmt.Fprintf(&b, "  defaults: %s\n", d)
 				}
