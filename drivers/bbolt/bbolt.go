@@ -32,7 +32,7 @@ func (driver) Info() drivers.Info {
 			// One writer at a time, whose commit is visible before it returns: the
 			// order of the transactions is that in which they held the lock, which
 			// lies within the interval of each.
-			{Name: "serializable", Promises: "sser", Note: "one read-write transaction at a time"},
+			{Name: "serializable", Promises: "sser", Lightweight: "lin", Note: "one read-write transaction at a time"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{

@@ -130,36 +130,13 @@ func TestTxnID(t *testing.T) {
 	}
 }
 
-// TestLightweight: statements that commit by themselves.
-func TestLightweight(t *testing.T) {
+func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, "") }
+
+// TestReadOne: a lightweight read waits for no writer and does not see what is
+// not committed.
+func TestReadOne(t *testing.T) {
 	ctx := context.Background()
 	d := drivertest.Open(t, driver{}, "", "")
-	s := connect(t, d)
-	expect := func(what string, applied bool, err error, want bool) {
-		t.Helper()
-		if err != nil || applied != want {
-			t.Errorf("%s: %v, %v; want %v", what, applied, err, want)
-		}
-	}
-	applied, err := s.InsertIfAbsent(ctx, "a", 9)
-	expect("insertion of a key that exists", applied, err, false)
-	applied, err = s.InsertIfAbsent(ctx, "new", 9)
-	expect("insertion", applied, err, true)
-	applied, err = s.CompareAndSet(ctx, "new", 8, 10)
-	expect("another value", applied, err, false)
-	applied, err = s.CompareAndSet(ctx, "new", 9, 10)
-	expect("the value", applied, err, true)
-	applied, err = s.CompareAndSet(ctx, "nobody", 0, 10)
-	expect("an absent key", applied, err, false)
-	for key, want := range map[string]int64{"a": 1, "new": 10} {
-		if v, found, err := s.ReadOne(ctx, key); err != nil || !found || v != want {
-			t.Errorf("%s is %d, %v, %v; want %d", key, v, found, err, want)
-		}
-	}
-	if _, found, err := s.ReadOne(ctx, "nobody"); err != nil || found {
-		t.Errorf("an absent key: %v, %v", found, err)
-	}
-	// A read waits for no writer and does not see what is not committed.
 	open, err := connect(t, d).Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +144,7 @@ func TestLightweight(t *testing.T) {
 	if _, err := open.Update(ctx, "a", 50); err != nil {
 		t.Fatal(err)
 	}
-	if v, _, err := s.ReadOne(ctx, "a"); err != nil || v != 1 {
+	if v, _, err := drivertest.Light(t, d).ReadOne(ctx, "a"); err != nil || v != 1 {
 		t.Errorf("a is %d, %v before the commit", v, err)
 	}
 }

@@ -37,10 +37,10 @@ func (driver) Info() drivers.Info {
 		DSN:     "http://user:password@127.0.0.1:2379",
 		DSNHelp: "endpoints of one cluster, separated by commas; user and password, if any, in the first",
 		Isolations: []drivers.Isolation{
-			{Name: serializable, Promises: "sser", Note: "reads at one revision, compared at commit"},
-			{Name: serializableSnapshot, Promises: "sser", Note: "keys that are written are compared, too"},
-			{Name: repeatableReads, Promises: "sser", Note: "reads at revisions of their own, compared at commit: only what aborts has read from different moments"},
-			{Name: readCommitted, Note: "nothing compared"},
+			{Name: serializable, Promises: "sser", Lightweight: "lin", Note: "reads at one revision, compared at commit"},
+			{Name: serializableSnapshot, Promises: "sser", Lightweight: "lin", Note: "keys that are written are compared, too"},
+			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Note: "reads at revisions of their own, compared at commit: only what aborts has read from different moments"},
+			{Name: readCommitted, Lightweight: "lin", Note: "nothing compared"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight},
 		Notes: []string{

@@ -51,10 +51,10 @@ func (driver) Info() drivers.Info {
 			// commit, which is visible before it returns. So it acts at its commit.
 			// One that only reads acts where it took its snapshot. With a rollback
 			// journal, no commit happens while anybody reads.
-			{Name: "deferred", Promises: "sser", Note: "WAL; locks are taken when they are needed: a write after a read of what is not the newest fails (SQLITE_BUSY_SNAPSHOT)"},
-			{Name: "immediate", Promises: "sser", Note: "WAL; one transaction at a time"},
-			{Name: "deferred" + inJournal, Promises: "sser", Note: "rollback journal: a commit waits for all readers, and of two readers that write one fails"},
-			{Name: "immediate" + inJournal, Promises: "sser", Note: "rollback journal; one transaction at a time"},
+			{Name: "deferred", Promises: "sser", Lightweight: "lin", Note: "WAL; locks are taken when they are needed: a write after a read of what is not the newest fails (SQLITE_BUSY_SNAPSHOT)"},
+			{Name: "immediate", Promises: "sser", Lightweight: "lin", Note: "WAL; one transaction at a time"},
+			{Name: "deferred" + inJournal, Promises: "sser", Lightweight: "lin", Note: "rollback journal: a commit waits for all readers, and of two readers that write one fails"},
+			{Name: "immediate" + inJournal, Promises: "sser", Lightweight: "lin", Note: "rollback journal; one transaction at a time"},
 			{Name: readUncommitted, Note: "WAL; connections share their cache, and with it what is not committed"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},

@@ -187,41 +187,20 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// TestLightweight: statements that commit by themselves.
-func TestLightweight(t *testing.T) {
+func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, "") }
+
+// TestLightweightBusy: where a lock is not to be had, nothing was done.
+func TestLightweightBusy(t *testing.T) {
 	ctx := context.Background()
 	db := open(t, "deferred")
-	session, err := db.Connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	s := session.(drivers.LWT)
-	expect := func(what string, applied bool, err error, want bool) {
-		t.Helper()
-		if err != nil || applied != want {
-			t.Errorf("%s: %v, %v; want %v", what, applied, err, want)
-		}
-	}
-	applied, err := s.InsertIfAbsent(ctx, "a", 9)
-	expect("insertion of a key that exists", applied, err, false)
-	applied, err = s.InsertIfAbsent(ctx, "new", 9)
-	expect("insertion", applied, err, true)
-	applied, err = s.CompareAndSet(ctx, "new", 8, 10)
-	expect("another value", applied, err, false)
-	applied, err = s.CompareAndSet(ctx, "new", 9, 10)
-	expect("the value", applied, err, true)
-	applied, err = s.CompareAndSet(ctx, "nobody", 0, 10)
-	expect("an absent key", applied, err, false)
-	if v, found, err := s.ReadOne(ctx, "new"); err != nil || !found || v != 10 {
-		t.Errorf("new is %d, %v, %v", v, found, err)
-	}
-	if _, found, err := s.ReadOne(ctx, "nobody"); err != nil || found {
-		t.Errorf("an absent key: %v, %v", found, err)
-	}
-	// A lock that is not to be had means that nothing was done.
-	writer := drivertest.Begin(t, db)
+	writer, s := drivertest.Begin(t, db), drivertest.Light(t, db)
 	write(t, writer, "a", 7)
-	_, err = s.CompareAndSet(ctx, "a", 1, 5)
+	_, err := s.CompareAndSet(ctx, "a", 1, 5)
 	busy(t, err, "SQLITE_BUSY")
+	if err := writer.Rollback(ctx); err != nil {
+		t.Error(err)
+	}
+	if v, _, err := s.ReadOne(ctx, "a"); err != nil || v != 1 {
+		t.Errorf("a is %d, %v", v, err)
+	}
 }

@@ -186,38 +186,7 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// TestLightweight: single statements.
-func TestLightweight(t *testing.T) {
-	ctx := context.Background()
-	db := drivertest.Open(t, find(t), newServer(t).client, "")
-	s, err := db.Connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	lwt := s.(drivers.LWT)
-	expect := func(what string, applied bool, err error, want bool) {
-		t.Helper()
-		if err != nil || applied != want {
-			t.Errorf("%s: %v, %v; want %v", what, applied, err, want)
-		}
-	}
-	applied, err := lwt.InsertIfAbsent(ctx, "a", 9)
-	expect("insertion of a key that exists", applied, err, false)
-	applied, err = lwt.InsertIfAbsent(ctx, "new", 9)
-	expect("insertion", applied, err, true)
-	applied, err = lwt.CompareAndSet(ctx, "new", 8, 10)
-	expect("another value", applied, err, false)
-	applied, err = lwt.CompareAndSet(ctx, "new", 9, 10)
-	expect("the value", applied, err, true)
-	applied, err = lwt.CompareAndSet(ctx, "nobody", 0, 10)
-	expect("an absent key", applied, err, false)
-	for key, want := range map[string]int64{"a": 1, "new": 10, "nobody": 0} {
-		if v, found, err := lwt.ReadOne(ctx, key); err != nil || found != (want != 0) || v != want {
-			t.Errorf("%s is %d, %v, %v; want %d", key, v, found, err, want)
-		}
-	}
-}
+func TestLightweight(t *testing.T) { drivertest.Lightweight(t, find(t), newServer(t).client) }
 
 // TestErrors: what the server refuses did not happen; what it does not answer
 // is unknown once writes were sent, and aborted before.
