@@ -19,7 +19,7 @@ func (r rolledBack) Run(ctx context.Context, tx *generator.Tx) error {
 	return generator.ErrRollback
 }
 
-// think waits between what a transaction reads and what it writes.
+// wait lets time pass between what a transaction reads and what it writes.
 func (w *skew) wait(ctx context.Context, tx *generator.Tx) error {
 	if w.think == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (w *skew) wait(ctx context.Context, tx *generator.Tx) error {
 // does not hold of the rows of a group, which may be none, or "".
 func perGroup(name, text string, t *schema.Table, groups func([]schema.Row) []int64, broken func([]schema.Row) string) generator.Invariant {
 	check := func(ctx context.Context, tx drivers.Tx) (string, error) {
-		rows, err := tx.(drivers.TableTx).Scan(ctx, t, schema.Predicate{}, t.All())
+		rows, err := tx.(drivers.TableTx).Scan(ctx, t, schema.Predicate{}.By(t.Key[0].Name), t.All())
 		if err != nil {
 			return "", err
 		}

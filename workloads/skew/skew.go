@@ -109,6 +109,9 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := int64(c.Sessions) * w.birth; weights["upsert"] > 0 && n > maxRoom {
+		return nil, errors.Errorf("-p birth=%d: with %d sessions up to %d appends would go to one list; at most %d make sense", w.birth, c.Sessions, n, maxRoom)
+	}
 	for _, k := range kinds {
 		if n := weights[k.name]; n > 0 {
 			p := k.make(w)

@@ -18,13 +18,19 @@ type upsert struct {
 	lists [3]*schema.Table
 }
 
-// mostOps is the most operations of a transaction.
-const mostOps = 4
+const (
+	// mostOps is the most operations of a transaction.
+	mostOps = 4
+	// maxRoom bounds the elements of a list, so that any database holds it.
+	maxRoom = 5000
+)
 
 func newUpsert(w *skew) pattern {
 	u := &upsert{w: w}
-	// Were all operations appends to one table, a key would get so many.
-	room := min(1+int64(w.common.Sessions)*w.birth*mostOps, 2000)
+	// A key passes through each place of the window, while each session runs
+	// birth transactions; of their operations, three on average, half append to
+	// one of three tables. So lists have half as many elements on average.
+	room := 64 + int64(w.common.Sessions)*w.birth
 	for n := range u.lists {
 		u.lists[n] = &schema.Table{
 			Name: "lists" + strconv.Itoa(n), Key: schema.Ints("k"),
