@@ -215,6 +215,10 @@ func TestPatterns(t *testing.T) {
 		{"mariadb", "repeatable read", "oncall", []string{"on call"}, no, maybe},
 		{"mariadb", "repeatable read", "phantom", []string{"bookings"}, maybe, maybe},
 		{"mariadb", "repeatable read", "insert", []string{"pairs"}, no, maybe},
+		{"mariadb", "repeatable read", "upsert", nil, no, maybe},
+		{"mariadb", "repeatable read", "churn", nil, maybe, maybe},
+		{"mariadb", "read committed", "churn", nil, maybe, maybe},
+		{"postgres", "read committed", "churn", nil, maybe, maybe},
 	} {
 		t.Run(tc.driver+" "+tc.isolation+" "+tc.patterns, func(t *testing.T) {
 			const sessions, txns = 10, 100
