@@ -15,6 +15,7 @@ import (
 	_ "github.com/isohound/isohound/workloads/append"
 	_ "github.com/isohound/isohound/workloads/blindw"
 	_ "github.com/isohound/isohound/workloads/general"
+	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"
 	_ "github.com/isohound/isohound/workloads/register"
 	_ "github.com/isohound/isohound/workloads/skew"
