@@ -12,7 +12,9 @@ import (
 	_ "github.com/isohound/isohound/drivers/badger"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/workloads/ctwitter"
 	_ "github.com/isohound/isohound/workloads/mini"
+	_ "github.com/isohound/isohound/workloads/rubis"
 )
 
 func main() {
