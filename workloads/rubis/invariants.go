@@ -17,6 +17,7 @@ func (w *rubis) Invariants() []generator.Invariant {
 		{Name: "stock", Text: "what is left of an item and what was bought are the quantity that was offered, and never less than nothing is left", Check: stockAddsUp},
 		{Name: "bid or buy", Text: "an item with bids is not sold out: once there is a bid nobody can buy, and who bids sees that some are left", Check: bidOrBuy},
 		{Name: "ratings", Text: "a user's rating is the sum of the ratings in the comments, and the counter their number", Check: ratingsAddUp},
+		{Name: "sellers", Text: "each item is in its seller's list, and nothing else is", Check: sellersListed},
 		{Name: "nicknames", Text: "each user has a nickname and each nickname one user", Check: nicknamesUnique},
 	}
 }
@@ -151,6 +152,31 @@ func ratingsAddUp(ctx context.Context, tx drivers.Tx) (string, error) {
 		delete(said, id)
 	}
 	return anyOther("comments", said), nil
+}
+
+func sellersListed(ctx context.Context, tx drivers.Tx) (string, error) {
+	listed, err := all(ctx, tx, selling)
+	if err != nil {
+		return "", err
+	}
+	offers, err := all(ctx, tx, items)
+	if err != nil {
+		return "", err
+	}
+	seller := map[int64]int64{}
+	for _, l := range listed {
+		seller[number(selling, l, "item")] = number(selling, l, "seller")
+	}
+	for _, item := range offers {
+		id, who := number(items, item, "id"), number(items, item, "seller")
+		if seller[id] != who {
+			return fmt.Sprintf("item %d of user %d is in the list of %d", id, who, seller[id]), nil
+		}
+	}
+	if len(listed) != len(offers) {
+		return fmt.Sprintf("there are %d items and %d entries in the lists", len(offers), len(listed)), nil
+	}
+	return "", nil
 }
 
 func nicknamesUnique(ctx context.Context, tx drivers.Tx) (string, error) {

@@ -199,17 +199,27 @@ func (a *about) Run(ctx context.Context, tx *generator.Tx) error {
 	if _, _, err := tx.Row(ctx, users, key(user)); err != nil {
 		return err
 	}
-	for _, list := range []struct {
-		table  *schema.Table
-		column string
-	}{{comments, "about"}, {items, "seller"}, {bids, "bidder"}, {purchases, "buyer"}} {
-		var groups []string
-		if list.table == items {
-			groups = []string{"listing", "price"}
-		}
-		if _, err := tx.Scan(ctx, list.table, schema.Where(schema.Is(list.column, user)).By("-id").First(a.w.page), groups...); err != nil {
+	if _, err := a.newest(ctx, tx, comments, "about", user); err != nil {
+		return err
+	}
+	sold, err := a.newest(ctx, tx, selling, "seller", user)
+	if err != nil {
+		return err
+	}
+	for _, s := range sold {
+		id := s.Key[1].(int64)
+		if _, _, err := tx.Row(ctx, items, a.w.itemKey(id), "bids", "price"); err != nil {
 			return err
 		}
 	}
-	return nil
+	if _, err := a.newest(ctx, tx, bids, "bidder", user); err != nil {
+		return err
+	}
+	_, err = a.newest(ctx, tx, purchases, "buyer", user)
+	return err
+}
+
+// newest lists the rows of a table that have a user in a column.
+func (a *about) newest(ctx context.Context, tx *generator.Tx, t *schema.Table, column string, user int64) ([]schema.Row, error) {
+	return tx.Scan(ctx, t, schema.Where(schema.Is(column, user)).By("-"+t.Key[1].Name).First(a.w.page))
 }

@@ -51,7 +51,7 @@ func TestSerial(t *testing.T) {
 		}
 	}
 	for _, what := range []string{"users written", "users read", "nicknames written", "nicknames read", "nicknames read absent", "items written", "items read",
-		"items read absent", "stock written", "stock read", "bids written", "bids read", "purchases written", "purchases read", "comments written", "comments read"} {
+		"items read absent", "selling read", "selling written", "stock written", "stock read", "bids written", "bids read", "purchases written", "purchases read", "comments written", "comments read"} {
 		if seen[what] < 10 {
 			t.Errorf("%s: %d times", what, seen[what])
 		}
@@ -137,6 +137,11 @@ func TestInvariants(t *testing.T) {
 		{"ratings", add(users, key(2), "standing", 3, 0)},
 		{"ratings", add(users, key(2), "standing", 0, 1)},
 		{"ratings", row(comments, key(77_777, 1), n(1), n(1), n(5), "excellent")},
+		{"sellers", row(selling, key(1, 77_777), n(1))},
+		{"sellers", func(ctx context.Context, tx drivers.TableTx) error {
+			_, err := tx.DeleteRow(ctx, selling, key(1, 1))
+			return err
+		}},
 		{"nicknames", row(nicknames, []any{"nobody"}, n(1))},
 		{"nicknames", func(ctx context.Context, tx drivers.TableTx) error {
 			_, _, err := tx.Set(ctx, nicknames, []any{nickname(1)}, 0, schema.Sets(n(2)))
@@ -228,7 +233,7 @@ func TestSizes(t *testing.T) {
 		for table := range w.(generator.Tables).Rows() {
 			rows[table.Name]++
 		}
-		if rows["items"] != 1000 || rows["stock"] != 1000 || rows["users"] != tc.users || rows["nicknames"] != tc.users || len(rows) != 4 {
+		if rows["items"] != 1000 || rows["stock"] != 1000 || rows["selling"] != 1000 || rows["users"] != tc.users || rows["nicknames"] != tc.users || len(rows) != 5 {
 			t.Errorf("%v: %v", tc.set, rows)
 		}
 	}

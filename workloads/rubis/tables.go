@@ -26,7 +26,8 @@ var nicknames = &schema.Table{
 	Groups: []schema.Group{{Columns: schema.Ints("user_id")}},
 }
 
-// items are kept by category. The category follows from the id.
+// items are kept by category, which follows from the id, as that is how they
+// are browsed; selling lists them by seller.
 var items = &schema.Table{
 	Name: "items",
 	Key:  schema.Ints("category", "id"),
@@ -35,7 +36,12 @@ var items = &schema.Table{
 		{Name: "bids", Columns: schema.Ints("bids")},
 		{Name: "price", Columns: schema.Ints("price")},
 	},
-	Indexes: [][]string{{"seller"}},
+}
+
+var selling = &schema.Table{
+	Name:   "selling",
+	Key:    schema.Ints("seller", "item"),
+	Groups: []schema.Group{{Columns: schema.Ints("category")}},
 }
 
 // stock is how many of an item are left. It is no part of the item's row: who
@@ -75,7 +81,7 @@ var ratings = []int64{-5, -3, 0, 3, 5}
 
 // Schema implements generator.Tables.
 func (w *rubis) Schema() schema.Schema {
-	return schema.Schema{users, nicknames, items, stock, bids, purchases, comments}
+	return schema.Schema{users, nicknames, items, selling, stock, bids, purchases, comments}
 }
 
 // Rows yields the users and their items, spread over categories and sellers.
@@ -123,6 +129,7 @@ func (w *rubis) itemParts(id, seller int64, o offer) []part {
 	listing := []any{"item" + strconv.FormatInt(id, 10), seller, o.quantity, o.start, 2 * o.start}
 	return []part{
 		{items, schema.Row{Key: w.itemKey(id), Groups: [][]any{listing, {int64(0)}, {o.start}}}},
+		{selling, schema.Row{Key: key(seller, id), Groups: [][]any{{w.itemKey(id)[0]}}}},
 		{stock, schema.Row{Key: key(id), Groups: [][]any{{o.quantity}}}},
 	}
 }
