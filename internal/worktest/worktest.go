@@ -16,31 +16,14 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/internal/replay"
 	"github.com/isohound/isohound/workloads"
 )
 
-// New makes a workload with parameters as of -p. What common leaves out is the
-// workload's own default.
+// New makes a workload; see replay.New.
 func New(t testing.TB, name string, common workloads.Common, set ...string) generator.Workload {
 	t.Helper()
-	spec, err := workloads.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := spec.Resolve(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if common.Sessions == 0 {
-		common.Sessions = 1
-	}
-	if common.Keys == 0 {
-		common.Keys = spec.Defaults.Keys
-	}
-	if common.Dist == "" {
-		common.Dist, common.Skew = spec.Defaults.Dist, spec.Defaults.Skew
-	}
-	w, err := spec.New(common, values)
+	w, err := replay.New(name, common, set...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +75,7 @@ func Run(t testing.TB, db drivers.DB, w generator.Workload, cfg generator.Config
 	if err != nil || reason != generator.Complete {
 		t.Fatalf("%s, %v", reason, err)
 	}
-	src, err := native.NewReader(&out, "h", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := history.Load(ctx, src)
+	h, err := replay.Load(out.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (u *newUser) Run(ctx context.Context, tx *generator.Tx) error {
 	if err != nil || taken {
 		return err
 	}
-	return insert(ctx, tx, userParts(u.id, u.nick, u.region))
+	return insert(ctx, tx, userParts(u.id, u.nick, u.region, tx.Fresh()))
 }
 
 func insert(ctx context.Context, tx *generator.Tx, parts []part) error {
@@ -84,7 +84,7 @@ func (n *newItem) Run(ctx context.Context, tx *generator.Tx) error {
 	if err != nil || seller == 0 {
 		return err
 	}
-	return insert(ctx, tx, n.w.itemParts(n.id, seller, n.offer))
+	return insert(ctx, tx, n.w.itemParts(n.id, seller, n.offer, tx.Fresh()))
 }
 
 // browse lists the newest items of a category.

@@ -12,6 +12,8 @@ import (
 	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/internal/modeldb"
+	"github.com/isohound/isohound/internal/replay"
 	"github.com/isohound/isohound/internal/worktest"
 	"github.com/isohound/isohound/workloads"
 )
@@ -23,17 +25,32 @@ func small(t *testing.T, sessions int, set ...string) generator.Workload {
 	return worktest.New(t, "rubis", workloads.Common{Sessions: sessions, Keys: 30}, append([]string{"users=8", "categories=4", "page=4"}, set...)...)
 }
 
-// TestSerial: what one session records is what a plain model of the tables
-// says, operation by operation and predicate by predicate, and the invariants
-// hold.
+// TestSerial: what is recorded of plans that are run one transaction after
+// another is what a plain model of the tables says, operation by operation and
+// predicate by predicate, and the invariants hold.
 func TestSerial(t *testing.T) {
-	w := small(t, 1)
-	db := worktest.Open(t, "badger", drivers.Config{Isolation: serializable}, w)
-	h := worktest.Run(t, db, w, generator.Config{Sessions: 1, Txns: 2000, Seed: 1})
-	worktest.Serial(t, h, w)
-	worktest.Satisfied(t, h, level.SSER)
-	if p := worktest.Problems(t, db, w); len(p) > 0 {
-		t.Error(p)
+	set := []string{"users=8", "categories=4", "page=4"}
+	create := func() (generator.Workload, error) {
+		return replay.New("rubis", workloads.Common{Sessions: 4, Keys: 30}, set...)
+	}
+	badger, err := drivers.Find("badger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := replay.AgainstModel(badger, drivers.Config{Isolation: serializable}, true, create, 4, 400, 1); err != nil {
+		t.Fatal(err)
+	}
+	w, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := replay.Serial(modeldb.Driver{}, drivers.Config{}, w, 4, 400, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := replay.Load(raw)
+	if err != nil {
+		t.Fatal(err)
 	}
 	// All that can happen did.
 	seen := map[string]int{}

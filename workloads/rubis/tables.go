@@ -7,13 +7,13 @@ import (
 	"github.com/isohound/isohound/drivers/schema"
 )
 
-// users has who they are, and what others said of them: the sum of the ratings
+// users has who they are, since when, 0 being the beginning, and what others said of them: the sum of the ratings
 // and their number.
 var users = &schema.Table{
 	Name: "users",
 	Key:  schema.Ints("id"),
 	Groups: []schema.Group{
-		{Name: "account", Columns: append(schema.Texts("nickname"), schema.Ints("region")...)},
+		{Name: "account", Columns: append(schema.Texts("nickname"), schema.Ints("region", "created")...)},
 		{Name: "standing", Columns: schema.Ints("rating", "comments")},
 	},
 }
@@ -32,7 +32,7 @@ var items = &schema.Table{
 	Name: "items",
 	Key:  schema.Ints("category", "id"),
 	Groups: []schema.Group{
-		{Name: "listing", Columns: append(schema.Texts("name"), schema.Ints("seller", "quantity", "start", "buy_now")...)},
+		{Name: "listing", Columns: append(schema.Texts("name"), schema.Ints("seller", "quantity", "start", "buy_now", "created")...)},
 		{Name: "bids", Columns: schema.Ints("bids")},
 		{Name: "price", Columns: schema.Ints("price")},
 	},
@@ -89,7 +89,7 @@ func (w *rubis) Schema() schema.Schema {
 func (w *rubis) Rows() iter.Seq2[*schema.Table, schema.Row] {
 	return func(yield func(*schema.Table, schema.Row) bool) {
 		for id := int64(1); id <= w.users; id++ {
-			for _, p := range userParts(id, nickname(id), 1+id%regions) {
+			for _, p := range userParts(id, nickname(id), 1+id%regions, 0) {
 				if !yield(p.table, p.row) {
 					return
 				}
@@ -97,7 +97,7 @@ func (w *rubis) Rows() iter.Seq2[*schema.Table, schema.Row] {
 		}
 		for id := int64(1); id <= w.items; id++ {
 			seller := 1 + (id-1)%w.users
-			for _, p := range w.itemParts(id, seller, offer{start: 1 + id*37%100, quantity: 1 + id*7%10}) {
+			for _, p := range w.itemParts(id, seller, offer{start: 1 + id*37%100, quantity: 1 + id*7%10}, 0) {
 				if !yield(p.table, p.row) {
 					return
 				}
@@ -114,10 +114,10 @@ type part struct {
 	row   schema.Row
 }
 
-func userParts(id int64, nick string, region int64) []part {
+func userParts(id int64, nick string, region, created int64) []part {
 	return []part{
 		{nicknames, schema.Row{Key: []any{nick}, Groups: [][]any{{id}}}},
-		{users, schema.Row{Key: key(id), Groups: [][]any{{nick, region}, {int64(0), int64(0)}}}},
+		{users, schema.Row{Key: key(id), Groups: [][]any{{nick, region, created}, {int64(0), int64(0)}}}},
 	}
 }
 
@@ -125,8 +125,8 @@ func userParts(id int64, nick string, region int64) []part {
 // it buys at once.
 type offer struct{ start, quantity int64 }
 
-func (w *rubis) itemParts(id, seller int64, o offer) []part {
-	listing := []any{"item" + strconv.FormatInt(id, 10), seller, o.quantity, o.start, 2 * o.start}
+func (w *rubis) itemParts(id, seller int64, o offer, created int64) []part {
+	listing := []any{"item" + strconv.FormatInt(id, 10), seller, o.quantity, o.start, 2 * o.start, created}
 	return []part{
 		{items, schema.Row{Key: w.itemKey(id), Groups: [][]any{listing, {int64(0)}, {o.start}}}},
 		{selling, schema.Row{Key: key(seller, id), Groups: [][]any{{w.itemKey(id)[0]}}}},
