@@ -7,8 +7,8 @@ import (
 	"github.com/isohound/isohound/drivers/schema"
 )
 
-// users has who they are, since when, 0 being the beginning, and what others said of them: the sum of the ratings
-// and their number.
+// users has who they are and since when, 0 being the beginning, and what others
+// said of them: the sum of the ratings and their number.
 var users = &schema.Table{
 	Name: "users",
 	Key:  schema.Ints("id"),
