@@ -82,18 +82,16 @@ func Run(t testing.TB, db drivers.DB, w generator.Workload, cfg generator.Config
 	return h
 }
 
-// Satisfied checks a history, with proof, and fails unless the verdict is
-// satisfied.
-func Satisfied(t testing.TB, h *history.History, lvl level.Level) *verdict.Result {
+// Verdict checks a history, with proof, and fails unless the verdict is want.
+func Verdict(t testing.TB, h *history.History, lvl level.Level, want verdict.Verdict) {
 	t.Helper()
 	r, err := checker.Check(context.Background(), h, lvl, checker.Options{Certify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verdict != verdict.Satisfied {
+	if r.Verdict != want {
 		t.Errorf("%v at %v: %s", r.Verdict, lvl, r.Reason)
 	}
-	return r
 }
 
 // Problems returns what the workload's invariants complain about, by their

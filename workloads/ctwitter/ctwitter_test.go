@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	_ "github.com/isohound/isohound/drivers/badger"
 	"github.com/isohound/isohound/drivers/schema"
@@ -80,7 +81,7 @@ func TestConcurrent(t *testing.T) {
 	w := small(t, 8)
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: serializable}, w)
 	h := worktest.Run(t, db, w, generator.Config{Sessions: 8, Txns: 150, Retries: 3, Seed: 2})
-	worktest.Satisfied(t, h, level.SER)
+	worktest.Verdict(t, h, level.SER, verdict.Satisfied)
 	if c := h.Count(); c.Aborted == 0 {
 		t.Errorf("nothing met: %+v", c)
 	}
@@ -90,11 +91,12 @@ func TestConcurrent(t *testing.T) {
 }
 
 // TestLostUpdates: on a database that detects no conflicts the counters go
-// wrong, and the invariants tell.
+// wrong, and invariants and checker tell.
 func TestLostUpdates(t *testing.T) {
 	w := small(t, 8, "mix=follow:50,unfollow:20,like:30")
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: "DetectConflicts=false"}, w)
-	worktest.Run(t, db, w, generator.Config{Sessions: 8, Txns: 500, Seed: 3})
+	h := worktest.Run(t, db, w, generator.Config{Sessions: 8, Txns: 500, Seed: 3})
+	worktest.Verdict(t, h, level.SI, verdict.Violated)
 	p := worktest.Problems(t, db, w)
 	if p["follow counters"] == "" || p["like counters"] == "" {
 		t.Errorf("%v", p)

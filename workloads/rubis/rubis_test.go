@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	_ "github.com/isohound/isohound/drivers/badger"
 	"github.com/isohound/isohound/drivers/schema"
@@ -81,7 +82,7 @@ func TestConcurrent(t *testing.T) {
 	w := small(t, 8)
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: serializable}, w)
 	h := worktest.Run(t, db, w, generator.Config{Sessions: 8, Txns: 150, Retries: 3, Seed: 2})
-	worktest.Satisfied(t, h, level.SER)
+	worktest.Verdict(t, h, level.SER, verdict.Satisfied)
 	if c := h.Count(); c.Aborted == 0 {
 		t.Errorf("nothing met: %+v", c)
 	}
@@ -91,11 +92,12 @@ func TestConcurrent(t *testing.T) {
 }
 
 // TestLostUpdates: on a database that detects no conflicts counters and stocks
-// go wrong, and the invariants tell.
+// go wrong, and invariants and checker tell.
 func TestLostUpdates(t *testing.T) {
 	w := small(t, 8, "mix=bid:40,buy:20,comment:40")
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: "DetectConflicts=false"}, w)
-	worktest.Run(t, db, w, generator.Config{Sessions: 8, Txns: 500, Seed: 3})
+	h := worktest.Run(t, db, w, generator.Config{Sessions: 8, Txns: 500, Seed: 3})
+	worktest.Verdict(t, h, level.SI, verdict.Violated)
 	p := worktest.Problems(t, db, w)
 	if p["bids"] == "" || p["ratings"] == "" {
 		t.Errorf("%v", p)
