@@ -14,10 +14,13 @@ import (
 // replayed are parameters with which workloads are replayed besides their
 // defaults: those that make them do something else.
 var replayed = map[string][]string{
+	"append":   {"appends=5 rollback=20%"},
 	"blindw":   {"variant=Pred"},
 	"general":  {"operations=7 order=drawn"},
+	"lwt":      {"as=transaction", "birth=3 inserts=20%"},
 	"mini":     {"birth=3 rollback=20%", "birth=3 death=delete"},
 	"register": {"retire=0"},
+	"skew":     {"birth=2 rollback=20%"},
 	"ycsbt":    {"preset=HD duplicates=100"},
 }
 
