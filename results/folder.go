@@ -23,10 +23,12 @@ const (
 
 // Config is what was run.
 type Config struct {
-	Started   time.Time         `json:"started"`
-	Version   string            `json:"version"`
-	Driver    string            `json:"driver"`
-	Server    string            `json:"server"`
+	Started time.Time `json:"started"`
+	Version string    `json:"version"`
+	Driver  string    `json:"driver"`
+	Server  string    `json:"server"`
+	// Nodes are the endpoints, where sessions were spread over several.
+	Nodes     []string          `json:"nodes,omitempty"`
 	Isolation string            `json:"isolation"`
 	Promises  string            `json:"promises,omitempty"`
 	Workload  string            `json:"workload"`

@@ -13,6 +13,8 @@ import (
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/drivers"
 )
 
 // app is one invocation of the command.
@@ -28,6 +30,8 @@ type app struct {
 	owns atomic.Pointer[string]
 	// work is the context of judging: stop, unless a run was interrupted.
 	work context.Context
+	// others are the endpoints of the database behind the first, while it is open.
+	others []drivers.DB
 }
 
 var errInterrupted = errors.New("interrupted")

@@ -262,8 +262,9 @@ func TestRepeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &settings{engine: engine, driver: "postgres", dsn: "postgres://me:secret@h/x", seed: 1}
-	if line := strings.Join(s.arguments(), " "); strings.Contains(line, "secret") || !strings.Contains(line, "me:xxxxx@h") {
+	s := &settings{engine: engine, driver: "postgres", dsns: []string{"postgres://me:secret@h/x", "host=g user=me password=secret"}, seed: 1}
+	line := strings.Join(s.arguments(), " ")
+	if strings.Contains(line, "secret") || !strings.Contains(line, "--dsn postgres://me:xxxxx@h/x --dsn host=g user=me password=xxxxx ") {
 		t.Errorf("%s", line)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,15 +22,16 @@ import (
 
 // settings are the flags that run and gen share, and what follows from them.
 type settings struct {
-	driver, dsn, isolation, workload string
-	params                           []string
-	sessions, txns, retries          int
-	keys                             int64
-	dist                             string
-	skew, rate                       float64
-	seed                             int64
-	duration, callTimeout            time.Duration
-	quiet, noProgress                bool
+	driver, isolation, workload string
+	dsns                        []string // one for each endpoint
+	params                      []string
+	sessions, txns, retries     int
+	keys                        int64
+	dist                        string
+	skew, rate                  float64
+	seed                        int64
+	duration, callTimeout       time.Duration
+	quiet, noProgress           bool
 
 	info   drivers.Info
 	engine drivers.Driver
@@ -53,7 +53,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
-	f.StringVar(&s.dsn, "dsn", "", "where the database is, see isohound drivers (default $"+dsnVariable+")")
+	f.StringArrayVar(&s.dsns, "dsn", nil, "where the database is, see isohound drivers; repeated, sessions are spread over the endpoints in turn (default $"+dsnVariable+", one a line)")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
 	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
@@ -103,11 +103,8 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return withCode(exitUsage, err)
 	}
 	s.info = s.engine.Info()
-	if s.dsn == "" && !s.info.Embedded {
-		if s.dsn = os.Getenv(dsnVariable); s.dsn == "" {
-			return usage("driver %s needs --dsn, for example %s, or the same in the environment as %s", s.driver, s.info.DSN, dsnVariable)
-		}
-		s.dsnGiven = true
+	if err := s.resolveEndpoints(); err != nil {
+		return err
 	}
 	if s.level, err = s.info.FindIsolation(s.isolation); err != nil {
 		return withCode(exitUsage, err)
@@ -115,6 +112,8 @@ func (s *settings) resolve(c *cobra.Command) error {
 	switch {
 	case s.sessions < 1 || s.sessions > maxSessions:
 		return usage("--sessions must be from 1 to %d, not %d", maxSessions, s.sessions)
+	case s.sessions < len(s.dsns):
+		return usage("%d endpoints need at least as many --sessions, not %d", len(s.dsns), s.sessions)
 	case s.txns < 0:
 		return usage("--txns must not be negative")
 	case s.keys < 1 || s.keys > maxKeys:
@@ -195,8 +194,10 @@ func drawSeed() int64 {
 // environment stays there.
 func (s *settings) arguments() []string {
 	args := []string{"--driver", s.driver}
-	if s.dsn != "" && !s.dsnGiven {
-		args = append(args, "--dsn", drivers.MaskDSN(s.engine, s.dsn))
+	if !s.dsnGiven {
+		for _, dsn := range s.endpoints() {
+			args = append(args, "--dsn", dsn)
+		}
 	}
 	args = append(args, "--isolation", s.level.Name, "--workload", s.workload)
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
