@@ -28,7 +28,7 @@ func TestEndpoints(t *testing.T) {
 	}
 	nodes[2].outcomes[2] = drivers.DidAbort
 	w := workload{keys: []string{"x"}, f: increment}
-	o := drive(t, nodes[0], w, generator.Config{Sessions: 4, Txns: 5}, &buffer{}, context.Background(), nodes[1], nodes[2])
+	o := drive(t, nodes[0], w, generator.Config{Sessions: 4, Txns: 5, Retries: 1}, &buffer{}, context.Background(), nodes[1], nodes[2])
 	if o.err != nil {
 		t.Fatal(o.err)
 	}

@@ -42,6 +42,8 @@ type Config struct {
 	Rate      float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
 	Duration  string            `json:"duration,omitempty"`
 	Levels    []string          `json:"levels"`
+	// Faults is the script by which connections were disturbed.
+	Faults string `json:"faults,omitempty"`
 	// Notes are settings of the server that weaken what a verdict means.
 	Notes []string `json:"notes,omitempty"`
 	// Ended says why the run ended.

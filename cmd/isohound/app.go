@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
 )
 
 // app is one invocation of the command.
@@ -32,6 +33,8 @@ type app struct {
 	work context.Context
 	// others are the endpoints of the database behind the first, while it is open.
 	others []drivers.DB
+	// faults stand before the endpoints, if any are asked for.
+	faults *faults.Set
 }
 
 var errInterrupted = errors.New("interrupted")

@@ -8,6 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
 )
 
 // maxEndpoints bounds what a run can be spread over.
@@ -53,15 +54,46 @@ func (s *settings) nodes() []string {
 	return s.endpoints()
 }
 
+// resolveFaults reads the scripts of faults.
+func (s *settings) resolveFaults() error {
+	for _, script := range s.faults {
+		events, err := faults.Parse(script, max(len(s.dsns), 1))
+		if err != nil {
+			return usage("--fault: %v", err)
+		}
+		s.events = append(s.events, events...)
+	}
+	if len(s.events) > 0 && !slices.Contains(s.info.Can, drivers.Disturb) {
+		return usage("--fault: driver %s has no connections to disturb; %s have", s.driver, strings.Join(capable([]drivers.Capability{drivers.Disturb}), ", "))
+	}
+	return nil
+}
+
+// script spells all faults as one script.
+func (s *settings) script() string {
+	var texts []string
+	for _, e := range s.events {
+		texts = append(texts, e.String())
+	}
+	return strings.Join(texts, "; ")
+}
+
 // open connects to the database. The endpoints behind the first are a.others.
 func (a *app) open(s *settings) (drivers.DB, error) {
 	dsns := s.dsns
 	if len(dsns) == 0 {
 		dsns = []string{""} // an embedded database in memory
 	}
+	if len(s.events) > 0 {
+		a.faults = faults.New(s.events, len(dsns), s.seed)
+	}
 	var first drivers.DB
 	for n, dsn := range dsns {
-		db, err := s.engine.Open(a.stop, drivers.Config{DSN: dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout})
+		cfg := drivers.Config{DSN: dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout}
+		if a.faults != nil {
+			cfg.Dial = a.faults.Dial(n)
+		}
+		db, err := s.engine.Open(a.stop, cfg)
 		if err != nil {
 			if first != nil {
 				a.closeDB(first)

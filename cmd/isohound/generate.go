@@ -68,13 +68,19 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	if s.info.Embedded {
 		timeout = 0 // its calls are no calls, and end by themselves
 	}
+	started, lift := func() {}, func() {}
+	if a.faults != nil {
+		started, lift = a.faults.Play, a.faults.Lift
+	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
 		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.seed,
+		Started: started,
 	}, db, s.work, rec, a.others...)
 	done := a.showGenerating(s, runner.Meter())
 	out := &recording{server: db.Server(), promises: promises(s, db)}
 	out.ended, out.err = runner.Run(a.ctx, a.stop)
+	lift()
 	done()
 	out.stats = runner.Meter().Stats()
 	var le *generator.LogError
@@ -93,6 +99,9 @@ func (s *settings) header(db drivers.DB) history.Header {
 	} {
 		params["--"+name] = value
 	}
+	if len(s.events) > 0 {
+		params["--fault"] = s.script()
+	}
 	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes()}
 }
 
@@ -106,6 +115,9 @@ func (a *app) closeDB(db drivers.DB) {
 	a.others = nil
 	if err := db.Close(ctx); err != nil {
 		fmt.Fprintln(a.msg, "isohound:", err)
+	}
+	if a.faults != nil {
+		a.faults.Close()
 	}
 	a.owns.Store(nil)
 }

@@ -242,7 +242,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	c := results.Config{
 		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db),
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
-		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet", Notes: a.notes(db), Nodes: s.nodes(),
+		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet", Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
 	}
 	if o.plain {
 		c.History = "history.jsonl"

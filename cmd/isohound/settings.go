@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/generator/dist"
 	"github.com/isohound/isohound/workloads"
@@ -32,12 +33,15 @@ type settings struct {
 	seed                        int64
 	duration, callTimeout       time.Duration
 	quiet, noProgress           bool
+	faults                      []string // scripts
 
 	info   drivers.Info
 	engine drivers.Driver
 	level  drivers.Isolation
 	values workloads.Values
 	work   generator.Workload
+	// events are what the scripts of faults say.
+	events []faults.Event
 	// dsnGiven says that the DSN came from the environment.
 	dsnGiven bool
 }
@@ -67,6 +71,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.DurationVar(&s.duration, "duration", 0, "end after this time, 30s say")
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
+	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections, as in \"2s latency 50ms for 1s; 5s cut; 7s reset every 1s\"; see docs/faults.md; may be repeated")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&s.noProgress, "no-progress", false, "show no progress")
 }
@@ -104,6 +109,9 @@ func (s *settings) resolve(c *cobra.Command) error {
 	}
 	s.info = s.engine.Info()
 	if err := s.resolveEndpoints(); err != nil {
+		return err
+	}
+	if err := s.resolveFaults(); err != nil {
 		return err
 	}
 	if s.level, err = s.info.FindIsolation(s.isolation); err != nil {
@@ -222,6 +230,9 @@ func (s *settings) arguments() []string {
 	}
 	if s.retries != generator.DefaultRetries {
 		args = append(args, "--retries", strconv.Itoa(s.retries))
+	}
+	if len(s.events) > 0 {
+		args = append(args, "--fault", s.script())
 	}
 	return append(args, "--seed", strconv.FormatInt(s.seed, 10))
 }
