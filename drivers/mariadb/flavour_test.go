@@ -77,6 +77,16 @@ func TestReadOnly(t *testing.T) {
 	drivertest.Class(t, "at the only endpoint", tx{}.failed(err), drivers.Fatal, false)
 }
 
+// TestHopeless: what no other attempt can help ends a run.
+func TestHopeless(t *testing.T) {
+	for number, want := range map[uint16]drivers.Class{
+		1044: drivers.Fatal, 1045: drivers.Fatal, 1142: drivers.Fatal, 1146: drivers.Fatal, diskFull: drivers.Fatal, tableFull: drivers.Fatal,
+		1205: drivers.Aborted, 1020: drivers.Aborted, 1047: drivers.Aborted, 9007: drivers.Aborted,
+	} {
+		drivertest.Class(t, fmt.Sprint(number), statementError(&mysql.MySQLError{Number: number, Message: "x"}), want, false)
+	}
+}
+
 // TestJoin lets two endpoints, here of one server, use one database.
 func TestJoin(t *testing.T) {
 	first := drivertest.Open(t, driver{}, server.DSN(), "").(*db)

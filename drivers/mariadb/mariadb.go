@@ -247,6 +247,8 @@ func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	defer c.Close()
 	d.created = true // from here on there may be something to drop
 	if _, err := c.ExecContext(ctx, "CREATE DATABASE "+d.schema); err != nil {
+		var me *mysql.MySQLError
+		d.created = !errors.As(err, &me) // the server says that there is nothing
 		return err
 	}
 	// Binary keys: no collation may take two keys for one.

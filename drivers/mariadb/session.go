@@ -103,6 +103,8 @@ const (
 	lockWaitTimeout         = 1205
 	deadlock                = 1213
 	readOnly                = 1290
+	diskFull                = 1021
+	tableFull               = 1114
 	recordChanged           = 1020
 	// TiDB's (TiDB manual, error codes).
 	cannotRetry      = 8002
@@ -148,7 +150,7 @@ func statementError(err error) error {
 	}
 	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(me), Err: err}
 	switch me.Number {
-	case accessDeniedForDatabase, accessDenied, noDatabase, unknownDatabase, syntaxError, tableAccessDenied, unknownTable, readOnly:
+	case accessDeniedForDatabase, accessDenied, noDatabase, unknownDatabase, syntaxError, tableAccessDenied, unknownTable, readOnly, diskFull, tableFull:
 		e.Class = drivers.Fatal
 	}
 	return e

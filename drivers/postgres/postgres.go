@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"iter"
+	"net"
 	"regexp"
 	"strings"
 	"time"
@@ -66,9 +67,29 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	}
 	d := &db{flavour: f, conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation)}
 	if err := d.admin(ctx, d.inspect); err != nil {
-		return nil, d.unusable(plain(err))
+		return nil, d.unusable(f.stranger(err))
 	}
 	return d, nil
+}
+
+// stranger is an error of the first connection. A server that answers, and not
+// as this one does, is of another kind.
+func (f *flavour) stranger(err error) error {
+	var pe *pgconn.PgError
+	var ce *pgconn.ConnectError
+	var op *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &pe) || !errors.As(err, &ce):
+		return plain(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.Errorf("it did not answer as %s does within %v; is this a %s server?", f.info.Title, setupTimeout, f.info.Title)
+	case errors.As(err, &op) && op.Op == "dial", errors.As(err, &name):
+		return plain(err)
+	}
+	// The library has no words for what it got.
+	text := strings.ReplaceAll(plain(err).Error(), ": %!w(<nil>)", "")
+	return errors.Errorf("%s; is this a %s server?", text, f.info.Title)
 }
 
 // inspect asks the server what it is and whether it does what was requested.
@@ -148,6 +169,8 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 		s := pgx.Identifier{d.schema}.Sanitize()
 		d.created = true // from here on there may be something to drop
 		if _, err := c.Exec(ctx, "CREATE SCHEMA "+s); err != nil {
+			var pe *pgconn.PgError
+			d.created = !errors.As(err, &pe) // the server says that there is nothing
 			return err
 		}
 		stmts := []string{`CREATE TABLE ` + s + `.kv (k ` + d.keys + ` PRIMARY KEY, v bigint NOT NULL)`}
