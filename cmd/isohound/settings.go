@@ -42,6 +42,9 @@ type settings struct {
 	work   generator.Workload
 	// events are what the scripts of faults say.
 	events []faults.Event
+	// lightweight says that the workload's transactions are lightweight ones,
+	// for which an isolation has a promise of its own.
+	lightweight bool
 	// dsnGiven says that the DSN came from the environment.
 	dsnGiven bool
 }
@@ -153,6 +156,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 	if n, ok := s.work.(generator.Needer); ok {
 		needs = append(slices.Clone(needs), n.Needs()...)
 	}
+	s.lightweight = slices.Contains(needs, drivers.Lightweight)
 	for _, need := range needs {
 		if !slices.Contains(s.info.Can, need) {
 			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))

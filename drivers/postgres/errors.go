@@ -20,6 +20,7 @@ const (
 	statementCompletionUnknown = "40003"
 	readOnlyTransaction        = "25006"
 	diskFull                   = "53100"
+	lockNotAvailable           = "55P03"
 )
 
 // causes are the texts under which aborts are counted.

@@ -36,11 +36,11 @@ var plainPostgres = &flavour{
 		DSN:     "postgres://user:password@127.0.0.1:5432/database",
 		DSNHelp: "a connection URL or keyword string of libpq; PGHOST and the like fill what it leaves out",
 		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Note: "serializable snapshot isolation"},
-			{Name: "repeatable read", Promises: "si", Note: "snapshot isolation"},
-			{Name: "read committed", Note: "a snapshot for each statement"},
+			{Name: "serializable", Promises: "ser", Lightweight: "lin", Note: "serializable snapshot isolation"},
+			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Note: "snapshot isolation"},
+			{Name: "read committed", Lightweight: "lin", Note: "a snapshot for each statement"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
 			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",

@@ -204,6 +204,8 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	conf := d.conf.Copy()
 	conf.RuntimeParams["search_path"] = d.schema
+	// For statements that commit by themselves; Begin names the isolation anew.
+	conf.RuntimeParams["default_transaction_isolation"] = string(d.level)
 	if conf.RuntimeParams["application_name"] == "" {
 		conf.RuntimeParams["application_name"] = "isohound"
 	}
