@@ -71,13 +71,14 @@ type Runner struct {
 	once     sync.Once
 	origin   int64 // when the sessions started
 	fatal    error
+	pace     *pace
 }
 
 // NewRunner prepares a run. The database's schema must exist. Where it has more
 // endpoints than one, each is a DB of its own, others those behind the first;
 // workers are spread over them in turn, and each stays with its own.
 func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder, others ...drivers.DB) *Runner {
-	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now)}
+	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate)}
 }
 
 // Meter returns the run's counters, which may be read while it goes on.
@@ -182,7 +183,9 @@ func newWorker(r *Runner, n int) *worker {
 // run runs the plan. running ends when no further transaction is to start.
 func (w *worker) run(ctx, running context.Context) {
 	cfg := &w.r.cfg
+	defer w.r.pace.end(w.n)
 	for j := 0; (cfg.Txns == 0 || j < cfg.Txns) && running.Err() == nil; j++ {
+		w.r.pace.next(running, w.n, int64(j))
 		program := w.plan.Next()
 		due := w.r.rec.Now()
 		if cfg.Rate > 0 {
