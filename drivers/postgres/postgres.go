@@ -230,6 +230,11 @@ func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 	if _, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"); err != nil {
 		return err
 	}
+	// A small table is scanned whole rather than through its index, and then
+	// serializability locks it whole, so that most transactions abort.
+	if _, err := c.Exec(ctx, "SET enable_seqscan = off"); err != nil {
+		return err
+	}
 	if _, err := c.Exec(ctx, "SET deadlock_timeout = '10ms'"); err != nil && !isCode(err, insufficientPrivilege) {
 		return err
 	}
