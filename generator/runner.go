@@ -171,6 +171,12 @@ func (w *worker) run(ctx, running context.Context) {
 	cfg := &w.r.cfg
 	for j := 0; (cfg.Txns == 0 || j < cfg.Txns) && running.Err() == nil; j++ {
 		program := w.plan.Next()
+		if p, ok := program.(Paced); ok && cfg.Rate == 0 {
+			pause(running, p.Wait())
+			if running.Err() != nil {
+				return
+			}
+		}
 		due := w.r.rec.Now()
 		if cfg.Rate > 0 {
 			due = w.r.origin + int64(float64(j*cfg.Sessions+w.n)/cfg.Rate*1e9)

@@ -13,6 +13,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/postgres"
 	_ "github.com/isohound/isohound/workloads/mini"
+	_ "github.com/isohound/isohound/workloads/tpcc"
 )
 
 func main() {
