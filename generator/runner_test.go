@@ -45,7 +45,7 @@ type outcome struct {
 }
 
 // drive runs a workload on db and reads the history.
-func drive(t *testing.T, db *fake, w workload, cfg generator.Config, out *buffer, stop context.Context) outcome {
+func drive(t *testing.T, db *fake, w generator.Workload, cfg generator.Config, out *buffer, stop context.Context) outcome {
 	t.Helper()
 	if cfg.Patience == 0 {
 		cfg.Patience = 200 * time.Millisecond

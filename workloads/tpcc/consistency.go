@@ -215,14 +215,14 @@ func (a *audit) condition7(w, d int64) {
 }
 
 func (a *audit) condition8(w int64) {
-	ytd, paid := a.one(warehouse, "ytd", "w_ytd", w), sum(history, a.rows(history, "", w), "h_amount")
+	ytd, paid := a.one(warehouse, "ytd", "w_ytd", w), sum(historyTable, a.rows(historyTable, "", w), "h_amount")
 	if ytd != paid {
 		a.wrong("warehouse %d: w_ytd is %d, the sum of h_amount is %d", w, ytd, paid)
 	}
 }
 
 func (a *audit) condition9(w, d int64) {
-	ytd, paid := a.one(district, "ytd", "d_ytd", w, d), sum(history, a.rows(history, "", w, d), "h_amount")
+	ytd, paid := a.one(district, "ytd", "d_ytd", w, d), sum(historyTable, a.rows(historyTable, "", w, d), "h_amount")
 	if ytd != paid {
 		a.wrong("%s: d_ytd is %d, the sum of h_amount is %d", place(w, d), ytd, paid)
 	}
@@ -231,8 +231,8 @@ func (a *audit) condition9(w, d int64) {
 func (a *audit) condition10(w, d int64) {
 	if a.paid == nil {
 		a.paid = map[owner]int64{} // customers pay at all warehouses
-		for _, h := range a.rows(history, "") {
-			a.paid[owner{number(history, h, "h_c_w_id"), number(history, h, "h_c_d_id"), number(history, h, "h_c_id")}] += number(history, h, "h_amount")
+		for _, h := range a.rows(historyTable, "") {
+			a.paid[owner{number(historyTable, h, "h_c_w_id"), number(historyTable, h, "h_c_d_id"), number(historyTable, h, "h_c_id")}] += number(historyTable, h, "h_amount")
 		}
 	}
 	owed := a.owed(w, d)

@@ -43,7 +43,7 @@ func (t *payment) Run(ctx context.Context, tx *generator.Tx) error {
 		return err
 	}
 	id := tx.Fresh()
-	return tx.InsertRow(ctx, history, schema.Row{
+	return tx.InsertRow(ctx, historyTable, schema.Row{
 		Key: key(t.warehouse, t.district, id),
 		Groups: [][]any{append(values(t.who.warehouse, t.who.district, c.Key[2].(int64), id, t.amount),
 			text(warehouse, w, "w_name")+"    "+text(district, d, "d_name"))},

@@ -90,7 +90,7 @@ func (l *loader) customerRow(w, d, c int64) {
 	info = append(info, l.phone(), credit, int64(loadDate), int64(creditLimit), between(l.r, 0, 5000))
 	l.add(customer, key(w, d, c), info, values(-firstPayment, firstPayment, 1, 0), []any{l.filler(300, dataSize)})
 	l.history++
-	l.add(history, key(w, d, -l.history), append(values(w, d, c, loadDate, firstPayment), l.filler(12, 24)))
+	l.add(historyTable, key(w, d, -l.history), append(values(w, d, c, loadDate, firstPayment), l.filler(12, 24)))
 }
 
 func (l *loader) order(w, d, o, c int64) {

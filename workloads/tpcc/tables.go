@@ -37,7 +37,7 @@ var (
 		Indexes: [][]string{{"c_w_id", "c_d_id", "c_last"}},
 	}
 	// The specification gives a row of history no key; h_id is one.
-	history = &schema.Table{
+	historyTable = &schema.Table{
 		Name: "history",
 		Key:  schema.Ints("h_w_id", "h_d_id", "h_id"),
 		Groups: []schema.Group{{Columns: append(schema.Ints("h_c_w_id", "h_c_d_id", "h_c_id", "h_date", "h_amount"),
@@ -88,7 +88,7 @@ const dataSize = 500
 
 // Schema implements generator.Tables.
 func (w *tpcc) Schema() schema.Schema {
-	return schema.Schema{item, warehouse, stock, district, customer, history, orders, orderLine, newOrder}
+	return schema.Schema{item, warehouse, stock, district, customer, historyTable, orders, orderLine, newOrder}
 }
 
 // number and text return the value of a column, whose group was read.
