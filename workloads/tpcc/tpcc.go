@@ -43,7 +43,7 @@ func init() {
 		Checks:   "the twelve consistency conditions of clause 3.3.2, in every district and for every order and customer",
 		Engines:  []string{"polygraph"},
 		Params: []workloads.Param{
-			{Name: "warehouses", Default: "2", Help: "warehouses; session n is at home in number n mod warehouses. With one there are no remote ones"},
+			{Name: "warehouses", Default: "10", Help: "warehouses; session n is at home in number n mod warehouses. With one there are no remote ones"},
 			{Name: "districts", Default: "10", Help: "districts of a warehouse, 1 to 10"},
 			{Name: "scale", Default: "1%", Help: "share of the specification's items, and of its customers and orders of each district, 100000 and 3000; at least 1 of each"},
 			{Name: "customers", Default: "auto", Help: "customers of a district, or auto: by the scale"},
