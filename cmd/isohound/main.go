@@ -15,8 +15,8 @@ import (
 	_ "github.com/isohound/isohound/workloads/blindw"
 	_ "github.com/isohound/isohound/workloads/general"
 	_ "github.com/isohound/isohound/workloads/mini"
-	_ "github.com/isohound/isohound/workloads/tpcc"
 	_ "github.com/isohound/isohound/workloads/register"
+	_ "github.com/isohound/isohound/workloads/tpcc"
 	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 

@@ -81,7 +81,7 @@ func (d damage) deliver(o int64) {
 // TestConditions: what is broken is seen by the conditions that speak of it, and
 // by no other. Each district has 20 orders, of which 15 to 20 are new.
 func TestConditions(t *testing.T) {
-	w := newTPCC(t, "customers=20", "items=10", "districts=2")
+	w := newTPCC(t, "warehouses=2", "customers=20", "items=10", "districts=2")
 	db := load(t, w, "serializable")
 	covered, alone := map[string]bool{}, map[string]bool{}
 	for _, tc := range []struct {

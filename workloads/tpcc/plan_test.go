@@ -263,7 +263,7 @@ func TestConstants(t *testing.T) {
 
 // TestNames: customers are asked for by names that exist.
 func TestNames(t *testing.T) {
-	w := newTPCC(t)
+	w := newTPCC(t, "warehouses=1")
 	known := map[string]bool{}
 	for _, c := range tables(w)[customer] {
 		known[text(customer, c, "c_last")] = true

@@ -24,11 +24,11 @@ func TestPopulation(t *testing.T) {
 		set                                             []string
 		warehouses, districts, customers, orders, items int
 	}{
-		{nil, 2, 10, 30, 30, 1000},
+		{nil, 10, 10, 30, 30, 1000},
 		{small, 2, 3, 6, 6, 20},
 		{[]string{"scale=0", "districts=1", "warehouses=1", "pad=0"}, 1, 1, 1, 1, 1},
 		{[]string{"warehouses=3", "districts=4", "customers=10", "orders=35", "items=7", "pad=100"}, 3, 4, 10, 35, 7},
-		{[]string{"customers=40", "orders=3", "items=5"}, 2, 10, 40, 3, 5},
+		{[]string{"warehouses=2", "customers=40", "orders=3", "items=5"}, 2, 10, 40, 3, 5},
 	} {
 		w := newTPCC(t, tc.set...)
 		all := tables(w)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 )
 
 // small is a population on which everything happens often.
-var small = []string{"scale=0.2%", "items=20", "districts=3"}
+var small = []string{"warehouses=2", "scale=0.2%", "items=20", "districts=3"}
 
 func newTPCC(t *testing.T, set ...string) *tpcc {
 	t.Helper()
@@ -156,7 +157,7 @@ func dump(t *testing.T, db drivers.DB, w *tpcc) map[string]string {
 func TestRun(t *testing.T) {
 	for _, set := range [][]string{nil, {"next=set", "warehouses=1"}, {"remote-stock=50%", "remote-payment=60%", "warehouses=3"}} {
 		t.Run(strings.Join(set, " "), func(t *testing.T) {
-			w := newTPCC(t, append(set, small...)...)
+			w := newTPCC(t, slices.Concat(small, set)...)
 			db := load(t, w, "serializable")
 			before := dump(t, db, w)
 			h, stats := drive(t, w, db, 8, 150)
@@ -197,7 +198,7 @@ func TestRun(t *testing.T) {
 
 // TestWeak: on a database that loses updates both oracles see it.
 func TestWeak(t *testing.T) {
-	w := newTPCC(t, append([]string{"next=set"}, small...)...)
+	w := newTPCC(t, slices.Concat(small, []string{"next=set"})...)
 	db := load(t, w, "DetectConflicts=false")
 	h, _ := drive(t, w, db, 8, 150)
 	numbers, _ := violated(t, w, begin(t, db))
@@ -212,7 +213,7 @@ func TestWeak(t *testing.T) {
 
 // TestRollback: an order of an unused item is rolled back and leaves nothing.
 func TestRollback(t *testing.T) {
-	w := newTPCC(t, append([]string{"rollback=100%", "mix=1,0,0,0,0"}, small...)...)
+	w := newTPCC(t, slices.Concat(small, []string{"rollback=100%", "mix=1,0,0,0,0"})...)
 	db := load(t, w, "serializable")
 	before := dump(t, db, w)
 	h, stats := drive(t, w, db, 4, 50)
