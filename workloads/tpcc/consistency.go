@@ -96,13 +96,18 @@ func (a *audit) problem() string {
 	return a.first
 }
 
-// rows reads the rows whose primary key begins with numbers.
+// rows reads a group, or with "" all, of the rows whose primary key begins with
+// numbers.
 func (a *audit) rows(t *schema.Table, group string, numbers ...int64) []schema.Row {
 	if a.err != nil {
 		return nil
 	}
+	groups := t.All()
+	if group != "" {
+		groups = []int{t.Group(group)}
+	}
 	var rows []schema.Row
-	rows, a.err = a.tx.Scan(a.ctx, t, of(t, numbers...), []int{t.Group(group)})
+	rows, a.err = a.tx.Scan(a.ctx, t, of(t, numbers...), groups)
 	return rows
 }
 
@@ -277,15 +282,9 @@ func (a *audit) owed(w, d int64) map[int64]int64 {
 	for _, o := range a.rows(orders, "info", w, d) {
 		buyer[o.Key[2].(int64)] = number(orders, o, "o_c_id")
 	}
-	delivered := map[[2]any]bool{}
-	for _, l := range a.rows(orderLine, "delivery", w, d) {
-		if number(orderLine, l, "ol_delivery_d") != none {
-			delivered[[2]any{l.Key[2], l.Key[3]}] = true
-		}
-	}
 	out := map[int64]int64{}
-	for _, l := range a.rows(orderLine, "info", w, d) {
-		if delivered[[2]any{l.Key[2], l.Key[3]}] {
+	for _, l := range a.rows(orderLine, "", w, d) {
+		if number(orderLine, l, "ol_delivery_d") != none {
 			out[buyer[l.Key[2].(int64)]] += number(orderLine, l, "ol_amount")
 		}
 	}
