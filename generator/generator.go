@@ -68,9 +68,9 @@ type Program interface {
 	Run(ctx context.Context, tx *Tx) error
 }
 
-// Paced is a Program that begins only after a wait, as after a user who keys it
+// Waiter is a Program that begins only after a wait, as after a user who keys it
 // in. An open loop has a pace of its own and does not wait.
-type Paced interface{ Wait() time.Duration }
+type Waiter interface{ Wait() time.Duration }
 
 // ErrRollback is returned by a Program that wants its transaction rolled back.
 var ErrRollback = errors.New("rolled back by the workload")

@@ -69,11 +69,12 @@ type Runner struct {
 	once     sync.Once
 	origin   int64 // when the sessions started
 	fatal    error
+	pace     *pace
 }
 
 // NewRunner prepares a run. The database's schema must exist.
 func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder) *Runner {
-	return &Runner{cfg: cfg, db: db, w: w, rec: rec, stat: newMeter(rec.Now)}
+	return &Runner{cfg: cfg, db: db, w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate)}
 }
 
 // Meter returns the run's counters, which may be read while it goes on.
@@ -169,9 +170,11 @@ func newWorker(r *Runner, n int) *worker {
 // run runs the plan. running ends when no further transaction is to start.
 func (w *worker) run(ctx, running context.Context) {
 	cfg := &w.r.cfg
+	defer w.r.pace.end(w.n)
 	for j := 0; (cfg.Txns == 0 || j < cfg.Txns) && running.Err() == nil; j++ {
+		w.r.pace.next(running, w.n, int64(j))
 		program := w.plan.Next()
-		if p, ok := program.(Paced); ok && cfg.Rate == 0 {
+		if p, ok := program.(Waiter); ok && cfg.Rate == 0 {
 			pause(running, p.Wait())
 			if running.Err() != nil {
 				return

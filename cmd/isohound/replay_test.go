@@ -14,10 +14,13 @@ import (
 // replayed are parameters with which workloads are replayed besides their
 // defaults: those that make them do something else.
 var replayed = map[string][]string{
+	"append":   {"appends=5 rollback=20%"},
 	"blindw":   {"variant=Pred"},
 	"general":  {"operations=7 order=drawn"},
+	"lwt":      {"as=transaction", "birth=3 inserts=20%"},
 	"mini":     {"birth=3 rollback=20%", "birth=3 death=delete"},
 	"register": {"retire=0"},
+	"skew":     {"birth=2 rollback=20%"},
 	"tpcc": {
 		"warehouses=3 scale=0.2% items=50 districts=4",
 		"warehouses=2 scale=0.2% items=20 districts=3 next=set rollback=20% remote-stock=30%",

@@ -27,7 +27,7 @@ func (Driver) Info() drivers.Info {
 	return drivers.Info{
 		Name: "model", Title: "Model", Embedded: true,
 		Isolations: []drivers.Isolation{{Name: "serial", Promises: "sser"}},
-		Can:        []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
+		Can:        []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 	}
 }
 

@@ -137,7 +137,7 @@ func TestRanges(t *testing.T) {
 // TestSpread: after a long run the rows are still spread over the whole domain,
 // ranges find about as many as they should, and rows differ.
 func TestSpread(t *testing.T) {
-	const txns, n, width = 10_000, 60, 3
+	const txns, n, width = 2000, 60, 3
 	w := newWorkload(t, workloads.Common{Sessions: 1, Keys: n}, "variant=Pred", "rows=3")
 	raw, err := replay.Serial(modeldb.Driver{}, drivers.Config{}, w, 1, txns, 5)
 	if err != nil {
@@ -203,16 +203,17 @@ func TestSeed(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	for _, tc := range []struct {
 		variant, isolation string
+		txns               int
 		level              level.Level
 		verdict            verdict.Verdict
 	}{
-		{"RW", "serializable", level.SER, verdict.Satisfied},
-		{"RW", "DetectConflicts=false", level.SER, verdict.Satisfied},
-		{"Pred", "serializable", level.SER, verdict.Satisfied},
-		{"Pred", "DetectConflicts=false", level.SI, verdict.Violated},
+		{"RW", "serializable", 150, level.SER, verdict.Satisfied},
+		{"RW", "DetectConflicts=false", 150, level.SER, verdict.Satisfied},
+		{"Pred", "serializable", 30, level.SER, verdict.Satisfied},
+		{"Pred", "DetectConflicts=false", 30, level.SI, verdict.Violated},
 	} {
 		w := newWorkload(t, workloads.Common{Sessions: 8, Keys: 40}, "variant="+tc.variant, "operations=4", "think=20us")
-		h, err := replay.Run("badger", tc.isolation, w, generator.Config{Sessions: 8, Txns: 150, Retries: 3, Seed: 7})
+		h, err := replay.Run("badger", tc.isolation, w, generator.Config{Sessions: 8, Txns: tc.txns, Retries: 3, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}

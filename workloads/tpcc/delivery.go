@@ -11,7 +11,7 @@ import (
 // district that is not delivered, all in one transaction and at once, not in
 // the background.
 type delivery struct {
-	paced
+	wait
 	districts, warehouse, carrier int64
 }
 

@@ -10,7 +10,7 @@ import (
 
 // newOrderTx is the New-Order transaction (clause 2.4).
 type newOrderTx struct {
-	paced
+	wait
 	setNext                       bool
 	warehouse, district, customer int64
 	allLocal                      int64

@@ -10,7 +10,7 @@ import (
 
 // payment is the Payment transaction (clause 2.5).
 type payment struct {
-	paced
+	wait
 	who
 	warehouse, district int64
 	amount              int64 // cents

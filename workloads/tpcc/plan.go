@@ -87,25 +87,25 @@ func (p *plan) Next() generator.Program {
 	p.cards = p.cards[1:]
 	seconds := p.thought + keying[k]
 	p.thought = math.Min(p.r.ExpFloat64(), longestThought) * thinking[k]
-	pace := paced(seconds * p.pace / 100 * float64(time.Second))
+	pace := wait(seconds * p.pace / 100 * float64(time.Second))
 	switch k {
 	case newOrderKind:
 		return p.newOrder(pace)
 	case paymentKind:
 		return p.payment(pace)
 	case orderStatusKind:
-		return &orderStatus{paced: pace, who: p.who(p.home, p.anyDistrict())}
+		return &orderStatus{wait: pace, who: p.who(p.home, p.anyDistrict())}
 	case deliveryKind:
-		return &delivery{paced: pace, districts: p.districts, warehouse: p.home, carrier: between(p.r, 1, 10)}
+		return &delivery{wait: pace, districts: p.districts, warehouse: p.home, carrier: between(p.r, 1, 10)}
 	}
-	return &stockLevel{paced: pace, warehouse: p.home, district: p.station}
+	return &stockLevel{wait: pace, warehouse: p.home, district: p.station}
 }
 
-// paced is how long a terminal waits before a transaction.
-type paced time.Duration
+// wait is how long a terminal waits before a transaction.
+type wait time.Duration
 
-// Wait implements generator.Paced.
-func (p paced) Wait() time.Duration { return time.Duration(p) }
+// Wait implements generator.Waiter.
+func (w wait) Wait() time.Duration { return time.Duration(w) }
 
 func (p *plan) anyDistrict() int64 { return between(p.r, 1, p.districts) }
 
@@ -143,9 +143,9 @@ func (p *plan) who(warehouse, district int64) who {
 // line is one line of a new order.
 type line struct{ item, supply, quantity int64 }
 
-func (p *plan) newOrder(pace paced) *newOrderTx {
+func (p *plan) newOrder(pace wait) *newOrderTx {
 	t := &newOrderTx{
-		paced: pace, setNext: p.setNext,
+		wait: pace, setNext: p.setNext,
 		warehouse: p.home, district: p.anyDistrict(), customer: p.customer.draw(p.r), allLocal: 1,
 	}
 	t.lines = make([]line, between(p.r, 5, 15))
@@ -166,8 +166,8 @@ func (p *plan) newOrder(pace paced) *newOrderTx {
 	return t
 }
 
-func (p *plan) payment(pace paced) *payment {
-	t := &payment{paced: pace, warehouse: p.home, district: p.anyDistrict(), amount: between(p.r, 1_00, 5000_00)}
+func (p *plan) payment(pace wait) *payment {
+	t := &payment{wait: pace, warehouse: p.home, district: p.anyDistrict(), amount: between(p.r, 1_00, 5000_00)}
 	warehouse, district := p.home, t.district
 	if chance(p.r, p.remotePayment) {
 		warehouse, district = p.elsewhere(), p.anyDistrict()

@@ -222,7 +222,7 @@ func TestPace(t *testing.T) {
 	var before *kind
 	for i, p := range full {
 		k := kindOf(p)
-		wait := p.(generator.Paced).Wait()
+		wait := p.(generator.Waiter).Wait()
 		total += wait.Seconds()
 		want += keying[k]
 		least, longest := keying[k], keying[k]
@@ -234,8 +234,8 @@ func TestPace(t *testing.T) {
 		if s := wait.Seconds(); s < least-0.001 || s > longest+0.001 {
 			t.Fatalf("transaction %d waits %v, want %v s to %v s", i, wait, least, longest)
 		}
-		if h := half[i].(generator.Paced).Wait(); h < wait/2-time.Millisecond || h > wait/2+time.Millisecond || off[i].(generator.Paced).Wait() != 0 {
-			t.Fatalf("transaction %d waits %v, %v at half pace, %v without", i, wait, h, off[i].(generator.Paced).Wait())
+		if h := half[i].(generator.Waiter).Wait(); h < wait/2-time.Millisecond || h > wait/2+time.Millisecond || off[i].(generator.Waiter).Wait() != 0 {
+			t.Fatalf("transaction %d waits %v, %v at half pace, %v without", i, wait, h, off[i].(generator.Waiter).Wait())
 		}
 		if kindOf(half[i]) != k || kindOf(off[i]) != k {
 			t.Fatal("the plan depends on the pace")

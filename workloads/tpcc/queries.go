@@ -10,7 +10,7 @@ import (
 // orderStatus is the Order-Status transaction (clause 2.6): a customer's last
 // order with its lines.
 type orderStatus struct {
-	paced
+	wait
 	who
 }
 
@@ -37,7 +37,7 @@ func (t *orderStatus) Run(ctx context.Context, tx *generator.Tx) error {
 // in a district's last 20 orders. How many are below a threshold is only shown to
 // the user, so there is none: the levels are read, whatever they are.
 type stockLevel struct {
-	paced
+	wait
 	warehouse, district int64
 }
 

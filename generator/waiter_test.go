@@ -24,9 +24,9 @@ type waiting struct{ generator.Program }
 
 func (waiting) Wait() time.Duration { return time.Hour }
 
-// TestPaced: a transaction that waits has not begun when the run ends, which
+// TestWaiter: a transaction that waits has not begun when the run ends, which
 // ends the wait; an open loop does not wait.
-func TestPaced(t *testing.T) {
+func TestWaiter(t *testing.T) {
 	w := patient{workload{keys: []string{"x"}, f: increment}}
 	o := drive(t, &fake{}, w, generator.Config{Sessions: 2, Duration: 50 * time.Millisecond}, &buffer{}, context.Background())
 	if o.err != nil || o.reason != generator.DurationReached || len(o.h.Txns) != 0 {
