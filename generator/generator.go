@@ -7,6 +7,7 @@ import (
 	"context"
 	"iter"
 	"math/rand"
+	"time"
 
 	"github.com/pkg/errors"
 
@@ -66,6 +67,10 @@ type Program interface {
 	// without its effects, or nil to commit.
 	Run(ctx context.Context, tx *Tx) error
 }
+
+// Waiter is a Program that begins only after a wait, as after a user who keys it
+// in. An open loop has a pace of its own and does not wait.
+type Waiter interface{ Wait() time.Duration }
 
 // ErrRollback is returned by a Program that wants its transaction rolled back.
 var ErrRollback = errors.New("rolled back by the workload")

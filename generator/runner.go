@@ -187,6 +187,12 @@ func (w *worker) run(ctx, running context.Context) {
 	for j := 0; (cfg.Txns == 0 || j < cfg.Txns) && running.Err() == nil; j++ {
 		w.r.pace.next(running, w.n, int64(j))
 		program := w.plan.Next()
+		if p, ok := program.(Waiter); ok && cfg.Rate == 0 {
+			pause(running, p.Wait())
+			if running.Err() != nil {
+				return
+			}
+		}
 		due := w.r.rec.Now()
 		if cfg.Rate > 0 {
 			due = w.r.origin + int64(float64(j*cfg.Sessions+w.n)/cfg.Rate*1e9)

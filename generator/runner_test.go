@@ -45,7 +45,7 @@ type outcome struct {
 }
 
 // drive runs a workload on db and reads the history.
-func drive(t *testing.T, db *fake, w workload, cfg generator.Config, out *buffer, stop context.Context, others ...drivers.DB) outcome {
+func drive(t *testing.T, db *fake, w generator.Workload, cfg generator.Config, out *buffer, stop context.Context, others ...drivers.DB) outcome {
 	t.Helper()
 	return driveOn(t, db, w, cfg, out, stop, others...)
 }

@@ -21,6 +21,9 @@ type Common struct {
 	Keys     int64
 	Dist     string
 	Skew     float64 // 0 is the distribution's default
+	// Seed is the run's, for what all sessions share, an initial state say. What
+	// one session does comes from its own stream.
+	Seed int64
 }
 
 // Param is a parameter of one workload, set with -p name=value.

@@ -24,6 +24,7 @@ import (
 	_ "github.com/isohound/isohound/workloads/register"
 	_ "github.com/isohound/isohound/workloads/rubis"
 	_ "github.com/isohound/isohound/workloads/skew"
+	_ "github.com/isohound/isohound/workloads/tpcc"
 	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 

@@ -149,7 +149,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return withCode(exitUsage, err)
 	}
 	s.adopt(c, spec.Defaults)
-	if s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew}, s.values); err != nil {
+	if s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew, Seed: s.seed}, s.values); err != nil {
 		return withCode(exitUsage, err)
 	}
 	needs := spec.Needs

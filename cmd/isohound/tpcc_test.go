@@ -1,0 +1,60 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// TestTPCC runs tpcc on real databases: both oracles, the checker and the
+// consistency conditions, are content where the isolation is strong enough, and
+// neither is where it is not. Snapshot isolation is enough for TPC-C to be
+// serializable (Fekete and others, TODS 2005).
+func TestTPCC(t *testing.T) {
+	for _, tc := range []struct {
+		name, isolation string
+		dsn             func(*testing.T) string
+		strong          bool
+	}{
+		{"badger", "serializable", nil, true},
+		{"badger", "DetectConflicts=false", nil, false},
+		{"postgres", "serializable", postgresDSN, true},
+		{"postgres", "repeatable read", postgresDSN, true},
+		{"postgres", "read committed", postgresDSN, false},
+		{"mariadb", "serializable", mariadbDSN, true},
+		{"mariadb", "repeatable read, innodb_snapshot_isolation=ON", mariadbDSN, true},
+		{"mariadb", "repeatable read, innodb_snapshot_isolation=OFF", mariadbDSN, false},
+	} {
+		t.Run(tc.name+" "+tc.isolation, func(t *testing.T) {
+			args := []string{"run", "--driver", tc.name, "--isolation", tc.isolation, "--workload", "tpcc",
+				"-p", "warehouses=4", "-p", "scale=0.3%", "-p", "districts=4", "-p", "mix=10,10,1,3,1",
+				"--check", "ser", "--sessions", "20", "--txns", "60", "--retries", "10",
+				"--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress"}
+			if tc.dsn != nil {
+				args = append(args, "--dsn", tc.dsn(t))
+			}
+			c := isohound(t, args...)
+			t.Log(c.msg)
+			all := c.outcomes(t)
+			if len(all) != 1 || len(all[0].Invariants) != 12 || !all[0].Certified || all[0].Committed < 400 {
+				t.Fatalf("%+v", all)
+			}
+			var broken []string
+			for _, i := range all[0].Invariants {
+				if i.Problem != "" || i.Error != "" {
+					broken = append(broken, strings.TrimPrefix(i.Name, "consistency "))
+				}
+			}
+			if tc.strong {
+				if all[0].Verdict != verdict.Satisfied || len(broken) > 0 || c.code != 0 {
+					t.Errorf("%s, conditions %v do not hold, exit code %d\n%s", all[0].Verdict, broken, c.code, c.out)
+				}
+			} else if all[0].Verdict != verdict.Violated || !slices.Contains(broken, "10") || c.code != 1 {
+				t.Errorf("%s, conditions %v do not hold, exit code %d\n%s", all[0].Verdict, broken, c.code, c.out)
+			}
+		})
+	}
+}
