@@ -41,15 +41,17 @@ func (s *session) Begin(context.Context) (drivers.Tx, error) {
 	return &tx{s}, nil
 }
 
-// Close aborts a transaction without a commit. After a commit that was sent,
-// nothing more is said about the transaction: on a sharded cluster commit and
-// abort could meet (mongo.Session.WithTransaction says as much). If the server
-// has not got the commit it aborts the transaction itself, after
-// transactionLifetimeLimitSeconds.
+// Close aborts a transaction that is open. One whose commit was sent must not
+// be told to abort, since on a sharded cluster commit and abort could meet (so
+// says mongo.Session.WithTransaction); its session is killed, which aborts it
+// unless it is committed or prepared (manual, "killSessions"). Else the server
+// would let it stand in the way of others until transactionLifetimeLimitSeconds.
 func (s *session) Close() {
-	if !s.unsettled {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		defer cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if s.unsettled {
+		s.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{s.s.ID()}}})
+	} else {
 		s.s.EndSession(ctx)
 	}
 	disconnect(s.client)

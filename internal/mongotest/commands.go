@@ -2,6 +2,7 @@ package mongotest
 
 import (
 	"bytes"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -25,12 +26,13 @@ func (s *Server) execute(q *request, f Fault) bson.D {
 		}
 	}
 	if err != nil {
-		// An error ends the transaction in which it occurs.
-		if t := c.txn; t != nil && t.state == open && !ends(q.name) {
-			t.state = aborted
-			s.store.release(t)
+		// An error ends the transaction in which it occurs. One of a commit does
+		// so if its label promises that.
+		all := err.labelled(c.kind, q.name, f.WriteConcernError != 0)
+		if c.txn != nil && (!ends(q.name) || slices.Contains(all, any(transientTransactionError))) {
+			s.kill(c.session)
 		}
-		reply = err.reply(c.kind, q.name, f.WriteConcernError != 0)
+		reply = err.reply(all)
 	} else {
 		reply = append(bson.D{{Key: "ok", Value: 1.0}}, reply...)
 	}
@@ -61,6 +63,13 @@ func (s *Server) run(c *context) (bson.D, *commandError) {
 		return bson.D{}, nil
 	case "buildInfo":
 		return bson.D{{Key: "version", Value: "7.0.0-mongotest"}}, nil
+	case "killSessions":
+		for _, id := range c.documents("killSessions") {
+			if x := s.sessions[string(id)]; x != nil {
+				s.kill(x)
+			}
+		}
+		return bson.D{}, nil
 	case "dropDatabase":
 		writes := map[string]*document{}
 		for key := range s.store.versions {

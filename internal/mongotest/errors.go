@@ -90,17 +90,23 @@ func labels(code int32, k kind, name string, writeConcernFailed bool) bson.A {
 	return out
 }
 
-func (e *commandError) reply(k kind, name string, writeConcernFailed bool) bson.D {
-	out := bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: e.msg}, {Key: "code", Value: e.code}, {Key: "codeName", Value: codeNames[e.code]}}
-	all := labels(e.code, k, name, writeConcernFailed)
-	if e.labels != nil {
-		all = bson.A{}
-		for _, l := range e.labels {
-			all = append(all, l)
-		}
+// labelled returns the labels of an error: those that a fault asks for, or the
+// server's own.
+func (e *commandError) labelled(k kind, name string, writeConcernFailed bool) bson.A {
+	if e.labels == nil {
+		return labels(e.code, k, name, writeConcernFailed)
 	}
-	if len(all) > 0 {
-		out = append(out, bson.E{Key: "errorLabels", Value: all})
+	out := bson.A{}
+	for _, l := range e.labels {
+		out = append(out, l)
+	}
+	return out
+}
+
+func (e *commandError) reply(labels bson.A) bson.D {
+	out := bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: e.msg}, {Key: "code", Value: e.code}, {Key: "codeName", Value: codeNames[e.code]}}
+	if len(labels) > 0 {
+		out = append(out, bson.E{Key: "errorLabels", Value: labels})
 	}
 	return out
 }

@@ -119,10 +119,7 @@ func (s *Server) Heal() { s.locked(func() { s.faults, s.refusing = nil, false })
 func (s *Server) AbortAll() {
 	s.locked(func() {
 		for _, x := range s.sessions {
-			if x.txn != nil && x.txn.state == open {
-				x.txn.state = aborted
-				s.store.release(x.txn)
-			}
+			s.kill(x)
 		}
 	})
 }

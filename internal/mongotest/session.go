@@ -79,12 +79,17 @@ func (s *Server) enter(q *request) (*context, bson.D, *commandError) {
 	return c, nil, nil
 }
 
-// advance makes number the session's newest, which ends an open transaction.
-func (s *Server) advance(session *session, number int64) {
+// kill aborts the session's transaction if it is open.
+func (s *Server) kill(session *session) {
 	if t := session.txn; t != nil && t.state == open {
 		t.state = aborted
 		s.store.release(t)
 	}
+}
+
+// advance makes number the session's newest, which ends an open transaction.
+func (s *Server) advance(session *session, number int64) {
+	s.kill(session)
 	session.number, session.txn, session.done = number, nil, nil
 }
 

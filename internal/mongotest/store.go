@@ -27,9 +27,11 @@ type store struct {
 	versions map[string][]version
 	owner    map[string]*txn
 	// Whether conflicts are detected, and how far behind the clock snapshots
-	// may be taken, in commits.
+	// may be taken, in commits. They hold what was written outside of
+	// transactions, up to floor.
 	detect bool
 	lag    uint32
+	floor  uint32
 }
 
 func newStore() *store {
@@ -43,7 +45,7 @@ func newStore() *store {
 // afterClusterTime says.
 func (s *store) snapshot(after uint32) uint32 {
 	at := s.clock - min(s.lag, s.clock-1)
-	return max(at, after)
+	return max(at, after, s.floor)
 }
 
 // read returns the newest version of key that is not later than at.

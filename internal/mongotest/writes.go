@@ -21,8 +21,12 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 		}
 		now := s.see(c, key)
 		if c.name == "insert" && now != nil {
+			// The reply is ok, with a write error, and the transaction is gone.
+			if c.txn != nil {
+				s.kill(c.session)
+			}
 			return bson.D{{Key: "n", Value: n}, {Key: "writeErrors", Value: bson.A{bson.D{
-				{Key: "index", Value: int32(i)}, {Key: "code", Value: int32(DuplicateKey)}, {Key: "errmsg", Value: "E11000 duplicate key error collection"}}}}}, s.endAfterWriteError(c)
+				{Key: "index", Value: int32(i)}, {Key: "code", Value: int32(DuplicateKey)}, {Key: "errmsg", Value: "E11000 duplicate key error collection"}}}}}, nil
 		}
 		if c.name != "insert" && !fits(now, filter) {
 			continue
@@ -49,16 +53,6 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 	return out, nil
 }
 
-// endAfterWriteError aborts the transaction in which a statement failed: the
-// reply is ok, with a write error, and the transaction is gone.
-func (s *Server) endAfterWriteError(c *context) *commandError {
-	if c.txn != nil {
-		c.txn.state = aborted
-		s.store.release(c.txn)
-	}
-	return nil
-}
-
 // result is the document that a statement leaves, nil for a deletion.
 func (c *context) result(stmt bson.Raw, id bson.RawValue) (*document, *commandError) {
 	switch c.name {
@@ -77,6 +71,7 @@ func (c *context) result(stmt bson.Raw, id bson.RawValue) (*document, *commandEr
 func (s *Server) apply(c *context, key string, d *document) *commandError {
 	if c.txn == nil {
 		s.store.put(map[string]*document{key: d})
+		s.store.floor = s.store.clock
 		return nil
 	}
 	if err := s.store.claim(key, c.txn); err != nil {
