@@ -180,7 +180,7 @@ func (d *db) inspect(ctx context.Context, c *mongo.Client) error {
 	d.version = "MongoDB " + build.Version
 	switch {
 	case build.Ferret != "":
-		d.version = "FerretDB " + build.Ferret
+		d.version = "FerretDB " + build.Ferret + " (as MongoDB " + build.Version + ")"
 		d.lack = "FerretDB has no multi-document transactions"
 	case hello.SetName == "" && hello.Msg != "isdbgrid": // which a mongos says
 		d.lack = "the server is neither a member of a replica set nor a mongos"
