@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 )
@@ -17,8 +19,10 @@ const (
 	configFile  = "config.json"
 	statsFile   = "stats.json"
 	verdictFile = "verdict.json"
-	reportFile  = "report.html"
-	junitFile   = "junit.xml"
+	// invariantsFile is there if the workload has invariants.
+	invariantsFile = "invariants.json"
+	reportFile     = "report.html"
+	junitFile      = "junit.xml"
 )
 
 // Config is what was run.
@@ -55,6 +59,27 @@ type Run struct {
 	Config   Config
 	Stats    generator.Stats
 	Outcomes []Outcome
+	// Invariants are what was looked at in the database after the run.
+	Invariants []generator.InvariantResult
+}
+
+// Broken returns the invariants that do not hold although a level was to be
+// checked at which they must: no serial execution ends in such a state.
+func (r *Run) Broken() []generator.InvariantResult {
+	serial := func(name string) bool {
+		l, err := level.Parse(name)
+		return err == nil && l.Serial()
+	}
+	if !slices.ContainsFunc(r.Config.Levels, serial) {
+		return nil
+	}
+	var out []generator.InvariantResult
+	for _, i := range r.Invariants {
+		if i.Problem != "" {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // Save writes the run's files and its reports into dir, and returns the path
@@ -63,7 +88,10 @@ func Save(dir string, r *Run) (string, error) {
 	for _, f := range []struct {
 		name string
 		data any
-	}{{configFile, r.Config}, {statsFile, r.Stats}, {verdictFile, r.Outcomes}} {
+	}{{configFile, r.Config}, {statsFile, r.Stats}, {verdictFile, r.Outcomes}, {invariantsFile, r.Invariants}} {
+		if f.name == invariantsFile && len(r.Invariants) == 0 {
+			continue
+		}
 		b, err := json.MarshalIndent(f.data, "", "  ")
 		if err != nil {
 			return "", errors.Wrap(err, f.name)
@@ -83,7 +111,7 @@ func Load(dir string) (*Run, error) {
 		name     string
 		data     any
 		required bool
-	}{{configFile, &r.Config, true}, {statsFile, &r.Stats, false}, {verdictFile, &r.Outcomes, false}} {
+	}{{configFile, &r.Config, true}, {statsFile, &r.Stats, false}, {verdictFile, &r.Outcomes, false}, {invariantsFile, &r.Invariants, false}} {
 		b, err := os.ReadFile(filepath.Join(dir, f.name))
 		if os.IsNotExist(err) && !f.required {
 			continue

@@ -76,6 +76,11 @@ func JUnit(r *Run) ([]byte, error) {
 		}
 		s.Cases = append(s.Cases, jc)
 	}
+	for _, i := range r.Broken() {
+		s.Failures++
+		s.Cases = append(s.Cases, junitCase{Class: class, Name: "invariant " + i.Name, Time: "0.000",
+			Failure: &junitProblem{Type: "invariant", Message: i.Problem, Text: i.Text + "\n\nrepeat: " + c.Repeat}})
+	}
 	for _, l := range c.Levels {
 		if !judged[l] {
 			failed(l+" of "+c.Isolation, "not judged", "the history was not judged at "+l)

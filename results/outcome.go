@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 )
@@ -44,6 +45,11 @@ type Outcome struct {
 	Seed      int64   `json:"seed"`
 	// Search has the figures of the polygraph engine's search.
 	Search *verdict.Search `json:"search,omitempty"`
+	// Predicates is "not judged" where transactions read or changed rows by
+	// predicates: the rows count as items, what was not among them does not.
+	Predicates string `json:"predicates,omitempty"`
+	// Invariants are what was looked at in the database after the run.
+	Invariants []generator.InvariantResult `json:"invariants,omitempty"`
 	// Notes tells what was wrong with the file and repaired.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -117,6 +123,9 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 	c := h.Count()
 	o.Sessions, o.Txns, o.Committed, o.Aborted, o.UnknownOutcome, o.Ops = c.Sessions, c.Txns, c.Committed, c.Aborted, c.Unknown, c.Ops
 	o.Seed, o.Notes = h.Seed, h.Notes
+	if h.HasPredicates() {
+		o.Predicates = "not judged"
+	}
 	for n := range r.Anomalies {
 		o.Anomalies = append(o.Anomalies, newAnomaly(h, &r.Anomalies[n]))
 	}

@@ -80,9 +80,12 @@ func render(r *Run) ([]byte, error) {
 		Causes           []causeCount
 		Findings         []finding
 		Notes            []string
-	}{Run: r, Worst: worst(r.Outcomes), Findings: findings(r.Outcomes), Notes: slices.Clone(r.Config.Notes)}
+	}{Run: r, Worst: worst(r), Findings: findings(r.Outcomes), Notes: slices.Clone(r.Config.Notes)}
 	if len(r.Outcomes) > 0 {
 		data.Notes = append(data.Notes, r.Outcomes[0].Notes...) // of the file, so the same for all levels
+		if r.Outcomes[0].Predicates != "" {
+			data.Notes = append(data.Notes, "Transactions read or changed rows by predicates. The rows count as reads and writes of items; that other rows were not among them is recorded, and not judged.")
+		}
 	}
 	// A chart needs two points.
 	if len(r.Stats.Intervals) > 2 && r.Stats.IntervalSeconds > 0 {
@@ -135,7 +138,11 @@ func findings(outcomes []Outcome) []finding {
 }
 
 // worst returns the verdict that the page leads with.
-func worst(outcomes []Outcome) verdict.Verdict {
+func worst(r *Run) verdict.Verdict {
+	outcomes := r.Outcomes
+	if len(r.Broken()) > 0 {
+		return verdict.Violated
+	}
 	for _, v := range []verdict.Verdict{verdict.Violated, verdict.Unknown, verdict.Vacuous} {
 		if slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Verdict == v }) {
 			return v

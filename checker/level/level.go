@@ -106,6 +106,9 @@ func (l Level) Title() string { return levels[l].title }
 // another, so that two adjacent anti-dependencies are allowed in a cycle.
 func (l Level) Snapshot() bool { return l == SI || l == SINoSO || l == StrongSI }
 
+// Serial reports whether the level asks for one order of whole transactions.
+func (l Level) Serial() bool { return l == SER || l == SERNoSO || l == SSER }
+
 // SessionOrder reports whether the order of a session's transactions binds.
 func (l Level) SessionOrder() bool { return l != SERNoSO && l != SINoSO && l != LIN }
 

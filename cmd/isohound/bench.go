@@ -36,12 +36,12 @@ func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure isohound itself",
-		Args:  exactly(0, "the name of a benchmark: isohound bench checker"),
+		Args:  exactly(0, "the name of a benchmark, see isohound bench --help"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usage("bench needs the name of a benchmark: isohound bench checker")
+			return usage("bench needs the name of a benchmark, see isohound bench --help")
 		},
 	}
-	c.AddCommand(a.benchCheckerCommand())
+	c.AddCommand(a.benchCheckerCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand())
 	return c
 }
 

@@ -91,7 +91,7 @@ func TestBenchMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"bench"}, 64, "isohound bench checker"},
+		{[]string{"bench"}, 64, "isohound bench --help"},
 		{[]string{"bench", "checker", "--contestants", "nobody"}, 64, "known are polygraph"},
 		{[]string{"bench", "checker", "--growth", "x"}, 64, "either that or files"},
 		{[]string{"bench", "checker", "--scale", "0"}, 64, "--scale"},

@@ -20,6 +20,7 @@ import (
 type recording struct {
 	server, promises, ended string
 	stats                   generator.Stats
+	invariants              []generator.InvariantResult
 	// err is what ended it early; what was recorded before is complete.
 	err error
 }
@@ -82,6 +83,9 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	out.ended, out.err = runner.Run(a.ctx, a.stop)
 	done()
 	out.stats = runner.Meter().Stats()
+	if out.err == nil && a.ctx.Err() == nil {
+		out.invariants = generator.CheckInvariants(a.ctx, db, s.work)
+	}
 	var le *generator.LogError
 	if out.err != nil && !errors.As(out.err, &le) {
 		out.err = &drivers.UnreachableError{Driver: s.driver, Err: out.err}
@@ -122,6 +126,9 @@ func (a *app) announce(s *settings, db drivers.DB) {
 	for _, note := range notes(db) {
 		fmt.Fprintf(a.msg, "note: %s\n", note)
 	}
+	if reason := s.idle(); reason != "" {
+		fmt.Fprintf(a.msg, "note: this run will test nothing, whatever its verdict: %s\n", reason)
+	}
 	if s.quiet {
 		return
 	}
@@ -135,10 +142,36 @@ func (a *app) announce(s *settings, db drivers.DB) {
 	fmt.Fprintf(a.msg, "%s, %s: %s, %s, %d keys, seed %d\n", db.Server(), s.level.Name, s.workload, what, s.keys, s.seed)
 }
 
-// summarize prints what a generation did.
+// idle says why a run with these settings cannot test anything, or "".
+func (s *settings) idle() string {
+	if s.sessions == 1 {
+		return "with one session no two transactions are concurrent"
+	}
+	if i, ok := s.work.(generator.Idle); ok {
+		return i.Idle()
+	}
+	return ""
+}
+
+// summarize prints what a generation did. What does not hold is told even if
+// little else is.
 func (a *app) summarize(s *settings, r *recording) {
+	held := 0
+	for _, i := range r.invariants {
+		switch {
+		case i.Problem != "":
+			fmt.Fprintf(a.msg, "invariant %s does not hold: %s (%s)\n", i.Name, i.Problem, i.Text)
+		case i.Error != "":
+			fmt.Fprintf(a.msg, "invariant %s could not be looked at: %s\n", i.Name, i.Error)
+		default:
+			held++
+		}
+	}
 	if s.quiet {
 		return
+	}
+	if held > 0 {
+		fmt.Fprintf(a.msg, "%d of %d invariants of the workload hold\n", held, len(r.invariants))
 	}
 	st := &r.stats
 	fmt.Fprintf(a.msg, "recorded %d committed, %d aborted (%.1f%%) and %d unknown transactions in %.1f s: %.0f commits/s, latency %.2f ms median, %.2f ms 99%%\n",

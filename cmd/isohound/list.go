@@ -51,6 +51,7 @@ func (a *app) driversCommand() *cobra.Command {
 					}
 					fmt.Fprintf(&b, "    %-48q %s; %s\n", iso.Name, promise, iso.Note)
 				}
+				fmt.Fprintf(&b, "  can: %s\n", join(i.Can))
 				for _, note := range i.Notes {
 					fmt.Fprintf(&b, "  note: %s\n", note)
 				}
@@ -62,6 +63,32 @@ func (a *app) driversCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+func join(capabilities []drivers.Capability) string {
+	var names []string
+	for _, c := range capabilities {
+		names = append(names, string(c))
+	}
+	return strings.Join(names, ", ")
+}
+
+// defaults spells a workload's own defaults as flags.
+func defaults(d workloads.Common) string {
+	var flags []string
+	if d.Sessions > 0 {
+		flags = append(flags, fmt.Sprintf("--sessions %d", d.Sessions))
+	}
+	if d.Keys > 0 {
+		flags = append(flags, fmt.Sprintf("--keys %d", d.Keys))
+	}
+	if d.Dist != "" {
+		flags = append(flags, "--dist "+d.Dist)
+	}
+	if d.Skew > 0 {
+		flags = append(flags, fmt.Sprintf("--skew %v", d.Skew))
+	}
+	return strings.Join(flags, " ")
 }
 
 func (a *app) workloadsCommand() *cobra.Command {
@@ -81,6 +108,13 @@ func (a *app) workloadsCommand() *cobra.Command {
 			var b strings.Builder
 			for _, w := range list {
 				fmt.Fprintf(&b, "%s – %s\n  source: %s\n  checked by: %s\n", w.Name, w.Summary, w.Source, strings.Join(w.Engines, ", "))
+				if w.Checks != "" {
+					fmt.Fprintf(&b, "  besides: %s\n", w.Checks)
+				}
+				fmt.Fprintf(&b, "  needs: %s\n", join(w.Needs))
+				if d := defaults(w.Defaults); d != "" {
+					fmt.Fprintf(&b, "  defaults: %s\n", d)
+				}
 				for _, p := range w.Params {
 					fmt.Fprintf(&b, "  -p %s=%s\n        %s\n", p.Name, p.Default, p.Help)
 				}

@@ -12,7 +12,11 @@ import (
 	_ "github.com/isohound/isohound/drivers/badger"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/workloads/blindw"
+	_ "github.com/isohound/isohound/workloads/general"
 	_ "github.com/isohound/isohound/workloads/mini"
+	_ "github.com/isohound/isohound/workloads/register"
+	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 
 func main() {

@@ -125,10 +125,14 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	path := filepath.Join(dir, run.Config.History)
 	err := a.judge(path, k, vacuous, func(out results.Outcome) error {
 		run.Outcomes = append(run.Outcomes, out)
+		out.Invariants = run.Invariants
 		return a.print(out, o.asJSON)
 	})
 	if err != nil && a.work.Err() != nil {
 		err = errInterrupted
+	}
+	if len(run.Broken()) > 0 {
+		a.found(exitViolated)
 	}
 	report, serr := results.Save(dir, run)
 	if serr != nil {
@@ -177,7 +181,7 @@ func (a *app) generateInto(s *settings, db drivers.DB, dir string, run *results.
 		rec.err = &generator.LogError{Err: cerr}
 	}
 	a.summarize(s, rec)
-	run.Config.Ended, run.Stats = rec.ended, rec.stats
+	run.Config.Ended, run.Stats, run.Invariants = rec.ended, rec.stats, rec.invariants
 	return rec, nil
 }
 

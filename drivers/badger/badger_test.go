@@ -11,6 +11,10 @@ import (
 
 func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, "", true) }
 
+func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, "") }
+
+func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, "") }
+
 // TestOnDisk: a store on disk lives in a folder of its own, which is removed.
 func TestOnDisk(t *testing.T) {
 	dir := t.TempDir()

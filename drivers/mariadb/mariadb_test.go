@@ -31,6 +31,10 @@ var ctx = context.Background()
 
 func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, server.DSN(), false) }
 
+func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, server.DSN()) }
+
+func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, server.DSN()) }
+
 // TestIsolation asks the server which isolation and setting are in effect.
 func TestIsolation(t *testing.T) {
 	for _, iso := range (driver{}).Info().Isolations {

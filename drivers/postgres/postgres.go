@@ -127,6 +127,9 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 			}
 			return nil, nil
 		}))
+		if err == nil {
+			_, err = c.Exec(ctx, "ANALYZE "+s+".kv") // see CreateTables
+		}
 		return err
 	})
 	if err != nil {

@@ -34,6 +34,10 @@ var ctx = context.Background()
 
 func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, server.DSN(), false) }
 
+func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, server.DSN()) }
+
+func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, server.DSN()) }
+
 func admin(t *testing.T, sql string, args ...any) (n int64) {
 	t.Helper()
 	err := server.Admin(func(ctx context.Context, c *pgx.Conn) error {

@@ -110,6 +110,10 @@ func random(rng *rand.Rand, plain bool) *history.History {
 				}
 			}
 		}
+		if from := rng.IntN(len(rec.Ops) + 1); !plain && rng.IntN(4) == 0 {
+			rec.Predicates = []history.Predicate{{Kind: "update", Table: "t", Groups: []string{"g"}, Ops: [2]int{0, from}},
+				{Kind: "read", Table: "t", Where: []history.Condition{{"a", "<", int64(-1 << 60)}, {"b", "=", "é\"<"}}, Order: []string{"-a"}, Limit: 3, Ops: [2]int{from, len(rec.Ops)}}}
+		}
 		if len(rec.Ops) > 0 || !plain {
 			add(rec)
 		}
@@ -139,6 +143,9 @@ func spell(h *history.History, numbered bool) string {
 			fmt.Fprintf(&b, "[%d,%d] %s", t.Begin, t.End, t.Status)
 			for _, op := range h.Ops(&t) {
 				b.WriteString(" " + dsl.Op(h, op))
+			}
+			for _, p := range h.Predicates(int(i)) {
+				fmt.Fprintf(&b, " %+v", p)
 			}
 			b.WriteString("\n")
 			for _, op := range h.Ops(&h.Txns[i]) {

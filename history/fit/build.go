@@ -62,7 +62,7 @@ func (f *fitting) build() (*history.History, error) {
 		}
 		rec := h.Record(i)
 		rec.Status = f.status[i]
-		rec.Ops = f.ops(i)
+		rec.Ops, rec.Predicates = f.ops(i), nil
 		if len(rec.Ops) == 0 && !f.c.Empty {
 			empty++
 			continue

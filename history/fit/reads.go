@@ -103,6 +103,13 @@ func (f *fitting) times() {
 
 // rest notes what else is left behind.
 func (f *fitting) rest() {
+	var with tally
+	for i := range f.h.Txns {
+		if !f.gone[i] && len(f.h.Predicates(i)) > 0 {
+			with.add(i)
+		}
+	}
+	f.lose(with.n, with.first, many(with.n, "transaction read or changed rows by predicates", "transactions read or changed rows by predicates"), "the rows are reads and writes like others")
 	if f.c.Header {
 		return
 	}

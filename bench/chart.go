@@ -1,0 +1,162 @@
+package bench
+
+import (
+	"bytes"
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// styles tell contestants apart by dashes and marks as well as by colour.
+var styles = []struct {
+	color  color.Color
+	dashes []vg.Length
+	mark   draw.GlyphDrawer
+}{
+	{color.RGBA{0x1f, 0x6f, 0xd1, 0xff}, nil, draw.CircleGlyph{}},
+	{color.RGBA{0xd9, 0x6a, 0x00, 0xff}, []vg.Length{4, 2}, draw.SquareGlyph{}},
+	{color.RGBA{0x60, 0x60, 0x60, 0xff}, []vg.Length{1, 2}, draw.TriangleGlyph{}},
+	{color.RGBA{0x2a, 0x8a, 0x3a, 0xff}, []vg.Length{6, 2, 1, 2}, draw.CrossGlyph{}},
+}
+
+// columns is how many charts stand side by side.
+const columns = 3
+
+// series is a line of a chart.
+type series struct {
+	name   string
+	points plotter.XYs
+}
+
+// chart is what is drawn of one axis.
+type chart struct {
+	x, y  string    // labels
+	ticks []float64 // the points of the axis, from easy to hard
+	// log has values on a logarithmic scale, least being the least that is
+	// shown; else they are shares in percent.
+	log    bool
+	least  float64
+	series []series
+}
+
+// picture writes charts side by side as PNG and SVG.
+func picture(dir, name string, all []chart) error {
+	cols := min(columns, len(all))
+	rows := (len(all) + cols - 1) / cols
+	charts := make([][]*plot.Plot, rows)
+	for n := range rows * cols {
+		var p *plot.Plot
+		if n < len(all) {
+			var err error
+			if p, err = all[n].plot(); err != nil {
+				return err
+			}
+		}
+		charts[n/cols] = append(charts[n/cols], p)
+	}
+	width, height := 3.6*vg.Length(cols)*vg.Inch, vg.Length(2.8*float64(rows))*vg.Inch
+	tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 12, PadY: 12, PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 6}
+	paint := func(c vg.CanvasSizer) {
+		for y, row := range plot.Align(charts, tiles, draw.New(c)) {
+			for x, canvas := range row {
+				if p := charts[y][x]; p != nil {
+					p.Draw(canvas)
+				}
+			}
+		}
+	}
+	svg := vgsvg.New(width, height)
+	paint(svg)
+	png := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(120))}
+	paint(png)
+	for _, f := range []struct {
+		ext string
+		c   io.WriterTo
+	}{{".svg", svg}, {".png", png}} {
+		var b bytes.Buffer
+		if _, err := f.c.WriteTo(&b); err != nil {
+			return errors.WithStack(err)
+		}
+		if err := save(filepath.Join(dir, name+f.ext), b.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ticks stand at the points of an axis.
+type ticks []float64
+
+func (t ticks) Ticks(_, _ float64) []plot.Tick {
+	var out []plot.Tick
+	for _, x := range t {
+		out = append(out, plot.Tick{Value: x, Label: strconv.FormatFloat(x, 'f', -1, 64)})
+	}
+	return out
+}
+
+// plot draws a chart.
+func (c *chart) plot() (*plot.Plot, error) {
+	p := plot.New()
+	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant, style.Font.Size = "Sans", 9
+	}
+	p.X.Label.Text, p.Y.Label.Text = c.x, c.y
+	p.X.Tick.Marker = ticks(c.ticks)
+	p.Legend.Top, p.Legend.Left = true, true
+	low, high := math.Inf(1), c.least
+	for n, line := range c.series {
+		if len(line.points) == 0 {
+			continue
+		}
+		for i := range line.points {
+			if y := &line.points[i].Y; c.log {
+				*y = max(*y, c.least)
+			}
+			low, high = min(low, line.points[i].Y), max(high, line.points[i].Y)
+		}
+		drawn, marks, err := plotter.NewLinePoints(line.points)
+		if err != nil {
+			return nil, errors.WithStack(err)
+		}
+		s := &styles[n%len(styles)]
+		drawn.Color, drawn.Dashes, drawn.Width = s.color, s.dashes, vg.Points(1.4)
+		marks.Color, marks.Shape, marks.Radius = s.color, s.mark, vg.Points(2.4)
+		p.Add(drawn, marks)
+		p.Legend.Add(line.name, drawn, marks)
+	}
+	p.Y.Min, p.Y.Max = 0, 130 // with room for the legend
+	if c.log {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		// Whole decades, with one on top for the legend.
+		p.Y.Min, p.Y.Max = math.Pow(10, math.Floor(math.Log10(min(low, high)))), math.Pow(10, math.Ceil(math.Log10(high))+1)
+	} else {
+		p.Y.Tick.Marker = ticks{0, 20, 40, 60, 80, 100}
+	}
+	p.X.Min, p.X.Max = c.ticks[0], c.ticks[0]
+	for _, x := range c.ticks {
+		p.X.Min, p.X.Max = min(p.X.Min, x), max(p.X.Max, x)
+	}
+	if p.X.Min == p.X.Max {
+		p.X.Max++
+	}
+	if p.X.Min > 0 && p.X.Max >= 10*p.X.Min {
+		p.X.Scale = plot.LogScale{}
+	}
+	// Charts read from easy to hard.
+	if c.ticks[0] > c.ticks[len(c.ticks)-1] {
+		p.X.Scale = plot.InvertedScale{Normalizer: p.X.Scale}
+	}
+	return p, nil
+}

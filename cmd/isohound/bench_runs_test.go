@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/bench"
+)
+
+// table reads a benchmark's table without its header.
+func table(t *testing.T, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[1:]
+}
+
+// TestBenchAbortRate: every contestant runs at every point and is judged; on
+// Badger nothing breaks serializability, and without its protection the
+// benchmark says so.
+func TestBenchAbortRate(t *testing.T) {
+	for snapshot, code := range map[string]int{"serializable": 0, "DetectConflicts=false": 1} {
+		out := filepath.Join(t.TempDir(), "b")
+		c := isohound(t, "bench", "abort-rate", "--driver", "badger", "--snapshot", snapshot, "--points", "2", "--out", out)
+		if c.code != code || code == 1 && !strings.Contains(c.msg, "GT-SI: the database broke its promise") {
+			t.Errorf("%s: exit code %d\n%s", snapshot, c.code, c.msg)
+		}
+		rows := table(t, filepath.Join(out, "abort-rate.csv"))
+		if len(rows) != 2*2*4 {
+			t.Errorf("%d rows", len(rows))
+		}
+		for _, r := range rows {
+			if verdict := r[3]; r[4] == "0" || verdict != "satisfied" && (code == 0 || !strings.HasSuffix(r[2], "-SI")) {
+				t.Errorf("%v", r)
+			}
+		}
+		for _, name := range []string{"abort-rate.png", "abort-rate.svg", "abort-rate.md"} {
+			if st, err := os.Stat(filepath.Join(out, name)); err != nil || st.Size() == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestBenchEndToEnd(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "b")
+	c := isohound(t, "bench", "end-to-end", "--driver", "badger", "--level", "ser", "--points", "2", "--scale", "0.2", "--out", out, "--json")
+	var p bench.RunPoint
+	if err := json.NewDecoder(strings.NewReader(c.out)).Decode(&p); err != nil || c.code != 0 || p.CheckSeconds <= 0 || p.GenerateSeconds <= 0 || p.PeakMB <= 0 {
+		t.Errorf("exit code %d, %+v, %v\n%s", c.code, p, err, c.msg)
+	}
+	if rows := table(t, filepath.Join(out, "end-to-end-ser.csv")); len(rows) != 3*2*2 {
+		t.Errorf("%d rows", len(rows))
+	}
+	if c := isohound(t, "bench", "end-to-end", "--driver", "badger"); c.code != int(exitUsage) || !strings.Contains(c.msg, "promises si") {
+		t.Errorf("a level that the driver does not promise: exit code %d\n%s", c.code, c.msg)
+	}
+}
+
+// TestBenchHarness: what does nothing is driven and recorded, and so is what
+// does something.
+func TestBenchHarness(t *testing.T) {
+	for _, args := range [][]string{{"--txns", "50"}, {"--driver", "badger", "--txns", "50", "--compress"}} {
+		c := isohound(t, append([]string{"bench", "harness", "--rounds", "2", "--sessions", "4", "--json"}, args...)...)
+		rounds := 0
+		for dec := json.NewDecoder(strings.NewReader(c.out)); dec.More(); rounds++ {
+			var r bench.HarnessRound
+			if err := dec.Decode(&r); err != nil || r.Recorded <= 0 || r.Unrecorded <= 0 || r.Bytes < 4*50*50 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+		if rounds != 2 || c.code != 0 {
+			t.Errorf("%d rounds, exit code %d\n%s", rounds, c.code, c.msg)
+		}
+	}
+}

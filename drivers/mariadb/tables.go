@@ -1,0 +1,288 @@
+package mariadb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/drivers/sqltable"
+)
+
+// dialect is MariaDB's. Texts are bytes, which no collation folds.
+var dialect = &sqltable.Dialect{
+	Quote: "`", Int: "BIGINT",
+	Text: func(size int) string {
+		if size == 0 {
+			size = 255
+		}
+		return fmt.Sprintf("VARBINARY(%d)", size)
+	},
+	Options: " ENGINE=InnoDB",
+	Concat:  func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" },
+}
+
+// loadTimeout bounds creating tables with their rows.
+const loadTimeout = 10 * time.Minute
+
+// CreateTables implements drivers.TableDB.
+func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	if err := d.createTables(ctx, tables, rows); err != nil {
+		return &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "creating tables in "+d.schema)}
+	}
+	return nil
+}
+
+func (d *db) createTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	c, err := d.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	exec := func(s sqltable.Statement) error {
+		_, err := c.ExecContext(ctx, s.SQL, s.Args...)
+		return err
+	}
+	if err := exec(sqltable.Statement{SQL: "USE " + d.schema}); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := exec(dialect.Create(t)); err != nil {
+			return errors.Wrap(err, "table "+t.Name)
+		}
+	}
+	pending := map[*schema.Table][]schema.Row{}
+	flush := func(t *schema.Table) error {
+		err := exec(dialect.Insert(t, pending[t]...).Done())
+		pending[t] = pending[t][:0]
+		return errors.Wrap(err, "rows of table "+t.Name)
+	}
+	for t, row := range rows {
+		pending[t] = append(pending[t], row)
+		if len(pending[t]) == perInsert {
+			if err := flush(t); err != nil {
+				return err
+			}
+		}
+	}
+	for t, left := range pending {
+		if len(left) > 0 {
+			if err := flush(t); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range tables {
+		for i := range t.Indexes {
+			if err := exec(dialect.Index(t, i)); err != nil {
+				return errors.Wrap(err, "an index of table "+t.Name)
+			}
+		}
+		// A planner that thinks that tables are empty scans them whole, and then
+		// serializability locks them whole.
+		if err := exec(sqltable.Statement{SQL: "ANALYZE TABLE `" + t.Name + "`"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get implements drivers.TableTx.
+func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
+	s := dialect.Get(t, key, groups)
+	var more []any
+	if len(groups) == 0 {
+		more = []any{new(int64)}
+	}
+	to := sqltable.NewTargets(sqltable.Types(t, false, groups), more...)
+	err := x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(to.Into...)
+	if err == sql.ErrNoRows {
+		return schema.Row{}, false, nil
+	}
+	if err != nil {
+		return schema.Row{}, false, statementError(err)
+	}
+	return sqltable.Unflatten(t, append(key[:len(key):len(key)], to.Values()...), groups), true, nil
+}
+
+// InsertRow implements drivers.TableTx.
+func (x tx) InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error {
+	s := dialect.Insert(t, row).Done()
+	_, err := x.c.ExecContext(ctx, s.SQL, s.Args...)
+	return statementError(err)
+}
+
+// DeleteRow implements drivers.TableTx.
+func (x tx) DeleteRow(ctx context.Context, t *schema.Table, key []any) (bool, error) {
+	s := dialect.Delete(t, key).Done()
+	return x.write(ctx, s.SQL, s.Args...)
+}
+
+// Scan implements drivers.TableTx.
+func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
+	s := dialect.Scan(t, p, groups)
+	found, err := x.c.QueryContext(ctx, s.SQL, s.Args...)
+	if err != nil {
+		return nil, statementError(err)
+	}
+	defer found.Close()
+	var rows []schema.Row
+	columns := sqltable.Types(t, true, groups)
+	for found.Next() {
+		to := sqltable.NewTargets(columns)
+		if err := found.Scan(to.Into...); err != nil {
+			return nil, statementError(err)
+		}
+		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
+	}
+	return sqltable.Sorted(t, p, rows), statementError(found.Err())
+}
+
+// MariaDB has no UPDATE ... RETURNING. What an update leaves is caught in a
+// user variable of the session while the statement computes it: the first
+// assignment of each row notes the row's key and the new values, computed by the
+// same expressions from the same columns, before any of them changes. Reading
+// the variable afterwards touches no table. The rules that make it exact: the
+// server evaluates assignments from left to right, once for each row that it
+// updates; a statement that fails half-way aborts the transaction here.
+
+const variable = "@isohound"
+
+// Set implements drivers.TableTx.
+func (x tx) Set(ctx context.Context, t *schema.Table, key []any, group int, exprs []schema.Expr) ([]any, bool, error) {
+	depends, err := schema.Depends(exprs)
+	if err != nil {
+		return nil, false, err
+	}
+	if !depends {
+		s := dialect.Update(t, group, exprs).Key(t, key).Done()
+		found, err := x.write(ctx, s.SQL, s.Args...)
+		return nil, found, err
+	}
+	rows, err := x.caught(ctx, t, group, catching("UPDATE ", t).Add(" SET ").catch(t, group, exprs).Key(t, key).Done())
+	if err != nil || len(rows) == 0 {
+		return nil, false, err
+	}
+	return rows[0].Groups[group], true, nil
+}
+
+// SetWhere implements drivers.TableTx.
+func (x tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error) {
+	rows, err := x.caught(ctx, t, group, catching("UPDATE ", t).Add(" SET ").catch(t, group, exprs).Where(where).Done())
+	return sqltable.Sorted(t, schema.Predicate{}, rows), err
+}
+
+// Upsert implements drivers.TableTx with INSERT ... ON DUPLICATE KEY UPDATE,
+// whose assignments are evaluated only where the row was there.
+func (x tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
+	b := &catcher{dialect.Insert(t, row).Add(" ON DUPLICATE KEY UPDATE ")}
+	rows, err := x.caught(ctx, t, 0, b.catch(t, 0, exprs).Done())
+	switch {
+	case err != nil:
+		return nil, false, err
+	case len(rows) == 0:
+		return row.Groups[0], true, nil
+	}
+	return rows[0].Groups[0], false, nil
+}
+
+// catcher builds statements that note what they do.
+type catcher struct{ *sqltable.Builder }
+
+func catching(verb string, t *schema.Table) *catcher {
+	return &catcher{dialect.New().Add(verb).Name(t.Name)}
+}
+
+func (b *catcher) Add(text string) *catcher {
+	b.Builder.Add(text)
+	return b
+}
+
+// catch appends the assignments to the columns of a group, of which the first
+// notes the primary key and the new values: numbers as they are, texts in
+// hexadecimal digits, each ended by a semicolon.
+func (b *catcher) catch(t *schema.Table, group int, exprs []schema.Expr) *sqltable.Builder {
+	columns := t.Groups[group].Columns
+	note := func(c schema.Column, value func()) {
+		if b.Add(", "); c.Type == schema.Text {
+			b.Add("HEX(")
+			value()
+			b.Add(")")
+		} else {
+			value()
+		}
+		b.Add(", ';'")
+	}
+	b.Name(columns[0].Name).Add(" = IF((" + variable + " := CONCAT(" + variable)
+	for _, c := range t.Key {
+		note(c, func() { b.Name(c.Name) })
+	}
+	for i, c := range columns {
+		note(c, func() { b.Expr(c.Name, exprs[i], "") })
+	}
+	b.Add(")) IS NULL, NULL, ").Expr(columns[0].Name, exprs[0], "").Add(")")
+	for i, c := range columns[1:] {
+		b.Add(", ").Name(c.Name).Add(" = ").Expr(c.Name, exprs[i+1], "")
+	}
+	return b.Builder
+}
+
+// caught runs a statement with notes and reads them.
+func (x tx) caught(ctx context.Context, t *schema.Table, group int, s sqltable.Statement) ([]schema.Row, error) {
+	if _, err := x.c.ExecContext(ctx, "SET "+variable+" = ''"); err != nil {
+		return nil, statementError(err)
+	}
+	if _, err := x.c.ExecContext(ctx, s.SQL, s.Args...); err != nil {
+		return nil, statementError(err)
+	}
+	var notes string
+	if err := x.c.QueryRowContext(ctx, "SELECT "+variable).Scan(&notes); err != nil {
+		return nil, statementError(err)
+	}
+	groups := []int{group}
+	rows, err := readNotes(t, groups, notes)
+	if err != nil {
+		return nil, &drivers.Error{Class: drivers.Fatal, Cause: "isohound's own mistake", Err: err}
+	}
+	return rows, nil
+}
+
+func readNotes(t *schema.Table, groups []int, notes string) ([]schema.Row, error) {
+	columns := sqltable.Types(t, true, groups)
+	fields := strings.Split(notes, ";")
+	fields = fields[:len(fields)-1] // behind the last semicolon is nothing
+	if len(fields)%len(columns) != 0 {
+		return nil, errors.Errorf("the notes of an update are %.100q", notes)
+	}
+	var rows []schema.Row
+	for ; len(fields) > 0; fields = fields[len(columns):] {
+		values := make([]any, len(columns))
+		for i, c := range columns {
+			if c.Type == schema.Text {
+				text, err := hex.DecodeString(fields[i])
+				if err != nil {
+					return nil, errors.Wrap(err, "the notes of an update")
+				}
+				values[i] = string(text)
+				continue
+			}
+			n, err := strconv.ParseInt(fields[i], 10, 64)
+			if err != nil {
+				return nil, errors.Wrap(err, "the notes of an update")
+			}
+			values[i] = n
+		}
+		rows = append(rows, sqltable.Unflatten(t, values, groups))
+	}
+	return rows, nil
+}

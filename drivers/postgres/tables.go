@@ -1,0 +1,202 @@
+package postgres
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/drivers/sqltable"
+)
+
+// dialect is PostgreSQL's. Texts are ordered by their bytes.
+var dialect = &sqltable.Dialect{
+	Quote: `"`, Numbered: true, Int: "bigint",
+	Text:   func(int) string { return `text COLLATE "C"` },
+	Concat: func(a, b string) string { return a + " || " + b },
+}
+
+// loadTimeout bounds creating tables with their rows.
+const loadTimeout = 10 * time.Minute
+
+// perCopy is how many rows of a table are sent together.
+const perCopy = 10_000
+
+// CreateTables implements drivers.TableDB.
+func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "SET search_path = "+pgx.Identifier{d.schema}.Sanitize()); err != nil {
+			return err
+		}
+		for _, t := range tables {
+			if _, err := c.Exec(ctx, dialect.Create(t).SQL); err != nil {
+				return errors.Wrap(err, "table "+t.Name)
+			}
+		}
+		if err := copyRows(ctx, c, rows); err != nil {
+			return err
+		}
+		for _, t := range tables {
+			for i := range t.Indexes {
+				if _, err := c.Exec(ctx, dialect.Index(t, i).SQL); err != nil {
+					return errors.Wrap(err, "an index of table "+t.Name)
+				}
+			}
+			// A planner that thinks that tables are empty scans them whole, and
+			// then serializability locks them whole.
+			if _, err := c.Exec(ctx, "ANALYZE "+pgx.Identifier{t.Name}.Sanitize()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(plain(err), "creating tables in "+d.schema)}
+	}
+	return nil
+}
+
+func copyRows(ctx context.Context, c *pgx.Conn, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	pending := map[*schema.Table][][]any{}
+	flush := func(t *schema.Table) error {
+		_, err := c.CopyFrom(ctx, pgx.Identifier{t.Name}, sqltable.Columns(t, true, t.All()), pgx.CopyFromRows(pending[t]))
+		pending[t] = pending[t][:0]
+		return errors.Wrap(err, "rows of table "+t.Name)
+	}
+	for t, row := range rows {
+		pending[t] = append(pending[t], sqltable.Flat(row))
+		if len(pending[t]) == perCopy {
+			if err := flush(t); err != nil {
+				return err
+			}
+		}
+	}
+	for t := range pending {
+		if err := flush(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get implements drivers.TableTx.
+func (x *tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
+	values, found, err := x.one(ctx, dialect.Get(t, key, groups), sqltable.Types(t, false, groups), len(groups) == 0)
+	if err != nil || !found {
+		return schema.Row{}, false, err
+	}
+	return sqltable.Unflatten(t, append(key[:len(key):len(key)], values...), groups), true, nil
+}
+
+// one runs a statement that returns at most one row: columns, and one number
+// more if extra.
+func (x *tx) one(ctx context.Context, s sqltable.Statement, columns []schema.Column, extra bool) (values []any, found bool, err error) {
+	var more []any
+	if extra {
+		more = []any{new(int64)}
+	}
+	to := sqltable.NewTargets(columns, more...)
+	err = x.t.QueryRow(ctx, s.SQL, s.Args...).Scan(to.Into...)
+	if err == pgx.ErrNoRows {
+		return nil, false, nil
+	}
+	return to.Values(), err == nil, statementError(err, x.c)
+}
+
+const returningID = " RETURNING txid_current()"
+
+// InsertRow implements drivers.TableTx.
+func (x *tx) InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error {
+	s := dialect.Insert(t, row).Add(returningID).Done()
+	_, err := x.write(ctx, s.SQL, s.Args...)
+	return err
+}
+
+// Set implements drivers.TableTx with UPDATE ... RETURNING.
+func (x *tx) Set(ctx context.Context, t *schema.Table, key []any, group int, exprs []schema.Expr) ([]any, bool, error) {
+	b := dialect.Update(t, group, exprs).Key(t, key)
+	depends, err := schema.Depends(exprs)
+	if err != nil {
+		return nil, false, err
+	}
+	if !depends {
+		s := b.Add(returningID).Done()
+		found, err := x.write(ctx, s.SQL, s.Args...)
+		return nil, found, err
+	}
+	s := b.Add(returningID + ", ").Names(sqltable.Columns(t, false, []int{group})).Done()
+	return x.returned(ctx, s, t, group)
+}
+
+// returned runs a statement that returns the transaction's id and a group.
+func (x *tx) returned(ctx context.Context, s sqltable.Statement, t *schema.Table, group int, more ...any) ([]any, bool, error) {
+	to := sqltable.NewTargets(t.Groups[group].Columns, more...)
+	err := x.t.QueryRow(ctx, s.SQL, s.Args...).Scan(append([]any{&x.id}, to.Into...)...)
+	if err == pgx.ErrNoRows {
+		return nil, false, nil
+	}
+	return to.Values(), err == nil, statementError(err, x.c)
+}
+
+// Upsert implements drivers.TableTx. The row version that an insertion makes
+// has no xmax; that of an update was locked first, and has.
+func (x *tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
+	key := sqltable.Columns(t, true, nil)
+	s := dialect.Insert(t, row).Add(" ON CONFLICT (").Names(key).Add(") DO UPDATE SET ").
+		Assign(t, 0, exprs, pgx.Identifier{t.Name}.Sanitize()+".").
+		Add(returningID + ", ").Names(sqltable.Columns(t, false, []int{0})).
+		Add(", " + pgx.Identifier{t.Name}.Sanitize() + ".xmax = 0").Done()
+	inserted := false
+	after, _, err := x.returned(ctx, s, t, 0, &inserted)
+	return after, inserted, err
+}
+
+// DeleteRow implements drivers.TableTx.
+func (x *tx) DeleteRow(ctx context.Context, t *schema.Table, key []any) (bool, error) {
+	s := dialect.Delete(t, key).Add(returningID).Done()
+	return x.write(ctx, s.SQL, s.Args...)
+}
+
+// Scan implements drivers.TableTx.
+func (x *tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
+	rows, err := x.many(ctx, dialect.Scan(t, p, groups), t, groups, false)
+	return sqltable.Sorted(t, p, rows), err
+}
+
+// SetWhere implements drivers.TableTx with UPDATE ... RETURNING.
+func (x *tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error) {
+	groups := []int{group}
+	s := dialect.Update(t, group, exprs).Where(where).Add(returningID + ", ").Names(sqltable.Columns(t, true, groups)).Done()
+	rows, err := x.many(ctx, s, t, groups, true)
+	return sqltable.Sorted(t, schema.Predicate{}, rows), err
+}
+
+// many runs a statement that returns rows, each behind the transaction's id if
+// withID.
+func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int, withID bool) ([]schema.Row, error) {
+	found, err := x.t.Query(ctx, s.SQL, s.Args...)
+	if err != nil {
+		return nil, statementError(err, x.c)
+	}
+	defer found.Close()
+	var rows []schema.Row
+	columns := sqltable.Types(t, true, groups)
+	for found.Next() {
+		to := sqltable.NewTargets(columns)
+		into := to.Into
+		if withID {
+			into = append([]any{&x.id}, into...)
+		}
+		if err := found.Scan(into...); err != nil {
+			return nil, statementError(err, x.c)
+		}
+		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
+	}
+	return rows, statementError(found.Err(), x.c)
+}

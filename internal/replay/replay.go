@@ -1,0 +1,105 @@
+// Package replay runs workloads in tests and reads back what was recorded.
+package replay
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/workloads"
+)
+
+// New makes the workload called name. Where c has a zero, the workload's own
+// default counts, and where it has none, that of the command.
+func New(name string, c workloads.Common, set ...string) (generator.Workload, error) {
+	spec, err := workloads.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := spec.Resolve(set)
+	if err != nil {
+		return nil, err
+	}
+	if c.Sessions == 0 {
+		c.Sessions = max(spec.Defaults.Sessions, 1)
+	}
+	if c.Keys == 0 {
+		if c.Keys = spec.Defaults.Keys; c.Keys == 0 {
+			c.Keys = 100
+		}
+	}
+	if c.Dist == "" {
+		if c.Dist, c.Skew = spec.Defaults.Dist, spec.Defaults.Skew; c.Dist == "" {
+			c.Dist = "uniform"
+		}
+	}
+	return spec.New(c, values)
+}
+
+// Record runs w on a database of d and returns the bytes of the history.
+func Record(d drivers.Driver, dbCfg drivers.Config, w generator.Workload, cfg generator.Config) ([]byte, error) {
+	ctx := context.Background()
+	db, err := d.Open(ctx, dbCfg)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close(ctx)
+	if err := db.Create(ctx, w.Initial()); err != nil {
+		return nil, err
+	}
+	if t, ok := w.(generator.Tables); ok {
+		tables, ok := db.(drivers.TableDB)
+		if !ok {
+			return nil, errors.Errorf("%s has no tables", d.Info().Name)
+		}
+		if err := tables.CreateTables(ctx, t.Schema(), t.Rows()); err != nil {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer
+	log, err := native.NewLog(&out, false)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := generator.NewRecorder(log, history.Header{Seed: cfg.Seed}, w)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 10 * time.Second
+	}
+	reason, err := generator.NewRunner(cfg, db, w, rec).Run(ctx, ctx)
+	if err == nil && reason != generator.Complete {
+		err = errors.Errorf("the run ended early: %s", reason)
+	}
+	return out.Bytes(), err
+}
+
+// Load reads the history of Record.
+func Load(raw []byte) (*history.History, error) {
+	src, err := native.NewReader(bytes.NewReader(raw), "replay", int64(len(raw)))
+	if err != nil {
+		return nil, err
+	}
+	return history.Load(context.Background(), src)
+}
+
+// Run runs a workload on Badger, or on another driver that needs no server, and
+// returns its history.
+func Run(driver, isolation string, w generator.Workload, cfg generator.Config) (*history.History, error) {
+	d, err := drivers.Find(driver)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := Record(d, drivers.Config{Isolation: isolation}, w, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return Load(raw)
+}
