@@ -151,6 +151,7 @@ func TestCommitErrors(t *testing.T) {
 		"stepped down when replicated": {mongotest.Fault{WriteConcernError: mongotest.InterruptedDueToReplStateChange}, 1, commits, true, 2, false},
 		"gone":                         {code(mongotest.NoSuchTransaction), 1, aborts, false, 1, false},
 		"gone, but not for a majority": {mongotest.Fault{Code: mongotest.NoSuchTransaction, WriteConcernError: mongotest.WriteConcernTimeout}, 1, unknown, false, 1, false},
+		"gone, labelled all the same":  {mongotest.Fault{Code: mongotest.NoSuchTransaction, Labels: []string{transientTransactionError}, WriteConcernError: mongotest.WriteConcernTimeout}, 1, unknown, false, 1, false},
 		"no snapshot":                  {code(mongotest.SnapshotUnavailable), 1, aborts, false, 1, false},
 		"both labels":                  {code(1, transientTransactionError, unknownTransactionCommitResult), 1, unknown, false, 1, false},
 		"not a known error":            {code(8), 1, unknown, false, 1, false},

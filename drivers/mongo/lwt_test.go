@@ -135,6 +135,30 @@ func TestLWTErrors(t *testing.T) {
 	}
 }
 
+// TestLastAnswer: what the server says of the second attempt says nothing of
+// the first.
+func TestLastAnswer(t *testing.T) {
+	s := start(t)
+	l := lightweight(t, s.URI(), "")
+	s.Inject(mongotest.Fault{Commands: []string{"update"}, Times: 1, LoseAnswer: true})
+	s.Inject(mongotest.Fault{Commands: []string{"update"}, Times: 1, Code: mongotest.WriteConflict})
+	_, err := l.CompareAndSet(ctx, "a", 1, 10)
+	drivertest.Class(t, "update", err, drivers.OutcomeUnknown, false)
+	if v, _, err := l.ReadOne(ctx, "a"); v != 10 || err != nil {
+		t.Errorf("a is %d, %v", v, err)
+	}
+}
+
+// TestUnconfirmedDuplicate: a key whose existence no majority confirms may
+// vanish again.
+func TestUnconfirmedDuplicate(t *testing.T) {
+	s := start(t)
+	l := lightweight(t, s.URI(), "")
+	s.Inject(mongotest.Fault{Commands: []string{"insert"}, WriteConcernError: mongotest.WriteConcernTimeout})
+	_, err := l.InsertIfAbsent(ctx, "a", 10)
+	drivertest.Class(t, "insert", err, drivers.OutcomeUnknown, false)
+}
+
 // TestWaits: a lightweight write waits for the end of a transaction that wrote
 // the same key, and is not lost.
 func TestWaits(t *testing.T) {

@@ -124,6 +124,25 @@ func TestSnapshot(t *testing.T) {
 	drivertest.Class(t, "a write to what changed since", err, drivers.Aborted, false)
 }
 
+// TestKeys: keys are bytes, which strings of BSON need not be.
+func TestKeys(t *testing.T) {
+	s := start(t)
+	tx := drivertest.Begin(t, drivertest.Open(t, driver{}, s.URI(), ""))
+	for n, k := range []string{"", "\x00", "\x00\x00", "\xff", "\xff\xfe", "a\x00"} {
+		if err := tx.Insert(ctx, k, int64(n)); err != nil {
+			t.Errorf("%q: %v", k, err)
+		}
+		if v, found, err := tx.Read(ctx, k); v != int64(n) || !found || err != nil {
+			t.Errorf("%q is %d, %v, %v", k, v, found, err)
+		}
+	}
+	for _, c := range s.Commands("find") {
+		if id := c.Body.Lookup("filter", "_id"); id.Type != bson.TypeBinary {
+			t.Errorf("a key is sent as %s", id.Type)
+		}
+	}
+}
+
 func TestDatabaseIsDropped(t *testing.T) {
 	s := start(t)
 	t.Run("", func(t *testing.T) { drivertest.Open(t, driver{}, s.URI(), "") })
