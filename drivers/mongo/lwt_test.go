@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
@@ -67,6 +68,7 @@ func TestLWT(t *testing.T) {
 // TestLWTErrors compares what is said of a write with what the server did, and
 // with how often the client asked.
 func TestLWTErrors(t *testing.T) {
+	var together sync.WaitGroup
 	const no = "&retryWrites=false"
 	applied := drivers.Class(-1) // no error
 	for name, tc := range map[string]struct {
@@ -94,45 +96,47 @@ func TestLWTErrors(t *testing.T) {
 		"stepped down when replicated":    {mongotest.Fault{WriteConcernError: mongotest.PrimarySteppedDown}, "", applied, true, 2, false},
 		"stepped down when replicated, -": {mongotest.Fault{WriteConcernError: mongotest.PrimarySteppedDown}, no, drivers.OutcomeUnknown, true, 1, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, op := range []struct {
-				command string
-				key     string
-				run     func(drivers.LWT) (bool, error)
-			}{
-				{"update", "a", func(l drivers.LWT) (bool, error) { return l.CompareAndSet(ctx, "a", 1, 10) }},
-				{"insert", "new", func(l drivers.LWT) (bool, error) { return l.InsertIfAbsent(ctx, "new", 10) }},
-			} {
-				s := start(t)
-				l := lightweight(t, s.URI()+tc.dsn, "")
-				f := tc.fault
-				f.Commands = []string{op.command}
-				switch f.Times {
-				case 0:
-					f.Times = 1
-				case -1:
-					f.Times = 0
+		together.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				for _, op := range []struct {
+					command string
+					key     string
+					run     func(drivers.LWT) (bool, error)
+				}{
+					{"update", "a", func(l drivers.LWT) (bool, error) { return l.CompareAndSet(ctx, "a", 1, 10) }},
+					{"insert", "new", func(l drivers.LWT) (bool, error) { return l.InsertIfAbsent(ctx, "new", 10) }},
+				} {
+					s := start(t)
+					l := lightweight(t, s.URI()+tc.dsn, "")
+					f := tc.fault
+					f.Commands = []string{op.command}
+					switch f.Times {
+					case 0:
+						f.Times = 1
+					case -1:
+						f.Times = 0
+					}
+					s.Forget()
+					s.Inject(f)
+					ok, err := op.run(l)
+					if tc.class != applied {
+						drivertest.Class(t, op.command, err, tc.class, tc.broken)
+					} else if !ok || err != nil {
+						t.Errorf("%s: %v, %v", op.command, ok, err)
+					}
+					if n := len(s.Commands(op.command)); n != tc.sent {
+						t.Errorf("%s was sent %d times, want %d", op.command, n, tc.sent)
+					}
+					s.Heal()
+					v, _, err := l.ReadOne(ctx, op.key)
+					if err != nil || (v == 10) != tc.effect {
+						t.Errorf("%s: %s is %d, %v, though the effect is %v", op.command, op.key, v, err, tc.effect)
+					}
 				}
-				s.Forget()
-				s.Inject(f)
-				ok, err := op.run(l)
-				if tc.class != applied {
-					drivertest.Class(t, op.command, err, tc.class, tc.broken)
-				} else if !ok || err != nil {
-					t.Errorf("%s: %v, %v", op.command, ok, err)
-				}
-				if n := len(s.Commands(op.command)); n != tc.sent {
-					t.Errorf("%s was sent %d times, want %d", op.command, n, tc.sent)
-				}
-				s.Heal()
-				v, _, err := l.ReadOne(ctx, op.key)
-				if err != nil || (v == 10) != tc.effect {
-					t.Errorf("%s: %s is %d, %v, though the effect is %v", op.command, op.key, v, err, tc.effect)
-				}
-			}
+			})
 		})
 	}
+	together.Wait()
 }
 
 // TestLastAnswer: what the server says of the second attempt says nothing of
