@@ -53,6 +53,10 @@ type Isolation struct {
 	// ByServer says that the server's settings decide what is promised: the DB
 	// is a Claimer, and Promises is empty.
 	ByServer bool
+	// Lightweight is what Promises is, for lightweight transactions: "lin" where
+	// a single statement that commits by itself takes effect at one moment
+	// between its call and its answer, empty where nothing is claimed.
+	Lightweight string
 	// Note says what is behind the claim, in a few words.
 	Note string
 }

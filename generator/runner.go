@@ -229,6 +229,9 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 
 // execute runs the transaction and says what became of it.
 func (w *worker) execute(ctx context.Context, program Program) (history.Status, string, *drivers.Error) {
+	if p, ok := program.(LightweightProgram); ok {
+		return w.executeLight(ctx, p)
+	}
 	tx, err := w.begin(ctx)
 	if err != nil {
 		e := drivers.AsError(err)
@@ -240,7 +243,7 @@ func (w *worker) execute(ctx context.Context, program Program) (history.Status, 
 	}
 	if err := w.a.intend(); err != nil {
 		w.a.intentErr = err
-		return w.rollback(ctx, t, &drivers.Error{Class: drivers.Aborted, Cause: "history not writable", Err: err})
+		return w.rollback(ctx, t, notWritable(err))
 	}
 	cctx, cancel := t.call(ctx)
 	defer cancel()

@@ -47,6 +47,11 @@ type outcome struct {
 // drive runs a workload on db and reads the history.
 func drive(t *testing.T, db *fake, w workload, cfg generator.Config, out *buffer, stop context.Context) outcome {
 	t.Helper()
+	return driveOn(t, db, w, cfg, out, stop)
+}
+
+func driveOn(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Config, out *buffer, stop context.Context) outcome {
+	t.Helper()
 	if cfg.Patience == 0 {
 		cfg.Patience = 200 * time.Millisecond
 	}

@@ -27,18 +27,25 @@ func newValues(worker, workers int) *values {
 	return &values{next: int64(worker), step: int64(workers)}
 }
 
-// Fresh returns a positive value that no other transaction of the run, and no
-// other attempt of this one, writes.
-func (t *Tx) Fresh() int64 {
-	t.values.next += t.values.step
-	return t.values.next
+func (v *values) fresh() int64 {
+	v.next += v.step
+	return v.next
 }
 
+// Fresh returns a positive value that no other transaction of the run, and no
+// other attempt of this one, writes.
+func (t *Tx) Fresh() int64 { return t.values.fresh() }
+
 func (t *Tx) call(ctx context.Context) (context.Context, context.CancelFunc) {
-	if t.timeout <= 0 {
+	return limited(ctx, t.timeout)
+}
+
+// limited ends ctx after a time; 0 is no limit.
+func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, t.timeout)
+	return context.WithTimeout(ctx, d)
 }
 
 // Read returns the value of key, and false if it does not exist.

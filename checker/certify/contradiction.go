@@ -80,7 +80,7 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 	for _, i := range order {
 		rec := f.h.Record(int(i))
 		ops := rec.Ops
-		rec.Ops = nil
+		rec.Ops, rec.Predicates = nil, nil // predicates are not judged, and point at operations
 		if rec.Status == history.Unknown && contradictsItself(ops) {
 			continue // it cannot have taken place
 		}

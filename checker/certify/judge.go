@@ -330,7 +330,7 @@ func (f *facts) subHistory(keep map[int32]bool, keys map[history.Key]bool, lvl l
 		}
 		rec := f.h.Record(i)
 		all := rec.Ops
-		rec.Ops = nil
+		rec.Ops, rec.Predicates = nil, nil // predicates are not judged, and point at operations
 		if lvl == level.LIN && withReads && len(all) == 1 && keys[all[0].Key] && all[0].Kind == history.Write {
 			rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: all[0].Key, Value: history.Absent})
 		}

@@ -174,7 +174,7 @@ func (k *core) history() *history.History {
 	for _, t := range k.txns() {
 		rec := h.Record(int(k.m.txns[t]))
 		all := rec.Ops
-		rec.Ops = nil
+		rec.Ops, rec.Predicates = nil, nil // predicates are not judged, and point at operations
 		for _, j := range k.keep[t].ops {
 			rec.Ops = append(rec.Ops, all[j])
 		}

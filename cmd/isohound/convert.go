@@ -38,7 +38,8 @@ Formats:
   cobra-uv     the same, writes known by unique ids
   text         r(key,value,session,transaction), of PolySI and Plume
   awdit        AWDIT's text, r key value
-  elle         Jepsen's and Elle's EDN, registers and lists (written: registers)
+  elle         Jepsen's and Elle's EDN, registers and lists (written: lists for
+               the workload append, else registers)
   elle-json    the same as elle-cli's JSON
   dsl          the notation of the docs
 
@@ -136,6 +137,7 @@ func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 	for _, l := range losses {
 		fmt.Fprintf(a.msg, "lost: %s\n", l)
 	}
+	notes = append(notes, file.Notes(out, k.to)...)
 	for _, n := range append(h.Notes, notes...) {
 		fmt.Fprintf(a.msg, "note: %s\n", n)
 	}

@@ -52,8 +52,11 @@ func (a *app) create(s *settings, db drivers.DB) error {
 }
 
 // promises returns the level that the requested isolation promises on this
-// server, or "".
+// server for transactions of the workload's kind, or "".
 func promises(s *settings, db drivers.DB) string {
+	if s.lightweight {
+		return s.level.Lightweight
+	}
 	if c, ok := db.(drivers.Claimer); ok {
 		return c.Promises()
 	}

@@ -46,6 +46,9 @@ func (a *app) driversCommand() *cobra.Command {
 					if iso.ByServer {
 						promise = "promises what the server's settings say"
 					}
+					if iso.Lightweight != "" {
+						promise += ", " + iso.Lightweight + " for lightweight transactions"
+					}
 					if n == 0 {
 						promise += " (default)"
 					}
@@ -111,7 +114,9 @@ func (a *app) workloadsCommand() *cobra.Command {
 				if w.Checks != "" {
 					fmt.Fprintf(&b, "  besides: %s\n", w.Checks)
 				}
-				fmt.Fprintf(&b, "  needs: %s\n", join(w.Needs))
+				if len(w.Needs) > 0 {
+					fmt.Fprintf(&b, "  needs: %s\n", join(w.Needs))
+				}
 				if d := defaults(w.Defaults); d != "" {
 					fmt.Fprintf(&b, "  defaults: %s\n", d)
 				}

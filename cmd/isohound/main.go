@@ -13,10 +13,13 @@ import (
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/mongo"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/workloads/append"
 	_ "github.com/isohound/isohound/workloads/blindw"
 	_ "github.com/isohound/isohound/workloads/general"
+	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"
 	_ "github.com/isohound/isohound/workloads/register"
+	_ "github.com/isohound/isohound/workloads/skew"
 	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 

@@ -77,7 +77,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 		if k.levels, err = level.ParseList(o.check); err != nil {
 			return withCode(exitUsage, err)
 		}
-	case s.level.Promises == "" && !s.level.ByServer:
+	case s.lightweight && s.level.Lightweight == "", !s.lightweight && s.level.Promises == "" && !s.level.ByServer:
 		return noClaim(s)
 	}
 	if o.checkTimeout < 0 {
@@ -196,6 +196,9 @@ func vacuous(h *history.History, o *results.Outcome) {
 }
 
 func noClaim(s *settings) error {
+	if s.lightweight {
+		return usage("isolation %q of %s promises nothing of lightweight transactions; name what to check, --check lin say", s.level.Name, s.driver)
+	}
 	return usage("isolation %q of %s promises no level that can be checked; name what to check, --check si say", s.level.Name, s.driver)
 }
 

@@ -38,6 +38,9 @@ type settings struct {
 	level  drivers.Isolation
 	values workloads.Values
 	work   generator.Workload
+	// lightweight says that the workload's transactions are lightweight ones,
+	// for which an isolation has a promise of its own.
+	lightweight bool
 	// dsnGiven says that the DSN came from the environment.
 	dsnGiven bool
 }
@@ -146,6 +149,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 	if n, ok := s.work.(generator.Needer); ok {
 		needs = append(slices.Clone(needs), n.Needs()...)
 	}
+	s.lightweight = slices.Contains(needs, drivers.Lightweight)
 	for _, need := range needs {
 		if !slices.Contains(s.info.Can, need) {
 			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))

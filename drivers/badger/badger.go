@@ -30,10 +30,10 @@ func (driver) Info() drivers.Info {
 		DSN:      "/var/tmp",
 		DSNHelp:  "a folder, in which the store gets a folder of its own; without it the store is in memory",
 		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Note: "snapshot reads, conflicts detected at commit (DetectConflicts=true)"},
+			{Name: "serializable", Promises: "ser", Lightweight: "lin", Note: "snapshot reads, conflicts detected at commit (DetectConflicts=true)"},
 			{Name: unprotected, Note: "snapshot reads, nothing detected"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{
 			"Conflicts are detected key by key, also for keys that were found absent. A range scan does not protect against keys that appear in it later (phantoms).",
 			"Conflict detection compares 64-bit fingerprints of keys, so it may abort one transaction too many, never one too few.",

@@ -44,16 +44,17 @@ func (driver) Info() drivers.Info {
 		DSN:     "mariadb://user:password@127.0.0.1:3306/",
 		DSNHelp: "a URL, mariadb://user:password@host:port/?socket=/path, or a DSN of go-sql-driver, user:password@tcp(host:port)/; further parameters set system variables",
 		Isolations: []drivers.Isolation{
-			{Name: serializable, Promises: "ser", Note: "locking; plain reads lock in share mode"},
-			{Name: repeatableRead, ByServer: true, Note: "as the server or the DSN sets innodb_snapshot_isolation; promises si when that is on"},
-			{Name: repeatableReadOn, Promises: "si", Note: "a write to a row that changed since the snapshot fails"},
-			{Name: repeatableReadOff, Note: "writes go to the newest row version, reads to the snapshot"},
-			{Name: readCommitted, Note: "a snapshot for each statement"},
+			{Name: serializable, Promises: "ser", Lightweight: "lin", Note: "locking; plain reads lock in share mode"},
+			{Name: repeatableRead, ByServer: true, Lightweight: "lin", Note: "as the server or the DSN sets innodb_snapshot_isolation; promises si when that is on"},
+			{Name: repeatableReadOn, Promises: "si", Lightweight: "lin", Note: "a write to a row that changed since the snapshot fails"},
+			{Name: repeatableReadOff, Lightweight: "lin", Note: "writes go to the newest row version, reads to the snapshot"},
+			{Name: readCommitted, Lightweight: "lin", Note: "a snapshot for each statement"},
 			{Name: readUncommitted, Note: "reads see what is not committed"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{
 			"A commit whose answer was lost stays of unknown outcome: MariaDB cannot be asked later.",
+			"InnoDB shows a commit to others before it is durable. If the server crashes during the run, what they read in that moment may be gone, which looks like a violation and is one of durability.",
 			"Statements wait for locks at most half of --call-timeout, but at least the 1 s that innodb_lock_wait_timeout can be; after any error the whole transaction is rolled back, since MariaDB itself rolls back only the statement.",
 		},
 	}

@@ -18,6 +18,7 @@ const (
 	insufficientPrivilege      = "42501"
 	undefinedFunction          = "42883"
 	statementCompletionUnknown = "40003"
+	lockNotAvailable           = "55P03"
 )
 
 // causes are the texts under which aborts are counted.

@@ -27,11 +27,11 @@ func (driver) Info() drivers.Info {
 		DSN:     "postgres://user:password@127.0.0.1:5432/database",
 		DSNHelp: "a connection URL or keyword string of libpq; PGHOST and the like fill what it leaves out",
 		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Note: "serializable snapshot isolation"},
-			{Name: "repeatable read", Promises: "si", Note: "snapshot isolation"},
-			{Name: "read committed", Note: "a snapshot for each statement"},
+			{Name: "serializable", Promises: "ser", Lightweight: "lin", Note: "serializable snapshot isolation"},
+			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Note: "snapshot isolation"},
+			{Name: "read committed", Lightweight: "lin", Note: "a snapshot for each statement"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
 			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",
@@ -141,6 +141,8 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	conf := d.conf.Copy()
 	conf.RuntimeParams["search_path"] = d.schema
+	// For statements that commit by themselves; Begin names the isolation anew.
+	conf.RuntimeParams["default_transaction_isolation"] = string(d.level)
 	if conf.RuntimeParams["application_name"] == "" {
 		conf.RuntimeParams["application_name"] = "isohound"
 	}

@@ -4,21 +4,23 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/pkg/errors"
+
 	"github.com/isohound/isohound/history"
 )
 
-// LWTConfig describes a history of lightweight transactions, after section V-A
+// LWTConfig describes a history of lightweight transactions, after section V-A2
 // of the MTC paper.
 type LWTConfig struct {
 	Sessions       int
 	TxnsPerSession int
 	Keys           int
 	// Concurrent is the number of sessions that run at once; the others wait
-	// their turn. Between 1 and Sessions.
+	// their turn. Between 1 and Sessions. The paper gives it as a percentage.
 	Concurrent int
 	// Failures is the percentage of operations that are plain reads or failed
-	// compare-and-sets, a third each of reads, failures that return the value
-	// and failures that return nothing.
+	// compare-and-sets and insertions: a third each of reads, failures that
+	// return the value and failures that return nothing.
 	Failures int
 	Seed     uint64
 }
@@ -27,17 +29,80 @@ type LWTConfig struct {
 // compare-and-sets that follow one another. Rounds of Concurrent sessions run
 // at the same time, with overlapping intervals.
 func LWT(cfg LWTConfig) *history.History {
-	rng := rand.New(rand.NewPCG(cfg.Seed, 2))
-	sym := history.NewSymbols()
-	total := cfg.Sessions * cfg.TxnsPerSession
-	b := history.NewBuilder(history.Header{Workload: "synthetic lwt", Seed: int64(cfg.Seed), Clock: "simulated ns"}, sym, total)
-	state := make([]history.Value, cfg.Keys)
-	for k := range state {
-		sym.Key("k" + strconv.Itoa(k))
-		state[k] = history.Absent
+	h, err := newLWTStore(cfg, None).run()
+	if err != nil {
+		panic(err) // only a defect can lack its place
 	}
-	value := int64(0)
-	rec := history.Record{Due: history.NoTime, Status: history.Committed}
+	return h
+}
+
+// DefectiveLWT makes a history like LWT's in which the simulated database
+// misbehaves once, somewhere in its second quarter or, where that has no
+// occasion for the defect, later. It is not linearizable. The error says that
+// it is too short to have an occasion.
+func DefectiveLWT(cfg LWTConfig, d Defect) (*history.History, error) {
+	return newLWTStore(cfg, d).run()
+}
+
+// lwtStore is the simulated database.
+type lwtStore struct {
+	cfg   LWTConfig
+	rng   *rand.Rand
+	keys  []lwtKey
+	value history.Value // the last that was written
+	round int64
+
+	defect Defect
+	from   int // the first transaction that may be defective
+	done   bool
+	next   *scheduled
+	// rest is a key that nobody may change in this round, or -1.
+	rest int
+}
+
+// lwtKey is the state of a key: its value, the one before, and the round in
+// which it changed.
+type lwtKey struct {
+	state, previous history.Value
+	changed         int64
+}
+
+// scheduled are operations that must follow a defect for it to show.
+type scheduled struct {
+	newRound bool // they wait for the first place of a round
+	ops      func() []history.Op
+}
+
+func newLWTStore(cfg LWTConfig, d Defect) *lwtStore {
+	s := &lwtStore{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 2)), keys: make([]lwtKey, cfg.Keys), defect: d, done: d == None, rest: -1}
+	for k := range s.keys {
+		s.keys[k] = lwtKey{state: history.Absent, changed: -1}
+	}
+	if total := cfg.Sessions * cfg.TxnsPerSession; d != None {
+		s.from = total/4 + s.rng.IntN(total/4+1)
+	}
+	return s
+}
+
+// place is where a transaction stands: its number, and whether it is the first
+// or the last of its round.
+type place struct {
+	n           int
+	first, last bool
+}
+
+func (s *lwtStore) run() (*history.History, error) {
+	cfg, sym := s.cfg, history.NewSymbols()
+	for k := range s.keys {
+		sym.Key("k" + strconv.Itoa(k))
+	}
+	total := cfg.Sessions * cfg.TxnsPerSession
+	hdr := history.Header{Workload: "synthetic lwt", Seed: int64(cfg.Seed), Clock: "simulated ns"}
+	if s.defect != None {
+		hdr.Params = map[string]string{"defect": string(s.defect)}
+	}
+	b := history.NewBuilder(hdr, sym, total)
+	rec := history.Record{Due: history.NoTime}
 	// Within a round all intervals share a moment, at which the operations take
 	// effect in the order in which they are made.
 	const round = 1000
@@ -45,31 +110,81 @@ func LWT(cfg LWTConfig) *history.History {
 		for c := 0; c < cfg.Concurrent && n < total; c++ {
 			rec.ID = int64(n)
 			rec.Session = int64(n % cfg.Sessions)
-			rec.Begin = base + rng.Int64N(round)
-			rec.End = base + round + rng.Int64N(round)
-			k := history.Key(rng.IntN(cfg.Keys))
-			rec.Ops = append(rec.Ops[:0], lwtOps(rng, k, &state[k], &value, cfg.Failures)...)
+			rec.Begin = base + s.rng.Int64N(round)
+			rec.End = base + round + s.rng.Int64N(round)
+			rec.Status = history.Committed
+			p := place{n: n, first: c == 0, last: c == cfg.Concurrent-1 || n == total-1}
+			rec.Ops = append(rec.Ops[:0], s.txn(p, &rec.Status)...)
 			if err := b.Add(&rec); err != nil {
 				panic(err) // rounds are apart, so sessions are sequential
 			}
 			n++
 		}
+		s.round++
 	}
-	return b.Done(true, nil)
+	if !s.done || s.next != nil {
+		return nil, errors.Errorf("%d transactions are too few for the defect %s to have an occasion", total, s.defect)
+	}
+	return b.Done(true, nil), nil
 }
 
-func lwtOps(rng *rand.Rand, k history.Key, state *history.Value, value *int64, failures int) []history.Op {
-	if rng.IntN(100) < failures && *state != history.Absent {
-		if rng.IntN(3) == 0 {
-			return []history.Op{{Kind: history.ReadNot, Key: k, Value: history.Value(*value + 1_000_000_000)}}
+// txn does one transaction at a place.
+func (s *lwtStore) txn(p place, status *history.Status) []history.Op {
+	if f := s.next; f != nil && (p.first || !f.newRound) {
+		s.next = nil
+		return f.ops()
+	}
+	if !s.done && p.n >= s.from {
+		if ops := s.misbehave(p, status); ops != nil {
+			s.done = true
+			return ops
 		}
-		return []history.Op{{Kind: history.Read, Key: k, Value: *state}}
 	}
-	*value++
-	old := *state
-	*state = history.Value(*value)
+	k := s.rng.IntN(len(s.keys))
+	if k == s.rest {
+		return []history.Op{{Kind: history.Read, Key: history.Key(k), Value: s.keys[k].state}}
+	}
+	if s.rng.IntN(100) < s.cfg.Failures && s.keys[k].state != history.Absent {
+		if s.rng.IntN(3) == 0 {
+			return []history.Op{{Kind: history.ReadNot, Key: history.Key(k), Value: s.other(k)}}
+		}
+		return []history.Op{{Kind: history.Read, Key: history.Key(k), Value: s.keys[k].state}}
+	}
+	return s.set(k, s.fresh())
+}
+
+func (s *lwtStore) fresh() history.Value {
+	s.value++
+	return s.value
+}
+
+// never returns a value that nobody writes.
+func (s *lwtStore) never() history.Value {
+	return history.Value(s.cfg.Sessions*s.cfg.TxnsPerSession) + s.value + 1
+}
+
+// other returns what a statement that fails may have expected: the value
+// before, absence, or one that never was.
+func (s *lwtStore) other(k int) history.Value {
+	switch s.rng.IntN(3) {
+	case 0:
+		return s.keys[k].previous
+	case 1:
+		return history.Absent
+	}
+	return s.never()
+}
+
+// set is an insertion or a compare-and-set that is applied.
+func (s *lwtStore) set(k int, v history.Value) []history.Op {
+	old := s.keys[k].state
+	s.keys[k] = lwtKey{v, old, s.round}
 	if old == history.Absent {
-		return []history.Op{{Kind: history.Write, Key: k, Value: *state}}
+		return []history.Op{{Kind: history.Write, Key: history.Key(k), Value: v}}
 	}
-	return []history.Op{{Kind: history.Read, Key: k, Value: old}, {Kind: history.Write, Key: k, Value: *state}}
+	return compareAndSet(k, old, v)
+}
+
+func compareAndSet(k int, old, v history.Value) []history.Op {
+	return []history.Op{{Kind: history.Read, Key: history.Key(k), Value: old}, {Kind: history.Write, Key: history.Key(k), Value: v}}
 }

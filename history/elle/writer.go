@@ -30,9 +30,12 @@ func Carries(format string) fit.Carries {
 // as a JSON array. Operations stand in the order of their times. Elle takes
 // what ends before another begins in the file for real time; where h has no
 // times, sessions run side by side as far as they can, but real time must not
-// be asked of it.
+// be asked of it. Values are those of registers, or lists where Appends says so.
 func Write(w io.Writer, h *history.History, asJSON bool) error {
 	o := &output{b: bufio.NewWriterSize(w, 64<<10), h: h, json: asJSON}
+	if h.Workload == ListWorkload {
+		o.appends, _ = newAppends(h)
+	}
 	q := &queue{}
 	for _, txns := range h.BySession() {
 		if len(txns) > 0 {
@@ -66,6 +69,8 @@ type output struct {
 	h     *history.History
 	json  bool
 	index int64 // of the next operation
+	// appends is nil where values are those of registers.
+	appends *appends
 }
 
 var outcomes = [...]string{history.Unknown: "info", history.Committed: "ok", history.Aborted: "fail"}
@@ -109,7 +114,11 @@ func (o *output) event(l *lane) error {
 
 // mop appends a micro-operation. What an invocation reads is not known yet.
 func (o *output) mop(b []byte, op history.Op, known bool) []byte {
-	b = append(o.word(append(b, '['), op.Kind.String()), ", "...)
+	what := op.Kind.String()
+	if o.appends != nil && op.Kind == history.Write {
+		what = "append"
+	}
+	b = append(o.word(append(b, '['), what), ", "...)
 	name := o.h.KeyName(op.Key)
 	if integer(name) {
 		b = append(b, name...)
@@ -119,6 +128,8 @@ func (o *output) mop(b []byte, op history.Op, known bool) []byte {
 	}
 	b = append(b, ", "...)
 	switch known = known || op.Kind == history.Write; {
+	case known && op.Value != history.Absent && o.appends != nil:
+		b = o.appends.appendValue(b, op, o.json)
 	case known && op.Value != history.Absent:
 		b = o.h.AppendValue(b, op.Value) // JSON scalars are EDN too
 	case o.json:

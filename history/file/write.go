@@ -60,6 +60,15 @@ func Write(w io.Writer, h *history.History, f Format) error {
 	return err
 }
 
+// Notes tells what a reader of h, which fit.To must have made fit, might not
+// expect in a format.
+func Notes(h *history.History, f Format) []string {
+	if f == Elle || f == ElleJSON {
+		return elle.Notes(h)
+	}
+	return nil
+}
+
 // WriteFolder writes h, which fit.To must have made fit, as a folder of Cobra's
 // logs. The folder may exist, but must be empty. After an error nothing of it
 // is left.

@@ -44,23 +44,20 @@ func New(name string, c workloads.Common, set ...string) (generator.Workload, er
 
 // Record runs w on a database of d and returns the bytes of the history.
 func Record(d drivers.Driver, dbCfg drivers.Config, w generator.Workload, cfg generator.Config) ([]byte, error) {
+	return record(d, dbCfg, w, w, cfg)
+}
+
+// record makes the tables of w, whose plans are those of planner. A run that
+// was serial must leave all invariants true.
+func record(d drivers.Driver, dbCfg drivers.Config, w, planner generator.Workload, cfg generator.Config) ([]byte, error) {
 	ctx := context.Background()
 	db, err := d.Open(ctx, dbCfg)
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close(ctx)
-	if err := db.Create(ctx, w.Initial()); err != nil {
+	if err := create(ctx, db, w); err != nil {
 		return nil, err
-	}
-	if t, ok := w.(generator.Tables); ok {
-		tables, ok := db.(drivers.TableDB)
-		if !ok {
-			return nil, errors.Errorf("%s has no tables", d.Info().Name)
-		}
-		if err := tables.CreateTables(ctx, t.Schema(), t.Rows()); err != nil {
-			return nil, err
-		}
 	}
 	var out bytes.Buffer
 	log, err := native.NewLog(&out, false)
@@ -71,14 +68,26 @@ func Record(d drivers.Driver, dbCfg drivers.Config, w generator.Workload, cfg ge
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 10 * time.Second
-	}
-	reason, err := generator.NewRunner(cfg, db, w, rec).Run(ctx, ctx)
+	cfg.Patience = 10 * time.Second
+	reason, err := generator.NewRunner(cfg, db, planner, rec).Run(ctx, ctx)
 	if err == nil && reason != generator.Complete {
 		err = errors.Errorf("the run ended early: %s", reason)
 	}
+	if err == nil && cfg.Sessions == 1 {
+		err = hold(ctx, db, w)
+	}
 	return out.Bytes(), err
+}
+
+func create(ctx context.Context, db drivers.DB, w generator.Workload) error {
+	if err := db.Create(ctx, w.Initial()); err != nil {
+		return err
+	}
+	t, ok := w.(generator.Tables)
+	if !ok {
+		return nil
+	}
+	return db.(drivers.TableDB).CreateTables(ctx, t.Schema(), t.Rows())
 }
 
 // Load reads the history of Record.

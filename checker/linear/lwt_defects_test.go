@@ -1,0 +1,33 @@
+package linear_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+)
+
+// TestDefectsAgainstPorcupine: what synthetic histories call a defect is one,
+// for porcupine too. It does not know of aborted transactions.
+func TestDefectsAgainstPorcupine(t *testing.T) {
+	for _, d := range synth.LWTDefects {
+		for seed := range uint64(20) {
+			h, err := synth.DefectiveLWT(synth.LWTConfig{Sessions: 6, TxnsPerSession: 20, Keys: 1 + int(seed%3), Concurrent: 2 + int(seed%4), Failures: 20, Seed: seed}, d.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := linear.Check(context.Background(), h, level.LIN, linear.Options{})
+			if err != nil || r.Verdict != verdict.Violated {
+				t.Errorf("%s, seed %d: %v, %v", d.Name, seed, r, err)
+			}
+			if d.Name != synth.AbortedRead && porcupine.CheckOperations(lwtModel, operations(h)) {
+				t.Errorf("%s, seed %d: porcupine finds nothing wrong", d.Name, seed)
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/internal/replay"
+	"github.com/isohound/isohound/workloads"
+)
+
+// replayed are parameters with which workloads are replayed besides their
+// defaults: those that make them do something else.
+var replayed = map[string][]string{
+	"append":   {"appends=5 rollback=20%"},
+	"blindw":   {"variant=Pred"},
+	"general":  {"operations=7 order=drawn"},
+	"lwt":      {"as=transaction", "birth=3 inserts=20%"},
+	"mini":     {"birth=3 rollback=20%", "birth=3 death=delete"},
+	"register": {"retire=0"},
+	"skew":     {"birth=2 rollback=20%"},
+	"ycsbt":    {"preset=HD duplicates=100"},
+}
+
+// blind are the drivers that cannot tell whether what they overwrite existed.
+var blind = []string{"badger"}
+
+// TestAgainstModel runs each workload serially on each database, and on one of
+// plain maps: what is recorded must be the same, operation by operation, rows of
+// predicates included, and all invariants must hold.
+func TestAgainstModel(t *testing.T) {
+	const workers, txns = 4, 40
+	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN}
+	for _, d := range drivers.All() {
+		info := d.Info()
+		cfg := drivers.Config{Isolation: info.Isolations[0].Name}
+		if !info.Embedded {
+			find, ok := dsn[info.Name]
+			if !ok {
+				t.Errorf("driver %s is not replayed", info.Name)
+				continue
+			}
+			cfg.DSN = find(t)
+		}
+		for _, spec := range workloads.All() {
+			for _, set := range append([]string{""}, replayed[spec.Name]...) {
+				t.Run(strings.Join(strings.Fields(info.Name+" "+spec.Name+" "+set), " "), func(t *testing.T) {
+					make := func() (generator.Workload, error) {
+						// Few keys, so that transactions meet.
+						c := workloads.Common{Sessions: workers, Keys: 40}
+						if n := spec.Defaults.Keys; n > 0 && n < 100 {
+							c.Keys = n
+						}
+						return replay.New(spec.Name, c, strings.Fields(set)...)
+					}
+					w, err := make()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if lacks(info, spec, w) {
+						t.Skipf("driver %s lacks what workload %s needs", info.Name, spec.Name)
+					}
+					if err := replay.AgainstModel(d, cfg, slices.Contains(blind, info.Name), make, workers, txns, 11); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// lacks reports whether a driver cannot do what a workload needs.
+func lacks(info drivers.Info, spec workloads.Spec, w generator.Workload) bool {
+	needs := slices.Clone(spec.Needs)
+	if n, ok := w.(generator.Needer); ok {
+		needs = append(needs, n.Needs()...)
+	}
+	return slices.ContainsFunc(needs, func(c drivers.Capability) bool { return !slices.Contains(info.Can, c) })
+}

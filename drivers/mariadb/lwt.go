@@ -1,0 +1,63 @@
+package mariadb
+
+import (
+	"context"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+// Single statements outside a transaction commit by themselves, since sessions
+// are opened with autocommit, at the session's isolation.
+
+// ReadOne implements drivers.LWT.
+func (s *session) ReadOne(ctx context.Context, key string) (value int64, found bool, err error) {
+	return tx{s.c}.Read(ctx, key)
+}
+
+// InsertIfAbsent implements drivers.LWT. It is a plain INSERT, which fails where
+// the key exists: INSERT IGNORE would turn other errors into warnings.
+func (s *session) InsertIfAbsent(ctx context.Context, key string, value int64) (bool, error) {
+	_, err := s.single(ctx, "INSERT INTO kv (k, v) VALUES (?, ?)", key, value)
+	var me *mysql.MySQLError
+	if errors.As(err, &me) && me.Number == duplicateKey {
+		return false, nil
+	}
+	return err == nil, singleError(err)
+}
+
+// CompareAndSet implements drivers.LWT. The count is that of the rows found
+// (ClientFoundRows), so that setting a key to what it holds applies, too.
+func (s *session) CompareAndSet(ctx context.Context, key string, old, value int64) (bool, error) {
+	n, err := s.single(ctx, "UPDATE kv SET v = ? WHERE k = ? AND v = ?", value, key, old)
+	return n > 0, singleError(err)
+}
+
+func (s *session) single(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := s.c.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// singleError classifies an error of a write that commits by itself. It is
+// certain that there was no effect when the server refused the statement or
+// rolled it back in as many words; all else may have happened at its commit.
+func singleError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var me *mysql.MySQLError
+	if errors.As(err, &me) && (me.Number == lockWaitTimeout || me.Number == recordChanged) {
+		return statementError(err)
+	}
+	if e := statementError(err).(*drivers.Error); e.Class == drivers.Fatal {
+		return e
+	}
+	return commitError(err)
+}
+
+var _ drivers.LWT = (*session)(nil)

@@ -1,0 +1,180 @@
+package elle
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/isohound/isohound/history"
+)
+
+// appends turns registers that hold lists into lists with append, the way back
+// from lists. It does so for a history of the workload "append", as a whole or
+// not at all, since Elle judges a history by one model, and only where the lists
+// say neither more nor less than the registers did:
+//
+//   - every value is a list or absence, and no write deletes;
+//   - a committed transaction writes what it has just read or written of the
+//     key, and one element more. What it read stays in the file, so that nothing
+//     is lost when nobody ever sees the element;
+//   - reads of others are not in the file. What such a transaction wrote is
+//     taken for an append, since that is all the workload does; but where its
+//     outcome is unknown, the list that it appended to must have been written,
+//     since it counts as having read that list if its element is seen;
+//   - no two writes of a key append the same element.
+//
+// Then a list and its last element name the same write, and a list that nobody
+// wrote gives one of its elements two predecessors, an appender that aborted, or
+// none at all, each of which is as wrong as the read of a value that nobody
+// wrote. So the verdict is the same, at serializability and at snapshot
+// isolation.
+type appends struct {
+	h *history.History
+	// lists caches the elements of lists by their values.
+	lists map[history.Value][]int64
+	// written has what was written, by elements, to find the same one twice.
+	written map[last]history.Value
+}
+
+// last is the last element of a list of a key.
+type last struct {
+	key     history.Key
+	element int64
+}
+
+// Appends reports whether h, which fit.To has made fit, is written with appends,
+// and where it comes from the workload for that and is not, why.
+func Appends(h *history.History) (ok bool, why string) {
+	if h.Workload != ListWorkload {
+		return false, ""
+	}
+	_, why = newAppends(h)
+	return why == "", why
+}
+
+// Notes tells what a reader of the file might not expect.
+func Notes(h *history.History) []string {
+	if _, why := Appends(h); why != "" {
+		return []string{"written as registers, not as lists with append: " + why}
+	}
+	return nil
+}
+
+// newAppends finds out whether h can be written with appends; why says why not.
+func newAppends(h *history.History) (a *appends, why string) {
+	a = &appends{h: h, lists: map[history.Value][]int64{}, written: map[last]history.Value{}}
+	if why := a.values(); why != "" {
+		return nil, why
+	}
+	for i := range h.Txns {
+		if why := a.bases(&h.Txns[i]); why != "" {
+			return nil, fmt.Sprintf("transaction %d %s", h.Txns[i].ID, why)
+		}
+	}
+	return a, ""
+}
+
+// values looks at each value, and at each write for its element.
+func (a *appends) values() (why string) {
+	h := a.h
+	for i := range h.Txns {
+		for _, op := range h.Ops(&h.Txns[i]) {
+			list, ok := a.list(op.Value)
+			switch {
+			case !ok:
+				why = fmt.Sprintf("has %s of key %s, which is not a list", h.ValueText(op.Value), h.KeyName(op.Key))
+			case op.Kind == history.ReadNot:
+				why = "has a failed compare-and-set"
+			case op.Kind == history.Read:
+			case len(list) == 0:
+				why = "deletes key " + h.KeyName(op.Key)
+			default:
+				l := last{op.Key, list[len(list)-1]}
+				if _, twice := a.written[l]; twice {
+					why = fmt.Sprintf("appends %d to key %s, as another write does", l.element, h.KeyName(op.Key))
+				}
+				a.written[l] = op.Value
+			}
+			if why != "" {
+				return fmt.Sprintf("transaction %d %s", h.Txns[i].ID, why)
+			}
+		}
+	}
+	return ""
+}
+
+// bases looks at what a transaction appends to.
+func (a *appends) bases(t *history.Txn) (why string) {
+	if t.Status == history.Aborted {
+		return ""
+	}
+	have := map[history.Key]history.Value{}
+	for _, op := range a.h.Ops(t) {
+		base, known := have[op.Key]
+		have[op.Key] = op.Value
+		if op.Kind != history.Write {
+			continue
+		}
+		list, _ := a.list(op.Value)
+		before := list[:len(list)-1]
+		if !known && t.Status == history.Unknown {
+			if !a.exists(op.Key, before) {
+				return fmt.Sprintf("has an unknown outcome, and appended to a list of key %s that nobody is known to have written", a.h.KeyName(op.Key))
+			}
+			continue
+		}
+		if had, _ := a.list(base); !known || !slices.Equal(had, before) {
+			return fmt.Sprintf("writes %s to key %s, which is not what it read and one element more", a.h.ValueText(op.Value), a.h.KeyName(op.Key))
+		}
+	}
+	return ""
+}
+
+// exists reports whether a list was written, or is that of the beginning.
+func (a *appends) exists(k history.Key, list []int64) bool {
+	if len(list) == 0 {
+		return true
+	}
+	v, ok := a.written[last{k, list[len(list)-1]}]
+	if !ok {
+		return false
+	}
+	same, _ := a.list(v)
+	return slices.Equal(same, list)
+}
+
+// list returns the elements of a value; absence has none.
+func (a *appends) list(v history.Value) ([]int64, bool) {
+	if v == history.Absent {
+		return nil, true
+	}
+	list, done := a.lists[v]
+	if !done {
+		text := a.h.ValueText(v)
+		if n := len(text); n > 2 && text[0] == '"' {
+			list, _ = parseList(text[1 : n-1])
+		}
+		a.lists[v] = list
+	}
+	return list, len(list) > 0
+}
+
+// appendValue appends what a micro-operation has behind the key: the element
+// that a write appended, or the list that a read returned.
+func (a *appends) appendValue(b []byte, op history.Op, asJSON bool) []byte {
+	list, _ := a.list(op.Value)
+	if op.Kind == history.Write {
+		return strconv.AppendInt(b, list[len(list)-1], 10)
+	}
+	b = append(b, '[')
+	for i, e := range list {
+		switch {
+		case i > 0 && asJSON:
+			b = append(b, ',')
+		case i > 0:
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, e, 10)
+	}
+	return append(b, ']')
+}
