@@ -15,14 +15,15 @@ import (
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/internal/mongotest"
 	"github.com/isohound/isohound/workloads"
+	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"
 )
 
-// run runs mini through the driver against s and loads the history.
-func run(t *testing.T, s *mongotest.Server, isolation string) *history.History {
+// run runs a workload through the driver against s and loads the history.
+func run(t *testing.T, s *mongotest.Server, isolation, workload string, keys int64) *history.History {
 	t.Helper()
 	ctx := context.Background()
-	spec, err := workloads.Find("mini")
+	spec, err := workloads.Find(workload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func run(t *testing.T, s *mongotest.Server, isolation string) *history.History {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := spec.New(workloads.Common{Sessions: 8, Keys: 20, Dist: "uniform"}, values)
+	w, err := spec.New(workloads.Common{Sessions: 8, Keys: keys, Dist: "uniform"}, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestChain(t *testing.T) {
 			}
 			defer s.Stop()
 			tc.prepare(s)
-			h := run(t, s, tc.isolation)
+			h := run(t, s, tc.isolation, "mini", 20)
 			n := h.Count()
 			t.Logf("%d transactions in %d sessions, %d committed, %d unknown", n.Txns, n.Sessions, n.Committed, n.Unknown)
 			if n.Committed < 300 || tc.unknown != (n.Unknown > 0) {
@@ -118,6 +119,29 @@ func TestChain(t *testing.T) {
 				if err != nil || r.Verdict != want {
 					t.Errorf("%s: %v, %v, want %v", lvl, r, err, want)
 				}
+			}
+		})
+	}
+}
+
+// TestLightweightChain: on a server that may answer from the past, only read
+// concern linearizable is linearizable.
+func TestLightweightChain(t *testing.T) {
+	for isolation, want := range map[string]verdict.Verdict{"linearizable, majority": verdict.Satisfied, "local, w1": verdict.Violated} {
+		t.Run(isolation, func(t *testing.T) {
+			s, err := mongotest.Start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Stop()
+			s.Lag(6)
+			h := run(t, s, isolation, "lwt", 5)
+			if n := h.Count(); n.Committed < 300 {
+				t.Errorf("%+v", n)
+			}
+			r, err := checker.Check(context.Background(), h, level.LIN, checker.Options{Certify: true})
+			if err != nil || r.Verdict != want {
+				t.Errorf("%v, %v, want %v", r, err, want)
 			}
 		})
 	}

@@ -10,14 +10,11 @@ import (
 	"github.com/isohound/isohound/internal/mongotest"
 )
 
+func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, start(t).URI()) }
+
 func lightweight(t *testing.T, dsn, isolation string) drivers.LWT {
 	t.Helper()
-	s, err := drivertest.Open(t, driver{}, dsn, isolation).Connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s.(drivers.LWT)
+	return drivertest.Light(t, drivertest.Open(t, driver{}, dsn, isolation))
 }
 
 // TestLWT: values are compared, keys are inserted once, and the concerns are

@@ -146,7 +146,11 @@ func (s *Server) find(c *context) (bson.D, *commandError) {
 		return nil, fail(BadValue, "this server finds documents by _id only")
 	}
 	batch := bson.A{}
-	if d := s.see(c, c.key(id)); fits(d, filter) {
+	d := s.see(c, c.key(id))
+	if level, _ := c.body.Lookup("readConcern", "level").StringValueOK(); c.txn == nil && level != "linearizable" {
+		d = s.store.read(c.key(id), s.store.stale())
+	}
+	if fits(d, filter) {
 		batch = append(batch, d.raw())
 	}
 	coll, _ := c.body.Lookup("find").StringValueOK()

@@ -104,7 +104,8 @@ func (s *Server) Stop() {
 // server loses updates.
 func (s *Server) IgnoreConflicts() { s.locked(func() { s.store.detect = false }) }
 
-// Lag lets snapshots be n commits old, unless a client asks for more.
+// Lag lets snapshots, and reads outside of transactions, be n commits old,
+// unless a client asks for more.
 func (s *Server) Lag(n int) { s.locked(func() { s.store.lag = uint32(n) }) }
 
 // Inject makes commands fail from now on. Of several faults the first that

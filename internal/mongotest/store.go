@@ -44,9 +44,12 @@ func newStore() *store {
 // not see the latest commits, but what its client has seen, which
 // afterClusterTime says.
 func (s *store) snapshot(after uint32) uint32 {
-	at := s.clock - min(s.lag, s.clock-1)
-	return max(at, after, s.floor)
+	return max(s.stale(), after, s.floor)
 }
+
+// stale returns the time at which a read outside of transactions reads unless
+// it asks for read concern linearizable.
+func (s *store) stale() uint32 { return s.clock - min(s.lag, s.clock-1) }
 
 // read returns the newest version of key that is not later than at.
 func (s *store) read(key string, at uint32) *document {

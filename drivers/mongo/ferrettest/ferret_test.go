@@ -4,14 +4,12 @@
 package ferrettest
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
-	"math/rand"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/FerretDB/FerretDB/ferretdb"
 
@@ -21,7 +19,11 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
 	_ "github.com/isohound/isohound/drivers/mongo"
+	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/workloads"
+	_ "github.com/isohound/isohound/workloads/lwt"
 )
 
 var ctx = context.Background()
@@ -52,22 +54,12 @@ func open(t *testing.T) drivers.DB {
 	return drivertest.Open(t, d, f.MongoDBURI(), "linearizable, majority")
 }
 
-func connect(t *testing.T, db drivers.DB) drivers.LWT {
-	t.Helper()
-	s, err := db.Connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s.(drivers.LWT)
-}
-
 func TestLWT(t *testing.T) {
 	db := open(t)
 	if s := db.Server(); !strings.HasPrefix(s, "FerretDB ") {
 		t.Errorf("server %q", s)
 	}
-	l := connect(t, db)
+	l := drivertest.Light(t, db)
 	holds := func(key string, want int64, there bool) {
 		t.Helper()
 		if v, found, err := l.ReadOne(ctx, key); v != want || found != there || err != nil {
@@ -133,93 +125,48 @@ func TestLinearizable(t *testing.T) {
 	t.Error("no update was lost; if FerretDB has become atomic, say so here and in docs/drivers.md")
 }
 
-// run has sessions insert and then compare and set the same few keys, and
-// judges what they were told.
+// run runs the workload lwt and judges what its sessions were told.
 func run(t *testing.T, db drivers.DB, sessions int) *verdict.Result {
 	t.Helper()
-	const ops = 150
-	names := []string{"k0", "k1", "k2"}
-	sym := history.NewSymbols()
-	var keys []history.Key
-	for _, k := range names {
-		keys = append(keys, sym.Key(k))
-		sym.SetInitial(keys[len(keys)-1], history.Absent)
+	spec, err := workloads.Find("lwt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	start := time.Now()
-	records := make([][]history.Record, sessions)
-	var wg sync.WaitGroup
-	for n := range sessions {
-		l := connect(t, db)
-		rng := rand.New(rand.NewSource(int64(n)))
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			known := map[int]int64{}
-			for i := range ops {
-				k, fresh := rng.Intn(len(keys)), int64(1+n+i*sessions)
-				r := history.Record{ID: int64(n*ops + i), Session: int64(n), Begin: int64(time.Since(start)), Due: history.NoTime, Status: history.Committed}
-				var err error
-				r.Ops, err = step(l, names[k], keys[k], k, fresh, known)
-				r.End = int64(time.Since(start))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if len(r.Ops) > 0 {
-					records[n] = append(records[n], r)
-				}
-			}
-		}()
+	values, err := spec.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	wg.Wait()
-	b := history.NewBuilder(history.Header{Clock: "monotonic ns"}, sym, sessions*ops)
-	writes := 0
-	for _, all := range records {
-		for _, r := range all {
-			if r.Ops[len(r.Ops)-1].Kind == history.Write {
-				writes++
-			}
-			if err := b.Add(&r); err != nil {
-				t.Fatal(err)
-			}
-		}
+	w, err := spec.New(workloads.Common{Sessions: sessions, Keys: 5, Dist: "uniform"}, values)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if writes < ops/5 {
-		t.Errorf("only %d writes were applied", writes)
+	var out bytes.Buffer
+	log, err := native.NewLog(&out, false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	r, err := checker.Check(ctx, b.Done(true, nil), level.LIN, checker.Options{Certify: true})
+	rec, err := generator.NewRecorder(log, history.Header{}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := generator.Config{Sessions: sessions, Txns: 150, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}
+	if _, err := generator.NewRunner(cfg, db, w, rec).Run(ctx, ctx); err != nil {
+		t.Fatal(err)
+	}
+	src, err := native.NewReader(&out, "h", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Load(ctx, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := h.Count(); n.Committed < 100 || n.Unknown > 0 {
+		t.Errorf("%+v", n)
+	}
+	r, err := checker.Check(ctx, h, level.LIN, checker.Options{Certify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// step compares and sets a key that the session knows the value of, inserts one
-// that it knows to be absent, and looks at any other.
-func step(l drivers.LWT, name string, key history.Key, k int, fresh int64, known map[int]int64) ([]history.Op, error) {
-	const absent = -1
-	old, ok := known[k]
-	delete(known, k)
-	switch {
-	case !ok:
-		v, found, err := l.ReadOne(ctx, name)
-		if !found {
-			known[k] = absent
-			return []history.Op{{Kind: history.Read, Key: key, Value: history.Absent}}, err
-		}
-		known[k] = v
-		return []history.Op{{Kind: history.Read, Key: key, Value: history.Value(v)}}, err
-	case old == absent:
-		applied, err := l.InsertIfAbsent(ctx, name, fresh)
-		if !applied {
-			return nil, err
-		}
-		return []history.Op{{Kind: history.Write, Key: key, Value: history.Value(fresh)}}, err
-	}
-	applied, err := l.CompareAndSet(ctx, name, old, fresh)
-	if !applied {
-		return []history.Op{{Kind: history.ReadNot, Key: key, Value: history.Value(old)}}, err
-	}
-	known[k] = fresh
-	return []history.Op{{Kind: history.Read, Key: key, Value: history.Value(old)}, {Kind: history.Write, Key: key, Value: history.Value(fresh)}}, err
 }
