@@ -21,6 +21,12 @@ func TestHunt(t *testing.T) {
 	}{
 		{"badger", "serializable", nil, map[string]string{"ser": "satisfied"}},
 		{"badger", "DetectConflicts=false", nil, map[string]string{"si": "LostUpdate"}},
+		{"bbolt", "serializable", nil, map[string]string{"ser": "satisfied", "sser": "satisfied"}},
+		{"sqlite", "deferred", nil, map[string]string{"ser": "satisfied", "sser": "satisfied"}},
+		{"sqlite", "immediate", nil, map[string]string{"ser": "satisfied", "sser": "satisfied"}},
+		{"sqlite", "deferred, journal_mode=DELETE", nil, map[string]string{"ser": "satisfied", "sser": "satisfied"}},
+		{"sqlite", "immediate, journal_mode=DELETE", nil, map[string]string{"ser": "satisfied", "sser": "satisfied"}},
+		{"sqlite", "read uncommitted", nil, map[string]string{"si": "LostUpdate", "ser": "LostUpdate"}},
 		{"postgres", "serializable", postgresDSN, map[string]string{"ser": "satisfied", "sser": "satisfied", "si": "satisfied"}},
 		{"postgres", "repeatable read", postgresDSN, map[string]string{"si": "satisfied", "strong-si": "satisfied", "ser": "WriteSkew"}},
 		{"postgres", "read committed", postgresDSN, map[string]string{"si": "LostUpdate", "ser": "LostUpdate"}},

@@ -1,0 +1,108 @@
+package embedtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/results"
+)
+
+// build builds the command.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "isohound")
+	if out, err := exec.Command("go", "build", "-C", "../../..", "-o", bin, "./cmd/isohound").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return bin
+}
+
+// run runs mini against a server, has something happen meanwhile, and returns
+// the exit code and what was found.
+func run(t *testing.T, bin string, s *server, meanwhile func(), args ...string) (int, []results.Outcome) {
+	t.Helper()
+	c := exec.Command(bin, append([]string{"run", "--driver", "etcd", "--dsn", s.client, "--json", "--no-progress",
+		"--out", filepath.Join(t.TempDir(), "run")}, args...)...)
+	var out, msg bytes.Buffer
+	c.Stdout, c.Stderr = &out, &msg
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	meanwhile()
+	c.Wait()
+	t.Log(msg.String())
+	var all []results.Outcome
+	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		var o results.Outcome
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, o)
+	}
+	return c.ProcessState.ExitCode(), all
+}
+
+// TestHunt runs mini at every isolation: what is promised holds, and where
+// nothing is compared updates get lost.
+func TestHunt(t *testing.T) {
+	bin, server := build(t), newServer(t)
+	for _, isolation := range find(t).Info().Isolations {
+		t.Run(isolation.Name, func(t *testing.T) {
+			want, levels := verdict.Satisfied, "ser,sser,si,strong-si"
+			if isolation.Promises == "" {
+				want, levels = verdict.Violated, "si,ser"
+			}
+			code, all := run(t, bin, server, func() {}, "--isolation", isolation.Name, "--check", levels, "--txns", "200")
+			if (code == 0) != (want == verdict.Satisfied) || len(all) != strings.Count(levels, ",")+1 {
+				t.Errorf("exit code %d, %d outcomes", code, len(all))
+			}
+			for _, o := range all {
+				if o.Verdict != want || !o.Certified || o.Committed < 1000 {
+					t.Errorf("%s: %s, certified %v, %d committed, %v", o.Level, o.Verdict, o.Certified, o.Committed, o.Anomalies)
+				}
+				lost := slices.ContainsFunc(o.Anomalies, func(a results.Anomaly) bool { return slices.Contains(a.Names, "LostUpdate") })
+				if lost != (want == verdict.Violated) {
+					t.Errorf("%s: %v", o.Level, o.Anomalies)
+				}
+			}
+		})
+	}
+}
+
+// TestServerKilled kills the server in the middle of a run, twice, and starts it
+// again: what was in doubt stays unknown, nothing that was committed is lost,
+// and no violation is made of it.
+func TestServerKilled(t *testing.T) {
+	bin, server := build(t), newServer(t)
+	for name, args := range map[string][]string{
+		"serializable":     {"--isolation", "serializable", "--check", "ser,sser", "--keys", "50"},
+		"repeatable reads": {"--isolation", "repeatable reads", "--check", "ser,sser", "--keys", "50"},
+		"lightweight":      {"--workload", "lwt", "--check", "lin"},
+	} {
+		code, all := run(t, bin, server, func() {
+			for range 2 {
+				time.Sleep(1500 * time.Millisecond)
+				server.kill()
+				server.start(t)
+			}
+		}, append(args, "--duration", "6s")...)
+		if code != 0 || len(all) == 0 {
+			t.Errorf("%s: exit code %d, %d outcomes", name, code, len(all))
+		}
+		for _, o := range all {
+			if o.Verdict != verdict.Satisfied || !o.Certified {
+				t.Errorf("%s: %s: %s, %s %v", name, o.Level, o.Verdict, o.Reason, o.Anomalies)
+			}
+			if o.Sessions <= 20 || o.UnknownOutcome == 0 {
+				t.Errorf("%s: %d sessions, %d unknown: the server was not missed", name, o.Sessions, o.UnknownOutcome)
+			}
+		}
+	}
+}

@@ -1,0 +1,216 @@
+// Package etcd drives etcd through its v3 client.
+package etcd
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+func init() { drivers.Register(driver{}) }
+
+// The isolations are those of the package concurrency of etcd's client.
+const (
+	serializable         = "serializable"
+	serializableSnapshot = "serializable snapshot"
+	repeatableReads      = "repeatable reads"
+	readCommitted        = "read committed"
+)
+
+type driver struct{}
+
+func (driver) Info() drivers.Info {
+	return drivers.Info{
+		Name:    "etcd",
+		Title:   "etcd",
+		DSN:     "http://user:password@127.0.0.1:2379",
+		DSNHelp: "endpoints of one cluster, separated by commas; user and password, if any, in the first",
+		Isolations: []drivers.Isolation{
+			{Name: serializable, Promises: "sser", Lightweight: "lin", Note: "reads at one revision, compared at commit"},
+			{Name: serializableSnapshot, Promises: "sser", Lightweight: "lin", Note: "keys that are written are compared, too"},
+			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Note: "reads at revisions of their own, compared at commit: only what aborts has read from different moments"},
+			{Name: readCommitted, Lightweight: "lin", Note: "nothing compared"},
+		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight},
+		Notes: []string{
+			"A transaction collects its writes and commits with one request that compares what it read; etcd's own limit of operations in a request (--max-txn-ops, 128) is that of a transaction.",
+			"The history has as dbtxn the revision that a transaction's writes made, which is their order.",
+		},
+	}
+}
+
+// MaskDSN implements drivers.Masker.
+func (driver) MaskDSN(dsn string) string {
+	var out []string
+	for _, e := range endpoints(dsn) {
+		out = append(out, drivers.MaskURL(e))
+	}
+	return strings.Join(out, ",")
+}
+
+// endpoints splits a DSN into URLs.
+func endpoints(dsn string) []string {
+	var out []string
+	for _, e := range strings.Split(dsn, ",") {
+		if e = strings.TrimSpace(e); !strings.Contains(e, "://") {
+			e = "http://" + e
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// setupTimeout bounds connecting, creating and dropping, each.
+const setupTimeout = 15 * time.Second
+
+func parse(dsn string) (conf clientv3.Config, err error) {
+	for i, e := range endpoints(dsn) {
+		u, err := url.Parse(e)
+		if err != nil {
+			return conf, err
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+			return conf, errors.New("expected endpoints like http://127.0.0.1:2379, separated by commas")
+		}
+		if i == 0 && u.User != nil {
+			conf.Username = u.User.Username()
+			conf.Password, _ = u.User.Password()
+		}
+		conf.Endpoints = append(conf.Endpoints, u.Scheme+"://"+u.Host)
+	}
+	conf.Logger = zap.NewNop()
+	conf.DialTimeout = setupTimeout
+	// A connection that is dead without a sign is noticed.
+	conf.DialKeepAliveTime, conf.DialKeepAliveTimeout = 10*time.Second, 5*time.Second
+	return conf, nil
+}
+
+func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	conf, err := parse(cfg.DSN)
+	if err != nil {
+		return nil, &drivers.DSNError{Driver: "etcd", Err: err}
+	}
+	name := make([]byte, 6)
+	if _, err := rand.Read(name); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	d := &db{conf: conf, prefix: "isohound_" + hex.EncodeToString(name) + "/", isolation: cfg.Isolation}
+	err = d.admin(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		st, err := c.Status(ctx, conf.Endpoints[0])
+		if err == nil {
+			d.version = st.Version
+		}
+		return err
+	})
+	if err != nil {
+		return nil, &drivers.UnreachableError{Driver: "etcd", Err: err}
+	}
+	return d, nil
+}
+
+type db struct {
+	conf      clientv3.Config
+	prefix    string // of all keys of the run
+	isolation string
+	version   string
+	created   bool
+}
+
+func (d *db) Server() string { return "etcd " + d.version }
+
+// admin runs f with a client of its own.
+func (d *db) admin(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	c, err := clientv3.New(d.conf)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(ctx, c)
+}
+
+// batch is how many keys are created with one request, which is etcd's default
+// limit.
+const batch = 128
+
+func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	err := d.admin(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		d.created = true // from here on there may be something to delete
+		var puts []clientv3.Op
+		flush := func() error {
+			_, err := c.Txn(ctx).Then(puts...).Commit()
+			puts = puts[:0]
+			return err
+		}
+		for k, v := range initial {
+			if puts = append(puts, clientv3.OpPut(d.prefix+k, encode(v))); len(puts) == batch {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return flush()
+	})
+	if err != nil {
+		return &drivers.UnreachableError{Driver: "etcd", Err: errors.Wrap(err, "creating the initial keys")}
+	}
+	return nil
+}
+
+// Connect makes a client, which has a connection of its own, and sees that
+// somebody answers there.
+func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
+	c, err := clientv3.New(d.conf)
+	if err != nil {
+		return nil, statementError(err)
+	}
+	if _, err := c.Get(ctx, d.prefix, clientv3.WithCountOnly()); err != nil {
+		c.Close()
+		return nil, statementError(err)
+	}
+	return &session{c: c, db: d}, nil
+}
+
+// Owns implements drivers.Owner.
+func (d *db) Owns() string {
+	if !d.created {
+		return ""
+	}
+	return "the keys that begin with " + d.prefix + "; delete them with etcdctl del --prefix " + d.prefix
+}
+
+func (d *db) Close(ctx context.Context) error {
+	if !d.created {
+		return nil
+	}
+	err := d.admin(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Delete(ctx, d.prefix, clientv3.WithPrefix())
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Wrapf(&drivers.UnreachableError{Driver: "etcd", Err: err}, "keys are left behind, delete them with etcdctl del --prefix %s", d.prefix)
+}
+
+func encode(v int64) string { return strconv.FormatInt(v, 10) }
+
+func decode(b []byte) (int64, error) {
+	v, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil {
+		return 0, &drivers.Error{Class: drivers.Fatal, Cause: "value is no number", Err: err}
+	}
+	return v, nil
+}

@@ -1,0 +1,225 @@
+package etcd
+
+import (
+	"context"
+	"slices"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+type session struct {
+	c  *clientv3.Client
+	db *db
+}
+
+// Begin asks the server nothing: a transaction is at what it reads first.
+func (s *session) Begin(context.Context) (drivers.Tx, error) {
+	return &tx{s: s, reads: map[string]version{}, writes: map[string]clientv3.Op{}, values: map[string]version{}}, nil
+}
+
+func (s *session) Close() { s.c.Close() }
+
+// ReadOne implements drivers.LWT.
+func (s *session) ReadOne(ctx context.Context, key string) (int64, bool, error) {
+	v, _, err := s.get(ctx, key)
+	return v.value, v.modified != 0, statementError(err)
+}
+
+// InsertIfAbsent implements drivers.LWT.
+func (s *session) InsertIfAbsent(ctx context.Context, key string, value int64) (bool, error) {
+	return s.putIf(ctx, key, value, clientv3.Compare(clientv3.CreateRevision(s.db.prefix+key), "=", 0))
+}
+
+// CompareAndSet implements drivers.LWT. No value equals that of a key that is
+// absent.
+func (s *session) CompareAndSet(ctx context.Context, key string, old, value int64) (bool, error) {
+	return s.putIf(ctx, key, value, clientv3.Compare(clientv3.Value(s.db.prefix+key), "=", encode(old)))
+}
+
+func (s *session) putIf(ctx context.Context, key string, value int64, cmp clientv3.Cmp) (bool, error) {
+	resp, err := s.c.Txn(ctx).If(cmp).Then(clientv3.OpPut(s.db.prefix+key, encode(value))).Commit()
+	if err != nil {
+		return false, commitError(err)
+	}
+	return resp.Succeeded, nil
+}
+
+// version is what a key held, and the revision at which it was put there, 0
+// for a key that was absent.
+type version struct{ value, modified int64 }
+
+// get reads a key, and tells the store's revision at that moment.
+func (s *session) get(ctx context.Context, key string, opts ...clientv3.OpOption) (v version, revision int64, err error) {
+	resp, err := s.c.Get(ctx, s.db.prefix+key, opts...)
+	if err != nil {
+		return version{}, 0, err
+	}
+	if len(resp.Kvs) > 0 {
+		v.modified = resp.Kvs[0].ModRevision
+		if v.value, err = decode(resp.Kvs[0].Value); err != nil {
+			return version{}, 0, err
+		}
+	}
+	return v, resp.Header.Revision, nil
+}
+
+// tx is an optimistic transaction like those of etcd's package concurrency
+// (client/v3/concurrency, stm.go). Its writes are sent with the commit, as one
+// request, under the condition that every key that was read has the
+// modification revision that was read.
+//
+// Why serializable promises strict serializability. etcd applies requests that
+// write one after the other, each at a revision of its own.
+//
+//   - A transaction that wrote: when its request was applied, all that it had
+//     read was still what the keys held, an absent key being one of modification
+//     revision 0. So it could as well have read then, and acts as one step at
+//     that moment, between its first call and its last.
+//   - One that only read: all it read is what the store held at one revision,
+//     which the first read learnt. That read is linearizable, so the revision
+//     was the store's at a moment during the transaction, and it acts there. It
+//     needs no request to commit.
+//
+// Serializable snapshot also wants that no key that is written was written since
+// that revision, which only aborts more. Repeatable reads compares as
+// serializable does, but reads each key as a member has it at the time, maybe
+// behind. So there one that only read must compare, too, and acts when that is
+// done. Read committed compares nothing.
+type tx struct {
+	s      *session
+	reads  map[string]version
+	writes map[string]clientv3.Op
+	// values are what the keys hold after the writes; absent is modified 0.
+	values map[string]version
+	// revision is the store's at the first read, 0 before.
+	revision int64
+	// committed is the revision that the writes made.
+	committed int64
+}
+
+// TxnID implements drivers.TxnIDer: the revision that the transaction's writes
+// made, known when it has committed. No two transactions share one, and the
+// order of these ids is the order of the versions of every key. Transactions
+// that only read have none.
+func (x *tx) TxnID() int64 { return x.committed }
+
+func (x *tx) Read(ctx context.Context, key string) (int64, bool, error) {
+	v, ok := x.values[key]
+	if !ok {
+		v, ok = x.reads[key]
+	}
+	if !ok {
+		var err error
+		var revision int64
+		if v, revision, err = x.s.get(ctx, key, x.options()...); err != nil {
+			return 0, false, statementError(err)
+		}
+		if x.revision == 0 {
+			x.revision = revision
+		}
+		x.reads[key] = v
+	}
+	return v.value, v.modified != 0, nil
+}
+
+// options are those of the next read.
+func (x *tx) options() []clientv3.OpOption {
+	switch {
+	case x.s.db.isolation == repeatableReads || x.s.db.isolation == readCommitted:
+		return []clientv3.OpOption{clientv3.WithSerializable()}
+	case x.revision != 0:
+		return []clientv3.OpOption{clientv3.WithRev(x.revision)}
+	}
+	return nil
+}
+
+// own stands for the revision of what the transaction itself has written.
+const own = 1
+
+// Insert sets the key at commit, whether it exists or not.
+func (x *tx) Insert(_ context.Context, key string, value int64) error {
+	x.writes[key] = clientv3.OpPut(x.s.db.prefix+key, encode(value))
+	x.values[key] = version{value, own}
+	return nil
+}
+
+// Update sets the key at commit; whether it exists is not asked.
+func (x *tx) Update(ctx context.Context, key string, value int64) (bool, error) {
+	return true, x.Insert(ctx, key, value)
+}
+
+// Delete removes the key at commit; whether it exists is not asked.
+func (x *tx) Delete(_ context.Context, key string) (bool, error) {
+	x.writes[key] = clientv3.OpDelete(x.s.db.prefix + key)
+	x.values[key] = version{}
+	return true, nil
+}
+
+func (x *tx) Commit(ctx context.Context) error {
+	isolation := x.s.db.isolation
+	if len(x.writes) == 0 && (len(x.reads) == 0 || isolation != repeatableReads) {
+		return nil
+	}
+	then := x.operations()
+	if len(then) == 0 {
+		// A request that only compares would be answered by a member from what it
+		// has. A linearizable read in it has the member catch up first.
+		then = append(then, clientv3.OpGet(x.s.db.prefix, clientv3.WithCountOnly()))
+	}
+	resp, err := x.s.c.Txn(ctx).If(x.conditions()...).Then(then...).Commit()
+	if err != nil && len(x.writes) == 0 {
+		return statementError(err)
+	}
+	if err != nil {
+		return commitError(err)
+	}
+	if !resp.Succeeded {
+		return &drivers.Error{Class: drivers.Aborted, Cause: "conflict"}
+	}
+	// The deletion of a key that was absent makes no revision.
+	for _, r := range resp.Responses {
+		if r.GetResponsePut() != nil || r.GetResponseDeleteRange().GetDeleted() > 0 {
+			x.committed = resp.Header.Revision
+		}
+	}
+	return nil
+}
+
+// conditions are what must hold for the writes to be done.
+func (x *tx) conditions() []clientv3.Cmp {
+	isolation := x.s.db.isolation
+	if isolation == readCommitted {
+		return nil
+	}
+	var out []clientv3.Cmp
+	for k, v := range x.reads {
+		out = append(out, clientv3.Compare(clientv3.ModRevision(x.s.db.prefix+k), "=", v.modified))
+	}
+	if isolation == serializableSnapshot && x.revision != 0 {
+		for k := range x.writes {
+			if _, read := x.reads[k]; !read {
+				out = append(out, clientv3.Compare(clientv3.ModRevision(x.s.db.prefix+k), "<", x.revision+1))
+			}
+		}
+	}
+	return out
+}
+
+// operations are the writes, in the order of their keys.
+func (x *tx) operations() []clientv3.Op {
+	keys := make([]string, 0, len(x.writes))
+	for k := range x.writes {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	out := make([]clientv3.Op, len(keys))
+	for i, k := range keys {
+		out[i] = x.writes[k]
+	}
+	return out
+}
+
+// Rollback has nothing to undo.
+func (*tx) Rollback(context.Context) error { return nil }
