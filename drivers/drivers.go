@@ -7,6 +7,7 @@ package drivers
 import (
 	"context"
 	"iter"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -68,7 +69,13 @@ type Config struct {
 	// CallTimeout bounds each call of the run; a driver may keep waits inside
 	// the server below it.
 	CallTimeout time.Duration
+	// Dial, if set, makes each connection: the harness stands between. Drivers
+	// that can Disturb use it; network and addr are those of net.Dial.
+	Dial Dial
 }
+
+// Dial connects to a server as net.Dialer.DialContext does.
+type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // DB is an open database.
 type DB interface {
@@ -121,6 +128,15 @@ type Resolver interface {
 	Resolve(ctx context.Context, txnID int64) (Outcome, error)
 }
 
+// Joiner is a DB of a database with several endpoints, each opened as a DB of
+// its own.
+type Joiner interface {
+	// Join makes this endpoint use what first, a DB of the same driver, has
+	// created, and waits until all of it is visible here. Close then drops
+	// nothing. It is called instead of Create.
+	Join(ctx context.Context, first DB) error
+}
+
 // Outcome is what became of a transaction.
 type Outcome int
 
@@ -149,6 +165,9 @@ const (
 	// Fatal: it did not commit, and trying again is pointless: a permission is
 	// missing, a table is gone.
 	Fatal
+	// Refused: it did not commit, and trying again on this endpoint is
+	// pointless, but others may do it: the endpoint only reads.
+	Refused
 )
 
 // Error is an error of a session or transaction.

@@ -7,7 +7,7 @@ import (
 	"github.com/isohound/isohound/drivers/schema"
 )
 
-// Capability is what a workload may need of a database.
+// Capability is what a workload, or a run, may need of a database.
 type Capability string
 
 // The capabilities.
@@ -23,6 +23,12 @@ const (
 	Predicates Capability = "predicates"
 	// Lightweight: its Session is an LWT.
 	Lightweight Capability = "lightweight transactions"
+	// Endpoints: its DB is a Joiner, so that sessions can be spread over several
+	// endpoints.
+	Endpoints Capability = "several endpoints"
+	// Disturb: it makes all its connections by Config.Dial, so that they can be
+	// disturbed.
+	Disturb Capability = "faults on connections"
 )
 
 // TableDB is a DB with tables.

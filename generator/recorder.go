@@ -108,17 +108,19 @@ type op struct {
 
 // attempt is one transaction attempt while it goes on.
 type attempt struct {
-	r   *Recorder
-	rec history.Record // without operations
-	ops []op
-	buf []byte
+	r *Recorder
+	// node is the endpoint, from 1, or 0 when there is only one.
+	node int16
+	rec  history.Record // without operations
+	ops  []op
+	buf  []byte
 	// intentErr is why the intent could not be written.
 	intentErr error
 }
 
 func (a *attempt) begin(session, due int64) {
 	a.rec = history.Record{
-		ID: a.r.nextID.Add(1), Session: session, Due: due,
+		ID: a.r.nextID.Add(1), Session: session, Node: a.node, Due: due,
 		Begin: a.r.Now(), End: history.NoTime, Status: history.Unknown,
 	}
 	a.ops, a.intentErr = a.ops[:0], nil

@@ -32,6 +32,8 @@ type Config struct {
 	// unknown outcome is asked after.
 	Patience time.Duration
 	Seed     int64
+	// Started, if set, is called when the sessions start.
+	Started func()
 }
 
 // Defaults of Config.
@@ -59,7 +61,7 @@ const (
 // Runner runs one workload against one database.
 type Runner struct {
 	cfg  Config
-	db   drivers.DB
+	dbs  []drivers.DB // one for each endpoint
 	w    Workload
 	rec  *Recorder
 	stat *Meter
@@ -69,11 +71,14 @@ type Runner struct {
 	once     sync.Once
 	origin   int64 // when the sessions started
 	fatal    error
+	pace     *pace
 }
 
-// NewRunner prepares a run. The database's schema must exist.
-func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder) *Runner {
-	return &Runner{cfg: cfg, db: db, w: w, rec: rec, stat: newMeter(rec.Now)}
+// NewRunner prepares a run. The database's schema must exist. Where it has more
+// endpoints than one, each is a DB of its own, others those behind the first;
+// workers are spread over them in turn, and each stays with its own.
+func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder, others ...drivers.DB) *Runner {
+	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate)}
 }
 
 // Meter returns the run's counters, which may be read while it goes on.
@@ -117,6 +122,9 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	}
 	r.origin = r.rec.Now()
 	r.stat.start(r.origin)
+	if r.cfg.Started != nil {
+		r.cfg.Started()
+	}
 	close(start)
 	ended.Wait()
 	reason = Complete
@@ -148,6 +156,7 @@ func (r *Runner) fail(err error) {
 type worker struct {
 	r       *Runner
 	n       int
+	db      drivers.DB
 	plan    Plan
 	jitter  *rand.Rand // for waits, apart from the plan's stream
 	values  *values
@@ -157,19 +166,26 @@ type worker struct {
 }
 
 func newWorker(r *Runner, n int) *worker {
+	node := n % len(r.dbs)
+	a := attempt{r: r.rec}
+	if len(r.dbs) > 1 {
+		a.node = int16(node + 1)
+	}
 	return &worker{
-		r: r, n: n, number: int64(n + 1),
+		r: r, n: n, number: int64(n + 1), db: r.dbs[node],
 		plan:   r.w.Plan(n, Stream(r.cfg.Seed, n)),
 		jitter: Stream(r.cfg.Seed, -2-n),
 		values: newValues(n, r.cfg.Sessions),
-		a:      attempt{r: r.rec},
+		a:      a,
 	}
 }
 
 // run runs the plan. running ends when no further transaction is to start.
 func (w *worker) run(ctx, running context.Context) {
 	cfg := &w.r.cfg
+	defer w.r.pace.end(w.n)
 	for j := 0; (cfg.Txns == 0 || j < cfg.Txns) && running.Err() == nil; j++ {
+		w.r.pace.next(running, w.n, int64(j))
 		program := w.plan.Next()
 		due := w.r.rec.Now()
 		if cfg.Rate > 0 {
@@ -224,7 +240,7 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 	if w.a.intentErr != nil {
 		return false, &LogError{w.a.intentErr}
 	}
-	return status == history.Aborted && derr != nil, nil
+	return status == history.Aborted && derr != nil && derr.Class != drivers.Refused, nil
 }
 
 // execute runs the transaction and says what became of it.
@@ -298,7 +314,7 @@ func (w *worker) connect(ctx, running context.Context) error {
 	deadline := time.Now().Add(w.r.cfg.Patience)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		cctx, cancel := context.WithDeadline(ctx, deadline.Add(time.Second))
-		s, err := w.r.db.Connect(cctx)
+		s, err := w.db.Connect(cctx)
 		cancel()
 		if err == nil {
 			w.session = s
@@ -328,7 +344,7 @@ func (w *worker) disconnect() {
 // can be asked, until it knows or patience ends.
 func (w *worker) resolve(ctx, running context.Context) history.Status {
 	w.disconnect() // an open connection could keep the transaction going
-	db, ok := w.r.db.(drivers.Resolver)
+	db, ok := w.db.(drivers.Resolver)
 	if !ok || w.a.rec.DBTxn == 0 {
 		return history.Unknown
 	}

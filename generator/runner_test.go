@@ -45,12 +45,12 @@ type outcome struct {
 }
 
 // drive runs a workload on db and reads the history.
-func drive(t *testing.T, db *fake, w workload, cfg generator.Config, out *buffer, stop context.Context) outcome {
+func drive(t *testing.T, db *fake, w workload, cfg generator.Config, out *buffer, stop context.Context, others ...drivers.DB) outcome {
 	t.Helper()
-	return driveOn(t, db, w, cfg, out, stop)
+	return driveOn(t, db, w, cfg, out, stop, others...)
 }
 
-func driveOn(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Config, out *buffer, stop context.Context) outcome {
+func driveOn(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Config, out *buffer, stop context.Context, others ...drivers.DB) outcome {
 	t.Helper()
 	if cfg.Patience == 0 {
 		cfg.Patience = 200 * time.Millisecond
@@ -66,7 +66,7 @@ func driveOn(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := generator.NewRunner(cfg, db, w, rec)
+	r := generator.NewRunner(cfg, db, w, rec, others...)
 	var o outcome
 	o.reason, o.err = r.Run(context.Background(), stop)
 	o.stats = r.Meter().Stats()

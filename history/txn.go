@@ -80,7 +80,8 @@ type Txn struct {
 	opCount uint32
 	// Session is a dense number; History.SessionName gives the recorded one.
 	Session int32
-	// Node is the endpoint that served the session, 0 when there is only one.
+	// Node is the endpoint that served the session, numbered from 1 in the order
+	// of Header.Nodes, or 0 when there is only one.
 	Node   int16
 	Status Status
 }

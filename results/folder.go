@@ -27,10 +27,12 @@ const (
 
 // Config is what was run.
 type Config struct {
-	Started   time.Time         `json:"started"`
-	Version   string            `json:"version"`
-	Driver    string            `json:"driver"`
-	Server    string            `json:"server"`
+	Started time.Time `json:"started"`
+	Version string    `json:"version"`
+	Driver  string    `json:"driver"`
+	Server  string    `json:"server"`
+	// Nodes are the endpoints, where sessions were spread over several.
+	Nodes     []string          `json:"nodes,omitempty"`
 	Isolation string            `json:"isolation"`
 	Promises  string            `json:"promises,omitempty"`
 	Workload  string            `json:"workload"`
@@ -44,6 +46,8 @@ type Config struct {
 	Rate      float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
 	Duration  string            `json:"duration,omitempty"`
 	Levels    []string          `json:"levels"`
+	// Faults is the script by which connections were disturbed.
+	Faults string `json:"faults,omitempty"`
 	// Notes are settings of the server that weaken what a verdict means.
 	Notes []string `json:"notes,omitempty"`
 	// Ended says why the run ended.

@@ -97,13 +97,15 @@ type Edge struct {
 // Txn is a transaction of a counterexample. Times are in nanoseconds since
 // the start of the run, null where they are not known.
 type Txn struct {
-	ID      int64    `json:"id"`
-	Session int64    `json:"session"`
-	DBTxn   int64    `json:"dbtxn,omitempty"`
-	Begin   *int64   `json:"begin"`
-	End     *int64   `json:"end"`
-	Status  string   `json:"status"`
-	Ops     []string `json:"ops"`
+	ID      int64 `json:"id"`
+	Session int64 `json:"session"`
+	// Node is the endpoint, from 1, where there are several.
+	Node   int16    `json:"node,omitempty"`
+	DBTxn  int64    `json:"dbtxn,omitempty"`
+	Begin  *int64   `json:"begin"`
+	End    *int64   `json:"end"`
+	Status string   `json:"status"`
+	Ops    []string `json:"ops"`
 }
 
 // NewOutcome describes r, a verdict on h, with everything that depends on the
@@ -179,7 +181,7 @@ func newEdge(h *history.History, e verdict.Edge, text string) Edge {
 // newTxn describes a transaction, by some of its operations if any are named.
 func newTxn(h *history.History, i int32, ops []int) Txn {
 	t := &h.Txns[i]
-	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
+	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
 	for n, op := range h.Ops(t) {
 		if ops == nil || slices.Contains(ops, n) {
 			out.Ops = append(out.Ops, printable(dsl.Op(h, op)))

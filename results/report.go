@@ -25,6 +25,7 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 	"ms":      func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
 	"join":    func(s []string) string { return strings.Join(s, ", ") },
 	"span":    span,
+	"inc":     func(n int) int { return n + 1 },
 	"shown":   func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
 	"unshown": func(a Anomaly) int { _, n := a.Shown(); return n },
 	"lines":   func(s string) []string { return strings.Split(s, "\n") },

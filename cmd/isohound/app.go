@@ -13,6 +13,9 @@ import (
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
 )
 
 // app is one invocation of the command.
@@ -28,6 +31,10 @@ type app struct {
 	owns atomic.Pointer[string]
 	// work is the context of judging: stop, unless a run was interrupted.
 	work context.Context
+	// others are the endpoints of the database behind the first, while it is open.
+	others []drivers.DB
+	// faults stand before the endpoints, if any are asked for.
+	faults *faults.Set
 }
 
 var errInterrupted = errors.New("interrupted")

@@ -276,7 +276,7 @@ func TestKilled(t *testing.T) {
 				path = strings.TrimSuffix(path, ".zst")
 			}
 			h := load(t, path)
-			if n := h.Count(); h.Closed || n.Committed < 500 || n.Unknown > 20 {
+			if n := h.Count(); h.Closed || n.Committed < 50 || n.Unknown > 20 {
 				t.Errorf("closed %v, %+v", h.Closed, n)
 			}
 			checked := isohound(t, "check", path, "--level", "ser", "--certify")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,20 +26,14 @@ type recording struct {
 	err error
 }
 
-// open connects to the database.
-func (a *app) open(s *settings) (drivers.DB, error) {
-	db, err := s.engine.Open(a.stop, drivers.Config{DSN: s.dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout})
-	if err != nil && a.stop.Err() != nil {
-		err = errInterrupted
-	}
-	return db, err
-}
-
 // create makes the run's schema and its initial keys.
 func (a *app) create(s *settings, db drivers.DB) error {
 	err := db.Create(a.stop, s.work.Initial())
 	if t, ok := s.work.(generator.Tables); ok && err == nil {
 		err = db.(drivers.TableDB).CreateTables(a.stop, t.Schema(), t.Rows())
+	}
+	if err == nil {
+		err = a.join(s, db)
 	}
 	if o, ok := db.(drivers.Owner); ok {
 		if what := o.Owns(); what != "" {
@@ -77,13 +72,19 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	if s.info.Embedded {
 		timeout = 0 // its calls are no calls, and end by themselves
 	}
+	started, lift := func() {}, func() {}
+	if a.faults != nil {
+		started, lift = a.faults.Play, a.faults.Lift
+	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
 		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.seed,
-	}, db, s.work, rec)
+		Started: started,
+	}, db, s.work, rec, a.others...)
 	done := a.showGenerating(s, runner.Meter())
 	out := &recording{server: db.Server(), promises: promises(s, db)}
 	out.ended, out.err = runner.Run(a.ctx, a.stop)
+	lift()
 	done()
 	out.stats = runner.Meter().Stats()
 	if out.err == nil && a.ctx.Err() == nil {
@@ -105,28 +106,48 @@ func (s *settings) header(db drivers.DB) history.Header {
 	} {
 		params["--"+name] = value
 	}
-	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name}
+	if len(s.events) > 0 {
+		params["--fault"] = s.script()
+	}
+	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes()}
 }
 
 // closeDB drops the run's schema. A failure is worth a line, not more.
 func (a *app) closeDB(db drivers.DB) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	for _, other := range a.others { // they drop nothing
+		_ = other.Close(ctx)
+	}
+	a.others = nil
 	if err := db.Close(ctx); err != nil {
 		fmt.Fprintln(a.msg, "isohound:", err)
+	}
+	if a.faults != nil {
+		a.faults.Close()
 	}
 	a.owns.Store(nil)
 }
 
-func notes(db drivers.DB) []string {
-	if n, ok := db.(drivers.Noter); ok {
-		return n.Notes()
+// notes are what the servers have to say, once each.
+func (a *app) notes(db drivers.DB) []string {
+	var all []string
+	for _, db := range append([]drivers.DB{db}, a.others...) {
+		n, ok := db.(drivers.Noter)
+		if !ok {
+			continue
+		}
+		for _, note := range n.Notes() {
+			if !slices.Contains(all, note) {
+				all = append(all, note)
+			}
+		}
 	}
-	return nil
+	return all
 }
 
 func (a *app) announce(s *settings, db drivers.DB) {
-	for _, note := range notes(db) {
+	for _, note := range a.notes(db) {
 		fmt.Fprintf(a.msg, "note: %s\n", note)
 	}
 	if reason := s.idle(); reason != "" {
@@ -141,6 +162,9 @@ func (a *app) announce(s *settings, db drivers.DB) {
 	}
 	if s.duration > 0 {
 		what += " for " + s.duration.String()
+	}
+	if len(s.dsns) > 1 {
+		what += fmt.Sprintf(" on %d endpoints", len(s.dsns))
 	}
 	fmt.Fprintf(a.msg, "%s, %s: %s, %s, %d keys, seed %d\n", db.Server(), s.level.Name, s.workload, what, s.keys, s.seed)
 }

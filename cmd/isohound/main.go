@@ -18,10 +18,12 @@ import (
 	_ "github.com/isohound/isohound/drivers/sqlite"
 	_ "github.com/isohound/isohound/workloads/append"
 	_ "github.com/isohound/isohound/workloads/blindw"
+	_ "github.com/isohound/isohound/workloads/ctwitter"
 	_ "github.com/isohound/isohound/workloads/general"
 	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"
 	_ "github.com/isohound/isohound/workloads/register"
+	_ "github.com/isohound/isohound/workloads/rubis"
 	_ "github.com/isohound/isohound/workloads/skew"
 	_ "github.com/isohound/isohound/workloads/ycsbt"
 )

@@ -9,6 +9,17 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
+// mongoDSN starts a server that plays MongoDB.
+func mongoDSN(t *testing.T) string {
+	t.Helper()
+	s, err := mongotest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s.URI()
+}
+
 // TestMongo runs the command on a server that only plays MongoDB: there is no
 // real one to test against. What it gets wrong on purpose must be found.
 func TestMongo(t *testing.T) {

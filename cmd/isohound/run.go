@@ -105,7 +105,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 		return err
 	}
 	a.announce(s, db)
-	conf := s.config(o, k, db)
+	conf := a.config(s, o, k, db)
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
 	rec, err := a.generateInto(s, db, dir, run)
 	if err != nil {
@@ -241,7 +241,7 @@ func holdsRun(out string) error {
 	return withCode(exitIO, errors.Errorf("--out %s holds a run already; runs are not overwritten, name another folder", out))
 }
 
-func (s *settings) config(o *runOptions, k *checking, db drivers.DB) results.Config {
+func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) results.Config {
 	var names []string
 	for _, l := range k.levels {
 		names = append(names, l.String())
@@ -249,7 +249,7 @@ func (s *settings) config(o *runOptions, k *checking, db drivers.DB) results.Con
 	c := results.Config{
 		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db),
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
-		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet", Notes: notes(db),
+		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet", Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
 	}
 	if o.plain {
 		c.History = "history.jsonl"

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/generator/dist"
 	"github.com/isohound/isohound/workloads"
@@ -23,21 +23,25 @@ import (
 
 // settings are the flags that run and gen share, and what follows from them.
 type settings struct {
-	driver, dsn, isolation, workload string
-	params                           []string
-	sessions, txns, retries          int
-	keys                             int64
-	dist                             string
-	skew, rate                       float64
-	seed                             int64
-	duration, callTimeout            time.Duration
-	quiet, noProgress                bool
+	driver, isolation, workload string
+	dsns                        []string // one for each endpoint
+	params                      []string
+	sessions, txns, retries     int
+	keys                        int64
+	dist                        string
+	skew, rate                  float64
+	seed                        int64
+	duration, callTimeout       time.Duration
+	quiet, noProgress           bool
+	faults                      []string // scripts
 
 	info   drivers.Info
 	engine drivers.Driver
 	level  drivers.Isolation
 	values workloads.Values
 	work   generator.Workload
+	// events are what the scripts of faults say.
+	events []faults.Event
 	// lightweight says that the workload's transactions are lightweight ones,
 	// for which an isolation has a promise of its own.
 	lightweight bool
@@ -56,7 +60,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
-	f.StringVar(&s.dsn, "dsn", "", "where the database is, see isohound drivers (default $"+dsnVariable+")")
+	f.StringArrayVar(&s.dsns, "dsn", nil, "where the database is, see isohound drivers; repeated, sessions are spread over the endpoints in turn (default $"+dsnVariable+", one a line)")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
 	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
@@ -70,6 +74,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.DurationVar(&s.duration, "duration", 0, "end after this time, 30s say")
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
+	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections, as in \"2s latency 50ms for 1s; 5s cut; 7s reset every 1s\"; see docs/faults.md; may be repeated")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&s.noProgress, "no-progress", false, "show no progress")
 }
@@ -106,11 +111,11 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return withCode(exitUsage, err)
 	}
 	s.info = s.engine.Info()
-	if s.dsn == "" && !s.info.Embedded {
-		if s.dsn = os.Getenv(dsnVariable); s.dsn == "" {
-			return usage("driver %s needs --dsn, for example %s, or the same in the environment as %s", s.driver, s.info.DSN, dsnVariable)
-		}
-		s.dsnGiven = true
+	if err := s.resolveEndpoints(); err != nil {
+		return err
+	}
+	if err := s.resolveFaults(); err != nil {
+		return err
 	}
 	if s.level, err = s.info.FindIsolation(s.isolation); err != nil {
 		return withCode(exitUsage, err)
@@ -118,6 +123,8 @@ func (s *settings) resolve(c *cobra.Command) error {
 	switch {
 	case s.sessions < 1 || s.sessions > maxSessions:
 		return usage("--sessions must be from 1 to %d, not %d", maxSessions, s.sessions)
+	case s.sessions < len(s.dsns):
+		return usage("%d endpoints need at least as many --sessions, not %d", len(s.dsns), s.sessions)
 	case s.txns < 0:
 		return usage("--txns must not be negative")
 	case s.keys < 1 || s.keys > maxKeys:
@@ -199,8 +206,10 @@ func drawSeed() int64 {
 // environment stays there.
 func (s *settings) arguments() []string {
 	args := []string{"--driver", s.driver}
-	if s.dsn != "" && !s.dsnGiven {
-		args = append(args, "--dsn", drivers.MaskDSN(s.engine, s.dsn))
+	if !s.dsnGiven {
+		for _, dsn := range s.endpoints() {
+			args = append(args, "--dsn", dsn)
+		}
 	}
 	args = append(args, "--isolation", s.level.Name, "--workload", s.workload)
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
@@ -225,6 +234,9 @@ func (s *settings) arguments() []string {
 	}
 	if s.retries != generator.DefaultRetries {
 		args = append(args, "--retries", strconv.Itoa(s.retries))
+	}
+	if len(s.events) > 0 {
+		args = append(args, "--fault", s.script())
 	}
 	return append(args, "--seed", strconv.FormatInt(s.seed, 10))
 }

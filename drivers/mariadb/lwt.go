@@ -14,7 +14,7 @@ import (
 
 // ReadOne implements drivers.LWT.
 func (s *session) ReadOne(ctx context.Context, key string) (value int64, found bool, err error) {
-	return tx{s.c}.Read(ctx, key)
+	return tx{s.c, s.readOnly}.Read(ctx, key)
 }
 
 // InsertIfAbsent implements drivers.LWT. It is a plain INSERT, which fails where
@@ -25,14 +25,14 @@ func (s *session) InsertIfAbsent(ctx context.Context, key string, value int64) (
 	if errors.As(err, &me) && me.Number == duplicateKey {
 		return false, nil
 	}
-	return err == nil, singleError(err)
+	return err == nil, s.failed(err)
 }
 
 // CompareAndSet implements drivers.LWT. The count is that of the rows found
 // (ClientFoundRows), so that setting a key to what it holds applies, too.
 func (s *session) CompareAndSet(ctx context.Context, key string, old, value int64) (bool, error) {
 	n, err := s.single(ctx, "UPDATE kv SET v = ? WHERE k = ? AND v = ?", value, key, old)
-	return n > 0, singleError(err)
+	return n > 0, s.failed(err)
 }
 
 func (s *session) single(ctx context.Context, query string, args ...any) (int64, error) {
@@ -41,6 +41,15 @@ func (s *session) single(ctx context.Context, query string, args ...any) (int64,
 		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+// failed classifies an error of a write that commits by itself, at an endpoint
+// that may refuse all.
+func (s *session) failed(err error) error {
+	if err != nil && s.readOnly && isNumber(err, readOnly) {
+		return tx{s.c, true}.failed(err)
+	}
+	return singleError(err)
 }
 
 // singleError classifies an error of a write that commits by itself. It is
@@ -54,7 +63,7 @@ func singleError(err error) error {
 	if errors.As(err, &me) && (me.Number == lockWaitTimeout || me.Number == recordChanged) {
 		return statementError(err)
 	}
-	if e := statementError(err).(*drivers.Error); e.Class == drivers.Fatal {
+	if e := statementError(err).(*drivers.Error); e.Class == drivers.Fatal && !isNumber(err, diskFull) {
 		return e
 	}
 	return commitError(err)

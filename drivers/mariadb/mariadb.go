@@ -22,51 +22,32 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-func init() { drivers.Register(driver{}) }
-
-// The isolations, by MariaDB's own names and, for the two faces of repeatable
-// read, the setting that tells them apart.
-const (
-	serializable      = "serializable"
-	repeatableRead    = "repeatable read"
-	repeatableReadOn  = "repeatable read, innodb_snapshot_isolation=ON"
-	repeatableReadOff = "repeatable read, innodb_snapshot_isolation=OFF"
-	readCommitted     = "read committed"
-	readUncommitted   = "read uncommitted"
-)
-
-type driver struct{}
-
-func (driver) Info() drivers.Info {
-	return drivers.Info{
-		Name:    "mariadb",
-		Title:   "MariaDB",
-		DSN:     "mariadb://user:password@127.0.0.1:3306/",
-		DSNHelp: "a URL, mariadb://user:password@host:port/?socket=/path, or a DSN of go-sql-driver, user:password@tcp(host:port)/; further parameters set system variables",
-		Isolations: []drivers.Isolation{
-			{Name: serializable, Promises: "ser", Lightweight: "lin", Note: "locking; plain reads lock in share mode"},
-			{Name: repeatableRead, ByServer: true, Lightweight: "lin", Note: "as the server or the DSN sets innodb_snapshot_isolation; promises si when that is on"},
-			{Name: repeatableReadOn, Promises: "si", Lightweight: "lin", Note: "a write to a row that changed since the snapshot fails"},
-			{Name: repeatableReadOff, Lightweight: "lin", Note: "writes go to the newest row version, reads to the snapshot"},
-			{Name: readCommitted, Lightweight: "lin", Note: "a snapshot for each statement"},
-			{Name: readUncommitted, Note: "reads see what is not committed"},
-		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
-		Notes: []string{
-			"A commit whose answer was lost stays of unknown outcome: MariaDB cannot be asked later.",
-			"InnoDB shows a commit to others before it is durable. If the server crashes during the run, what they read in that moment may be gone, which looks like a violation and is one of durability.",
-			"Statements wait for locks at most half of --call-timeout, but at least the 1 s that innodb_lock_wait_timeout can be; after any error the whole transaction is rolled back, since MariaDB itself rolls back only the statement.",
-		},
+func init() {
+	for _, f := range flavours {
+		drivers.Register(driver{f})
 	}
 }
+
+// driver drives a flavour, MariaDB where none is named.
+type driver struct{ *flavour }
+
+func (d driver) is() *flavour {
+	if d.flavour == nil {
+		return plainMariaDB
+	}
+	return d.flavour
+}
+
+func (d driver) Info() drivers.Info { return d.is().info }
 
 // setupTimeout bounds connecting, creating and dropping, each.
 const setupTimeout = 15 * time.Second
 
-func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	f := drv.is()
 	conf, err := parseDSN(cfg.DSN)
 	if err != nil {
-		return nil, &drivers.DSNError{Driver: "mariadb", Err: err}
+		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
 	}
 	conf.ClientFoundRows = true   // an update counts the rows found, not those changed
 	conf.InterpolateParams = true // one round trip for a statement
@@ -74,6 +55,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 		conf.Params = map[string]string{}
 	}
 	conf.Params["autocommit"] = "1" // a server without it would roll set-up back
+	conf.DialFunc = cfg.Dial
 	conf.Logger = log.New(io.Discard, "", 0)
 	if conf.Timeout == 0 {
 		conf.Timeout = setupTimeout
@@ -82,17 +64,17 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	if _, err := rand.Read(name); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	d := &db{schema: "isohound_" + hex.EncodeToString(name)}
+	d := &db{flavour: f, schema: "isohound_" + hex.EncodeToString(name)}
 	d.begin(cfg)
 	connector, err := mysql.NewConnector(conf)
 	if err != nil {
-		return nil, &drivers.DSNError{Driver: "mariadb", Err: err}
+		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
 	}
 	d.pool = sql.OpenDB(connector)
 	d.pool.SetMaxIdleConns(0) // a closed session is a closed connection
 	if err := d.inspect(ctx); err != nil {
 		d.pool.Close()
-		return nil, &drivers.UnreachableError{Driver: "mariadb", Err: err}
+		return nil, d.unusable(err)
 	}
 	return d, nil
 }
@@ -144,7 +126,12 @@ func (driver) MaskDSN(dsn string) string {
 	return conf.FormatDSN()
 }
 
+func (d *db) unusable(err error) error {
+	return &drivers.UnreachableError{Driver: d.info.Name, Err: err}
+}
+
 type db struct {
+	*flavour
 	pool     *sql.DB
 	schema   string
 	version  string
@@ -153,6 +140,7 @@ type db struct {
 	notes    []string
 	onOpen   []string // statements for each new session
 	name     string   // of the isolation
+	readOnly bool     // the server refuses writes
 }
 
 // begin derives the statements that set up a session.
@@ -161,7 +149,7 @@ func (d *db) begin(cfg drivers.Config) {
 	level, setting, _ := strings.Cut(cfg.Isolation, ", ")
 	d.onOpen = []string{"SET SESSION TRANSACTION ISOLATION LEVEL " + strings.ToUpper(level)}
 	if setting != "" {
-		d.onOpen = append(d.onOpen, "SET SESSION "+setting)
+		d.onOpen = append(d.onOpen, sessionSetting(setting))
 	}
 	if wait := int(cfg.CallTimeout.Seconds() / 2); cfg.CallTimeout > 0 {
 		d.onOpen = append(d.onOpen, fmt.Sprintf("SET SESSION innodb_lock_wait_timeout = %d", max(wait, 1)))
@@ -174,7 +162,7 @@ func (d *db) inspect(ctx context.Context) error {
 	defer cancel()
 	c, err := d.pool.Conn(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Errorf("it did not greet as MariaDB does within %v; is this a MariaDB server?", setupTimeout)
+		return errors.Errorf("it did not greet as %s does within %v; is this a %s server?", d.info.Title, setupTimeout, d.info.Title)
 	}
 	if err != nil {
 		return err
@@ -182,6 +170,18 @@ func (d *db) inspect(ctx context.Context) error {
 	defer c.Close()
 	if err := c.QueryRowContext(ctx, "SELECT VERSION()").Scan(&d.version); err != nil {
 		return err
+	}
+	if is := identify(d.version); is.sign != d.sign {
+		return errors.Errorf("this is %s; use --driver %s", is.title(d.version), is.info.Name)
+	}
+	for _, name := range d.on {
+		var variable, value string
+		switch err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE '"+name+"'").Scan(&variable, &value); {
+		case err == nil:
+			d.onOpen = append(d.onOpen, sessionSetting(name+"=ON"))
+		case err != sql.ErrNoRows:
+			return err
+		}
 	}
 	for _, stmt := range d.onOpen {
 		if _, err := c.ExecContext(ctx, stmt); err != nil {
@@ -192,7 +192,7 @@ func (d *db) inspect(ctx context.Context) error {
 	if err := c.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err == nil && flush == 0 {
 		d.notes = append(d.notes, "innodb_flush_log_at_trx_commit is 0: if the server crashes during the run it may lose commits, which is no isolation bug but looks like one")
 	}
-	info, err := driver{}.Info().FindIsolation(d.name)
+	info, err := d.info.FindIsolation(d.name)
 	if err != nil {
 		return err
 	}
@@ -224,15 +224,12 @@ func (d *db) Owns() string {
 func (d *db) Promises() string { return d.promises }
 
 func (d *db) Server() string {
-	if strings.Contains(strings.ToLower(d.version), "mariadb") {
-		return "MariaDB " + d.version
-	}
-	return "MySQL " + d.version
+	return d.title(d.version) + " " + d.version
 }
 
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
 	if err := d.create(ctx, initial); err != nil {
-		return &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "creating the database "+d.schema)}
+		return d.unusable(errors.Wrap(err, "creating the database "+d.schema))
 	}
 	return nil
 }
@@ -250,6 +247,8 @@ func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	defer c.Close()
 	d.created = true // from here on there may be something to drop
 	if _, err := c.ExecContext(ctx, "CREATE DATABASE "+d.schema); err != nil {
+		var me *mysql.MySQLError
+		d.created = !errors.As(err, &me) // the server says that there is nothing
 		return err
 	}
 	// Binary keys: no collation may take two keys for one.
@@ -294,7 +293,7 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 			return nil, connectError(err)
 		}
 	}
-	return &session{c}, nil
+	return &session{c: c, readOnly: d.readOnly}, nil
 }
 
 func (d *db) Close(ctx context.Context) error {
@@ -308,5 +307,5 @@ func (d *db) Close(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Wrapf(&drivers.UnreachableError{Driver: "mariadb", Err: err}, "database %s is left behind, drop it with DROP DATABASE %s", d.schema, d.schema)
+	return errors.Wrapf(d.unusable(err), "database %s is left behind, drop it with DROP DATABASE %s", d.schema, d.schema)
 }

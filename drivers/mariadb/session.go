@@ -13,13 +13,16 @@ import (
 
 // session is one connection; statements are sent as they are, because the
 // transactions of database/sql roll back on their own when a context ends.
-type session struct{ c *sql.Conn }
+type session struct {
+	c        *sql.Conn
+	readOnly bool
+}
 
 func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 	if _, err := s.c.ExecContext(ctx, "START TRANSACTION"); err != nil {
 		return nil, statementError(err)
 	}
-	return tx{s.c}, nil
+	return tx{s.c, s.readOnly}, nil
 }
 
 func (s *session) Close() {
@@ -27,19 +30,37 @@ func (s *session) Close() {
 	_ = s.c.Close()
 }
 
-type tx struct{ c *sql.Conn }
+type tx struct {
+	c        *sql.Conn
+	readOnly bool // the endpoint is a replica
+}
+
+// failed classifies an error of a statement. A replica refuses writes, which is
+// no reason to end a run that has a primary.
+func (x tx) failed(err error) error {
+	e := statementError(err)
+	if x.readOnly && isNumber(err, readOnly) {
+		e.(*drivers.Error).Class = drivers.Refused
+	}
+	return e
+}
+
+func isNumber(err error, number uint16) bool {
+	var me *mysql.MySQLError
+	return errors.As(err, &me) && me.Number == number
+}
 
 func (x tx) Read(ctx context.Context, key string) (value int64, found bool, err error) {
 	err = x.c.QueryRowContext(ctx, "SELECT v FROM kv WHERE k = ?", key).Scan(&value)
 	if err == sql.ErrNoRows {
 		return 0, false, nil
 	}
-	return value, err == nil, statementError(err)
+	return value, err == nil, x.failed(err)
 }
 
 func (x tx) Insert(ctx context.Context, key string, value int64) error {
 	_, err := x.c.ExecContext(ctx, "INSERT INTO kv (k, v) VALUES (?, ?)", key, value)
-	return statementError(err)
+	return x.failed(err)
 }
 
 func (x tx) Update(ctx context.Context, key string, value int64) (bool, error) {
@@ -53,10 +74,10 @@ func (x tx) Delete(ctx context.Context, key string) (bool, error) {
 func (x tx) write(ctx context.Context, query string, args ...any) (bool, error) {
 	res, err := x.c.ExecContext(ctx, query, args...)
 	if err != nil {
-		return false, statementError(err)
+		return false, x.failed(err)
 	}
 	n, err := res.RowsAffected()
-	return n > 0, statementError(err)
+	return n > 0, x.failed(err)
 }
 
 func (x tx) Commit(ctx context.Context) error {
@@ -66,7 +87,7 @@ func (x tx) Commit(ctx context.Context) error {
 
 func (x tx) Rollback(ctx context.Context) error {
 	_, err := x.c.ExecContext(ctx, "ROLLBACK")
-	return statementError(err)
+	return x.failed(err)
 }
 
 // Error numbers that need a name here (MariaDB Error Codes).
@@ -82,17 +103,31 @@ const (
 	lockWaitTimeout         = 1205
 	deadlock                = 1213
 	readOnly                = 1290
+	diskFull                = 1021
+	tableFull               = 1114
 	recordChanged           = 1020
+	// TiDB's (TiDB manual, error codes).
+	cannotRetry      = 8002
+	staleWrite       = 8005
+	commitFailed     = 8022
+	schemaHasChanged = 8028
+	writeConflict    = 9007
 )
 
 // causes are the texts under which aborts are counted.
 var causes = map[uint16]string{
-	lockWaitTimeout: "1205 lock wait timeout",
-	deadlock:        "1213 deadlock",
-	duplicateKey:    "1062 duplicate key",
-	recordChanged:   "1020 record has changed since last read",
-	1053:            "1053 server shut down",
-	1040:            "1040 too many connections",
+	lockWaitTimeout:  "1205 lock wait timeout",
+	deadlock:         "1213 deadlock",
+	duplicateKey:     "1062 duplicate key",
+	recordChanged:    "1020 record has changed since last read",
+	readOnly:         "1290 the endpoint only reads",
+	cannotRetry:      "8002 write conflict, not tried again",
+	staleWrite:       "8005 write conflict",
+	commitFailed:     "8022 commit failed and was rolled back",
+	schemaHasChanged: "8028 the schema has changed",
+	writeConflict:    "9007 write conflict",
+	1053:             "1053 server shut down",
+	1040:             "1040 too many connections",
 }
 
 func cause(me *mysql.MySQLError) string {
@@ -115,7 +150,7 @@ func statementError(err error) error {
 	}
 	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(me), Err: err}
 	switch me.Number {
-	case accessDeniedForDatabase, accessDenied, noDatabase, unknownDatabase, syntaxError, tableAccessDenied, unknownTable, readOnly:
+	case accessDeniedForDatabase, accessDenied, noDatabase, unknownDatabase, syntaxError, tableAccessDenied, unknownTable, readOnly, diskFull, tableFull:
 		e.Class = drivers.Fatal
 	}
 	return e
@@ -132,7 +167,10 @@ func commitError(err error) error {
 		return &drivers.Error{Class: drivers.OutcomeUnknown, Cause: lost(err), Broken: true, Err: err}
 	}
 	e := &drivers.Error{Class: drivers.OutcomeUnknown, Cause: cause(me), Broken: true, Err: err}
-	if me.Number == deadlock { // also Galera's certification failure
+	switch me.Number {
+	case deadlock, // also Galera's certification failure
+		duplicateKey, // which TiDB's optimistic transactions look for at the end
+		cannotRetry, staleWrite, commitFailed, schemaHasChanged, writeConflict:
 		e.Class, e.Broken = drivers.Aborted, false
 	}
 	return e

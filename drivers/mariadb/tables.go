@@ -36,7 +36,7 @@ const loadTimeout = 10 * time.Minute
 // CreateTables implements drivers.TableDB.
 func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
 	if err := d.createTables(ctx, tables, rows); err != nil {
-		return &drivers.UnreachableError{Driver: "mariadb", Err: errors.Wrap(err, "creating tables in "+d.schema)}
+		return d.unusable(errors.Wrap(err, "creating tables in "+d.schema))
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (
 		return schema.Row{}, false, nil
 	}
 	if err != nil {
-		return schema.Row{}, false, statementError(err)
+		return schema.Row{}, false, x.failed(err)
 	}
 	return sqltable.Unflatten(t, append(key[:len(key):len(key)], to.Values()...), groups), true, nil
 }
@@ -119,7 +119,7 @@ func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (
 func (x tx) InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error {
 	s := dialect.Insert(t, row).Done()
 	_, err := x.c.ExecContext(ctx, s.SQL, s.Args...)
-	return statementError(err)
+	return x.failed(err)
 }
 
 // DeleteRow implements drivers.TableTx.
@@ -133,7 +133,7 @@ func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, group
 	s := dialect.Scan(t, p, groups)
 	found, err := x.c.QueryContext(ctx, s.SQL, s.Args...)
 	if err != nil {
-		return nil, statementError(err)
+		return nil, x.failed(err)
 	}
 	defer found.Close()
 	var rows []schema.Row
@@ -141,11 +141,11 @@ func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, group
 	for found.Next() {
 		to := sqltable.NewTargets(columns)
 		if err := found.Scan(to.Into...); err != nil {
-			return nil, statementError(err)
+			return nil, x.failed(err)
 		}
 		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
 	}
-	return sqltable.Sorted(t, p, rows), statementError(found.Err())
+	return sqltable.Sorted(t, p, rows), x.failed(found.Err())
 }
 
 // MariaDB has no UPDATE ... RETURNING. What an update leaves is caught in a
@@ -240,14 +240,14 @@ func (b *catcher) catch(t *schema.Table, group int, exprs []schema.Expr) *sqltab
 // caught runs a statement with notes and reads them.
 func (x tx) caught(ctx context.Context, t *schema.Table, group int, s sqltable.Statement) ([]schema.Row, error) {
 	if _, err := x.c.ExecContext(ctx, "SET "+variable+" = ''"); err != nil {
-		return nil, statementError(err)
+		return nil, x.failed(err)
 	}
 	if _, err := x.c.ExecContext(ctx, s.SQL, s.Args...); err != nil {
-		return nil, statementError(err)
+		return nil, x.failed(err)
 	}
 	var notes string
 	if err := x.c.QueryRowContext(ctx, "SELECT "+variable).Scan(&notes); err != nil {
-		return nil, statementError(err)
+		return nil, x.failed(err)
 	}
 	groups := []int{group}
 	rows, err := readNotes(t, groups, notes)

@@ -18,6 +18,8 @@ const (
 	insufficientPrivilege      = "42501"
 	undefinedFunction          = "42883"
 	statementCompletionUnknown = "40003"
+	readOnlyTransaction        = "25006"
+	diskFull                   = "53100"
 	lockNotAvailable           = "55P03"
 )
 
@@ -25,6 +27,7 @@ const (
 var causes = map[string]string{
 	"40001": "serialization failure",
 	"40P01": "deadlock",
+	"25006": "the endpoint only reads",
 	"23505": "unique violation",
 	"55P03": "lock not available",
 	"57014": "statement cancelled",
@@ -99,7 +102,7 @@ func statementError(err error, c *pgx.Conn) error {
 // a server that only reads.
 func hopeless(code string) bool {
 	class := code[:min(2, len(code))]
-	return class == "42" || class == "28" || class == "3D" || code == "53100" || code == "25006"
+	return class == "42" || class == "28" || class == "3D" || code == diskFull || code == readOnlyTransaction
 }
 
 // commitError classifies an error of a commit. It is certain that the

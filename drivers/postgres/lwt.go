@@ -40,7 +40,16 @@ func (s *session) CompareAndSet(ctx context.Context, key string, old, value int6
 // count of rows, and may fail still; Exec reads that far.
 func (s *session) single(ctx context.Context, sql string, args ...any) (bool, error) {
 	tag, err := s.c.Exec(ctx, sql, args...)
-	return err == nil && tag.RowsAffected() > 0, singleError(err, s.c)
+	return err == nil && tag.RowsAffected() > 0, s.failed(err)
+}
+
+// failed classifies an error of a write that commits by itself, at an endpoint
+// that may refuse all.
+func (s *session) failed(err error) error {
+	if s.db.standby && isCode(err, readOnlyTransaction) {
+		return (&tx{c: s.c, db: s.db}).failed(err)
+	}
+	return singleError(err, s.c)
 }
 
 // singleError classifies an error of a write that commits by itself. It is

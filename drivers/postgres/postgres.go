@@ -6,39 +6,35 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"iter"
+	"net"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
 )
 
-func init() { drivers.Register(driver{}) }
-
-type driver struct{}
-
-func (driver) Info() drivers.Info {
-	return drivers.Info{
-		Name:    "postgres",
-		Title:   "PostgreSQL",
-		DSN:     "postgres://user:password@127.0.0.1:5432/database",
-		DSNHelp: "a connection URL or keyword string of libpq; PGHOST and the like fill what it leaves out",
-		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Lightweight: "lin", Note: "serializable snapshot isolation"},
-			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Note: "snapshot isolation"},
-			{Name: "read committed", Lightweight: "lin", Note: "a snapshot for each statement"},
-		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
-		Notes: []string{
-			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
-			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",
-			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow.",
-		},
+func init() {
+	for _, f := range flavours {
+		drivers.Register(driver{f})
 	}
 }
+
+// driver drives a flavour, PostgreSQL itself where none is named.
+type driver struct{ *flavour }
+
+func (d driver) is() *flavour {
+	if d.flavour == nil {
+		return plainPostgres
+	}
+	return d.flavour
+}
+
+func (d driver) Info() drivers.Info { return d.is().info }
 
 var keywordPassword = regexp.MustCompile(`(password\s*=\s*)('(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)+)`)
 
@@ -53,10 +49,14 @@ func (driver) MaskDSN(dsn string) string {
 // setupTimeout bounds connecting, creating and dropping, each.
 const setupTimeout = 15 * time.Second
 
-func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	f := drv.is()
 	conf, err := pgx.ParseConfig(cfg.DSN)
 	if err != nil {
-		return nil, &drivers.DSNError{Driver: "postgres", Err: err}
+		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
+	}
+	if cfg.Dial != nil {
+		conf.DialFunc = pgconn.DialFunc(cfg.Dial)
 	}
 	if conf.ConnectTimeout == 0 {
 		conf.ConnectTimeout = setupTimeout
@@ -65,25 +65,83 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	if _, err := rand.Read(name); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	d := &db{conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation)}
-	err = d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, "SELECT version()").Scan(&d.version)
-	})
-	if err != nil {
-		return nil, &drivers.UnreachableError{Driver: "postgres", Err: plain(err)}
-	}
-	if at := strings.Index(d.version, " on "); at > 0 {
-		d.version = d.version[:at]
+	d := &db{flavour: f, conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation)}
+	if err := d.admin(ctx, d.inspect); err != nil {
+		return nil, d.unusable(f.stranger(err))
 	}
 	return d, nil
 }
 
+// stranger is an error of the first connection. A server that answers, and not
+// as this one does, is of another kind.
+func (f *flavour) stranger(err error) error {
+	var pe *pgconn.PgError
+	var ce *pgconn.ConnectError
+	var op *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &pe) || !errors.As(err, &ce):
+		return plain(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.Errorf("it did not answer as %s does within %v; is this a %s server?", f.info.Title, setupTimeout, f.info.Title)
+	case errors.As(err, &op) && op.Op == "dial", errors.As(err, &name):
+		return plain(err)
+	}
+	// The library has no words for what it got.
+	text := strings.ReplaceAll(plain(err).Error(), ": %!w(<nil>)", "")
+	return errors.Errorf("%s; is this a %s server?", text, f.info.Title)
+}
+
+// inspect asks the server what it is and whether it does what was requested.
+func (d *db) inspect(ctx context.Context, c *pgx.Conn) error {
+	if err := c.QueryRow(ctx, "SELECT version()").Scan(&d.version); err != nil {
+		return err
+	}
+	switch is := identify(d.version); {
+	case is == nil:
+		return errors.Errorf("it calls itself %q, which is not %s", d.version, d.info.Title)
+	case is.sign != d.sign:
+		return errors.Errorf("this is %s; use --driver %s", is.info.Title, is.info.Name)
+	}
+	for _, end := range []string{" on ", " ("} {
+		d.version, _, _ = strings.Cut(d.version, end)
+	}
+	if !d.recovers {
+		return d.verify(ctx, c)
+	}
+	return c.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&d.standby)
+}
+
+// verify has a server that may replace the isolation requested say which is in
+// effect.
+func (d *db) verify(ctx context.Context, c *pgx.Conn) error {
+	t, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: d.level})
+	if err != nil {
+		return err
+	}
+	defer t.Rollback(context.WithoutCancel(ctx))
+	var level string
+	if err := t.QueryRow(ctx, "SHOW transaction_isolation").Scan(&level); err != nil {
+		return err
+	}
+	if level != string(d.level) {
+		return errors.Errorf("isolation %q was requested, but its transactions are %s", d.level, level)
+	}
+	return nil
+}
+
+func (d *db) unusable(err error) error {
+	return &drivers.UnreachableError{Driver: d.info.Name, Err: err}
+}
+
 type db struct {
+	*flavour
 	conf    *pgx.ConnConfig
 	schema  string
 	level   pgx.TxIsoLevel
 	version string
 	created bool
+	standby bool // it only reads, as long as nobody promotes it
 }
 
 func (d *db) Server() string { return d.version }
@@ -104,17 +162,22 @@ func (d *db) admin(ctx context.Context, f func(context.Context, *pgx.Conn) error
 // Crash recovery empties unlogged tables, so that the row's presence proves
 // that the server has not crashed since.
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	if d.standby {
+		return d.unusable(errors.New("this is a hot standby, which only reads; name the primary as the first --dsn"))
+	}
 	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		s := pgx.Identifier{d.schema}.Sanitize()
 		d.created = true // from here on there may be something to drop
 		if _, err := c.Exec(ctx, "CREATE SCHEMA "+s); err != nil {
+			var pe *pgconn.PgError
+			d.created = !errors.As(err, &pe) // the server says that there is nothing
 			return err
 		}
-		for _, stmt := range []string{
-			`CREATE TABLE ` + s + `.kv (k text COLLATE "C" PRIMARY KEY, v bigint NOT NULL)`,
-			`CREATE UNLOGGED TABLE ` + s + `.epoch (alive boolean)`,
-			`INSERT INTO ` + s + `.epoch VALUES (true)`,
-		} {
+		stmts := []string{`CREATE TABLE ` + s + `.kv (k ` + d.keys + ` PRIMARY KEY, v bigint NOT NULL)`}
+		if d.recovers {
+			stmts = append(stmts, `CREATE UNLOGGED TABLE `+s+`.epoch (alive boolean)`, `INSERT INTO `+s+`.epoch VALUES (true)`)
+		}
+		for _, stmt := range stmts {
 			if _, err := c.Exec(ctx, stmt); err != nil {
 				return err
 			}
@@ -133,7 +196,7 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 		return err
 	})
 	if err != nil {
-		return &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(plain(err), "creating the schema "+d.schema)}
+		return d.unusable(errors.Wrap(plain(err), "creating the schema "+d.schema))
 	}
 	return nil
 }
@@ -150,17 +213,27 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	if err != nil {
 		return nil, connectError(err)
 	}
+	if err := d.prepare(ctx, c); err != nil {
+		c.Close(context.WithoutCancel(ctx))
+		return nil, connectError(err)
+	}
+	return &session{c: c, db: d, opt: pgx.TxOptions{IsoLevel: d.level}}, nil
+}
+
+// prepare sets up a session.
+func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
+	if !d.recovers {
+		return nil
+	}
 	// A server that crashes may lose commits of asynchronous sessions, which
 	// would look like lost updates.
 	if _, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"); err != nil {
-		c.Close(context.WithoutCancel(ctx))
-		return nil, connectError(err)
+		return err
 	}
 	if _, err := c.Exec(ctx, "SET deadlock_timeout = '10ms'"); err != nil && !isCode(err, insufficientPrivilege) {
-		c.Close(context.WithoutCancel(ctx))
-		return nil, connectError(err)
+		return err
 	}
-	return &session{c: c, opt: pgx.TxOptions{IsoLevel: d.level}}, nil
+	return nil
 }
 
 // Owns implements drivers.Owner.
@@ -182,10 +255,11 @@ func (d *db) Close(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Wrapf(&drivers.UnreachableError{Driver: "postgres", Err: plain(err)}, "schema %s is left behind, drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
+	return errors.Wrapf(d.unusable(plain(err)), "schema %s is left behind, drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
 }
 
-// Resolve asks txid_status, which exists since PostgreSQL 10.
+// Resolve asks txid_status, which exists since PostgreSQL 10. Flavours without
+// it have no ids to ask after.
 func (d *db) Resolve(ctx context.Context, txnID int64) (drivers.Outcome, error) {
 	out := drivers.Lost
 	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {

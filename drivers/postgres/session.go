@@ -10,6 +10,7 @@ import (
 
 type session struct {
 	c   *pgx.Conn
+	db  *db
 	opt pgx.TxOptions
 }
 
@@ -18,7 +19,7 @@ func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 	if err != nil {
 		return nil, statementError(err, s.c)
 	}
-	return &tx{t: t, c: s.c}, nil
+	return &tx{t: t, c: s.c, db: s.db}, nil
 }
 
 func (s *session) Close() {
@@ -31,6 +32,7 @@ func (s *session) Close() {
 type tx struct {
 	t  pgx.Tx
 	c  *pgx.Conn
+	db *db
 	id int64
 }
 
@@ -45,24 +47,34 @@ func (x *tx) Read(ctx context.Context, key string) (value int64, found bool, err
 // Writes return the transaction's id, which costs no round trip of its own.
 
 func (x *tx) Insert(ctx context.Context, key string, value int64) error {
-	_, err := x.write(ctx, "INSERT INTO kv (k, v) VALUES ($1, $2) RETURNING txid_current()", key, value)
+	_, err := x.write(ctx, "INSERT INTO kv (k, v) VALUES ($1, $2)", key, value)
 	return err
 }
 
 func (x *tx) Update(ctx context.Context, key string, value int64) (bool, error) {
-	return x.write(ctx, "UPDATE kv SET v = $2 WHERE k = $1 RETURNING txid_current()", key, value)
+	return x.write(ctx, "UPDATE kv SET v = $2 WHERE k = $1", key, value)
 }
 
 func (x *tx) Delete(ctx context.Context, key string) (bool, error) {
-	return x.write(ctx, "DELETE FROM kv WHERE k = $1 RETURNING txid_current()", key)
+	return x.write(ctx, "DELETE FROM kv WHERE k = $1", key)
 }
 
 func (x *tx) write(ctx context.Context, sql string, args ...any) (bool, error) {
-	err := x.t.QueryRow(ctx, sql, args...).Scan(&x.id)
+	err := x.t.QueryRow(ctx, sql+x.db.returning, args...).Scan(&x.id)
 	if err == pgx.ErrNoRows {
 		return false, nil
 	}
-	return err == nil, statementError(err, x.c)
+	return err == nil, x.failed(err)
+}
+
+// failed classifies an error of a statement. A standby refuses writes, which
+// is no reason to end a run that has a primary.
+func (x *tx) failed(err error) error {
+	e := statementError(err, x.c)
+	if x.db.standby && isCode(err, readOnlyTransaction) {
+		e.(*drivers.Error).Class = drivers.Refused
+	}
+	return e
 }
 
 func (x *tx) TxnID() int64 { return x.id }

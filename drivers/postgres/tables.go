@@ -35,7 +35,7 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 			return err
 		}
 		for _, t := range tables {
-			if _, err := c.Exec(ctx, dialect.Create(t).SQL); err != nil {
+			if _, err := c.Exec(ctx, d.dialect.Create(t).SQL); err != nil {
 				return errors.Wrap(err, "table "+t.Name)
 			}
 		}
@@ -44,7 +44,7 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 		}
 		for _, t := range tables {
 			for i := range t.Indexes {
-				if _, err := c.Exec(ctx, dialect.Index(t, i).SQL); err != nil {
+				if _, err := c.Exec(ctx, d.dialect.Index(t, i).SQL); err != nil {
 					return errors.Wrap(err, "an index of table "+t.Name)
 				}
 			}
@@ -57,7 +57,7 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 		return nil
 	})
 	if err != nil {
-		return &drivers.UnreachableError{Driver: "postgres", Err: errors.Wrap(plain(err), "creating tables in "+d.schema)}
+		return d.unusable(errors.Wrap(plain(err), "creating tables in "+d.schema))
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func copyRows(ctx context.Context, c *pgx.Conn, rows iter.Seq2[*schema.Table, sc
 
 // Get implements drivers.TableTx.
 func (x *tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
-	values, found, err := x.one(ctx, dialect.Get(t, key, groups), sqltable.Types(t, false, groups), len(groups) == 0)
+	values, found, err := x.one(ctx, x.db.dialect.Get(t, key, groups), sqltable.Types(t, false, groups), len(groups) == 0)
 	if err != nil || !found {
 		return schema.Row{}, false, err
 	}
@@ -106,31 +106,29 @@ func (x *tx) one(ctx context.Context, s sqltable.Statement, columns []schema.Col
 	if err == pgx.ErrNoRows {
 		return nil, false, nil
 	}
-	return to.Values(), err == nil, statementError(err, x.c)
+	return to.Values(), err == nil, x.failed(err)
 }
-
-const returningID = " RETURNING txid_current()"
 
 // InsertRow implements drivers.TableTx.
 func (x *tx) InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error {
-	s := dialect.Insert(t, row).Add(returningID).Done()
+	s := x.db.dialect.Insert(t, row).Done()
 	_, err := x.write(ctx, s.SQL, s.Args...)
 	return err
 }
 
 // Set implements drivers.TableTx with UPDATE ... RETURNING.
 func (x *tx) Set(ctx context.Context, t *schema.Table, key []any, group int, exprs []schema.Expr) ([]any, bool, error) {
-	b := dialect.Update(t, group, exprs).Key(t, key)
+	b := x.db.dialect.Update(t, group, exprs).Key(t, key)
 	depends, err := schema.Depends(exprs)
 	if err != nil {
 		return nil, false, err
 	}
 	if !depends {
-		s := b.Add(returningID).Done()
+		s := b.Done()
 		found, err := x.write(ctx, s.SQL, s.Args...)
 		return nil, found, err
 	}
-	s := b.Add(returningID + ", ").Names(sqltable.Columns(t, false, []int{group})).Done()
+	s := b.Add(x.db.returning + ", ").Names(sqltable.Columns(t, false, []int{group})).Done()
 	return x.returned(ctx, s, t, group)
 }
 
@@ -141,38 +139,58 @@ func (x *tx) returned(ctx context.Context, s sqltable.Statement, t *schema.Table
 	if err == pgx.ErrNoRows {
 		return nil, false, nil
 	}
-	return to.Values(), err == nil, statementError(err, x.c)
+	return to.Values(), err == nil, x.failed(err)
 }
 
 // Upsert implements drivers.TableTx. The row version that an insertion makes
 // has no xmax; that of an update was locked first, and has.
 func (x *tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
+	if !x.db.recovers {
+		return x.insertOrUpdate(ctx, t, row, exprs)
+	}
 	key := sqltable.Columns(t, true, nil)
-	s := dialect.Insert(t, row).Add(" ON CONFLICT (").Names(key).Add(") DO UPDATE SET ").
+	s := x.db.dialect.Insert(t, row).Add(" ON CONFLICT (").Names(key).Add(") DO UPDATE SET ").
 		Assign(t, 0, exprs, pgx.Identifier{t.Name}.Sanitize()+".").
-		Add(returningID + ", ").Names(sqltable.Columns(t, false, []int{0})).
+		Add(x.db.returning + ", ").Names(sqltable.Columns(t, false, []int{0})).
 		Add(", " + pgx.Identifier{t.Name}.Sanitize() + ".xmax = 0").Done()
 	inserted := false
 	after, _, err := x.returned(ctx, s, t, 0, &inserted)
 	return after, inserted, err
 }
 
+// insertOrUpdate is Upsert where rows do not show whether they are new. It
+// takes two statements: an insertion that does nothing where the row exists,
+// and then an update that returns what it left.
+func (x *tx) insertOrUpdate(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
+	s := x.db.dialect.Insert(t, row).Add(" ON CONFLICT (").Names(sqltable.Columns(t, true, nil)).Add(") DO NOTHING").Done()
+	inserted, err := x.write(ctx, s.SQL, s.Args...)
+	if err != nil || inserted {
+		return row.Groups[0], inserted, err
+	}
+	s = x.db.dialect.Update(t, 0, exprs).Key(t, row.Key).Add(x.db.returning + ", ").Names(sqltable.Columns(t, false, []int{0})).Done()
+	after, found, err := x.returned(ctx, s, t, 0)
+	if err == nil && !found {
+		err = &drivers.Error{Class: drivers.Aborted, Cause: "the row of an upsert vanished"}
+	}
+	return after, false, err
+}
+
 // DeleteRow implements drivers.TableTx.
 func (x *tx) DeleteRow(ctx context.Context, t *schema.Table, key []any) (bool, error) {
-	s := dialect.Delete(t, key).Add(returningID).Done()
+	s := x.db.dialect.Delete(t, key).Done()
 	return x.write(ctx, s.SQL, s.Args...)
 }
 
 // Scan implements drivers.TableTx.
 func (x *tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
-	rows, err := x.many(ctx, dialect.Scan(t, p, groups), t, groups, false)
+	rows, err := x.many(ctx, x.db.dialect.Scan(t, p, groups), t, groups, false)
 	return sqltable.Sorted(t, p, rows), err
 }
 
 // SetWhere implements drivers.TableTx with UPDATE ... RETURNING.
 func (x *tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error) {
 	groups := []int{group}
-	s := dialect.Update(t, group, exprs).Where(where).Add(returningID + ", ").Names(sqltable.Columns(t, true, groups)).Done()
+	s := x.db.dialect.Update(t, group, exprs).Where(where).Add(x.db.returning + ", ").Names(sqltable.Columns(t, true, groups)).Done()
 	rows, err := x.many(ctx, s, t, groups, true)
 	return sqltable.Sorted(t, schema.Predicate{}, rows), err
 }
@@ -182,7 +200,7 @@ func (x *tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condi
 func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int, withID bool) ([]schema.Row, error) {
 	found, err := x.t.Query(ctx, s.SQL, s.Args...)
 	if err != nil {
-		return nil, statementError(err, x.c)
+		return nil, x.failed(err)
 	}
 	defer found.Close()
 	var rows []schema.Row
@@ -194,9 +212,9 @@ func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, gr
 			into = append([]any{&x.id}, into...)
 		}
 		if err := found.Scan(into...); err != nil {
-			return nil, statementError(err, x.c)
+			return nil, x.failed(err)
 		}
 		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
 	}
-	return rows, statementError(found.Err(), x.c)
+	return rows, x.failed(found.Err())
 }

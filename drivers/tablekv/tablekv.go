@@ -95,41 +95,45 @@ func (x Tx) DeleteRow(ctx context.Context, t *schema.Table, key []any) (bool, er
 	return true, nil
 }
 
-// Scan implements drivers.TableTx.
+// Scan implements drivers.TableTx. What the predicate does not look at is read
+// of the rows that remain within the limit only.
 func (x Tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
-	needed := slices.Clone(groups)
-	for _, g := range p.Columns(t) {
-		if !slices.Contains(needed, g) {
-			needed = append(needed, g)
-		}
+	looked := p.Columns(t)
+	if len(looked) == 0 {
+		looked = slices.Clone(groups[:min(1, len(groups))])
 	}
-	if len(needed) == 0 {
-		needed = []int{0}
+	if len(looked) == 0 {
+		looked = []int{0}
 	}
-	rows, err := x.rows(ctx, t, p, needed)
+	rows, err := x.rows(ctx, t, p, looked)
 	if err != nil {
 		return nil, err
 	}
 	rows = p.Arrange(t, rows)
 	for i := range rows {
 		for g := range rows[i].Groups {
-			if !slices.Contains(groups, g) {
+			switch wanted := slices.Contains(groups, g); {
+			case !wanted:
 				rows[i].Groups[g] = nil
+			case rows[i].Groups[g] == nil:
+				if rows[i].Groups[g], err = x.group(ctx, t, rows[i].Key, g); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
 	return rows, nil
 }
 
-// rows reads the rows that fulfil the conditions of p.
+// rows reads the rows that fulfil the conditions of p, with groups.
 func (x Tx) rows(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
 	first := groups[0]
-	prefix := Key(t, first, p.Leading(t))
+	prefix, head := Key(t, first, p.Leading(t)), len(Key(t, first, nil))
 	var rows []schema.Row
 	var failed error
 	err := x.Store.Ascend(ctx, prefix, func(k, v []byte) bool {
 		row := schema.Row{Groups: make([][]any, len(t.Groups))}
-		if row.Key, failed = decode(t.Key, k[len(Key(t, first, nil)):]); failed == nil {
+		if row.Key, failed = decode(t.Key, k[head:]); failed == nil {
 			row.Groups[first], failed = decode(t.Groups[first].Columns, v)
 		}
 		rows = append(rows, row)
@@ -147,14 +151,7 @@ func (x Tx) rows(ctx context.Context, t *schema.Table, p schema.Predicate, group
 			continue
 		}
 		for _, g := range groups[1:] {
-			b, err := x.Store.Get(ctx, Key(t, g, r.Key))
-			if err != nil {
-				return nil, err
-			}
-			if b == nil {
-				return nil, errors.Errorf("row %s is there in part only", t.Item(r.Key, first))
-			}
-			if r.Groups[g], err = decode(t.Groups[g].Columns, b); err != nil {
+			if r.Groups[g], err = x.group(ctx, t, r.Key, g); err != nil {
 				return nil, err
 			}
 		}
@@ -163,6 +160,18 @@ func (x Tx) rows(ctx context.Context, t *schema.Table, p schema.Predicate, group
 		}
 	}
 	return out, nil
+}
+
+// group reads one group of a row that is there.
+func (x Tx) group(ctx context.Context, t *schema.Table, key []any, g int) ([]any, error) {
+	b, err := x.Store.Get(ctx, Key(t, g, key))
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return nil, errors.Errorf("row %s is there in part only", t.Item(key, g))
+	}
+	return decode(t.Groups[g].Columns, b)
 }
 
 // SetWhere implements drivers.TableTx by a scan and a write of each row.

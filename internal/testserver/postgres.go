@@ -42,6 +42,29 @@ func StartPostgres() (*Postgres, error) {
 	return s, nil
 }
 
+// StartStandby makes a copy of the server and starts it as a hot standby, which
+// follows by streaming replication.
+func (s *Postgres) StartStandby() (*Postgres, error) {
+	p, err := newProcess("standby", "postgres")
+	if err != nil {
+		return nil, err
+	}
+	c := &Postgres{process: p, bin: s.bin, data: filepath.Join(p.dir, "data")}
+	err = p.run(filepath.Join(s.bin, "pg_basebackup"), "-D", c.data, "-R", "--checkpoint=fast", "--no-sync",
+		"-h", "127.0.0.1", "-p", fmt.Sprint(s.port), "-U", "isohound")
+	if err == nil {
+		p.port, err = freePort()
+	}
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		p.remove()
+		return nil, err
+	}
+	return c, nil
+}
+
 // Start starts the server again after Kill.
 func (s *Postgres) Start() error {
 	return s.start(s.ping, filepath.Join(s.bin, "postgres"), "-D", s.data, "-k", s.dir, "-p", fmt.Sprint(s.port),

@@ -109,6 +109,23 @@ func (l *lists) Idle() string {
 	return ""
 }
 
+// Lag implements generator.Paced: a quarter of the time that a key lives.
+func (l *lists) Lag() int {
+	if l.reads == 100 {
+		return 0
+	}
+	return int(max(1, float64(l.common.Keys)/l.speed()/4))
+}
+
+// speed is by how many keys the window moves with each transaction of a session:
+// by one whenever all sessions together have planned as many appends, on
+// average, as a key gets.
+func (l *lists) speed() float64 {
+	// A transaction has (1+length)/2 operations on average.
+	each := float64(1+l.length) / 2 * (1 - l.reads/100)
+	return float64(l.common.Sessions) * each / float64(l.appends)
+}
+
 // Plan draws transactions on a window of keys that moves with the number of the
 // worker's transactions, so that a key is retired after its appends and a fresh
 // one comes in, absent until somebody appends to it. All sessions go at about
@@ -125,16 +142,8 @@ type plan struct {
 	count int64 // transactions so far
 }
 
-// base is the first key of the window. It moves by one key whenever all
-// sessions together have planned as many appends, on average, as a key gets.
-func (p *plan) base() int64 {
-	// A transaction has (1+length)/2 operations on average.
-	each := float64(1+p.l.length) / 2 * (1 - p.l.reads/100)
-	return int64(float64(p.count) * float64(p.l.common.Sessions) * each / float64(p.l.appends))
-}
-
 func (p *plan) Next() generator.Program {
-	base := p.base()
+	base := int64(float64(p.count) * p.l.speed()) // the first key of the window
 	p.count++
 	t := &transaction{table: p.l.table, think: p.l.think}
 	for range 1 + p.rng.Int63n(p.l.length) {

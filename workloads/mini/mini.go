@@ -148,6 +148,10 @@ func (m *mini) Needs() []drivers.Capability {
 	return nil
 }
 
+// Lag implements generator.Paced: windows of sessions keep three quarters of
+// their keys in common.
+func (m *mini) Lag() int { return int(m.birth * max(m.common.Keys/4, 1)) }
+
 // Initial yields the keys of the first window, with the value 0.
 func (m *mini) Initial() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {

@@ -196,6 +196,17 @@ func (w *skew) Invariants() []generator.Invariant {
 	return out
 }
 
+// Lag implements generator.Paced: a quarter of the time that what is born lives.
+func (w *skew) Lag() int {
+	for _, p := range w.patterns {
+		switch p.(type) {
+		case *insert, *upsert:
+			return int(max(1, w.common.Keys*w.birth/4))
+		}
+	}
+	return 0
+}
+
 // Plan implements generator.Workload.
 func (w *skew) Plan(_ int, stream *rand.Rand) generator.Plan {
 	return &plan{w: w, rng: stream, groups: w.dist.New()}

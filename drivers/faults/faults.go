@@ -1,0 +1,276 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/pkg/errors"
+	"github.com/rs/zerolog"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+// Set are the proxies before the endpoints of one database.
+type Set struct {
+	events []Event
+	nodes  []*node
+	stop   context.CancelFunc
+	played sync.WaitGroup
+}
+
+// node is what stands before one endpoint. Toxiproxy carries the bytes; the
+// connections are made here, so that they can be reset, and so that an endpoint
+// that cannot be reached looks as it would without a proxy.
+type node struct {
+	server *toxiproxy.ApiServer
+	proxy  *toxiproxy.Proxy
+
+	mu    sync.Mutex
+	pairs map[*pair]bool
+	made  int
+	// down counts the events that refuse connections now; late are those that
+	// have answers come later.
+	down   int
+	late   map[*Event]bool
+	jitter *rand.Rand
+}
+
+// pair is one connection of a client, which ends here, and the one to the
+// server that goes on for it.
+type pair struct {
+	client, server net.Conn
+}
+
+// New prepares proxies that do nothing yet. What varies at random is drawn from
+// seed.
+func New(events []Event, endpoints int, seed int64) *Set {
+	s := &Set{events: events, stop: func() {}}
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	for n := range endpoints {
+		nd := &node{
+			server: server, proxy: toxiproxy.NewProxy(server, fmt.Sprint(n+1), "", ""),
+			pairs: map[*pair]bool{}, late: map[*Event]bool{}, jitter: rand.New(rand.NewPCG(uint64(seed), uint64(n))),
+		}
+		nd.delayAnswers()
+		s.nodes = append(s.nodes, nd)
+	}
+	return s
+}
+
+// Dial returns how connections to endpoint n, from 0, are made.
+func (s *Set) Dial(n int) drivers.Dial { return s.nodes[n].dial }
+
+// Play begins the script.
+func (s *Set) Play() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	start := time.Now()
+	for i := range s.events {
+		e := &s.events[i]
+		for n, nd := range s.nodes {
+			if e.Node == 0 || e.Node == n+1 {
+				s.played.Add(1)
+				go func() {
+					defer s.played.Done()
+					nd.play(ctx, e, start)
+				}()
+			}
+		}
+	}
+}
+
+// Lift ends the script and all that lasts.
+func (s *Set) Lift() {
+	s.stop()
+	s.played.Wait()
+}
+
+// Close ends the script and all connections.
+func (s *Set) Close() {
+	s.Lift()
+	for _, n := range s.nodes {
+		n.end(false, 0)
+	}
+}
+
+// until waits for a moment, or returns false if ctx ends first.
+func until(ctx context.Context, t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// play does one event at one node, as often as it comes. Moments are counted
+// from the start, so that delays do not add up.
+func (n *node) play(ctx context.Context, e *Event, start time.Time) {
+	for t := start.Add(e.At); until(ctx, t); t = t.Add(e.Every) {
+		lift := n.begin(e)
+		if e.For > 0 {
+			until(ctx, t.Add(e.For))
+		} else if e.Action == Latency {
+			<-ctx.Done()
+		}
+		lift()
+		if e.Every == 0 {
+			return
+		}
+	}
+}
+
+// begin makes an event begin, and returns what ends it.
+func (n *node) begin(e *Event) (lift func()) {
+	if e.Action == Latency {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.late[e] = true
+		return func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			delete(n.late, e)
+		}
+	}
+	down := 0
+	if e.For > 0 {
+		down = 1
+	}
+	n.end(e.Action == Reset, down)
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.down -= down
+	}
+}
+
+// end ends all connections, and refuses new ones as long as down is not taken
+// back.
+func (n *node) end(reset bool, down int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down += down
+	for p := range n.pairs {
+		p.close(reset)
+	}
+}
+
+func (p *pair) close(reset bool) {
+	for _, c := range []net.Conn{p.client, p.server} {
+		if t, ok := c.(*net.TCPConn); ok && reset {
+			_ = t.SetLinger(0)
+		}
+		c.Close()
+	}
+}
+
+var errRefused = errors.New("refused by a fault of the script")
+
+func (n *node) refusing() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.down > 0
+}
+
+// dial makes a connection to a server with the proxy between.
+func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if n.refusing() {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
+	}
+	var d net.Dialer
+	server, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	near, far, err := loopback(ctx)
+	if err != nil {
+		server.Close()
+		return nil, err
+	}
+	p := &pair{client: far, server: server}
+	name, ok := n.add(p)
+	if !ok { // since a moment ago
+		p.close(true)
+		near.Close()
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
+	}
+	n.proxy.Toxics.StartLink(n.server, name+"up", far, &output{n, p, server}, stream.Upstream)
+	n.proxy.Toxics.StartLink(n.server, name+"down", server, &output{n, p, far}, stream.Downstream)
+	return &conn{near, server.RemoteAddr()}, nil
+}
+
+// add notes a new pair, with a name of its own, unless it is refused.
+func (n *node) add(p *pair) (name string, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.down > 0 {
+		return "", false
+	}
+	n.pairs[p] = true
+	n.made++
+	return fmt.Sprint(n.made), true
+}
+
+// output is where a link writes to. When the link ends it closes it, and then
+// the pair is gone.
+type output struct {
+	n *node
+	p *pair
+	net.Conn
+}
+
+// Write never fails: a link whose writer has given up leaves its goroutines
+// behind. The end of the connection reaches it from where it reads.
+func (o *output) Write(b []byte) (int, error) {
+	_, _ = o.Conn.Write(b)
+	return len(b), nil
+}
+
+func (o *output) Close() error {
+	o.n.mu.Lock()
+	delete(o.n.pairs, o.p)
+	o.n.mu.Unlock()
+	return o.Conn.Close()
+}
+
+// conn is a client's end. It names the server's address, where clients ask for
+// statements to be cancelled.
+type conn struct {
+	*net.TCPConn
+	remote net.Addr
+}
+
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+// loopback makes a connection of this process with itself.
+func loopback(ctx context.Context) (near, far *net.TCPConn, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer l.Close()
+	var d net.Dialer
+	a, err := d.DialContext(ctx, "tcp", l.Addr().String())
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		b, err := l.Accept()
+		if err != nil {
+			a.Close()
+			return nil, nil, err
+		}
+		if b.RemoteAddr().String() == a.LocalAddr().String() {
+			return a.(*net.TCPConn), b.(*net.TCPConn), nil
+		}
+		b.Close() // a stranger was faster
+	}
+}

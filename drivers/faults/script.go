@@ -1,0 +1,172 @@
+// Package faults disturbs the connections to a database, as a script says:
+// answers come late, connections end or are reset, new ones are refused. It
+// stands between a driver and its server on loopback, and knows no protocol.
+package faults
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+)
+
+// Action is what an event does to connections.
+type Action string
+
+// The actions.
+const (
+	// Latency has each answer come later.
+	Latency Action = "latency"
+	// Cut ends connections as a server does that shuts down.
+	Cut Action = "cut"
+	// Reset ends them as a broken network does: what was on its way is lost,
+	// also what the client might still have read.
+	Reset Action = "reset"
+)
+
+// Event is one line of a script.
+type Event struct {
+	// At is the time since the sessions started.
+	At     time.Duration
+	Action Action
+	// Delay is that of Latency, Jitter how much it varies to either side.
+	Delay, Jitter time.Duration
+	// Node is the endpoint concerned, from 1, or 0 for all.
+	Node int
+	// For is how long it lasts. Connections that are cut or reset cannot be made
+	// anew for as long. 0: latency stays to the end; other events last no time.
+	For time.Duration
+	// Every is the time from one beginning to the next, 0 if it happens once.
+	Every time.Duration
+}
+
+// String spells the event as Parse reads it.
+func (e Event) String() string {
+	s := e.At.String() + " " + string(e.Action)
+	if e.Action == Latency {
+		s += " " + e.Delay.String()
+		if e.Jitter > 0 {
+			s += " " + e.Jitter.String()
+		}
+	}
+	if e.Node > 0 {
+		s += " on " + strconv.Itoa(e.Node)
+	}
+	if e.For > 0 {
+		s += " for " + e.For.String()
+	}
+	if e.Every > 0 {
+		s += " every " + e.Every.String()
+	}
+	return s
+}
+
+// Parse reads a script for a number of endpoints: events, separated by
+// semicolons or line ends.
+//
+//	event  = time action { "on" number | "for" time | "every" time } .
+//	action = "latency" time [ time ] | "cut" | "reset" .
+func Parse(script string, endpoints int) ([]Event, error) {
+	var events []Event
+	for _, text := range strings.FieldsFunc(script, func(r rune) bool { return r == ';' || r == '\n' }) {
+		words := strings.Fields(text)
+		if len(words) == 0 {
+			continue
+		}
+		p := &parser{words: words}
+		e := p.event()
+		if p.err == nil {
+			p.err = e.check(endpoints)
+		}
+		if p.err != nil {
+			return nil, errors.Errorf("%q: %v", strings.Join(words, " "), p.err)
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+func (e *Event) check(endpoints int) error {
+	switch {
+	case e.Jitter > e.Delay:
+		return errors.Errorf("a latency of %v cannot vary by %v", e.Delay, e.Jitter)
+	case e.Action == Latency && e.Every > 0 && e.For == 0:
+		return errors.New("latency that comes again needs an end: for, and a time")
+	case e.Every > 0 && e.For >= e.Every:
+		return errors.Errorf("what lasts %v cannot begin every %v", e.For, e.Every)
+	case e.Node > endpoints:
+		return errors.Errorf("there is no endpoint %d", e.Node)
+	}
+	return nil
+}
+
+// parser reads the words of one event; the first error counts.
+type parser struct {
+	words []string
+	err   error
+}
+
+func (p *parser) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (p *parser) next() string {
+	if len(p.words) == 0 {
+		return ""
+	}
+	w := p.words[0]
+	p.words = p.words[1:]
+	return w
+}
+
+// duration reads a time, which must be positive unless zero is allowed.
+func (p *parser) duration(what string, zero bool) time.Duration {
+	w := p.next()
+	d, err := time.ParseDuration(w)
+	if err != nil || d < 0 || d == 0 && !zero {
+		p.fail("expected %s, a time such as 1.5s or 20ms, not %q", what, w)
+	}
+	return d
+}
+
+func (p *parser) event() Event {
+	e := Event{At: p.duration("when it begins", true)}
+	switch e.Action = Action(p.next()); e.Action {
+	case Latency:
+		e.Delay = p.duration("how much later answers come", false)
+		if len(p.words) > 0 && p.words[0][0] >= '0' && p.words[0][0] <= '9' {
+			e.Jitter = p.duration("how much that varies", false)
+		}
+	case Cut, Reset:
+	default:
+		p.fail("expected %s, %s or %s, not %q", Latency, Cut, Reset, string(e.Action))
+	}
+	seen := map[string]bool{}
+	for len(p.words) > 0 && p.err == nil {
+		w := p.next()
+		if seen[w] {
+			p.fail("%q stands twice", w)
+		}
+		seen[w] = true
+		switch w {
+		case "on":
+			number := p.next()
+			n, err := strconv.Atoi(number)
+			if err != nil || n < 1 {
+				p.fail("expected the number of an endpoint, from 1, not %q", number)
+			}
+			e.Node = n
+		case "for":
+			e.For = p.duration("how long it lasts", false)
+		case "every":
+			e.Every = p.duration("when it begins again", false)
+		default:
+			p.fail("expected on, for or every, not %q", w)
+		}
+	}
+	return e
+}

@@ -1,0 +1,114 @@
+package mariadb
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/drivertest"
+)
+
+// TestIdentify: versions are what VERSION() returns, from the manuals.
+func TestIdentify(t *testing.T) {
+	for version, want := range map[string]string{
+		"10.11.14-MariaDB-0+deb12u2": "MariaDB",
+		"8.0.34":                     "MySQL",
+		"8.4.3-debug":                "MySQL",
+		"8.0.11-TiDB-v7.5.0":         "TiDB",
+		"5.7.25-TiDB-v3.0.0-beta":    "TiDB",
+	} {
+		f := identify(version)
+		if got := f.title(version); got != want || (f == tidb) != (want == "TiDB") {
+			t.Errorf("%q is taken for %s", version, got)
+		}
+	}
+}
+
+// TestTiDB runs TiDB's statements on MariaDB, which understands all but those
+// that set TiDB's variables.
+func TestTiDB(t *testing.T) {
+	forced := *tidb
+	forced.sign = ""
+	forced.on = []string{"tidb_disable_txn_auto_retry", "sql_log_off"} // one that MariaDB does not have, one that it has
+	d := driver{&forced}
+	db := drivertest.Open(t, d, server.DSN(), readCommitted).(*db)
+	var off string
+	if err := drivertest.Begin(t, db).(tx).c.QueryRowContext(ctx, "SELECT @@sql_log_off").Scan(&off); err != nil || off != "1" {
+		t.Errorf("the variable is %q (%v)", off, err)
+	}
+	_, err := d.Open(ctx, drivers.Config{DSN: server.DSN(), Isolation: optimistic})
+	if err == nil || !strings.Contains(err.Error(), "SET SESSION tidb_txn_mode = 'optimistic'") {
+		t.Errorf("%v", err)
+	}
+	if got := fmt.Sprint(db.onOpen); strings.Contains(got, "auto_retry") || !strings.Contains(got, "ISOLATION LEVEL READ COMMITTED") {
+		t.Error(got)
+	}
+}
+
+func TestOtherServer(t *testing.T) {
+	_, err := driver{tidb}.Open(ctx, drivers.Config{DSN: server.DSN(), Isolation: optimistic})
+	if err == nil || !strings.Contains(err.Error(), "this is MariaDB; use --driver mariadb") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCommitErrors: only what says that nothing was committed is an abort.
+func TestCommitErrors(t *testing.T) {
+	for number, want := range map[uint16]drivers.Class{
+		1213: drivers.Aborted, 1062: drivers.Aborted, 8002: drivers.Aborted, 8005: drivers.Aborted,
+		8022: drivers.Aborted, 8028: drivers.Aborted, 9007: drivers.Aborted,
+		1105: drivers.OutcomeUnknown, 8501: drivers.OutcomeUnknown, 9001: drivers.OutcomeUnknown, 9002: drivers.OutcomeUnknown,
+		9005: drivers.OutcomeUnknown, 1053: drivers.OutcomeUnknown, 1205: drivers.OutcomeUnknown, 1290: drivers.OutcomeUnknown,
+	} {
+		err := commitError(&mysql.MySQLError{Number: number, Message: "x"})
+		drivertest.Class(t, fmt.Sprint(number), err, want, want == drivers.OutcomeUnknown)
+	}
+}
+
+// TestReadOnly: a replica refuses writes, which does not end a run; a server
+// that everything depends on does.
+func TestReadOnly(t *testing.T) {
+	err := &mysql.MySQLError{Number: readOnly, Message: "running with the --read-only option"}
+	drivertest.Class(t, "at a replica", tx{readOnly: true}.failed(err), drivers.Refused, false)
+	drivertest.Class(t, "at the only endpoint", tx{}.failed(err), drivers.Fatal, false)
+}
+
+// TestHopeless: what no other attempt can help ends a run.
+func TestHopeless(t *testing.T) {
+	for number, want := range map[uint16]drivers.Class{
+		1044: drivers.Fatal, 1045: drivers.Fatal, 1142: drivers.Fatal, 1146: drivers.Fatal, diskFull: drivers.Fatal, tableFull: drivers.Fatal,
+		1205: drivers.Aborted, 1020: drivers.Aborted, 1047: drivers.Aborted, 9007: drivers.Aborted,
+	} {
+		drivertest.Class(t, fmt.Sprint(number), statementError(&mysql.MySQLError{Number: number, Message: "x"}), want, false)
+	}
+}
+
+// TestJoin lets two endpoints, here of one server, use one database.
+func TestJoin(t *testing.T) {
+	first := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	second, err := driver{}.Open(ctx, drivers.Config{DSN: server.DSN(), Isolation: serializable, CallTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close(ctx)
+	if err := second.(drivers.Joiner).Join(ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	if v, found, err := drivertest.Begin(t, second).Read(ctx, "a"); err != nil || !found || v != drivertest.Initial["a"] {
+		t.Errorf("%d, %v, %v", v, found, err)
+	}
+	if second.(drivers.Owner).Owns() != "" {
+		t.Error("the endpoint that joined would drop what it has not made")
+	}
+	second.Close(ctx)
+	if _, _, err := drivertest.Begin(t, first).Read(ctx, "a"); err != nil {
+		t.Error(err)
+	}
+	if err := first.Join(ctx, second); err == nil {
+		t.Error("joined an endpoint that has created nothing")
+	}
+}

@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"strings"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/sqltable"
+)
+
+// flavour is a database that speaks PostgreSQL's protocol, with what it has
+// and lacks of the rest.
+type flavour struct {
+	info drivers.Info
+	// sign stands in what version() of this database returns, and of no other.
+	sign string
+	// dialect is for tables.
+	dialect *sqltable.Dialect
+	// keys is the type of the table of keys' primary key: texts ordered by
+	// their bytes.
+	keys string
+	// returning ends each statement that writes, so that a row found is a row
+	// returned. Where the database has ids of transactions that Resolve can ask
+	// after, it returns the one, else 0.
+	returning string
+	// recovers says that it is PostgreSQL's own storage: with txid_status, crash
+	// recovery, standbys, row versions with an xmax, and their settings.
+	recovers bool
+}
+
+const noID = " RETURNING 0::bigint"
+
+var plainPostgres = &flavour{
+	info: drivers.Info{
+		Name:    "postgres",
+		Title:   "PostgreSQL",
+		DSN:     "postgres://user:password@127.0.0.1:5432/database",
+		DSNHelp: "a connection URL or keyword string of libpq; PGHOST and the like fill what it leaves out",
+		Isolations: []drivers.Isolation{
+			{Name: "serializable", Promises: "ser", Lightweight: "lin", Note: "serializable snapshot isolation"},
+			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Note: "snapshot isolation"},
+			{Name: "read committed", Lightweight: "lin", Note: "a snapshot for each statement"},
+		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
+		Notes: []string{
+			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
+			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",
+			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow.",
+			"Of several endpoints the first is the primary; hot standbys only read, lag behind it, and have no serializable isolation.",
+		},
+	},
+	sign: "PostgreSQL", dialect: dialect, keys: `text COLLATE "C"`, returning: " RETURNING txid_current()", recovers: true,
+}
+
+var cockroach = &flavour{
+	info: drivers.Info{
+		Name:    "cockroach",
+		Title:   "CockroachDB",
+		DSN:     "postgres://root@127.0.0.1:26257/defaultdb?sslmode=disable",
+		DSNHelp: "a connection URL or keyword string of libpq, as for driver postgres",
+		Isolations: []drivers.Isolation{
+			{Name: "serializable", Promises: "ser", Note: "not strict: real time is kept for single keys only"},
+			{Name: "read committed", Note: "a snapshot for each statement; refused where sql.txn.read_committed_isolation.enabled is off, since transactions are then serializable"},
+		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
+		Notes: []string{
+			"Never run against a CockroachDB server by isohound's own tests: they run its statements on PostgreSQL.",
+			"A commit whose answer was lost, or answered by 40003, stays of unknown outcome. Transactions have no ids in the history: cluster_logical_timestamp() would change how they run.",
+		},
+	},
+	// Texts are ordered by their bytes, without a collation.
+	sign: "CockroachDB", keys: "text", returning: noID,
+	dialect: &sqltable.Dialect{
+		Quote: dialect.Quote, Numbered: true, Int: dialect.Int, Concat: dialect.Concat, Text: func(int) string { return "text" },
+	},
+}
+
+var yugabyte = &flavour{
+	info: drivers.Info{
+		Name:    "yugabyte",
+		Title:   "YugabyteDB",
+		DSN:     "postgres://yugabyte@127.0.0.1:5433/yugabyte",
+		DSNHelp: "a connection URL or keyword string of libpq, as for driver postgres (YSQL)",
+		Isolations: []drivers.Isolation{
+			{Name: "serializable", Promises: "ser", Note: "optimistic or waiting, as the server is set"},
+			{Name: "repeatable read", Promises: "si", Note: "its snapshot isolation"},
+			{Name: "read committed", Note: "repeatable read where yb_enable_read_committed_isolation is off"},
+		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
+		Notes: []string{
+			"Never run against a YugabyteDB server by isohound's own tests: they run its statements on PostgreSQL.",
+			"A commit whose answer was lost stays of unknown outcome, and transactions have no ids in the history.",
+			"Without the flag yb_enable_read_committed_isolation, read committed is repeatable read under another name, and no error says so.",
+		},
+	},
+	sign: "-YB-", dialect: dialect, keys: `text COLLATE "C"`, returning: noID,
+}
+
+var flavours = []*flavour{plainPostgres, cockroach, yugabyte}
+
+// identify returns the flavour of the server whose version() is given, or nil.
+// YugabyteDB's names PostgreSQL, too.
+func identify(version string) *flavour {
+	for _, f := range []*flavour{cockroach, yugabyte, plainPostgres} {
+		if strings.Contains(version, f.sign) {
+			return f
+		}
+	}
+	return nil
+}

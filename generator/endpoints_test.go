@@ -1,0 +1,69 @@
+package generator_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+)
+
+// TestEndpoints: sessions are spread over the endpoints in turn, and each
+// reconnects to its own, which is also asked what became of its commits.
+func TestEndpoints(t *testing.T) {
+	lost := &drivers.Error{Class: drivers.OutcomeUnknown, Cause: "connection lost", Broken: true}
+	nodes := []*fake{{}, {}, {}}
+	for _, f := range nodes {
+		f.onCommit = func(n int) error {
+			if n == 2 {
+				return lost
+			}
+			return nil
+		}
+		f.outcomes = map[int64]drivers.Outcome{2: drivers.DidCommit}
+		if err := f.Create(context.Background(), workload{keys: []string{"x"}}.Initial()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes[2].outcomes[2] = drivers.DidAbort
+	w := workload{keys: []string{"x"}, f: increment}
+	o := drive(t, nodes[0], w, generator.Config{Sessions: 4, Txns: 5, Retries: 1}, &buffer{}, context.Background(), nodes[1], nodes[2])
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	node := map[int32]int16{}
+	count := map[int16]int{}
+	for i := range o.h.Txns {
+		tx := &o.h.Txns[i]
+		if was, ok := node[tx.Session]; ok && was != tx.Node {
+			t.Errorf("session %d at nodes %d and %d", tx.Session, was, tx.Node)
+		}
+		node[tx.Session] = tx.Node
+		count[tx.Node]++
+		if tx.Status == history.Aborted && tx.Node != 3 {
+			t.Errorf("node %d was not asked", tx.Node)
+		}
+	}
+	// Two workers at the first; at the third one attempt more.
+	if count[1] != 10 || count[2] != 5 || count[3] != 6 {
+		t.Errorf("transactions by node: %v", count)
+	}
+	for n, connects := range []int{3, 2, 2} {
+		if f := nodes[n]; f.connects != connects || len(f.asked) != 1 {
+			t.Errorf("node %d: %d connections, asked after %v", n+1, f.connects, f.asked)
+		}
+	}
+}
+
+// TestRefused: what an endpoint refuses is aborted, is not tried again there,
+// and does not end the run.
+func TestRefused(t *testing.T) {
+	db := &fake{onUpdate: func(n int) error {
+		return &drivers.Error{Class: drivers.Refused, Cause: "the endpoint only reads"}
+	}}
+	o := drive(t, db, workload{keys: []string{"x"}, f: increment}, generator.Config{Sessions: 1, Txns: 7, Retries: 3}, &buffer{}, context.Background())
+	if n := o.h.Count(); o.err != nil || o.reason != generator.Complete || n.Txns != 7 || n.Aborted != 7 {
+		t.Errorf("%v, %s, %+v", o.err, o.reason, n)
+	}
+}
