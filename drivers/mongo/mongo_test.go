@@ -124,6 +124,17 @@ func TestSnapshot(t *testing.T) {
 	drivertest.Class(t, "a write to what changed since", err, drivers.Aborted, false)
 }
 
+// TestSameValue: a write of the value that is there conflicts like any other.
+func TestSameValue(t *testing.T) {
+	db := drivertest.Open(t, driver{}, start(t).URI(), "")
+	one, two := drivertest.Begin(t, db), drivertest.Begin(t, db)
+	if found, err := one.Update(ctx, "a", 1); !found || err != nil {
+		t.Errorf("%v, %v", found, err)
+	}
+	_, err := two.Update(ctx, "a", 1)
+	drivertest.Class(t, "second writer", err, drivers.Aborted, false)
+}
+
 // TestKeys: keys are bytes, which strings of BSON need not be.
 func TestKeys(t *testing.T) {
 	s := start(t)

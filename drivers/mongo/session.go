@@ -94,8 +94,10 @@ func (x *tx) Update(ctx context.Context, k string, value int64) (bool, error) {
 	return res.MatchedCount > 0, nil
 }
 
+// set changes the value, and counts the changes: an update that leaves a
+// document as it is would be no write to MongoDB and conflict with nobody.
 func set(value int64) bson.D {
-	return bson.D{{Key: "$set", Value: bson.D{{Key: "v", Value: value}}}}
+	return bson.D{{Key: "$set", Value: bson.D{{Key: "v", Value: value}}}, {Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1)}}}}
 }
 
 func (x *tx) Delete(ctx context.Context, k string) (bool, error) {

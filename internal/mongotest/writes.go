@@ -35,8 +35,9 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 		if cerr != nil {
 			return nil, cerr
 		}
-		// An update that changes nothing writes nothing.
-		if next != nil && now != nil && fits(now, bson.Raw(mustMarshal(next.raw()))) {
+		// An update that changes nothing writes nothing; one with $inc always does.
+		_, counts := stmt.Lookup("u", "$inc").DocumentOK()
+		if !counts && next != nil && now != nil && fits(now, bson.Raw(mustMarshal(next.raw()))) {
 			n++
 			continue
 		}
@@ -61,7 +62,7 @@ func (c *context) result(stmt bson.Raw, id bson.RawValue) (*document, *commandEr
 	case "update":
 		v, err := stmt.LookupErr("u", "$set", "v")
 		if err != nil {
-			return nil, fail(BadValue, "this server knows {$set: {v: …}} only")
+			return nil, fail(BadValue, "this server knows $set of v, and $inc of what nobody reads")
 		}
 		return &document{id: id, v: v}, nil
 	}
