@@ -13,6 +13,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/bbolt"
 	_ "github.com/isohound/isohound/drivers/etcd"
 	_ "github.com/isohound/isohound/drivers/mariadb"
+	_ "github.com/isohound/isohound/drivers/mongo"
 	_ "github.com/isohound/isohound/drivers/postgres"
 	_ "github.com/isohound/isohound/drivers/sqlite"
 	_ "github.com/isohound/isohound/workloads/append"

@@ -1,0 +1,172 @@
+// Package ferrettest runs the lightweight transactions of the MongoDB driver
+// against FerretDB, which answers MongoDB's protocol from SQLite. It is a
+// module of its own, so that isohound does not depend on FerretDB.
+package ferrettest
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/FerretDB/FerretDB/ferretdb"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/drivertest"
+	_ "github.com/isohound/isohound/drivers/mongo"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/workloads"
+	_ "github.com/isohound/isohound/workloads/lwt"
+)
+
+var ctx = context.Background()
+
+// open starts FerretDB and opens a database with the keys of drivertest.
+func open(t *testing.T) drivers.DB {
+	t.Helper()
+	f, err := ferretdb.New(&ferretdb.Config{
+		Logger:    slog.New(slog.DiscardHandler),
+		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
+		Handler:   "sqlite",
+		SQLiteURL: "file:" + t.TempDir() + "/",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error)
+	go func() { ended <- f.Run(running) }()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	d, err := drivers.Find("mongo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return drivertest.Open(t, d, f.MongoDBURI(), "linearizable, majority")
+}
+
+func TestLWT(t *testing.T) {
+	db := open(t)
+	if s := db.Server(); !strings.HasPrefix(s, "FerretDB ") {
+		t.Errorf("server %q", s)
+	}
+	l := drivertest.Light(t, db)
+	holds := func(key string, want int64, there bool) {
+		t.Helper()
+		if v, found, err := l.ReadOne(ctx, key); v != want || found != there || err != nil {
+			t.Errorf("%q is %d, %v, %v; want %d, %v", key, v, found, err, want, there)
+		}
+	}
+	applied := func(want bool) func(bool, error) {
+		return func(got bool, err error) {
+			t.Helper()
+			if got != want || err != nil {
+				t.Errorf("applied: %v, %v; want %v", got, err, want)
+			}
+		}
+	}
+	for k, v := range drivertest.Initial {
+		holds(k, v, true)
+	}
+	applied(true)(l.CompareAndSet(ctx, "a", 1, 1<<62))
+	applied(false)(l.CompareAndSet(ctx, "a", 1, 11))
+	applied(true)(l.CompareAndSet(ctx, "a", 1<<62, 1<<62))
+	holds("a", 1<<62, true)
+	holds("A", 2, true)
+	applied(false)(l.CompareAndSet(ctx, "new", 0, 1))
+	holds("new", 0, false)
+	applied(true)(l.InsertIfAbsent(ctx, "new", -1<<62))
+	applied(false)(l.InsertIfAbsent(ctx, "new", 6))
+	holds("new", -1<<62, true)
+}
+
+// TestNoTransactions: FerretDB ignores what would make a transaction of
+// statements, so the driver must not begin one.
+func TestNoTransactions(t *testing.T) {
+	s, err := open(t).Connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Begin(ctx)
+	drivertest.Class(t, "a transaction", err, drivers.Fatal, false)
+}
+
+// TestLinearizable: one session after the other sees one register. Several at
+// once lose updates: FerretDB 1.24 looks for the document that an update's
+// filter describes, and then updates by _id whatever the document holds by then
+// (internal/handler/msg_update.go, internal/backends/sqlite/collection.go). So
+// the way from the driver to the verdict finds what a database does wrong.
+func TestLinearizable(t *testing.T) {
+	if r := run(t, open(t), 1); r.Verdict != verdict.Satisfied {
+		t.Errorf("one session: %+v", r)
+	}
+	for attempt := range 10 {
+		r := run(t, open(t), 8)
+		if r.Verdict == verdict.Satisfied {
+			continue // the sessions did not meet
+		}
+		if r.Verdict != verdict.Violated || !slices.Contains(r.Anomalies[0].Names, "LostUpdate") {
+			t.Errorf("eight sessions: %+v", r)
+			return
+		}
+		t.Logf("attempt %d: %s", attempt, r.Anomalies[0].Text)
+		return
+	}
+	t.Error("no update was lost; if FerretDB has become atomic, say so here and in docs/drivers.md")
+}
+
+// run runs the workload lwt and judges what its sessions were told.
+func run(t *testing.T, db drivers.DB, sessions int) *verdict.Result {
+	t.Helper()
+	spec, err := workloads.Find("lwt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := spec.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := spec.New(workloads.Common{Sessions: sessions, Keys: 5, Dist: "uniform"}, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	log, err := native.NewLog(&out, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := generator.NewRecorder(log, history.Header{}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := generator.Config{Sessions: sessions, Txns: 150, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}
+	if _, err := generator.NewRunner(cfg, db, w, rec).Run(ctx, ctx); err != nil {
+		t.Fatal(err)
+	}
+	src, err := native.NewReader(&out, "h", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Load(ctx, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := h.Count(); n.Committed < 100 || n.Unknown > 0 {
+		t.Errorf("%+v", n)
+	}
+	r, err := checker.Check(ctx, h, level.LIN, checker.Options{Certify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,273 @@
+// Package mongo drives MongoDB through its official client, in multi-document
+// transactions and in writes of single documents.
+//
+// What it says about the server's behaviour is taken from MongoDB's manual and
+// from MongoDB's driver specifications (github.com/mongodb/specifications).
+package mongo
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/pkg/errors"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+func init() { drivers.Register(driver{}) }
+
+type driver struct{}
+
+func (driver) Info() drivers.Info {
+	info := drivers.Info{
+		Name:    "mongo",
+		Title:   "MongoDB",
+		DSN:     "mongodb://user:password@127.0.0.1:27017/?replicaSet=rs0",
+		DSNHelp: "a connection string; its read and write concern give way to the isolation's, its retryWrites decides whether a lightweight transaction with a lost answer is tried again",
+		Can:     []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight},
+		Notes: []string{
+			"Transactions need a replica set or a sharded cluster; the run's one collection is not sharded.",
+			"A commit without an answer is sent again, by MongoDB's client, until --call-timeout is over, or once if there is none; if there is still no answer the outcome stays unknown.",
+			"What write concern w1 loses when the primary changes, or a replica set with writeConcernMajorityJournalDefault=false in a crash, is no isolation bug but looks like one.",
+		},
+	}
+	for _, i := range isolations {
+		info.Isolations = append(info.Isolations, i.Isolation)
+	}
+	return info
+}
+
+const (
+	// openTimeout bounds the search for a server that takes writes, and
+	// setupTimeout creating and dropping, each.
+	openTimeout  = 5 * time.Second
+	setupTimeout = 15 * time.Second
+	closeTimeout = time.Second
+)
+
+func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	d := &db{}
+	for _, i := range isolations {
+		if i.Name == cfg.Isolation {
+			d.iso = i
+		}
+	}
+	var err error
+	if d.opts, err = parseDSN(cfg.DSN); err != nil {
+		return nil, &drivers.DSNError{Driver: "mongo", Err: err}
+	}
+	d.opts.SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: d.noteFailure})
+	d.opts.SetMonitor(&event.CommandMonitor{Started: count})
+	name := make([]byte, 6)
+	if _, err := rand.Read(name); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	d.name = "isohound_" + hex.EncodeToString(name)
+	if err := d.admin(ctx, openTimeout, d.inspect); err != nil {
+		return nil, &drivers.UnreachableError{Driver: "mongo", Err: d.reason(err)}
+	}
+	return d, nil
+}
+
+type db struct {
+	iso     isolation
+	opts    *options.ClientOptions
+	name    string
+	version string
+	lack    string // why there are no transactions here
+	created bool
+	// Sessions begin with what Create did.
+	clusterTime   bson.Raw
+	operationTime *bson.Timestamp
+
+	mu      sync.Mutex
+	failure error // the last time that a server did not answer
+}
+
+func (d *db) Server() string { return d.version }
+
+// Notes implements drivers.Noter.
+func (d *db) Notes() []string {
+	if d.lack == "" {
+		return nil
+	}
+	return []string{"there are no transactions here: " + d.lack}
+}
+
+// admin runs f with a client of its own.
+func (d *db) admin(ctx context.Context, limit time.Duration, f func(context.Context, *mongo.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := mongo.Connect(d.opts)
+	if err != nil {
+		return err
+	}
+	defer disconnect(c)
+	return f(ctx, c)
+}
+
+// disconnect closes a client's connections. A server in trouble may not hear
+// of it.
+func disconnect(c *mongo.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_ = c.Disconnect(ctx)
+}
+
+// inspect asks what kind of server it is.
+func (d *db) inspect(ctx context.Context, c *mongo.Client) error {
+	var hello struct {
+		SetName string `bson:"setName"`
+		Msg     string `bson:"msg"`
+	}
+	var build struct {
+		Version string `bson:"version"`
+		Ferret  string `bson:"ferretdbVersion"`
+	}
+	admin := c.Database("admin")
+	if err := admin.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+		return err
+	}
+	if err := admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&build); err != nil {
+		return err
+	}
+	d.version = "MongoDB " + build.Version
+	switch {
+	case build.Ferret != "":
+		d.version = "FerretDB " + build.Ferret + " (as MongoDB " + build.Version + ")"
+		d.lack = "FerretDB has no multi-document transactions"
+	case hello.SetName == "" && hello.Msg != "isdbgrid": // which a mongos says
+		d.lack = "the server is neither a member of a replica set nor a mongos"
+	}
+	return nil
+}
+
+func (d *db) noteFailure(e *event.ServerHeartbeatFailedEvent) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failure = e.Failure
+}
+
+// reason is why no server was found, in place of the client's description of
+// all that it knows.
+func (d *db) reason(err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := answer(err); ok || d.failure == nil {
+		return err
+	}
+	return errors.Wrapf(d.failure, "no server that takes writes was found within %v", openTimeout)
+}
+
+// key is the _id of a key: binary, since strings must be UTF-8.
+func key(k string) bson.D { return bson.D{{Key: "_id", Value: bson.Binary{Data: []byte(k)}}} }
+
+func entry(k string, v int64) bson.D { return append(key(k), bson.E{Key: "v", Value: v}) }
+
+// perInsert keeps the commands that load the initial keys short.
+const perInsert = 1000
+
+func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	err := d.admin(ctx, setupTimeout, func(ctx context.Context, c *mongo.Client) error {
+		return d.create(ctx, c, initial)
+	})
+	if err != nil {
+		return &drivers.UnreachableError{Driver: "mongo", Err: errors.Wrap(err, "creating the database "+d.name)}
+	}
+	return nil
+}
+
+func (d *db) create(ctx context.Context, c *mongo.Client, initial iter.Seq2[string, int64]) error {
+	if d.lack == "" {
+		s, err := c.StartSession()
+		if err != nil {
+			return err
+		}
+		defer s.EndSession(ctx)
+		defer func() { d.clusterTime, d.operationTime = s.ClusterTime(), s.OperationTime() }()
+		ctx = mongo.NewSessionContext(ctx, s)
+	}
+	data := c.Database(d.name, options.Database().SetWriteConcern(writeconcern.Majority()))
+	d.created = true // from here on there may be something to drop
+	// Transactions could not create a collection before MongoDB 4.4.
+	if err := data.CreateCollection(ctx, "kv"); err != nil {
+		return err
+	}
+	var docs []any
+	flush := func() error {
+		if len(docs) == 0 {
+			return nil
+		}
+		_, err := data.Collection("kv").InsertMany(ctx, docs)
+		docs = docs[:0]
+		return err
+	}
+	for k, v := range initial {
+		if docs = append(docs, entry(k, v)); len(docs) == perInsert {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// Connect opens a client with one connection for statements and, as the client
+// wants it, one that watches the server. A client that all sessions share
+// would give up all their connections when one breaks.
+func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
+	c, err := mongo.Connect(d.opts)
+	if err != nil {
+		return nil, statementError(err)
+	}
+	if err := c.Ping(ctx, readpref.Primary()); err != nil {
+		disconnect(c)
+		return nil, connectError(err)
+	}
+	s, err := c.StartSession(options.Session().SetCausalConsistency(!d.iso.acausal))
+	if err != nil {
+		disconnect(c)
+		return nil, connectError(err)
+	}
+	if !d.iso.acausal && d.operationTime != nil {
+		if err := s.AdvanceClusterTime(d.clusterTime); err == nil {
+			err = s.AdvanceOperationTime(d.operationTime)
+		}
+		if err != nil {
+			disconnect(c)
+			return nil, connectError(err)
+		}
+	}
+	return newSession(d, c, s), nil
+}
+
+// Owns implements drivers.Owner.
+func (d *db) Owns() string {
+	if !d.created {
+		return ""
+	}
+	return "database " + d.name + "; drop it with db.getSiblingDB('" + d.name + "').dropDatabase()"
+}
+
+func (d *db) Close(ctx context.Context) error {
+	if !d.created {
+		return nil
+	}
+	err := d.admin(ctx, setupTimeout, func(ctx context.Context, c *mongo.Client) error {
+		return c.Database(d.name, options.Database().SetWriteConcern(writeconcern.Majority())).Drop(ctx)
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Wrapf(&drivers.UnreachableError{Driver: "mongo", Err: err}, "database %s is left behind, drop it with db.getSiblingDB('%s').dropDatabase()", d.name, d.name)
+}

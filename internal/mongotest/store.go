@@ -1,0 +1,111 @@
+package mongotest
+
+import (
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// document is {_id, v}, all that this server stores.
+type document struct{ id, v bson.RawValue }
+
+func (d *document) raw() bson.D {
+	return bson.D{{Key: "_id", Value: d.id}, {Key: "v", Value: d.v}}
+}
+
+type version struct {
+	at  uint32
+	doc *document // nil: deleted
+}
+
+// store keeps all versions of all documents, ordered by commit time. The
+// owner of a key is the open transaction that wrote it.
+type store struct {
+	mu       sync.Mutex
+	freed    *sync.Cond // signalled when an owner is gone
+	clock    uint32     // the time of the latest commit
+	versions map[string][]version
+	owner    map[string]*txn
+	// Whether conflicts are detected, and how far behind the clock snapshots
+	// may be taken, in commits. They hold what was written outside of
+	// transactions, up to floor.
+	detect bool
+	lag    uint32
+	floor  uint32
+}
+
+func newStore() *store {
+	s := &store{clock: 1, versions: map[string][]version{}, owner: map[string]*txn{}, detect: true}
+	s.freed = sync.NewCond(&s.mu)
+	return s
+}
+
+// snapshot returns the time at which a transaction reads. A transaction need
+// not see the latest commits, but what its client has seen, which
+// afterClusterTime says.
+func (s *store) snapshot(after uint32) uint32 {
+	return max(s.stale(), after, s.floor)
+}
+
+// stale returns the time at which a read outside of transactions reads unless
+// it asks for read concern linearizable.
+func (s *store) stale() uint32 { return s.clock - min(s.lag, s.clock-1) }
+
+// read returns the newest version of key that is not later than at.
+func (s *store) read(key string, at uint32) *document {
+	all := s.versions[key]
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].at <= at {
+			return all[i].doc
+		}
+	}
+	return nil
+}
+
+func (s *store) latest(key string) *document { return s.read(key, s.clock) }
+
+// put adds versions, all with one commit time.
+func (s *store) put(writes map[string]*document) {
+	if len(writes) == 0 {
+		return
+	}
+	s.clock++
+	for key, doc := range writes {
+		s.versions[key] = append(s.versions[key], version{s.clock, doc})
+	}
+}
+
+// claim makes t the owner of key, or returns a write conflict: the first
+// updater wins, be it still open or committed since t's snapshot.
+func (s *store) claim(key string, t *txn) *commandError {
+	if !s.detect {
+		return nil
+	}
+	if o := s.owner[key]; o != nil && o != t {
+		return fail(WriteConflict, writeConflictMessage)
+	}
+	if all := s.versions[key]; len(all) > 0 && all[len(all)-1].at > t.snapshot {
+		return fail(WriteConflict, writeConflictMessage)
+	}
+	s.owner[key] = t
+	return nil
+}
+
+// release gives up what t owns.
+func (s *store) release(t *txn) {
+	for key := range t.writes {
+		if s.owner[key] == t {
+			delete(s.owner, key)
+		}
+	}
+	t.writes = nil
+	s.freed.Broadcast()
+}
+
+// await waits until nobody owns key, as a write outside of transactions does
+// ("In-progress Transactions and Write Conflicts" in the manual).
+func (s *store) await(key string) {
+	for s.owner[key] != nil {
+		s.freed.Wait()
+	}
+}
