@@ -44,6 +44,10 @@ tests() {
   go build ./...
   # A larger share of random histories than a plain go test takes.
   ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-100000} go test -count=1 -timeout 20m ./...
+  # Servers that would weigh on isohound itself have modules of their own.
+  for module in drivers/etcd/embedtest drivers/mongo/ferrettest; do
+    (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
+  done
   # The race detector looks at how goroutines meet, for which few histories do.
   ISOHOUND_HISTORIES=6000 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./drivers/...
 }

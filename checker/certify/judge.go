@@ -339,8 +339,9 @@ func (f *facts) subHistory(keep map[int32]bool, keys map[history.Key]bool, lvl l
 				rec.Ops = append(rec.Ops, op)
 			}
 		}
-		// Adding cannot fail: the records come from a valid history.
-		_ = b.Add(&rec)
+		if err := b.Add(&rec); err != nil {
+			panic(err) // the records come from a valid history
+		}
 	}
 	return b.Done(f.h.Closed, nil)
 }

@@ -178,8 +178,9 @@ func (k *core) history() *history.History {
 		for _, j := range k.keep[t].ops {
 			rec.Ops = append(rec.Ops, all[j])
 		}
-		// Adding cannot fail: the records come from a valid history.
-		_ = b.Add(&rec)
+		if err := b.Add(&rec); err != nil {
+			panic(err) // the records come from a valid history
+		}
 	}
 	return b.Done(h.Closed, nil)
 }

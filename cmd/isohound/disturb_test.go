@@ -15,10 +15,14 @@ import (
 // violation is made of it.
 func TestFaults(t *testing.T) {
 	const script = "200ms latency 3ms 2ms for 500ms; 500ms cut every 1s; 1s reset for 100ms every 1s"
-	for _, tc := range []struct{ name, dsn string }{{"postgres", postgresDSN(t)}, {"mariadb", mariadbDSN(t)}} {
+	for _, tc := range []struct{ name, dsn, isolation, check string }{
+		{"postgres", postgresDSN(t), "serializable", "ser,sser"},
+		{"mariadb", mariadbDSN(t), "serializable", "ser,sser"},
+		{"mongo", mongoDSN(t), "snapshot, majority", "si"}, // a server that plays MongoDB
+	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "run")
-			c := isohound(t, "run", "--driver", tc.name, "--dsn", tc.dsn, "--isolation", "serializable", "--check", "ser,sser",
+			c := isohound(t, "run", "--driver", tc.name, "--dsn", tc.dsn, "--isolation", tc.isolation, "--check", tc.check,
 				"--sessions", "8", "--duration", "4s", "--out", out, "--json", "--no-progress", "--fault", script, "--call-timeout", "3s")
 			t.Log(c.msg)
 			if c.code != 0 {

@@ -35,9 +35,10 @@ var large = []string{"tpcc"}
 // blind are the drivers that cannot tell whether what they overwrite existed.
 var blind = []string{"badger"}
 
-// absent are the drivers whose databases cannot be installed here; they share
-// their code with those of PostgreSQL and MariaDB.
-var absent = []string{"cockroach", "tidb", "yugabyte"}
+// absent are the drivers whose databases cannot be installed here, and share
+// their code with those of PostgreSQL and MariaDB; and etcd, whose server stands
+// in a module of its own, with a test like this one.
+var absent = []string{"cockroach", "tidb", "yugabyte", "etcd"}
 
 // TestAgainstModel runs each workload serially on each database, and on one of
 // plain maps: what is recorded must be the same, operation by operation, rows of

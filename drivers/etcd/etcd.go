@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"iter"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/pkg/errors"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/isohound/isohound/drivers"
 )
@@ -42,7 +44,7 @@ func (driver) Info() drivers.Info {
 			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Note: "reads at revisions of their own, compared at commit: only what aborts has read from different moments"},
 			{Name: readCommitted, Lightweight: "lin", Note: "nothing compared"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb},
 		Notes: []string{
 			"A transaction collects its writes and commits with one request that compares what it read; etcd's own limit of operations in a request (--max-txn-ops, 128) is that of a transaction.",
 			"The history has as dbtxn the revision that a transaction's writes made, which is their order.",
@@ -100,6 +102,11 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	conf, err := parse(cfg.DSN)
 	if err != nil {
 		return nil, &drivers.DSNError{Driver: "etcd", Err: err}
+	}
+	if cfg.Dial != nil {
+		conf.DialOptions = append(conf.DialOptions, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+			return cfg.Dial(ctx, "tcp", addr)
+		}))
 	}
 	name := make([]byte, 6)
 	if _, err := rand.Read(name); err != nil {

@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"iter"
+	"net"
 	"sync"
 	"time"
 
@@ -34,7 +35,7 @@ func (driver) Info() drivers.Info {
 		Title:   "MongoDB",
 		DSN:     "mongodb://user:password@127.0.0.1:27017/?replicaSet=rs0",
 		DSNHelp: "a connection string; its read and write concern give way to the isolation's, its retryWrites decides whether a lightweight transaction with a lost answer is tried again",
-		Can:     []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight},
+		Can:     []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb},
 		Notes: []string{
 			"Transactions need a replica set or a sharded cluster; the run's one collection is not sharded.",
 			"A commit without an answer is sent again, by MongoDB's client, until --call-timeout is over, or once if there is none; if there is still no answer the outcome stays unknown.",
@@ -55,6 +56,13 @@ const (
 	closeTimeout = time.Second
 )
 
+// dialer is a drivers.Dial as MongoDB's client wants it.
+type dialer drivers.Dial
+
+func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return d(ctx, network, addr)
+}
+
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
 	d := &db{}
 	for _, i := range isolations {
@@ -65,6 +73,9 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	var err error
 	if d.opts, err = parseDSN(cfg.DSN); err != nil {
 		return nil, &drivers.DSNError{Driver: "mongo", Err: err}
+	}
+	if cfg.Dial != nil {
+		d.opts.SetDialer(dialer(cfg.Dial))
 	}
 	d.opts.SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: d.noteFailure})
 	d.opts.SetMonitor(&event.CommandMonitor{Started: count})

@@ -76,6 +76,20 @@ func TestHunt(t *testing.T) {
 	}
 }
 
+// TestFaults has the harness cut and reset connections by a script.
+func TestFaults(t *testing.T) {
+	code, all := run(t, build(t), newServer(t), func() {}, "--check", "ser,sser", "--keys", "50", "--duration", "4s",
+		"--fault", "200ms latency 3ms 2ms for 500ms; 500ms cut every 1s; 1s reset for 100ms every 1s")
+	if code != 0 || len(all) != 2 {
+		t.Errorf("exit code %d, %d outcomes", code, len(all))
+	}
+	for _, o := range all {
+		if o.Verdict != verdict.Satisfied || !o.Certified || o.UnknownOutcome == 0 || o.Sessions <= 20 {
+			t.Errorf("%s: %s, certified %v, %d unknown, %d sessions: %s %v", o.Level, o.Verdict, o.Certified, o.UnknownOutcome, o.Sessions, o.Reason, o.Anomalies)
+		}
+	}
+}
+
 // TestServerKilled kills the server in the middle of a run, twice, and starts it
 // again: what was in doubt stays unknown, nothing that was committed is lost,
 // and no violation is made of it.
