@@ -193,6 +193,14 @@ func (s *Symbols) Raw(scalar string) Value {
 	return v
 }
 
+// RawBytes is Raw for a text that the caller may overwrite afterwards.
+func (s *Symbols) RawBytes(scalar []byte) Value {
+	if v, ok := s.textIDs[string(scalar)]; ok { // the compiler avoids the copy
+		return v
+	}
+	return s.Raw(string(scalar))
+}
+
 // ValueText returns v as a JSON scalar; Absent is null.
 func (s *Symbols) ValueText(v Value) string {
 	return string(s.AppendValue(nil, v))

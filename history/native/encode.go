@@ -146,17 +146,6 @@ func EndOp(b []byte) []byte { return append(b, ']') }
 // EndLine completes a transaction or intent line.
 func EndLine(b []byte) []byte { return append(b, "]}\n"...) }
 
-// EndOps completes a transaction or intent line that may have predicates.
-func EndOps(b []byte, predicates []history.Predicate) []byte {
-	if len(predicates) == 0 {
-		return EndLine(b)
-	}
-	b = append(b, `],"preds":`...)
-	// Neither a table's names nor its constants can make this fail.
-	list, _ := json.Marshal(predicates)
-	return append(append(b, list...), "}\n"...)
-}
-
 // AppendText appends a text as a JSON scalar.
 func AppendText(b []byte, text string) []byte { return appendString(b, text) }
 

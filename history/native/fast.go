@@ -50,6 +50,10 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 	}
 	s.literal(`,"ops":[`)
 	for s.ok && !s.optional(`]}`) {
+		if s.optional(`],"preds":[`) {
+			rec.Predicates = p.predicates(&s)
+			break
+		}
 		if len(rec.Ops) > 0 {
 			s.literal(`,`)
 		}
@@ -66,9 +70,15 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 		}
 		key := s.text()
 		s.literal(`,`)
-		if s.optional(`null]`) {
+		switch {
+		case s.optional(`null]`):
 			op.Value = history.Absent
-		} else {
+		case len(s.rest) > 0 && s.rest[0] == '"':
+			if text := s.plain(); s.ok {
+				op.Value = p.sym.RawBytes(text)
+			}
+			s.literal(`]`)
+		default:
 			op.Value = p.sym.Int(s.int())
 			s.literal(`]`)
 		}
@@ -124,6 +134,20 @@ func (s *cursor) int() int64 {
 		return -n
 	}
 	return n
+}
+
+// plain takes a string, with its quotes, whose spelling json.Marshal would
+// choose, too.
+func (s *cursor) plain() []byte {
+	whole := s.rest
+	text := s.text()
+	if bytes.ContainsAny(text, "<>&") {
+		s.ok, s.rest = false, nil
+	}
+	if !s.ok {
+		return nil
+	}
+	return whole[:len(text)+2]
 }
 
 // text takes a string without escapes and without anything but ASCII.

@@ -33,6 +33,9 @@ func FuzzFast(f *testing.F) {
 		`{"txn":0,"session":-1,"node":2,"dbtxn":9,"due":1,"status":"aborted","cause":"40001 x","ops":[]}`,
 		`{"txn":1,"session":1,"status":"unknown","ops":[["r","",0]]}`,
 		`{"txn":1,"session":1,"begin":-0,"status":"unknown","ops":[["r","\u0041",00]]}`,
+		`{"txn":1,"session":1,"status":"committed","ops":[["r","t(1)","7,'a'"],["w","t(1)","a<b"],["w","k","é\u0041"]]}`,
+		`{"txn":1,"session":1,"status":"committed","ops":[["r","t(1)",5]],"preds":[{"kind":"read","table":"t","where":[["a","<",-7],["b","=","x"]],"order":["-a","b"],"limit":3,"groups":["g"],"ops":[0,1]},{"kind":"update","table":"t","ops":[1,1]}]}`,
+		`{"txn":1,"session":1,"status":"committed","ops":[],"preds":[]}`,
 		`{"txn":999999999999999999,"session":1,"begin":9999999999999999999,"status":"unknown","ops":[]} `,
 	} {
 		f.Add([]byte(line))
@@ -40,7 +43,7 @@ func FuzzFast(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		fast, general := recordParser{sym: history.NewSymbols()}, recordParser{sym: history.NewSymbols()}
 		// A record is used again and again; nothing of the last one may stay.
-		a := history.Record{ID: 5, DBTxn: 5, Node: 5, Due: 5, Cause: "stale", Ops: make([]history.Op, 3)}
+		a := history.Record{ID: 5, DBTxn: 5, Node: 5, Due: 5, Cause: "stale", Ops: make([]history.Op, 3), Predicates: make([]history.Predicate, 2)}
 		var b history.Record
 		if !fast.fast(line, &a) {
 			return
@@ -51,6 +54,9 @@ func FuzzFast(f *testing.F) {
 		}
 		if len(a.Ops) == 0 {
 			a.Ops, b.Ops = nil, nil
+		}
+		if len(a.Predicates) == 0 {
+			a.Predicates, b.Predicates = nil, nil
 		}
 		if !reflect.DeepEqual(a, b) {
 			t.Fatalf("%q\nfast    %+v\ngeneral %+v", line, a, b)

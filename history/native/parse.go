@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 
@@ -28,7 +27,8 @@ const (
 type recordParser struct {
 	sym    *history.Symbols
 	lex    jlexer.Lexer
-	ending Ending // of the latest closing line
+	ending Ending            // of the latest closing line
+	seen   map[string]string // see word
 }
 
 func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) {
@@ -80,7 +80,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			rec.Cause = l.String()
 		case "preds":
 			if raw := l.Raw(); l.Ok() {
-				l.AddError(predicates(raw, &rec.Predicates))
+				l.AddError(anyPredicates(raw, &rec.Predicates))
 			}
 		case "ops":
 			if err := p.ops(l, rec); err != nil {
@@ -108,27 +108,6 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 		}
 	}
 	return kind, nil
-}
-
-func predicates(raw []byte, out *[]history.Predicate) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(out); err != nil {
-		return err
-	}
-	for i := range *out {
-		for j := range (*out)[i].Where {
-			c := &(*out)[i].Where[j]
-			if number, ok := c[2].(json.Number); ok {
-				n, err := number.Int64()
-				if err != nil {
-					return errors.Errorf("a predicate compares with %s, which is no 64-bit integer", number)
-				}
-				c[2] = n
-			}
-		}
-	}
-	return nil
 }
 
 // ops reads [[kind, key, value], ...].

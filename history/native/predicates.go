@@ -1,0 +1,184 @@
+package native
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+// EndOps completes a transaction or intent line that may have predicates.
+func EndOps(b []byte, predicates []history.Predicate) []byte {
+	if len(predicates) == 0 {
+		return EndLine(b)
+	}
+	b = append(b, `],"preds":[`...)
+	for i := range predicates {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendPredicate(b, &predicates[i])
+	}
+	return append(b, "]}\n"...)
+}
+
+func appendPredicate(b []byte, p *history.Predicate) []byte {
+	b = append(b, `{"kind":`...)
+	b = appendString(b, p.Kind)
+	b = append(b, `,"table":`...)
+	b = appendString(b, p.Table)
+	if len(p.Where) > 0 {
+		b = append(b, `,"where":[`...)
+		for i, c := range p.Where {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, '[')
+			b = appendString(b, c[0].(string))
+			b = append(b, ',')
+			b = appendString(b, c[1].(string))
+			b = append(b, ',')
+			if n, ok := c[2].(int64); ok {
+				b = strconv.AppendInt(b, n, 10)
+			} else {
+				b = appendString(b, c[2].(string))
+			}
+			b = append(b, ']')
+		}
+		b = append(b, ']')
+	}
+	b = appendStrings(b, `,"order":[`, p.Order)
+	if p.Limit > 0 {
+		b = append(b, `,"limit":`...)
+		b = strconv.AppendInt(b, int64(p.Limit), 10)
+	}
+	b = appendStrings(b, `,"groups":[`, p.Groups)
+	b = append(b, `,"ops":[`...)
+	b = strconv.AppendInt(b, int64(p.Ops[0]), 10)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, int64(p.Ops[1]), 10)
+	return append(b, "]}"...)
+}
+
+func appendStrings(b []byte, name string, list []string) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	b = append(b, name...)
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s)
+	}
+	return append(b, ']')
+}
+
+// predicates reads what EndOps wrote behind the operations, up to the end of the
+// line.
+func (p *recordParser) predicates(s *cursor) []history.Predicate {
+	var out []history.Predicate
+	for s.ok && !s.optional(`]}`) {
+		if len(out) > 0 {
+			s.literal(`,`)
+		}
+		var x history.Predicate
+		s.literal(`{"kind":`)
+		x.Kind = p.word(s)
+		s.literal(`,"table":`)
+		x.Table = p.word(s)
+		if s.optional(`,"where":[`) {
+			for s.ok && !s.optional(`]`) {
+				if len(x.Where) > 0 {
+					s.literal(`,`)
+				}
+				var c history.Condition
+				s.literal(`[`)
+				c[0] = p.word(s)
+				s.literal(`,`)
+				c[1] = p.word(s)
+				s.literal(`,`)
+				if len(s.rest) > 0 && s.rest[0] == '"' {
+					c[2] = string(s.text())
+				} else {
+					c[2] = s.int()
+				}
+				s.literal(`]`)
+				x.Where = append(x.Where, c)
+			}
+		}
+		if s.optional(`,"order":[`) {
+			x.Order = p.words(s)
+		}
+		if s.optional(`,"limit":`) {
+			x.Limit = int(s.int())
+		}
+		if s.optional(`,"groups":[`) {
+			x.Groups = p.words(s)
+		}
+		s.literal(`,"ops":[`)
+		x.Ops[0] = int(s.int())
+		s.literal(`,`)
+		x.Ops[1] = int(s.int())
+		s.literal(`]}`)
+		out = append(out, x)
+	}
+	return out
+}
+
+// words reads a list of strings behind its opening bracket.
+func (p *recordParser) words(s *cursor) []string {
+	var out []string
+	for s.ok && !s.optional(`]`) {
+		if len(out) > 0 {
+			s.literal(`,`)
+		}
+		out = append(out, p.word(s))
+	}
+	return out
+}
+
+// maxWords bounds the strings that are kept to be used again: names of tables
+// and columns, of which there are few.
+const maxWords = 10_000
+
+// word reads a string that probably was read before.
+func (p *recordParser) word(s *cursor) string {
+	b := s.text()
+	if w, ok := p.seen[string(b)]; ok { // the compiler avoids the copy
+		return w
+	}
+	w := string(b)
+	if len(p.seen) < maxWords {
+		if p.seen == nil {
+			p.seen = map[string]string{}
+		}
+		p.seen[w] = w
+	}
+	return w
+}
+
+// anyPredicates reads predicates in any spelling.
+func anyPredicates(raw []byte, out *[]history.Predicate) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(out); err != nil {
+		return err
+	}
+	for i := range *out {
+		for j := range (*out)[i].Where {
+			c := &(*out)[i].Where[j]
+			if number, ok := c[2].(json.Number); ok {
+				n, err := number.Int64()
+				if err != nil {
+					return errors.Errorf("a predicate compares with %s, which is no 64-bit integer", number)
+				}
+				c[2] = n
+			}
+		}
+	}
+	return nil
+}
