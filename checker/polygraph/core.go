@@ -20,6 +20,10 @@ type core struct {
 	c    *check
 	m    *model
 	keep map[int32]*part // by transaction
+	// cyclic says that the known graph of the sub-history has a cycle, and is to
+	// keep one: that is easier to understand than the least that contradicts
+	// itself.
+	cyclic bool
 }
 
 // part is what is kept of a transaction: indices of operations, ascending.
@@ -42,6 +46,10 @@ func (c *check) counterexample(used *evidence) error {
 	}
 	if !bad {
 		return errNoCore
+	}
+	if whole := k.clone(); whole.fill() && whole.cycle(whole.places()) != nil {
+		whole.cyclic = true
+		k = whole
 	}
 	if err := k.minimize(); err != nil {
 		return err
@@ -156,6 +164,24 @@ func (k *core) keepRead(r int32) {
 	k.close(rd)
 }
 
+// fill keeps more reads of its transactions, all that need no other transaction,
+// and reports whether there were any.
+func (k *core) fill() bool {
+	more := false
+	for _, t := range k.txns() {
+		for r := k.m.readFrom[t]; r < k.m.readFrom[t+1]; r++ {
+			rd := &k.m.reads[r]
+			if rd.class == none || slices.ContainsFunc(k.m.classFrom.of(rd.class), func(w int32) bool { return k.keep[k.m.writer[w]] == nil }) {
+				continue
+			}
+			before := len(k.keep[t].ops)
+			k.keepRead(r)
+			more = more || len(k.keep[t].ops) > before
+		}
+	}
+	return more
+}
+
 // close keeps the writers of what rd read.
 func (k *core) close(rd *read) {
 	if rd.class == none {
@@ -194,8 +220,20 @@ func (k *core) txns() []int32 {
 	return out
 }
 
+// places are the transactions as indices into the whole history.
+func (k *core) places() []int32 {
+	var out []int32
+	for _, t := range k.txns() {
+		out = append(out, k.m.txns[t])
+	}
+	return out
+}
+
 // violates judges the sub-history by itself.
 func (k *core) violates() (bool, error) {
+	if k.cyclic {
+		return k.cycle(k.places()) != nil, nil
+	}
 	sub := k.judge(k.history())
 	if err := sub.run(); err != nil {
 		return false, err
@@ -276,7 +314,7 @@ func (k *core) minimize() error {
 }
 
 func (k *core) clone() *core {
-	n := &core{c: k.c, m: k.m, keep: make(map[int32]*part, len(k.keep))}
+	n := &core{c: k.c, m: k.m, cyclic: k.cyclic, keep: make(map[int32]*part, len(k.keep))}
 	for t, p := range k.keep {
 		n.keep[t] = &part{slices.Clone(p.ops)}
 	}
