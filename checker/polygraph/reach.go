@@ -44,6 +44,7 @@ type band struct {
 	sets [][]uint64
 	off  []int32
 	slab []uint64 // for more rows
+	size int      // of the next slab
 }
 
 // workers is how many goroutines share the work.
@@ -95,6 +96,7 @@ func (k *reach) cut() {
 		}
 		if k.matrix {
 			b.sets, b.off = make([][]uint64, k.g.nodes), make([]int32, k.g.nodes)
+			b.size = min(int(k.g.nodes)*(b.hi-b.lo)/2+1, 1<<16)
 		}
 		k.bands = append(k.bands, b)
 	}
@@ -306,7 +308,7 @@ func (b *band) resize(v, off, end int32) uint64 {
 	}
 	if need := int(end - off); need > len(row) {
 		if need > len(b.slab) {
-			b.slab = make([]uint64, max(need, 1<<16))
+			b.slab = make([]uint64, max(need, b.size))
 		}
 		copy(b.slab, row)
 		row, b.slab = b.slab[:need:need], b.slab[need:]
