@@ -33,7 +33,7 @@ var replayed = map[string][]string{
 var large = []string{"tpcc"}
 
 // blind are the drivers that cannot tell whether what they overwrite existed.
-var blind = []string{"badger"}
+var blind = []string{"badger", "bbolt"}
 
 // absent are the drivers whose databases cannot be installed here, and share
 // their code with those of PostgreSQL and MariaDB; and etcd, whose server stands
