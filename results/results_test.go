@@ -247,3 +247,29 @@ func TestLargeCounterexample(t *testing.T) {
 		t.Error("not the first 24 of 100 transactions, or it is not said how many more there are")
 	}
 }
+
+// TestInvariants: one that does not hold is a failure where a serial level was
+// to be checked, and told in any case.
+func TestInvariants(t *testing.T) {
+	for lvl, failures := range map[string]int{"ser": 1, "sser": 1, "si": 0} {
+		r := sample(t)
+		r.Config.Levels, r.Outcomes = []string{lvl}, nil
+		r.Invariants = []generator.InvariantResult{{Name: "sum", Text: "the sum is 0", Problem: "it is 7"}, {Name: "count", Text: "there are 3"}}
+		dir := t.TempDir()
+		page, err := results.Save(dir, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		html, err := os.ReadFile(page)
+		if err != nil || !strings.Contains(string(html), "does not hold: it is 7") || strings.Contains(string(html), `<h1><span class="violated">`) != (failures > 0) {
+			t.Errorf("%s: %v\n%s", lvl, err, html)
+		}
+		junit, err := os.ReadFile(filepath.Join(dir, "junit.xml"))
+		if err != nil || strings.Count(string(junit), "invariant sum") != failures {
+			t.Errorf("%s: %v\n%s", lvl, err, junit)
+		}
+		if again, err := results.Load(dir); err != nil || len(again.Invariants) != 2 || again.Invariants[0] != r.Invariants[0] {
+			t.Errorf("%s: %+v, %v", lvl, again, err)
+		}
+	}
+}
