@@ -94,7 +94,7 @@ history is checked. It writes a plot, a table in CSV and a report in Markdown to
 
 Exit codes: 0 all checked and satisfied; 1 a history is violated; others as for isohound run.`,
 		Example: `  isohound bench abort-rate --driver postgres --dsn "$DSN"
-  isohound bench abort-rate --driver mariadb --snapshot "repeatable read, innodb_snapshot_isolation=1"`,
+  isohound bench abort-rate --driver mariadb --points 3`,
 		Args: exactly(0, "flags only"),
 		RunE: func(*cobra.Command, []string) error {
 			d, err := b.resolve()
@@ -173,12 +173,14 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 	if !b.quiet {
 		r.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 	}
-	repeat := commandLine("isohound", "bench", name, "--driver", b.driver, "--serializable", b.ser, "--snapshot", b.si, "--level", b.levels,
-		"--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--points", strconv.Itoa(b.points), "--seed", strconv.FormatInt(b.seed, 10), "--timeout", b.timeout.String())
-	if name == "abort-rate" {
-		repeat = commandLine("isohound", "bench", name, "--driver", b.driver, "--serializable", b.ser, "--snapshot", b.si,
-			"--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--points", strconv.Itoa(b.points), "--seed", strconv.FormatInt(b.seed, 10), "--timeout", b.timeout.String())
+	words := []string{"isohound", "bench", name, "--driver", b.driver}
+	for _, f := range [][2]string{{"--serializable", b.ser}, {"--snapshot", b.si}, {"--level", b.levels}} {
+		if f[1] != "" {
+			words = append(words, f[0], f[1])
+		}
 	}
+	repeat := commandLine(append(words, "--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--points", strconv.Itoa(b.points),
+		"--seed", strconv.FormatInt(b.seed, 10), "--timeout", b.timeout.String())...)
 	about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, driver %s.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.driver)
 	for _, runs := range all {
 		err := r.Measure(a.work, runs)

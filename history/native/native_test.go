@@ -321,3 +321,27 @@ func TestRandomDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestBadPredicates: what says of operations that there are none, or nothing
+// that makes sense, is refused with its line.
+func TestBadPredicates(t *testing.T) {
+	for _, preds := range []string{
+		`[{"kind":"scan","table":"t","ops":[0,1]}]`,
+		`[{"kind":"read","table":"t","ops":[0,2]}]`,
+		`[{"kind":"read","table":"t","ops":[1,0]}]`,
+		`[{"kind":"read","table":"t","ops":[-1,0]}]`,
+		`[{"kind":"read","table":"t","where":[["a","~",1]],"ops":[0,1]}]`,
+		`[{"kind":"read","table":"t","where":[["a","="]],"ops":[0,1]}]`,
+		`[{"kind":"read","table":"t","where":[["a","=",1.5]],"ops":[0,1]}]`,
+		`[{"kind":"read","table":"t","where":[["a","=",99999999999999999999]],"ops":[0,1]}]`,
+		`[{"kind":"read","table":"t","where":[["a","=",null]],"ops":[0,1]}]`,
+		`{"kind":"read"}`, `[7]`, `"x"`,
+	} {
+		text := `{"isohound":1,"initial":0}` + "\n" + `{"txn":1,"session":1,"status":"committed","ops":[["r","x",0]],"preds":` + preds + "}\n"
+		_, err := read([]byte(text))
+		var bad *history.FormatError
+		if !errors.As(err, &bad) || bad.Line != 2 {
+			t.Errorf("%s: %v", preds, err)
+		}
+	}
+}

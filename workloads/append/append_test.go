@@ -3,7 +3,6 @@ package append
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -23,49 +22,18 @@ import (
 	"github.com/isohound/isohound/history/fit"
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/internal/testserver"
+	"github.com/isohound/isohound/internal/worktest"
 	"github.com/isohound/isohound/workloads"
 )
 
 // dsn is where the servers are, by driver.
 var dsn = map[string]string{}
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		pg, err := testserver.StartPostgres()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer pg.Stop()
-		my, err := testserver.StartMariaDB()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer my.Stop()
-		dsn["postgres"], dsn["mariadb"] = pg.DSN(), my.DSN()
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { os.Exit(testserver.Both(m, dsn)) }
 
 func newLists(t *testing.T, c workloads.Common, set ...string) generator.Workload {
 	t.Helper()
-	spec, err := workloads.Find("append")
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := spec.Resolve(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Dist == "" {
-		c.Dist = "uniform"
-	}
-	w, err := spec.New(c, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return worktest.New(t, "append", c, set...)
 }
 
 // run executes a workload on a database.

@@ -3,7 +3,6 @@ package lwt
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -20,53 +19,19 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/internal/testserver"
+	"github.com/isohound/isohound/internal/worktest"
 	"github.com/isohound/isohound/workloads"
 )
 
 var dsn = map[string]string{}
 
-func TestMain(m *testing.M) { os.Exit(withServers(m)) }
-
-func withServers(m *testing.M) int {
-	postgres, err := testserver.StartPostgres()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer postgres.Stop()
-	mariadb, err := testserver.StartMariaDB()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer mariadb.Stop()
-	dsn["postgres"], dsn["mariadb"] = postgres.DSN(), mariadb.DSN()
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(testserver.Both(m, dsn)) }
 
 var ctx = context.Background()
 
 func newLWT(t *testing.T, c workloads.Common, set ...string) generator.Workload {
 	t.Helper()
-	spec, err := workloads.Find("lwt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := spec.Resolve(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Keys == 0 {
-		c.Keys = spec.Defaults.Keys
-	}
-	if c.Dist == "" {
-		c.Dist = "uniform"
-	}
-	w, err := spec.New(c, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return worktest.New(t, "lwt", c, set...)
 }
 
 // open opens a database of its own.
