@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/internal/testserver"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/servers"
 )
 
 // TestEndpoints runs through a primary and its hot standby: each session stays
 // at its node, which the history names, and what writes at the standby aborts.
 func TestEndpoints(t *testing.T) {
-	primary, err := testserver.StartPostgres()
+	primary, err := servers.StartPostgres()
 	if err != nil {
 		t.Fatal(err)
 	}

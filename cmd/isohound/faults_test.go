@@ -16,7 +16,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
-	"github.com/isohound/isohound/internal/testserver"
+	"github.com/isohound/isohound/servers"
 )
 
 // begin starts the command and waits until it has announced its run.
@@ -64,12 +64,12 @@ func load(t *testing.T, path string) *history.History {
 // again: sessions reconnect, what was in doubt is settled or stays unknown,
 // and no violation is made of it.
 func TestServerKilled(t *testing.T) {
-	pg, err := testserver.StartPostgres()
+	pg, err := servers.StartPostgres()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pg.Stop)
-	ma, err := testserver.StartMariaDB()
+	ma, err := servers.StartMariaDB()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func again(t *testing.T, start func() error) {
 // TestServerLost kills the server for good: the run ends with 69, and what was
 // recorded can be judged.
 func TestServerLost(t *testing.T) {
-	pg, err := testserver.StartPostgres()
+	pg, err := servers.StartPostgres()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/internal/testserver"
+	"github.com/isohound/isohound/servers"
 )
 
 // TestLightweight runs lwt on each engine: what is claimed of lightweight
@@ -182,12 +182,12 @@ func TestLightweightCut(t *testing.T) {
 // that what they saw just before the crash may be gone. What only wrote must
 // be linearizable there, too: the log keeps the order of commits.
 func TestLightweightServerKilled(t *testing.T) {
-	pg, err := testserver.StartPostgres()
+	pg, err := servers.StartPostgres()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pg.Stop)
-	ma, err := testserver.StartMariaDB()
+	ma, err := servers.StartMariaDB()
 	if err != nil {
 		t.Fatal(err)
 	}

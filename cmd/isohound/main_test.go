@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/isohound/isohound/internal/testserver"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/servers"
 )
 
 // TestMain lets the test binary stand for the command: with ISOHOUND_MAIN set
@@ -21,17 +21,17 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	code := m.Run()
-	servers.stop()
+	started.stop()
 	os.Exit(code)
 }
 
-// servers are started when a first test needs them, and shared.
-var servers = &shared{}
+// started are servers that tests share, each from the first test that needs it on.
+var started = &shared{}
 
 type shared struct {
 	mu       sync.Mutex
-	postgres *testserver.Postgres
-	mariadb  *testserver.MariaDB
+	postgres *servers.Postgres
+	mariadb  *servers.MariaDB
 }
 
 func (s *shared) stop() {
@@ -45,28 +45,28 @@ func (s *shared) stop() {
 
 func postgresDSN(t *testing.T) string {
 	t.Helper()
-	servers.mu.Lock()
-	defer servers.mu.Unlock()
-	if servers.postgres == nil {
+	started.mu.Lock()
+	defer started.mu.Unlock()
+	if started.postgres == nil {
 		var err error
-		if servers.postgres, err = testserver.StartPostgres(); err != nil {
+		if started.postgres, err = servers.StartPostgres(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return servers.postgres.DSN()
+	return started.postgres.DSN()
 }
 
 func mariadbDSN(t *testing.T) string {
 	t.Helper()
-	servers.mu.Lock()
-	defer servers.mu.Unlock()
-	if servers.mariadb == nil {
+	started.mu.Lock()
+	defer started.mu.Unlock()
+	if started.mariadb == nil {
 		var err error
-		if servers.mariadb, err = testserver.StartMariaDB(); err != nil {
+		if started.mariadb, err = servers.StartMariaDB(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return servers.mariadb.DSN()
+	return started.mariadb.DSN()
 }
 
 // call is a finished invocation of the command.

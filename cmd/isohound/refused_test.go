@@ -72,7 +72,7 @@ func TestWrongServer(t *testing.T) {
 func adminPostgres(t *testing.T, stmt string) {
 	t.Helper()
 	postgresDSN(t)
-	err := servers.postgres.Admin(func(ctx context.Context, c *pgx.Conn) error {
+	err := started.postgres.Admin(func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, stmt)
 		return err
 	})
@@ -160,7 +160,7 @@ func schemas(t *testing.T, driver string) map[string]bool {
 	var err error
 	if driver == "postgres" {
 		postgresDSN(t)
-		err = servers.postgres.Admin(func(ctx context.Context, c *pgx.Conn) error {
+		err = started.postgres.Admin(func(ctx context.Context, c *pgx.Conn) error {
 			rows, err := c.Query(ctx, listSchemas)
 			if err != nil {
 				return err

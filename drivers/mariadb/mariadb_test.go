@@ -11,14 +11,14 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
-	"github.com/isohound/isohound/internal/testserver"
+	"github.com/isohound/isohound/servers"
 )
 
-var server *testserver.MariaDB
+var server *servers.MariaDB
 
 func TestMain(m *testing.M) {
 	var err error
-	if server, err = testserver.StartMariaDB(); err != nil {
+	if server, err = servers.StartMariaDB(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

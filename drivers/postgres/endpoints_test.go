@@ -8,7 +8,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
-	"github.com/isohound/isohound/internal/testserver"
+	"github.com/isohound/isohound/servers"
 )
 
 // open opens a database at the endpoint dsn and has it closed.
@@ -73,7 +73,7 @@ func TestStandby(t *testing.T) {
 // TestJoinStranger: an endpoint of another database never shows what was
 // created.
 func TestJoinStranger(t *testing.T) {
-	other, err := testserver.StartPostgres()
+	other, err := servers.StartPostgres()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
-	"github.com/isohound/isohound/internal/testserver"
+	"github.com/isohound/isohound/servers"
 )
 
-var server *testserver.Postgres
+var server *servers.Postgres
 
 func TestMain(m *testing.M) {
 	var err error
-	if server, err = testserver.StartPostgres(); err != nil {
+	if server, err = servers.StartPostgres(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -123,7 +123,7 @@ func TestErrors(t *testing.T) {
 // TestResolve asks after transactions in each state, and after a crash, when
 // ids may have been given out again.
 func TestResolve(t *testing.T) {
-	own, err := testserver.StartPostgres()
+	own, err := servers.StartPostgres()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,14 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
-	"github.com/isohound/isohound/internal/testserver"
 	"github.com/isohound/isohound/internal/worktest"
+	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
 )
 
 var dsn = map[string]string{}
 
-func TestMain(m *testing.M) { os.Exit(testserver.Both(m, dsn)) }
+func TestMain(m *testing.M) { os.Exit(servers.Both(m, dsn)) }
 
 var ctx = context.Background()
 

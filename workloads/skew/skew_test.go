@@ -20,15 +20,15 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
-	"github.com/isohound/isohound/internal/testserver"
 	"github.com/isohound/isohound/internal/worktest"
+	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
 )
 
 // dsn is where the servers are, by driver.
 var dsn = map[string]string{}
 
-func TestMain(m *testing.M) { os.Exit(testserver.Both(m, dsn)) }
+func TestMain(m *testing.M) { os.Exit(servers.Both(m, dsn)) }
 
 func newSkew(t *testing.T, c workloads.Common, set ...string) generator.Workload {
 	t.Helper()

@@ -1,7 +1,7 @@
-// Package testserver starts private database servers for tests: on loopback,
-// on ports of their own, in folders of their own, stopped by their process id
-// and no other.
-package testserver
+// Package servers starts private database servers, for tests and for scenarios:
+// on loopback, on ports of their own, in folders of their own, stopped by their
+// process id and no other.
+package servers
 
 import (
 	"bytes"
