@@ -1,0 +1,207 @@
+// Package counterexample cuts out of a violated history the little that shows
+// the violation: a closed sub-history (DESIGN rule 3) that violates the level by
+// itself, and of which nothing can be left out.
+//
+// Closed: for every read that is kept, every transaction of the whole history
+// that wrote that value to that key is kept with that write, whatever its
+// outcome. An execution of the whole history is then one of the sub-history, too,
+// when what is left out is struck from it, so that what the sub-history
+// violates the whole one violates.
+package counterexample
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Counterexample is a closed sub-history that violates a level by itself.
+type Counterexample struct {
+	Level level.Level
+	// History is the sub-history, with the ids, sessions and times of the whole
+	// one, and with tables of names of its own.
+	History *history.History
+	// Txns are, for each transaction of History, its index in the whole history.
+	Txns []int32
+	// Minimal says that every smaller closed sub-history satisfies the level.
+	// Where it is false, time ran out.
+	Minimal bool
+	// Standing says which levels this sub-history refutes.
+	checker.Standing
+	// Known are the verdicts behind Standing. What the sub-history violates the
+	// whole history violates.
+	Known checker.Known
+}
+
+// Options limit the work on one counterexample.
+type Options struct {
+	// Timeout bounds the time for making it minimal; what is left then is a
+	// counterexample all the same. 0 leaves it as it was found.
+	Timeout time.Duration
+}
+
+// MinimizeFor is a time that suffices for all but the hardest histories.
+const MinimizeFor = 5 * time.Second
+
+var errNotShown = errors.New("the anomaly does not show by itself that the level is violated; this is a bug in isohound, please report it with the history")
+
+// Of cuts out of h what a, an anomaly at lvl, rests on, makes it minimal by
+// leaving out transactions, reads and unread writes as long as the rest
+// violates lvl, and has the certifier judge what is left. It works for anomalies
+// of every engine. The error is the cause of ctx's end, or says that what was
+// found is no violation, which is a bug.
+func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly, opt Options) (*Counterexample, error) {
+	c := &cut{ctx: ctx, h: h, lvl: lvl, ops: map[int32][]int{}}
+	c.seed(a)
+	c.close()
+	for bad, err := c.violates(); !bad; bad, err = c.violates() {
+		if err != nil {
+			return nil, err
+		}
+		// What the anomaly names does not suffice: everything else about its
+		// transactions may matter.
+		if !c.widen() {
+			return nil, errNotShown
+		}
+	}
+	minimal, err := c.minimize(opt.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	out := &Counterexample{Level: lvl, History: c.history(), Txns: c.txns(), Minimal: minimal, Known: checker.Known{}}
+	if err := out.verify(ctx); err != nil {
+		return nil, err
+	}
+	out.Known[lvl] = verdict.Violated
+	if lvl != level.LIN {
+		if err := out.Known.Judge(ctx, out.History, checker.Options{Timeout: MinimizeFor, Certify: true}); err != nil {
+			return nil, err
+		}
+	}
+	out.Standing = out.Known.Standing()
+	return out, nil
+}
+
+// judgeSteps bounds the certifier's trial of every execution.
+const judgeSteps = 5_000_000
+
+// verify has the certifier judge the sub-history: by trying every execution, or,
+// where these are too many, or writers may be missing, by what it makes of a
+// proof.
+func (c *Counterexample) verify(ctx context.Context) error {
+	if c.History.Closed {
+		switch allowed, decided := certify.Judge(c.History, c.Level, judgeSteps); {
+		case allowed:
+			return errNotShown
+		case decided:
+			return nil
+		}
+	}
+	r, err := checker.Check(ctx, c.History, c.Level, checker.Options{Certify: true})
+	if err == nil && r.Verdict == verdict.Satisfied {
+		err = errNotShown
+	}
+	return err
+}
+
+// Subhistory returns the closed sub-history that a, an anomaly of h at lvl, rests
+// on, minimal where MinimizeFor suffices for that.
+func Subhistory(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly) (*history.History, error) {
+	c, err := Of(ctx, h, lvl, a, Options{Timeout: MinimizeFor})
+	if err != nil {
+		return nil, err
+	}
+	return c.History, nil
+}
+
+// violates judges the sub-history by itself.
+func (c *cut) violates() (bool, error) {
+	h := c.history()
+	r, err := checker.Check(c.ctx, h, c.lvl, checker.Options{})
+	if err != nil {
+		return false, err
+	}
+	if r.Verdict == verdict.Unknown && h.Closed {
+		allowed, decided := certify.Judge(h, c.lvl, judgeSteps)
+		return decided && !allowed, nil
+	}
+	return r.Verdict == verdict.Violated, nil
+}
+
+// minimize leaves out whatever it can, and reports whether it tried everything.
+// Leaving something out takes with it what is not closed then, and never makes a
+// violation of what was none, so that what cannot be left out once never can.
+func (c *cut) minimize(limit time.Duration) (bool, error) {
+	if limit <= 0 {
+		return false, nil
+	}
+	whole := c.ctx
+	ctx, stop := context.WithTimeout(whole, limit)
+	defer stop()
+	c.ctx = ctx
+	defer func() { c.ctx = whole }()
+	try := func(change func(next *cut)) error {
+		next := c.clone()
+		change(next)
+		bad, err := next.violates()
+		if bad && err == nil {
+			c.ops = next.ops
+		}
+		return err
+	}
+	err := c.reduce(try)
+	if err != nil && whole.Err() == nil && ctx.Err() != nil {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// reduce tries to drop transactions, many at once while there are many, and
+// then single operations.
+func (c *cut) reduce(try func(change func(next *cut)) error) error {
+	for size := len(c.ops) / 2; size >= 1; size /= 2 {
+		if size > 1 && len(c.ops) < fewTxns {
+			continue
+		}
+		list := c.txns()
+		for from := 0; from < len(list); from += size {
+			group := slices.DeleteFunc(slices.Clone(list[from:min(from+size, len(list))]), func(t int32) bool { return c.ops[t] == nil })
+			if len(group) == 0 {
+				continue
+			}
+			err := try(func(next *cut) {
+				for _, t := range group {
+					next.drop(t)
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if c.lvl == level.LIN {
+		return nil // a lightweight transaction is whole or not at all
+	}
+	for _, t := range c.txns() {
+		for _, j := range slices.Clone(c.ops[t]) {
+			if !slices.Contains(c.ops[t], j) {
+				continue
+			}
+			if err := try(func(next *cut) { next.dropOp(t, j) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fewTxns are so few that groups of them are not worth a trial.
+const fewTxns = 12
