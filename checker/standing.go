@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -51,30 +50,30 @@ func (k Known) Standing() Standing {
 }
 
 // of returns what is known of a level, by itself or by the order of the levels.
-func (k Known) of(l level.Level) (v verdict.Verdict, asked bool) {
+func (k Known) of(l level.Level) (v verdict.Verdict, known bool) {
 	for other, v := range k {
 		switch {
 		case v == verdict.Violated && l.Implies(other), v == verdict.Satisfied && other.Implies(l):
 			return v, true
 		}
 	}
-	v, asked = k[l]
-	return v, asked
+	v, known = k[l]
+	return v, known
 }
 
-// Judge adds to k the verdicts on h that are needed to know all its levels, by
-// the same front door as every other: opt limits each of them. A level with
-// real time is passed over where the history has no times, and linearizability,
-// which is about transactions of another kind, always. Strong levels come
-// first, since one that holds settles all below it. The error is a *ProofError.
-// When ctx ends the rest stays undecided.
-func (k Known) Judge(ctx context.Context, h *history.History, opt Options) error {
+// Judge adds to k the verdicts on h that are needed to know all its levels, as
+// check gives them. A level with real time is passed over where the history has
+// no times, and linearizability, which is about transactions of another kind,
+// always. The levels of first come first; then strong ones, since one that holds
+// settles all below it. A level that check fails on is undecided, but for a
+// *ProofError, which is returned.
+func (k Known) Judge(h *history.History, first []level.Level, check func(level.Level) (*verdict.Result, error)) error {
 	timed := h.Timed()
-	for _, l := range downwards() {
-		if v, _ := k.of(l); v != verdict.Unknown || l == level.LIN || l.RealTime() && !timed {
+	for _, l := range append(slices.Clone(first), downwards()...) {
+		if _, known := k.of(l); known || l == level.LIN || l.RealTime() && !timed {
 			continue
 		}
-		r, err := Check(ctx, h, l, opt)
+		r, err := check(l)
 		var proof *ProofError
 		switch {
 		case errors.As(err, &proof):
@@ -99,12 +98,20 @@ func downwards() []level.Level {
 	return out
 }
 
-// String says it in one line: "not ser; strong-si still holds". What AlsoNot
-// has goes without saying.
+// String says it in one line: "not ser, even without session order; si still
+// holds". What AlsoNot has goes without saying.
 func (s Standing) String() string {
 	var parts []string
 	if len(s.Not) > 0 {
-		parts = append(parts, "not "+join(s.Not, " and not "))
+		var not []string
+		for _, l := range s.Not {
+			if ordered, ok := l.WithSessionOrder(); ok {
+				not = append(not, "not "+ordered.String()+", even without session order")
+			} else {
+				not = append(not, "not "+l.String())
+			}
+		}
+		parts = append(parts, strings.Join(not, " and "))
 	}
 	switch len(s.Holds) {
 	case 0:

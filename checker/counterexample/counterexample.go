@@ -18,6 +18,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -31,6 +32,10 @@ type Counterexample struct {
 	History *history.History
 	// Txns are, for each transaction of History, its index in the whole history.
 	Txns []int32
+	// Anomaly is what the sub-history shows, in the numbers of the whole history:
+	// the anomaly that it was cut out for, or, where a smaller one was found on
+	// the way, that one.
+	Anomaly verdict.Anomaly
 	// Minimal says that every smaller closed sub-history satisfies the level.
 	// Where it is false, time ran out.
 	Minimal bool
@@ -76,13 +81,21 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	if err != nil {
 		return nil, err
 	}
-	out := &Counterexample{Level: lvl, History: c.history(), Txns: c.txns(), Minimal: minimal, Known: checker.Known{}}
+	out := &Counterexample{Level: lvl, History: c.history(), Txns: c.txns(), Minimal: minimal, Known: checker.Known{}, Anomaly: *a}
 	if err := out.verify(ctx); err != nil {
 		return nil, err
 	}
+	if !c.shows(a) {
+		if err := out.rename(ctx, c); err != nil {
+			return nil, err
+		}
+	}
 	out.Known[lvl] = verdict.Violated
 	if lvl != level.LIN {
-		if err := out.Known.Judge(ctx, out.History, checker.Options{Timeout: MinimizeFor, Certify: true}); err != nil {
+		err := out.Known.Judge(out.History, nil, func(l level.Level) (*verdict.Result, error) {
+			return checker.Check(ctx, out.History, l, checker.Options{Timeout: MinimizeFor, Certify: true})
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -110,6 +123,41 @@ func (c *Counterexample) verify(ctx context.Context) error {
 		err = errNotShown
 	}
 	return err
+}
+
+// rename takes the anomaly that an engine finds in the sub-history by itself.
+func (c *Counterexample) rename(ctx context.Context, from *cut) error {
+	r, err := checker.Check(ctx, c.History, c.Level, checker.Options{})
+	if err != nil || len(r.Anomalies) == 0 {
+		return err
+	}
+	found := &r.Anomalies[0]
+	for i := range found.Txns {
+		found.Txns[i] = c.Txns[found.Txns[i]]
+	}
+	at := func(ref verdict.OpRef) verdict.OpRef {
+		t := c.Txns[ref.Txn]
+		return verdict.OpRef{Txn: t, Op: from.ops[t][ref.Op]}
+	}
+	for i := range found.Ops {
+		found.Ops[i] = at(found.Ops[i])
+	}
+	for n, ref := range found.Forced {
+		found.Forced[n] = at(ref)
+	}
+	for _, edges := range [][]verdict.Edge{found.Cycle, found.Context, found.Support} {
+		for i := range edges {
+			e := &edges[i]
+			e.From, e.To = c.Txns[e.From], c.Txns[e.To]
+			if e.Kind != verdict.SO && e.Kind != verdict.RT {
+				from.whole(c.History, e)
+			}
+		}
+	}
+	found.Count, found.Refutation = 1, nil
+	explain.Fill(from.h, c.Level, found)
+	c.Anomaly = *found
+	return nil
 }
 
 // Subhistory returns the closed sub-history that a, an anomaly of h at lvl, rests

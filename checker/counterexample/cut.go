@@ -84,10 +84,31 @@ func (c *cut) seed(a *verdict.Anomaly) {
 		c.add(e.From, -1)
 		c.add(e.To, -1)
 		if e.Kind != verdict.SO && e.Kind != verdict.RT {
-			c.addKey(e.From, e.Key)
-			c.addKey(e.To, e.Key)
+			c.addEnds(e.From, e)
+			c.addEnds(e.To, e)
 		}
 	}
+}
+
+// addEnds keeps what t shows of an edge: that it read the version from outside,
+// and what it finally wrote to the key.
+func (c *cut) addEnds(t int32, e verdict.Edge) {
+	first, last := -1, -1
+	for j, op := range c.all(t) {
+		if op.Key != e.Key {
+			continue
+		}
+		if first < 0 {
+			first = j
+		}
+		if op.Kind == history.Write {
+			last = j
+		}
+	}
+	if first >= 0 && c.all(t)[first].Kind == history.Read && c.all(t)[first].Value == e.Value {
+		c.add(t, first)
+	}
+	c.add(t, last)
 }
 
 // addKey keeps what t did to a key.
@@ -268,4 +289,41 @@ func carry(h *history.History, sym *history.Symbols, v history.Value) history.Va
 		return v
 	}
 	return sym.Raw(h.ValueText(v))
+}
+
+// whole gives the key and value of an edge of the sub-history, of which the ends
+// are those of the whole one, the numbers of the whole one.
+func (c *cut) whole(sub *history.History, e *verdict.Edge) {
+	for _, t := range []int32{e.From, e.To} {
+		for _, op := range c.all(t) {
+			if c.h.KeyName(op.Key) != sub.KeyName(e.Key) {
+				continue
+			}
+			e.Key = op.Key
+			if e.Value < history.MinInt && e.Value != history.Absent {
+				e.Value = c.h.Raw(sub.ValueText(e.Value))
+			}
+			return
+		}
+	}
+}
+
+// shows reports whether everything that the anomaly names is still there.
+func (c *cut) shows(a *verdict.Anomaly) bool {
+	for _, t := range a.Txns {
+		if c.ops[t] == nil {
+			return false
+		}
+	}
+	for _, r := range a.Ops {
+		if !slices.Contains(c.ops[r.Txn], r.Op) {
+			return false
+		}
+	}
+	for _, e := range a.Cycle {
+		if c.ops[e.From] == nil || c.ops[e.To] == nil {
+			return false
+		}
+	}
+	return true
 }

@@ -47,7 +47,7 @@ func (c *check) counterexample(used *evidence) error {
 	if !bad {
 		return errNoCore
 	}
-	if whole := k.clone(); whole.fill() && whole.cycle(whole.places()) != nil {
+	if whole := k.clone(); whole.fill() && whole.cyclical() {
 		whole.cyclic = true
 		k = whole
 	}
@@ -232,7 +232,7 @@ func (k *core) places() []int32 {
 // violates judges the sub-history by itself.
 func (k *core) violates() (bool, error) {
 	if k.cyclic {
-		return k.cycle(k.places()) != nil, nil
+		return k.cyclical(), nil
 	}
 	sub := k.judge(k.history())
 	if err := sub.run(); err != nil {
@@ -382,40 +382,41 @@ func (k *core) anomaly() verdict.Anomaly {
 			a.Ops = append(a.Ops, verdict.OpRef{Txn: i, Op: j})
 		}
 	}
-	a.Cycle = k.cycle(a.Txns)
+	a.Cycle, a.Forced = k.cycle(a.Txns)
 	return a
 }
 
 // cycle returns a shortest cycle of the core's known graph, or nil if it has
-// none that dependencies between transactions can tell. at are the core's
-// transactions as indices into the whole history.
-func (k *core) cycle(at []int32) []verdict.Edge {
+// none that dependencies between transactions can tell, and the reads that force
+// edges of it. at are the core's transactions as indices into the whole history.
+func (k *core) cycle(at []int32) ([]verdict.Edge, map[int]verdict.OpRef) {
 	h := k.history()
 	found := single.NewCollector(h)
 	m := newModel(h, k.c.lvl, found)
 	if len(found.Anomalies) > 0 {
-		return nil
+		return nil, nil
 	}
 	g := newGraph(m)
 	s := newSaturator(m, g, true)
 	if err := s.run(k.c.ctx); err != nil {
-		return nil
+		return nil, nil
 	}
 	order := g.topological(nil)
 	if s.refuted != nil {
 		// A read of the initial value comes before the writer that it follows.
 		o := s.refuted
 		if len(o.ruledOut) != 1 || o.ruledOut[0].candidate != fromInitial || len(o.candidates) > 0 {
-			return nil
+			return nil, nil
 		}
 		g.add(g.start(m.reads[o.read].txn), g.commit(o.ruledOut[0].between), verdict.RW, overWrite, o.read)
 		order = g.topological(nil)
 	}
 	if len(order) == int(g.nodes) {
-		return nil
+		return nil, nil
 	}
 	points := int32(len(m.txns)) << g.split
 	var out []verdict.Edge
+	forced := map[int]verdict.OpRef{}
 	edges := g.shortestCycle(order)
 	// It begins at a transaction, so that both halves of a real-time edge are in
 	// one piece.
@@ -425,7 +426,7 @@ func (k *core) cycle(at []int32) []verdict.Edge {
 	for _, n := range edges {
 		e := &g.edges[n]
 		if e.rule == allAfter || e.rule == allOver {
-			return nil
+			return nil, nil
 		}
 		if e.kind == 0 || e.from >= points { // a transaction's own, or the rest of a real-time edge
 			if len(out) > 0 && e.from >= points && e.to < points {
@@ -444,9 +445,19 @@ func (k *core) cycle(at []int32) []verdict.Edge {
 			v.Key = m.reads[e.why].key
 			v.Value = readValue(h, m, e.why)
 		}
+		if e.rule == overTake {
+			rd := &m.reads[e.why]
+			t := at[m.txns[rd.txn]]
+			forced[len(out)] = verdict.OpRef{Txn: t, Op: slices.IndexFunc(k.m.h.Ops(&k.m.h.Txns[t]), func(op history.Op) bool { return op.Key == rd.key })}
+		}
 		out = append(out, v)
 	}
-	return out
+	return out, forced
+}
+
+func (k *core) cyclical() bool {
+	edges, _ := k.cycle(k.places())
+	return edges != nil
 }
 
 // readValue returns what read r returned.
