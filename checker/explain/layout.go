@@ -196,6 +196,9 @@ func (l *layout) place(scale float64) {
 	}
 }
 
+// headRoom and tailRoom are how much of an edge must be seen beside its label.
+const headRoom, tailRoom = 20, 10
+
 var (
 	ringBends    = []float64{.25, .12, .4, .55, 0, -.12, -.25, -.4}
 	contextBends = []float64{0, .1, -.1, .2, -.2, .32, -.32, .45, -.45, .6, -.6}
@@ -248,7 +251,8 @@ func (l *layout) putLabel(a *arrow, placed []*arrow) bool {
 		at := a.curve.at(t)
 		a.label.x, a.label.y = at.x, at.y
 		clear := !slices.ContainsFunc(slices.Concat(l.ring, l.extra), func(n *node) bool { return a.label.meets(n.rect, 5) }) &&
-			!slices.ContainsFunc(placed, func(o *arrow) bool { return a.label.meets(o.label, 4) || o.curve.crosses(a.label, 2) })
+			!slices.ContainsFunc(placed, func(o *arrow) bool { return a.label.meets(o.label, 4) || o.curve.crosses(a.label, 2) }) &&
+			!a.label.holds(a.curve.q, headRoom) && !a.label.holds(a.curve.p, tailRoom)
 		if clear {
 			return true
 		}

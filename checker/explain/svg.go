@@ -22,7 +22,7 @@ const pictureStyle = `<style>
 .isopic text.mono{font:12px ui-monospace,"Liberation Mono",monospace}
 .isopic rect.box{fill:var(--pb);stroke:var(--pi);stroke-width:1.4}
 .isopic rect.aborted,.isopic rect.unknown{stroke-dasharray:5 4}
-.isopic .faint rect.box{fill:none;stroke:var(--pl);stroke-width:1}
+.isopic .faint rect.box{fill:var(--pp);stroke:var(--pl);stroke-width:1}
 .isopic rect.under{fill:var(--pp)}
 .isopic path.edge{fill:none;stroke:var(--pi);stroke-width:1.6}
 .isopic .context path.edge{stroke:var(--pd);stroke-opacity:.75}
@@ -85,7 +85,7 @@ func GraphSVG(p *Picture) string {
 }
 
 func open(b *strings.Builder, class, title string, width, height float64) {
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="isopic %s" role="img" aria-label="%s" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">%s<title>%s</title>`,
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="isopic" data-shows="%s" role="img" aria-label="%s" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">%s<title>%s</title>`,
 		class, escape(title), width, height, width, height, pictureStyle, escape(title))
 }
 
