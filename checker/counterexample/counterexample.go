@@ -36,8 +36,13 @@ type Counterexample struct {
 	// the anomaly that it was cut out for, or, where a smaller one was found on
 	// the way, that one.
 	Anomaly verdict.Anomaly
-	// Minimal says that every smaller closed sub-history satisfies the level.
-	// Where it is false, time ran out.
+	// Weakest is the weakest level, or one of them, that the anomaly refutes; Level
+	// implies it. To keep the anomaly the sub-history is made minimal for that one:
+	// what violates snapshot isolation violates strict serializability, too, but
+	// that alone would often be shown by less.
+	Weakest level.Level
+	// Minimal says that every smaller closed sub-history satisfies Weakest. Where
+	// it is false, time ran out.
 	Minimal bool
 	// Standing says which levels this sub-history refutes.
 	checker.Standing
@@ -60,9 +65,9 @@ var errNotShown = errors.New("the anomaly does not show by itself that the level
 
 // Of cuts out of h what a, an anomaly at lvl, rests on, makes it minimal by
 // leaving out transactions, reads and unread writes as long as the rest
-// violates lvl, and has the certifier judge what is left. It works for anomalies
-// of every engine. The error is the cause of ctx's end, or says that what was
-// found is no violation, which is a bug.
+// violates the weakest level that it violates, and has the certifier judge what
+// is left. It works for anomalies of every engine. The error is the cause of
+// ctx's end, or says that what was found is no violation, which is a bug.
 func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly, opt Options) (*Counterexample, error) {
 	c := &cut{ctx: ctx, h: h, lvl: lvl, ops: map[int32][]int{}}
 	c.seed(a)
@@ -77,11 +82,23 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 			return nil, errNotShown
 		}
 	}
+	known, err := c.levels()
+	if err != nil {
+		return nil, err
+	}
+	weakest := lvl
+	for _, l := range known.Standing().Not {
+		if lvl.Implies(l) {
+			weakest = l
+			break
+		}
+	}
+	c.lvl = weakest
 	minimal, err := c.minimize(opt.Timeout)
 	if err != nil {
 		return nil, err
 	}
-	out := &Counterexample{Level: lvl, History: c.history(), Txns: c.txns(), Minimal: minimal, Known: checker.Known{}, Anomaly: *a}
+	out := &Counterexample{Level: lvl, Weakest: weakest, History: c.history(), Txns: c.txns(), Minimal: minimal, Anomaly: *a}
 	if err := out.verify(ctx); err != nil {
 		return nil, err
 	}
@@ -90,17 +107,28 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 			return nil, err
 		}
 	}
-	out.Known[lvl] = verdict.Violated
-	if lvl != level.LIN {
-		err := out.Known.Judge(out.History, nil, func(l level.Level) (*verdict.Result, error) {
-			return checker.Check(ctx, out.History, l, checker.Options{Timeout: MinimizeFor, Certify: true})
-		})
-		if err != nil {
-			return nil, err
-		}
+	if out.Known, err = c.levels(); err != nil {
+		return nil, err
 	}
 	out.Standing = out.Known.Standing()
 	return out, nil
+}
+
+// smallTxns are so few that judging them at every level takes no time.
+const smallTxns = 64
+
+// levels judges the part at the levels that its history can be judged at. A
+// large one has only the verdict that is known.
+func (c *cut) levels() (checker.Known, error) {
+	known := checker.Known{c.lvl: verdict.Violated}
+	if c.lvl == level.LIN || len(c.ops) > smallTxns {
+		return known, nil
+	}
+	h := c.history()
+	err := known.Judge(h, nil, func(l level.Level) (*verdict.Result, error) {
+		return checker.Check(c.ctx, h, l, checker.Options{Timeout: MinimizeFor, Certify: true})
+	})
+	return known, err
 }
 
 // judgeSteps bounds the certifier's trial of every execution.
@@ -111,14 +139,14 @@ const judgeSteps = 5_000_000
 // proof.
 func (c *Counterexample) verify(ctx context.Context) error {
 	if c.History.Closed {
-		switch allowed, decided := certify.Judge(c.History, c.Level, judgeSteps); {
+		switch allowed, decided := certify.Judge(c.History, c.Weakest, judgeSteps); {
 		case allowed:
 			return errNotShown
 		case decided:
 			return nil
 		}
 	}
-	r, err := checker.Check(ctx, c.History, c.Level, checker.Options{Certify: true})
+	r, err := checker.Check(ctx, c.History, c.Weakest, checker.Options{Certify: true})
 	if err == nil && r.Verdict == verdict.Satisfied {
 		err = errNotShown
 	}
@@ -127,7 +155,7 @@ func (c *Counterexample) verify(ctx context.Context) error {
 
 // rename takes the anomaly that an engine finds in the sub-history by itself.
 func (c *Counterexample) rename(ctx context.Context, from *cut) error {
-	r, err := checker.Check(ctx, c.History, c.Level, checker.Options{})
+	r, err := checker.Check(ctx, c.History, c.Weakest, checker.Options{})
 	if err != nil || len(r.Anomalies) == 0 {
 		return err
 	}

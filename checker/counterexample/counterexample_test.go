@@ -73,8 +73,11 @@ func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly
 	if why := open(h, c, lvl); why != "" {
 		fail("not closed: %s", why)
 	}
+	if !lvl.Implies(c.Weakest) || lvl != level.LIN && len(level.Weakest(append(c.Not, c.Weakest))) > len(c.Not) {
+		fail("minimal at %s, but the standing is %s", c.Weakest, c.Standing)
+	}
 	for what, smaller := range smallerThan(c.History, lvl) {
-		if !allowed(t, smaller, lvl) {
+		if !allowed(t, smaller, c.Weakest) {
 			fail("still a violation without %s", what)
 		}
 	}

@@ -76,20 +76,50 @@ func Explain(ctx context.Context, h *history.History, r *verdict.Result, w Wishe
 			}
 		}
 	}
-	err := known.Judge(h, w.Asked, func(l level.Level) (*verdict.Result, error) {
-		if slices.Contains(w.Asked, l) {
-			return w.Judge(ctx, l)
+	judged := map[level.Level]*verdict.Result{}
+	err := known.Judge(h, w.Asked, func(l level.Level) (got *verdict.Result, err error) {
+		switch {
+		case slices.Contains(w.Asked, l):
+			got, err = w.Judge(ctx, l)
+		case limited.Err() != nil:
+			err = context.Cause(limited)
+		default:
+			got, err = w.Judge(limited, l)
 		}
-		if limited.Err() != nil {
-			return nil, context.Cause(limited)
-		}
-		return w.Judge(limited, l)
+		judged[l] = got
+		return got, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	out.Standing = known.Standing()
-	return out, nil
+	return out, out.weaker(limited, h, r.Level, judged)
+}
+
+// weaker puts in front what refutes levels below lvl that no counterexample so
+// far refutes: it says more.
+func (x *Explanation) weaker(ctx context.Context, h *history.History, lvl level.Level, judged map[level.Level]*verdict.Result) error {
+	found := x.Counterexamples
+	for _, l := range x.Not {
+		r := judged[l]
+		refutes := func(c *Counterexample) bool { return l.Implies(c.Weakest) }
+		if r == nil || !lvl.Implies(l) || slices.ContainsFunc(found, refutes) {
+			continue
+		}
+		x.Counterexamples = nil
+		for n := range r.Anomalies {
+			if err := x.cut(ctx, h, l, &r.Anomalies[n]); err != nil {
+				x.Counterexamples = append(x.Counterexamples, found...)
+				if ctx.Err() != nil {
+					return nil // out of time
+				}
+				return err
+			}
+		}
+		found = append(x.Counterexamples, found...)
+	}
+	x.Counterexamples = found
+	return nil
 }
 
 // cut adds the counterexample of an anomaly, unless it turns out to be one that

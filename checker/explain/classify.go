@@ -50,6 +50,13 @@ type shape struct {
 	// oneKey: all edges but those of session order and real time are about one
 	// key, oneVersion: all anti-dependencies about one version of one key.
 	oneKey, oneVersion bool
+	// inferred counts the WW edges that no transaction shows by having read what it
+	// overwrote: the reads of others leave no other order of the two writes. If
+	// the database had the other one nevertheless, then one of those reads missed a
+	// write, which is a cycle of one anti-dependency: G-single. fractured: two
+	// such edges rest on what one transaction read.
+	inferred  int
+	fractured bool
 	// overwrites: every edge, but for session order and real time, leads to a
 	// transaction that overwrote, on the edge's key, what the one before wrote.
 	overwrites bool
@@ -87,24 +94,26 @@ var cycleNames = []struct {
 	{WriteSkew, shape.writeSkew},
 	{SessionGuaranteeViolation, func(s shape) bool { return s.rw == 1 && s.so == s.edges-1 && s.so > 0 }},
 	{NonMonotonicRead, func(s shape) bool { return s.two(1, 0, 1) && s.newThenOld && s.oldWritten }},
-	{FracturedRead, func(s shape) bool { return s.two(1, 0, 1) }},
+	{FracturedRead, func(s shape) bool { return s.two(1, 0, 1) || s.two(0, 2, 0) && s.fractured }},
 	{NonMonotonicRead, func(s shape) bool { return s.two(1, 0, 1) && s.newThenOld && !s.oldWritten }},
 	{CausalityViolation, func(s shape) bool { return s.edges > 2 && s.rw == 1 && s.wr > 0 && s.rt == 0 }},
 	{LongFork, func(s shape) bool { return s.rw == 2 && !s.adjacent && s.rt == 0 }},
 	{"lost-update", shape.lostUpdate},
 	{"write-skew", shape.writeSkew},
 	{"long-fork", func(s shape) bool { return s.rw == 2 && !s.adjacent && s.rt == 0 }},
-	{"G0", func(s shape) bool { return s.rw == 0 && s.overwrites && s.wr+s.ww > 0 }},
-	{"G1c", func(s shape) bool { return s.rw == 0 && s.wr > 0 }},
-	{"G-single", func(s shape) bool { return s.rw == 1 || s.lostUpdate() }},
+	{"G0", func(s shape) bool { return s.rw == 0 && s.overwrites && s.wr+s.ww > 0 && s.inferred == 0 }},
+	{"G1c", func(s shape) bool { return s.rw == 0 && s.wr > 0 && s.inferred == 0 }},
+	{"G-single", func(s shape) bool { return s.rw == 1 || s.rw == 0 && s.inferred > 0 || s.lostUpdate() }},
 	{"G-nonadjacent", func(s shape) bool { return s.rw > 1 && !s.adjacent }},
 	{"G2-item", func(s shape) bool { return s.rw > 1 && s.adjacent && !s.lostUpdate() }},
 }
 
 // Classify returns the names of a cycle, the most telling first. Adya's
-// phenomena get Elle's suffix when session order or real time takes part.
-func Classify(h *history.History, cycle []verdict.Edge) []string {
+// phenomena get Elle's suffix when session order or real time takes part. forced
+// is Anomaly.Forced.
+func Classify(h *history.History, cycle []verdict.Edge, forced map[int]verdict.OpRef) []string {
 	s := shapeOf(h, cycle)
+	s.fractured = len(forced) == 2 && !s.oneKey && forced[0].Txn == forced[1].Txn
 	suffix := ""
 	switch {
 	case s.rt > 0:
@@ -140,6 +149,9 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 			wr = e
 		case verdict.WW:
 			s.ww++
+			if !readBy(h, e) {
+				s.inferred++
+			}
 		case verdict.RW:
 			if s.rw > 0 && (rw.Key != e.Key || rw.Value != e.Value) {
 				s.oneVersion = false

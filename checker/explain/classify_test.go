@@ -30,18 +30,32 @@ func TestCycleNames(t *testing.T) {
 		{"s1 T1: w(x,1)\ns1 T3: r(y,0)\ns2 T2: w(y,1)\ns2 T4: r(x,0)", "1 SO 3, 3 RW y=0 2, 2 SO 4, 4 RW x=0 1", "LongFork long-fork G-nonadjacent-process"},
 		{"s1 T1 [0,1]: w(x,1)\ns2 T2 [0,1]: w(y,1)\ns3 T3 [2,3]: r(y,0)\ns4 T4 [2,3]: r(x,0)", "1 RT 3, 3 RW y=0 2, 2 RT 4, 4 RW x=0 1", "G-nonadjacent-realtime"},
 		{"s1 T1: w(x,1) r(y,0)\ns2 T2: r(x,1) r(z,0)\ns3 T3: w(z,1) w(y,1)", "1 WR x=1 2, 2 RW z=0 3, 3 RW y=1 1", "G2-item"},
-		{"s1 T1: w(x,1) w(y,1)\ns2 T2: w(x,2) w(y,2)", "1 WW x=1 2, 2 WW y=2 1", "G0"},
-		{"s1 T1: w(x,1)\ns1 T2: w(x,2)", "1 SO 2, 2 WW x=2 1", "G0-process"},
-		{"s1 T1 [0,1]: w(x,1)\ns2 T2 [2,3]: w(x,2)", "1 RT 2, 2 WW x=2 1", "G0-realtime"},
+		{"s1 T1: w(x,1) w(y,1)\ns2 T2: w(x,2) w(y,2)", "1 WW x=1 2, 2 WW y=2 1", "G-single"},
+		{"s1 T1: r(y,2) w(x,1) w(y,1)\ns2 T2: r(x,1) w(x,2) w(y,2)", "1 WW x=1 2, 2 WW y=2 1", "G0"},
+		{"s1 T1: r(x,2) w(x,1)\ns1 T2: w(x,2)", "1 SO 2, 2 WW x=2 1", "G0-process"},
+		{"s1 T1: w(x,1)\ns1 T2: w(x,2)", "1 SO 2, 2 WW x=2 1", "G-single-process"},
+		{"s1 T1 [0,1]: r(x,2) w(x,1)\ns2 T2 [2,3]: w(x,2)", "1 RT 2, 2 WW x=2 1", "G0-realtime"},
 		{"s1 T1: r(x,2) w(x,1)\ns2 T2: r(x,1) w(x,2)", "1 WR x=1 2, 2 WR x=2 1", "G0 G1c"},
 		{"s1 T1: w(x,1) r(y,2)\ns2 T2: r(x,1) w(y,2)", "1 WR x=1 2, 2 WR y=2 1", "G1c"},
 		{"s1 T1: r(x,2)\ns1 T2: w(x,2)", "1 SO 2, 2 WR x=2 1", "G1c-process"},
-		{"s1 T1: w(x,1) w(y,1)\ns2 T2: w(x,2) r(y,1)", "1 WR y=1 2, 2 WW x=2 1", "G1c"},
+		{"s1 T1: w(x,1) w(y,1)\ns2 T2: w(x,2) r(y,1)", "1 WR y=1 2, 2 WW x=2 1", "G-single"},
+		{"s1 T1: r(x,2) w(x,1) w(y,1)\ns2 T2: w(x,2) r(y,1)", "1 WR y=1 2, 2 WW x=2 1", "G1c"},
 	} {
 		h := dsl.MustParse(tc.text)
-		if got := strings.Join(explain.Classify(h, cycle(t, h, tc.cycle)), " "); got != tc.want {
+		if got := strings.Join(explain.Classify(h, cycle(t, h, tc.cycle), nil), " "); got != tc.want {
 			t.Errorf("%q, %s: named %s, want %s", tc.text, tc.cycle, got, tc.want)
 		}
+	}
+}
+
+// TestFracturedWrites: two writers that each come first on one key, because of
+// what one transaction read of both.
+func TestFracturedWrites(t *testing.T) {
+	h := dsl.MustParse("s1 T1: w(x,1) w(y,1)\ns2 T2: w(x,2) w(y,2)\ns3 T3: r(x,1) r(y,2)")
+	c := cycle(t, h, "2 WW x=2 1, 1 WW y=1 2")
+	forced := map[int]verdict.OpRef{0: {Txn: 2}, 1: {Txn: 2, Op: 1}}
+	if got := strings.Join(explain.Classify(h, c, forced), " "); got != "FracturedRead G-single" {
+		t.Errorf("named %s", got)
 	}
 }
 

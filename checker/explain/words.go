@@ -13,7 +13,7 @@ import (
 // Fill gives a its names and its text.
 func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	if a.Kind == verdict.Cycle || a.Kind == verdict.Contradiction && len(a.Cycle) > 0 {
-		a.Names = Classify(h, a.Cycle)
+		a.Names = Classify(h, a.Cycle, a.Forced)
 	} else {
 		a.Names = kindNames[a.Kind]
 		if dirtyUpdate(h, a) {

@@ -398,6 +398,7 @@ func (k *core) cycle(at []int32) ([]verdict.Edge, map[int]verdict.OpRef) {
 	}
 	g := newGraph(m)
 	s := newSaturator(m, g, true)
+	s.thorough = true
 	if err := s.run(k.c.ctx); err != nil {
 		return nil, nil
 	}
@@ -417,7 +418,11 @@ func (k *core) cycle(at []int32) ([]verdict.Edge, map[int]verdict.OpRef) {
 	points := int32(len(m.txns)) << g.split
 	var out []verdict.Edge
 	forced := map[int]verdict.OpRef{}
-	edges := g.shortestCycle(order)
+	// What reads show directly is easier to understand than what they force.
+	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap })
+	if edges == nil {
+		edges = g.shortestCycle(order, func(*edge) bool { return false })
+	}
 	// It begins at a transaction, so that both halves of a real-time edge are in
 	// one piece.
 	if i := slices.IndexFunc(edges, func(n int32) bool { return g.edges[n].from < points }); i > 0 {
@@ -483,9 +488,9 @@ func (k *core) sharedWrite(from, to int32, e *edge, m *model) (history.Key, hist
 }
 
 // shortestCycle returns the edges of a shortest cycle, of a graph without
-// topological order of which order holds the nodes before any cycle. It is for
-// small graphs.
-func (g *graph) shortestCycle(order []int32) []int32 {
+// topological order of which order holds the nodes before any cycle, that goes
+// without certain edges, or nil. It is for small graphs.
+func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	placed := make([]bool, g.nodes)
 	for _, v := range order {
 		placed[v] = true
@@ -503,7 +508,7 @@ func (g *graph) shortestCycle(order []int32) []int32 {
 			queue = queue[1:]
 			for e := g.out[v]; e != none; e = g.edges[e].nextOut {
 				to := g.edges[e].to
-				if _, seen := via[to]; seen || placed[to] {
+				if _, seen := via[to]; seen || placed[to] || without(&g.edges[e]) {
 					continue
 				}
 				via[to] = e
