@@ -24,6 +24,8 @@ type core struct {
 	// keep one: that is easier to understand than the least that contradicts
 	// itself.
 	cyclic bool
+	// latest is the latest judgement of the sub-history as it is.
+	latest *check
 }
 
 // part is what is kept of a transaction: indices of operations, ascending.
@@ -32,7 +34,7 @@ type part struct{ ops []int }
 // counterexample cuts out of the history what the evidence rests on, and from
 // that everything that is not needed.
 func (c *check) counterexample(used *evidence) error {
-	c.res.Verdict = verdict.Violated
+	c.res.Verdict, c.used = verdict.Violated, used
 	if c.decideOnly {
 		return nil
 	}
@@ -238,6 +240,7 @@ func (k *core) violates() (bool, error) {
 	if err := sub.run(); err != nil {
 		return false, err
 	}
+	k.latest = sub
 	return sub.res.Verdict == verdict.Violated, nil
 }
 
@@ -252,33 +255,38 @@ func (k *core) judge(h *history.History) *check {
 const minimizeFor = 5 * time.Second
 
 // minimize drops transactions, then single operations, as long as the rest
-// violates the level by itself.
+// violates the level by itself. What cannot be dropped once never can: dropping
+// more makes no violation of what is none.
 func (k *core) minimize() error {
 	whole := k.c.ctx
 	limited, cancel := context.WithTimeout(whole, minimizeFor)
 	defer cancel()
 	k.c.ctx = limited
 	defer func() { k.c.ctx = whole }()
-	try := func(change func(next *core)) (bool, error) {
+	try := func(change func(next *core)) error {
 		if limited.Err() != nil {
-			return false, nil
+			return nil
 		}
 		next := k.clone()
 		change(next)
 		bad, err := next.violates()
-		switch {
-		case limited.Err() != nil:
-			return false, nil
-		case bad && err == nil:
-			k.keep = next.keep
+		if bad && err == nil && limited.Err() == nil {
+			k.keep, k.latest = next.keep, next.latest
+			err = k.refine()
 		}
-		return bad, err
+		if limited.Err() != nil {
+			return nil // what was dropped by then stays out
+		}
+		return err
+	}
+	if err := k.refine(); err != nil && limited.Err() == nil {
+		return err
 	}
 	// Large cores first lose transactions by halves.
 	for size := len(k.keep) / 2; size > 1; size /= 2 {
 		list := k.txns()
 		for from := 0; from < len(list); from += size {
-			if _, err := try(func(n *core) {
+			if err := try(func(n *core) {
 				for _, t := range list[from:min(from+size, len(list))] {
 					n.drop(t)
 				}
@@ -287,30 +295,63 @@ func (k *core) minimize() error {
 			}
 		}
 	}
-	for again := true; again; {
-		again = false
-		for _, t := range k.txns() {
-			if k.keep[t] == nil {
-				continue
-			}
-			ok, err := try(func(n *core) { n.drop(t) })
-			if err != nil {
-				return err
-			}
-			again = again || ok
+	for _, t := range k.txns() {
+		if k.keep[t] == nil {
+			continue
+		}
+		if err := try(func(n *core) { n.drop(t) }); err != nil {
+			return err
 		}
 	}
 	for _, t := range k.txns() {
 		if k.m.txn(t).Status == history.Unknown {
 			continue
 		}
+		if k.keep[t] == nil {
+			continue
+		}
 		for _, op := range slices.Clone(k.keep[t].ops) {
-			if _, err := try(func(n *core) { n.dropOp(t, op) }); err != nil {
+			if err := try(func(n *core) { n.dropOp(t, op) }); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// refine keeps what the latest judgement of the core rests on, as long as that is
+// clearly less: another search takes another way, and meets only what is left.
+func (k *core) refine() error {
+	for !k.cyclic && k.latest != nil && k.latest.used != nil {
+		sub := k.latest
+		sub.used.explain()
+		part := &core{c: sub, m: sub.sat.m, keep: map[int32]*part{}}
+		part.collect(sub.used)
+		if len(part.keep) > len(k.keep)*19/20 {
+			return nil
+		}
+		next := k.within(part)
+		if bad, err := next.violates(); err != nil || !bad {
+			return err
+		}
+		k.keep, k.latest = next.keep, next.latest
+	}
+	return nil
+}
+
+// within returns what a core of the core's own history keeps of it.
+func (k *core) within(sub *core) *core {
+	next := &core{c: k.c, m: k.m, keep: map[int32]*part{}}
+	at := k.txns()
+	for t, p := range sub.keep {
+		whole := at[sub.m.txns[t]]
+		kept := &part{}
+		for _, j := range p.ops {
+			kept.add(k.keep[whole].ops[j])
+		}
+		next.keep[whole] = kept
+	}
+	return next
 }
 
 func (k *core) clone() *core {
