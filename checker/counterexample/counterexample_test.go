@@ -31,7 +31,7 @@ func TestEveryEngine(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			violated, anomalies := 0, 0
 			for violated < n/3 {
-				h := randhist.Of(rng, 3, 4+rng.IntN(5), 6)
+				h := randhist.Of(rng, 3, 4+rng.IntN(3), 6)
 				if lvl == level.LIN {
 					h = lightweight(rng)
 				}
@@ -298,7 +298,7 @@ func lightweight(rng *rand.Rand) *history.History {
 func TestMentioned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(randhist.Seed(t, rand.Uint64()), 5))
 	for cycles := 0; cycles < 300; {
-		h := randhist.Of(rng, 3, 4+rng.IntN(5), 6)
+		h := randhist.Of(rng, 3, 4+rng.IntN(3), 6)
 		for _, engine := range []checker.Engine{checker.Linear, checker.Polygraph} {
 			lvl := []level.Level{level.SER, level.SI, level.SERNoSO}[rng.IntN(3)]
 			r, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: engine})
