@@ -18,17 +18,18 @@ import (
 var reportText string
 
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"graph":   func(a Anomaly) template.HTML { return graph(&a) },
-	"seconds": func(s float64) string { return fmt.Sprintf("%.3f s", s) },
-	"count":   thousands,
-	"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
-	"ms":      func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
-	"join":    func(s []string) string { return strings.Join(s, ", ") },
-	"span":    span,
-	"inc":     func(n int) int { return n + 1 },
-	"shown":   func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
-	"unshown": func(a Anomaly) int { _, n := a.Shown(); return n },
-	"lines":   func(s string) []string { return strings.Split(s, "\n") },
+	"pictures":     func(a Anomaly) template.HTML { return pictures(&a) },
+	"pictureParts": func() template.HTML { return pictureParts },
+	"seconds":      func(s float64) string { return fmt.Sprintf("%.3f s", s) },
+	"count":        thousands,
+	"percent":      func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
+	"ms":           func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
+	"join":         func(s []string) string { return strings.Join(s, ", ") },
+	"span":         span,
+	"inc":          func(n int) int { return n + 1 },
+	"shown":        func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
+	"unshown":      func(a Anomaly) int { _, n := a.Shown(); return n },
+	"lines":        func(s string) []string { return strings.Split(s, "\n") },
 }).Parse(reportText))
 
 // thousands groups the digits of a count.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
@@ -67,6 +68,9 @@ verdict is the same. Presets, and parts to add with + and leave out with -:
 			if k.timeout < 0 {
 				return usage("--timeout must not be negative")
 			}
+			if k.explain < 0 {
+				return usage("--explain-timeout must not be negative")
+			}
 			return a.check(args, k, asJSON)
 		},
 	}
@@ -76,6 +80,7 @@ verdict is the same. Presets, and parts to add with + and leave out with -:
 	f.StringVar(&format, "format", "auto", "format of the files: auto, "+file.Names())
 	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, or baseline, a plain SAT encoding for comparison, slow and without counterexamples")
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
+	f.DurationVar(&k.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
 	f.StringVar(&pipeline, "pipeline", "", "configuration of the polygraph engine, and that engine: a preset, then +part or -part; paper,-pruning say")
@@ -84,6 +89,11 @@ verdict is the same. Presets, and parts to add with + and leave out with -:
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")
 	return c
 }
+
+// explainFor is how long explaining a violation may take by default.
+const explainFor = 10 * time.Second
+
+const explainUsage = "where a history is violated, cut out its counterexample and judge the other levels within this time; 0 leaves that out"
 
 func levelHelp() string {
 	var parts []string
@@ -149,6 +159,9 @@ func text(o results.Outcome) string {
 	if o.Reason != "" {
 		fmt.Fprintf(&b, "  %s\n", o.Reason)
 	}
+	if o.Standing != nil {
+		fmt.Fprintf(&b, "  %s\n", o.Standing.Text)
+	}
 	for _, an := range o.Anomalies {
 		fmt.Fprintf(&b, "\n  %s", an.Name)
 		if len(an.Names) > 1 {
@@ -167,6 +180,9 @@ func text(o results.Outcome) string {
 		}
 		if more > 0 {
 			fmt.Fprintf(&b, "      … and %s, which --json lists\n", plural(more, "more transaction"))
+		}
+		if c := an.Counterexample; c != nil && c.Standing.Text != o.Standing.Text {
+			fmt.Fprintf(&b, "    This alone shows: %s.\n", c.Standing.Text)
 		}
 	}
 	if len(o.Anomalies) > 0 {

@@ -24,7 +24,7 @@ import (
 // runOptions are the flags of run beside the settings.
 type runOptions struct {
 	check, engine, out, maxMemory string
-	checkTimeout                  time.Duration
+	checkTimeout, explain         time.Duration
 	certify, asJSON, plain        bool
 }
 
@@ -54,6 +54,7 @@ for the browser and a JUnit file.
 	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed: the one that the isolation promises")
 	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "end in unknown after this time for each level; 0 is no limit")
+	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&o.maxMemory, "max-memory", "", "end in unknown when checking takes more, 2GiB say")
 	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")
 	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default runs/ and a name made of time and driver)")
@@ -63,7 +64,7 @@ for the browser and a JUnit file.
 }
 
 func (a *app) run(s *settings, o *runOptions) error {
-	k := &checking{timeout: o.checkTimeout, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
+	k := &checking{timeout: o.checkTimeout, explain: o.explain, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
 	var err error
 	if k.engine, err = checker.ParseEngine(o.engine); err != nil {
 		return withCode(exitUsage, err)
@@ -82,6 +83,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	if o.checkTimeout < 0 {
 		return usage("--check-timeout must not be negative")
+	}
+	if o.explain < 0 {
+		return usage("--explain-timeout must not be negative")
 	}
 	if o.out != "" && results.Holds(o.out) {
 		return holdsRun(o.out)
