@@ -11,6 +11,9 @@ import (
 // maxDrawn is the largest graph that a person can look at, in transactions.
 const maxDrawn = 12
 
+// minScale is how small a picture may become before it scrolls.
+const minScale = 0.75
+
 // graph draws the transactions of an anomaly and the edges between them: on a
 // circle, in the order of the cycle, each edge bent outwards so that the two
 // of a pair do not cover each other. The kinds of edges differ in their dashes
@@ -24,7 +27,7 @@ func graph(a *Anomaly) template.HTML {
 		return template.HTML(fmt.Sprintf("<p>The cycle has %d transactions, too many for a picture; it is listed below.</p>", len(g.nodes)))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="graph" role="img" aria-label="%s" viewBox="0 0 %.0f %.0f">`, html.EscapeString(a.Name), g.width, g.height)
+	fmt.Fprintf(&b, `<svg class="graph" role="img" aria-label="%s" style="min-width:%.0fpx" viewBox="0 0 %.0f %.0f">`, html.EscapeString(a.Name), g.width*minScale, g.width, g.height)
 	b.WriteString(`<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse"><path d="M0,0L8,4L0,8z"/></marker></defs>`)
 	for _, e := range append(append([]Edge{}, a.Cycle...), a.Context...) {
 		g.edge(&b, e)

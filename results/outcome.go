@@ -91,7 +91,9 @@ type Edge struct {
 	Kind  string `json:"kind"`
 	Key   string `json:"key,omitempty"`
 	Value string `json:"value,omitempty"`
-	Text  string `json:"text"`
+	// Next is what To wrote, of a WW or RW edge.
+	Next string `json:"next,omitempty"`
+	Text string `json:"text"`
 }
 
 // Txn is a transaction of a counterexample. Times are in nanoseconds since
@@ -174,6 +176,13 @@ func newEdge(h *history.History, e verdict.Edge, text string) Edge {
 	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: printable(text)}
 	if e.Kind != verdict.SO && e.Kind != verdict.RT {
 		edge.Key, edge.Value = printable(h.KeyName(e.Key)), printable(h.ValueText(e.Value))
+	}
+	if e.Kind == verdict.WW || e.Kind == verdict.RW {
+		for _, op := range h.Ops(&h.Txns[e.To]) { // the last write counts
+			if op.Kind == history.Write && op.Key == e.Key {
+				edge.Next = printable(h.ValueText(op.Value))
+			}
+		}
 	}
 	return edge
 }

@@ -46,8 +46,9 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 
 // judge reads the history at path and judges it at each level, telling each
 // outcome to tell as it comes. finish, if set, sees each outcome before, with
-// the history, which is nil when it could not be read whole.
-func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
+// the result that it describes and the history, which is nil when it could not
+// be read whole.
+func (a *app) judge(path string, c *checking, finish func(*history.History, *verdict.Result, *results.Outcome), tell func(results.Outcome) error) error {
 	resetPeak()
 	// Large histories are free of pointers: collecting garbage early costs
 	// little and saves a third of the memory. For small ones, of which there may
@@ -94,7 +95,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 		o := results.NewOutcome(path, h, r)
 		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), peakRSS()
 		if finish != nil {
-			finish(h, &o)
+			finish(h, r, &o)
 		}
 		a.found(codeOf(o.Verdict))
 		show.pause()

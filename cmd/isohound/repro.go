@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/results"
+)
+
+const summaryHelp = "append the verdicts to this file as Markdown, \"$GITHUB_STEP_SUMMARY\" say; nothing if it has no name"
+
+// reproTime bounds judging the part of a history that shows an anomaly.
+const reproTime = 10 * time.Second
+
+// repro prepares a reproduction folder.
+func (s *settings) repro(o *runOptions, k *checking) *results.Repro {
+	p := &results.Repro{Command: commandLine(s.words(k, true)...), Attach: o.attach}
+	if !s.info.Embedded {
+		p.DSN = s.endpoints()
+	}
+	return p
+}
+
+// minimal finds the parts of h that show the anomalies of a violation, and
+// keeps those that are violated by themselves.
+func (a *app) minimal(p *results.Repro, h *history.History, r *verdict.Result, o *results.Outcome) {
+	if h == nil || o.Verdict != verdict.Violated {
+		return
+	}
+	for n := range r.Anomalies {
+		part, err := results.Subhistory(h, &r.Anomalies[n])
+		if err != nil {
+			continue // the whole history is the reproduction
+		}
+		again, err := checker.Check(a.work, part, r.Level, checker.Options{Certify: true, Timeout: reproTime})
+		if err == nil && again.Verdict == verdict.Violated {
+			p.Minimal(o, &o.Anomalies[n], part)
+		}
+	}
+}
+
+// save writes the results of a run. All is tried; the first error is returned.
+func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions) (report string, err error) {
+	var errs [3]error
+	if run.Violated() {
+		var missing []string
+		missing, errs[1] = results.SaveRepro(dir, run, p)
+		for _, m := range missing {
+			fmt.Fprintf(a.msg, "isohound: --attach: %s\n", m)
+		}
+	}
+	report, errs[0] = results.Save(dir, run)
+	errs[2] = appendSummary(o.summary, func() string { return results.RunSummary(run, run.Violated()) })
+	for _, e := range errs {
+		if e != nil {
+			return report, withCode(exitIO, errors.Wrap(e, "cannot write the results"))
+		}
+	}
+	return report, nil
+}
+
+// appendSummary appends a summary, if one is wanted.
+func appendSummary(path string, text func() string) error {
+	if path == "" {
+		return nil
+	}
+	return errors.Wrap(results.AppendSummary(path, text()), "--summary")
+}
