@@ -89,7 +89,7 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 		p.Add(line)
 		p.Legend.Add(l.name, line)
 	}
-	p.Y.Max *= 1.3 // room for the legend
+	p.Y.Max *= 1.5 // room for the legend
 	grid := plotter.NewGrid()
 	grid.Vertical.Width = 0
 	grid.Horizontal.Color = color.NRGBA{0x80, 0x80, 0x80, 0x40}

@@ -203,7 +203,11 @@ func (x *Index) Total() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return fmt.Sprintf("%d runs: %s", x.Runs, strings.Join(parts, ", "))
+	runs := "runs"
+	if x.Runs == 1 {
+		runs = "run"
+	}
+	return fmt.Sprintf("%d %s: %s", x.Runs, runs, strings.Join(parts, ", "))
 }
 
 // relative returns path as a link from a page in folder.

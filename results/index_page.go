@@ -59,7 +59,7 @@ func (x *Index) Markdown(folder string) []byte {
 		}
 		link := plain(r.Folder)
 		if r.Report != "" {
-			link = fmt.Sprintf("[%s](%s)", link, (&url.URL{Path: r.Report}).EscapedPath())
+			link = fmt.Sprintf("[%s](%s)", link, strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: r.Report}).EscapedPath()))
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", plain(r.Server), plain(r.Isolation), plain(r.Level), plain(r.Workload),
 			seed, verdict, plain(r.Found()), commits, rate, date, link)

@@ -19,18 +19,18 @@ import (
 // portable writes a history in the notation that people read, or, where that
 // cannot carry all of it, in the native format.
 func portable(h *history.History, name string) (file string, text []byte, err error) {
-	fits, losses, _, err := fit.To(h, dsl.Carries())
+	fits, losses, _, err := fit.To(h, dsl.Carries()) // h itself if nothing need change
 	if err != nil {
 		return "", nil, err
 	}
 	var b bytes.Buffer
-	if len(losses) == 0 {
+	if len(losses) == 0 && fits == h {
 		for i := range h.Txns {
 			if id := h.DBTxn(i); id != 0 {
 				fmt.Fprintf(&b, "# T%d is the database's transaction %d\n", h.Txns[i].ID, id)
 			}
 		}
-		b.WriteString(dsl.Format(fits))
+		b.WriteString(dsl.Format(h))
 		return name + ".txt", b.Bytes(), nil
 	}
 	w, err := native.NewWriter(&b, false, &h.Header, h.Symbols)

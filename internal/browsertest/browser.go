@@ -83,6 +83,8 @@ type Seen struct {
 	ScrollWidth, InnerWidth float64
 	// Faint are texts whose contrast is below 4.5 to 1.
 	Faint []string
+	// Squeezed are texts in columns so narrow that words break into letters.
+	Squeezed []string
 	// Pictures are the sizes of all SVGs, as width and height.
 	Pictures [][2]float64
 	// Overlaps are pairs of texts in one picture that cover each other, Cut
@@ -154,7 +156,7 @@ func (s *Seen) problems() []string {
 			all = append(all, fmt.Sprintf("picture %d is %v by %v pixels", n+1, p[0], p[1]))
 		}
 	}
-	for what, texts := range map[string][]string{"faint": s.Faint, "covers each other": s.Overlaps, "cut": s.Cut, "tiny": s.Tiny} {
+	for what, texts := range map[string][]string{"faint": s.Faint, "covers each other": s.Overlaps, "cut": s.Cut, "tiny": s.Tiny, "squeezed": s.Squeezed} {
 		for n, text := range texts {
 			if n == 5 {
 				break

@@ -30,6 +30,7 @@ func TestProblems(t *testing.T) {
 		"empty":     {`<svg width="10" height="10"></svg>`, "picture 1 is 10 by 10 pixels"},
 		"overlap":   {`<svg width="100" height="100"><text x="10" y="50">first</text><text x="15" y="52">second</text></svg>`, "covers each other: first and second"},
 		"cut":       {`<svg width="100" height="100"><text x="90" y="50">a long text</text></svg>`, "cut: a long text"},
+		"squeezed":  {`<p style="width:12px;overflow-wrap:anywhere">a paragraph</p>`, "squeezed: a paragraph"},
 		"tiny":      {`<svg width="100" height="100"><text x="10" y="50" font-size="4">small</text></svg>`, "tiny: small"},
 	} {
 		path := filepath.Join(t.TempDir(), name+".html")

@@ -25,10 +25,13 @@
     }
     return layers.reverse().reduce((below, c) => over(c, below), { r: 255, g: 255, b: 255, a: 1 });
   };
-  const faint = [];
+  const faint = [], squeezed = [];
   for (const e of document.body.querySelectorAll("*")) {
     const own = [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim() !== "");
     if (!own || !visible(e) || e.closest("script, style")) continue;
+    // A column so narrow that words break into letters.
+    const frame = e.getBoundingClientRect();
+    if (!(e instanceof SVGElement) && e.textContent.trim().length > 5 && frame.width < 40 && frame.height > 3 * frame.width) squeezed.push(e.textContent.trim().slice(0, 40));
     const style = getComputedStyle(e), back = behind(e);
     const ink = over(colour(e instanceof SVGElement ? style.fill : style.color), back);
     const ratio = contrast(ink, back);
@@ -49,5 +52,5 @@
     });
   }
   const sections = [...document.querySelectorAll("header, section")].map((s) => s.id || s.className);
-  return JSON.stringify({ ScrollWidth: document.scrollingElement.scrollWidth, InnerWidth: innerWidth, Faint: faint, Pictures: pictures, Overlaps: overlaps, Cut: cut, Tiny: tiny, Sections: sections });
+  return JSON.stringify({ ScrollWidth: document.scrollingElement.scrollWidth, InnerWidth: innerWidth, Faint: faint, Squeezed: squeezed, Pictures: pictures, Overlaps: overlaps, Cut: cut, Tiny: tiny, Sections: sections });
 })()
