@@ -108,14 +108,15 @@ func TestReports(t *testing.T) {
 		text, sections string
 		levels         []level.Level
 		pictures       int
+		few            bool // views
 		change         func(*results.Run)
 	}{
 		"skew":      {text: skew, levels: both, sections: order, pictures: 3},
-		"lost":      {text: lost, levels: both, sections: order, pictures: 3},
-		"fork":      {text: fork, levels: both, sections: order, pictures: 3},
+		"lost":      {text: lost, levels: both, sections: order, few: true, pictures: 3},
+		"fork":      {text: fork, levels: both, sections: order, few: true, pictures: 3},
 		"ring":      {text: ring(6), levels: []level.Level{level.SER}, sections: order, pictures: 3},
-		"satisfied": {text: fine, levels: both, sections: "verdict repeat rates latencies aborts parameters", pictures: 2},
-		"unchecked": {text: fine, sections: "verdict repeat rates latencies aborts parameters", pictures: 2, change: func(r *results.Run) { r.Config.Ended = generator.ServerLost }},
+		"satisfied": {text: fine, levels: both, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2},
+		"unchecked": {text: fine, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2, change: func(r *results.Run) { r.Config.Ended = generator.ServerLost }},
 		"broken": {text: fine, levels: []level.Level{level.SER}, sections: "verdict repeat rates latencies parameters notes", change: func(r *results.Run) {
 			r.Invariants = []generator.InvariantResult{{Name: "sum", Text: "the sum over all accounts is what it was at first", Problem: "it is 7, not 0"},
 				{Name: "count", Text: "there are 3 doctors"}, {Name: "lines", Text: "every order has its lines", Error: "the connection was lost"}}
@@ -125,7 +126,11 @@ func TestReports(t *testing.T) {
 		}},
 	} {
 		path := run(t, filepath.Join(folder, name), tc.text, tc.levels, tc.change)
-		for _, v := range Views {
+		views := Views
+		if tc.few {
+			views = []View{Views[0], Views[3]}
+		}
+		for _, v := range views {
 			seen := b.Look(t, path, v)
 			if got := strings.Join(seen.Sections, " "); got != tc.sections {
 				t.Errorf("%s at %s: sections %s, want %s", name, v, got, tc.sections)
@@ -137,6 +142,17 @@ func TestReports(t *testing.T) {
 		if repro := filepath.Join(filepath.Dir(path), results.ReproFolder, "report.html"); tc.text != fine {
 			b.Look(t, repro, Views[0])
 		}
+	}
+}
+
+// TestColours: what holds on a page of a violation is not in the colour of what
+// does not.
+func TestColours(t *testing.T) {
+	path := run(t, t.TempDir(), skew, []level.Level{level.SI, level.SER}, nil)
+	var colours []string
+	Start(t).Look(t, path, Views[0], chromedp.Evaluate(`["satisfied", "violated"].map((v) => getComputedStyle(document.querySelector("td." + v + " strong")).color)`, &colours))
+	if len(colours) != 2 || colours[0] == colours[1] {
+		t.Errorf("colours %q", colours)
 	}
 }
 
