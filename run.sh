@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./run.sh            builds isohound and runs the main job on the embedded engine
-# ./run.sh test       sets up private database servers and runs every test
+# ./run.sh test       sets up private database servers and a browser, and runs every test
 # ./run.sh COMMAND …  builds isohound and passes everything on to it
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -35,6 +35,7 @@ need() { # PROGRAM PACKAGE
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
+  need chromium chromium
   unformatted=$(gofmt -l .)
   if [ -n "$unformatted" ]; then
     echo "run.sh: gofmt would change: $unformatted" >&2
