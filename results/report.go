@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pkg/errors"
 
@@ -17,19 +18,22 @@ import (
 //go:embed report.tmpl
 var reportText string
 
-var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"graph":   func(a Anomaly) template.HTML { return graph(&a) },
-	"seconds": func(s float64) string { return fmt.Sprintf("%.3f s", s) },
-	"count":   thousands,
-	"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
-	"ms":      func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
-	"join":    func(s []string) string { return strings.Join(s, ", ") },
-	"span":    span,
-	"inc":     func(n int) int { return n + 1 },
-	"shown":   func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
-	"unshown": func(a Anomaly) int { _, n := a.Shown(); return n },
-	"lines":   func(s string) []string { return strings.Split(s, "\n") },
-}).Parse(reportText))
+// reportTemplate is parsed once it is needed: few commands draw reports.
+var reportTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"graph":   func(a Anomaly) template.HTML { return graph(&a) },
+		"seconds": func(s float64) string { return fmt.Sprintf("%.3f s", s) },
+		"count":   thousands,
+		"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
+		"ms":      func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
+		"join":    func(s []string) string { return strings.Join(s, ", ") },
+		"span":    span,
+		"inc":     func(n int) int { return n + 1 },
+		"shown":   func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
+		"unshown": func(a Anomaly) int { _, n := a.Shown(); return n },
+		"lines":   func(s string) []string { return strings.Split(s, "\n") },
+	}).Parse(reportText))
+})
 
 // thousands groups the digits of a count.
 func thousands(n any) string {
@@ -108,7 +112,7 @@ func render(r *Run) ([]byte, error) {
 		return strings.Compare(a.Cause, b.Cause)
 	})
 	var b bytes.Buffer
-	if err := reportTemplate.Execute(&b, data); err != nil {
+	if err := reportTemplate().Execute(&b, data); err != nil {
 		return nil, errors.Wrap(err, reportFile)
 	}
 	return b.Bytes(), nil
