@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/pkg/errors"
 )
@@ -13,25 +14,28 @@ import (
 var pageFiles embed.FS
 
 // pages are the templates of all pages: "report" of one run, "index" of
-// several, and their parts.
-var pages = template.Must(template.New("pages").Funcs(template.FuncMap{
-	"style":        func() template.CSS { return template.CSS(pageFile("style.css")) },
-	"script":       func(name string) template.JS { return template.JS(pageFile(name)) },
-	"pictures":     func(a Anomaly) template.HTML { return pictures(&a) },
-	"pictureParts": func() template.HTML { return pictureParts },
-	"seconds":      func(s float64) string { return fmt.Sprintf("%.3f s", s) },
-	"count":        thousands,
-	"percent":      func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
-	"ms":           func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
-	"join":         func(s []string) string { return strings.Join(s, ", ") },
-	"commas":       func(s []string) string { return strings.Join(s, ",") },
-	"capital":      capital,
-	"span":         span,
-	"inc":          func(n int) int { return n + 1 },
-	"shown":        func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
-	"unshown":      func(a Anomaly) int { _, n := a.Shown(); return n },
-	"lines":        func(s string) []string { return strings.Split(s, "\n") },
-}).ParseFS(pageFiles, "*.tmpl"))
+// several, and their parts. They are parsed once they are needed: few commands
+// draw pages.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("pages").Funcs(template.FuncMap{
+		"style":        func() template.CSS { return template.CSS(pageFile("style.css")) },
+		"script":       func(name string) template.JS { return template.JS(pageFile(name)) },
+		"pictures":     func(a Anomaly) template.HTML { return pictures(&a) },
+		"pictureParts": func() template.HTML { return pictureParts },
+		"seconds":      func(s float64) string { return fmt.Sprintf("%.3f s", s) },
+		"count":        thousands,
+		"percent":      func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
+		"ms":           func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
+		"join":         func(s []string) string { return strings.Join(s, ", ") },
+		"commas":       func(s []string) string { return strings.Join(s, ",") },
+		"capital":      capital,
+		"span":         span,
+		"inc":          func(n int) int { return n + 1 },
+		"shown":        func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
+		"unshown":      func(a Anomaly) int { _, n := a.Shown(); return n },
+		"lines":        func(s string) []string { return strings.Split(s, "\n") },
+	}).ParseFS(pageFiles, "*.tmpl"))
+})
 
 // pageFile returns an embedded file, which is there.
 func pageFile(name string) string {
@@ -45,7 +49,7 @@ func pageFile(name string) string {
 // page draws a page.
 func page(name string, data any) ([]byte, error) {
 	var b strings.Builder
-	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, data); err != nil {
 		return nil, errors.Wrap(err, name)
 	}
 	return []byte(b.String()), nil

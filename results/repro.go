@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/pkg/errors"
@@ -32,12 +33,15 @@ const (
 //go:embed repro.md
 var readmeText string
 
-var readmeTemplate = template.Must(template.New(readmeFile).Funcs(template.FuncMap{
-	"commas": func(s []string) string { return strings.Join(s, ",") },
-	"titles": titles,
-	"plain":  plain,
-	"fenced": func(s string) string { return fenced("", s) },
-}).Parse(readmeText))
+// readmeTemplate is parsed once it is needed.
+var readmeTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New(readmeFile).Funcs(template.FuncMap{
+		"commas": func(s []string) string { return strings.Join(s, ",") },
+		"titles": titles,
+		"plain":  plain,
+		"fenced": func(s string) string { return fenced("", s) },
+	}).Parse(readmeText))
+})
 
 // Repro is what a reproduction folder needs that the run's files do not have.
 type Repro struct {
@@ -115,7 +119,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	}
 	logs, missing := p.attach(out)
 	var b bytes.Buffer
-	err = readmeTemplate.Execute(&b, map[string]any{
+	err = readmeTemplate().Execute(&b, map[string]any{
 		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "Sentence": sentence(r), "Notes": notes(r),
 		"DSN": p.DSN, "Logs": logs, "Limit": maxHistory >> 20, "First": first(all),
 	})
