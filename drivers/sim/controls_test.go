@@ -2,11 +2,15 @@ package sim_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/internal/replay"
+	"github.com/isohound/isohound/workloads"
 )
 
 // controls are the isolations with all protections on: which levels a run
@@ -36,7 +40,7 @@ func TestControls(t *testing.T) {
 	for _, c := range controls {
 		t.Run(c.isolation, func(t *testing.T) {
 			for _, seed := range seeds(t) {
-				h := run(t, c.isolation, "", 200, seed)
+				h := plant{isolation: c.isolation}.run(t, seed)
 				n := h.Count()
 				if why := checker.Vacuous(h); why != "" {
 					t.Errorf("seed %d: %s", seed, why)
@@ -76,6 +80,39 @@ func TestPromises(t *testing.T) {
 		}
 		if promised == (len(c.refuted) == len(everything)) {
 			t.Errorf("%s promises %q", c.isolation, iso.Promises)
+		}
+	}
+}
+
+// TestAgainstModel: with one session, every isolation does what a database of
+// plain maps does.
+func TestAgainstModel(t *testing.T) {
+	d, err := drivers.Find("sim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, iso := range d.Info().Isolations {
+		for _, set := range []string{"mini birth=3 rollback=20% death=delete", "skew birth=2 rollback=20%"} {
+			words := strings.Fields(set)
+			make := func() (generator.Workload, error) {
+				return replay.New(words[0], workloads.Common{Sessions: 4, Keys: 10}, words[1:]...)
+			}
+			if err := replay.AgainstModel(d, drivers.Config{Isolation: iso.Name}, false, make, 4, 40, 11); err != nil {
+				t.Errorf("%s, %s: %v", iso.Name, set, err)
+			}
+		}
+	}
+}
+
+// TestAllPlanted: there is no protection whose absence no test shows.
+func TestAllPlanted(t *testing.T) {
+	shown := "off=absent-reads off=predicates off=range-locks " // schedule_test.go, predicates_test.go
+	for _, p := range planted {
+		shown += p.dsn + " "
+	}
+	for _, note := range info(t).Notes {
+		if name, _, ok := strings.Cut(note, ":"); ok && strings.HasPrefix(name, "off=") && !strings.Contains(shown, name) {
+			t.Errorf("nothing shows %s", name)
 		}
 	}
 }

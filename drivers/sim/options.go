@@ -21,7 +21,7 @@ type options struct {
 }
 
 func defaults() options {
-	return options{off: map[protection]bool{}, rate: 0.1, lag: 8, nodes: 3, yield: 0.5, seed: 1}
+	return options{off: map[protection]bool{}, rate: 0.1, lag: 8, nodes: 3, yield: 0.2, seed: 1}
 }
 
 // names lists what is off, in the order of protections.
