@@ -27,8 +27,7 @@ func (t *tx) Commit(context.Context) error {
 		d.recent = append(d.recent, t)
 		d.replicate(t)
 	}
-	horizon := d.horizon()
-	d.recent = slices.DeleteFunc(d.recent, func(u *tx) bool { return u.commit <= horizon })
+	d.forget(d.horizon())
 	return nil
 }
 
@@ -113,7 +112,7 @@ func (t *tx) dangerous() bool {
 			if t.firstOut == 0 {
 				t.firstOut = u.commit
 			}
-			danger = danger || u.firstOut > 0 && u.firstOut < u.commit
+			danger = danger || u.firstOut > 0
 		}
 		if t.overwrote(u) {
 			lastIn = u.commit

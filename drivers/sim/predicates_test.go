@@ -40,7 +40,7 @@ func TestPredicates(t *testing.T) {
 				}
 				w := worktest.New(t, "skew", workloads.Common{Sessions: 10}, "patterns=phantom,oncall")
 				db := worktest.Open(t, "sim", drivers.Config{Isolation: c.isolation, DSN: dsn}, w)
-				worktest.Run(t, db, w, generator.Config{Sessions: 10, Txns: 300, Seed: seed})
+				worktest.Run(t, db, w, generator.Config{Sessions: 10, Txns: 200, Seed: seed})
 				problems := worktest.Problems(t, db, w)
 				for name, want := range map[string]bool{phantom: c.phantom, oncall: c.oncall} {
 					if broken := problems[name] != ""; broken != want {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
@@ -140,8 +141,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestForgetting: versions that nobody can read are forgotten, and a snapshot
-// keeps those that it needs.
+// TestForgetting: versions and deleted keys that nobody can read are forgotten,
+// and a snapshot keeps those that it needs.
 func TestForgetting(t *testing.T) {
 	d := open(t, "snapshot isolation", "")
 	old := d.connect().begin(false)
@@ -150,17 +151,37 @@ func TestForgetting(t *testing.T) {
 		for n := range int64(500) {
 			x := s.begin(false)
 			update(t, x, "a", n)
-			if err := x.Commit(ctx); err != nil {
+			key := fmt.Sprint("new", n)
+			var err error
+			if n%2 == 0 {
+				err = x.Insert(ctx, key, n)
+			} else {
+				_, err = x.Delete(ctx, fmt.Sprint("new", n-1))
+			}
+			if err == nil {
+				err = x.Commit(ctx)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+	update(t, s.begin(false), "A", 5)
+	s.Close()
+	x := s.begin(false)
+	if found, err := x.Delete(ctx, "A"); err != nil || !found || x.Commit(ctx) != nil {
+		t.Fatal(found, err)
+	}
 	write()
 	read(t, old, "a", 1)
+	read(t, old, "A", 2)
 	if err := old.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
 	write()
+	if n := len(d.keys); n > 30 || n != len(d.items) || d.items["A"] != nil {
+		t.Errorf("%d keys are kept", n)
+	}
 	if n := len(d.items["a"].versions); n > 100 {
 		t.Errorf("%d versions are kept", n)
 	}

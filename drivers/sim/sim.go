@@ -28,7 +28,7 @@ func (driver) Info() drivers.Info {
 		Name:     "sim",
 		Title:    "sim (embedded), whose protections can be switched off",
 		Embedded: true,
-		DSN:      "sim://?off=first-committer-wins&rate=0.1",
+		DSN:      "sim://?off=undo&rate=0.1",
 		DSNHelp: "nothing, and every protection is on; or sim://? and off (names of protections, separated by commas), " +
 			"rate (how often what is off is missing, above 0 to 1; default 0.1), lag (how many commits a replica is behind at most; 8), " +
 			"nodes (replicas; 3), yield (how often a session lets others in before a call; 0.2), seed (of all that is left to chance; 1)",

@@ -30,6 +30,12 @@ func (i *item) newest() (version, bool) {
 	return i.versions[len(i.versions)-1], true
 }
 
+// deletion is a version that deletes a key.
+type deletion struct {
+	key    string
+	commit int64
+}
+
 // snapshot is a set of commits: those up to one, without those that are hidden.
 type snapshot struct {
 	upto   int64
@@ -68,7 +74,9 @@ type db struct {
 
 	mu    sync.Mutex
 	items map[string]*item
-	keys  []string // sorted; a slice is enough, since keys rarely come and never go
+	keys  []string // sorted
+	// deleted are the deletions that may be the last version of a key.
+	deleted []deletion
 	// commits is the number of the last commit. Those that wrote nothing count.
 	commits  int64
 	ids      int64 // of transactions
@@ -133,6 +141,9 @@ func (d *db) fill(ctx context.Context, f func(put func(key string, value []byte)
 func (d *db) install(key string, v version, horizon int64) {
 	i := d.item(key)
 	i.versions = append(i.versions, v)
+	if v.value == nil {
+		d.deleted = append(d.deleted, deletion{key, v.commit})
+	}
 	if len(i.versions) < 64 {
 		return
 	}
@@ -142,6 +153,23 @@ func (d *db) install(key string, v version, horizon int64) {
 			i.versions = slices.Clone(i.versions[n:])
 			return
 		}
+	}
+}
+
+// forget removes keys that are deleted for everybody, and transactions whose
+// commits everybody has.
+func (d *db) forget(horizon int64) {
+	d.recent = slices.DeleteFunc(d.recent, func(t *tx) bool { return t.commit <= horizon })
+	for len(d.deleted) > 0 && d.deleted[0].commit < horizon-2*d.opt.lag {
+		x := d.deleted[0]
+		d.deleted = d.deleted[1:]
+		written := func(t *tx) bool { return t.writes[x.key] != nil }
+		if v, _ := d.item(x.key).newest(); v.commit != x.commit || slices.ContainsFunc(d.active, written) {
+			continue
+		}
+		delete(d.items, x.key)
+		at, _ := slices.BinarySearch(d.keys, x.key)
+		d.keys = slices.Delete(d.keys, at, at+1)
 	}
 }
 
