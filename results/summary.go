@@ -165,7 +165,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 			var txns []string
 			shown, more := f.Shown()
 			for _, t := range shown {
-				txns = append(txns, t.Line())
+				txns = append(txns, TxnLine(t))
 			}
 			if more > 0 {
 				txns = append(txns, fmt.Sprintf("… and %d more", more))
@@ -178,8 +178,8 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 	}
 }
 
-// Line is a transaction for people.
-func (t *Txn) Line() string {
+// TxnLine is a transaction for people.
+func TxnLine(t Txn) string {
 	return fmt.Sprintf("T%-6d session %-4d %-10s %s", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
 }
 
