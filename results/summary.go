@@ -165,7 +165,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 			var txns []string
 			shown, more := f.Shown()
 			for _, t := range shown {
-				txns = append(txns, TxnLine(&t))
+				txns = append(txns, TxnLine(t))
 			}
 			if more > 0 {
 				txns = append(txns, fmt.Sprintf("… and %d more", more))
@@ -179,7 +179,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 }
 
 // TxnLine is a transaction for people.
-func TxnLine(t *Txn) string {
+func TxnLine(t Txn) string {
 	return fmt.Sprintf("T%-6d session %-4d %-10s %s", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
 }
 

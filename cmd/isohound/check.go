@@ -192,7 +192,7 @@ func text(o results.Outcome) string {
 		}
 		shown, more := an.Shown()
 		for _, t := range shown {
-			fmt.Fprintf(&b, "      %s\n", results.TxnLine(&t))
+			fmt.Fprintf(&b, "      %s\n", results.TxnLine(t))
 		}
 		if more > 0 {
 			fmt.Fprintf(&b, "      … and %s, which --json lists\n", plural(more, "more transaction"))

@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds one look at a page, so that a browser that hangs fails.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // screenshots is where every look leaves a picture, for people, if it is set.
 var screenshots = os.Getenv("ISOHOUND_SCREENSHOTS")

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
@@ -69,14 +70,19 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 			t.Fatal(err)
 		}
 		o := results.NewOutcome(filepath.Join(dir, r.Config.History), h, res)
-		r.Config.Levels = append(r.Config.Levels, o.Level)
-		r.Outcomes = append(r.Outcomes, o)
-		for n := range res.Anomalies {
-			part, err := results.Subhistory(h, &res.Anomalies[n])
+		if res.Verdict == verdict.Violated {
+			x, err := counterexample.Explain(context.Background(), h, res, counterexample.Wishes{Judge: func(ctx context.Context, l level.Level) (*verdict.Result, error) {
+				return checker.Check(ctx, h, l, checker.Options{Certify: true})
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			repro.Minimal(&o, &o.Anomalies[n], part)
+			o.Explain(h, x)
+		}
+		r.Config.Levels = append(r.Config.Levels, o.Level)
+		r.Outcomes = append(r.Outcomes, o)
+		for n := range o.Anomalies {
+			repro.Minimal(&o, &o.Anomalies[n], o.Anomalies[n].Counterexample.Sub)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, r.Config.History), []byte(text), 0o644); err != nil {
@@ -111,10 +117,10 @@ func TestReports(t *testing.T) {
 		few            bool // views
 		change         func(*results.Run)
 	}{
-		"skew":      {text: skew, levels: both, sections: order, pictures: 3},
-		"lost":      {text: lost, levels: both, sections: order, few: true, pictures: 3},
-		"fork":      {text: fork, levels: both, sections: order, few: true, pictures: 3},
-		"ring":      {text: ring(6), levels: []level.Level{level.SER}, sections: order, pictures: 3},
+		"skew":      {text: skew, levels: both, sections: order, pictures: 4},
+		"lost":      {text: lost, levels: both, sections: order, few: true, pictures: 4},
+		"fork":      {text: fork, levels: both, sections: order, few: true, pictures: 4},
+		"ring":      {text: ring(6), levels: []level.Level{level.SER}, sections: order, pictures: 4},
 		"satisfied": {text: fine, levels: both, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2},
 		"unchecked": {text: fine, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2, change: func(r *results.Run) { r.Config.Ended = generator.ServerLost }},
 		"broken": {text: fine, levels: []level.Level{level.SER}, sections: "verdict repeat rates latencies parameters notes", change: func(r *results.Run) {
