@@ -106,12 +106,6 @@ func (s *Dgraph) addAlpha() error {
 	if p.port, err = freeOffset(alphaInside, alphaHTTP, alphaGRPC); err != nil {
 		return err
 	}
-	return s.StartAlpha(len(s.alphas) - 1)
-}
-
-// StartAlpha starts an alpha again after KillAlpha.
-func (s *Dgraph) StartAlpha(i int) error {
-	p := s.alphas[i]
 	args := []string{"alpha", "--bindall=false", "--logtostderr", fmt.Sprintf("--port_offset=%d", p.port), fmt.Sprintf("--zero=localhost:%d", s.zero.port+zeroGRPC)}
 	if s.old {
 		args = append(args, "--lru_mb=1024", s.my(p.port+alphaInside))

@@ -35,8 +35,8 @@ func TestServers(t *testing.T) {
 			}{
 				{"contract", contract}, {"lightweight", lightweight}, {"snapshot", snapshot}, {"same key", sameKey},
 				{"keys", keys}, {"dropped", dropped}, {"join", join},
-				{"answer lost", answerLost}, {"not sent", notSent}, {"never answered", neverAnswered}, {"alpha killed", alphaKilled},
-				{"against the model", againstModel}, {"hunt", hunt},
+				{"answer lost", answerLost}, {"not sent", notSent}, {"never answered", neverAnswered},
+				{"against the model", againstModel}, {"hunt", hunt}, {"alpha killed", alphaKilled},
 			} {
 				t.Run(test.name, func(t *testing.T) { test.run(t, c) })
 			}
