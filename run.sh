@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./run.sh            builds isohound and runs the main job on the embedded engine
-# ./run.sh test       sets up private database servers and runs every test
+# ./run.sh test       sets up private database servers and a browser, and runs every test
 # ./run.sh dgraph     builds the versions of Dgraph that the tests run, into bin/
 # ./run.sh COMMAND …  builds isohound and passes everything on to it
 set -euo pipefail
@@ -45,6 +45,7 @@ dgraph() {
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
+  need chromium chromium
   dgraph
   export PATH=$bin:$PATH
   unformatted=$(gofmt -l .)
@@ -61,7 +62,7 @@ tests() {
     (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
   done
   # The race detector looks at how goroutines meet, for which few histories do.
-  ISOHOUND_HISTORIES=6000 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./drivers/...
+  ISOHOUND_HISTORIES=6000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./drivers/...
 }
 
 demo() {

@@ -141,7 +141,7 @@ func (m Measurement) String() string {
 }
 
 func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Contestant) (Measurement, error) {
-	args := append([]string{"check", path, "--level", lvl.String(), "--json", "--no-progress"}, k.Flags...)
+	args := append([]string{"check", path, "--level", lvl.String(), "--json", "--no-progress", "--explain-timeout", "0"}, k.Flags...)
 	limited := ctx
 	if c.Timeout > 0 {
 		args = append(args, "--timeout", c.Timeout.String())

@@ -4,16 +4,10 @@
 package results
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-	"unicode"
-
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/history/dsl"
 )
 
 // Outcome is the verdict on one history at one level, as check and run print
@@ -35,6 +29,9 @@ type Outcome struct {
 	UnknownOutcome int `json:"unknown_outcome"`
 	Ops            int `json:"ops"`
 
+	// Standing says which levels the history violates and satisfies; it is there
+	// where a level is violated and time was given to explain that.
+	Standing  *Standing `json:"standing,omitempty"`
 	Anomalies []Anomaly `json:"anomalies"`
 	// Stages are the seconds that the parts of the check took.
 	Stages       map[string]float64 `json:"stages"`
@@ -71,6 +68,8 @@ type Anomaly struct {
 	// Transactions are those of Txns, and what shows that those of unknown
 	// outcome committed; whole, but where only some operations matter.
 	Transactions []Txn `json:"transactions"`
+	// Counterexample is the closed sub-history that shows the anomaly by itself.
+	Counterexample *Counterexample `json:"counterexample,omitempty"`
 }
 
 // maxShown bounds the transactions that are shown to people; JSON has them all.
@@ -85,28 +84,10 @@ func (a *Anomaly) Shown() (txns []Txn, more int) {
 }
 
 // Edge is a dependency: From must come before To.
-type Edge struct {
-	From  int64  `json:"from"`
-	To    int64  `json:"to"`
-	Kind  string `json:"kind"`
-	Key   string `json:"key,omitempty"`
-	Value string `json:"value,omitempty"`
-	Text  string `json:"text"`
-}
+type Edge = explain.Edge
 
-// Txn is a transaction of a counterexample. Times are in nanoseconds since
-// the start of the run, null where they are not known.
-type Txn struct {
-	ID      int64 `json:"id"`
-	Session int64 `json:"session"`
-	// Node is the endpoint, from 1, where there are several.
-	Node   int16    `json:"node,omitempty"`
-	DBTxn  int64    `json:"dbtxn,omitempty"`
-	Begin  *int64   `json:"begin"`
-	End    *int64   `json:"end"`
-	Status string   `json:"status"`
-	Ops    []string `json:"ops"`
-}
+// Txn is a transaction of a counterexample.
+type Txn = explain.Txn
 
 // NewOutcome describes r, a verdict on h, with everything that depends on the
 // history. h may be nil when it could not be read whole.
@@ -135,7 +116,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 }
 
 func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
-	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: printable(a.Text), Count: a.Count, Shortest: a.Shortest}
+	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: a.Text, Count: a.Count, Shortest: a.Shortest}
 	// Of a contradiction only the operations that it rests on are shown.
 	kept := map[int32][]int{}
 	if a.Kind == verdict.Contradiction {
@@ -147,7 +128,7 @@ func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 	add := func(i int32) {
 		if !seen[i] {
 			seen[i] = true
-			out.Transactions = append(out.Transactions, newTxn(h, i, kept[i]))
+			out.Transactions = append(out.Transactions, explain.NewTxn(h, i, kept[i]))
 		}
 	}
 	for _, i := range a.Txns {
@@ -157,63 +138,7 @@ func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 	for _, e := range a.Support {
 		add(e.To)
 	}
-	out.Cycle = append(out.Cycle, newEdges(h, a.Cycle)...)
-	out.Context = newEdges(h, append(slices.Clone(a.Context), a.Support...))
+	cycle, context := explain.Edges(h, a)
+	out.Cycle, out.Context = append(out.Cycle, cycle...), context
 	return out
-}
-
-func newEdges(h *history.History, edges []verdict.Edge) []Edge {
-	var out []Edge
-	for n, text := range explain.Edges(h, edges) {
-		out = append(out, newEdge(h, edges[n], text))
-	}
-	return out
-}
-
-func newEdge(h *history.History, e verdict.Edge, text string) Edge {
-	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: printable(text)}
-	if e.Kind != verdict.SO && e.Kind != verdict.RT {
-		edge.Key, edge.Value = printable(h.KeyName(e.Key)), printable(h.ValueText(e.Value))
-	}
-	return edge
-}
-
-// newTxn describes a transaction, by some of its operations if any are named.
-func newTxn(h *history.History, i int32, ops []int) Txn {
-	t := &h.Txns[i]
-	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
-	for n, op := range h.Ops(t) {
-		if ops == nil || slices.Contains(ops, n) {
-			out.Ops = append(out.Ops, printable(dsl.Op(h, op)))
-		}
-	}
-	if omitted := t.OpCount() - len(out.Ops); omitted > 0 {
-		out.Ops = append(out.Ops, fmt.Sprintf("… %d more", omitted))
-	}
-	return out
-}
-
-// printable escapes control characters, which keys and values may contain and
-// which terminals obey; line ends in texts are ours.
-func printable(s string) string {
-	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' }
-	if strings.IndexFunc(s, control) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if control(r) {
-			fmt.Fprintf(&b, "\\x%02x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func moment(t int64) *int64 {
-	if t == history.NoTime {
-		return nil
-	}
-	return &t
 }

@@ -8,16 +8,19 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
 )
 
@@ -43,10 +46,25 @@ func sample(t *testing.T) *results.Run {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Outcomes = append(r.Outcomes, results.NewOutcome("history.jsonl.zst", h, res))
+			o := results.NewOutcome("history.jsonl.zst", h, res)
+			o.Explain(h, explanation(t, h, res))
+			r.Outcomes = append(r.Outcomes, o)
 		}
 	}
 	return r
+}
+
+func explanation(t *testing.T, h *history.History, r *verdict.Result) *counterexample.Explanation {
+	t.Helper()
+	x, err := counterexample.Explain(context.Background(), h, r, counterexample.Wishes{
+		Judge: func(ctx context.Context, lvl level.Level) (*verdict.Result, error) {
+			return checker.Check(ctx, h, lvl, checker.Options{Certify: true})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // TestSaveAndDraw: the report drawn again from the saved files is the report
@@ -77,8 +95,8 @@ func TestSaveAndDraw(t *testing.T) {
 	}
 	page := string(first)
 	for _, want := range []string{
-		"LostUpdate", "violates si, ser", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
-		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `class="graph"`, `class="chart"`, "r(x,0)", "seed 42",
+		"LostUpdate", "violates si, ser", "Snapshot isolation and serializability do not hold.", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
+		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `data-shows="graph"`, `data-shows="timeline"`, "not si, even without session order", "Nothing of it can be left out", "figure.zoom", `class="chart"`, "r(x,0)", "seed 42",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the report lacks %q", want)
@@ -88,11 +106,11 @@ func TestSaveAndDraw(t *testing.T) {
 	if m := regexp.MustCompile(`(src|href|url)\s*[=(]\s*["']?(https?:|//|file:)`).FindString(page); m != "" {
 		t.Errorf("the report refers to something outside: %s", m)
 	}
-	if strings.Count(page, "<section") != 1 {
+	if strings.Count(page, `class="anomaly"`) != 1 {
 		t.Error("one anomaly of two levels is shown twice")
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(left) != 5 {
+	if err != nil || len(left) != 7 {
 		t.Errorf("files %v", left)
 	}
 }
@@ -103,9 +121,13 @@ func TestJUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var suite struct {
-		Tests    int `xml:"tests,attr"`
-		Failures int `xml:"failures,attr"`
-		Cases    []struct {
+		Tests      int `xml:"tests,attr"`
+		Failures   int `xml:"failures,attr"`
+		Properties []struct {
+			Name  string `xml:"name,attr"`
+			Value string `xml:"value,attr"`
+		} `xml:"properties>property"`
+		Cases []struct {
 			Name    string `xml:"name,attr"`
 			Failure struct {
 				Type string `xml:"type,attr"`
@@ -118,6 +140,9 @@ func TestJUnit(t *testing.T) {
 	}
 	if suite.Tests != 2 || suite.Failures != 2 || suite.Cases[0].Failure.Type != "LostUpdate" || !strings.Contains(suite.Cases[0].Failure.Text, "repeat: isohound") {
 		t.Errorf("%+v", suite)
+	}
+	if len(suite.Properties) != 6 || suite.Properties[0].Value != "PostgreSQL <15>" || suite.Properties[3].Value != "42" {
+		t.Errorf("%+v", suite.Properties)
 	}
 }
 
@@ -261,7 +286,7 @@ func TestInvariants(t *testing.T) {
 			t.Fatal(err)
 		}
 		html, err := os.ReadFile(page)
-		if err != nil || !strings.Contains(string(html), "does not hold: it is 7") || strings.Contains(string(html), `<h1><span class="violated">`) != (failures > 0) {
+		if err != nil || !strings.Contains(string(html), "does not hold: it is 7") || strings.Contains(string(html), "<h1>Violated") != (failures > 0) {
 			t.Errorf("%s: %v\n%s", lvl, err, html)
 		}
 		junit, err := os.ReadFile(filepath.Join(dir, "junit.xml"))
@@ -270,6 +295,54 @@ func TestInvariants(t *testing.T) {
 		}
 		if again, err := results.Load(dir); err != nil || len(again.Invariants) != 2 || again.Invariants[0] != r.Invariants[0] {
 			t.Errorf("%s: %+v, %v", lvl, again, err)
+		}
+	}
+}
+
+// TestExplanation: what is written of a counterexample is judged as it was, and
+// names that the notation cannot hold do not break it.
+func TestExplanation(t *testing.T) {
+	sym := history.NewSymbols()
+	sym.DefaultInitial = sym.Int(0)
+	x, y := sym.Key(`a "b" (c), <d>`), sym.Key("y\n\x00")
+	b := history.NewBuilder(history.Header{Seed: 3}, sym, 0)
+	for i, keys := range [][2]history.Key{{x, y}, {y, x}} {
+		if err := b.Add(&history.Record{ID: int64(i), Session: int64(i), Begin: 1, End: 9, Status: history.Committed, Ops: []history.Op{
+			{Kind: history.Read, Key: keys[0]}, {Kind: history.Write, Key: keys[1], Value: sym.Int(1)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := b.Done(true, nil)
+	r, err := checker.Check(context.Background(), h, level.SER, checker.Options{Certify: true})
+	if err != nil || r.Verdict != verdict.Violated {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	o := results.NewOutcome("h", h, r)
+	o.Explain(h, explanation(t, h, r))
+	if want := []string{"ser-noso"}; !slices.Equal(o.Standing.Not, want) || !slices.Equal(o.Standing.AlsoNot, []string{"ser", "sser"}) || !slices.Equal(o.Standing.Holds, []string{"strong-si"}) {
+		t.Errorf("%+v", o.Standing)
+	}
+	dir := t.TempDir()
+	if err := results.WriteExplanation(dir, &o.Anomalies[0], "words\n"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"minimal.txt", "minimal.jsonl"} {
+		f, err := file.Open(filepath.Join(dir, name), file.Auto, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := history.Load(context.Background(), f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := checker.Check(context.Background(), again, level.SER, checker.Options{Certify: true}); err != nil || r.Verdict != verdict.Violated {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	for _, name := range []string{"graph.svg", "timeline.svg", "graph.dot", "explanation.txt"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(b) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
 	}
 }

@@ -26,7 +26,8 @@ const (
 )
 
 // kindNames are the names of the anomalies that are not cycles: the MTC
-// paper's, then Adya's or Elle's.
+// paper's, then Adya's or Elle's. A lost update is G-single, whichever of the two
+// writes came second: its transaction read what the first one overwrote.
 var kindNames = map[verdict.Kind][]string{
 	verdict.ThinAirRead:        {ThinAirRead},
 	verdict.AbortedRead:        {AbortedRead, "G1a"},
@@ -35,7 +36,7 @@ var kindNames = map[verdict.Kind][]string{
 	verdict.NotMyOwnWrite:      {NotMyOwnWrite, "internal"},
 	verdict.IntermediateRead:   {IntermediateRead, "G1b"},
 	verdict.NonRepeatableReads: {NonRepeatableReads, "internal"},
-	verdict.Divergence:         {LostUpdate, "lost-update"},
+	verdict.Divergence:         {LostUpdate, "lost-update", "G-single"},
 	verdict.DoubleInsert:       {"DoubleInsert"},
 	verdict.ImpossibleFailure:  {"ImpossibleFailure"},
 	verdict.Contradiction:      {"Contradiction"},
@@ -43,13 +44,21 @@ var kindNames = map[verdict.Kind][]string{
 
 // shape is what the names of a cycle depend on.
 type shape struct {
-	edges, so, rt, wr, rw int
+	edges, so, rt, wr, ww, rw int
 	// adjacent: two anti-dependencies follow each other.
 	adjacent bool
-	// sameVersion: all anti-dependencies are about one version of one key.
-	sameVersion bool
-	// overwrites: every edge leads to a transaction that overwrote, on the
-	// edge's key, what the one before wrote.
+	// oneKey: all edges but those of session order and real time are about one
+	// key, oneVersion: all anti-dependencies about one version of one key.
+	oneKey, oneVersion bool
+	// inferred counts the WW edges that no transaction shows by having read what it
+	// overwrote: the reads of others leave no other order of the two writes. If
+	// the database had the other one nevertheless, then one of those reads missed a
+	// write, which is a cycle of one anti-dependency: G-single. fractured: two
+	// such edges rest on what one transaction read.
+	inferred  int
+	fractured bool
+	// overwrites: every edge, but for session order and real time, leads to a
+	// transaction that overwrote, on the edge's key, what the one before wrote.
 	overwrites bool
 	// newThenOld: in a cycle of one read and one anti-dependency, the reader
 	// saw the new value before it saw the old one.
@@ -59,35 +68,52 @@ type shape struct {
 	oldWritten bool
 }
 
+// two reports whether s is a cycle of two edges, so many of them WR, WW and RW.
+func (s shape) two(wr, ww, rw int) bool {
+	return s.edges == 2 && s.wr == wr && s.ww == ww && s.rw == rw
+}
+
+// lostUpdate: two transactions overwrote one version, or one read a version that
+// the other overwrote, and then overwrote that in turn.
+func (s shape) lostUpdate() bool {
+	return s.two(0, 0, 2) && s.oneVersion || s.two(0, 1, 1) && s.oneKey
+}
+
+func (s shape) writeSkew() bool { return s.two(0, 0, 2) && !s.oneKey }
+
 // cycleNames lists the names of cycles and the shapes that they fit, the most
-// telling first. The first ten rows are the MTC paper's Table I and Elle's
-// names for the same; the last ones are Adya's phenomena.
+// telling first. The first eight rows are of the MTC paper's Table I, where
+// NonMonotonicRead stands before FracturedRead or behind it as the order of the
+// reads suggests; then come Elle's names for the same; the last rows are Adya's
+// phenomena, as Elle divides them.
 var cycleNames = []struct {
 	name string
 	fits func(s shape) bool
 }{
-	{LostUpdate, func(s shape) bool { return s.edges == 2 && s.rw == 2 && s.sameVersion }},
-	{WriteSkew, func(s shape) bool { return s.edges == 2 && s.rw == 2 && !s.sameVersion }},
+	{LostUpdate, shape.lostUpdate},
+	{WriteSkew, shape.writeSkew},
 	{SessionGuaranteeViolation, func(s shape) bool { return s.rw == 1 && s.so == s.edges-1 && s.so > 0 }},
-	{NonMonotonicRead, func(s shape) bool { return s.edges == 2 && s.rw == 1 && s.wr == 1 && s.newThenOld && s.oldWritten }},
-	{FracturedRead, func(s shape) bool { return s.edges == 2 && s.rw == 1 && s.wr == 1 }},
-	{NonMonotonicRead, func(s shape) bool { return s.edges == 2 && s.rw == 1 && s.wr == 1 && s.newThenOld && !s.oldWritten }},
+	{NonMonotonicRead, func(s shape) bool { return s.two(1, 0, 1) && s.newThenOld && s.oldWritten }},
+	{FracturedRead, func(s shape) bool { return s.two(1, 0, 1) || s.two(0, 2, 0) && s.fractured }},
+	{NonMonotonicRead, func(s shape) bool { return s.two(1, 0, 1) && s.newThenOld && !s.oldWritten }},
 	{CausalityViolation, func(s shape) bool { return s.edges > 2 && s.rw == 1 && s.wr > 0 && s.rt == 0 }},
 	{LongFork, func(s shape) bool { return s.rw == 2 && !s.adjacent && s.rt == 0 }},
-	{"lost-update", func(s shape) bool { return s.edges == 2 && s.rw == 2 && s.sameVersion }},
-	{"write-skew", func(s shape) bool { return s.edges == 2 && s.rw == 2 && !s.sameVersion }},
+	{"lost-update", shape.lostUpdate},
+	{"write-skew", shape.writeSkew},
 	{"long-fork", func(s shape) bool { return s.rw == 2 && !s.adjacent && s.rt == 0 }},
-	{"G0", func(s shape) bool { return s.rw == 0 && s.overwrites && s.so+s.rt == 0 }},
-	{"G1c", func(s shape) bool { return s.rw == 0 }},
-	{"G-single", func(s shape) bool { return s.rw == 1 }},
+	{"G0", func(s shape) bool { return s.rw == 0 && s.overwrites && s.wr+s.ww > 0 && s.inferred == 0 }},
+	{"G1c", func(s shape) bool { return s.rw == 0 && s.wr > 0 && s.inferred == 0 }},
+	{"G-single", func(s shape) bool { return s.rw == 1 || s.rw == 0 && s.inferred > 0 || s.lostUpdate() }},
 	{"G-nonadjacent", func(s shape) bool { return s.rw > 1 && !s.adjacent }},
-	{"G2-item", func(s shape) bool { return s.rw > 1 && s.adjacent && !s.sameVersion }},
+	{"G2-item", func(s shape) bool { return s.rw > 1 && s.adjacent && !s.lostUpdate() }},
 }
 
 // Classify returns the names of a cycle, the most telling first. Adya's
-// phenomena get Elle's suffix when session order or real time takes part.
-func Classify(h *history.History, cycle []verdict.Edge) []string {
+// phenomena get Elle's suffix when session order or real time takes part. forced
+// is Anomaly.Forced.
+func Classify(h *history.History, cycle []verdict.Edge, forced map[int]verdict.OpRef) []string {
 	s := shapeOf(h, cycle)
+	s.fractured = len(forced) == 2 && !s.oneKey && forced[0].Txn == forced[1].Txn
 	suffix := ""
 	switch {
 	case s.rt > 0:
@@ -110,8 +136,8 @@ func Classify(h *history.History, cycle []verdict.Edge) []string {
 }
 
 func shapeOf(h *history.History, cycle []verdict.Edge) shape {
-	s := shape{edges: len(cycle), sameVersion: true, overwrites: true}
-	var wr, rw verdict.Edge
+	s := shape{edges: len(cycle), oneKey: true, oneVersion: true, overwrites: true}
+	var wr, rw, last verdict.Edge
 	for n, e := range cycle {
 		switch e.Kind {
 		case verdict.SO:
@@ -121,9 +147,14 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 		case verdict.WR:
 			s.wr++
 			wr = e
+		case verdict.WW:
+			s.ww++
+			if !readBy(h, e) {
+				s.inferred++
+			}
 		case verdict.RW:
 			if s.rw > 0 && (rw.Key != e.Key || rw.Value != e.Value) {
-				s.sameVersion = false
+				s.oneVersion = false
 			}
 			s.rw++
 			rw = e
@@ -131,11 +162,18 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 				s.adjacent = true
 			}
 		}
+		if e.Kind == verdict.SO || e.Kind == verdict.RT {
+			continue
+		}
 		if e.Kind != verdict.WW && !(e.Kind == verdict.WR && writesKey(h, e.To, e.Key)) {
 			s.overwrites = false
 		}
+		if last.Kind != 0 && last.Key != e.Key {
+			s.oneKey = false
+		}
+		last = e
 	}
-	if s.edges == 2 && s.rw == 1 && s.wr == 1 {
+	if s.two(1, 0, 1) {
 		reader := &h.Txns[wr.To]
 		s.newThenOld = readAt(h, reader, wr) < readAt(h, reader, rw)
 		s.oldWritten = rw.Value != h.Initial(rw.Key)
@@ -160,4 +198,14 @@ func readAt(h *history.History, t *history.Txn, e verdict.Edge) int {
 		}
 	}
 	return -1
+}
+
+// dirtyUpdate reports whether what an aborted read saw was built upon: its
+// transaction wrote the key, too.
+func dirtyUpdate(h *history.History, a *verdict.Anomaly) bool {
+	if a.Kind != verdict.AbortedRead {
+		return false
+	}
+	read := a.Ops[len(a.Ops)-1]
+	return writesKey(h, read.Txn, h.Ops(&h.Txns[read.Txn])[read.Op].Key)
 }

@@ -22,9 +22,9 @@ func TestWords(t *testing.T) {
 		names string
 		words []string
 	}{
-		{"s1 T4: r(x,0) w(x,1)\ns2 T5: r(x,0) w(x,2)", level.SI, "LostUpdate lost-update",
+		{"s1 T4: r(x,0) w(x,1)\ns2 T5: r(x,0) w(x,2)", level.SI, "LostUpdate lost-update G-single",
 			[]string{"T4 (session 1) and T5 (session 2) both read x = 0, the initial value, and both overwrote it: T4 wrote 1, T5 wrote 2."}},
-		{"s1 T4: r(x,0) w(x,1)\ns2 T5: r(x,1) w(x,2)\ns3 T6: r(x,1) w(x,3)", level.SER, "LostUpdate lost-update G2-item",
+		{"s1 T4: r(x,0) w(x,1)\ns2 T5: r(x,1) w(x,2)\ns3 T6: r(x,1) w(x,3)", level.SER, "LostUpdate lost-update G-single",
 			[]string{"T5 (session 2) and T6 (session 3) both read x = 1, which T4 wrote, and both overwrote it"}},
 		{"s1 T4: r(x,0) r(y,0) w(x,1)\ns2 T5: r(x,0) r(y,0) w(y,2)", level.SER, "WriteSkew write-skew G2-item",
 			[]string{"T4 -RW-> T5: T4 read y = 0, the initial value; T5 overwrote that: it wrote 2.", "T5 -RW-> T4: T5 read x = 0", "serializability allows no such cycle"}},
@@ -41,8 +41,8 @@ func TestWords(t *testing.T) {
 		{"s1 T1: r(x,0) w(x,1)\ns2 T2: r(x,1) w(x,2)\ns2 T3: r(x,1)", level.SER, "SessionGuaranteeViolation G-single-process", []string{"T2 -SO-> T3: T2 came first in session 2."}},
 		{"s1 T1 [0,1000000]: r(x,0) w(x,1)\ns2 T2 [2000000,3000000]: r(x,0)", level.SSER, "G-single-realtime", []string{"T1 ended at 0.001000 s, before T2 began at 0.002000 s"}},
 		{"s1 T1: r(x,2) w(x,1)\ns2 T2: r(x,1) w(x,2)", level.SI, "G0 G1c", []string{"T2 read x = 1, which T1 wrote"}},
-		{"s1 T1: r(x,0) w(x,1) unknown\ns2 T2: r(x,0) w(x,2)\ns3 T3: r(x,1)", level.SI, "LostUpdate lost-update", []string{"The outcome of T1 was not reported, but T3 read x = 1 from it, so it did commit."}},
-		{"s1 T1: r(x,0) w(x,nil)\ns2 T2: r(x,0) w(x,2)", level.SI, "LostUpdate lost-update", []string{"T1 deleted it, T2 wrote 2"}},
+		{"s1 T1: r(x,0) w(x,1) unknown\ns2 T2: r(x,0) w(x,2)\ns3 T3: r(x,1)", level.SI, "LostUpdate lost-update G-single", []string{"The outcome of T1 was not reported, but T3 read x = 1 from it, so it did commit."}},
+		{"s1 T1: r(x,0) w(x,nil)\ns2 T2: r(x,0) w(x,2)", level.SI, "LostUpdate lost-update G-single", []string{"T1 deleted it, T2 wrote 2"}},
 		{"initial nil\ns1 T1 [0,5]: w(x,1)\ns2 T2 [1,6]: w(x,2)", level.LIN, "DoubleInsert", []string{"both inserted key x"}},
 		{"s1 T1 [0,5]: n(x,0)", level.LIN, "ImpossibleFailure", []string{"The compare-and-set of T1 (session 1) failed, so that x = 0 did not hold"}},
 	} {

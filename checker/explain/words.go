@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/checker/level"
@@ -12,14 +13,15 @@ import (
 // Fill gives a its names and its text.
 func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	if a.Kind == verdict.Cycle || a.Kind == verdict.Contradiction && len(a.Cycle) > 0 {
-		a.Names = Classify(h, a.Cycle)
+		a.Names = Classify(h, a.Cycle, a.Forced)
 	} else {
 		a.Names = kindNames[a.Kind]
-		if a.Kind == verdict.Divergence && !lvl.Snapshot() {
-			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "G2-item")
+		if dirtyUpdate(h, a) {
+			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "dirty-update")
 		}
 	}
-	w := newWords(h, a.Cycle)
+	w := newWords(h, a, nil)
+	w.snapshot = lvl.Snapshot()
 	a.Text = w.anomaly(lvl, a)
 	var b strings.Builder
 	for _, e := range a.Support {
@@ -33,6 +35,10 @@ type words struct {
 	h *history.History
 	// writers are the transactions that may have committed a version.
 	writers map[version]int32
+	// forced has, by position in the cycle, the reads that force edges.
+	forced map[int]verdict.OpRef
+	// snapshot: transactions read at one moment and write at another.
+	snapshot bool
 }
 
 type version struct {
@@ -40,11 +46,12 @@ type version struct {
 	value history.Value
 }
 
-// newWords looks up, in one pass, who wrote the versions of edges.
-func newWords(h *history.History, edges []verdict.Edge) words {
-	w := words{h, map[version]int32{}}
+// newWords looks up, in one pass, who wrote the versions of a's edges and of
+// others.
+func newWords(h *history.History, a *verdict.Anomaly, others []verdict.Edge) words {
+	w := words{h: h, writers: map[version]int32{}, forced: a.Forced}
 	wanted := map[version]bool{}
-	for _, e := range edges {
+	for _, e := range slices.Concat(a.Cycle, others) {
 		if e.Kind == verdict.RW && e.Value != h.Initial(e.Key) {
 			wanted[version{e.Key, e.Value}] = true
 		}
@@ -71,10 +78,17 @@ func newWords(h *history.History, edges []verdict.Edge) words {
 
 func (w words) txn(i int32) string { return fmt.Sprintf("T%d", w.h.Txns[i].ID) }
 
-// introduce names a transaction with its session and, where it is known, its
-// number in the database.
+// introduce names a transaction with its session, the node where there are
+// several, and its number in the database where that is known.
 func (w words) introduce(i int32) string {
-	s := fmt.Sprintf("T%d (session %d", w.h.Txns[i].ID, w.h.SessionName(w.h.Txns[i].Session))
+	t := &w.h.Txns[i]
+	s := fmt.Sprintf("T%d (session %d", t.ID, w.h.SessionName(t.Session))
+	switch n := int(t.Node); {
+	case n > 0 && n <= len(w.h.Nodes):
+		s += fmt.Sprintf(" on node %d, %s", n, Printable(w.h.Nodes[n-1]))
+	case n > 0:
+		s += fmt.Sprintf(" on node %d", n)
+	}
 	if id := w.h.DBTxn(int(i)); id != 0 {
 		s += fmt.Sprintf(", database transaction %d", id)
 	}
@@ -83,10 +97,14 @@ func (w words) introduce(i int32) string {
 
 func (w words) pair(k history.Key, v history.Value) string {
 	if v == history.Absent {
-		return w.h.KeyName(k) + " absent"
+		return w.key(k) + " absent"
 	}
-	return w.h.KeyName(k) + " = " + w.h.ValueText(v)
+	return w.key(k) + " = " + w.value(v)
 }
+
+// key and value escape what terminals would obey.
+func (w words) key(k history.Key) string     { return Printable(w.h.KeyName(k)) }
+func (w words) value(v history.Value) string { return Printable(w.h.ValueText(v)) }
 
 func (w words) ref(r verdict.OpRef) history.Op { return w.h.Ops(&w.h.Txns[r.Txn])[r.Op] }
 
@@ -119,7 +137,7 @@ func (w words) written(i int32, k history.Key) string {
 			if ops[n].Value == history.Absent {
 				return "deleted it"
 			}
-			return "wrote " + w.h.ValueText(ops[n].Value)
+			return "wrote " + w.value(ops[n].Value)
 		}
 	}
 	return "overwrote it"
@@ -150,7 +168,7 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		return fmt.Sprintf("%s read %s, a value of its own that it had overwritten before: it must read its latest write.", w.introduce(last), w.pair(op.Key, op.Value))
 	case verdict.NotMyOwnWrite:
 		return fmt.Sprintf("%s read %s after it had itself written %s: it must read its own write.",
-			w.introduce(last), w.pair(op.Key, op.Value), w.h.ValueText(other.Value))
+			w.introduce(last), w.pair(op.Key, op.Value), w.value(other.Value))
 	case verdict.NonRepeatableReads:
 		return fmt.Sprintf("%s read %s and later %s, without writing the key in between: a second read must return what the first one did.",
 			w.introduce(last), w.pair(other.Key, other.Value), w.pair(op.Key, op.Value))
@@ -158,10 +176,10 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		return w.divergence(a)
 	case verdict.DoubleInsert:
 		if len(a.Txns) == 1 {
-			return fmt.Sprintf("%s inserted key %s, although it exists and nobody deleted it.", w.introduce(last), w.h.KeyName(op.Key))
+			return fmt.Sprintf("%s inserted key %s, although it exists and nobody deleted it.", w.introduce(last), w.key(op.Key))
 		}
 		return fmt.Sprintf("%s and %s both inserted key %s, which may succeed only once.",
-			w.introduce(a.Txns[0]), w.introduce(a.Txns[1]), w.h.KeyName(op.Key))
+			w.introduce(a.Txns[0]), w.introduce(a.Txns[1]), w.key(op.Key))
 	case verdict.ImpossibleFailure:
 		return w.impossibleFailure(a)
 	case verdict.Contradiction:
@@ -254,7 +272,7 @@ func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
 			fmt.Fprintf(&b, "… and %d more dependencies, of which the last leads back to %s.\n", more, w.txn(a.Cycle[0].From))
 			break
 		}
-		b.WriteString(w.edge(e) + "\n")
+		b.WriteString(w.edge(e, n) + "\n")
 	}
 	b.WriteString("So each of them would have to come before itself: ")
 	if lvl.Snapshot() {
@@ -265,17 +283,23 @@ func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
 	return b.String()
 }
 
-// Edges says why each of the edges holds, for reports.
-func Edges(h *history.History, edges []verdict.Edge) []string {
-	w := newWords(h, edges)
-	out := make([]string, len(edges))
-	for n, e := range edges {
-		out[n] = w.edge(e)
+// Edges describes the edges of a's cycle, and the others that belong to the
+// picture.
+func Edges(h *history.History, a *verdict.Anomaly) (cycle, context []Edge) {
+	rest := slices.Concat(a.Context, a.Support)
+	w := newWords(h, a, rest)
+	for n, e := range a.Cycle {
+		cycle = append(cycle, NewEdge(h, e, w.edge(e, n)))
 	}
-	return out
+	for _, e := range rest {
+		context = append(context, NewEdge(h, e, w.edge(e, -1)))
+	}
+	return cycle, context
 }
 
-func (w words) edge(e verdict.Edge) string {
+// edge says why an edge holds that stands at position n of the cycle, -1 if it
+// is none of the cycle.
+func (w words) edge(e verdict.Edge, n int) string {
 	from, to := w.txn(e.From), w.txn(e.To)
 	head := fmt.Sprintf("%s -%s-> %s: ", from, e.Kind, to)
 	switch e.Kind {
@@ -286,14 +310,30 @@ func (w words) edge(e verdict.Edge) string {
 	case verdict.WR:
 		return head + fmt.Sprintf("%s read %s, which %s wrote.", to, w.pair(e.Key, e.Value), from)
 	case verdict.WW:
-		if !readBy(w.h, e) {
-			return head + fmt.Sprintf("both wrote %s, and %s came first with %s: the other order would make a read wrong.", w.h.KeyName(e.Key), from, w.h.ValueText(e.Value))
+		if readBy(w.h, e) {
+			return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
 		}
-		return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
+		return head + w.overwrote(e, n)
 	default:
 		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
 			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
 	}
+}
+
+// overwrote says why of two that wrote a key the one came first, where the other
+// did not read what it wrote.
+func (w words) overwrote(e verdict.Edge, n int) string {
+	from, to := w.txn(e.From), w.txn(e.To)
+	both := fmt.Sprintf("both wrote %s: %s %s, %s %s. ", w.key(e.Key), from, w.written(e.From, e.Key), to, w.written(e.To, e.Key))
+	if ref, ok := w.forced[n]; ok {
+		read := w.ref(ref)
+		return both + fmt.Sprintf("%s read %s from %s, and %s had come before %s: so %s was first, or its write would have been read.",
+			w.txn(ref.Txn), w.pair(read.Key, read.Value), to, from, w.txn(ref.Txn), from)
+	}
+	if w.snapshot {
+		return both + fmt.Sprintf("No two that write one key may overlap, and %s had begun before %s committed: so %s came first.", from, to, from)
+	}
+	return both + fmt.Sprintf("%s came first: the other order would make a read wrong.", from)
 }
 
 // readBy reports whether To read the version that the edge is about.

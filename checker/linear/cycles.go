@@ -228,10 +228,10 @@ func realTimeEdges(cycle []verdict.Edge) int {
 // its class.
 func (s *search) take(u, last int32, closing verdict.EdgeKind) {
 	a := s.cycle(u, last, closing)
-	name := explain.Classify(s.g.x.h, a.Cycle)[0]
+	name := explain.Classify(s.g.x.h, a.Cycle, nil)[0]
 	if s.classes[name] {
 		for n := range s.out {
-			if len(a.Cycle) < len(s.out[n].Cycle) && explain.Classify(s.g.x.h, s.out[n].Cycle)[0] == name {
+			if len(a.Cycle) < len(s.out[n].Cycle) && explain.Classify(s.g.x.h, s.out[n].Cycle, nil)[0] == name {
 				s.out[n] = a
 			}
 		}

@@ -24,6 +24,8 @@ type core struct {
 	// keep one: that is easier to understand than the least that contradicts
 	// itself.
 	cyclic bool
+	// latest is the latest judgement of the sub-history as it is.
+	latest *check
 }
 
 // part is what is kept of a transaction: indices of operations, ascending.
@@ -32,7 +34,7 @@ type part struct{ ops []int }
 // counterexample cuts out of the history what the evidence rests on, and from
 // that everything that is not needed.
 func (c *check) counterexample(used *evidence) error {
-	c.res.Verdict = verdict.Violated
+	c.res.Verdict, c.used = verdict.Violated, used
 	if c.decideOnly {
 		return nil
 	}
@@ -47,7 +49,7 @@ func (c *check) counterexample(used *evidence) error {
 	if !bad {
 		return errNoCore
 	}
-	if whole := k.clone(); whole.fill() && whole.cycle(whole.places()) != nil {
+	if whole := k.clone(); whole.fill() && whole.cyclical() {
 		whole.cyclic = true
 		k = whole
 	}
@@ -232,12 +234,13 @@ func (k *core) places() []int32 {
 // violates judges the sub-history by itself.
 func (k *core) violates() (bool, error) {
 	if k.cyclic {
-		return k.cycle(k.places()) != nil, nil
+		return k.cyclical(), nil
 	}
 	sub := k.judge(k.history())
 	if err := sub.run(); err != nil {
 		return false, err
 	}
+	k.latest = sub
 	return sub.res.Verdict == verdict.Violated, nil
 }
 
@@ -252,33 +255,38 @@ func (k *core) judge(h *history.History) *check {
 const minimizeFor = 5 * time.Second
 
 // minimize drops transactions, then single operations, as long as the rest
-// violates the level by itself.
+// violates the level by itself. What cannot be dropped once never can: dropping
+// more makes no violation of what is none.
 func (k *core) minimize() error {
 	whole := k.c.ctx
 	limited, cancel := context.WithTimeout(whole, minimizeFor)
 	defer cancel()
 	k.c.ctx = limited
 	defer func() { k.c.ctx = whole }()
-	try := func(change func(next *core)) (bool, error) {
+	try := func(change func(next *core)) error {
 		if limited.Err() != nil {
-			return false, nil
+			return nil
 		}
 		next := k.clone()
 		change(next)
 		bad, err := next.violates()
-		switch {
-		case limited.Err() != nil:
-			return false, nil
-		case bad && err == nil:
-			k.keep = next.keep
+		if bad && err == nil && limited.Err() == nil {
+			k.keep, k.latest = next.keep, next.latest
+			err = k.refine()
 		}
-		return bad, err
+		if limited.Err() != nil {
+			return nil // what was dropped by then stays out
+		}
+		return err
+	}
+	if err := k.refine(); err != nil && limited.Err() == nil {
+		return err
 	}
 	// Large cores first lose transactions by halves.
 	for size := len(k.keep) / 2; size > 1; size /= 2 {
 		list := k.txns()
 		for from := 0; from < len(list); from += size {
-			if _, err := try(func(n *core) {
+			if err := try(func(n *core) {
 				for _, t := range list[from:min(from+size, len(list))] {
 					n.drop(t)
 				}
@@ -287,30 +295,63 @@ func (k *core) minimize() error {
 			}
 		}
 	}
-	for again := true; again; {
-		again = false
-		for _, t := range k.txns() {
-			if k.keep[t] == nil {
-				continue
-			}
-			ok, err := try(func(n *core) { n.drop(t) })
-			if err != nil {
-				return err
-			}
-			again = again || ok
+	for _, t := range k.txns() {
+		if k.keep[t] == nil {
+			continue
+		}
+		if err := try(func(n *core) { n.drop(t) }); err != nil {
+			return err
 		}
 	}
 	for _, t := range k.txns() {
 		if k.m.txn(t).Status == history.Unknown {
 			continue
 		}
+		if k.keep[t] == nil {
+			continue
+		}
 		for _, op := range slices.Clone(k.keep[t].ops) {
-			if _, err := try(func(n *core) { n.dropOp(t, op) }); err != nil {
+			if err := try(func(n *core) { n.dropOp(t, op) }); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// refine keeps what the latest judgement of the core rests on, as long as that is
+// clearly less: another search takes another way, and meets only what is left.
+func (k *core) refine() error {
+	for !k.cyclic && k.latest != nil && k.latest.used != nil {
+		sub := k.latest
+		sub.used.explain()
+		part := &core{c: sub, m: sub.sat.m, keep: map[int32]*part{}}
+		part.collect(sub.used)
+		if len(part.keep) > len(k.keep)*19/20 {
+			return nil
+		}
+		next := k.within(part)
+		if bad, err := next.violates(); err != nil || !bad {
+			return err
+		}
+		k.keep, k.latest = next.keep, next.latest
+	}
+	return nil
+}
+
+// within returns what a core of the core's own history keeps of it.
+func (k *core) within(sub *core) *core {
+	next := &core{c: k.c, m: k.m, keep: map[int32]*part{}}
+	at := k.txns()
+	for t, p := range sub.keep {
+		whole := at[sub.m.txns[t]]
+		kept := &part{}
+		for _, j := range p.ops {
+			kept.add(k.keep[whole].ops[j])
+		}
+		next.keep[whole] = kept
+	}
+	return next
 }
 
 func (k *core) clone() *core {
@@ -382,41 +423,47 @@ func (k *core) anomaly() verdict.Anomaly {
 			a.Ops = append(a.Ops, verdict.OpRef{Txn: i, Op: j})
 		}
 	}
-	a.Cycle = k.cycle(a.Txns)
+	a.Cycle, a.Forced = k.cycle(a.Txns)
 	return a
 }
 
 // cycle returns a shortest cycle of the core's known graph, or nil if it has
-// none that dependencies between transactions can tell. at are the core's
-// transactions as indices into the whole history.
-func (k *core) cycle(at []int32) []verdict.Edge {
+// none that dependencies between transactions can tell, and the reads that force
+// edges of it. at are the core's transactions as indices into the whole history.
+func (k *core) cycle(at []int32) ([]verdict.Edge, map[int]verdict.OpRef) {
 	h := k.history()
 	found := single.NewCollector(h)
 	m := newModel(h, k.c.lvl, found)
 	if len(found.Anomalies) > 0 {
-		return nil
+		return nil, nil
 	}
 	g := newGraph(m)
 	s := newSaturator(m, g, true)
+	s.thorough = true
 	if err := s.run(k.c.ctx); err != nil {
-		return nil
+		return nil, nil
 	}
 	order := g.topological(nil)
 	if s.refuted != nil {
 		// A read of the initial value comes before the writer that it follows.
 		o := s.refuted
 		if len(o.ruledOut) != 1 || o.ruledOut[0].candidate != fromInitial || len(o.candidates) > 0 {
-			return nil
+			return nil, nil
 		}
 		g.add(g.start(m.reads[o.read].txn), g.commit(o.ruledOut[0].between), verdict.RW, overWrite, o.read)
 		order = g.topological(nil)
 	}
 	if len(order) == int(g.nodes) {
-		return nil
+		return nil, nil
 	}
 	points := int32(len(m.txns)) << g.split
 	var out []verdict.Edge
-	edges := g.shortestCycle(order)
+	forced := map[int]verdict.OpRef{}
+	// What reads show directly is easier to understand than what they force.
+	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap })
+	if edges == nil {
+		edges = g.shortestCycle(order, func(*edge) bool { return false })
+	}
 	// It begins at a transaction, so that both halves of a real-time edge are in
 	// one piece.
 	if i := slices.IndexFunc(edges, func(n int32) bool { return g.edges[n].from < points }); i > 0 {
@@ -425,7 +472,7 @@ func (k *core) cycle(at []int32) []verdict.Edge {
 	for _, n := range edges {
 		e := &g.edges[n]
 		if e.rule == allAfter || e.rule == allOver {
-			return nil
+			return nil, nil
 		}
 		if e.kind == 0 || e.from >= points { // a transaction's own, or the rest of a real-time edge
 			if len(out) > 0 && e.from >= points && e.to < points {
@@ -444,9 +491,19 @@ func (k *core) cycle(at []int32) []verdict.Edge {
 			v.Key = m.reads[e.why].key
 			v.Value = readValue(h, m, e.why)
 		}
+		if e.rule == overTake {
+			rd := &m.reads[e.why]
+			t := at[m.txns[rd.txn]]
+			forced[len(out)] = verdict.OpRef{Txn: t, Op: slices.IndexFunc(k.m.h.Ops(&k.m.h.Txns[t]), func(op history.Op) bool { return op.Key == rd.key })}
+		}
 		out = append(out, v)
 	}
-	return out
+	return out, forced
+}
+
+func (k *core) cyclical() bool {
+	edges, _ := k.cycle(k.places())
+	return edges != nil
 }
 
 // readValue returns what read r returned.
@@ -472,9 +529,9 @@ func (k *core) sharedWrite(from, to int32, e *edge, m *model) (history.Key, hist
 }
 
 // shortestCycle returns the edges of a shortest cycle, of a graph without
-// topological order of which order holds the nodes before any cycle. It is for
-// small graphs.
-func (g *graph) shortestCycle(order []int32) []int32 {
+// topological order of which order holds the nodes before any cycle, that goes
+// without certain edges, or nil. It is for small graphs.
+func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	placed := make([]bool, g.nodes)
 	for _, v := range order {
 		placed[v] = true
@@ -492,7 +549,7 @@ func (g *graph) shortestCycle(order []int32) []int32 {
 			queue = queue[1:]
 			for e := g.out[v]; e != none; e = g.edges[e].nextOut {
 				to := g.edges[e].to
-				if _, seen := via[to]; seen || placed[to] {
+				if _, seen := via[to]; seen || placed[to] || without(&g.edges[e]) {
 					continue
 				}
 				via[to] = e

@@ -116,6 +116,7 @@ type check struct {
 
 	sat    *saturator
 	search *search
+	used   *evidence // what a violation rests on
 	found  *single.Collector
 }
 

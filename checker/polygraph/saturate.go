@@ -36,7 +36,10 @@ type saturator struct {
 	added  int
 	passes int
 	opened int // reads with several candidates before the first pass
-	given  int // edges before the first pass
+	// thorough: passes go on as long as anything follows, for small histories of
+	// which everything that can be shown is to be shown.
+	thorough bool
+	given    int // edges before the first pass
 }
 
 // openRead is a read with several candidates.
@@ -197,12 +200,12 @@ func (s *saturator) run(ctx context.Context) error {
 		}
 		s.passes++
 		s.added = 0
-		if more, err := s.everyKey(ctx, s.passes == 1); err != nil || !more {
+		if more, err := s.everyKey(ctx, s.passes == 1 || s.thorough); err != nil || !more {
 			return err
 		}
 		clear(s.fresh)
 		s.settle()
-		if float64(s.added) <= least*float64(len(s.m.txns)) {
+		if s.added == 0 || !s.thorough && float64(s.added) <= least*float64(len(s.m.txns)) {
 			return nil
 		}
 		least = enough

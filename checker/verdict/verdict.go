@@ -146,6 +146,10 @@ type Anomaly struct {
 	Txns []int32
 	// Cycle lists the edges of a cycle; each begins where the one before ends.
 	Cycle []Edge
+	// Forced has, by position in Cycle, the reads that force WW edges of which the
+	// second transaction did not read what the first one wrote: it read what the
+	// second one wrote, and the first one had come before the reader.
+	Forced map[int]OpRef
 	// Context are further edges that belong to the picture: who wrote the
 	// version that two transactions overwrote.
 	Context []Edge

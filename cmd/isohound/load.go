@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -24,10 +23,12 @@ import (
 
 // checking are the wishes for judging a history.
 type checking struct {
-	levels     []level.Level
-	engine     checker.Engine
-	format     file.Format
-	timeout    time.Duration
+	levels  []level.Level
+	engine  checker.Engine
+	format  file.Format
+	timeout time.Duration
+	// explain bounds the time for explaining a violation; 0 leaves that out.
+	explain    time.Duration
 	maxMemory  int64
 	certify    bool
 	pipeline   polygraph.Config
@@ -46,7 +47,8 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 
 // judge reads the history at path and judges it at each level, telling each
 // outcome to tell as it comes. finish, if set, sees each outcome before, with
-// the history, which is nil when it could not be read whole.
+// the result that it describes and the history, which is nil when it could not
+// be read whole.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
 	resetPeak()
 	// Large histories are free of pointers: collecting garbage early costs
@@ -70,28 +72,25 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	if err != nil && !starved {
 		return err
 	}
-	for _, lvl := range c.levels {
+	j := &judging{app: a, c: c, h: h, show: show, parse: parse, done: map[level.Level]*verdict.Result{}}
+	for n, lvl := range c.levels {
 		r := &verdict.Result{Level: lvl, Engine: string(c.engine), Verdict: verdict.Unknown}
 		if starved {
 			r.Reason = err.Error()
 		} else {
-			opt := checker.Options{Engine: c.engine, Certify: c.certify, Pipeline: c.pipeline, MaxMemory: 0, Progress: show.stage}
-			if c.timeout > 0 {
-				opt.Timeout = max(c.timeout-parse, time.Millisecond)
-			}
-			r, err = checker.Check(ctx, h, lvl, opt)
-			var proof *checker.ProofError
-			if errors.As(err, &proof) { // the other levels are judged all the same
-				a.found(exitInternal)
-				show.pause()
-				fmt.Fprintf(a.msg, "isohound: %s: %v\n", path, err)
+			if r, err = j.at(ctx, lvl, c.timeout); err != nil {
+				if !j.broken(err, path) { // the other levels are judged all the same
+					return errors.Wrap(err, path)
+				}
 				continue
-			}
-			if err != nil {
-				return errors.Wrap(err, path)
 			}
 		}
 		o := results.NewOutcome(path, h, r)
+		if r.Verdict == verdict.Violated && c.explain > 0 {
+			if err := j.explain(ctx, r, c.levels[n+1:], &o); err != nil && !j.broken(err, path) {
+				return errors.Wrap(err, path)
+			}
+		}
 		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), peakRSS()
 		if finish != nil {
 			finish(h, &o)

@@ -17,6 +17,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/mongo"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/drivers/sim"
 	_ "github.com/isohound/isohound/drivers/sqlite"
 	_ "github.com/isohound/isohound/workloads/append"
 	_ "github.com/isohound/isohound/workloads/blindw"

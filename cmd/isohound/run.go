@@ -24,8 +24,10 @@ import (
 // runOptions are the flags of run beside the settings.
 type runOptions struct {
 	check, engine, out, maxMemory string
-	checkTimeout                  time.Duration
+	checkTimeout, explain         time.Duration
 	certify, asJSON, plain        bool
+	summary                       string
+	attach                        []string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -35,7 +37,8 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run a workload against a database, check its history, write a report",
 		Long: `run drives a database with concurrent transactions, records the history, judges
 it at each level, and writes a folder with the history, the verdicts, a report
-for the browser and a JUnit file.
+for the browser and a JUnit file. Of a violation the folder repro in it has all
+that someone else needs; docs/reports.md lists the files.
 
 ` + exitHelp,
 		Example: `  isohound run
@@ -54,16 +57,19 @@ for the browser and a JUnit file.
 	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed: the one that the isolation promises")
 	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "end in unknown after this time for each level; 0 is no limit")
+	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&o.maxMemory, "max-memory", "", "end in unknown when checking takes more, 2GiB say")
 	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")
 	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default runs/ and a name made of time and driver)")
 	f.BoolVar(&o.plain, "plain", false, "do not compress the history")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
+	f.StringVar(&o.summary, "summary", "", summaryHelp)
+	f.StringArrayVar(&o.attach, "attach", nil, "of a violation, keep this file too, the server's log say; may be repeated")
 	return c
 }
 
 func (a *app) run(s *settings, o *runOptions) error {
-	k := &checking{timeout: o.checkTimeout, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
+	k := &checking{timeout: o.checkTimeout, explain: o.explain, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
 	var err error
 	if k.engine, err = checker.ParseEngine(o.engine); err != nil {
 		return withCode(exitUsage, err)
@@ -82,6 +88,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	if o.checkTimeout < 0 {
 		return usage("--check-timeout must not be negative")
+	}
+	if o.explain < 0 {
+		return usage("--explain-timeout must not be negative")
 	}
 	if o.out != "" && results.Holds(o.out) {
 		return holdsRun(o.out)
@@ -123,7 +132,12 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		a.work = a.ctx // what was recorded is judged; the next signal ends that
 	}
 	path := filepath.Join(dir, run.Config.History)
-	err := a.judge(path, k, vacuous, func(out results.Outcome) error {
+	repro := s.repro(o, k)
+	finish := func(h *history.History, out *results.Outcome) {
+		vacuous(h, out)
+		minimal(repro, out)
+	}
+	err := a.judge(path, k, finish, func(out results.Outcome) error {
 		run.Outcomes = append(run.Outcomes, out)
 		out.Invariants = run.Invariants
 		return a.print(out, o.asJSON)
@@ -134,10 +148,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	if len(run.Broken()) > 0 {
 		a.found(exitViolated)
 	}
-	report, serr := results.Save(dir, run)
-	if serr != nil {
-		serr = withCode(exitIO, errors.Wrap(serr, "cannot write the results"))
-	}
+	report, serr := a.save(dir, run, repro, o)
 	if !s.quiet && serr == nil {
 		fmt.Fprintf(a.msg, "report: %s\nrepeat: %s\n", report, run.Config.Repeat)
 	}
@@ -249,7 +260,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	c := results.Config{
 		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db),
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
-		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet", Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
+		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: results.NotYet, Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
 	}
 	if o.plain {
 		c.History = "history.jsonl"
@@ -257,11 +268,20 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	if s.duration > 0 {
 		c.Duration = s.duration.String()
 	}
-	words := append([]string{"isohound", "run"}, s.arguments()...)
+	c.Repeat = "isohound " + commandLine(s.words(k, false)...)
+	return c
+}
+
+// words are the command that does the same again.
+func (s *settings) words(k *checking, forOthers bool) []string {
+	var names []string
+	for _, l := range k.levels {
+		names = append(names, l.String())
+	}
+	words := append([]string{"run"}, s.arguments(forOthers)...)
 	words = append(words, "--check", strings.Join(names, ","))
 	if k.engine != checker.Auto {
 		words = append(words, "--engine", string(k.engine))
 	}
-	c.Repeat = commandLine(words...)
-	return c
+	return words
 }

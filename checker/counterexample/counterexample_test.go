@@ -1,0 +1,293 @@
+package counterexample_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/counterexample"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// TestEveryEngine: whatever an engine finds in a random history comes out as a
+// sub-history that is closed, that violates the level by the trial of every
+// execution, that loses its violation when anything at all is left out, and of
+// which the levels are what that trial says.
+func TestEveryEngine(t *testing.T) {
+	n := randhist.Count(t, 1500)
+	seed := randhist.Seed(t, rand.Uint64())
+	for _, lvl := range level.All() {
+		t.Run(lvl.String(), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+			violated, anomalies := 0, 0
+			for violated < n/3 {
+				h := randhist.Of(rng, 3, 4+rng.IntN(5), 6)
+				if lvl == level.LIN {
+					h = lightweight(rng)
+				}
+				for _, engine := range checker.Engines {
+					r, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: engine})
+					if err != nil {
+						t.Fatalf("seed %d: %v\n%s", seed, err, dsl.Format(h))
+					}
+					if r.Verdict != verdict.Violated {
+						continue
+					}
+					violated++
+					for i := range r.Anomalies {
+						anomalies++
+						check(t, h, lvl, &r.Anomalies[i], fmt.Sprintf("seed %d, %s, %s", seed, lvl, r.Engine))
+					}
+				}
+			}
+			t.Logf("%d violations, %d anomalies", violated, anomalies)
+		})
+	}
+}
+
+func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly, where string) {
+	t.Helper()
+	c, err := counterexample.Of(context.Background(), h, lvl, a, counterexample.Options{Timeout: counterexample.MinimizeFor})
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%+v", where, err, dsl.Format(h), a)
+	}
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf("%s: %s\n%sof\n%sfrom %+v", where, fmt.Sprintf(format, args...), dsl.Format(c.History), dsl.Format(h), a)
+	}
+	if !c.Minimal {
+		fail("not minimal")
+	}
+	if allowed(t, c.History, lvl) {
+		fail("no violation")
+	}
+	if why := open(h, c, lvl); why != "" {
+		fail("not closed: %s", why)
+	}
+	if !lvl.Implies(c.Weakest) || lvl != level.LIN && len(level.Weakest(append(c.Not, c.Weakest))) > len(c.Not) {
+		fail("minimal at %s, but the standing is %s", c.Weakest, c.Standing)
+	}
+	for what, smaller := range smallerThan(c.History, lvl) {
+		if !allowed(t, smaller, c.Weakest) {
+			fail("still a violation without %s", what)
+		}
+	}
+	for _, l := range level.All() {
+		if l == level.LIN || lvl == level.LIN || l.RealTime() && !c.History.Timed() {
+			continue
+		}
+		allowed := allowed(t, c.History, l)
+		holds := slices.ContainsFunc(c.Holds, func(m level.Level) bool { return m.Implies(l) })
+		not := slices.ContainsFunc(c.Not, func(m level.Level) bool { return l.Implies(m) })
+		if allowed != holds || allowed == not {
+			fail("%s: allowed %v, but the standing is %s", l, allowed, c.Standing)
+		}
+	}
+}
+
+// allowed tries every execution. In a history that was cut off, what is read and
+// nobody wrote, somebody may have written.
+func allowed(t *testing.T, h *history.History, lvl level.Level) bool {
+	t.Helper()
+	if !h.Closed {
+		b := history.NewBuilder(h.Header, h.Symbols, 0)
+		written, id := map[history.Op]bool{}, int64(0)
+		for i := range h.Txns {
+			rec := h.Record(i)
+			if err := b.Add(&rec); err != nil {
+				t.Fatal(err)
+			}
+			id = max(id, rec.ID)
+			for _, op := range rec.Ops {
+				written[op] = written[op] || op.Kind == history.Write
+			}
+		}
+		for _, op := range h.AllOps() {
+			id++
+			w := history.Op{Kind: history.Write, Key: op.Key, Value: op.Value}
+			if op.Kind != history.Read || written[w] || h.Initial(op.Key) == op.Value {
+				continue
+			}
+			written[w] = true
+			if err := b.Add(&history.Record{ID: id, Session: 1000 + id, Begin: history.NoTime, End: history.NoTime, Ops: []history.Op{w}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h = b.Done(true, nil)
+	}
+	ok, decided := certify.Judge(h, lvl, 50_000_000)
+	if !decided {
+		t.Fatalf("the oracle gave up\n%s", dsl.Format(h))
+	}
+	return ok
+}
+
+// open says what of a counterexample is not closed in h, or not from it.
+func open(h *history.History, c *counterexample.Counterexample, lvl level.Level) string {
+	sub := c.History
+	has := func(id int64, kind history.OpKind, key, value string) bool {
+		for i := range sub.Txns {
+			if sub.Txns[i].ID != id {
+				continue
+			}
+			for _, op := range sub.Ops(&sub.Txns[i]) {
+				if op.Kind == kind && sub.KeyName(op.Key) == key && sub.ValueText(op.Value) == value {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for n, i := range c.Txns {
+		from, to := &h.Txns[i], &sub.Txns[n]
+		if from.ID != to.ID || from.Begin != to.Begin || from.End != to.End || from.Status != to.Status || h.SessionName(from.Session) != sub.SessionName(to.Session) {
+			return fmt.Sprintf("T%d has changed", from.ID)
+		}
+		next := 0
+		for _, op := range sub.Ops(to) {
+			for ; next < from.OpCount() && dsl.Op(h, h.Ops(from)[next]) != dsl.Op(sub, op); next++ {
+			}
+			if next++; next > from.OpCount() {
+				return fmt.Sprintf("T%d has operations of its own", to.ID)
+			}
+			if op.Kind != history.Read {
+				continue
+			}
+			key, value := sub.KeyName(op.Key), sub.ValueText(op.Value)
+			for w := range h.Txns {
+				for _, other := range h.Ops(&h.Txns[w]) {
+					if other.Kind == history.Write && h.KeyName(other.Key) == key && h.ValueText(other.Value) == value && !has(h.Txns[w].ID, history.Write, key, value) {
+						return fmt.Sprintf("T%d read %s = %s, and T%d wrote that", to.ID, key, value, h.Txns[w].ID)
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// smallerThan yields the largest closed sub-histories of h: without one
+// transaction or one operation each, and what cannot be kept without it.
+func smallerThan(h *history.History, lvl level.Level) map[string]*history.History {
+	out := map[string]*history.History{}
+	for i := range h.Txns {
+		out[fmt.Sprintf("T%d", h.Txns[i].ID)] = without(h, lvl, i, -1)
+		for j, op := range h.Ops(&h.Txns[i]) {
+			if lvl != level.LIN {
+				out[fmt.Sprintf("T%d %s", h.Txns[i].ID, dsl.Op(h, op))] = without(h, lvl, i, j)
+			}
+		}
+	}
+	return out
+}
+
+func without(h *history.History, lvl level.Level, txn, op int) *history.History {
+	gone := map[[2]int]bool{}
+	for j := range h.Ops(&h.Txns[txn]) {
+		if op < 0 || j == op {
+			gone[[2]int{txn, j}] = true
+		}
+	}
+	for more := true; more; {
+		more = false
+		for w := range h.Txns {
+			for j, written := range h.Ops(&h.Txns[w]) {
+				if !gone[[2]int{w, j}] || written.Kind != history.Write {
+					continue
+				}
+				for r := range h.Txns {
+					ops := h.Ops(&h.Txns[r])
+					for k, read := range ops {
+						found := history.Absent
+						if j > 0 {
+							found = h.Ops(&h.Txns[w])[j-1].Value
+						}
+						depends := read.Key == written.Key && (read.Kind == history.Read && read.Value == written.Value ||
+							lvl == level.LIN && read.Kind == history.ReadNot && read.Value == found ||
+							lvl == level.LIN && len(ops) == 1 && read.Kind == history.Write && written.Value == history.Absent)
+						if !depends || gone[[2]int{r, k}] {
+							continue
+						}
+						more = true
+						gone[[2]int{r, k}] = true
+						for m := range ops {
+							if lvl == level.LIN {
+								gone[[2]int{r, m}] = true
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	b := history.NewBuilder(h.Header, h.Symbols, 0)
+	for i := range h.Txns {
+		rec := h.Record(i)
+		all := rec.Ops
+		rec.Ops = nil
+		for j := range all {
+			if !gone[[2]int{i, j}] {
+				rec.Ops = append(rec.Ops, all[j])
+			}
+		}
+		if len(rec.Ops) == 0 {
+			continue
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(h.Closed, nil)
+}
+
+// lightweight makes a small history of lightweight transactions on one key, with
+// mistakes.
+func lightweight(rng *rand.Rand) *history.History {
+	sym := history.NewSymbols()
+	x := sym.Key("x")
+	if rng.IntN(2) == 0 {
+		sym.DefaultInitial = sym.Int(0)
+	}
+	b := history.NewBuilder(history.Header{}, sym, 0)
+	state, next, at := sym.Initial(x), int64(0), int64(0)
+	old := []history.Value{state}
+	for i := range 2 + rng.IntN(5) {
+		at += rng.Int64N(4)
+		rec := history.Record{ID: int64(i), Session: int64(i), Begin: at - rng.Int64N(4), End: at + rng.Int64N(4), Due: history.NoTime, Status: history.Committed}
+		if rng.IntN(8) == 0 {
+			rec.Status = history.Unknown
+		}
+		seen := state
+		if rng.IntN(4) == 0 {
+			seen = old[rng.IntN(len(old))]
+		}
+		next++
+		switch p := rng.IntN(4); {
+		case p == 0:
+			rec.Ops = []history.Op{{Kind: history.Read, Key: x, Value: seen}}
+		case p == 1:
+			rec.Ops = []history.Op{{Kind: history.ReadNot, Key: x, Value: old[rng.IntN(len(old))]}}
+		case seen == history.Absent:
+			rec.Ops = []history.Op{{Kind: history.Write, Key: x, Value: sym.Int(next)}}
+		default:
+			rec.Ops = []history.Op{{Kind: history.Read, Key: x, Value: seen}, {Kind: history.Write, Key: x, Value: sym.Int(next)}}
+		}
+		if w := rec.Ops[len(rec.Ops)-1]; w.Kind == history.Write {
+			state = w.Value
+			old = append(old, state)
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(true, nil)
+}

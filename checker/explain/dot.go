@@ -1,0 +1,71 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DOT writes the dependency graph in Graphviz's language. Kinds of edges differ
+// by label, style and width; what only helps to understand is grey.
+func DOT(p *Picture) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph counterexample {\n  label=%s; labelloc=t; rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"Helvetica\"];\n  edge [fontname=\"Courier\", fontsize=11];\n", quoted(p.Title))
+	for _, t := range p.Txns {
+		lines := append([]string{fmt.Sprintf("T%d", t.ID), where(t)}, t.Shown()...)
+		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(fmt.Sprintf("T%d", t.ID)), quoted(strings.Join(lines, "\n")))
+	}
+	styles := map[string]string{"SO": "style=dotted", "RT": "style=\"dashed,bold\"", "WR": "style=solid", "WW": "style=solid, penwidth=3", "RW": "style=dashed", Maybe: "style=dotted, penwidth=0.7"}
+	write := func(edges []Edge, more string) {
+		for _, e := range edges {
+			fmt.Fprintf(&b, "  %s -> %s [label=%s, tooltip=%s, %s%s];\n", quoted(fmt.Sprintf("T%d", e.From)), quoted(fmt.Sprintf("T%d", e.To)),
+				quoted(e.label()), quoted(e.Text), styles[e.Kind], more)
+		}
+	}
+	write(p.Cycle, "")
+	write(p.Context, ", color=gray50, fontcolor=gray30")
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// quoted is a string of DOT. Backslashes are escapes there, and a line end in
+// a label is \n.
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(Printable(s)) + `"`
+}
+
+// label is what stands at an edge.
+func (e Edge) label() string {
+	if e.Key == "" {
+		return e.Kind
+	}
+	return e.Kind + " " + e.Key + " = " + e.Value
+}
+
+// where says which session ran a transaction, and where.
+func where(t Txn) string {
+	s := fmt.Sprintf("session %d", t.Session)
+	if t.Node > 0 {
+		s += fmt.Sprintf(", node %d", t.Node)
+	}
+	if t.DBTxn != 0 {
+		s += fmt.Sprintf(", db %d", t.DBTxn)
+	}
+	return s
+}
+
+// Shown are the operations that a picture shows.
+func (t Txn) Shown() []string {
+	if t.Kept != nil {
+		return t.Kept
+	}
+	return t.Ops
+}
+
+// clip shortens a text to n characters.
+func clip(s string, n int) string {
+	r := []rune(strings.ReplaceAll(s, "\n", "\\n"))
+	if len(r) <= n {
+		return string(r)
+	}
+	return string(r[:n-1]) + "…"
+}

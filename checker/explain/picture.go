@@ -1,0 +1,202 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// Txn is a transaction in words, for reports and pictures. Times are in
+// nanoseconds since the start of the run, null where they are not known.
+type Txn struct {
+	ID      int64 `json:"id"`
+	Session int64 `json:"session"`
+	// Node is the endpoint, from 1, where there are several.
+	Node   int16    `json:"node,omitempty"`
+	DBTxn  int64    `json:"dbtxn,omitempty"`
+	Begin  *int64   `json:"begin"`
+	End    *int64   `json:"end"`
+	Status string   `json:"status"`
+	Ops    []string `json:"ops"`
+	// Kept are those of Ops that the counterexample needs; nil means all.
+	Kept []string `json:"kept,omitempty"`
+}
+
+// Edge is a dependency in words: From must come before To.
+type Edge struct {
+	From  int64  `json:"from"`
+	To    int64  `json:"to"`
+	Kind  string `json:"kind"`
+	Key   string `json:"key,omitempty"`
+	Value string `json:"value,omitempty"`
+	// Next is what To wrote, of a WW or RW edge.
+	Next string `json:"next,omitempty"`
+	Text string `json:"text"`
+}
+
+// Maybe is the kind of an edge from one of several transactions that can have
+// written what another one read.
+const Maybe = "WR?"
+
+// Picture is what the drawings of a counterexample show.
+type Picture struct {
+	Title string
+	Txns  []Txn
+	// Cycle are the edges that prove the violation, Context others that help to
+	// understand it.
+	Cycle, Context []Edge
+	// Around are transactions that ran at the same time, of which More are left
+	// out.
+	Around []Txn
+	More   int
+}
+
+// NewTxn describes the transaction at index i of h. Where the ops are named
+// that matter, the others are left out and counted.
+func NewTxn(h *history.History, i int32, ops []int) Txn {
+	t := &h.Txns[i]
+	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
+	for n, op := range h.Ops(t) {
+		if ops == nil || slices.Contains(ops, n) {
+			out.Ops = append(out.Ops, Printable(dsl.Op(h, op)))
+		}
+	}
+	if omitted := t.OpCount() - len(out.Ops); omitted > 0 {
+		out.Ops = append(out.Ops, fmt.Sprintf("… %d more", omitted))
+	}
+	return out
+}
+
+// NewEdge describes an edge of h, with a text that says why it holds.
+func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
+	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: text}
+	if e.Kind != verdict.SO && e.Kind != verdict.RT {
+		edge.Key, edge.Value = Printable(h.KeyName(e.Key)), Printable(h.ValueText(e.Value))
+	}
+	if e.Kind == verdict.WW || e.Kind == verdict.RW {
+		for _, op := range h.Ops(&h.Txns[e.To]) { // the last write counts
+			if op.Kind == history.Write && op.Key == e.Key {
+				edge.Next = Printable(h.ValueText(op.Value))
+			}
+		}
+	}
+	return edge
+}
+
+// Reads returns the edges from writers to readers of a small history, what each
+// read from outside saw. Where several transactions can have written it the
+// edges are of the kind Maybe.
+func Reads(h *history.History) []Edge {
+	writers := map[version][]int32{}
+	for i := range h.Txns {
+		if h.Txns[i].Status == history.Aborted {
+			continue
+		}
+		for _, op := range h.Ops(&h.Txns[i]) {
+			if v := (version{op.Key, op.Value}); op.Kind == history.Write && finalValue(h, &h.Txns[i], op.Key, op.Value) && !slices.Contains(writers[v], int32(i)) {
+				writers[v] = append(writers[v], int32(i))
+			}
+		}
+	}
+	var out []Edge
+	for i := range h.Txns {
+		touched := map[history.Key]bool{}
+		for _, op := range h.Ops(&h.Txns[i]) {
+			first := !touched[op.Key]
+			touched[op.Key] = true
+			if op.Kind != history.Read || !first {
+				continue
+			}
+			from := slices.DeleteFunc(slices.Clone(writers[version{op.Key, op.Value}]), func(w int32) bool { return w == int32(i) })
+			certain := len(from) == 1 && op.Value != h.Initial(op.Key)
+			for _, w := range from {
+				e := NewEdge(h, verdict.Edge{From: w, To: int32(i), Kind: verdict.WR, Key: op.Key, Value: op.Value}, "")
+				e.Text = fmt.Sprintf("T%d read %s = %s, which T%d wrote.", e.To, e.Key, e.Value, e.From)
+				if !certain {
+					e.Kind = Maybe
+					e.Text = fmt.Sprintf("T%d read %s = %s, which T%d may have written.", e.To, e.Key, e.Value, e.From)
+				}
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// Printable escapes control characters, which keys and values may contain and
+// which terminals and XML do not bear, and what is not UTF-8. Line ends stay.
+func Printable(s string) string {
+	bad := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF
+	}
+	if strings.IndexFunc(s, bad) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, "\\x%02x", s[i])
+		case bad(r) && r < 0x100:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		case bad(r):
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func moment(t int64) *int64 {
+	if t == history.NoTime {
+		return nil
+	}
+	return &t
+}
+
+// maxAround bounds the transactions around a counterexample that are shown.
+const maxAround = 10
+
+// Around returns transactions of h that ran at the same time as some of txns,
+// those that touched the same keys first, and how many more there are. Without
+// times there are none.
+func Around(h *history.History, txns []int32, keys func(history.Key) bool) (list []Txn, more int) {
+	in := map[int32]bool{}
+	for _, i := range txns {
+		in[i] = true
+	}
+	overlaps := func(t *history.Txn) bool {
+		for _, i := range txns {
+			o := &h.Txns[i]
+			if o.Begin != history.NoTime && o.End != history.NoTime && t.Begin <= o.End && o.Begin <= t.End {
+				return true
+			}
+		}
+		return false
+	}
+	var near, far []int32
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if in[int32(i)] || t.Begin == history.NoTime || t.End == history.NoTime || !overlaps(t) {
+			continue
+		}
+		if slices.ContainsFunc(h.Ops(t), func(op history.Op) bool { return keys(op.Key) }) {
+			near = append(near, int32(i))
+		} else {
+			far = append(far, int32(i))
+		}
+	}
+	all := append(near, far...)
+	shown := all[:min(len(all), maxAround)]
+	for _, i := range shown {
+		list = append(list, NewTxn(h, i, nil))
+	}
+	return list, len(all) - len(shown)
+}

@@ -1,0 +1,42 @@
+package level
+
+import "slices"
+
+// weaker lists, for each level, the levels directly below it: what the level
+// allows, they allow too. Linearizability judges each key by itself, in words of
+// its own, and stands apart. A new level takes its place by a line here.
+var weaker = map[Level][]Level{
+	SI:       {SINoSO},
+	StrongSI: {SI},
+	SERNoSO:  {SINoSO},
+	SER:      {SERNoSO, SI},
+	SSER:     {SER, StrongSI},
+}
+
+// Implies reports whether every history that l allows is one that m allows. A
+// level implies itself.
+func (l Level) Implies(m Level) bool {
+	return l == m || slices.ContainsFunc(weaker[l], func(w Level) bool { return w.Implies(m) })
+}
+
+// Weakest returns the levels of a list that imply no other one of it, in the
+// order of All.
+func Weakest(list []Level) []Level {
+	return extremes(list, func(l, other Level) bool { return l.Implies(other) })
+}
+
+// Strongest returns the levels of a list that no other one of it implies, in
+// the order of All.
+func Strongest(list []Level) []Level {
+	return extremes(list, func(l, other Level) bool { return other.Implies(l) })
+}
+
+func extremes(list []Level, beaten func(l, by Level) bool) []Level {
+	var out []Level
+	for _, l := range All() {
+		if slices.Contains(list, l) && !slices.ContainsFunc(list, func(by Level) bool { return by != l && beaten(l, by) }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

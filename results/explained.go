@@ -1,0 +1,113 @@
+package results
+
+import (
+	"slices"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/counterexample"
+	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/fit"
+)
+
+// Standing says where a history stands among the levels that are checked.
+type Standing struct {
+	// Not are the weakest levels that are violated, AlsoNot the stronger ones.
+	Not     []string `json:"not"`
+	AlsoNot []string `json:"also_not"`
+	// Holds are the strongest levels that are satisfied.
+	Holds []string `json:"holds"`
+	// Undecided are levels that time, memory or the history left open.
+	Undecided []string `json:"undecided,omitempty"`
+	// Text says it in one line.
+	Text string `json:"text"`
+}
+
+func newStanding(s checker.Standing) *Standing {
+	return &Standing{Not: checker.Names(s.Not), AlsoNot: checker.Names(s.AlsoNot), Holds: checker.Names(s.Holds), Undecided: checker.Names(s.Undecided), Text: s.String()}
+}
+
+// Counterexample is a closed sub-history that violates the level by itself.
+type Counterexample struct {
+	// Minimal says that every smaller closed sub-history satisfies the level.
+	Minimal bool `json:"minimal"`
+	// Standing says which levels the sub-history refutes.
+	Standing *Standing `json:"standing"`
+	// History is the sub-history in the notation of history/dsl, where names of
+	// keys that cannot stand in it are replaced.
+	History string `json:"history"`
+	// Sub is the sub-history itself, while it is in memory.
+	Sub *history.History `json:"-"`
+	// Reads are who wrote what its transactions read, where the cycle does not
+	// say so.
+	Reads []Edge `json:"reads,omitempty"`
+	// Around are transactions of the whole history that ran at the same time, of
+	// which More are left out.
+	Around []Txn `json:"around,omitempty"`
+	More   int   `json:"more,omitempty"`
+}
+
+// Explain adds to a violated outcome on h what x tells: where the history stands
+// among the levels, and for each anomaly its counterexample. The anomalies are
+// then those of the counterexamples, if there are any.
+func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
+	o.Standing = newStanding(x.Standing)
+	if len(x.Counterexamples) == 0 {
+		return
+	}
+	o.Anomalies, o.Reason = nil, ""
+	for _, c := range x.Counterexamples {
+		o.Anomalies = append(o.Anomalies, Explained(h, c))
+	}
+}
+
+// Explained describes an anomaly of h with its counterexample.
+func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
+	a := newAnomaly(h, &c.Anomaly)
+	kept := map[int64][]string{}
+	keys := map[string]bool{}
+	for i := range c.History.Txns {
+		t := &c.History.Txns[i]
+		kept[t.ID] = []string{}
+		for _, op := range c.History.Ops(t) {
+			kept[t.ID] = append(kept[t.ID], explain.Printable(dsl.Op(c.History, op)))
+			keys[c.History.KeyName(op.Key)] = true
+		}
+	}
+	known := map[int64]bool{}
+	for n := range a.Transactions {
+		t := &a.Transactions[n]
+		t.Kept = kept[t.ID]
+		known[t.ID] = true
+	}
+	for n, i := range c.Txns {
+		if id := c.History.Txns[n].ID; !known[id] {
+			t := explain.NewTxn(h, i, nil)
+			t.Kept = kept[id]
+			a.Transactions = append(a.Transactions, t)
+		}
+	}
+	x := &Counterexample{Minimal: c.Minimal, Standing: newStanding(c.Standing), Sub: c.History}
+	if fitting, _, _, err := fit.To(c.History, dsl.Carries()); err == nil {
+		x.History = dsl.Format(fitting)
+	}
+	for _, e := range explain.Reads(c.History) {
+		if !slices.ContainsFunc(slices.Concat(a.Cycle, a.Context), func(o Edge) bool { return o.From == e.From && o.To == e.To && o.Key == e.Key }) {
+			x.Reads = append(x.Reads, e)
+		}
+	}
+	x.Around, x.More = explain.Around(h, c.Txns, func(k history.Key) bool { return keys[h.KeyName(k)] })
+	a.Counterexample = x
+	return a
+}
+
+// Picture is what the drawings of the anomaly show.
+func (a *Anomaly) Picture() *explain.Picture {
+	p := &explain.Picture{Title: a.Name, Txns: a.Transactions, Cycle: a.Cycle, Context: a.Context}
+	if c := a.Counterexample; c != nil {
+		p.Context = slices.Concat(a.Context, c.Reads)
+		p.Around, p.More = c.Around, c.More
+	}
+	return p
+}

@@ -1,0 +1,57 @@
+package results
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+)
+
+// WriteExplanation writes the counterexample of an anomaly into the folder dir:
+// what it means in words (explanation.txt, to which text is written), its
+// history (minimal.txt, and minimal.jsonl where it is in memory) and its pictures.
+func WriteExplanation(dir string, a *Anomaly, text string) error {
+	files := map[string]string{"explanation.txt": text}
+	p := a.Picture()
+	files["graph.dot"] = explain.DOT(p)
+	for name, svg := range map[string]string{"graph.svg": explain.GraphSVG(p), "timeline.svg": explain.TimelineSVG(p)} {
+		if svg != "" {
+			files[name] = svg
+		}
+	}
+	if c := a.Counterexample; c != nil {
+		files["minimal.txt"] = c.History
+		if c.Sub != nil {
+			var b bytes.Buffer
+			if err := writeNative(&b, c.Sub); err != nil {
+				return err
+			}
+			files["minimal.jsonl"] = b.String()
+		}
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	return nil
+}
+
+func writeNative(b *bytes.Buffer, h *history.History) error {
+	w, err := native.NewWriter(b, false, &h.Header, h.Symbols)
+	if err != nil {
+		return err
+	}
+	for i := range h.Txns {
+		rec := h.Record(i)
+		if err := w.Write(&rec); err != nil {
+			return err
+		}
+	}
+	return w.Close(h.Closed, "counterexample")
+}
