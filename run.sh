@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ./run.sh            builds isohound and runs the main job on the embedded engine
 # ./run.sh test       sets up private database servers and a browser, and runs every test
+# ./run.sh dgraph     builds the versions of Dgraph that the tests run, into bin/
 # ./run.sh COMMAND …  builds isohound and passes everything on to it
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -32,10 +33,21 @@ need() { # PROGRAM PACKAGE
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
 }
 
+# Dgraph is built from its own source, in modules that know nothing of isohound.
+dgraph() {
+  mkdir -p bin
+  bin=$PWD/bin
+  echo "building Dgraph 1.1.1 and 25.0.0" >&2
+  (cd servers/dgraph/1.1.1 && go build -ldflags "-s -w -X github.com/dgraph-io/dgraph/x.dgraphVersion=v1.1.1" -o "$bin/dgraph-1.1.1" github.com/dgraph-io/dgraph/dgraph)
+  (cd servers/dgraph/25.0.0 && go build -ldflags "-s -w -X github.com/hypermodeinc/dgraph/v25/x.dgraphVersion=v25.0.0" -o "$bin/dgraph-25.0.0" github.com/hypermodeinc/dgraph/v25/dgraph)
+}
+
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
   need chromium chromium
+  dgraph
+  export PATH=$bin:$PATH
   unformatted=$(gofmt -l .)
   if [ -n "$unformatted" ]; then
     echo "run.sh: gofmt would change: $unformatted" >&2
@@ -75,6 +87,9 @@ case "${1:-}" in
   ;;
 test)
   tests
+  ;;
+dgraph)
+  dgraph
   ;;
 *)
   build

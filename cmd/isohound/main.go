@@ -11,6 +11,8 @@ import (
 
 	_ "github.com/isohound/isohound/drivers/badger"
 	_ "github.com/isohound/isohound/drivers/bbolt"
+	_ "github.com/isohound/isohound/drivers/cassandra"
+	_ "github.com/isohound/isohound/drivers/dgraph"
 	_ "github.com/isohound/isohound/drivers/etcd"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/mongo"

@@ -73,7 +73,7 @@ func TestIndependence(t *testing.T) {
 		}
 	}
 	for _, dep := range append(deps(t, "checker")["checker"], deps(t, "history/file")["history/file"]...) {
-		for _, client := range []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver"} {
+		for _, client := range []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo"} {
 			if strings.Contains(dep, client) {
 				t.Errorf("the checkers depend on %s", dep)
 			}
