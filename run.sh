@@ -15,10 +15,16 @@ build() {
   go build -o bin/isohound ./cmd/isohound
 }
 
-# A server package is installed only if its program is not there. Packages may
-# start a system service; the tests never use it.
-need() { # PROGRAM PACKAGE
-  if command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || [ -x "/usr/sbin/$1" ]; then
+# Server programs need not be on PATH, and Galera is a library that MariaDB loads.
+present() { # FILE
+  command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null ||
+    [ -f "/usr/lib/galera/$1" ] || [ -f "/usr/lib/$1" ] || compgen -G "/usr/lib64/galera*/$1" >/dev/null
+}
+
+# A server package is installed only if its program or library is not there.
+# Packages may start a system service; the tests never use it.
+need() { # FILE PACKAGE
+  if present "$1"; then
     return
   fi
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
@@ -31,6 +37,10 @@ need() { # PROGRAM PACKAGE
     updated=1
   fi
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+  if ! present "$1"; then
+    echo "run.sh: the package $2 was installed, and $1 is still missing" >&2
+    exit 69
+  fi
 }
 
 # Dgraph is built from its own source, in modules that know nothing of isohound.
@@ -45,6 +55,8 @@ dgraph() {
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
+  need libgalera_smm.so galera-4
+  need rsync rsync
   need chromium chromium
   dgraph
   export PATH=$bin:$PATH

@@ -2,12 +2,14 @@ package servers
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math/rand"
 	"net"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"strings"
 	"syscall"
 
@@ -20,31 +22,39 @@ type Dgraph struct {
 	zero   *process
 	alphas []*process
 	bin    string
-	old    bool // 1.x, whose flags are others
+	// version is that of bin.
+	version string
+	old     bool // 1.x, whose flags are others
 }
 
 // FindDgraph returns the program of a version, "1.1.1" say, or says where it is
 // to be had. A program that is called dgraph may be of any version.
 func FindDgraph(version string) (string, error) {
-	return find("dgraph-"+version, "./run.sh dgraph builds it into bin/, which must be on PATH")
+	name := "dgraph-" + version
+	path, err := exec.LookPath(name)
+	return path, errors.Wrapf(err, "%s is missing; ./run.sh dgraph builds it into bin/, which must be on PATH", name)
 }
 
 // StartDgraph starts a cluster of n alphas. A group has so many replicas.
-func StartDgraph(version string, n, replicas int) (*Dgraph, error) {
+func StartDgraph(version string, n, replicas int, opts ...Option) (*Dgraph, error) {
+	c, err := configure(opts)
+	if err != nil {
+		return nil, err
+	}
 	bin, err := FindDgraph(version)
 	if err != nil {
 		return nil, err
 	}
-	s := &Dgraph{bin: bin, old: strings.HasPrefix(version, "1.")}
-	err = s.startZero(replicas)
+	s := &Dgraph{bin: bin, version: version, old: strings.HasPrefix(version, "1.")}
+	err = s.startZero(c.ctx, replicas)
 	for range n {
 		if err == nil {
-			err = s.addAlpha()
+			err = s.addAlpha(c.ctx)
 		}
 	}
 	for i := range s.alphas {
 		if err == nil {
-			err = s.alphas[i].wait(s.asks(i), s.bin)
+			err = s.alphas[i].await(c.ctx, s.asks(i))
 		}
 	}
 	if err != nil {
@@ -56,8 +66,8 @@ func StartDgraph(version string, n, replicas int) (*Dgraph, error) {
 
 // asks queries an alpha for the whole schema, which takes all groups: alphas
 // call themselves healthy before they know each other.
-func (s *Dgraph) asks(i int) func() error {
-	return func() error {
+func (s *Dgraph) asks(i int) func(context.Context) error {
+	return func(context.Context) error {
 		mime := "application/dql"
 		if s.old {
 			mime = "application/graphql+-"
@@ -77,8 +87,8 @@ const (
 	alphaInside, alphaHTTP, alphaGRPC = 7080, 8080, 9080
 )
 
-func (s *Dgraph) startZero(replicas int) (err error) {
-	if s.zero, err = newProcess("dgraph-zero", ""); err != nil {
+func (s *Dgraph) startZero(ctx context.Context, replicas int) (err error) {
+	if s.zero, err = newProcess("dgraph-zero", "", syscall.SIGKILL); err != nil {
 		return err
 	}
 	if s.zero.port, err = freeOffset(zeroGRPC, zeroHTTP); err != nil {
@@ -90,15 +100,15 @@ func (s *Dgraph) startZero(replicas int) (err error) {
 	} else {
 		args = append(args, "--telemetry=reports=false")
 	}
-	return s.zero.start(s.answers(s.zero.port+zeroHTTP, "/state"), s.bin, args...)
+	return s.zero.start(ctx, s.answers(s.zero.port+zeroHTTP, "/state"), s.bin, args...)
 }
 
 // my is the address that others in the cluster find a process at, which newer
 // versions know by themselves.
 func (s *Dgraph) my(port int) string { return fmt.Sprintf("--my=localhost:%d", port) }
 
-func (s *Dgraph) addAlpha() error {
-	p, err := newProcess("dgraph-alpha", "")
+func (s *Dgraph) addAlpha(ctx context.Context) error {
+	p, err := newProcess("dgraph-alpha", "", syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
@@ -112,11 +122,25 @@ func (s *Dgraph) addAlpha() error {
 	} else {
 		args = append(args, "--telemetry=reports=false")
 	}
-	return p.start(s.answers(p.port+alphaHTTP, "/health"), s.bin, args...)
+	return p.start(ctx, s.answers(p.port+alphaHTTP, "/health"), s.bin, args...)
+}
+
+// Version is what was asked for.
+func (s *Dgraph) Version() string { return s.version }
+
+// Logs are the ends of all logs.
+func (s *Dgraph) Logs() string {
+	var b strings.Builder
+	for _, p := range append([]*process{s.zero}, s.alphas...) {
+		if p != nil {
+			b.WriteString(p.Logs())
+		}
+	}
+	return b.String()
 }
 
 // KillAlpha ends an alpha at once, as a crash would.
-func (s *Dgraph) KillAlpha(i int) { s.alphas[i].signal(syscall.SIGKILL) }
+func (s *Dgraph) KillAlpha(i int) { s.alphas[i].Kill() }
 
 // DSNs are where the alphas listen.
 func (s *Dgraph) DSNs() (out []string) {
@@ -136,8 +160,8 @@ func (s *Dgraph) MoveTablet(predicate string, group int) error {
 	return err
 }
 
-func (s *Dgraph) answers(port int, path string) func() error {
-	return func() error {
+func (s *Dgraph) answers(port int, path string) func(context.Context) error {
+	return func(context.Context) error {
 		_, err := get(port, path)
 		return err
 	}
@@ -163,7 +187,7 @@ func read(resp *http.Response, err error) ([]byte, error) {
 func (s *Dgraph) Stop() {
 	for _, p := range append(s.alphas, s.zero) {
 		if p != nil {
-			p.signal(syscall.SIGKILL)
+			p.Kill()
 			p.remove()
 		}
 	}
