@@ -122,7 +122,11 @@ func (r *Result) CameOut() string {
 		}
 	}
 	if r.Reason != "" {
-		parts = append(parts, r.Reason)
+		reason, _, more := strings.Cut(r.Reason, "\n") // the rest is of a log
+		if more {
+			reason += " …"
+		}
+		parts = append(parts, reason)
 	}
 	if len(parts) == 0 {
 		return r.Expected

@@ -225,8 +225,12 @@ func (s *Scenario) Engine() string {
 	default:
 		name = s.Driver
 	}
-	if s.Target.Version != "" && !strings.Contains(name, s.Target.Version) {
-		name += " " + s.Target.Version
+	switch v := s.Target.Version; {
+	case v == "" || strings.Contains(name, v):
+	case s.Target.Kind == Local: // what runs is what the package has
+		name += " (seen with " + v + ")"
+	default:
+		name += " " + v
 	}
 	return name
 }

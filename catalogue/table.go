@@ -102,6 +102,8 @@ func (t *tabulation) add(r *Results, s *Result) {
 			engine = s.Engine
 		}
 		engine += ", " + s.Isolation
+	} else if s.Target == Local && s.Server != "" && !strings.Contains(engine, s.Server) {
+		engine += " (" + s.Server + ")"
 	}
 	link := r.link(s)
 	for n := range s.Judged {
