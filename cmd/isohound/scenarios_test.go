@@ -277,3 +277,39 @@ func TestScenariosKeep(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
+
+// TestScenariosShipped: the catalogue within isohound is read from its folder as from
+// the program, and says where everything is known from.
+func TestScenariosShipped(t *testing.T) {
+	c, err := catalogue.Load(os.DirFS("../../scenarios"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[catalogue.Kind]int{}
+	for _, s := range c.Scenarios {
+		kinds[s.Target.Kind]++
+		if s.Title == "" || s.About == "" || s.Expected() == "" {
+			t.Errorf("%s: title, story or expectation is missing", s.Name)
+		}
+		if s.Target.Kind == catalogue.Docker && s.NeverRun == "" {
+			t.Errorf("%s: nobody has run it, and it does not say so", s.Name)
+		}
+		if strings.HasPrefix(s.Name, "figure5/") && !strings.HasSuffix(s.Name, "-clean") && !s.MustFail() {
+			t.Errorf("%s must be violated", s.Name)
+		}
+	}
+	if kinds[catalogue.Embedded] < 50 || kinds[catalogue.Docker] < 4 {
+		t.Errorf("%v", kinds)
+	}
+	for _, pattern := range []string{"figure5/*", "all", "table2-*"} {
+		if list, err := c.Select([]string{pattern}); err != nil || len(list) == 0 {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	if list, err := c.Select([]string{"all"}, catalogue.Docker); err != nil || len(list) != kinds[catalogue.Docker] {
+		t.Errorf("%d, %v", len(list), err)
+	}
+	if _, err := c.Select([]string{"lost"}); err == nil || !strings.Contains(err.Error(), "similar: ") {
+		t.Error(err)
+	}
+}
