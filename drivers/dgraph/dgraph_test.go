@@ -22,7 +22,7 @@ func TestServers(t *testing.T) {
 	for _, v := range versions {
 		t.Run(v, func(t *testing.T) {
 			if _, err := servers.FindDgraph(v); err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			c, err := servers.StartDgraph(v, 2, 1)
 			if err != nil {

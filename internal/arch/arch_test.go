@@ -19,7 +19,9 @@ var never = map[string][]string{
 	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
 	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
 	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "cmd"},
-	"bench":     {"workloads", "scenarios", "cmd"},
+	"bench":     {"workloads", "scenarios", "catalogue", "cmd"},
+	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "cmd", "internal"},
+	"catalogue": {"bench", "cmd"},
 	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "cmd"},
 }
 
