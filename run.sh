@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ./run.sh            builds isohound and runs the main job on the embedded engine
-# ./run.sh test       sets up private database servers and runs every test
+# ./run.sh test       sets up private database servers and a browser, and runs every test
+# ./run.sh dgraph     builds the versions of Dgraph that the tests run, into bin/
 # ./run.sh COMMAND …  builds isohound and passes everything on to it
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -14,10 +15,16 @@ build() {
   go build -o bin/isohound ./cmd/isohound
 }
 
-# A server package is installed only if its program is not there. Packages may
-# start a system service; the tests never use it.
-need() { # PROGRAM PACKAGE
-  if command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || [ -x "/usr/sbin/$1" ]; then
+# Server programs need not be on PATH, and Galera is a library that MariaDB loads.
+present() { # FILE
+  command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null ||
+    [ -f "/usr/lib/galera/$1" ] || [ -f "/usr/lib/$1" ] || compgen -G "/usr/lib64/galera*/$1" >/dev/null
+}
+
+# A server package is installed only if its program or library is not there.
+# Packages may start a system service; the tests never use it.
+need() { # FILE PACKAGE
+  if present "$1"; then
     return
   fi
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
@@ -30,11 +37,29 @@ need() { # PROGRAM PACKAGE
     updated=1
   fi
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+  if ! present "$1"; then
+    echo "run.sh: the package $2 was installed, and $1 is still missing" >&2
+    exit 69
+  fi
+}
+
+# Dgraph is built from its own source, in modules that know nothing of isohound.
+dgraph() {
+  mkdir -p bin
+  bin=$PWD/bin
+  echo "building Dgraph 1.1.1 and 25.0.0" >&2
+  (cd servers/dgraph/1.1.1 && go build -ldflags "-s -w -X github.com/dgraph-io/dgraph/x.dgraphVersion=v1.1.1" -o "$bin/dgraph-1.1.1" github.com/dgraph-io/dgraph/dgraph)
+  (cd servers/dgraph/25.0.0 && go build -ldflags "-s -w -X github.com/hypermodeinc/dgraph/v25/x.dgraphVersion=v25.0.0" -o "$bin/dgraph-25.0.0" github.com/hypermodeinc/dgraph/v25/dgraph)
 }
 
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
+  need libgalera_smm.so galera-4
+  need rsync rsync
+  need chromium chromium
+  dgraph
+  export PATH=$bin:$PATH
   unformatted=$(gofmt -l .)
   if [ -n "$unformatted" ]; then
     echo "run.sh: gofmt would change: $unformatted" >&2
@@ -49,7 +74,7 @@ tests() {
     (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
   done
   # The race detector looks at how goroutines meet, for which few histories do.
-  ISOHOUND_HISTORIES=6000 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./drivers/...
+  ISOHOUND_HISTORIES=6000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./drivers/...
 }
 
 demo() {
@@ -74,6 +99,9 @@ case "${1:-}" in
   ;;
 test)
   tests
+  ;;
+dgraph)
+  dgraph
   ;;
 *)
   build

@@ -44,8 +44,9 @@ type chart struct {
 	x, y  string    // labels
 	ticks []float64 // the points of the axis, from easy to hard
 	// log has values on a logarithmic scale, least being the least that is
-	// shown; else they are shares in percent.
+	// shown; counts are values from 0 on; else they are shares in percent.
 	log    bool
+	counts bool
 	least  float64
 	series []series
 }
@@ -141,6 +142,8 @@ func (c *chart) plot() (*plot.Plot, error) {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		// Whole decades, with one on top for the legend.
 		p.Y.Min, p.Y.Max = math.Pow(10, math.Floor(math.Log10(min(low, high)))), math.Pow(10, math.Ceil(math.Log10(high))+1)
+	} else if c.counts {
+		p.Y.Max = 1.4 * max(high, 1)
 	} else {
 		p.Y.Tick.Marker = ticks{0, 20, 40, 60, 80, 100}
 	}

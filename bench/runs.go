@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -179,15 +180,29 @@ func (r *Runner) Measure(ctx context.Context, runs *Runs) error {
 }
 
 func (r *Runner) once(ctx context.Context, out string, s RunSettings, k RunContestant) (*RunPoint, error) {
-	args := append([]string{"run", "--out", out, "--quiet", "--no-progress", "--retries", "0", "--isolation", k.Isolation, "--workload", k.Workload,
+	args := []string{"--retries", "0", "--isolation", k.Isolation, "--workload", k.Workload,
 		"--sessions", strconv.Itoa(s.Sessions), "--txns", strconv.Itoa(s.TxnsEach), "--keys", strconv.Itoa(s.Keys), "--seed", strconv.FormatInt(r.Seed, 10),
-		"--check", k.Level, "--engine", k.Engine, "--check-timeout", r.Timeout.String()}, r.Flags...)
+		"--check", k.Level, "--engine", k.Engine, "--check-timeout", r.Timeout.String()}
 	if k.Workload == "general" {
 		args = append(args, "-p", "operations="+strconv.Itoa(s.Operations))
 	} else {
 		args = append(args, "-p", "rollback=0") // what is rolled back on purpose is no abort
 	}
-	cmd := exec.CommandContext(ctx, r.Command, args...)
+	run, err := r.run(ctx, out, k.Name, args)
+	if err != nil {
+		return nil, err
+	}
+	o, st := &run.Outcomes[0], &run.Stats
+	return &RunPoint{
+		Contestant: k.Name, Settings: s, Committed: st.Committed, Aborted: st.Aborted, Unknown: st.Unknown, AbortRate: st.AbortRate,
+		Verdict: o.Verdict, Reason: o.Reason, GenerateSeconds: st.Seconds, CheckSeconds: o.ParseSeconds + o.CheckSeconds, PeakMB: o.PeakRSSMB,
+	}, nil
+}
+
+// run does one run, of which it keeps no files. The error is a *CheckError if the
+// run ended in one, or the cause of ctx's end.
+func (r *Runner) run(ctx context.Context, out, contestant string, args []string) (*results.Run, error) {
+	cmd := exec.CommandContext(ctx, r.Command, slices.Concat([]string{"run", "--out", out, "--quiet", "--no-progress"}, args, r.Flags)...)
 	cmd.Env = append(os.Environ(), r.Env...)
 	// The run is asked to end, so that it drops what it made on the server.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -203,21 +218,17 @@ func (r *Runner) once(ctx context.Context, out string, s RunSettings, k RunConte
 		text := strings.TrimPrefix(strings.TrimSpace(msg.String()), "isohound: ")
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() > 0 && text != "" {
-			return nil, &CheckError{k.Name, exit.ExitCode(), text}
+			return nil, &CheckError{contestant, exit.ExitCode(), text}
 		}
 		if err == nil {
 			err = lerr
 		}
-		return nil, errors.Wrapf(err, "contestant %s: %s", k.Name, text)
+		return nil, errors.Wrapf(err, "contestant %s: %s", contestant, text)
 	}
 	if err := os.RemoveAll(out); err != nil { // a history may be large
 		return nil, errors.WithStack(err)
 	}
-	o, st := &run.Outcomes[0], &run.Stats
-	return &RunPoint{
-		Contestant: k.Name, Settings: s, Committed: st.Committed, Aborted: st.Aborted, Unknown: st.Unknown, AbortRate: st.AbortRate,
-		Verdict: o.Verdict, Reason: o.Reason, GenerateSeconds: st.Seconds, CheckSeconds: o.ParseSeconds + o.CheckSeconds, PeakMB: o.PeakRSSMB,
-	}, nil
+	return run, nil
 }
 
 // Violated lists the runs whose histories violate what was requested.

@@ -27,9 +27,10 @@ type series struct {
 }
 
 var (
-	blue   = color.RGBA{0x1f, 0x6f, 0xd1, 0xff}
-	orange = color.RGBA{0xd9, 0x6a, 0x00, 0xff}
-	grey   = color.RGBA{0x80, 0x80, 0x80, 0xff}
+	// style.css names these colours and replaces them where it is dark.
+	blue   = color.RGBA{0x1a, 0x5f, 0xb4, 0xff}
+	orange = color.RGBA{0xb3, 0x59, 0x00, 0xff}
+	grey   = color.RGBA{0x6b, 0x72, 0x80, 0xff}
 )
 
 // rateChart shows commits, aborts and unknown outcomes per second over time.
@@ -60,13 +61,14 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 	}
 	p.BackgroundColor = color.Transparent
 	p.Title.Text = title
-	p.Title.TextStyle.Font.Size = 11
+	p.Title.TextStyle.Font.Size = 12
 	p.X.Label.Text = "seconds since the start"
-	p.X.Label.TextStyle.Font.Size = 9
-	p.Y.Min = 0
+	p.X.Label.TextStyle.Font.Size = 10
+	p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = 10, 10
+	p.X.Min, p.Y.Min = 0, 0
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	p.Legend.Top = true
-	p.Legend.TextStyle.Font.Size = 9
+	p.Legend.TextStyle.Font.Size = 10
 	p.Legend.ThumbnailWidth = 24
 	p.Legend.Padding = 3
 	for _, l := range lines {
@@ -87,13 +89,13 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 		p.Add(line)
 		p.Legend.Add(l.name, line)
 	}
-	p.Y.Max *= 1.3 // room for the legend
+	p.Y.Max *= 1.5 // room for the legend
 	grid := plotter.NewGrid()
 	grid.Vertical.Width = 0
-	grid.Horizontal.Color = color.RGBA{0x80, 0x80, 0x80, 0x40}
+	grid.Horizontal.Color = color.NRGBA{0x80, 0x80, 0x80, 0x40}
 	p.Add(grid)
-	canvas := vgsvg.New(6.2*vg.Inch, 2.4*vg.Inch)
-	p.Draw(draw.New(canvas))
+	canvas := vgsvg.New(5.2*vg.Inch, 2.5*vg.Inch)
+	p.Draw(draw.Crop(draw.New(canvas), 0, 0, 0, -vg.Points(5))) // or the title's first pixels are cut
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return "", errors.Wrap(err, title)

@@ -23,7 +23,15 @@ const (
 	invariantsFile = "invariants.json"
 	reportFile     = "report.html"
 	junitFile      = "junit.xml"
+	elleFile       = "elle.json"
+	summaryFile    = "summary.md"
 )
+
+// NotYet is how a run ended that has not.
+const NotYet = "not yet"
+
+// ReproFolder is where a violated run has its reproduction.
+const ReproFolder = "repro"
 
 // Config is what was run.
 type Config struct {
@@ -85,6 +93,9 @@ func (r *Run) Broken() []generator.InvariantResult {
 	}
 	return out
 }
+
+// Violated reports whether a level or an invariant does not hold.
+func (r *Run) Violated() bool { return worst(r) == verdict.Violated }
 
 // Save writes the run's files and its reports into dir, and returns the path
 // of the report.

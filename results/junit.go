@@ -13,14 +13,16 @@ import (
 // The parts of the JUnit format that continuous integration systems read.
 type (
 	junitSuite struct {
-		XMLName  xml.Name    `xml:"testsuite"`
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Time     string      `xml:"time,attr"`
-		Started  string      `xml:"timestamp,attr"`
-		Cases    []junitCase `xml:"testcase"`
+		XMLName  xml.Name `xml:"testsuite"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Errors   int      `xml:"errors,attr"`
+		Time     string   `xml:"time,attr"`
+		Started  string   `xml:"timestamp,attr"`
+		// Properties are how the run came about.
+		Properties []junitProperty `xml:"properties>property"`
+		Cases      []junitCase     `xml:"testcase"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
@@ -28,6 +30,10 @@ type (
 		Time    string        `xml:"time,attr"`
 		Failure *junitProblem `xml:"failure,omitempty"`
 		Error   *junitProblem `xml:"error,omitempty"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
 	}
 	junitProblem struct {
 		Type    string `xml:"type,attr"`
@@ -45,6 +51,10 @@ func JUnit(r *Run) ([]byte, error) {
 		Name:    fmt.Sprintf("isohound %s, %s", c.Driver, c.Isolation),
 		Started: c.Started.UTC().Format("2006-01-02T15:04:05"),
 		Time:    fmt.Sprintf("%.3f", r.Stats.Seconds),
+		Properties: []junitProperty{
+			{"server", c.Server}, {"isolation", c.Isolation}, {"workload", c.Workload}, {"seed", fmt.Sprint(c.Seed)},
+			{"isohound", c.Version}, {"repeat", c.Repeat},
+		},
 	}
 	class := "isohound." + c.Driver + "." + c.Workload
 	failed := func(name, what, message string) {

@@ -1,94 +1,101 @@
 package results
 
 import (
-	"bytes"
-	_ "embed"
-	"fmt"
 	"html/template"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/isohound/isohound/checker/verdict"
 )
-
-//go:embed report.tmpl
-var reportText string
-
-var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"pictures":     func(a Anomaly) template.HTML { return pictures(&a) },
-	"pictureParts": func() template.HTML { return pictureParts },
-	"seconds":      func(s float64) string { return fmt.Sprintf("%.3f s", s) },
-	"count":        thousands,
-	"percent":      func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
-	"ms":           func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
-	"join":         func(s []string) string { return strings.Join(s, ", ") },
-	"span":         span,
-	"inc":          func(n int) int { return n + 1 },
-	"shown":        func(a Anomaly) []Txn { t, _ := a.Shown(); return t },
-	"unshown":      func(a Anomaly) int { _, n := a.Shown(); return n },
-	"lines":        func(s string) []string { return strings.Split(s, "\n") },
-}).Parse(reportText))
-
-// thousands groups the digits of a count.
-func thousands(n any) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// span shows a transaction's interval in milliseconds.
-func span(t Txn) string {
-	show := func(ns *int64) string {
-		if ns == nil {
-			return "?"
-		}
-		return fmt.Sprintf("%.3f", float64(*ns)/1e6)
-	}
-	return show(t.Begin) + " – " + show(t.End)
-}
 
 type causeCount struct {
 	Cause string
 	Count int64
 }
 
-// Draw writes the report and the JUnit file of a run into dir and returns the
-// path of the report.
+// Draw writes everything that is made of a run's files into dir, its reports
+// for people and for machines, and returns the path of the report for the
+// browser. A reproduction folder gets a report, too.
 func Draw(dir string, r *Run) (string, error) {
+	report := filepath.Join(dir, reportFile)
+	repro := filepath.Join(dir, ReproFolder)
+	_, err := os.Stat(repro)
+	folders := []string{dir}
+	if err == nil {
+		folders = append(folders, repro)
+	}
 	junit, err := JUnit(r)
+	if err == nil {
+		err = write(dir, junitFile, junit)
+	}
 	if err != nil {
 		return "", err
 	}
-	if err := write(dir, junitFile, junit); err != nil {
-		return "", err
+	elle, err := Elle(r.Outcomes)
+	if err == nil {
+		err = write(dir, elleFile, elle)
 	}
-	page, err := render(r)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, reportFile), write(dir, reportFile, page)
+	if err := write(dir, summaryFile, []byte(RunSummary(r, len(folders) > 1))); err != nil {
+		return "", err
+	}
+	for _, folder := range folders {
+		b, err := render(r, filesIn(folder, r))
+		if err == nil {
+			err = write(folder, reportFile, b)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return report, nil
 }
 
-func render(r *Run) ([]byte, error) {
+// fileLink is a file beside a report.
+type fileLink struct{ Name, What string }
+
+// filesIn lists what there is for a report to refer to.
+func filesIn(folder string, r *Run) []fileLink {
+	var there []fileLink
+	for _, f := range []fileLink{
+		{r.Config.History, "everything that was recorded"},
+		{ReproFolder + "/" + readmeFile, "the violation as a folder of its own, to send to whoever develops the database"},
+		{readmeFile, "what this folder is"},
+		{repeatFile, "the command as a script"},
+		{verdictFile, "the verdicts and their anomalies"},
+		{elleFile, "the same in Elle's shape"},
+		{statsFile, "rates and latencies"},
+		{configFile, "the parameters"},
+		{invariantsFile, "what was looked at in the database after the run"},
+		{junitFile, "the verdicts as tests"},
+		{summaryFile, "this page in brief, as Markdown"},
+		{serverFile, "the server"},
+	} {
+		if _, err := os.Stat(filepath.Join(folder, f.Name)); f.Name != "" && err == nil {
+			there = append(there, f)
+		}
+	}
+	return there
+}
+
+// render draws the report, beside which files are.
+func render(r *Run, files []fileLink) ([]byte, error) {
 	data := struct {
 		*Run
+		Title            string
 		Worst            verdict.Verdict
+		Sentence         string
 		Rates, Latencies template.HTML
 		Causes           []causeCount
 		Findings         []finding
 		Notes            []string
-	}{Run: r, Worst: worst(r), Findings: findings(r.Outcomes), Notes: slices.Clone(r.Config.Notes)}
-	if len(r.Outcomes) > 0 {
-		data.Notes = append(data.Notes, r.Outcomes[0].Notes...) // of the file, so the same for all levels
-		if r.Outcomes[0].Predicates != "" {
-			data.Notes = append(data.Notes, "Transactions read or changed rows by predicates. The rows count as reads and writes of items; that other rows were not among them is recorded, and not judged.")
-		}
-	}
+		Files            []fileLink
+	}{Run: r, Worst: worst(r), Sentence: sentence(r), Findings: findings(r.Outcomes), Notes: notes(r), Files: files, Causes: causes(r)}
+	data.Title = data.Worst.String() + ": " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
 	// A chart needs two points.
 	if len(r.Stats.Intervals) > 2 && r.Stats.IntervalSeconds > 0 {
 		var err error
@@ -99,59 +106,33 @@ func render(r *Run) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for cause, n := range r.Stats.AbortsByCause {
-		data.Causes = append(data.Causes, causeCount{cause, n})
+	return page("report", data)
+}
+
+// notes are what limits the meaning of a run's verdicts.
+func notes(r *Run) []string {
+	all := slices.Clone(r.Config.Notes)
+	if len(r.Outcomes) > 0 {
+		all = append(all, r.Outcomes[0].Notes...) // of the file, so the same for all levels
+		if r.Outcomes[0].Predicates != "" {
+			all = append(all, "Transactions read or changed rows by predicates. The rows count as reads and writes of items; that other rows were not among them is recorded, and not judged.")
+		}
 	}
-	slices.SortFunc(data.Causes, func(a, b causeCount) int {
+	return all
+}
+
+// causes are the reasons why transactions did not commit, the most frequent
+// first.
+func causes(r *Run) []causeCount {
+	var all []causeCount
+	for cause, n := range r.Stats.AbortsByCause {
+		all = append(all, causeCount{cause, n})
+	}
+	slices.SortFunc(all, func(a, b causeCount) int {
 		if a.Count != b.Count {
 			return int(b.Count - a.Count)
 		}
 		return strings.Compare(a.Cause, b.Cause)
 	})
-	var b bytes.Buffer
-	if err := reportTemplate.Execute(&b, data); err != nil {
-		return nil, errors.Wrap(err, reportFile)
-	}
-	return b.Bytes(), nil
-}
-
-// finding is an anomaly with all the levels that it violates.
-type finding struct {
-	Anomaly
-	Levels []string
-}
-
-func findings(outcomes []Outcome) []finding {
-	var out []finding
-	at := map[string]int{}
-	for _, o := range outcomes {
-		for _, a := range o.Anomalies {
-			id := fmt.Sprint(a.Name, a.Txns)
-			n, ok := at[id]
-			if !ok {
-				n = len(out)
-				at[id] = n
-				out = append(out, finding{Anomaly: a})
-			}
-			out[n].Levels = append(out[n].Levels, o.Level)
-		}
-	}
-	return out
-}
-
-// worst returns the verdict that the page leads with.
-func worst(r *Run) verdict.Verdict {
-	outcomes := r.Outcomes
-	if len(r.Broken()) > 0 {
-		return verdict.Violated
-	}
-	for _, v := range []verdict.Verdict{verdict.Violated, verdict.Unknown, verdict.Vacuous} {
-		if slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Verdict == v }) {
-			return v
-		}
-	}
-	if len(outcomes) == 0 {
-		return verdict.Unknown
-	}
-	return verdict.Satisfied
+	return all
 }

@@ -95,7 +95,7 @@ func TestSaveAndDraw(t *testing.T) {
 	}
 	page := string(first)
 	for _, want := range []string{
-		"LostUpdate", "violates si, ser", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
+		"LostUpdate", "violates si, ser", "Snapshot isolation and serializability do not hold.", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
 		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `data-shows="graph"`, `data-shows="timeline"`, "not si, even without session order", "Nothing of it can be left out", "figure.zoom", `class="chart"`, "r(x,0)", "seed 42",
 	} {
 		if !strings.Contains(page, want) {
@@ -106,11 +106,11 @@ func TestSaveAndDraw(t *testing.T) {
 	if m := regexp.MustCompile(`(src|href|url)\s*[=(]\s*["']?(https?:|//|file:)`).FindString(page); m != "" {
 		t.Errorf("the report refers to something outside: %s", m)
 	}
-	if strings.Count(page, "<section") != 1 {
+	if strings.Count(page, `class="anomaly"`) != 1 {
 		t.Error("one anomaly of two levels is shown twice")
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(left) != 5 {
+	if err != nil || len(left) != 7 {
 		t.Errorf("files %v", left)
 	}
 }
@@ -121,9 +121,13 @@ func TestJUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var suite struct {
-		Tests    int `xml:"tests,attr"`
-		Failures int `xml:"failures,attr"`
-		Cases    []struct {
+		Tests      int `xml:"tests,attr"`
+		Failures   int `xml:"failures,attr"`
+		Properties []struct {
+			Name  string `xml:"name,attr"`
+			Value string `xml:"value,attr"`
+		} `xml:"properties>property"`
+		Cases []struct {
 			Name    string `xml:"name,attr"`
 			Failure struct {
 				Type string `xml:"type,attr"`
@@ -136,6 +140,9 @@ func TestJUnit(t *testing.T) {
 	}
 	if suite.Tests != 2 || suite.Failures != 2 || suite.Cases[0].Failure.Type != "LostUpdate" || !strings.Contains(suite.Cases[0].Failure.Text, "repeat: isohound") {
 		t.Errorf("%+v", suite)
+	}
+	if len(suite.Properties) != 6 || suite.Properties[0].Value != "PostgreSQL <15>" || suite.Properties[3].Value != "42" {
+		t.Errorf("%+v", suite.Properties)
 	}
 }
 
@@ -279,7 +286,7 @@ func TestInvariants(t *testing.T) {
 			t.Fatal(err)
 		}
 		html, err := os.ReadFile(page)
-		if err != nil || !strings.Contains(string(html), "does not hold: it is 7") || strings.Contains(string(html), `<h1><span class="violated">`) != (failures > 0) {
+		if err != nil || !strings.Contains(string(html), "does not hold: it is 7") || strings.Contains(string(html), "<h1>Violated") != (failures > 0) {
 			t.Errorf("%s: %v\n%s", lvl, err, html)
 		}
 		junit, err := os.ReadFile(filepath.Join(dir, "junit.xml"))

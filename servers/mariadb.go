@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -8,77 +9,119 @@ import (
 	"syscall"
 
 	_ "github.com/go-sql-driver/mysql" // the driver behind sql.Open
+	"github.com/pkg/errors"
 )
 
 // MariaDB is a private MariaDB server.
 type MariaDB struct {
 	*process
-	bin string
+	bin      string
+	settings []setting
 }
 
-// StartMariaDB makes a data folder and starts a server on it.
-func StartMariaDB() (*MariaDB, error) {
-	const hint = "install the package mariadb-server"
-	install, err := find("mariadb-install-db", hint)
+const mariadbPackage = "mariadb-server"
+
+// StartMariaDB makes a data folder and starts a server on it. Settings are
+// MariaDB's system variables, or options of its server.
+func StartMariaDB(opts ...Option) (*MariaDB, error) {
+	c, err := configure(opts)
 	if err != nil {
 		return nil, err
 	}
-	bin, err := find("mariadbd", hint, "/usr/sbin")
+	s, err := newMariaDB("mariadb", c.settings)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProcess("mariadb", "mysql")
-	if err != nil {
-		return nil, err
+	if err = s.install(c.ctx); err == nil {
+		err = s.allocate()
 	}
-	s := &MariaDB{process: p, bin: bin}
-	if err := s.prepare(install); err != nil {
-		p.remove()
+	if err == nil {
+		err = s.begin(c.ctx)
+	}
+	if err != nil {
+		s.Stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *MariaDB) prepare(install string) error {
-	if err := s.run(install, "--no-defaults", "--datadir="+s.data(), "--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
+// newMariaDB makes a folder for a server.
+func newMariaDB(kind string, settings []setting) (*MariaDB, error) {
+	bin, err := find("mariadbd", mariadbPackage, "/usr/sbin")
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProcess(kind, "mysql", syscall.SIGKILL)
+	if err != nil {
+		return nil, err
+	}
+	return &MariaDB{process: p, bin: bin, settings: settings}, nil
+}
+
+// install makes a data folder with a user isohound, who may do everything and
+// has no password.
+func (s *MariaDB) install(ctx context.Context) error {
+	install, err := find("mariadb-install-db", mariadbPackage)
+	if err != nil {
+		return err
+	}
+	if err := s.run(ctx, install, "--no-defaults", "--datadir="+s.data(), "--auth-root-authentication-method=normal", "--skip-test-db", redoLog); err != nil {
 		return err
 	}
 	// The server wants one statement a line here.
 	grant := "CREATE USER IF NOT EXISTS 'isohound'@'%';\nGRANT ALL ON *.* TO 'isohound'@'%';\n"
-	if err := os.WriteFile(s.initFile(), []byte(grant), 0o644); err != nil {
-		return err
+	return errors.WithStack(os.WriteFile(s.initFile(), []byte(grant), 0o644))
+}
+
+// redoLog keeps InnoDB's log small: nobody writes much, and a cluster copies it.
+const redoLog = "--innodb-log-file-size=16M"
+
+// allocate finds a port.
+func (s *MariaDB) allocate() error {
+	ports, err := freePorts(1)
+	if err == nil {
+		s.port = ports[0]
 	}
-	var err error
-	if s.port, err = freePort(); err != nil {
-		return err
-	}
-	return s.Start()
+	return err
 }
 
 func (s *MariaDB) data() string     { return filepath.Join(s.dir, "data") }
 func (s *MariaDB) initFile() string { return filepath.Join(s.dir, "init.sql") }
 
 // Start starts the server again after Kill.
-func (s *MariaDB) Start() error {
-	return s.start(s.ping, s.bin, "--no-defaults", "--datadir="+s.data(), "--socket="+filepath.Join(s.dir, "sock"),
-		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", s.port), "--pid-file="+filepath.Join(s.dir, "pid"),
-		"--init-file="+s.initFile(), "--skip-name-resolve", "--max-connections=200")
+func (s *MariaDB) Start() error { return s.begin(context.Background()) }
+
+func (s *MariaDB) begin(ctx context.Context) error {
+	return s.start(ctx, s.ping, s.bin, s.arguments("--init-file="+s.initFile())...)
+}
+
+// arguments are those of the server's command line.
+func (s *MariaDB) arguments(more ...string) []string {
+	args := append([]string{"--no-defaults", "--datadir=" + s.data(), "--socket=" + filepath.Join(s.dir, "sock"),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", s.port), "--pid-file=" + filepath.Join(s.dir, "pid"),
+		"--skip-name-resolve", "--max-connections=200", redoLog}, more...)
+	for _, set := range s.settings {
+		args = append(args, "--"+set.name+"="+set.value)
+	}
+	return args
 }
 
 // DSN is where the server listens.
 func (s *MariaDB) DSN() string { return fmt.Sprintf("mariadb://isohound@127.0.0.1:%d/", s.port) }
 
-func (s *MariaDB) ping() error {
-	db, err := sql.Open("mysql", fmt.Sprintf("isohound@tcp(127.0.0.1:%d)/?timeout=5s", s.port))
+func (s *MariaDB) ping(ctx context.Context) error {
+	return s.query(ctx, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&s.version) })
+}
+
+// query runs f on a connection of its own.
+func (s *MariaDB) query(ctx context.Context, f func(*sql.DB) error) error {
+	db, err := sql.Open("mysql", fmt.Sprintf("isohound@tcp(127.0.0.1:%d)/?timeout=5s&readTimeout=5s", s.port))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	return db.Ping()
+	return f(db)
 }
-
-// Kill ends the server at once, as a crash would.
-func (s *MariaDB) Kill() { s.signal(syscall.SIGKILL) }
 
 // Stop shuts the server down and removes its folder.
 func (s *MariaDB) Stop() {

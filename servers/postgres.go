@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,62 +14,73 @@ import (
 // Postgres is a private PostgreSQL server.
 type Postgres struct {
 	*process
-	bin  string
-	data string
+	bin      string
+	data     string
+	settings []setting
+	// name is how the server calls itself where it is a standby.
+	name string
+	// waitsFor are the standbys that commits wait for.
+	waitsFor []string
 }
 
-// StartPostgres makes a cluster and starts it.
-func StartPostgres() (*Postgres, error) {
-	initdb, err := find("initdb", "install the package postgresql", "/usr/lib/postgresql/*/bin")
+const postgresPackage = "postgresql"
+
+// StartPostgres makes a cluster and starts it. Settings are PostgreSQL's
+// parameters.
+func StartPostgres(opts ...Option) (*Postgres, error) {
+	c, err := configure(opts)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProcess("postgres", "postgres")
+	initdb, err := find("initdb", postgresPackage, "/usr/lib/postgresql/*/bin")
 	if err != nil {
 		return nil, err
 	}
-	s := &Postgres{process: p, bin: filepath.Dir(initdb), data: filepath.Join(p.dir, "data")}
-	if err := p.run(initdb, "-D", s.data, "-A", "trust", "-U", "isohound", "--no-sync", "-E", "UTF8"); err != nil {
-		p.remove()
+	return newPostgres(c, "postgres", filepath.Dir(initdb), func(s *Postgres) error {
+		return s.run(c.ctx, initdb, "-D", s.data, "-A", "trust", "-U", "isohound", "--no-sync", "-E", "UTF8")
+	})
+}
+
+// newPostgres makes a folder, has fill put data there, and starts a server.
+func newPostgres(c *config, kind, bin string, fill func(*Postgres) error) (*Postgres, error) {
+	p, err := newProcess(kind, "postgres", syscall.SIGQUIT)
+	if err != nil {
 		return nil, err
 	}
-	if p.port, err = freePort(); err == nil {
-		err = s.Start()
+	s := &Postgres{process: p, bin: bin, data: filepath.Join(p.dir, "data"), settings: c.settings, name: filepath.Base(p.dir)}
+	var ports []int
+	if err = fill(s); err == nil {
+		ports, err = freePorts(1)
+	}
+	if err == nil {
+		p.port = ports[0]
+		err = s.begin(c.ctx)
 	}
 	if err != nil {
-		p.remove()
+		s.Stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-// StartStandby makes a copy of the server and starts it as a hot standby, which
-// follows by streaming replication.
-func (s *Postgres) StartStandby() (*Postgres, error) {
-	p, err := newProcess("standby", "postgres")
-	if err != nil {
-		return nil, err
+// Start starts the server again after Kill.
+func (s *Postgres) Start() error { return s.begin(context.Background()) }
+
+func (s *Postgres) begin(ctx context.Context) error {
+	args := []string{"-D", s.data, "-k", s.dir, "-p", fmt.Sprint(s.port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "deadlock_timeout=10ms", "-c", "max_connections=200"}
+	for _, set := range s.settings {
+		args = append(args, "-c", set.name+"="+set.value)
 	}
-	c := &Postgres{process: p, bin: s.bin, data: filepath.Join(p.dir, "data")}
-	err = p.run(filepath.Join(s.bin, "pg_basebackup"), "-D", c.data, "-R", "--checkpoint=fast", "--no-sync",
-		"-h", "127.0.0.1", "-p", fmt.Sprint(s.port), "-U", "isohound")
-	if err == nil {
-		p.port, err = freePort()
-	}
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		p.remove()
-		return nil, err
-	}
-	return c, nil
+	return s.start(ctx, s.ping, filepath.Join(s.bin, "postgres"), args...)
 }
 
-// Start starts the server again after Kill.
-func (s *Postgres) Start() error {
-	return s.start(s.ping, filepath.Join(s.bin, "postgres"), "-D", s.data, "-k", s.dir, "-p", fmt.Sprint(s.port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "deadlock_timeout=10ms", "-c", "max_connections=200")
+func (s *Postgres) ping(ctx context.Context) error {
+	return s.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		err := c.QueryRow(ctx, "SHOW server_version").Scan(&s.version)
+		s.version, _, _ = strings.Cut(s.version, " ") // the package's name follows
+		return err
+	})
 }
 
 // DSN is where the server listens.
@@ -76,13 +88,13 @@ func (s *Postgres) DSN() string {
 	return fmt.Sprintf("postgres://isohound@127.0.0.1:%d/postgres", s.port)
 }
 
-func (s *Postgres) ping() error {
-	return s.Admin(func(ctx context.Context, c *pgx.Conn) error { return c.Ping(ctx) })
+// Admin runs f on a connection of its own, as the superuser.
+func (s *Postgres) Admin(f func(context.Context, *pgx.Conn) error) error {
+	return s.admin(context.Background(), f)
 }
 
-// Admin runs f on a connection of its own.
-func (s *Postgres) Admin(f func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+func (s *Postgres) admin(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	c, err := pgx.Connect(ctx, s.DSN())
 	if err != nil {
@@ -92,11 +104,8 @@ func (s *Postgres) Admin(f func(context.Context, *pgx.Conn) error) error {
 	return f(ctx, c)
 }
 
-// Kill ends the server at once, as a crash would. Its child processes notice
-// and end too.
-func (s *Postgres) Kill() { s.signal(syscall.SIGKILL) }
-
-// Stop shuts the server down and removes its folder.
+// Stop shuts the server down and removes its folder. Where it has standbys,
+// they are to be stopped first.
 func (s *Postgres) Stop() {
 	s.signal(syscall.SIGINT)
 	s.remove()

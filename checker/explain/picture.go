@@ -35,7 +35,9 @@ type Edge struct {
 	Kind  string `json:"kind"`
 	Key   string `json:"key,omitempty"`
 	Value string `json:"value,omitempty"`
-	Text  string `json:"text"`
+	// Next is what To wrote, of a WW or RW edge.
+	Next string `json:"next,omitempty"`
+	Text string `json:"text"`
 }
 
 // Maybe is the kind of an edge from one of several transactions that can have
@@ -76,6 +78,13 @@ func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
 	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: text}
 	if e.Kind != verdict.SO && e.Kind != verdict.RT {
 		edge.Key, edge.Value = Printable(h.KeyName(e.Key)), Printable(h.ValueText(e.Value))
+	}
+	if e.Kind == verdict.WW || e.Kind == verdict.RW {
+		for _, op := range h.Ops(&h.Txns[e.To]) { // the last write counts
+			if op.Kind == history.Write && op.Key == e.Key {
+				edge.Next = Printable(h.ValueText(op.Value))
+			}
+		}
 	}
 	return edge
 }

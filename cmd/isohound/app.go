@@ -119,7 +119,7 @@ result, and judges whether the history is one that the isolation level allows.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withCode(exitUsage, err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
-		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.benchCommand())
+		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand())
 	return root
 }
 

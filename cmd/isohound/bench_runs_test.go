@@ -85,3 +85,37 @@ func TestBenchHarness(t *testing.T) {
 		}
 	}
 }
+
+// TestBenchEffectiveness: each workload has its trials at each length, and finds
+// what nothing protects from; with protection none does.
+func TestBenchEffectiveness(t *testing.T) {
+	for isolation, found := range map[string]string{"DetectConflicts=false": "2", "serializable": "0"} {
+		out := filepath.Join(t.TempDir(), "b")
+		c := isohound(t, "bench", "effectiveness", "--driver", "badger", "--isolation", isolation, "--level", "ser", "--sizes", "4,8",
+			"--trials", "2", "--scale", "0.2", "--duration", "5m", "--out", out)
+		rows := table(t, filepath.Join(out, "effectiveness.csv"))
+		if c.code != 0 || len(rows) != 1+2+2 {
+			t.Fatalf("exit code %d, %d rows\n%s", c.code, len(rows), c.msg)
+		}
+		for _, r := range rows {
+			if r[2] != "2" || r[3] != found || r[5] != "600" {
+				t.Errorf("%s: %v", isolation, r)
+			}
+		}
+		for _, name := range []string{"effectiveness.png", "effectiveness.svg", "effectiveness.md"} {
+			if st, err := os.Stat(filepath.Join(out, name)); err != nil || st.Size() == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, args := range [][]string{{"--sizes", "4,x"}, {"--workloads", "mini,tpcc"}, {"--level", "lin"}, {"--duration", "0s"}, {"--dist", "normal"}, {"--driver", "mongo", "--dsn", "mongodb://h/"}} {
+		if c := isohound(t, append([]string{"bench", "effectiveness"}, args...)...); c.code != int(exitUsage) {
+			t.Errorf("%v: exit code %d\n%s", args, c.code, c.msg)
+		}
+	}
+	// What does not end in time does not count.
+	c := isohound(t, "bench", "effectiveness", "--duration", "1ms", "--workloads", "mini", "--json", "--out", filepath.Join(t.TempDir(), "b"))
+	if c.code != 0 || !strings.Contains(c.out, `"trials":0,"found":0`) {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}

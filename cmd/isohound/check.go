@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var levels, engine, format, maxMemory, pipeline string
+	var levels, engine, format, maxMemory, pipeline, summary string
 	var asJSON bool
 	k := &checking{}
 	c := &cobra.Command{
@@ -71,7 +71,7 @@ verdict is the same. Presets, and parts to add with + and leave out with -:
 			if k.explain < 0 {
 				return usage("--explain-timeout must not be negative")
 			}
-			return a.check(args, k, asJSON)
+			return a.check(args, k, asJSON, summary)
 		},
 	}
 	f := c.Flags()
@@ -85,6 +85,7 @@ verdict is the same. Presets, and parts to add with + and leave out with -:
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
 	f.StringVar(&pipeline, "pipeline", "", "configuration of the polygraph engine, and that engine: a preset, then +part or -part; paper,-pruning say")
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
+	f.StringVar(&summary, "summary", "", summaryHelp)
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")
 	return c
@@ -105,21 +106,36 @@ func levelHelp() string {
 
 // check judges one file after another. One that cannot be read does not keep
 // the others from being judged.
-func (a *app) check(paths []string, k *checking, asJSON bool) error {
-	for _, path := range paths {
-		err := a.judge(path, k, nil, func(o results.Outcome) error { return a.print(o, asJSON) })
-		switch {
-		case err == nil:
-		case a.work.Err() != nil:
-			return errInterrupted
-		case codeOfError(err) == exitIO:
-			return err
-		default:
-			a.found(codeOfError(err))
-			fmt.Fprintf(a.msg, "isohound: %v\n", err)
+func (a *app) check(paths []string, k *checking, asJSON bool, summary string) error {
+	var outcomes []results.Outcome
+	var unread []error
+	judge := func() error {
+		for _, path := range paths {
+			err := a.judge(path, k, nil, func(o results.Outcome) error {
+				if summary != "" { // outcomes may be large, and files many
+					outcomes = append(outcomes, o)
+				}
+				return a.print(o, asJSON)
+			})
+			switch {
+			case err == nil:
+			case a.work.Err() != nil:
+				return errInterrupted
+			case codeOfError(err) == exitIO:
+				return err
+			default:
+				unread = append(unread, err)
+				a.found(codeOfError(err))
+				fmt.Fprintf(a.msg, "isohound: %v\n", err)
+			}
 		}
+		return nil
 	}
-	return nil
+	err := judge()
+	if serr := appendSummary(summary, func() string { return results.CheckSummary(outcomes, unread) }); err == nil {
+		err = withCode(exitIO, serr)
+	}
+	return err
 }
 
 // print writes an outcome to standard output.
@@ -176,7 +192,7 @@ func text(o results.Outcome) string {
 		}
 		shown, more := an.Shown()
 		for _, t := range shown {
-			fmt.Fprintf(&b, "      T%-6d session %-4d %-10s %s\n", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
+			fmt.Fprintf(&b, "      %s\n", results.TxnLine(t))
 		}
 		if more > 0 {
 			fmt.Fprintf(&b, "      … and %s, which --json lists\n", plural(more, "more transaction"))

@@ -135,3 +135,12 @@ func (a *app) finish(err error) exitCode {
 	}
 	return worse(a.code, code)
 }
+
+func firstError(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

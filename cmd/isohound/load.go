@@ -47,7 +47,8 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 
 // judge reads the history at path and judges it at each level, telling each
 // outcome to tell as it comes. finish, if set, sees each outcome before, with
-// the history, which is nil when it could not be read whole.
+// the result that it describes and the history, which is nil when it could not
+// be read whole.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
 	resetPeak()
 	// Large histories are free of pointers: collecting garbage early costs

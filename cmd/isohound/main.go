@@ -11,10 +11,13 @@ import (
 
 	_ "github.com/isohound/isohound/drivers/badger"
 	_ "github.com/isohound/isohound/drivers/bbolt"
+	_ "github.com/isohound/isohound/drivers/cassandra"
+	_ "github.com/isohound/isohound/drivers/dgraph"
 	_ "github.com/isohound/isohound/drivers/etcd"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/mongo"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/drivers/sim"
 	_ "github.com/isohound/isohound/drivers/sqlite"
 	_ "github.com/isohound/isohound/workloads/append"
 	_ "github.com/isohound/isohound/workloads/blindw"

@@ -36,16 +36,17 @@ var large = []string{"tpcc"}
 var blind = []string{"badger", "bbolt"}
 
 // absent are the drivers whose databases cannot be installed here, and share
-// their code with those of PostgreSQL and MariaDB; and etcd, whose server stands
-// in a module of its own, with a test like this one.
-var absent = []string{"cockroach", "tidb", "yugabyte", "etcd"}
+// their code with those of PostgreSQL and MariaDB; and those whose own packages
+// have a test like this one: etcd, whose server stands in a module of its own,
+// and Dgraph.
+var absent = []string{"cockroach", "tidb", "yugabyte", "etcd", "dgraph"}
 
 // TestAgainstModel runs each workload serially on each database, and on one of
 // plain maps: what is recorded must be the same, operation by operation, rows of
 // predicates included, and all invariants must hold.
 func TestAgainstModel(t *testing.T) {
 	const workers, txns = 4, 40
-	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN}
+	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN, "cassandra": cassandraDSN}
 	for _, d := range drivers.All() {
 		info := d.Info()
 		cfg := drivers.Config{Isolation: info.Isolations[0].Name}

@@ -2,30 +2,130 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
+	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/results"
 )
 
+// indexFile is the default name of an index page.
+const indexFile = "index.html"
+
+// reporting are the flags of report.
+type reporting struct {
+	out              string
+	markdown, asJSON bool
+}
+
 func (a *app) reportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "report DIR",
-		Short:   "Draw the report of a run again from what was saved",
-		Long:    "report writes report.html and junit.xml of a run's folder again, from its configuration,\nfigures and verdicts.",
-		Example: "  isohound report runs/20260131-235959-postgres",
-		Args:    exactly(1, "the folder of a run"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := results.Load(args[0])
-			if err != nil {
-				return withCode(exitData, err)
+	o := &reporting{}
+	c := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Draw the report of a run again, or one page of several runs",
+		Long: `Of the folder of one run, report draws report.html and what lies beside it again,
+from the saved configuration, figures and verdicts.
+
+Of several folders, or of one with runs somewhere below, it makes a table of all
+runs with links to their reports. Runs that are unfinished or cannot be read are
+named in it. The page is index.html, in DIR if there is one DIR, else here.
+--out, --markdown and --json ask for the table of a single run, too.`,
+		Example: `  isohound report runs/20260131-235959-postgres
+  isohound report runs
+  isohound report runs/* --out nightly.html
+  isohound report runs --markdown >> "$GITHUB_STEP_SUMMARY"`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("report needs the folder of a run, or folders with runs")
 			}
-			path, err := results.Draw(args[0], r)
-			if err != nil {
-				return withCode(exitIO, err)
-			}
-			_, err = fmt.Fprintln(a.out, path)
-			return withCode(exitIO, err)
+			return nil
 		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, o) },
 	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.out, "out", "", "write the table to this file")
+	f.BoolVar(&o.markdown, "markdown", false, "the table as Markdown, on standard output without --out")
+	f.BoolVar(&o.asJSON, "json", false, "the table as JSON, on standard output without --out")
+	return c
+}
+
+func (a *app) report(dirs []string, o *reporting) error {
+	if o.markdown && o.asJSON {
+		return usage("--markdown and --json do not go together")
+	}
+	if len(dirs) == 1 && results.Holds(dirs[0]) && *o == (reporting{}) {
+		return a.redraw(dirs[0])
+	}
+	x, err := results.NewIndex(dirs)
+	if err != nil {
+		return withCode(exitData, err)
+	}
+	if len(dirs) == 1 && x.Empty() {
+		return withCode(exitData, errors.Errorf("%s is not the folder of a run, and there is none below it", dirs[0]))
+	}
+	for _, p := range x.Problems() {
+		fmt.Fprintf(a.msg, "isohound: %s\n", p)
+	}
+	out, err := o.file(dirs)
+	if err != nil {
+		return err
+	}
+	b, err := o.render(x, filepath.Dir(out))
+	if err != nil {
+		return err
+	}
+	if out == "" {
+		_, err = a.out.Write(b)
+		return withCode(exitIO, errors.Wrap(err, "standard output"))
+	}
+	if err := os.WriteFile(out, b, 0o644); err != nil {
+		return withCode(exitIO, err)
+	}
+	_, err = fmt.Fprintln(a.out, out)
+	return withCode(exitIO, err)
+}
+
+// file returns where the table goes, "" for standard output. An index.html
+// that something else has made is not overwritten.
+func (o *reporting) file(dirs []string) (string, error) {
+	if o.out != "" || o.markdown || o.asJSON {
+		return o.out, nil
+	}
+	out := indexFile
+	if len(dirs) == 1 {
+		out = filepath.Join(dirs[0], indexFile)
+	}
+	ours, err := results.IsIndex(out)
+	if err == nil && !ours {
+		err = errors.Errorf("%s exists and is no index of runs; name a file with --out", out)
+	}
+	return out, withCode(exitIO, err)
+}
+
+// render draws the table, whose links are relative to folder.
+func (o *reporting) render(x *results.Index, folder string) ([]byte, error) {
+	switch {
+	case o.markdown:
+		return x.Markdown(folder), nil
+	case o.asJSON:
+		return x.JSON(folder)
+	}
+	return x.HTML(folder)
+}
+
+// redraw draws the report of one run again.
+func (a *app) redraw(dir string) error {
+	r, err := results.Load(dir)
+	if err != nil {
+		return withCode(exitData, err)
+	}
+	path, err := results.Draw(dir, r)
+	if err != nil {
+		return withCode(exitIO, err)
+	}
+	_, err = fmt.Fprintln(a.out, path)
+	return withCode(exitIO, err)
 }

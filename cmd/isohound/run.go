@@ -26,6 +26,8 @@ type runOptions struct {
 	check, engine, out, maxMemory string
 	checkTimeout, explain         time.Duration
 	certify, asJSON, plain        bool
+	summary                       string
+	attach                        []string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -35,7 +37,8 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run a workload against a database, check its history, write a report",
 		Long: `run drives a database with concurrent transactions, records the history, judges
 it at each level, and writes a folder with the history, the verdicts, a report
-for the browser and a JUnit file.
+for the browser and a JUnit file. Of a violation the folder repro in it has all
+that someone else needs; docs/reports.md lists the files.
 
 ` + exitHelp,
 		Example: `  isohound run
@@ -60,6 +63,8 @@ for the browser and a JUnit file.
 	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default runs/ and a name made of time and driver)")
 	f.BoolVar(&o.plain, "plain", false, "do not compress the history")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
+	f.StringVar(&o.summary, "summary", "", summaryHelp)
+	f.StringArrayVar(&o.attach, "attach", nil, "of a violation, keep this file too, the server's log say; may be repeated")
 	return c
 }
 
@@ -127,7 +132,12 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		a.work = a.ctx // what was recorded is judged; the next signal ends that
 	}
 	path := filepath.Join(dir, run.Config.History)
-	err := a.judge(path, k, vacuous, func(out results.Outcome) error {
+	repro := s.repro(o, k)
+	finish := func(h *history.History, out *results.Outcome) {
+		vacuous(h, out)
+		minimal(repro, out)
+	}
+	err := a.judge(path, k, finish, func(out results.Outcome) error {
 		run.Outcomes = append(run.Outcomes, out)
 		out.Invariants = run.Invariants
 		return a.print(out, o.asJSON)
@@ -138,10 +148,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	if len(run.Broken()) > 0 {
 		a.found(exitViolated)
 	}
-	report, serr := results.Save(dir, run)
-	if serr != nil {
-		serr = withCode(exitIO, errors.Wrap(serr, "cannot write the results"))
-	}
+	report, serr := a.save(dir, run, repro, o)
 	if !s.quiet && serr == nil {
 		fmt.Fprintf(a.msg, "report: %s\nrepeat: %s\n", report, run.Config.Repeat)
 	}
@@ -253,7 +260,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	c := results.Config{
 		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db),
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
-		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: "not yet", Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
+		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: results.NotYet, Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
 	}
 	if o.plain {
 		c.History = "history.jsonl"
@@ -261,11 +268,20 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	if s.duration > 0 {
 		c.Duration = s.duration.String()
 	}
-	words := append([]string{"isohound", "run"}, s.arguments()...)
+	c.Repeat = "isohound " + commandLine(s.words(k, false)...)
+	return c
+}
+
+// words are the command that does the same again.
+func (s *settings) words(k *checking, forOthers bool) []string {
+	var names []string
+	for _, l := range k.levels {
+		names = append(names, l.String())
+	}
+	words := append([]string{"run"}, s.arguments(forOthers)...)
 	words = append(words, "--check", strings.Join(names, ","))
 	if k.engine != checker.Auto {
 		words = append(words, "--engine", string(k.engine))
 	}
-	c.Repeat = commandLine(words...)
-	return c
+	return words
 }

@@ -203,10 +203,11 @@ func drawSeed() int64 {
 
 // arguments spells the settings as the arguments that repeat them. They are
 // printed and saved, so a password in the DSN is masked, and a DSN from the
-// environment stays there.
-func (s *settings) arguments() []string {
+// environment stays there; so does every DSN of a server if others are to
+// repeat them.
+func (s *settings) arguments(forOthers bool) []string {
 	args := []string{"--driver", s.driver}
-	if !s.dsnGiven {
+	if !s.dsnGiven && (s.info.Embedded || !forOthers) {
 		for _, dsn := range s.endpoints() {
 			args = append(args, "--dsn", dsn)
 		}

@@ -1,35 +1,37 @@
 package faults
 
 import (
-	"strings"
+	"io"
 	"time"
 
+	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// delay is a toxic that stays in each link from beginning to end and holds
-// answers up for as long as its node says at the moment. Toxiproxy's own would
-// have to come and go while connections end, which v2.12.0 does not survive: a
-// link that is ending keeps the toxic that is removed, and then the next one
-// that is added is an index out of range.
+// delay is a toxic that stays in its stream from beginning to end and holds
+// answers up for as long as its node says at the moment. It stands alone:
+// toxiproxy's chains, whose toxics come and go, do not survive that while
+// connections end (v2.12.0: a link that is ending keeps the toxic that is
+// removed, and then the next one that is added is an index out of range).
 type delay struct{ node *node }
 
-const delayType = "isohound_delay"
+// waitingAnswers is how many answers may wait before the next is not read.
+const waitingAnswers = 1024
 
-func init() { toxics.Register(delayType, new(delay)) }
-
-// delayAnswers puts a delay into what the links of n will be.
-func (n *node) delayAnswers() {
-	t, err := n.proxy.Toxics.AddToxicJson(strings.NewReader(`{"type":"` + delayType + `","stream":"downstream"}`))
-	if err != nil {
-		panic(err) // cannot be: the text is ours
-	}
-	t.Toxic.(*delay).node = n
+// carry takes bytes from one end of a pair to the other.
+func carry(to io.WriteCloser, from io.Reader) {
+	_, _ = io.Copy(to, from)
+	to.Close()
 }
 
-// GetBufferSize implements toxics.BufferedToxic: answers that wait do not keep
-// the next ones from being read.
-func (d *delay) GetBufferSize() int { return 1024 }
+// carryLate does the same in the background, with the delays of the script.
+func (n *node) carryLate(to io.WriteCloser, from io.Reader) {
+	in, out := make(chan *stream.StreamChunk, waitingAnswers), make(chan *stream.StreamChunk)
+	stub := toxics.NewToxicStub(in, out)
+	go carry(stream.NewChanWriter(in), from)
+	go (&delay{n}).Pipe(stub)
+	go carry(to, stream.NewChanReader(out))
+}
 
 // Pipe implements toxics.Toxic.
 func (d *delay) Pipe(stub *toxics.ToxicStub) {

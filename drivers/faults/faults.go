@@ -2,16 +2,12 @@ package faults
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
 
-	"github.com/Shopify/toxiproxy/v2"
-	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/pkg/errors"
-	"github.com/rs/zerolog"
 
 	"github.com/isohound/isohound/drivers"
 )
@@ -24,16 +20,12 @@ type Set struct {
 	played sync.WaitGroup
 }
 
-// node is what stands before one endpoint. Toxiproxy carries the bytes; the
-// connections are made here, so that they can be reset, and so that an endpoint
-// that cannot be reached looks as it would without a proxy.
+// node is what stands before one endpoint. Toxiproxy's streams carry the bytes;
+// the connections are made here, so that they can be reset, and so that an
+// endpoint that cannot be reached looks as it would without a proxy.
 type node struct {
-	server *toxiproxy.ApiServer
-	proxy  *toxiproxy.Proxy
-
 	mu    sync.Mutex
 	pairs map[*pair]bool
-	made  int
 	// down counts the events that refuse connections now; late are those that
 	// have answers come later.
 	down   int
@@ -51,14 +43,8 @@ type pair struct {
 // seed.
 func New(events []Event, endpoints int, seed int64) *Set {
 	s := &Set{events: events, stop: func() {}}
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	for n := range endpoints {
-		nd := &node{
-			server: server, proxy: toxiproxy.NewProxy(server, fmt.Sprint(n+1), "", ""),
-			pairs: map[*pair]bool{}, late: map[*Event]bool{}, jitter: rand.New(rand.NewPCG(uint64(seed), uint64(n))),
-		}
-		nd.delayAnswers()
-		s.nodes = append(s.nodes, nd)
+		s.nodes = append(s.nodes, &node{pairs: map[*pair]bool{}, late: map[*Event]bool{}, jitter: rand.New(rand.NewPCG(uint64(seed), uint64(n)))})
 	}
 	return s
 }
@@ -196,39 +182,37 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		return nil, err
 	}
 	p := &pair{client: far, server: server}
-	name, ok := n.add(p)
-	if !ok { // since a moment ago
+	if !n.add(p) { // since a moment ago
 		p.close(true)
 		near.Close()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
 	}
-	n.proxy.Toxics.StartLink(n.server, name+"up", far, &output{n, p, server}, stream.Upstream)
-	n.proxy.Toxics.StartLink(n.server, name+"down", server, &output{n, p, far}, stream.Downstream)
+	go carry(&output{n, p, server}, far)
+	n.carryLate(&output{n, p, far}, server)
 	return &conn{near, server.RemoteAddr()}, nil
 }
 
-// add notes a new pair, with a name of its own, unless it is refused.
-func (n *node) add(p *pair) (name string, ok bool) {
+// add notes a new pair, unless it is refused.
+func (n *node) add(p *pair) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.down > 0 {
-		return "", false
+		return false
 	}
 	n.pairs[p] = true
-	n.made++
-	return fmt.Sprint(n.made), true
+	return true
 }
 
-// output is where a link writes to. When the link ends it closes it, and then
-// the pair is gone.
+// output is where one direction of a pair ends. When its input has ended it is
+// closed, and then the pair is gone.
 type output struct {
 	n *node
 	p *pair
 	net.Conn
 }
 
-// Write never fails: a link whose writer has given up leaves its goroutines
-// behind. The end of the connection reaches it from where it reads.
+// Write never fails, so that what was read on the way here is taken off the
+// streams before. The end of the connection reaches these from where they read.
 func (o *output) Write(b []byte) (int, error) {
 	_, _ = o.Conn.Write(b)
 	return len(b), nil

@@ -46,26 +46,27 @@ func isText(b []byte) bool {
 
 // kinds are the beginnings by which texts are told apart, behind blank lines
 // and comments. JSON that is none of these counts as native, whose reader then
-// says what is wrong with the header.
+// says what is wrong with the header. They are compiled where a text is met, for
+// most of what is started meets none.
 var kinds = []struct {
 	format Format
-	begins *regexp.Regexp
+	begins string
 }{
-	{Elle, regexp.MustCompile(`^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]`)},
-	{ElleJSON, regexp.MustCompile(`^(\[\s*\]|\[\s*\{|\{\s*"(index|type|process|f|value|time)")`)},
-	{DbcopJSON, regexp.MustCompile(`^(\[\s*\[|\{\s*"(params|info|start|end|data)")`)},
-	{Native, regexp.MustCompile(`^\{`)},
-	{Text, regexp.MustCompile(`^[rw]\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*\)`)},
-	{Awdit, regexp.MustCompile(`^([rw][ \t]+\d+[ \t]+\d+|-+|=+)[ \t\r]*(\n|$)`)},
+	{Elle, `^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]`},
+	{ElleJSON, `^(\[\s*\]|\[\s*\{|\{\s*"(index|type|process|f|value|time)")`},
+	{DbcopJSON, `^(\[\s*\[|\{\s*"(params|info|start|end|data)")`},
+	{Native, `^\{`},
+	{Text, `^[rw]\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*\)`},
+	{Awdit, `^([rw][ \t]+\d+[ \t]+\d+|-+|=+)[ \t\r]*(\n|$)`},
 }
 
 // comments are those of EDN, and of the notation of tests.
-var comments = regexp.MustCompile(`^(\s|;[^\n]*(\n|$)|#([ \t#!][^\n]*)?(\n|$))*`)
+const comments = `^(\s|;[^\n]*(\n|$)|#([ \t#!][^\n]*)?(\n|$))*`
 
 func detectText(head []byte) Format {
-	rest := head[len(comments.Find(head)):]
+	rest := head[len(regexp.MustCompile(comments).Find(head)):]
 	for _, k := range kinds {
-		if k.begins.Match(rest) {
+		if regexp.MustCompile(k.begins).Match(rest) {
 			return k.format
 		}
 	}

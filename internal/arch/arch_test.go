@@ -19,7 +19,9 @@ var never = map[string][]string{
 	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
 	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
 	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "cmd"},
-	"bench":     {"workloads", "scenarios", "cmd"},
+	"bench":     {"workloads", "scenarios", "catalogue", "cmd"},
+	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "cmd", "internal"},
+	"catalogue": {"bench", "cmd"},
 	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "cmd"},
 }
 
@@ -73,7 +75,7 @@ func TestIndependence(t *testing.T) {
 		}
 	}
 	for _, dep := range append(deps(t, "checker")["checker"], deps(t, "history/file")["history/file"]...) {
-		for _, client := range []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver"} {
+		for _, client := range []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo"} {
 			if strings.Contains(dep, client) {
 				t.Errorf("the checkers depend on %s", dep)
 			}

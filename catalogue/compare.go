@@ -1,0 +1,162 @@
+package catalogue
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/results"
+)
+
+// Status is what became of a scenario.
+type Status string
+
+const (
+	// Met: everything came out as expected.
+	Met Status = "met"
+	// Unmet: something came out otherwise. That what must be found was not found
+	// is as bad as that something was found where nothing must be.
+	Unmet Status = "not met"
+	// Undecided: a verdict was unknown or vacuous, so that nobody can tell.
+	Undecided Status = "undecided"
+	// Failed: the target did not start, or the run ended in an error.
+	Failed Status = "failed"
+	// NotRun: it cannot run here.
+	NotRun Status = "not run"
+)
+
+// Finding compares one expectation with what came out.
+type Finding struct {
+	// What was looked at: a level, with the engine if several were asked, or an
+	// invariant.
+	What   string `json:"what"`
+	Want   string `json:"want"`
+	Got    string `json:"got"`
+	Status Status `json:"status"` // met, not met or undecided
+}
+
+// Judged is a verdict that a run came to.
+type Judged struct {
+	Level  string `json:"level"`
+	Engine string `json:"engine"`
+	// Second says that it is a second opinion: another engine may name another
+	// anomaly of the same history, but not come to another verdict.
+	Second    bool            `json:"second,omitempty"`
+	Verdict   verdict.Verdict `json:"verdict"`
+	Reason    string          `json:"reason,omitempty"`
+	Anomalies []string        `json:"anomalies"` // all names
+	Refuted   []string        `json:"refuted,omitempty"`
+}
+
+func judged(o *results.Outcome) Judged {
+	j := Judged{Level: o.Level, Engine: o.Engine, Verdict: o.Verdict, Reason: o.Reason, Anomalies: []string{}}
+	for _, a := range o.Anomalies {
+		for _, n := range a.Names {
+			if !slices.Contains(j.Anomalies, n) {
+				j.Anomalies = append(j.Anomalies, n)
+			}
+		}
+	}
+	j.Refuted = refuted(o)
+	return j
+}
+
+// compare looks for each expectation at every verdict on its level, which may
+// come from several engines.
+func compare(expect []Expectation, all []Judged, invariants []generator.InvariantResult) []Finding {
+	var out []Finding
+	for n := range expect {
+		e := &expect[n]
+		if e.Invariant != "" {
+			out = append(out, compareInvariant(e, invariants))
+			continue
+		}
+		found := false
+		for i := range all {
+			if all[i].Level == e.Level {
+				found = true
+				out = append(out, compareLevel(e, &all[i]))
+			}
+		}
+		if !found {
+			out = append(out, Finding{e.Level, e.outcome(), "no verdict", Undecided})
+		}
+	}
+	return out
+}
+
+func compareLevel(e *Expectation, j *Judged) Finding {
+	f := Finding{What: e.Level, Want: e.outcome(), Got: j.Verdict.String(), Status: Unmet}
+	if j.Second {
+		f.What, f.Want = e.Level+" by engine "+j.Engine, e.Verdict
+	}
+	if len(j.Anomalies) > 0 {
+		f.Got += ": " + strings.Join(j.Anomalies, ", ")
+	}
+	if len(e.Refuted) > 0 && len(j.Refuted) > 0 {
+		f.Got += ", refuting " + strings.Join(j.Refuted, " and ")
+	}
+	if j.Reason != "" {
+		f.Got += ": " + j.Reason
+	}
+	switch {
+	case j.Verdict.String() != e.Verdict && (j.Verdict == verdict.Unknown || j.Verdict == verdict.Vacuous):
+		f.Status = Undecided
+	case j.Verdict.String() != e.Verdict:
+	case j.Second:
+		f.Status = Met
+	case e.Anomaly != "" && !slices.Contains(j.Anomalies, e.Anomaly):
+	case len(e.Refuted) > 0 && j.Refuted == nil:
+		f.Status = Undecided
+		f.Got += "; which levels that refutes was not told"
+	case len(e.Refuted) > 0 && !sameSet(e.Refuted, j.Refuted):
+	default:
+		f.Status = Met
+	}
+	return f
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
+}
+
+func compareInvariant(e *Expectation, all []generator.InvariantResult) Finding {
+	f := Finding{What: "invariant " + e.Invariant, Want: "holds", Got: "not looked at", Status: Undecided}
+	if !*e.Holds {
+		f.Want = "broken"
+	}
+	for _, i := range all {
+		if i.Name != e.Invariant {
+			continue
+		}
+		if i.Error != "" {
+			f.Got += ": " + i.Error
+			return f
+		}
+		f.Got, f.Status = "holds", Unmet
+		if i.Problem != "" {
+			f.Got = "broken: " + i.Problem
+		}
+		if (i.Problem == "") == *e.Holds {
+			f.Status = Met
+		}
+	}
+	return f
+}
+
+// sum is what findings come to: one that is not met outweighs one that is not
+// decided, and none at all decide nothing.
+func sum(findings []Finding) Status {
+	out := Met
+	if len(findings) == 0 {
+		out = Undecided
+	}
+	for _, f := range findings {
+		if f.Status == Unmet || out == Met {
+			out = f.Status
+		}
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/servers"
+)
+
+// starter starts servers from distribution packages.
+type starter struct {
+	// missing says what is not installed here, "" if nothing.
+	missing func(t *Target) string
+	// options and cluster say that it takes settings, and a number of nodes.
+	options, cluster bool
+	// nodes is the number of endpoints where the scenario does not say.
+	nodes int
+	start func(ctx context.Context, t *Target) (*running, error)
+}
+
+func (st *starter) endpoints(t *Target) int {
+	if st.cluster && t.Nodes > 0 {
+		return t.Nodes
+	}
+	return st.nodes
+}
+
+// starters are known by the names that target.start takes.
+var starters = map[string]*starter{
+	"postgres": {missing: packaged(servers.MissingPostgres), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartPostgres(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
+	"postgres-standby": {missing: packaged(servers.MissingPostgres), options: true, nodes: 2, start: func(ctx context.Context, t *Target) (*running, error) {
+		return withStandby(ctx, t)
+	}},
+	"postgres-synchronous-standby": {missing: packaged(servers.MissingPostgres), options: true, nodes: 2, start: func(ctx context.Context, t *Target) (*running, error) {
+		return withStandby(ctx, t, servers.Synchronous())
+	}},
+	"mariadb": {missing: packaged(servers.MissingMariaDB), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartMariaDB(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
+	"dgraph": {missing: func(t *Target) string { return builtDgraph(t.Version) }, cluster: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		d, err := servers.StartDgraph(t.Version, max(t.Nodes, 1), 1, servers.Context(ctx))
+		if err != nil {
+			return nil, err
+		}
+		r := &running{dsns: d.DSNs(), logs: map[string]func() string{"dgraph.log": d.Logs}, stop: d.Stop}
+		r.what = "servers at " + strings.Join(r.dsns, ", ")
+		return r, nil
+	}},
+	"galera": {missing: packaged(servers.MissingGalera), options: true, cluster: true, nodes: galeraNodes, start: func(ctx context.Context, t *Target) (*running, error) {
+		nodes := t.Nodes
+		if nodes == 0 {
+			nodes = galeraNodes
+		}
+		g, err := servers.StartGalera(nodes, settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		r := &running{dsns: g.DSNs(), logs: map[string]func() string{"galera.log": g.Logs}, stop: g.Stop}
+		r.what = "servers at " + strings.Join(r.dsns, ", ")
+		return r, nil
+	}},
+}
+
+// packaged says that a distribution's package is missing.
+func packaged(name func() string) func(*Target) string {
+	return func(*Target) string {
+		if pkg := name(); pkg != "" {
+			return "the package " + pkg
+		}
+		return ""
+	}
+}
+
+// builtDgraph says what is missing for a version of Dgraph.
+func builtDgraph(version string) string {
+	if _, err := servers.FindDgraph(version); err != nil {
+		return "dgraph-" + version + " on PATH; ./run.sh dgraph builds it into bin/"
+	}
+	return ""
+}
+
+// galeraNodes is how many a cluster has where the scenario does not say.
+const galeraNodes = 3
+
+// settings are the options of a target's servers.
+func settings(ctx context.Context, t *Target) []servers.Option {
+	opts := []servers.Option{servers.Context(ctx)}
+	for _, name := range sorted(t.Options) {
+		opts = append(opts, servers.Set(name, t.Options[name]))
+	}
+	return opts
+}
+
+// withStandby starts a primary and a hot standby.
+func withStandby(ctx context.Context, t *Target, more ...servers.Option) (*running, error) {
+	s, err := servers.StartPostgres(settings(ctx, t)...)
+	if err != nil {
+		return nil, err
+	}
+	standby, err := s.StartStandby(append([]servers.Option{servers.Context(ctx)}, more...)...)
+	if err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return serving(s, standby), nil
+}
+
+// server is what packages' servers have in common.
+type server interface {
+	DSN() string
+	Stop()
+}
+
+// serving makes a target of servers, which are stopped in the reverse order.
+func serving(all ...server) *running {
+	r := &running{logs: map[string]func() string{}}
+	for n, s := range all {
+		r.dsns = append(r.dsns, s.DSN())
+		if l, ok := s.(interface{ Logs() string }); ok {
+			r.logs[fmt.Sprintf("server-%d.log", n+1)] = l.Logs
+		}
+	}
+	r.what = "servers at " + strings.Join(r.dsns, ", ")
+	r.stop = func() {
+		for n := len(all) - 1; n >= 0; n-- {
+			all[n].Stop()
+		}
+	}
+	return r
+}
+
+// running is a target that was started.
+type running struct {
+	dsns []string
+	// what says in words what runs, so that it can be found if it is left behind.
+	what string
+	// logs are the servers' own, by the name of the file that keeps them.
+	logs map[string]func() string
+	// disturb plays what happens to the target during a run, until ctx ends.
+	disturb func(ctx context.Context)
+	stop    func()
+}
+
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+// fill puts the endpoints of servers into a scenario's DSN. What follows as
+// ?name=value is added to what the endpoint already has.
+func fill(dsn string, endpoints []string) (string, error) {
+	var err error
+	out := placeholder.ReplaceAllStringFunc(dsn, func(p string) string {
+		n, bad := strconv.Atoi(p[1 : len(p)-1])
+		if bad != nil || n < 1 || n > len(endpoints) {
+			err = errors.Errorf("%s is none of the target's endpoints, {1} to {%d}", p, len(endpoints))
+			return p
+		}
+		return endpoints[n-1]
+	})
+	if err != nil {
+		return "", err
+	}
+	if before, after, found := strings.Cut(out, "?"); found {
+		out = before + "?" + strings.ReplaceAll(after, "?", "&")
+	}
+	return out, nil
+}
+
+// endpoints are the DSNs of a run against a target.
+func (s *Scenario) dsns(r *running) ([]string, error) {
+	if len(s.DSN) == 0 {
+		return r.dsns, nil
+	}
+	var out []string
+	for _, dsn := range s.DSN {
+		full, err := fill(dsn, r.dsns)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, full)
+	}
+	return out, nil
+}

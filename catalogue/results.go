@@ -1,0 +1,162 @@
+package catalogue
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+)
+
+// Names of the files in the folder of a run of scenarios.
+const (
+	resultsFile  = "scenarios.json"
+	markdownFile = "scenarios.md"
+	htmlFile     = "scenarios.html"
+)
+
+// Results are those of one run of scenarios.
+type Results struct {
+	Started   time.Time `json:"started"`
+	Version   string    `json:"version"`
+	Machine   string    `json:"machine"`
+	Command   string    `json:"command"`
+	Scenarios []Result  `json:"scenarios"`
+
+	// base stands before the links, if the results lie elsewhere.
+	base string
+}
+
+// Save writes the results and the pages drawn from them into dir, and returns
+// the path of the page.
+func (r *Results) Save(dir string) (string, error) {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return "", errors.Wrap(err, resultsFile)
+	}
+	page, err := HTML(r)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{resultsFile, append(data, '\n')}, {markdownFile, []byte(Markdown(r))}, {htmlFile, page}} {
+		if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o666); err != nil {
+			return "", errors.WithStack(err)
+		}
+	}
+	return filepath.Join(dir, htmlFile), nil
+}
+
+// LoadResults reads what Save wrote into dir.
+func LoadResults(dir string) (*Results, error) {
+	b, err := os.ReadFile(filepath.Join(dir, resultsFile))
+	if err != nil {
+		return nil, errors.Wrapf(err, "%s is not the folder of a run of scenarios", dir)
+	}
+	r := &Results{base: filepath.ToSlash(dir) + "/"}
+	return r, errors.Wrap(json.Unmarshal(b, r), filepath.Join(dir, resultsFile))
+}
+
+// link is where a result can be looked at, relative to the page, or "".
+func (r *Results) link(s *Result) string {
+	switch {
+	case s.Report != "":
+		return r.base + s.Report
+	case s.Dir != "":
+		return r.base + s.Dir + "/"
+	}
+	return ""
+}
+
+// Count says how many scenarios have each status.
+func Count(list []Result) map[Status]int {
+	n := map[Status]int{}
+	for _, s := range list {
+		n[s.Status]++
+	}
+	return n
+}
+
+// Tally is Count in words.
+func Tally(list []Result) string {
+	n := Count(list)
+	parts := []string{fmt.Sprintf("%d of %d as expected", n[Met], len(list))}
+	for _, st := range []struct {
+		status Status
+		words  string
+	}{{Unmet, "NOT as expected"}, {Undecided, "undecided"}, {Failed, "failed"}, {NotRun, "not run"}} {
+		if n[st.status] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[st.status], st.words))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Mark tells a status at a glance, and in words.
+func (s Status) Mark() string {
+	switch s {
+	case Met:
+		return "✓ as expected"
+	case Unmet:
+		return "✗ NOT AS EXPECTED"
+	case Undecided:
+		return "? undecided"
+	case Failed:
+		return "! failed"
+	}
+	return "– not run"
+}
+
+// CameOut says what came out otherwise than expected, or why nothing did.
+func (r *Result) CameOut() string {
+	var parts []string
+	for _, f := range r.Findings {
+		if f.Status != Met {
+			parts = append(parts, fmt.Sprintf("%s was %s, expected %s", f.What, f.Got, f.Want))
+		}
+	}
+	if r.Reason != "" {
+		reason, _, more := strings.Cut(r.Reason, "\n") // the rest is of a log
+		if more {
+			reason += " …"
+		}
+		parts = append(parts, reason)
+	}
+	if len(parts) == 0 {
+		return r.Expected
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Line is the result in one line.
+func (r *Result) Line() string {
+	line := fmt.Sprintf("%-18s %s: %s", r.Status.Mark(), r.Name, r.CameOut())
+	if r.Tries > 0 {
+		line += fmt.Sprintf("  (%.1f s", r.Seconds)
+		if r.Tries > 1 {
+			line += fmt.Sprintf(", %d tries", r.Tries)
+		}
+		line += ")"
+	}
+	return line
+}
+
+// Summary appends the results to a file in Markdown, for the summary of a CI
+// job, which may have other parts.
+func (r *Results) Summary(path string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	_, err = bytes.NewBufferString(Markdown(r) + "\n").WriteTo(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return errors.WithStack(err)
+}

@@ -1,0 +1,28 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+)
+
+// Figure5 lists the 14 anomalies of the MTC paper's Figure 5, in its order.
+var Figure5 = []string{
+	ThinAirRead, AbortedRead, FutureRead, NotMyLastWrite, NotMyOwnWrite, IntermediateRead, NonRepeatableReads,
+	SessionGuaranteeViolation, NonMonotonicRead, FracturedRead, CausalityViolation, LongFork, LostUpdate, WriteSkew,
+}
+
+// Known reports whether an anomaly can have this name.
+func Known(name string) bool {
+	base := strings.TrimSuffix(strings.TrimSuffix(name, "-realtime"), "-process")
+	for _, row := range cycleNames {
+		if row.name == name || row.name == base && base[0] == 'G' {
+			return true
+		}
+	}
+	for _, names := range kindNames {
+		if slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/results"
+)
+
+const summaryHelp = "append the verdicts to this file as Markdown, \"$GITHUB_STEP_SUMMARY\" say; nothing if it has no name"
+
+// repro prepares a reproduction folder.
+func (s *settings) repro(o *runOptions, k *checking) *results.Repro {
+	p := &results.Repro{Command: commandLine(s.words(k, true)...), Attach: o.attach}
+	if !s.info.Embedded {
+		p.DSN = s.endpoints()
+	}
+	return p
+}
+
+// minimal keeps the counterexamples of a violation. Where there was no time to
+// find one, the whole history is the reproduction.
+func minimal(p *results.Repro, o *results.Outcome) {
+	for n := range o.Anomalies {
+		if c := o.Anomalies[n].Counterexample; c != nil && c.Sub != nil {
+			p.Minimal(o, &o.Anomalies[n], c.Sub)
+		}
+	}
+}
+
+// save writes the results of a run. All is tried; the first error is returned.
+func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions) (report string, err error) {
+	var errs [3]error
+	if run.Violated() {
+		var missing []string
+		missing, errs[1] = results.SaveRepro(dir, run, p)
+		for _, m := range missing {
+			fmt.Fprintf(a.msg, "isohound: --attach: %s\n", m)
+		}
+	}
+	report, errs[0] = results.Save(dir, run)
+	errs[2] = appendSummary(o.summary, func() string { return results.RunSummary(run, run.Violated()) })
+	for _, e := range errs {
+		if e != nil {
+			return report, withCode(exitIO, errors.Wrap(e, "cannot write the results"))
+		}
+	}
+	return report, nil
+}
+
+// appendSummary appends a summary, if one is wanted.
+func appendSummary(path string, text func() string) error {
+	if path == "" {
+		return nil
+	}
+	return errors.Wrap(results.AppendSummary(path, text()), "--summary")
+}

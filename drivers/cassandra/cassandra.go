@@ -1,0 +1,250 @@
+// Package cassandra drives Cassandra, and what speaks its protocol, through
+// gocql, in lightweight transactions: Cassandra has no others.
+//
+// What it says about the server's behaviour is taken from Cassandra's
+// documentation, its native protocol specifications (versions 2 to 5) and the
+// source of StorageProxy, where conditional statements are executed. The client
+// is gocql 1.7 because later ones do not speak to Cassandra 2.0.
+package cassandra
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+func init() { drivers.Register(driver{}) }
+
+type driver struct{}
+
+func (driver) Info() drivers.Info {
+	info := drivers.Info{
+		Name:    "cassandra",
+		Title:   "Cassandra",
+		DSN:     "cassandra://user:password@127.0.0.1:9042/",
+		DSNHelp: "one node, which coordinates what its sessions send: cassandra://[user:password@]host:port/; replication=N (the number of nodes, 3 at most) and dc=NAME are those of the run's keyspace; protocol=2, 3 or 4 is found out if it is not given; tls=true, or tls=insecure without a check of the certificate",
+		Can:     []drivers.Capability{drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
+		Notes: []string{
+			"Not run against a real Cassandra: none was to be had.",
+			"Only lightweight transactions (INSERT ... IF NOT EXISTS, UPDATE ... IF v = ?); the initial keys are inserted by them, too, since Cassandra does not order other writes with them.",
+			"A statement that the server gave up, whatever the reason, may still take effect later: its outcome is unknown.",
+		},
+	}
+	for _, i := range isolations {
+		info.Isolations = append(info.Isolations, i.Isolation)
+	}
+	return info
+}
+
+// isolation is a consistency level for reads, and what conditional statements
+// need: a serial consistency for the condition, another one for the write.
+type isolation struct {
+	drivers.Isolation
+	read, write gocql.Consistency
+	serial      gocql.SerialConsistency
+}
+
+// isolations, the default first. Reads are linearizable with the conditional
+// statements at the consistency that these have for their conditions
+// (documentation, "Guarantees": lightweight transactions with linearizable
+// consistency; "CQL", SERIAL CONSISTENCY). A read at another consistency does
+// not look at what is proposed and not yet written.
+var isolations = []isolation{
+	{drivers.Isolation{Name: "SERIAL", Lightweight: "lin", Note: "reads and conditions at SERIAL"},
+		gocql.Consistency(gocql.Serial), gocql.Quorum, gocql.Serial},
+	{drivers.Isolation{Name: "LOCAL_SERIAL", Lightweight: "lin", Note: "reads and conditions at LOCAL_SERIAL: within one data centre, all endpoints in it"},
+		gocql.Consistency(gocql.LocalSerial), gocql.LocalQuorum, gocql.LocalSerial},
+	{drivers.Isolation{Name: "QUORUM", Note: "conditions at SERIAL, reads at QUORUM: they may miss what is still being written"},
+		gocql.Quorum, gocql.Quorum, gocql.Serial},
+	{drivers.Isolation{Name: "ONE", Note: "conditions at SERIAL, reads and writes at ONE: reads may be stale"},
+		gocql.One, gocql.One, gocql.Serial},
+}
+
+// MaskDSN implements drivers.Masker.
+func (driver) MaskDSN(dsn string) string { return drivers.MaskURL(dsn) }
+
+// setupTimeout bounds creating and dropping, each. Changes of the schema wait
+// for all nodes.
+const setupTimeout = 60 * time.Second
+
+func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	t, err := parseDSN(cfg.DSN)
+	if err != nil {
+		return nil, &drivers.DSNError{Driver: "cassandra", Err: err}
+	}
+	t.dial = cfg.Dial
+	d := &db{target: t}
+	for _, i := range isolations {
+		if i.Name == cfg.Isolation {
+			d.iso = i
+		}
+	}
+	name := make([]byte, 6)
+	if _, err := rand.Read(name); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	d.keyspace = "isohound_" + hex.EncodeToString(name)
+	if err := d.inspect(ctx); err != nil {
+		return nil, unusable(err)
+	}
+	return d, nil
+}
+
+func unusable(err error) error {
+	return &drivers.UnreachableError{Driver: "cassandra", Err: err}
+}
+
+type db struct {
+	target   *target
+	iso      isolation
+	keyspace string
+	version  string
+	nodes    int
+	created  bool
+	joined   bool
+}
+
+func (d *db) Server() string { return "Cassandra " + d.version }
+
+// inspect finds out which protocol the server speaks, what it is, and how many
+// nodes it knows of, itself among them.
+func (d *db) inspect(ctx context.Context) error {
+	s, err := d.target.negotiate(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var protocol string
+	q := s.Query("SELECT release_version, native_protocol_version FROM system.local WHERE key='local'").WithContext(ctx).Consistency(gocql.One)
+	if err := q.Scan(&d.version, &protocol); err != nil {
+		return err
+	}
+	d.version += fmt.Sprintf(" (native protocol %d, of at most %s)", d.target.protocol, protocol)
+	d.nodes = 1 + s.Query("SELECT peer FROM system.peers").WithContext(ctx).Consistency(gocql.One).Iter().NumRows()
+	return nil
+}
+
+// maxReplication is the replication factor where nobody asks for another.
+const maxReplication = 3
+
+// replication is the keyspace's, as CQL has it.
+func (d *db) replication() string {
+	n := d.target.replication
+	if n == 0 {
+		n = min(d.nodes, maxReplication)
+	}
+	if d.target.dc != "" {
+		return fmt.Sprintf("{'class': 'NetworkTopologyStrategy', '%s': %d}", strings.ReplaceAll(d.target.dc, "'", "''"), n)
+	}
+	return fmt.Sprintf("{'class': 'SimpleStrategy', 'replication_factor': %d}", n)
+}
+
+// admin runs f with a session of its own.
+func (d *db) admin(ctx context.Context, f func(context.Context, *gocql.Session) error) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	s, err := d.target.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return f(ctx, s)
+}
+
+func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	err := d.admin(ctx, func(ctx context.Context, s *gocql.Session) error {
+		d.created = true // from here on there may be something to drop
+		// The keys are blobs: texts must be UTF-8.
+		for _, stmt := range []string{
+			fmt.Sprintf("CREATE KEYSPACE %s WITH replication = %s", d.keyspace, d.replication()),
+			fmt.Sprintf("CREATE TABLE %s.kv (k blob PRIMARY KEY, v bigint)", d.keyspace),
+		} {
+			if err := s.Query(stmt).WithContext(ctx).Exec(); err != nil {
+				return err
+			}
+		}
+		for k, v := range initial {
+			l := &session{s: s, db: d}
+			applied, err := l.InsertIfAbsent(ctx, k, v)
+			if err == nil && !applied {
+				err = errors.Errorf("key %q is there already", k)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return unusable(errors.Wrap(err, "creating the keyspace "+d.keyspace))
+	}
+	return nil
+}
+
+// Connect opens a session of the client: one connection for statements and, as
+// the client wants it, one that watches the node.
+func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
+	s, err := d.target.connect(ctx)
+	if err != nil {
+		return nil, connectError(err)
+	}
+	return &session{s: s, db: d}, nil
+}
+
+// Owns implements drivers.Owner.
+func (d *db) Owns() string {
+	if !d.created {
+		return ""
+	}
+	return "keyspace " + d.keyspace + "; drop it with DROP KEYSPACE " + d.keyspace
+}
+
+func (d *db) Close(ctx context.Context) error {
+	if !d.created || d.joined {
+		return nil
+	}
+	err := d.admin(ctx, func(ctx context.Context, s *gocql.Session) error {
+		return s.Query("DROP KEYSPACE " + d.keyspace).WithContext(ctx).Exec()
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Wrapf(unusable(err), "left behind: %s", d.Owns())
+}
+
+// Join implements drivers.Joiner. The node must know the table; what is in it
+// is read from a quorum, wherever that is.
+func (d *db) Join(ctx context.Context, first drivers.DB) error {
+	f, ok := first.(*db)
+	if !ok || !f.created {
+		return errors.New("an endpoint can only join one that has created the schema")
+	}
+	d.keyspace, d.joined = f.keyspace, true
+	deadline := time.Now().Add(setupTimeout)
+	for {
+		err := d.admin(ctx, func(ctx context.Context, s *gocql.Session) error {
+			_, _, err := (&session{s: s, db: d}).ReadOne(ctx, "")
+			return err
+		})
+		switch {
+		case err == nil:
+			return nil
+		case time.Now().After(deadline):
+			return unusable(errors.Wrapf(err, "what the first endpoint created, keyspace %s, is not here after %v; is this a node of the same cluster?", d.keyspace, setupTimeout))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

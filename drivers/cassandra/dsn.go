@@ -1,0 +1,171 @@
+package cassandra
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+// target is what a DSN says.
+type target struct {
+	host           string
+	port           int
+	user, password string
+	dc             string
+	replication    int
+	protocol       int
+	tls            *tls.Config
+	dial           drivers.Dial
+}
+
+// protocols are the versions of the native protocol, the best first. Version 1
+// cannot say at which consistency a condition is to be read.
+var protocols = []int{4, 3, 2}
+
+func parseDSN(dsn string) (*target, error) {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "cassandra" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
+		return nil, errors.New("expected an address like cassandra://127.0.0.1:9042/")
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{host: u.Hostname(), port: 9042, user: u.User.Username()}
+	t.password, _ = u.User.Password()
+	if p := u.Port(); p != "" {
+		if t.port, err = strconv.Atoi(p); err != nil || t.port < 1 || t.port > 65535 {
+			return nil, errors.Errorf("%s is no port", p)
+		}
+	}
+	for name, values := range q {
+		if err := t.set(name, values[len(values)-1]); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *target) set(name, value string) (err error) {
+	switch name {
+	case "dc":
+		t.dc = value
+	case "replication":
+		if t.replication, err = strconv.Atoi(value); err != nil || t.replication < 1 {
+			return errors.Errorf("replication=%s is not a number from 1", value)
+		}
+	case "protocol":
+		if t.protocol, err = strconv.Atoi(value); err != nil || !slices.Contains(protocols, t.protocol) {
+			return errors.Errorf("protocol=%s is not 2, 3 or 4", value)
+		}
+	case "tls":
+		switch value {
+		case "true":
+			t.tls = &tls.Config{ServerName: t.host}
+		case "insecure":
+			t.tls = &tls.Config{InsecureSkipVerify: true}
+		default:
+			return errors.Errorf("tls=%s is not true or insecure", value)
+		}
+	default:
+		return errors.Errorf("unknown parameter %s; known are dc, protocol, replication, tls", name)
+	}
+	return nil
+}
+
+// connectTimeout bounds connecting where the context does not.
+const connectTimeout = 10 * time.Second
+
+// cluster is the client's configuration. The client keeps to one node, with one
+// connection for statements: it looks for no others, and repeats nothing. It
+// writes no timestamps of its own, which conditional statements do not take.
+func (t *target) cluster(ctx context.Context) *gocql.ClusterConfig {
+	c := gocql.NewCluster(t.host)
+	c.Port = t.port
+	c.ProtoVersion = t.protocol
+	c.NumConns = 1
+	c.Consistency = gocql.Quorum
+	c.DefaultTimestamp = false
+	c.DisableInitialHostLookup = true
+	// The answer to a conditional statement depends on what it found, so that
+	// what was said of it when it was prepared does not describe it.
+	c.DisableSkipMetadata = true
+	c.Events.DisableNodeStatusEvents = true
+	c.Events.DisableTopologyEvents = true
+	c.Events.DisableSchemaEvents = true
+	c.ReconnectInterval = 0
+	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1}
+	c.WriteCoalesceWaitTime = 0
+	c.MaxWaitSchemaAgreement = setupTimeout
+	c.Logger = silent{}
+	// How long a statement may take is for the context to say.
+	c.Timeout, c.WriteTimeout = 0, 0
+	c.ConnectTimeout = connectTimeout
+	if until, ok := ctx.Deadline(); ok {
+		c.ConnectTimeout = min(c.ConnectTimeout, max(time.Until(until), time.Millisecond))
+	}
+	if t.user != "" {
+		c.Authenticator = gocql.PasswordAuthenticator{Username: t.user, Password: t.password}
+	}
+	if t.tls != nil {
+		c.SslOpts = &gocql.SslOptions{Config: t.tls, EnableHostVerification: !t.tls.InsecureSkipVerify}
+	}
+	c.Dialer = dialer{t.dial, c.ConnectTimeout}
+	return c
+}
+
+// dialer is a drivers.Dial as the client wants it.
+type dialer struct {
+	dial    drivers.Dial
+	timeout time.Duration
+}
+
+func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	if d.dial != nil {
+		return d.dial(ctx, network, addr)
+	}
+	return new(net.Dialer).DialContext(ctx, network, addr)
+}
+
+// silent is a log that nobody reads.
+type silent struct{}
+
+func (silent) Print(...any)          {}
+func (silent) Printf(string, ...any) {}
+func (silent) Println(...any)        {}
+
+func (t *target) connect(ctx context.Context) (*gocql.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return t.cluster(ctx).CreateSession()
+}
+
+// negotiate connects with the best protocol that the server speaks. Servers
+// refuse others in words that differ from version to version.
+func (t *target) negotiate(ctx context.Context) (s *gocql.Session, err error) {
+	if t.protocol != 0 {
+		return t.connect(ctx)
+	}
+	for _, t.protocol = range protocols {
+		if s, err = t.connect(ctx); err == nil || !strings.Contains(err.Error(), "protocol") {
+			return s, err
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,232 @@
+// Package dgraph drives Dgraph through its Go client, dgo.
+//
+// What it says about the server's behaviour is taken from Dgraph's
+// documentation and from the source of versions 1.1.1 and 25.0.0.
+package dgraph
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dgraph-io/dgo/v250/protos/api"
+	"github.com/pkg/errors"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+func init() { drivers.Register(driver{}) }
+
+const snapshotIsolation = "snapshot isolation"
+
+type driver struct{}
+
+func (driver) Info() drivers.Info {
+	return drivers.Info{
+		Name:    "dgraph",
+		Title:   "Dgraph",
+		DSN:     "dgraph://127.0.0.1:9080",
+		DSNHelp: "the gRPC port of one alpha: dgraph://[user:password@]host:port; namespace=N and sslmode=disable, require or verify-ca are those of Dgraph's client; predicates=N (1) spreads the keys over so many pairs of predicates, which Dgraph may serve from different groups; token is that of --security or --auth_token",
+		Isolations: []drivers.Isolation{
+			{Name: snapshotIsolation, Promises: "si", Lightweight: "lin", Note: "conflicts on written values and, by @upsert, on inserted keys; reads are said to be linearizable"},
+		},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
+		Notes: []string{
+			"Run against Dgraph 1.1.1 and 25.0.0; what is between them speaks the same protocol, but was not run.",
+			"The history has as dbtxn the timestamp at which a transaction's snapshot was taken.",
+		},
+	}
+}
+
+// MaskDSN implements drivers.Masker.
+func (driver) MaskDSN(dsn string) string { return maskDSN(dsn) }
+
+const (
+	// openTimeout bounds the search for a server, and setupTimeout creating and
+	// dropping, each. Dgraph builds indexes when a schema is made.
+	openTimeout  = 5 * time.Second
+	setupTimeout = 30 * time.Second
+)
+
+func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
+	t, err := parseDSN(cfg.DSN)
+	if err != nil {
+		return nil, &drivers.DSNError{Driver: "dgraph", Err: err}
+	}
+	t.dial = cfg.Dial
+	name := make([]byte, 6)
+	if _, err := rand.Read(name); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	d := &db{target: t, name: "isohound_" + hex.EncodeToString(name)}
+	err = d.admin(ctx, openTimeout, func(ctx context.Context, c *client) error {
+		v, err := c.api.CheckVersion(ctx, &api.Check{})
+		d.version = v.GetTag()
+		return err
+	})
+	if err != nil {
+		return nil, unusable(err)
+	}
+	return d, nil
+}
+
+func unusable(err error) error {
+	return &drivers.UnreachableError{Driver: "dgraph", Err: err}
+}
+
+type db struct {
+	target  *target
+	name    string // all predicates of the run begin with it
+	version string
+	created bool
+	joined  bool
+}
+
+func (d *db) Server() string {
+	if d.version == "" {
+		return "Dgraph, built without a version"
+	}
+	return "Dgraph " + d.version
+}
+
+// admin runs f with a client of its own.
+func (d *db) admin(ctx context.Context, limit time.Duration, f func(context.Context, *client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := d.target.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return f(ctx, c)
+}
+
+// place is where a key is: the predicates that hold it and its value, and the
+// text that stands for it. The text is the same for no two keys and has no
+// character that needs to be quoted; the mark of Create is no such text.
+type place struct{ key, value, text string }
+
+const mark = "created"
+
+func (d *db) place(key string) place {
+	n := 0
+	if d.target.predicates > 1 {
+		h := fnv.New32a()
+		h.Write([]byte(key))
+		n = int(h.Sum32() % uint32(d.target.predicates))
+	}
+	return place{d.keys(n), d.values(n), "k:" + url.PathEscape(key)}
+}
+
+func (d *db) keys(n int) string   { return fmt.Sprintf("%s.k%d", d.name, n) }
+func (d *db) values(n int) string { return fmt.Sprintf("%s.v%d", d.name, n) }
+
+// schema declares the predicates. With @upsert a transaction that adds a key
+// conflicts with others that add or remove the same one; values need no
+// directive, since two writes of one value always conflict.
+func (d *db) schema() string {
+	var b strings.Builder
+	for n := range d.target.predicates {
+		fmt.Fprintf(&b, "%s: string @index(exact) @upsert .\n%s: int .\n", d.keys(n), d.values(n))
+	}
+	return b.String()
+}
+
+// batch is how many keys are created with one request.
+const batch = 500
+
+func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
+	err := d.admin(ctx, setupTimeout, func(ctx context.Context, c *client) error {
+		d.created = true // from here on there may be something to drop
+		if err := c.Alter(ctx, &api.Operation{Schema: d.schema()}); err != nil {
+			return err
+		}
+		var quads strings.Builder
+		n := 0
+		flush := func() error {
+			_, err := c.NewTxn().Mutate(ctx, &api.Mutation{SetNquads: []byte(quads.String()), CommitNow: true})
+			quads.Reset()
+			n = 0
+			return err
+		}
+		for k, v := range initial {
+			quads.WriteString(d.place(k).quads(fmt.Sprintf("_:n%d", n), v))
+			if n++; n == batch {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		fmt.Fprintf(&quads, "_:mark <%s> %q .\n", d.keys(0), mark)
+		return flush()
+	})
+	if err != nil {
+		return unusable(errors.Wrap(err, "creating the initial keys"))
+	}
+	return nil
+}
+
+func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
+	c, err := d.target.connect(ctx)
+	if err != nil {
+		return nil, statementError(err)
+	}
+	if _, err := c.api.CheckVersion(ctx, &api.Check{}); err != nil {
+		c.close()
+		return nil, statementError(err)
+	}
+	return &session{client: c, db: d}, nil
+}
+
+// Owns implements drivers.Owner.
+func (d *db) Owns() string {
+	if !d.created {
+		return ""
+	}
+	return fmt.Sprintf("the predicates %s.k0 to .v%d; drop each with {\"drop_attr\": \"NAME\"} at an alpha's /alter", d.name, d.target.predicates-1)
+}
+
+func (d *db) Close(ctx context.Context) error {
+	if !d.created || d.joined {
+		return nil
+	}
+	err := d.admin(ctx, setupTimeout, func(ctx context.Context, c *client) error {
+		for n := range d.target.predicates {
+			for _, p := range []string{d.keys(n), d.values(n)} {
+				if err := drop(ctx, c, p); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Wrapf(unusable(err), "left behind: %s", d.Owns())
+}
+
+// drop drops a predicate. As long as transactions that have written it are
+// open, such as those of sessions that broke, the server aborts them and wants
+// to be asked again.
+func drop(ctx context.Context, c *client, predicate string) error {
+	for {
+		err := c.Alter(ctx, &api.Operation{DropOp: api.Operation_ATTR, DropValue: predicate})
+		if status.Code(err) != codes.Unknown || !strings.Contains(err.Error(), "Please retry") {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

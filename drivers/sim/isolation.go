@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+// isolation is a way to control concurrency, and the protections that it rests
+// on.
+type isolation struct {
+	drivers.Isolation
+	// locking isolations have writers lock what they write until they end, and
+	// read the newest version; the others read versions and wait for nobody.
+	locking bool
+	// statement: each statement reads the newest commit, not each transaction.
+	statement bool
+	keeps     map[protection]bool
+}
+
+// always are the protections that every isolation rests on.
+var always = []protection{undo, durability, checksums, ownWrites, lastOwnWrite, sameValueWrites, programOrder, atomicVisibility, monotonicReads}
+
+var (
+	snapshots    = []protection{committedReads, stableSnapshot, firstCommitterWins, sessionOrder}
+	serial       = append([]protection{dangerousStructure, absentReads, predicates, rangeLocks}, snapshots...)
+	unreplicated = []protection{freshReplica}
+	replicated   = []protection{replicationOrder, causality}
+)
+
+// Why each keeps its promise:
+//
+// serializable: strict two-phase locking of keys and ranges. The order of the
+// commits is a serial order, and each lies within its transaction's interval.
+//
+// serializable snapshot isolation: every cycle of dependencies has two anti-
+// dependencies in a row, of which the last transaction commits first (Fekete
+// and others, "Making Snapshot Isolation Serializable", TODS 2005; Cahill, Röhm
+// and Fekete, SIGMOD 2008). The proof needs of the other dependencies only that
+// the one commits before the other takes its snapshot. Real time does that too
+// where snapshots are fresh, so cycles through it are prevented likewise.
+//
+// repeatable read: as serializable for keys; ranges are not locked.
+//
+// replicas: a snapshot is what a replica has, a prefix of the commits that
+// holds all that the session did and saw. That is no matter of freshness, which
+// only real time asks for.
+var isolations = []*isolation{
+	{Isolation: drivers.Isolation{Name: "serializable", Promises: "sser", Note: "strict two-phase locking of keys and ranges"},
+		locking: true, keeps: set(always, []protection{committedReads, longReadLocks, predicates, rangeLocks})},
+	{Isolation: drivers.Isolation{Name: "serializable snapshot isolation", Promises: "sser", Note: "snapshots, the first committer wins, no dangerous structures, ranges included"},
+		keeps: set(always, serial, unreplicated)},
+	{Isolation: drivers.Isolation{Name: "snapshot isolation", Promises: "strong-si", Note: "snapshots, the first committer wins"},
+		keeps: set(always, snapshots, unreplicated)},
+	{Isolation: drivers.Isolation{Name: "repeatable read", Promises: "sser", Note: "keys are locked until the end, ranges are not: phantoms"},
+		locking: true, keeps: set(always, []protection{committedReads, longReadLocks, predicates})},
+	{Isolation: drivers.Isolation{Name: "read committed", Note: "what is read is locked for the statement, what is written until the end"},
+		locking: true, keeps: set(always, []protection{committedReads})},
+	{Isolation: drivers.Isolation{Name: "read committed snapshot", Note: "each statement reads the newest commit; nothing is locked or compared"},
+		statement: true, keeps: set(always, []protection{committedReads})},
+	{Isolation: drivers.Isolation{Name: "read uncommitted", Note: "what is written is locked, reads look through the locks"},
+		locking: true, keeps: set(always)},
+	{Isolation: drivers.Isolation{Name: "serializable snapshot isolation, replicas", Promises: "ser", Note: "the same on snapshots of replicas that may be behind"},
+		keeps: set(always, serial, replicated)},
+	{Isolation: drivers.Isolation{Name: "snapshot isolation, replicas", Promises: "si", Note: "the same on snapshots of replicas that may be behind"},
+		keeps: set(always, snapshots, replicated)},
+}
+
+// Lightweight transactions lock their key or have it certified, at the newest
+// commit, whatever the isolation.
+func init() {
+	for _, iso := range isolations {
+		iso.Lightweight = "lin"
+	}
+}
+
+func set(lists ...[]protection) map[protection]bool {
+	all := map[protection]bool{}
+	for _, l := range lists {
+		for _, p := range l {
+			all[p] = true
+		}
+	}
+	return all
+}
+
+func findIsolation(name string) (*isolation, error) {
+	for _, iso := range isolations {
+		if iso.Name == name {
+			return iso, nil
+		}
+	}
+	return nil, errors.Errorf("sim has no isolation %q", name)
+}

@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// lockRead waits until no other transaction has written key. That it is locked
+// afterwards is for the caller to note.
+func (t *tx) lockRead(ctx context.Context, key string) error {
+	if !t.s.db.iso.locking {
+		return nil
+	}
+	return t.wait(ctx, func(u *tx) bool { return u.writes[key] != nil })
+}
+
+// lockRange waits until no other transaction has written a key that begins with
+// prefix.
+func (t *tx) lockRange(ctx context.Context, prefix string) error {
+	if !t.s.db.iso.locking {
+		return nil
+	}
+	return t.wait(ctx, func(u *tx) bool {
+		return slices.ContainsFunc(u.order, func(key string) bool { return strings.HasPrefix(key, prefix) })
+	})
+}
+
+// lockWrite waits until no other transaction has read or written key, or read a
+// range that it lies in.
+func (t *tx) lockWrite(ctx context.Context, key string) error {
+	if !t.s.db.iso.locking {
+		return nil
+	}
+	return t.wait(ctx, func(u *tx) bool { return u.writes[key] != nil || u.covers(key) })
+}
+
+// wait waits, with the store given back, until nobody else blocks. It fails if
+// it would wait for itself, or when ctx ends.
+//
+// A transaction waits for one of its blockers at a time, and looks again for a
+// circle when that one has ended. A circle of such waits is found by the last
+// one that closes it.
+func (t *tx) wait(ctx context.Context, blocks func(u *tx) bool) error {
+	d := t.s.db
+	defer func() { t.waiting = nil }()
+	for {
+		t.waiting = nil
+		for _, u := range d.active {
+			if u != t && blocks(u) {
+				t.waiting = append(t.waiting, u)
+			}
+		}
+		if len(t.waiting) == 0 {
+			return nil
+		}
+		if t.waitsFor(t, map[*tx]bool{}) {
+			return aborted("deadlock")
+		}
+		first := t.waiting[0]
+		d.mu.Unlock()
+		select {
+		case <-first.done:
+		case <-ctx.Done():
+		}
+		d.mu.Lock()
+		if ctx.Err() != nil {
+			return timedOut(ctx)
+		}
+	}
+}
+
+// waitsFor reports whether t waits for u, directly or through others.
+func (t *tx) waitsFor(u *tx, seen map[*tx]bool) bool {
+	for _, w := range t.waiting {
+		if w == u {
+			return true
+		}
+		if !seen[w] {
+			seen[w] = true
+			if w.waitsFor(u, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}

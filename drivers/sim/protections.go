@@ -1,0 +1,83 @@
+package sim
+
+import "slices"
+
+// protection is something that an engine does so that no anomaly shows.
+type protection int
+
+const (
+	firstCommitterWins protection = iota
+	dangerousStructure
+	absentReads
+	predicates
+	rangeLocks
+	longReadLocks
+	committedReads
+	stableSnapshot
+	monotonicReads
+	atomicVisibility
+	ownWrites
+	lastOwnWrite
+	sameValueWrites
+	programOrder
+	undo
+	durability
+	checksums
+	freshReplica
+	sessionOrder
+	replicationOrder
+	causality
+)
+
+type description struct {
+	id protection
+	// name is what off takes.
+	name string
+	// without says what the engine does when it is off.
+	without string
+}
+
+// protections describes each protection. docs/sim.md says which real systems
+// lacked it.
+var protections = []description{
+	{firstCommitterWins, "first-committer-wins", "a transaction commits although another one has overwritten, since its snapshot, what it writes (lost update)"},
+	{dangerousStructure, "dangerous-structure", "two anti-dependencies in a row are not looked for at the commit (write skew)"},
+	{absentReads, "absent-reads", "a read that finds a key absent forgets who has inserted it meanwhile if the key was updated since (write skew)"},
+	{predicates, "predicates", "what a scan reads is neither locked nor remembered, neither rows nor range (phantom, predicate write skew)"},
+	{rangeLocks, "range-locks", "of what a scan reads, the rows are locked or remembered and the range is not (phantom)"},
+	{longReadLocks, "long-read-locks", "what was read is unlocked at once, not at the transaction's end (lost update, fuzzy read)"},
+	{committedReads, "committed-reads", "a read returns what another transaction has written and not committed (intermediate read, aborted read)"},
+	{stableSnapshot, "stable-snapshot", "a read takes a snapshot of its own (non-repeatable reads)"},
+	{monotonicReads, "monotonic-reads", "a read behind a transaction's first is served from an older state (non-monotonic read)"},
+	{atomicVisibility, "atomic-visibility", "a commit shows its first key at once and the others some commits later (fractured read)"},
+	{ownWrites, "own-writes", "a read does not look at what its own transaction wrote (not my own write)"},
+	{lastOwnWrite, "last-own-write", "a read returns the first of its own transaction's writes of a key (not my last write)"},
+	{sameValueWrites, "same-value-writes", "a write of the value that is already committed counts as none, so that later reads of its transaction do not see it (not my own write, where values occur twice)"},
+	{programOrder, "program-order", "a read of a key returns the value that its session will write next, guessed from the two before (future read)"},
+	{undo, "undo", "the writes of a transaction that is aborted stay (aborted read)"},
+	{durability, "durability", "a commit is confirmed and its writes are dropped (lost update)"},
+	{checksums, "checksums", "a read returns a value of which a bit has turned, which nobody notices (thin-air read)"},
+	{freshReplica, "fresh-replica", "a transaction reads from a replica that is behind, though not behind what its session did and saw (stale read)"},
+	{sessionOrder, "session-order", "a transaction reads from another replica than its session's, which may lack what the session did (session guarantee violation)"},
+	{replicationOrder, "replication-order", "replicas apply commits that do not depend on each other in any order (long fork)"},
+	{causality, "causality", "replicas apply commits in any order, also before those that they depend on (causality violation)"},
+}
+
+func find(name string) *description {
+	i := slices.IndexFunc(protections, func(p description) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &protections[i]
+}
+
+// known lists the protections, those of an isolation if one is given.
+func known(iso *isolation) []string {
+	var out []string
+	for _, p := range protections {
+		if iso == nil || iso.keeps[p.id] {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}

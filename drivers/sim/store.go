@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/pkg/errors"
+)
+
+// version is what a commit left of a key.
+type version struct {
+	value  []byte // nil where the key was deleted
+	commit int64
+	// shown is the commit with which it shows: its own, unless visibility is not
+	// atomic.
+	shown int64
+}
+
+// item is a key with its versions, the newest last.
+type item struct{ versions []version }
+
+func (i *item) newest() (version, bool) {
+	if len(i.versions) == 0 {
+		return version{}, false
+	}
+	return i.versions[len(i.versions)-1], true
+}
+
+// deletion is a version that deletes a key.
+type deletion struct {
+	key    string
+	commit int64
+}
+
+// snapshot is a set of commits: those up to one, without those that are hidden.
+type snapshot struct {
+	upto   int64
+	hidden []int64
+}
+
+func (s snapshot) has(commit int64) bool {
+	return commit <= s.upto && !slices.Contains(s.hidden, commit)
+}
+
+func (s snapshot) shows(v version) bool { return s.has(v.commit) && v.shown <= s.upto }
+
+// whole is the commit up to which the snapshot hides none.
+func (s snapshot) whole() int64 {
+	low := s.upto
+	for _, h := range s.hidden {
+		low = min(low, h-1)
+	}
+	return low
+}
+
+// at returns what the snapshot shows of the item, nil where that is nothing.
+func (i *item) at(s snapshot) []byte {
+	for n := len(i.versions) - 1; n >= 0; n-- {
+		if s.shows(i.versions[n]) {
+			return i.versions[n].value
+		}
+	}
+	return nil
+}
+
+// db is the store. Everything in it is used with mu held.
+type db struct {
+	iso *isolation
+	opt options
+
+	mu    sync.Mutex
+	items map[string]*item
+	keys  []string // sorted
+	// deleted are the deletions that may be the last version of a key.
+	deleted []deletion
+	// commits is the number of the last commit. Those that wrote nothing count.
+	commits  int64
+	ids      int64 // of transactions
+	sessions int
+	active   []*tx
+	// recent are the transactions whose commits some snapshot, taken or yet to
+	// be taken, may lack.
+	recent []*tx
+	nodes  []*node
+}
+
+func newDB(iso *isolation, opt options) *db {
+	d := &db{iso: iso, opt: opt, items: map[string]*item{}}
+	if iso.keeps[replicationOrder] || opt.off[freshReplica] || opt.off[sessionOrder] {
+		for range opt.nodes {
+			d.nodes = append(d.nodes, &node{})
+		}
+	}
+	return d
+}
+
+func (d *db) newest() snapshot { return snapshot{upto: d.commits} }
+
+// item returns a key's versions, of which there may be none yet.
+func (d *db) item(key string) *item {
+	i := d.items[key]
+	if i == nil {
+		i = &item{}
+		d.items[key] = i
+		at, _ := slices.BinarySearch(d.keys, key)
+		d.keys = slices.Insert(d.keys, at, key)
+	}
+	return i
+}
+
+// below returns the keys that begin with prefix.
+func (d *db) below(prefix string) []string {
+	from, _ := slices.BinarySearch(d.keys, prefix)
+	n := sort.Search(len(d.keys)-from, func(n int) bool { return !strings.HasPrefix(d.keys[from+n], prefix) })
+	return slices.Clone(d.keys[from : from+n])
+}
+
+// fill puts what exists from the beginning, as commit 0.
+func (d *db) fill(ctx context.Context, f func(put func(key string, value []byte))) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f(func(key string, value []byte) {
+		if d.items[key] == nil {
+			d.keys = append(d.keys, key)
+		}
+		d.items[key] = &item{versions: []version{{value: value}}}
+	})
+	slices.Sort(d.keys)
+	if ctx.Err() != nil {
+		return errors.Wrap(context.Cause(ctx), "sim: initial values")
+	}
+	return nil
+}
+
+// install adds what a commit left of a key, and forgets versions that nobody
+// can read any more.
+func (d *db) install(key string, v version, horizon int64) {
+	i := d.item(key)
+	i.versions = append(i.versions, v)
+	if v.value == nil {
+		d.deleted = append(d.deleted, deletion{key, v.commit})
+	}
+	if len(i.versions) < 64 {
+		return
+	}
+	old := snapshot{upto: horizon - 2*d.opt.lag}
+	for n := len(i.versions) - 1; n > 0; n-- {
+		if old.shows(i.versions[n]) {
+			i.versions = slices.Clone(i.versions[n:])
+			return
+		}
+	}
+}
+
+// forget removes keys that are deleted for everybody, and transactions whose
+// commits everybody has.
+func (d *db) forget(horizon int64) {
+	d.recent = slices.DeleteFunc(d.recent, func(t *tx) bool { return t.commit <= horizon })
+	for len(d.deleted) > 0 && d.deleted[0].commit < horizon-2*d.opt.lag {
+		x := d.deleted[0]
+		d.deleted = d.deleted[1:]
+		written := func(t *tx) bool { return t.writes[x.key] != nil }
+		if v, _ := d.item(x.key).newest(); v.commit != x.commit || slices.ContainsFunc(d.active, written) {
+			continue
+		}
+		delete(d.items, x.key)
+		at, _ := slices.BinarySearch(d.keys, x.key)
+		d.keys = slices.Delete(d.keys, at, at+1)
+	}
+}
+
+// horizon is the commit up to which every snapshot, taken or yet to be taken,
+// has them all.
+func (d *db) horizon() int64 {
+	low := d.commits
+	for _, n := range d.nodes {
+		low = min(low, n.whole(d.commits))
+	}
+	for _, t := range d.active {
+		low = min(low, t.snap.whole())
+	}
+	return low
+}
+
+func encode(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
+
+func decode(b []byte) (int64, error) {
+	if len(b) != 8 {
+		return 0, errors.Errorf("value has %d bytes, not 8", len(b))
+	}
+	return int64(binary.BigEndian.Uint64(b)), nil
+}

@@ -1,0 +1,105 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// worst returns the verdict that a report leads with.
+func worst(r *Run) verdict.Verdict {
+	if len(r.Broken()) > 0 {
+		return verdict.Violated
+	}
+	for _, v := range []verdict.Verdict{verdict.Violated, verdict.Unknown, verdict.Vacuous} {
+		if slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Verdict == v }) {
+			return v
+		}
+	}
+	if len(r.Outcomes) == 0 {
+		return verdict.Unknown
+	}
+	return verdict.Satisfied
+}
+
+// sentence says in plain words what was found out.
+func sentence(r *Run) string {
+	by := map[verdict.Verdict][]string{}
+	for _, o := range r.Outcomes {
+		by[o.Verdict] = append(by[o.Verdict], title(o.Level))
+	}
+	var parts []string
+	say := func(v verdict.Verdict, one, many string) {
+		if n := len(by[v]); n == 1 {
+			parts = append(parts, fmt.Sprintf(one, by[v][0]))
+		} else if n > 1 {
+			parts = append(parts, fmt.Sprintf(many, and(by[v])))
+		}
+	}
+	say(verdict.Violated, "%s does not hold", "%s do not hold")
+	for _, i := range r.Broken() {
+		parts = append(parts, "the invariant "+i.Name+" does not hold")
+	}
+	say(verdict.Unknown, "whether %s holds is not known", "whether %s hold is not known")
+	say(verdict.Vacuous, "the run tested next to nothing of %s", "the run tested next to nothing of %s")
+	say(verdict.Satisfied, "%s holds", "%s hold")
+	if len(r.Outcomes) == 0 {
+		parts = append(parts, "this run was recorded and not checked")
+	}
+	return capital(strings.Join(parts, "; ")) + "."
+}
+
+// title is a level in words.
+func title(name string) string {
+	if l, err := level.Parse(name); err == nil {
+		return l.Title()
+	}
+	return name
+}
+
+// titles are levels in words.
+func titles(names []string) string {
+	var all []string
+	for _, n := range names {
+		all = append(all, title(n))
+	}
+	return and(all)
+}
+
+// and joins words as a sentence does.
+func and(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// finding is an anomaly with all the levels that it violates.
+type finding struct {
+	Anomaly
+	Levels []string
+}
+
+func findings(outcomes []Outcome) []finding {
+	var out []finding
+	at := map[string]int{}
+	for _, o := range outcomes {
+		for _, a := range o.Anomalies {
+			id := a.id()
+			n, ok := at[id]
+			if !ok {
+				n = len(out)
+				at[id] = n
+				out = append(out, finding{Anomaly: a})
+			}
+			out[n].Levels = append(out[n].Levels, o.Level)
+		}
+	}
+	return out
+}
+
+// id is the same for an anomaly that was found at several levels.
+func (a *Anomaly) id() string { return fmt.Sprint(a.Name, a.Txns) }

@@ -1,0 +1,242 @@
+package results
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/generator"
+)
+
+// Words that stand for a verdict where there is none.
+const (
+	// Unfinished: the run was cut off before its verdict, or goes on.
+	Unfinished = "unfinished"
+	// BrokenFolder: the run's files cannot be read.
+	BrokenFolder = "broken"
+
+	noRun = "there is no run in this folder"
+)
+
+// Row is a run at one level, in an index of runs. A run whose invariants do
+// not hold has a row for them, and one without a verdict has a single row.
+type Row struct {
+	Folder    string    `json:"folder"`
+	Driver    string    `json:"driver"`
+	Server    string    `json:"server"`
+	Isolation string    `json:"isolation"`
+	Level     string    `json:"level"`
+	Workload  string    `json:"workload"`
+	Seed      int64     `json:"seed"`
+	Verdict   string    `json:"verdict"`
+	Anomaly   string    `json:"anomaly"`
+	Commits   int64     `json:"commits"`
+	Rate      float64   `json:"commits_per_second"`
+	Started   time.Time `json:"started,omitzero"`
+	// Reason says why there is no verdict, or why it is unknown or vacuous.
+	Reason string `json:"reason,omitempty"`
+	// Report is the path of the report, if there is one.
+	Report string `json:"report,omitempty"`
+}
+
+// Index is several runs.
+type Index struct {
+	Runs int `json:"runs"`
+	// Counts are the runs by the worst word in their rows.
+	Counts map[string]int `json:"counts"`
+	Rows   []Row          `json:"rows"`
+}
+
+// indexVerdicts is the order in which verdicts are counted, the worst first.
+var indexVerdicts = []string{"violated", BrokenFolder, Unfinished, "unknown", "vacuous", "satisfied"}
+
+// NewIndex reads the runs in folders: each is the folder of a run, or one with
+// runs somewhere below. A run that cannot be read, or has no verdict, is in
+// the index, too. Paths in the result begin as the folders do.
+func NewIndex(folders []string) (*Index, error) {
+	x := &Index{Counts: map[string]int{}, Rows: []Row{}}
+	seen := map[string]bool{}
+	for _, folder := range folders {
+		runs, err := runsBelow(folder)
+		if err != nil {
+			return nil, err
+		}
+		if len(runs) == 0 {
+			x.add([]Row{{Folder: folder, Verdict: BrokenFolder, Reason: noRun}})
+		}
+		for _, dir := range runs {
+			if !seen[filepath.Clean(dir)] {
+				seen[filepath.Clean(dir)] = true
+				x.add(rows(dir))
+			}
+		}
+	}
+	slices.SortStableFunc(x.Rows, func(a, b Row) int {
+		return cmp.Or(strings.Compare(a.Driver, b.Driver), strings.Compare(a.Server, b.Server), strings.Compare(a.Isolation, b.Isolation),
+			strings.Compare(a.Workload, b.Workload), a.Started.Compare(b.Started), strings.Compare(a.Folder, b.Folder))
+	})
+	return x, nil
+}
+
+func (x *Index) add(rows []Row) {
+	x.Runs++
+	for _, v := range indexVerdicts {
+		if slices.ContainsFunc(rows, func(r Row) bool { return r.Verdict == v }) {
+			x.Counts[v]++
+			break
+		}
+	}
+	x.Rows = append(x.Rows, rows...)
+}
+
+// runsBelow returns the folders of runs at or below dir. What is inside the
+// folder of a run belongs to that run.
+func runsBelow(dir string) ([]string, error) {
+	st, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		return nil, errors.Errorf("%s is not a folder", dir)
+	}
+	if Holds(dir) {
+		return []string{dir}, nil
+	}
+	var runs []string
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && e != nil && e.IsDir() && path != dir:
+			return fs.SkipDir // a folder that may not be read holds no run of ours
+		case err != nil:
+			return err
+		case e.IsDir() && Holds(path):
+			runs = append(runs, path)
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return runs, err
+}
+
+// rows describes a run.
+func rows(dir string) []Row {
+	r, err := Load(dir)
+	if err != nil {
+		return []Row{{Folder: dir, Verdict: BrokenFolder, Reason: err.Error()}}
+	}
+	c := &r.Config
+	base := Row{
+		Folder: dir, Driver: c.Driver, Server: c.Server, Isolation: c.Isolation, Workload: c.Workload, Seed: c.Seed,
+		Commits: r.Stats.Committed, Rate: r.Stats.CommitsPerSec, Started: c.Started,
+	}
+	if report := filepath.Join(dir, reportFile); exists(report) {
+		base.Report = report
+	}
+	var out []Row
+	for _, o := range r.Outcomes {
+		row := base
+		row.Level, row.Verdict, row.Reason = o.Level, o.Verdict.String(), o.Reason
+		var names []string
+		for _, a := range o.Anomalies {
+			names = append(names, a.Name)
+		}
+		row.Anomaly = strings.Join(names, ", ")
+		out = append(out, row)
+	}
+	for _, i := range r.Broken() {
+		row := base
+		row.Level, row.Verdict, row.Anomaly = "invariant", "violated", i.Name+": "+i.Problem
+		out = append(out, row)
+	}
+	if len(r.Outcomes) == 0 {
+		row := base
+		row.Level, row.Verdict, row.Reason = strings.Join(c.Levels, ", "), Unfinished, "there is no verdict; "+ended(c)
+		out = append(out, row)
+	}
+	return out
+}
+
+func ended(c *Config) string {
+	switch c.Ended {
+	case generator.Complete, generator.DurationReached:
+		return "the history was not judged"
+	case NotYet, "":
+		return "the run goes on, or was cut off"
+	}
+	return "the run ended: " + c.Ended
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Empty reports whether there is no run at all.
+func (x *Index) Empty() bool {
+	return !slices.ContainsFunc(x.Rows, func(r Row) bool { return r.Reason != noRun })
+}
+
+// Problems names the runs that are unfinished or cannot be read.
+func (x *Index) Problems() []string {
+	var all []string
+	for _, r := range x.Rows {
+		if r.Verdict == Unfinished || r.Verdict == BrokenFolder {
+			all = append(all, r.Folder+": "+r.Reason)
+		}
+	}
+	return all
+}
+
+// Total is the counts in words.
+func (x *Index) Total() string {
+	parts := []string{}
+	for _, v := range indexVerdicts {
+		if n := x.Counts[v]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	runs := "runs"
+	if x.Runs == 1 {
+		runs = "run"
+	}
+	return fmt.Sprintf("%d %s: %s", x.Runs, runs, strings.Join(parts, ", "))
+}
+
+// relative returns path as a link from a page in folder.
+func relative(folder, path string) string {
+	from, err1 := filepath.Abs(folder)
+	to, err2 := filepath.Abs(path)
+	rel, err3 := filepath.Rel(from, to)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return filepath.ToSlash(path)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// linked returns the index with the paths of a page in folder.
+func (x *Index) linked(folder string) *Index {
+	out := *x
+	out.Rows = slices.Clone(x.Rows)
+	for n := range out.Rows {
+		r := &out.Rows[n]
+		r.Folder = relative(folder, r.Folder)
+		if r.Report != "" {
+			r.Report = relative(folder, r.Report)
+		}
+	}
+	return &out
+}
+
+// JSON renders the index. Paths are relative to folder.
+func (x *Index) JSON(folder string) ([]byte, error) {
+	b, err := json.MarshalIndent(x.linked(folder), "", "  ")
+	return append(b, '\n'), errors.WithStack(err)
+}

@@ -1,0 +1,76 @@
+package results
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// indexMark is in every index page, by which it is known.
+const indexMark = `<meta name="isohound" content="index">`
+
+// HTML renders the index as one page, which needs nothing else. Its links are
+// relative to folder.
+func (x *Index) HTML(folder string) ([]byte, error) {
+	type count struct {
+		Verdict string
+		N       int
+	}
+	linked := x.linked(folder)
+	data := struct {
+		*Index
+		Title string
+		By    []count
+	}{Index: linked, Title: x.Total() + " – isohound"}
+	for _, v := range indexVerdicts {
+		if n := x.Counts[v]; n > 0 {
+			data.By = append(data.By, count{v, n})
+		}
+	}
+	return page("index", data)
+}
+
+// IsIndex reports whether a file is an index page, so that it may be
+// overwritten. One that does not exist may be, too.
+func IsIndex(path string) (bool, error) {
+	b, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return true, nil
+	}
+	return strings.Contains(string(b), indexMark), errors.WithStack(err)
+}
+
+// Markdown renders the index. Its links are relative to folder.
+func (x *Index) Markdown(folder string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### isohound: %s\n\n", x.Total())
+	b.WriteString("| database | isolation | level | workload | seed | verdict | anomaly | commits | commits/s | date | report |\n|---|---|---|---|---:|---|---|---:|---:|---|---|\n")
+	for _, r := range x.linked(folder).Rows {
+		date, seed, commits, rate, verdict := "", "", "", "", r.Verdict
+		if !r.Started.IsZero() {
+			date, seed = r.Started.Format("2006-01-02 15:04"), fmt.Sprint(r.Seed)
+			commits, rate = thousands(r.Commits), thousands(fmt.Sprintf("%.0f", r.Rate))
+		}
+		if verdict != "satisfied" {
+			verdict = "**" + verdict + "**"
+		}
+		link := plain(r.Folder)
+		if r.Report != "" {
+			link = fmt.Sprintf("[%s](%s)", link, strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: r.Report}).EscapedPath()))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", plain(r.Server), plain(r.Isolation), plain(r.Level), plain(r.Workload),
+			seed, verdict, plain(r.Found()), commits, rate, date, link)
+	}
+	return []byte(b.String())
+}
+
+// Found is what a row shows beside the verdict.
+func (r Row) Found() string {
+	if r.Anomaly != "" && r.Reason != "" {
+		return r.Anomaly + "; " + r.Reason
+	}
+	return r.Anomaly + r.Reason
+}

@@ -1,0 +1,80 @@
+package results_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/results"
+)
+
+// TestIndex: every run at every level has its row, wherever it is below; a run
+// inside another's folder is none; what is broken or unfinished is named.
+func TestIndex(t *testing.T) {
+	top := t.TempDir()
+	save := func(name string, change func(*results.Run)) string {
+		dir := filepath.Join(top, name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r := sample(t)
+		change(r)
+		if _, err := results.Save(dir, r); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	save("a", func(*results.Run) {})
+	save("a/repro", func(*results.Run) {})
+	save("deep/er/b (1)", func(r *results.Run) { r.Config.Driver, r.Outcomes = "badger", r.Outcomes[:1] })
+	save("invariant", func(r *results.Run) {
+		r.Config.Driver, r.Outcomes, r.Config.Levels = "etcd", r.Outcomes[1:], []string{"ser"}
+		r.Invariants = []generator.InvariantResult{{Name: "sum", Problem: "it is 7"}}
+	})
+	save("cut", func(r *results.Run) { r.Config.Driver, r.Outcomes, r.Config.Ended = "mongo", nil, results.NotYet })
+	if err := os.MkdirAll(filepath.Join(top, "torn"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(top, "torn", "config.json"), []byte(`{"driver":`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x, err := results.NewIndex([]string{top, filepath.Join(top, "a"), t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range x.Rows {
+		got = append(got, strings.Join([]string{r.Driver, r.Level, r.Verdict, r.Anomaly}, "|"))
+	}
+	want := []string{
+		"||broken|", "||broken|", "badger|si|violated|LostUpdate", "etcd|ser|violated|LostUpdate", "etcd|invariant|violated|sum: it is 7",
+		"mongo|si, ser|unfinished|", "postgres|si|violated|LostUpdate", "postgres|ser|violated|LostUpdate",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if x.Total() != "6 runs: 3 violated, 2 broken, 1 unfinished" || x.Empty() {
+		t.Errorf("%s", x.Total())
+	}
+	if p := strings.Join(x.Problems(), "\n"); strings.Count(p, "\n") != 2 || !strings.Contains(p, "torn: ") || !strings.Contains(p, "the run goes on, or was cut off") {
+		t.Errorf("%s", p)
+	}
+	md := string(x.Markdown(top))
+	for _, want := range []string{"### isohound: 6 runs: 3 violated", "(deep/er/b%20%281%29/report.html)", "| **violated** | LostUpdate | 1,234,567 |"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("no %q in\n%s", want, md)
+		}
+	}
+	b, err := x.JSON(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back results.Index
+	if err := json.Unmarshal(b, &back); err != nil || len(back.Rows) != 8 || back.Rows[2].Report != "deep/er/b (1)/report.html" || back.Rows[2].Commits != 1234567 {
+		t.Errorf("%v: %s", err, b)
+	}
+}

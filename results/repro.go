@@ -1,0 +1,202 @@
+package results
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+const (
+	// maxHistory is the largest history, in bytes, that goes into a reproduction
+	// folder whole.
+	maxHistory = 64 << 20
+	// maxLog is what is kept of an attached file, in bytes: its end.
+	maxLog = 16 << 20
+
+	readmeFile = "README.md"
+	repeatFile = "repeat.sh"
+	serverFile = "server.txt"
+	logsFolder = "logs"
+)
+
+//go:embed repro.md
+var readmeText string
+
+// readmeTemplate is parsed once it is needed.
+var readmeTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New(readmeFile).Funcs(template.FuncMap{
+		"commas": func(s []string) string { return strings.Join(s, ",") },
+		"titles": titles,
+		"plain":  plain,
+		"fenced": func(s string) string { return fenced("", s) },
+	}).Parse(readmeText))
+})
+
+// Repro is what a reproduction folder needs that the run's files do not have.
+type Repro struct {
+	// Command are the words that run the same again, without what is in DSN.
+	Command string
+	// DSN says where the database was, with its password masked, a line for
+	// each endpoint; empty where the command needs none. The script takes the
+	// real one from the environment.
+	DSN []string
+	// Attach are files to keep beside, logs of servers say.
+	Attach []string
+
+	minimal []*minimal
+}
+
+// minimal is the part of a history that shows one anomaly.
+type minimal struct {
+	id     string
+	levels []string
+	part   *history.History
+}
+
+// Minimal gives the part of the history that shows an anomaly of an outcome,
+// and that was judged violated by itself at the outcome's level.
+func (p *Repro) Minimal(o *Outcome, a *Anomaly, part *history.History) {
+	n := slices.IndexFunc(p.minimal, func(m *minimal) bool { return m.id == a.id() })
+	if n < 0 {
+		n = len(p.minimal)
+		p.minimal = append(p.minimal, &minimal{id: a.id(), part: part})
+	}
+	p.minimal[n].levels = append(p.minimal[n].levels, o.Level)
+}
+
+// found is a finding as the folder's README tells it.
+type found struct {
+	finding
+	File     string // of the minimal history; empty if there is none
+	MinLevel []string
+	Text     string // of that file
+	Words    []string
+}
+
+// SaveRepro makes the reproduction folder of a run in dir, which holds the
+// history. missing says which files could not be attached, and why.
+func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
+	out := filepath.Join(dir, ReproFolder)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	all, err := p.saveMinimal(out, r)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := keepHistory(dir, out, r.Config.History)
+	if err != nil {
+		return nil, err
+	}
+	for name, data := range map[string]any{configFile: r.Config, verdictFile: r.Outcomes} {
+		b, err := json.MarshalIndent(data, "", "  ")
+		if err != nil {
+			return nil, errors.Wrap(err, name)
+		}
+		if err := write(out, name, append(b, '\n')); err != nil {
+			return nil, err
+		}
+	}
+	if err := write(out, repeatFile, []byte(p.script(r))); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(filepath.Join(out, repeatFile), 0o755); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	if err := write(out, serverFile, []byte(serverText(&r.Config))); err != nil {
+		return nil, err
+	}
+	logs, missing := p.attach(out)
+	var b bytes.Buffer
+	err = readmeTemplate().Execute(&b, map[string]any{
+		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "Sentence": sentence(r), "Notes": notes(r),
+		"DSN": p.DSN, "Logs": logs, "Limit": maxHistory >> 20, "First": first(all),
+	})
+	if err != nil {
+		return nil, errors.Wrap(err, readmeFile)
+	}
+	return missing, write(out, readmeFile, b.Bytes())
+}
+
+// first returns the first finding with a history of its own, or nil.
+func first(all []found) *found {
+	for n := range all {
+		if all[n].File != "" {
+			return &all[n]
+		}
+	}
+	return nil
+}
+
+// saveMinimal writes the minimal histories.
+func (p *Repro) saveMinimal(out string, r *Run) ([]found, error) {
+	var all []found
+	for n, f := range findings(r.Outcomes) {
+		one := found{finding: f, Words: strings.Split(f.Anomaly.Text, "\n")}
+		for _, m := range p.minimal {
+			if m.id != f.id() {
+				continue
+			}
+			name := "minimal"
+			if n > 0 {
+				name += fmt.Sprintf("-%d", n+1)
+			}
+			file, text, err := portable(m.part, name)
+			if err == nil {
+				err = write(out, file, text)
+			}
+			if err != nil {
+				return nil, err
+			}
+			one.File, one.MinLevel = file, m.levels
+			if strings.HasSuffix(file, ".txt") && bytes.Count(text, []byte("\n")) <= maxShown {
+				one.Text = string(text)
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// script is repeat.sh.
+func (p *Repro) script(r *Run) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "#!/bin/sh\n# Runs the workload again that was checked for %s, with the same seed, %d.\n", strings.Join(r.Config.Levels, ", "), r.Config.Seed)
+	b.WriteString("# Further arguments are passed on, --out FOLDER say. ISOHOUND is the program, if not isohound.\nset -eu\n")
+	if len(p.DSN) > 0 {
+		b.WriteString("# Where the database is comes from ISOHOUND_DSN, one endpoint a line. It was:\n")
+		for _, dsn := range p.DSN {
+			fmt.Fprintf(&b, "#   %s\n", strings.ReplaceAll(dsn, "\n", " "))
+		}
+		b.WriteString(": \"${ISOHOUND_DSN:?set it to where the database is, see the comment in this script}\"\n")
+	}
+	fmt.Fprintf(&b, "exec \"${ISOHOUND:-isohound}\" %s \"$@\"\n", p.Command)
+	return b.String()
+}
+
+func serverText(c *Config) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "server: %s\ndriver: %s\nisolation requested: %s\n", c.Server, c.Driver, c.Isolation)
+	if c.Promises != "" {
+		fmt.Fprintf(&b, "which promises: %s\n", c.Promises)
+	}
+	for n, node := range c.Nodes {
+		fmt.Fprintf(&b, "node %d: %s\n", n+1, node)
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
+	}
+	fmt.Fprintf(&b, "isohound: %s\n", c.Version)
+	return b.String()
+}

@@ -1,0 +1,115 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/fit"
+	"github.com/isohound/isohound/history/native"
+)
+
+// portable writes a history in the notation that people read, or, where that
+// cannot carry all of it, in the native format.
+func portable(h *history.History, name string) (file string, text []byte, err error) {
+	fits, losses, _, err := fit.To(h, dsl.Carries()) // h itself if nothing need change
+	if err != nil {
+		return "", nil, err
+	}
+	var b bytes.Buffer
+	if len(losses) == 0 && fits == h {
+		for i := range h.Txns {
+			if id := h.DBTxn(i); id != 0 {
+				fmt.Fprintf(&b, "# T%d is the database's transaction %d\n", h.Txns[i].ID, id)
+			}
+		}
+		b.WriteString(dsl.Format(h))
+		return name + ".txt", b.Bytes(), nil
+	}
+	w, err := native.NewWriter(&b, false, &h.Header, h.Symbols)
+	for i := 0; i < len(h.Txns) && err == nil; i++ {
+		rec := h.Record(i)
+		err = w.Write(&rec)
+	}
+	if err == nil {
+		err = w.Close(h.Closed, "part of a history")
+	}
+	return name + ".jsonl", b.Bytes(), err
+}
+
+// keepHistory gives the folder the whole history, by another name for the same
+// file where the file system can, and says whether it is there.
+func keepHistory(dir, out, name string) (bool, error) {
+	from, to := filepath.Join(dir, name), filepath.Join(out, name)
+	st, err := os.Stat(from)
+	if err != nil {
+		return false, errors.WithStack(err)
+	}
+	if st.Size() > maxHistory {
+		return false, nil
+	}
+	if os.Link(from, to) == nil {
+		return true, nil
+	}
+	return true, copyTail(from, to, maxHistory)
+}
+
+// copyTail copies the last bytes of a file, at most limit of them.
+func copyTail(from, to string, limit int64) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	st, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return errors.Errorf("%s is not a file", from)
+	}
+	if st.Size() > limit {
+		if _, err := in.Seek(st.Size()-limit, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, io.LimitReader(in, limit))
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// attach keeps the attached files and names those that it could not.
+func (p *Repro) attach(out string) (kept, missing []string) {
+	if len(p.Attach) == 0 {
+		return nil, nil
+	}
+	folder := filepath.Join(out, logsFolder)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, []string{err.Error()}
+	}
+	for _, path := range p.Attach {
+		name := filepath.Base(path)
+		for n := 2; slices.Contains(kept, name); n++ {
+			name = fmt.Sprintf("%d-%s", n, filepath.Base(path))
+		}
+		if err := copyTail(path, filepath.Join(folder, name), maxLog); err != nil {
+			missing = append(missing, err.Error())
+			continue
+		}
+		kept = append(kept, name)
+	}
+	return kept, missing
+}

@@ -1,0 +1,90 @@
+package results_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/results"
+)
+
+// TestRepro: what is attached is kept, the end of what is long; a history that
+// the notation cannot hold is in the native format.
+func TestRepro(t *testing.T) {
+	dir := t.TempDir()
+	r := sample(t)
+	if err := os.WriteFile(filepath.Join(dir, r.Config.History), []byte("all of it"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(t.TempDir(), "server.log")
+	if err := os.WriteFile(log, []byte(strings.Repeat("old line\n", 3<<20)+"the end"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "server.log")
+	if err := os.WriteFile(other, []byte("the other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := &results.Repro{Command: "run --seed 42", DSN: []string{"postgres://me:xxxxx@db/x"}, Attach: []string{log, other, "/nowhere/log"}}
+	p.Minimal(&r.Outcomes[0], &r.Outcomes[0].Anomalies[0], dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)"))
+	missing, err := results.SaveRepro(dir, r, p)
+	if err != nil || len(missing) != 1 || !strings.Contains(missing[0], "/nowhere/log") {
+		t.Fatalf("%v, %q", err, missing)
+	}
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, results.ReproFolder, name))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(b)
+	}
+	if s := read("logs/server.log"); len(s) != 16<<20 || !strings.HasSuffix(s, "the end") {
+		t.Errorf("%d bytes of a long log", len(s))
+	}
+	if read("logs/2-server.log") != "the other" || read(r.Config.History) != "all of it" {
+		t.Error("a file is another's")
+	}
+	readme := read("README.md")
+	for _, want := range []string{"## LostUpdate, which snapshot isolation and serializability forbid", "T1 (session 1) and T2 (session 2) both read x = 0",
+		"isohound check minimal.txt --level si --certify", "the seed is 42", "`server.log`, `2-server.log`", "ISOHOUND_DSN='…' ./repeat.sh"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("README.md lacks %q:\n%s", want, readme)
+		}
+	}
+	if s := read("server.txt"); !strings.Contains(s, "server: PostgreSQL <15>\n") {
+		t.Errorf("%s", s)
+	}
+
+	p = &results.Repro{}
+	p.Minimal(&r.Outcomes[0], &r.Outcomes[0].Anomalies[0], withSpaces(t))
+	if _, err := results.SaveRepro(dir, r, p); err != nil {
+		t.Fatal(err)
+	}
+	back, err := file.Load(context.Background(), filepath.Join(dir, results.ReproFolder, "minimal.jsonl"), file.Auto, nil)
+	if err != nil || len(back.Txns) != 2 || !back.Closed || back.KeyName(0) != "a key" {
+		t.Errorf("%v, %+v", err, back)
+	}
+}
+
+// withSpaces returns a history with a key that the notation cannot hold.
+func withSpaces(t *testing.T) *history.History {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "h.jsonl")
+	text := `{"isohound":1,"initial":0}
+{"txn":1,"session":1,"status":"committed","ops":[["r","a key",0],["w","a key",1]]}
+{"txn":2,"session":2,"status":"committed","ops":[["r","a key",0],["w","a key",2]]}
+`
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h, err := file.Load(context.Background(), path, file.Auto, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Closed = true
+	return h
+}

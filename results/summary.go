@@ -1,0 +1,199 @@
+package results
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+const (
+	// maxRows and maxWords bound a summary, in rows of its table and in
+	// anomalies told in words: systems of continuous integration show 1 MiB.
+	maxRows, maxWords = 200, 10
+)
+
+// RunSummary is a run in Markdown, for the page of a job: the verdicts, the
+// anomaly in words, how to repeat it, and what the run's folder holds. repro
+// says that there is a reproduction folder.
+func RunSummary(r *Run, repro bool) string {
+	var b strings.Builder
+	c := &r.Config
+	fmt.Fprintf(&b, "### isohound: %s: %s, %s\n\n", worst(r), plain(c.Server), plain(c.Isolation))
+	fmt.Fprintf(&b, "%s\n\n", plain(sentence(r)))
+	fmt.Fprintf(&b, "%s, %d sessions, seed %d; %s committed, %s aborted, %s of unknown outcome in %.1f s", plain(c.Workload), c.Sessions, c.Seed,
+		thousands(r.Stats.Committed), thousands(r.Stats.Aborted), thousands(r.Stats.Unknown), r.Stats.Seconds)
+	if c.Ended != "complete" {
+		fmt.Fprintf(&b, "; ended: %s", plain(c.Ended))
+	}
+	b.WriteString("\n\n")
+	if len(r.Outcomes) > 0 {
+		b.WriteString("| level | verdict | anomaly | proof | transactions |\n|---|---|---|---|---:|\n")
+		for _, o := range r.Outcomes {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), thousands(o.Txns))
+		}
+		b.WriteString("\n")
+	}
+	for _, i := range r.Invariants {
+		if i.Problem != "" {
+			fmt.Fprintf(&b, "The invariant **%s** does not hold: %s (%s)\n\n", plain(i.Name), plain(i.Problem), plain(i.Text))
+		}
+	}
+	inWords(&b, r.Outcomes)
+	for _, n := range notes(r) {
+		fmt.Fprintf(&b, "Note: %s\n\n", plain(n))
+	}
+	fmt.Fprintf(&b, "Repeat it:\n\n%s\n", fenced("sh", c.Repeat))
+	fmt.Fprintf(&b, "In the run's folder: `%s`, `%s` (the history)", reportFile, c.History)
+	if repro {
+		fmt.Fprintf(&b, ", `%s/` (all that someone else needs)", ReproFolder)
+	}
+	fmt.Fprintf(&b, ", `%s`, `%s`, `%s`, `%s`, `%s`.\n", verdictFile, elleFile, statsFile, configFile, junitFile)
+	return b.String()
+}
+
+// CheckSummary is verdicts on histories in Markdown. unread are the errors of
+// those that could not be judged.
+func CheckSummary(outcomes []Outcome, unread []error) string {
+	var b strings.Builder
+	counts := map[verdict.Verdict]int{}
+	for _, o := range outcomes {
+		counts[o.Verdict]++
+	}
+	var parts []string
+	for _, v := range []verdict.Verdict{verdict.Violated, verdict.Unknown, verdict.Satisfied} {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+		}
+	}
+	if len(unread) > 0 {
+		parts = append(parts, fmt.Sprintf("%d not judged", len(unread)))
+	}
+	fmt.Fprintf(&b, "### isohound check: %s\n\n", strings.Join(parts, ", "))
+	if len(outcomes) > 0 {
+		b.WriteString("| history | level | verdict | anomaly | proof | transactions |\n|---|---|---|---|---|---:|\n")
+	}
+	for n, o := range outcomes {
+		if n == maxRows {
+			fmt.Fprintf(&b, "| … and %d more | | | | | |\n", len(outcomes)-n)
+			break
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", plain(o.Path), o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), thousands(o.Txns))
+	}
+	b.WriteString("\n")
+	inWords(&b, outcomes)
+	for n, err := range unread {
+		if n == maxWords {
+			fmt.Fprintf(&b, "… and %d more\n", len(unread)-n)
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", plain(err.Error()))
+	}
+	return b.String()
+}
+
+// AppendSummary adds Markdown to the end of a file, as the pages of jobs ask
+// for.
+func AppendSummary(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	_, err = f.WriteString(text + "\n")
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return errors.WithStack(err)
+}
+
+// what names the anomalies of an outcome, or says why there are none.
+func what(o *Outcome) string {
+	var names []string
+	for _, a := range o.Anomalies {
+		names = append(names, a.Name)
+	}
+	if o.Reason != "" {
+		names = append(names, o.Reason)
+	}
+	return strings.Join(names, ", ")
+}
+
+func proof(o *Outcome) string {
+	if o.Certified {
+		return "verified"
+	}
+	return ""
+}
+
+func loud(v verdict.Verdict) string {
+	if v == verdict.Satisfied {
+		return v.String()
+	}
+	return "**" + v.String() + "**"
+}
+
+// inWords tells anomalies, each once.
+func inWords(b *strings.Builder, outcomes []Outcome) {
+	all := map[string][]Outcome{}
+	var paths []string
+	for _, o := range outcomes {
+		if _, ok := all[o.Path]; !ok {
+			paths = append(paths, o.Path)
+		}
+		all[o.Path] = append(all[o.Path], o)
+	}
+	told := 0
+	for _, path := range paths {
+		for _, f := range findings(all[path]) {
+			if told++; told > maxWords {
+				continue
+			}
+			fmt.Fprintf(b, "**%s** violates %s", plain(f.Name), strings.Join(f.Levels, ", "))
+			if len(paths) > 1 {
+				fmt.Fprintf(b, " in %s", plain(path))
+			}
+			if f.Count > 1 {
+				fmt.Fprintf(b, "; met %s times, this is the first", thousands(f.Count))
+			}
+			b.WriteString(":\n\n")
+			for _, line := range strings.Split(f.Text, "\n") {
+				fmt.Fprintf(b, "> %s<br>\n", plain(line))
+			}
+			var txns []string
+			shown, more := f.Shown()
+			for _, t := range shown {
+				txns = append(txns, TxnLine(t))
+			}
+			if more > 0 {
+				txns = append(txns, fmt.Sprintf("… and %d more", more))
+			}
+			fmt.Fprintf(b, "\n%s\n", fenced("", strings.Join(txns, "\n")))
+		}
+	}
+	if told > maxWords {
+		fmt.Fprintf(b, "… and %d more anomalies\n\n", told-maxWords)
+	}
+}
+
+// TxnLine is a transaction for people.
+func TxnLine(t Txn) string {
+	return fmt.Sprintf("T%-6d session %-4d %-10s %s", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
+}
+
+var markdown = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "\\<", "&", "\\&",
+	"|", "\\|", "~", "\\~", "#", "\\#", "\r", " ", "\n", " ")
+
+// plain is text that Markdown leaves as it is, on one line.
+func plain(s string) string { return markdown.Replace(s) }
+
+// fenced is a block of code. Its fence is longer than any in the text.
+func fenced(language, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
+}

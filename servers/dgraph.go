@@ -1,0 +1,214 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/pkg/errors"
+)
+
+// Dgraph is a private cluster: one zero, and alphas of which each serves a
+// group of its own, or all the same one.
+type Dgraph struct {
+	zero   *process
+	alphas []*process
+	bin    string
+	// version is that of bin.
+	version string
+	old     bool // 1.x, whose flags are others
+}
+
+// FindDgraph returns the program of a version, "1.1.1" say, or says where it is
+// to be had. A program that is called dgraph may be of any version.
+func FindDgraph(version string) (string, error) {
+	name := "dgraph-" + version
+	path, err := exec.LookPath(name)
+	return path, errors.Wrapf(err, "%s is missing; ./run.sh dgraph builds it into bin/, which must be on PATH", name)
+}
+
+// StartDgraph starts a cluster of n alphas. A group has so many replicas.
+func StartDgraph(version string, n, replicas int, opts ...Option) (*Dgraph, error) {
+	c, err := configure(opts)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := FindDgraph(version)
+	if err != nil {
+		return nil, err
+	}
+	s := &Dgraph{bin: bin, version: version, old: strings.HasPrefix(version, "1.")}
+	err = s.startZero(c.ctx, replicas)
+	for range n {
+		if err == nil {
+			err = s.addAlpha(c.ctx)
+		}
+	}
+	for i := range s.alphas {
+		if err == nil {
+			err = s.alphas[i].await(c.ctx, s.asks(i))
+		}
+	}
+	if err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// asks queries an alpha for the whole schema, which takes all groups: alphas
+// call themselves healthy before they know each other.
+func (s *Dgraph) asks(i int) func(context.Context) error {
+	return func(context.Context) error {
+		mime := "application/dql"
+		if s.old {
+			mime = "application/graphql+-"
+		}
+		resp, err := http.Post(fmt.Sprintf("http://localhost:%d/query", s.alphas[i].port+alphaHTTP), mime, strings.NewReader("schema {}"))
+		body, err := read(resp, err)
+		if err == nil && bytes.Contains(body, []byte(`"errors"`)) {
+			err = errors.New(tail(string(body)))
+		}
+		return err
+	}
+}
+
+// Dgraph's ports are these and an offset, which is the port of a process here.
+const (
+	zeroGRPC, zeroHTTP                = 5080, 6080
+	alphaInside, alphaHTTP, alphaGRPC = 7080, 8080, 9080
+)
+
+func (s *Dgraph) startZero(ctx context.Context, replicas int) (err error) {
+	if s.zero, err = newProcess("dgraph-zero", "", syscall.SIGKILL); err != nil {
+		return err
+	}
+	if s.zero.port, err = freeOffset(zeroGRPC, zeroHTTP); err != nil {
+		return err
+	}
+	args := []string{"zero", "--bindall=false", "--logtostderr", fmt.Sprintf("--port_offset=%d", s.zero.port), fmt.Sprintf("--replicas=%d", replicas)}
+	if s.old {
+		args = append(args, "--telemetry=false", s.my(s.zero.port+zeroGRPC))
+	} else {
+		args = append(args, "--telemetry=reports=false")
+	}
+	return s.zero.start(ctx, s.answers(s.zero.port+zeroHTTP, "/state"), s.bin, args...)
+}
+
+// my is the address that others in the cluster find a process at, which newer
+// versions know by themselves.
+func (s *Dgraph) my(port int) string { return fmt.Sprintf("--my=localhost:%d", port) }
+
+func (s *Dgraph) addAlpha(ctx context.Context) error {
+	p, err := newProcess("dgraph-alpha", "", syscall.SIGKILL)
+	if err != nil {
+		return err
+	}
+	s.alphas = append(s.alphas, p)
+	if p.port, err = freeOffset(alphaInside, alphaHTTP, alphaGRPC); err != nil {
+		return err
+	}
+	args := []string{"alpha", "--bindall=false", "--logtostderr", fmt.Sprintf("--port_offset=%d", p.port), fmt.Sprintf("--zero=localhost:%d", s.zero.port+zeroGRPC)}
+	if s.old {
+		args = append(args, "--lru_mb=1024", s.my(p.port+alphaInside))
+	} else {
+		args = append(args, "--telemetry=reports=false")
+	}
+	return p.start(ctx, s.answers(p.port+alphaHTTP, "/health"), s.bin, args...)
+}
+
+// Version is what was asked for.
+func (s *Dgraph) Version() string { return s.version }
+
+// Logs are the ends of all logs.
+func (s *Dgraph) Logs() string {
+	var b strings.Builder
+	for _, p := range append([]*process{s.zero}, s.alphas...) {
+		if p != nil {
+			b.WriteString(p.Logs())
+		}
+	}
+	return b.String()
+}
+
+// KillAlpha ends an alpha at once, as a crash would.
+func (s *Dgraph) KillAlpha(i int) { s.alphas[i].Kill() }
+
+// DSNs are where the alphas listen.
+func (s *Dgraph) DSNs() (out []string) {
+	for _, p := range s.alphas {
+		out = append(out, fmt.Sprintf("dgraph://localhost:%d", p.port+alphaGRPC))
+	}
+	return out
+}
+
+// State is what the zero knows of groups and of the predicates that they serve,
+// as JSON.
+func (s *Dgraph) State() ([]byte, error) { return get(s.zero.port+zeroHTTP, "/state") }
+
+// MoveTablet has a predicate served by another group, and returns when it is.
+func (s *Dgraph) MoveTablet(predicate string, group int) error {
+	_, err := get(s.zero.port+zeroHTTP, fmt.Sprintf("/moveTablet?tablet=%s&group=%d", url.QueryEscape(predicate), group))
+	return err
+}
+
+func (s *Dgraph) answers(port int, path string) func(context.Context) error {
+	return func(context.Context) error {
+		_, err := get(port, path)
+		return err
+	}
+}
+
+func get(port int, path string) ([]byte, error) {
+	return read(http.Get(fmt.Sprintf("http://localhost:%d%s", port, path)))
+}
+
+func read(resp *http.Response, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.Errorf("%s: %s", resp.Status, tail(string(body)))
+	}
+	return body, err
+}
+
+// Stop ends the cluster and removes its folders.
+func (s *Dgraph) Stop() {
+	for _, p := range append(s.alphas, s.zero) {
+		if p != nil {
+			p.Kill()
+			p.remove()
+		}
+	}
+}
+
+// freeOffset finds a number with which each of some ports is free.
+func freeOffset(ports ...int) (int, error) {
+	for range 100 {
+		offset := 10000 + rand.Intn(40000)
+		free := true
+		for _, port := range ports {
+			l, err := net.Listen("tcp", fmt.Sprintf("localhost:%d", port+offset))
+			if err != nil {
+				free = false
+				break
+			}
+			l.Close()
+		}
+		if free {
+			return offset, nil
+		}
+	}
+	return 0, errors.New("no free ports")
+}

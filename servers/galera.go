@@ -1,0 +1,181 @@
+package servers
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Galera is a private cluster of MariaDB servers that replicate with Galera.
+// Every node takes writes.
+type Galera struct {
+	nodes   []*MariaDB
+	version string
+}
+
+// StartGalera starts a cluster of n nodes, from 1 on, and waits until all are
+// synced. The first node makes the cluster; the others take its data over with
+// rsync. Settings are those of StartMariaDB, for every node; what
+// wsrep_provider_options has is added to what a private cluster needs.
+func StartGalera(n int, opts ...Option) (*Galera, error) {
+	c, err := configure(opts)
+	if err != nil {
+		return nil, err
+	}
+	if n < 1 {
+		return nil, errors.Errorf("a Galera cluster of %d nodes; expected at least 1", n)
+	}
+	provider, err := galeraProvider()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := find("rsync", "rsync"); err != nil {
+		return nil, err
+	}
+	g := &Galera{}
+	if err := g.start(n, c, provider); err != nil {
+		g.Stop()
+		return nil, err
+	}
+	return g, nil
+}
+
+const galeraPackage = "galera-4"
+
+// galeraProvider is Galera itself, a library that servers load.
+func galeraProvider() (string, error) {
+	return find("libgalera_smm.so", galeraPackage, "/usr/lib/galera", "/usr/lib64/galera*", "/usr/lib")
+}
+
+// The ports of a node.
+const (
+	forClients    = iota
+	forCluster    // what nodes tell each other all the time
+	forWriteSets  // write sets that a node has missed (IST)
+	forWholeState // all data, for a node that joins (SST)
+	portsPerNode
+)
+
+func (g *Galera) start(n int, c *config, provider string) error {
+	ports, err := freePorts(n * portsPerNode)
+	if err != nil {
+		return err
+	}
+	own := c.take("wsrep_provider_options")
+	at := func(node, use int) string { return fmt.Sprintf("127.0.0.1:%d", ports[node*portsPerNode+use]) }
+	var members []string
+	for i := range n {
+		members = append(members, at(i, forCluster))
+	}
+	for i := range n {
+		node, err := newMariaDB("galera", c.settings)
+		if err != nil {
+			return err
+		}
+		g.nodes = append(g.nodes, node)
+		node.port = ports[i*portsPerNode+forClients]
+		// A busy machine is silent for a while without being gone.
+		options := "gmcast.listen_addr=tcp://" + at(i, forCluster) + ";ist.recv_addr=" + at(i, forWriteSets) +
+			";gcache.size=16M;evs.suspect_timeout=PT30S;evs.inactive_timeout=PT1M;" + own
+		args := node.arguments("--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-autoinc-lock-mode=2",
+			"--wsrep-on=ON", "--wsrep-provider="+provider, "--wsrep-cluster-name=isohound", fmt.Sprintf("--wsrep-node-name=node%d", i+1),
+			"--wsrep-node-address="+at(i, forCluster), "--wsrep-cluster-address=gcomm://"+strings.Join(members, ","),
+			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+at(i, forWholeState), "--wsrep-provider-options="+options)
+		if i == 0 {
+			err = g.found(c.ctx, node, args)
+		} else {
+			err = node.join(args)
+		}
+		if err != nil {
+			return errors.WithMessagef(err, "node %d of %d", i+1, n)
+		}
+	}
+	for i, node := range g.nodes {
+		if err := node.await(c.ctx, g.synced(node, n)); err != nil {
+			return errors.WithMessagef(err, "node %d of %d", i+1, n)
+		}
+	}
+	return nil
+}
+
+// found starts the first node.
+func (g *Galera) found(ctx context.Context, s *MariaDB, args []string) error {
+	if err := s.install(ctx); err != nil {
+		return err
+	}
+	return s.process.start(ctx, g.synced(s, 1), s.bin, append(args, "--wsrep-new-cluster", "--init-file="+s.initFile())...)
+}
+
+// join launches a node that takes all its data from another.
+func (s *MariaDB) join(args []string) error {
+	if err := os.Mkdir(s.data(), 0o700); err != nil {
+		return errors.WithStack(err)
+	}
+	if owner := s.cred.Credential; owner != nil {
+		if err := os.Chown(s.data(), int(owner.Uid), int(owner.Gid)); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	return s.launch(s.bin, args...)
+}
+
+// synced says whether a node is one of n that have all data.
+func (g *Galera) synced(s *MariaDB, n int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := s.ping(ctx); err != nil {
+			return err
+		}
+		var state, size, provider string
+		err := s.query(ctx, func(db *sql.DB) error {
+			return db.QueryRowContext(ctx, "SELECT "+status("wsrep_local_state_comment")+", "+status("wsrep_cluster_size")+", "+status("wsrep_provider_version")).Scan(&state, &size, &provider)
+		})
+		if err != nil {
+			return err
+		}
+		if state != "Synced" || size != fmt.Sprint(n) {
+			return errors.Errorf("it is %s in a cluster of %s", state, size)
+		}
+		provider, _, _ = strings.Cut(provider, "(")
+		g.version = s.version + ", Galera " + provider
+		return nil
+	}
+}
+
+func status(name string) string {
+	return "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '" + name + "')"
+}
+
+// DSNs are where the nodes listen.
+func (g *Galera) DSNs() []string {
+	var all []string
+	for _, node := range g.nodes {
+		all = append(all, node.DSN())
+	}
+	return all
+}
+
+// Version is what the servers call their version, and Galera its own.
+func (g *Galera) Version() string { return g.version }
+
+// Logs is what the nodes have written to their logs, until Stop removes them.
+func (g *Galera) Logs() string {
+	var b strings.Builder
+	for i, node := range g.nodes {
+		fmt.Fprintf(&b, "== node %d, %s\n%s\n", i+1, filepath.Base(node.dir), node.Logs())
+	}
+	return b.String()
+}
+
+// Stop ends all nodes at once, since nothing of them is kept, and removes their
+// folders.
+func (g *Galera) Stop() {
+	for _, node := range g.nodes {
+		node.Kill()
+		node.remove()
+	}
+}

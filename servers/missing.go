@@ -1,0 +1,35 @@
+package servers
+
+// MissingPostgres names the package without which PostgreSQL cannot be started
+// here, or "".
+func MissingPostgres() string {
+	return missing("postgresql", "/usr/lib/postgresql/*/bin", "initdb")
+}
+
+// MissingMariaDB is the same for MariaDB.
+func MissingMariaDB() string {
+	return missing("mariadb-server", "/usr/sbin", "mariadb-install-db", "mariadbd")
+}
+
+func missing(pkg, glob string, programs ...string) string {
+	for _, name := range programs {
+		if _, err := find(name, "", glob); err != nil {
+			return pkg
+		}
+	}
+	return ""
+}
+
+// MissingGalera is the same for a Galera cluster.
+func MissingGalera() string {
+	if pkg := MissingMariaDB(); pkg != "" {
+		return pkg
+	}
+	if _, err := galeraProvider(); err != nil {
+		return galeraPackage
+	}
+	if _, err := find("rsync", "rsync"); err != nil {
+		return "rsync"
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package servers
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Option changes how a server starts.
+type Option func(*config)
+
+type config struct {
+	ctx         context.Context
+	settings    []setting
+	synchronous bool
+}
+
+// setting is a setting of a server, by the server's own name for it.
+type setting struct{ name, value string }
+
+// Set changes a setting of the server, by the server's own name: a system
+// variable of MariaDB, a parameter of PostgreSQL. The last value of a name
+// counts. Where a server listens and where its data lie cannot be set. A name
+// that the server does not know lets the start fail.
+func Set(name, value string) Option {
+	return func(c *config) { c.settings = append(c.settings, setting{name, value}) }
+}
+
+// Context bounds the start: when ctx ends before the server is ready, starting
+// fails and nothing is left behind. A server that is ready runs until Stop.
+func Context(ctx context.Context) Option {
+	return func(c *config) { c.ctx = ctx }
+}
+
+// Synchronous makes commits at the primary wait for the standby, as
+// synchronous_commit says how long; see StartStandby.
+func Synchronous() Option {
+	return func(c *config) { c.synchronous = true }
+}
+
+// reserved are the settings that keep a server private.
+var reserved = []string{
+	"bind_address", "datadir", "pid_file", "port", "socket",
+	"wsrep_cluster_address", "wsrep_node_address", "wsrep_sst_receive_address",
+	"data_directory", "external_pid_file", "listen_addresses", "unix_socket_directories", "synchronous_standby_names", "primary_conninfo",
+}
+
+func configure(opts []Option) (*config, error) {
+	c := &config{ctx: context.Background()}
+	for _, o := range opts {
+		o(c)
+	}
+	for n, s := range c.settings {
+		c.settings[n].name = strings.ReplaceAll(s.name, "-", "_")
+		if name := c.settings[n].name; slices.Contains(reserved, name) {
+			return nil, errors.Errorf("setting %s cannot be chosen: it keeps the server private", name)
+		}
+	}
+	return c, nil
+}
+
+// take removes a setting and returns its value.
+func (c *config) take(name string) string {
+	value := ""
+	c.settings = slices.DeleteFunc(slices.Clone(c.settings), func(s setting) bool {
+		if s.name == name {
+			value = s.value
+		}
+		return s.name == name
+	})
+	return value
+}

@@ -1,0 +1,69 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pkg/errors"
+)
+
+// StartStandby makes a copy of the server and starts it as a hot standby, which
+// follows by streaming replication. There may be several. Settings are those of
+// the standby; it does not take over the primary's.
+//
+// A commit waits for each standby that is Synchronous, in the way that
+// synchronous_commit of its session says: until it is on the standby's disk
+// (on, the default), or applied there (remote_apply), or not at all (local, off).
+// It waits for ever once such a standby is stopped.
+func (s *Postgres) StartStandby(opts ...Option) (*Postgres, error) {
+	c, err := configure(opts)
+	if err != nil {
+		return nil, err
+	}
+	standby, err := newPostgres(c, "standby", s.bin, func(copied *Postgres) error {
+		conninfo := fmt.Sprintf("host=127.0.0.1 port=%d user=isohound application_name=%s", s.port, copied.name)
+		return copied.run(c.ctx, filepath.Join(s.bin, "pg_basebackup"), "-D", copied.data, "-R", "--checkpoint=fast", "--no-sync", "-d", conninfo)
+	})
+	if err != nil || !c.synchronous {
+		return standby, err
+	}
+	if err := s.waitFor(c.ctx, standby); err != nil {
+		standby.Stop()
+		return nil, err
+	}
+	return standby, nil
+}
+
+// waitFor has commits wait for a standby, from when it returns.
+func (s *Postgres) waitFor(ctx context.Context, standby *Postgres) error {
+	quoted := []string{}
+	names := append(s.waitsFor[:len(s.waitsFor):len(s.waitsFor)], standby.name)
+	for _, n := range names {
+		quoted = append(quoted, pgx.Identifier{n}.Sanitize())
+	}
+	all := fmt.Sprintf("FIRST %d (%s)", len(names), strings.Join(quoted, ", "))
+	err := s.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "ALTER SYSTEM SET synchronous_standby_names = '"+all+"'"); err != nil {
+			return err
+		}
+		_, err := c.Exec(ctx, "SELECT pg_reload_conf()")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.waitsFor = names
+	return s.await(ctx, func(ctx context.Context) error {
+		return s.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
+			var state string
+			err := c.QueryRow(ctx, "SELECT coalesce(max(sync_state), 'nothing') FROM pg_stat_replication WHERE application_name = $1", standby.name).Scan(&state)
+			if err == nil && state != "sync" {
+				err = errors.Errorf("the standby is %s, not sync", state)
+			}
+			return err
+		})
+	})
+}
