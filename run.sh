@@ -73,8 +73,14 @@ tests() {
   for module in drivers/etcd/embedtest drivers/mongo/ferrettest; do
     (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
   done
+  # Every scenario that can run here must come out as its file says.
+  build
+  scenarios=$(mktemp -d)
+  bin/isohound scenarios run all --target embedded --out "$scenarios/embedded"
+  bin/isohound scenarios run all --target local --out "$scenarios/local"
+  rm -rf "$scenarios"
   # The race detector looks at how goroutines meet, for which few histories do.
-  ISOHOUND_HISTORIES=6000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./drivers/...
+  ISOHOUND_HISTORIES=6000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./catalogue/... ./drivers/...
 }
 
 demo() {

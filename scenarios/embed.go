@@ -7,5 +7,5 @@ import "embed"
 
 // Files are the scenarios (*.yaml) and recorded histories (*.txt).
 //
-//go:embed catalogue figure5 found regressions
+//go:embed catalogue figure5 figures found regressions
 var Files embed.FS
