@@ -56,7 +56,7 @@ func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
 	if len(x.Counterexamples) == 0 {
 		return
 	}
-	o.Anomalies, o.Reason = nil, ""
+	o.Anomalies = nil
 	for _, c := range x.Counterexamples {
 		o.Anomalies = append(o.Anomalies, Explained(h, c))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/checker"
@@ -30,7 +31,7 @@ func TestEveryEngine(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			violated, anomalies := 0, 0
 			for violated < n/3 {
-				h := randhist.Of(rng, 3, 4+rng.IntN(5), 6)
+				h := randhist.Of(rng, 3, 4+rng.IntN(3), 6)
 				if lvl == level.LIN {
 					h = lightweight(rng)
 				}
@@ -290,4 +291,32 @@ func lightweight(rng *rand.Rand) *history.History {
 		}
 	}
 	return b.Done(true, nil)
+}
+
+// TestMentioned: the text of an anomaly names every transaction of its cycle and
+// every key of its edges.
+func TestMentioned(t *testing.T) {
+	rng := rand.New(rand.NewPCG(randhist.Seed(t, rand.Uint64()), 5))
+	for cycles := 0; cycles < 300; {
+		h := randhist.Of(rng, 3, 4+rng.IntN(3), 6)
+		for _, engine := range []checker.Engine{checker.Linear, checker.Polygraph} {
+			lvl := []level.Level{level.SER, level.SI, level.SERNoSO}[rng.IntN(3)]
+			r, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: engine})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range r.Anomalies {
+				for _, e := range a.Cycle {
+					cycles++
+					key := " " + h.KeyName(e.Key) + " "
+					if e.Kind == verdict.SO {
+						key = "session"
+					}
+					if name := fmt.Sprintf("T%d", h.Txns[e.From].ID); !strings.Contains(a.Text, name) || !strings.Contains(strings.NewReplacer(":", " ", ",", " ").Replace(a.Text), key) {
+						t.Fatalf("%s or%sis not in %q\n%s", name, key, a.Text, dsl.Format(h))
+					}
+				}
+			}
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 type Explanation struct {
 	// Standing says which levels the whole history violates and satisfies.
 	checker.Standing
-	// Counterexamples are those of the verdict's anomalies, each cut out once.
+	// Counterexamples are those of the verdict's anomalies, one of each name.
 	Counterexamples []*Counterexample
 }
 
@@ -122,16 +122,14 @@ func (x *Explanation) weaker(ctx context.Context, h *history.History, lvl level.
 	return nil
 }
 
-// cut adds the counterexample of an anomaly, unless it turns out to be one that
-// is there.
+// cut adds the counterexample of an anomaly, unless it turns out to be another
+// example of one that is there.
 func (x *Explanation) cut(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly) error {
 	c, err := Of(ctx, h, lvl, a, Options{Timeout: MinimizeFor})
 	if err != nil {
 		return err
 	}
-	same := func(o *Counterexample) bool {
-		return o.Anomaly.Name() == c.Anomaly.Name() && slices.Equal(o.Txns, c.Txns)
-	}
+	same := func(o *Counterexample) bool { return o.Anomaly.Name() == c.Anomaly.Name() }
 	if !slices.ContainsFunc(x.Counterexamples, same) {
 		x.Counterexamples = append(x.Counterexamples, c)
 	}

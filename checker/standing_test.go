@@ -1,0 +1,103 @@
+package checker_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// TestStanding: what one verdict settles by the order of the levels is not
+// judged, and every level comes out as it is.
+func TestStanding(t *testing.T) {
+	const timed, untimed = " [0,9]", ""
+	for _, tc := range []struct {
+		history, known string
+		judged         []level.Level
+		want           string
+	}{
+		{"s1%[1]s: r(x,0) r(y,0) w(x,1)\ns2%[1]s: r(x,0) r(y,0) w(y,1)", timed, []level.Level{level.StrongSI, level.SERNoSO}, "not ser, even without session order; strong-si still holds"},
+		{"s1%[1]s: r(x,0) r(y,0) w(x,1)\ns2%[1]s: r(x,0) r(y,0) w(y,1)", untimed, []level.Level{level.SI, level.SERNoSO}, "not ser, even without session order; si still holds"},
+		{"s1%[1]s: r(x,7)", untimed, []level.Level{level.SI, level.SERNoSO, level.SINoSO}, "not si, even without session order, nor any level above"},
+		{"s1 T1%[1]s: w(x,1)\ns1 T2 [10,11]: r(x,0)", timed, []level.Level{level.StrongSI, level.SI, level.SERNoSO}, "not si; ser-noso still holds"},
+	} {
+		h := dsl.MustParse(fmt.Sprintf(tc.history, tc.known))
+		var judged []level.Level
+		known := checker.Known{level.SER: verdict.Violated}
+		if err := known.Judge(h, nil, func(l level.Level) (*verdict.Result, error) {
+			judged = append(judged, l)
+			return checker.Check(context.Background(), h, l, checker.Options{Certify: true})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := known.Standing().String(); got != tc.want || !slices.Equal(judged, tc.judged) {
+			t.Errorf("%s: %s, judged %v; want %s, %v", dsl.Format(h), got, judged, tc.want, tc.judged)
+		}
+	}
+}
+
+// TestStandingUndecided: a level that fails is undecided and judged no more, but
+// for a proof that does not hold.
+func TestStandingUndecided(t *testing.T) {
+	h := dsl.MustParse("s1: r(x,0)")
+	known := checker.Known{level.SER: verdict.Violated, level.SI: verdict.Unknown}
+	calls := 0
+	if err := known.Judge(h, []level.Level{level.SERNoSO}, func(l level.Level) (*verdict.Result, error) {
+		if calls++; l == level.SI || calls == 1 && l != level.SERNoSO {
+			t.Errorf("%s is judged", l)
+		}
+		return nil, errors.New("no time")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := known.Standing().String(); got != "not ser; si and ser-noso and si-noso undecided" || calls != 2 {
+		t.Errorf("%s after %d calls", got, calls)
+	}
+	broken := &checker.ProofError{Level: level.SERNoSO}
+	err := checker.Known{level.SER: verdict.Violated}.Judge(h, nil, func(level.Level) (*verdict.Result, error) { return nil, broken })
+	if !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOrderOfLevels: a history that a level allows is allowed by every level that
+// it implies, by the trial of every execution.
+func TestOrderOfLevels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(randhist.Seed(t, rand.Uint64()), 1))
+	apart := map[[2]level.Level]bool{}
+	for range randhist.Count(t, 4000) {
+		h := randhist.New(rng)
+		allowed := map[level.Level]bool{}
+		for _, l := range level.All() {
+			if l != level.LIN && (h.Timed() || !l.RealTime()) {
+				allowed[l], _ = certify.Judge(h, l, 10_000_000)
+			}
+		}
+		for strong, a := range allowed {
+			for weak, b := range allowed {
+				if a && !b && strong.Implies(weak) {
+					t.Fatalf("%s allows and %s does not:\n%s", strong, weak, dsl.Format(h))
+				}
+				apart[[2]level.Level{strong, weak}] = apart[[2]level.Level{strong, weak}] || a && !b
+			}
+		}
+	}
+	// And no more is implied than that.
+	for _, strong := range level.All() {
+		for _, weak := range level.All() {
+			if strong != level.LIN && weak != level.LIN && !strong.Implies(weak) && !apart[[2]level.Level{strong, weak}] {
+				t.Errorf("no history tells %s from %s", strong, weak)
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/results"
+)
+
+const writeSkew = "s1 T1 [0,5]: r(x,0) r(y,0) w(x,1)\ns2 T2 [2,7]: r(x,0) r(y,0) w(y,1)\n"
+
+// TestStandingInCheck: a violated verdict says which levels fall with it, in one
+// line and in JSON, unless that is not wanted; a satisfied one says nothing.
+func TestStandingInCheck(t *testing.T) {
+	path := write(t, "skew.txt", writeSkew)
+	c := isohound(t, "check", path, "--level", "ser,si")
+	if c.code != 1 || strings.Count(c.out, "not ser, even without session order; strong-si still holds") != 1 {
+		t.Errorf("exit %d\n%s%s", c.code, c.out, c.msg)
+	}
+	for _, engine := range []string{"auto", "polygraph", "baseline"} {
+		c = isohound(t, "check", path, "--level", "ser,si", "--json", "--engine", engine)
+		var first, second results.Outcome
+		d := json.NewDecoder(strings.NewReader(c.out))
+		if err := d.Decode(&first); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Decode(&second); err != nil {
+			t.Fatal(err)
+		}
+		if s := first.Standing; s == nil || !slices.Equal(s.Not, []string{"ser-noso"}) || !slices.Equal(s.AlsoNot, []string{"ser", "sser"}) || !slices.Equal(s.Holds, []string{"strong-si"}) {
+			t.Errorf("%s: %+v", engine, s)
+		}
+		if a := first.Anomalies; len(a) != 1 || a[0].Name != "WriteSkew" || a[0].Counterexample == nil || !a[0].Counterexample.Minimal {
+			t.Errorf("%s: %+v", engine, a)
+		}
+		if second.Verdict != verdict.Satisfied || second.Standing != nil {
+			t.Errorf("%s: %+v", engine, second)
+		}
+	}
+	c = isohound(t, "check", path, "--level", "ser", "--explain-timeout", "0")
+	if c.code != 1 || strings.Contains(c.out, "still holds") || !strings.Contains(c.out, "WriteSkew") {
+		t.Errorf("exit %d\n%s%s", c.code, c.out, c.msg)
+	}
+}
+
+// TestExplain: what is written is judged again as it was, and the folder is not
+// written over.
+func TestExplain(t *testing.T) {
+	path := write(t, "skew.txt", writeSkew+"s3 T3 [8,9]: r(x,1) r(z,0)\ns3 T4 [10,11]: r(z,0) w(z,1)\n")
+	out := filepath.Join(t.TempDir(), "why")
+	c := isohound(t, "explain", path, "--level", "ser", "--out", out)
+	if c.code != 1 || !strings.Contains(c.out, "T1 -RW-> T2: T1 read y = 0, the initial value; T2 overwrote that: it wrote 1.") || !strings.Contains(c.msg, "written: ") {
+		t.Fatalf("exit %d\n%s%s", c.code, c.out, c.msg)
+	}
+	dir := filepath.Join(out, "1-WriteSkew")
+	for name, want := range map[string]string{
+		"minimal.txt": "s1 T1 [0,5]: r(y,0) w(x,1)\ns2 T2 [2,7]: r(x,0) w(y,1)\n", "graph.svg": "RW x = 0", "graph.dot": `"T1" -> "T2"`, "timeline.svg": "session 2", "explanation.txt": "WriteSkew",
+	} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %v\n%s", name, err, b)
+		}
+	}
+	for _, name := range []string{"minimal.txt", "minimal.jsonl"} {
+		for lvl, code := range map[string]int{"ser": 1, "si": 0} {
+			if c := isohound(t, "check", filepath.Join(dir, name), "--level", lvl, "--certify"); c.code != code {
+				t.Errorf("%s, %s: exit %d\n%s%s", name, lvl, c.code, c.out, c.msg)
+			}
+		}
+	}
+	if c := isohound(t, "explain", path, "--level", "ser", "--out", out); c.code != 74 || !strings.Contains(c.msg, "is not empty; name a new folder") {
+		t.Errorf("exit %d: %s", c.code, c.msg)
+	}
+	if c := isohound(t, "explain", path, "--level", "si"); c.code != 0 || !strings.Contains(c.out, "satisfied") {
+		t.Errorf("exit %d: %s%s", c.code, c.out, c.msg)
+	}
+	if c := isohound(t, "explain", path, "--level", "ser", "--engine", "baseline", "-q"); c.code != 1 || !strings.Contains(c.out, "WriteSkew (write-skew, G2-item)") {
+		t.Errorf("exit %d: %s%s", c.code, c.out, c.msg)
+	}
+	for _, args := range [][]string{{"explain"}, {"explain", path}, {"explain", path, "--level", "rc"}, {"explain", path, "--level", "ser", "--explain-timeout", "0"}, {"check", path, "--level", "ser", "--explain-timeout", "-1s"}} {
+		if c := isohound(t, args...); c.code != 64 {
+			t.Errorf("%v: exit %d: %s", args, c.code, c.msg)
+		}
+	}
+}
