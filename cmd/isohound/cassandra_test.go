@@ -49,7 +49,7 @@ func TestCassandra(t *testing.T) {
 				t.Errorf("%d sessions, aborts %v", all[0].Sessions, r.Stats.AbortsByCause)
 			}
 			if n := s.Keyspaces(); n != 0 {
-				t.Errorf("%d keyspaces are left", n)
+				t.Errorf("%d keyspaces are left: %v\n%s", n, append(s.Statements("CREATE"), s.Statements("DROP")...), c.msg)
 			}
 		})
 	}

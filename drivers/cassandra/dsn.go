@@ -3,7 +3,6 @@ package cassandra
 import (
 	"context"
 	"crypto/tls"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -93,7 +92,7 @@ const connectTimeout = 10 * time.Second
 // connection for statements: it looks for no others, and repeats nothing. It
 // writes no timestamps of its own, which conditional statements do not take.
 func (t *target) cluster(ctx context.Context) *gocql.ClusterConfig {
-	c := gocql.NewCluster(t.host)
+	c := gocql.NewCluster(anyone)
 	c.Port = t.port
 	c.ProtoVersion = t.protocol
 	c.NumConns = 1
@@ -107,7 +106,7 @@ func (t *target) cluster(ctx context.Context) *gocql.ClusterConfig {
 	c.Events.DisableTopologyEvents = true
 	c.Events.DisableSchemaEvents = true
 	c.ReconnectInterval = 0
-	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1}
+	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1} // tries once
 	c.WriteCoalesceWaitTime = 0
 	c.MaxWaitSchemaAgreement = setupTimeout
 	c.Logger = silent{}
@@ -123,23 +122,8 @@ func (t *target) cluster(ctx context.Context) *gocql.ClusterConfig {
 	if t.tls != nil {
 		c.SslOpts = &gocql.SslOptions{Config: t.tls, EnableHostVerification: !t.tls.InsecureSkipVerify}
 	}
-	c.Dialer = dialer{t.dial, c.ConnectTimeout}
+	c.Dialer = &dialer{target: t, timeout: c.ConnectTimeout}
 	return c
-}
-
-// dialer is a drivers.Dial as the client wants it.
-type dialer struct {
-	dial    drivers.Dial
-	timeout time.Duration
-}
-
-func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.timeout)
-	defer cancel()
-	if d.dial != nil {
-		return d.dial(ctx, network, addr)
-	}
-	return new(net.Dialer).DialContext(ctx, network, addr)
 }
 
 // silent is a log that nobody reads.
