@@ -57,8 +57,10 @@ case "$1 $2" in
 esac
 `
 
-// fakeIsohound says that what is checked is violated, and where it was sent.
+// fakeIsohound runs until docker has been called with $UNTIL, if that is set, and
+// says that what is checked is violated, and where it was sent.
 const fakeIsohound = `#!/bin/sh
+while [ -n "$UNTIL" ] && ! grep -q "$UNTIL" "$FAKE/calls"; do sleep 0.02; done
 echo "$ISOHOUND_DSN" > "$FAKE/dsn"
 echo "$@" > "$FAKE/args"
 echo '{"path":"h","level":"ser","verdict":"violated","engine":"linear","anomalies":[{"name":"WriteSkew","names":["WriteSkew","G2-item"]}]}'
@@ -106,6 +108,7 @@ func calls(t *testing.T, dir string) []string {
 // logs are kept.
 func TestDocker(t *testing.T) {
 	dir, isohound := faked(t)
+	t.Setenv("UNTIL", "^network disconnect")
 	c, err := Load(files(map[string]string{"a.yaml": clusterText}))
 	if err != nil {
 		t.Fatal(err)

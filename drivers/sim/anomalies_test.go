@@ -58,7 +58,7 @@ var planted = []plant{
 	{"FutureRead", ssi, "off=program-order", level.SER, everything, 0, ""},
 	{"NotMyLastWrite", ssi, "off=last-own-write&rate=0.5", level.SER, everything, 0, ""},
 	{"NotMyOwnWrite", ssi, "off=own-writes&rate=0.5", level.SER, everything, 0, ""},
-	{"IntermediateRead", ssi, "off=committed-reads&rate=0.5", level.SER, everything, 1000, ""},
+	{"IntermediateRead", ssi, "off=committed-reads&rate=1", level.SER, everything, 1000, "mini shapes=Rx:2,RxWxWx:1"},
 	{"NonRepeatableReads", ssi, "off=stable-snapshot&rate=1", level.SER, everything, 1000, ""},
 	{"SessionGuaranteeViolation", ssi, "off=session-order&rate=0.3", level.SER, session, 0, ""},
 	{"NonMonotonicRead", ssi, "off=monotonic-reads&rate=0.5", level.SER, everything, 0, ""},
