@@ -23,14 +23,14 @@ import (
 // execution, that loses its violation when anything at all is left out, and of
 // which the levels are what that trial says.
 func TestEveryEngine(t *testing.T) {
-	n := randhist.Count(t, 1500)
+	n := randhist.Count(t, 10_000)
 	seed := randhist.Seed(t, rand.Uint64())
 	for _, lvl := range level.All() {
 		t.Run(lvl.String(), func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			violated, anomalies := 0, 0
-			for violated < n/3 {
+			for violated < n/20 {
 				h := randhist.Of(rng, 3, 4+rng.IntN(3), 6)
 				if lvl == level.LIN {
 					h = lightweight(rng)
@@ -78,7 +78,7 @@ func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly
 		fail("minimal at %s, but the standing is %s", c.Weakest, c.Standing)
 	}
 	for what, smaller := range smallerThan(c.History, lvl) {
-		if !allowed(t, smaller, c.Weakest) {
+		if !allowed(t, smaller, c.Weakest) && (smaller.Closed || found(t, smaller, c.Weakest)) {
 			fail("still a violation without %s", what)
 		}
 	}
@@ -93,6 +93,18 @@ func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly
 			fail("%s: allowed %v, but the standing is %s", l, allowed, c.Standing)
 		}
 	}
+}
+
+// found reports whether the checker calls a history violated. Of one that was cut
+// off it may leave more open than the trial of every execution: who is seen to
+// write a value and overwrite it need not be the only one who wrote it.
+func found(t *testing.T, h *history.History, lvl level.Level) bool {
+	t.Helper()
+	r, err := checker.Check(context.Background(), h, lvl, checker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Verdict == verdict.Violated
 }
 
 // allowed tries every execution. In a history that was cut off, what is read and
