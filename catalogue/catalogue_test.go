@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -107,5 +108,25 @@ func TestProblems(t *testing.T) {
 	}
 	if c, err := Load(files(map[string]string{"a.yaml": docker})); err != nil || len(c.Scenarios) != 1 {
 		t.Error(err)
+	}
+}
+
+// TestGroups: what can share a start does, and no two versions where the version
+// says what starts.
+func TestGroups(t *testing.T) {
+	target := func(start, version, option string) *Scenario {
+		return &Scenario{Target: Target{Kind: Local, Start: start, Version: version, Options: map[string]string{"o": option}}}
+	}
+	list := []*Scenario{
+		target("mariadb", "10.11", "1"), target("mariadb", "11.8", "1"), target("mariadb", "10.11", "2"),
+		target("dgraph", "1.1.1", ""), target("dgraph", "25.0.0", ""), target("dgraph", "1.1.1", ""),
+		{Target: Target{Kind: Embedded}}, {Target: Target{Kind: Embedded}},
+	}
+	var sizes []int
+	for _, g := range groups(list) {
+		sizes = append(sizes, len(g.all))
+	}
+	if want := []int{2, 1, 2, 1, 1, 1}; !slices.Equal(sizes, want) {
+		t.Errorf("groups of %v, want %v", sizes, want)
 	}
 }

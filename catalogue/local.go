@@ -18,6 +18,9 @@ type starter struct {
 	missing func(t *Target) string
 	// options and cluster say that it takes settings, and a number of nodes.
 	options, cluster bool
+	// versioned says that the target's version chooses what starts; of other
+	// servers it starts what is installed.
+	versioned bool
 	// nodes is the number of endpoints where the scenario does not say.
 	nodes int
 	start func(ctx context.Context, t *Target) (*running, error)
@@ -28,6 +31,13 @@ func (st *starter) endpoints(t *Target) int {
 		return t.Nodes
 	}
 	return st.nodes
+}
+
+// versioned reports whether the version says what runs, and not only what was
+// seen.
+func (t *Target) versioned() bool {
+	st := starters[t.Start]
+	return t.Kind != Local || st != nil && st.versioned
 }
 
 // starters are known by the names that target.start takes.
@@ -52,7 +62,7 @@ var starters = map[string]*starter{
 		}
 		return serving(s), nil
 	}},
-	"dgraph": {missing: func(t *Target) string { return builtDgraph(t.Version) }, cluster: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+	"dgraph": {missing: func(t *Target) string { return builtDgraph(t.Version) }, cluster: true, versioned: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
 		d, err := servers.StartDgraph(t.Version, max(t.Nodes, 1), 1, servers.Context(ctx))
 		if err != nil {
 			return nil, err

@@ -80,7 +80,9 @@ func groups(list []*Scenario) []*group {
 		key := ""
 		if s.Target.Kind != Embedded {
 			t := s.Target
-			t.Version = "" // what runs is the same
+			if !t.versioned() {
+				t.Version = "" // what runs is the same
+			}
 			b, _ := json.Marshal(t)
 			key = string(b)
 			if s.Target.Kind == Docker {

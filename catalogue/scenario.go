@@ -76,7 +76,8 @@ type Scenario struct {
 type Target struct {
 	Kind Kind `yaml:"kind"`
 	// Version is exact for containers. For local servers it says what the
-	// expectation was seen with; what runs is what the package has.
+	// expectation was seen with, and what runs is what the package has; but of
+	// dgraph it chooses what runs.
 	Version string `yaml:"version"`
 
 	// Start names the local servers.
@@ -227,7 +228,7 @@ func (s *Scenario) Engine() string {
 	}
 	switch v := s.Target.Version; {
 	case v == "" || strings.Contains(name, v):
-	case s.Target.Kind == Local: // what runs is what the package has
+	case !s.Target.versioned(): // what runs is what the package has
 		name += " (seen with " + v + ")"
 	default:
 		name += " " + v

@@ -50,6 +50,9 @@ func (d *document) local(s *Scenario) {
 	if len(t.Options) > 0 && !st.options {
 		d.at([]any{"target", "options"}, "target: %s takes no options", t.Start)
 	}
+	if st.versioned && t.Version == "" {
+		d.at([]any{"target"}, "target: version must say which %s is to start", t.Start)
+	}
 	for n, dsn := range s.DSN {
 		if _, err := fill(dsn, make([]string, st.endpoints(t))); err != nil {
 			d.at([]any{"dsn", n}, "dsn: %v", err)
