@@ -146,17 +146,22 @@ func (b *Builder) Done(closed bool, notes []string) *History {
 	return &b.h
 }
 
-// hintAfter is how many transactions Load reads before it asks how many there
-// may be, so that its slices need not grow by copying.
-const hintAfter = 1 << 15
+// After so many transactions Load asks how many there may be, so that its slices
+// need not grow by copying: soon, and again when sources know it better.
+const hintSoon, hintAgain = 1 << 8, 1 << 15
 
-// reserve makes room for about txns transactions in all.
+// reserve makes room for about txns transactions in all, where there is none yet.
 func (b *Builder) reserve(txns int) {
-	if have := len(b.h.Txns); txns > have && have > 0 {
-		txns += txns / 16
-		ops := int(float64(len(b.h.ops)) / float64(have) * float64(txns))
-		b.h.Txns = slices.Grow(b.h.Txns, txns-have)
-		b.h.ops = slices.Grow(b.h.ops, ops-len(b.h.ops))
+	have := len(b.h.Txns)
+	if have == 0 || txns <= have {
+		return
+	}
+	ops := int(float64(len(b.h.ops)) / float64(have) * float64(txns))
+	if txns > cap(b.h.Txns) {
+		b.h.Txns = slices.Grow(b.h.Txns, txns+txns/16-have)
+	}
+	if ops > cap(b.h.ops) {
+		b.h.ops = slices.Grow(b.h.ops, ops+ops/16-len(b.h.ops))
 	}
 }
 
@@ -165,7 +170,7 @@ func Load(ctx context.Context, src Source) (*History, error) {
 	b := NewBuilder(*src.Header(), src.Symbols(), 0)
 	var rec Record
 	for n := 0; ; n++ {
-		if n == hintAfter {
+		if n == hintSoon || n == hintAgain {
 			b.reserve(src.SizeHint())
 		}
 		if n&0xfff == 0 && ctx.Err() != nil {

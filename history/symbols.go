@@ -105,6 +105,13 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 	return k
 }
 
+// ExpectHashes makes room for so many keys whose names are large numbers.
+func (s *Symbols) ExpectHashes(keys int) {
+	if len(s.large) == 0 {
+		s.large = make(map[uint64]Key, keys)
+	}
+}
+
 // maxNumbered bounds the numbers that are looked up in a table, not by hashing.
 const maxNumbered = 4_000_000
 

@@ -21,9 +21,10 @@ type order struct {
 	now         int32
 	forth, back []int32
 	places      []int32
-	// moved is told of the nodes whose places have changed.
-	moved   func(nodes []int32)
-	changed []int32
+	// moved are the nodes whose places have changed since they were last taken,
+	// each once.
+	moved   []int32
+	isMoved []bool
 }
 
 type chosenEdge struct {
@@ -32,10 +33,10 @@ type chosenEdge struct {
 	lit             sat.Lit
 }
 
-func newOrder(g *graph, nodes []int32, moved func([]int32)) *order {
+func newOrder(g *graph, nodes []int32) *order {
 	g.freeze()
 	o := &order{g: g, pos: make([]int32, g.nodes), out: make([]int32, g.nodes), in: make([]int32, g.nodes),
-		mark: make([]int32, g.nodes), via: make([]int32, g.nodes), moved: moved}
+		mark: make([]int32, g.nodes), via: make([]int32, g.nodes), isMoved: make([]bool, g.nodes)}
 	for i, v := range nodes {
 		o.pos[v] = int32(i)
 	}
@@ -118,18 +119,28 @@ func (o *order) reorder(from, to int32) bool {
 	}
 	slices.Sort(o.places)
 	i := 0
-	o.changed = o.changed[:0]
 	for _, list := range [][]int32{o.back, o.forth} {
 		for _, v := range list {
 			if o.pos[v] != o.places[i] {
 				o.pos[v] = o.places[i]
-				o.changed = append(o.changed, v)
+				if !o.isMoved[v] {
+					o.isMoved[v] = true
+					o.moved = append(o.moved, v)
+				}
 			}
 			i++
 		}
 	}
-	o.moved(o.changed)
 	return true
+}
+
+// take calls f for each node that has moved since the last time.
+func (o *order) take(f func(node int32)) {
+	for _, v := range o.moved {
+		o.isMoved[v] = false
+		f(v)
+	}
+	o.moved = o.moved[:0]
 }
 
 // path calls known for each known edge and chosen for each chosen one on the

@@ -1,6 +1,8 @@
 package polygraph
 
 import (
+	"slices"
+
 	"github.com/isohound/isohound/history"
 )
 
@@ -9,12 +11,12 @@ import (
 // would overwrite a value still to be read. Where nothing fits it takes
 // something all the same; the order that comes out keeps all known edges, and
 // what it misreads is left to the search. The recorded times, or else how far
-// the sessions have come, decide between those that fit.
+// along the known graph they stand, decide between those that fit.
 type schedule struct {
 	m *model
 	g *graph
 
-	priority []int64 // by transaction
+	priority []int64 // by node
 	missing  []int32 // by node: predecessors not placed
 	ready    waiting
 	stuck    waiting // nodes that wait, some of which have been woken since
@@ -105,13 +107,7 @@ func (h *waiting) pop() int32 {
 	return top
 }
 
-// rank gives a node its priority; time points go first.
-func (s *schedule) rank(node int32) ranked {
-	if node >= int32(len(s.m.txns))<<s.g.split {
-		return ranked{-1, node}
-	}
-	return ranked{s.priority[s.g.txnOf(node)], node}
-}
+func (s *schedule) rank(node int32) ranked { return ranked{s.priority[node], node} }
 
 // guess returns the nodes in an order that keeps the known edges, without those
 // that stand behind a cycle. hint, if not nil, has a place for each transaction.
@@ -124,9 +120,8 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 		s.holder = make([]int32, m.h.KeyCount())
 		stamp(s.holder)
 	}
-	if s.priority = hint; hint == nil {
-		s.prioritize()
-	}
+	g.freeze()
+	s.prioritize(hint)
 	for k := range s.current {
 		s.current[k] = int32(k)
 	}
@@ -140,7 +135,6 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 			s.left[c].writes++
 		}
 	}
-	g.freeze()
 	for v := range g.nodes {
 		s.missing[v] = g.prior.from[v+1] - g.prior.from[v]
 	}
@@ -164,28 +158,51 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 	}
 }
 
-// prioritize uses the sessions even where their order does not bind: a database
-// kept it all the same.
-func (s *schedule) prioritize() {
-	m := s.m
-	s.priority = make([]int64, len(m.txns))
-	timed := m.h.Timed()
-	length := make([]int64, m.h.SessionCount())
-	for t := range s.priority {
-		length[m.txn(int32(t)).Session]++
+// prioritize gives the nodes of a transaction its place in hint or its time,
+// and time points go first; or else each node how much of the longest known path
+// through it lies before it, which tells more than how far its session has come.
+func (s *schedule) prioritize(hint []int64) {
+	m, g := s.m, s.g
+	s.priority = make([]int64, g.nodes)
+	if hint == nil && !m.h.Timed() {
+		s.alongPaths()
+		return
 	}
-	pos := make([]int64, len(length))
-	for t := range s.priority {
-		x := m.txn(int32(t))
-		switch {
-		case timed && x.End != history.NoTime:
-			s.priority[t] = x.End
-		case timed && x.Begin != history.NoTime:
-			s.priority[t] = x.Begin
-		default:
-			s.priority[t] = pos[x.Session] << 32 / length[x.Session]
+	for v := range s.priority {
+		s.priority[v] = -1
+	}
+	for t := range int32(len(m.txns)) {
+		var p int64
+		switch x := m.txn(t); {
+		case hint != nil:
+			p = hint[t]
+		case x.End != history.NoTime:
+			p = x.End
+		case x.Begin != history.NoTime:
+			p = x.Begin
 		}
-		pos[x.Session]++
+		s.priority[g.start(t)], s.priority[g.commit(t)] = p, p
+	}
+}
+
+// wholePath is the priority of a node with nothing behind it.
+const wholePath = 1 << 30
+
+// alongPaths leaves nodes that stand behind a cycle without a priority.
+func (s *schedule) alongPaths() {
+	g := s.g
+	order := g.topological(nil)
+	before, behind := make([]int32, g.nodes), make([]int32, g.nodes)
+	for _, v := range order {
+		for _, to := range g.after.of(v) {
+			before[to] = max(before[to], before[v]+1)
+		}
+	}
+	for _, v := range slices.Backward(order) {
+		for _, to := range g.after.of(v) {
+			behind[v] = max(behind[v], behind[to]+1)
+		}
+		s.priority[v] = int64(before[v]) * wholePath / int64(before[v]+behind[v]+1)
 	}
 }
 

@@ -84,7 +84,7 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 	for i := range s.open {
 		x.openAt[s.open[i].read] = &s.open[i]
 	}
-	x.o = newOrder(s.g, nodes, x.moved)
+	x.o = newOrder(s.g, nodes)
 	x.a = newAccesses(s.m, s.g)
 	x.s = sat.New(x)
 	x.s.Chronological = chronological
@@ -140,30 +140,29 @@ func (x *search) touchAll(t int32) {
 	}
 }
 
-// moved has the keys looked at again whose accesses stand in another order now.
-func (x *search) moved(nodes []int32) {
+// moved has the keys looked at again of which the accesses of a node stand in
+// another order now. The list of a key was right when it was last sorted, so what
+// is wrong now shows at a node that has moved since, by its neighbours there.
+func (x *search) moved(v int32) {
 	m, g, a, pos := x.m, x.g, x.a, x.o.pos
-	limit := int32(len(m.txns)) << g.split
-	for _, v := range nodes {
-		if v >= limit {
+	if v >= int32(len(m.txns))<<g.split {
+		return
+	}
+	t := g.txnOf(v)
+	if v == g.start(t) {
+		for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
+			if k := int32(m.reads[r].key); !x.isDirty[k] && !a.inPlace(k, a.readAt[r], pos) {
+				x.touch(k)
+			}
+		}
+	}
+	for _, w := range m.writesOf.of(t) {
+		k := m.key[w]
+		if x.isDirty[k] || v == g.commit(t) && a.inPlace(k, a.writeAt[w], pos) && (g.split == 0 || a.apart(w, pos, x.included)) ||
+			v != g.commit(t) && a.apart(w, pos, x.included) {
 			continue
 		}
-		t := g.txnOf(v)
-		if v == g.start(t) {
-			for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
-				if k := int32(m.reads[r].key); !x.isDirty[k] && !a.inPlace(k, a.readAt[r], pos) {
-					x.touch(k)
-				}
-			}
-		}
-		for _, w := range m.writesOf.of(t) {
-			k := m.key[w]
-			if x.isDirty[k] || v == g.commit(t) && a.inPlace(k, a.writeAt[w], pos) && (g.split == 0 || a.apart(w, pos, x.included)) ||
-				v != g.commit(t) && a.apart(w, pos, x.included) {
-				continue
-			}
-			x.touch(k)
-		}
+		x.touch(k)
 	}
 }
 
@@ -299,6 +298,7 @@ func (x *search) nearest(r int32) int {
 // Final implements sat.Theory: it reads every key whose transactions moved.
 func (x *search) Final() (bool, error) {
 	x.added = false
+	x.o.take(x.moved)
 	list := x.dirty
 	x.dirty = nil
 	for n, k := range list {

@@ -169,6 +169,10 @@ type Reader struct {
 	begun  bool // a transaction has started
 	rec    history.Record
 	closed bool
+	// size is that of all logs, read that of those behind, in bytes; txns are those
+	// that have started.
+	size, read int64
+	txns       int
 
 	noOutcome, missing int
 	cut                []string
@@ -192,19 +196,31 @@ func NewReader(folder fs.FS, path string, id Identity) (*Reader, error) {
 	if len(r.logs) == 0 {
 		return nil, &history.FormatError{Path: path, Byte: -1, Err: errors.New("the folder holds no log of Cobra, T0.log say")}
 	}
-	size := int64(0)
 	for _, l := range r.logs {
 		if st, err := fs.Stat(folder, l.name); err == nil {
-			size += st.Size()
+			r.size += st.Size()
 		}
 	}
-	r.values = newValues(r.sym, int(min(size/perVersion, 1<<20)))
+	versions := int(min(r.size/perVersion, 1<<16))
+	r.sym.ExpectHashes(versions)
+	r.values = newValues(r.sym, versions)
 	return r, nil
 }
 
 func (r *Reader) Header() *history.Header   { return &r.hdr }
 func (r *Reader) Symbols() *history.Symbols { return r.sym }
-func (r *Reader) SizeHint() int             { return 0 }
+
+// SizeHint extrapolates from what was read so far.
+func (r *Reader) SizeHint() int {
+	read := r.read
+	if r.log != nil {
+		read += r.log.after
+	}
+	if read == 0 {
+		return 0
+	}
+	return int(float64(r.txns) * float64(r.size) / float64(read))
+}
 
 // Closed is false where a log ends inside a transaction.
 func (r *Reader) Closed() bool { return r.closed }

@@ -65,6 +65,7 @@ func (r *Reader) end() (inside bool) {
 	if inside {
 		r.noOutcome++
 	}
+	r.read += r.log.after
 	r.begun, r.log, r.logs = false, nil, r.logs[1:]
 	r.Close()
 	return inside
@@ -101,6 +102,7 @@ func (r *Reader) take(x record, rec *history.Record) (done bool, err error) {
 
 func (r *Reader) start(id int64, ops []history.Op) {
 	r.begun = true
+	r.txns++
 	r.rec = history.Record{
 		ID: id, Session: r.logs[0].session, Ops: ops[:0],
 		Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,

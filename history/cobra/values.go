@@ -15,10 +15,21 @@ type identity struct {
 // values gives identities their values. The first identity of a key that has
 // some value gets that number itself, so that people see what was written;
 // others with the same get a text, 5@17.3 for the write 3 of transaction 17.
+//
+// Many keys have one value all the time; the first of each stands by key, and
+// only others need hashing.
 type values struct {
 	sym   *history.Symbols
+	keys  []keyValues
 	first map[slot]origin
-	known []bool // by key: its initial value is known
+}
+
+// keyValues are the first value met of a key and where it came from, and whether
+// the initial value is known.
+type keyValues struct {
+	met, initial bool
+	value        int64
+	origin       origin
 }
 
 // slot is a value of a key; without padding, it hashes faster.
@@ -28,16 +39,40 @@ type origin struct{ writer, wid int64 }
 
 // newValues expects about so many versions.
 func newValues(sym *history.Symbols, versions int) values {
-	return values{sym: sym, first: make(map[slot]origin, versions)}
+	return values{sym: sym, keys: make([]keyValues, 0, versions), first: map[slot]origin{}}
 }
 
-func (v *values) of(id identity) history.Value {
-	s, o := slot{int64(id.key), id.value}, origin{id.writer, id.wid}
+// of a key, which may be new.
+func (v *values) key(k history.Key) *keyValues {
+	if n := int(k) + 1 - len(v.keys); n > 0 {
+		v.keys = append(v.keys, make([]keyValues, n)...)
+	}
+	return &v.keys[k]
+}
+
+// firstOrigin returns where the number of id came from when it was first met at
+// its key.
+func (v *values) firstOrigin(id identity) origin {
+	o := origin{id.writer, id.wid}
+	switch k := v.key(id.key); {
+	case !k.met:
+		k.met, k.value, k.origin = true, id.value, o
+		return o
+	case k.value == id.value:
+		return k.origin
+	}
+	s := slot{int64(id.key), id.value}
 	first, seen := v.first[s]
 	if !seen {
 		v.first[s] = o
+		return o
 	}
-	if !seen || first == o {
+	return first
+}
+
+func (v *values) of(id identity) history.Value {
+	o := origin{id.writer, id.wid}
+	if v.firstOrigin(id) == o {
 		return v.sym.Int(id.value)
 	}
 	text := strconv.FormatInt(id.value, 10)
@@ -55,11 +90,8 @@ func (v *values) of(id identity) history.Value {
 // initial notes that v was there before the first transaction. A second value
 // of which a log says the same cannot have been.
 func (v *values) initial(k history.Key, value history.Value) {
-	if n := int(k) + 1 - len(v.known); n > 0 {
-		v.known = append(v.known, make([]bool, n)...)
-	}
-	if !v.known[k] {
-		v.known[k] = true
+	if x := v.key(k); !x.initial {
+		x.initial = true
 		v.sym.SetInitial(k, value)
 	}
 }
