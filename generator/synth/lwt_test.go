@@ -85,7 +85,7 @@ func TestLWTDefects(t *testing.T) {
 		synth.ThinAirRead:  "ThinAirRead",
 		synth.AbortedRead:  "AbortedRead",
 		synth.DoubleInsert: "DoubleInsert",
-		synth.Inversion:    "G1c-realtime",
+		synth.Inversion:    "G0-realtime",
 		synth.FalseFailure: "ImpossibleFailure",
 	}
 	for _, d := range synth.LWTDefects {
