@@ -111,6 +111,12 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		return nil, err
 	}
 	out.Standing = out.Known.Standing()
+	// An edge that was inferred stands for others, which may be anti-dependencies:
+	// by the edges alone the cycle can look like one that snapshot isolation forbids.
+	s, serial := lvl.Snapshots()
+	if serial && len(out.Anomaly.Cycle) > 0 && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
+		out.Anomaly.Names = explain.Skews(out.Anomaly.Names)
+	}
 	return out, nil
 }
 

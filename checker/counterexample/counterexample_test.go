@@ -11,6 +11,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/counterexample"
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -76,6 +77,9 @@ func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly
 	}
 	if !lvl.Implies(c.Weakest) || lvl != level.LIN && len(level.Weakest(append(c.Not, c.Weakest))) > len(c.Not) {
 		fail("minimal at %s, but the standing is %s", c.Weakest, c.Standing)
+	}
+	if s, serial := lvl.Snapshots(); serial && len(c.Anomaly.Cycle) > 0 && allowed(t, c.History, s) && !slices.Equal(c.Anomaly.Names, explain.Skews(c.Anomaly.Names)) {
+		fail("%s allows it, and it is called %v", s, c.Anomaly.Names)
 	}
 	for what, smaller := range smallerThan(c.History, lvl) {
 		if !allowed(t, smaller, c.Weakest) && (smaller.Closed || found(t, smaller, c.Weakest)) {

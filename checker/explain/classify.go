@@ -3,6 +3,8 @@
 package explain
 
 import (
+	"strings"
+
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -208,4 +210,25 @@ func dirtyUpdate(h *history.History, a *verdict.Anomaly) bool {
 	}
 	read := a.Ops[len(a.Ops)-1]
 	return writesKey(h, read.Txn, h.Ops(&h.Txns[read.Txn])[read.Op].Key)
+}
+
+// Skews keeps of the names of a cycle those that snapshot isolation allows:
+// write skew and G2-item.
+func Skews(names []string) []string {
+	var out []string
+	suffix := ""
+	for _, n := range names {
+		if n == WriteSkew || n == "write-skew" || strings.HasPrefix(n, "G2-item") {
+			out = append(out, n)
+		}
+		for _, s := range []string{"-process", "-realtime"} {
+			if strings.HasSuffix(n, s) {
+				suffix = s
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = []string{"G2-item" + suffix}
+	}
+	return out
 }

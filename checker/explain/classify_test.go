@@ -113,3 +113,18 @@ func TestKindNames(t *testing.T) {
 		}
 	}
 }
+
+// TestSkews: where snapshot isolation holds, nothing that it forbids is named.
+func TestSkews(t *testing.T) {
+	for names, want := range map[string]string{
+		"WriteSkew write-skew G2-item":               "WriteSkew write-skew G2-item",
+		"CausalityViolation G-single":                "G2-item",
+		"LostUpdate lost-update G-single":            "G2-item",
+		"LongFork long-fork G-nonadjacent":           "G2-item",
+		"SessionGuaranteeViolation G-single-process": "G2-item-process",
+	} {
+		if got := strings.Join(explain.Skews(strings.Fields(names)), " "); got != want {
+			t.Errorf("%s: %s, want %s", names, got, want)
+		}
+	}
+}

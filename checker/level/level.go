@@ -106,6 +106,20 @@ func (l Level) Title() string { return levels[l].title }
 // another, so that two adjacent anti-dependencies are allowed in a cycle.
 func (l Level) Snapshot() bool { return l == SI || l == SINoSO || l == StrongSI }
 
+// Snapshots returns the snapshot level that asks the same of session order and
+// real time as l, a serial level.
+func (l Level) Snapshots() (Level, bool) {
+	switch l {
+	case SER:
+		return SI, true
+	case SERNoSO:
+		return SINoSO, true
+	case SSER:
+		return StrongSI, true
+	}
+	return l, false
+}
+
 // Serial reports whether the level asks for one order of whole transactions.
 func (l Level) Serial() bool { return l == SER || l == SERNoSO || l == SSER }
 
