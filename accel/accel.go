@@ -1,0 +1,246 @@
+// Package accel answers which vertices of a directed acyclic graph reach which,
+// again and again while edges are added. It knows nothing of transactions.
+//
+// A Backend computes a Closure of a graph. Three keep it in different ways:
+//
+//   - accel/chains: for every vertex and every path of a path cover the last
+//     place of the path that reaches the vertex (vector clocks);
+//   - accel/bitset: a row of bits for every vertex, in blocks, and where vertices
+//     have intervals only the part that these leave open (the compact closure
+//     of the Vbox paper, section 4.4);
+//   - accel/cuda: the rows of bits on a GPU.
+//
+// All are exact and agree. A graph with a cycle has no closure: the cycle is the
+// error.
+package accel
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/pkg/errors"
+)
+
+// Edge leads from one vertex to another.
+type Edge struct{ From, To int32 }
+
+// Graph is a directed graph in compressed rows: the edges into vertex v come
+// from From[Start[v]:Start[v+1]]. Edges may occur several times.
+type Graph struct {
+	Start []int64 // one more than there are vertices
+	From  []int32
+
+	// Sources is how many of the vertices, the first ones, are asked about as the
+	// source of a path; 0 means all. The others may lie on paths, and lead
+	// nowhere that anybody asks for.
+	Sources int32
+
+	// Cover, if set, is a path cover of the sources that is known already.
+	Cover *Cover
+
+	// Intervals, if set, gives every vertex its closed interval of time. Each
+	// vertex then has an edge to every other that begins strictly after its end,
+	// though no row says so (DESIGN, rule 7). Backends use these edges without
+	// ever listing them.
+	Intervals []Interval
+}
+
+// Interval is a closed interval of time, in any unit. MinInt64 and MaxInt64 are
+// for what begins before everything and never ends.
+type Interval struct{ Begin, End int64 }
+
+// Always is the interval that no other lies before or behind.
+var Always = Interval{math.MinInt64, math.MaxInt64}
+
+// Cover is a set of disjoint paths that together have all sources of a graph:
+// each vertex of a path reaches the next one.
+type Cover struct {
+	Chain []int32 // by source: its path, from 0
+	Place []int32 // by source: its place on the path, from 1
+	Count int32   // of paths
+}
+
+// Len returns the number of vertices.
+func (g *Graph) Len() int32 { return int32(len(g.Start) - 1) }
+
+// SourceCount returns the number of vertices that are asked about as sources.
+func (g *Graph) SourceCount() int32 {
+	if g.Sources == 0 {
+		return g.Len()
+	}
+	return g.Sources
+}
+
+// Into returns where the edges into v come from.
+func (g *Graph) Into(v int32) []int32 { return g.From[g.Start[v]:g.Start[v+1]] }
+
+// NewGraph returns the graph with n vertices and some edges.
+func NewGraph(n int32, edges []Edge) *Graph {
+	g := &Graph{Start: make([]int64, n+1), From: make([]int32, len(edges))}
+	for _, e := range edges {
+		g.Start[e.To+1]++
+	}
+	for v := range n {
+		g.Start[v+1] += g.Start[v]
+	}
+	next := append([]int64(nil), g.Start[:n]...)
+	for _, e := range edges {
+		g.From[next[e.To]] = e.From
+		next[e.To]++
+	}
+	return g
+}
+
+// Validate reports what about g makes no sense.
+func (g *Graph) Validate() error {
+	n := g.Len()
+	switch {
+	case n < 0:
+		return errors.New("a graph needs one more start of a row than it has vertices")
+	case g.Start[0] != 0 || g.Start[n] != int64(len(g.From)):
+		return errors.New("the rows of a graph do not begin and end with its edges")
+	case g.Sources < 0 || g.Sources > n:
+		return errors.Errorf("a graph of %d vertices cannot have %d sources", n, g.Sources)
+	case g.Intervals != nil && len(g.Intervals) != int(n):
+		return errors.Errorf("a graph of %d vertices has %d intervals", n, len(g.Intervals))
+	case g.Cover != nil && (len(g.Cover.Chain) < int(g.SourceCount()) || len(g.Cover.Place) < int(g.SourceCount())):
+		return errors.Errorf("a cover of %d vertices does not cover %d sources", min(len(g.Cover.Chain), len(g.Cover.Place)), g.SourceCount())
+	}
+	for v := range n {
+		if g.Start[v] > g.Start[v+1] {
+			return errors.Errorf("the row of vertex %d ends before it begins", v)
+		}
+	}
+	for _, u := range g.From {
+		if u < 0 || u >= n {
+			return errors.Errorf("an edge comes from %d, and there are %d vertices", u, n)
+		}
+	}
+	for v, i := range g.Intervals {
+		if i.End < i.Begin {
+			return errors.Errorf("vertex %d ends before it begins", v)
+		}
+	}
+	return nil
+}
+
+// Before reports whether the interval of u, where the graph has intervals, lies
+// before that of v.
+func (g *Graph) Before(u, v int32) bool {
+	return g.Intervals != nil && g.Intervals[u].End < g.Intervals[v].Begin
+}
+
+// Backend computes closures in one way.
+type Backend interface {
+	// Name is what users call it: chains, bitset, cuda.
+	Name() string
+	// Memory returns the bytes that a closure of g takes at most, over those of
+	// the graph itself, without computing it.
+	Memory(g *Graph) int64
+	// Closure computes the closure of g, which it keeps and does not change. The
+	// error is a *CycleError, a *MemoryError, the cause of the context's end, or
+	// what g.Validate says.
+	Closure(ctx context.Context, g *Graph, opt Options) (Closure, error)
+}
+
+// Options are wishes for a closure. The zero value has none.
+type Options struct {
+	// MaxMemory bounds the bytes that the closure may take; 0 is no bound. What
+	// would take more is refused before it is begun, with a *MemoryError.
+	MaxMemory int64
+	// Workers is how many goroutines share the work; 0 is as many as there are
+	// processors.
+	Workers int
+	// Order, if it is a topological order of the graph, spares the computing of
+	// one. If it is none, one is computed.
+	Order []int32
+}
+
+// Closure answers which vertices reach which. Questions may be asked by many
+// goroutines at once, but not while Insert runs.
+type Closure interface {
+	// Reaches reports whether there is a path, of no edge or more, from a source
+	// to a vertex.
+	Reaches(from, to int32) bool
+
+	// Insert adds edges. Where they close a cycle the error is a *CycleError, and
+	// the closure is as it was. After the context's end it is of no more use.
+	Insert(ctx context.Context, edges []Edge) error
+	// Changed tells of a vertex which sources came to reach it by the latest
+	// Insert, by class, as bits: sources share classes in a way that is the
+	// backend's own, and 0 means none.
+	Changed(v int32) uint64
+
+	// Closing reports for each group of edges whether any of them, added alone,
+	// would close a cycle: edges[groups[i]:groups[i+1]] sets out[i]. Edges must
+	// end at sources.
+	Closing(ctx context.Context, edges []Edge, groups []int32, out []bool) error
+	// Among computes, for each group of sources, which of them reach which: see
+	// Groups.
+	Among(ctx context.Context, groups *Groups) error
+	// TwoCycles calls f for every two edges, by their indices, that close a cycle
+	// if both are added: i before j, in ascending order. Edges must end at
+	// sources. It stops when f returns false.
+	TwoCycles(ctx context.Context, edges []Edge, f func(i, j int32) bool) error
+
+	// Bytes is the memory that the closure holds.
+	Bytes() int64
+	// Close frees what the closure holds outside Go's memory.
+	Close()
+}
+
+// Groups are groups of sources, and which members of a group reach which, as
+// bits.
+type Groups struct {
+	Start   []int32 // one more than there are groups
+	Members []int32 // those of group i are Members[Start[i]:Start[i+1]]
+	// Bits has a matrix for each group, from word At[i] on: each of its members
+	// has a row of (members+63)/64 words, in which bit b says that member b
+	// reaches it.
+	Bits []uint64
+	At   []int64
+}
+
+// Layout makes room for the bits, which are 0 then.
+func (g *Groups) Layout() {
+	g.At = append(g.At[:0], 0)
+	for i := range len(g.Start) - 1 {
+		m := int64(g.Start[i+1] - g.Start[i])
+		g.At = append(g.At, g.At[i]+m*((m+63)/64))
+	}
+	need := int(g.At[len(g.At)-1])
+	if cap(g.Bits) < need {
+		g.Bits = make([]uint64, need)
+	}
+	g.Bits = g.Bits[:need]
+	clear(g.Bits)
+}
+
+// Reaches reports whether member a of group i reaches member b.
+func (g *Groups) Reaches(i int, a, b int32) bool {
+	words := int64(g.Start[i+1]-g.Start[i]+63) / 64
+	return g.Bits[g.At[i]+int64(b)*words+int64(a>>6)]>>(uint32(a)&63)&1 != 0
+}
+
+// CycleError is a cycle of a graph: there is an edge from each of the vertices to
+// the next one, and from the last to the first.
+type CycleError struct{ Vertices []int32 }
+
+func (e *CycleError) Error() string {
+	const most = 8
+	if len(e.Vertices) > most {
+		return fmt.Sprintf("the graph has a cycle of %d vertices, through %v", len(e.Vertices), e.Vertices[:most])
+	}
+	return fmt.Sprintf("the graph has a cycle: %v", e.Vertices)
+}
+
+// MemoryError says that a closure would take more memory than it may.
+type MemoryError struct {
+	Backend     string
+	Need, Limit int64 // bytes
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("backend %s needs %d bytes for the closure, and may take %d", e.Backend, e.Need, e.Limit)
+}
