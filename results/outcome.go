@@ -42,6 +42,8 @@ type Outcome struct {
 	Seed      int64   `json:"seed"`
 	// Search has the figures of the polygraph engine's search.
 	Search *verdict.Search `json:"search,omitempty"`
+	// Accel says how that engine computed reachability.
+	Accel *verdict.Accel `json:"accel,omitempty"`
 	// Predicates is "not judged" where transactions read or changed rows by
 	// predicates: the rows count as items, what was not among them does not.
 	Predicates string `json:"predicates,omitempty"`
@@ -99,7 +101,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 	for _, s := range r.Stages {
 		o.Stages[s.Name] += s.Took.Seconds()
 	}
-	o.Search = r.Search
+	o.Search, o.Accel = r.Search, r.Accel
 	if h == nil {
 		return o
 	}

@@ -31,7 +31,7 @@ func Memory(ctx context.Context, limit int64) (context.Context, func()) {
 	if limit <= 0 {
 		return ctx, func() {}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, limitKey{}, limit))
 	before := debug.SetMemoryLimit(limit - limit/10)
 	go func() {
 		tick := time.NewTicker(pollEvery)
@@ -52,6 +52,18 @@ func Memory(ctx context.Context, limit int64) (context.Context, func()) {
 		debug.SetMemoryLimit(before)
 		cancel(nil)
 	}
+}
+
+type limitKey struct{}
+
+// Left returns how many bytes the process may take beyond those that it takes
+// now, for work under a context of Memory, and whether there is a limit at all.
+func Left(ctx context.Context) (bytes int64, limited bool) {
+	limit, limited := ctx.Value(limitKey{}).(int64)
+	if !limited {
+		return 0, false
+	}
+	return max(0, limit-Resident()), true
 }
 
 // Resident returns the memory that the process takes now, in bytes.

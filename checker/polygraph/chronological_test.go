@@ -25,7 +25,7 @@ func TestChronological(t *testing.T) {
 	for range randhist.Count(t, 6000) {
 		h := randhist.New(rng)
 		for _, lvl := range []level.Level{level.SER, level.SI} {
-			if _, s := compare(t, h, lvl, 31, noPruning); s {
+			if _, s := compare(t, h, lvl, 31, polygraph.Options{Config: noPruning}); s {
 				searched++
 			}
 		}

@@ -1,6 +1,10 @@
 package polygraph
 
-import "github.com/isohound/isohound/checker/sat"
+import (
+	"context"
+
+	"github.com/isohound/isohound/checker/sat"
+)
 
 // Combining writes (Cobra paper, section 3.1). A transaction that reads a key
 // from T and writes it comes next after T among the key's writers: no other
@@ -215,20 +219,17 @@ func (x *search) encodeChains(k int32, c *combined) error {
 		for n := range a.members[:len(a.members)-1] {
 			for _, r := range a.readers[n] {
 				if w := a.writes[n+1]; m.reads[r].txn != m.writer[w] {
-					if err := x.tick(); err != nil {
+					if err := x.constrain(constraint{k, r, a.writes[n], w, nil}); err != nil {
 						return err
-					}
-					if !x.keptOut(r, a.writes[n], w) {
-						x.pipe.left++
-						x.notBetween(r, a.writes[n], w, nil)
 					}
 				}
 			}
 		}
 		for j := range c.chains[:i] {
 			b := &c.chains[j]
-			if err := x.tick(); err != nil {
-				return err
+			x.pipe.constraints++
+			if x.ctx.Err() != nil {
+				return context.Cause(x.ctx)
 			}
 			if g.split == 0 && !a.read() && !b.read() {
 				continue
@@ -253,12 +254,8 @@ func (x *search) encodeChains(k int32, c *combined) error {
 				if m.writer[w] == rd.txn {
 					continue
 				}
-				if err := x.tick(); err != nil {
+				if err := x.constrain(constraint{k, r, fromInitial, w, nil}); err != nil {
 					return err
-				}
-				if !x.keptOut(r, fromInitial, w) {
-					x.pipe.left++
-					x.notBetween(r, fromInitial, w, nil)
 				}
 			}
 		case m.optional[rd.txn]:
@@ -277,12 +274,8 @@ func (x *search) readersFirst(a, b *chain) error {
 		if x.m.reads[r].txn == b.head() {
 			continue
 		}
-		if err := x.tick(); err != nil {
+		if err := x.constrain(constraint{x.key, r, a.writes[n], b.writes[0], nil}); err != nil {
 			return err
-		}
-		if !x.keptOut(r, a.writes[n], b.writes[0]) {
-			x.pipe.left++
-			x.notBetween(r, a.writes[n], b.writes[0], nil)
 		}
 	}
 	return nil

@@ -242,7 +242,7 @@ func (k *core) violates() (bool, error) {
 }
 
 func (k *core) judge(h *history.History) *check {
-	c := &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
+	c := &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, opt: Options{Accel: k.c.opt.Accel.near()}, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
 	c.stages = verdict.NewStages(c.res, nil)
 	return c
 }

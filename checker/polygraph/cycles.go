@@ -1,9 +1,9 @@
 package polygraph
 
 import (
-	"context"
 	"slices"
 
+	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/checker/sat"
 )
 
@@ -21,24 +21,14 @@ type uncertain struct {
 // that keeps a writer from coming between is just that where the known graph
 // has the writer before the reader.
 //
-// Without pruning there is no reachability yet, and it is computed here; where
-// there are too many sessions for that, nothing is added.
-func (x *search) forbidCycles(order []int32) error {
+// Without pruning there is no reachability yet, and it is computed here; where no
+// backend can have it, nothing is added.
+func (x *search) forbidCycles() error {
 	k := x.k
 	if k == nil {
-		if k = newReach(x.m, x.g); k == nil {
-			return nil
-		}
-		if err := k.update(x.ctx, order); err != nil {
-			return err
-		}
-	}
-	reaches := func(a, b int32) bool {
-		t := x.g.txnOf(a)
-		if a == x.g.commit(t) {
-			return k.fromCommit(t, b)
-		}
-		return k.fromStart(t, b)
+		k = newReach(x.m, x.g, x.how)
+		defer k.close()
+		x.pipe.told = &k.told
 	}
 	var edges []uncertain
 	for v := range x.vars {
@@ -52,22 +42,22 @@ func (x *search) forbidCycles(order []int32) error {
 		}
 	}
 	slices.SortStableFunc(edges, func(a, b uncertain) int { return int(a.from) - int(b.from) })
-	for i, e := range edges {
-		if x.ctx.Err() != nil {
-			return context.Cause(x.ctx)
-		}
-		met := false // e leads to the edges that leave the node looked at
-		for n, f := range edges[:i] {
-			if n&0xffff == 0xffff && x.ctx.Err() != nil {
-				return context.Cause(x.ctx)
-			}
-			if n == 0 || f.from != edges[n-1].from {
-				met = reaches(e.to, f.from)
-			}
-			if met && f.lit.Var() != e.lit.Var() && reaches(f.to, e.from) {
-				x.s.Add(e.lit.Not(), f.lit.Not())
-			}
-		}
+	asked := make([]accel.Edge, 0, len(edges))
+	for _, e := range edges {
+		asked = append(asked, accel.Edge{From: e.from, To: e.to})
 	}
-	return nil
+	var pairs [][2]int32
+	err := k.ask(x.ctx, func(c accel.Closure) error {
+		pairs = pairs[:0]
+		return c.TwoCycles(x.ctx, asked, func(i, j int32) bool {
+			if edges[i].lit.Var() != edges[j].lit.Var() {
+				pairs = append(pairs, [2]int32{i, j})
+			}
+			return true
+		})
+	})
+	for _, p := range pairs {
+		x.s.Add(edges[p[0]].lit.Not(), edges[p[1]].lit.Not())
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package polygraph
 
 import (
-	"context"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -19,6 +18,12 @@ type pipeline struct {
 	saved    []bool // by variable: its latest value (without Order)
 	combine  *combining
 
+	// told is how reachability was computed, where it was for this alone.
+	told *verdict.Accel
+
+	// queue are constraints that the known graph has not been asked about.
+	queue []constraint
+
 	// constraints are those met up front, left those of them that the known graph
 	// does not settle; upFront counts the clauses before the search.
 	constraints, left, upFront int
@@ -26,7 +31,7 @@ type pipeline struct {
 
 // configure has the search follow a configuration. With Eager it adds the
 // clauses, which may take long: it ends soon after the context does.
-func (x *search) configure(cfg Config, order []int32) (err error) {
+func (x *search) configure(cfg Config) (err error) {
 	if cfg == (Config{}) {
 		return nil
 	}
@@ -38,7 +43,7 @@ func (x *search) configure(cfg Config, order []int32) (err error) {
 		x.pipe.combine = newCombining(x.m.h.KeyCount())
 	}
 	if cfg.Has(Eager) {
-		err = x.encode(order)
+		err = x.encode()
 	}
 	x.pipe.upFront = x.s.Stats.Clauses
 	return err
@@ -76,7 +81,7 @@ func (p *pipeline) latest(v int32) bool { return int(v) < len(p.saved) && p.save
 // of every read against every writer of another value, of the sources of open
 // reads, and at snapshot isolation of every two writers of a key. With them, an
 // assignment whose order exists reads every key right.
-func (x *search) encode(order []int32) error {
+func (x *search) encode() error {
 	for k := range int32(x.m.h.KeyCount()) {
 		x.key = k
 		var err error
@@ -89,17 +94,11 @@ func (x *search) encode(order []int32) error {
 			return err
 		}
 	}
-	if x.pipe.cfg.Has(Cycles) {
-		return x.forbidCycles(order)
+	if err := x.flush(); err != nil {
+		return err
 	}
-	return nil
-}
-
-// tick counts a constraint and returns the cause of the context's end.
-func (x *search) tick() error {
-	x.pipe.constraints++
-	if x.pipe.constraints&0xff == 0 && x.ctx.Err() != nil {
-		return context.Cause(x.ctx)
+	if x.pipe.cfg.Has(Cycles) {
+		return x.forbidCycles()
 	}
 	return nil
 }
@@ -109,12 +108,11 @@ func (x *search) encodePairs(k int32) error {
 	if x.g.split == 1 {
 		for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
 			for v := m.keyFrom[k]; v < w; v++ {
-				if err := x.tick(); err != nil {
+				t, u := m.writer[v], m.writer[w]
+				if m.broken[t] || m.broken[u] {
+					x.pipe.constraints++
+				} else if err := x.constrain(constraint{key: k, read: none, from: t, other: u}); err != nil {
 					return err
-				}
-				if t, u := m.writer[v], m.writer[w]; !m.broken[t] && !m.broken[u] && !x.keptApart(t, u) {
-					x.pipe.left++
-					x.apart(t, u)
 				}
 			}
 		}
@@ -153,31 +151,11 @@ func (x *search) encodeSource(r, from int32, guard []sat.Lit) error {
 		if m.class[w] == rd.class || m.writer[w] == rd.txn || m.broken[m.writer[w]] {
 			continue
 		}
-		if err := x.tick(); err != nil {
+		if err := x.constrain(constraint{int32(rd.key), r, from, w, guard}); err != nil {
 			return err
-		}
-		if !x.keptOut(r, from, w) {
-			x.pipe.left++
-			x.notBetween(r, from, w, guard)
 		}
 	}
 	return nil
-}
-
-// keptApart reports whether the known graph orders two writers of a key.
-func (x *search) keptApart(t, u int32) bool {
-	return x.k != nil && (x.reaches(x.g.commit(t), x.g.start(u)) || x.reaches(x.g.commit(u), x.g.start(t)))
-}
-
-// keptOut reports whether the known graph keeps write w from coming between a
-// read and its source.
-func (x *search) keptOut(r, from, w int32) bool {
-	if x.k == nil {
-		return false
-	}
-	m, g := x.m, x.g
-	u := m.writer[w]
-	return x.reaches(g.start(m.reads[r].txn), g.commit(u)) || from != fromInitial && x.reaches(g.commit(u), g.start(m.writer[from]))
 }
 
 // figures are the statistics of the search.
@@ -203,8 +181,9 @@ func (c *check) again() error {
 		return nil
 	}
 	c.stages.Begin("explain")
-	d := &check{ctx: c.ctx, h: c.h, lvl: c.lvl, opt: Options{Witness: c.opt.Witness}, res: &verdict.Result{Level: c.lvl}}
+	d := &check{ctx: c.ctx, h: c.h, lvl: c.lvl, opt: Options{Witness: c.opt.Witness, Accel: c.opt.Accel}, res: &verdict.Result{Level: c.lvl}}
 	d.stages = verdict.NewStages(d.res, nil)
+	defer d.close()
 	if err := d.run(); err != nil {
 		return err
 	}

@@ -175,13 +175,5 @@ func (v *evidence) find(it item) {
 
 // towards reports whether node can be reached from a start or commit.
 func (s *saturator) towards(from, node int32) bool {
-	k, g := s.k, s.g
-	if k == nil || from == node {
-		return true
-	}
-	t := g.txnOf(from)
-	if from == g.commit(t) {
-		return k.fromCommit(t, node)
-	}
-	return k.fromStart(t, node)
+	return s.k == nil || s.k.closure == nil || s.k.reaches(from, node)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -45,10 +46,8 @@ func GiveUpLevels(n int32) (restore func()) {
 	return func() { chronological = usual }
 }
 
-// FewChains sets how many chains clocks are always good for until restore is
-// called; -1 has the matrix used for every history.
-func FewChains(n int32) (restore func()) {
-	usual := fewChains
-	fewChains = n
-	return func() { fewChains = usual }
+// On returns the same for another machine.
+func (a Acceleration) On(m *choose.Machine) Acceleration {
+	a.machine = m
+	return a
 }

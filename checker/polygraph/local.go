@@ -53,27 +53,17 @@ const maxLocal = 32 << 20
 // there is anything new.
 func (w *worker) gather(k int32, all bool) bool {
 	m, g, r := w.m, w.g, w.k
-	all = all || w.fresh[k]
-	from, to := m.keyFrom[k], m.keyFrom[k+1]
-	reads := m.readsOn.of(k)
-	if !all {
-		some := false
-		for i := from; i < to && !some; i++ {
-			some = r.news[g.commit(m.writer[i])] != 0
-		}
-		for i := 0; i < len(reads) && !some; i++ {
-			some = r.news[g.start(m.reads[reads[i]].txn)] != 0
-		}
-		if !some {
+	if r.far() {
+		if w.fetched.at = int(w.fetched.group[k-w.fetched.from]); w.fetched.at < 0 {
 			return false
 		}
+	} else if !w.worthALook(k, all) {
+		return false
 	}
-	if w.stamp == nil {
-		w.localOf, w.stamp = make([]int32, r.c.count), make([]int32, r.c.count)
-	}
-	w.now++
-	w.key, w.initial = k, none
-	w.chains, w.bits, w.segments = w.chains[:0], w.bits[:0], w.segments[:0]
+	all = all || w.fresh[k]
+	from, to := m.keyFrom[k], m.keyFrom[k+1]
+	w.begin(k)
+	w.initial = none
 	w.writers, w.readers = w.writers[:0], w.readers[:0]
 	for i := from; i < to; i++ {
 		t := m.writer[i]
@@ -84,12 +74,12 @@ func (w *worker) gather(k int32, all bool) bool {
 		x := localWriter{txn: t, class: m.class[i], chain: w.localChain(c), start: r.startAt(t), commit: r.commitAt(t),
 			rank: r.rank[g.commit(t)], live: !m.optional[t], readers: none, news: everything}
 		if !all {
-			x.news = r.news[g.commit(t)]
+			x.news = r.news(g.commit(t))
 		}
 		w.writers = append(w.writers, x)
 	}
 	w.segments = append(w.segments, to-from)
-	for _, i := range reads {
+	for _, i := range m.readsOn.of(k) {
 		rd := &m.reads[i]
 		c := r.c.of[rd.txn]
 		x := localReader{read: i, txn: rd.txn, class: rd.class, source: rd.source, chain: w.localChain(c), start: r.startAt(rd.txn),
@@ -98,16 +88,51 @@ func (w *worker) gather(k int32, all bool) bool {
 			x.source -= from
 		}
 		if !all {
-			x.news = r.news[g.start(rd.txn)]
+			x.news = r.news(g.start(rd.txn))
 		}
 		w.readers = append(w.readers, x)
 	}
-	if (len(w.writers)<<g.split+len(w.readers))*len(w.chains) > maxLocal {
+	if w.entryCount() > maxLocal {
 		return false
 	}
 	w.listReaders()
 	w.fill()
 	return true
+}
+
+// worthALook reports whether there is anything new about key k.
+func (w *worker) worthALook(k int32, all bool) bool {
+	m, g, r := w.m, w.g, w.k
+	if all || w.fresh[k] {
+		return true
+	}
+	for i := m.keyFrom[k]; i < m.keyFrom[k+1]; i++ {
+		if r.news(g.commit(m.writer[i])) != 0 {
+			return true
+		}
+	}
+	for _, i := range m.readsOn.of(k) {
+		if r.news(g.start(m.reads[i].txn)) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// begin turns to key k, of which no chain has a number yet.
+func (w *worker) begin(k int32) {
+	if w.stamp == nil {
+		w.localOf, w.stamp = make([]int32, w.k.c.count), make([]int32, w.k.c.count)
+	}
+	w.now++
+	w.key = k
+	w.chains, w.bits, w.segments = w.chains[:0], w.bits[:0], w.segments[:0]
+}
+
+// entryCount is how many entries the key at hand takes.
+func (w *worker) entryCount() int {
+	writers := int(w.m.keyFrom[w.key+1] - w.m.keyFrom[w.key])
+	return (writers<<w.g.split + len(w.m.readsOn.of(w.key))) * len(w.chains)
 }
 
 // localChain numbers the chains of a key as they come.
@@ -164,20 +189,6 @@ func (w *worker) fill() {
 		for i := range w.writers {
 			w.fillRow(g.start(w.writers[i].txn), next()[:writing])
 		}
-	}
-}
-
-// fillRow puts the entries of a node, for as many chains as out has room.
-func (w *worker) fillRow(node int32, out []int32) {
-	if w.k.rows != nil {
-		row := w.k.clock(node)
-		for i, c := range w.chains[:len(out)] {
-			out[i] = row[c]
-		}
-		return
-	}
-	for i, c := range w.chains[:len(out)] {
-		out[i] = w.k.inMatrix(node, c)
 	}
 }
 

@@ -410,20 +410,6 @@ type chains struct {
 	members csr     // by chain: its transactions
 }
 
-// alone makes every transaction a chain of its own, numbered as they commit in
-// an order of the nodes.
-func alone(g *graph, n int, order []int32) *chains {
-	c := &chains{count: int32(n), of: make([]int32, n), pos: make([]int32, n), members: csr{make([]int32, n+1), make([]int32, 0, n)}}
-	for _, v := range order {
-		if t := g.txnOf(v); int(t) < n && v == g.commit(t) {
-			c.of[t] = int32(len(c.members.items))
-			c.members.items = append(c.members.items, t)
-			c.members.from[c.of[t]+1] = c.of[t] + 1
-		}
-	}
-	return c
-}
-
 func newChains(m *model) chains {
 	n := int32(len(m.txns))
 	c := chains{of: make([]int32, n), pos: make([]int32, n)}

@@ -28,21 +28,25 @@ func TestAgainstOracle(t *testing.T) {
 			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
+			backends := map[string]int{}
 			searched := 0
 			for range n {
 				h := randhist.New(rng)
 				for lvl.RealTime() && !h.Timed() {
 					h = randhist.New(rng)
 				}
-				v, s := compare(t, h, lvl, seed, polygraph.Config{})
+				v, s := compare(t, h, lvl, seed, polygraph.Options{})
 				count[v]++
-				_, found := compare(t, h, lvl, seed, randomConfig(rng))
+				name, machine := randomMachine(rng)
+				opt := polygraph.Options{Config: randomConfig(rng), Accel: polygraph.Acceleration{}.On(machine)}
+				_, found := compare(t, h, lvl, seed, opt)
 				s = s || found
+				backends[name]++
 				if s {
 					searched++
 				}
 			}
-			t.Logf("seed %d: %v, %d with conflicts", seed, count, searched)
+			t.Logf("seed %d: %v, %d with conflicts, backends %v", seed, count, searched, backends)
 			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
 				if count[v] < n/10 {
 					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
@@ -52,9 +56,11 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, cfg polygraph.Config) (v verdict.Verdict, searched bool) {
+func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, opt polygraph.Options) (v verdict.Verdict, searched bool) {
 	t.Helper()
-	r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
+	cfg := opt.Config
+	opt.Witness = true
+	r, err := polygraph.Check(context.Background(), h, lvl, opt)
 	if err != nil {
 		t.Fatalf("seed %d, %s, %s: %v\n%s", seed, lvl, cfg, err, dsl.Format(h))
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	Witness bool
 	// Config chooses the parts of the engine, for comparison.
 	Config Config
+	// Accel says how reachability is computed.
+	Accel Acceleration
 	// Progress, if set, is told what is going on, in stages.
 	Progress func(stage string)
 }
@@ -69,6 +71,8 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	}
 	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}}
 	c.stages = verdict.NewStages(c.res, opt.Progress)
+	c.opt.Accel.far = true
+	defer c.close()
 	if err := c.ordered(); err != nil {
 		return nil, err
 	}
@@ -91,6 +95,7 @@ func (c *check) ordered() error {
 		return nil
 	}
 	first := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: c.res, stages: c.stages, decideOnly: true}
+	defer first.close()
 	if err := first.run(); err != nil {
 		return first.unfinished(err)
 	}
@@ -132,8 +137,13 @@ func (c *check) run() error {
 	c.stages.Begin("saturate")
 	g := newGraph(m)
 	s := newSaturator(m, g, c.opt.Config.Has(Pruning))
+	s.accelerate(c.opt.Accel)
 	c.sat = s
-	if err := s.run(c.ctx); err != nil {
+	err := s.run(c.ctx)
+	if s.k != nil && s.k.told.Backend != "" {
+		c.res.Accel = &s.k.told
+	}
+	if err != nil {
 		return err
 	}
 	c.stages.Done("saturate")
@@ -160,11 +170,14 @@ func (c *check) run() error {
 	if c.opt.Config.Has(Eager) {
 		c.stages.Begin("encode")
 	}
-	if err := x.configure(c.opt.Config, nodes); err != nil {
+	if err := x.configure(c.opt.Config); err != nil {
 		return err
 	}
 	if c.opt.Config.Has(Eager) {
 		c.stages.Done("encode")
+	}
+	if c.res.Accel == nil && x.pipe != nil {
+		c.res.Accel = x.pipe.told
 	}
 	c.stages.Begin("search")
 	if err := x.begin(); err != nil {
@@ -197,6 +210,13 @@ func (c *check) run() error {
 		c.res.Witness = x.witness()
 	}
 	return nil
+}
+
+// close frees what the check holds outside Go's memory.
+func (c *check) close() {
+	if c.sat != nil && c.sat.k != nil {
+		c.sat.k.close()
+	}
 }
 
 func (c *check) violated(anomalies []verdict.Anomaly) {

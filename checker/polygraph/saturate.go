@@ -3,6 +3,8 @@ package polygraph
 import (
 	"context"
 
+	"github.com/pkg/errors"
+
 	"github.com/isohound/isohound/checker/verdict"
 )
 
@@ -19,7 +21,8 @@ import (
 type saturator struct {
 	m *model
 	g *graph
-	k *reach // nil: too large, or not wanted, and nothing is saturated
+	how Acceleration
+	k   *reach // nil: not wanted, and nothing is saturated
 
 	open   []openRead
 	openOn csr        // by key: the open reads on it, in this pass
@@ -42,6 +45,14 @@ type saturator struct {
 	given    int // edges before the first pass
 }
 
+// accelerate says how reachability is to be computed.
+func (s *saturator) accelerate(how Acceleration) {
+	s.how = how
+	if s.k != nil {
+		s.k = newReach(s.m, s.g, how)
+	}
+}
+
 // openRead is a read with several candidates.
 type openRead struct {
 	read       int32
@@ -61,7 +72,7 @@ type ruledOut struct {
 func newSaturator(m *model, g *graph, prune bool) *saturator {
 	s := &saturator{m: m, g: g, pulled: map[int32]int32{}, fresh: make([]bool, m.h.KeyCount())}
 	if prune {
-		s.k = newReach(m, g)
+		s.k = newReach(m, g, Acceleration{})
 	}
 	for _, t := range m.chains.members.items {
 		if !m.optional[t] {
@@ -187,20 +198,24 @@ func (s *saturator) pays(links int) bool {
 func (s *saturator) run(ctx context.Context) error {
 	s.opened, s.given = len(s.open), len(s.g.edges)
 	least := enoughAtFirst
-	var order []int32
 	for s.k != nil && s.refuted == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if order = s.g.topological(order); len(order) < int(s.g.nodes) {
-			return nil
-		}
-		if err := s.k.update(ctx, order); err != nil {
+		if ok, err := s.k.update(ctx); err != nil || !ok {
 			return err
 		}
-		s.passes++
 		s.added = 0
-		if more, err := s.everyKey(ctx, s.passes == 1 || s.thorough); err != nil || !more {
+		more, err := s.everyKey(ctx, s.k.first || s.thorough)
+		var lost *lostError
+		if errors.As(err, &lost) {
+			if err := s.k.drop(ctx, lost.error); err != nil {
+				return err
+			}
+			continue
+		}
+		s.passes++
+		if err != nil || !more {
 			return err
 		}
 		clear(s.fresh)

@@ -25,6 +25,7 @@ type search struct {
 	m   *model
 	g   *graph
 	k   *reach
+	how Acceleration
 	o   *order
 	s   *sat.Solver
 
@@ -75,7 +76,7 @@ type source struct {
 var chronological int32 = sat.Chronological
 
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
-	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, before: map[[2]int32]int32{}, counts: map[int32]int32{},
+	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, how: s.how, before: map[[2]int32]int32{}, counts: map[int32]int32{},
 		sources: map[int32][]source{}, openAt: map[int32]*openRead{}, used: used,
 		included: make([]bool, len(s.m.txns)), isDirty: make([]bool, s.m.h.KeyCount())}
 	for t := range x.included {
@@ -201,13 +202,7 @@ func (x *search) precedes(a, b int32) sat.Lit {
 	return sat.Pos(v)
 }
 
-func (x *search) reaches(a, b int32) bool {
-	t := x.g.txnOf(a)
-	if a == x.g.commit(t) {
-		return x.k.fromCommit(t, b)
-	}
-	return x.k.fromStart(t, b)
-}
+func (x *search) reaches(a, b int32) bool { return x.k.reaches(a, b) }
 
 // counted returns the literal that t counts.
 func (x *search) counted(t int32) sat.Lit {

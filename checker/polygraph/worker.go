@@ -13,6 +13,7 @@ import (
 type worker struct {
 	*saturator
 	local
+	fetched
 	links   []link
 	refutes *openRead
 	scratch []int32
@@ -33,6 +34,37 @@ func (w *worker) link(from, to int32, kind verdict.EdgeKind, by rule, why int32)
 type found struct {
 	links   []link
 	refutes *openRead
+	err     error // what the closure could not tell
+}
+
+// lostError is that a closure has failed, which another backend may not.
+type lostError struct{ error }
+
+// failure returns the first of what went wrong.
+func failure(results []found) error {
+	for i := range results {
+		if err := results[i].err; err != nil {
+			return &lostError{err}
+		}
+	}
+	return nil
+}
+
+// visitAll looks at keys that stand together.
+func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) error {
+	for from < to {
+		until := to
+		if w.k.far() {
+			var err error
+			if until, err = w.fetch(ctx, from, to, all); err != nil {
+				return err
+			}
+		}
+		for ; from < until; from++ {
+			w.visit(ctx, from, all)
+		}
+	}
+	return nil
 }
 
 // merge adds what was found.
@@ -62,10 +94,8 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 					continue
 				}
 				before := len(w.links)
-				for k := i * run; k < min((i+1)*run, keys); k++ {
-					w.visit(ctx, int32(k), all)
-				}
-				results[i] = found{w.links[before:], w.refutes}
+				err := w.visitAll(ctx, int32(i*run), int32(min((i+1)*run, keys)), all)
+				results[i] = found{w.links[before:], w.refutes, err}
 				w.refutes = nil
 			}
 		})
@@ -73,6 +103,9 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 	sampled := 0
 	if !all && runs > 2*sample {
 		if err := every(sample, 0); err != nil {
+			return false, err
+		}
+		if err := failure(results); err != nil {
 			return false, err
 		}
 		links := 0
@@ -90,6 +123,9 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 		sampled = sample
 	}
 	if err := every(1, sampled); err != nil {
+		return false, err
+	}
+	if err := failure(results); err != nil {
 		return false, err
 	}
 	for i := range results {

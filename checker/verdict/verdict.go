@@ -64,6 +64,24 @@ type Result struct {
 	Took   time.Duration
 	// Search has the figures of the search, where there was one.
 	Search *Search
+	// Accel says how reachability in the known graph was computed, where it was.
+	Accel *Accel
+}
+
+// Accel says how the closure of a graph was computed (see accel), and why so.
+type Accel struct {
+	// Backend is chains, bitset or cuda, or none where none was to be had.
+	Backend string `json:"backend"`
+	Reason  string `json:"reason"`
+	// Vertices and Edges are those of the graph as it was at first, Chains the
+	// paths that cover it.
+	Vertices int `json:"vertices"`
+	Edges    int `json:"edges"`
+	Chains   int `json:"chains"`
+	// Bytes is the memory that the closure held in the end, Seconds what computing
+	// it took, with all edges that were added.
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Search counts what a search did.

@@ -1,0 +1,250 @@
+package choose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/isohound/isohound/accel"
+)
+
+// Wishes direct a choice. The zero value is Auto.
+type Wishes struct {
+	Choice Choice // "" is Auto
+	// Memory bounds the bytes of main memory that a closure may take; 0 leaves
+	// that to what is free.
+	Memory int64
+	// Without are backends that are not to be tried, because they have failed, by
+	// the reason.
+	Without map[string]error
+	// Group says how many vertices that stand together are asked about together; a
+	// power of two, or 0.
+	Group int32
+	// Warn, if set, is told of a wish that cannot be granted, in a line.
+	Warn func(line string)
+	// Machine is nil for the one that the program runs on.
+	Machine *Machine
+}
+
+// Decision says which backend computes a closure, and why.
+type Decision struct {
+	Backend string // None where none was to be had
+	Reason  string
+	Shape   Shape
+	// Considered are the backends that were looked at, the one chosen among them.
+	Considered []Estimate
+}
+
+// Estimate is what a backend is expected to cost.
+type Estimate struct {
+	Backend string
+	Device  string // what it runs on, where that is not the processor
+	Bytes   int64  // at most
+	Limit   int64  // what it may take
+	Seconds float64
+	// Err says why it is not to be had: the machine has no such device, or it
+	// failed before.
+	Err error
+
+	backend accel.Backend
+}
+
+// fits reports whether the backend is to be had.
+func (e *Estimate) fits() bool { return e.Err == nil && e.Bytes <= e.Limit }
+
+func (e *Estimate) String() string {
+	name := e.Backend
+	if e.Device != "" {
+		name += " (" + e.Device + ")"
+	}
+	switch {
+	case e.Err != nil:
+		return fmt.Sprintf("%s is not to be had: %v", name, e.Err)
+	case e.Bytes > e.Limit:
+		return fmt.Sprintf("%s takes up to %s, and may take %s", name, size(e.Bytes), size(e.Limit))
+	}
+	return fmt.Sprintf("%s takes up to %s and about %s", name, size(e.Bytes), seconds(e.Seconds))
+}
+
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
+
+func seconds(s float64) string {
+	if s < 0.0005 {
+		return "no time"
+	}
+	return fmt.Sprintf("%.2g s", s)
+}
+
+// share is the part of the memory that is free, or left by a limit, that a
+// closure may take: the graph, the history and the search have to live beside it.
+const share = 0.75
+
+// usual is what a closure may take where nobody set a limit, in bytes, however
+// much is free.
+const usual = 4 << 30
+
+// limit returns the bytes of main memory that a closure may take.
+func (w *Wishes) limit(m *Machine) int64 {
+	if w.Memory > 0 {
+		return w.Memory
+	}
+	return min(usual, int64(share*float64(m.Free())))
+}
+
+// Share returns what a closure may take of so many bytes that are left.
+func Share(left int64) int64 { return max(1, int64(share*float64(left))) }
+
+// Decide compares the backends for a graph. A wished one that can be had is
+// taken whatever it costs.
+func Decide(g *accel.Graph, w Wishes) *Decision {
+	m := w.Machine
+	if m == nil {
+		m = Here()
+	}
+	d := &Decision{Backend: None, Shape: ShapeOf(g)}
+	limit := int64(-1)
+	consider := func(b *Backend) {
+		e := Estimate{Backend: b.Name}
+		defer func() { d.Considered = append(d.Considered, e) }()
+		if e.Err = w.Without[b.Name]; e.Err != nil {
+			return
+		}
+		var dev Device
+		if e.backend, dev, e.Err = b.Open(w.Group); e.Err != nil {
+			return
+		}
+		e.Device, e.Bytes, e.Limit = dev.Name, e.backend.Memory(g), int64(math.MaxInt64)
+		switch {
+		case dev.Own():
+			e.Limit = dev.Free
+		case e.Bytes > small || w.Memory > 0:
+			if limit < 0 {
+				limit = w.limit(m)
+			}
+			e.Limit = limit
+		}
+		e.Seconds = b.Seconds(d.Shape, dev, m.Workers)
+	}
+	wished := func(b Backend) bool { return Choice(b.Name) == w.Choice }
+	if i := slices.IndexFunc(m.Backends, wished); i >= 0 {
+		consider(&m.Backends[i])
+		if e := &d.Considered[0]; e.fits() {
+			d.Backend, d.Reason = e.Backend, "asked for: "+e.String()
+			return d
+		}
+	}
+	for i := range m.Backends {
+		b := &m.Backends[i]
+		if !wished(*b) && !(b.OpenSeconds > 0 && d.least() <= b.OpenSeconds) {
+			consider(b)
+		}
+	}
+	d.choose()
+	return d
+}
+
+// Refused returns a line about the backend that was asked for and cannot be had,
+// "" if there is none.
+func (d *Decision) Refused(w Wishes) string {
+	if w.Choice == "" || w.Choice == Auto || d.Backend == string(w.Choice) || len(d.Considered) == 0 {
+		return ""
+	}
+	instead := d.Backend + " is used instead"
+	if d.Backend == None {
+		instead = "nor does another backend fit"
+	}
+	return "backend " + d.Considered[0].String() + "; " + instead
+}
+
+// small is what a closure may take without asking how much memory there is,
+// in bytes: asking takes longer than computing a small one.
+const small = 16 << 20
+
+// best returns the index of the backend to be had that takes least time, or -1.
+func (d *Decision) best() int {
+	at := -1
+	for i := range d.Considered {
+		if e := &d.Considered[i]; e.fits() && (at < 0 || e.Seconds < d.Considered[at].Seconds) {
+			at = i
+		}
+	}
+	return at
+}
+
+func (d *Decision) least() float64 {
+	if at := d.best(); at >= 0 {
+		return d.Considered[at].Seconds
+	}
+	return math.Inf(1)
+}
+
+// choose takes the best backend, and says in words what it was compared with.
+func (d *Decision) choose() {
+	at := d.best()
+	var parts []string
+	for i := range d.Considered {
+		if i != at {
+			parts = append(parts, d.Considered[i].String())
+		}
+	}
+	d.Backend = None
+	if at >= 0 {
+		d.Backend = d.Considered[at].Backend
+		parts = append([]string{d.Considered[at].String()}, parts...)
+	}
+	d.Reason = fmt.Sprintf("%s: %s", count(d.Shape.Chains, "chain"), strings.Join(parts, "; "))
+}
+
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Closure computes the closure of a graph by the backend that Decide names, and
+// by the next one where that fails. Where none is left the closure is nil. The
+// error is that of the graph, or the cause of the context's end.
+func Closure(ctx context.Context, g *accel.Graph, opt accel.Options, w Wishes) (accel.Closure, *Decision, error) {
+	w.Without = maps.Clone(w.Without)
+	if w.Without == nil {
+		w.Without = map[string]error{}
+	}
+	for {
+		d := Decide(g, w)
+		c, err := d.compute(ctx, g, opt)
+		var cycle *accel.CycleError
+		switch {
+		case ctx.Err() != nil:
+			return nil, d, context.Cause(ctx)
+		case errors.As(err, &cycle):
+			return nil, d, err
+		case err != nil:
+			w.Without[d.Backend] = err
+			continue
+		}
+		if line := d.Refused(w); line != "" && w.Warn != nil {
+			w.Warn(line)
+		}
+		return c, d, nil
+	}
+}
+
+// compute has the backend of a decision do it; without one the closure is nil.
+func (d *Decision) compute(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
+	for i := range d.Considered {
+		if e := &d.Considered[i]; e.Backend == d.Backend {
+			if e.Device == "" && e.Limit < math.MaxInt64 {
+				opt.MaxMemory = e.Limit
+			}
+			return e.backend.Closure(ctx, g, opt)
+		}
+	}
+	return nil, nil
+}

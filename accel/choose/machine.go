@@ -1,0 +1,99 @@
+package choose
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/isohound/isohound/accel"
+)
+
+// Machine is what a machine has for computing closures.
+type Machine struct {
+	// Free returns the bytes of main memory that nobody uses.
+	Free func() int64
+	// Workers is the number of processors to share the work.
+	Workers int
+	// Backends are the ones to choose from, leaner ones first among equals.
+	Backends []Backend
+}
+
+// Backend is one that a machine may have.
+type Backend struct {
+	Name string
+	// Open returns the backend and what it runs on, or why the machine has none.
+	// group is that of Wishes.
+	Open func(group int32) (accel.Backend, Device, error)
+	// Seconds is what a closure is expected to take.
+	Seconds func(s Shape, d Device, workers int) float64
+	// OpenSeconds is what Open takes: where some backend takes no longer than that
+	// altogether, auto does not ask. 0 is nothing worth mentioning.
+	OpenSeconds float64
+}
+
+// Device is what a backend runs on, where that is not the processor.
+type Device struct {
+	Name      string
+	Free      int64   // bytes of its memory
+	Bandwidth float64 // of its memory, bytes per second
+	BusSpeed  float64 // to it, bytes per second
+}
+
+// Own reports whether the device has memory of its own.
+func (d Device) Own() bool { return d.Name != "" }
+
+// Shape is what the cost of a closure depends on.
+type Shape struct {
+	Vertices, Sources, Edges, Chains int64
+}
+
+// ShapeOf returns the shape of a graph. Without a cover each source counts as a
+// chain, as it may come to be.
+func ShapeOf(g *accel.Graph) Shape {
+	s := Shape{Vertices: int64(g.Len()), Sources: int64(g.SourceCount()), Edges: int64(len(g.From))}
+	s.Chains = s.Sources
+	if g.Cover != nil {
+		s.Chains = int64(g.Cover.Count)
+	}
+	return s
+}
+
+// Here returns the machine that the program runs on.
+func Here() *Machine {
+	return &Machine{Free: free, Workers: runtime.GOMAXPROCS(0), Backends: backends}
+}
+
+// free returns the bytes of main memory that the kernel could give, and that a
+// container may take, or no bound where neither is known.
+func free() int64 {
+	left := int64(math.MaxInt64)
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) == 3 && f[0] == "MemAvailable:" {
+				if kib, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+					left = kib << 10
+				}
+			}
+		}
+	}
+	const group = "/sys/fs/cgroup/"
+	if most, ok := number(group + "memory.max"); ok {
+		if now, ok := number(group + "memory.current"); ok {
+			left = min(left, max(0, most-now))
+		}
+	}
+	return left
+}
+
+// number reads a file that holds one.
+func number(path string) (int64, bool) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	return n, err == nil
+}

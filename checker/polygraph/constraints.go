@@ -1,0 +1,85 @@
+package polygraph
+
+import (
+	"context"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/checker/sat"
+)
+
+// constraint is one that is met up front: write other does not come between a
+// read and its source, or where read is none transactions from and other, which
+// write a key, do not overlap.
+type constraint struct {
+	key, read   int32
+	from, other int32
+	guard       []sat.Lit
+}
+
+// mostQueued is how many constraints the closure is asked about at once.
+const mostQueued = 1 << 16
+
+// constrain has a constraint become clauses, unless the known graph settles it.
+func (x *search) constrain(c constraint) error {
+	x.pipe.constraints++
+	x.pipe.queue = append(x.pipe.queue, c)
+	if len(x.pipe.queue) < mostQueued {
+		return nil
+	}
+	return x.flush()
+}
+
+// flush makes clauses of the constraints in the queue that the known graph
+// leaves open. One is settled if either of the orders that it allows is known,
+// that is if its opposite would close a cycle.
+func (x *search) flush() error {
+	p := x.pipe
+	list := p.queue
+	p.queue = p.queue[:0]
+	if x.ctx.Err() != nil {
+		return context.Cause(x.ctx)
+	}
+	settled := make([]bool, len(list))
+	if x.k != nil && len(list) > 0 {
+		edges, groups := x.opposites(list)
+		if err := x.k.ask(x.ctx, func(c accel.Closure) error { return c.Closing(x.ctx, edges, groups, settled) }); err != nil {
+			return err
+		}
+	}
+	key := x.key
+	for i, c := range list {
+		if i&0xff == 0xff && x.ctx.Err() != nil {
+			return context.Cause(x.ctx)
+		}
+		if settled[i] {
+			continue
+		}
+		p.left++
+		if x.key = c.key; c.read == none {
+			x.apart(c.from, c.other)
+		} else {
+			x.notBetween(c.read, c.from, c.other, c.guard)
+		}
+	}
+	x.key = key
+	return nil
+}
+
+// opposites are, for each constraint, edges against the orders that it allows.
+func (x *search) opposites(list []constraint) (edges []accel.Edge, groups []int32) {
+	m, g := x.m, x.g
+	groups = append(make([]int32, 0, len(list)+1), 0)
+	for _, c := range list {
+		if c.read == none {
+			edges = append(edges, accel.Edge{From: g.start(c.other), To: g.commit(c.from)}, accel.Edge{From: g.start(c.from), To: g.commit(c.other)})
+		} else {
+			u := m.writer[c.other]
+			edges = append(edges, accel.Edge{From: g.commit(u), To: g.start(m.reads[c.read].txn)})
+			if c.from != fromInitial {
+				edges = append(edges, accel.Edge{From: g.start(m.writer[c.from]), To: g.commit(u)})
+			}
+		}
+		groups = append(groups, int32(len(edges)))
+	}
+	return edges, groups
+}

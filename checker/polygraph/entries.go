@@ -1,0 +1,175 @@
+package polygraph
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/isohound/isohound/accel"
+)
+
+// fillRow puts the entries of a node of a transaction that accesses the key, by
+// local chain the last position from which it can be reached, for as many chains
+// as out has room.
+func (w *worker) fillRow(node int32, out []int32) {
+	switch k := w.k; {
+	case k.clocks != nil:
+		row := k.clocks.Row(node)
+		for i, c := range w.chains[:len(out)] {
+			out[i] = row[c]
+		}
+	case k.bits != nil:
+		w.fillBits(node, out)
+	default:
+		w.fillFetched(node, out)
+	}
+}
+
+// fillBits takes the entries from the matrix, in which the nodes of a transaction
+// stand side by side.
+func (w *worker) fillBits(node int32, out []int32) {
+	bits, g := w.k.bits, w.g
+	mask := uint64(1)<<(1<<g.split) - 1
+	for i, t := range w.chains[:len(out)] {
+		column := bits.Column(g.start(t))
+		both := bits.Word(node, int(column>>6)) >> (column & 63) & mask
+		out[i] = int32(both&1 + both>>1)
+	}
+}
+
+// fetched is what the closure has told about a run of keys: which of the nodes
+// of the transactions that access a key reach which. Those of local chain i are
+// members i<<split and, where there are two, the one behind it.
+type fetched struct {
+	accel.Groups
+	from  int32   // the first key of the run
+	group []int32 // by key of the run: its group, or none where nothing is to be looked at
+	at    int     // the group of the key at hand
+}
+
+// fillFetched takes the entries from what was fetched.
+func (w *worker) fillFetched(node int32, out []int32) {
+	f, split := &w.fetched, w.g.split
+	words := int64(f.Start[f.at+1]-f.Start[f.at]+63) / 64
+	member := int64(w.localOf[w.g.txnOf(node)]<<split | node&split)
+	row := f.Bits[f.At[f.at]+member*words:][:words]
+	if split == 0 {
+		for i := range out {
+			out[i] = int32(row[i>>6] >> (i & 63) & 1)
+		}
+		return
+	}
+	for i := range out {
+		both := row[i>>5] >> (i << 1 & 63) & 3
+		out[i] = int32(both&1 + both>>1)
+	}
+}
+
+// maxFetched bounds the words that are fetched at once.
+const maxFetched = 4 << 20
+
+// fetch asks the closure about the keys that have news, from one on and up to
+// another, and returns the first that it left for the next time.
+func (w *worker) fetch(ctx context.Context, from, to int32, all bool) (int32, error) {
+	f := &w.fetched
+	f.from, f.group, f.Start, f.Members = from, f.group[:0], append(f.Start[:0], 0), f.Members[:0]
+	words := 0
+	for ; from < to && words < maxFetched; from++ {
+		group := none
+		if w.worthALook(from, all) {
+			w.begin(from)
+			for _, t := range w.m.writer[w.m.keyFrom[from]:w.m.keyFrom[from+1]] {
+				w.localChain(t)
+			}
+			for _, r := range w.m.readsOn.of(from) {
+				w.localChain(w.m.reads[r].txn)
+			}
+			if w.entryCount() <= maxLocal {
+				group = int32(len(f.Start) - 1)
+				for _, t := range w.chains {
+					f.Members = append(f.Members, w.g.start(t))
+					if w.g.split == 1 {
+						f.Members = append(f.Members, w.g.commit(t))
+					}
+				}
+				m := len(f.Members) - int(f.Start[group])
+				words += m * ((m + 63) / 64)
+				f.Start = append(f.Start, int32(len(f.Members)))
+			}
+		}
+		f.group = append(f.group, group)
+	}
+	if len(f.Start) == 1 {
+		return from, nil
+	}
+	return from, w.k.closure.Among(ctx, &f.Groups)
+}
+
+// beforeAll calls f for nodes that reach all of some nodes but not yet node:
+// with clocks so many that every other one reaches one of these, with a matrix
+// at most maxCommon of them, and none with what is far away: that would be asked
+// of each node by itself.
+func (k *reach) beforeAll(of []int32, node int32, f func(before int32)) {
+	switch {
+	case k.clocks != nil:
+		k.chainsBeforeAll(of, node, f)
+	case k.bits != nil:
+		k.bitsBeforeAll(of, node, f)
+	}
+}
+
+func (k *reach) chainsBeforeAll(of []int32, node int32, f func(before int32)) {
+	row := k.clocks.Row(node)
+	for c := range row {
+		least := row[c]
+		for n, v := range of {
+			p := k.clocks.Entry(v, int32(c))
+			if p <= row[c] {
+				least = row[c]
+				break
+			}
+			if n == 0 || p < least {
+				least = p
+			}
+		}
+		if least > row[c] {
+			f(k.clocks.VertexAt(int32(c), least))
+		}
+	}
+}
+
+// bitsBeforeAll tells the latest ones first.
+func (k *reach) bitsBeforeAll(of []int32, node int32, f func(before int32)) {
+	common := make([]uint64, k.bits.Width())
+	for i := range common {
+		common[i] = ^k.bits.Word(node, i)
+		for _, v := range of {
+			common[i] &= k.bits.Word(v, i)
+		}
+	}
+	for range maxCommon {
+		latest := none
+		for i, w := range common {
+			for ; w != 0; w &= w - 1 {
+				column := int32(i<<6 + bits.TrailingZeros64(w))
+				if column >= k.bits.Columns() || k.bits.VertexAt(column) == none {
+					continue
+				}
+				v := k.bits.VertexAt(column)
+				if latest == none || k.rank[v] > k.rank[latest] {
+					latest = v
+				}
+			}
+		}
+		if latest == none {
+			return
+		}
+		f(latest)
+		for i := range common {
+			common[i] &^= k.bits.Word(latest, i)
+		}
+	}
+}
+
+// maxCommon bounds the nodes that one call of beforeAll tells where every
+// transaction is a chain of its own. Others come up in the next pass.
+const maxCommon = 8
