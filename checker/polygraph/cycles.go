@@ -48,13 +48,16 @@ func (x *search) forbidCycles() error {
 	}
 	var pairs [][2]int32
 	err := k.ask(x.ctx, func(c accel.Closure) error {
-		pairs = pairs[:0]
-		return c.TwoCycles(x.ctx, asked, func(i, j int32) bool {
+		err := c.TwoCycles(x.ctx, asked, func(i, j int32) bool {
 			if edges[i].lit.Var() != edges[j].lit.Var() {
 				pairs = append(pairs, [2]int32{i, j})
 			}
 			return true
 		})
+		if err != nil {
+			pairs = nil
+		}
+		return err
 	})
 	for _, p := range pairs {
 		x.s.Add(edges[p[0]].lit.Not(), edges[p[1]].lit.Not())
