@@ -3,6 +3,7 @@ package polygraph
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"github.com/isohound/isohound/accel"
 )
@@ -24,16 +25,34 @@ func (w *worker) fillRow(node int32, out []int32) {
 	}
 }
 
+// nodeBits are as many bits as a transaction has nodes.
+func (g *graph) nodeBits() uint64 { return 1<<(1<<g.split) - 1 }
+
+// lastOf is the last position in its chain of a transaction that is one by
+// itself, from which something can be reached, given the bits of its nodes.
+func lastOf(nodes uint64) int32 { return int32(nodes&1 + nodes>>1) }
+
 // fillBits takes the entries from the matrix, in which the nodes of a transaction
 // stand side by side.
 func (w *worker) fillBits(node int32, out []int32) {
-	bits, g := w.k.bits, w.g
-	mask := uint64(1)<<(1<<g.split) - 1
-	for i, t := range w.chains[:len(out)] {
-		column := bits.Column(g.start(t))
-		both := bits.Word(node, int(column>>6)) >> (column & 63) & mask
-		out[i] = int32(both&1 + both>>1)
+	w.words = slices.Grow(w.words[:0], len(out))[:len(out)]
+	w.k.bits.Words(node, w.columns[:len(out)], w.words)
+	mask := w.g.nodeBits()
+	for i, word := range w.words {
+		out[i] = lastOf(word >> (w.columns[i] & 63) & mask)
 	}
+}
+
+// single returns one entry of a node.
+func (w *worker) single(node, chain int32) int32 {
+	switch k := w.k; {
+	case k.clocks != nil:
+		return k.clocks.Entry(node, w.chains[chain])
+	case k.bits != nil:
+		column := w.columns[chain]
+		return lastOf(k.bits.Word(node, int(column>>6)) >> (column & 63) & w.g.nodeBits())
+	}
+	return w.fetchedEntry(w.fetchedRow(node), int(chain))
 }
 
 // fetched is what the closure has told about a run of keys: which of the nodes
@@ -48,20 +67,22 @@ type fetched struct {
 
 // fillFetched takes the entries from what was fetched.
 func (w *worker) fillFetched(node int32, out []int32) {
+	row := w.fetchedRow(node)
+	for i := range out {
+		out[i] = w.fetchedEntry(row, i)
+	}
+}
+
+func (w *worker) fetchedRow(node int32) []uint64 {
 	f, split := &w.fetched, w.g.split
 	words := int64(f.Start[f.at+1]-f.Start[f.at]+63) / 64
 	member := int64(w.localOf[w.g.txnOf(node)]<<split | node&split)
-	row := f.Bits[f.At[f.at]+member*words:][:words]
-	if split == 0 {
-		for i := range out {
-			out[i] = int32(row[i>>6] >> (i & 63) & 1)
-		}
-		return
-	}
-	for i := range out {
-		both := row[i>>5] >> (i << 1 & 63) & 3
-		out[i] = int32(both&1 + both>>1)
-	}
+	return f.Bits[f.At[f.at]+member*words:][:words]
+}
+
+func (w *worker) fetchedEntry(row []uint64, chain int) int32 {
+	at := chain << w.g.split
+	return lastOf(row[at>>6] >> (at & 63) & w.g.nodeBits())
 }
 
 // maxFetched bounds the words that are fetched at once.

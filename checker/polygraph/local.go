@@ -1,5 +1,7 @@
 package polygraph
 
+import "slices"
+
 // local is what the relation of reachability says about the accesses to one
 // key, brought together so that looking at each against the others stays in
 // the processor's cache.
@@ -14,9 +16,16 @@ type local struct {
 	bits     []uint64
 	// entries has a row for the commit of each writer, one for the start of
 	// each reader, and, where these differ, one for the start of each writer:
-	// by local chain the last position from which it can be reached. Those of
-	// starts are for chains with writers only, and have anything behind these.
+	// by local chain the last position from which it can be reached. They are
+	// filled when they are first looked at. Those of starts are for chains with
+	// writers only, and have anything behind these; those of commits for all
+	// chains with clocks, of which a row stands together, and else for these too.
 	entries []int32
+	filled  []bool   // by row
+	width   int      // of a row
+	writing int      // how many chains have writers
+	columns []int32  // by local chain, with a matrix: the column of its first node
+	words   []uint64 // scratch
 	// initial is the first of the readers of the initial value.
 	initial int32
 
@@ -96,7 +105,7 @@ func (w *worker) gather(k int32, all bool) bool {
 		return false
 	}
 	w.listReaders()
-	w.fill()
+	w.room()
 	return true
 }
 
@@ -126,7 +135,7 @@ func (w *worker) begin(k int32) {
 	}
 	w.now++
 	w.key = k
-	w.chains, w.bits, w.segments = w.chains[:0], w.bits[:0], w.segments[:0]
+	w.chains, w.columns, w.bits, w.segments = w.chains[:0], w.columns[:0], w.bits[:0], w.segments[:0]
 }
 
 // entryCount is how many entries the key at hand takes.
@@ -140,7 +149,12 @@ func (w *worker) localChain(c int32) int32 {
 	if w.stamp[c] != w.now {
 		w.stamp[c], w.localOf[c] = w.now, int32(len(w.chains))
 		w.chains = append(w.chains, c)
-		w.bits = append(w.bits, w.k.chainBits(c))
+		column := c
+		if w.k.bits != nil {
+			column = w.k.bits.Column(w.g.start(c))
+			w.columns = append(w.columns, column)
+		}
+		w.bits = append(w.bits, w.k.chainBits(column))
 	}
 	return w.localOf[c]
 }
@@ -164,45 +178,47 @@ func (w *worker) listReaders() {
 	}
 }
 
-// fill gathers the entries.
-func (w *worker) fill() {
-	g := w.g
-	width := len(w.chains)
-	rows := len(w.writers)<<g.split + len(w.readers)
-	if cap(w.entries) < rows*width {
-		w.entries = make([]int32, rows*width)
+// room makes room for the entries, of which no row is filled yet.
+func (w *worker) room() {
+	w.writing = len(w.segments) - 1
+	if w.width = len(w.chains); w.k.clocks == nil {
+		w.width = w.writing
 	}
-	w.entries = w.entries[:rows*width]
-	at := 0
-	next := func() []int32 {
-		at += width
-		return w.entries[at-width : at]
-	}
-	for i := range w.writers {
-		w.fillRow(g.commit(w.writers[i].txn), next())
-	}
-	writing := len(w.segments) - 1
-	for i := range w.readers {
-		w.fillRow(g.start(w.readers[i].txn), next()[:writing])
-	}
-	if g.split == 1 {
-		for i := range w.writers {
-			w.fillRow(g.start(w.writers[i].txn), next()[:writing])
-		}
-	}
+	rows := len(w.writers)<<w.g.split + len(w.readers)
+	w.entries = slices.Grow(w.entries[:0], rows*w.width)[:rows*w.width]
+	w.filled = slices.Grow(w.filled[:0], rows)[:rows]
+	clear(w.filled)
 }
 
-func (w *worker) row(i int) []int32 {
-	width := len(w.chains)
-	return w.entries[i*width : (i+1)*width]
+// row returns a row of the entries, that of a node, for as many chains as are
+// needed of it.
+func (w *worker) row(i int, node int32, chains int) []int32 {
+	row := w.entries[i*w.width:][:chains]
+	if !w.filled[i] {
+		w.filled[i] = true
+		w.fillRow(node, row)
+	}
+	return row
 }
 
 // Rows of a writer's commit and start and a reader's start.
-func (w *worker) commitRow(i int32) []int32 { return w.row(int(i)) }
-func (w *worker) readRow(i int32) []int32   { return w.row(len(w.writers) + int(i)) }
+func (w *worker) commitRow(i int32) []int32 {
+	return w.row(int(i), w.g.commit(w.writers[i].txn), w.width)
+}
+func (w *worker) readRow(i int32) []int32 {
+	return w.row(len(w.writers)+int(i), w.g.start(w.readers[i].txn), w.writing)
+}
 func (w *worker) startRow(i int32) []int32 {
 	if w.g.split == 0 {
-		return w.row(int(i))
+		return w.commitRow(i)
 	}
-	return w.row(len(w.writers) + len(w.readers) + int(i))
+	return w.row(len(w.writers)+len(w.readers)+int(i), w.g.start(w.writers[i].txn), w.writing)
+}
+
+// entry returns that of a writer's commit for any chain of the key.
+func (w *worker) entry(i, chain int32) int32 {
+	if int(chain) < w.width {
+		return w.commitRow(i)[chain]
+	}
+	return w.single(w.g.commit(w.writers[i].txn), chain)
 }

@@ -56,7 +56,7 @@ func (w *worker) refined(o *openRead) bool {
 candidates:
 	for _, c := range o.candidates {
 		t := &w.writers[c-from]
-		if w.commitRow(c - from)[chain] >= start {
+		if w.entry(c-from, chain) >= start {
 			o.ruledOut = append(o.ruledOut, ruledOut{c, none, known})
 			continue
 		}
@@ -125,7 +125,7 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 		}
 		for ; lo < end; lo++ {
 			if u := &w.writers[lo]; u.class != rd.class && u.txn != rd.txn && u.live {
-				if w.commitRow(lo)[chain] < start {
+				if w.entry(lo, chain) < start {
 					w.link(g.start(rd.txn), g.commit(u.txn), verdict.RW, allOver, o.read)
 				}
 				break

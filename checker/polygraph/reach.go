@@ -216,13 +216,14 @@ func (k *reach) reaches(from, to int32) bool {
 // everything is the set of all chains.
 const everything = ^uint64(0)
 
-// chainBits are the bits of a chain in a set of chains; chains share bits.
+// chainBits are the bits of a chain, or with a matrix of one that has a column
+// and the next one, in a set of chains; chains share bits.
 func (k *reach) chainBits(c int32) uint64 {
 	switch {
 	case k.clocks != nil:
 		return 1 << (uint32(c) & 63)
 	case k.bits != nil:
-		return 1<<(uint32(k.bits.Column(k.g.start(c)))&63) | 1<<(uint32(k.bits.Column(k.g.commit(c)))&63)
+		return k.g.nodeBits() << (uint32(c) & 63)
 	}
 	return everything
 }

@@ -136,19 +136,19 @@ func (w *worker) overwrites(n int32, u *localWriter) {
 			if v := &w.writers[i]; i != latest && v.class != class && last[v.chain] >= v.start {
 				continue
 			}
-			w.readersBefore(w.writers[i].readers, u, row)
+			w.readersBefore(w.writers[i].readers, n, u)
 		}
 	}
 	if u.class != w.key && !overwritten {
-		w.readersBefore(w.initial, u, row)
+		w.readersBefore(w.initial, n, u)
 	}
 }
 
 // readersBefore has the readers of a version, of which the first is given, come
-// before the commit of u, whose row is given.
-func (w *worker) readersBefore(first int32, u *localWriter, row []int32) {
+// before the commit of u, which is writer n.
+func (w *worker) readersBefore(first, n int32, u *localWriter) {
 	for i := first; i != none; i = w.readers[i].next {
-		if r := &w.readers[i]; row[r.chain] < r.start && r.txn != u.txn {
+		if r := &w.readers[i]; r.txn != u.txn && w.entry(n, r.chain) < r.start {
 			w.link(w.g.start(r.txn), w.g.commit(u.txn), verdict.RW, overWrite, r.read)
 		}
 	}
