@@ -139,6 +139,30 @@ func (s *Sorted) back(e Edge) *CycleError {
 	return &CycleError{walk}
 }
 
+// LatestFirst returns the rows of the graph, with the latest vertex of each first.
+func (s *Sorted) LatestFirst() []int32 {
+	from := slices.Clone(s.From)
+	for v := range s.Len() {
+		latestFirst(from[s.Start[v]:s.Start[v+1]], s.Rank)
+	}
+	return from
+}
+
+func latestFirst(list []int32, rank []int32) {
+	if len(list) > 32 {
+		slices.SortFunc(list, func(u, v int32) int { return int(rank[v] - rank[u]) })
+		return
+	}
+	for i := 1; i < len(list); i++ {
+		v := list[i]
+		j := i
+		for ; j > 0 && rank[list[j-1]] < rank[v]; j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = v
+	}
+}
+
 // SortedMemory is the bytes that sorting a graph takes, besides the graph's own.
 func SortedMemory(g *Graph) int64 {
 	n, m := int64(g.Len()), int64(len(g.From))

@@ -186,5 +186,10 @@ func (c *Closure) Changed(v int32) uint64 {
 // written, Insert not counted.
 func (c *Closure) Moved() int64 { return c.moved }
 
-// Close implements accel.Closure. There is nothing to free.
-func (c *Closure) Close() {}
+// Close implements accel.Closure. The memory serves the next closures.
+func (c *Closure) Close() {
+	for i := range c.bands {
+		c.bands[i].free()
+	}
+	c.bands = nil
+}

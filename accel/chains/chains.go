@@ -194,11 +194,11 @@ func (c *Closure) Bytes() int64 {
 func (c *Closure) Close() {}
 
 // each runs a task for every band.
-func (c *Closure) each(task func(band)) {
+func (c *Closure) each(task func(i int, b band)) {
 	var wg sync.WaitGroup
-	for _, b := range c.bands[1:] {
-		wg.Go(func() { task(b) })
+	for i, b := range c.bands[1:] {
+		wg.Go(func() { task(i+1, b) })
 	}
-	task(c.bands[0])
+	task(0, c.bands[0])
 	wg.Wait()
 }

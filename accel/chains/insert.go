@@ -21,13 +21,9 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	}
 	c.touched = c.touched[:0]
 	parts := make([]pass, len(c.bands))
-	c.each(func(b band) {
-		for i := range c.bands {
-			if c.bands[i] == b {
-				parts[i] = pass{c: c, band: b, news: make([]uint64, c.s.Len())}
-				parts[i].run(ctx, edges)
-			}
-		}
+	c.each(func(i int, b band) {
+		parts[i] = pass{c: c, band: b, news: make([]uint64, c.s.Len())}
+		parts[i].run(ctx, edges)
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

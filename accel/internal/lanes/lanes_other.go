@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package lanes
+
+func orWide(dst, a, b *uint64, n int) { panic("lanes: no wide instructions") }
+
+func maxWide(dst, a *int32, n int) { panic("lanes: no wide instructions") }
