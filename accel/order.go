@@ -29,8 +29,18 @@ type Adjacency struct {
 
 // NewAdjacency turns the rows of g around.
 func NewAdjacency(g *Graph) *Adjacency {
-	n := g.Len()
-	a := &Adjacency{Graph: g, outStart: make([]int64, n+1), out: make([]int32, len(g.From))}
+	a := &Adjacency{Graph: g}
+	a.turn()
+	if g.Intervals != nil {
+		a.sortTimes()
+	}
+	return a
+}
+
+// turn lists where the edges of the graph lead.
+func (a *Adjacency) turn() {
+	g, n := a.Graph, a.Len()
+	a.outStart, a.out = make([]int64, n+1), make([]int32, len(g.From))
 	for _, u := range g.From {
 		a.outStart[u+1]++
 	}
@@ -44,10 +54,6 @@ func NewAdjacency(g *Graph) *Adjacency {
 			next[u]++
 		}
 	}
-	if g.Intervals != nil {
-		a.sortTimes()
-	}
-	return a
 }
 
 func (a *Adjacency) sortTimes() {

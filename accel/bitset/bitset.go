@@ -32,7 +32,8 @@ type Backend struct {
 	// Full keeps the leading full words of rows, too. That is for comparison.
 	Full bool
 
-	band int // words of a band; 0: by size
+	band   int  // words of a band; 0: by size
+	steady bool // nothing is computed anew: see rebuild
 }
 
 // Name returns bitset.
@@ -58,6 +59,7 @@ type Closure struct {
 	news    []uint64 // by vertex: see Changed
 	touched []int32  // the vertices with news
 	fresh   bool     // nothing was inserted yet
+	steady  bool     // see Backend
 }
 
 // Closure implements accel.Backend.
@@ -79,7 +81,7 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &Closure{s: s, full: b.Full, group: group, workers: opt.Workers, fresh: true}
+	c := &Closure{s: s, full: b.Full, group: group, workers: opt.Workers, fresh: true, steady: b.steady}
 	if c.workers <= 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}

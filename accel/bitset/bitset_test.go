@@ -18,3 +18,9 @@ func TestBands(t *testing.T) { acceltest.Run(t, bitset.Narrow(bitset.Backend{}))
 func TestFullBands(t *testing.T) {
 	acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true, Group: 2}))
 }
+
+func TestSteady(t *testing.T) { acceltest.Run(t, bitset.Steady(bitset.Backend{})) }
+
+func TestSteadyBands(t *testing.T) {
+	acceltest.Run(t, bitset.Narrow(bitset.Steady(bitset.Backend{Full: true, Group: 2})))
+}

@@ -5,3 +5,9 @@ func Narrow(b Backend) Backend {
 	b.band = 1
 	return b
 }
+
+// Steady is a backend that computes no rows anew when edges are added.
+func Steady(b Backend) Backend {
+	b.steady = true
+	return b
+}

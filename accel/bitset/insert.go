@@ -25,6 +25,9 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 		c.news[v] = 0
 	}
 	c.touched = c.touched[:0]
+	if len(edges)*many > int(c.s.Len()) && !c.steady {
+		return c.rebuild(ctx)
+	}
 	for len(c.passes) < min(c.workers, len(c.bands)) {
 		c.passes = append(c.passes, newPass(c))
 	}
