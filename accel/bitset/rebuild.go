@@ -36,6 +36,7 @@ func (c *Closure) rebuild(ctx context.Context) error {
 				touched = append(touched, v)
 			}
 		}
+		old.free()
 		mu.Lock()
 		defer mu.Unlock()
 		c.touched = append(c.touched, touched...)
