@@ -20,7 +20,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/compress v1.20.3
 	github.com/mailru/easyjson v0.9.2
-	github.com/mumax/3 v0.0.0-20261020084628-54efa12420b2
+	github.com/mumax/3 v3.9.3+incompatible
 	github.com/pingcap/go-ycsb v1.0.1
 	github.com/pkg/errors v0.9.1
 	github.com/spf13/cobra v1.9.1
