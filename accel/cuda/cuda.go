@@ -9,6 +9,7 @@ package cuda
 import (
 	"os"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/cuda/driver"
@@ -59,8 +60,9 @@ type Device struct {
 
 // Backend computes closures on one GPU.
 type Backend struct {
-	cfg Config
-	dev *device
+	cfg    Config
+	dev    *device
+	warned atomic.Bool // that the device is lost
 }
 
 // Open finds a GPU, compiles the kernels for it, and has it prove itself on small

@@ -23,6 +23,9 @@ type device struct {
 	ctx  driver.Context
 	fn   map[string]driver.Function
 	lost error // what made the device unusable, once and for all
+
+	piece   int64 // of questions: see pieceBytes
+	scratch scratch
 }
 
 func openDevice(lib driver.Driver, index int) (*device, error) {
@@ -40,7 +43,7 @@ func openDevice(lib driver.Driver, index int) (*device, error) {
 	if index < 0 || index >= n {
 		return nil, errors.Errorf("there is no GPU %d: the CUDA driver finds %d, counted from 0; set %s", index, n, DeviceVariable)
 	}
-	d := &device{lib: lib, index: index, fn: map[string]driver.Function{}}
+	d := &device{lib: lib, index: index, piece: pieceBytes, fn: map[string]driver.Function{}}
 	d.facts = Device{Binding: driver.Binding, Driver: version}
 	if err := d.ask(); err != nil {
 		return nil, err
@@ -88,7 +91,7 @@ func (d *device) load() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range kernels.Names {
+	for name := range kernels.Arguments {
 		if d.fn[name], err = d.lib.Function(module, name); err != nil {
 			return err
 		}
@@ -121,7 +124,7 @@ func (d *device) close() {
 	defer d.mu.Unlock()
 	if d.ctx != 0 {
 		d.lib.Release(d.index, d.ctx) // nothing can be done about a failure
-		d.ctx, d.lost = 0, errors.New("the GPU was given back")
+		d.ctx, d.lost = 0, errGivenBack
 	}
 }
 
@@ -142,6 +145,9 @@ func (d *device) free(list ...driver.Ptr) {
 
 // launch starts a kernel and waits for it. Within do.
 func (d *device) launch(name string, x, y int, args ...uint64) error {
+	if len(args) != kernels.Arguments[name] {
+		panic("accel/cuda: wrong number of arguments for " + name)
+	}
 	if x == 0 || y == 0 {
 		return nil
 	}

@@ -14,6 +14,7 @@ type matrix struct {
 	d       *device
 	bits    driver.Ptr
 	pitch   int     // vectors of 16 bytes of a row
+	sources int32   // the vertices that are asked about
 	shift   int     // a strip is 1<<shift vectors wide
 	columns int     // sources
 	row     []int32 // by vertex and point
@@ -40,7 +41,7 @@ func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring
 	if squaring {
 		columns = s.size()
 	}
-	m := &matrix{d: d, columns: int(columns), pitch: int(pitchOf(int64(columns))), shift: 1}
+	m := &matrix{d: d, sources: s.SourceCount(), columns: int(columns), pitch: int(pitchOf(int64(columns))), shift: 1}
 	// As many strips as the device can have under way, and no narrower ones.
 	for m.shift < 3 && m.pitch>>m.shift > 4*d.facts.Multiprocessors {
 		m.shift++
@@ -276,8 +277,12 @@ func (m *matrix) insert(ctx context.Context, p *plan, at []int32) ([]uint64, err
 		rows[i] = m.row[x]
 	}
 	var onDevice sent
-	var rowList, news, out driver.Ptr
-	defer func() { m.d.free(append(onDevice.list(), rowList, news, out)...) }()
+	asked := make([]uint64, 2*m.pitch)
+	for _, c := range m.column[:m.sources] {
+		asked[c>>6] |= 1 << (c & 63)
+	}
+	var rowList, news, mask, out driver.Ptr
+	defer func() { m.d.free(append(onDevice.list(), rowList, news, mask, out)...) }()
 	flags := int64(strips) * int64(len(at))
 	err := m.d.do(func() (err error) {
 		if onDevice, err = sendPlan(m.d, p); err != nil {
@@ -287,6 +292,9 @@ func (m *matrix) insert(ctx context.Context, p *plan, at []int32) ([]uint64, err
 			return err
 		}
 		if out, err = send(m.d, changed); err != nil {
+			return err
+		}
+		if mask, err = send(m.d, asked); err != nil {
 			return err
 		}
 		if news, err = m.d.lib.Alloc(max(1, flags)); err != nil {
@@ -299,7 +307,7 @@ func (m *matrix) insert(ctx context.Context, p *plan, at []int32) ([]uint64, err
 	}
 	err = m.panels(ctx, p, func(from, to int) error {
 		args := append([]uint64{uint64(m.bits), uint64(m.pitch), uint64(rowList)}, onDevice.args(from, to, m.shift)...)
-		return m.d.launch("insert_rows", strips, 1, append(args, uint64(news), uint64(len(at)), uint64(out))...)
+		return m.d.launch("insert_rows", strips, 1, append(args, uint64(news), uint64(len(at)), uint64(mask), uint64(out))...)
 	})
 	if err != nil {
 		return nil, err

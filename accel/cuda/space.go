@@ -13,14 +13,14 @@ import (
 // and the vertices that ended since: so time takes two edges for each vertex
 // instead of up to n.
 type space struct {
-	*accel.Adjacency
+	*accel.Sorted
 	point []int32 // by vertex: the last point before it, or -1
 	ends  []int32 // vertices by their ends
 	since []int32 // by point: the first of ends that belongs to it; one more
 }
 
-func newSpace(a *accel.Adjacency) *space {
-	s := &space{Adjacency: a}
+func newSpace(a *accel.Sorted) *space {
+	s := &space{Sorted: a}
 	if a.Intervals == nil {
 		return s
 	}

@@ -41,17 +41,15 @@ KERNEL among_groups(const u32 *__restrict__ matrix, int pitch, const int *__rest
 }
 
 // gather_bits computes a matrix of bits over edges: bit j of its row i says that
-// the end of edge c0 + j reaches the beginning of edge r0 + i. tails has the rows
-// of the beginnings, heads the columns of the ends. out has words 32-bit words a
-// row.
+// the end of edge j reaches the beginning of edge i. tails has the rows of the
+// beginnings, heads the columns of the ends. out has words 32-bit words a row.
 KERNEL gather_bits(const u32 *__restrict__ matrix, int pitch, const int *__restrict__ tails,
-                   const int *__restrict__ heads, int r0, int rows, int c0, int columns,
-                   int words, u32 *out)
+                   const int *__restrict__ heads, int rows, int columns, int words, u32 *out)
 {
     int j = blockIdx.x * blockDim.x + threadIdx.x;
-    int c = j < columns ? heads[c0 + j] : -1;
+    int c = j < columns ? heads[j] : -1;
     for (int i = blockIdx.y; i < rows; i += gridDim.y) {
-        u32 sum = __ballot_sync(0xffffffffu, c >= 0 && bit(matrix, pitch, tails[r0 + i], c));
+        u32 sum = __ballot_sync(0xffffffffu, c >= 0 && bit(matrix, pitch, tails[i], c));
         if ((threadIdx.x & 31) == 0 && j >> 5 < words)
             out[(size_t)i * words + (j >> 5)] = sum;
     }
@@ -60,7 +58,7 @@ KERNEL gather_bits(const u32 *__restrict__ matrix, int pitch, const int *__restr
 // join_pairs lists the pairs of edges that close a cycle together, i before j: of
 // the edges i from i0 to i0 + rows, and j from i0 to i0 + columns. there is what
 // gather_bits computed for rows i and columns j, back for rows j and columns i.
-// i0 is a multiple of 32. *found counts pairs, also those that out, with room for
+// *found counts pairs, also those that out, with room for
 // some, had no room for.
 KERNEL join_pairs(const u32 *__restrict__ there, const u32 *__restrict__ back, int i0, int rows,
                   int columns, u64 *found, u64 room, u64 *out)

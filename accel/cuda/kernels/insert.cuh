@@ -8,13 +8,14 @@
 // needs the other end only where that has news in this strip; of a new edge it
 // needs it always. news[strip * count + p] is set where it has. changed[p] is the
 // news of a row over all strips: bit b stands for the columns that are b modulo
-// 64.
+// 64. Only the columns in asked count there.
 KERNEL insert_rows(ulonglong2 *matrix, int pitch, const int *__restrict__ rows,
                    const int *__restrict__ chunk,
                    const int *__restrict__ exStart, const int *__restrict__ ex,
                    const int *__restrict__ inStart, const u16 *__restrict__ in,
                    const int *__restrict__ levelStart, const u16 *__restrict__ level,
-                   int from, int to, int shift, u8 *news, int count, u64 *changed)
+                   int from, int to, int shift, u8 *news, int count,
+                   const ulonglong2 *__restrict__ asked, u64 *changed)
 {
     __shared__ ulonglong2 x[VECTORS]; // whole rows where touched
     __shared__ u16 edges[INNER];
@@ -77,14 +78,18 @@ KERNEL insert_rows(ulonglong2 *matrix, int pitch, const int *__restrict__ rows,
                     continue;
                 size_t at = (size_t)rows[r0 + i] * pitch + vector;
                 ulonglong2 old = matrix[at];
-                u64 more = (sum.x & ~old.x) | (sum.y & ~old.y);
+                ulonglong2 more;
+                more.x = sum.x & ~old.x;
+                more.y = sum.y & ~old.y;
                 sum = unite(sum, old);
                 x[i << shift | lane] = sum;
-                if (more) {
+                if (more.x | more.y) {
                     matrix[at] = sum;
                     dirty[i] = 1;
                     news[r0 + i] = 1;
-                    atomicOr(&changed[r0 + i], more);
+                    u64 bits = (more.x & asked[vector].x) | (more.y & asked[vector].y);
+                    if (bits)
+                        atomicOr(&changed[r0 + i], bits);
                 }
             }
             __syncthreads();

@@ -2,7 +2,7 @@
 // reach.ptx what nvcc made of it. See docs/cuda.md for how it is made anew.
 package kernels
 
-import _ "embed"
+import "embed"
 
 //go:generate ./generate.sh
 
@@ -10,6 +10,11 @@ import _ "embed"
 //
 //go:embed reach.ptx
 var PTX string
+
+// Sources are what PTX was made of.
+//
+//go:embed *.cu *.cuh
+var Sources embed.FS
 
 // What the kernels need: a device of this compute capability, and a driver of
 // this version of CUDA, the first one to know PTX 6.0.
@@ -26,8 +31,8 @@ const (
 	Inner      = 4096 // edges inside a chunk, at most
 )
 
-// Names are the kernels.
-var Names = []string{
-	"closure_rows", "insert_rows", "seed_rows", "square_rows",
-	"closing_edges", "among_groups", "gather_bits", "join_pairs",
+// Arguments has the kernels, and how many arguments each takes.
+var Arguments = map[string]int{
+	"closure_rows": 14, "insert_rows": 17, "seed_rows": 5, "square_rows": 6,
+	"closing_edges": 7, "among_groups": 11, "gather_bits": 8, "join_pairs": 8,
 }
