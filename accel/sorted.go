@@ -40,14 +40,20 @@ func (s *Sorted) rank(lo, hi int32) {
 	}
 }
 
-// Insert adds edges and puts the vertices in order again. Where they close a
-// cycle the error is a *CycleError, and none is added.
-func (s *Sorted) Insert(edges []Edge) error {
+// CheckEdges reports an edge that does not join vertices of the graph.
+func (g *Graph) CheckEdges(edges []Edge) error {
+	n := g.Len()
 	for _, e := range edges {
-		if n := s.Len(); e.From < 0 || e.From >= n || e.To < 0 || e.To >= n {
+		if e.From < 0 || e.From >= n || e.To < 0 || e.To >= n {
 			return errors.Errorf("an edge leads from %d to %d, and there are %d vertices", e.From, e.To, n)
 		}
 	}
+	return nil
+}
+
+// Insert adds edges and puts the vertices in order again. Where they close a
+// cycle the error is a *CycleError, and none is added.
+func (s *Sorted) Insert(edges []Edge) error {
 	s.Add(edges)
 	if err := s.repair(edges); err != nil {
 		s.Drop(len(edges))

@@ -145,7 +145,7 @@ func (b Backend) Memory(g *accel.Graph) int64 {
 
 // Bytes implements accel.Closure.
 func (c *Closure) Bytes() int64 {
-	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)) + c.s.Bytes()
+	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)+cap(c.added)+cap(c.in)/2+cap(c.spared)) + c.s.Bytes()
 	for i := range c.bands {
 		b := &c.bands[i]
 		bytes += 8*int64(b.held+cap(b.rows)) + 24*int64(cap(b.chunks))

@@ -2,23 +2,17 @@ package bitset
 
 import (
 	"context"
-	"math"
 	"sync/atomic"
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/internal/lanes"
 )
 
-// plan is what computing all bands has in common.
+// plan is what computing all bands has in common. The band that has the column of
+// the start of an edge finds out whether the edge is spared. Bands are computed
+// from the last to the first, as a start's row is empty in those behind it.
 type plan struct {
 	c *Closure
-	// in are the edges into each vertex, the latest start first.
-	in []int32
-	// spared has by vertex the first 64 of its edges, as bits, that another edge
-	// makes redundant. The band that has the column of the edge's start finds that
-	// out. Bands are computed from the last to the first, as a start's row is
-	// empty in those behind it.
-	spared []uint64
 	// until has by vertex the last rank of those it is the latest predecessor of.
 	until []int32
 	// root is the last rank of a vertex without predecessors.
@@ -40,9 +34,10 @@ func (c *Closure) batch(ctx context.Context) error {
 func (c *Closure) plan() *plan {
 	s := c.s
 	n := s.Len()
-	p := &plan{c: c, in: s.LatestFirst(), spared: make([]uint64, n), until: make([]int32, n), root: -1}
+	c.in, c.spared = s.LatestFirst(), make([]uint64, n)
+	p := &plan{c: c, until: make([]int32, n), root: -1}
 	for v := range n {
-		list := p.in[s.Start[v]:s.Start[v+1]]
+		list := c.in[s.Start[v]:s.Start[v+1]]
 		if len(list) == 0 {
 			p.root = max(p.root, s.Rank[v])
 			continue
@@ -158,8 +153,8 @@ func (w *work) compute(v int32) {
 // tells of.
 func (w *work) predecessors(v int32, begun bool) {
 	start := w.p.c.s.Start[v]
-	in := w.p.in[start:w.p.c.s.Start[v+1]]
-	spared := atomic.LoadUint64(&w.p.spared[v])
+	in := w.p.c.in[start:w.p.c.s.Start[v+1]]
+	spared := atomic.LoadUint64(&w.p.c.spared[v])
 	found := uint64(0)
 	w.parts = w.parts[:0]
 	column := w.p.c.column
@@ -189,7 +184,7 @@ func (w *work) predecessors(v int32, begun bool) {
 		}
 	}
 	if found != 0 {
-		atomic.OrUint64(&w.p.spared[v], found)
+		atomic.OrUint64(&w.p.c.spared[v], found)
 	}
 }
 
@@ -251,7 +246,7 @@ func (w *work) leading(off, end int) int {
 				word |= list[0]
 			}
 		}
-		if word != math.MaxUint64 {
+		if word != everything {
 			break
 		}
 	}
@@ -266,7 +261,7 @@ func (b *band) after(r row, off int) []uint64 {
 
 // trim leaves leading words out that are full.
 func (w *work) trim(u *union) {
-	for !w.p.c.full && u.off < u.end && u.words[u.off] == math.MaxUint64 {
+	for !w.p.c.full && u.off < u.end && u.words[u.off] == everything {
 		u.off++
 	}
 }

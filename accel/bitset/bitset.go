@@ -55,11 +55,18 @@ type Closure struct {
 	moved   int64
 	workers int
 
-	passes  []*pass  // one for each worker
-	news    []uint64 // by vertex: see Changed
-	touched []int32  // the vertices with news
-	fresh   bool     // nothing was inserted yet
-	steady  bool     // see Backend
+	// in are the edges of the graph into each vertex, the latest start first.
+	in []int32
+	// spared has by vertex the first 64 of these, as bits, that others make
+	// redundant.
+	spared []uint64
+
+	passes  []*pass      // one for each worker
+	news    []uint64     // by vertex: see Changed
+	touched []int32      // the vertices with news
+	added   []accel.Edge // by the latest Insert
+	fresh   bool         // nothing was inserted yet
+	steady  bool         // see Backend
 }
 
 // Closure implements accel.Backend.

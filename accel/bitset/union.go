@@ -2,6 +2,9 @@ package bitset
 
 import "github.com/isohound/isohound/accel/internal/lanes"
 
+// everything is a full word.
+const everything = ^uint64(0)
+
 // union is a row of a band that is being put together: words before off are
 // full, those from end on are empty and hold anything.
 type union struct {

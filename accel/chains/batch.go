@@ -106,7 +106,7 @@ func (w *work) part(v int32) []int32 {
 
 // has reports whether a row says that u reaches it, and so has all that u has.
 func (w *work) has(row []int32, u int32) bool {
-	if u >= int32(len(w.cover.Chain)) {
+	if u >= w.s.SourceCount() {
 		return false
 	}
 	at := int(w.cover.Chain[u])

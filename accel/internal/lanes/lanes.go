@@ -37,3 +37,17 @@ func Max(dst, a []int32) {
 		dst[i] = max(dst[i], x)
 	}
 }
+
+// News sets the bits of a, which is as long as dst, in dst, and returns those that
+// were new in any word.
+func News(dst, a []uint64) uint64 {
+	if a = a[:len(dst)]; wide && len(dst) >= 4 {
+		return newsWide(&dst[0], &a[0], len(dst))
+	}
+	news := uint64(0)
+	for i, x := range a {
+		news |= x &^ dst[i]
+		dst[i] |= x
+	}
+	return news
+}

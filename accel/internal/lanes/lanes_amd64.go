@@ -13,3 +13,8 @@ func orWide(dst, a, b *uint64, n int)
 //
 //go:noescape
 func maxWide(dst, a *int32, n int)
+
+// newsWide sets n words of bits, at least 4, in dst and returns what was new.
+//
+//go:noescape
+func newsWide(dst, a *uint64, n int) uint64

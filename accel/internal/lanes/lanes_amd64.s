@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// Both do whole vectors, four at a time, and then once more the last vector of
+// All do whole vectors, four at a time, and then once more the last vector of
 // the row: doing a number twice changes nothing.
 
 // func orWide(dst, a, b *uint64, n int)
@@ -89,5 +89,65 @@ maxLast:
 	VMOVDQU (DI)(R8*4), Y0
 	VPMAXSD (SI)(R8*4), Y0, Y0
 	VMOVDQU Y0, (DI)(R8*4)
+	VZEROUPPER
+	RET
+
+// func newsWide(dst, a *uint64, n int) uint64
+TEXT ·newsWide(SB), NOSPLIT, $0-32
+	MOVQ  dst+0(FP), DI
+	MOVQ  a+8(FP), SI
+	MOVQ  n+16(FP), CX
+	LEAQ  -4(CX), R8
+	XORQ  AX, AX
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	CMPQ  CX, $8
+	JLT   newsOne
+	LEAQ  -8(CX), R9
+
+newsTwo:
+	VMOVDQU (DI)(AX*8), Y0
+	VMOVDQU 32(DI)(AX*8), Y1
+	VMOVDQU (SI)(AX*8), Y2
+	VMOVDQU 32(SI)(AX*8), Y3
+	VPANDN  Y2, Y0, Y6
+	VPANDN  Y3, Y1, Y7
+	VPOR    Y2, Y0, Y0
+	VPOR    Y3, Y1, Y1
+	VPOR    Y6, Y4, Y4
+	VPOR    Y7, Y5, Y5
+	VMOVDQU Y0, (DI)(AX*8)
+	VMOVDQU Y1, 32(DI)(AX*8)
+	ADDQ    $8, AX
+	CMPQ    AX, R9
+	JLE     newsTwo
+
+newsOne:
+	CMPQ    AX, R8
+	JGE     newsLast
+	VMOVDQU (DI)(AX*8), Y0
+	VMOVDQU (SI)(AX*8), Y2
+	VPANDN  Y2, Y0, Y6
+	VPOR    Y2, Y0, Y0
+	VPOR    Y6, Y4, Y4
+	VMOVDQU Y0, (DI)(AX*8)
+	ADDQ    $4, AX
+	JMP     newsOne
+
+newsLast:
+	VMOVDQU (DI)(R8*8), Y0
+	VMOVDQU (SI)(R8*8), Y2
+	VPANDN  Y2, Y0, Y6
+	VPOR    Y2, Y0, Y0
+	VPOR    Y6, Y4, Y4
+	VMOVDQU Y0, (DI)(R8*8)
+
+	VPOR         Y5, Y4, Y4
+	VEXTRACTI128 $1, Y4, X5
+	VPOR         X5, X4, X4
+	VPSHUFD      $0x4e, X4, X5
+	VPOR         X5, X4, X4
+	MOVQ         X4, AX
+	MOVQ         AX, ret+24(FP)
 	VZEROUPPER
 	RET

@@ -33,11 +33,13 @@ func TestWide(t *testing.T) {
 		m, d := numbers(n + 8)[at:], numbers(n + 8)[at:]
 		try := func(on bool) ([]uint64, []uint64, []int32) {
 			wide = on
+			bits := slices.Clone(dst)
+			bits = append(bits, News(bits[:n], a[:n]))
 			or, to, most := slices.Clone(dst), slices.Clone(dst), slices.Clone(d)
 			Or(or[:n], a[:n])
 			OrTo(to[:n], a[:n], b[:n])
 			Max(most[:n], m[:n])
-			return or, to, most
+			return slices.Concat(or, bits), to, most
 		}
 		or, to, most := try(true)
 		or2, to2, most2 := try(false)
