@@ -10,6 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker/baseline"
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/certify"
@@ -61,10 +62,15 @@ type Options struct {
 	MaxMemory int64
 	// Pipeline configures the polygraph engine, for comparison.
 	Pipeline polygraph.Config
+	// Accel chooses how the polygraph engine computes reachability; "" is auto.
+	Accel choose.Choice
 	// Certify has the proof verified by independent code.
 	Certify bool
 	// Progress, if set, is told which stage begins.
 	Progress func(stage string)
+	// Warn, if set, is told, in a line, of what was asked for and cannot be had. Any
+	// goroutine may call it.
+	Warn func(line string)
 }
 
 // ProofError says that a verdict's proof did not hold, so that the verdict
@@ -110,13 +116,13 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		}
 		if r.Verdict == verdict.Violated && len(r.Anomalies) == 0 {
 			// A verdict without a proof is none.
-			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Took: time.Since(begun),
+			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Accel: r.Accel, Took: time.Since(begun),
 				Reason: "a violation was found, but " + r.Reason}, nil
 		}
 		last := time.Now()
 		if err := certify.Result(h, r); errors.Is(err, certify.ErrTooLarge) {
 			// A verdict without a proof is none: the refutation grew too large.
-			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Took: time.Since(begun),
+			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Accel: r.Accel, Took: time.Since(begun),
 				Reason: fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns))}, nil
 		} else if err != nil {
 			return nil, &ProofError{Level: lvl, Verdict: r.Verdict, Err: err}
@@ -141,7 +147,8 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt Option
 			return r, err
 		}
 	}
-	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, Config: opt.Pipeline, Progress: opt.Progress})
+	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, Config: opt.Pipeline, Progress: opt.Progress,
+		Accel: polygraph.Acceleration{Choice: opt.Accel, Warn: opt.Warn}})
 }
 
 // undecided turns what kept an engine from deciding into the verdict unknown.
@@ -163,7 +170,7 @@ func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, erro
 	}
 	switch {
 	case errors.As(err, &na), errors.As(err, &pna), errors.As(err, &bna), errors.As(err, &mem), errors.Is(err, errTimeout):
-		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error(), Stages: r.Stages, Search: r.Search}, nil
+		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error(), Stages: r.Stages, Search: r.Search, Accel: r.Accel}, nil
 	}
 	return nil, err
 }

@@ -18,10 +18,19 @@ const (
 	perClear = 0.15e-9 // of either, in bytes that the kernel has to clear
 )
 
+// Costs of a GPU, in seconds. Its bandwidth is what it says itself; these are not
+// measured but cautious guesses.
+const (
+	openDevice    = 0.5   // making a context, compiling the kernels, proving them
+	perStep       = 10e-6 // of those that follow each other: as many as a chain is long
+	perBusByte    = 1e-10
+	someBandwidth = 200e9 // of one that does not say
+)
+
 var backends = []Backend{
 	{
 		Name: string(Chains),
-		Open: func(int32) (accel.Backend, Device, error) { return chains.Backend{}, Device{}, nil },
+		Open: func(*accel.Graph, *Wishes) (accel.Backend, Device, error) { return chains.Backend{}, Device{}, nil },
 		Seconds: func(s Shape, _ Device, workers int) float64 {
 			entries := float64(s.Chains)
 			return perEdge*float64(s.Edges) + (perEntry*entries*float64(s.Edges)+perClear*4*entries*float64(s.Vertices))/float64(workers)
@@ -29,10 +38,26 @@ var backends = []Backend{
 	},
 	{
 		Name: string(Bitset),
-		Open: func(group int32) (accel.Backend, Device, error) { return bitset.Backend{Group: group}, Device{}, nil },
+		Open: func(_ *accel.Graph, w *Wishes) (accel.Backend, Device, error) {
+			return bitset.Backend{Group: w.Group}, Device{}, nil
+		},
 		Seconds: func(s Shape, _ Device, workers int) float64 {
 			words := float64(s.Sources) / 64 / 2 // nearly a triangle
 			return perEdge*float64(s.Edges) + (perWord*words*float64(s.Edges)+perClear*8*words*float64(s.Vertices))/float64(workers)
+		},
+	},
+	{
+		Name:        string(CUDA),
+		Open:        openGPU,
+		OpenSeconds: openDevice,
+		Seconds: func(s Shape, d Device, _ int) float64 {
+			bandwidth := d.Bandwidth
+			if bandwidth == 0 {
+				bandwidth = someBandwidth
+			}
+			words := float64(s.Sources) / 64
+			rows := 8 * words * float64(2*s.Edges+s.Vertices)
+			return perEdge*float64(s.Edges) + perStep*float64(s.Vertices)/float64(max(1, s.Chains)) + rows/bandwidth + perBusByte*12*float64(s.Edges+s.Vertices)
 		},
 	},
 }

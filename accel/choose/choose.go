@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -26,6 +27,9 @@ type Wishes struct {
 	// Group says how many vertices that stand together are asked about together; a
 	// power of two, or 0.
 	Group int32
+	// Few chains, up to so many, are taken without a look at costs, since who asks
+	// along chains asks less.
+	Few int64
 	// Warn, if set, is told of a wish that cannot be granted, in a line.
 	Warn func(line string)
 	// Machine is nil for the one that the program runs on.
@@ -53,6 +57,7 @@ type Estimate struct {
 	Err error
 
 	backend accel.Backend
+	host    int64 // the limit for main memory
 }
 
 // fits reports whether the backend is to be had.
@@ -89,6 +94,8 @@ const share = 0.75
 // much is free.
 const usual = 4 << 30
 
+func (w *Wishes) auto() bool { return w.Choice == "" || w.Choice == Auto }
+
 // limit returns the bytes of main memory that a closure may take.
 func (w *Wishes) limit(m *Machine) int64 {
 	if w.Memory > 0 {
@@ -116,18 +123,19 @@ func Decide(g *accel.Graph, w Wishes) *Decision {
 			return
 		}
 		var dev Device
-		if e.backend, dev, e.Err = b.Open(w.Group); e.Err != nil {
+		if e.backend, dev, e.Err = b.Open(g, &w); e.Err != nil {
 			return
 		}
 		e.Device, e.Bytes, e.Limit = dev.Name, e.backend.Memory(g), int64(math.MaxInt64)
-		switch {
-		case dev.Own():
-			e.Limit = dev.Free
-		case e.Bytes > small || w.Memory > 0:
+		if e.Bytes > small || w.Memory > 0 {
 			if limit < 0 {
 				limit = w.limit(m)
 			}
 			e.Limit = limit
+		}
+		e.host = e.Limit
+		if dev.Name != "" && e.Bytes <= e.Limit {
+			e.Bytes, e.Limit = dev.Need, dev.Free
 		}
 		e.Seconds = b.Seconds(d.Shape, dev, m.Workers)
 	}
@@ -139,9 +147,18 @@ func Decide(g *accel.Graph, w Wishes) *Decision {
 			return d
 		}
 	}
+	few := func(b Backend) bool { return b.Name == string(Chains) }
+	if i := slices.IndexFunc(m.Backends, few); i >= 0 && w.auto() && d.Shape.Chains <= w.Few {
+		consider(&m.Backends[i])
+		if e := &d.Considered[0]; e.fits() {
+			d.Backend, d.Reason = e.Backend, "few chains, "+strconv.FormatInt(d.Shape.Chains, 10)+": "+e.String()
+			return d
+		}
+	}
 	for i := range m.Backends {
 		b := &m.Backends[i]
-		if !wished(*b) && !(b.OpenSeconds > 0 && d.least() <= b.OpenSeconds) {
+		seen := slices.ContainsFunc(d.Considered, func(e Estimate) bool { return e.Backend == b.Name })
+		if !seen && !(b.OpenSeconds > 0 && d.least() <= b.OpenSeconds) {
 			consider(b)
 		}
 	}
@@ -152,7 +169,7 @@ func Decide(g *accel.Graph, w Wishes) *Decision {
 // Refused returns a line about the backend that was asked for and cannot be had,
 // "" if there is none.
 func (d *Decision) Refused(w Wishes) string {
-	if w.Choice == "" || w.Choice == Auto || d.Backend == string(w.Choice) || len(d.Considered) == 0 {
+	if w.auto() || d.Backend == string(w.Choice) || len(d.Considered) == 0 {
 		return ""
 	}
 	instead := d.Backend + " is used instead"
@@ -240,8 +257,8 @@ func Closure(ctx context.Context, g *accel.Graph, opt accel.Options, w Wishes) (
 func (d *Decision) compute(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
 	for i := range d.Considered {
 		if e := &d.Considered[i]; e.Backend == d.Backend {
-			if e.Device == "" && e.Limit < math.MaxInt64 {
-				opt.MaxMemory = e.Limit
+			if e.host < math.MaxInt64 {
+				opt.MaxMemory = e.host
 			}
 			return e.backend.Closure(ctx, g, opt)
 		}

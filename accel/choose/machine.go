@@ -25,8 +25,7 @@ type Machine struct {
 type Backend struct {
 	Name string
 	// Open returns the backend and what it runs on, or why the machine has none.
-	// group is that of Wishes.
-	Open func(group int32) (accel.Backend, Device, error)
+	Open func(g *accel.Graph, w *Wishes) (accel.Backend, Device, error)
 	// Seconds is what a closure is expected to take.
 	Seconds func(s Shape, d Device, workers int) float64
 	// OpenSeconds is what Open takes: where some backend takes no longer than that
@@ -36,14 +35,10 @@ type Backend struct {
 
 // Device is what a backend runs on, where that is not the processor.
 type Device struct {
-	Name      string
-	Free      int64   // bytes of its memory
-	Bandwidth float64 // of its memory, bytes per second
-	BusSpeed  float64 // to it, bytes per second
+	Name       string
+	Need, Free int64   // bytes of its memory: those that the closure takes at most, and those that nobody has
+	Bandwidth  float64 // of its memory, bytes per second; 0 if that is not known
 }
-
-// Own reports whether the device has memory of its own.
-func (d Device) Own() bool { return d.Name != "" }
 
 // Shape is what the cost of a closure depends on.
 type Shape struct {

@@ -78,7 +78,9 @@ func (h *hiddenClosure) TwoCycles(ctx context.Context, edges []accel.Edge, f fun
 func backend(open func(group int32) accel.Backend) choose.Backend {
 	return choose.Backend{
 		Name: open(1).Name(),
-		Open: func(group int32) (accel.Backend, choose.Device, error) { return open(group), choose.Device{}, nil },
+		Open: func(_ *accel.Graph, w *choose.Wishes) (accel.Backend, choose.Device, error) {
+			return open(w.Group), choose.Device{}, nil
+		},
 		// The first of a list is taken: all others cost the same.
 		Seconds: func(choose.Shape, choose.Device, int) float64 { return 0 },
 	}

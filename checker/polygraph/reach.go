@@ -116,7 +116,7 @@ func (k *reach) compute(ctx context.Context) (bool, error) {
 	if len(order) < int(k.g.nodes) {
 		return false, nil
 	}
-	w := choose.Wishes{Choice: k.how.Choice, Without: k.spent, Warn: k.how.Warn, Group: 1 << k.g.split, Machine: k.how.machine}
+	w := choose.Wishes{Choice: k.how.Choice, Without: k.spent, Warn: k.warn, Group: 1 << k.g.split, Few: fewChains, Machine: k.how.machine}
 	if left, limited := budget.Left(ctx); limited {
 		w.Memory = choose.Share(left)
 	}
@@ -166,10 +166,15 @@ func (k *reach) drop(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	k.spent[k.told.Backend] = err
-	if k.how.Warn != nil {
-		k.how.Warn("backend " + k.told.Backend + " failed, and another one goes on: " + err.Error())
-	}
+	k.warn("backend " + k.told.Backend + " failed, and another one goes on: " + err.Error())
 	return nil
+}
+
+// warn tells of a backend that cannot be had.
+func (k *reach) warn(line string) {
+	if k.how.Warn != nil {
+		k.how.Warn(line)
+	}
 }
 
 // close frees what the closure holds; nothing reaches anything then.
@@ -212,6 +217,10 @@ func (k *reach) commitAt(t int32) int32 { return k.c.pos[t]<<k.g.split + 1 + k.g
 func (k *reach) reaches(from, to int32) bool {
 	return from == to || k.closure != nil && k.closure.Reaches(from, to)
 }
+
+// fewChains are as many as clocks are always good for: only the first or last
+// access of each needs a look.
+const fewChains = 64
 
 // everything is the set of all chains.
 const everything = ^uint64(0)

@@ -19,8 +19,8 @@ import (
 // of other values, and which of several writers of its value it read from is
 // open until one is left.
 type saturator struct {
-	m *model
-	g *graph
+	m   *model
+	g   *graph
 	how Acceleration
 	k   *reach // nil: not wanted, and nothing is saturated
 
