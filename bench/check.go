@@ -33,6 +33,9 @@ var Contestants = []Contestant{
 	{"paper", []string{"--engine", "polygraph", "--pipeline", "paper"}},
 	{"baseline", []string{"--engine", "baseline"}},
 	{"linear", []string{"--engine", "linear"}},
+	{"chains", []string{"--engine", "polygraph", "--accel", "chains"}},
+	{"bitset", []string{"--engine", "polygraph", "--accel", "bitset"}},
+	{"cuda", []string{"--engine", "polygraph", "--accel", "cuda"}},
 }
 
 // FindContestants returns those of a comma-separated list.

@@ -166,17 +166,16 @@ func Decide(g *accel.Graph, w Wishes) *Decision {
 	return d
 }
 
-// Refused returns a line about the backend that was asked for and cannot be had,
-// "" if there is none.
+// Refused returns a line about what was asked for and cannot be had, "" if there
+// is none. To have no backend is nobody's wish.
 func (d *Decision) Refused(w Wishes) string {
-	if w.auto() || d.Backend == string(w.Choice) || len(d.Considered) == 0 {
+	switch {
+	case d.Backend == None && len(d.Considered) > 0:
+		return "reachability is done without: no backend can have it: " + d.Reason
+	case w.auto() || d.Backend == string(w.Choice) || len(d.Considered) == 0:
 		return ""
 	}
-	instead := d.Backend + " is used instead"
-	if d.Backend == None {
-		instead = "nor does another backend fit"
-	}
-	return "backend " + d.Considered[0].String() + "; " + instead
+	return "backend " + d.Considered[0].String() + "; " + d.Backend + " is used instead"
 }
 
 // small is what a closure may take without asking how much memory there is,

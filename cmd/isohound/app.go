@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -33,6 +34,8 @@ type app struct {
 	work context.Context
 	// others are the endpoints of the database behind the first, while it is open.
 	others []drivers.DB
+	// warned has the warnings that were told.
+	warned sync.Map
 	// faults stand before the endpoints, if any are asked for.
 	faults *faults.Set
 }

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
@@ -18,7 +20,7 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var levels, engine, format, maxMemory, pipeline, summary string
+	var levels, engine, format, maxMemory, pipeline, accel, summary string
 	var asJSON bool
 	k := &checking{}
 	c := &cobra.Command{
@@ -33,7 +35,9 @@ Levels: ` + levelHelp() + `
 --pipeline runs the polygraph engine with other parts, for comparison; the
 verdict is the same. Presets, and parts to add with + and leave out with -:
 ` + polygraph.ConfigHelp() + `
-
+--accel chooses how the polygraph engine computes which transactions reach which;
+the other engines need not know. It changes no verdict:
+` + choose.Help() + `
 ` + exitHelp,
 		Example: `  isohound check h.jsonl --level ser
   isohound check runs/*/history.jsonl.zst --level ser,si --json`,
@@ -59,6 +63,10 @@ verdict is the same. Presets, and parts to add with + and leave out with -:
 					return withCode(exitUsage, err)
 				}
 			}
+			if k.accel, err = checker.ParseAccel(accel, k.engine); err != nil {
+				return withCode(exitUsage, err)
+			}
+			k.tellAccel = c.Flags().Changed("accel")
 			if k.format, err = file.ParseFormat(format); err != nil {
 				return withCode(exitUsage, err)
 			}
@@ -84,12 +92,15 @@ verdict is the same. Presets, and parts to add with + and leave out with -:
 	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
 	f.StringVar(&pipeline, "pipeline", "", "configuration of the polygraph engine, and that engine: a preset, then +part or -part; paper,-pruning say")
+	f.StringVar(&accel, "accel", "auto", accelUsage)
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
 	f.StringVar(&summary, "summary", "", summaryHelp)
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")
 	return c
 }
+
+var accelUsage = "how the polygraph engine computes reachability: " + choose.Names()
 
 // explainFor is how long explaining a violation may take by default.
 const explainFor = 10 * time.Second
@@ -114,6 +125,9 @@ func (a *app) check(paths []string, k *checking, asJSON bool, summary string) er
 			err := a.judge(path, k, nil, func(o results.Outcome) error {
 				if summary != "" { // outcomes may be large, and files many
 					outcomes = append(outcomes, o)
+				}
+				if !k.tellAccel && !asJSON {
+					o.Accel = nil
 				}
 				return a.print(o, asJSON)
 			})
@@ -171,6 +185,10 @@ func text(o results.Outcome) string {
 	b.WriteString("\n")
 	for _, note := range o.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", note)
+	}
+	if o.Accel != nil {
+		fmt.Fprintf(&b, "  reachability: %s in %.2f s, %s of %s; %s\n", o.Accel.Backend, o.Accel.Seconds,
+			humanize.IBytes(uint64(o.Accel.Bytes)), fmt.Sprintf("%d vertices", o.Accel.Vertices), o.Accel.Reason)
 	}
 	if o.Reason != "" {
 		fmt.Fprintf(&b, "  %s\n", o.Reason)

@@ -31,7 +31,7 @@ func (j *judging) at(ctx context.Context, lvl level.Level, limit time.Duration) 
 	if r := j.done[lvl]; r != nil {
 		return r, nil
 	}
-	opt := checker.Options{Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage}
+	opt := checker.Options{Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
 	if limit > 0 {
 		opt.Timeout = max(limit-j.parse, time.Millisecond)
 	}
@@ -60,13 +60,21 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, asked []level.
 			if isAsked[lvl] {
 				return j.at(ctx, lvl, j.c.timeout)
 			}
-			return checker.Check(ctx, j.h, lvl, checker.Options{Certify: j.c.certify, Progress: j.show.stage})
+			return checker.Check(ctx, j.h, lvl, checker.Options{Certify: j.c.certify, Progress: j.show.stage, Accel: j.c.accel})
 		},
 	})
 	if err == nil {
 		o.Explain(j.h, x)
 	}
 	return err
+}
+
+// warn tells of what was asked for and cannot be had, once.
+func (j *judging) warn(line string) {
+	if _, told := j.app.warned.LoadOrStore(line, true); !told {
+		j.show.pause()
+		fmt.Fprintf(j.app.msg, "isohound: %s\n", line)
+	}
 }
 
 // broken tells of a proof that does not hold, and reports whether err is that.

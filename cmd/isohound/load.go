@@ -11,6 +11,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/level"
@@ -28,8 +29,11 @@ type checking struct {
 	format  file.Format
 	timeout time.Duration
 	// explain bounds the time for explaining a violation; 0 leaves that out.
-	explain    time.Duration
-	maxMemory  int64
+	explain   time.Duration
+	maxMemory int64
+	accel     choose.Choice
+	// tellAccel: people are told what it came to.
+	tellAccel  bool
 	certify    bool
 	pipeline   polygraph.Config
 	quiet      bool

@@ -11,6 +11,7 @@ import (
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -23,11 +24,11 @@ import (
 
 // runOptions are the flags of run beside the settings.
 type runOptions struct {
-	check, engine, out, maxMemory string
-	checkTimeout, explain         time.Duration
-	certify, asJSON, plain        bool
-	summary                       string
-	attach                        []string
+	check, engine, accel, out, maxMemory string
+	checkTimeout, explain                time.Duration
+	certify, asJSON, plain               bool
+	summary                              string
+	attach                               []string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -56,6 +57,7 @@ that someone else needs; docs/reports.md lists the files.
 	f := c.Flags()
 	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed: the one that the isolation promises")
 	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
+	f.StringVar(&o.accel, "accel", "auto", accelUsage+"; see isohound check --help")
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "end in unknown after this time for each level; 0 is no limit")
 	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&o.maxMemory, "max-memory", "", "end in unknown when checking takes more, 2GiB say")
@@ -72,6 +74,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	k := &checking{timeout: o.checkTimeout, explain: o.explain, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
 	var err error
 	if k.engine, err = checker.ParseEngine(o.engine); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if k.accel, err = checker.ParseAccel(o.accel, k.engine); err != nil {
 		return withCode(exitUsage, err)
 	}
 	if k.maxMemory, err = parseSize("max-memory", o.maxMemory); err != nil {
@@ -140,6 +145,9 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	err := a.judge(path, k, finish, func(out results.Outcome) error {
 		run.Outcomes = append(run.Outcomes, out)
 		out.Invariants = run.Invariants
+		if k.accel == choose.Auto && !o.asJSON {
+			out.Accel = nil // nobody asked
+		}
 		return a.print(out, o.asJSON)
 	})
 	if err != nil && a.work.Err() != nil {
@@ -282,6 +290,9 @@ func (s *settings) words(k *checking, forOthers bool) []string {
 	words = append(words, "--check", strings.Join(names, ","))
 	if k.engine != checker.Auto {
 		words = append(words, "--engine", string(k.engine))
+	}
+	if k.accel != choose.Auto {
+		words = append(words, "--accel", string(k.accel))
 	}
 	return words
 }
