@@ -33,6 +33,7 @@ type Backend struct {
 	Full bool
 
 	band   int  // words of a band; 0: by size
+	tight  bool // rows are compacted with every Insert
 	steady bool // nothing is computed anew: see rebuild
 }
 
@@ -94,7 +95,9 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	}
 	c.columns()
 	c.news = make([]uint64, g.Len())
-	c.cut(b.band)
+	if c.cut(b.band); b.tight {
+		c.bound = 0
+	}
 	if err := c.batch(ctx); err != nil {
 		return nil, err
 	}

@@ -11,3 +11,9 @@ func Steady(b Backend) Backend {
 	b.steady = true
 	return b
 }
+
+// Tight is a steady backend that compacts rows with every Insert.
+func Tight(b Backend) Backend {
+	b.tight, b.steady = true, true
+	return b
+}
