@@ -32,7 +32,8 @@ type Backend struct {
 	// Full keeps the leading full words of rows, too. That is for comparison.
 	Full bool
 
-	band int // words of a band; 0: by size
+	band  int  // words of a band; 0: by size
+	tight bool // rows are compacted with every Insert
 }
 
 // Name returns bitset.
@@ -54,10 +55,17 @@ type Closure struct {
 	moved   int64
 	workers int
 
-	passes  []*pass  // one for each worker
-	news    []uint64 // by vertex: see Changed
-	touched []int32  // the vertices with news
-	fresh   bool     // nothing was inserted yet
+	// in are the edges of the graph into each vertex, the latest start first.
+	in []int32
+	// spared has by vertex the first 64 of these, as bits, that others make
+	// redundant.
+	spared []uint64
+
+	passes  []*pass      // one for each worker
+	news    []uint64     // by vertex: see Changed
+	touched []int32      // the vertices with news
+	added   []accel.Edge // by the latest Insert
+	fresh   bool         // nothing was inserted yet
 }
 
 // Closure implements accel.Backend.
@@ -85,7 +93,9 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	}
 	c.columns()
 	c.news = make([]uint64, g.Len())
-	c.cut(b.band)
+	if c.cut(b.band); b.tight {
+		c.bound = 0
+	}
 	if err := c.batch(ctx); err != nil {
 		return nil, err
 	}
@@ -186,5 +196,10 @@ func (c *Closure) Changed(v int32) uint64 {
 // written, Insert not counted.
 func (c *Closure) Moved() int64 { return c.moved }
 
-// Close implements accel.Closure. There is nothing to free.
-func (c *Closure) Close() {}
+// Close implements accel.Closure. The memory serves the next closures.
+func (c *Closure) Close() {
+	for i := range c.bands {
+		c.bands[i].free()
+	}
+	c.bands = nil
+}
