@@ -9,11 +9,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef ISOHOUND_PTX
+#include "ptx.h"
+fake_dim fake_thread, fake_block, fake_threads, fake_blocks;
+#include "ptx.c"
+#else
 #include "reach.cu"
+fake_dim fake_thread, fake_block, fake_threads, fake_blocks;
+#endif
 
 #include "fibers.h"
-
-fake_dim fake_thread, fake_block, fake_threads, fake_blocks;
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101,
        INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
@@ -21,7 +26,7 @@ enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 10
 // options are separated by blanks:
 //
 //   memory=BYTES  devices=N  version=CUDA  major=CAPABILITY  threads=OF_A_BLOCK
-//   wrong=KERNEL                its results have a wrong bit
+//   wrong=KERNEL                the first word of its results is wrong
 //   fail=CALL:NTH:CODE          that call fails, from now on counted from 1
 //   disorder=0                  threads take turns in ascending order only
 static struct {
@@ -144,16 +149,22 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
     return INVALID_VALUE;
 }
 
+static int retained;
+static void free_all(void);
+
 EXPORT int cuDevicePrimaryCtxRetain(void **c, int device)
 {
     ENTER("cuDevicePrimaryCtxRetain", 0);
     *c = &options;
+    retained++;
     return 0;
 }
 
 EXPORT int cuDevicePrimaryCtxRelease(int device)
 {
     ENTER("cuDevicePrimaryCtxRelease", 0);
+    if (--retained == 0)
+        free_all();
     return 0;
 }
 
@@ -270,8 +281,24 @@ EXPORT int cuMemFree_v2(unsigned long long p)
     return INVALID_VALUE;
 }
 
-// fake_leaks returns the bytes that are allocated.
-EXPORT long long fake_leaks(void) { return used; }
+static long long leaked;
+
+// free_all frees what goes with the last context, and counts it.
+static void free_all(void)
+{
+    leaked = used;
+    for (block *b = blocks, *next; b; b = next) {
+        next = b->next;
+        munmap(b->map, b->mapped);
+        free(b);
+    }
+    blocks = 0;
+    used = 0;
+}
+
+// fake_leaks returns the bytes that were allocated when the last context was
+// released.
+EXPORT long long fake_leaks(void) { return leaked; }
 
 EXPORT int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes)
 {
@@ -301,6 +328,7 @@ EXPORT int cuMemsetD8_v2(unsigned long long p, unsigned char value, size_t bytes
 }
 
 // Kernels: their arguments come as addresses of cells.
+#ifndef ISOHOUND_PTX
 #define P(i, type) (*(type *)args[i])
 
 static void run_closure_rows(void **args)
@@ -343,6 +371,8 @@ static void run_join_pairs(void **args)
 {
     join_pairs(P(0, u32 *), P(1, u32 *), P(2, int), P(3, int), P(4, int), P(5, u64 *), P(6, u64), P(7, u64 *));
 }
+
+#endif
 
 typedef struct {
     const char *name, *takes; // arguments: of 8 bytes p, of 4 bytes i
@@ -431,7 +461,7 @@ EXPORT int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
         ok = run_block(bx, options.disorder);
     }
     if (strcmp(options.wrong, k->name) == 0)
-        **(unsigned char **)args[k->result] ^= 4;
+        **(u32 **)args[k->result] ^= ~0u;
     pthread_mutex_unlock(&lock);
     if (!ok)
         return sticky = LAUNCH_FAILED;
