@@ -30,6 +30,9 @@ type Wishes struct {
 	// Few chains, up to so many, are taken without a look at costs, since who asks
 	// along chains asks less.
 	Few int64
+	// Instead, if set, makes a graph with the same closure that takes less memory and
+	// more time. It is for where the wish, or any, cannot be granted otherwise.
+	Instead func() *accel.Graph
 	// Warn, if set, is told of a wish that cannot be granted, in a line.
 	Warn func(line string)
 	// Machine is nil for the one that the program runs on.
@@ -234,6 +237,10 @@ func Closure(ctx context.Context, g *accel.Graph, opt accel.Options, w Wishes) (
 	}
 	for {
 		d := Decide(g, w)
+		if w.Instead != nil && d.Refused(w) != "" {
+			g, opt.Order, w.Instead = w.Instead(), nil, nil
+			continue
+		}
 		c, err := d.compute(ctx, g, opt)
 		var cycle *accel.CycleError
 		switch {

@@ -5,12 +5,21 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
+	"testing"
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/bitset"
 	"github.com/isohound/isohound/accel/chains"
 	"github.com/isohound/isohound/accel/choose"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // hidden is a backend whose closures the engine knows nothing of but what every
@@ -105,9 +114,21 @@ func dying(n int) *choose.Machine {
 	}), onBits)
 }
 
+// timed is a backend that has room only for graphs with intervals.
+type timed struct{ accel.Backend }
+
+func (b timed) Memory(g *accel.Graph) int64 {
+	if g.Intervals == nil {
+		return math.MaxInt64
+	}
+	return 0
+}
+
+var onTimed = backend(func(group int32) accel.Backend { return timed{bitset.Backend{Group: group}} })
+
 // randomMachine is one of those, the engine's own choice among them.
 func randomMachine(rng *rand.Rand) (name string, m *choose.Machine) {
-	switch rng.IntN(8) {
+	switch rng.IntN(9) {
 	case 0, 1:
 		return "chains", with(onChains)
 	case 2, 3:
@@ -116,6 +137,116 @@ func randomMachine(rng *rand.Rand) (name string, m *choose.Machine) {
 		return "hidden", with(onHidden)
 	case 6:
 		return "none", with()
+	case 7:
+		m := with(onTimed)
+		m.Free = func() int64 { return 1 << 40 }
+		return "timed", m
 	}
 	return "dying", dying(1 + rng.IntN(6))
+}
+
+// TestBackendsAgree: whatever computes reachability, configurations find the same
+// as the engine does by itself, on histories larger than the oracle's; and what is
+// left open, and how many edges are found, does not depend on which matrix it is.
+func TestBackendsAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	all := everyConfig()
+	count := map[verdict.Verdict]int{}
+	used := map[string]int{}
+	for n := range 40 {
+		var h *history.History
+		if n%2 == 0 { // with times
+			h = synth.Mini(synth.MiniConfig{Sessions: 3 + n%40, Txns: 150, Keys: 4 + n%20, Seed: uint64(n), Snapshot: n%4 == 0})
+			h = mutate(rng, h, n%3)
+		} else {
+			h = synth.General(synth.GeneralConfig{Sessions: 2 + n%50, Txns: 150, Ops: 2 + n%5, Keys: 40, Reads: 0.5,
+				Duplicates: float64(n%3) / 3, Theta: 0.5, Values: 10, Snapshot: n%4 == 1, Seed: uint64(n)})
+			h = randhist.Damage(rng, h, n%3)
+		}
+		for _, lvl := range level.All() {
+			if lvl == level.LIN || lvl.RealTime() && !h.Timed() {
+				continue
+			}
+			want, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			count[want.Verdict]++
+			for _, m := range []*choose.Machine{with(onChains), with(onBits), with(onHidden), with(onTimed), dying(1 + rng.IntN(4))} {
+				cfg := polygraph.Config{}
+				if rng.IntN(2) == 0 {
+					cfg = all[rng.IntN(len(all))]
+				}
+				if cfg.Has(polygraph.Cycles) && !cfg.Has(polygraph.Pruning) {
+					continue // more uncertain edges than can be paired
+				}
+				got, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Options{Config: cfg, Accel: polygraph.Acceleration{}.On(m)})
+				if err != nil || got.Verdict != want.Verdict {
+					t.Fatalf("history %d at %s, %s on %s: %v, %v; want %s", n, lvl, cfg, m.Backends[0].Name, got, err, want.Verdict)
+				}
+				if a := got.Accel; a != nil {
+					used[a.Backend]++
+				}
+			}
+		}
+	}
+	t.Logf("%v, %v", count, used)
+	if count[verdict.Satisfied] < 30 || count[verdict.Violated] < 30 || used["chains"] < 50 || used["bitset"] < 50 || used["hidden"] < 20 {
+		t.Errorf("one-sided: %v, %v", count, used)
+	}
+}
+
+// TestHiddenPrunes: what is asked in batches finds what looking into the rows does,
+// but for what common predecessors of candidates say.
+func TestHiddenPrunes(t *testing.T) {
+	h := synth.General(synth.GeneralConfig{Sessions: 100, Txns: 2000, Ops: 6, Keys: 500, Reads: 0.5, Duplicates: 0.5, Theta: 0.5, Values: 20, Seed: 3})
+	for _, lvl := range []level.Level{level.SER, level.SI} {
+		open := map[string]int{}
+		for name, m := range map[string]*choose.Machine{"bitset": with(onBits), "hidden": with(onHidden), "none": with()} {
+			r, err := polygraph.Check(t.Context(), h, lvl, polygraph.Options{Accel: polygraph.Acceleration{}.On(m)})
+			if err != nil || r.Verdict != verdict.Satisfied {
+				t.Fatal(r, err)
+			}
+			open[name] = r.Search.OpenAfter
+			if name != "none" && (r.Accel == nil || r.Accel.Backend != name || r.Accel.Vertices < 2000 || r.Accel.Edges < 2000 || r.Accel.Chains != 100 ||
+				r.Accel.Bytes <= 0 || r.Accel.Reason == "") {
+				t.Errorf("%s at %s: %+v", name, lvl, r.Accel)
+			}
+		}
+		if open["hidden"] > open["bitset"]*3/2 || open["hidden"] >= open["none"] {
+			t.Errorf("open reads at %s: %v", lvl, open)
+		}
+	}
+}
+
+// TestDeviceLost: a device that gets lost at any moment is told of in one line, and
+// another backend goes on.
+func TestDeviceLost(t *testing.T) {
+	h := synth.General(synth.GeneralConfig{Sessions: 30, Txns: 400, Ops: 4, Keys: 100, Reads: 0.5, Duplicates: 0.5, Theta: 0.5, Values: 10, Seed: 5, Snapshot: true})
+	for _, cfg := range []polygraph.Config{{}, polygraph.Paper(), polygraph.Paper().Without(polygraph.Pruning)} {
+		if cfg.Has(polygraph.Cycles) && !cfg.Has(polygraph.Pruning) {
+			h = synth.General(synth.GeneralConfig{Sessions: 4, Txns: 40, Ops: 4, Keys: 20, Reads: 0.5, Seed: 5, Snapshot: true})
+		}
+		lost := 0
+		for n := 1; n < 40; n++ {
+			var told []string
+			r, err := polygraph.Check(t.Context(), h, level.SI, polygraph.Options{Config: cfg, Witness: true,
+				Accel: polygraph.Acceleration{Warn: func(line string) { told = append(told, line) }}.On(dying(n))})
+			if err != nil || r.Verdict != verdict.Satisfied {
+				t.Fatalf("%s, lost at call %d: %v, %v", cfg, n, r, err)
+			}
+			if err := certify.Result(h, r); err != nil {
+				t.Fatalf("%s, lost at call %d: %v", cfg, n, err)
+			}
+			switch {
+			case len(told) == 1 && strings.Contains(told[0], errLost.Error()) && r.Accel.Backend == "bitset":
+				lost++
+			case len(told) > 0 || r.Accel.Backend == "bitset" && n > 1:
+				t.Errorf("%s, lost at call %d: told %q, and %s went on", cfg, n, told, r.Accel.Backend)
+			}
+		}
+		if lost == 0 {
+			t.Errorf("%s: nothing was lost", cfg)
+		}
+	}
 }

@@ -39,7 +39,7 @@ func TestAgreesWithLinear(t *testing.T) {
 				if i == 2 && n%4 > 0 {
 					continue
 				}
-				got, err := polygraph.Decide(ctx, h, lvl, cfg)
+				got, err := polygraph.Decide(ctx, h, lvl, polygraph.Options{Config: cfg})
 				if i == 0 || want.Verdict == verdict.Satisfied {
 					got, err = polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: true, Config: cfg})
 				}

@@ -100,7 +100,7 @@ func TestConfigsAgree(t *testing.T) {
 			}
 			for i, cfg := range configs {
 				begun := time.Now()
-				r, err := polygraph.Decide(context.Background(), h, lvl, cfg)
+				r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Options{Config: cfg})
 				if want == verdict.Satisfied || i > 0 && n%8 == i {
 					r, err = polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
 				}

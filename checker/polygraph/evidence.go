@@ -173,7 +173,8 @@ func (v *evidence) find(it item) {
 	}
 }
 
-// towards reports whether node can be reached from a start or commit.
+// towards reports whether node can be reached from a start or commit, or that it
+// may be.
 func (s *saturator) towards(from, node int32) bool {
-	return s.k == nil || s.k.closure == nil || s.k.reaches(from, node)
+	return s.k == nil || !s.k.has(node) || s.k.reaches(from, node)
 }

@@ -32,8 +32,8 @@ func LimitProofs(words int) (restore func()) {
 }
 
 // Decide is Check without counterexample, which takes long to make small.
-func Decide(ctx context.Context, h *history.History, lvl level.Level, cfg Config) (*verdict.Result, error) {
-	c := &check{ctx: ctx, h: h, lvl: lvl, opt: Options{Config: cfg}, res: &verdict.Result{Level: lvl}, decideOnly: true}
+func Decide(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl}, decideOnly: true}
 	c.stages = verdict.NewStages(c.res, nil)
 	return c.res, c.run()
 }

@@ -77,7 +77,7 @@ func TestHard(t *testing.T) {
 			var first verdict.Verdict
 			for i, lvl := range levels {
 				for j, cfg := range []polygraph.Config{{}, polygraph.Config{}.Without(polygraph.Pruning), polygraph.Paper(), randomConfig(rng)} {
-					r, err := polygraph.Decide(context.Background(), h, lvl, cfg)
+					r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Options{Config: cfg})
 					if j == 0 || first == verdict.Satisfied {
 						r, err = polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
 					}

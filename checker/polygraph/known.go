@@ -1,6 +1,9 @@
 package polygraph
 
-import "github.com/isohound/isohound/accel"
+import (
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/history"
+)
 
 // accelerated is the known graph as accel takes it. Nodes are its vertices, and
 // those of transactions its sources; sessions are paths.
@@ -22,6 +25,12 @@ func (g *graph) accelerated(m *model) *accel.Graph {
 	return a
 }
 
+// sketch is a graph of that size, which says all that its memory depends on.
+func (g *graph) sketch(m *model) *accel.Graph {
+	return &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split,
+		Cover: &accel.Cover{Count: m.chains.count}}
+}
+
 // cover has the nodes of each chain as a path.
 func (g *graph) cover(m *model) *accel.Cover {
 	n := len(m.txns) << g.split
@@ -40,4 +49,31 @@ func alone(n int) *chains {
 		c.of[t], c.members.items[t], c.members.from[t+1] = t, t, t+1
 	}
 	return c
+}
+
+// timed is the same with the transactions' times instead of the edges through
+// time points, for those that know what to do with them. A transaction of unknown
+// outcome never ends.
+func (g *graph) timed(m *model) *accel.Graph {
+	n := int32(len(m.txns)) << g.split
+	edges := make([]accel.Edge, 0, len(g.edges))
+	for i := range g.edges {
+		if e := &g.edges[i]; e.from < n && e.to < n {
+			edges = append(edges, accel.Edge{From: e.from, To: e.to})
+		}
+	}
+	a := accel.NewGraph(n, edges)
+	a.Cover, a.Intervals = g.cover(m), make([]accel.Interval, n)
+	for v := range n {
+		t := m.txn(g.txnOf(v))
+		i := accel.Always
+		if t.Begin != history.NoTime {
+			i.Begin = t.Begin
+		}
+		if t.Status == history.Committed && t.End != history.NoTime {
+			i.End = t.End
+		}
+		a.Intervals[v] = i
+	}
+	return a
 }

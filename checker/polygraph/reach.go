@@ -112,19 +112,26 @@ func (k *reach) insert(ctx context.Context) (bool, error) {
 
 // compute has the best backend compute the closure.
 func (k *reach) compute(ctx context.Context) (bool, error) {
-	order := k.g.topological(nil)
-	if len(order) < int(k.g.nodes) {
-		return false, nil
-	}
 	w := choose.Wishes{Choice: k.how.Choice, Without: k.spent, Warn: k.warn, Group: 1 << k.g.split, Few: fewChains, Machine: k.how.machine}
 	if left, limited := budget.Left(ctx); limited {
 		w.Memory = choose.Share(left)
 	}
-	c, d, err := choose.Closure(ctx, k.g.accelerated(k.m), accel.Options{Order: order}, w)
-	if d != nil {
-		k.told = verdict.Accel{Backend: d.Backend, Reason: d.Reason, Seconds: k.told.Seconds,
-			Vertices: int(d.Shape.Vertices), Edges: int(d.Shape.Edges), Chains: int(d.Shape.Chains)}
+	if k.m.lvl.RealTime() {
+		w.Instead = func() *accel.Graph { return k.g.timed(k.m) }
+	} else if len(k.g.edges) > large {
+		if d := choose.Decide(k.g.sketch(k.m), w); d.Backend == choose.None {
+			k.tell(d)
+			k.warn(d.Refused(w))
+			k.hopeless = true
+			return false, nil
+		}
 	}
+	order := k.g.topological(nil)
+	if len(order) < int(k.g.nodes) {
+		return false, nil
+	}
+	c, d, err := choose.Closure(ctx, k.g.accelerated(k.m), accel.Options{Order: order}, w)
+	k.tell(d)
 	if k.hopeless = c == nil; k.hopeless {
 		return false, err
 	}
@@ -136,6 +143,14 @@ func (k *reach) compute(ctx context.Context) (bool, error) {
 	}
 	k.order()
 	return true, nil
+}
+
+// large is how many edges a graph has that is not made in vain.
+const large = 1 << 20
+
+func (k *reach) tell(d *choose.Decision) {
+	k.told = verdict.Accel{Backend: d.Backend, Reason: d.Reason, Seconds: k.told.Seconds,
+		Vertices: int(d.Shape.Vertices), Edges: int(d.Shape.Edges), Chains: int(d.Shape.Chains)}
 }
 
 // far reports whether the closure is asked in batches.
@@ -211,6 +226,10 @@ func workers() int { return min(runtime.GOMAXPROCS(0), 8) }
 // position of a transaction's start and commit in its chain, from 1.
 func (k *reach) startAt(t int32) int32  { return k.c.pos[t]<<k.g.split + 1 }
 func (k *reach) commitAt(t int32) int32 { return k.c.pos[t]<<k.g.split + 1 + k.g.split }
+
+// has reports whether the closure knows a node: all, but not time points where it
+// has intervals instead.
+func (k *reach) has(node int32) bool { return k.closure != nil && int(node) < k.told.Vertices }
 
 // reaches reports whether one node, a start or commit, comes before another, or
 // is it.

@@ -56,7 +56,7 @@ func TestFromSAT(t *testing.T) {
 				configs = append(configs, polygraph.Paper(), randomConfig(rng))
 			}
 			for _, cfg := range configs {
-				r, err := polygraph.Decide(ctx, h, lvl, cfg)
+				r, err := polygraph.Decide(ctx, h, lvl, polygraph.Options{Config: cfg})
 				if want && i < 2 {
 					r, err = polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: true, Config: cfg})
 				}
