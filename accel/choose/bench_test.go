@@ -1,0 +1,51 @@
+package choose_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/bitset"
+	"github.com/isohound/isohound/accel/chains"
+	"github.com/isohound/isohound/accel/choose"
+)
+
+// BenchmarkCost measures what the cost model is made of: on one processor, the
+// seconds that a closure takes for each edge and entry or word, over those that it
+// takes with next to no entries, for each edge.
+func BenchmarkCost(b *testing.B) {
+	const txns = 40_000
+	closure := func(b *testing.B, backend accel.Backend, g *accel.Graph) float64 {
+		for b.Loop() {
+			c, err := backend.Closure(context.Background(), g, accel.Options{Workers: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c.Close()
+		}
+		return b.Elapsed().Seconds() / float64(b.N)
+	}
+	b.Run("edge", func(b *testing.B) {
+		g := sessions(txns, 2)
+		b.ReportMetric(closure(b, chains.Backend{}, g)/float64(len(g.From))*1e9, "ns/edge")
+	})
+	for _, count := range []int32{64, 256, 1024} {
+		b.Run(fmt.Sprintf("chains/%d", count), func(b *testing.B) {
+			g := sessions(txns, count)
+			b.ReportMetric(closure(b, chains.Backend{}, g)/float64(int(count)*len(g.From))*1e9, "ns/edge/entry")
+		})
+		b.Run(fmt.Sprintf("bitset/%d", count), func(b *testing.B) {
+			g := sessions(txns, count)
+			b.ReportMetric(closure(b, bitset.Backend{}, g)/float64(txns/64/2*len(g.From))*1e9, "ns/edge/word")
+		})
+	}
+	for _, tc := range []struct{ txns, count int32 }{{txns, 64}, {txns, 1024}} {
+		b.Run(fmt.Sprintf("decide/%d", tc.count), func(b *testing.B) {
+			g := sessions(tc.txns, tc.count)
+			for b.Loop() {
+				choose.Decide(g, choose.Wishes{Machine: roomy(choose.Here().Backends[:2]...)})
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/accel/cuda"
+	"github.com/isohound/isohound/accel/cuda/cudatest"
+)
+
+// general makes a history that only the polygraph engine can judge.
+func general(t *testing.T, sessions string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "h.jsonl")
+	if c := isohound(t, "synth", "general", "--sessions", sessions, "--txns", "4", "--keys", "50", "--duplicates", "50%", "-o", path); c.code != 0 {
+		t.Fatal(c.msg)
+	}
+	return path
+}
+
+// TestAccel: every backend judges alike, and says that it did.
+func TestAccel(t *testing.T) {
+	t.Setenv(cuda.LibraryVariable, filepath.Join(t.TempDir(), "no-such-library"))
+	h := general(t, "100")
+	for _, tc := range []struct {
+		args            []string
+		backend, reason string
+		warning         string
+	}{
+		{nil, "", " chains: ", ""},
+		{[]string{"--accel", "auto"}, "", " chains: ", ""},
+		{[]string{"--accel", "chains"}, "chains", "asked for: chains takes up to ", ""},
+		{[]string{"--accel", "bitset"}, "bitset", "asked for: bitset takes up to ", ""},
+		{[]string{"--accel", "cuda"}, "", "cuda is not to be had: no GPU: ", "isohound: backend cuda is not to be had: no GPU: "},
+	} {
+		c := isohound(t, append([]string{"check", h, "--level", "ser,si", "--json", "--quiet"}, tc.args...)...)
+		if c.code != 0 || strings.Count(c.msg, "\n") != strings.Count(tc.warning, "isohound: ") || !strings.HasPrefix(c.msg, tc.warning) {
+			t.Errorf("%v: exit code %d, %q", tc.args, c.code, c.msg)
+		}
+		for _, o := range c.outcomes(t) {
+			a := o.Accel
+			if a == nil || tc.backend != "" && a.Backend != tc.backend || !strings.Contains(a.Reason, tc.reason) || a.Vertices < 400 || a.Edges < 300 ||
+				a.Chains < 90 || a.Bytes <= 0 || a.Seconds <= 0 {
+				t.Errorf("%v at %s: %+v", tc.args, o.Level, a)
+			}
+		}
+		c = isohound(t, append([]string{"check", h, "--level", "ser", "--quiet"}, tc.args...)...)
+		if told := strings.Contains(c.out, "\n  reachability: "+tc.backend); told != (tc.args != nil) {
+			t.Errorf("%v: people are told %q", tc.args, c.out)
+		}
+	}
+}
+
+// TestAccelOnDevice asks for a GPU that a library stands in for.
+func TestAccelOnDevice(t *testing.T) {
+	h := general(t, "100")
+	t.Setenv(cuda.LibraryVariable, cudatest.New(t, "").Path)
+	c := isohound(t, "check", h, "--level", "ser,si", "--json", "--quiet", "--accel", "cuda")
+	if c.code != 0 || c.msg != "" {
+		t.Fatalf("exit code %d, %q", c.code, c.msg)
+	}
+	for _, o := range c.outcomes(t) {
+		if a := o.Accel; a == nil || a.Backend != "cuda" || !strings.HasPrefix(a.Reason, "asked for: cuda (") {
+			t.Errorf("at %s: %+v", o.Level, a)
+		}
+	}
+}
+
+func TestAccelRefused(t *testing.T) {
+	h := general(t, "3")
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"check", h, "--level", "ser", "--accel", "gpu"}, `unknown backend "gpu"; known are auto, chains, bitset, cuda`},
+		{[]string{"check", h, "--level", "ser", "--accel", "bitset", "--engine", "linear"}, "leave out --engine linear or --accel"},
+		{[]string{"check", h, "--level", "ser", "--accel", "bitset", "--engine", "baseline"}, "leave out --engine baseline or --accel"},
+		{[]string{"run", "--accel", "gpu"}, `unknown backend "gpu"`},
+	} {
+		if c := isohound(t, tc.args...); c.code != 64 || !strings.Contains(c.msg, tc.want) {
+			t.Errorf("%v: exit code %d, %q", tc.args, c.code, c.msg)
+		}
+	}
+	// The default goes with every engine.
+	if c := isohound(t, "check", h, "--level", "ser", "--accel", "auto", "--engine", "baseline"); c.code != 0 {
+		t.Errorf("exit code %d, %s", c.code, c.msg)
+	}
+}
+
+// TestAccelRepeats: a run's command has its backend.
+func TestAccelRepeats(t *testing.T) {
+	c := isohound(t, "run", "--accel", "bitset", "--engine", "polygraph", "--sessions", "4", "--txns", "30", "--keys", "20", "--quiet=false", "--no-progress", "--json")
+	if !strings.Contains(c.msg, "--engine polygraph --accel bitset") {
+		t.Errorf("exit code %d, %s", c.code, c.msg)
+	}
+	for _, o := range c.outcomes(t) {
+		if o.Accel == nil || o.Accel.Backend != "bitset" {
+			t.Errorf("%+v", o.Accel)
+		}
+	}
+}
