@@ -153,6 +153,18 @@ func (a *Adjacency) Drop(n int) {
 	}
 }
 
+// Merged returns the graph with the edges that were added among the others.
+func (a *Adjacency) Merged() *Graph {
+	n := a.Len()
+	g := *a.Graph
+	g.Start, g.From = make([]int64, n+1), make([]int32, 0, len(a.From)+len(a.Added))
+	for v := range n {
+		a.In(v, func(u int32) { g.From = append(g.From, u) })
+		g.Start[v+1] = int64(len(g.From))
+	}
+	return &g
+}
+
 func filled(n int32) []int32 {
 	list := make([]int32, n)
 	for i := range list {
