@@ -29,18 +29,8 @@ type Adjacency struct {
 
 // NewAdjacency turns the rows of g around.
 func NewAdjacency(g *Graph) *Adjacency {
-	a := &Adjacency{Graph: g}
-	a.turn()
-	if g.Intervals != nil {
-		a.sortTimes()
-	}
-	return a
-}
-
-// turn lists where the edges of the graph lead.
-func (a *Adjacency) turn() {
-	g, n := a.Graph, a.Len()
-	a.outStart, a.out = make([]int64, n+1), make([]int32, len(g.From))
+	n := g.Len()
+	a := &Adjacency{Graph: g, outStart: make([]int64, n+1), out: make([]int32, len(g.From))}
 	for _, u := range g.From {
 		a.outStart[u+1]++
 	}
@@ -54,6 +44,10 @@ func (a *Adjacency) turn() {
 			next[u]++
 		}
 	}
+	if g.Intervals != nil {
+		a.sortTimes()
+	}
+	return a
 }
 
 func (a *Adjacency) sortTimes() {
@@ -157,6 +151,18 @@ func (a *Adjacency) Drop(n int) {
 		a.addedOut[e.From], a.addedIn[e.To] = a.nextOut[i], a.nextIn[i]
 		a.Added, a.nextOut, a.nextIn = a.Added[:i], a.nextOut[:i], a.nextIn[:i]
 	}
+}
+
+// Merged returns the graph with the edges that were added among the others.
+func (a *Adjacency) Merged() *Graph {
+	n := a.Len()
+	g := *a.Graph
+	g.Start, g.From = make([]int64, n+1), make([]int32, 0, len(a.From)+len(a.Added))
+	for v := range n {
+		a.In(v, func(u int32) { g.From = append(g.From, u) })
+		g.Start[v+1] = int64(len(g.From))
+	}
+	return &g
 }
 
 func filled(n int32) []int32 {

@@ -21,12 +21,6 @@ func TestFullBands(t *testing.T) {
 	acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true, Group: 2}))
 }
 
-func TestSteady(t *testing.T) { acceltest.Run(t, bitset.Steady(bitset.Backend{})) }
-
-func TestSteadyBands(t *testing.T) {
-	acceltest.Run(t, bitset.Narrow(bitset.Steady(bitset.Backend{Full: true, Group: 2})))
-}
-
 // TestAhead adds an edge from a row with more full words than the other has bits
 // that are new.
 func TestAhead(t *testing.T) {
@@ -37,5 +31,5 @@ func TestAhead(t *testing.T) {
 	}
 	g := accel.NewGraph(n, edges)
 	g.Sources = n - 1 // else the start's own bit would be new
-	acceltest.Try(t, bitset.Steady(bitset.Backend{}), g, []accel.Edge{{From: n - 1, To: n - 2}}, rand.New(rand.NewPCG(1, 1)), 1)
+	acceltest.Try(t, bitset.Backend{}, g, []accel.Edge{{From: n - 1, To: n - 2}}, rand.New(rand.NewPCG(1, 1)), 1)
 }

@@ -6,14 +6,8 @@ func Narrow(b Backend) Backend {
 	return b
 }
 
-// Steady is a backend that computes no rows anew when edges are added.
-func Steady(b Backend) Backend {
-	b.steady = true
-	return b
-}
-
-// Tight is a steady backend that compacts rows with every Insert.
+// Tight is a backend that compacts rows with every Insert.
 func Tight(b Backend) Backend {
-	b.tight, b.steady = true, true
+	b.tight = true
 	return b
 }
