@@ -31,8 +31,12 @@ const panelRows = 16384
 // pitchOf returns the vectors of a row with so many columns: whole widest strips.
 func pitchOf(columns int64) int64 { return (columns + 1023) / 1024 * 8 }
 
-// matrixBytes returns what a matrix takes on the device, besides the plan.
+// matrixBytes returns what a matrix takes on the device, besides plans.
 func matrixBytes(rows, columns int64) int64 { return rows*(16*pitchOf(columns)+4) + 4*columns }
+
+// newsBytes returns what insertions take besides plans: a flag for each row and
+// strip, and what changed by row.
+func newsBytes(rows, columns int64) int64 { return rows*(pitchOf(columns)/2+12) + 16*pitchOf(columns) }
 
 // newMatrix computes the closure of a space on the device, by rows or by squaring,
 // with a topological order of the whole space, best one by levels.
@@ -57,7 +61,9 @@ func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring
 	m.row = row
 	rowColumn := m.number(s, columns)
 	m.bytes = matrixBytes(int64(s.size()), int64(columns))
-	if err := d.do(func() error { return m.alloc(s, m.bytes+planBytes(int64(s.size()), int64(len(p.ex)+len(p.in)))) }); err != nil {
+	need := m.bytes + newsBytes(int64(s.size()), int64(columns)) + planBytes(int64(s.size()), int64(len(p.ex)+len(p.in)))
+	err = d.do(func() error { return m.alloc(s, need) })
+	if err != nil {
 		m.close()
 		return nil, err
 	}
