@@ -114,6 +114,9 @@ func (a *Adjacency) TimeInSince(v, first int32) []int32 {
 // Prior returns how many vertices lie before v in time.
 func (a *Adjacency) Prior(v int32) int32 { return a.prior[v] }
 
+// Ends returns the vertices of a graph with intervals by their ends.
+func (a *Adjacency) Ends() []int32 { return a.ends }
+
 // Begins returns the vertices of a graph with intervals by their begins.
 func (a *Adjacency) Begins() []int32 { return a.begins }
 
@@ -148,6 +151,18 @@ func (a *Adjacency) Drop(n int) {
 		a.addedOut[e.From], a.addedIn[e.To] = a.nextOut[i], a.nextIn[i]
 		a.Added, a.nextOut, a.nextIn = a.Added[:i], a.nextOut[:i], a.nextIn[:i]
 	}
+}
+
+// Merged returns the graph with the edges that were added among the others.
+func (a *Adjacency) Merged() *Graph {
+	n := a.Len()
+	g := *a.Graph
+	g.Start, g.From = make([]int64, n+1), make([]int32, 0, len(a.From)+len(a.Added))
+	for v := range n {
+		a.In(v, func(u int32) { g.From = append(g.From, u) })
+		g.Start[v+1] = int64(len(g.From))
+	}
+	return &g
 }
 
 func filled(n int32) []int32 {
