@@ -1,3 +1,5 @@
+//go:build linux
+
 package cuda_test
 
 import (
@@ -11,12 +13,16 @@ import (
 	"github.com/isohound/isohound/accel/bitset"
 	"github.com/isohound/isohound/accel/cuda"
 	"github.com/isohound/isohound/accel/cuda/cudatest"
+	"github.com/isohound/isohound/accel/cuda/driver"
 	"github.com/isohound/isohound/accel/cuda/kernels"
 	"github.com/pkg/errors"
 )
 
 // TestNoGPU: whatever is missing, one line says what and what to do.
 func TestNoGPU(t *testing.T) {
+	if driver.Binding != "purego" {
+		t.Skip("the driver is linked in")
+	}
 	for _, test := range []struct{ name, library, options, want string }{
 		{"no library", "/nonexistent/libcuda.so.1", "", "install NVIDIA's driver"},
 		{"another library", "libc.so.6", "", "libc.so.6 has no cu"},
