@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history/file"
@@ -49,6 +50,12 @@ func TestCorpus(t *testing.T) {
 			continue
 		}
 		judged++
+		for _, accel := range []choose.Choice{choose.Chains, choose.Bitset} {
+			other, err := checker.Check(context.Background(), h, l, checker.Options{Engine: checker.Polygraph, Accel: accel})
+			if err != nil || other.Verdict != res.Verdict && l != level.LIN {
+				t.Errorf("%s at %s: with %s %+v, %v", path, lvl, accel, other, err)
+			}
+		}
 		// The baseline engine is for small ones.
 		if len(h.Txns) <= 1500 {
 			second, err := checker.Check(context.Background(), h, l, checker.Options{Engine: checker.Baseline})

@@ -8,14 +8,16 @@ import (
 
 // Costs of the backends on one processor, in seconds. They were measured by
 //
-//	go test ./accel/choose -run '^$' -bench Cost
+//	go test ./accel/choose -run '^$' -bench Cost -benchtime 3x -count 4
 //
-// on an Intel Xeon (Sapphire Rapids) with 2 MB of L2 cache for each core.
+// on two virtual processors of an Intel Xeon (Sapphire Rapids, 2 MB of second-level
+// cache each) with other work on them; the least of four counts. A word took 0.2 ns
+// with 64 sessions and 1.6 ns with 1,024: the more transactions run at one time,
+// the fewer words are full and left out.
 const (
-	perEdge  = 30e-9   // of the graph: sorting and turning it around
-	perEntry = 0.5e-9  // of the clocks, for each edge
-	perWord  = 0.5e-9  // of the matrix, for each edge
-	perClear = 0.15e-9 // of either, in bytes that the kernel has to clear
+	perEdge  = 20e-9  // of the graph: sorting and turning it around
+	perEntry = 1.0e-9 // of the clocks, for each edge
+	perWord  = 1.0e-9 // of half the matrix, for each edge
 )
 
 // Costs of a GPU, in seconds. Its bandwidth is what it says itself; these are not
@@ -32,8 +34,7 @@ var backends = []Backend{
 		Name: string(Chains),
 		Open: func(*accel.Graph, *Wishes) (accel.Backend, Device, error) { return chains.Backend{}, Device{}, nil },
 		Seconds: func(s Shape, _ Device, workers int) float64 {
-			entries := float64(s.Chains)
-			return perEdge*float64(s.Edges) + (perEntry*entries*float64(s.Edges)+perClear*4*entries*float64(s.Vertices))/float64(workers)
+			return perEdge*float64(s.Edges) + perEntry*float64(s.Chains)*float64(s.Edges)/float64(workers)
 		},
 	},
 	{
@@ -43,7 +44,7 @@ var backends = []Backend{
 		},
 		Seconds: func(s Shape, _ Device, workers int) float64 {
 			words := float64(s.Sources) / 64 / 2 // nearly a triangle
-			return perEdge*float64(s.Edges) + (perWord*words*float64(s.Edges)+perClear*8*words*float64(s.Vertices))/float64(workers)
+			return perEdge*float64(s.Edges) + perWord*words*float64(s.Edges)/float64(workers)
 		},
 	},
 	{

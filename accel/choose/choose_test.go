@@ -55,7 +55,7 @@ func TestAuto(t *testing.T) {
 		txns, sessions int32
 		few            int64
 		want           string
-	}{{2000, 10, 64, "chains"}, {2000, 1000, 64, "bitset"}, {2000, 2000, 0, "bitset"}, {64_000, 10, 0, "chains"}} {
+	}{{2000, 10, 64, "chains"}, {2000, 1000, 64, "bitset"}, {4000, 2000, 0, "bitset"}, {64_000, 10, 0, "chains"}} {
 		d := choose.Decide(sessions(tc.txns, tc.sessions), choose.Wishes{Few: tc.few, Machine: roomy(choose.Here().Backends[:2]...)})
 		if d.Backend != tc.want || !strings.Contains(d.Reason, tc.want+" takes up to") {
 			t.Errorf("%d transactions of %d sessions: %s, want %s: %s", tc.txns, tc.sessions, d.Backend, tc.want, d.Reason)
