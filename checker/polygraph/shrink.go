@@ -137,6 +137,9 @@ func (k *core) drop(t int32) {
 // dropOp leaves an operation out, and with a write the reads of it.
 func (k *core) dropOp(t int32, j int) {
 	p := k.keep[t]
+	if p == nil { // went with something else
+		return
+	}
 	i, found := slices.BinarySearch(p.ops, j)
 	if !found {
 		return

@@ -18,7 +18,6 @@ var never = map[string][]string{
 	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "history"},
 	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
 	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
-	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
 	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
 	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "cmd"},
 	"bench":     {"workloads", "scenarios", "catalogue", "cmd"},
