@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,5 +99,27 @@ func TestAccelRepeats(t *testing.T) {
 		if o.Accel == nil || o.Accel.Backend != "bitset" {
 			t.Errorf("%+v", o.Accel)
 		}
+	}
+}
+
+// TestAccelDeviceLost: a GPU that gets lost, at first, half-way (it is proved in the
+// first two dozen launches), or never, is told of in one line, and
+// the verdict is the same.
+func TestAccelDeviceLost(t *testing.T) {
+	h := general(t, "100")
+	t.Setenv(cuda.LibraryVariable, cudatest.New(t, "").Path)
+	lost := 0
+	for _, n := range []int{1, 48, 96, 1000} {
+		t.Setenv("ISOHOUND_FAKE_CUDA", "fail=cuLaunchKernel:"+strconv.Itoa(n)+":719")
+		c := isohound(t, "check", h, "--level", "si", "--json", "--quiet", "--accel", "cuda")
+		if c.code != 0 || strings.Count(c.msg, "\n") > 1 {
+			t.Fatalf("lost at launch %d: exit code %d, %q", n, c.code, c.msg)
+		}
+		if strings.Contains(c.msg, "going on with another backend on the CPU") {
+			lost++
+		}
+	}
+	if lost == 0 {
+		t.Error("the device never got lost in the middle")
 	}
 }

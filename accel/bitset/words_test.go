@@ -1,0 +1,43 @@
+package bitset_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/acceltest"
+	"github.com/isohound/isohound/accel/bitset"
+)
+
+// TestWords: many words at once are those that one gets one by one.
+func TestWords(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, b := range []bitset.Backend{{}, {Group: 2}, bitset.Narrow(bitset.Backend{Group: 2})} {
+		g := acceltest.Workload{Vertices: 700, Sessions: 30, Keys: 200, Reads: 2, Writes: 2}.Graph(5)
+		made, err := b.Closure(t.Context(), g, accel.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := made.(*bitset.Closure)
+		kinds := map[bool]int{}
+		for range 200 {
+			v := r.Int32N(g.Len())
+			columns := make([]int32, r.IntN(200))
+			for i := range columns {
+				columns[i] = r.Int32N(c.Columns())
+			}
+			words := make([]uint64, len(columns))
+			c.Words(v, columns, words)
+			for i, column := range columns {
+				if words[i] != c.Word(v, int(column>>6)) {
+					t.Fatalf("the word of vertex %d with column %d is %x, want %x", v, column, words[i], c.Word(v, int(column>>6)))
+				}
+				kinds[words[i] == 0]++
+			}
+		}
+		if kinds[true] == 0 || kinds[false] == 0 {
+			t.Errorf("one-sided: %v", kinds)
+		}
+		c.Close()
+	}
+}
