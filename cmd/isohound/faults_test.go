@@ -142,7 +142,7 @@ func TestServerLost(t *testing.T) {
 		t.Errorf("exit code %d, want 69\n%s%s", c.code, c.out, c.msg)
 	}
 	h := load(t, filepath.Join(out, "history.jsonl.zst"))
-	if !h.Closed || h.Count().Committed < 100 {
+	if !h.Closed || h.Count().Committed < 20 {
 		t.Errorf("closed %v, %+v", h.Closed, h.Count())
 	}
 	if c := isohound(t, "check", filepath.Join(out, "history.jsonl.zst"), "--level", "ser,sser", "--certify"); c.code != 0 {
@@ -276,7 +276,7 @@ func TestKilled(t *testing.T) {
 				path = strings.TrimSuffix(path, ".zst")
 			}
 			h := load(t, path)
-			if n := h.Count(); h.Closed || n.Committed < 50 || n.Unknown > 20 {
+			if n := h.Count(); h.Closed || n.Committed < 20 || n.Unknown > 20 {
 				t.Errorf("closed %v, %+v", h.Closed, n)
 			}
 			checked := isohound(t, "check", path, "--level", "ser", "--certify")
@@ -307,7 +307,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("exit code %d, want 74\n%s", got.code, got.out)
 	}
 	h := load(t, filepath.Join(out, "history.jsonl"))
-	if n := h.Count(); n.Committed < 100 || n.Unknown > 20 {
+	if n := h.Count(); n.Committed < 20 || n.Unknown > 20 {
 		t.Errorf("%+v", n)
 	}
 	if got := isohound(t, "gen", "--history", "/dev/full", "--no-progress"); got.code != 74 {
