@@ -1,0 +1,196 @@
+package bitset
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/isohound/isohound/accel"
+)
+
+const (
+	chunkBits = 16
+	widest    = 1 << 7 // words of a band, so that row's bytes suffice
+	narrowest = 1 << 4
+)
+
+// band is some columns of all rows.
+type band struct {
+	lo, words int // its first word, and how many
+	rows      []row
+	chunks    [][]uint64
+	used      int // words of the last chunk
+	held      int // words of all chunks
+	chunk     int // words of the next chunk
+}
+
+// row is one of a band: off words that are full, n words in chunks from at on,
+// with room for size, and the rest is empty.
+type row struct {
+	at           uint32
+	off, n, size uint8
+}
+
+func (r row) end() int { return int(r.off) + int(r.n) }
+
+// cut makes bands.
+func (c *Closure) cut(words int) {
+	if words == 0 {
+		words = widest
+	}
+	for words > narrowest && c.width/words < 4*c.workers {
+		words /= 2
+	}
+	n := int(c.s.Len())
+	for c.shift = 0; 1<<c.shift < words && (1<<c.shift < c.width || n > 1<<(31-c.shift)); c.shift++ {
+	}
+	for c.shift > 0 && uint64(n)<<c.shift > 1<<31 { // at addresses all
+		c.shift--
+	}
+	words = 1 << c.shift
+	c.bound = n*words + n*words/64
+	for lo := 0; lo < c.width; lo += words {
+		c.bands = append(c.bands, band{lo: lo, words: min(words, c.width-lo)})
+	}
+}
+
+// stored returns the words of a row that are.
+func (b *band) stored(r row) []uint64 {
+	if r.n == 0 {
+		return nil
+	}
+	at := int(r.at & (1<<chunkBits - 1))
+	return b.chunks[r.at>>chunkBits][at : at+int(r.n)]
+}
+
+// room finds size words, and returns where.
+func (b *band) room(size int) uint32 {
+	if last := len(b.chunks) - 1; last < 0 || b.used+size > len(b.chunks[last]) {
+		b.chunk = min(max(2*b.chunk, 8*b.words, 64), 1<<chunkBits)
+		b.chunks = append(b.chunks, newChunk(b.chunk))
+		b.held += b.chunk
+		b.used = 0
+	}
+	at := uint32(len(b.chunks)-1)<<chunkBits + uint32(b.used)
+	b.used += size
+	return at
+}
+
+// chunks keeps those of closed closures, as fresh memory costs more than all that
+// is done to it. Nobody expects them to be empty.
+var chunks sync.Pool
+
+func newChunk(size int) []uint64 {
+	if size == 1<<chunkBits {
+		if c, ok := chunks.Get().(*[1 << chunkBits]uint64); ok {
+			return c[:]
+		}
+	}
+	return make([]uint64, size)
+}
+
+// free gives the chunks of a band back.
+func (b *band) free() {
+	for _, c := range b.chunks {
+		if len(c) == 1<<chunkBits {
+			chunks.Put((*[1 << chunkBits]uint64)(c))
+		}
+	}
+	b.chunks, b.rows = nil, nil
+}
+
+// grow gives the row of v room for words up to end, and in the same move for
+// some more.
+func (b *band) grow(v int32, end int) {
+	r := b.rows[v]
+	old := b.stored(r)
+	need := end - int(r.off)
+	if need > int(r.size) {
+		r.size = uint8(min((need+7)&^7, b.words-int(r.off)))
+		r.at = b.room(int(r.size))
+	}
+	r.n = uint8(need)
+	now := b.stored(r)
+	copy(now, old)
+	clear(now[len(old):])
+	b.rows[v] = r
+}
+
+// compact copies the rows together, if they hold more than a bound.
+func (b *band) compact(bound int) {
+	if b.held-b.chunk <= bound {
+		return
+	}
+	from := *b
+	b.chunks, b.used, b.held = nil, 0, 0
+	for v, r := range b.rows {
+		words := from.stored(r)
+		r.size = r.n
+		if r.n > 0 {
+			r.at = b.room(len(words))
+			copy(b.stored(r), words)
+		}
+		b.rows[v] = r
+	}
+}
+
+// Memory implements accel.Backend: a bit for every vertex and source, which may
+// be true of the vertex; where there are intervals only for those that overlap
+// with it. For each row of a band come eight bytes, and for each band the rest of
+// a chunk.
+func (b Backend) Memory(g *accel.Graph) int64 {
+	n, sources := int64(g.Len()), int64(g.SourceCount())
+	width := (sources+int64(max(1, b.Group))-1)/64 + 1
+	bands := (width + narrowest - 1) / narrowest
+	matrix := 8 * n * width
+	if g.Intervals != nil && !b.Full {
+		matrix = min(matrix, 8*overlaps(g))
+	}
+	slack := matrix/64 + bands<<(chunkBits+3) + 64*width
+	lists := 4*sources + 8*64*width + 4*int64(len(g.From)) + 28*n + 64*bands
+	return matrix + slack + 8*n*bands + lists + accel.SortedMemory(g)
+}
+
+// overlaps bounds the words of all rows of a graph with intervals. By their
+// begins, the vertices that overlap with one stand between the first that ends
+// late enough and the last that begins early enough, and rows have whole words
+// at both ends.
+func overlaps(g *accel.Graph) int64 {
+	n := g.Len()
+	begins, latest := make([]int64, 0, n), make([]int64, 0, n)
+	order := slices.Clone(g.Intervals[:g.SourceCount()])
+	slices.SortFunc(order, func(a, b accel.Interval) int { return cmp.Compare(a.Begin, b.Begin) })
+	for _, at := range order {
+		begins = append(begins, at.Begin)
+		end := at.End
+		if len(latest) > 0 {
+			end = max(end, latest[len(latest)-1])
+		}
+		latest = append(latest, end)
+	}
+	words := int64(0)
+	for _, at := range g.Intervals {
+		first, _ := slices.BinarySearch(latest, at.Begin)
+		last := sort.Search(len(begins), func(i int) bool { return begins[i] > at.End })
+		words += int64(max(0, last-first)/64 + 2)
+	}
+	return words
+}
+
+// Bytes implements accel.Closure.
+func (c *Closure) Bytes() int64 {
+	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)+cap(c.added)+cap(c.in)/2+cap(c.spared)) + c.s.Bytes()
+	if c.s.Graph != c.g {
+		bytes += 8*int64(cap(c.s.Start)) + 4*int64(cap(c.s.From))
+	}
+	for i := range c.bands {
+		b := &c.bands[i]
+		bytes += 8*int64(b.held+cap(b.rows)) + 24*int64(cap(b.chunks))
+	}
+
+	for _, p := range c.passes {
+		bytes += p.bytes()
+	}
+	return bytes
+}

@@ -1,0 +1,325 @@
+package bitset
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/internal/lanes"
+)
+
+// plan is what computing all bands has in common. The band that has the column of
+// the start of an edge finds out whether the edge is spared. Bands are computed
+// from the last to the first, as a start's row is empty in those behind it.
+type plan struct {
+	c *Closure
+	// until has by vertex the last rank of those it is the latest predecessor of.
+	until []int32
+	// root is the last rank of a vertex without predecessors.
+	root  int32
+	moved atomic.Int64 // words
+}
+
+// batch computes all rows: each is the union of those of its predecessors
+// (Purdom's algorithm, the other way round).
+func (c *Closure) batch(ctx context.Context) error {
+	p := c.plan()
+	err := accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
+		newWork(p, &c.bands[len(c.bands)-1-lo]).run(ctx)
+	})
+	c.moved = 8 * p.moved.Load()
+	return err
+}
+
+// again computes all rows from the beginning, with the edges that were added, and
+// compares them with what they were.
+func (c *Closure) again(ctx context.Context) error {
+	s, err := accel.Sort(c.s.Merged(), c.s.Order)
+	if err != nil {
+		return err
+	}
+	c.s = s
+	p := c.plan()
+	err = accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
+		b := &c.bands[len(c.bands)-1-lo]
+		old := *b
+		b.chunks, b.used, b.held, b.chunk = nil, 0, 0, 0
+		newWork(p, b).run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		for v := range s.Len() {
+			if bits := b.news(&old, v); bits != 0 {
+				atomic.OrUint64(&c.news[v], bits)
+			}
+		}
+		old.free()
+	})
+	if err != nil {
+		return err
+	}
+	for v, bits := range c.news {
+		if bits != 0 {
+			c.touched = append(c.touched, int32(v))
+		}
+	}
+	return nil
+}
+
+// news returns the bits of the row of v that are not in the old one.
+func (b *band) news(old *band, v int32) uint64 {
+	now, was := b.rows[v], old.rows[v]
+	words, before := b.stored(now), old.stored(was)
+	bits := uint64(0)
+	for i := int(was.off); i < now.end(); i++ {
+		bits |= now.word(words, i) &^ was.word(before, i)
+	}
+	return bits
+}
+
+func (c *Closure) plan() *plan {
+	s := c.s
+	n := s.Len()
+	c.in, c.spared = s.LatestFirst(), make([]uint64, n)
+	p := &plan{c: c, until: make([]int32, n), root: -1}
+	for v := range n {
+		list := c.in[s.Start[v]:s.Start[v+1]]
+		if len(list) == 0 {
+			p.root = max(p.root, s.Rank[v])
+			continue
+		}
+		p.until[list[0]] = max(p.until[list[0]], s.Rank[v])
+	}
+	return p
+}
+
+// work computes the rows of a band.
+type work struct {
+	*band
+	p      *plan
+	lo, hi int32 // columns
+	row    union
+	parts  []row
+	time   union // reaches all vertices to come: see accel.Adjacency.Order
+	over   int32 // so many vertices, by their ends, are in time
+	moved  int64
+}
+
+func newWork(p *plan, b *band) *work {
+	b.rows = make([]row, p.c.s.Len())
+	return &work{band: b, p: p, lo: int32(b.lo) << 6, hi: min(int32(b.lo+b.words)<<6, int32(len(p.c.at)))}
+}
+
+// run goes along the order, from the first vertex whose row may have a bit to
+// the last whose row is not full. A row is if that of the latest predecessor
+// is, or that of any other.
+func (w *work) run(ctx context.Context) {
+	s, full := w.p.c.s, row{off: uint8(w.words)}
+	first := s.Len()
+	for _, v := range w.p.c.at[w.lo:w.hi] {
+		if v >= 0 {
+			first = min(first, s.Rank[v])
+		}
+	}
+	open := w.p.root // up to this rank a row may not be full
+	for _, v := range s.Order[:first] {
+		open = max(open, w.p.until[v])
+	}
+	for i := int(first); i < len(s.Order); i++ {
+		if i&0xff == 0 && ctx.Err() != nil {
+			return
+		}
+		if !w.p.c.full && (int32(i) > open || w.time.off == w.words) {
+			for _, v := range s.Order[i:] {
+				w.rows[v] = full
+			}
+			break
+		}
+		v := s.Order[i]
+		if s.Intervals != nil {
+			w.advance(v)
+		}
+		if w.compute(v); w.rows[v] != full {
+			open = max(open, w.p.until[v])
+		}
+	}
+	w.p.moved.Add(w.moved)
+}
+
+// advance adds to time what lies before v.
+func (w *work) advance(v int32) {
+	prior := w.p.c.s.Prior(v)
+	if prior <= w.over {
+		return
+	}
+	for _, u := range w.p.c.s.TimeInSince(v, w.over) {
+		w.add(&w.time, w.rows[u])
+	}
+	w.trim(&w.time)
+	w.over = prior
+}
+
+// compute makes the row of v.
+func (w *work) compute(v int32) {
+	own := int32(-1) // in words of the band
+	if v < int32(len(w.p.c.column)) {
+		if c := w.p.c.column[v]; c >= w.lo && c < w.hi {
+			own = (c - w.lo) >> 6
+		}
+	}
+	w.row.off, w.row.end = w.time.off, w.time.off
+	if w.time.end > w.time.off {
+		w.row.end = w.time.end
+		copy(w.row.words[w.time.off:w.time.end], w.time.words[w.time.off:])
+		w.moved += int64(w.time.end - w.time.off)
+	}
+	w.predecessors(v, w.row.end > 0)
+	if w.row.off == w.words && !w.p.c.full {
+		w.rows[v] = row{off: uint8(w.words)}
+		return
+	}
+	if len(w.parts) > 0 && w.direct(v, own) {
+		return
+	}
+	for _, r := range w.parts {
+		w.add(&w.row, r)
+	}
+	if own >= 0 {
+		w.row.extend(int(own) + 1)
+		if int(own) >= w.row.off {
+			w.row.words[own] |= w.p.c.own(v)
+		}
+	}
+	w.trim(&w.row)
+	w.store(v)
+}
+
+// predecessors adds the rows of those predecessors of v that others do not reach.
+// What is left for compute are parts: the rows of those that no bit of this band
+// tells of.
+func (w *work) predecessors(v int32, begun bool) {
+	start := w.p.c.s.Start[v]
+	in := w.p.c.in[start:w.p.c.s.Start[v+1]]
+	spared := atomic.LoadUint64(&w.p.c.spared[v])
+	found := uint64(0)
+	w.parts = w.parts[:0]
+	column := w.p.c.column
+	for i, u := range in {
+		if i < 64 && spared>>i&1 != 0 {
+			continue
+		}
+		r := w.rows[u]
+		if u < int32(len(column)) && column[u] >= w.lo && column[u] < w.hi {
+			if begun && w.row.has(int(column[u]-w.lo)) {
+				if i < 64 {
+					found |= 1 << i
+				}
+				continue
+			}
+			for _, r := range w.parts {
+				w.add(&w.row, r)
+			}
+			w.parts = w.parts[:0]
+			w.add(&w.row, r)
+			begun = true
+		} else if r != (row{}) {
+			w.parts = append(w.parts, r)
+		}
+		if int(r.off) == w.words {
+			w.row.off = w.words
+		}
+	}
+	if found != 0 {
+		atomic.OrUint64(&w.p.c.spared[v], found)
+	}
+}
+
+// direct makes the row of v in its place, if it is the union of parts alone and
+// long enough for that to be worth it.
+func (w *work) direct(v, own int32) bool {
+	const least = 16 // words
+	if w.row.end > 0 {
+		return false
+	}
+	off, end, longest := 0, int(own)+1, 0
+	for i, r := range w.parts {
+		off, end = max(off, int(r.off)), max(end, r.end())
+		if r.end() > w.parts[longest].end() {
+			longest = i
+		}
+	}
+	if end-off < least {
+		return false
+	}
+	w.parts[0], w.parts[longest] = w.parts[longest], w.parts[0]
+	off = w.leading(off, end)
+	if end == off {
+		return false
+	}
+	r := row{at: w.room(end - off), off: uint8(off), n: uint8(end - off), size: uint8(end - off)}
+	dst := w.stored(r)
+	n := len(w.after(w.parts[0], off))
+	clear(dst[n:])
+	if len(w.parts) == 1 {
+		copy(dst, w.after(w.parts[0], off))
+	} else {
+		b := w.after(w.parts[1], off)
+		lanes.OrTo(dst[:len(b)], w.after(w.parts[0], off)[:len(b)], b)
+		copy(dst[len(b):], w.after(w.parts[0], off)[len(b):])
+		for _, part := range w.parts[2:] {
+			b := w.after(part, off)
+			lanes.Or(dst[:len(b)], b)
+		}
+	}
+	if own >= 0 && int(own) >= off {
+		dst[int(own)-off] |= w.p.c.own(v)
+	}
+	for _, part := range w.parts {
+		w.moved += int64(len(w.after(part, off)))
+	}
+	w.moved += int64(len(dst))
+	w.rows[v] = r
+	return true
+}
+
+// leading returns where the parts together have their first word that is not
+// full.
+func (w *work) leading(off, end int) int {
+	for ; !w.p.c.full && off < end; off++ {
+		word := uint64(0)
+		for _, part := range w.parts {
+			if list := w.after(part, off); len(list) > 0 {
+				word |= list[0]
+			}
+		}
+		if word != everything {
+			break
+		}
+	}
+	return off
+}
+
+// after returns the stored words of a row from one on.
+func (b *band) after(r row, off int) []uint64 {
+	words := b.stored(r)
+	return words[min(off-int(r.off), len(words)):]
+}
+
+// trim leaves leading words out that are full.
+func (w *work) trim(u *union) {
+	for !w.p.c.full && u.off < u.end && u.words[u.off] == everything {
+		u.off++
+	}
+}
+
+// store keeps the row of v.
+func (w *work) store(v int32) {
+	n := w.row.end - w.row.off
+	r := row{off: uint8(w.row.off), n: uint8(n), size: uint8(n)}
+	if n > 0 {
+		r.at = w.room(n)
+		copy(w.stored(r), w.row.words[w.row.off:w.row.end])
+		w.moved += int64(n)
+	}
+	w.rows[v] = r
+}

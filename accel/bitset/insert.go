@@ -1,0 +1,218 @@
+package bitset
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/internal/lanes"
+	"github.com/isohound/isohound/accel/internal/queue"
+)
+
+// Insert implements accel.Closure. What it costs grows with the rows that change:
+// an edge changes those of its end and of what that reaches (Italiano's
+// algorithm, and with intervals Lemmas 4.3 and 4.4 of the Vbox paper). Where edges
+// are so many that most rows change all are computed again.
+func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	edges, err := accel.News(c, c.s.Graph, edges, c.added[:0])
+	if err != nil {
+		return err
+	}
+	c.added = edges
+	if err := c.s.Insert(edges); err != nil {
+		return err
+	}
+	c.fresh = false
+	for _, v := range c.touched {
+		c.news[v] = 0
+	}
+	c.touched = c.touched[:0]
+	if len(edges) > c.many {
+		return c.again(ctx)
+	}
+	for len(c.passes) < min(c.workers, len(c.bands)) {
+		c.passes = append(c.passes, newPass(c))
+	}
+	var next atomic.Int32
+	var wg sync.WaitGroup
+	work := func(p *pass) {
+		p.touched = p.touched[:0]
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(c.bands) {
+				return
+			}
+			p.run(ctx, &c.bands[i], edges)
+		}
+	}
+	for i := 1; i < len(c.passes); i++ {
+		wg.Go(func() { work(c.passes[i]) })
+	}
+	if len(c.passes) > 0 {
+		work(c.passes[0])
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, p := range c.passes {
+		c.touched = append(c.touched, p.touched...)
+	}
+	return nil
+}
+
+// pass brings a band up to date: along the order it goes to the vertices that
+// new edges end at and those that others with news lead to.
+type pass struct {
+	c    *Closure
+	b    *band
+	due  *queue.Queue // ranks
+	news []news       // by vertex
+	met  []int32      // the vertices with news in this band
+	// touched are those that got their first news of all bands here.
+	touched []int32
+}
+
+// news are the words of a row from lo to hi that changed, and their new bits.
+type news struct {
+	bits   uint64
+	lo, hi uint8
+}
+
+func newPass(c *Closure) *pass {
+	n := c.s.Len()
+	return &pass{c: c, due: queue.New(n), news: make([]news, n)}
+}
+
+func (p *pass) bytes() int64 {
+	return p.due.Bytes() + 16*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
+}
+
+func (p *pass) run(ctx context.Context, b *band, edges []accel.Edge) {
+	s := p.c.s
+	p.b = b
+	for _, e := range edges {
+		p.mark(e.To)
+	}
+	base := int32(len(s.Added) - len(edges))
+	steps := 0
+	for r := p.due.Next(); r >= 0; r = p.due.Next() {
+		if steps++; steps&0xff == 0 && ctx.Err() != nil {
+			return
+		}
+		v := s.Order[r]
+		p.pull(v, base)
+		if p.news[v].bits != 0 {
+			p.spread(v)
+		}
+	}
+	for _, v := range p.met {
+		if atomic.OrUint64(&p.c.news[v], p.news[v].bits) == 0 {
+			p.touched = append(p.touched, v)
+		}
+		p.news[v] = news{}
+		p.trim(v)
+	}
+	p.met = p.met[:0]
+	b.compact(p.c.bound)
+}
+
+// trim leaves leading full words out of a row.
+func (p *pass) trim(v int32) {
+	r := &p.b.rows[v]
+	for !p.c.full && r.n > 0 && p.b.stored(*r)[0] == everything {
+		r.at++
+		r.off++
+		r.n--
+		r.size--
+	}
+}
+
+// pull adds what is new in front of v to its row: what new edges bring, from base
+// on, and the news of others.
+func (p *pass) pull(v, base int32) {
+	c := p.c
+	s := c.s
+	spared := c.spared[v]
+	for i, u := range c.in[s.Start[v]:s.Start[v+1]] {
+		if p.news[u].bits != 0 && (i >= 64 || spared>>i&1 == 0) {
+			p.raise(u, v, int(p.news[u].lo), int(p.news[u].hi))
+		}
+	}
+	s.InAdded(v, func(i, u int32) {
+		if i >= base {
+			p.raise(u, v, 0, p.b.words)
+		} else if p.news[u].bits != 0 {
+			p.raise(u, v, int(p.news[u].lo), int(p.news[u].hi))
+		}
+	})
+}
+
+// spread tells of the news of v.
+func (p *pass) spread(v int32) {
+	p.c.s.Out(v, p.mark)
+	for _, to := range p.c.s.TimeOut(v) {
+		if p.raise(v, to, int(p.news[v].lo), int(p.news[v].hi)) {
+			p.mark(to)
+		}
+	}
+}
+
+func (p *pass) mark(v int32) { p.due.Add(p.c.s.Rank[v]) }
+
+// raise adds the words from lo to hi of the row of u to that of v and reports
+// whether bits were new.
+func (p *pass) raise(u, v int32, lo, hi int) bool {
+	b := p.b
+	from, to := b.rows[u], b.rows[v]
+	lo, hi = max(lo, int(to.off)), min(hi, from.end())
+	if lo >= hi {
+		return false
+	}
+	words := b.stored(from)
+	row := b.stored(to)
+	for lo < hi && from.word(words, lo)&^to.word(row, lo) == 0 {
+		lo++
+	}
+	for lo < hi && from.word(words, hi-1)&^to.word(row, hi-1) == 0 {
+		hi--
+	}
+	if lo == hi {
+		return false
+	}
+	if hi > to.end() {
+		b.grow(v, hi)
+		to = b.rows[v]
+		row = b.stored(to)
+	}
+	n := &p.news[v]
+	if n.bits == 0 {
+		n.lo, n.hi = uint8(lo), uint8(hi)
+		p.met = append(p.met, v)
+	}
+	n.lo, n.hi = min(n.lo, uint8(lo)), max(n.hi, uint8(hi))
+	for ; lo < min(hi, int(from.off)); lo++ {
+		w := &row[lo-int(to.off)]
+		n.bits |= ^*w
+		*w = everything
+	}
+	if lo < hi {
+		n.bits |= lanes.News(row[lo-int(to.off):hi-int(to.off)], words[lo-int(from.off):])
+	}
+	return true
+}
+
+// word is one of a row with its stored words.
+func (r row) word(stored []uint64, i int) uint64 {
+	switch i -= int(r.off); {
+	case i < 0:
+		return everything
+	case i < len(stored):
+		return stored[i]
+	}
+	return 0
+}

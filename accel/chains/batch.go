@@ -1,0 +1,135 @@
+package chains
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel/internal/lanes"
+)
+
+// wide is the chains from which on a row costs more than to find out that it may be
+// spared.
+const wide = 128
+
+// batch computes the rows along the order, each worker some chains of them.
+func (c *Closure) batch(ctx context.Context) error {
+	in, spare := c.s.From, c.k >= wide
+	if spare {
+		in = c.s.LatestFirst()
+	}
+	wrong := make([]int32, len(c.bands))
+	c.each(func(i int, b band) {
+		w := work{Closure: c, band: b, in: in, spare: spare}
+		wrong[i] = w.run(ctx)
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, v := range wrong {
+		if v >= 0 {
+			return c.broken(v)
+		}
+	}
+	return nil
+}
+
+func (c *Closure) broken(v int32) error {
+	chain, place := c.cover.Chain[v], c.cover.Place[v]
+	return errors.Errorf("the cover is none: on path %d vertex %d does not reach vertex %d, the next one",
+		chain, c.VertexAt(chain, place-1), v)
+}
+
+// work computes the entries of a band.
+type work struct {
+	*Closure
+	band
+	in    []int32 // as in the graph, where it pays the latest first
+	spare bool
+	time  []int32 // reaches all vertices to come: see accel.Adjacency.Order
+	over  int32   // so many vertices, by their ends, are in time
+}
+
+// run returns the first vertex that the one before it on its chain does not reach,
+// or -1. (Up to there all chains are paths.)
+func (w *work) run(ctx context.Context) int32 {
+	s, sources := w.s, w.s.SourceCount()
+	chains, places := w.cover.Chain, w.cover.Place
+	if s.Intervals != nil {
+		w.time = make([]int32, w.hi-w.lo)
+	}
+	wrong := int32(-1)
+	for i, v := range s.Order {
+		if i&0xff == 0 && ctx.Err() != nil {
+			return -1
+		}
+		row := w.part(v)
+		if s.Intervals != nil {
+			w.advance(v)
+			copy(row, w.time)
+		}
+		if in := w.in[s.Start[v]:s.Start[v+1]]; len(row) == w.k && !w.spare {
+			lanes.MaxRows(row, w.rows, in)
+		} else {
+			w.unite(row, in)
+		}
+		if v >= sources {
+			continue
+		}
+		if own := int(chains[v]); own >= w.lo && own < w.hi {
+			if wrong < 0 && row[own-w.lo] != places[v]-1 {
+				wrong = v
+			}
+			row[own-w.lo] = places[v]
+		}
+	}
+	return wrong
+}
+
+// unite adds the rows of what leads to a vertex.
+func (w *work) unite(row, in []int32) {
+	for _, u := range in {
+		if !w.spare || !w.has(row, u) {
+			w.raise(row, u)
+		}
+	}
+}
+
+// advance adds to time what lies before v.
+func (w *work) advance(v int32) {
+	prior := w.s.Prior(v)
+	if prior <= w.over {
+		return
+	}
+	for _, u := range w.s.TimeInSince(v, w.over) {
+		w.raise(w.time, u)
+	}
+	w.over = prior
+}
+
+// part is the band's part of a row.
+func (w *work) part(v int32) []int32 {
+	at := int(v) * w.k
+	return w.rows[at+w.lo : at+w.hi]
+}
+
+// has reports whether a row says that u reaches it, and so has all that u has.
+func (w *work) has(row []int32, u int32) bool {
+	if u >= w.s.SourceCount() {
+		return false
+	}
+	at := int(w.cover.Chain[u])
+	return at >= w.lo && at < w.hi && row[at-w.lo] >= w.cover.Place[u]
+}
+
+// raise makes the entries of row at least those of u.
+func (w *work) raise(row []int32, u int32) {
+	from := w.part(u)
+	if len(row) >= 8 {
+		lanes.Max(row, from)
+		return
+	}
+	for i, p := range from[:len(row)] {
+		row[i] = max(row[i], p)
+	}
+}

@@ -1,0 +1,134 @@
+package chains
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/internal/queue"
+)
+
+// Insert implements accel.Closure. What it costs grows with the rows that change.
+func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	edges, err := accel.News(c, c.s.Graph, edges, c.added[:0])
+	if err != nil {
+		return err
+	}
+	c.added = edges
+	if err := c.s.Insert(edges); err != nil {
+		return err
+	}
+	c.fresh = false
+	for _, v := range c.touched {
+		c.news[v] = 0
+	}
+	c.touched = c.touched[:0]
+	for i := len(c.passes); i < len(c.bands); i++ {
+		c.passes = append(c.passes, newPass(c, c.bands[i]))
+	}
+	c.each(func(i int, _ band) { c.passes[i].run(ctx, edges) })
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, p := range c.passes {
+		c.touched = append(c.touched, p.touched...)
+	}
+	return nil
+}
+
+// pass brings a band up to date: along the order it goes to the vertices that
+// new edges end at and those that others with news lead to.
+type pass struct {
+	c *Closure
+	band
+	due  *queue.Queue // ranks
+	news []news       // by vertex
+	met  []int32      // the vertices with news in this band
+	// touched are those that got their first news of all bands here.
+	touched []int32
+}
+
+// news are the chains from lo to hi some of whose entries grew, and the classes
+// of these.
+type news struct {
+	bits   uint64
+	lo, hi int32
+}
+
+func newPass(c *Closure, b band) *pass {
+	return &pass{c: c, band: b, due: queue.New(c.s.Len()), news: make([]news, c.s.Len())}
+}
+
+func (p *pass) bytes() int64 {
+	return p.due.Bytes() + 16*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
+}
+
+func (p *pass) run(ctx context.Context, edges []accel.Edge) {
+	s := p.c.s
+	p.touched = p.touched[:0]
+	for _, e := range edges {
+		p.due.Add(s.Rank[e.To])
+	}
+	base := int32(len(s.Added) - len(edges))
+	steps := 0
+	for r := p.due.Next(); r >= 0; r = p.due.Next() {
+		if steps++; steps&0xff == 0 && ctx.Err() != nil {
+			return
+		}
+		v := s.Order[r]
+		s.InAdded(v, func(i, u int32) {
+			if i >= base {
+				p.raise(u, v, int32(p.lo), int32(p.hi))
+			}
+		})
+		if p.news[v].bits != 0 {
+			p.spread(v)
+		}
+	}
+	for _, v := range p.met {
+		if atomic.OrUint64(&p.c.news[v], p.news[v].bits) == 0 {
+			p.touched = append(p.touched, v)
+		}
+		p.news[v] = news{}
+	}
+	p.met = p.met[:0]
+}
+
+// spread hands the news of v on.
+func (p *pass) spread(v int32) {
+	lo, hi := p.news[v].lo, p.news[v].hi
+	push := func(to int32) {
+		if p.raise(v, to, lo, hi) {
+			p.due.Add(p.c.s.Rank[to])
+		}
+	}
+	p.c.s.Out(v, push)
+	for _, to := range p.c.s.TimeOut(v) {
+		push(to)
+	}
+}
+
+// raise makes the entries of v for the chains from lo to hi at least those of u
+// and reports whether one grew.
+func (p *pass) raise(u, v, lo, hi int32) bool {
+	from, row, n := p.c.Row(u)[lo:hi], p.c.Row(v)[lo:hi], &p.news[v]
+	grew := false
+	for i, at := range from[:len(row)] {
+		if at <= row[i] {
+			continue
+		}
+		row[i] = at
+		chain := lo + int32(i)
+		if n.bits == 0 {
+			n.lo = chain
+			p.met = append(p.met, v)
+		}
+		n.lo, n.hi = min(n.lo, chain), max(n.hi, chain+1)
+		n.bits |= 1 << (chain & 63)
+		grew = true
+	}
+	return grew
+}
