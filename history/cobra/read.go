@@ -107,7 +107,9 @@ func (r *Reader) start(id int64, ops []history.Op) {
 		ID: id, Session: r.logs[0].session, Ops: ops[:0],
 		Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
 	}
-	r.writers.started(id)
+	if r.id == ByWrite { // else nothing says who wrote
+		r.writers.started(id)
+	}
 }
 
 // op adds an operation to the transaction in progress.

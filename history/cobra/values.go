@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/hashed"
 )
 
 // identity is what makes a value of a key this value and no other.
@@ -21,7 +22,7 @@ type identity struct {
 type values struct {
 	sym   *history.Symbols
 	keys  []keyValues
-	first map[slot]origin
+	first hashed.Table[hashed.Pair, origin] // by key and value
 }
 
 // keyValues are the first value met of a key and where it came from, and whether
@@ -32,14 +33,11 @@ type keyValues struct {
 	origin       origin
 }
 
-// slot is a value of a key; without padding, it hashes faster.
-type slot struct{ key, value int64 }
-
 type origin struct{ writer, wid int64 }
 
 // newValues expects about so many versions.
 func newValues(sym *history.Symbols, versions int) values {
-	return values{sym: sym, keys: make([]keyValues, 0, versions), first: map[slot]origin{}}
+	return values{sym: sym, keys: make([]keyValues, 0, versions)}
 }
 
 // of a key, which may be new.
@@ -61,13 +59,11 @@ func (v *values) firstOrigin(id identity) origin {
 	case k.value == id.value:
 		return k.origin
 	}
-	s := slot{int64(id.key), id.value}
-	first, seen := v.first[s]
-	if !seen {
-		v.first[s] = o
-		return o
+	first, known := v.first.At(hashed.Pair{A: uint64(id.key), B: uint64(id.value)})
+	if !known {
+		*first = o
 	}
-	return first
+	return *first
 }
 
 func (v *values) of(id identity) history.Value {
@@ -98,25 +94,28 @@ func (v *values) initial(k history.Key, value history.Value) {
 
 // writers finds transactions that were read from and are in no log.
 type writers struct {
-	in, from map[int64]struct{}
+	met hashed.Table[hashed.Number, met]
 }
+
+type met struct{ started, read bool }
 
 func (w *writers) started(id int64) {
-	if w.in == nil {
-		w.in, w.from = map[int64]struct{}{}, map[int64]struct{}{}
-	}
-	w.in[id] = struct{}{}
+	m, _ := w.met.At(hashed.Number(id))
+	m.started = true
 }
 
-func (w *writers) read(id int64) { w.from[id] = struct{}{} }
+func (w *writers) read(id int64) {
+	m, _ := w.met.At(hashed.Number(id))
+	m.read = true
+}
 
 // unknown counts them.
 func (w *writers) unknown() int {
 	n := 0
-	for id := range w.from {
-		if _, ok := w.in[id]; !ok {
+	w.met.All(func(m *met) {
+		if m.read && !m.started {
 			n++
 		}
-	}
+	})
 	return n
 }
