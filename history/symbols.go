@@ -115,7 +115,10 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 }
 
 // ExpectHashes makes room for so many keys whose names are large numbers.
-func (s *Symbols) ExpectHashes(keys int) { s.large.Expect(keys) }
+func (s *Symbols) ExpectHashes(keys int) {
+	s.large.Expect(keys)
+	s.keyNames = slices.Grow(s.keyNames, keys)
+}
 
 // maxNumbered bounds the numbers that are looked up in a table, not by hashing.
 const maxNumbered = 4_000_000
@@ -237,6 +240,9 @@ func (s *Symbols) AppendValue(b []byte, v Value) []byte {
 
 // SetInitial gives k an initial value of its own.
 func (s *Symbols) SetInitial(k Key, v Value) {
+	if int(k) >= len(s.initial) { // room for all keys known: it is likely needed
+		s.initial = slices.Grow(s.initial, max(cap(s.keyNames), int(k)+1)-len(s.initial))
+	}
 	for len(s.initial) <= int(k) {
 		s.initial = append(s.initial, unset)
 	}

@@ -26,9 +26,9 @@ type log struct {
 	torn  bool  // the file ends inside a record
 }
 
-func newLog(r io.Reader, name string) *log {
-	return &log{name: name, r: bufio.NewReaderSize(r, 64<<10)}
-}
+func newBuffer(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 64<<10) }
+
+func newLog(r *bufio.Reader, name string) *log { return &log{name: name, r: r} }
 
 // numbers is how many numbers stand behind a letter.
 var numbers = [256]int{'S': 1, 'C': 1, 'A': 1, 'W': 3, 'R': 4}

@@ -50,7 +50,11 @@ func (r *Reader) open() error {
 	if err != nil {
 		return r.At(err)
 	}
-	r.file, r.log = f, newLog(f, l.name)
+	if r.buffer == nil {
+		r.buffer = newBuffer(f)
+	}
+	r.buffer.Reset(f)
+	r.file, r.log = f, newLog(r.buffer, l.name)
 	r.latest = r.log
 	return nil
 }

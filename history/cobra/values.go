@@ -20,24 +20,26 @@ type identity struct {
 // Many keys have one value all the time; the first of each stands by key, and
 // only others need hashing.
 type values struct {
-	sym   *history.Symbols
-	keys  []keyValues
-	first hashed.Table[hashed.Pair, origin] // by key and value
+	sym     *history.Symbols
+	keys    []keyValues
+	first   hashed.Table[hashed.Pair, int32] // by key and value: the index of its origin
+	origins []origin
 }
 
 // keyValues are the first value met of a key and where it came from, and whether
 // the initial value is known.
 type keyValues struct {
-	met, initial bool
 	value        int64
-	origin       origin
+	origin       int32
+	met, initial bool
 }
 
 type origin struct{ writer, wid int64 }
 
-// newValues expects about so many versions.
-func newValues(sym *history.Symbols, versions int) values {
-	return values{sym: sym, keys: make([]keyValues, 0, versions)}
+// newValues expects about so many keys.
+func newValues(sym *history.Symbols, keys int) values {
+	return values{sym: sym, keys: make([]keyValues, 0, keys),
+		origins: []origin{{idInit, idInit}, {idAnything, idAnything}}}
 }
 
 // of a key, which may be new.
@@ -51,19 +53,32 @@ func (v *values) key(k history.Key) *keyValues {
 // firstOrigin returns where the number of id came from when it was first met at
 // its key.
 func (v *values) firstOrigin(id identity) origin {
-	o := origin{id.writer, id.wid}
-	switch k := v.key(id.key); {
-	case !k.met:
-		k.met, k.value, k.origin = true, id.value, o
-		return o
-	case k.value == id.value:
-		return k.origin
+	k := v.key(id.key)
+	if k.met && k.value == id.value {
+		return v.origins[k.origin]
 	}
-	first, known := v.first.At(hashed.Pair{A: uint64(id.key), B: uint64(id.value)})
+	at, known := &k.origin, false
+	if k.met {
+		at, known = v.first.At(hashed.Pair{A: uint64(id.key), B: uint64(id.value)})
+	} else {
+		k.met, k.value = true, id.value
+	}
 	if !known {
-		*first = o
+		*at = v.index(origin{id.writer, id.wid})
 	}
-	return *first
+	return v.origins[*at]
+}
+
+// index returns a place of o in the list of origins. The two of the format cobra
+// have theirs.
+func (v *values) index(o origin) int32 {
+	for i := range int32(2) {
+		if v.origins[i] == o {
+			return i
+		}
+	}
+	v.origins = append(v.origins, o)
+	return int32(len(v.origins) - 1)
 }
 
 func (v *values) of(id identity) history.Value {
