@@ -33,7 +33,8 @@ type search struct {
 	counts map[int32]int32    // by transaction: the variable that it counts
 	// sources are, by read, its candidates with their variables.
 	sources map[int32][]source
-	openAt  map[int32]*openRead
+	open    []openRead
+	openAt  []int32 // by read: its place among the open reads, from 1, or 0
 	truth   sat.Lit
 
 	included []bool // by transaction, as assigned
@@ -75,14 +76,14 @@ type source struct {
 var chronological int32 = sat.Chronological
 
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
-	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, before: map[[2]int32]int32{}, counts: map[int32]int32{},
-		sources: map[int32][]source{}, openAt: map[int32]*openRead{}, used: used,
+	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, open: s.open, before: map[[2]int32]int32{}, counts: map[int32]int32{},
+		sources: map[int32][]source{}, openAt: make([]int32, len(s.m.reads)), used: used,
 		included: make([]bool, len(s.m.txns)), isDirty: make([]bool, s.m.h.KeyCount())}
 	for t := range x.included {
 		x.included[t] = !s.m.optional[t]
 	}
 	for i := range s.open {
-		x.openAt[s.open[i].read] = &s.open[i]
+		x.openAt[s.open[i].read] = int32(i + 1)
 	}
 	x.o = newOrder(s.g, nodes)
 	x.a = newAccesses(s.m, s.g)
@@ -461,12 +462,12 @@ func (x *search) makeSources(r int32, guard []sat.Lit) {
 	rd := &m.reads[r]
 	x.used.read(r)
 	var candidates []int32
-	if o := x.openAt[r]; o != nil {
+	if i := x.openAt[r]; i > 0 {
+		o := &x.open[i-1]
 		candidates = slices.Clone(o.candidates)
 		if o.initial {
 			candidates = append(candidates, fromInitial)
 		}
-		x.used.open(o)
 	} else {
 		for _, w := range m.classFrom.of(rd.class) {
 			if t := m.writer[w]; t != rd.txn && !m.broken[t] {
