@@ -114,6 +114,12 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 	return *k
 }
 
+// ExpectKeys makes room for so many keys whose names are small numbers.
+func (s *Symbols) ExpectKeys(keys int) {
+	s.keyNames = slices.Grow(s.keyNames, keys)
+	s.numbered = slices.Grow(s.numbered, keys)
+}
+
 // ExpectHashes makes room for so many keys whose names are large numbers.
 func (s *Symbols) ExpectHashes(keys int) {
 	s.large.Expect(keys)

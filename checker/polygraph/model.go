@@ -99,6 +99,8 @@ func (m *model) participants() {
 	for s := range last {
 		last[s] = none
 	}
+	count := len(m.h.Txns)
+	m.txns, m.before, m.optional = make([]int32, 0, count), make([]int32, 0, count), make([]bool, 0, count)
 	for i := range m.h.Txns {
 		t := &m.h.Txns[i]
 		if t.Status == history.Aborted {
@@ -177,8 +179,10 @@ func (m *model) versions() *classTable {
 			classes.insert(op.Key, op.Value, w, m.class)
 		})
 	}
-	m.writesOf = makeCSR(int(n), total, func(w int32) int32 { return m.writer[w] })
+	var wg sync.WaitGroup
+	wg.Go(func() { m.writesOf = makeCSR(int(n), total, func(w int32) int32 { return m.writer[w] }) })
 	m.classFrom = makeCSR(classes.count, total, func(w int32) int32 { return m.class[w] })
+	wg.Wait()
 	return classes
 }
 

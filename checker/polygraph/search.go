@@ -41,6 +41,8 @@ type search struct {
 	dirty    []int32
 	isDirty  []bool
 	added    bool
+	reading  bool        // an order is looked at
+	late     [][]sat.Lit // clauses that wait for the end of that
 
 	a     *accesses
 	used  *evidence
@@ -302,6 +304,8 @@ func (x *search) Final() (bool, error) {
 	x.o.take(x.moved)
 	list := x.dirty
 	x.dirty = nil
+	x.reading = true
+	defer x.addLate()
 	for n, k := range list {
 		if n&0xff == 0 && x.ctx.Err() != nil {
 			return false, context.Cause(x.ctx)
@@ -315,6 +319,15 @@ func (x *search) Final() (bool, error) {
 		return false, errStuck
 	}
 	return x.added, nil
+}
+
+func (x *search) addLate() {
+	x.reading = false
+	for _, lits := range x.late {
+		x.s.Add(lits...)
+	}
+	clear(x.late)
+	x.late = x.late[:0]
 }
 
 // verify adds what the order gets wrong about a key, and reports whether that
@@ -368,9 +381,15 @@ func (x *search) guard(txns ...int32) []sat.Lit {
 	return out
 }
 
+// add adds a clause; while an order is looked at, only once all of it has been:
+// a clause may take assignments back, of which others go out.
 func (x *search) add(lits []sat.Lit) {
-	x.s.Add(lits...)
 	x.added = true
+	if x.reading {
+		x.late = append(x.late, lits)
+	} else {
+		x.s.Add(lits...)
+	}
 }
 
 // apart: writers of one key do not overlap.
