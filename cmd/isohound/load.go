@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -36,12 +35,8 @@ type checking struct {
 	noProgress bool
 }
 
-const (
-	// Targets of the garbage collector while histories are judged.
-	gcPercent, gcPercentSmall = 80, 400
-	// smallFile is how large a small file may be, in bytes.
-	smallFile = 8 << 20
-)
+// smallFile is how large a small file may be, in bytes.
+const smallFile = 8 << 20
 
 var errReadTimeout = errors.New("the time for checking ran out while the history was read")
 
@@ -58,7 +53,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	if sizeOf(path) > smallFile {
 		percent = gcPercent
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	defer collect(percent)()
 	show := a.showChecking(path, c)
 	defer show.done()
 	ctx, stopWatch := budget.Memory(a.work, c.maxMemory)
