@@ -42,6 +42,17 @@ func newCompact(g *accel.Graph) *compact {
 	return c
 }
 
+// Windows returns for every vertex of a graph with intervals the first and the
+// last place, among the vertices by their begins, of those that overlap with it.
+func Windows(g *accel.Graph) (first, last []int32) {
+	c := newCompact(g)
+	first, last = make([]int32, c.n), make([]int32, c.n)
+	for v, i := range c.pos {
+		first[v], last[v] = c.first[i], c.last[i]
+	}
+	return first, last
+}
+
 func (c *compact) size() int64 { return c.at[c.n] }
 
 // reset makes R, in which each reaches itself.
