@@ -2,6 +2,7 @@ package accel
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -17,8 +18,13 @@ type Adjacency struct {
 	addedOut, addedIn []int32
 	nextOut, nextIn   []int32
 
-	ends  []int32 // with intervals: the vertices by their ends
-	prior []int32 // with intervals: by vertex how many of ends lie before it
+	// With intervals: the vertices by their ends and by their begins, and by
+	// vertex how many of ends lie before it, how many of begins do not lie
+	// behind it, and which of both are the nearest: see TimeIn and TimeOut.
+	ends, begins  []int32
+	prior, behind []int32
+	nearIn        []int32
+	nearOut       []int32
 }
 
 // NewAdjacency turns the rows of g around.
@@ -39,28 +45,71 @@ func NewAdjacency(g *Graph) *Adjacency {
 		}
 	}
 	if g.Intervals != nil {
-		a.sortEnds()
+		a.sortTimes()
 	}
 	return a
 }
 
-func (a *Adjacency) sortEnds() {
-	n := a.Len()
-	a.ends, a.prior = make([]int32, n), make([]int32, n)
-	begins := make([]int32, n)
+func (a *Adjacency) sortTimes() {
+	n, at := a.Len(), a.Intervals
+	a.ends, a.begins = make([]int32, n), make([]int32, n)
 	for v := range n {
-		a.ends[v], begins[v] = v, v
+		a.ends[v], a.begins[v] = v, v
 	}
-	at := a.Intervals
 	slices.SortFunc(a.ends, func(u, v int32) int { return cmp.Compare(at[u].End, at[v].End) })
-	slices.SortFunc(begins, func(u, v int32) int { return cmp.Compare(at[u].Begin, at[v].Begin) })
-	before := 0
-	for _, v := range begins {
-		for before < len(a.ends) && at[a.ends[before]].End < at[v].Begin {
-			before++
+	slices.SortFunc(a.begins, func(u, v int32) int { return cmp.Compare(at[u].Begin, at[v].Begin) })
+	a.prior, a.nearIn = make([]int32, n), make([]int32, n)
+	before, near, latest := int32(0), int32(0), int64(math.MinInt64)
+	for _, v := range a.begins {
+		for ; before < n && at[a.ends[before]].End < at[v].Begin; before++ {
+			latest = max(latest, at[a.ends[before]].Begin)
 		}
-		a.prior[v] = int32(before)
+		for near < before && at[a.ends[near]].End < latest {
+			near++
+		}
+		a.prior[v], a.nearIn[v] = before, near
 	}
+	a.behind, a.nearOut = make([]int32, n), make([]int32, n)
+	after, near, soonest := n, n, int64(math.MaxInt64)
+	for _, v := range slices.Backward(a.ends) {
+		for ; after > 0 && at[a.begins[after-1]].Begin > at[v].End; after-- {
+			soonest = min(soonest, at[a.begins[after-1]].End)
+		}
+		for near > after && at[a.begins[near-1]].Begin > soonest {
+			near--
+		}
+		a.behind[v], a.nearOut[v] = after, near
+	}
+}
+
+// TimeIn returns the vertices that lie before v in time with no other between
+// them. All others that lie before v lie before one of these, which all run at
+// one time (Vbox paper, section 4.4: minimum time-successors, here backwards).
+func (a *Adjacency) TimeIn(v int32) []int32 {
+	if a.ends == nil {
+		return nil
+	}
+	return a.ends[a.nearIn[v]:a.prior[v]]
+}
+
+// TimeInSince is TimeIn without the first vertices of Ends, so many.
+func (a *Adjacency) TimeInSince(v, first int32) []int32 {
+	return a.ends[min(max(a.nearIn[v], first), a.prior[v]):a.prior[v]]
+}
+
+// Prior returns how many vertices lie before v in time.
+func (a *Adjacency) Prior(v int32) int32 { return a.prior[v] }
+
+// Begins returns the vertices of a graph with intervals by their begins.
+func (a *Adjacency) Begins() []int32 { return a.begins }
+
+// TimeOut returns the vertices that lie behind v in time with no other between
+// them, by their begins.
+func (a *Adjacency) TimeOut(v int32) []int32 {
+	if a.begins == nil {
+		return nil
+	}
+	return a.begins[a.behind[v]:a.nearOut[v]]
 }
 
 // Add adds edges.
@@ -117,85 +166,6 @@ func (a *Adjacency) In(v int32, f func(from int32)) {
 			f(a.Added[i].From)
 		}
 	}
-}
-
-// Order returns the vertices in a topological order, which keeps the edges of
-// intervals too, or a *CycleError. Of those that may come next it takes the one
-// that was ready first.
-func (a *Adjacency) Order() ([]int32, error) {
-	n := a.Len()
-	missing := make([]int32, n)
-	for v := range n {
-		missing[v] = int32(a.Start[v+1] - a.Start[v])
-	}
-	for _, e := range a.Added {
-		missing[e.To]++
-	}
-	w := &waiting{a: a, placed: make([]bool, n)}
-	order := make([]int32, 0, n)
-	ready := func(v int32) {
-		if w.inTime(v) {
-			order = append(order, v)
-		}
-	}
-	for v := range n {
-		if missing[v] == 0 {
-			ready(v)
-		}
-	}
-	for i := 0; i < len(order); i++ {
-		a.Out(order[i], func(to int32) {
-			if missing[to]--; missing[to] == 0 {
-				ready(to)
-			}
-		})
-		order = w.place(order[i], order)
-	}
-	if len(order) < int(n) {
-		return nil, a.cycle(w.placed)
-	}
-	return order, nil
-}
-
-// waiting holds the vertices that wait only for others to be over.
-type waiting struct {
-	a      *Adjacency
-	placed []bool
-	over   int32             // so many of a.ends, the first ones, are placed
-	until  map[int32][]int32 // by what over must be
-	levels []int32           // the keys of until, ascending
-}
-
-// inTime reports whether everything that lies before v is placed; else v waits.
-func (w *waiting) inTime(v int32) bool {
-	if w.a.Intervals == nil || w.a.prior[v] <= w.over {
-		return true
-	}
-	p := w.a.prior[v]
-	if w.until == nil {
-		w.until = map[int32][]int32{}
-	}
-	if w.until[p] == nil {
-		at, _ := slices.BinarySearch(w.levels, p)
-		w.levels = slices.Insert(w.levels, at, p)
-	}
-	w.until[p] = append(w.until[p], v)
-	return false
-}
-
-// place books a vertex as placed and appends those that waited for it.
-func (w *waiting) place(v int32, order []int32) []int32 {
-	w.placed[v] = true
-	ends := w.a.ends
-	for int(w.over) < len(ends) && w.placed[ends[w.over]] {
-		w.over++
-	}
-	for len(w.levels) > 0 && w.levels[0] <= w.over {
-		order = append(order, w.until[w.levels[0]]...)
-		delete(w.until, w.levels[0])
-		w.levels = w.levels[1:]
-	}
-	return order
 }
 
 // cycle goes back along edges among the vertices that have no place, until it
@@ -268,4 +238,15 @@ func (a *Adjacency) IsOrder(order []int32) bool {
 		}
 	}
 	return true
+}
+
+// InSince calls f for where the edges into v come from that were added, those of
+// them from the given one on.
+func (a *Adjacency) InSince(v, first int32, f func(from int32)) {
+	if a.addedIn == nil {
+		return
+	}
+	for i := a.addedIn[v]; i >= first; i = a.nextIn[i] {
+		f(a.Added[i].From)
+	}
 }

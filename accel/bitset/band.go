@@ -1,0 +1,130 @@
+package bitset
+
+import "github.com/isohound/isohound/accel"
+
+const (
+	chunkBits = 16
+	widest    = 1 << 7 // words of a band, so that row's bytes suffice
+)
+
+// band is some columns of all rows.
+type band struct {
+	lo, words int // its first word, and how many
+	rows      []row
+	chunks    [][]uint64
+	used      int // words of the last chunk
+	held      int // words of all chunks
+	chunk     int // words of the next chunk
+}
+
+// row is one of a band: off words that are full, n words in chunks from at on,
+// with room for size, and the rest is empty.
+type row struct {
+	at           uint32
+	off, n, size uint8
+}
+
+func (r row) end() int { return int(r.off) + int(r.n) }
+
+// cut makes bands.
+func (c *Closure) cut(words int) {
+	if words == 0 {
+		words = widest
+	}
+	for words > 16 && c.width/words < 4*c.workers {
+		words /= 2
+	}
+	n := int(c.s.Len())
+	for c.shift = 0; 1<<c.shift < words && (1<<c.shift < c.width || n > 1<<(31-c.shift)); c.shift++ {
+	}
+	for c.shift > 0 && uint64(n)<<c.shift > 1<<31 { // at addresses all
+		c.shift--
+	}
+	words = 1 << c.shift
+	c.bound = n * words
+	for lo := 0; lo < c.width; lo += words {
+		c.bands = append(c.bands, band{lo: lo, words: min(words, c.width-lo)})
+	}
+}
+
+// stored returns the words of a row that are.
+func (b *band) stored(r row) []uint64 {
+	if r.n == 0 {
+		return nil
+	}
+	at := int(r.at & (1<<chunkBits - 1))
+	return b.chunks[r.at>>chunkBits][at : at+int(r.n)]
+}
+
+// room finds size words, and returns where.
+func (b *band) room(size int) uint32 {
+	if last := len(b.chunks) - 1; last < 0 || b.used+size > len(b.chunks[last]) {
+		b.chunk = min(max(2*b.chunk, 8*b.words, 64), 1<<chunkBits)
+		b.chunks = append(b.chunks, make([]uint64, b.chunk))
+		b.held += b.chunk
+		b.used = 0
+	}
+	at := uint32(len(b.chunks)-1)<<chunkBits + uint32(b.used)
+	b.used += size
+	return at
+}
+
+// grow gives the row of v room for words up to end, and in the same move for
+// some more.
+func (b *band) grow(v int32, end int) {
+	r := b.rows[v]
+	old := b.stored(r)
+	need := end - int(r.off)
+	if need > int(r.size) {
+		r.size = uint8(min((need+7)&^7, b.words-int(r.off)))
+		r.at = b.room(int(r.size))
+	}
+	r.n = uint8(need)
+	now := b.stored(r)
+	copy(now, old)
+	clear(now[len(old):])
+	b.rows[v] = r
+}
+
+// compact copies the rows together, if they hold more than a bound.
+func (b *band) compact(bound int) {
+	if b.held <= bound+1<<chunkBits {
+		return
+	}
+	from := *b
+	b.chunks, b.used, b.held, b.chunk = nil, 0, 0, 0
+	for v, r := range b.rows {
+		words := from.stored(r)
+		r.size = r.n
+		if r.n > 0 {
+			r.at = b.room(len(words))
+			copy(b.stored(r), words)
+		}
+		b.rows[v] = r
+	}
+}
+
+// Memory implements accel.Backend: a bit for every source and vertex, where
+// there are intervals for those that overlap, and eight bytes for each row of a
+// band.
+func (b Backend) Memory(g *accel.Graph) int64 {
+	n, sources := int64(g.Len()), int64(g.SourceCount())
+	width := (sources + 63 + int64(max(1, b.Group))) / 64
+	bands := (width + 15) / 16
+	matrix := 8 * n * width
+	lists := 4*sources + 8*width*64 + 4*int64(len(g.From)) + 40*n
+	return matrix + 8*n*bands + bands<<(chunkBits+3) + lists + accel.SortedMemory(g)
+}
+
+// Bytes implements accel.Closure.
+func (c *Closure) Bytes() int64 {
+	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)) + c.s.Bytes()
+	for i := range c.bands {
+		b := &c.bands[i]
+		bytes += 8*int64(b.held) + 8*int64(cap(b.rows)) + 24*int64(cap(b.chunks))
+	}
+	for _, p := range c.passes {
+		bytes += p.bytes()
+	}
+	return bytes
+}

@@ -1,0 +1,204 @@
+// Package chains keeps the closure of a graph as vector clocks: for every vertex
+// and every path of a path cover the last place of the path that reaches the
+// vertex. As each vertex of a path reaches the next one, that says of all of
+// the path which reach it. n vertices and k paths take 4·n·k bytes.
+package chains
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel"
+)
+
+// Backend computes closures with the cover of the graph, or one of its own.
+type Backend struct{}
+
+// Name returns chains.
+func (Backend) Name() string { return "chains" }
+
+// Memory is exact where the graph has a cover, but for what Insert may add. Else
+// it computes one.
+func (Backend) Memory(g *accel.Graph) int64 {
+	if g.Cover != nil {
+		return memory(g, g.Cover.Count)
+	}
+	s, err := accel.Sort(g, nil)
+	if err != nil {
+		return 0
+	}
+	return memory(g, Cover(s).Count)
+}
+
+// memory of the rows, the cover, the changes, and the sorted graph.
+func memory(g *accel.Graph, k int32) int64 {
+	n := int64(g.Len())
+	return 4*n*int64(k) + 12*int64(g.SourceCount()) + 4*int64(k) + 12*n + accel.SortedMemory(g)
+}
+
+// Closure has the rows.
+type Closure struct {
+	s     *accel.Sorted
+	cover *accel.Cover
+	// The vertices of chain c are members[first[c]:first[c+1]].
+	members, first []int32
+
+	k       int
+	rows    []int32
+	bands   []band
+	workers int
+
+	news    []uint64 // by vertex: see Changed
+	touched []int32  // the vertices with news
+	fresh   bool     // nothing was inserted yet
+}
+
+// band is the chains from lo to hi, which one worker brings up to date.
+type band struct{ lo, hi int }
+
+// Closure implements accel.Backend. A cover that the graph brings is verified.
+func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if g.Cover != nil {
+		if err := within(g, g.Cover.Count, opt); err != nil {
+			return nil, err
+		}
+	}
+	s, err := accel.Sort(g, opt.Order)
+	if err != nil {
+		return nil, err
+	}
+	c := &Closure{s: s, cover: g.Cover, fresh: true, workers: opt.Workers}
+	if c.cover == nil {
+		c.cover = Cover(s)
+		if err := within(g, c.cover.Count, opt); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.index(); err != nil {
+		return nil, err
+	}
+	if c.workers <= 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	c.k = int(c.cover.Count)
+	c.rows = make([]int32, int(g.Len())*c.k)
+	c.news = make([]uint64, g.Len())
+	c.cut()
+	if err := c.batch(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func within(g *accel.Graph, k int32, opt accel.Options) error {
+	if need := memory(g, k); opt.MaxMemory > 0 && need > opt.MaxMemory {
+		return &accel.MemoryError{Backend: Backend{}.Name(), Need: need, Limit: opt.MaxMemory}
+	}
+	return nil
+}
+
+// index lists the vertices of each chain.
+func (c *Closure) index() error {
+	cover, n := c.cover, c.s.SourceCount()
+	if cover.Count < 0 || cover.Count > n {
+		return errors.Errorf("a cover of %d vertices cannot have %d paths", n, cover.Count)
+	}
+	c.first = make([]int32, cover.Count+1)
+	for v, chain := range cover.Chain[:n] {
+		if chain < 0 || chain >= cover.Count {
+			return errors.Errorf("vertex %d lies on path %d of a cover of %d", v, chain, cover.Count)
+		}
+		c.first[chain+1]++
+	}
+	for i := range cover.Count {
+		c.first[i+1] += c.first[i]
+	}
+	c.members = make([]int32, n)
+	for i := range c.members {
+		c.members[i] = -1
+	}
+	for v, chain := range cover.Chain[:n] {
+		place, size := cover.Place[v], c.first[chain+1]-c.first[chain]
+		if place < 1 || place > size {
+			return errors.Errorf("vertex %d has place %d on a path of %d", v, place, size)
+		}
+		at := &c.members[c.first[chain]+place-1]
+		if *at >= 0 {
+			return errors.Errorf("vertices %d and %d have the same place on path %d", *at, v, chain)
+		}
+		*at = int32(v)
+	}
+	return nil
+}
+
+// cut makes bands that are worth a goroutine each.
+func (c *Closure) cut() {
+	const least = 64 // chains
+	parts := max(1, min(c.workers, c.k/least))
+	for i := range parts {
+		c.bands = append(c.bands, band{c.k * i / parts, c.k * (i + 1) / parts})
+	}
+}
+
+// Row returns by chain the last place that reaches v; 0 is none. v reaches
+// itself.
+func (c *Closure) Row(v int32) []int32 { return c.rows[int(v)*c.k : (int(v)+1)*c.k] }
+
+// Entry returns the last place of a chain that reaches v; 0 is none.
+func (c *Closure) Entry(v, chain int32) int32 { return c.rows[int(v)*c.k+int(chain)] }
+
+// Cover returns the chains.
+func (c *Closure) Cover() *accel.Cover { return c.cover }
+
+// VertexAt returns the vertex that has a place, from 1, on a chain.
+func (c *Closure) VertexAt(chain, place int32) int32 { return c.members[c.first[chain]+place-1] }
+
+// Members returns the vertices of a chain.
+func (c *Closure) Members(chain int32) []int32 { return c.members[c.first[chain]:c.first[chain+1]] }
+
+// Rank returns by vertex its place in a topological order, until the next
+// Insert.
+func (c *Closure) Rank() []int32 { return c.s.Rank }
+
+// Reaches implements accel.Closure.
+func (c *Closure) Reaches(from, to int32) bool {
+	return c.Entry(to, c.cover.Chain[from]) >= c.cover.Place[from]
+}
+
+// Changed implements accel.Closure: chains share a bit that are the same modulo
+// 64.
+func (c *Closure) Changed(v int32) uint64 {
+	if c.fresh {
+		return math.MaxUint64
+	}
+	return c.news[v]
+}
+
+// Bytes implements accel.Closure.
+func (c *Closure) Bytes() int64 {
+	return 4*int64(cap(c.rows)+cap(c.members)+cap(c.first)+cap(c.touched)+cap(c.cover.Chain)+cap(c.cover.Place)) +
+		8*int64(cap(c.news)) + c.s.Bytes()
+}
+
+// Close implements accel.Closure. There is nothing to free.
+func (c *Closure) Close() {}
+
+// each runs a task for every band.
+func (c *Closure) each(task func(band)) {
+	var wg sync.WaitGroup
+	for _, b := range c.bands[1:] {
+		wg.Go(func() { task(b) })
+	}
+	task(c.bands[0])
+	wg.Wait()
+}

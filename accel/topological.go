@@ -1,0 +1,143 @@
+package accel
+
+import "container/heap"
+
+// Order returns the vertices in a topological order, which keeps the edges of
+// intervals too, or a *CycleError. Of those that may come next it takes the one
+// that was ready first, of a graph with intervals the one that begins first.
+//
+// So, with intervals, whatever lies before a vertex in time reaches everything
+// that comes after the vertex in the order: that begins later, or waits for one
+// that does.
+func (a *Adjacency) Order() ([]int32, error) {
+	n := a.Len()
+	missing := make([]int32, n)
+	for v := range n {
+		missing[v] = int32(a.Start[v+1] - a.Start[v])
+	}
+	for _, e := range a.Added {
+		missing[e.To]++
+	}
+	var order []int32
+	if a.Intervals == nil {
+		order = a.byReadiness(missing)
+	} else {
+		order = a.byTime(missing)
+	}
+	if len(order) < int(n) {
+		placed := make([]bool, n)
+		for _, v := range order {
+			placed[v] = true
+		}
+		return nil, a.cycle(placed)
+	}
+	return order, nil
+}
+
+// byReadiness orders what has no cycle before it; missing are by vertex the edges
+// into it.
+func (a *Adjacency) byReadiness(missing []int32) []int32 {
+	order := make([]int32, 0, len(missing))
+	for v, m := range missing {
+		if m == 0 {
+			order = append(order, int32(v))
+		}
+	}
+	for i := 0; i < len(order); i++ {
+		v := order[i]
+		for _, to := range a.out[a.outStart[v]:a.outStart[v+1]] {
+			if missing[to]--; missing[to] == 0 {
+				order = append(order, to)
+			}
+		}
+		if a.addedOut == nil {
+			continue
+		}
+		for i := a.addedOut[v]; i >= 0; i = a.nextOut[i] {
+			to := a.Added[i].To
+			if missing[to]--; missing[to] == 0 {
+				order = append(order, to)
+			}
+		}
+	}
+	return order
+}
+
+// byTime does the same with intervals.
+func (a *Adjacency) byTime(missing []int32) []int32 {
+	n := a.Len()
+	w := waiting{a: a, turn: make([]int32, n), placed: make([]bool, n)}
+	for i, v := range a.begins {
+		w.turn[v] = int32(i)
+	}
+	for v, m := range missing {
+		if m == 0 {
+			w.add(int32(v))
+		}
+	}
+	order := make([]int32, 0, n)
+	for {
+		v := w.next()
+		if v < 0 {
+			return order
+		}
+		order = append(order, v)
+		a.Out(v, func(to int32) {
+			if missing[to]--; missing[to] == 0 {
+				w.add(to)
+			}
+		})
+	}
+}
+
+// waiting holds the vertices that no edge keeps waiting any more. The first of
+// them by begin may come if everything before it in time is placed, and if not,
+// none of these may that begin as late.
+type waiting struct {
+	a      *Adjacency
+	turn   []int32 // by vertex: its place in a.begins
+	heap   turns
+	late   turns // wait for others to be over
+	placed []bool
+	over   int32 // so many of a.ends, the first ones, are placed
+}
+
+func (w *waiting) add(v int32) {
+	if w.a.prior[v] <= w.over {
+		heap.Push(&w.heap, w.turn[v])
+	} else {
+		heap.Push(&w.late, w.turn[v])
+	}
+}
+
+// next places a vertex and returns it, or -1.
+func (w *waiting) next() int32 {
+	if len(w.heap) == 0 {
+		return -1
+	}
+	v := w.a.begins[heap.Pop(&w.heap).(int32)]
+	w.placed[v] = true
+	ends := w.a.ends
+	for int(w.over) < len(ends) && w.placed[ends[w.over]] {
+		w.over++
+	}
+	for len(w.late) > 0 && w.a.prior[w.a.begins[w.late[0]]] <= w.over {
+		heap.Push(&w.heap, heap.Pop(&w.late))
+	}
+	return v
+}
+
+// turns is a heap.
+type turns []int32
+
+func (t turns) Len() int           { return len(t) }
+func (t turns) Less(i, j int) bool { return t[i] < t[j] }
+func (t turns) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
+func (t *turns) Push(x any)        { *t = append(*t, x.(int32)) }
+
+func (t *turns) Pop() any {
+	last := len(*t) - 1
+	x := (*t)[last]
+	*t = (*t)[:last]
+	return x
+}
