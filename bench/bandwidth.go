@@ -2,9 +2,12 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Bandwidth is what the memory moves in a second, in bytes, as the STREAM
@@ -21,7 +24,12 @@ type Bandwidth struct {
 
 // Best is the highest of the rates, which asks most of whoever is compared with
 // it.
-func (b *Bandwidth) Best() float64 { return max(b.Read, b.Copy, b.Unite) }
+func (b Bandwidth) Best() float64 { return max(b.Read, b.Copy, b.Unite) }
+
+func (b Bandwidth) String() string {
+	return fmt.Sprintf("%.1f GB/s (read %.1f, copy %.1f, unite %.1f), by %d goroutines on two arrays of %s together",
+		b.Best()/1e9, b.Read/1e9, b.Copy/1e9, b.Unite/1e9, runtime.GOMAXPROCS(0), humanize.IBytes(uint64(b.Bytes)))
+}
 
 // bandwidthRounds is how often each loop runs; the first touches the pages.
 const bandwidthRounds = 6

@@ -28,6 +28,9 @@ var styles = []struct {
 	{color.RGBA{0xd9, 0x6a, 0x00, 0xff}, []vg.Length{4, 2}, draw.SquareGlyph{}},
 	{color.RGBA{0x60, 0x60, 0x60, 0xff}, []vg.Length{1, 2}, draw.TriangleGlyph{}},
 	{color.RGBA{0x2a, 0x8a, 0x3a, 0xff}, []vg.Length{6, 2, 1, 2}, draw.CrossGlyph{}},
+	{color.RGBA{0x9a, 0x2f, 0xa8, 0xff}, []vg.Length{8, 2}, draw.RingGlyph{}},
+	{color.RGBA{0xb0, 0x1c, 0x2e, 0xff}, []vg.Length{3, 1}, draw.BoxGlyph{}},
+	{color.RGBA{0x0b, 0x7a, 0x86, 0xff}, []vg.Length{2, 2}, draw.PyramidGlyph{}},
 }
 
 // columns is how many charts stand side by side.
@@ -43,6 +46,8 @@ type series struct {
 type chart struct {
 	x, y  string    // labels
 	ticks []float64 // the points of the axis, from easy to hard
+	// names, if set, stand at the ticks instead of numbers, and no lines are drawn.
+	names []string
 	// log has values on a logarithmic scale, least being the least that is
 	// shown; counts are values from 0 on; else they are shares in percent.
 	log    bool
@@ -107,6 +112,20 @@ func (t ticks) Ticks(_, _ float64) []plot.Tick {
 	return out
 }
 
+// named are ticks with names.
+type named struct {
+	at    []float64
+	names []string
+}
+
+func (t named) Ticks(_, _ float64) []plot.Tick {
+	var out []plot.Tick
+	for i, x := range t.at {
+		out = append(out, plot.Tick{Value: x, Label: t.names[i]})
+	}
+	return out
+}
+
 // plot draws a chart.
 func (c *chart) plot() (*plot.Plot, error) {
 	p := plot.New()
@@ -115,6 +134,9 @@ func (c *chart) plot() (*plot.Plot, error) {
 	}
 	p.X.Label.Text, p.Y.Label.Text = c.x, c.y
 	p.X.Tick.Marker = ticks(c.ticks)
+	if c.names != nil {
+		p.X.Tick.Marker = named{c.ticks, c.names}
+	}
 	p.Legend.Top, p.Legend.Left = true, true
 	low, high := math.Inf(1), c.least
 	for n, line := range c.series {
@@ -134,8 +156,13 @@ func (c *chart) plot() (*plot.Plot, error) {
 		s := &styles[n%len(styles)]
 		drawn.Color, drawn.Dashes, drawn.Width = s.color, s.dashes, vg.Points(1.4)
 		marks.Color, marks.Shape, marks.Radius = s.color, s.mark, vg.Points(2.4)
-		p.Add(drawn, marks)
-		p.Legend.Add(line.name, drawn, marks)
+		if c.names == nil {
+			p.Add(drawn, marks)
+			p.Legend.Add(line.name, drawn, marks)
+			continue
+		}
+		p.Add(marks)
+		p.Legend.Add(line.name, marks)
 	}
 	p.Y.Min, p.Y.Max = 0, 130 // with room for the legend
 	if c.log {

@@ -71,8 +71,8 @@ type GraphFacts struct {
 	Vertices int `json:"vertices"`
 	Edges    int `json:"edges"`
 	Inferred int `json:"inferred_edges"`
-	// Chains are the paths of a cover: the sessions of the history, or as many as
-	// there are vertices if none is known.
+	// Chains are the paths of a cover: those that the backend chains found, or else
+	// the sessions of the history, 0 where none is known.
 	Chains      int  `json:"chains"`
 	Intervals   bool `json:"intervals"`
 	LongestPath int  `json:"longest_path"`
@@ -156,7 +156,7 @@ func (r *Recorder) known(ctx context.Context, s *GraphSpec, infer bool) (*polygr
 func (r *Recorder) describe(s *GraphSpec, k *polygraph.Known) *KnownGraph {
 	g := &KnownGraph{Graph: k.Graph, More: k.Inferred}
 	g.GraphFacts = GraphFacts{History: s.Workload.Name, Level: s.Level.String(), Sessions: s.Sessions, Txns: k.Txns, Vertices: int(k.Graph.Len()),
-		Edges: len(k.Graph.From), Inferred: len(k.Inferred), Chains: int(k.Graph.Len()), Intervals: k.Graph.Intervals != nil}
+		Edges: len(k.Graph.From), Inferred: len(k.Inferred), Intervals: k.Graph.Intervals != nil}
 	if s.Path != "" {
 		g.History = filepath.Base(s.Path)
 	}
@@ -209,7 +209,7 @@ func (r *Recorder) record(ctx context.Context, s *GraphSpec) (string, error) {
 		text := strings.TrimPrefix(strings.TrimSpace(msg.String()), "isohound: ")
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() > 0 && text != "" {
-			return "", &CheckError{"recording " + s.Workload.Name, exit.ExitCode(), text}
+			return "", &CheckError{s.Workload.Name, exit.ExitCode(), text}
 		}
 		return "", errors.Wrapf(err, "recording %s: %s", s.Workload.Name, text)
 	}

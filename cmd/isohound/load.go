@@ -92,7 +92,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 				return errors.Wrap(err, path)
 			}
 		}
-		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), float64(memory.Peak()) / (1 << 20)
+		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), float64(memory.Peak())/(1<<20)
 		if finish != nil {
 			finish(h, &o)
 		}

@@ -1,0 +1,309 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/bitset"
+	"github.com/isohound/isohound/accel/chains"
+	"github.com/isohound/isohound/accel/classic"
+)
+
+// Compact is Figure 8 of the Vbox paper: how long the algorithms there and the
+// backends here take to construct the closure of a known graph with real time,
+// and to add the edges that saturation infers, one by one.
+type Compact struct {
+	Histories *Recorder
+	Timeout   time.Duration // of each construction, and of all updates of one graph; 0 is none
+	MaxMemory int64         // bytes for a closure; 0 is no bound
+	Seed      int64
+	Progress  func(line string)
+
+	Points []CompactPoint
+	// Wrong says where algorithms disagree.
+	Wrong []string
+}
+
+// CompactPoint is one algorithm on one graph.
+type CompactPoint struct {
+	GraphFacts
+	// Part is "construct" or "update".
+	Part      string  `json:"part"`
+	Algorithm string  `json:"algorithm"`
+	Status    string  `json:"status"`
+	Reason    string  `json:"reason,omitempty"`
+	Seconds   float64 `json:"seconds"`
+	Bytes     int64   `json:"held_bytes"`
+	// Added are the edges that were added in Seconds, of those to be added.
+	Added int `json:"added_edges"`
+}
+
+// Parts of the figure.
+const (
+	construct = "construct"
+	update    = "update"
+)
+
+// compactAlgorithm is a way to have a closure.
+type compactAlgorithm struct {
+	name   string
+	memory func(g *accel.Graph) int64
+	build  func(ctx context.Context, g *accel.Graph) (updated, error)
+	// plain has time points in place of intervals.
+	plain bool
+	// once has all edges added at once.
+	once bool
+}
+
+// updated is a closure that edges can be added to.
+type updated interface {
+	Reaches(from, to int32) bool
+	Bytes() int64
+	add(ctx context.Context, edges []accel.Edge) error
+}
+
+type paperClosure struct{ classic.Closure }
+
+func (c paperClosure) add(ctx context.Context, edges []accel.Edge) error {
+	ok, err := c.Insert(ctx, edges[0])
+	if err == nil && !ok {
+		err = &accel.CycleError{Vertices: []int32{edges[0].From, edges[0].To}}
+	}
+	return err
+}
+
+type ownClosure struct{ accel.Closure }
+
+func (c ownClosure) add(ctx context.Context, edges []accel.Edge) error {
+	return c.Insert(ctx, edges)
+}
+
+func paper(a *classic.Algorithm) compactAlgorithm {
+	return compactAlgorithm{name: a.Name, memory: a.Memory, build: func(ctx context.Context, g *accel.Graph) (updated, error) {
+		c, err := a.Build(ctx, g)
+		if err != nil {
+			return nil, err
+		}
+		return paperClosure{c}, nil
+	}}
+}
+
+// own is a backend on one processor, as the others are, or on all.
+func own(name string, b accel.Backend, workers int) compactAlgorithm {
+	return compactAlgorithm{name: name, memory: b.Memory, build: func(ctx context.Context, g *accel.Graph) (updated, error) {
+		c, err := b.Closure(ctx, g, accel.Options{Workers: workers})
+		if err != nil {
+			return nil, err
+		}
+		return ownClosure{c}, nil
+	}}
+}
+
+// compactAlgorithms are those of a part, in the order of the figure.
+func compactAlgorithms(part string) []compactAlgorithm {
+	var list []compactAlgorithm
+	for i := range classic.Algorithms {
+		a := paper(&classic.Algorithms[i])
+		if part == update && (a.name == "Warshall" || a.name == "Purdom" || a.name == "Purdom+") {
+			a.name += " again"
+		}
+		list = append(list, a)
+	}
+	plain := own("bitset, points", bitset.Backend{}, 1)
+	plain.plain = true
+	list = append(list, own("bitset", bitset.Backend{}, 1), plain, own("chains", chains.Backend{}, 1))
+	if part == update {
+		batch := own("bitset, at once", bitset.Backend{}, 1)
+		batch.once = true
+		list = append(list, batch)
+	}
+	return list
+}
+
+// Measure measures all graphs. What was measured before an error is kept.
+func (c *Compact) Measure(ctx context.Context, specs []GraphSpec) error {
+	for _, s := range specs {
+		g, err := c.Histories.GraphAndMore(ctx, s)
+		if err != nil {
+			return err
+		}
+		c.say("%s, %s inferred", &g.GraphFacts, humanize.Comma(int64(len(g.More))))
+		a := accel.NewAdjacency(g.Graph)
+		a.Add(g.More)
+		var cycle *accel.CycleError
+		order, err := a.Order()
+		if errors.As(err, &cycle) {
+			c.add(CompactPoint{GraphFacts: g.GraphFacts, Part: construct, Status: StatusCyclic, Reason: "the history is violated: " + cycle.Error()})
+			continue
+		} else if err != nil {
+			return err
+		}
+		g.LongestPath = longestPath(g.Graph, order)
+		for _, part := range []string{construct, update} {
+			if err := c.part(ctx, g, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Compact) say(format string, args ...any) {
+	if c.Progress != nil {
+		c.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *Compact) add(p CompactPoint) {
+	c.Points = append(c.Points, p)
+	text := p.Status + ": " + p.Reason
+	if p.Status == StatusDone {
+		text = fmt.Sprintf("%.4g s, %s", p.Seconds, humanize.IBytes(uint64(p.Bytes)))
+	}
+	c.say("  %s, %s: %s", p.Part, p.Algorithm, text)
+}
+
+// part measures a part of the figure on a graph, and compares what comes of it.
+func (c *Compact) part(ctx context.Context, g *KnownGraph, part string) error {
+	var first []bool
+	by := ""
+	for _, a := range compactAlgorithms(part) {
+		p := CompactPoint{GraphFacts: g.GraphFacts, Part: part, Algorithm: a.name, Status: StatusDone}
+		cl, err := c.once(ctx, &a, g, &p)
+		if err != nil {
+			return err
+		}
+		c.add(p)
+		if cl == nil {
+			continue
+		}
+		answers := c.pairs(cl, g.Graph.Len())
+		if first == nil {
+			first, by = answers, a.name
+		} else if !slices.Equal(first, answers) {
+			c.Wrong = append(c.Wrong, fmt.Sprintf("%s, %s: %s and %s disagree about which transactions reach which", &g.GraphFacts, part, by, a.name))
+		}
+	}
+	return nil
+}
+
+// compactPairs is how many pairs are compared.
+const compactPairs = 1_000_000
+
+func (c *Compact) pairs(cl updated, n int32) []bool {
+	rng := rand.New(rand.NewPCG(uint64(c.Seed), 73))
+	out := make([]bool, compactPairs)
+	for i := range out {
+		out[i] = cl.Reaches(rng.Int32N(n), rng.Int32N(n))
+	}
+	return out
+}
+
+var errCompactTime = errors.New("the time for the algorithm is over")
+
+// once has an algorithm do a part, and returns its closure if it came to an end.
+func (c *Compact) once(ctx context.Context, a *compactAlgorithm, g *KnownGraph, p *CompactPoint) (updated, error) {
+	graph := g.Graph
+	if a.plain {
+		graph = timePoints(g.Graph)
+	}
+	if need := a.memory(graph); c.MaxMemory > 0 && need > c.MaxMemory {
+		p.Status, p.Reason = StatusSkipped, "needs "+humanize.IBytes(uint64(need))
+		return nil, nil
+	}
+	debug.FreeOSMemory()
+	begun := time.Now()
+	limited, cancel := limit(ctx, c.Timeout, errCompactTime)
+	cl, err := a.build(limited, graph)
+	cancel()
+	if err == nil && p.Part == update { // the construction does not count
+		begun = time.Now()
+		limited, cancel := limit(ctx, c.Timeout, errCompactTime)
+		err = a.update(limited, cl, g.More, p)
+		cancel()
+	}
+	p.Seconds = time.Since(begun).Seconds()
+	switch {
+	case err == nil:
+		p.Bytes = cl.Bytes()
+		return cl, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, errCompactTime) && p.Part == update && cl == nil:
+		p.Status, p.Reason = StatusTimeout, fmt.Sprintf("not even constructed in %v", c.Timeout)
+	case errors.Is(err, errCompactTime) && p.Part == update:
+		p.Status, p.Reason = StatusTimeout, fmt.Sprintf("%d of %d edges in %v", p.Added, len(g.More), c.Timeout)
+	case errors.Is(err, errCompactTime):
+		p.Status, p.Reason = StatusTimeout, fmt.Sprintf("not done in %v", c.Timeout)
+	default:
+		p.Status, p.Reason = StatusFailed, err.Error()
+		c.Wrong = append(c.Wrong, fmt.Sprintf("%s, %s: %s: %v", &p.GraphFacts, p.Part, p.Algorithm, err))
+	}
+	return nil, nil
+}
+
+// limit ends a context after a time, if that is not 0, for a reason.
+func limit(ctx context.Context, after time.Duration, why error) (context.Context, context.CancelFunc) {
+	if after == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, after, why)
+}
+
+func (a *compactAlgorithm) update(ctx context.Context, cl updated, edges []accel.Edge, p *CompactPoint) error {
+	step := 1
+	if a.once {
+		step = max(1, len(edges))
+	}
+	for i := 0; i < len(edges); i += step {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := cl.add(ctx, edges[i:i+step]); err != nil {
+			return err
+		}
+		p.Added += step
+	}
+	return nil
+}
+
+// timePoints is g with real time as edges through a chain of further vertices,
+// each standing for the ends up to some moment.
+func timePoints(g *accel.Graph) *accel.Graph {
+	a := accel.NewAdjacency(g)
+	n := g.Len()
+	next := n
+	var edges []accel.Edge
+	over := int32(0)
+	ends := byEnd(g)
+	for _, v := range a.Begins() {
+		if over < n && g.Before(ends[over], v) {
+			if next > n {
+				edges = append(edges, accel.Edge{From: next - 1, To: next})
+			}
+			for ; over < n && g.Before(ends[over], v); over++ {
+				edges = append(edges, accel.Edge{From: ends[over], To: next})
+			}
+			next++
+		}
+		if next > n {
+			edges = append(edges, accel.Edge{From: next - 1, To: v})
+		}
+	}
+	for v := range n {
+		for _, u := range g.Into(v) {
+			edges = append(edges, accel.Edge{From: u, To: v})
+		}
+	}
+	out := accel.NewGraph(next, edges)
+	out.Sources, out.Cover = n, g.Cover
+	return out
+}
