@@ -87,11 +87,11 @@ end within --timeout (not with --compact); others as for isohound check.`,
 	f.StringSliceVar(&b.backends, "backends", nil, "backends (default all that differ on this machine)")
 	f.IntVar(&b.workers, "workers", 0, "goroutines of a backend (default as many as there are processors)")
 	f.IntVar(&b.repeat, "repeat", 3, "compute each closure this often and take the median")
-	f.DurationVar(&b.timeout, "timeout", 2*time.Minute, "limit for each closure; 0 is none")
+	f.DurationVar(&b.timeout, "timeout", 2*time.Minute, "limit for each closure; 0 is none (with --compact 1m by default, with --quick 5s)")
 	f.StringVar(&b.maxMemory, "max-memory", "", "leave out closures that take more, 2GiB say (default three quarters of what is available)")
 	f.StringVar(&b.histories, "histories", "", "folder where recorded histories are kept, and taken from if they are there (default a temporary one)")
 	f.Int64Var(&b.seed, "seed", 1, "seed of the histories and of the questions")
-	f.BoolVar(&b.quick, "quick", false, "sizes of 2k, sessions of 24 and n, each closure computed once")
+	f.BoolVar(&b.quick, "quick", false, "size 2k, sessions 24 and n, each closure computed once")
 	f.BoolVar(&b.compact, "compact", false, "compare compact and full closures as in Figure 8 of the Vbox paper")
 	f.StringVar(&b.out, "out", "", "with --compact, folder for pictures and tables (default runs/bench-DATE-TIME)")
 	f.BoolVar(&b.asJSON, "json", false, "print JSON, one line for each graph and backend")
@@ -126,6 +126,13 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 	}
 	if b.quick && !c.Flags().Changed("repeat") {
 		b.repeat = 1
+	}
+	switch {
+	case c.Flags().Changed("timeout"):
+	case b.quick:
+		b.timeout = 5 * time.Second
+	case b.compact:
+		b.timeout = time.Minute
 	}
 	if b.level == "" {
 		b.level = "ser"
