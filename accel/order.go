@@ -52,12 +52,8 @@ func NewAdjacency(g *Graph) *Adjacency {
 
 func (a *Adjacency) sortTimes() {
 	n, at := a.Len(), a.Intervals
-	a.ends, a.begins = make([]int32, n), make([]int32, n)
-	for v := range n {
-		a.ends[v], a.begins[v] = v, v
-	}
-	slices.SortFunc(a.ends, func(u, v int32) int { return cmp.Compare(at[u].End, at[v].End) })
-	slices.SortFunc(a.begins, func(u, v int32) int { return cmp.Compare(at[u].Begin, at[v].Begin) })
+	a.ends = sorted(n, func(v int32) int64 { return at[v].End })
+	a.begins = sorted(n, func(v int32) int64 { return at[v].Begin })
 	a.prior, a.nearIn = make([]int32, n), make([]int32, n)
 	before, near, latest := int32(0), int32(0), int64(math.MinInt64)
 	for _, v := range a.begins {
@@ -80,6 +76,24 @@ func (a *Adjacency) sortTimes() {
 		}
 		a.behind[v], a.nearOut[v] = after, near
 	}
+}
+
+// sorted returns the vertices by a time of theirs.
+func sorted(n int32, time func(v int32) int64) []int32 {
+	type moment struct {
+		at int64
+		v  int32
+	}
+	list := make([]moment, n)
+	for v := range n {
+		list[v] = moment{time(v), v}
+	}
+	slices.SortFunc(list, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.v, b.v)) })
+	vertices := make([]int32, n)
+	for i := range list {
+		vertices[i] = list[i].v
+	}
+	return vertices
 }
 
 // TimeIn returns the vertices that lie before v in time with no other between
@@ -240,13 +254,13 @@ func (a *Adjacency) IsOrder(order []int32) bool {
 	return true
 }
 
-// InSince calls f for where the edges into v come from that were added, those of
-// them from the given one on.
-func (a *Adjacency) InSince(v, first int32, f func(from int32)) {
+// InAdded calls f for where the edges into v come from that were added, with their
+// places in Added, the latest first.
+func (a *Adjacency) InAdded(v int32, f func(i, from int32)) {
 	if a.addedIn == nil {
 		return
 	}
-	for i := a.addedIn[v]; i >= first; i = a.nextIn[i] {
-		f(a.Added[i].From)
+	for i := a.addedIn[v]; i >= 0; i = a.nextIn[i] {
+		f(i, a.Added[i].From)
 	}
 }

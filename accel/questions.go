@@ -43,6 +43,21 @@ func Share(ctx context.Context, workers, n, size int, task func(lo, hi int)) err
 	return nil
 }
 
+// News appends to list the edges that join what no path joins yet. The others
+// change nothing. The error is that of CheckEdges.
+func News[R Relation](r R, g *Graph, edges, list []Edge) ([]Edge, error) {
+	if err := g.CheckEdges(edges); err != nil {
+		return nil, err
+	}
+	sources := g.SourceCount()
+	for _, e := range edges {
+		if e.From == e.To || e.From >= sources || !r.Reaches(e.From, e.To) {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
 // Closing answers Closure.Closing by a relation.
 func Closing[R Relation](ctx context.Context, r R, workers int, edges []Edge, groups []int32, out []bool) error {
 	return Share(ctx, workers, len(groups)-1, 256, func(lo, hi int) {

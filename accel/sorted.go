@@ -40,14 +40,20 @@ func (s *Sorted) rank(lo, hi int32) {
 	}
 }
 
-// Insert adds edges and puts the vertices in order again. Where they close a
-// cycle the error is a *CycleError, and none is added.
-func (s *Sorted) Insert(edges []Edge) error {
+// CheckEdges reports an edge that does not join vertices of the graph.
+func (g *Graph) CheckEdges(edges []Edge) error {
+	n := g.Len()
 	for _, e := range edges {
-		if n := s.Len(); e.From < 0 || e.From >= n || e.To < 0 || e.To >= n {
+		if e.From < 0 || e.From >= n || e.To < 0 || e.To >= n {
 			return errors.Errorf("an edge leads from %d to %d, and there are %d vertices", e.From, e.To, n)
 		}
 	}
+	return nil
+}
+
+// Insert adds edges and puts the vertices in order again. Where they close a
+// cycle the error is a *CycleError, and none is added.
+func (s *Sorted) Insert(edges []Edge) error {
 	s.Add(edges)
 	if err := s.repair(edges); err != nil {
 		s.Drop(len(edges))
@@ -137,6 +143,30 @@ func (s *Sorted) back(e Edge) *CycleError {
 	}
 	slices.Reverse(walk)
 	return &CycleError{walk}
+}
+
+// LatestFirst returns the rows of the graph, with the latest vertex of each first.
+func (s *Sorted) LatestFirst() []int32 {
+	from := slices.Clone(s.From)
+	for v := range s.Len() {
+		latestFirst(from[s.Start[v]:s.Start[v+1]], s.Rank)
+	}
+	return from
+}
+
+func latestFirst(list []int32, rank []int32) {
+	if len(list) > 32 {
+		slices.SortFunc(list, func(u, v int32) int { return int(rank[v] - rank[u]) })
+		return
+	}
+	for i := 1; i < len(list); i++ {
+		v := list[i]
+		j := i
+		for ; j > 0 && rank[list[j-1]] < rank[v]; j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = v
+	}
 }
 
 // SortedMemory is the bytes that sorting a graph takes, besides the graph's own.

@@ -1,6 +1,6 @@
 package accel
 
-import "container/heap"
+import "github.com/isohound/isohound/accel/internal/queue"
 
 // Order returns the vertices in a topological order, which keeps the edges of
 // intervals too, or a *CycleError. Of those that may come next it takes the one
@@ -66,7 +66,7 @@ func (a *Adjacency) byReadiness(missing []int32) []int32 {
 // byTime does the same with intervals.
 func (a *Adjacency) byTime(missing []int32) []int32 {
 	n := a.Len()
-	w := waiting{a: a, turn: make([]int32, n), placed: make([]bool, n)}
+	w := waiting{a: a, turn: make([]int32, n), ready: queue.New(n), late: queue.New(n), placed: make([]bool, n)}
 	for i, v := range a.begins {
 		w.turn[v] = int32(i)
 	}
@@ -90,54 +90,39 @@ func (a *Adjacency) byTime(missing []int32) []int32 {
 	}
 }
 
-// waiting holds the vertices that no edge keeps waiting any more. The first of
-// them by begin may come if everything before it in time is placed, and if not,
-// none of these may that begin as late.
+// waiting holds the vertices that no edge keeps waiting any more, by their places
+// in begins. The first of them may come if everything before it in time is
+// placed, and if not, none of these may that begin as late.
 type waiting struct {
-	a      *Adjacency
-	turn   []int32 // by vertex: its place in a.begins
-	heap   turns
-	late   turns // wait for others to be over
-	placed []bool
-	over   int32 // so many of a.ends, the first ones, are placed
+	a           *Adjacency
+	turn        []int32 // by vertex: its place in begins
+	ready, late *queue.Queue
+	placed      []bool
+	over        int32 // so many of a.ends, the first ones, are placed
 }
 
 func (w *waiting) add(v int32) {
 	if w.a.prior[v] <= w.over {
-		heap.Push(&w.heap, w.turn[v])
+		w.ready.Add(w.turn[v])
 	} else {
-		heap.Push(&w.late, w.turn[v])
+		w.late.Add(w.turn[v])
 	}
 }
 
 // next places a vertex and returns it, or -1.
 func (w *waiting) next() int32 {
-	if len(w.heap) == 0 {
+	i := w.ready.Next()
+	if i < 0 {
 		return -1
 	}
-	v := w.a.begins[heap.Pop(&w.heap).(int32)]
+	v := w.a.begins[i]
 	w.placed[v] = true
 	ends := w.a.ends
 	for int(w.over) < len(ends) && w.placed[ends[w.over]] {
 		w.over++
 	}
-	for len(w.late) > 0 && w.a.prior[w.a.begins[w.late[0]]] <= w.over {
-		heap.Push(&w.heap, heap.Pop(&w.late))
+	for i := w.late.Least(); i >= 0 && w.a.prior[w.a.begins[i]] <= w.over; i = w.late.Least() {
+		w.ready.Add(w.late.Next())
 	}
 	return v
-}
-
-// turns is a heap.
-type turns []int32
-
-func (t turns) Len() int           { return len(t) }
-func (t turns) Less(i, j int) bool { return t[i] < t[j] }
-func (t turns) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *turns) Push(x any)        { *t = append(*t, x.(int32)) }
-
-func (t *turns) Pop() any {
-	last := len(*t) - 1
-	x := (*t)[last]
-	*t = (*t)[:last]
-	return x
 }

@@ -1,6 +1,10 @@
 package bitset
 
-import "github.com/isohound/isohound/accel"
+import (
+	"sync"
+
+	"github.com/isohound/isohound/accel"
+)
 
 const (
 	chunkBits = 16
@@ -60,13 +64,36 @@ func (b *band) stored(r row) []uint64 {
 func (b *band) room(size int) uint32 {
 	if last := len(b.chunks) - 1; last < 0 || b.used+size > len(b.chunks[last]) {
 		b.chunk = min(max(2*b.chunk, 8*b.words, 64), 1<<chunkBits)
-		b.chunks = append(b.chunks, make([]uint64, b.chunk))
+		b.chunks = append(b.chunks, newChunk(b.chunk))
 		b.held += b.chunk
 		b.used = 0
 	}
 	at := uint32(len(b.chunks)-1)<<chunkBits + uint32(b.used)
 	b.used += size
 	return at
+}
+
+// chunks keeps those of closed closures, as fresh memory costs more than all that
+// is done to it. Nobody expects them to be empty.
+var chunks sync.Pool
+
+func newChunk(size int) []uint64 {
+	if size == 1<<chunkBits {
+		if c, ok := chunks.Get().(*[1 << chunkBits]uint64); ok {
+			return c[:]
+		}
+	}
+	return make([]uint64, size)
+}
+
+// free gives the chunks of a band back.
+func (b *band) free() {
+	for _, c := range b.chunks {
+		if len(c) == 1<<chunkBits {
+			chunks.Put((*[1 << chunkBits]uint64)(c))
+		}
+	}
+	b.chunks, b.rows = nil, nil
 }
 
 // grow gives the row of v room for words up to end, and in the same move for
@@ -92,7 +119,7 @@ func (b *band) compact(bound int) {
 		return
 	}
 	from := *b
-	b.chunks, b.used, b.held, b.chunk = nil, 0, 0, 0
+	b.chunks, b.used, b.held = nil, 0, 0
 	for v, r := range b.rows {
 		words := from.stored(r)
 		r.size = r.n
@@ -118,11 +145,12 @@ func (b Backend) Memory(g *accel.Graph) int64 {
 
 // Bytes implements accel.Closure.
 func (c *Closure) Bytes() int64 {
-	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)) + c.s.Bytes()
+	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)+cap(c.added)+cap(c.in)/2+cap(c.spared)) + c.s.Bytes()
 	for i := range c.bands {
 		b := &c.bands[i]
-		bytes += 8*int64(b.held) + 8*int64(cap(b.rows)) + 24*int64(cap(b.chunks))
+		bytes += 8*int64(b.held+cap(b.rows)) + 24*int64(cap(b.chunks))
 	}
+
 	for _, p := range c.passes {
 		bytes += p.bytes()
 	}

@@ -1,30 +1,23 @@
 package bitset
 
 import (
-	"cmp"
 	"context"
-	"math"
-	"slices"
 	"sync/atomic"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/internal/lanes"
 )
 
-// plan is what computing all bands has in common.
+// plan is what computing all bands has in common. The band that has the column of
+// the start of an edge finds out whether the edge is spared. Bands are computed
+// from the last to the first, as a start's row is empty in those behind it.
 type plan struct {
 	c *Closure
-	// in are the edges into each vertex, the latest start first.
-	in []int32
-	// spared has by vertex the first 64 of its edges, as bits, that another edge
-	// makes redundant. The band that has the column of the edge's start finds that
-	// out. Bands are computed from the last to the first, as a start's row is
-	// empty in those behind it.
-	spared []uint64
 	// until has by vertex the last rank of those it is the latest predecessor of.
 	until []int32
 	// root is the last rank of a vertex without predecessors.
 	root  int32
-	moved atomic.Int64
+	moved atomic.Int64 // words
 }
 
 // batch computes all rows: each is the union of those of its predecessors
@@ -32,19 +25,19 @@ type plan struct {
 func (c *Closure) batch(ctx context.Context) error {
 	p := c.plan()
 	err := accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
-		p.band(ctx, &c.bands[len(c.bands)-1-lo])
+		newWork(p, &c.bands[len(c.bands)-1-lo]).run(ctx)
 	})
-	c.moved = p.moved.Load()
+	c.moved = 8 * p.moved.Load()
 	return err
 }
 
 func (c *Closure) plan() *plan {
 	s := c.s
 	n := s.Len()
-	p := &plan{c: c, in: slices.Clone(s.From), spared: make([]uint64, n), until: make([]int32, n), root: -1}
+	c.in, c.spared = s.LatestFirst(), make([]uint64, n)
+	p := &plan{c: c, until: make([]int32, n), root: -1}
 	for v := range n {
-		list := p.in[s.Start[v]:s.Start[v+1]]
-		slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(s.Rank[b], s.Rank[a]) })
+		list := c.in[s.Start[v]:s.Start[v+1]]
 		if len(list) == 0 {
 			p.root = max(p.root, s.Rank[v])
 			continue
@@ -54,148 +47,233 @@ func (c *Closure) plan() *plan {
 	return p
 }
 
-// work is a row that is being computed.
+// work computes the rows of a band.
 type work struct {
-	words    [widest]uint64
-	off, end int // words before off are full, those from end on empty
+	*band
+	p      *plan
+	lo, hi int32 // columns
+	row    union
+	parts  []row
+	time   union // reaches all vertices to come: see accel.Adjacency.Order
+	over   int32 // so many vertices, by their ends, are in time
+	moved  int64
 }
 
-func (w *work) has(bit int) bool { return bit>>6 < w.off || w.words[bit>>6]>>(bit&63)&1 != 0 }
+func newWork(p *plan, b *band) *work {
+	b.rows = make([]row, p.c.s.Len())
+	return &work{band: b, p: p, lo: int32(b.lo) << 6, hi: min(int32(b.lo+b.words)<<6, int32(len(p.c.at)))}
+}
 
-// band computes the rows of a band along the order.
-func (p *plan) band(ctx context.Context, b *band) {
-	c, s := p.c, p.c.s
-	b.rows = make([]row, s.Len())
-	lo, hi := int32(b.lo)<<6, int32(b.lo+b.words)<<6
-	hi = min(hi, int32(len(c.at)))
+// run goes along the order, from the first vertex whose row may have a bit to
+// the last whose row is not full. A row is if that of the latest predecessor
+// is, or that of any other.
+func (w *work) run(ctx context.Context) {
+	s, full := w.p.c.s, row{off: uint8(w.words)}
 	first := s.Len()
-	for _, v := range c.at[lo:hi] {
+	for _, v := range w.p.c.at[w.lo:w.hi] {
 		if v >= 0 {
 			first = min(first, s.Rank[v])
 		}
 	}
-	open := p.root // a later vertex than that has a full row if all predecessors have
+	open := w.p.root // up to this rank a row may not be full
 	for _, v := range s.Order[:first] {
-		open = max(open, p.until[v])
+		open = max(open, w.p.until[v])
 	}
-	var w work
-	time := timeRow{p: p, b: b}
 	for i := int(first); i < len(s.Order); i++ {
 		if i&0xff == 0 && ctx.Err() != nil {
 			return
 		}
-		v := s.Order[i]
-		if time.full || !c.full && int32(i) > open {
+		if !w.p.c.full && (int32(i) > open || w.time.off == w.words) {
 			for _, v := range s.Order[i:] {
-				b.rows[v] = row{off: uint8(b.words)}
+				w.rows[v] = full
 			}
 			break
 		}
-		w.off, w.end = 0, 0
+		v := s.Order[i]
 		if s.Intervals != nil {
-			time.advance(v)
-			w = time.w
+			w.advance(v)
 		}
-		p.union(b, v, &w, lo, hi)
-		if v < int32(len(c.column)) {
-			if own := c.column[v]; own >= lo && own < hi {
-				at := int(own-lo) >> 6
-				w.reach(at + 1)
-				if at >= w.off {
-					w.words[at] |= c.own(v)
-				}
-			}
-		}
-		p.store(b, v, &w)
-		if int(b.rows[v].off) < b.words {
-			open = max(open, p.until[v])
+		if w.compute(v); w.rows[v] != full {
+			open = max(open, w.p.until[v])
 		}
 	}
+	w.p.moved.Add(w.moved)
 }
 
-// reach makes a row end no earlier than at a word.
-func (w *work) reach(end int) {
-	for ; w.end < end; w.end++ {
-		w.words[w.end] = 0
+// advance adds to time what lies before v.
+func (w *work) advance(v int32) {
+	prior := w.p.c.s.Prior(v)
+	if prior <= w.over {
+		return
 	}
+	for _, u := range w.p.c.s.TimeInSince(v, w.over) {
+		w.add(&w.time, w.rows[u])
+	}
+	w.trim(&w.time)
+	w.over = prior
 }
 
-// union adds the rows of the predecessors of v.
-func (p *plan) union(b *band, v int32, w *work, lo, hi int32) {
-	c := p.c
-	start := c.s.Start[v]
-	in := p.in[start:c.s.Start[v+1]]
-	spared := atomic.LoadUint64(&p.spared[v])
+// compute makes the row of v.
+func (w *work) compute(v int32) {
+	own := int32(-1) // in words of the band
+	if v < int32(len(w.p.c.column)) {
+		if c := w.p.c.column[v]; c >= w.lo && c < w.hi {
+			own = (c - w.lo) >> 6
+		}
+	}
+	w.row.off, w.row.end = w.time.off, w.time.off
+	if w.time.end > w.time.off {
+		w.row.end = w.time.end
+		copy(w.row.words[w.time.off:w.time.end], w.time.words[w.time.off:])
+		w.moved += int64(w.time.end - w.time.off)
+	}
+	w.predecessors(v, w.row.end > 0)
+	if w.row.off == w.words && !w.p.c.full {
+		w.rows[v] = row{off: uint8(w.words)}
+		return
+	}
+	if len(w.parts) > 0 && w.direct(v, own) {
+		return
+	}
+	for _, r := range w.parts {
+		w.add(&w.row, r)
+	}
+	if own >= 0 {
+		w.row.extend(int(own) + 1)
+		if int(own) >= w.row.off {
+			w.row.words[own] |= w.p.c.own(v)
+		}
+	}
+	w.trim(&w.row)
+	w.store(v)
+}
+
+// predecessors adds the rows of those predecessors of v that others do not reach.
+// What is left for compute are parts: the rows of those that no bit of this band
+// tells of.
+func (w *work) predecessors(v int32, begun bool) {
+	start := w.p.c.s.Start[v]
+	in := w.p.c.in[start:w.p.c.s.Start[v+1]]
+	spared := atomic.LoadUint64(&w.p.c.spared[v])
 	found := uint64(0)
+	w.parts = w.parts[:0]
+	column := w.p.c.column
 	for i, u := range in {
 		if i < 64 && spared>>i&1 != 0 {
 			continue
 		}
-		if u < int32(len(c.column)) {
-			if column := c.column[u]; column >= lo && column < hi && w.end > int(column-lo)>>6 && w.has(int(column-lo)) {
+		r := w.rows[u]
+		if u < int32(len(column)) && column[u] >= w.lo && column[u] < w.hi {
+			if begun && w.row.has(int(column[u]-w.lo)) {
 				if i < 64 {
 					found |= 1 << i
 				}
 				continue
 			}
+			for _, r := range w.parts {
+				w.add(&w.row, r)
+			}
+			w.parts = w.parts[:0]
+			w.add(&w.row, r)
+			begun = true
+		} else if r != (row{}) {
+			w.parts = append(w.parts, r)
 		}
-		w.add(b, b.rows[u])
+		if int(r.off) == w.words {
+			w.row.off = w.words
+		}
 	}
 	if found != 0 {
-		atomic.OrUint64(&p.spared[v], found)
+		atomic.OrUint64(&w.p.c.spared[v], found)
 	}
 }
 
-// add adds a row.
-func (w *work) add(b *band, r row) {
-	if r.n == 0 && r.off == 0 {
-		return
+// direct makes the row of v in its place, if it is the union of parts alone and
+// long enough for that to be worth it.
+func (w *work) direct(v, own int32) bool {
+	const least = 16 // words
+	if w.row.end > 0 {
+		return false
 	}
+	off, end, longest := 0, int(own)+1, 0
+	for i, r := range w.parts {
+		off, end = max(off, int(r.off)), max(end, r.end())
+		if r.end() > w.parts[longest].end() {
+			longest = i
+		}
+	}
+	if end-off < least {
+		return false
+	}
+	w.parts[0], w.parts[longest] = w.parts[longest], w.parts[0]
+	off = w.leading(off, end)
+	if end == off {
+		return false
+	}
+	r := row{at: w.room(end - off), off: uint8(off), n: uint8(end - off), size: uint8(end - off)}
+	dst := w.stored(r)
+	n := len(w.after(w.parts[0], off))
+	clear(dst[n:])
+	if len(w.parts) == 1 {
+		copy(dst, w.after(w.parts[0], off))
+	} else {
+		b := w.after(w.parts[1], off)
+		lanes.OrTo(dst[:len(b)], w.after(w.parts[0], off)[:len(b)], b)
+		copy(dst[len(b):], w.after(w.parts[0], off)[len(b):])
+		for _, part := range w.parts[2:] {
+			b := w.after(part, off)
+			lanes.Or(dst[:len(b)], b)
+		}
+	}
+	if own >= 0 && int(own) >= off {
+		dst[int(own)-off] |= w.p.c.own(v)
+	}
+	for _, part := range w.parts {
+		w.moved += int64(len(w.after(part, off)))
+	}
+	w.moved += int64(len(dst))
+	w.rows[v] = r
+	return true
+}
+
+// leading returns where the parts together have their first word that is not
+// full.
+func (w *work) leading(off, end int) int {
+	for ; !w.p.c.full && off < end; off++ {
+		word := uint64(0)
+		for _, part := range w.parts {
+			if list := w.after(part, off); len(list) > 0 {
+				word |= list[0]
+			}
+		}
+		if word != everything {
+			break
+		}
+	}
+	return off
+}
+
+// after returns the stored words of a row from one on.
+func (b *band) after(r row, off int) []uint64 {
 	words := b.stored(r)
-	off := int(r.off)
-	w.off = max(w.off, off)
-	w.reach(max(r.end(), w.off))
-	if skip := w.off - off; skip > 0 {
-		words = words[min(skip, len(words)):]
-	}
-	for i, x := range words {
-		w.words[w.off+i] |= x
+	return words[min(off-int(r.off), len(words)):]
+}
+
+// trim leaves leading words out that are full.
+func (w *work) trim(u *union) {
+	for !w.p.c.full && u.off < u.end && u.words[u.off] == everything {
+		u.off++
 	}
 }
 
-// store keeps a row.
-func (p *plan) store(b *band, v int32, w *work) {
-	for !p.c.full && w.off < w.end && w.words[w.off] == math.MaxUint64 {
-		w.off++
-	}
-	n := w.end - w.off
-	r := row{off: uint8(w.off), n: uint8(n), size: uint8(n)}
+// store keeps the row of v.
+func (w *work) store(v int32) {
+	n := w.row.end - w.row.off
+	r := row{off: uint8(w.row.off), n: uint8(n), size: uint8(n)}
 	if n > 0 {
-		r.at = b.room(n)
-		b.rows[v] = r
-		copy(b.stored(r), w.words[w.off:w.end])
-		return
+		r.at = w.room(n)
+		copy(w.stored(r), w.row.words[w.row.off:w.row.end])
+		w.moved += int64(n)
 	}
-	b.rows[v] = r
-}
-
-// timeRow is what reaches all vertices to come, by their intervals. Graphs with
-// intervals are ordered for that: see accel.Adjacency.Order.
-type timeRow struct {
-	p    *plan
-	b    *band
-	w    work
-	over int32 // so many vertices, by their ends, are in it
-	full bool
-}
-
-func (t *timeRow) advance(v int32) {
-	for _, u := range t.p.c.s.TimeInSince(v, t.over) {
-		t.w.add(t.b, t.b.rows[u])
-	}
-	t.over = max(t.over, t.p.c.s.Prior(v))
-	for !t.p.c.full && t.w.off < t.w.end && t.w.words[t.w.off] == math.MaxUint64 {
-		t.w.off++
-	}
-	t.full = t.w.off == t.b.words
+	w.rows[v] = r
 }

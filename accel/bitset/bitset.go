@@ -54,10 +54,17 @@ type Closure struct {
 	moved   int64
 	workers int
 
-	passes  []*pass  // one for each worker
-	news    []uint64 // by vertex: see Changed
-	touched []int32  // the vertices with news
-	fresh   bool     // nothing was inserted yet
+	// in are the edges of the graph into each vertex, the latest start first.
+	in []int32
+	// spared has by vertex the first 64 of these, as bits, that others make
+	// redundant.
+	spared []uint64
+
+	passes  []*pass      // one for each worker
+	news    []uint64     // by vertex: see Changed
+	touched []int32      // the vertices with news
+	added   []accel.Edge // by the latest Insert
+	fresh   bool         // nothing was inserted yet
 }
 
 // Closure implements accel.Backend.
@@ -186,5 +193,10 @@ func (c *Closure) Changed(v int32) uint64 {
 // written, Insert not counted.
 func (c *Closure) Moved() int64 { return c.moved }
 
-// Close implements accel.Closure. There is nothing to free.
-func (c *Closure) Close() {}
+// Close implements accel.Closure. The memory serves the next closures.
+func (c *Closure) Close() {
+	for i := range c.bands {
+		c.bands[i].free()
+	}
+	c.bands = nil
+}

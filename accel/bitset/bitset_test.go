@@ -15,4 +15,6 @@ func TestFull(t *testing.T) { acceltest.Run(t, bitset.Backend{Full: true}) }
 
 func TestBands(t *testing.T) { acceltest.Run(t, bitset.Narrow(bitset.Backend{})) }
 
-func TestFullBands(t *testing.T) { acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true, Group: 2})) }
+func TestFullBands(t *testing.T) {
+	acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true, Group: 2}))
+}

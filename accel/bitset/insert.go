@@ -2,12 +2,12 @@ package bitset
 
 import (
 	"context"
-	"math"
-	"math/bits"
 	"sync"
 	"sync/atomic"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/internal/lanes"
+	"github.com/isohound/isohound/accel/internal/queue"
 )
 
 // Insert implements accel.Closure. What it costs grows with the rows that change:
@@ -17,6 +17,11 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	edges, err := accel.News(c, c.s.Graph, edges, c.added[:0])
+	if err != nil {
+		return err
+	}
+	c.added = edges
 	if err := c.s.Insert(edges); err != nil {
 		return err
 	}
@@ -61,9 +66,9 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 type pass struct {
 	c    *Closure
 	b    *band
-	due  []uint64 // bits, by rank
-	news []news   // by vertex
-	met  []int32  // the vertices with news in this band
+	due  *queue.Queue // ranks
+	news []news       // by vertex
+	met  []int32      // the vertices with news in this band
 	// touched are those that got their first news of all bands here.
 	touched []int32
 }
@@ -76,11 +81,11 @@ type news struct {
 
 func newPass(c *Closure) *pass {
 	n := c.s.Len()
-	return &pass{c: c, due: make([]uint64, (n+63)/64), news: make([]news, n)}
+	return &pass{c: c, due: queue.New(n), news: make([]news, n)}
 }
 
 func (p *pass) bytes() int64 {
-	return 8*int64(cap(p.due)) + 16*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
+	return p.due.Bytes() + 16*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
 }
 
 func (p *pass) run(ctx context.Context, b *band, edges []accel.Edge) {
@@ -91,18 +96,12 @@ func (p *pass) run(ctx context.Context, b *band, edges []accel.Edge) {
 	}
 	base := int32(len(s.Added) - len(edges))
 	steps := 0
-	for i := 0; i < len(p.due); {
-		w := p.due[i]
-		if w == 0 {
-			i++
-			continue
-		}
-		p.due[i] &= w - 1
+	for r := p.due.Next(); r >= 0; r = p.due.Next() {
 		if steps++; steps&0xff == 0 && ctx.Err() != nil {
 			return
 		}
-		v := s.Order[i<<6+bits.TrailingZeros64(w)]
-		s.InSince(v, base, func(u int32) { p.raise(u, v, 0, b.words) })
+		v := s.Order[r]
+		p.pull(v, base)
 		if p.news[v].bits != 0 {
 			p.spread(v)
 		}
@@ -121,7 +120,7 @@ func (p *pass) run(ctx context.Context, b *band, edges []accel.Edge) {
 // trim leaves leading full words out of a row.
 func (p *pass) trim(v int32) {
 	r := &p.b.rows[v]
-	for !p.c.full && r.n > 0 && p.b.stored(*r)[0] == math.MaxUint64 {
+	for !p.c.full && r.n > 0 && p.b.stored(*r)[0] == everything {
 		r.at++
 		r.off++
 		r.n--
@@ -129,24 +128,37 @@ func (p *pass) trim(v int32) {
 	}
 }
 
-// spread hands the news of v on.
+// pull adds what is new in front of v to its row: what new edges bring, from base
+// on, and the news of others.
+func (p *pass) pull(v, base int32) {
+	c := p.c
+	s := c.s
+	spared := c.spared[v]
+	for i, u := range c.in[s.Start[v]:s.Start[v+1]] {
+		if p.news[u].bits != 0 && (i >= 64 || spared>>i&1 == 0) {
+			p.raise(u, v, int(p.news[u].lo), int(p.news[u].hi))
+		}
+	}
+	s.InAdded(v, func(i, u int32) {
+		if i >= base {
+			p.raise(u, v, 0, p.b.words)
+		} else if p.news[u].bits != 0 {
+			p.raise(u, v, int(p.news[u].lo), int(p.news[u].hi))
+		}
+	})
+}
+
+// spread tells of the news of v.
 func (p *pass) spread(v int32) {
-	lo, hi := int(p.news[v].lo), int(p.news[v].hi)
-	push := func(to int32) {
-		if p.raise(v, to, lo, hi) {
+	p.c.s.Out(v, p.mark)
+	for _, to := range p.c.s.TimeOut(v) {
+		if p.raise(v, to, int(p.news[v].lo), int(p.news[v].hi)) {
 			p.mark(to)
 		}
 	}
-	p.c.s.Out(v, push)
-	for _, to := range p.c.s.TimeOut(v) {
-		push(to)
-	}
 }
 
-func (p *pass) mark(v int32) {
-	r := p.c.s.Rank[v]
-	p.due[r>>6] |= 1 << (r & 63)
-}
+func (p *pass) mark(v int32) { p.due.Add(p.c.s.Rank[v]) }
 
 // raise adds the words from lo to hi of the row of u to that of v and reports
 // whether bits were new.
@@ -158,23 +170,11 @@ func (p *pass) raise(u, v int32, lo, hi int) bool {
 		return false
 	}
 	words := b.stored(from)
-	get := func(i int) uint64 {
-		if i < int(from.off) {
-			return math.MaxUint64
-		}
-		return words[i-int(from.off)]
-	}
 	row := b.stored(to)
-	has := func(i int) uint64 {
-		if i -= int(to.off); i < len(row) {
-			return row[i]
-		}
-		return 0
-	}
-	for lo < hi && get(lo)&^has(lo) == 0 {
+	for lo < hi && from.word(words, lo)&^to.word(row, lo) == 0 {
 		lo++
 	}
-	for lo < hi && get(hi-1)&^has(hi-1) == 0 {
+	for lo < hi && from.word(words, hi-1)&^to.word(row, hi-1) == 0 {
 		hi--
 	}
 	if lo == hi {
@@ -191,10 +191,22 @@ func (p *pass) raise(u, v int32, lo, hi int) bool {
 		p.met = append(p.met, v)
 	}
 	n.lo, n.hi = min(n.lo, uint8(lo)), max(n.hi, uint8(hi))
-	for i := lo; i < hi; i++ {
-		w := &row[i-int(to.off)]
-		n.bits |= get(i) &^ *w
-		*w |= get(i)
+	for ; lo < min(hi, int(from.off)); lo++ {
+		w := &row[lo-int(to.off)]
+		n.bits |= ^*w
+		*w = everything
 	}
+	n.bits |= lanes.News(row[lo-int(to.off):hi-int(to.off)], words[lo-int(from.off):])
 	return true
+}
+
+// word is one of a row with its stored words.
+func (r row) word(stored []uint64, i int) uint64 {
+	switch i -= int(r.off); {
+	case i < 0:
+		return everything
+	case i < len(stored):
+		return stored[i]
+	}
+	return 0
 }

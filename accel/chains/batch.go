@@ -4,18 +4,21 @@ import (
 	"context"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel/internal/lanes"
 )
 
 // batch computes the rows along the order, each worker some chains of them.
 func (c *Closure) batch(ctx context.Context) error {
+	const wide = 128 // chains; with fewer a union costs no more than sparing it
+	in, spare := c.s.From, c.k >= wide
+	if spare {
+		in = c.s.LatestFirst()
+	}
 	wrong := make([]int32, len(c.bands))
-	c.each(func(b band) {
-		v := c.columns(ctx, b)
-		for i := range c.bands {
-			if c.bands[i] == b {
-				wrong[i] = v
-			}
-		}
+	c.each(func(i int, b band) {
+		w := work{Closure: c, band: b, in: in, spare: spare}
+		wrong[i] = w.run(ctx)
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -37,38 +40,86 @@ func (c *Closure) broken(v int32) error {
 		c.VertexAt(chain, place-1), chain, v)
 }
 
-// columns computes the entries of a band of chains. It returns a vertex that the
-// one before it on its chain does not reach, or that a later one does, or -1.
-func (c *Closure) columns(ctx context.Context, b band) int32 {
-	sources := c.s.SourceCount()
-	chains, places := c.cover.Chain, c.cover.Place
+// work computes the entries of a band.
+type work struct {
+	*Closure
+	band
+	in    []int32 // as in the graph, where it pays the latest first
+	spare bool
+	time  []int32 // reaches all vertices to come: see accel.Adjacency.Order
+	over  int32   // so many vertices, by their ends, are in time
+}
+
+// run returns a vertex that the one before it on its chain does not reach, or
+// that a later one does, or -1.
+func (w *work) run(ctx context.Context) int32 {
+	s, sources := w.s, w.s.SourceCount()
+	chains, places := w.cover.Chain, w.cover.Place
+	if s.Intervals != nil {
+		w.time = make([]int32, w.hi-w.lo)
+	}
 	wrong := int32(-1)
-	for i, v := range c.s.Order {
-		if i&0xfff == 0 && ctx.Err() != nil {
+	for i, v := range s.Order {
+		if i&0xff == 0 && ctx.Err() != nil {
 			return -1
 		}
-		row := c.Row(v)[b.lo:b.hi]
-		for _, u := range c.s.Into(v) {
-			raise(row, c.Row(u)[b.lo:b.hi])
+		row := w.part(v)
+		if s.Intervals != nil {
+			w.advance(v)
+			copy(row, w.time)
 		}
-		for _, u := range c.s.TimeIn(v) {
-			raise(row, c.Row(u)[b.lo:b.hi])
+		for _, u := range w.in[s.Start[v]:s.Start[v+1]] {
+			if !w.spare || !w.has(row, u) {
+				w.raise(row, u)
+			}
 		}
 		if v >= sources {
 			continue
 		}
-		if own := int(chains[v]); own >= b.lo && own < b.hi {
-			if row[own-b.lo] != places[v]-1 {
+		if own := int(chains[v]); own >= w.lo && own < w.hi {
+			if row[own-w.lo] != places[v]-1 {
 				wrong = v
 			}
-			row[own-b.lo] = places[v]
+			row[own-w.lo] = places[v]
 		}
 	}
 	return wrong
 }
 
-// raise makes the entries of row at least those of from.
-func raise(row, from []int32) {
+// advance adds to time what lies before v.
+func (w *work) advance(v int32) {
+	prior := w.s.Prior(v)
+	if prior <= w.over {
+		return
+	}
+	for _, u := range w.s.TimeInSince(v, w.over) {
+		w.raise(w.time, u)
+	}
+	w.over = prior
+}
+
+// part is the band's part of a row.
+func (w *work) part(v int32) []int32 {
+	at := int(v) * w.k
+	return w.rows[at+w.lo : at+w.hi]
+}
+
+// has reports whether a row says that u reaches it, and so has all that u has.
+func (w *work) has(row []int32, u int32) bool {
+	if u >= w.s.SourceCount() {
+		return false
+	}
+	at := int(w.cover.Chain[u])
+	return at >= w.lo && at < w.hi && row[at-w.lo] >= w.cover.Place[u]
+}
+
+// raise makes the entries of row at least those of u.
+func (w *work) raise(row []int32, u int32) {
+	from := w.part(u)
+	if len(row) >= 8 {
+		lanes.Max(row, from)
+		return
+	}
 	for i, p := range from[:len(row)] {
 		row[i] = max(row[i], p)
 	}

@@ -52,9 +52,11 @@ type Closure struct {
 	bands   []band
 	workers int
 
-	news    []uint64 // by vertex: see Changed
-	touched []int32  // the vertices with news
-	fresh   bool     // nothing was inserted yet
+	passes  []*pass      // one for each band
+	news    []uint64     // by vertex: see Changed
+	touched []int32      // the vertices with news
+	added   []accel.Edge // by the latest Insert
+	fresh   bool         // nothing was inserted yet
 }
 
 // band is the chains from lo to hi, which one worker brings up to date.
@@ -186,19 +188,23 @@ func (c *Closure) Changed(v int32) uint64 {
 
 // Bytes implements accel.Closure.
 func (c *Closure) Bytes() int64 {
-	return 4*int64(cap(c.rows)+cap(c.members)+cap(c.first)+cap(c.touched)+cap(c.cover.Chain)+cap(c.cover.Place)) +
-		8*int64(cap(c.news)) + c.s.Bytes()
+	bytes := 4*int64(cap(c.rows)+cap(c.members)+cap(c.first)+cap(c.touched)+cap(c.cover.Chain)+cap(c.cover.Place)) +
+		8*int64(cap(c.news)+cap(c.added)) + c.s.Bytes()
+	for _, p := range c.passes {
+		bytes += p.bytes()
+	}
+	return bytes
 }
 
 // Close implements accel.Closure. There is nothing to free.
 func (c *Closure) Close() {}
 
 // each runs a task for every band.
-func (c *Closure) each(task func(band)) {
+func (c *Closure) each(task func(i int, b band)) {
 	var wg sync.WaitGroup
-	for _, b := range c.bands[1:] {
-		wg.Go(func() { task(b) })
+	for i, b := range c.bands[1:] {
+		wg.Go(func() { task(i+1, b) })
 	}
-	task(c.bands[0])
+	task(0, c.bands[0])
 	wg.Wait()
 }

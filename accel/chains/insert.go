@@ -2,9 +2,10 @@ package chains
 
 import (
 	"context"
-	"math/bits"
+	"sync/atomic"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/internal/queue"
 )
 
 // Insert implements accel.Closure. What it costs grows with the rows that change.
@@ -12,6 +13,11 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	edges, err := accel.News(c, c.s.Graph, edges, c.added[:0])
+	if err != nil {
+		return err
+	}
+	c.added = edges
 	if err := c.s.Insert(edges); err != nil {
 		return err
 	}
@@ -20,25 +26,15 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 		c.news[v] = 0
 	}
 	c.touched = c.touched[:0]
-	parts := make([]pass, len(c.bands))
-	c.each(func(b band) {
-		for i := range c.bands {
-			if c.bands[i] == b {
-				parts[i] = pass{c: c, band: b, news: make([]uint64, c.s.Len())}
-				parts[i].run(ctx, edges)
-			}
-		}
-	})
+	for i := len(c.passes); i < len(c.bands); i++ {
+		c.passes = append(c.passes, newPass(c, c.bands[i]))
+	}
+	c.each(func(i int, _ band) { c.passes[i].run(ctx, edges) })
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, p := range parts {
-		for _, v := range p.touched {
-			if c.news[v] == 0 {
-				c.touched = append(c.touched, v)
-			}
-			c.news[v] |= p.news[v]
-		}
+	for _, p := range c.passes {
+		c.touched = append(c.touched, p.touched...)
 	}
 	return nil
 }
@@ -48,61 +44,91 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 type pass struct {
 	c *Closure
 	band
-	news    []uint64
+	due  *queue.Queue // ranks
+	news []news       // by vertex
+	met  []int32      // the vertices with news in this band
+	// touched are those that got their first news of all bands here.
 	touched []int32
-	due     []uint64 // bits, by rank
+}
+
+// news are the chains from lo to hi some of whose entries grew, and the classes
+// of these.
+type news struct {
+	bits   uint64
+	lo, hi int32
+}
+
+func newPass(c *Closure, b band) *pass {
+	return &pass{c: c, band: b, due: queue.New(c.s.Len()), news: make([]news, c.s.Len())}
+}
+
+func (p *pass) bytes() int64 {
+	return p.due.Bytes() + 16*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
 }
 
 func (p *pass) run(ctx context.Context, edges []accel.Edge) {
 	s := p.c.s
-	p.due = make([]uint64, (s.Len()+63)/64)
+	p.touched = p.touched[:0]
 	for _, e := range edges {
-		p.mark(e.To)
+		p.due.Add(s.Rank[e.To])
 	}
 	base := int32(len(s.Added) - len(edges))
 	steps := 0
-	for i := 0; i < len(p.due); {
-		w := p.due[i]
-		if w == 0 {
-			i++
-			continue
-		}
-		p.due[i] &= w - 1
-		if steps++; steps&0x3ff == 0 && ctx.Err() != nil {
+	for r := p.due.Next(); r >= 0; r = p.due.Next() {
+		if steps++; steps&0xff == 0 && ctx.Err() != nil {
 			return
 		}
-		v := s.Order[i<<6+bits.TrailingZeros64(w)]
-		s.InSince(v, base, func(u int32) { p.raise(u, v) })
-		if p.news[v] != 0 {
-			p.touched = append(p.touched, v)
-			s.Out(v, func(to int32) { p.push(v, to) })
-			for _, to := range s.TimeOut(v) {
-				p.push(v, to)
+		v := s.Order[r]
+		s.InAdded(v, func(i, u int32) {
+			if i >= base {
+				p.raise(u, v, int32(p.lo), int32(p.hi))
 			}
+		})
+		if p.news[v].bits != 0 {
+			p.spread(v)
 		}
 	}
-}
-
-func (p *pass) mark(v int32) {
-	r := p.c.s.Rank[v]
-	p.due[r>>6] |= 1 << (r & 63)
-}
-
-func (p *pass) push(v, to int32) {
-	if p.raise(v, to) {
-		p.mark(to)
+	for _, v := range p.met {
+		if atomic.OrUint64(&p.c.news[v], p.news[v].bits) == 0 {
+			p.touched = append(p.touched, v)
+		}
+		p.news[v] = news{}
 	}
+	p.met = p.met[:0]
 }
 
-// raise makes the entries of v at least those of u and reports whether one grew.
-func (p *pass) raise(u, v int32) bool {
-	row, changed := p.c.Row(v)[p.lo:p.hi], uint64(0)
-	for i, from := range p.c.Row(u)[p.lo:p.hi][:len(row)] {
-		if from > row[i] {
-			row[i] = from
-			changed |= 1 << (uint(p.lo+i) & 63)
+// spread hands the news of v on.
+func (p *pass) spread(v int32) {
+	lo, hi := p.news[v].lo, p.news[v].hi
+	push := func(to int32) {
+		if p.raise(v, to, lo, hi) {
+			p.due.Add(p.c.s.Rank[to])
 		}
 	}
-	p.news[v] |= changed
-	return changed != 0
+	p.c.s.Out(v, push)
+	for _, to := range p.c.s.TimeOut(v) {
+		push(to)
+	}
+}
+
+// raise makes the entries of v for the chains from lo to hi at least those of u
+// and reports whether one grew.
+func (p *pass) raise(u, v, lo, hi int32) bool {
+	from, row, n := p.c.Row(u)[lo:hi], p.c.Row(v)[lo:hi], &p.news[v]
+	grew := false
+	for i, at := range from[:len(row)] {
+		if at <= row[i] {
+			continue
+		}
+		row[i] = at
+		chain := lo + int32(i)
+		if n.bits == 0 {
+			n.lo = chain
+			p.met = append(p.met, v)
+		}
+		n.lo, n.hi = min(n.lo, chain), max(n.hi, chain+1)
+		n.bits |= 1 << (chain & 63)
+		grew = true
+	}
+	return grew
 }

@@ -1,0 +1,103 @@
+package accel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/acceltest"
+	"github.com/isohound/isohound/accel/bitset"
+	"github.com/isohound/isohound/accel/chains"
+)
+
+const big = 100_000
+
+func workload(sessions int32) acceltest.Workload {
+	return acceltest.Workload{Vertices: big, Sessions: sessions, Keys: 10_000, Reads: 4, Writes: 4}
+}
+
+// BenchmarkOrder is what every closure begins with.
+func BenchmarkOrder(b *testing.B) {
+	g := workload(24).Graph(1)
+	for b.Loop() {
+		if _, err := accel.Sort(g, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkClosure(b *testing.B) {
+	for _, sessions := range []int32{1, 24, 1000, big} {
+		for _, timed := range []bool{false, true} {
+			w := workload(sessions)
+			w.Timed = timed
+			g := w.Graph(1)
+			for _, in := range []struct {
+				name    string
+				backend accel.Backend
+			}{{"chains", chains.Backend{}}, {"bitset", bitset.Backend{}}, {"full", bitset.Backend{Full: true}}} {
+				if in.name == "chains" && sessions == big {
+					continue
+				}
+				b.Run(fmt.Sprintf("%d/timed=%v/%s", sessions, timed, in.name), func(b *testing.B) {
+					closure(b, in.backend, g)
+				})
+			}
+		}
+	}
+}
+
+func closure(b *testing.B, backend accel.Backend, g *accel.Graph) {
+	var bytes, moved int64
+	for b.Loop() {
+		c, err := backend.Closure(b.Context(), g, accel.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes = c.Bytes()
+		if m, ok := c.(interface{ Moved() int64 }); ok {
+			moved = m.Moved()
+		}
+		c.Close()
+	}
+	b.ReportMetric(float64(bytes)/1e6, "MB")
+	if moved > 0 {
+		b.SetBytes(moved)
+	}
+}
+
+func BenchmarkInsert(b *testing.B) {
+	for _, sessions := range []int32{24, big} {
+		g := workload(sessions).Graph(1)
+		for _, in := range []accel.Backend{chains.Backend{}, bitset.Backend{}} {
+			if in.Name() == "chains" && sessions == big {
+				continue
+			}
+			for _, size := range []int{1, 100, 10_000} {
+				b.Run(fmt.Sprintf("%d/%s/%d", sessions, in.Name(), size), func(b *testing.B) {
+					c, err := in.Closure(b.Context(), g, accel.Options{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					r := rand.New(rand.NewPCG(1, 1))
+					for b.Loop() {
+						if err := c.Insert(b.Context(), near(r, size)); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// near are edges between vertices not far from each other.
+func near(r *rand.Rand, size int) []accel.Edge {
+	edges := make([]accel.Edge, size)
+	for i := range edges {
+		from := r.Int32N(big - 1000)
+		edges[i] = accel.Edge{From: from, To: from + 1 + r.Int32N(500)}
+	}
+	return edges
+}
