@@ -1,0 +1,289 @@
+package cuda
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/pkg/errors"
+)
+
+// closure is a matrix on the device, with what is needed to do without it: when
+// the device fails, the fallback computes the closure of the same edges, and
+// answers from then on.
+type closure struct {
+	b     *Backend
+	opt   accel.Options
+	s     *space
+	m     *matrix
+	cache cache
+
+	news  []uint64 // by vertex: see Changed
+	fresh bool     // nothing was inserted yet
+
+	mu      sync.Mutex
+	cpu     accel.Closure // instead of the device, once that failed
+	lost    error         // why there is neither
+	changed bool          // the latest Insert was cpu's
+}
+
+func (c *closure) keep() {
+	c.news = make([]uint64, c.s.Len())
+	c.cache = newCache(c.s.size(), c.m.columns)
+}
+
+// substitute returns what answers instead of the device, nil if that works.
+func (c *closure) substitute() (accel.Closure, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cpu, c.lost
+}
+
+// fail has the fallback take over after an error of the device; others it returns.
+func (c *closure) fail(ctx context.Context, err error) (accel.Closure, error) {
+	if !ofDevice(err) {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cpu == nil && c.lost == nil {
+		cpu, err := c.onCPU(ctx, err)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		c.cpu, c.lost = cpu, err
+	}
+	return c.cpu, c.lost
+}
+
+// onCPU computes the closure of all edges so far without the device.
+func (c *closure) onCPU(ctx context.Context, cause error) (accel.Closure, error) {
+	to := c.b.cfg.Fallback
+	if to == nil {
+		return nil, errors.Wrapf(cause, "GPU %s", c.b.dev.facts.Name)
+	}
+	c.b.warn(cause)
+	opt := c.opt
+	opt.Order = c.s.Order
+	cpu, err := to.Closure(ctx, c.graph(), opt)
+	return cpu, errors.Wrapf(err, "in place of the GPU")
+}
+
+// graph returns the graph with the edges that were added.
+func (c *closure) graph() *accel.Graph {
+	old := c.s.Graph
+	if len(c.s.Added) == 0 {
+		return old
+	}
+	g := &accel.Graph{Sources: old.Sources, Cover: old.Cover, Intervals: old.Intervals}
+	g.Start = append(g.Start, 0)
+	g.From = make([]int32, 0, len(old.From)+len(c.s.Added))
+	for v := range c.s.Len() {
+		c.s.In(v, func(u int32) { g.From = append(g.From, u) })
+		g.Start = append(g.Start, int64(len(g.From)))
+	}
+	return g
+}
+
+// Reaches implements accel.Closure. It fetches rows from the device and keeps
+// some of them until the next Insert.
+func (c *closure) Reaches(from, to int32) bool {
+	if row := c.cache.get(to); row != nil {
+		return c.in(row, from)
+	}
+	cpu, err := c.substitute()
+	if cpu == nil && err == nil {
+		var row []uint64
+		if row, err = c.m.fetchRow(c.m.row[to]); err == nil {
+			c.cache.put(to, row)
+			return c.in(row, from)
+		}
+		cpu, err = c.fail(context.Background(), err)
+	}
+	if err != nil {
+		return c.search(from, to)
+	}
+	return cpu.Reaches(from, to)
+}
+
+func (c *closure) in(row []uint64, from int32) bool {
+	column := c.m.column[from]
+	return row[column>>6]>>(column&63)&1 != 0
+}
+
+// search answers where neither the device nor the fallback can: Reaches has no
+// error to return.
+func (c *closure) search(from, to int32) bool {
+	known := make([]bool, c.s.size())
+	known[to] = true
+	next := []int32{to}
+	var list []int32
+	for len(next) > 0 && !known[from] {
+		x := next[len(next)-1]
+		list = c.s.into(list[:0], x)
+		next = next[:len(next)-1]
+		for _, u := range list {
+			if !known[u] {
+				known[u] = true
+				next = append(next, u)
+			}
+		}
+	}
+	return known[from]
+}
+
+// Insert implements accel.Closure.
+func (c *closure) Insert(ctx context.Context, edges []accel.Edge) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	cpu, err := c.substitute()
+	if cpu == nil && err == nil {
+		if err = c.s.Insert(edges); err != nil {
+			return err
+		}
+		if err = c.extend(ctx, edges); err == nil {
+			return nil
+		}
+		// The fallback has to see the closure before and after.
+		c.s.Drop(len(edges))
+		cpu, err = c.fail(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	c.changed = true
+	c.cache.clear()
+	return cpu.Insert(ctx, edges)
+}
+
+// extend brings the matrix up to date after edges were added to the space.
+func (c *closure) extend(ctx context.Context, edges []accel.Edge) error {
+	p, at, err := planInsert(c.s, c.s.fill(c.s.Order), edges, c.m.chunkRows())
+	if err != nil {
+		return err
+	}
+	changed, err := c.m.insert(ctx, p, at)
+	if err != nil {
+		return err
+	}
+	c.cache.clear()
+	c.fresh = false
+	clear(c.news)
+	for i, x := range at {
+		if x < c.s.Len() {
+			c.news[x] = changed[i]
+		}
+	}
+	return nil
+}
+
+// Changed implements accel.Closure: sources share a bit whose columns are the
+// same modulo 64.
+func (c *closure) Changed(v int32) uint64 {
+	switch {
+	case c.changed:
+		return c.cpu.Changed(v)
+	case c.fresh:
+		return math.MaxUint64
+	}
+	return c.news[v]
+}
+
+// Closing implements accel.Closure.
+func (c *closure) Closing(ctx context.Context, edges []accel.Edge, groups []int32, out []bool) error {
+	if err := c.m.valid(c.s.Len(), edges); err != nil {
+		return err
+	}
+	cpu, err := c.substitute()
+	if cpu == nil && err == nil {
+		var bits []uint32
+		if bits, err = c.m.closing(ctx, edges); err == nil {
+			for i := range len(groups) - 1 {
+				out[i] = false
+				for e := groups[i]; e < groups[i+1] && !out[i]; e++ {
+					out[i] = bits[e>>5]>>(e&31)&1 != 0
+				}
+			}
+			return nil
+		}
+		cpu, err = c.fail(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	return cpu.Closing(ctx, edges, groups, out)
+}
+
+// Among implements accel.Closure.
+func (c *closure) Among(ctx context.Context, g *accel.Groups) error {
+	for _, v := range g.Members {
+		if v < 0 || v >= c.s.SourceCount() {
+			return errors.Errorf("a question about the source %d, and there are %d", v, c.s.SourceCount())
+		}
+	}
+	cpu, err := c.substitute()
+	if cpu == nil && err == nil {
+		g.Layout()
+		if err = c.m.among(ctx, g); err == nil {
+			return nil
+		}
+		cpu, err = c.fail(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	return cpu.Among(ctx, g)
+}
+
+// TwoCycles implements accel.Closure.
+func (c *closure) TwoCycles(ctx context.Context, edges []accel.Edge, f func(i, j int32) bool) error {
+	if err := c.m.valid(c.s.Len(), edges); err != nil {
+		return err
+	}
+	// A pair that was told is not told again by the fallback.
+	last, stopped := int64(-1), false
+	next := func(i, j int32) bool {
+		if p := int64(i)<<32 | int64(j); p > last {
+			last = p
+			stopped = !f(i, j)
+		}
+		return !stopped
+	}
+	cpu, err := c.substitute()
+	if cpu == nil && err == nil {
+		if err = c.m.twoCycles(ctx, edges, next); err == nil || stopped {
+			return err
+		}
+		cpu, err = c.fail(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	return cpu.TwoCycles(ctx, edges, next)
+}
+
+// Bytes implements accel.Closure: the host's memory.
+func (c *closure) Bytes() int64 {
+	cpu, _ := c.substitute()
+	bytes := c.s.Bytes() + 4*int64(cap(c.s.point)+cap(c.s.ends)+cap(c.s.since)+cap(c.m.row)+cap(c.m.column)) +
+		8*int64(cap(c.news)) + c.cache.size()
+	if cpu != nil {
+		bytes += cpu.Bytes()
+	}
+	return bytes
+}
+
+// DeviceBytes is the device's memory that the closure holds.
+func (c *closure) DeviceBytes() int64 {
+	return c.m.bytes
+}
+
+// Close implements accel.Closure.
+func (c *closure) Close() {
+	if cpu, _ := c.substitute(); cpu != nil {
+		cpu.Close()
+	}
+	c.m.close()
+}

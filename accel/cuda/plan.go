@@ -1,0 +1,170 @@
+package cuda
+
+import (
+	"math"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/cuda/kernels"
+	"github.com/pkg/errors"
+)
+
+// plan is the way of the kernels closure_rows and insert_rows through the rows:
+// see there. Edges are twice the position that they come from, plus one if they
+// are new.
+type plan struct {
+	chunk       []int32 // the positions where chunks begin, and the end
+	exStart, ex []int32
+	inStart     []int32
+	in          []uint16
+	levelStart  []int32
+	level       []uint16
+}
+
+// planner lays positions out, one after the other, in a topological order.
+type planner struct {
+	plan
+	rows  int32   // of a chunk, at most
+	seen  []int32 // by position: the last one, plus one, that has an edge from it
+	start int32   // of the last level
+	edges int64
+}
+
+func newPlanner(positions, rows int32) *planner {
+	p := &planner{rows: rows, seen: make([]int32, positions)}
+	p.chunk = []int32{0}
+	p.exStart, p.inStart, p.levelStart = []int32{0}, []int32{0}, []int32{0}
+	return p
+}
+
+// row lays out the next position with the edges into it.
+func (p *planner) row(from []int32) {
+	at := int32(len(p.exStart)) - 1
+	begin := p.chunk[len(p.chunk)-1]
+	distinct, inner := from[:0], 0
+	for _, e := range from {
+		if u := e >> 1; p.seen[u] != at+1 {
+			p.seen[u] = at + 1
+			distinct = append(distinct, e)
+			if u >= begin {
+				inner++
+			}
+		}
+	}
+	if at-begin == p.rows || len(p.in)-int(p.inStart[begin])+inner > kernels.Inner {
+		p.cut(at)
+		begin = at
+	}
+	if at == begin {
+		p.begin(at)
+	}
+	for _, e := range distinct {
+		u := e >> 1
+		if u < begin {
+			p.ex = append(p.ex, e)
+			continue
+		}
+		if u >= p.start {
+			p.begin(at)
+		}
+		p.in = append(p.in, uint16(e-2*begin))
+	}
+	p.edges += int64(len(distinct))
+	p.exStart = append(p.exStart, int32(len(p.ex)))
+	p.inStart = append(p.inStart, int32(len(p.in)))
+}
+
+// begin opens a level.
+func (p *planner) begin(at int32) {
+	p.start = at
+	p.level = append(p.level, uint16(at-p.chunk[len(p.chunk)-1]))
+}
+
+// cut ends a chunk.
+func (p *planner) cut(at int32) {
+	p.chunk = append(p.chunk, at)
+	p.levelStart = append(p.levelStart, int32(len(p.level)))
+}
+
+// done ends the last chunk.
+func (p *planner) done() (*plan, error) {
+	if p.edges > math.MaxInt32 {
+		return nil, errors.Errorf("the graph has %d edges, and a GPU gets at most %d", p.edges, math.MaxInt32)
+	}
+	if at := int32(len(p.exStart)) - 1; at > 0 {
+		p.cut(at)
+	}
+	return &p.plan, nil
+}
+
+// chunks returns how many there are.
+func (p *plan) chunks() int { return len(p.chunk) - 1 }
+
+// bytes returns the memory that a plan of so many positions and edges takes, at
+// most, here and on the device.
+func planBytes(positions, edges int64) int64 { return 4*edges + 14*positions + 64 }
+
+// planAll lays out all rows of a space that are in the given order, by levels
+// if that is what it is sorted by. It returns the row of each vertex and point.
+func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
+	p := newPlanner(s.size(), rows)
+	row := make([]int32, s.size())
+	for r, x := range order {
+		row[x] = int32(r)
+	}
+	var from []int32
+	for _, x := range order {
+		from = s.into(from[:0], x)
+		for i, u := range from {
+			from[i] = row[u] << 1
+		}
+		p.row(from)
+	}
+	done, err := p.done()
+	return done, row, err
+}
+
+// planInsert lays out what edges, which the space has already, may change, given
+// an order of the whole space. It returns the vertex or point of each position.
+func planInsert(s *space, order []int32, edges []accel.Edge, rows int32) (*plan, []int32, error) {
+	news := map[int32][]int32{}
+	for _, e := range edges {
+		news[e.To] = append(news[e.To], e.From)
+	}
+	list, marks := s.reached(order, edges)
+	list = s.byLevel(list, marks)
+	position := map[int32]int32{}
+	var at []int32
+	put := func(x int32) {
+		position[x] = int32(len(at))
+		at = append(at, x)
+	}
+	for _, e := range edges {
+		if _, known := position[e.From]; !known && !marks[e.From] {
+			put(e.From)
+		}
+	}
+	still := len(at)
+	for _, x := range list {
+		put(x)
+	}
+	p := newPlanner(int32(len(at)), rows)
+	for range still {
+		p.row(nil)
+	}
+	var from, in []int32
+	for _, x := range list {
+		from = from[:0]
+		for _, u := range news[x] {
+			from = append(from, position[u]<<1|1)
+		}
+		in = s.into(in[:0], x)
+		for _, u := range in {
+			if marks[u] {
+				from = append(from, position[u]<<1)
+			}
+		}
+		p.row(from)
+	}
+	done, err := p.done()
+	return done, at, err
+}
