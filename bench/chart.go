@@ -31,6 +31,8 @@ var styles = []struct {
 	{color.RGBA{0x9a, 0x2f, 0xa8, 0xff}, []vg.Length{8, 2}, draw.RingGlyph{}},
 	{color.RGBA{0xb0, 0x1c, 0x2e, 0xff}, []vg.Length{3, 1}, draw.BoxGlyph{}},
 	{color.RGBA{0x0b, 0x7a, 0x86, 0xff}, []vg.Length{2, 2}, draw.PyramidGlyph{}},
+	{color.RGBA{0x00, 0x00, 0x00, 0xff}, []vg.Length{5, 1, 1, 1}, draw.PlusGlyph{}},
+	{color.RGBA{0x8a, 0x6d, 0x00, 0xff}, []vg.Length{1, 1}, draw.CircleGlyph{}},
 }
 
 // columns is how many charts stand side by side.
@@ -56,9 +58,13 @@ type chart struct {
 	series []series
 }
 
-// picture writes charts side by side as PNG and SVG.
+// picture writes charts side by side as PNG and SVG, those with names one below
+// the other.
 func picture(dir, name string, all []chart) error {
-	cols := min(columns, len(all))
+	cols, wide := min(columns, len(all)), vg.Length(3.6)
+	if all[0].names != nil {
+		cols, wide = 1, 7.2
+	}
 	rows := (len(all) + cols - 1) / cols
 	charts := make([][]*plot.Plot, rows)
 	for n := range rows * cols {
@@ -71,7 +77,7 @@ func picture(dir, name string, all []chart) error {
 		}
 		charts[n/cols] = append(charts[n/cols], p)
 	}
-	width, height := 3.6*vg.Length(cols)*vg.Inch, vg.Length(2.8*float64(rows))*vg.Inch
+	width, height := wide*vg.Length(cols)*vg.Inch, vg.Length(2.8*float64(rows))*vg.Inch
 	tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 12, PadY: 12, PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 6}
 	paint := func(c vg.CanvasSizer) {
 		for y, row := range plot.Align(charts, tiles, draw.New(c)) {
@@ -144,6 +150,9 @@ func (c *chart) plot() (*plot.Plot, error) {
 			continue
 		}
 		for i := range line.points {
+			if c.names != nil { // side by side
+				line.points[i].X += (float64(n) - float64(len(c.series)-1)/2) * 0.08
+			}
 			if y := &line.points[i].Y; c.log {
 				*y = max(*y, c.least)
 			}
@@ -169,6 +178,9 @@ func (c *chart) plot() (*plot.Plot, error) {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		// Whole decades, with one on top for the legend.
 		p.Y.Min, p.Y.Max = math.Pow(10, math.Floor(math.Log10(min(low, high)))), math.Pow(10, math.Ceil(math.Log10(high))+1)
+		if c.names != nil { // the legend stands beside
+			p.Y.Max /= 10
+		}
 	} else if c.counts {
 		p.Y.Max = 1.4 * max(high, 1)
 	} else {
@@ -177,6 +189,10 @@ func (c *chart) plot() (*plot.Plot, error) {
 	p.X.Min, p.X.Max = c.ticks[0], c.ticks[0]
 	for _, x := range c.ticks {
 		p.X.Min, p.X.Max = min(p.X.Min, x), max(p.X.Max, x)
+	}
+	if c.names != nil {
+		p.X.Min, p.X.Max, p.Legend.Left = p.X.Min-0.5, p.X.Max+0.5+0.3*float64(len(c.names)), false
+		return p, nil
 	}
 	if p.X.Min == p.X.Max {
 		p.X.Max++

@@ -72,12 +72,14 @@ type ClosureMeasurement struct {
 	InsertSeconds   float64 `json:"insert_seconds"`
 	Questions       int     `json:"questions"`
 	InsertedEdges   int     `json:"inserted_edges"`
-	// Held is what the closure holds, Bound what the backend said that it would
-	// take at most, Peak by how much the process grew. Share is Held in n² bits.
-	Held  int64   `json:"held_bytes"`
-	Bound int64   `json:"bound_bytes"`
-	Peak  int64   `json:"peak_bytes"`
-	Share float64 `json:"share_of_n2_bits"`
+	// Held is what the closure holds, Device what it holds on a GPU, Bound what the
+	// backend said that it would take at most, Peak by how much the process grew.
+	// Share is Held and Device in n² bits.
+	Held   int64   `json:"held_bytes"`
+	Device int64   `json:"device_bytes,omitempty"`
+	Bound  int64   `json:"bound_bytes"`
+	Peak   int64   `json:"peak_bytes"`
+	Share  float64 `json:"share_of_n2_bits"`
 	// Moved is what is to be moved (see TrafficHelp), Bandwidth what the memory
 	// can move in a second, OfBandwidth the time of the closure in those that the
 	// memory needs to move that.
@@ -231,7 +233,10 @@ func (c *Closures) once(ctx context.Context, b *ClosureBackend, g *accel.Graph, 
 		if k, ok := cl.(interface{ Moved() int64 }); ok {
 			m.OwnMoved = k.Moved()
 		}
-		m.Share = float64(m.Held) / (float64(g.Len()) * float64(g.Len()) / 8)
+		if k, ok := cl.(interface{ DeviceBytes() int64 }); ok {
+			m.Device = k.DeviceBytes()
+		}
+		m.Share = float64(m.Held+m.Device) / (float64(g.Len()) * float64(g.Len()) / 8)
 		begun = time.Now()
 		if err = cl.Closing(limited, p.asked, p.single, p.answers); err != nil {
 			cl.Close()

@@ -89,8 +89,10 @@ func (c *Closures) Table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, `
 Seconds: the closure, its topological order included (median of %d); batch tests of %s edges; the insertion of %d edges at once.
-Held: the closure; of n² bits: that as a share of a full matrix; peak: by how much the process grew meanwhile.
+Held: the closure, on a GPU what it holds there, too; of n² bits: that as a share of a full matrix; peak: by how much the process grew meanwhile.
 %s
+The graph goes over a GPU's bus within the seconds of the closure, and the edges and their answers within those of
+the questions; the matrix stays on the device, and opening the device does not count.
 GB/s: bytes moved by the seconds of the closure. × bandwidth: those seconds by the ones in which the
 memory, at the bandwidth above (a GPU's own at its), moves as much. Counted: bytes of rows that the backend itself says it moved.
 × bitset: how many times as fast as bitset, with two goroutines where that was measured.
@@ -130,7 +132,7 @@ func (m *ClosureMeasurement) row(number int) []string {
 		}
 		return fmt.Sprintf("%.3g", x)
 	}
-	return []string{fmt.Sprint(number), m.Backend, chains, seconds(m.ClosureSeconds), seconds(m.QuestionSeconds), seconds(m.InsertSeconds), size(m.Held),
+	return []string{fmt.Sprint(number), m.Backend, chains, seconds(m.ClosureSeconds), seconds(m.QuestionSeconds), seconds(m.InsertSeconds), size(m.Held + m.Device),
 		fmt.Sprintf("%.3g %%", 100*m.Share), size(m.Peak), size(m.Moved), fmt.Sprintf("%.3g", m.Rate()/1e9), fmt.Sprintf("%.2f", m.OfBandwidth), counted, speed(m.Speedup), speed(m.BothSpeedup)}
 }
 

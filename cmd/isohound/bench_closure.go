@@ -153,6 +153,8 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 		return usage("--repeat must be at least 1")
 	case b.timeout < 0 || b.workers < 0:
 		return usage("--timeout and --workers must not be negative")
+	case b.compact && (b.infer || len(b.backends) > 0 || b.workers > 0):
+		return usage("--compact takes neither --infer nor --backends nor --workers: what is compared is fixed")
 	case b.out != "" && !b.compact:
 		return usage("--out goes with --compact; without it the tables are printed")
 	}
@@ -171,7 +173,9 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 	if err := b.plan(files); err != nil {
 		return err
 	}
-	b.chosen, b.closeUp, err = bench.FindClosureBackends(b.backends, b.workers)
+	if !b.compact {
+		b.chosen, b.closeUp, err = bench.FindClosureBackends(b.backends, b.workers)
+	}
 	return withCode(exitUsage, err)
 }
 
@@ -303,10 +307,14 @@ func (a *app) disagree(lines []string, err error) error {
 func (b *closing) about() string {
 	text := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	for _, c := range b.chosen {
+		more := ""
 		if c.Device != "" {
-			text += " " + c.Device + "."
+			more = " " + c.Device + "."
 		} else if c.Backend == nil {
-			text += " " + c.Name + ": " + c.Unavailable + "."
+			more = " " + c.Unavailable + "."
+		}
+		if !strings.Contains(text, more) {
+			text += more
 		}
 	}
 	return text
@@ -325,7 +333,7 @@ func (b *closing) repeatLine() string {
 	}
 	words = append(words, "--level", b.lvl.String())
 	if b.compact {
-		words = append(words, "--compact")
+		words = append(words, "--compact", "--repeat", strconv.Itoa(b.repeat))
 	} else {
 		var names []string
 		for _, c := range b.chosen {
@@ -351,7 +359,7 @@ func (a *app) benchCompact(b *closing, r *bench.Recorder) error {
 	if err := os.MkdirAll(b.out, 0o777); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))
 	}
-	c := &bench.Compact{Histories: r, Timeout: b.timeout, MaxMemory: b.most, Seed: b.seed, Progress: r.Progress}
+	c := &bench.Compact{Histories: r, Timeout: b.timeout, MaxMemory: b.most, Seed: b.seed, Repeat: b.repeat, Progress: r.Progress}
 	err := c.Measure(a.work, b.specs)
 	var failed *bench.CheckError
 	if errors.As(err, &failed) {
