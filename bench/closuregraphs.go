@@ -92,8 +92,11 @@ func (f *GraphFacts) String() string {
 }
 
 func (f *GraphFacts) sessions() string {
-	if f.Sessions == 0 {
+	switch f.Sessions {
+	case 0:
 		return "each its own session"
+	case 1:
+		return "1 session"
 	}
 	return humanize.Comma(int64(f.Sessions)) + " sessions"
 }

@@ -162,7 +162,7 @@ func beginning(g *accel.Graph, order []int32) *accel.Graph {
 			out.Intervals = append(out.Intervals, g.Intervals[v])
 		}
 	}
-	if g.Cover == nil {
+	if g.Cover == nil || g.SourceCount() < g.Len() { // the cover has sources only
 		return out
 	}
 	// Of a path the beginning is a path.
