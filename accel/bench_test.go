@@ -82,7 +82,7 @@ func BenchmarkInsert(b *testing.B) {
 					}
 					r := rand.New(rand.NewPCG(1, 1))
 					for b.Loop() {
-						if err := c.Insert(b.Context(), near(r, size)); err != nil {
+						if err := c.Insert(b.Context(), acceltest.Near(r, big, 500, size)); err != nil {
 							b.Fatal(err)
 						}
 					}
@@ -92,12 +92,55 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// near are edges between vertices not far from each other.
-func near(r *rand.Rand, size int) []accel.Edge {
-	edges := make([]accel.Edge, size)
-	for i := range edges {
-		from := r.Int32N(big - 1000)
-		edges[i] = accel.Edge{From: from, To: from + 1 + r.Int32N(500)}
+// BenchmarkTwoCycles asks for edges of which nobody knows which way they go.
+func BenchmarkTwoCycles(b *testing.B) {
+	g := workload(24).Graph(1)
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, in := range []accel.Backend{chains.Backend{}, bitset.Backend{}} {
+		c, err := in.Closure(b.Context(), g, accel.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var edges []accel.Edge
+		for len(edges) < 200_000 {
+			e := acceltest.Near(r, big, 1000, 1)[0]
+			if !c.Reaches(e.From, e.To) {
+				edges = append(edges, e, accel.Edge{From: e.To, To: e.From})
+			}
+		}
+		b.Run(in.Name(), func(b *testing.B) {
+			found := 0
+			for b.Loop() {
+				found = 0
+				if err := c.TwoCycles(b.Context(), edges, func(_, _ int32) bool { found++; return true }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(found), "pairs")
+		})
 	}
-	return edges
+}
+
+// BenchmarkClosing asks a million questions.
+func BenchmarkClosing(b *testing.B) {
+	g := workload(24).Graph(1)
+	edges := acceltest.Near(rand.New(rand.NewPCG(1, 1)), big, 1000, 1_000_000)
+	groups := make([]int32, len(edges)/4+1)
+	for i := range groups {
+		groups[i] = int32(4 * i)
+	}
+	out := make([]bool, len(groups)-1)
+	for _, in := range []accel.Backend{chains.Backend{}, bitset.Backend{}} {
+		c, err := in.Closure(b.Context(), g, accel.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(in.Name(), func(b *testing.B) {
+			for b.Loop() {
+				if err := c.Closing(b.Context(), edges, groups, out); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

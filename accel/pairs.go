@@ -1,18 +1,121 @@
 package accel
 
-import "context"
+import (
+	"context"
+	"slices"
+	"sort"
+)
 
-// TwoCycles answers Closure.TwoCycles by a relation.
-func TwoCycles[R Relation](ctx context.Context, r R, edges []Edge, f func(i, j int32) bool) error {
-	for i, e := range edges {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+// TwoCycles answers Closure.TwoCycles by a relation and the ranks of the vertices
+// in a topological order. Of two edges that close a cycle each ends no later in
+// the order than the other starts, so that only those are looked at.
+func TwoCycles[R Relation](ctx context.Context, r R, rank []int32, workers int, edges []Edge, f func(i, j int32) bool) error {
+	p := newPairs(edges, rank)
+	const block = 1024
+	found := make([][]int32, block)
+	for first := 0; first < len(edges); first += block {
+		n := min(block, len(edges)-first)
+		err := Share(ctx, workers, n, 16, func(lo, hi int) {
+			for i := lo; i < hi && ctx.Err() == nil; i++ {
+				found[i] = partners(r, p, int32(first+i), found[i][:0])
+			}
+		})
+		if err != nil {
+			return err
 		}
-		for j, o := range edges[i+1:] {
-			if r.Reaches(e.To, o.From) && r.Reaches(o.To, e.From) && !f(int32(i), int32(i+1+j)) {
-				return nil
+		for i, list := range found[:n] {
+			for _, j := range list {
+				if !f(int32(first+i), j) {
+					return nil
+				}
 			}
 		}
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return nil
+}
+
+// pairs finds the edges that start late enough and end early enough.
+type pairs struct {
+	edges []Edge
+	rank  []int32
+	by    []numbered // the edges by the ranks of their starts
+	// ends[0] has the ranks of the ends of these, and each of ends[l] is the least of
+	// fan of ends[l-1].
+	ends [][]int32
+}
+
+type numbered struct {
+	Edge
+	i int32
+}
+
+const fan = 16
+
+func newPairs(edges []Edge, rank []int32) *pairs {
+	p := &pairs{edges: edges, rank: rank, by: make([]numbered, len(edges))}
+	for i, e := range edges {
+		p.by[i] = numbered{e, int32(i)}
+	}
+	slices.SortFunc(p.by, func(a, b numbered) int { return int(rank[a.From] - rank[b.From]) })
+	level := make([]int32, len(edges))
+	for at, e := range p.by {
+		level[at] = rank[e.To]
+	}
+	p.ends = append(p.ends, level)
+	for len(level) > fan {
+		var next []int32
+		for part := range slices.Chunk(level, fan) {
+			next = append(next, slices.Min(part))
+		}
+		p.ends = append(p.ends, next)
+		level = next
+	}
+	return p
+}
+
+// partners appends the edges behind edge i that close a cycle with it.
+func partners[R Relation](r R, p *pairs, i int32, list []int32) []int32 {
+	e := p.edges[i]
+	begin, end := p.rank[e.To], p.rank[e.From]
+	at := sort.Search(len(p.by), func(at int) bool { return p.rank[p.by[at].From] >= begin })
+	last, met := int32(-1), false // the start looked at, and whether e leads to it
+	for at = p.next(at, end); at < len(p.by); at = p.next(at+1, end) {
+		o := p.by[at]
+		// What reaches e's start is in one row, which is at hand from the second
+		// question on.
+		if o.i <= i || !r.Reaches(o.To, e.From) {
+			continue
+		}
+		if o.From != last {
+			last, met = o.From, r.Reaches(e.To, o.From)
+		}
+		if met {
+			list = append(list, o.i)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// next returns the first place from one on of an edge that ends no later than at
+// a rank.
+func (p *pairs) next(at int, end int32) int {
+	for at < len(p.by) {
+		skip := 0
+		for level, size := 1, fan; level < len(p.ends) && at%size == 0 && p.ends[level][at/size] > end; level, size = level+1, size*fan {
+			skip = size
+		}
+		switch {
+		case skip > 0:
+			at += skip
+		case p.ends[0][at] <= end:
+			return at
+		default:
+			at++
+		}
+	}
+	return len(p.by)
 }

@@ -172,7 +172,7 @@ func latestFirst(list []int32, rank []int32) {
 // SortedMemory is the bytes that sorting a graph takes, besides the graph's own.
 func SortedMemory(g *Graph) int64 {
 	n, m := int64(g.Len()), int64(len(g.From))
-	bytes := 4*m + 8*(n+1) + 12*n + 8*n
+	bytes := 4*m + 8*(n+1) + 20*n
 	if g.Intervals != nil {
 		bytes += 24 * n
 	}

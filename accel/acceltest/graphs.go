@@ -21,6 +21,9 @@ func Random(r *rand.Rand, most int) (*accel.Graph, []accel.Edge) {
 	var edges []accel.Edge
 	if n > 1 {
 		dense := math.Pow(r.Float64(), 2) * 3
+		if r.IntN(4) == 0 {
+			dense *= 5
+		}
 		for range int(dense * float64(n)) {
 			i, j := r.Int32N(n), r.Int32N(n)
 			if i > j {
@@ -58,13 +61,17 @@ func randomCover(r *rand.Rand, at []int32, sources int32, edges []accel.Edge) (*
 	}
 	c := &accel.Cover{Chain: make([]int32, sources), Place: make([]int32, sources)}
 	most := 1 + r.IntN(1+int(sources))
+	if r.IntN(2) == 0 {
+		most = 1 + r.IntN(5)
+	}
+	skew := float64(r.IntN(5)) // most on the first paths
 	var last, size []int32
 	for _, v := range at {
 		if v >= sources {
 			continue
 		}
-		i := r.IntN(most)
-		if i >= len(last) {
+		i := int(float64(most) * math.Pow(r.Float64(), skew))
+		if i = min(i, most-1); i >= len(last) {
 			i = len(last)
 			last, size = append(last, -1), append(size, 0)
 		}

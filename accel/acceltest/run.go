@@ -1,10 +1,8 @@
 package acceltest
 
 import (
-	"errors"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -23,66 +21,106 @@ func Graphs(n int) int {
 // Run tests what a backend promises.
 func Run(t *testing.T, b accel.Backend) {
 	t.Run("random", func(t *testing.T) {
-		for seed := range Graphs(2000) {
+		for seed := range Graphs(600) {
 			r := rand.New(rand.NewPCG(uint64(seed), 6))
-			g, edges := Random(r, []int{4, 12, 40, 150}[seed%4])
-			if !Try(t, b, g, edges, r) {
+			size, steps := []int{4, 12, 40, 150}[seed%4], 20
+			if seed%64 == 63 {
+				size, steps = 900, 3
+			}
+			if g, edges := Random(r, size); !Try(t, b, g, edges, r, steps) {
 				t.Fatalf("with seed %d", seed)
 			}
 		}
 	})
+	t.Run("insertions", func(t *testing.T) { insertions(t, b) })
+	t.Run("hostile", func(t *testing.T) { hostile(t, b) })
+	t.Run("memory", func(t *testing.T) { memory(t, b) })
+	t.Run("ended", func(t *testing.T) { ended(t, b) })
+	t.Run("together", func(t *testing.T) { together(t, b) })
 }
 
-// Try compares the closure of a graph, and those after more and more edges, with
-// Warshall's. It reports whether the test goes on.
-func Try(t *testing.T, b accel.Backend, g *accel.Graph, edges []accel.Edge, r *rand.Rand) bool {
-	t.Helper()
-	rows, ok := Warshall(g, nil)
-	c, err := b.Closure(t.Context(), g, accel.Options{Workers: 1 + r.IntN(3)})
-	if !ok {
-		return isCycle(t, g, nil, err)
-	}
-	if err != nil {
-		t.Errorf("closure: %v", err)
-		return false
-	}
-	defer c.Close()
-	if !same(t, c, g, rows) {
-		return false
-	}
-	var added []accel.Edge
-	for len(edges) > 0 {
-		some := edges[:1+r.IntN(len(edges))]
-		if r.IntN(2) == 0 {
-			some = edges[:1]
-		}
-		edges = edges[len(some):]
-		after, ok := Warshall(g, slices.Concat(added, some))
-		err := c.Insert(t.Context(), some)
-		if !ok {
-			if !isCycle(t, g, slices.Concat(added, some), err) || !same(t, c, g, rows) {
-				return false
-			}
-			continue
-		}
+// insertions compares the closures of larger graphs after many edges with those
+// of graphs that have the edges from the beginning.
+func insertions(t *testing.T, b accel.Backend) {
+	for seed, w := range []Workload{
+		{Vertices: 1500, Sessions: 1, Keys: 50, Reads: 1, Writes: 1},
+		{Vertices: 1500, Sessions: 8, Keys: 300, Reads: 2, Writes: 2},
+		{Vertices: 1500, Sessions: 8, Keys: 300, Reads: 2, Writes: 2, Timed: true},
+		{Vertices: 1500, Sessions: 200, Keys: 100, Reads: 2, Writes: 2},
+		{Vertices: 1500, Sessions: 1500, Keys: 100, Reads: 1, Writes: 2},
+		{Vertices: 1500, Sessions: 1500, Keys: 20, Reads: 1, Writes: 2, Timed: true},
+	} {
+		g := w.Graph(uint64(seed))
+		r := rand.New(rand.NewPCG(uint64(seed), 7))
+		c, err := b.Closure(t.Context(), g, accel.Options{Workers: 2})
 		if err != nil {
-			t.Errorf("insert: %v", err)
-			return false
+			t.Fatal(err)
 		}
-		if !same(t, c, g, after) || !changed(t, c, g, rows, after) {
-			return false
+		defer c.Close()
+		var all []accel.Edge
+		for _, size := range []int{1, 3, 100, 1, 1000, 10} {
+			edges := Near(r, w.Vertices, 300, size)
+			if w.Timed {
+				edges = keep(g, edges)
+			}
+			if err := c.Insert(t.Context(), edges); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, edges...)
+			whole, err := b.Closure(t.Context(), with(g, all), accel.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !Same(t, c, whole, g, int(g.Len())) {
+				t.Fatalf("with workload %d, after %d edges", seed, len(all))
+			}
+			whole.Close()
 		}
-		added, rows = append(added, some...), after
 	}
-	return true
 }
 
-func same(t *testing.T, c accel.Closure, g *accel.Graph, rows [][]bool) bool {
+// Near returns edges from vertices to others with a number not much larger.
+func Near(r *rand.Rand, n, span int32, size int) []accel.Edge {
+	edges := make([]accel.Edge, size)
+	for i := range edges {
+		from := r.Int32N(n - 1)
+		edges[i] = accel.Edge{From: from, To: min(n-1, from+1+r.Int32N(span))}
+	}
+	return edges
+}
+
+// keep returns the edges that intervals do not contradict.
+func keep(g *accel.Graph, edges []accel.Edge) []accel.Edge {
+	var kept []accel.Edge
+	for _, e := range edges {
+		if g.Intervals[e.From].Begin <= g.Intervals[e.To].End {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// with returns a graph with more edges.
+func with(g *accel.Graph, edges []accel.Edge) *accel.Graph {
+	all := edges[:len(edges):len(edges)]
+	for v := range g.Len() {
+		for _, u := range g.Into(v) {
+			all = append(all, accel.Edge{From: u, To: v})
+		}
+	}
+	more := accel.NewGraph(g.Len(), all)
+	more.Sources, more.Cover, more.Intervals = g.Sources, g.Cover, g.Intervals
+	return more
+}
+
+// Same compares two closures of a graph in about so many rows.
+func Same(t *testing.T, a, b accel.Closure, g *accel.Graph, rows int) bool {
 	t.Helper()
-	for to := range g.Len() {
+	for i := range min(rows, int(g.Len())) {
+		to := int32(int64(i) * int64(g.Len()) / int64(min(rows, int(g.Len()))))
 		for from := range g.SourceCount() {
-			if got := c.Reaches(from, to); got != rows[to][from] {
-				t.Errorf("%d reaches %d: %v, want %v", from, to, got, rows[to][from])
+			if got, want := a.Reaches(from, to), b.Reaches(from, to); got != want {
+				t.Errorf("%d reaches %d: %v and %v", from, to, got, want)
 				return false
 			}
 		}
@@ -90,34 +128,40 @@ func same(t *testing.T, c accel.Closure, g *accel.Graph, rows [][]bool) bool {
 	return true
 }
 
-// changed compares what Changed says with two closures.
-func changed(t *testing.T, c accel.Closure, g *accel.Graph, before, after [][]bool) bool {
-	t.Helper()
-	for v := range g.Len() {
-		n := g.SourceCount()
-		want := !slices.Equal(before[v][:n], after[v][:n])
-		if got := c.Changed(v) != 0; got != want {
-			t.Errorf("vertex %d changed: %v, want %v", v, got, want)
-			return false
+// Agree compares what two backends make of graphs of n vertices, before and after
+// edges are added, in some of their rows.
+func Agree(t *testing.T, a, b accel.Backend, n int32) {
+	const rows = 300
+	for seed, w := range []Workload{
+		{Vertices: n, Sessions: 24, Keys: int(n) / 10, Reads: 4, Writes: 4},
+		{Vertices: n, Sessions: 24, Keys: int(n) / 10, Reads: 4, Writes: 4, Timed: true},
+		{Vertices: n, Sessions: 300, Keys: int(n) / 4, Reads: 2, Writes: 2},
+	} {
+		g := w.Graph(uint64(seed))
+		first, err := a.Closure(t.Context(), g, accel.Options{})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	return true
-}
-
-// isCycle verifies that an error is a cycle of a graph.
-func isCycle(t *testing.T, g *accel.Graph, added []accel.Edge, err error) bool {
-	t.Helper()
-	var cycle *accel.CycleError
-	if !errors.As(err, &cycle) || len(cycle.Vertices) == 0 {
-		t.Errorf("a graph with a cycle: %v", err)
-		return false
-	}
-	for i, u := range cycle.Vertices {
-		v := cycle.Vertices[(i+1)%len(cycle.Vertices)]
-		if !slices.Contains(g.Into(v), u) && !g.Before(u, v) && !slices.Contains(added, accel.Edge{From: u, To: v}) {
-			t.Errorf("cycle %v: there is no edge from %d to %d", cycle.Vertices, u, v)
-			return false
+		second, err := b.Closure(t.Context(), g, accel.Options{})
+		if err != nil {
+			t.Fatal(err)
 		}
+		r := rand.New(rand.NewPCG(uint64(seed), 8))
+		for _, size := range []int{0, 1, 2000} {
+			edges := Near(r, n, 500, size)
+			if w.Timed {
+				edges = keep(g, edges)
+			}
+			for _, c := range []accel.Closure{first, second} {
+				if err := c.Insert(t.Context(), edges); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !Same(t, first, second, g, rows) {
+				t.Fatalf("%s and %s, workload %d, after %d edges", a.Name(), b.Name(), seed, size)
+			}
+		}
+		first.Close()
+		second.Close()
 	}
-	return true
 }

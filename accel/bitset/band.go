@@ -1,6 +1,9 @@
 package bitset
 
 import (
+	"cmp"
+	"slices"
+	"sort"
 	"sync"
 
 	"github.com/isohound/isohound/accel"
@@ -9,6 +12,7 @@ import (
 const (
 	chunkBits = 16
 	widest    = 1 << 7 // words of a band, so that row's bytes suffice
+	narrowest = 1 << 4
 )
 
 // band is some columns of all rows.
@@ -35,7 +39,7 @@ func (c *Closure) cut(words int) {
 	if words == 0 {
 		words = widest
 	}
-	for words > 16 && c.width/words < 4*c.workers {
+	for words > narrowest && c.width/words < 4*c.workers {
 		words /= 2
 	}
 	n := int(c.s.Len())
@@ -45,7 +49,7 @@ func (c *Closure) cut(words int) {
 		c.shift--
 	}
 	words = 1 << c.shift
-	c.bound = n * words
+	c.bound = n*words + n*words/64
 	for lo := 0; lo < c.width; lo += words {
 		c.bands = append(c.bands, band{lo: lo, words: min(words, c.width-lo)})
 	}
@@ -115,7 +119,7 @@ func (b *band) grow(v int32, end int) {
 
 // compact copies the rows together, if they hold more than a bound.
 func (b *band) compact(bound int) {
-	if b.held <= bound+1<<chunkBits {
+	if b.held-b.chunk <= bound {
 		return
 	}
 	from := *b
@@ -131,16 +135,47 @@ func (b *band) compact(bound int) {
 	}
 }
 
-// Memory implements accel.Backend: a bit for every source and vertex, where
-// there are intervals for those that overlap, and eight bytes for each row of a
-// band.
+// Memory implements accel.Backend: a bit for every vertex and source, which may
+// be true of the vertex; where there are intervals only for those that overlap
+// with it. For each row of a band come eight bytes, and for each band the rest of
+// a chunk.
 func (b Backend) Memory(g *accel.Graph) int64 {
 	n, sources := int64(g.Len()), int64(g.SourceCount())
-	width := (sources + 63 + int64(max(1, b.Group))) / 64
-	bands := (width + 15) / 16
+	width := (sources+int64(max(1, b.Group))-1)/64 + 1
+	bands := (width + narrowest - 1) / narrowest
 	matrix := 8 * n * width
-	lists := 4*sources + 8*width*64 + 4*int64(len(g.From)) + 40*n
-	return matrix + 8*n*bands + bands<<(chunkBits+3) + lists + accel.SortedMemory(g)
+	if g.Intervals != nil && !b.Full {
+		matrix = min(matrix, 8*overlaps(g))
+	}
+	slack := matrix/64 + bands<<(chunkBits+3) + 64*width
+	lists := 4*sources + 8*64*width + 4*int64(len(g.From)) + 28*n + 64*bands
+	return matrix + slack + 8*n*bands + lists + accel.SortedMemory(g)
+}
+
+// overlaps bounds the words of all rows of a graph with intervals. By their
+// begins, the vertices that overlap with one stand between the first that ends
+// late enough and the last that begins early enough, and rows have whole words
+// at both ends.
+func overlaps(g *accel.Graph) int64 {
+	n := g.Len()
+	begins, latest := make([]int64, 0, n), make([]int64, 0, n)
+	order := slices.Clone(g.Intervals[:g.SourceCount()])
+	slices.SortFunc(order, func(a, b accel.Interval) int { return cmp.Compare(a.Begin, b.Begin) })
+	for _, at := range order {
+		begins = append(begins, at.Begin)
+		end := at.End
+		if len(latest) > 0 {
+			end = max(end, latest[len(latest)-1])
+		}
+		latest = append(latest, end)
+	}
+	words := int64(0)
+	for _, at := range g.Intervals {
+		first, _ := slices.BinarySearch(latest, at.Begin)
+		last := sort.Search(len(begins), func(i int) bool { return begins[i] > at.End })
+		words += int64(max(0, last-first)/64 + 2)
+	}
+	return words
 }
 
 // Bytes implements accel.Closure.

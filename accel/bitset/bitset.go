@@ -32,7 +32,8 @@ type Backend struct {
 	// Full keeps the leading full words of rows, too. That is for comparison.
 	Full bool
 
-	band int // words of a band; 0: by size
+	band  int  // words of a band; 0: by size
+	tight bool // rows are compacted with every Insert
 }
 
 // Name returns bitset.
@@ -92,7 +93,9 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	}
 	c.columns()
 	c.news = make([]uint64, g.Len())
-	c.cut(b.band)
+	if c.cut(b.band); b.tight {
+		c.bound = 0
+	}
 	if err := c.batch(ctx); err != nil {
 		return nil, err
 	}

@@ -1,8 +1,10 @@
 package bitset_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
+	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/acceltest"
 	"github.com/isohound/isohound/accel/bitset"
 )
@@ -13,8 +15,21 @@ func TestGroups(t *testing.T) { acceltest.Run(t, bitset.Backend{Group: 2}) }
 
 func TestFull(t *testing.T) { acceltest.Run(t, bitset.Backend{Full: true}) }
 
-func TestBands(t *testing.T) { acceltest.Run(t, bitset.Narrow(bitset.Backend{})) }
+func TestBands(t *testing.T) { acceltest.Run(t, bitset.Tight(bitset.Narrow(bitset.Backend{}))) }
 
 func TestFullBands(t *testing.T) {
 	acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true, Group: 2}))
+}
+
+// TestAhead adds an edge from a row with more full words than the other has bits
+// that are new.
+func TestAhead(t *testing.T) {
+	const n = 303
+	edges := []accel.Edge{{From: 0, To: n - 1}, {From: n - 3, To: n - 1}}
+	for v := int32(1); v < n-2; v++ {
+		edges = append(edges, accel.Edge{From: v, To: v + 1})
+	}
+	g := accel.NewGraph(n, edges)
+	g.Sources = n - 1 // else the start's own bit would be new
+	acceltest.Try(t, bitset.Backend{}, g, []accel.Edge{{From: n - 1, To: n - 2}}, rand.New(rand.NewPCG(1, 1)), 1)
 }

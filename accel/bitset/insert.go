@@ -196,7 +196,9 @@ func (p *pass) raise(u, v int32, lo, hi int) bool {
 		n.bits |= ^*w
 		*w = everything
 	}
-	n.bits |= lanes.News(row[lo-int(to.off):hi-int(to.off)], words[lo-int(from.off):])
+	if lo < hi {
+		n.bits |= lanes.News(row[lo-int(to.off):hi-int(to.off)], words[lo-int(from.off):])
+	}
 	return true
 }
 

@@ -8,9 +8,12 @@ import (
 	"github.com/isohound/isohound/accel/internal/lanes"
 )
 
+// wide is the chains from which on a row costs more than to find out that it may be
+// spared.
+const wide = 128
+
 // batch computes the rows along the order, each worker some chains of them.
 func (c *Closure) batch(ctx context.Context) error {
-	const wide = 128 // chains; with fewer a union costs no more than sparing it
 	in, spare := c.s.From, c.k >= wide
 	if spare {
 		in = c.s.LatestFirst()

@@ -37,7 +37,14 @@ func (Backend) Memory(g *accel.Graph) int64 {
 // memory of the rows, the cover, the changes, and the sorted graph.
 func memory(g *accel.Graph, k int32) int64 {
 	n := int64(g.Len())
-	return 4*n*int64(k) + 12*int64(g.SourceCount()) + 4*int64(k) + 12*n + accel.SortedMemory(g)
+	bytes := 4*n*int64(k) + 12*int64(g.SourceCount()) + 4*int64(k+1) + 8*n + accel.SortedMemory(g)
+	if g.Intervals != nil {
+		bytes += 4 * int64(k)
+	}
+	if k >= wide {
+		bytes += 4 * int64(len(g.From))
+	}
+	return bytes
 }
 
 // Closure has the rows.

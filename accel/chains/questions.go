@@ -18,5 +18,5 @@ func (c *Closure) Among(ctx context.Context, groups *accel.Groups) error {
 
 // TwoCycles implements accel.Closure.
 func (c *Closure) TwoCycles(ctx context.Context, edges []accel.Edge, f func(i, j int32) bool) error {
-	return accel.TwoCycles(ctx, c, edges, f)
+	return accel.TwoCycles(ctx, c, c.s.Rank, c.workers, edges, f)
 }
