@@ -67,7 +67,11 @@ func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options
 		return nil, err
 	}
 	c := &closure{b: b, opt: opt, s: newSpace(s), fresh: true}
-	c.m, err = newMatrix(ctx, b.dev, c.s, c.s.fill(s.Order), b.cfg.Squaring)
+	order := c.s.fill(s.Order)
+	if opt.Order != nil || g.Intervals != nil {
+		order = c.s.byLevel(order, nil) // as an order is that Sort computes without these
+	}
+	c.m, err = newMatrix(ctx, b.dev, c.s, order, b.cfg.Squaring)
 	if err == nil {
 		c.keep()
 		return c, nil

@@ -68,6 +68,19 @@ type Backend struct {
 // Open finds a GPU, compiles the kernels for it, and has it prove itself on small
 // random graphs. The error is one line that says what to do.
 func Open(cfg Config) (*Backend, error) {
+	b, err := find(cfg)
+	if err != nil {
+		return nil, remedy(err)
+	}
+	if err := b.prove(); err != nil {
+		b.Close()
+		return nil, remedy(err)
+	}
+	return b, nil
+}
+
+// find opens the GPU that a configuration and the environment name.
+func find(cfg Config) (*Backend, error) {
 	if cfg.Library == "" {
 		cfg.Library = os.Getenv(LibraryVariable)
 	}
@@ -80,18 +93,13 @@ func Open(cfg Config) (*Backend, error) {
 	}
 	lib, err := driver.Open(cfg.Library)
 	if err != nil {
-		return nil, remedy(err)
+		return nil, err
 	}
 	d, err := openDevice(lib, cfg.Device)
 	if err != nil {
-		return nil, remedy(err)
+		return nil, err
 	}
-	b := &Backend{cfg: cfg, dev: d}
-	if err := b.prove(); err != nil {
-		d.close()
-		return nil, remedy(err)
-	}
-	return b, nil
+	return &Backend{cfg: cfg, dev: d}, nil
 }
 
 // Name returns cuda.

@@ -25,6 +25,8 @@ type device struct {
 	lost error // what made the device unusable, once and for all
 
 	piece   int64 // of questions: see pieceBytes
+	rows    int32 // of a chunk, at most
+	panel   int32 // rows of a launch, at most
 	scratch scratch
 }
 
@@ -43,7 +45,7 @@ func openDevice(lib driver.Driver, index int) (*device, error) {
 	if index < 0 || index >= n {
 		return nil, errors.Errorf("there is no GPU %d: the CUDA driver finds %d, counted from 0; set %s", index, n, DeviceVariable)
 	}
-	d := &device{lib: lib, index: index, piece: pieceBytes, fn: map[string]driver.Function{}}
+	d := &device{lib: lib, index: index, piece: pieceBytes, rows: kernels.Rows, panel: panelRows, fn: map[string]driver.Function{}}
 	d.facts = Device{Binding: driver.Binding, Driver: version}
 	if err := d.ask(); err != nil {
 		return nil, err
@@ -122,7 +124,12 @@ func (d *device) do(f func() error) error {
 func (d *device) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if d.ctx != 0 {
+		if d.scratch.p != 0 && d.lost == nil && d.lib.SetCurrent(d.ctx) == nil {
+			d.lib.Free(d.scratch.p)
+		}
 		d.lib.Release(d.index, d.ctx) // nothing can be done about a failure
 		d.ctx, d.lost = 0, errGivenBack
 	}

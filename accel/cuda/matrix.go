@@ -24,9 +24,9 @@ type matrix struct {
 	bytes   int64 // of the device's memory
 }
 
-// A launch takes at most so many rows, so that none runs for long: contexts can
-// end between them, and displays do not freeze.
-const panel = 16384
+// panelRows is how many rows a launch takes at most, so that none runs for long:
+// contexts can end between them, and displays do not freeze.
+const panelRows = 16384
 
 // pitchOf returns the vectors of a row with so many columns: whole widest strips.
 func pitchOf(columns int64) int64 { return (columns + 1023) / 1024 * 8 }
@@ -35,7 +35,7 @@ func pitchOf(columns int64) int64 { return (columns + 1023) / 1024 * 8 }
 func matrixBytes(rows, columns int64) int64 { return rows*(16*pitchOf(columns)+4) + 4*columns }
 
 // newMatrix computes the closure of a space on the device, by rows or by squaring,
-// with a topological order of the whole space.
+// with a topological order of the whole space, best one by levels.
 func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring bool) (*matrix, error) {
 	columns := s.SourceCount()
 	if squaring {
@@ -50,7 +50,7 @@ func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring
 	if squaring {
 		rows = 1 // every edge comes from an earlier chunk
 	}
-	p, row, err := planAll(s, s.byLevel(order, nil), rows)
+	p, row, err := planAll(s, order, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring
 }
 
 // chunkRows is how many rows a chunk may have.
-func (m *matrix) chunkRows() int32 { return int32(min(kernels.Rows, kernels.Vectors>>m.shift)) }
+func (m *matrix) chunkRows() int32 { return min(m.d.rows, kernels.Vectors>>m.shift) }
 
 // number gives the sources columns, in the order of their rows. It returns the
 // column of every row, -1 for none.
@@ -170,7 +170,7 @@ func (m *matrix) panels(ctx context.Context, p *plan, f func(from, to int) error
 			return context.Cause(ctx)
 		}
 		to := from + 1
-		for to < p.chunks() && p.chunk[to+1]-p.chunk[from] <= panel {
+		for to < p.chunks() && p.chunk[to+1]-p.chunk[from] <= m.d.panel {
 			to++
 		}
 		if err := m.d.do(func() error { return f(from, to) }); err != nil {
@@ -246,11 +246,11 @@ func (m *matrix) square(ctx context.Context, p *plan) error {
 	more := []uint32{1}
 	for more[0] != 0 {
 		err := m.d.do(func() error { return m.d.lib.Fill(grown, 0, 4) })
-		for from := 0; from < n && err == nil; from += panel {
+		for from := 0; from < n && err == nil; from += int(m.d.panel) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			to := min(n, from+panel)
+			to := min(n, from+int(m.d.panel))
 			strips := (to + 1023) / 1024
 			err = m.d.do(func() error {
 				return m.d.launch("square_rows", strips, (to-from+groups-1)/groups,

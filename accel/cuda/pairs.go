@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/pkg/errors"
 )
 
 // twoCycles calls f for the pairs of edges that close a cycle together. It takes
@@ -93,7 +94,10 @@ func (m *matrix) pairs(tails, heads []int32, i, rows int, room int64) (list []ui
 		if err := fetch(d, total, count); err != nil {
 			return err
 		}
-		if found = total[0]; found > room {
+		if found = total[0]; found < 0 || found > int64(rows)*int64(rest) {
+			return errors.Wrap(errWrong, "join_pairs")
+		}
+		if found > room {
 			return nil
 		}
 		list = make([]uint64, found)

@@ -29,35 +29,50 @@ type planner struct {
 	edges int64
 }
 
-func newPlanner(positions, rows int32) *planner {
+func newPlanner(positions, rows int32, edges int) *planner {
 	p := &planner{rows: rows, seen: make([]int32, positions)}
-	p.chunk = []int32{0}
-	p.exStart, p.inStart, p.levelStart = []int32{0}, []int32{0}, []int32{0}
+	p.chunk, p.levelStart = []int32{0}, []int32{0}
+	p.exStart, p.inStart = make([]int32, 1, positions+1), make([]int32, 1, positions+1)
+	p.ex = make([]int32, 0, edges)
 	return p
 }
 
-// row lays out the next position with the edges into it.
+// row lays out the next position with the edges into it, which it sorts out.
 func (p *planner) row(from []int32) {
 	at := int32(len(p.exStart)) - 1
 	begin := p.chunk[len(p.chunk)-1]
-	distinct, inner := from[:0], 0
+	distinct, near := from[:0], 0 // those of the same chunk
 	for _, e := range from {
-		if u := e >> 1; p.seen[u] != at+1 {
-			p.seen[u] = at + 1
-			distinct = append(distinct, e)
-			if u >= begin {
-				inner++
-			}
+		u := e >> 1
+		if p.seen[u] == at+1 {
+			continue
+		}
+		p.seen[u] = at + 1
+		distinct = append(distinct, e)
+		if u >= begin {
+			near++
 		}
 	}
-	if at-begin == p.rows || len(p.in)-int(p.inStart[begin])+inner > kernels.Inner {
+	if at-begin == p.rows || len(p.in)-int(p.inStart[begin])+near > kernels.Inner {
 		p.cut(at)
-		begin = at
+		begin, near = at, 0
 	}
 	if at == begin {
 		p.begin(at)
 	}
-	for _, e := range distinct {
+	if near == 0 {
+		p.ex = append(p.ex, distinct...)
+	} else {
+		p.split(distinct, begin, at)
+	}
+	p.edges += int64(len(distinct))
+	p.exStart = append(p.exStart, int32(len(p.ex)))
+	p.inStart = append(p.inStart, int32(len(p.in)))
+}
+
+// split tells edges from the same chunk from others.
+func (p *planner) split(edges []int32, begin, at int32) {
+	for _, e := range edges {
 		u := e >> 1
 		if u < begin {
 			p.ex = append(p.ex, e)
@@ -68,9 +83,6 @@ func (p *planner) row(from []int32) {
 		}
 		p.in = append(p.in, uint16(e-2*begin))
 	}
-	p.edges += int64(len(distinct))
-	p.exStart = append(p.exStart, int32(len(p.ex)))
-	p.inStart = append(p.inStart, int32(len(p.in)))
 }
 
 // begin opens a level.
@@ -106,7 +118,7 @@ func planBytes(positions, edges int64) int64 { return 4*edges + 14*positions + 6
 // planAll lays out all rows of a space that are in the given order, by levels
 // if that is what it is sorted by. It returns the row of each vertex and point.
 func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
-	p := newPlanner(s.size(), rows)
+	p := newPlanner(s.size(), rows, len(s.From)+len(s.Added))
 	row := make([]int32, s.size())
 	for r, x := range order {
 		row[x] = int32(r)
@@ -147,7 +159,7 @@ func planInsert(s *space, order []int32, edges []accel.Edge, rows int32) (*plan,
 	for _, x := range list {
 		put(x)
 	}
-	p := newPlanner(int32(len(at)), rows)
+	p := newPlanner(int32(len(at)), rows, len(edges))
 	for range still {
 		p.row(nil)
 	}

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 
+	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/cuda/driver"
 	"github.com/isohound/isohound/accel/cuda/kernels"
 	"github.com/pkg/errors"
@@ -30,6 +31,10 @@ const newer = "install one of CUDA " + kernels.MinCUDA + " or later"
 func remedy(err error) error {
 	if errors.Is(err, driver.ErrNoLibrary) {
 		return fmt.Errorf("no GPU: %w; install NVIDIA's driver, or name its libcuda.so in %s", err, LibraryVariable)
+	}
+	m := (*accel.MemoryError)(nil)
+	if errors.As(err, &m) {
+		return fmt.Errorf("no GPU: %d MiB are needed of its memory at least, and %d MiB are free; %s", m.Need>>20, m.Limit>>20, advice[driver.OutOfMemory])
 	}
 	e := (*driver.Error)(nil)
 	if !errors.As(err, &e) {

@@ -57,7 +57,10 @@ func (s *space) size() int32 { return s.Len() + s.points() }
 func (s *space) into(list []int32, x int32) []int32 {
 	n := s.Len()
 	if x < n {
-		s.In(x, func(u int32) { list = append(list, u) })
+		list = append(list, s.Into(x)...)
+		if len(s.Added) > 0 {
+			s.InSince(x, 0, func(u int32) { list = append(list, u) })
+		}
 		if s.point != nil && s.point[x] >= 0 {
 			list = append(list, n+s.point[x])
 		}

@@ -4,11 +4,11 @@ package driver
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
-	"github.com/pkg/errors"
 )
 
 // Binding says how the driver is called.
@@ -31,22 +31,25 @@ func Open(path string) (Driver, error) {
 	}
 	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		return nil, errors.Wrap(ErrNoLibrary, err.Error())
+		return nil, fmt.Errorf("%w: %v", ErrNoLibrary, err)
 	}
 	l := &library{}
-	for name, at := range map[string]*uintptr{
-		"cuInit": &l.init, "cuDriverGetVersion": &l.version,
-		"cuDeviceGetCount": &l.count, "cuDeviceGet": &l.get, "cuDeviceGetName": &l.name,
-		"cuDeviceTotalMem_v2": &l.total, "cuDeviceGetAttribute": &l.attribute,
-		"cuDevicePrimaryCtxRetain": &l.retain, "cuDevicePrimaryCtxRelease": &l.release,
-		"cuCtxSetCurrent": &l.setCurrent, "cuCtxSynchronize": &l.synchronize,
-		"cuModuleLoadData": &l.load, "cuModuleGetFunction": &l.function,
-		"cuMemGetInfo_v2": &l.info, "cuMemAlloc_v2": &l.alloc, "cuMemFree_v2": &l.free,
-		"cuMemcpyHtoD_v2": &l.upload, "cuMemcpyDtoH_v2": &l.download, "cuMemsetD8_v2": &l.fill,
-		"cuLaunchKernel": &l.launch, "cuGetErrorName": &l.errorName,
+	for _, f := range []struct {
+		name string
+		at   *uintptr
+	}{
+		{"cuInit", &l.init}, {"cuDriverGetVersion", &l.version},
+		{"cuDeviceGetCount", &l.count}, {"cuDeviceGet", &l.get}, {"cuDeviceGetName", &l.name},
+		{"cuDeviceTotalMem_v2", &l.total}, {"cuDeviceGetAttribute", &l.attribute},
+		{"cuDevicePrimaryCtxRetain", &l.retain}, {"cuDevicePrimaryCtxRelease", &l.release},
+		{"cuCtxSetCurrent", &l.setCurrent}, {"cuCtxSynchronize", &l.synchronize},
+		{"cuModuleLoadData", &l.load}, {"cuModuleGetFunction", &l.function},
+		{"cuMemGetInfo_v2", &l.info}, {"cuMemAlloc_v2", &l.alloc}, {"cuMemFree_v2", &l.free},
+		{"cuMemcpyHtoD_v2", &l.upload}, {"cuMemcpyDtoH_v2", &l.download}, {"cuMemsetD8_v2", &l.fill},
+		{"cuLaunchKernel", &l.launch}, {"cuGetErrorName", &l.errorName},
 	} {
-		if *at, err = purego.Dlsym(handle, name); err != nil {
-			return nil, errors.Wrapf(ErrNoLibrary, "%s has no %s, so it is none, or one from before CUDA 7", path, name)
+		if *f.at, err = purego.Dlsym(handle, f.name); err != nil {
+			return nil, fmt.Errorf("%w: %s has no %s, so it is none, or one from before CUDA 7", ErrNoLibrary, path, f.name)
 		}
 	}
 	return l, nil

@@ -3,10 +3,10 @@
 package driver
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/mumax/3/cuda/cu"
-	"github.com/pkg/errors"
 )
 
 // Binding says how the driver is called.
@@ -18,7 +18,7 @@ const DefaultLibrary = ""
 // Open returns the driver that the program is linked with.
 func Open(path string) (Driver, error) {
 	if path != "" {
-		return nil, errors.Wrapf(ErrNoLibrary, "%s cannot be opened: with the build tag mumax the driver is linked in", path)
+		return nil, fmt.Errorf("%w: %s cannot be opened: with the build tag mumax the driver is linked in", ErrNoLibrary, path)
 	}
 	return linked{}, nil
 }

@@ -3,9 +3,8 @@
 package driver
 
 import (
+	"fmt"
 	"runtime"
-
-	"github.com/pkg/errors"
 )
 
 // Binding says how the driver is called.
@@ -16,5 +15,5 @@ const DefaultLibrary = ""
 
 // Open fails: CUDA is used on Linux only.
 func Open(string) (Driver, error) {
-	return nil, errors.Wrapf(ErrNoLibrary, "isohound uses CUDA on Linux only, not on %s", runtime.GOOS+"/"+runtime.GOARCH)
+	return nil, fmt.Errorf("%w: isohound uses CUDA on Linux (amd64, arm64) only, not on %s/%s", ErrNoLibrary, runtime.GOOS, runtime.GOARCH)
 }
