@@ -26,6 +26,11 @@ type Bandwidth struct {
 // it.
 func (b Bandwidth) Best() float64 { return max(b.Read, b.Copy, b.Unite) }
 
+// better takes over what is better in another measurement.
+func (b *Bandwidth) better(o Bandwidth) {
+	*b = Bandwidth{max(b.Read, o.Read), max(b.Copy, o.Copy), max(b.Unite, o.Unite), o.Bytes}
+}
+
 func (b Bandwidth) String() string {
 	return fmt.Sprintf("%.1f GB/s (read %.1f, copy %.1f, unite %.1f), by %d goroutines on two arrays of %s together",
 		b.Best()/1e9, b.Read/1e9, b.Copy/1e9, b.Unite/1e9, runtime.GOMAXPROCS(0), humanize.IBytes(uint64(b.Bytes)))

@@ -88,6 +88,7 @@ type ClosureMeasurement struct {
 	OwnMoved    int64   `json:"own_moved_bytes"`
 	Bandwidth   float64 `json:"bandwidth_bytes_per_second"`
 	OfBandwidth float64 `json:"times_bandwidth"`
+	ownMemory   bool
 	// Speedup is how many times as fast as the backend bitset with Against workers:
 	// the closure, and the closure with the questions.
 	Speedup     float64 `json:"speedup"`
@@ -106,12 +107,14 @@ var errClosureTime = errors.New("the time for the closure is over")
 // MeasureClosures measures every backend on every graph. What was measured
 // before an error is kept.
 func (c *Closures) MeasureClosures(ctx context.Context, specs []GraphSpec) error {
-	var err error
-	if c.Bandwidth, err = MeasureBandwidth(ctx, c.bandwidthBytes()); err != nil {
+	if err := c.bandwidth(ctx); err != nil {
 		return err
 	}
-	debug.FreeOSMemory()
-	c.say("memory: %s", c.Bandwidth)
+	for i := range c.Backends {
+		if b := &c.Backends[i]; b.Backend == nil {
+			c.say("%s: %s", b.Name, b.Unavailable)
+		}
+	}
 	for _, spec := range specs {
 		g, err := c.Histories.Graph(ctx, spec, c.Infer)
 		if err != nil {
@@ -121,7 +124,35 @@ func (c *Closures) MeasureClosures(ctx context.Context, specs []GraphSpec) error
 			return err
 		}
 	}
+	return c.bandwidth(ctx)
+}
+
+// bandwidth measures the memory, before the closures and after them, since other
+// work may disturb either; the better one counts for all.
+func (c *Closures) bandwidth(ctx context.Context) error {
+	b, err := MeasureBandwidth(ctx, c.bandwidthBytes())
+	if err != nil {
+		return err
+	}
+	debug.FreeOSMemory()
+	c.say("memory: %s", b)
+	c.Bandwidth.better(b)
+	for i := range c.Measurements {
+		c.Measurements[i].against(c.Bandwidth.Best())
+	}
 	return nil
+}
+
+// against compares a measurement with the memory's bandwidth, unless the backend
+// has a memory of its own.
+func (m *ClosureMeasurement) against(bandwidth float64) {
+	if m.Status != StatusDone {
+		return
+	}
+	if !m.ownMemory {
+		m.Bandwidth = bandwidth
+	}
+	m.OfBandwidth = m.ClosureSeconds / (float64(m.Moved) / m.Bandwidth)
 }
 
 // bandwidthBytes is more than caches hold, and no more than the memory allows.
@@ -169,7 +200,9 @@ func (c *Closures) graph(ctx context.Context, g *KnownGraph) error {
 
 func (c *Closures) add(m ClosureMeasurement) {
 	c.Measurements = append(c.Measurements, m)
-	c.say("  %s", &m)
+	if m.Status != StatusUnavailable {
+		c.say("  %s", &m)
+	}
 }
 
 func (m *ClosureMeasurement) String() string {
@@ -190,9 +223,7 @@ func (c *Closures) backend(ctx context.Context, b *ClosureBackend, g *KnownGraph
 		return m, nil
 	}
 	m.Bound = b.Backend.Memory(g.Graph)
-	if m.Bandwidth = b.Bandwidth; m.Bandwidth == 0 {
-		m.Bandwidth = c.Bandwidth.Best()
-	}
+	m.Bandwidth, m.ownMemory = b.Bandwidth, b.Bandwidth > 0
 	m.Moved = bitTraffic(g.Graph, order)
 	var closures, questions []float64
 	for last := false; !last; {
@@ -209,7 +240,7 @@ func (c *Closures) backend(ctx context.Context, b *ClosureBackend, g *KnownGraph
 		}
 	}
 	m.ClosureSeconds, m.QuestionSeconds = middle(closures), middle(questions)
-	m.OfBandwidth = m.ClosureSeconds / (float64(m.Moved) / m.Bandwidth)
+	m.against(c.Bandwidth.Best())
 	return m, nil
 }
 
