@@ -138,16 +138,14 @@ func (c *closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if err := c.s.CheckEdges(edges); err != nil {
+		return err
+	}
 	cpu, err := c.substitute()
 	if cpu == nil && err == nil {
-		if err = c.s.Insert(edges); err != nil {
-			return err
-		}
-		if err = c.extend(ctx, edges); err == nil {
+		if err = c.onDevice(ctx, edges); err == nil {
 			return nil
 		}
-		// The fallback has to see the closure before and after.
-		c.s.Drop(len(edges))
 		cpu, err = c.fail(ctx, err)
 	}
 	if err != nil {
@@ -156,6 +154,46 @@ func (c *closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	c.changed = true
 	c.cache.clear()
 	return cpu.Insert(ctx, edges)
+}
+
+// onDevice inserts edges. After an error the space is as it was: a fallback has to
+// see the closure before and after.
+func (c *closure) onDevice(ctx context.Context, edges []accel.Edge) error {
+	edges, err := c.unknown(ctx, edges)
+	if err != nil {
+		return err
+	}
+	if err := c.s.Insert(edges); err != nil {
+		return err
+	}
+	if err := c.extend(ctx, edges); err != nil {
+		c.s.Drop(len(edges))
+		return err
+	}
+	return nil
+}
+
+// unknown returns the edges that may change something: those between vertices of
+// which the first is not known to reach the second.
+func (c *closure) unknown(ctx context.Context, edges []accel.Edge) ([]accel.Edge, error) {
+	var asked, list []accel.Edge
+	for _, e := range edges {
+		if e.From < c.s.SourceCount() && e.From != e.To {
+			asked = append(asked, accel.Edge{From: e.To, To: e.From})
+		} else {
+			list = append(list, e)
+		}
+	}
+	bits, err := c.m.closing(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range asked {
+		if bits[i>>5]>>(i&31)&1 == 0 {
+			list = append(list, accel.Edge{From: e.To, To: e.From})
+		}
+	}
+	return list, nil
 }
 
 // extend brings the matrix up to date after edges were added to the space.

@@ -38,7 +38,7 @@ func TestParts(t *testing.T) {
 		for _, b := range []*cuda.Backend{narrow, squaring} {
 			r := rand.New(rand.NewPCG(uint64(seed), 9))
 			g, edges := acceltest.Random(r, []int{4, 12, 40, 150}[seed%4])
-			if !acceltest.Try(t, b, g, edges, r) {
+			if !acceltest.Try(t, b, g, edges, r, 10) {
 				t.Fatalf("with seed %d", seed)
 			}
 		}

@@ -26,20 +26,14 @@ func newSpace(a *accel.Sorted) *space {
 	}
 	n := a.Len()
 	s.ends, s.point = make([]int32, n), make([]int32, n)
-	begins := make([]int32, n)
 	for v := range n {
-		s.ends[v], begins[v] = v, v
+		s.ends[v] = v
 	}
 	at := a.Intervals
 	slices.SortFunc(s.ends, func(u, v int32) int { return cmp.Compare(at[u].End, at[v].End) })
-	slices.SortFunc(begins, func(u, v int32) int { return cmp.Compare(at[u].Begin, at[v].Begin) })
 	s.since = []int32{0}
-	over := int32(0)
-	for _, v := range begins {
-		for over < n && at[s.ends[over]].End < at[v].Begin {
-			over++
-		}
-		if over > s.since[len(s.since)-1] {
+	for _, v := range a.Begins() {
+		if over := a.Prior(v); over > s.since[len(s.since)-1] {
 			s.since = append(s.since, over)
 		}
 		s.point[v] = int32(len(s.since)) - 2
@@ -59,7 +53,7 @@ func (s *space) into(list []int32, x int32) []int32 {
 	if x < n {
 		list = append(list, s.Into(x)...)
 		if len(s.Added) > 0 {
-			s.InSince(x, 0, func(u int32) { list = append(list, u) })
+			s.InAdded(x, func(_, u int32) { list = append(list, u) })
 		}
 		if s.point != nil && s.point[x] >= 0 {
 			list = append(list, n+s.point[x])
