@@ -10,5 +10,5 @@ import (
 
 func TestAgree(t *testing.T) {
 	acceltest.Agree(t, chains.Backend{}, bitset.Backend{}, 50_000)
-	acceltest.Agree(t, bitset.Backend{Group: 2}, bitset.Backend{Full: true}, 10_000)
+	acceltest.Agree(t, bitset.Backend{Group: 2}, bitset.Backend{Full: true}, 5_000)
 }

@@ -114,6 +114,9 @@ func (a *Adjacency) TimeInSince(v, first int32) []int32 {
 // Prior returns how many vertices lie before v in time.
 func (a *Adjacency) Prior(v int32) int32 { return a.prior[v] }
 
+// Ends returns the vertices of a graph with intervals by their ends.
+func (a *Adjacency) Ends() []int32 { return a.ends }
+
 // Begins returns the vertices of a graph with intervals by their begins.
 func (a *Adjacency) Begins() []int32 { return a.begins }
 

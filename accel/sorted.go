@@ -27,7 +27,7 @@ func Sort(g *Graph, proposed []int32) (*Sorted, error) {
 		}
 		s.Order = order
 	} else {
-		s.Order = slices.Clone(proposed)
+		s.Order = append(make([]int32, 0, len(proposed)), proposed...)
 	}
 	s.Rank = make([]int32, g.Len())
 	s.rank(0, g.Len())
@@ -147,7 +147,7 @@ func (s *Sorted) back(e Edge) *CycleError {
 
 // LatestFirst returns the rows of the graph, with the latest vertex of each first.
 func (s *Sorted) LatestFirst() []int32 {
-	from := slices.Clone(s.From)
+	from := append(make([]int32, 0, len(s.From)), s.From...)
 	for v := range s.Len() {
 		latestFirst(from[s.Start[v]:s.Start[v+1]], s.Rank)
 	}

@@ -21,7 +21,7 @@ func Graphs(n int) int {
 // Run tests what a backend promises.
 func Run(t *testing.T, b accel.Backend) {
 	t.Run("random", func(t *testing.T) {
-		for seed := range Graphs(600) {
+		for seed := range Graphs(300) {
 			r := rand.New(rand.NewPCG(uint64(seed), 6))
 			size, steps := []int{4, 12, 40, 150}[seed%4], 20
 			if seed%64 == 63 {
@@ -43,12 +43,12 @@ func Run(t *testing.T, b accel.Backend) {
 // of graphs that have the edges from the beginning.
 func insertions(t *testing.T, b accel.Backend) {
 	for seed, w := range []Workload{
-		{Vertices: 1500, Sessions: 1, Keys: 50, Reads: 1, Writes: 1},
-		{Vertices: 1500, Sessions: 8, Keys: 300, Reads: 2, Writes: 2},
-		{Vertices: 1500, Sessions: 8, Keys: 300, Reads: 2, Writes: 2, Timed: true},
-		{Vertices: 1500, Sessions: 200, Keys: 100, Reads: 2, Writes: 2},
-		{Vertices: 1500, Sessions: 1500, Keys: 100, Reads: 1, Writes: 2},
-		{Vertices: 1500, Sessions: 1500, Keys: 20, Reads: 1, Writes: 2, Timed: true},
+		{Vertices: 700, Sessions: 1, Keys: 50, Reads: 1, Writes: 1},
+		{Vertices: 700, Sessions: 8, Keys: 150, Reads: 2, Writes: 2},
+		{Vertices: 700, Sessions: 8, Keys: 150, Reads: 2, Writes: 2, Timed: true},
+		{Vertices: 700, Sessions: 200, Keys: 100, Reads: 2, Writes: 2},
+		{Vertices: 700, Sessions: 700, Keys: 100, Reads: 1, Writes: 2},
+		{Vertices: 700, Sessions: 700, Keys: 20, Reads: 1, Writes: 2, Timed: true},
 	} {
 		g := w.Graph(uint64(seed))
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
@@ -58,7 +58,7 @@ func insertions(t *testing.T, b accel.Backend) {
 		}
 		defer c.Close()
 		var all []accel.Edge
-		for _, size := range []int{1, 3, 100, 1, 1000, 10} {
+		for _, size := range []int{1, 100, 1, 700, 10} {
 			edges := Near(r, w.Vertices, 300, size)
 			if w.Timed {
 				edges = keep(g, edges)
@@ -131,7 +131,7 @@ func Same(t *testing.T, a, b accel.Closure, g *accel.Graph, rows int) bool {
 // Agree compares what two backends make of graphs of n vertices, before and after
 // edges are added, in some of their rows.
 func Agree(t *testing.T, a, b accel.Backend, n int32) {
-	const rows = 300
+	const rows = 100
 	for seed, w := range []Workload{
 		{Vertices: n, Sessions: 24, Keys: int(n) / 10, Reads: 4, Writes: 4},
 		{Vertices: n, Sessions: 24, Keys: int(n) / 10, Reads: 4, Writes: 4, Timed: true},

@@ -36,11 +36,8 @@ func (c *Closure) batch(ctx context.Context) error {
 
 func (c *Closure) broken(v int32) error {
 	chain, place := c.cover.Chain[v], c.cover.Place[v]
-	if place == 1 {
-		return errors.Errorf("the cover is none: others of path %d reach vertex %d, its first", chain, v)
-	}
-	return errors.Errorf("the cover is none: vertex %d is not the last of path %d that reaches vertex %d, the next one",
-		c.VertexAt(chain, place-1), chain, v)
+	return errors.Errorf("the cover is none: on path %d vertex %d does not reach vertex %d, the next one",
+		chain, c.VertexAt(chain, place-1), v)
 }
 
 // work computes the entries of a band.
@@ -53,8 +50,8 @@ type work struct {
 	over  int32   // so many vertices, by their ends, are in time
 }
 
-// run returns a vertex that the one before it on its chain does not reach, or
-// that a later one does, or -1.
+// run returns the first vertex that the one before it on its chain does not reach,
+// or -1. (Up to there all chains are paths.)
 func (w *work) run(ctx context.Context) int32 {
 	s, sources := w.s, w.s.SourceCount()
 	chains, places := w.cover.Chain, w.cover.Place
@@ -80,7 +77,7 @@ func (w *work) run(ctx context.Context) int32 {
 			continue
 		}
 		if own := int(chains[v]); own >= w.lo && own < w.hi {
-			if row[own-w.lo] != places[v]-1 {
+			if wrong < 0 && row[own-w.lo] != places[v]-1 {
 				wrong = v
 			}
 			row[own-w.lo] = places[v]

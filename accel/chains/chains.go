@@ -21,17 +21,24 @@ type Backend struct{}
 // Name returns chains.
 func (Backend) Name() string { return "chains" }
 
-// Memory is exact where the graph has a cover, but for what Insert may add. Else
-// it computes one.
+// Memory is exact but for what Insert adds. Where the graph has no cover it
+// computes one; of a graph that has no closure it is 0.
 func (Backend) Memory(g *accel.Graph) int64 {
 	if g.Cover != nil {
 		return memory(g, g.Cover.Count)
+	}
+	if g.Validate() != nil {
+		return 0
 	}
 	s, err := accel.Sort(g, nil)
 	if err != nil {
 		return 0
 	}
-	return memory(g, Cover(s).Count)
+	cover, err := Cover(context.Background(), s)
+	if err != nil {
+		return 0
+	}
+	return memory(g, cover.Count)
 }
 
 // memory of the rows, the cover, the changes, and the sorted graph.
@@ -88,7 +95,9 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	}
 	c := &Closure{s: s, cover: g.Cover, fresh: true, workers: opt.Workers}
 	if c.cover == nil {
-		c.cover = Cover(s)
+		if c.cover, err = Cover(ctx, s); err != nil {
+			return nil, err
+		}
 		if err := within(g, c.cover.Count, opt); err != nil {
 			return nil, err
 		}

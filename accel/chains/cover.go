@@ -1,32 +1,165 @@
 package chains
 
-import "github.com/isohound/isohound/accel"
+import (
+	"context"
 
-// Cover returns a path cover of the sources along edges: each vertex goes on the
-// path that the latest of its predecessors is the end of.
-func Cover(s *accel.Sorted) *accel.Cover {
-	n := s.SourceCount()
-	c := &accel.Cover{Chain: make([]int32, n), Place: make([]int32, n)}
-	taken := make([]bool, n)
+	"github.com/isohound/isohound/accel"
+)
+
+// Cover returns a path cover of the sources. Along edges it is one with the
+// fewest paths that do not cross. With intervals paths go on where the latest of
+// all that is over ended, and there are at most as many as vertices overlap at a
+// time; few more edges join then, and it is not worth it to look for these.
+//
+// What a vertex begins its own path for may also be reached from the end of one in
+// several steps. Paths that jump so were measured and are hardly fewer.
+func Cover(ctx context.Context, s *accel.Sorted) (*accel.Cover, error) {
+	m := newMatching(s)
+	m.greedy()
+	if s.Intervals == nil {
+		if err := m.improve(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c := &accel.Cover{Chain: make([]int32, m.sources), Place: make([]int32, m.sources)}
 	for _, v := range s.Order {
-		if v >= n {
+		if v >= m.sources {
 			continue
 		}
-		last := int32(-1)
-		for _, list := range [][]int32{s.Into(v), s.TimeIn(v)} {
-			for _, u := range list {
-				if u < n && !taken[u] && (last < 0 || s.Rank[u] > s.Rank[last]) {
-					last = u
-				}
+		if u := m.previous[v]; u >= 0 {
+			c.Chain[v], c.Place[v] = c.Chain[u], c.Place[u]+1
+			continue
+		}
+		c.Chain[v], c.Place[v] = c.Count, 1
+		c.Count++
+	}
+	return c, nil
+}
+
+// matching joins sources to paths by edges of which no two leave or enter the
+// same one: the more edges, the fewer paths.
+type matching struct {
+	s       *accel.Sorted
+	sources int32
+	// By source: the one behind it on its path, and the one before it, or -1.
+	next, previous []int32
+
+	level []int32 // by source: its distance from the first of a path, by alternating edges
+	tried []int32 // by source: how many of the edges into it were
+}
+
+func newMatching(s *accel.Sorted) *matching {
+	n := s.SourceCount()
+	m := &matching{s: s, sources: n, next: make([]int32, n), previous: make([]int32, n)}
+	for v := range n {
+		m.next[v], m.previous[v] = -1, -1
+	}
+	return m
+}
+
+// greedy puts each vertex behind its latest predecessor that nothing is behind
+// yet, else behind the one of those before it in time that ended last.
+func (m *matching) greedy() {
+	s := m.s
+	var over []int32 // that all vertices to come lie behind
+	prior := int32(0)
+	for _, v := range s.Order {
+		if s.Intervals != nil && s.Prior(v) > prior {
+			over = append(over, s.Ends()[prior:s.Prior(v)]...)
+			prior = s.Prior(v)
+		}
+		if v >= m.sources {
+			continue
+		}
+		best := int32(-1)
+		for _, u := range s.Into(v) {
+			if m.free(u) && (best < 0 || s.Rank[u] > s.Rank[best]) {
+				best = u
 			}
 		}
-		if last < 0 {
-			c.Chain[v], c.Place[v] = c.Count, 1
-			c.Count++
+		for ; best < 0 && len(over) > 0; over = over[:len(over)-1] {
+			if u := over[len(over)-1]; m.free(u) {
+				best = u
+			}
+		}
+		if best >= 0 {
+			m.next[best], m.previous[v] = v, best
+		}
+	}
+}
+
+func (m *matching) free(u int32) bool { return u < m.sources && m.next[u] < 0 }
+
+// improve adds edges by shortest augmenting paths until there are none (Hopcroft
+// and Karp, "An n^5/2 algorithm for maximum matchings in bipartite graphs", 1973).
+func (m *matching) improve(ctx context.Context) error {
+	m.level, m.tried = make([]int32, m.sources), make([]int32, m.sources)
+	for m.measure() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		clear(m.tried)
+		for v := range m.sources {
+			if m.previous[v] < 0 {
+				m.augment(v)
+			}
+		}
+	}
+	return nil
+}
+
+// measure computes the levels, and reports whether there is an augmenting path.
+func (m *matching) measure() bool {
+	var queue []int32
+	for v := range m.sources {
+		m.level[v] = -1
+		if m.previous[v] < 0 {
+			m.level[v] = 0
+			queue = append(queue, v)
+		}
+	}
+	found := false
+	for i := 0; i < len(queue); i++ {
+		v := queue[i]
+		for _, u := range m.s.Into(v) {
+			if u >= m.sources {
+				continue
+			}
+			if w := m.next[u]; w < 0 {
+				found = true
+			} else if m.level[w] < 0 {
+				m.level[w] = m.level[v] + 1
+				queue = append(queue, w)
+			}
+		}
+	}
+	return found
+}
+
+// augment goes along the levels from v to a source that nothing is behind yet,
+// and puts each vertex on the way behind the source that it went over.
+func (m *matching) augment(v int32) {
+	way := []int32{v}
+	for len(way) > 0 {
+		v := way[len(way)-1]
+		in := m.s.Into(v)
+		if int(m.tried[v]) == len(in) {
+			way = way[:len(way)-1]
 			continue
 		}
-		taken[last] = true
-		c.Chain[v], c.Place[v] = c.Chain[last], c.Place[last]+1
+		u := in[m.tried[v]]
+		m.tried[v]++
+		if u >= m.sources {
+			continue
+		}
+		if w := m.next[u]; w < 0 {
+			for _, v := range way {
+				u := m.s.Into(v)[m.tried[v]-1]
+				m.next[u], m.previous[v] = v, u
+			}
+			return
+		} else if m.level[w] == m.level[v]+1 {
+			way = append(way, w)
+		}
 	}
-	return c
 }
