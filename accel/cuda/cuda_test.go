@@ -25,20 +25,21 @@ func open(t *testing.T, cfg cuda.Config) *cuda.Backend {
 	return b
 }
 
+// TestContract runs what ships: the PTX.
 func TestContract(t *testing.T) {
-	acceltest.Run(t, open(t, cuda.Config{Library: cudatest.New(t, "").Path}))
+	acceltest.Run(t, open(t, cuda.Config{Library: cudatest.NewPTX(t, "").Path}))
 }
 
-// TestParts has graphs cut into many parts, and squared.
+// TestParts has graphs cut into many parts, and squared, by the kernels' source.
 func TestParts(t *testing.T) {
 	narrow := open(t, cuda.Config{Library: cudatest.New(t, "threads=96").Path})
 	narrow.Narrow(5, 16, 1024)
 	squaring := open(t, cuda.Config{Library: cudatest.New(t, "disorder=0").Path, Squaring: true})
-	for seed := range acceltest.Graphs(300) {
+	for seed := range acceltest.Graphs(150) {
 		for _, b := range []*cuda.Backend{narrow, squaring} {
 			r := rand.New(rand.NewPCG(uint64(seed), 9))
 			g, edges := acceltest.Random(r, []int{4, 12, 40, 150}[seed%4])
-			if !acceltest.Try(t, b, g, edges, r, 10) {
+			if !acceltest.Try(t, b, g, edges, r, 5) {
 				t.Fatalf("with seed %d", seed)
 			}
 		}
@@ -215,15 +216,19 @@ func ask(t *testing.T, c accel.Closure, g *accel.Graph, r *rand.Rand) (a answers
 }
 
 func TestLarge(t *testing.T) {
-	d := cudatest.New(t, "")
-	b := open(t, cuda.Config{Library: d.Path})
-	t.Run("whole", func(t *testing.T) { large(t, b) })
-	b.Narrow(37, 2000, 3000)
-	t.Run("in pieces", func(t *testing.T) { large(t, b) })
-	b.Close()
-	if n := d.Leaked(); n != 0 {
-		t.Errorf("%d bytes of the device's memory were not given back", n)
-	}
+	t.Run("PTX", func(t *testing.T) {
+		large(t, open(t, cuda.Config{Library: cudatest.NewPTX(t, "threads=128").Path}))
+	})
+	t.Run("source, in pieces", func(t *testing.T) {
+		d := cudatest.New(t, "")
+		b := open(t, cuda.Config{Library: d.Path})
+		b.Narrow(37, 2000, 3000)
+		large(t, b)
+		b.Close()
+		if n := d.Leaked(); n != 0 {
+			t.Errorf("%d bytes of the device's memory were not given back", n)
+		}
+	})
 }
 
 func TestStopsAsking(t *testing.T) {

@@ -111,7 +111,7 @@ func TestLittleMemory(t *testing.T) {
 func TestLostInTheMiddle(t *testing.T) {
 	d := cudatest.New(t, "")
 	r := rand.New(rand.NewPCG(2, 2))
-	g, later := shape{chains: 4, far: 50, sources: 90, vertices: 700}.graph(r)
+	g, later := shape{chains: 4, far: 50, sources: 90, vertices: 500}.graph(r)
 	first, rest := later[:len(later)/2], later[len(later)/2:]
 	scenario := func(c accel.Closure) string {
 		defer c.Close()
@@ -138,7 +138,7 @@ func TestLostInTheMiddle(t *testing.T) {
 		"cuMemcpyDtoH": {719}, "cuMemsetD8": {719}, "cuLaunchKernel": {2, 719}, "cuCtxSynchronize": {719, 999},
 	} {
 		for _, code := range codes {
-			for nth := 1; ; nth += 1 + nth/2 {
+			for nth := 1; ; nth *= 2 {
 				d.Set("")
 				var warned []string
 				b, err := cuda.Find(cuda.Config{Library: d.Path, Fallback: bitset.Backend{}, Warn: func(line string) { warned = append(warned, line) }})

@@ -1,12 +1,14 @@
 // Package cudatest makes a stand-in for the CUDA driver, for tests on machines
 // without a GPU: a library whose device is the CPU. It runs the kernels' own
-// source, compiled as C, with fibers as threads; memory that is touched outside of
-// what was allocated ends the process. What it cannot show is that the PTX, which
-// it only looks for names in, does the same as the source.
+// source, compiled as C, or their PTX, made into C an instruction at a time, with
+// fibers as threads; memory that is touched outside of what was allocated ends
+// the process. What it cannot show is what a real driver makes of the PTX, and how
+// threads interleave that really run at once.
 package cudatest
 
 import (
 	"embed"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,49 +30,82 @@ type Driver struct {
 	leaks     func() int64
 }
 
-var build = sync.OnceValues(func() (library, output []byte) {
+// How the kernels run: as their source, or as what nvcc made of it.
+type form int
+
+const (
+	source form = iota
+	ptx
+)
+
+var builds [2]struct {
+	once    sync.Once
+	library []byte
+	err     error
+}
+
+// build compiles a stand-in, once for each form.
+func build(f form) ([]byte, error) {
+	b := &builds[f]
+	b.once.Do(func() { b.library, b.err = compile(f) })
+	return b.library, b.err
+}
+
+func compile(f form) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "cudatest")
 	if err != nil {
-		return nil, []byte(err.Error())
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	for _, from := range []embed.FS{sources, kernels.Sources} {
 		if err := os.CopyFS(dir, from); err != nil {
-			return nil, []byte(err.Error())
+			return nil, err
 		}
+	}
+	args := []string{"-x", "c", "-std=gnu11", "-O2", "-Wall", "-Wno-unknown-pragmas", "-Wno-unused", "-DISOHOUND_CPU", "-Ifake", "-I.",
+		"-shared", "-fPIC", "-fvisibility=hidden", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error",
+		"-o", "libcuda.so.1", "fake/driver.c", "-lpthread"}
+	if f == ptx {
+		text, err := translate(kernels.PTX)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "ptx.c"), []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+		args = append([]string{"-DISOHOUND_PTX"}, args...)
 	}
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"
 	}
-	cmd := exec.Command(cc, "-x", "c", "-std=gnu11", "-O2", "-Wall", "-Wno-unknown-pragmas", "-DISOHOUND_CPU", "-Ifake",
-		"-shared", "-fPIC", "-fvisibility=hidden", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error",
-		"-o", "libcuda.so.1", "-I.", "fake/driver.c", "-lpthread")
+	cmd := exec.Command(cc, args...)
 	cmd.Dir = dir
-	output, err = cmd.CombinedOutput()
-	if err != nil {
-		return nil, append(output, err.Error()...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, output)
 	}
-	library, err = os.ReadFile(filepath.Join(dir, "libcuda.so.1"))
-	if err != nil {
-		return nil, []byte(err.Error())
-	}
-	return library, output
-})
+	return os.ReadFile(filepath.Join(dir, "libcuda.so.1"))
+}
 
-// New makes a stand-in, which does as its options say: see fake/driver.c. It skips the
-// test where there is no C compiler or the driver is linked in.
-func New(t testing.TB, options string) *Driver {
+// New makes a stand-in that runs the kernels' source and does as its options say:
+// see fake/driver.c. It skips the test where there is no C compiler or the driver
+// is linked in.
+func New(t testing.TB, options string) *Driver { return start(t, source, options) }
+
+// NewPTX makes one that runs the kernels' PTX.
+func NewPTX(t testing.TB, options string) *Driver { return start(t, ptx, options) }
+
+func start(t testing.TB, f form, options string) *Driver {
 	t.Helper()
 	if driver.Binding != "purego" {
 		t.Skipf("the stand-in for a GPU is opened at run time, which the binding %s does not", driver.Binding)
 	}
-	library, output := build()
-	if library == nil {
-		if _, err := exec.LookPath("cc"); err != nil {
-			t.Skipf("the stand-in for a GPU needs a C compiler: %v", err)
-		}
-		t.Fatalf("building the stand-in for a GPU: %s", output)
+	if _, err := exec.LookPath("cc"); err != nil && os.Getenv("CC") == "" {
+		t.Skipf("the stand-in for a GPU needs a C compiler: %v", err)
+	}
+	library, err := build(f)
+	if err != nil {
+		t.Fatalf("building the stand-in for a GPU: %v", err)
 	}
 	d := &Driver{Path: filepath.Join(t.TempDir(), "libcuda.so.1")}
 	if err := os.WriteFile(d.Path, library, 0o755); err != nil {

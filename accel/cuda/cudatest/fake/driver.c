@@ -9,11 +9,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef ISOHOUND_PTX
+#include "ptx.h"
+fake_dim fake_thread, fake_block, fake_threads, fake_blocks;
+#include "ptx.c"
+#else
 #include "reach.cu"
+fake_dim fake_thread, fake_block, fake_threads, fake_blocks;
+#endif
 
 #include "fibers.h"
-
-fake_dim fake_thread, fake_block, fake_threads, fake_blocks;
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101,
        INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
@@ -323,6 +328,7 @@ EXPORT int cuMemsetD8_v2(unsigned long long p, unsigned char value, size_t bytes
 }
 
 // Kernels: their arguments come as addresses of cells.
+#ifndef ISOHOUND_PTX
 #define P(i, type) (*(type *)args[i])
 
 static void run_closure_rows(void **args)
@@ -365,6 +371,8 @@ static void run_join_pairs(void **args)
 {
     join_pairs(P(0, u32 *), P(1, u32 *), P(2, int), P(3, int), P(4, int), P(5, u64 *), P(6, u64), P(7, u64 *));
 }
+
+#endif
 
 typedef struct {
     const char *name, *takes; // arguments: of 8 bytes p, of 4 bytes i
