@@ -246,6 +246,7 @@ func (c *Closures) backend(ctx context.Context, b *ClosureBackend, g *KnownGraph
 
 // once computes a closure and asks it the questions.
 func (c *Closures) once(ctx context.Context, b *ClosureBackend, g *accel.Graph, m *ClosureMeasurement, p *probes, closures, questions *[]float64) (accel.Closure, error) {
+	runtime.GC() // what was pooled is freed by the second collection
 	debug.FreeOSMemory()
 	memory.ResetPeak()
 	before := memory.Peak()

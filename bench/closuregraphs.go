@@ -196,7 +196,7 @@ func (r *Recorder) record(ctx context.Context, s *GraphSpec) (string, error) {
 	half := filepath.Join(r.Folder, fmt.Sprintf(".recording-%d.jsonl.zst", os.Getpid()))
 	defer os.Remove(half)
 	os.Remove(half)
-	args := slices.Concat([]string{"gen", "--driver", "badger", "--history", half, "--quiet", "--no-progress",
+	args := slices.Concat([]string{"gen", "--driver", "badger", "--history", half, "--quiet", "--no-progress", "--retries", strconv.Itoa(untilCommitted),
 		"--sessions", strconv.Itoa(sessions), "--txns", strconv.Itoa(each), "--seed", strconv.FormatInt(r.Seed, 10)}, s.Workload.Flags)
 	cmd := exec.CommandContext(ctx, r.Command, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -67,6 +67,9 @@ func (c *Closures) Table(w io.Writer) error {
 				humanize.Comma(int64(m.Edges)), humanize.Comma(int64(m.LongestPath))})
 		}
 		last = m
+		if m.Status == StatusUnavailable { // a note says so
+			continue
+		}
 		rows = append(rows, m.row(number))
 		questions, inserted = max(questions, m.Questions), max(inserted, m.InsertedEdges)
 	}
@@ -79,8 +82,10 @@ func (c *Closures) Table(w io.Writer) error {
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return errors.WithStack(err)
 	}
-	if err := markdownTable(w, 2, rows); err != nil {
-		return err
+	if len(rows) > 1 {
+		if err := markdownTable(w, 2, rows); err != nil {
+			return err
+		}
 	}
 	if notes := c.notes(); len(notes) > 0 {
 		if _, err := fmt.Fprintf(w, "\n%s\n", strings.Join(notes, "\n")); err != nil {
