@@ -136,7 +136,7 @@ type Backend interface {
 	// Name is what users call it: chains, bitset, cuda.
 	Name() string
 	// Memory returns the bytes that a closure of g takes at most, over those of
-	// the graph itself, without computing it.
+	// the graph itself and edges that are inserted, without computing it.
 	Memory(g *Graph) int64
 	// Closure computes the closure of g, which it keeps and does not change. The
 	// error is a *CycleError, a *MemoryError, the cause of the context's end, or
@@ -165,11 +165,12 @@ type Closure interface {
 	Reaches(from, to int32) bool
 
 	// Insert adds edges. Where they close a cycle the error is a *CycleError, and
-	// the closure is as it was. After the context's end it is of no more use.
+	// the closure is as it was, as with an edge that joins no vertices of the
+	// graph. After the context's end it is of no more use.
 	Insert(ctx context.Context, edges []Edge) error
 	// Changed tells of a vertex which sources came to reach it by the latest
 	// Insert, by class, as bits: sources share classes in a way that is the
-	// backend's own, and 0 means none.
+	// backend's own, and 0 means none. Before the first Insert that is all.
 	Changed(v int32) uint64
 
 	// Closing reports for each group of edges whether any of them, added alone,
@@ -180,8 +181,9 @@ type Closure interface {
 	// Groups.
 	Among(ctx context.Context, groups *Groups) error
 	// TwoCycles calls f for every two edges, by their indices, that close a cycle
-	// if both are added: i before j, in ascending order. Edges must end at
-	// sources. It stops when f returns false.
+	// if both are added: from the end of each a path leads to the start of the
+	// other. i is before j, and the pairs come in ascending order. Edges must end
+	// at sources. It stops when f returns false.
 	TwoCycles(ctx context.Context, edges []Edge, f func(i, j int32) bool) error
 
 	// Bytes is the memory that the closure holds.

@@ -74,7 +74,7 @@ func BenchmarkInsert(b *testing.B) {
 			if in.Name() == "chains" && sessions == big {
 				continue
 			}
-			for _, size := range []int{1, 100, 10_000} {
+			for _, size := range []int{1, 100, 10_000, 20_000} {
 				b.Run(fmt.Sprintf("%d/%s/%d", sessions, in.Name(), size), func(b *testing.B) {
 					c, err := in.Closure(b.Context(), g, accel.Options{})
 					if err != nil {

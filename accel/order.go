@@ -27,11 +27,24 @@ type Adjacency struct {
 	nearOut       []int32
 }
 
-// NewAdjacency turns the rows of g around.
+// NewAdjacency prepares the going along edges. The graph's rows are turned around
+// when that is needed, by Order or Sorted.Insert.
 func NewAdjacency(g *Graph) *Adjacency {
-	n := g.Len()
-	a := &Adjacency{Graph: g, outStart: make([]int64, n+1), out: make([]int32, len(g.From))}
-	for _, u := range g.From {
+	a := &Adjacency{Graph: g}
+	if g.Intervals != nil {
+		a.sortTimes()
+	}
+	return a
+}
+
+// Turn turns the rows of the graph around, for Out.
+func (a *Adjacency) Turn() {
+	if a.outStart != nil {
+		return
+	}
+	n := a.Len()
+	a.outStart, a.out = make([]int64, n+1), make([]int32, len(a.From))
+	for _, u := range a.From {
 		a.outStart[u+1]++
 	}
 	for v := range n {
@@ -39,15 +52,11 @@ func NewAdjacency(g *Graph) *Adjacency {
 	}
 	next := slices.Clone(a.outStart[:n])
 	for v := range n {
-		for _, u := range g.Into(v) {
+		for _, u := range a.Into(v) {
 			a.out[next[u]] = v
 			next[u]++
 		}
 	}
-	if g.Intervals != nil {
-		a.sortTimes()
-	}
-	return a
 }
 
 func (a *Adjacency) sortTimes() {
@@ -153,6 +162,18 @@ func (a *Adjacency) Drop(n int) {
 	}
 }
 
+// Merged returns the graph with the edges that were added among the others.
+func (a *Adjacency) Merged() *Graph {
+	n := a.Len()
+	g := *a.Graph
+	g.Start, g.From = make([]int64, n+1), make([]int32, 0, len(a.From)+len(a.Added))
+	for v := range n {
+		a.In(v, func(u int32) { g.From = append(g.From, u) })
+		g.Start[v+1] = int64(len(g.From))
+	}
+	return &g
+}
+
 func filled(n int32) []int32 {
 	list := make([]int32, n)
 	for i := range list {
@@ -161,7 +182,8 @@ func filled(n int32) []int32 {
 	return list
 }
 
-// Out calls f for where the edges from v lead, those of intervals left out.
+// Out calls f for where the edges from v lead, those of intervals left out. Turn
+// must have been called.
 func (a *Adjacency) Out(v int32, f func(to int32)) {
 	for _, to := range a.out[a.outStart[v]:a.outStart[v+1]] {
 		f(to)

@@ -54,6 +54,7 @@ func (g *Graph) CheckEdges(edges []Edge) error {
 // Insert adds edges and puts the vertices in order again. Where they close a
 // cycle the error is a *CycleError, and none is added.
 func (s *Sorted) Insert(edges []Edge) error {
+	s.Turn()
 	s.Add(edges)
 	if err := s.repair(edges); err != nil {
 		s.Drop(len(edges))

@@ -10,6 +10,7 @@ import "github.com/isohound/isohound/accel/internal/queue"
 // that comes after the vertex in the order: that begins later, or waits for one
 // that does.
 func (a *Adjacency) Order() ([]int32, error) {
+	a.Turn()
 	n := a.Len()
 	missing := make([]int32, n)
 	for v := range n {

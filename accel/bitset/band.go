@@ -181,6 +181,9 @@ func overlaps(g *accel.Graph) int64 {
 // Bytes implements accel.Closure.
 func (c *Closure) Bytes() int64 {
 	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)+cap(c.added)+cap(c.in)/2+cap(c.spared)) + c.s.Bytes()
+	if c.s.Graph != c.g {
+		bytes += 8*int64(cap(c.s.Start)) + 4*int64(cap(c.s.From))
+	}
 	for i := range c.bands {
 		b := &c.bands[i]
 		bytes += 8*int64(b.held+cap(b.rows)) + 24*int64(cap(b.chunks))

@@ -31,6 +31,52 @@ func (c *Closure) batch(ctx context.Context) error {
 	return err
 }
 
+// again computes all rows from the beginning, with the edges that were added, and
+// compares them with what they were.
+func (c *Closure) again(ctx context.Context) error {
+	s, err := accel.Sort(c.s.Merged(), c.s.Order)
+	if err != nil {
+		return err
+	}
+	c.s = s
+	p := c.plan()
+	err = accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
+		b := &c.bands[len(c.bands)-1-lo]
+		old := *b
+		b.chunks, b.used, b.held, b.chunk = nil, 0, 0, 0
+		newWork(p, b).run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		for v := range s.Len() {
+			if bits := b.news(&old, v); bits != 0 {
+				atomic.OrUint64(&c.news[v], bits)
+			}
+		}
+		old.free()
+	})
+	if err != nil {
+		return err
+	}
+	for v, bits := range c.news {
+		if bits != 0 {
+			c.touched = append(c.touched, int32(v))
+		}
+	}
+	return nil
+}
+
+// news returns the bits of the row of v that are not in the old one.
+func (b *band) news(old *band, v int32) uint64 {
+	now, was := b.rows[v], old.rows[v]
+	words, before := b.stored(now), old.stored(was)
+	bits := uint64(0)
+	for i := int(was.off); i < now.end(); i++ {
+		bits |= now.word(words, i) &^ was.word(before, i)
+	}
+	return bits
+}
+
 func (c *Closure) plan() *plan {
 	s := c.s
 	n := s.Len()

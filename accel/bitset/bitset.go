@@ -41,6 +41,7 @@ func (Backend) Name() string { return "bitset" }
 
 // Closure has the matrix.
 type Closure struct {
+	g    *accel.Graph // as it was given
 	s    *accel.Sorted
 	full bool
 
@@ -52,6 +53,7 @@ type Closure struct {
 	shift   int // a band has 1<<shift words
 	bands   []band
 	bound   int // words that a band may hold
+	many    int // edges, to compute all again
 	moved   int64
 	workers int
 
@@ -87,14 +89,15 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &Closure{s: s, full: b.Full, group: group, workers: opt.Workers, fresh: true}
+	c := &Closure{g: g, s: s, full: b.Full, group: group, workers: opt.Workers, fresh: true}
 	if c.workers <= 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
 	c.columns()
 	c.news = make([]uint64, g.Len())
+	c.many = max(16, int(g.Len())/16)
 	if c.cut(b.band); b.tight {
-		c.bound = 0
+		c.bound, c.many = 0, math.MaxInt
 	}
 	if err := c.batch(ctx); err != nil {
 		return nil, err

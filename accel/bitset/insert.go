@@ -12,7 +12,8 @@ import (
 
 // Insert implements accel.Closure. What it costs grows with the rows that change:
 // an edge changes those of its end and of what that reaches (Italiano's
-// algorithm, and with intervals Lemmas 4.3 and 4.4 of the Vbox paper).
+// algorithm, and with intervals Lemmas 4.3 and 4.4 of the Vbox paper). Where edges
+// are so many that most rows change all are computed again.
 func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -30,6 +31,9 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 		c.news[v] = 0
 	}
 	c.touched = c.touched[:0]
+	if len(edges) > c.many {
+		return c.again(ctx)
+	}
 	for len(c.passes) < min(c.workers, len(c.bands)) {
 		c.passes = append(c.passes, newPass(c))
 	}

@@ -68,10 +68,10 @@ func (w *work) run(ctx context.Context) int32 {
 			w.advance(v)
 			copy(row, w.time)
 		}
-		for _, u := range w.in[s.Start[v]:s.Start[v+1]] {
-			if !w.spare || !w.has(row, u) {
-				w.raise(row, u)
-			}
+		if in := w.in[s.Start[v]:s.Start[v+1]]; len(row) == w.k && !w.spare {
+			lanes.MaxRows(row, w.rows, in)
+		} else {
+			w.unite(row, in)
 		}
 		if v >= sources {
 			continue
@@ -84,6 +84,15 @@ func (w *work) run(ctx context.Context) int32 {
 		}
 	}
 	return wrong
+}
+
+// unite adds the rows of what leads to a vertex.
+func (w *work) unite(row, in []int32) {
+	for _, u := range in {
+		if !w.spare || !w.has(row, u) {
+			w.raise(row, u)
+		}
+	}
 }
 
 // advance adds to time what lies before v.

@@ -118,9 +118,17 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	return c, nil
 }
 
+// most is more memory than any machine has, in bytes, and less than cannot be
+// asked for.
+const most = 1 << 46
+
 func within(g *accel.Graph, k int32, opt accel.Options) error {
-	if need := memory(g, k); opt.MaxMemory > 0 && need > opt.MaxMemory {
-		return &accel.MemoryError{Backend: Backend{}.Name(), Need: need, Limit: opt.MaxMemory}
+	limit := int64(most)
+	if opt.MaxMemory > 0 {
+		limit = min(limit, opt.MaxMemory)
+	}
+	if need := memory(g, k); need > limit {
+		return &accel.MemoryError{Backend: Backend{}.Name(), Need: need, Limit: limit}
 	}
 	return nil
 }

@@ -2,6 +2,8 @@
 // the processor can.
 package lanes
 
+import "slices"
+
 // wide says that the processor has instructions for 256 bits (AVX2).
 var wide bool
 
@@ -50,4 +52,23 @@ func News(dst, a []uint64) uint64 {
 		dst[i] |= x
 	}
 	return news
+}
+
+// MaxRows makes the numbers of dst at least those of some rows of a matrix whose
+// rows are as long as dst.
+func MaxRows(dst, matrix, rows []int32) {
+	k := len(dst)
+	if len(rows) == 0 || k == 0 {
+		return
+	}
+	if wide && k >= 8 {
+		_ = matrix[(int(slices.Max(rows))+1)*k-1]
+		maxRowsWide(&dst[0], &matrix[0], &rows[0], len(rows), k)
+		return
+	}
+	for _, r := range rows {
+		for i, x := range matrix[int(r)*k : int(r+1)*k] {
+			dst[i] = max(dst[i], x)
+		}
+	}
 }

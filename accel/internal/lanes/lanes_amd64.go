@@ -18,3 +18,9 @@ func maxWide(dst, a *int32, n int)
 //
 //go:noescape
 func newsWide(dst, a *uint64, n int) uint64
+
+// maxRowsWide makes k numbers of dst, at least 8, at least those of some rows, at
+// least one, of a matrix.
+//
+//go:noescape
+func maxRowsWide(dst, matrix, rows *int32, count, k int)

@@ -151,3 +151,41 @@ newsLast:
 	MOVQ         AX, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// func maxRowsWide(dst, matrix, rows *int32, count, k int)
+TEXT ·maxRowsWide(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ matrix+8(FP), SI
+	MOVQ rows+16(FP), DX
+	MOVQ count+24(FP), CX
+	MOVQ k+32(FP), R10
+	LEAQ -8(R10), R8       // where the last vector begins
+	XORQ AX, AX            // the vector
+
+rowsNext:
+	CMPQ    AX, R8
+	JLE     rowsVector
+	MOVQ    R8, AX
+
+rowsVector:
+	VMOVDQU (DI)(AX*4), Y0
+	LEAQ    (SI)(AX*4), R11
+	XORQ    BX, BX
+
+rowsOne:
+	MOVLQSX (DX)(BX*4), R9
+	IMULQ   R10, R9
+	VPMAXSD (R11)(R9*4), Y0, Y0
+	INCQ    BX
+	CMPQ    BX, CX
+	JLT     rowsOne
+
+	VMOVDQU Y0, (DI)(AX*4)
+	CMPQ    AX, R8
+	JEQ     rowsDone
+	ADDQ    $8, AX
+	JMP     rowsNext
+
+rowsDone:
+	VZEROUPPER
+	RET

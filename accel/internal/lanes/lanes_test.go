@@ -39,6 +39,9 @@ func TestWide(t *testing.T) {
 			Or(or[:n], a[:n])
 			OrTo(to[:n], a[:n], b[:n])
 			Max(most[:n], m[:n])
+			rows := slices.Clone(d[:n/9])
+			MaxRows(rows, m, []int32{3, 0, 8, 3}[:n%5])
+			most = append(most, rows...)
 			return slices.Concat(or, bits), to, most
 		}
 		or, to, most := try(true)
