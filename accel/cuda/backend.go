@@ -37,7 +37,7 @@ func (b *Backend) Memory(g *accel.Graph) int64 {
 // at most.
 func (b *Backend) DeviceMemory(g *accel.Graph) int64 {
 	rows, columns, edges := b.shape(g)
-	return matrixBytes(rows, columns) + planBytes(rows, edges) + b.dev.piece
+	return matrixBytes(rows, columns) + newsBytes(rows, columns) + planBytes(rows, edges) + b.dev.piece
 }
 
 // FreeMemory returns the bytes of the device's memory that nobody has.

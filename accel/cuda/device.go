@@ -27,7 +27,7 @@ type device struct {
 	piece   int64 // of questions: see pieceBytes
 	rows    int32 // of a chunk, at most
 	panel   int32 // rows of a launch, at most
-	scratch scratch
+	scratch arena
 }
 
 func openDevice(lib driver.Driver, index int) (*device, error) {
@@ -136,18 +136,8 @@ func (d *device) close() {
 }
 
 // free gives memory back, of a device that may be lost.
-func (d *device) free(list ...driver.Ptr) {
-	d.do(func() error {
-		for _, p := range list {
-			if p == 0 {
-				continue
-			}
-			if err := d.lib.Free(p); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+func (d *device) free(p driver.Ptr) {
+	d.do(func() error { return d.lib.Free(p) })
 }
 
 // launch starts a kernel and waits for it. Within do.
@@ -162,21 +152,6 @@ func (d *device) launch(name string, x, y int, args ...uint64) error {
 		return errors.Wrapf(err, "kernel %s", name)
 	}
 	return errors.Wrapf(d.lib.Synchronize(), "kernel %s", name)
-}
-
-// send allocates memory on the device and copies a list there. Within do.
-func send[T any](d *device, list []T) (driver.Ptr, error) {
-	var one T
-	size := int64(unsafe.Sizeof(one))
-	p, err := d.lib.Alloc(max(1, int64(len(list))) * size)
-	if err != nil || len(list) == 0 {
-		return p, err
-	}
-	if err := d.lib.Upload(p, unsafe.Pointer(&list[0]), int64(len(list))*size); err != nil {
-		d.lib.Free(p)
-		return 0, err
-	}
-	return p, nil
 }
 
 // fetch copies from the device into a list. Within do.

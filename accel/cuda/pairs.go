@@ -58,18 +58,19 @@ func (m *matrix) pairs(tails, heads []int32, i, rows int, room int64) (list []ui
 	across, down := int64(rest+31)/32, int64(rows+31)/32
 	err = d.do(func() error {
 		need := 2*padded(4*int64(rest)) + padded(4*int64(rows)*across) + padded(4*int64(rest)*down) + padded(8) + padded(8*room)
-		if err := d.room(need); err != nil {
-			return err
-		}
-		tail, err := lend(d, tails[i:])
+		a, err := d.room(need)
 		if err != nil {
 			return err
 		}
-		head, err := lend(d, heads[i:])
+		tail, err := lend(a, tails[i:])
 		if err != nil {
 			return err
 		}
-		there, back := d.take(4*int64(rows)*across), d.take(4*int64(rest)*down)
+		head, err := lend(a, heads[i:])
+		if err != nil {
+			return err
+		}
+		there, back := a.take(4*int64(rows)*across), a.take(4*int64(rest)*down)
 		gather := func(lines, columns int, words int64, out uint64) error {
 			return d.launch("gather_bits", (columns+d.threads-1)/d.threads, min(lines, 65535), uint64(m.bits), uint64(m.pitch),
 				uint64(tail), uint64(head), uint64(lines), uint64(columns), uint64(words), out)
@@ -80,11 +81,11 @@ func (m *matrix) pairs(tails, heads []int32, i, rows int, room int64) (list []ui
 		if err := gather(rest, rows, down, uint64(back)); err != nil {
 			return err
 		}
-		count, err := d.blank(8)
+		count, err := a.blank(8)
 		if err != nil {
 			return err
 		}
-		out := d.take(8 * room)
+		out := a.take(8 * room)
 		tiles := d.threads / 32
 		if err := d.launch("join_pairs", (int(across)+tiles-1)/tiles, int(down), uint64(there), uint64(back),
 			uint64(i), uint64(rows), uint64(rest), uint64(count), uint64(room), uint64(out)); err != nil {

@@ -113,7 +113,7 @@ func (p *plan) chunks() int { return len(p.chunk) - 1 }
 
 // bytes returns the memory that a plan of so many positions and edges takes, at
 // most, here and on the device.
-func planBytes(positions, edges int64) int64 { return 4*edges + 14*positions + 64 }
+func planBytes(positions, edges int64) int64 { return 4*edges + 14*positions + 4096 }
 
 // planAll lays out all rows of a space that are in the given order, by levels
 // if that is what it is sorted by. It returns the row of each vertex and point.

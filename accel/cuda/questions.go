@@ -37,14 +37,15 @@ func (m *matrix) closing(ctx context.Context, edges []accel.Edge) ([]uint32, err
 		part := edges[from:min(len(edges), from+size)]
 		words := out[from/32 : (from+len(part)+31)/32]
 		err := d.do(func() error {
-			if err := d.room(padded(8*int64(len(part))) + padded(4*int64(len(words)))); err != nil {
-				return err
-			}
-			asked, err := lend(d, part)
+			a, err := d.room(listBytes(part) + listBytes(words))
 			if err != nil {
 				return err
 			}
-			answers, err := d.blank(4 * int64(len(words)))
+			asked, err := lend(a, part)
+			if err != nil {
+				return err
+			}
+			answers, err := a.blank(4 * int64(len(words)))
 			if err != nil {
 				return err
 			}
@@ -98,23 +99,23 @@ func (m *matrix) some(ctx context.Context, g *accel.Groups, i, last int) error {
 		}
 		words := bits[from:min(len(bits), from+size)]
 		err := d.do(func() error {
-			need := padded(4*int64(len(start))) + padded(8*int64(len(at))) + padded(4*int64(len(members))) + padded(8*int64(len(words)))
-			if err := d.room(need); err != nil {
-				return err
-			}
-			starts, err := lend(d, start)
+			a, err := d.room(listBytes(start) + listBytes(at) + listBytes(members) + listBytes(words))
 			if err != nil {
 				return err
 			}
-			ats, err := lend(d, at)
+			starts, err := lend(a, start)
 			if err != nil {
 				return err
 			}
-			list, err := lend(d, members)
+			ats, err := lend(a, at)
 			if err != nil {
 				return err
 			}
-			out := d.take(8 * int64(len(words)))
+			list, err := lend(a, members)
+			if err != nil {
+				return err
+			}
+			out := a.take(8 * int64(len(words)))
 			if err := d.launch("among_groups", d.blocks(len(words)), 1, uint64(m.bits), uint64(m.pitch),
 				uint64(m.rowPtr), uint64(m.colPtr), uint64(starts), uint64(list), uint64(ats),
 				uint64(last-i), uint64(from), uint64(len(words)), uint64(out)); err != nil {

@@ -10,61 +10,87 @@ import (
 // once, unless a single part of it takes more.
 const pieceBytes = 64 << 20
 
-// scratch is memory of the device that questions share, one after the other.
-type scratch struct {
-	p    driver.Ptr
-	size int64
-	used int64
+// arena is memory of the device that is taken in parts and freed as a whole: the
+// driver takes long to allocate.
+type arena struct {
+	d          *device
+	p          driver.Ptr
+	size, used int64
+}
+
+// padded rounds up to what parts of an arena begin at.
+func padded(bytes int64) int64 { return (bytes + 255) &^ 255 }
+
+// listBytes returns what a list takes in an arena.
+func listBytes[T any](list []T) int64 {
+	var one T
+	return padded(int64(len(list)) * int64(unsafe.Sizeof(one)))
+}
+
+// arena allocates. Within do.
+func (d *device) arena(bytes int64) (*arena, error) {
+	a := &arena{d: d, size: max(256, bytes)}
+	var err error
+	a.p, err = d.lib.Alloc(a.size)
+	return a, err
+}
+
+// free gives the arena back, if there is one.
+func (a *arena) free() {
+	if a != nil && a.p != 0 {
+		a.d.free(a.p)
+		a.p = 0
+	}
+}
+
+// take returns a part; there has to be room for it.
+func (a *arena) take(bytes int64) driver.Ptr {
+	p := a.p + driver.Ptr(a.used)
+	a.used += padded(bytes)
+	if a.used > a.size {
+		panic("accel/cuda: an arena is too small")
+	}
+	return p
+}
+
+// lend copies a list to the device. Within do.
+func lend[T any](a *arena, list []T) (driver.Ptr, error) {
+	p := a.take(listBytes(list))
+	if len(list) == 0 {
+		return p, nil
+	}
+	return p, a.d.lib.Upload(p, unsafe.Pointer(&list[0]), int64(len(list))*int64(unsafe.Sizeof(list[0])))
+}
+
+// blank takes a part with zeros. Within do.
+func (a *arena) blank(bytes int64) (driver.Ptr, error) {
+	p := a.take(bytes)
+	if bytes == 0 {
+		return p, nil
+	}
+	return p, a.d.lib.Fill(p, 0, bytes)
 }
 
 // spare returns the bytes that questions may still take.
 func (d *device) spare() int64 { return max(0, d.piece-d.scratch.size) }
 
-// room makes the scratch empty, of at least so many bytes. Within do.
-func (d *device) room(need int64) (err error) {
-	s := &d.scratch
-	s.used = 0
-	if need = max(need, d.piece); need <= s.size {
-		return nil
+// room empties the arena that questions share, one after the other, and makes it
+// at least so large. Within do.
+func (d *device) room(need int64) (*arena, error) {
+	d.scratch.used = 0
+	if need = max(need, d.piece); need <= d.scratch.size {
+		return &d.scratch, nil
 	}
-	if s.p != 0 {
-		p := s.p
-		s.p, s.size = 0, 0
-		if err := d.lib.Free(p); err != nil {
-			return err
+	old := d.scratch.p
+	d.scratch = arena{d: d}
+	if old != 0 {
+		if err := d.lib.Free(old); err != nil {
+			return nil, err
 		}
 	}
-	if s.p, err = d.lib.Alloc(need); err == nil {
-		s.size = need
+	a, err := d.arena(need)
+	if err == nil {
+		d.scratch = *a
 	}
-	return err
-}
-
-// padded rounds up to what parts of the scratch begin at.
-func padded(bytes int64) int64 { return (bytes + 255) &^ 255 }
-
-// take returns a part of the scratch; room has to be enough.
-func (d *device) take(bytes int64) driver.Ptr {
-	p := d.scratch.p + driver.Ptr(d.scratch.used)
-	d.scratch.used += padded(bytes)
-	if d.scratch.used > d.scratch.size {
-		panic("accel/cuda: scratch too small")
-	}
-	return p
-}
-
-// lend copies a list into the scratch. Within do.
-func lend[T any](d *device, list []T) (driver.Ptr, error) {
-	if len(list) == 0 {
-		return d.take(0), nil
-	}
-	bytes := int64(len(list)) * int64(unsafe.Sizeof(list[0]))
-	p := d.take(bytes)
-	return p, d.lib.Upload(p, unsafe.Pointer(&list[0]), bytes)
-}
-
-// blank takes a part of the scratch with zeros. Within do.
-func (d *device) blank(bytes int64) (driver.Ptr, error) {
-	p := d.take(bytes)
-	return p, d.lib.Fill(p, 0, bytes)
+	return &d.scratch, err
 }

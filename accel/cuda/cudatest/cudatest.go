@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package cudatest makes a stand-in for the CUDA driver, for tests on machines
 // without a GPU: a library whose device is the CPU. It runs the kernels' own
 // source, compiled as C, or their PTX, made into C an instruction at a time, with

@@ -58,8 +58,7 @@ KERNEL gather_bits(const u32 *__restrict__ matrix, int pitch, const int *__restr
 // join_pairs lists the pairs of edges that close a cycle together, i before j: of
 // the edges i from i0 to i0 + rows, and j from i0 to i0 + columns. there is what
 // gather_bits computed for rows i and columns j, back for rows j and columns i.
-// *found counts pairs, also those that out, with room for
-// some, had no room for.
+// *found counts pairs, also those that out, with room for some, did not take.
 KERNEL join_pairs(const u32 *__restrict__ there, const u32 *__restrict__ back, int i0, int rows,
                   int columns, u64 *found, u64 room, u64 *out)
 {

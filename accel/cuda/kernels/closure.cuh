@@ -1,7 +1,7 @@
 // closure_rows computes rows in topological order, from nothing but the edges. A
-// plan cuts the rows into chunks of at most ROWS >> something, so that a strip of
-// a chunk fits into shared memory, and sorts the rows of a chunk by levels: no
-// edge leads from a row to another of its level.
+// plan cuts the rows into chunks, of at most ROWS rows, VECTORS vectors of a strip
+// and INNER edges within, which fit into shared memory, and the rows of a chunk
+// into levels: no edge leads from a row to another of its level.
 //
 // For each chunk: (a) all rows at once, whatever comes from rows of earlier
 // chunks; (b) level by level, in shared memory, what comes from rows of the same

@@ -1,0 +1,21 @@
+//go:build linux
+
+package cuda_test
+
+import (
+	"testing"
+
+	"github.com/isohound/isohound/accel/acceltest"
+	"github.com/isohound/isohound/accel/bitset"
+	"github.com/isohound/isohound/accel/cuda"
+	"github.com/isohound/isohound/accel/cuda/cudatest"
+)
+
+// TestAgree has the PTX compute graphs as large as histories are.
+func TestAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a gigabyte and half a minute")
+	}
+	b := open(t, cuda.Config{Library: cudatest.NewPTX(t, "memory=6000000000").Path})
+	acceltest.Agree(t, b, bitset.Backend{}, 50000)
+}
