@@ -17,6 +17,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/internal/memory"
 	"github.com/isohound/isohound/results"
 )
 
@@ -45,7 +46,7 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 // the result that it describes and the history, which is nil when it could not
 // be read whole.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
-	resetPeak()
+	memory.ResetPeak()
 	// Large histories are free of pointers: collecting garbage early costs
 	// little and saves a third of the memory. For small ones, of which there may
 	// be thousands, it would take longer than judging them.
@@ -86,7 +87,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 				return errors.Wrap(err, path)
 			}
 		}
-		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), peakRSS()
+		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), float64(memory.Peak())/(1<<20)
 		if finish != nil {
 			finish(h, &o)
 		}
