@@ -28,6 +28,11 @@ var styles = []struct {
 	{color.RGBA{0xd9, 0x6a, 0x00, 0xff}, []vg.Length{4, 2}, draw.SquareGlyph{}},
 	{color.RGBA{0x60, 0x60, 0x60, 0xff}, []vg.Length{1, 2}, draw.TriangleGlyph{}},
 	{color.RGBA{0x2a, 0x8a, 0x3a, 0xff}, []vg.Length{6, 2, 1, 2}, draw.CrossGlyph{}},
+	{color.RGBA{0x9a, 0x2f, 0xa8, 0xff}, []vg.Length{8, 2}, draw.RingGlyph{}},
+	{color.RGBA{0xb0, 0x1c, 0x2e, 0xff}, []vg.Length{3, 1}, draw.BoxGlyph{}},
+	{color.RGBA{0x0b, 0x7a, 0x86, 0xff}, []vg.Length{2, 2}, draw.PyramidGlyph{}},
+	{color.RGBA{0x00, 0x00, 0x00, 0xff}, []vg.Length{5, 1, 1, 1}, draw.PlusGlyph{}},
+	{color.RGBA{0x8a, 0x6d, 0x00, 0xff}, []vg.Length{1, 1}, draw.CircleGlyph{}},
 }
 
 // columns is how many charts stand side by side.
@@ -43,6 +48,8 @@ type series struct {
 type chart struct {
 	x, y  string    // labels
 	ticks []float64 // the points of the axis, from easy to hard
+	// names, if set, stand at the ticks instead of numbers, and no lines are drawn.
+	names []string
 	// log has values on a logarithmic scale, least being the least that is
 	// shown; counts are values from 0 on; else they are shares in percent.
 	log    bool
@@ -51,9 +58,13 @@ type chart struct {
 	series []series
 }
 
-// picture writes charts side by side as PNG and SVG.
+// picture writes charts side by side as PNG and SVG, those with names one below
+// the other.
 func picture(dir, name string, all []chart) error {
-	cols := min(columns, len(all))
+	cols, wide := min(columns, len(all)), vg.Length(3.6)
+	if all[0].names != nil {
+		cols, wide = 1, 7.2
+	}
 	rows := (len(all) + cols - 1) / cols
 	charts := make([][]*plot.Plot, rows)
 	for n := range rows * cols {
@@ -66,7 +77,7 @@ func picture(dir, name string, all []chart) error {
 		}
 		charts[n/cols] = append(charts[n/cols], p)
 	}
-	width, height := 3.6*vg.Length(cols)*vg.Inch, vg.Length(2.8*float64(rows))*vg.Inch
+	width, height := wide*vg.Length(cols)*vg.Inch, vg.Length(2.8*float64(rows))*vg.Inch
 	tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 12, PadY: 12, PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 6}
 	paint := func(c vg.CanvasSizer) {
 		for y, row := range plot.Align(charts, tiles, draw.New(c)) {
@@ -107,6 +118,20 @@ func (t ticks) Ticks(_, _ float64) []plot.Tick {
 	return out
 }
 
+// named are ticks with names.
+type named struct {
+	at    []float64
+	names []string
+}
+
+func (t named) Ticks(_, _ float64) []plot.Tick {
+	var out []plot.Tick
+	for i, x := range t.at {
+		out = append(out, plot.Tick{Value: x, Label: t.names[i]})
+	}
+	return out
+}
+
 // plot draws a chart.
 func (c *chart) plot() (*plot.Plot, error) {
 	p := plot.New()
@@ -115,6 +140,9 @@ func (c *chart) plot() (*plot.Plot, error) {
 	}
 	p.X.Label.Text, p.Y.Label.Text = c.x, c.y
 	p.X.Tick.Marker = ticks(c.ticks)
+	if c.names != nil {
+		p.X.Tick.Marker = named{c.ticks, c.names}
+	}
 	p.Legend.Top, p.Legend.Left = true, true
 	low, high := math.Inf(1), c.least
 	for n, line := range c.series {
@@ -122,6 +150,9 @@ func (c *chart) plot() (*plot.Plot, error) {
 			continue
 		}
 		for i := range line.points {
+			if c.names != nil { // side by side
+				line.points[i].X += (float64(n) - float64(len(c.series)-1)/2) * 0.08
+			}
 			if y := &line.points[i].Y; c.log {
 				*y = max(*y, c.least)
 			}
@@ -134,14 +165,22 @@ func (c *chart) plot() (*plot.Plot, error) {
 		s := &styles[n%len(styles)]
 		drawn.Color, drawn.Dashes, drawn.Width = s.color, s.dashes, vg.Points(1.4)
 		marks.Color, marks.Shape, marks.Radius = s.color, s.mark, vg.Points(2.4)
-		p.Add(drawn, marks)
-		p.Legend.Add(line.name, drawn, marks)
+		if c.names == nil {
+			p.Add(drawn, marks)
+			p.Legend.Add(line.name, drawn, marks)
+			continue
+		}
+		p.Add(marks)
+		p.Legend.Add(line.name, marks)
 	}
 	p.Y.Min, p.Y.Max = 0, 130 // with room for the legend
 	if c.log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		// Whole decades, with one on top for the legend.
 		p.Y.Min, p.Y.Max = math.Pow(10, math.Floor(math.Log10(min(low, high)))), math.Pow(10, math.Ceil(math.Log10(high))+1)
+		if c.names != nil { // the legend stands beside
+			p.Y.Max /= 10
+		}
 	} else if c.counts {
 		p.Y.Max = 1.4 * max(high, 1)
 	} else {
@@ -150,6 +189,10 @@ func (c *chart) plot() (*plot.Plot, error) {
 	p.X.Min, p.X.Max = c.ticks[0], c.ticks[0]
 	for _, x := range c.ticks {
 		p.X.Min, p.X.Max = min(p.X.Min, x), max(p.X.Max, x)
+	}
+	if c.names != nil {
+		p.X.Min, p.X.Max, p.Legend.Left = p.X.Min-0.5, p.X.Max+0.5+0.3*float64(len(c.names)), false
+		return p, nil
 	}
 	if p.X.Min == p.X.Max {
 		p.X.Max++

@@ -95,20 +95,24 @@ func TestBuilderRefuses(t *testing.T) {
 }
 
 // TestIDSet moves the boundary between bits and map past ids that were in the
-// map already.
+// map already, wherever the ids begin.
 func TestIDSet(t *testing.T) {
-	var s idSet
-	far := int64(2 << 20)
-	if !s.add(far) || s.add(far) {
-		t.Error("a far id")
-	}
-	for i := range int64(1 << 17) {
-		if !s.add(i) {
-			t.Fatalf("id %d is new", i)
+	for _, first := range []int64{0, below, below + 1, 1 << 50, math.MaxInt64 - 1<<30} {
+		var s idSet
+		far, before := first+2<<20, first-2<<20
+		for _, id := range []int64{first, far, before, math.MinInt64, math.MaxInt64} {
+			if !s.add(id) || s.add(id) {
+				t.Errorf("from %d: id %d", first, id)
+			}
 		}
-	}
-	if s.add(far) || s.add(5) {
-		t.Error("a duplicate was not noticed")
+		for i := int64(1); i < 1<<17; i++ {
+			if !s.add(first+i) || i <= below && !s.add(first-i) {
+				t.Fatalf("from %d: id %d or %d is not new", first, first+i, first-i)
+			}
+		}
+		if s.add(far) || s.add(before) || s.add(first+5) || s.add(math.MinInt64) || s.add(math.MaxInt64) {
+			t.Errorf("from %d: a duplicate was not noticed", first)
+		}
 	}
 }
 

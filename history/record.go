@@ -190,18 +190,25 @@ func Load(ctx context.Context, src Source) (*History, error) {
 	}
 }
 
-// idSet finds duplicates among transaction ids. Recorders number densely from
-// 0, so a bit set holds nearly all ids; what lies far outside goes to a map.
+// idSet finds duplicates among transaction ids. Recorders number densely, from
+// anywhere, so a bit set holds nearly all ids; what lies far outside goes to a map.
 type idSet struct {
+	base  int64 // the id of the first bit
 	bits  []uint64
 	rest  map[int64]struct{}
 	count int64
 }
 
+// below is how far below the first id the bits begin.
+const below = 1 << 19
+
 func (s *idSet) add(id int64) bool {
+	if s.count == 0 && id > below {
+		s.base = id - below
+	}
 	s.count++
-	if id >= 0 && id < 64*s.count+1<<20 {
-		w, m := id>>6, uint64(1)<<(id&63)
+	if n := id - s.base; id >= s.base && n < 64*s.count+1<<20 {
+		w, m := n>>6, uint64(1)<<(n&63)
 		if int64(len(s.bits)) <= w {
 			s.bits = slices.Grow(s.bits, int(w)+1-len(s.bits))[:w+1]
 		}

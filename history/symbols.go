@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/isohound/isohound/history/hashed"
 )
 
 // Key is the dense number of a key; Symbols.KeyName gives its name.
@@ -31,10 +33,11 @@ const (
 // Symbols are the names behind the numbers of a history: keys, values that
 // are not integers, sessions; and the initial value of every key.
 type Symbols struct {
-	keyIDs     map[string]Key // of names that are no numbers
-	numbered   []Key          // by name, where that is a small number: the key plus 1
-	large      map[uint64]Key // by name, where that is a larger one
-	keyNames   []string
+	keyIDs     map[string]Key                   // of names that are no numbers
+	numbered   []Key                            // by name, where that is a small number: the key plus 1
+	large      hashed.Table[hashed.Number, Key] // by name, where that is a larger one
+	keyNames   []keyName
+	keyTexts   []string // names that are no numbers
 	textIDs    map[string]Value
 	texts      []string
 	sessionIDs map[int64]int32
@@ -45,11 +48,17 @@ type Symbols struct {
 	initial        []Value
 }
 
+// keyName is the name of a key: a number, or a place in keyTexts. Histories have
+// many keys that are numbers, of which hardly any is ever spelt.
+type keyName struct {
+	number uint64
+	isText bool
+}
+
 // NewSymbols returns an empty table in which every key is absent at first.
 func NewSymbols() *Symbols {
 	return &Symbols{
 		keyIDs:         map[string]Key{},
-		large:          map[uint64]Key{},
 		textIDs:        map[string]Value{},
 		sessionIDs:     map[int64]int32{},
 		DefaultInitial: Absent,
@@ -76,7 +85,8 @@ func (s *Symbols) Key(name string) Key {
 	if k, ok := s.keyIDs[name]; ok {
 		return k
 	}
-	k := s.addKey(name)
+	k := s.addKey(keyName{uint64(len(s.keyTexts)), true})
+	s.keyTexts = append(s.keyTexts, name)
 	s.keyIDs[name] = k
 	return k
 }
@@ -97,19 +107,23 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 	if n < maxNumbered {
 		return s.numberedKey(int(n))
 	}
-	k, ok := s.large[n]
-	if !ok {
-		k = s.addKey(strconv.FormatUint(n, 10))
-		s.large[n] = k
+	k, known := s.large.At(hashed.Number(n))
+	if !known {
+		*k = s.addKey(keyName{number: n})
 	}
-	return k
+	return *k
+}
+
+// ExpectKeys makes room for so many keys whose names are small numbers.
+func (s *Symbols) ExpectKeys(keys int) {
+	s.keyNames = slices.Grow(s.keyNames, keys)
+	s.numbered = slices.Grow(s.numbered, keys)
 }
 
 // ExpectHashes makes room for so many keys whose names are large numbers.
 func (s *Symbols) ExpectHashes(keys int) {
-	if len(s.large) == 0 {
-		s.large = make(map[uint64]Key, keys)
-	}
+	s.large.Expect(keys)
+	s.keyNames = slices.Grow(s.keyNames, keys)
 }
 
 // maxNumbered bounds the numbers that are looked up in a table, not by hashing.
@@ -137,12 +151,12 @@ func (s *Symbols) numberedKey(n int) Key {
 	if k := s.numbered[n]; k > 0 {
 		return k - 1
 	}
-	k := s.addKey(strconv.Itoa(n))
+	k := s.addKey(keyName{number: uint64(n)})
 	s.numbered[n] = k + 1
 	return k
 }
 
-func (s *Symbols) addKey(name string) Key {
+func (s *Symbols) addKey(name keyName) Key {
 	k := Key(len(s.keyNames))
 	s.keyNames = append(s.keyNames, name)
 	return k
@@ -152,7 +166,12 @@ func (s *Symbols) addKey(name string) Key {
 func (s *Symbols) KeyCount() int { return len(s.keyNames) }
 
 // KeyName returns the name of k.
-func (s *Symbols) KeyName(k Key) string { return s.keyNames[k] }
+func (s *Symbols) KeyName(k Key) string {
+	if n := s.keyNames[k]; !n.isText {
+		return strconv.FormatUint(n.number, 10)
+	}
+	return s.keyTexts[s.keyNames[k].number]
+}
 
 // Session returns the dense number of the session recorded as name.
 func (s *Symbols) Session(name int64) int32 {
@@ -227,6 +246,9 @@ func (s *Symbols) AppendValue(b []byte, v Value) []byte {
 
 // SetInitial gives k an initial value of its own.
 func (s *Symbols) SetInitial(k Key, v Value) {
+	if int(k) >= len(s.initial) { // room for all keys known: it is likely needed
+		s.initial = slices.Grow(s.initial, max(cap(s.keyNames), int(k)+1)-len(s.initial))
+	}
 	for len(s.initial) <= int(k) {
 		s.initial = append(s.initial, unset)
 	}

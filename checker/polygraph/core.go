@@ -72,10 +72,10 @@ var errNoCore = errors.New("a refutation does not show what it rests on; this is
 func (k *core) collect(used *evidence) {
 	m := k.m
 	keys := map[int32]bool{}
-	for r := range used.reads {
+	for _, r := range used.reads.list {
 		keys[int32(m.reads[r].key)] = true
 	}
-	for e := range used.edges {
+	for _, e := range used.edges.list {
 		if ed := &used.s.g.edges[e]; ed.rule == overlap {
 			for _, w := range m.writesOf.of(used.s.g.txnOf(ed.to)) {
 				for _, v := range m.writesOf.of(used.s.g.txnOf(ed.from)) {
@@ -87,16 +87,16 @@ func (k *core) collect(used *evidence) {
 		}
 	}
 	if used.searched {
-		for t := range used.txns {
+		for _, t := range used.txns.list {
 			for _, w := range m.writesOf.of(t) {
 				keys[m.key[w]] = true
 			}
 		}
 	}
-	for t := range used.txns {
+	for _, t := range used.txns.list {
 		k.keepWrites(t, keys)
 	}
-	for r := range used.reads {
+	for _, r := range used.reads.list {
 		k.keepRead(r)
 	}
 }

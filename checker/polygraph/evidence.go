@@ -2,11 +2,11 @@ package polygraph
 
 // evidence gathers what a refutation rests on, so that a counterexample can be
 // cut out of the history around it.
+//
+// Searches book much, and most end without a refutation: booking is cheap, and
+// paths are told apart only once they are explained.
 type evidence struct {
-	reads map[int32]bool
-	txns  map[int32]bool
-	edges map[int32]bool
-	paths map[[3]int32]bool // from, to, and how many edges were known
+	reads, txns, edges marks
 
 	// searched: clauses took part.
 	searched bool
@@ -16,34 +16,46 @@ type evidence struct {
 	work []item
 }
 
-// item is an edge, or a path where edge is none.
+// item is an edge, or, where edge is none, a path among so many known edges.
 type item struct{ edge, from, to, known int32 }
 
-func newEvidence(s *saturator) *evidence {
-	return &evidence{reads: map[int32]bool{}, txns: map[int32]bool{}, edges: map[int32]bool{}, paths: map[[3]int32]bool{}, s: s}
+// marks is a set of numbers.
+type marks struct {
+	has  []bool
+	list []int32
 }
 
-func (v *evidence) read(r int32) {
-	if v.reads[r] {
-		return
+// add reports whether n is new; numbers are below limit.
+func (m *marks) add(n int32, limit int) bool {
+	if m.has == nil {
+		m.has = make([]bool, limit)
 	}
-	v.reads[r] = true
-	v.txn(v.s.m.reads[r].txn)
+	if m.has[n] {
+		return false
+	}
+	m.has[n] = true
+	m.list = append(m.list, n)
+	return true
+}
+
+func newEvidence(s *saturator) *evidence { return &evidence{s: s} }
+
+func (v *evidence) read(r int32) {
+	if v.reads.add(r, len(v.s.m.reads)) {
+		v.txn(v.s.m.reads[r].txn)
+	}
 }
 
 func (v *evidence) txn(t int32) {
-	if v.txns[t] {
-		return
-	}
-	v.txns[t] = true
-	if r, ok := v.s.pulled[t]; ok {
-		v.read(r)
+	if v.txns.add(t, len(v.s.m.txns)) {
+		if r, ok := v.s.pulled[t]; ok {
+			v.read(r)
+		}
 	}
 }
 
 func (v *evidence) edge(e int32) {
-	if !v.edges[e] {
-		v.edges[e] = true
+	if v.edges.add(e, len(v.s.g.edges)) {
 		v.work = append(v.work, item{edge: e})
 	}
 }
@@ -52,8 +64,7 @@ func (v *evidence) edge(e int32) {
 func (v *evidence) path(from, to int32) { v.pathAmong(from, to, int32(len(v.s.g.edges))) }
 
 func (v *evidence) pathAmong(from, to, known int32) {
-	if key := [3]int32{from, to, known}; from != to && !v.paths[key] {
-		v.paths[key] = true
+	if from != to {
 		v.work = append(v.work, item{none, from, to, known})
 	}
 }
@@ -87,11 +98,11 @@ func (v *evidence) explain() {
 			closed[list[i].read] = &list[i]
 		}
 	}
-	booked := map[int32]bool{}
+	booked := 0 // so many of the reads
+	paths := map[item]bool{}
 	for {
-		for r := range v.reads {
-			if o := closed[r]; o != nil && !booked[r] {
-				booked[r] = true
+		for ; booked < len(v.reads.list); booked++ {
+			if o := closed[v.reads.list[booked]]; o != nil {
 				v.open(o)
 			}
 		}
@@ -100,10 +111,12 @@ func (v *evidence) explain() {
 		}
 		it := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
-		if it.edge == none {
-			v.find(it)
-		} else {
+		switch {
+		case it.edge != none:
 			v.because(it.edge)
+		case !paths[it]:
+			paths[it] = true
+			v.find(it)
 		}
 	}
 }

@@ -1,14 +1,11 @@
 package polygraph
 
-import (
-	"github.com/isohound/isohound/accel"
-	"github.com/isohound/isohound/history"
-)
+import "github.com/isohound/isohound/accel"
 
 // accelerated is the known graph as accel takes it. Nodes are its vertices, and
 // those of transactions its sources; sessions are paths.
 func (g *graph) accelerated(m *model) *accel.Graph {
-	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split, Cover: g.cover(m)}
+	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split, Cover: sessionCover(m, g)}
 	for i := range g.edges {
 		a.Start[g.edges[i].to]++
 	}
@@ -29,17 +26,6 @@ func (g *graph) accelerated(m *model) *accel.Graph {
 func (g *graph) sketch(m *model) *accel.Graph {
 	return &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split,
 		Cover: &accel.Cover{Count: m.chains.count}}
-}
-
-// cover has the nodes of each chain as a path.
-func (g *graph) cover(m *model) *accel.Cover {
-	n := len(m.txns) << g.split
-	c := &accel.Cover{Chain: make([]int32, n), Place: make([]int32, n), Count: m.chains.count}
-	for v := range int32(n) {
-		t := g.txnOf(v)
-		c.Chain[v], c.Place[v] = m.chains.of[t], m.chains.pos[t]<<g.split+1+v&g.split
-	}
-	return c
 }
 
 // alone makes every transaction a chain of its own.
@@ -63,17 +49,6 @@ func (g *graph) timed(m *model) *accel.Graph {
 		}
 	}
 	a := accel.NewGraph(n, edges)
-	a.Cover, a.Intervals = g.cover(m), make([]accel.Interval, n)
-	for v := range n {
-		t := m.txn(g.txnOf(v))
-		i := accel.Always
-		if t.Begin != history.NoTime {
-			i.Begin = t.Begin
-		}
-		if t.Status == history.Committed && t.End != history.NoTime {
-			i.End = t.End
-		}
-		a.Intervals[v] = i
-	}
+	a.Cover, a.Intervals = sessionCover(m, g), intervals(m, g)
 	return a
 }

@@ -99,6 +99,8 @@ func (m *model) participants() {
 	for s := range last {
 		last[s] = none
 	}
+	count := len(m.h.Txns)
+	m.txns, m.before, m.optional = make([]int32, 0, count), make([]int32, 0, count), make([]bool, 0, count)
 	for i := range m.h.Txns {
 		t := &m.h.Txns[i]
 		if t.Status == history.Aborted {
@@ -173,11 +175,14 @@ func (m *model) versions() *classTable {
 		m.final(t, seen, func(op history.Op) {
 			w := next[op.Key]
 			next[op.Key]++
-			m.writer[w], m.class[w], m.key[w] = t, classes.insert(op.Key, op.Value, w), int32(op.Key)
+			m.writer[w], m.key[w] = t, int32(op.Key)
+			classes.insert(op.Key, op.Value, w, m.class)
 		})
 	}
-	m.writesOf = makeCSR(int(n), total, func(w int32) int32 { return m.writer[w] })
+	var wg sync.WaitGroup
+	wg.Go(func() { m.writesOf = makeCSR(int(n), total, func(w int32) int32 { return m.writer[w] }) })
 	m.classFrom = makeCSR(classes.count, total, func(w int32) int32 { return m.class[w] })
+	wg.Wait()
 	return classes
 }
 
@@ -322,11 +327,13 @@ func (p *readsOf) explain(r *read, v history.Value) bool {
 		r.class = int32(r.key)
 		return true
 	}
-	s := p.classes.at(r.key, v)
-	if r.class = s.class - 1; r.class == none {
+	first, several := p.classes.find(r.key, v)
+	if first == none {
+		r.class = none
 		return false
 	}
-	if s.several {
+	r.class = m.class[first]
+	if several {
 		for _, w := range m.classFrom.of(r.class) {
 			if m.writer[w] != r.txn {
 				return true
@@ -334,9 +341,9 @@ func (p *readsOf) explain(r *read, v history.Value) bool {
 		}
 		return false
 	}
-	u := m.writer[s.first]
+	u := m.writer[first]
 	if !m.optional[u] && !m.optional[r.txn] {
-		r.source = s.first
+		r.source = first
 	}
 	return u != r.txn
 }
@@ -344,26 +351,25 @@ func (p *readsOf) explain(r *read, v history.Value) bool {
 // initially reports whether the class is that of its key's initial value.
 func (m *model) initially(class int32) bool { return class < int32(m.h.KeyCount()) }
 
-// classTable finds the class of a value by hashing.
+// classTable finds the writes of a value by hashing.
 type classTable struct {
 	initial []history.Value
 	slots   []slot
 	mask    uint64
-	count   int
+	count   int // of classes
 }
 
 type slot struct {
 	value history.Value
 	key   history.Key
-	class int32 // plus 1, so that 0 is free
-	// first is the first write of the value; several: there are more.
-	first   int32
-	several bool
+	// first is the first write of the value plus 1, so that 0 is free, and less
+	// than 0 where there are more.
+	first int32
 }
 
 func newClassTable(h *history.History, writes int) *classTable {
 	size := uint64(8)
-	for size < uint64(writes)*2 {
+	for size/4*3 < uint64(writes) {
 		size *= 2
 	}
 	c := &classTable{slots: make([]slot, size), mask: size - 1, count: h.KeyCount(), initial: make([]history.Value, h.KeyCount())}
@@ -379,25 +385,38 @@ func (c *classTable) at(k history.Key, v history.Value) *slot {
 	x *= 0x9e3779b97f4a7c15
 	for i := x >> 20; ; i++ {
 		s := &c.slots[i&c.mask]
-		if s.class == 0 || s.key == k && s.value == v {
+		if s.first == 0 || s.key == k && s.value == v {
 			return s
 		}
 	}
 }
 
-// insert returns the class of write w of v to k.
-func (c *classTable) insert(k history.Key, v history.Value, w int32) int32 {
+// insert takes note of write w of v to k, and sets its class in classes, by write.
+func (c *classTable) insert(k history.Key, v history.Value, w int32, classes []int32) {
 	if v == c.initial[k] {
-		return int32(k)
+		classes[w] = int32(k)
+		return
 	}
-	s := c.at(k, v)
-	if s.class == 0 {
+	switch s := c.at(k, v); {
+	case s.first == 0:
+		*s = slot{v, k, w + 1}
+		classes[w] = int32(c.count)
 		c.count++
-		*s = slot{value: v, key: k, class: int32(c.count), first: w}
-	} else {
-		s.several = true
+	case s.first > 0:
+		classes[w] = classes[s.first-1]
+		s.first = -s.first
+	default:
+		classes[w] = classes[-s.first-1]
 	}
-	return s.class - 1
+}
+
+// find returns the first write of v to k, or none, and whether there are more.
+func (c *classTable) find(k history.Key, v history.Value) (first int32, several bool) {
+	s := c.at(k, v)
+	if s.first < 0 {
+		return -s.first - 1, true
+	}
+	return s.first - 1, false
 }
 
 // chains cover the transactions by paths of the known graph: those of a

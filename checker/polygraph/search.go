@@ -34,13 +34,16 @@ type search struct {
 	counts map[int32]int32    // by transaction: the variable that it counts
 	// sources are, by read, its candidates with their variables.
 	sources map[int32][]source
-	openAt  map[int32]*openRead
+	open    []openRead
+	openAt  []int32 // by read: its place among the open reads, from 1, or 0
 	truth   sat.Lit
 
 	included []bool // by transaction, as assigned
 	dirty    []int32
 	isDirty  []bool
 	added    bool
+	reading  bool        // an order is looked at
+	late     [][]sat.Lit // clauses that wait for the end of that
 
 	a     *accesses
 	used  *evidence
@@ -76,14 +79,14 @@ type source struct {
 var chronological int32 = sat.Chronological
 
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
-	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, how: s.how, before: map[[2]int32]int32{}, counts: map[int32]int32{},
-		sources: map[int32][]source{}, openAt: map[int32]*openRead{}, used: used,
+	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, how: s.how, open: s.open, before: map[[2]int32]int32{}, counts: map[int32]int32{},
+		sources: map[int32][]source{}, openAt: make([]int32, len(s.m.reads)), used: used,
 		included: make([]bool, len(s.m.txns)), isDirty: make([]bool, s.m.h.KeyCount())}
 	for t := range x.included {
 		x.included[t] = !s.m.optional[t]
 	}
 	for i := range s.open {
-		x.openAt[s.open[i].read] = &s.open[i]
+		x.openAt[s.open[i].read] = int32(i + 1)
 	}
 	x.o = newOrder(s.g, nodes)
 	x.a = newAccesses(s.m, s.g)
@@ -296,6 +299,8 @@ func (x *search) Final() (bool, error) {
 	x.o.take(x.moved)
 	list := x.dirty
 	x.dirty = nil
+	x.reading = true
+	defer x.addLate()
 	for n, k := range list {
 		if n&0xff == 0 && x.ctx.Err() != nil {
 			return false, context.Cause(x.ctx)
@@ -309,6 +314,15 @@ func (x *search) Final() (bool, error) {
 		return false, errStuck
 	}
 	return x.added, nil
+}
+
+func (x *search) addLate() {
+	x.reading = false
+	for _, lits := range x.late {
+		x.s.Add(lits...)
+	}
+	clear(x.late)
+	x.late = x.late[:0]
 }
 
 // verify adds what the order gets wrong about a key, and reports whether that
@@ -362,9 +376,15 @@ func (x *search) guard(txns ...int32) []sat.Lit {
 	return out
 }
 
+// add adds a clause; while an order is looked at, only once all of it has been:
+// a clause may take assignments back, of which others go out.
 func (x *search) add(lits []sat.Lit) {
-	x.s.Add(lits...)
 	x.added = true
+	if x.reading {
+		x.late = append(x.late, lits)
+	} else {
+		x.s.Add(lits...)
+	}
 }
 
 // apart: writers of one key do not overlap.
@@ -456,12 +476,12 @@ func (x *search) makeSources(r int32, guard []sat.Lit) {
 	rd := &m.reads[r]
 	x.used.read(r)
 	var candidates []int32
-	if o := x.openAt[r]; o != nil {
+	if i := x.openAt[r]; i > 0 {
+		o := &x.open[i-1]
 		candidates = slices.Clone(o.candidates)
 		if o.initial {
 			candidates = append(candidates, fromInitial)
 		}
-		x.used.open(o)
 	} else {
 		for _, w := range m.classFrom.of(rd.class) {
 			if t := m.writer[w]; t != rd.txn && !m.broken[t] {

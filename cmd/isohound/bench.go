@@ -41,7 +41,7 @@ func (a *app) benchCommand() *cobra.Command {
 			return usage("bench needs the name of a benchmark, see isohound bench --help")
 		},
 	}
-	c.AddCommand(a.benchCheckerCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand(), a.benchEffectivenessCommand())
+	c.AddCommand(a.benchCheckerCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand(), a.benchEffectivenessCommand(), a.benchClosureCommand())
 	return c
 }
 

@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			lost := r.Stats.AbortsByCause["connection lost"] + r.Stats.AbortsByCause["connection error"]
-			if r.Config.Faults != script || lost < 8 {
+			if r.Config.Faults != script || lost < 4 { // of at least two cuts of eight connections each
 				t.Errorf("faults %q; aborts %v", r.Config.Faults, r.Stats.AbortsByCause)
 			}
 			if !strings.Contains(c.msg, "--fault '"+script+"'") {

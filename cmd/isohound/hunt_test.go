@@ -63,7 +63,7 @@ func TestHunt(t *testing.T) {
 			}
 			for _, o := range all {
 				want := tc.expect[o.Level]
-				if !o.Certified || o.Committed < 4000 || o.Sessions < 20 || o.Seed == 0 {
+				if !o.Certified || o.Committed < 1000 || o.Sessions < 20 || o.Seed == 0 {
 					t.Errorf("%s: certified %v, %d committed in %d sessions, seed %d", o.Level, o.Certified, o.Committed, o.Sessions, o.Seed)
 				}
 				if want == "satisfied" {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/internal/memory"
 	"github.com/isohound/isohound/results"
 )
 
@@ -40,12 +40,8 @@ type checking struct {
 	noProgress bool
 }
 
-const (
-	// Targets of the garbage collector while histories are judged.
-	gcPercent, gcPercentSmall = 80, 400
-	// smallFile is how large a small file may be, in bytes.
-	smallFile = 8 << 20
-)
+// smallFile is how large a small file may be, in bytes.
+const smallFile = 8 << 20
 
 var errReadTimeout = errors.New("the time for checking ran out while the history was read")
 
@@ -54,7 +50,7 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 // the result that it describes and the history, which is nil when it could not
 // be read whole.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
-	resetPeak()
+	memory.ResetPeak()
 	// Large histories are free of pointers: collecting garbage early costs
 	// little and saves a third of the memory. For small ones, of which there may
 	// be thousands, it would take longer than judging them.
@@ -62,7 +58,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	if sizeOf(path) > smallFile {
 		percent = gcPercent
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	defer collect(percent)()
 	show := a.showChecking(path, c)
 	defer show.done()
 	ctx, stopWatch := budget.Memory(a.work, c.maxMemory)
@@ -95,7 +91,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 				return errors.Wrap(err, path)
 			}
 		}
-		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), peakRSS()
+		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), float64(memory.Peak())/(1<<20)
 		if finish != nil {
 			finish(h, &o)
 		}

@@ -204,8 +204,8 @@ func TestLightweightServerKilled(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "run")
 			_, _, wait := begin(t, "run", "--workload", "lwt", "--driver", tc.name, "--dsn", tc.dsn,
-				"--duration", "4s", "--out", out, "--json", "--no-progress")
-			time.Sleep(1500 * time.Millisecond)
+				"--duration", "7s", "--out", out, "--json", "--no-progress")
+			waitForSize(t, filepath.Join(out, "history.jsonl.zst"), 64<<10)
 			tc.kill()
 			time.Sleep(300 * time.Millisecond)
 			again(t, tc.start)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -132,7 +131,7 @@ func TestTableDropped(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "run")
 			before := schemas(t, tc.name)
 			_, _, wait := begin(t, "run", "--driver", tc.name, "--dsn", tc.dsn, "--duration", "60s", "--out", out, "--no-progress", "--isolation", "serializable", "--sessions", "8")
-			time.Sleep(1500 * time.Millisecond)
+			waitForSize(t, filepath.Join(out, "history.jsonl.zst"), 64<<10)
 			for s := range schemas(t, tc.name) {
 				if !before[s] {
 					tc.drop(s)

@@ -31,6 +31,7 @@
 package cobra
 
 import (
+	"bufio"
 	"io"
 	"io/fs"
 	"slices"
@@ -120,7 +121,7 @@ func Detect(folder fs.FS) (Identity, error) {
 		if err != nil {
 			return 0, err
 		}
-		id, found := detect(newLog(f, l.name))
+		id, found := detect(newLog(newBuffer(f), l.name))
 		f.Close()
 		if found {
 			return id, nil
@@ -164,7 +165,8 @@ type Reader struct {
 
 	logs   []logFile // from the one in progress on
 	log    *log      // in progress, or nil
-	latest *log      // the last that was read from
+	buffer *bufio.Reader
+	latest *log // the last that was read from
 	file   io.Closer
 	begun  bool // a transaction has started
 	rec    history.Record
@@ -181,9 +183,9 @@ type Reader struct {
 
 var _ history.Source = (*Reader)(nil)
 
-// perVersion is about how many bytes of logs there are for each version: a
-// record of its write and, now and then, of a read.
-const perVersion = 50
+// perKey is about how many bytes of logs there are for each key, where keys are
+// many.
+const perKey = 50
 
 // NewReader returns a reader of the logs in folder; path is its name, for
 // messages.
@@ -201,9 +203,9 @@ func NewReader(folder fs.FS, path string, id Identity) (*Reader, error) {
 			r.size += st.Size()
 		}
 	}
-	versions := int(min(r.size/perVersion, 1<<16))
-	r.sym.ExpectHashes(versions)
-	r.values = newValues(r.sym, versions)
+	keys := int(min(r.size/perKey, 1<<16))
+	r.sym.ExpectHashes(keys)
+	r.values = newValues(r.sym, keys)
 	return r, nil
 }
 

@@ -24,12 +24,11 @@ type log struct {
 	start int64 // of the latest record
 	after int64 // of the next one
 	torn  bool  // the file ends inside a record
-	buf   [4 * 8]byte
 }
 
-func newLog(r io.Reader, name string) *log {
-	return &log{name: name, r: bufio.NewReaderSize(r, 64<<10)}
-}
+func newBuffer(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 64<<10) }
+
+func newLog(r *bufio.Reader, name string) *log { return &log{name: name, r: r} }
 
 // numbers is how many numbers stand behind a letter.
 var numbers = [256]int{'S': 1, 'C': 1, 'A': 1, 'W': 3, 'R': 4}
@@ -37,23 +36,22 @@ var numbers = [256]int{'S': 1, 'C': 1, 'A': 1, 'W': 3, 'R': 4}
 // next returns the next record, and io.EOF behind the last whole one.
 func (l *log) next() (record, error) {
 	l.start = l.after
-	letter, err := l.r.ReadByte()
+	b, err := l.r.Peek(1)
 	if err != nil {
 		return record{}, err
 	}
+	letter := b[0]
 	n := numbers[letter]
 	if n == 0 {
 		return record{}, errors.Errorf("a record begins with %q; known are S, R, W, C and A, so this is not a log of Cobra, or a damaged one", letter)
 	}
-	b := l.buf[:8*n]
-	if _, err := io.ReadFull(l.r, b); err != nil {
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			l.torn = true
-			err = io.EOF
-		}
+	if b, err = l.r.Peek(1 + 8*n); err != nil {
+		l.torn = err == io.EOF
 		return record{}, err
 	}
-	l.after += int64(1 + len(b))
+	_, _ = l.r.Discard(len(b))
+	l.after += int64(len(b))
+	b = b[1:]
 	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
 	switch letter {
 	case 'W':

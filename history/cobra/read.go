@@ -50,7 +50,11 @@ func (r *Reader) open() error {
 	if err != nil {
 		return r.At(err)
 	}
-	r.file, r.log = f, newLog(f, l.name)
+	if r.buffer == nil {
+		r.buffer = newBuffer(f)
+	}
+	r.buffer.Reset(f)
+	r.file, r.log = f, newLog(r.buffer, l.name)
 	r.latest = r.log
 	return nil
 }
@@ -107,7 +111,9 @@ func (r *Reader) start(id int64, ops []history.Op) {
 		ID: id, Session: r.logs[0].session, Ops: ops[:0],
 		Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
 	}
-	r.writers.started(id)
+	if r.id == ByWrite { // else nothing says who wrote
+		r.writers.started(id)
+	}
 }
 
 // op adds an operation to the transaction in progress.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/hashed"
 )
 
 // identity is what makes a value of a key this value and no other.
@@ -19,27 +20,26 @@ type identity struct {
 // Many keys have one value all the time; the first of each stands by key, and
 // only others need hashing.
 type values struct {
-	sym   *history.Symbols
-	keys  []keyValues
-	first map[slot]origin
+	sym     *history.Symbols
+	keys    []keyValues
+	first   hashed.Table[hashed.Pair, int32] // by key and value: the index of its origin
+	origins []origin
 }
 
 // keyValues are the first value met of a key and where it came from, and whether
 // the initial value is known.
 type keyValues struct {
-	met, initial bool
 	value        int64
-	origin       origin
+	origin       int32
+	met, initial bool
 }
-
-// slot is a value of a key; without padding, it hashes faster.
-type slot struct{ key, value int64 }
 
 type origin struct{ writer, wid int64 }
 
-// newValues expects about so many versions.
-func newValues(sym *history.Symbols, versions int) values {
-	return values{sym: sym, keys: make([]keyValues, 0, versions), first: map[slot]origin{}}
+// newValues expects about so many keys.
+func newValues(sym *history.Symbols, keys int) values {
+	return values{sym: sym, keys: make([]keyValues, 0, keys),
+		origins: []origin{{idInit, idInit}, {idAnything, idAnything}}}
 }
 
 // of a key, which may be new.
@@ -53,21 +53,32 @@ func (v *values) key(k history.Key) *keyValues {
 // firstOrigin returns where the number of id came from when it was first met at
 // its key.
 func (v *values) firstOrigin(id identity) origin {
-	o := origin{id.writer, id.wid}
-	switch k := v.key(id.key); {
-	case !k.met:
-		k.met, k.value, k.origin = true, id.value, o
-		return o
-	case k.value == id.value:
-		return k.origin
+	k := v.key(id.key)
+	if k.met && k.value == id.value {
+		return v.origins[k.origin]
 	}
-	s := slot{int64(id.key), id.value}
-	first, seen := v.first[s]
-	if !seen {
-		v.first[s] = o
-		return o
+	at, known := &k.origin, false
+	if k.met {
+		at, known = v.first.At(hashed.Pair{A: uint64(id.key), B: uint64(id.value)})
+	} else {
+		k.met, k.value = true, id.value
 	}
-	return first
+	if !known {
+		*at = v.index(origin{id.writer, id.wid})
+	}
+	return v.origins[*at]
+}
+
+// index returns a place of o in the list of origins. The two of the format cobra
+// have theirs.
+func (v *values) index(o origin) int32 {
+	for i := range int32(2) {
+		if v.origins[i] == o {
+			return i
+		}
+	}
+	v.origins = append(v.origins, o)
+	return int32(len(v.origins) - 1)
 }
 
 func (v *values) of(id identity) history.Value {
@@ -98,25 +109,28 @@ func (v *values) initial(k history.Key, value history.Value) {
 
 // writers finds transactions that were read from and are in no log.
 type writers struct {
-	in, from map[int64]struct{}
+	met hashed.Table[hashed.Number, met]
 }
+
+type met struct{ started, read bool }
 
 func (w *writers) started(id int64) {
-	if w.in == nil {
-		w.in, w.from = map[int64]struct{}{}, map[int64]struct{}{}
-	}
-	w.in[id] = struct{}{}
+	m, _ := w.met.At(hashed.Number(id))
+	m.started = true
 }
 
-func (w *writers) read(id int64) { w.from[id] = struct{}{} }
+func (w *writers) read(id int64) {
+	m, _ := w.met.At(hashed.Number(id))
+	m.read = true
+}
 
 // unknown counts them.
 func (w *writers) unknown() int {
 	n := 0
-	for id := range w.from {
-		if _, ok := w.in[id]; !ok {
+	w.met.All(func(m *met) {
+		if m.read && !m.started {
 			n++
 		}
-	}
+	})
 	return n
 }

@@ -68,6 +68,7 @@ func Detect(head []byte, size int64) bool {
 func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 	d := &Reader{path: path, size: size, r: bufio.NewReaderSize(r, 64<<10), sym: history.NewSymbols()}
 	d.sym.DefaultInitial = d.sym.Int(0)
+	d.sym.ExpectKeys(int(min(size/eventSize, 1<<14)))
 	for range 5 {
 		if _, err := d.u64("header"); err != nil {
 			return nil, err

@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+	"github.com/pkg/errors"
+)
+
+// markdownTable writes a table whose columns line up as text, too. The first
+// columns stand left, so many, the others right.
+func markdownTable(w io.Writer, left int, rows [][]string) error {
+	widths := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, cell := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for n, r := range rows {
+		for i, cell := range r {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i < left {
+				b.WriteString("| " + cell + pad + " ")
+			} else {
+				b.WriteString("| " + pad + cell + " ")
+			}
+		}
+		b.WriteString("|\n")
+		if n > 0 {
+			continue
+		}
+		for i, width := range widths {
+			if i < left {
+				b.WriteString("|" + strings.Repeat("-", width+2))
+			} else {
+				b.WriteString("|" + strings.Repeat("-", width+1) + ":")
+			}
+		}
+		b.WriteString("|\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return errors.WithStack(err)
+}
+
+// Table writes the measurements as tables in Markdown, one for the graphs and one
+// for the backends, with what the figures mean.
+func (c *Closures) Table(w io.Writer) error {
+	graphs := [][]string{{"graph", "history", "level", "sessions", "transactions", "vertices", "edges", "longest path"}}
+	rows := [][]string{{"graph", "backend", "chains", "closure s", "questions s", "insert s", "held", "of n² bits", "peak", "moved", "GB/s", "× bandwidth", "counted", "× bitset", "× with questions"}}
+	questions, inserted := 0, 0
+	var last *ClosureMeasurement
+	number := 0
+	for i := range c.Measurements {
+		m := &c.Measurements[i]
+		if last == nil || m.History != last.History || m.Level != last.Level || m.Sessions != last.Sessions || m.Vertices != last.Vertices || m.Edges != last.Edges {
+			number++
+			sessions := "n"
+			if m.Sessions > 0 {
+				sessions = humanize.Comma(int64(m.Sessions))
+			}
+			graphs = append(graphs, []string{fmt.Sprint(number), m.History, m.Level, sessions, humanize.Comma(int64(m.Txns)), humanize.Comma(int64(m.Vertices)),
+				humanize.Comma(int64(m.Edges)), humanize.Comma(int64(m.LongestPath))})
+		}
+		last = m
+		if m.Status == StatusUnavailable { // a note says so
+			continue
+		}
+		rows = append(rows, m.row(number))
+		questions, inserted = max(questions, m.Questions), max(inserted, m.InsertedEdges)
+	}
+	if _, err := fmt.Fprintf(w, "Memory bandwidth: %s.\n\n", c.Bandwidth); err != nil {
+		return errors.WithStack(err)
+	}
+	if err := markdownTable(w, 3, graphs); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return errors.WithStack(err)
+	}
+	if len(rows) > 1 {
+		if err := markdownTable(w, 2, rows); err != nil {
+			return err
+		}
+	}
+	if notes := c.notes(); len(notes) > 0 {
+		if _, err := fmt.Fprintf(w, "\n%s\n", strings.Join(notes, "\n")); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	_, err := fmt.Fprintf(w, `
+Seconds: the closure, its topological order included (median of %d); batch tests of %s edges; the insertion of %d edges at once.
+Held: the closure, on a GPU what it holds there, too; of n² bits: that as a share of a full matrix; peak: by how much the process grew meanwhile.
+%s
+The graph goes over a GPU's bus within the seconds of the closure, and the edges and their answers within those of
+the questions; the matrix stays on the device, and opening the device does not count.
+GB/s: bytes moved by the seconds of the closure. × bandwidth: those seconds by the ones in which the
+memory, at the bandwidth above (a GPU's own at its), moves as much. Counted: bytes of rows that the backend itself says it moved.
+× bitset: how many times as fast as bitset, with two goroutines where that was measured.
+`, c.Repeat, humanize.Comma(int64(questions)), inserted, TrafficHelp)
+	return errors.WithStack(err)
+}
+
+// notes say why there is no figure, each reason once.
+func (c *Closures) notes() []string {
+	var out []string
+	for i := range c.Measurements {
+		if m := &c.Measurements[i]; m.Status != StatusDone {
+			note := fmt.Sprintf("%s, %s: %s", m.Backend, m.Status, m.Reason)
+			if !slices.Contains(out, note) {
+				out = append(out, note)
+			}
+		}
+	}
+	return out
+}
+
+// row is a measurement in a table.
+func (m *ClosureMeasurement) row(number int) []string {
+	if m.Status != StatusDone {
+		return append([]string{fmt.Sprint(number), m.Backend, "", m.Status}, make([]string, 11)...)
+	}
+	chains, counted := "", ""
+	if m.Chains > 0 {
+		chains = humanize.Comma(int64(m.Chains))
+	}
+	if m.OwnMoved > 0 {
+		counted = size(m.OwnMoved)
+	}
+	speed := func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.3g", x)
+	}
+	return []string{fmt.Sprint(number), m.Backend, chains, seconds(m.ClosureSeconds), seconds(m.QuestionSeconds), seconds(m.InsertSeconds), size(m.Held + m.Device),
+		fmt.Sprintf("%.3g %%", 100*m.Share), size(m.Peak), size(m.Moved), fmt.Sprintf("%.3g", m.Rate()/1e9), fmt.Sprintf("%.2f", m.OfBandwidth), counted, speed(m.Speedup), speed(m.BothSpeedup)}
+}
+
+func seconds(x float64) string { return fmt.Sprintf("%.3g", x) }
+
+// size is a number of bytes in units of a thousand.
+func size(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
+
+// TimedOut reports whether a backend ran out of its time.
+func (c *Closures) TimedOut() bool {
+	for i := range c.Measurements {
+		if c.Measurements[i].Status == StatusTimeout {
+			return true
+		}
+	}
+	return false
+}
+
+// Failed lists the backends that ended in an error.
+func (c *Closures) Failed() []string {
+	var out []string
+	for i := range c.Measurements {
+		if m := &c.Measurements[i]; m.Status == StatusFailed {
+			out = append(out, fmt.Sprintf("%s: %s: %s", &m.GraphFacts, m.Backend, m.Reason))
+		}
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package bench
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/classic"
+)
+
+// probes are questions of every kind that all backends must answer alike. What
+// the first one answers is what the others are compared with; of some vertices a
+// plain search says what reaches them, and a small part of the graph is
+// computed by Warshall's algorithm, too.
+type probes struct {
+	g     *accel.Graph
+	order []int32
+
+	asked   []accel.Edge // edges to be tested, at random
+	single  []int32      // groups of one each
+	answers []bool       // of the backend that is being measured
+
+	groups accel.Groups // random members
+	two    []accel.Edge // for cycles of two
+	insert []accel.Edge // edges that keep the order
+
+	truth []truth
+	small *accel.Graph // the beginning of the order
+	plain classic.Closure
+
+	first *answers
+	by    string // who gave first
+	wrong []string
+}
+
+// truth is what reaches a vertex.
+type truth struct {
+	v    int32
+	from []bool
+}
+
+// answers are those of one backend.
+type answers struct {
+	asked, again []bool // before the insertion and after it
+	among        []uint64
+	two          [][2]int32
+	changed      []bool // by vertex
+}
+
+// Sizes of the probes.
+const (
+	probeGroups   = 500
+	probeMembers  = 40
+	probeTwo      = 600
+	probeInsert   = 100
+	probeTruth    = 16
+	probeSmall    = 500
+	probeSingle   = 1000 // questions that are asked one by one, too
+	probeNearness = 100  // inserted edges span at most this part of the order
+)
+
+func newProbes(g *accel.Graph, order []int32, seed int64, questions int) *probes {
+	rng := rand.New(rand.NewPCG(uint64(seed), 71))
+	n := g.Len()
+	p := &probes{g: g, order: order}
+	p.asked, p.single, p.answers = randomEdges(rng, n, questions), one(questions), make([]bool, questions)
+	p.two = randomEdges(rng, n, probeTwo)
+	p.groups.Start = []int32{0}
+	for range probeGroups {
+		for range probeMembers {
+			p.groups.Members = append(p.groups.Members, rng.Int32N(n))
+		}
+		p.groups.Start = append(p.groups.Start, int32(len(p.groups.Members)))
+	}
+	for range min(probeInsert, int(n)-1) {
+		i := rng.Int32N(n - 1)
+		j := i + 1 + rng.Int32N(max(1, min(n-i-1, n/probeNearness)))
+		p.insert = append(p.insert, accel.Edge{From: order[i], To: order[j]})
+	}
+	a := accel.NewAdjacency(g)
+	for range probeTruth {
+		p.truth = append(p.truth, reaching(a, rng.Int32N(n)))
+	}
+	p.small = beginning(g, order[:min(len(order), probeSmall)])
+	return p
+}
+
+func one(n int) []int32 {
+	list := make([]int32, n+1)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
+func randomEdges(rng *rand.Rand, n int32, count int) []accel.Edge {
+	list := make([]accel.Edge, count)
+	for i := range list {
+		list[i] = accel.Edge{From: rng.Int32N(n), To: rng.Int32N(n)}
+	}
+	return list
+}
+
+// reaching goes back along all edges from a vertex.
+func reaching(a *accel.Adjacency, v int32) truth {
+	t := truth{v, make([]bool, a.Len())}
+	t.from[v] = true
+	todo := []int32{v}
+	visit := func(u int32) {
+		if !t.from[u] {
+			t.from[u] = true
+			todo = append(todo, u)
+		}
+	}
+	var ends []int32
+	if a.Intervals != nil {
+		ends = byEnd(a.Graph)
+	}
+	for over := 0; len(todo) > 0; {
+		u := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		a.In(u, visit)
+		for ; over < len(ends) && a.Before(ends[over], u); over++ {
+			visit(ends[over])
+		}
+	}
+	return t
+}
+
+// byEnd are the vertices of a graph with intervals by their ends.
+func byEnd(g *accel.Graph) []int32 {
+	list := make([]int32, g.Len())
+	for v := range list {
+		list[v] = int32(v)
+	}
+	slices.SortFunc(list, func(u, v int32) int { return cmp.Compare(g.Intervals[u].End, g.Intervals[v].End) })
+	return list
+}
+
+// beginning is the part of g that has the first vertices of a topological order,
+// numbered as they stand there.
+func beginning(g *accel.Graph, order []int32) *accel.Graph {
+	at := map[int32]int32{}
+	for i, v := range order {
+		at[v] = int32(i)
+	}
+	var edges []accel.Edge
+	for i, v := range order {
+		for _, u := range g.Into(v) {
+			edges = append(edges, accel.Edge{From: at[u], To: int32(i)})
+		}
+	}
+	out := accel.NewGraph(int32(len(order)), edges)
+	if g.Intervals != nil {
+		for _, v := range order {
+			out.Intervals = append(out.Intervals, g.Intervals[v])
+		}
+	}
+	if g.Cover == nil || g.SourceCount() < g.Len() { // the cover has sources only
+		return out
+	}
+	// Of a path the beginning is a path.
+	out.Cover = &accel.Cover{}
+	names := map[int32]int32{}
+	for _, v := range order {
+		c, ok := names[g.Cover.Chain[v]]
+		if !ok {
+			c = int32(len(names))
+			names[g.Cover.Chain[v]] = c
+		}
+		out.Cover.Chain, out.Cover.Place = append(out.Cover.Chain, c), append(out.Cover.Place, g.Cover.Place[v])
+	}
+	out.Cover.Count = int32(len(names))
+	return out
+}

@@ -1,0 +1,106 @@
+package polygraph
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/single"
+	"github.com/isohound/isohound/history"
+)
+
+// Known is the known graph of a history at a level: what every execution must
+// keep.
+type Known struct {
+	// Graph has the edges that are given: session order, and the writes of reads
+	// that can have only one. Its vertices are transactions, or, at a level with
+	// snapshots, the start of each and behind it its commit. Sessions are its
+	// Cover where the level keeps session order. Real time is in its Intervals,
+	// not in its edges.
+	Graph *accel.Graph
+	// Inferred are the edges that saturation adds, in the order in which it finds
+	// them.
+	Inferred []accel.Edge
+	// Txns is how many transactions committed or may have.
+	Txns int
+}
+
+// KnownGraph returns the known graph of h at lvl, with what saturation infers if
+// infer is set. The error is a *NotApplicable, the context's cause, or that a
+// single read is wrong already. Whether the graph has a cycle is not looked at;
+// where it has one, less may be inferred than else.
+func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer bool) (*Known, error) {
+	switch {
+	case lvl == level.LIN:
+		return nil, &NotApplicable{"level lin has no known graph"}
+	case lvl.RealTime() && !h.Timed():
+		return nil, &NotApplicable{"level " + lvl.String() + " needs the begin and end of transactions, and the history has none"}
+	}
+	found := single.NewCollector(h)
+	m := newModel(h, lvl, found)
+	if len(found.Anomalies) > 0 {
+		return nil, errors.New("reads of the history are wrong by themselves, so that it has no known graph; isohound check says which")
+	}
+	g := newGraph(m)
+	s := newSaturator(m, g, infer)
+	given := len(g.edges)
+	if infer {
+		if err := s.run(ctx); err != nil {
+			return nil, err
+		}
+	}
+	n := int32(len(m.txns)) << g.split
+	edges := make([]accel.Edge, 0, len(g.edges))
+	k := &Known{Txns: len(m.txns)}
+	for i := range g.edges {
+		e := &g.edges[i]
+		switch {
+		case e.from >= n || e.to >= n: // real time, through a time point
+		case i < given:
+			edges = append(edges, accel.Edge{From: e.from, To: e.to})
+		default:
+			k.Inferred = append(k.Inferred, accel.Edge{From: e.from, To: e.to})
+		}
+	}
+	k.Graph = accel.NewGraph(n, edges)
+	if lvl.SessionOrder() {
+		k.Graph.Cover = sessionCover(m, g)
+	}
+	if lvl.RealTime() {
+		k.Graph.Intervals = intervals(m, g)
+	}
+	return k, nil
+}
+
+// sessionCover is the chains of the model as paths of its nodes.
+func sessionCover(m *model, g *graph) *accel.Cover {
+	n := int32(len(m.txns))
+	c := &accel.Cover{Chain: make([]int32, n<<g.split), Place: make([]int32, n<<g.split), Count: m.chains.count}
+	for t := range n {
+		for _, v := range [...]int32{g.start(t), g.commit(t)} {
+			c.Chain[v], c.Place[v] = m.chains.of[t], m.chains.pos[t]<<g.split+1+v&g.split
+		}
+	}
+	return c
+}
+
+// intervals gives each node the time of its transaction. A start and its commit
+// have the same: what ended before the transaction began comes before both, and
+// both come before what began after its end.
+func intervals(m *model, g *graph) []accel.Interval {
+	n := int32(len(m.txns))
+	out := make([]accel.Interval, n<<g.split)
+	for t := range n {
+		x, at := m.txn(t), accel.Always
+		if x.Begin != history.NoTime {
+			at.Begin = x.Begin
+		}
+		if x.Status == history.Committed && x.End != history.NoTime {
+			at.End = x.End
+		}
+		out[g.start(t)], out[g.commit(t)] = at, at
+	}
+	return out
+}
