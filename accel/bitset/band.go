@@ -39,7 +39,7 @@ func (c *Closure) cut(words int) {
 	if words == 0 {
 		words = widest
 	}
-	for words > narrowest && c.width/words < 4*c.workers {
+	for words > narrowest && c.width/words < c.workers {
 		words /= 2
 	}
 	n := int(c.s.Len())
