@@ -185,9 +185,17 @@ func filled(n int32) []int32 {
 // Out calls f for where the edges from v lead, those of intervals left out. Turn
 // must have been called.
 func (a *Adjacency) Out(v int32, f func(to int32)) {
-	for _, to := range a.out[a.outStart[v]:a.outStart[v+1]] {
+	for _, to := range a.Outgoing(v) {
 		f(to)
 	}
+	a.OutAdded(v, f)
+}
+
+// Outgoing returns where the edges of the graph from v lead.
+func (a *Adjacency) Outgoing(v int32) []int32 { return a.out[a.outStart[v]:a.outStart[v+1]] }
+
+// OutAdded calls f for where the added edges from v lead.
+func (a *Adjacency) OutAdded(v int32, f func(to int32)) {
 	if a.addedOut != nil {
 		for i := a.addedOut[v]; i >= 0; i = a.nextOut[i] {
 			f(a.Added[i].To)

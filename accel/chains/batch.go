@@ -19,8 +19,8 @@ func (c *Closure) batch(ctx context.Context) error {
 		in = c.s.LatestFirst()
 	}
 	wrong := make([]int32, len(c.bands))
-	c.each(func(i int, b band) {
-		w := work{Closure: c, band: b, in: in, spare: spare}
+	each(len(c.bands), func(i int) {
+		w := work{Closure: c, band: c.bands[i], in: in, spare: spare}
 		wrong[i] = w.run(ctx)
 	})
 	if ctx.Err() != nil {

@@ -63,10 +63,10 @@ type Closure struct {
 
 	k       int
 	rows    []int32
-	bands   []band
+	bands   []band // for the closure at first
 	workers int
 
-	passes  []*pass      // one for each band
+	passes  []*pass      // for insertions, one for each of narrower bands
 	news    []uint64     // by vertex: see Changed
 	touched []int32      // the vertices with news
 	added   []accel.Edge // by the latest Insert
@@ -111,7 +111,7 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	c.k = int(c.cover.Count)
 	c.rows = make([]int32, int(g.Len())*c.k)
 	c.news = make([]uint64, g.Len())
-	c.cut()
+	c.bands = c.cut(64)
 	if err := c.batch(ctx); err != nil {
 		return nil, err
 	}
@@ -167,13 +167,14 @@ func (c *Closure) index() error {
 	return nil
 }
 
-// cut makes bands that are worth a goroutine each.
-func (c *Closure) cut() {
-	const least = 64 // chains
+// cut makes bands of so many chains at least, one for each worker.
+func (c *Closure) cut(least int) []band {
 	parts := max(1, min(c.workers, c.k/least))
-	for i := range parts {
-		c.bands = append(c.bands, band{c.k * i / parts, c.k * (i + 1) / parts})
+	bands := make([]band, parts)
+	for i := range bands {
+		bands[i] = band{c.k * i / parts, c.k * (i + 1) / parts}
 	}
+	return bands
 }
 
 // Row returns by chain the last place that reaches v; 0 is none. v reaches
@@ -223,12 +224,12 @@ func (c *Closure) Bytes() int64 {
 // Close implements accel.Closure. There is nothing to free.
 func (c *Closure) Close() {}
 
-// each runs a task for every band.
-func (c *Closure) each(task func(i int, b band)) {
+// each runs tasks at the same time, by their numbers.
+func each(tasks int, task func(i int)) {
 	var wg sync.WaitGroup
-	for i, b := range c.bands[1:] {
-		wg.Go(func() { task(i+1, b) })
+	for i := 1; i < tasks; i++ {
+		wg.Go(func() { task(i) })
 	}
-	task(0, c.bands[0])
+	task(0)
 	wg.Wait()
 }

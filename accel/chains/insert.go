@@ -26,10 +26,18 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 		c.news[v] = 0
 	}
 	c.touched = c.touched[:0]
-	for i := len(c.passes); i < len(c.bands); i++ {
-		c.passes = append(c.passes, newPass(c, c.bands[i]))
+	if c.passes == nil {
+		for _, b := range c.cut(8) {
+			c.passes = append(c.passes, newPass(c, b))
+		}
 	}
-	c.each(func(i int, _ band) { c.passes[i].run(ctx, edges) })
+	if len(edges) < few {
+		for _, p := range c.passes {
+			p.run(ctx, edges)
+		}
+	} else {
+		each(len(c.passes), func(i int) { c.passes[i].run(ctx, edges) })
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -39,8 +47,10 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	return nil
 }
 
-// pass brings a band up to date: along the order it goes to the vertices that
-// new edges end at and those that others with news lead to.
+// few edges are not worth a goroutine.
+const few = 16
+
+// pass brings a band up to date, along the order.
 type pass struct {
 	c *Closure
 	band
@@ -66,9 +76,65 @@ func (p *pass) bytes() int64 {
 	return p.due.Bytes() + 16*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
 }
 
+// many: one in so many vertices with a new edge, and it is quicker to look at all
+// than to find out at which.
+const many = 64
+
 func (p *pass) run(ctx context.Context, edges []accel.Edge) {
-	s := p.c.s
 	p.touched = p.touched[:0]
+	if len(edges)*many < len(p.news) {
+		p.follow(ctx, edges)
+	} else {
+		p.sweep(ctx, edges)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	for _, v := range p.met {
+		if atomic.OrUint64(&p.c.news[v], p.news[v].bits) == 0 {
+			p.touched = append(p.touched, v)
+		}
+		p.news[v] = news{}
+	}
+	p.met = p.met[:0]
+}
+
+// sweep goes to all vertices from the first on that a new edge ends at.
+func (p *pass) sweep(ctx context.Context, edges []accel.Edge) {
+	s := p.c.s
+	first := s.Len()
+	for _, e := range edges {
+		first = min(first, s.Rank[e.To])
+	}
+	base := int32(len(s.Added) - len(edges))
+	for i, v := range s.Order[first:] {
+		if i&0xff == 0 && ctx.Err() != nil {
+			return
+		}
+		for _, u := range s.Into(v) {
+			if n := &p.news[u]; n.bits != 0 {
+				p.raise(u, v, n.lo, n.hi)
+			}
+		}
+		for _, u := range s.TimeIn(v) {
+			if n := &p.news[u]; n.bits != 0 {
+				p.raise(u, v, n.lo, n.hi)
+			}
+		}
+		s.InAdded(v, func(i, u int32) {
+			if n := &p.news[u]; i >= base {
+				p.raise(u, v, int32(p.lo), int32(p.hi))
+			} else if n.bits != 0 {
+				p.raise(u, v, n.lo, n.hi)
+			}
+		})
+	}
+}
+
+// follow goes to the vertices that new edges end at, and to those that others
+// with news lead to.
+func (p *pass) follow(ctx context.Context, edges []accel.Edge) {
+	s := p.c.s
 	for _, e := range edges {
 		p.due.Add(s.Rank[e.To])
 	}
@@ -88,13 +154,6 @@ func (p *pass) run(ctx context.Context, edges []accel.Edge) {
 			p.spread(v)
 		}
 	}
-	for _, v := range p.met {
-		if atomic.OrUint64(&p.c.news[v], p.news[v].bits) == 0 {
-			p.touched = append(p.touched, v)
-		}
-		p.news[v] = news{}
-	}
-	p.met = p.met[:0]
 }
 
 // spread hands the news of v on.
@@ -105,8 +164,12 @@ func (p *pass) spread(v int32) {
 			p.due.Add(p.c.s.Rank[to])
 		}
 	}
-	p.c.s.Out(v, push)
-	for _, to := range p.c.s.TimeOut(v) {
+	s := p.c.s
+	for _, to := range s.Outgoing(v) {
+		push(to)
+	}
+	s.OutAdded(v, push)
+	for _, to := range s.TimeOut(v) {
 		push(to)
 	}
 }

@@ -16,16 +16,17 @@ type local struct {
 	bits     []uint64
 	// entries has a row for the commit of each writer, one for the start of
 	// each reader, and, where these differ, one for the start of each writer:
-	// by local chain the last position from which it can be reached. They are
-	// filled when they are first looked at. Those of starts are for chains with
-	// writers only, and have anything behind these; those of commits for all
-	// chains with clocks, of which a row stands together, and else for these too.
-	entries []int32
-	filled  []bool   // by row
-	width   int      // of a row
-	writing int      // how many chains have writers
-	columns []int32  // by local chain, with a matrix: the column of its first node
-	words   []uint64 // scratch
+	// by local chain the last position from which it can be reached. Rows are
+	// made when they are first looked at. Those of starts are for chains with
+	// writers only; those of commits for all chains with clocks, of which a row
+	// stands together, and else for these too.
+	entries                []int32
+	commits, starts, reads [][]int32 // by writer and reader, nil before the first look
+	apart                  [][]int32 // those of starts where these differ from commits
+	width                  int       // of the row of a commit
+	writing                int       // how many chains have writers
+	columns                []int32   // by local chain, with a matrix: the column of its first node
+	words                  []uint64  // scratch
 	// initial is the first of the readers of the initial value.
 	initial int32
 
@@ -184,35 +185,69 @@ func (w *worker) room() {
 	if w.width = len(w.chains); w.k.clocks == nil {
 		w.width = w.writing
 	}
-	rows := len(w.writers)<<w.g.split + len(w.readers)
-	w.entries = slices.Grow(w.entries[:0], rows*w.width)[:rows*w.width]
-	w.filled = slices.Grow(w.filled[:0], rows)[:rows]
-	clear(w.filled)
-}
-
-// row returns a row of the entries, that of a node, for as many chains as are
-// needed of it.
-func (w *worker) row(i int, node int32, chains int) []int32 {
-	row := w.entries[i*w.width:][:chains]
-	if !w.filled[i] {
-		w.filled[i] = true
-		w.fillRow(node, row)
+	size := (len(w.writers)<<w.g.split + len(w.readers)) * w.width
+	w.entries = slices.Grow(w.entries[:0], size)[:0]
+	w.commits, w.reads = unfilled(w.commits, len(w.writers)), unfilled(w.reads, len(w.readers))
+	if w.starts = w.commits; w.g.split == 1 {
+		w.apart = unfilled(w.apart, len(w.writers))
+		w.starts = w.apart
 	}
-	return row
 }
 
-// Rows of a writer's commit and start and a reader's start.
+func unfilled(rows [][]int32, n int) [][]int32 {
+	rows = slices.Grow(rows[:0], n)[:n]
+	clear(rows)
+	return rows
+}
+
+// Rows of a writer's commit and start and a reader's start. They are small
+// enough to stand in the loops that look at them.
 func (w *worker) commitRow(i int32) []int32 {
-	return w.row(int(i), w.g.commit(w.writers[i].txn), w.width)
-}
-func (w *worker) readRow(i int32) []int32 {
-	return w.row(len(w.writers)+int(i), w.g.start(w.readers[i].txn), w.writing)
-}
-func (w *worker) startRow(i int32) []int32 {
-	if w.g.split == 0 {
-		return w.commitRow(i)
+	if row := w.commits[i]; row != nil {
+		return row
 	}
-	return w.row(len(w.writers)+len(w.readers)+int(i), w.g.start(w.writers[i].txn), w.writing)
+	return w.fillCommit(i)
+}
+
+func (w *worker) startRow(i int32) []int32 {
+	if row := w.starts[i]; row != nil {
+		return row
+	}
+	return w.fillStart(i)
+}
+
+func (w *worker) readRow(i int32) []int32 {
+	if row := w.reads[i]; row != nil {
+		return row
+	}
+	return w.fillRead(i)
+}
+
+func (w *worker) fillCommit(i int32) []int32 {
+	w.commits[i] = w.newRow(w.g.commit(w.writers[i].txn), w.width)
+	return w.commits[i]
+}
+
+func (w *worker) fillStart(i int32) []int32 {
+	if w.g.split == 0 {
+		return w.fillCommit(i)
+	}
+	w.starts[i] = w.newRow(w.g.start(w.writers[i].txn), w.writing)
+	return w.starts[i]
+}
+
+func (w *worker) fillRead(i int32) []int32 {
+	w.reads[i] = w.newRow(w.g.start(w.readers[i].txn), w.writing)
+	return w.reads[i]
+}
+
+// newRow returns the entries of a node for as many chains as are needed of it.
+func (w *worker) newRow(node int32, chains int) []int32 {
+	at := len(w.entries)
+	w.entries = w.entries[:at+chains]
+	row := w.entries[at:]
+	w.fillRow(node, row)
+	return row
 }
 
 // entry returns that of a writer's commit for any chain of the key.
