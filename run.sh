@@ -58,6 +58,7 @@ tests() {
   need mariadbd mariadb-server
   need libgalera_smm.so galera-4
   need rsync rsync
+  need gcc build-essential
   need chromium chromium
   dgraph
   export PATH=$bin:$PATH
@@ -82,6 +83,7 @@ tests() {
   rm -rf "$scenarios"
   # The race detector looks at how goroutines meet, for which few histories do.
   ISOHOUND_HISTORIES=6000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m ./history/... ./generator/... ./workloads/... ./checker/... ./results/... ./catalogue/... ./drivers/...
+  ISOHOUND_GRAPHS=400 go test -count=1 -race -short -timeout 20m ./accel/...
 }
 
 demo() {

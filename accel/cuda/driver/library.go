@@ -1,4 +1,4 @@
-//go:build linux && (amd64 || arm64) && !mumax
+//go:build linux && (amd64 || arm64) && !mumax && !nogpu
 
 package driver
 

@@ -1,4 +1,4 @@
-//go:build !mumax && !(linux && (amd64 || arm64))
+//go:build !mumax && (nogpu || !(linux && (amd64 || arm64)))
 
 package driver
 
@@ -13,7 +13,8 @@ const Binding = "none"
 // DefaultLibrary is where the driver is unless the user says otherwise.
 const DefaultLibrary = ""
 
-// Open fails: CUDA is used on Linux only.
+// Open fails: CUDA is used on Linux only, and not with the build tag nogpu.
 func Open(string) (Driver, error) {
-	return nil, fmt.Errorf("%w: isohound uses CUDA on Linux (amd64, arm64) only, not on %s/%s", ErrNoLibrary, runtime.GOOS, runtime.GOARCH)
+	return nil, fmt.Errorf("%w: this program was built for %s/%s without CUDA, which takes Linux on amd64 or arm64 and no build tag nogpu",
+		ErrNoLibrary, runtime.GOOS, runtime.GOARCH)
 }
