@@ -12,20 +12,21 @@ type Sorted struct {
 	Order []int32
 	Rank  []int32 // by vertex: its place in Order
 
-	cause []int32 // by vertex, while edges are added: what reaches it; else -1
+	cause []int32 // by vertex, while edges are added: what reaches it; else -1. nil before the first
 }
 
 // Sort puts the vertices of a graph in order, in the proposed one if it is a
 // topological order and the graph has no intervals, which want the one of
 // Adjacency.Order. The error is a *CycleError.
 func Sort(g *Graph, proposed []int32) (*Sorted, error) {
-	s := &Sorted{Adjacency: NewAdjacency(g), Order: proposed, cause: filled(g.Len())}
+	s := &Sorted{Adjacency: NewAdjacency(g), Order: proposed}
 	if proposed == nil || g.Intervals != nil || !s.IsOrder(proposed) {
 		order, err := s.Adjacency.Order()
 		if err != nil {
 			return nil, err
 		}
 		s.Order = order
+		s.out, s.outStart = nil, nil // until edges are added, which may never be
 	} else {
 		s.Order = append(make([]int32, 0, len(proposed)), proposed...)
 	}
@@ -55,6 +56,9 @@ func (g *Graph) CheckEdges(edges []Edge) error {
 // cycle the error is a *CycleError, and none is added.
 func (s *Sorted) Insert(edges []Edge) error {
 	s.Turn()
+	if s.cause == nil {
+		s.cause = filled(s.Len())
+	}
 	s.Add(edges)
 	if err := s.repair(edges); err != nil {
 		s.Drop(len(edges))

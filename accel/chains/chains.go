@@ -67,7 +67,7 @@ type Closure struct {
 	workers int
 
 	passes  []*pass      // for insertions, one for each of narrower bands
-	news    []uint64     // by vertex: see Changed
+	news    []uint64     // by vertex: see Changed; nil before the first Insert
 	touched []int32      // the vertices with news
 	added   []accel.Edge // by the latest Insert
 	fresh   bool         // nothing was inserted yet
@@ -110,7 +110,6 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	}
 	c.k = int(c.cover.Count)
 	c.rows = make([]int32, int(g.Len())*c.k)
-	c.news = make([]uint64, g.Len())
 	c.bands = c.cut(64)
 	if err := c.batch(ctx); err != nil {
 		return nil, err

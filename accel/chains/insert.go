@@ -22,15 +22,16 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 		return err
 	}
 	c.fresh = false
-	for _, v := range c.touched {
-		c.news[v] = 0
-	}
-	c.touched = c.touched[:0]
 	if c.passes == nil {
+		c.news = make([]uint64, c.s.Len())
 		for _, b := range c.cut(8) {
 			c.passes = append(c.passes, newPass(c, b))
 		}
 	}
+	for _, v := range c.touched {
+		c.news[v] = 0
+	}
+	c.touched = c.touched[:0]
 	if len(edges) < few {
 		for _, p := range c.passes {
 			p.run(ctx, edges)
