@@ -107,10 +107,14 @@ func (c *Compact) part(ctx context.Context, g *KnownGraph, part string) error {
 		for len(all) < c.Repeat && p.Status == StatusDone && all[0] < 1 {
 			again := p
 			again.Added = 0
-			if cl, err = c.once(ctx, &a, g, &again); err != nil || cl == nil {
+			anew, err := c.once(ctx, &a, g, &again)
+			if err != nil {
 				return err
 			}
-			all = append(all, again.Seconds)
+			if anew == nil { // out of time, which it was not before
+				break
+			}
+			cl, all = anew, append(all, again.Seconds)
 		}
 		p.Seconds = middle(all)
 		c.add(p)
