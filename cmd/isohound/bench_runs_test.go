@@ -31,8 +31,15 @@ func table(t *testing.T, path string) [][]string {
 // benchmark says so.
 func TestBenchAbortRate(t *testing.T) {
 	for snapshot, code := range map[string]int{"serializable": 0, "DetectConflicts=false": 1} {
-		out := filepath.Join(t.TempDir(), "b")
-		c := isohound(t, "bench", "abort-rate", "--driver", "badger", "--snapshot", snapshot, "--points", "2", "--out", out)
+		var out string
+		var c call
+		for range 3 { // on a busy machine hardly anything may overlap
+			out = filepath.Join(t.TempDir(), "b")
+			c = isohound(t, "bench", "abort-rate", "--driver", "badger", "--snapshot", snapshot, "--points", "2", "--out", out)
+			if !strings.Contains(c.msg, "vacuous") {
+				break
+			}
+		}
 		if c.code != code || code == 1 && !strings.Contains(c.msg, "GT-SI: the database broke its promise") {
 			t.Errorf("%s: exit code %d\n%s", snapshot, c.code, c.msg)
 		}
