@@ -237,7 +237,7 @@ func Closure(ctx context.Context, g *accel.Graph, opt accel.Options, w Wishes) (
 	}
 	for {
 		d := Decide(g, w)
-		if w.Instead != nil && d.Refused(w) != "" {
+		if w.Instead != nil && d.Refused(w) != "" && (d.Backend == None || d.Considered[0].Err == nil) { // for its size
 			g, opt.Order, w.Instead = w.Instead(), nil, nil
 			continue
 		}

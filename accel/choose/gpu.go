@@ -47,6 +47,7 @@ func (o *others) decide(g *accel.Graph) *Decision { return Decide(g, o.without()
 func (o *others) without() Wishes {
 	w := o.w
 	w.Choice, w.Warn = Auto, nil
+	w.Instead = nil // what the device was asked about is what they are asked about
 	w.Without = maps.Clone(w.Without)
 	if w.Without == nil {
 		w.Without = map[string]error{}

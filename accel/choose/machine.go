@@ -77,10 +77,25 @@ func free() int64 {
 	const group = "/sys/fs/cgroup/"
 	if most, ok := number(group + "memory.max"); ok {
 		if now, ok := number(group + "memory.current"); ok {
-			left = min(left, max(0, most-now))
+			left = min(left, max(0, most-now+inactive(group+"memory.stat")))
 		}
 	}
 	return left
+}
+
+// inactive returns the bytes of files that a container holds and gives back first.
+func inactive(path string) int64 {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if figure, ok := strings.CutPrefix(line, "inactive_file "); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(figure), 10, 64)
+			return n
+		}
+	}
+	return 0
 }
 
 // number reads a file that holds one.

@@ -44,7 +44,7 @@ func (b *Backend) DeviceMemory(g *accel.Graph) int64 {
 func (b *Backend) FreeMemory() (free int64, err error) {
 	err = b.dev.do(func() error {
 		free, err = b.dev.lib.FreeMemory()
-		free += b.dev.scratch.size
+		free += min(b.dev.scratch.size, b.dev.piece) // alloc counts no more of it
 		return err
 	})
 	return free, err
@@ -66,7 +66,7 @@ func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options
 	if err != nil {
 		return nil, err
 	}
-	c := &closure{b: b, opt: opt, s: newSpace(s), fresh: true}
+	c := &closure{b: b, opt: opt, ctx: ctx, s: newSpace(s), fresh: true}
 	order := c.s.fill(s.Order)
 	if opt.Order != nil || g.Intervals != nil {
 		order = c.s.byLevel(order, nil) // as an order is that Sort computes without these

@@ -15,6 +15,7 @@ import (
 type closure struct {
 	b     *Backend
 	opt   accel.Options
+	ctx   context.Context // of the latest call that had one: Reaches has none
 	s     *space
 	m     *matrix
 	cache cache
@@ -99,7 +100,7 @@ func (c *closure) Reaches(from, to int32) bool {
 			c.cache.put(to, row)
 			return c.in(row, from)
 		}
-		cpu, err = c.fail(context.Background(), err)
+		cpu, err = c.fail(c.ctx, err)
 	}
 	if err != nil {
 		return c.search(from, to)
@@ -141,6 +142,7 @@ func (c *closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if err := c.s.CheckEdges(edges); err != nil {
 		return err
 	}
+	c.ctx = ctx
 	cpu, err := c.substitute()
 	if cpu == nil && err == nil {
 		if err = c.onDevice(ctx, edges); err == nil {

@@ -77,7 +77,7 @@ func (b *Backend) proveOn(r *rand.Rand, squaring bool) error {
 	if err != nil {
 		return err
 	}
-	c := &closure{b: b, s: newSpace(sorted)}
+	c := &closure{b: b, ctx: context.Background(), s: newSpace(sorted)}
 	if c.m, err = newMatrix(ctx, b.dev, c.s, sorted.Order, squaring); err != nil {
 		return err
 	}

@@ -138,6 +138,12 @@ func (k *reach) compute(ctx context.Context) (bool, error) {
 	k.closure, k.first = c, true
 	k.clocks, _ = c.(*clocks.Closure)
 	k.bits, _ = c.(*bitset.Closure)
+	if d.Backend == string(choose.CUDA) && !k.far() { // it failed at once
+		k.told.Reason += "; that failed"
+		if k.told.Backend = string(choose.Chains); k.bits != nil {
+			k.told.Backend = string(choose.Bitset)
+		}
+	}
 	if k.c = &k.m.chains; k.clocks == nil {
 		k.c = alone(len(k.m.txns))
 	}

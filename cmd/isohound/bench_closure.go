@@ -11,9 +11,9 @@ import (
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/bench"
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/internal/memory"
 )
 
 // closing are the wishes for a benchmark of closures.
@@ -159,7 +159,7 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 		return err
 	}
 	if b.most == 0 {
-		b.most = memory.Available() / 4 * 3
+		b.most = choose.Here().Free() / 4 * 3
 	}
 	if b.workloads == nil {
 		b.workloads = bench.ClosureNames

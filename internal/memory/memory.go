@@ -1,5 +1,4 @@
-// Package memory says how much memory the process has held and the machine has
-// left.
+// Package memory says how much memory the process has held.
 package memory
 
 import (
@@ -31,10 +30,6 @@ func Peak() int64 {
 	}
 	return int64(u.Maxrss) << 10
 }
-
-// Available returns the bytes that could be taken without the machine having to
-// swap; 0 where the system does not tell.
-func Available() int64 { return field("/proc/meminfo", "MemAvailable:") }
 
 // field returns a figure of a table in KiB, in bytes.
 func field(path, name string) int64 {
