@@ -8,7 +8,6 @@ import (
 	"math/rand"
 	"net"
 	"net/http"
-	"net/url"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -22,9 +21,7 @@ type Dgraph struct {
 	zero   *process
 	alphas []*process
 	bin    string
-	// version is that of bin.
-	version string
-	old     bool // 1.x, whose flags are others
+	old    bool // 1.x, whose flags are others
 }
 
 // FindDgraph returns the program of a version, "1.1.1" say, or says where it is
@@ -45,7 +42,7 @@ func StartDgraph(version string, n, replicas int, opts ...Option) (*Dgraph, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Dgraph{bin: bin, version: version, old: strings.HasPrefix(version, "1.")}
+	s := &Dgraph{bin: bin, old: strings.HasPrefix(version, "1.")}
 	err = s.startZero(c.ctx, replicas)
 	for range n {
 		if err == nil {
@@ -125,9 +122,6 @@ func (s *Dgraph) addAlpha(ctx context.Context) error {
 	return p.start(ctx, s.answers(p.port+alphaHTTP, "/health"), s.bin, args...)
 }
 
-// Version is what was asked for.
-func (s *Dgraph) Version() string { return s.version }
-
 // Logs are the ends of all logs.
 func (s *Dgraph) Logs() string {
 	var b strings.Builder
@@ -148,16 +142,6 @@ func (s *Dgraph) DSNs() (out []string) {
 		out = append(out, fmt.Sprintf("dgraph://localhost:%d", p.port+alphaGRPC))
 	}
 	return out
-}
-
-// State is what the zero knows of groups and of the predicates that they serve,
-// as JSON.
-func (s *Dgraph) State() ([]byte, error) { return get(s.zero.port+zeroHTTP, "/state") }
-
-// MoveTablet has a predicate served by another group, and returns when it is.
-func (s *Dgraph) MoveTablet(predicate string, group int) error {
-	_, err := get(s.zero.port+zeroHTTP, fmt.Sprintf("/moveTablet?tablet=%s&group=%d", url.QueryEscape(predicate), group))
-	return err
 }
 
 func (s *Dgraph) answers(port int, path string) func(context.Context) error {

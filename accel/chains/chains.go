@@ -189,9 +189,6 @@ func (c *Closure) Cover() *accel.Cover { return c.cover }
 // VertexAt returns the vertex that has a place, from 1, on a chain.
 func (c *Closure) VertexAt(chain, place int32) int32 { return c.members[c.first[chain]+place-1] }
 
-// Members returns the vertices of a chain.
-func (c *Closure) Members(chain int32) []int32 { return c.members[c.first[chain]:c.first[chain+1]] }
-
 // Rank returns by vertex its place in a topological order, until the next
 // Insert.
 func (c *Closure) Rank() []int32 { return c.s.Rank }

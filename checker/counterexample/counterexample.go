@@ -194,16 +194,6 @@ func (c *Counterexample) rename(ctx context.Context, from *cut) error {
 	return nil
 }
 
-// Subhistory returns the closed sub-history that a, an anomaly of h at lvl, rests
-// on, minimal where MinimizeFor suffices for that.
-func Subhistory(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly) (*history.History, error) {
-	c, err := Of(ctx, h, lvl, a, Options{Timeout: MinimizeFor})
-	if err != nil {
-		return nil, err
-	}
-	return c.History, nil
-}
-
 // violates judges the sub-history by itself.
 func (c *cut) violates() (bool, error) {
 	h := c.history()
