@@ -60,7 +60,6 @@ func (w *worker) single(node, chain int32) int32 {
 // members i<<split and, where there are two, the one behind it.
 type fetched struct {
 	accel.Groups
-	from  int32   // the first key of the run
 	group []int32 // by key of the run: its group, or none where nothing is to be looked at
 	at    int     // the group of the key at hand
 }
@@ -88,20 +87,20 @@ func (w *worker) fetchedEntry(row []uint64, chain int) int32 {
 // maxFetched bounds the words that are fetched at once.
 const maxFetched = 4 << 20
 
-// fetch asks the closure about the keys that have news, from one on and up to
-// another, and returns the first that it left for the next time.
+// fetch asks the closure about the contested keys that have news, from one place
+// on and up to another, and returns the first that it left for the next time.
 func (w *worker) fetch(ctx context.Context, from, to int32, all bool) (int32, error) {
 	f := &w.fetched
-	f.from, f.group, f.Start, f.Members = from, f.group[:0], append(f.Start[:0], 0), f.Members[:0]
+	f.group, f.Start, f.Members = f.group[:0], append(f.Start[:0], 0), f.Members[:0]
 	words := 0
 	for ; from < to && words < maxFetched; from++ {
 		group := none
-		if w.worthALook(from, all) {
-			w.begin(from)
-			for _, t := range w.m.writer[w.m.keyFrom[from]:w.m.keyFrom[from+1]] {
+		if k := w.contested.keys[from]; w.worthALook(k, everything, all) {
+			w.begin(k)
+			for _, t := range w.m.writer[w.m.keyFrom[k]:w.m.keyFrom[k+1]] {
 				w.localChain(t)
 			}
-			for _, r := range w.m.readsOn.of(from) {
+			for _, r := range w.m.readsOn.of(k) {
 				w.localChain(w.m.reads[r].txn)
 			}
 			if w.entryCount() <= maxLocal {

@@ -59,17 +59,10 @@ type localReader struct {
 // with the square of the accesses.
 const maxLocal = 32 << 20
 
-// gather brings together what is known about key k, and reports whether
-// there is anything new.
-func (w *worker) gather(k int32, all bool) bool {
+// gather brings together what is known about key k, which has writers in the
+// given chains. It returns false where that is too much.
+func (w *worker) gather(k int32, chains uint64, all bool) bool {
 	m, g, r := w.m, w.g, w.k
-	if r.far() {
-		if w.fetched.at = int(w.fetched.group[k-w.fetched.from]); w.fetched.at < 0 {
-			return false
-		}
-	} else if !w.worthALook(k, all) {
-		return false
-	}
 	all = all || w.fresh[k]
 	from, to := m.keyFrom[k], m.keyFrom[k+1]
 	w.begin(k)
@@ -84,7 +77,7 @@ func (w *worker) gather(k int32, all bool) bool {
 		x := localWriter{txn: t, class: m.class[i], chain: w.localChain(c), start: r.startAt(t), commit: r.commitAt(t),
 			rank: r.rank[g.commit(t)], live: !m.optional[t], readers: none, news: everything}
 		if !all {
-			x.news = r.news(g.commit(t))
+			x.news = r.news(g.commit(t)) & chains
 		}
 		w.writers = append(w.writers, x)
 	}
@@ -98,7 +91,7 @@ func (w *worker) gather(k int32, all bool) bool {
 			x.source -= from
 		}
 		if !all {
-			x.news = r.news(g.start(rd.txn))
+			x.news = r.news(g.start(rd.txn)) & chains
 		}
 		w.readers = append(w.readers, x)
 	}
@@ -110,19 +103,24 @@ func (w *worker) gather(k int32, all bool) bool {
 	return true
 }
 
-// worthALook reports whether there is anything new about key k.
-func (w *worker) worthALook(k int32, all bool) bool {
+// worthALook reports whether there is anything new about key k: writers in the
+// given chains reach more of its accesses. Of open reads whatever reaches them or
+// their candidates may be news.
+func (w *worker) worthALook(k int32, chains uint64, all bool) bool {
 	m, g, r := w.m, w.g, w.k
 	if all || w.fresh[k] {
 		return true
 	}
+	if len(w.openOn.of(k)) > 0 {
+		chains = everything
+	}
 	for i := m.keyFrom[k]; i < m.keyFrom[k+1]; i++ {
-		if r.news(g.commit(m.writer[i])) != 0 {
+		if r.news(g.commit(m.writer[i]))&chains != 0 {
 			return true
 		}
 	}
 	for _, i := range m.readsOn.of(k) {
-		if r.news(g.start(m.reads[i].txn)) != 0 {
+		if r.news(g.start(m.reads[i].txn))&chains != 0 {
 			return true
 		}
 	}
@@ -150,9 +148,8 @@ func (w *worker) localChain(c int32) int32 {
 	if w.stamp[c] != w.now {
 		w.stamp[c], w.localOf[c] = w.now, int32(len(w.chains))
 		w.chains = append(w.chains, c)
-		column := c
+		column := w.k.column(c)
 		if w.k.bits != nil {
-			column = w.k.bits.Column(w.g.start(c))
 			w.columns = append(w.columns, column)
 		}
 		w.bits = append(w.bits, w.k.chainBits(column))

@@ -250,14 +250,23 @@ const fewChains = 64
 // everything is the set of all chains.
 const everything = ^uint64(0)
 
-// chainBits are the bits of a chain, or with a matrix of one that has a column
-// and the next one, in a set of chains; chains share bits.
-func (k *reach) chainBits(c int32) uint64 {
+// column is where a chain stands in a set of chains: with a matrix that of its
+// transaction's first node, which the other one stands beside.
+func (k *reach) column(chain int32) int32 {
+	if k.bits != nil {
+		return k.bits.Column(k.g.start(chain))
+	}
+	return chain
+}
+
+// chainBits are the bits, in a set of chains, of one that has a column; chains
+// share bits.
+func (k *reach) chainBits(column int32) uint64 {
 	switch {
 	case k.clocks != nil:
-		return 1 << (uint32(c) & 63)
+		return 1 << (uint32(column) & 63)
 	case k.bits != nil:
-		return k.g.nodeBits() << (uint32(c) & 63)
+		return k.g.nodeBits() << (uint32(column) & 63)
 	}
 	return everything
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// visit draws what follows about key k.
-func (w *worker) visit(ctx context.Context, k int32, all bool) {
-	if !w.gather(k, all) {
+// visit draws what follows about key k, which has writers in the given chains.
+func (w *worker) visit(ctx context.Context, k int32, chains uint64, all bool) {
+	if !w.gather(k, chains, all) {
 		return
 	}
 	for i := range w.readers {

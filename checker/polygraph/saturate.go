@@ -28,6 +28,7 @@ type saturator struct {
 	openOn csr        // by key: the open reads on it, in this pass
 	closed []openRead // the ones settled or refuted, with what ruled candidates out
 
+	contested contested
 	// fresh has the keys of which everything is looked at in the next pass.
 	fresh []bool
 	// refuted is a read that has no candidate left: a contradiction of the known
@@ -73,6 +74,7 @@ func newSaturator(m *model, g *graph, prune bool) *saturator {
 	s := &saturator{m: m, g: g, pulled: map[int32]int32{}, fresh: make([]bool, m.h.KeyCount())}
 	if prune {
 		s.k = newReach(m, g, Acceleration{})
+		s.contested = newContested(m, g)
 	}
 	for _, t := range m.chains.members.items {
 		if !m.optional[t] {

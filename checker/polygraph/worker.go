@@ -50,19 +50,32 @@ func failure(results []found) error {
 	return nil
 }
 
-// visitAll looks at keys that stand together.
+// visitAll looks at the contested keys from one place on and up to another.
 func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) error {
+	if w.k.far() {
+		return w.visitFar(ctx, from, to, all)
+	}
+	for ; from < to; from++ {
+		if k, chains := w.contested.keys[from], w.contested.of(from); w.worthALook(k, chains, all) {
+			w.visit(ctx, k, chains, all)
+		}
+	}
+	return nil
+}
+
+// visitFar asks the closure about many keys before it looks at them.
+func (w *worker) visitFar(ctx context.Context, from, to int32, all bool) error {
 	for from < to {
-		until := to
-		if w.k.far() {
-			var err error
-			if until, err = w.fetch(ctx, from, to, all); err != nil {
-				return err
+		until, err := w.fetch(ctx, from, to, all)
+		if err != nil {
+			return err
+		}
+		for i, group := range w.fetched.group {
+			if w.fetched.at = int(group); group != none {
+				w.visit(ctx, w.contested.keys[from+int32(i)], everything, all)
 			}
 		}
-		for ; from < until; from++ {
-			w.visit(ctx, from, all)
-		}
+		from = until
 	}
 	return nil
 }
@@ -77,12 +90,15 @@ func (s *saturator) merge(f *found) {
 	}
 }
 
-// everyKey looks at the keys that have news, and merges what it finds in the
-// order of the keys. It returns false where a sample of the keys says that too
+// everyKey looks at the contested keys that have news, and merges what it finds
+// in the order of the keys. It returns false where a sample of the keys says that too
 // little would come of it.
 func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
-	keys := s.m.h.KeyCount()
-	s.openOn = makeCSR(keys, len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
+	s.openOn = makeCSR(s.m.h.KeyCount(), len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
+	if s.k.first {
+		s.contested.bits(s.m, s.k)
+	}
+	keys := len(s.contested.keys)
 	run := max(1, min(256, keys/64))
 	runs := (keys + run - 1) / run
 	results := make([]found, runs)
