@@ -129,8 +129,8 @@ func (w *worker) worthALook(k int32, chains uint64, all bool) bool {
 
 // begin turns to key k, of which no chain has a number yet.
 func (w *worker) begin(k int32) {
-	if w.stamp == nil {
-		w.localOf, w.stamp = make([]int32, w.k.c.count), make([]int32, w.k.c.count)
+	if len(w.stamp) != int(w.k.c.count) {
+		w.localOf, w.stamp, w.now = make([]int32, w.k.c.count), make([]int32, w.k.c.count), 0
 	}
 	w.now++
 	w.key = k

@@ -29,6 +29,7 @@ type saturator struct {
 	closed []openRead // the ones settled or refuted, with what ruled candidates out
 
 	contested contested
+	crew      crew
 	// fresh has the keys of which everything is looked at in the next pass.
 	fresh []bool
 	// refuted is a read that has no candidate left: a contradiction of the known
@@ -198,6 +199,7 @@ func (s *saturator) pays(links int) bool {
 // run saturates. s.refuted is then set where a read cannot have got its value;
 // whether the graph has an order it does not tell.
 func (s *saturator) run(ctx context.Context) error {
+	defer func() { s.crew.idle = nil }()
 	s.opened, s.given = len(s.open), len(s.g.edges)
 	least := enoughAtFirst
 	for s.k != nil && s.refuted == nil {

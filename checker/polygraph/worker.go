@@ -19,6 +19,38 @@ type worker struct {
 	scratch []int32
 }
 
+// crew are workers between their work. What they have room for they keep, as
+// fresh memory costs more than small keys.
+type crew struct {
+	mu   sync.Mutex
+	idle []*worker
+}
+
+func (c *crew) worker(s *saturator) *worker {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := len(c.idle) - 1
+	if last < 0 {
+		return &worker{saturator: s}
+	}
+	w := c.idle[last]
+	c.idle = c.idle[:last]
+	return w
+}
+
+func (c *crew) done(w *worker) {
+	c.mu.Lock()
+	c.idle = append(c.idle, w)
+	c.mu.Unlock()
+}
+
+// forget has the workers forget what they have found.
+func (c *crew) forget() {
+	for _, w := range c.idle {
+		w.links = w.links[:0]
+	}
+}
+
 // link is an edge to be.
 type link struct {
 	from, to, why int32
@@ -102,9 +134,10 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 	run := max(1, min(256, keys/64))
 	runs := (keys + run - 1) / run
 	results := make([]found, runs)
+	defer s.crew.forget()
 	every := func(step, skip int) error {
 		return share(ctx, len(s.m.txns), (runs+step-1)/step, func(next func() (int, bool)) {
-			w := &worker{saturator: s}
+			w := s.crew.worker(s)
 			for i, more := next(); more; i, more = next() {
 				if i *= step; skip > 0 && i%skip == 0 {
 					continue
@@ -114,6 +147,7 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 				results[i] = found{w.links[before:], w.refutes, err}
 				w.refutes = nil
 			}
+			s.crew.done(w)
 		})
 	}
 	sampled := 0
