@@ -21,7 +21,8 @@ const (
 // committed are left out, and so is what no other transaction sees.
 //
 // A class is the set of final writes of one value to one key; classes 0 to
-// KeyCount-1 are those of the keys' initial values, whether written or not.
+// KeyCount-1 are those of the keys' initial values, whether written or not. Others
+// have the number of their first write behind these; some numbers have none.
 type model struct {
 	h   *history.History
 	lvl level.Level
@@ -88,8 +89,7 @@ func newModel(h *history.History, lvl level.Level, found *single.Collector) *mod
 	m := &model{h: h, lvl: lvl}
 	m.participants()
 	m.chains = newChains(m)
-	classes := m.versions()
-	m.externalReads(classes, found)
+	m.externalReads(newVersions(m), found)
 	return m
 }
 
@@ -121,70 +121,25 @@ func (m *model) participants() {
 	m.broken = make([]bool, len(m.txns))
 }
 
-func (m *model) txn(t int32) *history.Txn { return &m.h.Txns[m.txns[t]] }
-
-// short is how many operations a transaction may have to be looked through
-// again for each: that costs less than tables of all keys.
-const short = 12
-
-// final calls f for each final write of t. seen is a table by key for those with many.
-func (m *model) final(t int32, seen []int32, f func(history.Op)) {
-	ops := m.h.Ops(m.txn(t))
-	if len(ops) > short {
-		for j := len(ops) - 1; j >= 0; j-- {
-			if op := ops[j]; op.Kind == history.Write && seen[op.Key] != t {
-				seen[op.Key] = t
-				f(op)
-			}
-		}
-		return
+// parts is into how many parts work on all transactions is worth being cut.
+func (m *model) parts() int {
+	if len(m.txns) > 1<<12 {
+		return workers()
 	}
-next:
-	for j, op := range ops {
-		if op.Kind != history.Write {
-			continue
-		}
-		for _, later := range ops[j+1:] {
-			if later.Key == op.Key && later.Kind == history.Write {
-				continue next
-			}
-		}
-		f(op)
-	}
+	return 1
 }
 
-// versions numbers the final writes, by key and within a key along chains, and
-// sorts them into classes.
-func (m *model) versions() *classTable {
-	keys, n := m.h.KeyCount(), int32(len(m.txns))
-	seen := make([]int32, keys)
-	m.keyFrom = make([]int32, keys+1)
-	stamp(seen)
-	for t := range n {
-		m.final(t, seen, func(op history.Op) { m.keyFrom[op.Key+1]++ })
-	}
-	for k := range keys {
-		m.keyFrom[k+1] += m.keyFrom[k]
-	}
-	total := int(m.keyFrom[keys])
-	m.writer, m.class, m.key = make([]int32, total), make([]int32, total), make([]int32, total)
-	classes := newClassTable(m.h, total)
-	next := append([]int32(nil), m.keyFrom[:keys]...)
-	stamp(seen)
-	for _, t := range m.chains.members.items {
-		m.final(t, seen, func(op history.Op) {
-			w := next[op.Key]
-			next[op.Key]++
-			m.writer[w], m.key[w] = t, int32(op.Key)
-			classes.insert(op.Key, op.Value, w, m.class)
-		})
-	}
+// inParts does the parts of some work at the same time.
+func inParts(parts int, work func(part int)) {
 	var wg sync.WaitGroup
-	wg.Go(func() { m.writesOf = makeCSR(int(n), total, func(w int32) int32 { return m.writer[w] }) })
-	m.classFrom = makeCSR(classes.count, total, func(w int32) int32 { return m.class[w] })
+	for p := 1; p < parts; p++ {
+		wg.Go(func() { work(p) })
+	}
+	work(0)
 	wg.Wait()
-	return classes
 }
+
+func (m *model) txn(t int32) *history.Txn { return &m.h.Txns[m.txns[t]] }
 
 func stamp(s []int32) {
 	for i := range s {
@@ -195,23 +150,14 @@ func stamp(s []int32) {
 // externalReads finds what transactions read before they wrote it, and where
 // that may have come from. Reads of transactions of unknown outcome bind only
 // where these count, so that an impossible one only rules its transaction out.
-func (m *model) externalReads(classes *classTable, found *single.Collector) {
+func (m *model) externalReads(versions *versions, found *single.Collector) {
 	n := len(m.txns)
-	parts := make([]readsOf, 1)
-	if n > 1<<12 { // worth a goroutine
-		parts = make([]readsOf, workers())
-	}
+	parts := make([]readsOf, m.parts())
 	m.readFrom = make([]int32, n+1)
-	var wg sync.WaitGroup
-	for p := range parts {
-		parts[p] = readsOf{m: m, classes: classes}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			parts[p].find(int32(n*p/len(parts)), int32(n*(p+1)/len(parts)))
-		}()
-	}
-	wg.Wait()
+	inParts(len(parts), func(p int) {
+		parts[p] = readsOf{m: m, versions: versions}
+		parts[p].find(int32(n*p/len(parts)), int32(n*(p+1)/len(parts)))
+	})
 	m.reads = parts[0].reads
 	for _, p := range parts[1:] {
 		m.reads = append(m.reads, p.reads...)
@@ -233,10 +179,10 @@ func (m *model) externalReads(classes *classTable, found *single.Collector) {
 
 // readsOf finds the reads of some transactions.
 type readsOf struct {
-	m       *model
-	classes *classTable
-	reads   []read
-	wrong   []wrongRead
+	m        *model
+	versions *versions
+	reads    []read
+	wrong    []wrongRead
 	// last is the latest operation on a key, in transaction mark.
 	last, mark []int32
 }
@@ -273,7 +219,7 @@ func (p *readsOf) find(from, to int32) {
 				continue
 			}
 			r := read{txn: t, key: op.Key, source: fromOpen}
-			if !p.explain(&r, op.Value) {
+			if !p.versions.explain(&r, op.Value) {
 				r.source = fromNowhere
 				switch {
 				case !m.optional[t]:
@@ -318,106 +264,8 @@ func (p *readsOf) before(t int32, ops []history.Op, j int) int32 {
 	return own
 }
 
-// explain finds the class of what r returned, and its source where only one
-// is possible for certain. It reports whether anybody but r's own transaction
-// can have written the value.
-func (p *readsOf) explain(r *read, v history.Value) bool {
-	m := p.m
-	if v == p.classes.initial[r.key] {
-		r.class = int32(r.key)
-		return true
-	}
-	first, several := p.classes.find(r.key, v)
-	if first == none {
-		r.class = none
-		return false
-	}
-	r.class = m.class[first]
-	if several {
-		for _, w := range m.classFrom.of(r.class) {
-			if m.writer[w] != r.txn {
-				return true
-			}
-		}
-		return false
-	}
-	u := m.writer[first]
-	if !m.optional[u] && !m.optional[r.txn] {
-		r.source = first
-	}
-	return u != r.txn
-}
-
 // initially reports whether the class is that of its key's initial value.
 func (m *model) initially(class int32) bool { return class < int32(m.h.KeyCount()) }
-
-// classTable finds the writes of a value by hashing.
-type classTable struct {
-	initial []history.Value
-	slots   []slot
-	mask    uint64
-	count   int // of classes
-}
-
-type slot struct {
-	value history.Value
-	key   history.Key
-	// first is the first write of the value plus 1, so that 0 is free, and less
-	// than 0 where there are more.
-	first int32
-}
-
-func newClassTable(h *history.History, writes int) *classTable {
-	size := uint64(8)
-	for size/4*3 < uint64(writes) {
-		size *= 2
-	}
-	c := &classTable{slots: make([]slot, size), mask: size - 1, count: h.KeyCount(), initial: make([]history.Value, h.KeyCount())}
-	for k := range c.initial {
-		c.initial[k] = h.Initial(history.Key(k))
-	}
-	return c
-}
-
-func (c *classTable) at(k history.Key, v history.Value) *slot {
-	x := uint64(v)*0x9e3779b97f4a7c15 ^ uint64(uint32(k))*0xd6e8feb86659fd93
-	x ^= x >> 32
-	x *= 0x9e3779b97f4a7c15
-	for i := x >> 20; ; i++ {
-		s := &c.slots[i&c.mask]
-		if s.first == 0 || s.key == k && s.value == v {
-			return s
-		}
-	}
-}
-
-// insert takes note of write w of v to k, and sets its class in classes, by write.
-func (c *classTable) insert(k history.Key, v history.Value, w int32, classes []int32) {
-	if v == c.initial[k] {
-		classes[w] = int32(k)
-		return
-	}
-	switch s := c.at(k, v); {
-	case s.first == 0:
-		*s = slot{v, k, w + 1}
-		classes[w] = int32(c.count)
-		c.count++
-	case s.first > 0:
-		classes[w] = classes[s.first-1]
-		s.first = -s.first
-	default:
-		classes[w] = classes[-s.first-1]
-	}
-}
-
-// find returns the first write of v to k, or none, and whether there are more.
-func (c *classTable) find(k history.Key, v history.Value) (first int32, several bool) {
-	s := c.at(k, v)
-	if s.first < 0 {
-		return -s.first - 1, true
-	}
-	return s.first - 1, false
-}
 
 // chains cover the transactions by paths of the known graph: those of a
 // session, in session order. A transaction of unknown outcome that others of
