@@ -180,6 +180,20 @@ func (c *Closure) cut(least int) []band {
 // itself.
 func (c *Closure) Row(v int32) []int32 { return c.rows[int(v)*c.k : (int(v)+1)*c.k] }
 
+// Touch looks into the rows from one vertex up to another, so that they are in the
+// processor's cache when they are needed. What it returns means nothing.
+func (c *Closure) Touch(from, to int32) int32 {
+	rows := c.rows[int(from)*c.k : (int(to)+1)*c.k]
+	sum := rows[len(rows)-1]
+	for i := 0; i < len(rows); i += line {
+		sum += rows[i]
+	}
+	return sum
+}
+
+// line is how many entries stand in a line of the cache.
+const line = 16
+
 // Entry returns the last place of a chain that reaches v; 0 is none.
 func (c *Closure) Entry(v, chain int32) int32 { return c.rows[int(v)*c.k+int(chain)] }
 

@@ -27,6 +27,7 @@ type local struct {
 	writing                int       // how many chains have writers
 	columns                []int32   // by local chain, with a matrix: the column of its first node
 	words                  []uint64  // scratch
+	touched                int32     // so that the compiler keeps touch
 	// initial is the first of the readers of the initial value.
 	initial int32
 
@@ -68,32 +69,43 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 	w.begin(k)
 	w.initial = none
 	w.writers, w.readers = w.writers[:0], w.readers[:0]
+	// What is far apart in memory is asked for first, in loops without much else,
+	// so that the processor need not wait for one before it asks for the next.
 	for i := from; i < to; i++ {
 		t := m.writer[i]
-		c := r.c.of[t]
-		if w.stamp[c] != w.now {
-			w.segments = append(w.segments, i-from)
-		}
-		x := localWriter{txn: t, class: m.class[i], chain: w.localChain(c), start: r.startAt(t), commit: r.commitAt(t),
+		x := localWriter{txn: t, class: m.class[i], chain: r.c.of[t], start: r.startAt(t), commit: r.commitAt(t),
 			rank: r.rank[g.commit(t)], live: !m.optional[t], readers: none, news: everything}
 		if !all {
 			x.news = r.news(g.commit(t)) & chains
 		}
 		w.writers = append(w.writers, x)
 	}
-	w.segments = append(w.segments, to-from)
 	for _, i := range m.readsOn.of(k) {
 		rd := &m.reads[i]
-		c := r.c.of[rd.txn]
-		x := localReader{read: i, txn: rd.txn, class: rd.class, source: rd.source, chain: w.localChain(c), start: r.startAt(rd.txn),
-			live: !m.optional[rd.txn], news: everything}
-		if rd.source >= 0 {
+		w.readers = append(w.readers, localReader{read: i, txn: rd.txn, class: rd.class, source: rd.source, news: everything})
+	}
+	for i := range w.readers {
+		x := &w.readers[i]
+		x.chain, x.start, x.live = r.c.of[x.txn], r.startAt(x.txn), !m.optional[x.txn]
+		if x.source >= 0 {
 			x.source -= from
 		}
 		if !all {
-			x.news = r.news(g.start(rd.txn)) & chains
+			x.news = r.news(g.start(x.txn)) & chains
 		}
-		w.readers = append(w.readers, x)
+	}
+	w.touch()
+	for i := range w.writers {
+		x := &w.writers[i]
+		if w.stamp[x.chain] != w.now {
+			w.segments = append(w.segments, int32(i))
+		}
+		x.chain = w.localChain(x.chain)
+	}
+	w.segments = append(w.segments, to-from)
+	for i := range w.readers {
+		x := &w.readers[i]
+		x.chain = w.localChain(x.chain)
 	}
 	if w.entryCount() > maxLocal {
 		return false
@@ -101,6 +113,25 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 	w.listReaders()
 	w.room()
 	return true
+}
+
+// touch has the processor fetch the rows of the clocks that will be looked at.
+func (w *worker) touch() {
+	c := w.k.clocks
+	if c == nil {
+		return
+	}
+	for i := range w.writers {
+		if x := &w.writers[i]; x.news != 0 {
+			w.touched += c.Touch(w.g.start(x.txn), w.g.commit(x.txn))
+		}
+	}
+	for i := range w.readers {
+		if x := &w.readers[i]; x.news != 0 {
+			v := w.g.start(x.txn)
+			w.touched += c.Touch(v, v)
+		}
+	}
 }
 
 // worthALook reports whether there is anything new about key k: writers in the

@@ -153,15 +153,25 @@ func stamp(s []int32) {
 func (m *model) externalReads(versions *versions, found *single.Collector) {
 	n := len(m.txns)
 	parts := make([]readsOf, m.parts())
-	m.readFrom = make([]int32, n+1)
+	bounds := make([]int, len(parts)+1) // of their operations that read
 	inParts(len(parts), func(p int) {
-		parts[p] = readsOf{m: m, versions: versions}
-		parts[p].find(int32(n*p/len(parts)), int32(n*(p+1)/len(parts)))
+		parts[p] = readsOf{m: m, versions: versions, from: int32(n * p / len(parts)), to: int32(n * (p + 1) / len(parts))}
+		bounds[p+1] = parts[p].count()
 	})
-	m.reads = parts[0].reads
-	for _, p := range parts[1:] {
-		m.reads = append(m.reads, p.reads...)
+	for p := range parts {
+		bounds[p+1] += bounds[p]
 	}
+	m.readFrom = make([]int32, n+1)
+	m.reads = make([]read, bounds[len(parts)])
+	inParts(len(parts), func(p int) {
+		parts[p].reads = m.reads[bounds[p]:bounds[p]:bounds[p+1]]
+		parts[p].find()
+	})
+	count := 0
+	for p := range parts { // some saw what their own transaction did
+		count += copy(m.reads[count:], parts[p].reads)
+	}
+	m.reads = m.reads[:count]
 	for t := range n {
 		m.readFrom[t+1] += m.readFrom[t]
 	}
@@ -181,28 +191,62 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 type readsOf struct {
 	m        *model
 	versions *versions
+	from, to int32
 	reads    []read
 	wrong    []wrongRead
+	slots    []int32
+	touched  int32 // so that the compiler keeps fetch
 	// last is the latest operation on a key, in transaction mark.
 	last, mark []int32
 }
+
+// fetch has the processor fetch what is needed of some reads, from transaction t
+// on, and returns the first of which it has not.
+func (p *readsOf) fetch(t int32) int32 {
+	p.slots = p.slots[:0]
+	for ; t < p.to && len(p.slots) < fetchedReads; t++ {
+		for _, op := range p.m.h.Ops(p.m.txn(t)) {
+			if op.Kind == history.Read {
+				p.slots = append(p.slots, p.versions.slot(op.Key, op.Value))
+			}
+		}
+	}
+	for _, w := range p.slots {
+		if w != 0 {
+			p.touched += p.versions.list[w-1].writer
+		}
+	}
+	return t
+}
+
+// fetchedReads are fetched at once.
+const fetchedReads = 64
 
 // wrongRead is an operation that differs from what its own transaction saw
 // before, in operation own, or that nobody explains.
 type wrongRead struct{ txn, own, op int32 }
 
-func (p *readsOf) find(from, to int32) {
-	m := p.m
-	count := 0
-	for t := from; t < to; t++ {
-		for _, op := range m.h.Ops(m.txn(t)) {
+// count returns how many of their operations read.
+func (p *readsOf) count() int {
+	n := 0
+	for t := p.from; t < p.to; t++ {
+		for _, op := range p.m.h.Ops(p.m.txn(t)) {
 			if op.Kind == history.Read {
-				count++
+				n++
 			}
 		}
 	}
-	p.reads = make([]read, 0, count)
-	for t := from; t < to; t++ {
+	return n
+}
+
+// find finds the reads; there is room for all.
+func (p *readsOf) find() {
+	m := p.m
+	fetched := p.from
+	for t := p.from; t < p.to; t++ {
+		if t == fetched {
+			fetched = p.fetch(t)
+		}
 		before := len(p.reads)
 		ops := m.h.Ops(m.txn(t))
 		for j, op := range ops {

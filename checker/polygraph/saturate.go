@@ -43,8 +43,10 @@ type saturator struct {
 	opened int // reads with several candidates before the first pass
 	// thorough: passes go on as long as anything follows, for small histories of
 	// which everything that can be shown is to be shown.
-	thorough bool
-	given    int // edges before the first pass
+	thorough   bool
+	given      int     // edges before the first pass
+	room       []int32 // for candidates
+	fetchedSum int32   // so that the compiler keeps fetchSources
 }
 
 // accelerate says how reachability is to be computed.
@@ -77,12 +79,34 @@ func newSaturator(m *model, g *graph, prune bool) *saturator {
 		s.k = newReach(m, g, Acceleration{})
 		s.contested = newContested(m, g)
 	}
-	for _, t := range m.chains.members.items {
+	fetched := 0
+	for i, t := range m.chains.members.items {
+		if i == fetched {
+			fetched = s.fetchSources(i)
+		}
 		if !m.optional[t] {
 			s.readsOf(t)
 		}
 	}
+	s.room = nil
 	return s
+}
+
+// fetchSources has the processor fetch what is needed of the sources of some
+// reads, of the transactions from a place in the chains on, and returns the first
+// of which it has not.
+func (s *saturator) fetchSources(i int) int {
+	items := s.m.chains.members.items
+	for n := int32(0); i < len(items) && n < fetchedReads; i++ {
+		from, to := s.m.readFrom[items[i]], s.m.readFrom[items[i]+1]
+		for _, r := range s.m.reads[from:to] {
+			if r.source >= 0 {
+				s.fetchedSum += s.g.out[s.g.commit(s.m.writer[r.source])]
+			}
+		}
+		n += to - from
+	}
+	return i
 }
 
 // readsOf finds the candidates of the reads of a transaction that counts.
@@ -114,12 +138,16 @@ func (s *saturator) readsOf(t int32) {
 			s.resolve(r, fromInitial)
 			continue
 		}
-		o.candidates = make([]int32, 0, count)
+		if cap(s.room)-len(s.room) < count {
+			s.room = make([]int32, 0, max(count, leastRoom))
+		}
+		from := len(s.room)
 		for _, w := range members {
 			if u := m.writer[w]; u != t && !m.broken[u] {
-				o.candidates = append(o.candidates, w)
+				s.room = append(s.room, w)
 			}
 		}
+		o.candidates = s.room[from:len(s.room):len(s.room)]
 		if len(o.candidates) == 0 {
 			s.refute(&o)
 			continue
@@ -127,6 +155,9 @@ func (s *saturator) readsOf(t int32) {
 		s.open = append(s.open, o)
 	}
 }
+
+// leastRoom is for how many candidates room is made at once.
+const leastRoom = 1 << 10
 
 func (s *saturator) refute(o *openRead) {
 	if s.refuted == nil {

@@ -102,11 +102,8 @@ func (v *versions) classify(k history.Key) {
 // at returns the place in the table of a value of k, which has writes: the first
 // of that value plus 1, or 0.
 func (v *versions) at(k history.Key, value history.Value) *int32 {
-	table := v.table[2*int(v.m.keyFrom[k]) : 2*int(v.m.keyFrom[k+1])]
-	x := (uint64(value) ^ v.seed) * 0x9e3779b97f4a7c15
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	i, _ := bits.Mul64(x, uint64(len(table)))
+	table := v.of(k)
+	i := v.hash(value, table)
 	for {
 		at := &table[i]
 		if *at == 0 || v.list[*at-1].value == value {
@@ -116,6 +113,27 @@ func (v *versions) at(k history.Key, value history.Value) *int32 {
 			i = 0
 		}
 	}
+}
+
+// slot returns what stands where the value is looked for first.
+func (v *versions) slot(k history.Key, value history.Value) int32 {
+	table := v.of(k)
+	if len(table) == 0 {
+		return 0
+	}
+	return table[v.hash(value, table)]
+}
+
+// of returns the table of k.
+func (v *versions) of(k history.Key) []int32 {
+	return v.table[2*int(v.m.keyFrom[k]) : 2*int(v.m.keyFrom[k+1])]
+}
+
+func (v *versions) hash(value history.Value, table []int32) uint64 {
+	x := (uint64(value) ^ v.seed) * 0x9e3779b97f4a7c15
+	x ^= x >> 32
+	i, _ := bits.Mul64(x*0xd6e8feb86659fd93, uint64(len(table)))
+	return i
 }
 
 // explain finds the class of what r returned, and its source where only one
