@@ -39,8 +39,8 @@ type graph struct {
 	out, in []int32
 	edges   []edge
 
-	// after and prior are the neighbours of every node, side by side, for when
-	// the graph is complete; see freeze.
+	// after and prior are the neighbours of every node, side by side, as the graph
+	// was at the latest freeze.
 	after, prior csr
 }
 
@@ -131,27 +131,38 @@ func (g *graph) between(from, to int32) int32 {
 
 // topological returns the nodes in an order that keeps all edges, or fewer
 // than all if there is none. Among those that may come next it takes the one
-// that was ready first.
-func (g *graph) topological(buf []int32) []int32 {
-	missing := make([]int32, g.nodes)
-	for i := range g.edges {
-		missing[g.edges[i].to]++
-	}
-	order := buf[:0]
-	for v := range g.nodes {
-		if missing[v] == 0 {
-			order = append(order, v)
+// that was ready first. It calls meet, if set, for each edge, those into a node
+// before those out of it.
+func (g *graph) topological(meet func(from, to int32)) []int32 {
+	g.freeze()
+	missing := g.incoming()
+	order := make([]int32, 0, g.nodes)
+	for v, n := range missing {
+		if n == 0 {
+			order = append(order, int32(v))
 		}
 	}
 	for i := 0; i < len(order); i++ {
-		for e := g.out[order[i]]; e != none; e = g.edges[e].nextOut {
-			to := g.edges[e].to
+		v := order[i]
+		for _, to := range g.after.of(v) {
+			if meet != nil {
+				meet(v, to)
+			}
 			if missing[to]--; missing[to] == 0 {
 				order = append(order, to)
 			}
 		}
 	}
 	return order
+}
+
+// incoming returns, by node, how many edges lead to it.
+func (g *graph) incoming() []int32 {
+	n := make([]int32, g.nodes)
+	for v := range n {
+		n[v] = g.prior.from[v+1] - g.prior.from[v]
+	}
+	return n
 }
 
 // Real-time order goes through a chain of time points, each standing for the

@@ -5,19 +5,10 @@ import "github.com/isohound/isohound/accel"
 // accelerated is the known graph as accel takes it. Nodes are its vertices, and
 // those of transactions its sources; sessions are paths.
 func (g *graph) accelerated(m *model) *accel.Graph {
-	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split, Cover: sessionCover(m, g)}
-	for i := range g.edges {
-		a.Start[g.edges[i].to]++
-	}
-	end := int64(0)
-	for v := range a.Start {
-		end += a.Start[v]
-		a.Start[v] = end
-	}
-	for i := range g.edges {
-		e := &g.edges[i]
-		a.Start[e.to]--
-		a.From[a.Start[e.to]] = e.from
+	g.freeze()
+	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: g.prior.items, Sources: int32(len(m.txns)) << g.split, Cover: sessionCover(m, g)}
+	for v, at := range g.prior.from {
+		a.Start[v] = int64(at)
 	}
 	return a
 }

@@ -2,6 +2,7 @@ package polygraph
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/isohound/isohound/history"
 )
@@ -113,7 +114,7 @@ func (s *schedule) rank(node int32) ranked { return ranked{s.priority[node], nod
 // that stand behind a cycle. hint, if not nil, has a place for each transaction.
 func guess(m *model, g *graph, hint []int64) []int32 {
 	classes := len(m.classFrom.from) - 1
-	s := &schedule{m: m, g: g, missing: make([]int32, g.nodes), waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
+	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), left: make([]left, classes),
 		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
 	if g.split == 1 {
@@ -121,23 +122,10 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 		stamp(s.holder)
 	}
 	g.freeze()
+	var wg sync.WaitGroup
+	wg.Go(s.count)
 	s.prioritize(hint)
-	for k := range s.current {
-		s.current[k] = int32(k)
-	}
-	for r := range m.reads {
-		if rd := &m.reads[r]; rd.source != fromNowhere && !m.optional[rd.txn] {
-			s.left[rd.class].reads++
-		}
-	}
-	for w, c := range m.class {
-		if !m.optional[m.writer[w]] {
-			s.left[c].writes++
-		}
-	}
-	for v := range g.nodes {
-		s.missing[v] = g.prior.from[v+1] - g.prior.from[v]
-	}
+	wg.Wait()
 	for v := range g.nodes {
 		if s.missing[v] == 0 {
 			s.ready.push(s.rank(v))
@@ -154,6 +142,25 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 			}
 		default:
 			return s.order
+		}
+	}
+}
+
+// count counts what is not placed.
+func (s *schedule) count() {
+	m := s.m
+	s.missing = s.g.incoming()
+	for k := range s.current {
+		s.current[k] = int32(k)
+	}
+	for r := range m.reads {
+		if rd := &m.reads[r]; rd.source != fromNowhere && !m.optional[rd.txn] {
+			s.left[rd.class].reads++
+		}
+	}
+	for w, c := range m.class {
+		if !m.optional[m.writer[w]] {
+			s.left[c].writes++
 		}
 	}
 }
@@ -191,13 +198,8 @@ const wholePath = 1 << 30
 // alongPaths leaves nodes that stand behind a cycle without a priority.
 func (s *schedule) alongPaths() {
 	g := s.g
-	order := g.topological(nil)
 	before, behind := make([]int32, g.nodes), make([]int32, g.nodes)
-	for _, v := range order {
-		for _, to := range g.after.of(v) {
-			before[to] = max(before[to], before[v]+1)
-		}
-	}
+	order := g.topological(func(v, to int32) { before[to] = max(before[to], before[v]+1) })
 	for _, v := range slices.Backward(order) {
 		for _, to := range g.after.of(v) {
 			behind[v] = max(behind[v], behind[to]+1)
