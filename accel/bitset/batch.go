@@ -71,7 +71,14 @@ func (b *band) news(old *band, v int32) uint64 {
 	now, was := b.rows[v], old.rows[v]
 	words, before := b.stored(now), old.stored(was)
 	bits := uint64(0)
-	for i := int(was.off); i < now.end(); i++ {
+	i := int(was.off)
+	for ; i < min(int(now.off), now.end()); i++ {
+		bits |= ^was.word(before, i)
+	}
+	for both := min(was.end(), now.end()); i < both && bits != everything; i++ {
+		bits |= words[i-int(now.off)] &^ before[i-int(was.off)]
+	}
+	for ; i < now.end() && bits != everything; i++ {
 		bits |= now.word(words, i) &^ was.word(before, i)
 	}
 	return bits

@@ -2,6 +2,30 @@ package bitset
 
 import "math"
 
+// Common calls f for each word of columns that some source has that reaches all of
+// some vertices and not v, with the bits of these.
+func (c *Closure) Common(of []int32, v int32, f func(word int, bits uint64)) {
+	for i := range c.bands {
+		b := &c.bands[i]
+		not := b.rows[v]
+		words := b.stored(not)
+		end := b.words
+		for _, u := range of {
+			end = min(end, b.rows[u].end())
+		}
+		for w := int(not.off); w < end; w++ {
+			bits := ^not.word(words, w)
+			for _, u := range of {
+				r := b.rows[u]
+				bits &= r.word(b.stored(r), w)
+			}
+			if bits != 0 {
+				f(b.lo+w, bits)
+			}
+		}
+	}
+}
+
 // Words puts into out, for each of some columns, the word of the row of v that it
 // stands in. It is Word for many: the processor need not wait for one before it
 // asks for the next.

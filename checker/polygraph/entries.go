@@ -159,34 +159,26 @@ func (k *reach) chainsBeforeAll(of []int32, node int32, f func(before int32)) {
 
 // bitsBeforeAll tells the latest ones first.
 func (k *reach) bitsBeforeAll(of []int32, node int32, f func(before int32)) {
-	common := make([]uint64, k.bits.Width())
-	for i := range common {
-		common[i] = ^k.bits.Word(node, i)
-		for _, v := range of {
-			common[i] &= k.bits.Word(v, i)
+	var common []int32 // sources
+	k.bits.Common(of, node, func(i int, w uint64) {
+		for ; w != 0; w &= w - 1 {
+			if column := int32(i<<6 + bits.TrailingZeros64(w)); column < k.bits.Columns() && k.bits.VertexAt(column) != none {
+				common = append(common, k.bits.VertexAt(column))
+			}
 		}
-	}
+	})
 	for range maxCommon {
 		latest := none
-		for i, w := range common {
-			for ; w != 0; w &= w - 1 {
-				column := int32(i<<6 + bits.TrailingZeros64(w))
-				if column >= k.bits.Columns() || k.bits.VertexAt(column) == none {
-					continue
-				}
-				v := k.bits.VertexAt(column)
-				if latest == none || k.rank[v] > k.rank[latest] {
-					latest = v
-				}
+		for _, v := range common {
+			if latest == none || k.rank[v] > k.rank[latest] {
+				latest = v
 			}
 		}
 		if latest == none {
 			return
 		}
 		f(latest)
-		for i := range common {
-			common[i] &^= k.bits.Word(latest, i)
-		}
+		common = slices.DeleteFunc(common, func(v int32) bool { return k.bits.Reaches(v, latest) })
 	}
 }
 
