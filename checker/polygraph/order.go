@@ -134,13 +134,14 @@ func (o *order) reorder(from, to int32) bool {
 	return true
 }
 
-// take calls f for each node that has moved since the last time.
-func (o *order) take(f func(node int32)) {
-	for _, v := range o.moved {
+// take returns the nodes that have moved since the last time, until others do.
+func (o *order) take() []int32 {
+	moved := o.moved
+	for _, v := range moved {
 		o.isMoved[v] = false
-		f(v)
 	}
 	o.moved = o.moved[:0]
+	return moved
 }
 
 // path calls known for each known edge and chosen for each chosen one on the

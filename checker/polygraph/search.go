@@ -144,19 +144,41 @@ func (x *search) touchAll(t int32) {
 	}
 }
 
-// moved has the keys looked at again of which the accesses of a node stand in
-// another order now. The list of a key was right when it was last sorted, so what
-// is wrong now shows at a node that has moved since, by its neighbours there.
-func (x *search) moved(v int32) {
+// touchMoved has the keys looked at again about which the nodes that have moved
+// may be wrong now.
+func (x *search) touchMoved() {
+	moved := x.o.take()
+	parts := 1
+	if len(moved) > 1<<11 { // worth a goroutine
+		parts = workers()
+	}
+	found := make([][]int32, parts)
+	inParts(parts, func(p int) {
+		for _, v := range moved[len(moved)*p/parts : len(moved)*(p+1)/parts] {
+			found[p] = x.displaced(v, found[p])
+		}
+	})
+	for _, keys := range found {
+		for _, k := range keys {
+			x.touch(k)
+		}
+	}
+}
+
+// displaced appends the keys, not to be looked at already, of which the accesses
+// of a node stand in another order now. The list of a key was right when it was
+// last sorted, so what is wrong now shows at a node that has moved since, by its
+// neighbours there.
+func (x *search) displaced(v int32, keys []int32) []int32 {
 	m, g, a, pos := x.m, x.g, x.a, x.o.pos
 	if v >= int32(len(m.txns))<<g.split {
-		return
+		return keys
 	}
 	t := g.txnOf(v)
 	if v == g.start(t) {
 		for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
 			if k := int32(m.reads[r].key); !x.isDirty[k] && !a.inPlace(k, a.readAt[r], pos) {
-				x.touch(k)
+				keys = append(keys, k)
 			}
 		}
 	}
@@ -166,8 +188,9 @@ func (x *search) moved(v int32) {
 			v != g.commit(t) && a.apart(w, pos, x.included) {
 			continue
 		}
-		x.touch(k)
+		keys = append(keys, k)
 	}
+	return keys
 }
 
 // precedes returns the literal that node a comes before node b. Nodes are a
@@ -296,7 +319,7 @@ func (x *search) nearest(r int32) int {
 // Final implements sat.Theory: it reads every key whose transactions moved.
 func (x *search) Final() (bool, error) {
 	x.added = false
-	x.o.take(x.moved)
+	x.touchMoved()
 	list := x.dirty
 	x.dirty = nil
 	x.reading = true
