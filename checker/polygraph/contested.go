@@ -1,5 +1,10 @@
 package polygraph
 
+import (
+	"cmp"
+	"slices"
+)
+
 // contested are the keys about which reachability may say something: some
 // transaction read one value that another one overwrote, or, at snapshot
 // isolation, several wrote it.
@@ -7,6 +12,14 @@ type contested struct {
 	keys []int32
 	// chains are, by place in keys, the chains with writers, as bits.
 	chains []uint64
+	// runs of keys are looked at by one worker: run r is those at the places from
+	// runs[r] to runs[r+1]. sizes are how many accesses they have.
+	runs, sizes []int32
+	// order has the runs in the order in which they are looked at: first the large
+	// ones, the largest first, so that no worker has one left when the others are
+	// done.
+	order []int32
+	large int
 }
 
 func newContested(m *model, g *graph) contested {
@@ -17,7 +30,73 @@ func newContested(m *model, g *graph) contested {
 			c.keys = append(c.keys, k)
 		}
 	}
+	c.cut(m)
 	return c
+}
+
+// The runs are so many at least, where keys have few accesses, and not larger.
+const (
+	leastRuns  = 128
+	largestRun = 4096 // accesses
+)
+
+// cut makes runs of about the same size.
+func (c *contested) cut(m *model) {
+	size := func(k int32) int { return int(m.keyFrom[k+1]-m.keyFrom[k]) + len(m.readsOn.of(k)) }
+	total := 0
+	for _, k := range c.keys {
+		total += size(k)
+	}
+	enough := min(total/leastRuns, largestRun)
+	c.runs = append(c.runs, 0)
+	n := 0
+	for i, k := range c.keys {
+		if n += size(k); n > enough || i+1 == len(c.keys) {
+			c.order = append(c.order, int32(len(c.sizes)))
+			c.runs, c.sizes = append(c.runs, int32(i+1)), append(c.sizes, int32(n))
+			n = 0
+		}
+	}
+	slices.SortStableFunc(c.order, func(a, b int32) int {
+		return cmp.Compare(max(int(c.sizes[b]), 2*enough), max(int(c.sizes[a]), 2*enough))
+	})
+	for c.large < len(c.order) && int(c.sizes[c.order[c.large]]) > 2*enough {
+		c.large++
+	}
+}
+
+// sample returns the runs, in the order in which they are looked at, those first
+// from which can be told what comes of all: the large ones and some of the others.
+func (c *contested) sample() (first, rest []int32) {
+	first = slices.Clone(c.order[:c.large])
+	for i, r := range c.order[c.large:] {
+		if i%sample == 0 {
+			first = append(first, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return first, rest
+}
+
+// sample is the inverse of the share of the runs, but the large ones, that are
+// looked at first.
+const sample = 16
+
+// estimate returns how many links all runs have, given those of the first.
+func (c *contested) estimate(first []int32, links func(run int32) int) int {
+	large, others, size, all := 0, 0, 0, 0
+	for _, r := range first[:c.large] {
+		large += links(r)
+	}
+	for _, r := range first[c.large:] {
+		others += links(r)
+		size += int(c.sizes[r])
+	}
+	for _, r := range c.order[c.large:] {
+		all += int(c.sizes[r])
+	}
+	return large + others*all/max(size, 1)
 }
 
 func (m *model) contested(k int32, snapshot bool) bool {

@@ -215,13 +215,13 @@ const (
 	enoughAtFirst     = 1.0 / 3
 	enough            = 1.0 / 30
 	enoughSampled     = 1.0 / 5
-	enoughSampledOpen = 1.0 / 10 // where one transaction in four has an open read, say
+	enoughSampledOpen = 1.0 / 20 // where one transaction in eight has an open read, say
 )
 
 // pays reports whether so many edges to be are worth a pass.
 func (s *saturator) pays(links int) bool {
 	n := len(s.m.txns)
-	if 4*len(s.open) > n {
+	if 8*len(s.open) > n {
 		return float64(links) >= enoughSampledOpen*float64(n)
 	}
 	return float64(links) >= enoughSampled*float64(n)

@@ -123,46 +123,40 @@ func (s *saturator) merge(f *found) {
 }
 
 // everyKey looks at the contested keys that have news, and merges what it finds
-// in the order of the keys. It returns false where a sample of the keys says that too
+// in the order of the keys. It returns false where a sample of them says that too
 // little would come of it.
 func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 	s.openOn = makeCSR(s.m.h.KeyCount(), len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
 	if s.k.first {
 		s.contested.bits(s.m, s.k)
 	}
-	keys := len(s.contested.keys)
-	run := max(1, min(256, keys/64))
-	runs := (keys + run - 1) / run
-	results := make([]found, runs)
+	results := make([]found, len(s.contested.sizes))
 	defer s.crew.forget()
-	every := func(step, skip int) error {
-		return share(ctx, len(s.m.txns), (runs+step-1)/step, func(next func() (int, bool)) {
+	every := func(runs []int32) error {
+		err := share(ctx, len(s.m.txns), len(runs), func(next func() (int, bool)) {
 			w := s.crew.worker(s)
 			for i, more := next(); more; i, more = next() {
-				if i *= step; skip > 0 && i%skip == 0 {
-					continue
-				}
+				r := runs[i]
 				before := len(w.links)
-				err := w.visitAll(ctx, int32(i*run), int32(min((i+1)*run, keys)), all)
-				results[i] = found{w.links[before:], w.refutes, err}
+				err := w.visitAll(ctx, s.contested.runs[r], s.contested.runs[r+1], all)
+				results[r] = found{w.links[before:], w.refutes, err}
 				w.refutes = nil
 			}
 			s.crew.done(w)
 		})
+		if err != nil {
+			return err
+		}
+		return failure(results)
 	}
-	sampled := 0
-	if !all && runs > 2*sample {
-		if err := every(sample, 0); err != nil {
+	runs := s.contested.order
+	if !all && len(runs) > 2*sample {
+		var first []int32
+		first, runs = s.contested.sample()
+		if err := every(first); err != nil {
 			return false, err
 		}
-		if err := failure(results); err != nil {
-			return false, err
-		}
-		links := 0
-		for i := range results {
-			links += len(results[i].links)
-		}
-		if !s.pays(links * sample) {
+		if !s.pays(s.contested.estimate(first, func(r int32) int { return len(results[r].links) })) {
 			for i := range results {
 				if r := results[i].refutes; r != nil {
 					s.refute(r)
@@ -170,12 +164,8 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 			}
 			return false, nil
 		}
-		sampled = sample
 	}
-	if err := every(1, sampled); err != nil {
-		return false, err
-	}
-	if err := failure(results); err != nil {
+	if err := every(runs); err != nil {
 		return false, err
 	}
 	for i := range results {
@@ -183,9 +173,6 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 	}
 	return true, nil
 }
-
-// sample is the inverse of the share of the keys that are looked at first.
-const sample = 16
 
 // share has goroutines do the numbers from 0 to n-1 between them: each calls
 // work, and that next until it returns false. Of what concerns few
