@@ -208,23 +208,27 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 	s.added++
 }
 
-// The edges that a pass adds, or would add by a sample of the keys, as a share
-// of the transactions, below which another one costs more than the search
-// saves. Reads with several candidates make the search harder.
-const (
-	enoughAtFirst     = 1.0 / 3
-	enough            = 1.0 / 30
-	enoughSampled     = 1.0 / 5
-	enoughSampledOpen = 1.0 / 20 // where one transaction in eight has an open read, say
+// worth is how many edges a pass must have added, or would add by a sample of the
+// keys, as a share of the transactions; with fewer another one costs more than the
+// search saves.
+type worth struct{ first, later, sampled float64 }
+
+// Reads with several candidates make the search harder.
+var (
+	worthClosed = worth{first: 1, later: 1.0 / 30, sampled: 1.0 / 5}
+	worthOpen   = worth{first: 1.0 / 3, later: 1.0 / 30, sampled: 1.0 / 20}
 )
 
-// pays reports whether so many edges to be are worth a pass.
-func (s *saturator) pays(links int) bool {
-	n := len(s.m.txns)
-	if 8*len(s.open) > n {
-		return float64(links) >= enoughSampledOpen*float64(n)
+func (s *saturator) worth() *worth {
+	if 8*len(s.open) > len(s.m.txns) {
+		return &worthOpen
 	}
-	return float64(links) >= enoughSampled*float64(n)
+	return &worthClosed
+}
+
+// enough reports whether so many edges are at least a share of the transactions.
+func (s *saturator) enough(edges int, share float64) bool {
+	return float64(edges) > share*float64(len(s.m.txns))
 }
 
 // run saturates. s.refuted is then set where a read cannot have got its value;
@@ -232,7 +236,6 @@ func (s *saturator) pays(links int) bool {
 func (s *saturator) run(ctx context.Context) error {
 	defer func() { s.crew.idle = nil }()
 	s.opened, s.given = len(s.open), len(s.g.edges)
-	least := enoughAtFirst
 	for s.k != nil && s.refuted == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -255,10 +258,13 @@ func (s *saturator) run(ctx context.Context) error {
 		}
 		clear(s.fresh)
 		s.settle()
-		if s.added == 0 || !s.thorough && float64(s.added) <= least*float64(len(s.m.txns)) {
+		least := s.worth().later
+		if s.passes == 1 {
+			least = s.worth().first
+		}
+		if s.added == 0 || !s.thorough && !s.enough(s.added, least) {
 			return nil
 		}
-		least = enough
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 		if err := every(first); err != nil {
 			return false, err
 		}
-		if !s.pays(s.contested.estimate(first, func(r int32) int { return len(results[r].links) })) {
+		if links := s.contested.estimate(first, func(r int32) int { return len(results[r].links) }); !s.enough(links, s.worth().sampled) {
 			for i := range results {
 				if r := results[i].refutes; r != nil {
 					s.refute(r)
