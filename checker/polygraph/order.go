@@ -20,7 +20,7 @@ type order struct {
 	via         []int32 // by node: the node from which it was reached, or -1 less the chosen edge
 	now         int32
 	forth, back []int32
-	places      []int32
+	placed      []uint64 // scratch
 	// moved are the nodes whose places have changed since they were last taken,
 	// each once.
 	moved   []int32
@@ -107,31 +107,43 @@ func (o *order) reorder(from, to int32) bool {
 			}
 		}
 	}
-	byPlace := func(a, b int32) int { return int(o.pos[a]) - int(o.pos[b]) }
-	slices.SortFunc(o.back, byPlace)
-	slices.SortFunc(o.forth, byPlace)
-	o.places = o.places[:0]
-	for _, v := range o.back {
-		o.places = append(o.places, o.pos[v])
-	}
-	for _, v := range o.forth {
-		o.places = append(o.places, o.pos[v])
-	}
-	slices.Sort(o.places)
-	i := 0
-	for _, list := range [][]int32{o.back, o.forth} {
-		for _, v := range list {
-			if o.pos[v] != o.places[i] {
-				o.pos[v] = o.places[i]
-				if !o.isMoved[v] {
-					o.isMoved[v] = true
-					o.moved = append(o.moved, v)
-				}
-			}
-			i++
+	o.placed = o.byPlace(o.placed[:0], o.back)
+	mid := len(o.placed)
+	o.placed = o.byPlace(o.placed, o.forth)
+	// The places that they have together, in their order, go to those behind
+	// first.
+	b, f := 0, mid
+	for _, v := range o.placed {
+		from := &f
+		if b < mid && (f == len(o.placed) || o.placed[b] < o.placed[f]) {
+			from = &b
 		}
+		o.put(int32(uint32(v)), int32(o.placed[*from]>>32))
+		*from++
 	}
 	return true
+}
+
+// byPlace appends nodes in their order, with the place of each before its number.
+func (o *order) byPlace(list []uint64, nodes []int32) []uint64 {
+	from := len(list)
+	for _, v := range nodes {
+		list = append(list, uint64(o.pos[v])<<32|uint64(v))
+	}
+	slices.Sort(list[from:])
+	return list
+}
+
+// put gives a node its place.
+func (o *order) put(v, place int32) {
+	if o.pos[v] == place {
+		return
+	}
+	o.pos[v] = place
+	if !o.isMoved[v] {
+		o.isMoved[v] = true
+		o.moved = append(o.moved, v)
+	}
 }
 
 // take returns the nodes that have moved since the last time, until others do.
