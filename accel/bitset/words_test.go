@@ -41,3 +41,42 @@ func TestWords(t *testing.T) {
 		c.Close()
 	}
 }
+
+// TestCommon compares the sources that reach all of some vertices and not another
+// one with what the rows say.
+func TestCommon(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, b := range []bitset.Backend{{}, {Group: 2}, bitset.Narrow(bitset.Backend{Group: 2})} {
+		g := acceltest.Workload{Vertices: 700, Sessions: 30, Keys: 200, Reads: 2, Writes: 2}.Graph(6)
+		made, err := b.Closure(t.Context(), g, accel.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := made.(*bitset.Closure)
+		met := 0
+		for range 500 {
+			not, of := r.Int32N(g.Len()), make([]int32, 1+r.IntN(3))
+			for i := range of {
+				of[i] = r.Int32N(g.Len())
+			}
+			got := make([]uint64, c.Width())
+			c.Common(of, not, func(word int, bits uint64) { got[word] = bits })
+			for w := range got {
+				want := ^c.Word(not, w)
+				for _, v := range of {
+					want &= c.Word(v, w)
+				}
+				if got[w] != want {
+					t.Fatalf("word %d of what reaches %v and not %d is %x, want %x", w, of, not, got[w], want)
+				}
+				if want != 0 {
+					met++
+				}
+			}
+		}
+		if met == 0 {
+			t.Error("nothing was ever common")
+		}
+		c.Close()
+	}
+}

@@ -30,6 +30,7 @@ type saturator struct {
 
 	contested contested
 	crew      crew
+
 	// fresh has the keys of which everything is looked at in the next pass.
 	fresh []bool
 	// refuted is a read that has no candidate left: a contradiction of the known
@@ -43,10 +44,10 @@ type saturator struct {
 	opened int // reads with several candidates before the first pass
 	// thorough: passes go on as long as anything follows, for small histories of
 	// which everything that can be shown is to be shown.
-	thorough   bool
-	given      int     // edges before the first pass
-	room       []int32 // for candidates
-	fetchedSum int32   // so that the compiler keeps fetchSources
+	thorough bool
+	given    int     // edges before the first pass
+	room     []int32 // for candidates
+	warmed   int32   // so that the compiler keeps fetchSources
 }
 
 // accelerate says how reachability is to be computed.
@@ -101,7 +102,7 @@ func (s *saturator) fetchSources(i int) int {
 		from, to := s.m.readFrom[items[i]], s.m.readFrom[items[i]+1]
 		for _, r := range s.m.reads[from:to] {
 			if r.source >= 0 {
-				s.fetchedSum += s.g.out[s.g.commit(s.m.writer[r.source])]
+				s.warmed += s.g.out[s.g.commit(s.m.writer[r.source])]
 			}
 		}
 		n += to - from
