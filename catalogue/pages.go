@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/pkg/errors"
 )
@@ -79,11 +80,14 @@ func (c Cell) markdown() string {
 //go:embed table.tmpl
 var pageText string
 
-var page = template.Must(template.New("table").Funcs(template.FuncMap{
-	"inc":   func(n int) int { return n + 1 },
-	"class": func(s Seen) string { return strings.ReplaceAll(string(s), " ", "-") },
-	"state": func(s Status) string { return strings.ReplaceAll(string(s), " ", "-") },
-}).Parse(pageText))
+// page is parsed when it is needed, which few runs of a program do.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("table").Funcs(template.FuncMap{
+		"inc":   func(n int) int { return n + 1 },
+		"class": func(s Seen) string { return strings.ReplaceAll(string(s), " ", "-") },
+		"state": func(s Status) string { return strings.ReplaceAll(string(s), " ", "-") },
+	}).Parse(pageText))
+})
 
 // HTML draws the same as a page that loads nothing.
 func HTML(all ...*Results) ([]byte, error) {
@@ -113,7 +117,7 @@ func HTML(all ...*Results) ([]byte, error) {
 		}
 	}
 	var b bytes.Buffer
-	if err := page.Execute(&b, data); err != nil {
+	if err := page().Execute(&b, data); err != nil {
 		return nil, errors.WithStack(err)
 	}
 	return b.Bytes(), nil

@@ -123,7 +123,7 @@ func (m *model) participants() {
 
 // parts is into how many parts work on all transactions is worth being cut.
 func (m *model) parts() int {
-	if len(m.txns) > 1<<12 {
+	if len(m.txns) > 1<<11 {
 		return workers()
 	}
 	return 1
