@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// contested are the keys about which reachability may say something: some
-// transaction read one value that another one overwrote, or, at snapshot
-// isolation, several wrote it.
+// contested are the keys about which reachability may say something. Nothing can
+// be inferred about others: at most one transaction wrote them and all others
+// read its value, or nobody read them and writers may overlap.
 type contested struct {
 	keys []int32
 	// chains are, by place in keys, the chains with writers, as bits.
@@ -34,20 +34,21 @@ func newContested(m *model, g *graph) contested {
 	return c
 }
 
-// The runs are so many at least, where keys have few accesses, and not larger.
+// There are about so many runs, or more where they would be larger than about so
+// many accesses.
 const (
-	leastRuns  = 128
-	largestRun = 4096 // accesses
+	fewestRuns = 128
+	usualRun   = 4096
 )
 
-// cut makes runs of about the same size.
+// cut makes runs of about the same size, but for keys with many accesses.
 func (c *contested) cut(m *model) {
 	size := func(k int32) int { return int(m.keyFrom[k+1]-m.keyFrom[k]) + len(m.readsOn.of(k)) }
 	total := 0
 	for _, k := range c.keys {
 		total += size(k)
 	}
-	enough := min(total/leastRuns, largestRun)
+	enough := min(total/fewestRuns, usualRun)
 	c.runs = append(c.runs, 0)
 	n := 0
 	for i, k := range c.keys {
@@ -60,13 +61,18 @@ func (c *contested) cut(m *model) {
 	slices.SortStableFunc(c.order, func(a, b int32) int {
 		return cmp.Compare(max(int(c.sizes[b]), 2*enough), max(int(c.sizes[a]), 2*enough))
 	})
-	for c.large < len(c.order) && int(c.sizes[c.order[c.large]]) > 2*enough {
-		c.large++
+	// Where most runs are larger than usual a sample of them will do.
+	for left := total / 2; c.large < len(c.order); c.large++ {
+		size := int(c.sizes[c.order[c.large]])
+		if left -= size; size <= 2*enough || left < 0 {
+			break
+		}
 	}
 }
 
 // sample returns the runs, in the order in which they are looked at, those first
-// from which can be told what comes of all: the large ones and some of the others.
+// from which can be told what comes of all: the large ones, unless these have most
+// of the accesses, and some of the others.
 func (c *contested) sample() (first, rest []int32) {
 	first = slices.Clone(c.order[:c.large])
 	for i, r := range c.order[c.large:] {

@@ -60,7 +60,7 @@ func (w *worker) single(node, chain int32) int32 {
 // members i<<split and, where there are two, the one behind it.
 type fetched struct {
 	accel.Groups
-	group []int32 // by key of the run: its group, or none where nothing is to be looked at
+	group []int32 // by key that was asked about: its group, or none where nothing is to be looked at
 	at    int     // the group of the key at hand
 }
 

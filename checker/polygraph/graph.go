@@ -131,8 +131,8 @@ func (g *graph) between(from, to int32) int32 {
 
 // topological returns the nodes in an order that keeps all edges, or fewer
 // than all if there is none. Among those that may come next it takes the one
-// that was ready first. It calls meet, if set, for each edge, those into a node
-// before those out of it.
+// that was ready first. It calls meet, if set, for each edge out of these, those
+// into a node before those out of it.
 func (g *graph) topological(meet func(from, to int32)) []int32 {
 	g.freeze()
 	missing := g.incoming()

@@ -115,10 +115,11 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 	return true
 }
 
-// touch has the processor fetch the rows of the clocks that will be looked at.
+// touch has the processor fetch the rows of the clocks that will be looked at,
+// unless they are long and little of each is needed.
 func (w *worker) touch() {
 	c := w.k.clocks
-	if c == nil {
+	if c == nil || w.k.c.count > fewChains {
 		return
 	}
 	for i := range w.writers {

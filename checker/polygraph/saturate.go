@@ -254,7 +254,7 @@ func (s *saturator) run(ctx context.Context) error {
 			continue
 		}
 		s.passes++
-		if err != nil || !more {
+		if err != nil {
 			return err
 		}
 		clear(s.fresh)
@@ -263,7 +263,7 @@ func (s *saturator) run(ctx context.Context) error {
 		if s.passes == 1 {
 			least = s.worth().first
 		}
-		if s.added == 0 || !s.thorough && !s.enough(s.added, least) {
+		if !more || s.added == 0 || !s.thorough && !s.enough(s.added, least) {
 			return nil
 		}
 	}

@@ -123,9 +123,9 @@ func (s *saturator) merge(f *found) {
 }
 
 // everyKey looks at the contested keys that have news, and merges what it finds
-// in the order of the keys. It returns false where a sample of them says that too
-// little would come of it.
-func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
+// in the order of the keys. It returns false where it looked at a sample of them
+// only, as that says that too little would come of all.
+func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err error) {
 	s.openOn = makeCSR(s.m.h.KeyCount(), len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
 	if s.k.first {
 		s.contested.bits(s.m, s.k)
@@ -149,6 +149,7 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 		}
 		return failure(results)
 	}
+	more = true
 	runs := s.contested.order
 	if !all && len(runs) > 2*sample {
 		var first []int32
@@ -156,22 +157,17 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (bool, error) {
 		if err := every(first); err != nil {
 			return false, err
 		}
-		if links := s.contested.estimate(first, func(r int32) int { return len(results[r].links) }); !s.enough(links, s.worth().sampled) {
-			for i := range results {
-				if r := results[i].refutes; r != nil {
-					s.refute(r)
-				}
-			}
-			return false, nil
-		}
+		more = s.enough(s.contested.estimate(first, func(r int32) int { return len(results[r].links) }), s.worth().sampled)
 	}
-	if err := every(runs); err != nil {
-		return false, err
+	if more {
+		if err := every(runs); err != nil {
+			return false, err
+		}
 	}
 	for i := range results {
 		s.merge(&results[i])
 	}
-	return true, nil
+	return more, nil
 }
 
 // share has goroutines do the numbers from 0 to n-1 between them: each calls
