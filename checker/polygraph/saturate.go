@@ -123,24 +123,9 @@ func (s *saturator) readsOf(t int32) {
 			continue
 		}
 		o := openRead{read: r, initial: m.initially(rd.class)}
-		count, one := 0, none
 		members := m.classFrom.of(rd.class)
-		for _, w := range members {
-			if u := m.writer[w]; u != t && !m.broken[u] {
-				count++
-				one = w
-			}
-		}
-		switch {
-		case count == 1 && !o.initial:
-			s.resolve(r, one)
-			continue
-		case count == 0 && o.initial:
-			s.resolve(r, fromInitial)
-			continue
-		}
-		if cap(s.room)-len(s.room) < count {
-			s.room = make([]int32, 0, max(count, leastRoom))
+		if cap(s.room)-len(s.room) < len(members) {
+			s.room = make([]int32, 0, max(len(members), leastRoom))
 		}
 		from := len(s.room)
 		for _, w := range members {
@@ -149,11 +134,16 @@ func (s *saturator) readsOf(t int32) {
 			}
 		}
 		o.candidates = s.room[from:len(s.room):len(s.room)]
-		if len(o.candidates) == 0 {
+		switch count := len(o.candidates); {
+		case count == 0 && o.initial:
+			s.resolve(r, fromInitial)
+		case count == 0:
 			s.refute(&o)
-			continue
+		case count == 1 && !o.initial:
+			s.resolve(r, o.candidates[0])
+		default:
+			s.open = append(s.open, o)
 		}
-		s.open = append(s.open, o)
 	}
 }
 
