@@ -57,6 +57,7 @@ type pass struct {
 	band
 	due  *queue.Queue // ranks
 	news []news       // by vertex
+	has  []bool       // by vertex: has news; that is looked at far more often
 	met  []int32      // the vertices with news in this band
 	// touched are those that got their first news of all bands here.
 	touched []int32
@@ -70,11 +71,11 @@ type news struct {
 }
 
 func newPass(c *Closure, b band) *pass {
-	return &pass{c: c, band: b, due: queue.New(c.s.Len()), news: make([]news, c.s.Len())}
+	return &pass{c: c, band: b, due: queue.New(c.s.Len()), news: make([]news, c.s.Len()), has: make([]bool, c.s.Len())}
 }
 
 func (p *pass) bytes() int64 {
-	return p.due.Bytes() + 16*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
+	return p.due.Bytes() + 17*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
 }
 
 // many: one in so many vertices with a new edge, and it is quicker to look at all
@@ -95,7 +96,7 @@ func (p *pass) run(ctx context.Context, edges []accel.Edge) {
 		if atomic.OrUint64(&p.c.news[v], p.news[v].bits) == 0 {
 			p.touched = append(p.touched, v)
 		}
-		p.news[v] = news{}
+		p.news[v], p.has[v] = news{}, false
 	}
 	p.met = p.met[:0]
 }
@@ -113,20 +114,20 @@ func (p *pass) sweep(ctx context.Context, edges []accel.Edge) {
 			return
 		}
 		for _, u := range s.Into(v) {
-			if n := &p.news[u]; n.bits != 0 {
-				p.raise(u, v, n.lo, n.hi)
+			if p.has[u] {
+				p.raise(u, v, p.news[u].lo, p.news[u].hi)
 			}
 		}
 		for _, u := range s.TimeIn(v) {
-			if n := &p.news[u]; n.bits != 0 {
-				p.raise(u, v, n.lo, n.hi)
+			if p.has[u] {
+				p.raise(u, v, p.news[u].lo, p.news[u].hi)
 			}
 		}
 		s.InAdded(v, func(i, u int32) {
-			if n := &p.news[u]; i >= base {
+			if i >= base {
 				p.raise(u, v, int32(p.lo), int32(p.hi))
-			} else if n.bits != 0 {
-				p.raise(u, v, n.lo, n.hi)
+			} else if p.has[u] {
+				p.raise(u, v, p.news[u].lo, p.news[u].hi)
 			}
 		})
 	}
@@ -187,7 +188,7 @@ func (p *pass) raise(u, v, lo, hi int32) bool {
 		row[i] = at
 		chain := lo + int32(i)
 		if n.bits == 0 {
-			n.lo = chain
+			n.lo, p.has[v] = chain, true
 			p.met = append(p.met, v)
 		}
 		n.lo, n.hi = min(n.lo, chain), max(n.hi, chain+1)
