@@ -358,7 +358,7 @@ func (s *Solver) visit(l Lit) *clause {
 // Solve searches. It returns true with an assignment that Final accepts, false
 // if there is none, or the cause of ctx's end, or Final's error.
 func (s *Solver) Solve(ctx context.Context) (bool, error) {
-	restart := newLuby(256)
+	restart := newLuby(1024)
 	conflicts := int64(0)
 	s.ctx = ctx
 	for {
