@@ -199,10 +199,12 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 	s.added++
 }
 
-// worth is how many edges a pass must have added, or would add by a sample of the
-// keys, as a share of the transactions; with fewer another one costs more than the
-// search saves.
-type worth struct{ first, later, sampled float64 }
+// worth is how many edges, as a share of the transactions, make another pass worth
+// its time; with fewer it costs more than the search saves.
+type worth struct {
+	first, later float64 // that the first or a later pass has added
+	sampled      float64 // that this pass would add, by a sample of the keys
+}
 
 // Reads with several candidates make the search harder.
 var (
