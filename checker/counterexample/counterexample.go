@@ -210,7 +210,10 @@ func (c *cut) violates() (bool, error) {
 
 // minimize leaves out whatever it can, and reports whether it tried everything.
 // Leaving something out takes with it what is not closed then, and never makes a
-// violation of what was none, so that what cannot be left out once never can.
+// violation of what was none, so that what cannot be left out once never can. A
+// history that was cut off is another matter: without an operation that only showed
+// that a transaction of unknown outcome cannot have committed there may be more to
+// tell of others, and all is tried again.
 func (c *cut) minimize(limit time.Duration) (bool, error) {
 	if limit <= 0 {
 		return false, nil
@@ -230,6 +233,10 @@ func (c *cut) minimize(limit time.Duration) (bool, error) {
 		return err
 	}
 	err := c.reduce(try)
+	for left := -1; err == nil && !c.h.Closed && left != c.size()+len(c.ops); {
+		left = c.size() + len(c.ops)
+		err = c.reduce(try)
+	}
 	if err != nil && whole.Err() == nil && ctx.Err() != nil {
 		return false, nil
 	}

@@ -336,3 +336,24 @@ func TestMentioned(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOff: in a history that was cut off, T0's write of 2 can be left out only
+// once what shows T0 impossible without it is gone.
+func TestCutOff(t *testing.T) {
+	h := dsl.MustParse(`open
+s3 T0 [-1,6]: r(k0,0) w(k0,2) r(k0,1) w(k0,1) r(k0,1) unknown
+s3 T1 [6,7]: r(k0,2)
+s3 T2 [7,7]: r(k0,0) w(k0,2)
+s5 T3 [4,9]: w(k0,1) r(k0,1) w(k0,2) r(k0,2)
+s0 T4 [5,11]: r(k0,1) w(k0,1) w(k0,2)
+`)
+	for _, engine := range checker.Engines {
+		r, err := checker.Check(t.Context(), h, level.SER, checker.Options{Engine: engine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Anomalies {
+			check(t, h, level.SER, &r.Anomalies[i], r.Engine)
+		}
+	}
+}
