@@ -72,8 +72,18 @@ func (s *Postgres) begin(ctx context.Context) error {
 	for _, set := range s.settings {
 		args = append(args, "-c", set.name+"="+set.value)
 	}
-	return s.start(ctx, s.ping, filepath.Join(s.bin, "postgres"), args...)
+	for deadline := time.Now().Add(stopTimeout); ; time.Sleep(20 * time.Millisecond) {
+		before := len(s.Logs())
+		err := s.start(ctx, s.ping, filepath.Join(s.bin, "postgres"), args...)
+		if err == nil || !strings.Contains(s.Logs()[before:], stillInUse) || time.Now().After(deadline) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
+
+// stillInUse is what a server logs, and ends, while processes of one that was
+// killed have not noticed yet: they are in process groups of their own.
+const stillInUse = "pre-existing shared memory block"
 
 func (s *Postgres) ping(ctx context.Context) error {
 	return s.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {

@@ -106,6 +106,40 @@ func TestPostgres(t *testing.T) {
 	s.Stop() // does nothing
 }
 
+// TestRestartWhileBusy: a process that has not noticed the crash of its server keeps
+// the next one from starting, which waits for it.
+func TestRestartWhileBusy(t *testing.T) {
+	here(t)
+	s, err := StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	busy := make(chan error, 1)
+	go func() {
+		busy <- s.Admin(func(ctx context.Context, c *pgx.Conn) error {
+			_, err := c.Exec(ctx, "SELECT count(*) FROM generate_series(1, 20000) a, generate_series(1, 1000) b /* busy */")
+			return err
+		})
+	}()
+	for ask(t, s, "SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%/* busy */' AND pid <> pg_backend_pid()") != "1" {
+		select {
+		case err := <-busy:
+			t.Fatalf("the query has ended: %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	s.Kill()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-busy
+	if !strings.Contains(s.Logs(), stillInUse) {
+		t.Error("nothing kept the server from starting")
+	}
+	ask(t, s, "SHOW server_version")
+}
+
 func TestMariaDB(t *testing.T) {
 	here(t)
 	for _, want := range []string{"ON", "OFF"} {
