@@ -36,6 +36,9 @@ func (x *search) configure(cfg Config) (err error) {
 		return nil
 	}
 	x.pipe = &pipeline{cfg: cfg}
+	if !cfg.Has(Order) || cfg.Has(Eager) {
+		x.mend.stop()
+	}
 	if !cfg.Has(Coalesce) {
 		x.pipe.beforeOn = map[[3]int32]int32{}
 	}

@@ -98,7 +98,7 @@ func TestReplayWhole(t *testing.T) {
 // TestProofLimit: a proof that becomes too large is given up, which leaves the
 // verdict and its counterexample.
 func TestProofLimit(t *testing.T) {
-	defer polygraph.LimitProofs(3000)()
+	defer polygraph.LimitProofs(1500)()
 	rng := rand.New(rand.NewPCG(15, 16))
 	given, withheld := 0, 0
 	for range 30 {

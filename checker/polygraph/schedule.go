@@ -214,7 +214,7 @@ func (s *schedule) visit(node int32, forced bool) {
 		t := s.g.txnOf(node)
 		start, commit := node == s.g.start(t), node == s.g.commit(t)
 		if !s.m.optional[t] {
-			if !forced && (start && s.startWaits(node, t) || commit && s.commitWaits(node, t)) {
+			if !forced && (start && s.startWaits(node, t) || commit && s.commitWaits(node, t, start)) {
 				s.waits[node] = true
 				s.stuck.push(s.rank(node))
 				return
@@ -228,10 +228,21 @@ func (s *schedule) visit(node int32, forced bool) {
 		}
 	}
 	s.order = append(s.order, node)
+	commit, next := none, none
+	if s.holder != nil && node < int32(len(s.m.txns))<<s.g.split && node == s.g.start(s.g.txnOf(node)) {
+		commit = s.g.commit(s.g.txnOf(node))
+	}
 	for _, to := range s.g.after.of(node) {
-		if s.missing[to]--; s.missing[to] == 0 {
+		switch s.missing[to]--; {
+		case s.missing[to] > 0:
+		case to == commit:
+			next = to // right behind its start a commit overlaps with nothing
+		default:
 			s.ready.push(s.rank(to))
 		}
+	}
+	if next != none {
+		s.visit(next, forced)
 	}
 }
 
@@ -250,17 +261,21 @@ func (s *schedule) startWaits(node, t int32) bool {
 				return true
 			}
 		}
+		// As long as a transaction has not committed others wait for it.
+		return s.commitWaits(node, t, true)
 	}
 	return false
 }
 
-func (s *schedule) commitWaits(node, t int32) bool {
+// commitWaits: values that t overwrites are still to be read. Its own reads, if
+// they are still to come, are no reason.
+func (s *schedule) commitWaits(node, t int32, starting bool) bool {
 	for _, w := range s.m.writesOf.of(t) {
 		c := s.current[s.m.key[w]]
 		if c == s.m.class[w] || s.left[c].writes > 0 || s.left[c].reads == 0 {
 			continue
 		}
-		if own := s.g.split == 0 && s.reads(t, c); own && s.left[c].reads == 1 {
+		if starting && s.left[c].reads == 1 && s.reads(t, c) {
 			continue
 		}
 		s.forReaders.push(c, node)

@@ -44,6 +44,7 @@ type search struct {
 	added    bool
 	reading  bool        // an order is looked at
 	late     [][]sat.Lit // clauses that wait for the end of that
+	mend     mend
 
 	a     *accesses
 	used  *evidence
@@ -90,6 +91,7 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 	}
 	x.o = newOrder(s.g, nodes)
 	x.a = newAccesses(s.m, s.g)
+	x.mend = newMend(len(s.m.txns))
 	x.s = sat.New(x)
 	x.s.Chronological = chronological
 	x.truth = sat.Pos(x.newVar(variable{kind: isTruth}))
@@ -280,42 +282,6 @@ func (x *search) Retract(l sat.Lit) {
 	}
 }
 
-// Phase implements sat.Theory: try what the order has, the nearest source, and
-// no transaction of unknown outcome that need not count.
-func (x *search) Phase(v int32) bool {
-	if x.pipe != nil && !x.pipe.cfg.Has(Order) {
-		return x.pipe.latest(v)
-	}
-	switch d := x.vars[v]; d.kind {
-	case isBefore:
-		return x.o.pos[d.a] < x.o.pos[d.b]
-	case isChain:
-		p := &x.pipe.combine.pairs[d.a]
-		return x.o.pos[p.head] < x.o.pos[p.otherHead]
-	case isSource:
-		return x.nearest(d.a) == int(d.b)
-	case isTruth:
-		return true
-	}
-	return false
-}
-
-// nearest returns the index of the source of a read that comes last before it.
-func (x *search) nearest(r int32) int {
-	best, at := -1, int32(-2)
-	start := x.o.pos[x.g.start(x.m.reads[r].txn)]
-	for i, s := range x.sources[r] {
-		p := int32(-1)
-		if s.write != fromInitial {
-			p = x.o.pos[x.g.commit(x.m.writer[s.write])]
-		}
-		if p < start && p > at {
-			best, at = i, p
-		}
-	}
-	return best
-}
-
 // Final implements sat.Theory: it reads every key whose transactions moved.
 func (x *search) Final() (bool, error) {
 	x.added = false
@@ -333,16 +299,17 @@ func (x *search) Final() (bool, error) {
 			x.touch(k) // dirty until it reads right, whether or not anything moves
 		}
 	}
-	if !x.added && len(x.dirty) > 0 {
+	if !x.added && len(x.dirty) > 0 && x.mend.vain() {
 		return false, errStuck
 	}
-	return x.added, nil
+	return x.added || len(x.dirty) > 0, nil
 }
 
 func (x *search) addLate() {
 	x.reading = false
 	for _, lits := range x.late {
 		x.s.Add(lits...)
+		x.mend.note(lits)
 	}
 	clear(x.late)
 	x.late = x.late[:0]
@@ -410,12 +377,22 @@ func (x *search) add(lits []sat.Lit) {
 	}
 }
 
+// addAbout adds a clause of which the search may have to be told again.
+func (x *search) addAbout(id clauseID, lits []sat.Lit) {
+	x.mend.made(id, lits)
+	x.add(lits)
+}
+
 // apart: writers of one key do not overlap.
 func (x *search) apart(t, u int32) {
+	id := clauseID{overlapping, t, u}
+	if x.mend.again(id) {
+		return
+	}
 	x.used.txn(t)
 	x.used.txn(u)
 	x.proof.apart(t, u)
-	x.add(append(x.guard(t, u), x.wroteFirst(t, u), x.wroteFirst(u, t)))
+	x.addAbout(id, append(x.guard(t, u), x.wroteFirst(t, u), x.wroteFirst(u, t)))
 }
 
 // perMisread bounds the clauses for one misread, those nearest to the reader
@@ -440,7 +417,9 @@ func (x *search) misread(r int32, before []int32) {
 		t := m.writer[from]
 		at = x.o.pos[g.commit(t)]
 		if m.optional[rd.txn] && at > x.o.pos[g.start(rd.txn)] {
-			x.add(append(slices.Clone(guard), x.precedes(g.commit(t), g.start(rd.txn))))
+			if id := (clauseID{r, from, sourceLate}); !x.mend.again(id) {
+				x.addAbout(id, append(slices.Clone(guard), x.precedes(g.commit(t), g.start(rd.txn))))
+			}
 			return
 		}
 	}
@@ -467,6 +446,10 @@ func (x *search) misread(r int32, before []int32) {
 func (x *search) notBetween(r, from, w int32, guard []sat.Lit) {
 	m, g := x.m, x.g
 	reader, u := m.reads[r].txn, m.writer[w]
+	id := clauseID{r, from, w}
+	if x.mend.again(id) {
+		return
+	}
 	x.used.read(r)
 	x.used.txn(u)
 	x.proof.misread(r, from, u)
@@ -475,7 +458,7 @@ func (x *search) notBetween(r, from, w int32, guard []sat.Lit) {
 	if from != fromInitial {
 		lits = append(lits, x.wroteFirst(u, m.writer[from]))
 	}
-	x.add(lits)
+	x.addAbout(id, lits)
 }
 
 // chosenSource returns the source that the assignment gives an open read, and
@@ -491,7 +474,17 @@ func (x *search) chosenSource(r int32, guard []sat.Lit) (int32, []sat.Lit, bool)
 			return s.write, append(slices.Clone(guard), s.lit.Not()), true
 		}
 	}
-	return 0, nil, false // a clause was added that will change that
+	x.mend.note(some(guard, list)) // none was decided
+	return 0, nil, false
+}
+
+// some is the clause that a read has one of its sources.
+func some(guard []sat.Lit, list []source) []sat.Lit {
+	lits := slices.Clone(guard)
+	for _, s := range list {
+		lits = append(lits, s.lit)
+	}
+	return lits
 }
 
 func (x *search) makeSources(r int32, guard []sat.Lit) {
@@ -516,15 +509,12 @@ func (x *search) makeSources(r int32, guard []sat.Lit) {
 		}
 	}
 	list := make([]source, 0, len(candidates))
-	some := slices.Clone(guard)
 	for i, w := range candidates {
-		s := source{w, sat.Pos(x.newVar(variable{isSource, r, int32(i)}))}
-		list = append(list, s)
-		some = append(some, s.lit)
+		list = append(list, source{w, sat.Pos(x.newVar(variable{isSource, r, int32(i)}))})
 	}
 	x.sources[r] = list
 	x.proof.sources(r, list)
-	x.add(some)
+	x.add(some(guard, list))
 	for _, s := range list {
 		if s.write == fromInitial {
 			continue

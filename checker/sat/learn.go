@@ -252,8 +252,9 @@ func (q *varQueue) released(v int32) {
 	}
 }
 
-// unassigned returns the last variable without a value, or -1.
-func (s *Solver) unassigned() int32 {
+// Unassigned returns, of the variables without a value, the one that took part
+// in the latest conflict, or -1 if there is none.
+func (s *Solver) Unassigned() int32 {
 	q := &s.queue
 	v := q.free
 	for v >= 0 && s.values[Pos(v)] != unassigned {

@@ -13,6 +13,9 @@ import (
 // Lit is a variable, or its negation: 2v or 2v+1.
 type Lit int32
 
+// None is no literal.
+const None Lit = -1
+
 // Pos returns the literal that v is true.
 func Pos(v int32) Lit { return Lit(2 * v) }
 
@@ -34,10 +37,12 @@ type Theory interface {
 	// Retract takes back the latest assertion that is still noted, which was of
 	// l.
 	Retract(l Lit)
-	// Phase says which value to try first for v.
-	Phase(v int32) bool
-	// Final is asked when every variable has a value. It adds clauses that the
-	// assignment violates, or variables, and reports whether it has.
+	// Decide returns a literal without a value to try next, or None if nothing
+	// need be decided.
+	Decide() Lit
+	// Final is asked when nothing need be decided. It adds clauses that the
+	// assignment violates, or variables, and reports whether it has or whether
+	// there is something to decide after all. Where not, the search is over.
 	Final() (more bool, err error)
 }
 
@@ -390,8 +395,8 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 		if len(s.learnts) > s.maxLearnts+len(s.trail) {
 			s.reduce()
 		}
-		v := s.unassigned()
-		if v < 0 {
+		l := s.theory.Decide()
+		if l == None {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
 			}
@@ -406,10 +411,6 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 			return false, context.Cause(ctx)
 		}
 		s.limits = append(s.limits, len(s.trail))
-		l := Pos(v)
-		if !s.theory.Phase(v) {
-			l = l.Not()
-		}
 		s.enqueue(l, nil, s.decisionLevel())
 	}
 }

@@ -7,13 +7,18 @@ import (
 )
 
 // atMost is a theory: at most limit variables are true. Final hands out the
-// held clauses one at a time, as the assignment violates them.
+// held clauses one at a time, as the assignment violates them. A sparing one
+// decides only what makes clauses true, so that variables may be left without a
+// value.
 type atMost struct {
-	s     *Solver
-	limit int
-	trues []Lit
-	held  [][]Lit
-	rng   *rand.Rand
+	s       *Solver
+	limit   int
+	trues   []Lit
+	held    [][]Lit
+	known   [][]Lit // not held, or no longer
+	sparing bool
+	spared  bool // the last search left variables without a value
+	rng     *rand.Rand
 }
 
 func (a *atMost) Assert(l Lit) []Lit {
@@ -40,12 +45,33 @@ func (a *atMost) Retract(l Lit) {
 	}
 }
 
-func (a *atMost) Phase(int32) bool { return a.rng.IntN(2) == 0 }
+func (a *atMost) Decide() Lit {
+	v := a.s.Unassigned()
+	if v < 0 {
+		return None
+	}
+	if !a.sparing {
+		return Pos(v) ^ Lit(a.rng.IntN(2))
+	}
+	for _, c := range a.known {
+		if satisfied(a.s, c) {
+			continue
+		}
+		for _, i := range a.rng.Perm(len(c)) {
+			if !a.s.False(c[i]) {
+				return c[i]
+			}
+		}
+	}
+	a.spared = true
+	return None
+}
 
 func (a *atMost) Final() (bool, error) {
 	for i, c := range a.held {
 		if !satisfied(a.s, c) {
 			a.held = append(a.held[:i:i], a.held[i+1:]...)
+			a.known = append(a.known, c)
 			a.s.Add(c...)
 			return true, nil
 		}
@@ -67,9 +93,10 @@ func satisfied(s *Solver, c []Lit) bool {
 func TestAgainstTrial(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	count := map[bool]int{}
+	spared := 0
 	for n := range 20_000 {
 		vars := 3 + rng.IntN(10)
-		th := &atMost{limit: rng.IntN(vars + 1), rng: rng}
+		th := &atMost{limit: rng.IntN(vars + 1), sparing: n%2 == 0, rng: rng}
 		s := New(th)
 		s.Chronological = []int32{0, 1, Chronological}[n%3]
 		th.s = s
@@ -85,6 +112,7 @@ func TestAgainstTrial(t *testing.T) {
 			clauses = append(clauses, c)
 			if rng.IntN(2) == 0 {
 				s.Add(c...)
+				th.known = append(th.known, c)
 			} else {
 				th.held = append(th.held, c)
 			}
@@ -119,14 +147,17 @@ func TestAgainstTrial(t *testing.T) {
 		if !got {
 			continue
 		}
+		if th.spared {
+			spared++
+		}
 		for _, c := range clauses {
 			if !satisfied(s, c) {
 				t.Fatalf("problem %d: the assignment violates %v", n, c)
 			}
 		}
 	}
-	if count[true] < 2000 || count[false] < 2000 {
-		t.Errorf("one-sided: %v", count)
+	if count[true] < 2000 || count[false] < 2000 || spared < 1000 {
+		t.Errorf("one-sided: %v, %d with variables left", count, spared)
 	}
 }
 
@@ -134,7 +165,9 @@ func TestAgainstTrial(t *testing.T) {
 // clauses forgotten, and one that is broken off.
 func TestPigeons(t *testing.T) {
 	build := func(holes int) *Solver {
-		s := New(&atMost{limit: 1 << 30, rng: rand.New(rand.NewPCG(3, 4))})
+		th := &atMost{limit: 1 << 30, rng: rand.New(rand.NewPCG(3, 4))}
+		s := New(th)
+		th.s = s
 		at := func(p, h int) Lit { return Pos(int32(p*holes + h)) }
 		for range (holes + 1) * holes {
 			s.NewVar()

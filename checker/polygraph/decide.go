@@ -1,0 +1,184 @@
+package polygraph
+
+import "github.com/isohound/isohound/checker/sat"
+
+// mend has the search decide only what its order gets wrong. A clause that the
+// order satisfies needs no decision: what nobody has asserted binds no later
+// choice, and after a conflict little is to be decided again, for the order is
+// kept. (Section 6.2 of the VeriStrong paper has the solver give every variable
+// the value that the order has.) Where that meets many conflicts the search goes
+// on with decisions about all variables, by recent conflicts, which refute sooner.
+type mend struct {
+	on bool
+	// wrong are clauses that the order did not satisfy when it was last looked at.
+	wrong [][]sat.Lit
+	// clauses are those there are, by what they are about.
+	clauses map[clauseID][]sat.Lit
+	// limit is after how many conflicts all variables are decided.
+	limit int64
+	// idle: nothing was decided since the order was last looked at.
+	idle bool
+}
+
+// clauseID says what a clause is about: a read, its source, and a write that does
+// not come between; or two transactions that write a key.
+type clauseID [3]int32
+
+// No read, and no write, has these numbers.
+const (
+	overlapping int32 = -1 << 31 // in the place of a read
+	sourceLate  int32 = -1 << 31 // in the place of a write: the source does not come before the reader
+)
+
+// fewConflicts is how many conflicts decisions about what is wrong are good for,
+// beside a share of the transactions.
+const fewConflicts = 1024
+
+func newMend(txns int) mend {
+	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, limit: fewConflicts + int64(txns)/4}
+}
+
+// stop has all variables decided from now on.
+func (m *mend) stop() { *m = mend{} }
+
+// made keeps a clause that is added.
+func (m *mend) made(id clauseID, lits []sat.Lit) {
+	if m.on {
+		m.clauses[id] = lits
+	}
+}
+
+// again notes the clause about something as wrong, if there is one. Where all
+// variables have values the order satisfies every clause that there is.
+func (m *mend) again(id clauseID) bool {
+	if !m.on {
+		return false
+	}
+	lits, ok := m.clauses[id]
+	if ok {
+		m.note(lits)
+	}
+	return ok
+}
+
+// note has a clause mended if the order does not satisfy it.
+func (m *mend) note(lits []sat.Lit) {
+	if m.on {
+		m.wrong = append(m.wrong, lits)
+	}
+}
+
+// vain reports whether nothing was decided although the order was wrong and
+// nothing new is known about it.
+func (m *mend) vain() bool {
+	was := m.idle || !m.on
+	m.idle = true
+	return was
+}
+
+// Decide implements sat.Theory.
+func (x *search) Decide() sat.Lit {
+	if x.mend.on && x.s.Stats.Conflicts > x.mend.limit {
+		x.mend.stop()
+	}
+	if x.mend.on {
+		for last := len(x.mend.wrong) - 1; last >= 0; last-- {
+			lits := x.mend.wrong[last]
+			x.mend.wrong = x.mend.wrong[:last]
+			if l := x.toMend(lits); l != sat.None {
+				x.mend.idle = false
+				return l
+			}
+		}
+		return sat.None
+	}
+	v := x.s.Unassigned()
+	if v < 0 {
+		return sat.None
+	}
+	if l := sat.Pos(v); x.phase(v) {
+		return l
+	} else {
+		return l.Not()
+	}
+}
+
+// toMend returns the literal of a clause that the order comes nearest to, or None
+// if the order or the assignment satisfies the clause.
+func (x *search) toMend(lits []sat.Lit) sat.Lit {
+	best, least := sat.None, int32(0)
+	for _, l := range lits {
+		if x.s.False(l) {
+			continue
+		}
+		far := x.distance(l)
+		if x.s.True(l) || far < 0 {
+			return sat.None
+		}
+		if best == sat.None || far < least {
+			best, least = l, far
+		}
+	}
+	return best
+}
+
+// distance is how far the order is from satisfying a literal without a value:
+// less than 0 where it does. A transaction of unknown outcome need not count, and
+// a read need not have any one source.
+func (x *search) distance(l sat.Lit) int32 {
+	const far = 1 << 30
+	switch v := x.vars[l.Var()]; {
+	case v.kind == isBefore || v.kind == isChain:
+		from, to := x.edgeOf(l)
+		return x.o.pos[from] - x.o.pos[to]
+	case !l.Positive():
+		return -1
+	case v.kind == isSource:
+		reader, source := x.o.pos[x.g.start(x.m.reads[v.a].txn)], x.sourceAt(v.a, v.b)
+		if source > reader {
+			return far + (source - reader)
+		}
+		return reader - source
+	}
+	return far
+}
+
+// sourceAt returns the place of a source of a read, -1 for the initial value.
+func (x *search) sourceAt(r, i int32) int32 {
+	if w := x.sources[r][i].write; w != fromInitial {
+		return x.o.pos[x.g.commit(x.m.writer[w])]
+	}
+	return -1
+}
+
+// phase says what to try first: what the order has, the nearest source, and
+// no transaction of unknown outcome that need not count.
+func (x *search) phase(v int32) bool {
+	if x.pipe != nil && !x.pipe.cfg.Has(Order) {
+		return x.pipe.latest(v)
+	}
+	switch d := x.vars[v]; d.kind {
+	case isBefore:
+		return x.o.pos[d.a] < x.o.pos[d.b]
+	case isChain:
+		p := &x.pipe.combine.pairs[d.a]
+		return x.o.pos[p.head] < x.o.pos[p.otherHead]
+	case isSource:
+		return x.nearest(d.a) == d.b
+	case isTruth:
+		return true
+	}
+	return false
+}
+
+// nearest returns the index of the source of a read that comes last before it.
+func (x *search) nearest(r int32) int32 {
+	best, at := none, int32(-2)
+	reader := x.o.pos[x.g.start(x.m.reads[r].txn)]
+	for i := range int32(len(x.sources[r])) {
+		if p := x.sourceAt(r, i); p < reader && p > at {
+			best, at = i, p
+		}
+	}
+	return best
+}
