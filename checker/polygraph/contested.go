@@ -20,6 +20,8 @@ type contested struct {
 	// done.
 	order []int32
 	large int
+	// accesses is how many all of them have.
+	accesses int
 }
 
 func newContested(m *model, g *graph) contested {
@@ -44,11 +46,10 @@ const (
 // cut makes runs of about the same size, but for keys with many accesses.
 func (c *contested) cut(m *model) {
 	size := func(k int32) int { return int(m.keyFrom[k+1]-m.keyFrom[k]) + len(m.readsOn.of(k)) }
-	total := 0
 	for _, k := range c.keys {
-		total += size(k)
+		c.accesses += size(k)
 	}
-	enough := min(total/fewestRuns, usualRun)
+	enough := min(c.accesses/fewestRuns, usualRun)
 	c.runs = append(c.runs, 0)
 	n := 0
 	for i, k := range c.keys {
@@ -62,7 +63,7 @@ func (c *contested) cut(m *model) {
 		return cmp.Compare(max(int(c.sizes[b]), 2*enough), max(int(c.sizes[a]), 2*enough))
 	})
 	// Where most runs are larger than usual a sample of them will do.
-	for left := total / 2; c.large < len(c.order); c.large++ {
+	for left := c.accesses / 2; c.large < len(c.order); c.large++ {
 		size := int(c.sizes[c.order[c.large]])
 		if left -= size; size <= 2*enough || left < 0 {
 			break

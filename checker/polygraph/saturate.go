@@ -199,29 +199,37 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 	s.added++
 }
 
-// worth is how many edges, as a share of the transactions, make another pass worth
-// its time; with fewer it costs more than the search saves.
+// worth is how many edges, as a share of the accesses that a pass looks at, make
+// another pass worth its time; with fewer it costs more than the search saves.
 type worth struct {
-	first, later float64 // that the first or a later pass has added
-	sampled      float64 // that this pass would add, by a sample of the keys
+	next    float64 // that the pass before has added
+	sampled float64 // that this pass would add, by a sample of the keys
 }
 
 // Reads with several candidates make the search harder.
 var (
-	worthClosed = worth{first: 1, later: 1.0 / 30, sampled: 1.0 / 5}
-	worthOpen   = worth{first: 1.0 / 3, later: 1.0 / 30, sampled: 1.0 / 20}
+	worthClosed = worth{next: 1.0 / 3, sampled: 1.0 / 20}
+	worthOpen   = worth{next: 1.0 / 6, sampled: 1.0 / 20}
+	// A few transactions take no time, and what saturation refutes is shorter.
+	worthFew = worth{next: 1.0 / 200, sampled: 1.0 / 200}
 )
 
+// fewTxns are what worthFew is for.
+const fewTxns = 1 << 11
+
 func (s *saturator) worth() *worth {
-	if 8*len(s.open) > len(s.m.txns) {
+	switch {
+	case len(s.m.txns) < fewTxns:
+		return &worthFew
+	case 8*len(s.open) > len(s.m.txns):
 		return &worthOpen
 	}
 	return &worthClosed
 }
 
-// enough reports whether so many edges are at least a share of the transactions.
+// enough reports whether so many edges are at least a share of the accesses.
 func (s *saturator) enough(edges int, share float64) bool {
-	return float64(edges) > share*float64(len(s.m.txns))
+	return float64(edges) > share*float64(s.contested.accesses)
 }
 
 // run saturates. s.refuted is then set where a read cannot have got its value;
@@ -251,11 +259,7 @@ func (s *saturator) run(ctx context.Context) error {
 		}
 		clear(s.fresh)
 		s.settle()
-		least := s.worth().later
-		if s.passes == 1 {
-			least = s.worth().first
-		}
-		if !more || s.added == 0 || !s.thorough && !s.enough(s.added, least) {
+		if !more || s.added == 0 || !s.thorough && !s.enough(s.added, s.worth().next) {
 			return nil
 		}
 	}
