@@ -52,3 +52,16 @@ func (c *Closure) Words(v int32, columns []int32, out []uint64) {
 		columns, out = columns[n:], out[n:]
 	}
 }
+
+// Row puts the row of v into out, which has Width words: see Word.
+func (c *Closure) Row(v int32, out []uint64) {
+	for i := range c.bands {
+		b := &c.bands[i]
+		r := b.rows[v]
+		to := out[b.lo : b.lo+b.words]
+		for w := range to[:r.off] {
+			to[w] = math.MaxUint64
+		}
+		clear(to[int(r.off)+copy(to[r.off:], b.stored(r)):])
+	}
+}

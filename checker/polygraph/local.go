@@ -24,6 +24,7 @@ type local struct {
 	commits, starts, reads [][]int32 // by writer and reader, nil before the first look
 	apart                  [][]int32 // those of starts where these differ from commits
 	width                  int       // of the row of a commit
+	isPacked               bool      // the saturator has them packed
 	writing                int       // how many chains have writers
 	columns                []int32   // by local chain, with a matrix: the column of its first node
 	words                  []uint64  // scratch
@@ -138,12 +139,12 @@ func (w *worker) touch() {
 // worthALook reports whether there is anything new about key k: writers in the
 // given chains reach more of its accesses. Of open reads whatever reaches them or
 // their candidates may be news.
-func (w *worker) worthALook(k int32, chains uint64, all bool) bool {
-	m, g, r := w.m, w.g, w.k
-	if all || w.fresh[k] {
+func (s *saturator) worthALook(k int32, chains uint64, all bool) bool {
+	m, g, r := s.m, s.g, s.k
+	if all || s.fresh[k] {
 		return true
 	}
-	if len(w.openOn.of(k)) > 0 {
+	if len(s.openOn.of(k)) > 0 {
 		chains = everything
 	}
 	for i := m.keyFrom[k]; i < m.keyFrom[k+1]; i++ {
@@ -211,6 +212,7 @@ func (w *worker) listReaders() {
 // room makes room for the entries, of which no row is filled yet.
 func (w *worker) room() {
 	w.writing = len(w.segments) - 1
+	w.isPacked = w.packed.has(w.key)
 	if w.width = len(w.chains); w.k.clocks == nil {
 		w.width = w.writing
 	}
@@ -253,7 +255,7 @@ func (w *worker) readRow(i int32) []int32 {
 }
 
 func (w *worker) fillCommit(i int32) []int32 {
-	w.commits[i] = w.newRow(w.g.commit(w.writers[i].txn), w.width)
+	w.commits[i] = w.newRow(w.g.commit(w.writers[i].txn), w.width, w.packed.commits, w.m.keyFrom[w.key]+i)
 	return w.commits[i]
 }
 
@@ -261,21 +263,26 @@ func (w *worker) fillStart(i int32) []int32 {
 	if w.g.split == 0 {
 		return w.fillCommit(i)
 	}
-	w.starts[i] = w.newRow(w.g.start(w.writers[i].txn), w.writing)
+	w.starts[i] = w.newRow(w.g.start(w.writers[i].txn), w.writing, w.packed.starts, w.m.keyFrom[w.key]+i)
 	return w.starts[i]
 }
 
 func (w *worker) fillRead(i int32) []int32 {
-	w.reads[i] = w.newRow(w.g.start(w.readers[i].txn), w.writing)
+	w.reads[i] = w.newRow(w.g.start(w.readers[i].txn), w.writing, w.packed.reads, w.readers[i].read)
 	return w.reads[i]
 }
 
-// newRow returns the entries of a node for as many chains as are needed of it.
-func (w *worker) newRow(node int32, chains int) []int32 {
-	at := len(w.entries)
-	w.entries = w.entries[:at+chains]
-	row := w.entries[at:]
-	w.fillRow(node, row)
+// newRow returns the entries of a node for as many chains as are needed of it,
+// which are among those that are packed, if they are.
+func (w *worker) newRow(node int32, chains int, packed []uint64, at int32) []int32 {
+	end := len(w.entries)
+	w.entries = w.entries[:end+chains]
+	row := w.entries[end:]
+	if w.isPacked {
+		w.packed.expand(packed[at], w.g, row)
+	} else {
+		w.fillRow(node, row)
+	}
 	return row
 }
 
@@ -285,4 +292,13 @@ func (w *worker) entry(i, chain int32) int32 {
 		return w.commitRow(i)[chain]
 	}
 	return w.single(w.g.commit(w.writers[i].txn), chain)
+}
+
+// startedBefore reports whether a reader is known to start before a writer commits.
+func (w *worker) startedBefore(reader, writer int32) bool {
+	if w.isPacked {
+		return w.packed.seen[w.m.keyFrom[w.key]+writer]>>reader&1 != 0
+	}
+	r := &w.readers[reader]
+	return w.entry(writer, r.chain) >= r.start
 }

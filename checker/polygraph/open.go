@@ -37,7 +37,11 @@ func (w *worker) refined(o *openRead) bool {
 	start := k.startAt(rd.txn)
 	w.reader = append(w.reader[:0], w.chains[:len(w.segments)-1]...)
 	row := w.reader
-	w.fillRow(g.start(rd.txn), row)
+	if w.isPacked {
+		w.packed.expand(w.packed.reads[o.read], g, row)
+	} else {
+		w.fillRow(g.start(rd.txn), row)
+	}
 	others := w.scratch[:0]
 	w.othersBefore(row, rd.class, rd.txn, everything, func(i int32) bool {
 		others = append(others, i)

@@ -148,7 +148,7 @@ func (w *worker) overwrites(n int32, u *localWriter) {
 // before the commit of u, which is writer n.
 func (w *worker) readersBefore(first, n int32, u *localWriter) {
 	for i := first; i != none; i = w.readers[i].next {
-		if r := &w.readers[i]; r.txn != u.txn && w.entry(n, r.chain) < r.start {
+		if r := &w.readers[i]; r.txn != u.txn && !w.startedBefore(i, n) {
 			w.link(w.g.start(r.txn), w.g.commit(u.txn), verdict.RW, overWrite, r.read)
 		}
 	}

@@ -29,6 +29,7 @@ type saturator struct {
 	closed []openRead // the ones settled or refuted, with what ruled candidates out
 
 	contested contested
+	packed    packed
 	crew      crew
 
 	// fresh has the keys of which everything is looked at in the next pass.

@@ -88,7 +88,8 @@ func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) error {
 		return w.visitFar(ctx, from, to, all)
 	}
 	for ; from < to; from++ {
-		if k, chains := w.contested.keys[from], w.contested.of(from); w.worthALook(k, chains, all) {
+		k, chains := w.contested.keys[from], w.contested.of(from)
+		if w.packed.has(k) || !w.packed.fits(w.m, w.g, k) && w.worthALook(k, chains, all) {
 			w.visit(ctx, k, chains, all)
 		}
 	}
@@ -129,10 +130,14 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err erro
 	s.openOn = makeCSR(s.m.h.KeyCount(), len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
 	if s.k.first {
 		s.contested.bits(s.m, s.k)
+		s.packed.begin(s.m, s.k)
 	}
 	results := make([]found, len(s.contested.sizes))
 	defer s.crew.forget()
 	every := func(runs []int32) error {
+		if err := s.pack(ctx, runs, all); err != nil {
+			return err
+		}
 		err := share(ctx, len(s.m.txns), len(runs), func(next func() (int, bool)) {
 			w := s.crew.worker(s)
 			for i, more := next(); more; i, more = next() {
