@@ -10,13 +10,17 @@ type accesses struct {
 	g *graph
 	// seq has the accesses by key: a read as its number, a write as its
 	// complement. from is where a key's begin.
-	seq, from       []int32
+	seq, from []int32
+	// nodes has, by place in seq, twice the node whose place an access takes, and
+	// one more for a write.
+	nodes           []int32
 	readAt, writeAt []int32 // by read and by write: its place in seq
 }
 
 func newAccesses(m *model, g *graph) *accesses {
 	keys := m.h.KeyCount()
-	a := &accesses{m: m, g: g, seq: make([]int32, len(m.reads)+len(m.writer)), from: make([]int32, keys+1),
+	n := len(m.reads) + len(m.writer)
+	a := &accesses{m: m, g: g, seq: make([]int32, n), nodes: make([]int32, n), from: make([]int32, keys+1),
 		readAt: make([]int32, len(m.reads)), writeAt: make([]int32, len(m.writer))}
 	for k := range int32(keys) {
 		a.from[k+1] = a.from[k] + m.keyFrom[k+1] - m.keyFrom[k] + int32(len(m.readsOn.of(k)))
@@ -28,58 +32,62 @@ func newAccesses(m *model, g *graph) *accesses {
 func (a *accesses) list(k int32, pos []int32, scratch []datedAccess) []datedAccess {
 	scratch = scratch[:0]
 	for _, r := range a.m.readsOn.of(k) {
-		scratch = append(scratch, datedAccess{a.when(r, pos), r})
+		scratch = append(scratch, a.dated(r, pos))
 	}
 	for w := a.m.keyFrom[k]; w < a.m.keyFrom[k+1]; w++ {
-		scratch = append(scratch, datedAccess{a.when(^w, pos), ^w})
+		scratch = append(scratch, a.dated(^w, pos))
 	}
 	slices.SortFunc(scratch, func(x, y datedAccess) int { return int(x.when) - int(y.when) })
 	for i, x := range scratch {
-		at := a.from[k] + int32(i)
-		a.seq[at] = x.access
-		a.put(x.access, at)
+		a.put(x.access, x.node, a.from[k]+int32(i))
 	}
 	return scratch
 }
 
-// datedAccess is an access with its place in an order.
-type datedAccess struct{ when, access int32 }
+// datedAccess is an access with its node and its place in an order.
+type datedAccess struct{ when, access, node int32 }
+
+func (a *accesses) dated(access int32, pos []int32) datedAccess {
+	node := int32(0)
+	if access >= 0 {
+		node = a.g.start(a.m.reads[access].txn) << 1
+	} else {
+		node = a.g.commit(a.m.writer[^access])<<1 | 1
+	}
+	return datedAccess{when(node, pos), access, node}
+}
 
 // when orders accesses: by their nodes' places, a transaction's read of a key
 // before its write.
-func (a *accesses) when(access int32, pos []int32) int32 {
-	if access >= 0 {
-		return pos[a.g.start(a.m.reads[access].txn)] << 1
-	}
-	return pos[a.g.commit(a.m.writer[^access])]<<1 | 1
-}
+func when(node int32, pos []int32) int32 { return pos[node>>1]<<1 | node&1 }
 
 func (a *accesses) of(k int32) []int32 { return a.seq[a.from[k]:a.from[k+1]] }
 
 // sort brings the accesses of key k into their present order. They are nearly
 // in it.
 func (a *accesses) sort(k int32, pos []int32) []int32 {
-	list := a.of(k)
 	base := a.from[k]
+	nodes, list := a.nodes[base:a.from[k+1]], a.of(k)
 	before := int32(-1)
-	for i, x := range list {
-		now := a.when(x, pos)
+	for i, node := range nodes {
+		now := when(node, pos)
 		if now > before {
 			before = now
 			continue
 		}
+		x := list[i]
 		j := i
-		for ; j > 0 && a.when(list[j-1], pos) > now; j-- {
-			list[j] = list[j-1]
-			a.put(list[j], base+int32(j))
+		for ; j > 0 && when(nodes[j-1], pos) > now; j-- {
+			a.put(list[j-1], nodes[j-1], base+int32(j))
 		}
-		list[j] = x
-		a.put(x, base+int32(j))
+		a.put(x, node, base+int32(j))
 	}
 	return list
 }
 
-func (a *accesses) put(access, at int32) {
+// put gives an access a place.
+func (a *accesses) put(access, node, at int32) {
+	a.seq[at], a.nodes[at] = access, node
 	if access >= 0 {
 		a.readAt[access] = at
 	} else {
@@ -87,29 +95,35 @@ func (a *accesses) put(access, at int32) {
 	}
 }
 
-// inPlace reports whether what stands at a place of the list of key k still
-// does so by its neighbours.
-func (a *accesses) inPlace(k, at int32, pos []int32) bool {
-	now := a.when(a.seq[at], pos)
-	return (at == a.from[k] || a.when(a.seq[at-1], pos) < now) && (at+1 == a.from[k+1] || now < a.when(a.seq[at+1], pos))
+// inPlace reports whether what stands at a place of the list of key k still comes
+// between its neighbours, of which only that in the ways it has moved matters.
+func (a *accesses) inPlace(k, at int32, pos []int32, how moves) bool {
+	now := when(a.nodes[at], pos)
+	return (how&earlier == 0 || at == a.from[k] || when(a.nodes[at-1], pos) < now) &&
+		(how&later == 0 || at+1 == a.from[k+1] || now < when(a.nodes[at+1], pos))
 }
 
-// apart reports whether write w overlaps with neither of the writes next to
-// it that count.
-func (a *accesses) apart(w int32, pos []int32, included []bool) bool {
-	m, g := a.m, a.g
-	k, at, t := m.key[w], a.writeAt[w], m.writer[w]
-	for i := at - 1; i >= a.from[k]; i-- {
+// afterWriter reports whether write w starts behind the commit of the one that
+// counts and comes next before it.
+func (a *accesses) afterWriter(w int32, pos []int32, included []bool) bool {
+	m := a.m
+	from, t := a.from[m.key[w]], m.writer[w]
+	for i := a.writeAt[w] - 1; i >= from; i-- {
 		if x := a.seq[i]; x < 0 && included[m.writer[^x]] {
-			if pos[g.commit(m.writer[^x])] > pos[g.start(t)] {
-				return false
-			}
-			break
+			return pos[a.nodes[i]>>1] < pos[a.g.start(t)]
 		}
 	}
-	for i := at + 1; i < a.from[k+1]; i++ {
+	return true
+}
+
+// beforeWriter reports whether write w commits before the start of the one that
+// counts and comes next behind it.
+func (a *accesses) beforeWriter(w int32, pos []int32, included []bool) bool {
+	m := a.m
+	at, end := a.writeAt[w], a.from[m.key[w]+1]
+	for i := at + 1; i < end; i++ {
 		if x := a.seq[i]; x < 0 && included[m.writer[^x]] {
-			return pos[g.commit(t)] < pos[g.start(m.writer[^x])]
+			return pos[a.nodes[at]>>1] < pos[a.g.start(m.writer[^x])]
 		}
 	}
 	return true

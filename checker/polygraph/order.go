@@ -21,11 +21,19 @@ type order struct {
 	now         int32
 	forth, back []int32
 	placed      []uint64 // scratch
-	// moved are the nodes whose places have changed since they were last taken,
-	// each once.
-	moved   []int32
-	isMoved []bool
+	// moved are the nodes whose places have changed since they were last forgotten,
+	// each once, and ways, by node, how.
+	moved []int32
+	ways  []moves
 }
+
+// moves are the ways in which a node has moved.
+type moves uint8
+
+const (
+	earlier moves = 1 << iota
+	later
+)
 
 type chosenEdge struct {
 	from, to        int32
@@ -36,7 +44,7 @@ type chosenEdge struct {
 func newOrder(g *graph, nodes []int32) *order {
 	g.freeze()
 	o := &order{g: g, pos: make([]int32, g.nodes), out: make([]int32, g.nodes), in: make([]int32, g.nodes),
-		mark: make([]int32, g.nodes), via: make([]int32, g.nodes), isMoved: make([]bool, g.nodes)}
+		mark: make([]int32, g.nodes), via: make([]int32, g.nodes), ways: make([]moves, g.nodes)}
 	for i, v := range nodes {
 		o.pos[v] = int32(i)
 	}
@@ -139,21 +147,23 @@ func (o *order) put(v, place int32) {
 	if o.pos[v] == place {
 		return
 	}
+	how := later
+	if place < o.pos[v] {
+		how = earlier
+	}
 	o.pos[v] = place
-	if !o.isMoved[v] {
-		o.isMoved[v] = true
+	if o.ways[v] == 0 {
 		o.moved = append(o.moved, v)
 	}
+	o.ways[v] |= how
 }
 
-// take returns the nodes that have moved since the last time, until others do.
-func (o *order) take() []int32 {
-	moved := o.moved
-	for _, v := range moved {
-		o.isMoved[v] = false
+// forget has no node count as moved.
+func (o *order) forget() {
+	for _, v := range o.moved {
+		o.ways[v] = 0
 	}
 	o.moved = o.moved[:0]
-	return moved
 }
 
 // path calls known for each known edge and chosen for each chosen one on the

@@ -149,7 +149,8 @@ func (x *search) touchAll(t int32) {
 // touchMoved has the keys looked at again about which the nodes that have moved
 // may be wrong now.
 func (x *search) touchMoved() {
-	moved := x.o.take()
+	moved := x.o.moved
+	defer x.o.forget()
 	parts := 1
 	if len(moved) > 1<<11 { // worth a goroutine
 		parts = workers()
@@ -169,28 +170,36 @@ func (x *search) touchMoved() {
 
 // displaced appends the keys, not to be looked at already, of which the accesses
 // of a node stand in another order now. The list of a key was right when it was
-// last sorted, so what is wrong now shows at a node that has moved since, by its
-// neighbours there.
+// last sorted, so what is wrong now shows at a node that has moved since, by the
+// neighbour there to which it has moved.
 func (x *search) displaced(v int32, keys []int32) []int32 {
 	m, g, a, pos := x.m, x.g, x.a, x.o.pos
 	if v >= int32(len(m.txns))<<g.split {
 		return keys
 	}
-	t := g.txnOf(v)
+	t, how := g.txnOf(v), x.o.ways[v]
 	if v == g.start(t) {
 		for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
-			if k := int32(m.reads[r].key); !x.isDirty[k] && !a.inPlace(k, a.readAt[r], pos) {
+			if k := int32(m.reads[r].key); !x.isDirty[k] && !a.inPlace(k, a.readAt[r], pos, how) {
 				keys = append(keys, k)
 			}
 		}
 	}
+	apart := g.split == 1 // writers of one key are to be
 	for _, w := range m.writesOf.of(t) {
 		k := m.key[w]
-		if x.isDirty[k] || v == g.commit(t) && a.inPlace(k, a.writeAt[w], pos) && (g.split == 0 || a.apart(w, pos, x.included)) ||
-			v != g.commit(t) && a.apart(w, pos, x.included) {
+		if x.isDirty[k] {
 			continue
 		}
-		keys = append(keys, k)
+		right := true
+		if v == g.commit(t) {
+			right = a.inPlace(k, a.writeAt[w], pos, how) && (!apart || how&later == 0 || a.beforeWriter(w, pos, x.included))
+		} else if how&earlier != 0 {
+			right = a.afterWriter(w, pos, x.included)
+		}
+		if !right {
+			keys = append(keys, k)
+		}
 	}
 	return keys
 }
