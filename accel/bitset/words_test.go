@@ -9,7 +9,7 @@ import (
 	"github.com/isohound/isohound/accel/bitset"
 )
 
-// TestWords: many words at once are those that one gets one by one.
+// TestWords: many words at once, and whole rows, are those that one gets one by one.
 func TestWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, b := range []bitset.Backend{{}, {Group: 2}, bitset.Narrow(bitset.Backend{Group: 2})} {
@@ -33,6 +33,18 @@ func TestWords(t *testing.T) {
 					t.Fatalf("the word of vertex %d with column %d is %x, want %x", v, column, words[i], c.Word(v, int(column>>6)))
 				}
 				kinds[words[i] == 0]++
+			}
+		}
+		for v := range g.Len() {
+			row := make([]uint64, c.Width())
+			for w := range row {
+				row[w] = 0x5555
+			}
+			c.Row(v, row)
+			for w := range row {
+				if row[w] != c.Word(v, w) {
+					t.Fatalf("word %d of the row of vertex %d is %x, want %x", w, v, row[w], c.Word(v, w))
+				}
 			}
 		}
 		if kinds[true] == 0 || kinds[false] == 0 {

@@ -31,11 +31,11 @@ const (
 )
 
 // fewConflicts is how many conflicts decisions about what is wrong are good for,
-// beside a share of the transactions.
-const fewConflicts = 1024
+// with so many transactions; tests have fewer.
+var fewConflicts = func(txns int) int64 { return 1024 + int64(txns)/4 }
 
 func newMend(txns int) mend {
-	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, limit: fewConflicts + int64(txns)/4}
+	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, limit: fewConflicts(txns)}
 }
 
 // stop has all variables decided from now on.
@@ -96,11 +96,11 @@ func (x *search) Decide() sat.Lit {
 	if v < 0 {
 		return sat.None
 	}
-	if l := sat.Pos(v); x.phase(v) {
-		return l
-	} else {
-		return l.Not()
+	l := sat.Pos(v)
+	if !x.phase(v) {
+		l = l.Not()
 	}
+	return l
 }
 
 // toMend returns the literal of a clause that the order comes nearest to, or None

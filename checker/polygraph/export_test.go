@@ -2,10 +2,14 @@ package polygraph
 
 import (
 	"context"
-	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -44,6 +48,118 @@ func GiveUpLevels(n int32) (restore func()) {
 	usual := chronological
 	chronological = n
 	return func() { chronological = usual }
+}
+
+// MendUntil sets after how many conflicts all variables are decided until restore
+// is called.
+func MendUntil(conflicts int64) (restore func()) {
+	usual := fewConflicts
+	fewConflicts = func(int) int64 { return conflicts }
+	return func() { fewConflicts = usual }
+}
+
+// Shuffle guesses an execution of h, adds random edges to its order, so that much
+// in it moves, and after each few of them compares the keys that are to be looked
+// at again with a look at all. It returns how many of these had become wrong.
+func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, err error) {
+	m := newModel(h, lvl, single.NewCollector(h))
+	g := newGraph(m)
+	s := newSaturator(m, g, false)
+	nodes := guess(m, g, nil)
+	if len(nodes) < int(g.nodes) || len(m.txns) < 2 {
+		return 0, nil
+	}
+	x := newSearch(context.Background(), s, nodes, newEvidence(s))
+	if err := x.begin(); err != nil {
+		return 0, err
+	}
+	right := func(k int32, list []int32) bool {
+		ok := true
+		x.replay(k, list, func(int32, []int32) { ok = false }, func(_, _ int32) { ok = false })
+		return ok
+	}
+	for range 10 {
+		for range 1 + rng.IntN(3) {
+			a, b := g.start(rng.Int32N(int32(len(m.txns)))), g.commit(rng.Int32N(int32(len(m.txns))))
+			if rng.IntN(2) == 0 {
+				a, b = g.commit(g.txnOf(a)), g.start(g.txnOf(b))
+			}
+			if g.txnOf(a) != g.txnOf(b) {
+				x.o.insert(a, b, x.truth)
+			}
+		}
+		x.touchMoved()
+		for k := range int32(m.h.KeyCount()) {
+			list := slices.Clone(x.a.of(k))
+			sorted := slices.Clone(list)
+			slices.SortFunc(sorted, func(a, b int32) int { return int(x.a.dated(a, x.o.pos).when) - int(x.a.dated(b, x.o.pos).when) })
+			if !slices.Equal(list, sorted) && !x.isDirty[k] {
+				return 0, errors.Errorf("the accesses to key %d stand as %v, not as %v, and nobody looks", k, list, sorted)
+			}
+			if right(k, sorted) {
+				continue
+			}
+			if !x.isDirty[k] {
+				return 0, errors.Errorf("key %d reads wrong, and nobody looks", k)
+			}
+			wrong++
+		}
+		for _, k := range x.dirty {
+			x.isDirty[k] = !right(k, x.a.sort(k, x.o.pos))
+		}
+		x.dirty = slices.DeleteFunc(x.dirty, func(k int32) bool { return !x.isDirty[k] })
+	}
+	return wrong, nil
+}
+
+// Packed saturates h with a matrix and compares the entries that it packs with
+// those that it does not, key by key. It returns how many keys it has compared.
+func Packed(h *history.History, lvl level.Level) (keys int, err error) {
+	ctx := context.Background()
+	m := newModel(h, lvl, single.NewCollector(h))
+	g := newGraph(m)
+	s := newSaturator(m, g, true)
+	s.accelerate(Acceleration{Choice: choose.Bitset})
+	s.thorough = true
+	if err := s.run(ctx); err != nil || s.k.bits == nil || len(g.topological(nil)) < int(g.nodes) {
+		return 0, err
+	}
+	if ok, err := s.k.update(ctx); !ok || err != nil {
+		return 0, err
+	}
+	s.openOn = makeCSR(h.KeyCount(), 0, nil)
+	s.contested.bits(m, s.k)
+	s.packed.begin(m, s.k)
+	if err := s.pack(ctx, s.contested.order, true); err != nil {
+		return 0, err
+	}
+	packed, plain := &worker{saturator: s}, &worker{saturator: s}
+	for _, k := range s.contested.keys {
+		if !s.packed.has(k) || !packed.gather(k, everything, true) || !plain.gather(k, everything, true) {
+			continue
+		}
+		keys++
+		plain.isPacked = false
+		for i := range int32(len(plain.writers)) {
+			if a, b := packed.commitRow(i), plain.commitRow(i); !slices.Equal(a, b) {
+				return 0, errors.Errorf("key %d, commit of writer %d: %v and %v", k, i, a, b)
+			}
+			if a, b := packed.startRow(i), plain.startRow(i); !slices.Equal(a, b) {
+				return 0, errors.Errorf("key %d, start of writer %d: %v and %v", k, i, a, b)
+			}
+			for j := range int32(len(plain.readers)) {
+				if a, b := packed.startedBefore(j, i), plain.startedBefore(j, i); a != b {
+					return 0, errors.Errorf("key %d, reader %d before writer %d: %v and %v", k, j, i, a, b)
+				}
+			}
+		}
+		for i := range int32(len(plain.readers)) {
+			if a, b := packed.readRow(i), plain.readRow(i); !slices.Equal(a, b) {
+				return 0, errors.Errorf("key %d, reader %d: %v and %v", k, i, a, b)
+			}
+		}
+	}
+	return keys, nil
 }
 
 // On returns the same for another machine.
