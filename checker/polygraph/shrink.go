@@ -153,22 +153,23 @@ func (k *core) dropOp(t int32, j int) {
 // dropReads leaves out the reads of a value that has lost a writer; what may
 // not have taken place goes with its reads.
 func (k *core) dropReads(written history.Op) {
-	for _, u := range k.txns() {
-		p := k.keep[u]
+	for _, r := range k.m.readsOn.of(int32(written.Key)) {
+		rd := &k.m.reads[r]
+		p := k.keep[rd.txn]
 		if p == nil {
 			continue
 		}
-		ops := k.m.h.Ops(k.m.txn(u))
-		reads := func(j int) bool {
-			return ops[j].Kind == history.Read && ops[j].Key == written.Key && ops[j].Value == written.Value
-		}
-		if !slices.ContainsFunc(p.ops, reads) {
+		j := k.readOp(rd)
+		if k.m.h.Ops(k.m.txn(rd.txn))[j].Value != written.Value {
 			continue
 		}
-		if k.m.txn(u).Status == history.Unknown {
-			k.drop(u)
-		} else {
-			p.ops = slices.DeleteFunc(p.ops, reads)
+		i, found := slices.BinarySearch(p.ops, j)
+		switch {
+		case !found:
+		case k.m.txn(rd.txn).Status == history.Unknown:
+			k.drop(rd.txn)
+		default:
+			p.ops = slices.Delete(p.ops, i, i+1)
 		}
 	}
 }

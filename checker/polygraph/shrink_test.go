@@ -1,0 +1,32 @@
+package polygraph_test
+
+import (
+	"testing"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+)
+
+// TestShrinkLarge: where a violation rests on nearly all of a large history, what
+// is left of that once a part is dropped is told soon enough for a small
+// counterexample.
+func TestShrinkLarge(t *testing.T) {
+	h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 6_000, Ops: 20, Keys: 2_000, Reads: 0.5,
+		Duplicates: 1, Values: 5, Seed: 1, Snapshot: true})
+	r, err := polygraph.Check(t.Context(), h, level.SER, polygraph.Options{Witness: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != verdict.Violated {
+		t.Fatalf("%s, want violated", r.Verdict)
+	}
+	if n := len(r.Anomalies[0].Txns); n > 4_000 {
+		t.Errorf("a counterexample of %d transactions", n)
+	}
+	if err := certify.Result(h, r); err != nil {
+		t.Error(err)
+	}
+}
