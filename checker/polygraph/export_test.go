@@ -58,6 +58,13 @@ func MendUntil(conflicts int64) (restore func()) {
 	return func() { fewConflicts = usual }
 }
 
+// Guess guesses an execution of h.
+func Guess(ctx context.Context, h *history.History, lvl level.Level) error {
+	m := newModel(h, lvl, single.NewCollector(h))
+	_, err := guess(ctx, m, newGraph(m), nil)
+	return err
+}
+
 // Shuffle guesses an execution of h, adds random edges to its order, so that much
 // in it moves, and after each few of them compares the keys that are to be looked
 // at again with a look at all. It returns how many of these had become wrong.
@@ -65,9 +72,9 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 	m := newModel(h, lvl, single.NewCollector(h))
 	g := newGraph(m)
 	s := newSaturator(m, g, false)
-	nodes := guess(m, g, nil)
-	if len(nodes) < int(g.nodes) || len(m.txns) < 2 {
-		return 0, nil
+	nodes, err := guess(context.Background(), m, g, nil)
+	if err != nil || len(nodes) < int(g.nodes) || len(m.txns) < 2 {
+		return 0, err
 	}
 	x := newSearch(context.Background(), s, nodes, newEvidence(s))
 	if err := x.begin(); err != nil {

@@ -155,7 +155,9 @@ func (c *check) run() error {
 	c.stages.Begin("schedule")
 	var nodes []int32
 	if c.opt.Config.Has(Schedule) {
-		nodes = guess(m, g, c.hint)
+		if nodes, err = guess(c.ctx, m, g, c.hint); err != nil {
+			return err
+		}
 	} else {
 		nodes = g.topological(nil)
 	}

@@ -76,7 +76,10 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
-	order := guess(m, g, nil)
+	order, err := guess(ctx, m, g, nil)
+	if err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	p := newProver(s, at, stop)

@@ -1,6 +1,7 @@
 package polygraph
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -9,7 +10,9 @@ import (
 
 // schedule guesses an execution: it goes through the known graph and takes a
 // transaction when its reads find their values, holding back a writer that
-// would overwrite a value still to be read. Where nothing fits it takes
+// would overwrite a value still to be read; at snapshot isolation already its
+// start, as all other writers of its keys wait until it commits, which it does at
+// once where it can. Where nothing fits it takes
 // something all the same; the order that comes out keeps all known edges, and
 // what it misreads is left to the search. The recorded times, or else how far
 // along the known graph they stand, decide between those that fit.
@@ -22,14 +25,15 @@ type schedule struct {
 	ready    waiting
 	stuck    waiting // nodes that wait, some of which have been woken since
 	waits    []bool
+	parked   []uint8 // by node: how often it has waited
 	order    []int32
 
 	current []int32 // by key: the class of its value
 	left    []left  // by class: what is not placed
 	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
 
-	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, to be read
-	forHolder            lists[int32] // by key: nodes that wait for the holder's commit
+	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, or to have been read
+	forHolder            lists[int32] // by key: starts that wait for the holder's commit
 }
 
 // left counts the reads and writes of a value.
@@ -110,11 +114,17 @@ func (h *waiting) pop() int32 {
 
 func (s *schedule) rank(node int32) ranked { return ranked{s.priority[node], node} }
 
+// patience is how often a node waits for something: what wakes one often wakes
+// all that wait for the same, of which the others wait again. Then it waits until
+// nothing fits.
+const patience = 16
+
 // guess returns the nodes in an order that keeps the known edges, without those
 // that stand behind a cycle. hint, if not nil, has a place for each transaction.
-func guess(m *model, g *graph, hint []int64) []int32 {
+// The error is the cause of ctx's end.
+func guess(ctx context.Context, m *model, g *graph, hint []int64) ([]int32, error) {
 	classes := len(m.classFrom.from) - 1
-	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), order: make([]int32, 0, g.nodes),
+	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), parked: make([]uint8, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), left: make([]left, classes),
 		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
 	if g.split == 1 {
@@ -131,7 +141,10 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 			s.ready.push(s.rank(v))
 		}
 	}
-	for {
+	for n := 0; ; n++ {
+		if n&0xfff == 0xfff && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		switch {
 		case len(s.ready) > 0:
 			s.visit(s.ready.pop(), false)
@@ -141,7 +154,7 @@ func guess(m *model, g *graph, hint []int64) []int32 {
 				s.visit(v, true)
 			}
 		default:
-			return s.order
+			return s.order, nil
 		}
 	}
 }
@@ -216,6 +229,7 @@ func (s *schedule) visit(node int32, forced bool) {
 		if !s.m.optional[t] {
 			if !forced && (start && s.startWaits(node, t) || commit && s.commitWaits(node, t, start)) {
 				s.waits[node] = true
+				s.parked[node]++
 				s.stuck.push(s.rank(node))
 				return
 			}
@@ -325,7 +339,7 @@ func (s *schedule) committed(t int32) {
 
 func (s *schedule) wake(l *lists[int32], i int32) {
 	for h := l.head[i]; h != none; h = l.next[h] {
-		if v := l.item[h]; s.waits[v] {
+		if v := l.item[h]; s.waits[v] && s.parked[v] < patience {
 			s.waits[v] = false
 			s.ready.push(s.rank(v))
 		}

@@ -1,0 +1,73 @@
+package polygraph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// hotWriters are transactions, each its own session, that write a few keys, some
+// after reading them, with a reader behind each.
+func hotWriters(rng *rand.Rand, writers, keys int, rmw float64) *history.History {
+	latest := make([]int, keys)
+	var txns []string
+	for n := 1; n <= writers; n++ {
+		k := rng.IntN(keys)
+		ops := fmt.Sprintf("w(x%d,%d)", k, n)
+		if rng.Float64() < rmw {
+			ops = fmt.Sprintf("r(x%d,%d) ", k, latest[k]) + ops
+		}
+		latest[k] = n
+		k = rng.IntN(keys)
+		txns = append(txns, ops, fmt.Sprintf("r(x%d,%d)", k, latest[k]))
+	}
+	var b strings.Builder
+	for i, n := range rng.Perm(len(txns)) {
+		fmt.Fprintf(&b, "s%d: %s\n", i, txns[n])
+	}
+	return dsl.MustParse(b.String())
+}
+
+// TestHotWriters: many writers of few keys, which all could be next, do not keep
+// waking each other: it took minutes, now tenths of a second.
+func TestHotWriters(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	for _, tc := range []struct {
+		keys int
+		rmw  float64
+	}{{1, 0}, {3, 0.5}, {20, 0.3}} {
+		h := hotWriters(rng, 16_000, tc.keys, tc.rmw)
+		for _, lvl := range []level.Level{level.SER, level.SI, level.SERNoSO} {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			r, err := polygraph.Check(ctx, h, lvl, polygraph.Options{})
+			cancel()
+			if err != nil || r.Verdict != verdict.Satisfied {
+				t.Errorf("%d keys, %v read first, %s: %v, %v", tc.keys, tc.rmw, lvl, r, err)
+			}
+		}
+	}
+}
+
+// TestGuessEnds: a guess ends with its context.
+func TestGuessEnds(t *testing.T) {
+	h := hotWriters(rand.New(rand.NewPCG(53, 54)), 16_000, 1, 0)
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if err := polygraph.Guess(ctx, h, level.SI); !errors.Is(err, why) {
+		t.Errorf("%v, want %v", err, why)
+	}
+	if err := polygraph.Guess(t.Context(), h, level.SI); err != nil {
+		t.Error(err)
+	}
+}
