@@ -22,8 +22,9 @@ const (
 	// Cycles adds the clauses that forbid cycles of two uncertain edges (C,
 	// section 6.1.2). It needs Eager: on demand there are no edges up front.
 	Cycles
-	// Order has the search try first what its order has (H, section 6.2);
-	// without it a variable keeps its latest value, which is false at first.
+	// Order has the search try first what its order has (H, section 6.2), and
+	// without Eager decide only what that has wrong; without it a variable keeps its
+	// latest value, which is false at first.
 	Order
 	// Combine orders chains of read-modify-writes as wholes (Cobra paper,
 	// section 3.1).

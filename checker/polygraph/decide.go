@@ -31,7 +31,7 @@ const (
 )
 
 // fewConflicts is how many conflicts decisions about what is wrong are good for,
-// with so many transactions; tests have fewer.
+// with so many transactions; tests have other numbers.
 var fewConflicts = func(txns int) int64 { return 1024 + int64(txns)/4 }
 
 func newMend(txns int) mend {

@@ -9,9 +9,8 @@ import (
 )
 
 // saturator adds to the known graph the edges that every execution must have
-// because of it, pass after pass, until hardly anything new follows (the
-// pruning of the VeriStrong paper, section 6.1.1); what is left to the search
-// costs it less than another pass. Of the writers of a key that come
+// because of it, pass after pass, as long as that costs less than the search that
+// it spares (the pruning of the VeriStrong paper, section 6.1.1). Of the writers of a key that come
 // before or behind something, it looks only at the last or first of each
 // chain: the others follow from the chain.
 //
@@ -236,7 +235,7 @@ func (s *saturator) enough(edges int, share float64) bool {
 // run saturates. s.refuted is then set where a read cannot have got its value;
 // whether the graph has an order it does not tell.
 func (s *saturator) run(ctx context.Context) error {
-	defer func() { s.crew.idle = nil }()
+	defer func() { s.crew.idle, s.packed = nil, packed{} }()
 	s.opened, s.given = len(s.open), len(s.g.edges)
 	for s.k != nil && s.refuted == nil {
 		if ctx.Err() != nil {

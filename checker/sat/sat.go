@@ -1,8 +1,8 @@
 // Package sat is a solver for clauses over Boolean variables and a theory that
 // has a say in which assignments are possible: conflict-driven clause learning
 // (the CDCL(T) loop of Algorithm 1 of the VeriStrong paper, SATSOLVE and
-// THEORYSOLVE), with first unique implication points, a queue of variables by recent conflicts,
-// and restarts.
+// THEORYSOLVE), with first unique implication points and restarts. The theory
+// decides; for that it may have a queue of variables by recent conflicts.
 // Clauses and variables may be added while it searches.
 package sat
 
