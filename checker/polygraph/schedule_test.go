@@ -39,7 +39,7 @@ func hotWriters(rng *rand.Rand, writers, keys int, rmw float64) *history.History
 }
 
 // TestHotWriters: many writers of few keys, which all could be next, do not keep
-// waking each other: it took minutes, now tenths of a second.
+// waking each other: it took a minute, now tenths of a second.
 func TestHotWriters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	for _, tc := range []struct {
