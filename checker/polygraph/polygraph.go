@@ -250,13 +250,9 @@ func (x *search) orphans(found *single.Collector) {
 
 // witness reads the execution off the order.
 func (x *search) witness() *verdict.Witness {
-	nodes := make([]int32, len(x.o.pos))
-	for v, p := range x.o.pos {
-		nodes[p] = int32(v)
-	}
 	w := &verdict.Witness{}
 	limit := int32(len(x.m.txns)) << x.g.split
-	for _, v := range nodes {
+	for v := x.o.first(); v != x.o.end(); v = x.o.next[v] {
 		if v >= limit || !x.included[x.g.txnOf(v)] {
 			continue
 		}
