@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pkg/errors"
 )
@@ -35,6 +36,12 @@ type Graph struct {
 	// source of a path; 0 means all. The others may lie on paths, and lead
 	// nowhere that anybody asks for.
 	Sources int32
+
+	// Pairs says that sources 2k and 2k+1 are a pair: an edge leads from its first
+	// to its second, and all edges out of a first lead to seconds. Then what a first
+	// reaches follows from what its few successors reach. With intervals a second
+	// ends no later than its first.
+	Pairs bool
 
 	// Cover, if set, is a path cover of the sources that is known already.
 	Cover *Cover
@@ -122,7 +129,39 @@ func (g *Graph) Validate() error {
 			return errors.Errorf("vertex %d ends before it begins", v)
 		}
 	}
+	if g.Pairs {
+		return g.validatePairs()
+	}
 	return nil
+}
+
+func (g *Graph) validatePairs() error {
+	n := g.SourceCount()
+	if n%2 != 0 {
+		return errors.Errorf("%d sources are not pairs", n)
+	}
+	for v := range g.Len() {
+		for _, u := range g.Into(v) {
+			if g.unpaired(u, v) {
+				return errors.Errorf("an edge leads from %d to %d, from the first of a pair to what is no second one", u, v)
+			}
+		}
+	}
+	for v := int32(1); v < n; v += 2 {
+		if !slices.Contains(g.Into(v), v-1) {
+			return errors.Errorf("no edge leads from %d to %d, which are a pair", v-1, v)
+		}
+		if g.Intervals != nil && g.Intervals[v].End > g.Intervals[v-1].End {
+			return errors.Errorf("vertex %d, the second of a pair, ends later than the first", v)
+		}
+	}
+	return nil
+}
+
+// unpaired reports whether there may be no edge from u to v because of pairs.
+func (g *Graph) unpaired(u, v int32) bool {
+	n := g.SourceCount()
+	return g.Pairs && u < n && u&1 == 0 && (v >= n || v&1 == 0)
 }
 
 // Before reports whether the interval of u, where the graph has intervals, lies
@@ -166,11 +205,13 @@ type Closure interface {
 
 	// Insert adds edges. Where they close a cycle the error is a *CycleError, and
 	// the closure is as it was, as with an edge that joins no vertices of the
-	// graph. After the context's end it is of no more use.
+	// graph or that pairs do not allow. After the context's end it is of no more use.
 	Insert(ctx context.Context, edges []Edge) error
 	// Changed tells of a vertex which sources came to reach it by the latest
 	// Insert, by class, as bits: sources share classes in a way that is the
-	// backend's own, and 0 means none. Before the first Insert that is all.
+	// backend's own, and 0 means none. Before the first Insert that is all, and after
+	// one of many edges it may be. Where sources are pairs it need not tell of the
+	// first ones.
 	Changed(v int32) uint64
 
 	// Closing reports for each group of edges whether any of them, added alone,

@@ -12,7 +12,7 @@ import (
 
 func TestAgree(t *testing.T) {
 	acceltest.Agree(t, chains.Backend{}, bitset.Backend{}, 50_000)
-	acceltest.Agree(t, bitset.Backend{Group: 2}, bitset.Backend{Full: true}, 5_000)
+	acceltest.Agree(t, bitset.Backend{}, bitset.Backend{Full: true}, 5_000)
 }
 
 // FuzzClosure makes a graph of bytes: the first says how many vertices there are,
@@ -29,7 +29,7 @@ func FuzzClosure(f *testing.F) {
 		for data = data[1:]; n > 0 && len(data) > 1; data = data[2:] {
 			edges = append(edges, accel.Edge{From: int32(data[0]) % n, To: int32(data[1]) % n})
 		}
-		for _, b := range []accel.Backend{chains.Backend{}, bitset.Backend{Group: 4}} {
+		for _, b := range []accel.Backend{chains.Backend{}, bitset.Backend{}} {
 			g := accel.NewGraph(n, edges[:len(edges)/2])
 			acceltest.Try(t, b, g, edges[len(edges)/2:], rand.New(rand.NewPCG(seed, 1)), 5)
 		}

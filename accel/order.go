@@ -162,14 +162,32 @@ func (a *Adjacency) Drop(n int) {
 	}
 }
 
-// Merged returns the graph with the edges that were added among the others.
-func (a *Adjacency) Merged() *Graph {
+// Merged returns the graph with the edges that were added, and some more, among
+// the others.
+func (a *Adjacency) Merged(more []Edge) *Graph {
 	n := a.Len()
 	g := *a.Graph
-	g.Start, g.From = make([]int64, n+1), make([]int32, 0, len(a.From)+len(a.Added))
+	g.Start, g.From = make([]int64, n+1), make([]int32, len(a.From)+len(a.Added)+len(more))
+	for _, edges := range [...][]Edge{a.Added, more} {
+		for _, e := range edges {
+			g.Start[e.To]++
+		}
+	}
+	next := make([]int64, n) // by vertex: where the next edge into it goes
+	end := int64(0)
 	for v := range n {
-		a.In(v, func(u int32) { g.From = append(g.From, u) })
-		g.Start[v+1] = int64(len(g.From))
+		begin := end
+		into := a.Into(v)
+		next[v] = begin + int64(copy(g.From[begin:], into))
+		end = next[v] + g.Start[v]
+		g.Start[v] = begin
+	}
+	g.Start[n] = end
+	for _, edges := range [...][]Edge{a.Added, more} {
+		for _, e := range edges {
+			g.From[next[e.To]] = e.From
+			next[e.To]++
+		}
 	}
 	return &g
 }

@@ -1,6 +1,7 @@
 package accel
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -41,12 +42,16 @@ func (s *Sorted) rank(lo, hi int32) {
 	}
 }
 
-// CheckEdges reports an edge that does not join vertices of the graph.
+// CheckEdges reports an edge that does not join vertices of the graph, or breaks
+// its pairs.
 func (g *Graph) CheckEdges(edges []Edge) error {
 	n := g.Len()
 	for _, e := range edges {
 		if e.From < 0 || e.From >= n || e.To < 0 || e.To >= n {
 			return errors.Errorf("an edge leads from %d to %d, and there are %d vertices", e.From, e.To, n)
+		}
+		if g.unpaired(e.From, e.To) && e.From != e.To {
+			return errors.Errorf("an edge leads from %d to %d, from the first of a pair to what is no second one", e.From, e.To)
 		}
 	}
 	return nil
@@ -151,12 +156,16 @@ func (s *Sorted) back(e Edge) *CycleError {
 }
 
 // LatestFirst returns the rows of the graph, with the latest vertex of each first.
-func (s *Sorted) LatestFirst() []int32 {
-	from := append(make([]int32, 0, len(s.From)), s.From...)
-	for v := range s.Len() {
-		latestFirst(from[s.Start[v]:s.Start[v+1]], s.Rank)
-	}
-	return from
+func (s *Sorted) LatestFirst(ctx context.Context, workers int) ([]int32, error) {
+	const part = 1 << 12 // vertices
+	from := make([]int32, len(s.From))
+	err := Share(ctx, workers, int(s.Len()), part, func(lo, hi int) {
+		copy(from[s.Start[lo]:s.Start[hi]], s.From[s.Start[lo]:])
+		for v := lo; v < hi; v++ {
+			latestFirst(from[s.Start[v]:s.Start[v+1]], s.Rank)
+		}
+	})
+	return from, err
 }
 
 func latestFirst(list []int32, rank []int32) {

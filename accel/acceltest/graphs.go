@@ -3,6 +3,7 @@ package acceltest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/isohound/isohound/accel"
 )
@@ -10,7 +11,7 @@ import (
 // Random returns a random graph without a cycle, of up to most vertices, and
 // edges of which some close one. There may be no vertex, no edge, edges that
 // occur twice, sources, a cover, and intervals, some of them without a begin or
-// an end. Vertices are numbered in no order.
+// an end. Sources may be pairs. Vertices are numbered in no order.
 func Random(r *rand.Rand, most int) (*accel.Graph, []accel.Edge) {
 	n := int32(r.IntN(most + 1))
 	at := make([]int32, n) // a vertex by its place
@@ -18,7 +19,15 @@ func Random(r *rand.Rand, most int) (*accel.Graph, []accel.Edge) {
 		at[i] = int32(v)
 	}
 	g := &accel.Graph{}
-	var edges []accel.Edge
+	if r.IntN(3) == 0 {
+		g.Pairs, g.Sources = true, n&^1
+		if n > 1 && r.IntN(3) == 0 {
+			g.Sources = 2 + 2*r.Int32N(n/2)
+		}
+		g.Pairs = g.Sources > 0
+	}
+	edges := pairUp(g, at)
+	alone := g.Pairs && r.IntN(2) == 0 // nothing else leads to seconds, before more edges are added
 	if n > 1 {
 		dense := math.Pow(r.Float64(), 2) * 3
 		if r.IntN(4) == 0 {
@@ -29,7 +38,7 @@ func Random(r *rand.Rand, most int) (*accel.Graph, []accel.Edge) {
 			if i > j {
 				i, j = j, i
 			}
-			if i != j {
+			if i != j && !apart(g, at[i], at[j]) && !(alone && at[j] < g.Sources && at[j]&1 != 0) {
 				edges = append(edges, accel.Edge{From: at[i], To: at[j]})
 				if r.IntN(8) == 0 {
 					edges = append(edges, edges[r.IntN(len(edges))])
@@ -37,20 +46,84 @@ func Random(r *rand.Rand, most int) (*accel.Graph, []accel.Edge) {
 			}
 		}
 	}
-	sources := int32(0)
-	if n > 0 && r.IntN(3) == 0 {
+	sources := g.Sources
+	if n > 0 && !g.Pairs && r.IntN(3) == 0 {
 		sources = 1 + r.Int32N(n)
 	}
 	var cover *accel.Cover
 	if n > 0 && r.IntN(2) == 0 {
-		cover, edges = randomCover(r, at, sources, edges)
+		if g.Pairs {
+			cover, edges = pairCover(at, sources, edges)
+		} else {
+			cover, edges = randomCover(r, at, sources, edges)
+		}
 	}
+	pairs := g.Pairs
 	g = accel.NewGraph(n, edges)
-	g.Sources, g.Cover = sources, cover
+	g.Pairs, g.Sources, g.Cover = pairs, sources, cover
 	if r.IntN(2) == 0 {
 		g.Intervals = randomIntervals(r, g, at)
 	}
-	return g, randomEdges(r, at)
+	return g, slices.DeleteFunc(randomEdges(r, at), func(e accel.Edge) bool { return apart(g, e.From, e.To) })
+}
+
+// pairUp has the first of each pair stand before its second, and returns the edges
+// between them.
+func pairUp(g *accel.Graph, at []int32) []accel.Edge {
+	var edges []accel.Edge
+	if !g.Pairs {
+		return nil
+	}
+	place := make([]int, len(at))
+	for i, v := range at {
+		place[v] = i
+	}
+	for v := int32(0); v < g.Sources; v += 2 {
+		if i, j := place[v], place[v+1]; i > j {
+			at[i], at[j] = at[j], at[i]
+		}
+		edges = append(edges, accel.Edge{From: v, To: v + 1})
+	}
+	return edges
+}
+
+// apart reports whether pairs allow no edge from u to v.
+func apart(g *accel.Graph, u, v int32) bool {
+	n := g.SourceCount()
+	return g.Pairs && u < n && u&1 == 0 && (v >= n || v&1 == 0)
+}
+
+// pairCover puts pairs on paths, as sessions have them.
+func pairCover(at []int32, sources int32, edges []accel.Edge) (*accel.Cover, []accel.Edge) {
+	c := &accel.Cover{Chain: make([]int32, sources), Place: make([]int32, sources)}
+	var last []int32 // by path
+	open := map[int32]bool{}
+	for _, v := range at {
+		if v >= sources {
+			continue
+		}
+		if v&1 != 0 {
+			c.Chain[v], c.Place[v] = c.Chain[v-1], c.Place[v-1]+1
+			last[c.Chain[v]], open[c.Chain[v]] = v, false
+			continue
+		}
+		path := int32(0)
+		for path < int32(len(last)) && open[path] {
+			path++
+		}
+		if path == int32(len(last)) {
+			last = append(last, -1)
+		}
+		if u := last[path]; u >= 0 {
+			edges = append(edges, accel.Edge{From: u, To: v})
+			c.Place[v] = c.Place[u]
+		}
+		c.Chain[v] = path
+		c.Place[v]++
+		open[path] = true
+	}
+	c.Count = int32(len(last))
+	return c, edges
 }
 
 // randomCover puts the sources on paths along their places, and makes the edges
@@ -102,6 +175,15 @@ func randomIntervals(r *rand.Rand, g *accel.Graph, at []int32) []accel.Interval 
 			list[v].Begin = math.MinInt64
 		case 2:
 			list[v] = accel.Always
+		}
+	}
+	if g.Pairs {
+		for v := int32(0); v < g.Sources; v += 2 {
+			list[v].End = max(list[v].End, list[v+1].End)
+			if r.IntN(8) > 0 {
+				list[v].Begin = min(list[v].Begin, list[v+1].Begin)
+				list[v+1].Begin = list[v].Begin
+			}
 		}
 	}
 	return list

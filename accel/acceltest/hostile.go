@@ -44,6 +44,10 @@ func hostile(t *testing.T, b accel.Backend) {
 		"sources":     from(accel.NewGraph(2, nil), 3),
 		"intervals":   timed(accel.NewGraph(2, nil), soon),
 		"end first":   timed(accel.NewGraph(1, nil), accel.Interval{Begin: 2, End: 1}),
+		"odd pairs":   pairs(accel.NewGraph(3, []accel.Edge{{From: 0, To: 1}})),
+		"no pair":     pairs(accel.NewGraph(2, nil)),
+		"unpaired":    pairs(accel.NewGraph(4, []accel.Edge{{From: 0, To: 1}, {From: 2, To: 3}, {From: 0, To: 2}})),
+		"long pair":   timed(pairs(accel.NewGraph(2, []accel.Edge{{From: 0, To: 1}})), soon, accel.Always),
 		"short cover": {Start: []int64{0, 0}, Cover: &accel.Cover{}},
 	} {
 		if _, err := b.Closure(t.Context(), g, accel.Options{}); err == nil {
@@ -60,6 +64,19 @@ func hostile(t *testing.T, b accel.Backend) {
 			t.Errorf("an edge from %d to %d was added: %v", e.From, e.To, err)
 		}
 	}
+	p, err := b.Closure(t.Context(), pairs(accel.NewGraph(4, []accel.Edge{{From: 0, To: 1}, {From: 2, To: 3}})), accel.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Insert(t.Context(), []accel.Edge{{From: 0, To: 3}, {From: 0, To: 2}}); err == nil || p.Reaches(0, 3) {
+		t.Errorf("an edge between the first ones of pairs was added: %v", err)
+	}
+}
+
+func pairs(g *accel.Graph) *accel.Graph {
+	g.Pairs = true
+	return g
 }
 
 func timed(g *accel.Graph, at ...accel.Interval) *accel.Graph {

@@ -49,6 +49,8 @@ func insertions(t *testing.T, b accel.Backend) {
 		{Vertices: 700, Sessions: 200, Keys: 100, Reads: 2, Writes: 2},
 		{Vertices: 700, Sessions: 700, Keys: 100, Reads: 1, Writes: 2},
 		{Vertices: 700, Sessions: 700, Keys: 20, Reads: 1, Writes: 2, Timed: true},
+		{Vertices: 700, Sessions: 200, Keys: 100, Reads: 2, Writes: 2, Pairs: true},
+		{Vertices: 700, Sessions: 700, Keys: 20, Reads: 1, Writes: 2, Timed: true, Pairs: true},
 	} {
 		g := w.Graph(uint64(seed))
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
@@ -59,10 +61,7 @@ func insertions(t *testing.T, b accel.Backend) {
 		defer c.Close()
 		var all []accel.Edge
 		for _, size := range []int{1, 100, 1, 700, 10} {
-			edges := Near(r, w.Vertices, 300, size)
-			if w.Timed {
-				edges = keep(g, edges)
-			}
+			edges := keep(g, Near(r, w.size(), 300, size))
 			if err := c.Insert(t.Context(), edges); err != nil {
 				t.Fatal(err)
 			}
@@ -89,11 +88,11 @@ func Near(r *rand.Rand, n, span int32, size int) []accel.Edge {
 	return edges
 }
 
-// keep returns the edges that intervals do not contradict.
+// keep returns the edges that intervals do not contradict, and pairs allow.
 func keep(g *accel.Graph, edges []accel.Edge) []accel.Edge {
 	var kept []accel.Edge
 	for _, e := range edges {
-		if g.Intervals[e.From].Begin <= g.Intervals[e.To].End {
+		if (g.Intervals == nil || g.Intervals[e.From].Begin <= g.Intervals[e.To].End) && !apart(g, e.From, e.To) {
 			kept = append(kept, e)
 		}
 	}
@@ -109,7 +108,7 @@ func with(g *accel.Graph, edges []accel.Edge) *accel.Graph {
 		}
 	}
 	more := accel.NewGraph(g.Len(), all)
-	more.Sources, more.Cover, more.Intervals = g.Sources, g.Cover, g.Intervals
+	more.Sources, more.Pairs, more.Cover, more.Intervals = g.Sources, g.Pairs, g.Cover, g.Intervals
 	return more
 }
 
@@ -136,6 +135,7 @@ func Agree(t *testing.T, a, b accel.Backend, n int32) {
 		{Vertices: n, Sessions: 24, Keys: int(n) / 10, Reads: 4, Writes: 4},
 		{Vertices: n, Sessions: 24, Keys: int(n) / 10, Reads: 4, Writes: 4, Timed: true},
 		{Vertices: n, Sessions: 300, Keys: int(n) / 4, Reads: 2, Writes: 2},
+		{Vertices: n / 2, Sessions: 300, Keys: int(n) / 8, Reads: 2, Writes: 2, Pairs: true},
 	} {
 		g := w.Graph(uint64(seed))
 		first, err := a.Closure(t.Context(), g, accel.Options{})
@@ -148,10 +148,7 @@ func Agree(t *testing.T, a, b accel.Backend, n int32) {
 		}
 		r := rand.New(rand.NewPCG(uint64(seed), 8))
 		for _, size := range []int{0, 1, 2000} {
-			edges := Near(r, n, 500, size)
-			if w.Timed {
-				edges = keep(g, edges)
-			}
+			edges := keep(g, Near(r, w.size(), 500, size))
 			for _, c := range []accel.Closure{first, second} {
 				if err := c.Insert(t.Context(), edges); err != nil {
 					t.Fatal(err)

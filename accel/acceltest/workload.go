@@ -12,6 +12,7 @@ type Workload struct {
 	Keys               int   // each vertex reads and writes some of them
 	Reads, Writes      int
 	Timed              bool // with intervals
+	Pairs              bool // twice the vertices: a start and an end of each
 }
 
 // Graph makes the graph: vertices are in the order of their commits, each begins
@@ -79,5 +80,42 @@ func (w Workload) Graph(seed uint64) *accel.Graph {
 	if w.Timed {
 		g.Intervals = times
 	}
+	if w.Pairs {
+		return split(g)
+	}
 	return g
+}
+
+// split makes a start and an end of each vertex of a graph: an edge leads from the
+// end of one to the start of the other.
+func split(g *accel.Graph) *accel.Graph {
+	n := g.Len()
+	var edges []accel.Edge
+	for v := range n {
+		edges = append(edges, accel.Edge{From: 2 * v, To: 2*v + 1})
+		for _, u := range g.Into(v) {
+			edges = append(edges, accel.Edge{From: 2*u + 1, To: 2 * v})
+		}
+	}
+	s := accel.NewGraph(2*n, edges)
+	s.Pairs = true
+	for _, at := range g.Intervals {
+		s.Intervals = append(s.Intervals, at, at)
+	}
+	if g.Cover != nil {
+		s.Cover = &accel.Cover{Count: g.Cover.Count}
+		for v, c := range g.Cover.Chain {
+			s.Cover.Chain = append(s.Cover.Chain, c, c)
+			s.Cover.Place = append(s.Cover.Place, 2*g.Cover.Place[v]-1, 2*g.Cover.Place[v])
+		}
+	}
+	return s
+}
+
+// size returns how many vertices the graph has.
+func (w Workload) size() int32 {
+	if w.Pairs {
+		return 2 * w.Vertices
+	}
+	return w.Vertices
 }

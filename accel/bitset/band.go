@@ -97,7 +97,7 @@ func (b *band) free() {
 			chunks.Put((*[1 << chunkBits]uint64)(c))
 		}
 	}
-	b.chunks, b.rows = nil, nil
+	b.chunks, b.rows, b.used, b.held, b.chunk = nil, nil, 0, 0, 0
 }
 
 // grow gives the row of v room for words up to end, and in the same move for
@@ -141,14 +141,18 @@ func (b *band) compact(bound int) {
 // a chunk.
 func (b Backend) Memory(g *accel.Graph) int64 {
 	n, sources := int64(g.Len()), int64(g.SourceCount())
-	width := (sources+int64(max(1, b.Group))-1)/64 + 1
+	columns, led := sources, int64(0)
+	if g.Pairs {
+		columns, led = sources/2, int64(len(g.From))
+	}
+	width := columns/64 + 1
 	bands := (width + narrowest - 1) / narrowest
 	matrix := 8 * n * width
 	if g.Intervals != nil && !b.Full {
 		matrix = min(matrix, 8*overlaps(g))
 	}
 	slack := matrix/64 + bands<<(chunkBits+3) + 64*width
-	lists := 4*sources + 8*64*width + 4*int64(len(g.From)) + 28*n + 64*bands
+	lists := 12*sources + 8*64*width + 4*int64(len(g.From)) + 8*led + 28*n + 64*bands
 	return matrix + slack + 8*n*bands + lists + accel.SortedMemory(g)
 }
 
@@ -159,7 +163,12 @@ func (b Backend) Memory(g *accel.Graph) int64 {
 func overlaps(g *accel.Graph) int64 {
 	n := g.Len()
 	begins, latest := make([]int64, 0, n), make([]int64, 0, n)
-	order := slices.Clone(g.Intervals[:g.SourceCount()])
+	var order []accel.Interval
+	for v, at := range g.Intervals[:g.SourceCount()] {
+		if !g.Pairs || v&1 != 0 {
+			order = append(order, at)
+		}
+	}
 	slices.SortFunc(order, func(a, b accel.Interval) int { return cmp.Compare(a.Begin, b.Begin) })
 	for _, at := range order {
 		begins = append(begins, at.Begin)
@@ -183,6 +192,9 @@ func (c *Closure) Bytes() int64 {
 	bytes := 4*int64(cap(c.column)+cap(c.at)+cap(c.touched)) + 8*int64(cap(c.news)+cap(c.added)+cap(c.in)/2+cap(c.spared)) + c.s.Bytes()
 	if c.s.Graph != c.g {
 		bytes += 8*int64(cap(c.s.Start)) + 4*int64(cap(c.s.From))
+	}
+	if c.leads != nil {
+		bytes += 4*int64(cap(c.stand)) + 4*int64(cap(c.leads.from)+cap(c.leads.column))
 	}
 	for i := range c.bands {
 		b := &c.bands[i]

@@ -23,71 +23,44 @@ type plan struct {
 // batch computes all rows: each is the union of those of its predecessors
 // (Purdom's algorithm, the other way round).
 func (c *Closure) batch(ctx context.Context) error {
-	p := c.plan()
-	err := accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
+	p, err := c.plan(ctx)
+	if err != nil {
+		return err
+	}
+	err = accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
 		newWork(p, &c.bands[len(c.bands)-1-lo]).run(ctx)
 	})
-	c.moved = 8 * p.moved.Load()
+	if c.moved == 0 {
+		c.moved = 8 * p.moved.Load()
+	}
 	return err
 }
 
-// again computes all rows from the beginning, with the edges that were added, and
-// compares them with what they were.
-func (c *Closure) again(ctx context.Context) error {
-	s, err := accel.Sort(c.s.Merged(), c.s.Order)
+// again computes all rows from the beginning, with more edges. So many change that
+// they all count as changed.
+func (c *Closure) again(ctx context.Context, edges []accel.Edge) error {
+	s, err := accel.Sort(c.s.Merged(edges), nil)
 	if err != nil {
 		return err
 	}
 	c.s = s
-	p := c.plan()
-	err = accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
-		b := &c.bands[len(c.bands)-1-lo]
-		old := *b
-		b.chunks, b.used, b.held, b.chunk = nil, 0, 0, 0
-		newWork(p, b).run(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		for v := range s.Len() {
-			if bits := b.news(&old, v); bits != 0 {
-				atomic.OrUint64(&c.news[v], bits)
-			}
-		}
-		old.free()
-	})
-	if err != nil {
-		return err
+	c.addLeads(edges)
+	c.forget()
+	c.fresh = true
+	for i := range c.bands {
+		c.bands[i].free()
 	}
-	for v, bits := range c.news {
-		if bits != 0 {
-			c.touched = append(c.touched, int32(v))
-		}
-	}
-	return nil
+	return c.batch(ctx)
 }
 
-// news returns the bits of the row of v that are not in the old one.
-func (b *band) news(old *band, v int32) uint64 {
-	now, was := b.rows[v], old.rows[v]
-	words, before := b.stored(now), old.stored(was)
-	bits := uint64(0)
-	i := int(was.off)
-	for ; i < min(int(now.off), now.end()); i++ {
-		bits |= ^was.word(before, i)
-	}
-	for both := min(was.end(), now.end()); i < both && bits != everything; i++ {
-		bits |= words[i-int(now.off)] &^ before[i-int(was.off)]
-	}
-	for ; i < now.end() && bits != everything; i++ {
-		bits |= now.word(words, i) &^ was.word(before, i)
-	}
-	return bits
-}
-
-func (c *Closure) plan() *plan {
+func (c *Closure) plan(ctx context.Context) (*plan, error) {
 	s := c.s
 	n := s.Len()
-	c.in, c.spared = s.LatestFirst(), make([]uint64, n)
+	in, err := s.LatestFirst(ctx, c.workers)
+	if err != nil {
+		return nil, err
+	}
+	c.in, c.spared = in, make([]uint64, n)
 	p := &plan{c: c, until: make([]int32, n), root: -1}
 	for v := range n {
 		list := c.in[s.Start[v]:s.Start[v+1]]
@@ -97,7 +70,7 @@ func (c *Closure) plan() *plan {
 		}
 		p.until[list[0]] = max(p.until[list[0]], s.Rank[v])
 	}
-	return p
+	return p, nil
 }
 
 // work computes the rows of a band.
@@ -124,9 +97,7 @@ func (w *work) run(ctx context.Context) {
 	s, full := w.p.c.s, row{off: uint8(w.words)}
 	first := s.Len()
 	for _, v := range w.p.c.at[w.lo:w.hi] {
-		if v >= 0 {
-			first = min(first, s.Rank[v])
-		}
+		first = min(first, s.Rank[v])
 	}
 	open := w.p.root // up to this rank a row may not be full
 	for _, v := range s.Order[:first] {
@@ -168,10 +139,10 @@ func (w *work) advance(v int32) {
 
 // compute makes the row of v.
 func (w *work) compute(v int32) {
-	own := int32(-1) // in words of the band
+	own := int32(-1) // its column in the band
 	if v < int32(len(w.p.c.column)) {
 		if c := w.p.c.column[v]; c >= w.lo && c < w.hi {
-			own = (c - w.lo) >> 6
+			own = c - w.lo
 		}
 	}
 	w.row.off, w.row.end = w.time.off, w.time.off
@@ -192,9 +163,10 @@ func (w *work) compute(v int32) {
 		w.add(&w.row, r)
 	}
 	if own >= 0 {
-		w.row.extend(int(own) + 1)
-		if int(own) >= w.row.off {
-			w.row.words[own] |= w.p.c.own(v)
+		at := int(own >> 6)
+		w.row.extend(at + 1)
+		if at >= w.row.off {
+			w.row.words[at] |= 1 << (own & 63)
 		}
 	}
 	w.trim(&w.row)
@@ -210,14 +182,14 @@ func (w *work) predecessors(v int32, begun bool) {
 	spared := atomic.LoadUint64(&w.p.c.spared[v])
 	found := uint64(0)
 	w.parts = w.parts[:0]
-	column := w.p.c.column
+	stand := w.p.c.stand
 	for i, u := range in {
 		if i < 64 && spared>>i&1 != 0 {
 			continue
 		}
 		r := w.rows[u]
-		if u < int32(len(column)) && column[u] >= w.lo && column[u] < w.hi {
-			if begun && w.row.has(int(column[u]-w.lo)) {
+		if u < int32(len(stand)) && stand[u] >= w.lo && stand[u] < w.hi {
+			if begun && w.row.has(int(stand[u]-w.lo)) {
 				if i < 64 {
 					found |= 1 << i
 				}
@@ -248,7 +220,10 @@ func (w *work) direct(v, own int32) bool {
 	if w.row.end > 0 {
 		return false
 	}
-	off, end, longest := 0, int(own)+1, 0
+	off, end, longest := 0, 0, 0
+	if own >= 0 {
+		end = int(own>>6) + 1
+	}
 	for i, r := range w.parts {
 		off, end = max(off, int(r.off)), max(end, r.end())
 		if r.end() > w.parts[longest].end() {
@@ -278,8 +253,8 @@ func (w *work) direct(v, own int32) bool {
 			lanes.Or(dst[:len(b)], b)
 		}
 	}
-	if own >= 0 && int(own) >= off {
-		dst[int(own)-off] |= w.p.c.own(v)
+	if at := int(own >> 6); own >= 0 && at >= off {
+		dst[at-off] |= 1 << (own & 63)
 	}
 	for _, part := range w.parts {
 		w.moved += int64(len(w.after(part, off)))

@@ -1,5 +1,6 @@
 // Package bitset keeps the closure of a graph as a matrix of bits: the row of a
-// vertex has a bit for every source, which says that the source reaches it.
+// vertex has a bit for every source, which says that the source reaches it. Of pairs
+// only the second ones have bits.
 //
 // The columns stand in the order of the first topological order, or of the
 // intervals' begins, so that the matrix is nearly a triangle. Most of what is
@@ -18,17 +19,11 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/pkg/errors"
-
 	"github.com/isohound/isohound/accel"
 )
 
 // Backend computes closures.
 type Backend struct {
-	// Group, a power of two up to 64, says that vertices k·Group to
-	// (k+1)·Group-1 belong together: they have neighbouring columns in one word.
-	// 0 is 1.
-	Group int32
 	// Full keeps the leading full words of rows, too. That is for comparison.
 	Full bool
 
@@ -45,9 +40,12 @@ type Closure struct {
 	s    *accel.Sorted
 	full bool
 
-	column []int32 // by source
-	at     []int32 // by column: the source, or -1
-	group  int32
+	column []int32 // by source, -1 for the first of a pair, which has none
+	at     []int32 // by column: the source
+	// stand has by source the column that says whether a vertex has the row of the
+	// source in its own: for the first of a pair that of the second.
+	stand []int32
+	leads *leads // nil without pairs
 
 	width   int // words
 	shift   int // a band has 1<<shift words
@@ -67,17 +65,13 @@ type Closure struct {
 	news    []uint64     // by vertex: see Changed
 	touched []int32      // the vertices with news
 	added   []accel.Edge // by the latest Insert
-	fresh   bool         // nothing was inserted yet
+	fresh   bool         // all rows were computed last
 }
 
 // Closure implements accel.Backend.
 func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
-	}
-	group := max(1, b.Group)
-	if group > 64 || group&(group-1) != 0 {
-		return nil, errors.Errorf("groups of %d vertices do not fit into words; a power of two up to 64 does", group)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -89,7 +83,7 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &Closure{g: g, s: s, full: b.Full, group: group, workers: opt.Workers, fresh: true}
+	c := &Closure{g: g, s: s, full: b.Full, workers: opt.Workers, fresh: true}
 	if c.workers <= 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
@@ -105,56 +99,40 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	return c, nil
 }
 
-// columns gives every group of sources its columns.
+// columns gives every source its column.
 func (c *Closure) columns() {
 	n := c.s.SourceCount()
-	groups := (n + c.group - 1) / c.group
-	c.column, c.at = make([]int32, n), make([]int32, groups*c.group)
-	for i := range c.column {
-		c.column[i] = -1
+	c.column, c.at = make([]int32, n), make([]int32, 0, n)
+	for v := range c.column {
+		c.column[v] = -1
 	}
-	for i := range c.at {
-		c.at[i] = -1
-	}
-	next := int32(0)
 	list := c.s.Order
 	if c.s.Intervals != nil {
 		list = c.s.Begins()
 	}
 	for _, v := range list {
-		if v >= n || c.column[v] >= 0 {
-			continue
+		if v < n && !(c.g.Pairs && v&1 == 0) {
+			c.column[v] = int32(len(c.at))
+			c.at = append(c.at, v)
 		}
-		first := v &^ (c.group - 1)
-		for u := first; u < min(first+c.group, n); u++ {
-			c.column[u] = next + u - first
-			c.at[c.column[u]] = u
-		}
-		next += c.group
 	}
 	c.width = (len(c.at) + 63) / 64
-}
-
-// own returns the bits of a source's own column in its word. Columns without a
-// source count as those of the source before them.
-func (c *Closure) own(v int32) uint64 {
-	column := c.column[v]
-	bits := uint64(1) << (column & 63)
-	if v == int32(len(c.column))-1 {
-		for column++; column&(c.group-1) != 0; column++ {
-			bits |= 1 << (column & 63)
+	if c.stand = c.column; c.g.Pairs {
+		c.stand = make([]int32, n)
+		for v := range c.stand {
+			c.stand[v] = c.column[v|1]
 		}
+		c.findLeads()
 	}
-	return bits
 }
 
 // Width returns the words of a row.
 func (c *Closure) Width() int { return c.width }
 
-// Column returns the column of a source.
+// Column returns the column of a source, -1 for the first of a pair.
 func (c *Closure) Column(v int32) int32 { return c.column[v] }
 
-// VertexAt returns the source that has a column, -1 for one that none has.
+// VertexAt returns the source that has a column.
 func (c *Closure) VertexAt(column int32) int32 { return c.at[column] }
 
 // Columns returns how many columns there are.
@@ -165,8 +143,8 @@ func (c *Closure) Columns() int32 { return int32(len(c.at)) }
 func (c *Closure) Rank() []int32 { return c.s.Rank }
 
 // Word returns a word of the row of v: bit i of word w says that the source with
-// column 64·w+i reaches v. v reaches itself. Bits of columns that no source has
-// mean nothing.
+// column 64·w+i reaches v. v reaches itself. Bits behind the last column mean
+// nothing.
 func (c *Closure) Word(v int32, w int) uint64 {
 	b := &c.bands[w>>c.shift]
 	r := b.rows[v]
@@ -183,7 +161,10 @@ func (c *Closure) Word(v int32, w int) uint64 {
 // Reaches implements accel.Closure.
 func (c *Closure) Reaches(from, to int32) bool {
 	column := c.column[from]
-	return c.Word(to, int(column>>6))>>(column&63)&1 != 0
+	if column < 0 {
+		return c.leadsTo(from, to)
+	}
+	return c.set(column, to)
 }
 
 // Changed implements accel.Closure: columns share a bit that are the same modulo

@@ -11,14 +11,12 @@ import (
 
 func TestContract(t *testing.T) { acceltest.Run(t, bitset.Backend{}) }
 
-func TestGroups(t *testing.T) { acceltest.Run(t, bitset.Backend{Group: 2}) }
-
 func TestFull(t *testing.T) { acceltest.Run(t, bitset.Backend{Full: true}) }
 
 func TestBands(t *testing.T) { acceltest.Run(t, bitset.Tight(bitset.Narrow(bitset.Backend{}))) }
 
 func TestFullBands(t *testing.T) {
-	acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true, Group: 2}))
+	acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true}))
 }
 
 // TestAhead adds an edge from a row with more full words than the other has bits

@@ -18,6 +18,9 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if c.manyNews(edges) {
+		return c.again(ctx, edges)
+	}
 	edges, err := accel.News(c, c.s.Graph, edges, c.added[:0])
 	if err != nil {
 		return err
@@ -26,14 +29,8 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if err := c.s.Insert(edges); err != nil {
 		return err
 	}
-	c.fresh = false
-	for _, v := range c.touched {
-		c.news[v] = 0
-	}
-	c.touched = c.touched[:0]
-	if len(edges) > c.many {
-		return c.again(ctx)
-	}
+	c.addLeads(edges)
+	c.forget()
 	for len(c.passes) < min(c.workers, len(c.bands)) {
 		c.passes = append(c.passes, newPass(c))
 	}
@@ -63,6 +60,33 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 		c.touched = append(c.touched, p.touched...)
 	}
 	return nil
+}
+
+// forget has nobody know news.
+func (c *Closure) forget() {
+	c.fresh = false
+	for _, v := range c.touched {
+		c.news[v] = 0
+	}
+	c.touched = c.touched[:0]
+}
+
+// manyNews reports, by a sample, whether edges are so many that all rows are better
+// computed again.
+func (c *Closure) manyNews(edges []accel.Edge) bool {
+	const sample = 64
+	if len(edges) <= c.many || c.g.CheckEdges(edges) != nil {
+		return false
+	}
+	news, of := 0, 0
+	for i := 0; i < len(edges); i += len(edges)/sample + 1 {
+		e := edges[i]
+		of++
+		if int(e.From) >= len(c.column) || !c.Reaches(e.From, e.To) {
+			news++
+		}
+	}
+	return news*len(edges)/of > c.many
 }
 
 // pass brings a band up to date: along the order it goes to the vertices that

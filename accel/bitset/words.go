@@ -3,8 +3,8 @@ package bitset
 import "math"
 
 // Common calls f for each word of columns that some source has that reaches all of
-// some vertices and not v, with the bits of these. Bits of columns that no source
-// has mean nothing.
+// some vertices and not v, with the bits of these. Bits behind the last column
+// mean nothing.
 func (c *Closure) Common(of []int32, v int32, f func(word int, bits uint64)) {
 	for i := range c.bands {
 		b := &c.bands[i]

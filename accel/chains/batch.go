@@ -16,7 +16,10 @@ const wide = 128
 func (c *Closure) batch(ctx context.Context) error {
 	in, spare := c.s.From, c.k >= wide
 	if spare {
-		in = c.s.LatestFirst()
+		var err error
+		if in, err = c.s.LatestFirst(ctx, len(c.bands)); err != nil {
+			return err
+		}
 	}
 	wrong := make([]int32, len(c.bands))
 	each(len(c.bands), func(i int) {

@@ -39,11 +39,9 @@ var backends = []Backend{
 	},
 	{
 		Name: string(Bitset),
-		Open: func(_ *accel.Graph, w *Wishes) (accel.Backend, Device, error) {
-			return bitset.Backend{Group: w.Group}, Device{}, nil
-		},
+		Open: func(*accel.Graph, *Wishes) (accel.Backend, Device, error) { return bitset.Backend{}, Device{}, nil },
 		Seconds: func(s Shape, _ Device, workers int) float64 {
-			words := float64(s.Sources) / 64 / 2 // nearly a triangle
+			words := float64(s.Columns) / 64 / 2 // nearly a triangle
 			return perEdge*float64(s.Edges) + perWord*words*float64(s.Edges)/float64(workers)
 		},
 	},

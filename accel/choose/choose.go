@@ -24,9 +24,6 @@ type Wishes struct {
 	// Without are backends that are not to be tried, because they have failed, by
 	// the reason.
 	Without map[string]error
-	// Group says how many vertices that stand together are asked about together; a
-	// power of two, or 0.
-	Group int32
 	// Few chains, up to so many, are taken without a look at costs, since who asks
 	// along chains asks less.
 	Few int64

@@ -43,12 +43,17 @@ type Device struct {
 // Shape is what the cost of a closure depends on.
 type Shape struct {
 	Vertices, Sources, Edges, Chains int64
+	// Columns are the sources, but of pairs only one of each.
+	Columns int64
 }
 
 // ShapeOf returns the shape of a graph. Without a cover each source counts as a
 // chain, as it may come to be.
 func ShapeOf(g *accel.Graph) Shape {
 	s := Shape{Vertices: int64(g.Len()), Sources: int64(g.SourceCount()), Edges: int64(len(g.From))}
+	if s.Columns = s.Sources; g.Pairs {
+		s.Columns /= 2
+	}
 	s.Chains = s.Sources
 	if g.Cover != nil {
 		s.Chains = int64(g.Cover.Count)

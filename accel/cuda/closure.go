@@ -73,18 +73,10 @@ func (c *closure) onCPU(ctx context.Context, cause error) (accel.Closure, error)
 
 // graph returns the graph with the edges that were added.
 func (c *closure) graph() *accel.Graph {
-	old := c.s.Graph
 	if len(c.s.Added) == 0 {
-		return old
+		return c.s.Graph
 	}
-	g := &accel.Graph{Sources: old.Sources, Cover: old.Cover, Intervals: old.Intervals}
-	g.Start = append(g.Start, 0)
-	g.From = make([]int32, 0, len(old.From)+len(c.s.Added))
-	for v := range c.s.Len() {
-		c.s.In(v, func(u int32) { g.From = append(g.From, u) })
-		g.Start = append(g.Start, int64(len(g.From)))
-	}
-	return g
+	return c.s.Merged(nil)
 }
 
 // Reaches implements accel.Closure. It fetches rows from the device and keeps

@@ -84,11 +84,11 @@ func (h *hiddenClosure) TwoCycles(ctx context.Context, edges []accel.Edge, f fun
 }
 
 // backend is one of a machine that costs nothing to speak of.
-func backend(open func(group int32) accel.Backend) choose.Backend {
+func backend(open func() accel.Backend) choose.Backend {
 	return choose.Backend{
-		Name: open(1).Name(),
-		Open: func(_ *accel.Graph, w *choose.Wishes) (accel.Backend, choose.Device, error) {
-			return open(w.Group), choose.Device{}, nil
+		Name: open().Name(),
+		Open: func(*accel.Graph, *choose.Wishes) (accel.Backend, choose.Device, error) {
+			return open(), choose.Device{}, nil
 		},
 		// The first of a list is taken: all others cost the same.
 		Seconds: func(choose.Shape, choose.Device, int) float64 { return 0 },
@@ -100,16 +100,16 @@ func with(backends ...choose.Backend) *choose.Machine {
 }
 
 var (
-	onChains = backend(func(int32) accel.Backend { return chains.Backend{} })
-	onBits   = backend(func(group int32) accel.Backend { return bitset.Backend{Group: group} })
-	onHidden = backend(func(group int32) accel.Backend { return hidden{Backend: bitset.Backend{}} })
+	onChains = backend(func() accel.Backend { return chains.Backend{} })
+	onBits   = backend(func() accel.Backend { return bitset.Backend{} })
+	onHidden = backend(func() accel.Backend { return hidden{Backend: bitset.Backend{}} })
 )
 
 // dying is a machine with a device that gets lost at the n-th call of those that
 // can say so.
 func dying(n int) *choose.Machine {
 	var calls atomic.Int64
-	return with(backend(func(int32) accel.Backend {
+	return with(backend(func() accel.Backend {
 		return hidden{chains.Backend{}, func() bool { return int(calls.Add(1)) == n }}
 	}), onBits)
 }
@@ -124,7 +124,7 @@ func (b timed) Memory(g *accel.Graph) int64 {
 	return 0
 }
 
-var onTimed = backend(func(group int32) accel.Backend { return timed{bitset.Backend{Group: group}} })
+var onTimed = backend(func() accel.Backend { return timed{bitset.Backend{}} })
 
 // randomMachine is one of those, the engine's own choice among them.
 func randomMachine(rng *rand.Rand) (name string, m *choose.Machine) {

@@ -32,15 +32,26 @@ func (g *graph) nodeBits() uint64 { return 1<<(1<<g.split) - 1 }
 // itself, from which something can be reached, given the bits of its nodes.
 func lastOf(nodes uint64) int32 { return int32(nodes&1 + nodes>>1) }
 
-// fillBits takes the entries from the matrix, in which the nodes of a transaction
-// stand side by side.
+// fillBits takes the entries from the matrix.
 func (w *worker) fillBits(node int32, out []int32) {
 	w.words = slices.Grow(w.words[:0], len(out))[:len(out)]
 	w.k.bits.Words(node, w.columns[:len(out)], w.words)
-	mask := w.g.nodeBits()
 	for i, word := range w.words {
-		out[i] = lastOf(word >> (w.columns[i] & 63) & mask)
+		out[i] = w.bitEntry(word>>(w.columns[i]&63)&1, node, w.chains[i])
 	}
+}
+
+// bitEntry is the entry of a node for a transaction, given whether its commit
+// reaches the node. Of starts only the commits of others matter.
+func (w *worker) bitEntry(committed uint64, node, t int32) int32 {
+	g := w.g
+	switch {
+	case committed != 0:
+		return 1 + g.split
+	case g.split == 1 && node&1 != 0 && w.k.bits.Reaches(g.start(t), node):
+		return 1
+	}
+	return 0
 }
 
 // single returns one entry of a node.
@@ -50,7 +61,7 @@ func (w *worker) single(node, chain int32) int32 {
 		return k.clocks.Entry(node, w.chains[chain])
 	case k.bits != nil:
 		column := w.columns[chain]
-		return lastOf(k.bits.Word(node, int(column>>6)) >> (column & 63) & w.g.nodeBits())
+		return w.bitEntry(k.bits.Word(node, int(column>>6))>>(column&63)&1, node, w.chains[chain])
 	}
 	return w.fetchedEntry(w.fetchedRow(node), int(chain))
 }
@@ -124,7 +135,7 @@ func (w *worker) fetch(ctx context.Context, from, to int32, all bool) (int32, er
 	return from, w.k.closure.Among(ctx, &f.Groups)
 }
 
-// beforeAll calls f for nodes that reach all of some nodes but not yet node:
+// beforeAll calls f for commits that reach all of some nodes but not yet node:
 // with clocks so many that every other one reaches one of these, with a matrix
 // at most maxCommon of them, and none with what is far away: that would be asked
 // of each node by itself.
@@ -151,6 +162,9 @@ func (k *reach) chainsBeforeAll(of []int32, node int32, f func(before int32)) {
 				least = p
 			}
 		}
+		if k.g.split == 1 {
+			least &^= 1 // the commit at or before it: what leads out of starts leads to commits
+		}
 		if least > row[c] {
 			f(k.clocks.VertexAt(int32(c), least))
 		}
@@ -162,7 +176,7 @@ func (k *reach) bitsBeforeAll(of []int32, node int32, f func(before int32)) {
 	var common []int32 // sources
 	k.bits.Common(of, node, func(i int, w uint64) {
 		for ; w != 0; w &= w - 1 {
-			if column := int32(i<<6 + bits.TrailingZeros64(w)); column < k.bits.Columns() && k.bits.VertexAt(column) != none {
+			if column := int32(i<<6 + bits.TrailingZeros64(w)); column < k.bits.Columns() {
 				common = append(common, k.bits.VertexAt(column))
 			}
 		}

@@ -86,6 +86,21 @@ func (g *graph) add(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
 	g.out[from], g.in[to] = e, e
 }
 
+// reserve makes room for more edges. It copies them in parts, between which the
+// garbage collector, which so large an allocation may start, can stop it: it would
+// else interrupt the copying again and again.
+func (g *graph) reserve(more int) {
+	const part = 1 << 12
+	if cap(g.edges)-len(g.edges) >= more {
+		return
+	}
+	edges := make([]edge, len(g.edges), len(g.edges)+more+more/4)
+	for i := 0; i < len(edges); i += part {
+		copy(edges[i:min(i+part, len(edges))], g.edges[i:])
+	}
+	g.edges = edges
+}
+
 // freeze lists the neighbours of every node. Walks over the whole graph, or
 // again and again over parts of it, spend their time on cache misses, and a
 // list of edges has one more for each.

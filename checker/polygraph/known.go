@@ -3,10 +3,11 @@ package polygraph
 import "github.com/isohound/isohound/accel"
 
 // accelerated is the known graph as accel takes it. Nodes are its vertices, and
-// those of transactions its sources; sessions are paths.
+// those of transactions its sources, a start and its commit a pair; sessions are
+// paths.
 func (g *graph) accelerated(m *model) *accel.Graph {
 	g.freeze()
-	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: g.prior.items, Sources: int32(len(m.txns)) << g.split, Cover: sessionCover(m, g)}
+	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: g.prior.items, Sources: int32(len(m.txns)) << g.split, Pairs: g.split == 1, Cover: sessionCover(m, g)}
 	for v, at := range g.prior.from {
 		a.Start[v] = int64(at)
 	}
@@ -16,7 +17,7 @@ func (g *graph) accelerated(m *model) *accel.Graph {
 // sketch is a graph of that size, which says all that its memory depends on.
 func (g *graph) sketch(m *model) *accel.Graph {
 	return &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split,
-		Cover: &accel.Cover{Count: m.chains.count}}
+		Pairs: g.split == 1, Cover: &accel.Cover{Count: m.chains.count}}
 }
 
 // alone makes every transaction a chain of its own.
@@ -40,6 +41,6 @@ func (g *graph) timed(m *model) *accel.Graph {
 		}
 	}
 	a := accel.NewGraph(n, edges)
-	a.Cover, a.Intervals = sessionCover(m, g), intervals(m, g)
+	a.Pairs, a.Cover, a.Intervals = g.split == 1, sessionCover(m, g), intervals(m, g)
 	return a
 }

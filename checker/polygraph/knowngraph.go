@@ -16,7 +16,7 @@ import (
 type Known struct {
 	// Graph has the edges that are given: session order, and the writes of reads
 	// that can have only one. Its vertices are transactions, or, at a level with
-	// snapshots, the start of each and behind it its commit. Sessions are its
+	// snapshots, the start of each and behind it its commit, as pairs. Sessions are its
 	// Cover where the level keeps session order. Real time is in its Intervals,
 	// not in its edges.
 	Graph *accel.Graph
@@ -65,6 +65,7 @@ func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer 
 		}
 	}
 	k.Graph = accel.NewGraph(n, edges)
+	k.Graph.Pairs = g.split == 1
 	if lvl.SessionOrder() {
 		k.Graph.Cover = sessionCover(m, g)
 	}

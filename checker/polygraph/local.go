@@ -16,17 +16,17 @@ type local struct {
 	bits     []uint64
 	// entries has a row for the commit of each writer, one for the start of
 	// each reader, and, where these differ, one for the start of each writer:
-	// by local chain the last position from which it can be reached. Rows are
-	// made when they are first looked at. Those of starts are for chains with
-	// writers only; those of commits for all chains with clocks, of which a row
-	// stands together, and else for these too.
+	// by local chain the last position from which it can be reached, for starts at
+	// least the last one of a commit. Rows are made when they are first looked at.
+	// Those of starts are for chains with writers only; those of commits for all
+	// chains with clocks, of which a row stands together, and else for these too.
 	entries                []int32
 	commits, starts, reads [][]int32 // by writer and reader, nil before the first look
 	apart                  [][]int32 // those of starts where these differ from commits
 	width                  int       // of the row of a commit
 	isPacked               bool      // the saturator has them packed
 	writing                int       // how many chains have writers
-	columns                []int32   // by local chain, with a matrix: the column of its first node
+	columns                []int32   // by local chain, with a matrix: the column of its commit
 	words                  []uint64  // scratch
 	touched                int32     // so that the compiler keeps touch
 	// initial is the first of the readers of the initial value.
@@ -255,35 +255,48 @@ func (w *worker) readRow(i int32) []int32 {
 }
 
 func (w *worker) fillCommit(i int32) []int32 {
-	w.commits[i] = w.newRow(w.g.commit(w.writers[i].txn), w.width, w.packed.commits, w.m.keyFrom[w.key]+i)
-	return w.commits[i]
+	row := w.newRow(w.width)
+	w.commits[i] = row
+	if w.isPacked {
+		committed, begun := w.packed.ofCommit(w.m.keyFrom[w.key] + i)
+		expand(committed, begun, row)
+	} else {
+		w.fillRow(w.g.commit(w.writers[i].txn), row)
+	}
+	return row
 }
 
 func (w *worker) fillStart(i int32) []int32 {
 	if w.g.split == 0 {
 		return w.fillCommit(i)
 	}
-	w.starts[i] = w.newRow(w.g.start(w.writers[i].txn), w.writing, w.packed.starts, w.m.keyFrom[w.key]+i)
+	w.starts[i] = w.startEntries(w.writers[i].txn, w.packed.starts, w.m.keyFrom[w.key]+i)
 	return w.starts[i]
 }
 
 func (w *worker) fillRead(i int32) []int32 {
-	w.reads[i] = w.newRow(w.g.start(w.readers[i].txn), w.writing, w.packed.reads, w.readers[i].read)
+	w.reads[i] = w.startEntries(w.readers[i].txn, w.packed.reads, w.readers[i].read)
 	return w.reads[i]
 }
 
-// newRow returns the entries of a node for as many chains as are needed of it,
-// which are among those that are packed, if they are.
-func (w *worker) newRow(node int32, chains int, packed []uint64, at int32) []int32 {
-	end := len(w.entries)
-	w.entries = w.entries[:end+chains]
-	row := w.entries[end:]
+// startEntries returns the entries of a start, which stand at a place of some that
+// are packed, if they are.
+func (w *worker) startEntries(t int32, packed []uint64, at int32) []int32 {
+	row := w.newRow(w.writing)
 	if w.isPacked {
-		w.packed.expand(packed[at], w.g, row)
+		committed, begun := w.packed.ofStart(packed[at])
+		expand(committed, begun, row)
 	} else {
-		w.fillRow(node, row)
+		w.fillRow(w.g.start(t), row)
 	}
 	return row
+}
+
+// newRow returns room for so many entries.
+func (w *worker) newRow(chains int) []int32 {
+	end := len(w.entries)
+	w.entries = w.entries[:end+chains]
+	return w.entries[end:]
 }
 
 // entry returns that of a writer's commit for any chain of the key.

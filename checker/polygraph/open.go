@@ -38,7 +38,8 @@ func (w *worker) refined(o *openRead) bool {
 	w.reader = append(w.reader[:0], w.chains[:len(w.segments)-1]...)
 	row := w.reader
 	if w.isPacked {
-		w.packed.expand(w.packed.reads[o.read], g, row)
+		committed, begun := w.packed.ofStart(w.packed.reads[o.read])
+		expand(committed, begun, row)
 	} else {
 		w.fillRow(g.start(rd.txn), row)
 	}

@@ -3,6 +3,7 @@ package polygraph
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
@@ -93,7 +94,7 @@ func (k *reach) insert(ctx context.Context) (bool, error) {
 	if k.closure == nil {
 		return false, nil
 	}
-	k.added = k.added[:0]
+	k.added = slices.Grow(k.added[:0], len(k.g.edges)-int(k.known))
 	for i := int(k.known); i < len(k.g.edges); i++ {
 		k.added = append(k.added, accel.Edge{From: k.g.edges[i].from, To: k.g.edges[i].to})
 	}
@@ -112,7 +113,7 @@ func (k *reach) insert(ctx context.Context) (bool, error) {
 
 // compute has the best backend compute the closure.
 func (k *reach) compute(ctx context.Context) (bool, error) {
-	w := choose.Wishes{Choice: k.how.Choice, Without: k.spent, Warn: k.warn, Group: 1 << k.g.split, Few: fewChains, Machine: k.how.machine}
+	w := choose.Wishes{Choice: k.how.Choice, Without: k.spent, Warn: k.warn, Few: fewChains, Machine: k.how.machine}
 	if left, limited := budget.Left(ctx); limited {
 		w.Memory = choose.Share(left)
 	}
@@ -251,10 +252,10 @@ const fewChains = 64
 const everything = ^uint64(0)
 
 // column is where a chain stands in a set of chains: with a matrix that of its
-// transaction's first node, which the other one stands beside.
+// transaction's commit. A start has none.
 func (k *reach) column(chain int32) int32 {
 	if k.bits != nil {
-		return k.bits.Column(k.g.start(chain))
+		return k.bits.Column(k.g.commit(chain))
 	}
 	return chain
 }
@@ -262,23 +263,23 @@ func (k *reach) column(chain int32) int32 {
 // chainBits are the bits, in a set of chains, of one that has a column; chains
 // share bits.
 func (k *reach) chainBits(column int32) uint64 {
-	switch {
-	case k.clocks != nil:
-		return 1 << (uint32(column) & 63)
-	case k.bits != nil:
-		return k.g.nodeBits() << (uint32(column) & 63)
+	if k.far() {
+		return everything
 	}
-	return everything
+	return 1 << (uint32(column) & 63)
 }
 
 // news are the chains from which more reaches a node than before the latest
-// update.
+// update. A matrix does not tell of starts, so that with snapshots anything may be
+// news.
 func (k *reach) news(node int32) uint64 {
 	switch {
 	case k.first:
 		return everything
 	case k.clocks != nil:
 		return k.clocks.Changed(node)
+	case k.bits != nil && k.g.split == 1:
+		return everything
 	case k.bits != nil:
 		return k.bits.Changed(node)
 	case k.closure.Changed(node) != 0:

@@ -199,6 +199,26 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 	s.added++
 }
 
+// met has by node a set of where edges into it come from, as bits that they share:
+// where one has no bit there is no edge.
+type met []uint64
+
+func newMet(g *graph) met {
+	m := make(met, g.nodes)
+	for i := range g.edges {
+		m.add(g.edges[i].from, g.edges[i].to)
+	}
+	return m
+}
+
+// add adds an edge, and reports whether there may have been one.
+func (m met) add(from, to int32) bool {
+	bit := uint64(1) << (uint32(from) * 0x9e3779b1 >> 26)
+	before := m[to]
+	m[to] |= bit
+	return before&bit != 0
+}
+
 // worth is how many edges, as a share of the accesses that a pass looks at, make
 // another pass worth its time; with fewer it costs more than the search saves.
 type worth struct {
@@ -208,7 +228,7 @@ type worth struct {
 
 // Reads with several candidates make the search harder.
 var (
-	worthClosed = worth{next: 1.0 / 3, sampled: 1.0 / 20}
+	worthClosed = worth{next: 0.45, sampled: 1.0 / 20}
 	worthOpen   = worth{next: 1.0 / 6, sampled: 1.0 / 20}
 	// A few transactions take no time, and what saturation refutes is shorter.
 	worthFew = worth{next: 1.0 / 200, sampled: 1.0 / 200}

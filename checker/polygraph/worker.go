@@ -2,6 +2,7 @@ package polygraph
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -59,6 +60,9 @@ type link struct {
 }
 
 func (w *worker) link(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
+	if len(w.links) == cap(w.links) {
+		w.links = slices.Grow(w.links, max(64, len(w.links))) // append would grow it by less, and more often
+	}
 	w.links = append(w.links, link{from, to, why, kind, by})
 }
 
@@ -89,7 +93,7 @@ func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) error {
 	}
 	for ; from < to; from++ {
 		k, chains := w.contested.keys[from], w.contested.of(from)
-		if w.packed.has(k) || !w.packed.fits(w.m, w.g, k) && w.worthALook(k, chains, all) {
+		if w.packed.has(k) || !w.packed.fits(w.m, k) && w.worthALook(k, chains, all) {
 			w.visit(ctx, k, chains, all)
 		}
 	}
@@ -114,9 +118,14 @@ func (w *worker) visitFar(ctx context.Context, from, to int32, all bool) error {
 }
 
 // merge adds what was found.
-func (s *saturator) merge(f *found) {
+func (s *saturator) merge(f *found, known met) {
 	for _, l := range f.links {
-		s.link(l.from, l.to, l.kind, l.rule, l.why)
+		if known.add(l.from, l.to) {
+			s.link(l.from, l.to, l.kind, l.rule, l.why)
+			continue
+		}
+		s.g.add(l.from, l.to, l.kind, l.rule, l.why)
+		s.added++
 	}
 	if f.refutes != nil {
 		s.refute(f.refutes)
@@ -169,8 +178,14 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err erro
 			return false, err
 		}
 	}
+	count := 0
 	for i := range results {
-		s.merge(&results[i])
+		count += len(results[i].links)
+	}
+	s.g.reserve(count)
+	known := newMet(s.g)
+	for i := range results {
+		s.merge(&results[i], known)
 	}
 	return more, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // Targets of the garbage collector while histories are judged; the last one
 // is that until the first collection, which waits for as many times 4 MB.
-const gcPercent, gcPercentSmall, gcPercentFirst = 80, 400, 1600
+const gcPercent, gcPercentSmall, gcPercentFirst = 80, 400, 3200
 
 // collect sets the target of the garbage collector. Until its first collection a
 // process has little to collect and is likely done soon, so that waits.
