@@ -24,6 +24,7 @@ type probes struct {
 	groups accel.Groups // random members
 	two    []accel.Edge // for cycles of two
 	insert []accel.Edge // edges that keep the order
+	more   []accel.Edge // a few, to be inserted afterwards: too few for a backend to compute all again
 
 	truth []truth
 	small *accel.Graph // the beginning of the order
@@ -42,10 +43,10 @@ type truth struct {
 
 // answers are those of one backend.
 type answers struct {
-	asked, again []bool // before the insertion and after it
+	asked, again []bool // before the insertions and after them
 	among        []uint64
 	two          [][2]int32
-	changed      []bool // by vertex
+	changed      [2][]bool // by insertion and vertex: see changed
 }
 
 // Sizes of the probes.
@@ -54,6 +55,7 @@ const (
 	probeMembers  = 40
 	probeTwo      = 600
 	probeInsert   = 100
+	probeMore     = 5
 	probeTruth    = 16
 	probeSmall    = 500
 	probeSingle   = 1000 // questions that are asked one by one, too
@@ -73,11 +75,16 @@ func newProbes(g *accel.Graph, order []int32, seed int64, questions int) *probes
 		}
 		p.groups.Start = append(p.groups.Start, int32(len(p.groups.Members)))
 	}
-	for range min(probeInsert, int(n)-1) {
-		i := rng.Int32N(n - 1)
-		j := i + 1 + rng.Int32N(max(1, min(n-i-1, n/probeNearness)))
-		p.insert = append(p.insert, accel.Edge{From: order[i], To: order[j]})
+	along := func(count int) []accel.Edge {
+		var list []accel.Edge
+		for range min(count, int(n)-1) {
+			i := rng.Int32N(n - 1)
+			j := i + 1 + rng.Int32N(max(1, min(n-i-1, n/probeNearness)))
+			list = append(list, accel.Edge{From: order[i], To: order[j]})
+		}
+		return list
 	}
+	p.insert, p.more = along(probeInsert), along(probeMore)
 	a := accel.NewAdjacency(g)
 	for range probeTruth {
 		p.truth = append(p.truth, reaching(a, rng.Int32N(n)))

@@ -56,7 +56,7 @@ func fromRandomClauses(rng *rand.Rand, vars, clauses, relays int) *history.Histo
 // nobody can judge by trying every execution, is proved all the same, and that
 // does not take longer than finding it.
 func TestLargeContradiction(t *testing.T) {
-	h := fromRandomClauses(rand.New(rand.NewPCG(7, 34)), 80, 352, 10)
+	h := fromRandomClauses(rand.New(rand.NewPCG(7, 33)), 100, 440, 5)
 	for _, lvl := range []level.Level{level.SER, level.SI} {
 		var took [2]time.Duration
 		for i, proof := range []bool{false, true} {
