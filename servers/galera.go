@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+	"golang.org/x/sync/errgroup"
 )
 
 // Galera is a private cluster of MariaDB servers that replicate with Galera.
@@ -37,13 +38,24 @@ func StartGalera(n int, opts ...Option) (*Galera, error) {
 	if _, err := find("rsync", "rsync"); err != nil {
 		return nil, err
 	}
-	g := &Galera{}
-	if err := g.start(n, c, provider); err != nil {
+	own := c.take("wsrep_provider_options")
+	for try := 1; ; try++ {
+		g := &Galera{}
+		err := g.start(n, c, provider, own)
+		if err == nil {
+			return g, nil
+		}
 		g.Stop()
-		return nil, err
+		// On a busy machine a node may fail to join; the first one has nobody to
+		// wait for.
+		if len(g.nodes) < 2 || try == maxGaleraStarts || c.ctx.Err() != nil {
+			return nil, err
+		}
 	}
-	return g, nil
 }
+
+// maxGaleraStarts is how often a cluster is started whose nodes do not come together.
+const maxGaleraStarts = 3
 
 const galeraPackage = "galera-4"
 
@@ -61,12 +73,11 @@ const (
 	portsPerNode
 )
 
-func (g *Galera) start(n int, c *config, provider string) error {
+func (g *Galera) start(n int, c *config, provider, own string) error {
 	ports, err := freePorts(n * portsPerNode)
 	if err != nil {
 		return err
 	}
-	own := c.take("wsrep_provider_options")
 	at := func(node, use int) string { return fmt.Sprintf("127.0.0.1:%d", ports[node*portsPerNode+use]) }
 	var members []string
 	for i := range n {
@@ -87,7 +98,7 @@ func (g *Galera) start(n int, c *config, provider string) error {
 			"--wsrep-node-address="+at(i, forCluster), "--wsrep-cluster-address=gcomm://"+strings.Join(members, ","),
 			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+at(i, forWholeState), "--wsrep-provider-options="+options)
 		if i == 0 {
-			err = g.found(c.ctx, node, args)
+			err = node.found(c.ctx, args)
 		} else {
 			err = node.join(args)
 		}
@@ -95,20 +106,33 @@ func (g *Galera) start(n int, c *config, provider string) error {
 			return errors.WithMessagef(err, "node %d of %d", i+1, n)
 		}
 	}
+	all, ctx := errgroup.WithContext(c.ctx) // nobody waits for a node that has ended
 	for i, node := range g.nodes {
-		if err := node.await(c.ctx, g.synced(node, n)); err != nil {
-			return errors.WithMessagef(err, "node %d of %d", i+1, n)
-		}
+		all.Go(func() error {
+			return errors.WithMessagef(node.await(ctx, node.synced(n)), "node %d of %d", i+1, n)
+		})
 	}
-	return nil
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	first := g.nodes[0]
+	return first.query(c.ctx, func(db *sql.DB) error {
+		var provider string
+		if err := db.QueryRowContext(c.ctx, "SELECT "+status("wsrep_provider_version")).Scan(&provider); err != nil {
+			return errors.WithStack(err)
+		}
+		provider, _, _ = strings.Cut(provider, "(")
+		g.version = first.version + ", Galera " + provider
+		return nil
+	})
 }
 
 // found starts the first node.
-func (g *Galera) found(ctx context.Context, s *MariaDB, args []string) error {
+func (s *MariaDB) found(ctx context.Context, args []string) error {
 	if err := s.install(ctx); err != nil {
 		return err
 	}
-	return s.process.start(ctx, g.synced(s, 1), s.bin, append(args, "--wsrep-new-cluster", "--init-file="+s.initFile())...)
+	return s.process.start(ctx, s.synced(1), s.bin, append(args, "--wsrep-new-cluster", "--init-file="+s.initFile())...)
 }
 
 // join launches a node that takes all its data from another.
@@ -125,14 +149,14 @@ func (s *MariaDB) join(args []string) error {
 }
 
 // synced says whether a node is one of n that have all data.
-func (g *Galera) synced(s *MariaDB, n int) func(context.Context) error {
+func (s *MariaDB) synced(n int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := s.ping(ctx); err != nil {
 			return err
 		}
-		var state, size, provider string
+		var state, size string
 		err := s.query(ctx, func(db *sql.DB) error {
-			return db.QueryRowContext(ctx, "SELECT "+status("wsrep_local_state_comment")+", "+status("wsrep_cluster_size")+", "+status("wsrep_provider_version")).Scan(&state, &size, &provider)
+			return db.QueryRowContext(ctx, "SELECT "+status("wsrep_local_state_comment")+", "+status("wsrep_cluster_size")).Scan(&state, &size)
 		})
 		if err != nil {
 			return err
@@ -140,8 +164,6 @@ func (g *Galera) synced(s *MariaDB, n int) func(context.Context) error {
 		if state != "Synced" || size != fmt.Sprint(n) {
 			return errors.Errorf("it is %s in a cluster of %s", state, size)
 		}
-		provider, _, _ = strings.Cut(provider, "(")
-		g.version = s.version + ", Galera " + provider
 		return nil
 	}
 }
