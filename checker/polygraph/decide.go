@@ -6,16 +6,23 @@ import "github.com/isohound/isohound/checker/sat"
 // order satisfies needs no decision: what nobody has asserted binds no later
 // choice, and after a conflict little is to be decided again, for the order is
 // kept. (Section 6.2 of the VeriStrong paper has the solver give every variable
-// the value that the order has.) Where that meets many conflicts the search goes
-// on with decisions about all variables, by recent conflicts, which refute sooner.
+// the value that the order has.) Where that meets many conflicts the search takes
+// turns with decisions about all variables, by recent conflicts, which refute sooner
+// what is hard to refute, and may take for ever where much is possible.
 type mend struct {
 	on bool
 	// wrong are clauses that the order did not satisfy when it was last looked at.
 	wrong [][]sat.Lit
-	// clauses are those there are, by what they are about.
+	// undo are decisions that were taken back, the earliest one last. The order
+	// still has what they say, which is decided again before anything is mended:
+	// what is not asserted the next mending may break.
+	undo []sat.Lit
+	// clauses are those there are, by what they are about; nil where all variables
+	// are decided all the time.
 	clauses map[clauseID][]sat.Lit
-	// limit is after how many conflicts all variables are decided.
-	limit int64
+	// until is after how many conflicts the turn ends, turn how many conflicts
+	// the latest one of mending was to have.
+	until, turn int64
 	// idle: nothing was decided since the order was last looked at.
 	idle bool
 }
@@ -30,20 +37,37 @@ const (
 	sourceLate  int32 = -1 << 31 // in the place of a write: the source does not come before the reader
 )
 
-// fewConflicts is how many conflicts decisions about what is wrong are good for,
-// with so many transactions; tests have other numbers.
-var fewConflicts = func(txns int) int64 { return 1024 + int64(txns)/4 }
+// firstTurn is how many conflicts decisions about what is wrong have at first, with
+// so many transactions; tests have other numbers.
+var firstTurn = func(txns int) int64 { return 1024 + int64(txns) }
 
 func newMend(txns int) mend {
-	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, limit: fewConflicts(txns)}
+	first := firstTurn(txns)
+	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, until: first, turn: max(first, 2)}
 }
 
 // stop has all variables decided from now on.
 func (m *mend) stop() { *m = mend{} }
 
+// due reports whether the other kind of decisions has its turn.
+func (m *mend) due(conflicts int64) bool { return m.clauses != nil && conflicts > m.until }
+
+// rest has all variables decided for half as many conflicts as mending has had.
+func (m *mend) rest(conflicts int64) {
+	m.on, m.wrong, m.undo = false, nil, nil
+	m.until = conflicts + m.turn/2
+}
+
+// resume has what is wrong decided again, for twice as many conflicts as before.
+func (m *mend) resume(conflicts int64) {
+	m.on, m.idle = true, false
+	m.turn *= 2
+	m.until = conflicts + m.turn
+}
+
 // made keeps a clause that is added.
 func (m *mend) made(id clauseID, lits []sat.Lit) {
-	if m.on {
+	if m.clauses != nil {
 		m.clauses[id] = lits
 	}
 }
@@ -51,9 +75,6 @@ func (m *mend) made(id clauseID, lits []sat.Lit) {
 // again notes the clause about something as wrong, if there is one. Where all
 // variables have values the order satisfies every clause that there is.
 func (m *mend) again(id clauseID) bool {
-	if !m.on {
-		return false
-	}
 	lits, ok := m.clauses[id]
 	if ok {
 		m.note(lits)
@@ -78,10 +99,18 @@ func (m *mend) vain() bool {
 
 // Decide implements sat.Theory.
 func (x *search) Decide() sat.Lit {
-	if x.mend.on && x.s.Stats.Conflicts > x.mend.limit {
-		x.mend.stop()
+	if conflicts := x.s.Stats.Conflicts; x.mend.due(conflicts) {
+		if !x.mend.on {
+			x.s.Restart() // what is decided now need not be decided again
+			x.mend.resume(conflicts)
+			return sat.None
+		}
+		x.mend.rest(conflicts)
 	}
 	if x.mend.on {
+		if l := x.redo(); l != sat.None {
+			return l
+		}
 		for last := len(x.mend.wrong) - 1; last >= 0; last-- {
 			lits := x.mend.wrong[last]
 			x.mend.wrong = x.mend.wrong[:last]
@@ -101,6 +130,27 @@ func (x *search) Decide() sat.Lit {
 		l = l.Not()
 	}
 	return l
+}
+
+// undone notes the order of two nodes that is taken back, if it was decided.
+func (x *search) undone(l sat.Lit) {
+	if x.mend.on && x.s.Decided(l) {
+		x.mend.undo = append(x.mend.undo, l)
+	}
+}
+
+// redo returns the next decision to be made again, or None.
+func (x *search) redo() sat.Lit {
+	m := &x.mend
+	for last := len(m.undo) - 1; last >= 0; last-- {
+		l := m.undo[last]
+		m.undo = m.undo[:last]
+		if !x.s.True(l) && !x.s.False(l) && x.distance(l) < 0 {
+			m.idle = false
+			return l
+		}
+	}
+	return sat.None
 }
 
 // toMend returns the literal of a clause that the order comes nearest to, or None

@@ -53,9 +53,9 @@ func GiveUpLevels(n int32) (restore func()) {
 // MendUntil sets after how many conflicts all variables are decided until restore
 // is called.
 func MendUntil(conflicts int64) (restore func()) {
-	usual := fewConflicts
-	fewConflicts = func(int) int64 { return conflicts }
-	return func() { fewConflicts = usual }
+	usual := firstTurn
+	firstTurn = func(int) int64 { return conflicts }
+	return func() { firstTurn = usual }
 }
 
 // Guess guesses an execution of h.

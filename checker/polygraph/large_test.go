@@ -1,8 +1,10 @@
 package polygraph_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
@@ -21,6 +23,7 @@ func TestLarge(t *testing.T) {
 		cfg  synth.GeneralConfig
 	}{
 		{"sessions", synth.GeneralConfig{Sessions: 1_000, Txns: 8_000, Ops: 10, Keys: 4_000, Reads: 0.5}},
+		{"each its own session", synth.GeneralConfig{Sessions: 20_000, Txns: 20_000, Ops: 10, Keys: 20_000, Reads: 0.5}},
 		{"hot", synth.GeneralConfig{Sessions: 20, Txns: 8_000, Ops: 4, Keys: 20, Reads: 0.5}},
 	} {
 		tc.cfg.Duplicates, tc.cfg.Theta, tc.cfg.Values, tc.cfg.Seed = 0.5, 0.5, 100, 1
@@ -28,7 +31,9 @@ func TestLarge(t *testing.T) {
 			t.Run(tc.name+"/"+lvl.String(), func(t *testing.T) {
 				tc.cfg.Snapshot = lvl == level.SI
 				h := synth.General(tc.cfg)
-				r, err := polygraph.Check(t.Context(), h, lvl, polygraph.Options{Witness: true})
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				r, err := polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -283,6 +283,7 @@ func (x *search) Retract(l sat.Lit) {
 	switch v := x.vars[l.Var()]; v.kind {
 	case isBefore, isChain:
 		x.o.remove()
+		x.undone(l)
 	case isCounted:
 		if l.Positive() {
 			x.included[v.a] = false

@@ -115,6 +115,8 @@ type Solver struct {
 	maxLearnts int
 	// dead: the clauses contradict each other whatever the assignment.
 	dead bool
+	// restarted: nothing has been decided since.
+	restarted bool
 	// ctx ends the search; propagation, which may be long, stops half-way then.
 	ctx   context.Context
 	steps int
@@ -144,6 +146,17 @@ func (s *Solver) NewVar() int32 {
 // True and False report what l is now; neither if it has no value.
 func (s *Solver) True(l Lit) bool  { return s.values[l] == isTrue }
 func (s *Solver) False(l Lit) bool { return s.values[l] == isFalse }
+
+// Restart takes back all decisions. A theory that calls it while it decides is asked
+// again.
+func (s *Solver) Restart() {
+	s.Stats.Restarts++
+	s.restarted = true
+	s.cancel(0)
+}
+
+// Decided reports whether l, which is true, was decided, and follows from nothing.
+func (s *Solver) Decided(l Lit) bool { return s.level[l.Var()] > 0 && s.reason[l.Var()] == nil }
 
 // EachClause calls f for every clause that there is, learnt ones among them.
 func (s *Solver) EachClause(f func(lits []Lit)) {
@@ -388,14 +401,17 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 		if conflicts >= restart.limit {
 			conflicts = 0
 			restart.next()
-			s.Stats.Restarts++
-			s.cancel(0)
+			s.Restart()
 			continue
 		}
 		if len(s.learnts) > s.maxLearnts+len(s.trail) {
 			s.reduce()
 		}
+		s.restarted = false
 		l := s.theory.Decide()
+		if s.restarted {
+			continue
+		}
 		if l == None {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
