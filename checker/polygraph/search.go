@@ -209,11 +209,12 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 // before" means behind.
 func (x *search) precedes(a, b int32) sat.Lit {
 	if x.k != nil {
-		if x.reaches(a, b) {
+		// The order keeps what is known.
+		switch first := x.o.pos[a] <= x.o.pos[b]; {
+		case first && x.reaches(a, b):
 			x.used.path(a, b)
 			return x.truth
-		}
-		if x.reaches(b, a) {
+		case !first && x.reaches(b, a):
 			x.used.path(b, a)
 			x.proof.excluded(a, b)
 			return x.truth.Not()
