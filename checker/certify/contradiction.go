@@ -157,17 +157,17 @@ func (f *facts) drawn(lvl level.Level, edges []verdict.Edge) error {
 // replayed instead, judgeBudget does.
 const contradictionBudget = 50_000_000
 
-// onlyReader reports whether nobody but w itself reads c, so that w's own write
-// of it does not matter.
+// onlyReader reports whether nobody but w itself reads c from outside, so that
+// w's own write of it does not matter.
 func (f *facts) onlyReader(a *verdict.Anomaly, kept map[int32][]int, w int32, c cell) bool {
 	for _, i := range a.Txns {
 		if i == w {
 			continue
 		}
-		for _, n := range kept[i] {
-			if op := f.h.Ops(&f.h.Txns[i])[n]; op.Kind == history.Read && op.Key == c.key && op.Value == c.value {
-				return false
-			}
+		ops := f.h.Ops(&f.h.Txns[i])
+		if n := slices.IndexFunc(ops, func(op history.Op) bool { return op.Key == c.key }); n >= 0 &&
+			ops[n].Kind == history.Read && ops[n].Value == c.value && slices.Contains(kept[i], n) {
+			return false
 		}
 	}
 	return true
