@@ -75,7 +75,7 @@ func TestStandingUndecided(t *testing.T) {
 func TestOrderOfLevels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(randhist.Seed(t, rand.Uint64()), 1))
 	apart := map[[2]level.Level]bool{}
-	for range randhist.Count(t, 4000) {
+	for range randhist.Count(t, 80_000) {
 		h := randhist.New(rng)
 		allowed := map[level.Level]bool{}
 		for _, l := range level.All() {

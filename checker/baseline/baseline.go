@@ -58,6 +58,9 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	found := single.NewCollector(h)
 	x := newIndex(h, lvl, found)
 	stages.Done("index")
+	if res.Reason = found.Doubtful(); res.Reason != "" {
+		return res, nil
+	}
 	if len(found.Anomalies) > 0 {
 		res.Verdict, res.Anomalies = verdict.Violated, found.Anomalies
 		for n := range res.Anomalies {

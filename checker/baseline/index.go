@@ -128,6 +128,7 @@ func (x *index) externalReads(places map[cell][]int32, found *single.Collector) 
 					x.broken[t] = true
 				default:
 					x.orphaned[t] = true
+					found.Doubt(i, j)
 				}
 			}
 		}

@@ -26,6 +26,9 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 	}
 	kept := map[int32][]int{}
 	for _, r := range a.Ops {
+		if !slices.Contains(a.Txns, r.Txn) {
+			return errors.Errorf("it names an operation of transaction %d, but not the transaction", f.id(r.Txn))
+		}
 		kept[r.Txn] = append(kept[r.Txn], r.Op)
 	}
 	wanted := map[cell]bool{}
@@ -73,7 +76,7 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 		}
 	}
 	orphan := func(c cell) bool {
-		return !f.h.Closed && wanted[c] && len(all.finals[c]) == 0 && f.h.Initial(c.key) != c.value
+		return all.unsure(c) || !f.h.Closed && wanted[c] && len(all.finals[c]) == 0 && f.h.Initial(c.key) != c.value
 	}
 	b := history.NewBuilder(f.h.Header, f.h.Symbols, len(a.Txns))
 	order := slices.Sorted(slices.Values(a.Txns))

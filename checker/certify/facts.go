@@ -184,12 +184,26 @@ func (f *facts) source(c cell) (int32, bool) {
 	from := f.finals[c]
 	initial := f.h.Initial(c.key) == c.value
 	switch {
+	case f.unsure(c):
 	case initial && len(from) == 0:
 		return -1, true
 	case !initial && len(from) == 1:
 		return from[0], true
 	}
 	return -1, false
+}
+
+// unsure reports whether somebody wrote c who is missing: in a history that was
+// cut off, where the only one that is known to have written it for good had read
+// it before. Then nobody need have read it from that transaction. c was wanted.
+func (f *facts) unsure(c cell) bool {
+	if f.h.Closed || f.h.Initial(c.key) == c.value {
+		return false
+	}
+	return slices.ContainsFunc(f.all[c], func(w int32) bool {
+		return f.h.Txns[w].Status != history.Aborted && f.readsFromOutside(w, c) &&
+			!slices.ContainsFunc(f.finals[c], func(other int32) bool { return other != w })
+	})
 }
 
 func (f *facts) writes(i int32, k history.Key) bool {
@@ -367,6 +381,9 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 	if f.h.Initial(read.Key) == read.Value {
 		return errors.New("it read the initial value")
 	}
+	if f.unsure(c) {
+		return errors.New("who wrote the value is missing")
+	}
 	for _, w := range f.finals[c] {
 		if w != ref.Txn {
 			return errors.Errorf("transaction %d has the value as its final write", f.id(w))
@@ -389,6 +406,9 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 		}
 		if !ok || w == ref.Txn || (f.h.Txns[w].Status == history.Aborted) != (a.Kind == verdict.AbortedRead) {
 			return errors.New("the transaction named did not write the value so")
+		}
+		if !f.h.Closed && f.readsFromOutside(w, c) {
+			return errors.New("who wrote the value first is missing")
 		}
 	default:
 		return errors.New("unknown kind of anomaly")

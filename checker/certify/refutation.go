@@ -48,11 +48,9 @@ func Replay(h *history.History, lvl level.Level, r *verdict.Refutation) error {
 }
 
 type refutation struct {
-	h   *history.History
-	lvl level.Level
-	// finals are the transactions that can have committed, by the key and value
-	// of their final writes, as far as the refutation asks for them.
-	finals  map[cell][]int32
+	h       *history.History
+	lvl     level.Level
+	f       *facts // as far as the refutation asks for them
 	vars    map[verdict.Atom]int32
 	atoms   []int32 // literals of the refutation's atoms
 	clauses clauses
@@ -76,7 +74,7 @@ func (p *refutation) findWriters(r *verdict.Refutation) error {
 	}
 	f := &facts{h: p.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
 	f.collect(wanted)
-	p.finals = f.finals
+	p.f = f
 	return nil
 }
 
@@ -253,12 +251,12 @@ func (p *refutation) hasSource(s *verdict.Step) error {
 	if p.h.Initial(read.key) == read.value {
 		c.source(s, verdict.FromInitial, true)
 	}
-	for _, w := range p.finals[read] {
+	for _, w := range p.f.finals[read] {
 		if w != s.Txn {
 			c.source(s, w, true)
 		}
 	}
-	if len(c.lits) == 0 && !p.h.Closed {
+	if len(c.lits) == 0 && !p.h.Closed || p.f.unsure(read) {
 		return errors.New("a value's writer may be missing")
 	}
 	c.ifCounts(s.Txn)

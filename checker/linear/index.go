@@ -115,8 +115,11 @@ func (x *index) reads() error {
 				return err
 			}
 		}
-		if x.h.Txns[i].Status == history.Committed {
+		switch status := x.h.Txns[i].Status; {
+		case status == history.Committed:
 			pulled = x.readsOf(int32(i), pulled)
+		case status == history.Unknown && !x.h.Closed:
+			x.doubt(int32(i))
 		}
 	}
 	for len(pulled) > 0 {
@@ -124,6 +127,20 @@ func (x *index) reads() error {
 		pulled = x.readsOf(i, pulled[:len(pulled)-1])
 	}
 	return nil
+}
+
+// doubt looks for what a transaction of unknown outcome read and only it is known
+// to have written.
+func (x *index) doubt(i int32) {
+	ops := x.h.Ops(&x.h.Txns[i])
+	for j, op := range ops {
+		if op.Kind != history.Read || single.LastOn(ops[:j], op.Key) >= 0 {
+			continue
+		}
+		if v := x.versions.find(op.Key, op.Value); v == none || x.writer[v] == i {
+			x.Doubt(i, j)
+		}
+	}
 }
 
 func (x *index) readsOf(i int32, pulled []int32) []int32 {

@@ -127,7 +127,8 @@ func (c *check) dependencies() error {
 // decide sets the verdict by what x has found, and reports whether it is
 // satisfied.
 func (c *check) decide(x *index) bool {
-	switch {
+	switch c.res.Reason = x.Doubtful(); {
+	case c.res.Reason != "":
 	case len(x.Anomalies) > 0:
 		c.res.Verdict = verdict.Violated
 		c.res.Anomalies = x.Anomalies

@@ -47,6 +47,9 @@ func (c *check) lightweight() error {
 	l := &lwt{x: x, h: x.h}
 	l.singles()
 	c.stages.Done("index")
+	if c.res.Reason = x.Doubtful(); c.res.Reason != "" {
+		return nil
+	}
 	if len(x.Anomalies) == 0 && x.Orphans == 0 && l.undecided == "" {
 		c.stages.Begin("chains")
 		if err := l.run(); err != nil {

@@ -177,9 +177,12 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 	}
 	for p := range parts {
 		for _, x := range parts[p].wrong {
-			if i := m.txns[x.txn]; x.own != none {
+			switch i := m.txns[x.txn]; {
+			case x.own != none:
 				found.Internal(i, int(x.own), int(x.op))
-			} else {
+			case m.optional[x.txn]:
+				found.Doubt(i, int(x.op))
+			default:
 				found.Unexplained(i, int(x.op))
 			}
 		}
@@ -270,6 +273,8 @@ func (p *readsOf) find() {
 					p.wrong = append(p.wrong, wrongRead{t, none, int32(j)})
 				case m.h.Closed:
 					m.broken[t] = true
+				default:
+					p.wrong = append(p.wrong, wrongRead{t, none, int32(j)})
 				}
 			}
 			p.reads = append(p.reads, r)

@@ -130,6 +130,9 @@ func (c *check) run() error {
 	c.found = single.NewCollector(c.h)
 	m := newModel(c.h, c.lvl, c.found)
 	c.stages.Done("index")
+	if c.res.Reason = c.found.Doubtful(); c.res.Reason != "" {
+		return nil
+	}
 	if len(c.found.Anomalies) > 0 {
 		c.violated(c.found.Anomalies)
 		return nil

@@ -5,6 +5,9 @@
 package single
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -16,6 +19,11 @@ type Collector struct {
 	// was cut off, of which FirstOrphan is the first transaction.
 	Orphans     int
 	FirstOrphan int32
+	// doubts counts reads of values that only their own transaction is known to
+	// have written, later, in a history that was cut off, of which firstDoubt is
+	// the first transaction.
+	doubts     int
+	firstDoubt int32
 
 	h      *history.History
 	byKind map[verdict.Kind]int // index of the first of a kind in Anomalies
@@ -76,16 +84,19 @@ func lastWrite(ops []history.Op, k history.Key) int {
 // Unexplained books a read whose value is no final write of a transaction that
 // can have committed, other than its own, and not the initial value.
 func (c *Collector) Unexplained(i int32, j int) {
+	if c.Doubt(i, j) {
+		return
+	}
 	ops := c.h.Ops(&c.h.Txns[i])
 	read := ops[j]
-	for k, op := range ops[j+1:] {
-		if op.Kind == history.Write && op.Key == read.Key && op.Value == read.Value {
-			c.Found(verdict.Anomaly{Kind: verdict.FutureRead, Txns: []int32{i},
-				Ops: []verdict.OpRef{{Txn: i, Op: j}, {Txn: i, Op: j + 1 + k}}})
-			return
-		}
+	if k := writtenLater(ops, j); k >= 0 && c.h.Closed {
+		c.Found(verdict.Anomaly{Kind: verdict.FutureRead, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: j}, {Txn: i, Op: k}}})
+		return
 	}
 	w, ok := c.unseen.find(c.h, read)
+	if ok && !c.h.Closed && c.readBefore(w.Txn, read) {
+		ok = false // so that somebody else wrote it first, who is missing
+	}
 	switch {
 	case !ok && !c.h.Closed:
 		if c.Orphans == 0 {
@@ -99,6 +110,60 @@ func (c *Collector) Unexplained(i int32, j int) {
 	default:
 		c.Found(verdict.Anomaly{Kind: verdict.IntermediateRead, Txns: []int32{w.Txn, i}, Ops: []verdict.OpRef{w, {Txn: i, Op: j}}})
 	}
+}
+
+// readBefore reports whether the transaction at i itself read what read did
+// before it wrote the key.
+func (c *Collector) readBefore(i int32, read history.Op) bool {
+	for _, op := range c.h.Ops(&c.h.Txns[i]) {
+		if op.Key == read.Key {
+			return op.Kind == history.Read && op.Value == read.Value
+		}
+	}
+	return false
+}
+
+// Doubt books a read as of Unexplained if its own transaction wrote the value
+// later and the history was cut off: then somebody who is missing wrote it before,
+// and who else read it need not have read it from that transaction. It reports
+// whether that is so.
+func (c *Collector) Doubt(i int32, j int) bool {
+	if c.h.Closed || writtenLater(c.h.Ops(&c.h.Txns[i]), j) < 0 {
+		return false
+	}
+	if c.doubts == 0 {
+		c.firstDoubt = i
+	}
+	c.doubts++
+	return true
+}
+
+// Doubtful returns why the history cannot be judged, if there was doubt and no
+// anomaly stands all the same; those that do stand are what a committed transaction
+// saw of itself and of nobody else.
+func (c *Collector) Doubtful() (why string) {
+	if c.doubts == 0 {
+		return ""
+	}
+	c.Anomalies = slices.DeleteFunc(c.Anomalies, func(a verdict.Anomaly) bool {
+		return c.h.Txns[a.Txns[0]].Status != history.Committed || a.Kind != verdict.NotMyOwnWrite && a.Kind != verdict.NotMyLastWrite && a.Kind != verdict.NonRepeatableReads
+	})
+	if len(c.Anomalies) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d reads returned values that only their own transaction is known to have written, later, the first in "+
+		"transaction %d, and the history was cut off, so that who wrote them is missing", c.doubts, c.h.Txns[c.firstDoubt].ID)
+}
+
+// writtenLater returns the first operation that writes what ops[j] read, after it,
+// or -1.
+func writtenLater(ops []history.Op, j int) int {
+	for k := j + 1; k < len(ops); k++ {
+		if op := ops[k]; op.Kind == history.Write && op.Key == ops[j].Key && op.Value == ops[j].Value {
+			return k
+		}
+	}
+	return -1
 }
 
 // Writes reports whether an operation of ops writes k.

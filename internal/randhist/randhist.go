@@ -5,6 +5,7 @@ package randhist
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -13,7 +14,39 @@ import (
 
 // New makes a small history: transactions of any shape on few keys with few
 // values, that were run one after another in a hidden order, with mistakes.
-func New(rng *rand.Rand) *history.History { return Of(rng, 3, 5, 6) }
+// Some have more of what is rare: unknown outcomes, values read back or written
+// again.
+func New(rng *rand.Rand) *history.History {
+	h := Of(rng, 3, 5, 6)
+	if rng.IntN(4) == 0 {
+		h = twist(rng, h)
+	}
+	return h
+}
+
+func twist(rng *rand.Rand, h *history.History) *history.History {
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	for i := range h.Txns {
+		rec := h.Record(i)
+		rec.Ops = slices.Clone(rec.Ops) // h keeps its own
+		if rec.Status == history.Committed && rng.IntN(4) == 0 {
+			rec.Status = history.Unknown
+		}
+		for range rng.IntN(3) {
+			if len(rec.Ops) > 5 {
+				break
+			}
+			n := rng.IntN(len(rec.Ops))
+			op := rec.Ops[n]
+			op.Kind = []history.OpKind{history.Read, history.Write}[rng.IntN(2)]
+			rec.Ops = slices.Insert(rec.Ops, n+1+rng.IntN(len(rec.Ops)-n), op)
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err) // the records come from a valid history
+		}
+	}
+	return b.Done(h.Closed, nil)
+}
 
 // Of makes one of up to so many keys, transactions and sessions, or one
 // transaction more.
@@ -104,6 +137,57 @@ func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
 	return b.Done(rng.IntN(10) > 0, nil)
 }
 
+// Completed returns a history that was cut off with what may be missing: a
+// writer of each value that is read from outside, is not there initially, and was
+// written by nobody but perhaps its reader.
+func Completed(h *history.History) *history.History {
+	type cell struct {
+		key   history.Key
+		value history.Value
+	}
+	writers := map[cell]map[int]bool{}
+	for i := range h.Txns {
+		for _, op := range h.Ops(&h.Txns[i]) {
+			if c := (cell{op.Key, op.Value}); op.Kind == history.Write {
+				if writers[c] == nil {
+					writers[c] = map[int]bool{}
+				}
+				writers[c][i] = true
+			}
+		}
+	}
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	add := func(rec history.Record) {
+		if err := b.Add(&rec); err != nil {
+			panic(err) // the records come from a valid history
+		}
+	}
+	for i := range h.Txns {
+		add(h.Record(i))
+	}
+	missing := map[cell]bool{}
+	for i := range h.Txns {
+		touched := map[history.Key]bool{}
+		for _, op := range h.Ops(&h.Txns[i]) {
+			c := cell{op.Key, op.Value}
+			outside := op.Kind == history.Read && !touched[op.Key] && h.Initial(op.Key) != op.Value
+			touched[op.Key] = true
+			others := len(writers[c])
+			if writers[c][i] {
+				others--
+			}
+			if !outside || others > 0 || missing[c] {
+				continue
+			}
+			missing[c] = true
+			id := int64(1000 + len(missing))
+			add(history.Record{ID: id, Session: id, Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
+				Status: history.Unknown, Ops: []history.Op{{Kind: history.Write, Key: op.Key, Value: op.Value}}})
+		}
+	}
+	return b.Done(true, nil)
+}
+
 // Damage returns h with up to so many reads that return another value which
 // their key had at some time.
 func Damage(rng *rand.Rand, h *history.History, times int) *history.History {
@@ -120,6 +204,7 @@ func Damage(rng *rand.Rand, h *history.History, times int) *history.History {
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 	for i := range h.Txns {
 		rec := h.Record(i)
+		rec.Ops = slices.Clone(rec.Ops) // h keeps its own
 		if first := rec.Ops[0]; at[i] && first.Kind == history.Read && len(written[first.Key]) > 0 {
 			value := written[first.Key][rng.IntN(len(written[first.Key]))]
 			for n := range rec.Ops {
