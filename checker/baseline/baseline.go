@@ -86,9 +86,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		return res, nil
 	}
 	f.orphans(found)
-	if found.Orphans > 0 {
-		res.Reason = fmt.Sprintf("%d reads returned values that nobody is known to have written, the first in transaction %d, "+
-			"and the history was cut off, so that their writers may be missing", found.Orphans, h.Txns[found.FirstOrphan].ID)
+	if res.Reason = found.Orphaned(); res.Reason != "" {
 		return res, nil
 	}
 	res.Verdict = verdict.Satisfied

@@ -183,10 +183,7 @@ func (f *formula) compatible() ([]edge, error) {
 func (f *formula) orphans(found *single.Collector) {
 	for t, orphaned := range f.orphaned {
 		if orphaned && f.included(int32(t)) {
-			if found.Orphans == 0 {
-				found.FirstOrphan = f.txns[t]
-			}
-			found.Orphans++
+			found.Orphan(f.txns[t])
 		}
 	}
 }

@@ -136,9 +136,8 @@ func (c *check) decide(x *index) bool {
 			x.support(&c.res.Anomalies[n])
 			explain.Fill(c.h, c.lvl, &c.res.Anomalies[n])
 		}
-	case x.Orphans > 0:
-		c.res.Reason = fmt.Sprintf("%d reads returned values that nobody is known to have written, the first in transaction %d, "+
-			"and the history was cut off, so that their writers may be missing", x.Orphans, c.h.Txns[x.FirstOrphan].ID)
+	case x.Orphaned() != "":
+		c.res.Reason = x.Orphaned()
 	default:
 		c.res.Verdict = verdict.Satisfied
 	}

@@ -50,14 +50,14 @@ func (c *check) lightweight() error {
 	if c.res.Reason = x.Doubtful(); c.res.Reason != "" {
 		return nil
 	}
-	if len(x.Anomalies) == 0 && x.Orphans == 0 && l.undecided == "" {
+	if len(x.Anomalies) == 0 && x.Orphaned() == "" && l.undecided == "" {
 		c.stages.Begin("chains")
 		if err := l.run(); err != nil {
 			return err
 		}
 		c.stages.Done("chains")
 	}
-	if len(x.Anomalies) == 0 && x.Orphans == 0 && l.undecided != "" {
+	if len(x.Anomalies) == 0 && x.Orphaned() == "" && l.undecided != "" {
 		c.res.Reason = l.undecided
 		return nil
 	}
@@ -93,10 +93,7 @@ func (l *lwt) insertion(i int32, k history.Key) {
 	x := l.x
 	v := x.versions.find(k, history.Absent)
 	if v == none && !x.h.Closed { // a deletion may not have been recorded
-		if x.Orphans == 0 {
-			x.FirstOrphan = i
-		}
-		x.Orphans++
+		x.Orphan(i)
 		return
 	}
 	if v == none {

@@ -205,9 +205,7 @@ func (c *check) run() error {
 		return c.counterexample(used)
 	}
 	x.orphans(c.found)
-	if c.found.Orphans > 0 {
-		c.res.Reason = fmt.Sprintf("%d reads returned values that nobody is known to have written, the first in transaction %d, "+
-			"and the history was cut off, so that their writers may be missing", c.found.Orphans, c.h.Txns[c.found.FirstOrphan].ID)
+	if c.res.Reason = c.found.Orphaned(); c.res.Reason != "" {
 		return nil
 	}
 	c.res.Verdict = verdict.Satisfied
@@ -241,10 +239,7 @@ func (x *search) orphans(found *single.Collector) {
 		if i := x.m.txns[t]; in && x.m.h.Txns[i].Status == history.Unknown {
 			for r := x.m.readFrom[t]; r < x.m.readFrom[t+1]; r++ {
 				if x.m.reads[r].source == fromNowhere {
-					if found.Orphans == 0 {
-						found.FirstOrphan = i
-					}
-					found.Orphans++
+					found.Orphan(i)
 				}
 			}
 		}

@@ -15,15 +15,10 @@ import (
 // Collector gathers anomalies, one example of each kind.
 type Collector struct {
 	Anomalies []verdict.Anomaly
-	// Orphans counts reads of values without a known writer in a history that
-	// was cut off, of which FirstOrphan is the first transaction.
-	Orphans     int
-	FirstOrphan int32
-	// doubts counts reads of values that only their own transaction is known to
-	// have written, later, in a history that was cut off, of which firstDoubt is
-	// the first transaction.
-	doubts     int
-	firstDoubt int32
+	// orphans are reads of values without a known writer in a history that was cut
+	// off, doubts those of values that only their own transaction is known to have
+	// written, later.
+	orphans, doubts reads
 
 	h      *history.History
 	byKind map[verdict.Kind]int // index of the first of a kind in Anomalies
@@ -99,10 +94,7 @@ func (c *Collector) Unexplained(i int32, j int) {
 	}
 	switch {
 	case !ok && !c.h.Closed:
-		if c.Orphans == 0 {
-			c.FirstOrphan = i
-		}
-		c.Orphans++
+		c.Orphan(i)
 	case !ok:
 		c.Found(verdict.Anomaly{Kind: verdict.ThinAirRead, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: j}}})
 	case c.h.Txns[w.Txn].Status == history.Aborted:
@@ -131,10 +123,7 @@ func (c *Collector) Doubt(i int32, j int) bool {
 	if c.h.Closed || writtenLater(c.h.Ops(&c.h.Txns[i]), j) < 0 {
 		return false
 	}
-	if c.doubts == 0 {
-		c.firstDoubt = i
-	}
-	c.doubts++
+	c.doubts.add(i)
 	return true
 }
 
@@ -142,7 +131,7 @@ func (c *Collector) Doubt(i int32, j int) bool {
 // anomaly stands all the same; those that do stand are what a committed transaction
 // saw of itself and of nobody else.
 func (c *Collector) Doubtful() (why string) {
-	if c.doubts == 0 {
+	if c.doubts.count == 0 {
 		return ""
 	}
 	c.Anomalies = slices.DeleteFunc(c.Anomalies, func(a verdict.Anomaly) bool {
@@ -151,8 +140,42 @@ func (c *Collector) Doubtful() (why string) {
 	if len(c.Anomalies) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d reads returned values that only their own transaction is known to have written, later, the first in "+
-		"transaction %d, and the history was cut off, so that who wrote them is missing", c.doubts, c.h.Txns[c.firstDoubt].ID)
+	return c.doubts.describe(c.h, "only the reader is known to have written, later") + "the writer is missing"
+}
+
+// Orphan books a read of a value without a known writer by the transaction at i,
+// in a history that was cut off.
+func (c *Collector) Orphan(i int32) { c.orphans.add(i) }
+
+// Orphaned returns why a history that shows no anomaly is not satisfied for all
+// that: reads of values without a known writer; "" where there are none.
+func (c *Collector) Orphaned() (why string) {
+	if c.orphans.count == 0 {
+		return ""
+	}
+	return c.orphans.describe(c.h, "nobody is known to have written") + "the writer may be missing"
+}
+
+// reads are some reads of a kind, the first of them in the transaction at first.
+type reads struct {
+	count int
+	first int32
+}
+
+func (r *reads) add(i int32) {
+	if r.count == 0 {
+		r.first = i
+	}
+	r.count++
+}
+
+func (r *reads) describe(h *history.History, what string) string {
+	id := h.Txns[r.first].ID
+	reads := fmt.Sprintf("%d reads, the first in transaction %d, returned values", r.count, id)
+	if r.count == 1 {
+		reads = fmt.Sprintf("a read in transaction %d returned a value", id)
+	}
+	return reads + " that " + what + ", and the history was cut off, so that "
 }
 
 // writtenLater returns the first operation that writes what ops[j] read, after it,
