@@ -116,30 +116,7 @@ func found(t *testing.T, h *history.History, lvl level.Level) bool {
 func allowed(t *testing.T, h *history.History, lvl level.Level) bool {
 	t.Helper()
 	if !h.Closed {
-		b := history.NewBuilder(h.Header, h.Symbols, 0)
-		written, id := map[history.Op]bool{}, int64(0)
-		for i := range h.Txns {
-			rec := h.Record(i)
-			if err := b.Add(&rec); err != nil {
-				t.Fatal(err)
-			}
-			id = max(id, rec.ID)
-			for _, op := range rec.Ops {
-				written[op] = written[op] || op.Kind == history.Write
-			}
-		}
-		for _, op := range h.AllOps() {
-			id++
-			w := history.Op{Kind: history.Write, Key: op.Key, Value: op.Value}
-			if op.Kind != history.Read || written[w] || h.Initial(op.Key) == op.Value {
-				continue
-			}
-			written[w] = true
-			if err := b.Add(&history.Record{ID: id, Session: 1000 + id, Begin: history.NoTime, End: history.NoTime, Ops: []history.Op{w}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		h = b.Done(true, nil)
+		h = randhist.Completed(h)
 	}
 	ok, decided := certify.Judge(h, lvl, 50_000_000)
 	if !decided {

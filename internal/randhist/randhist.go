@@ -162,8 +162,10 @@ func Completed(h *history.History) *history.History {
 			panic(err) // the records come from a valid history
 		}
 	}
+	last := int64(0) // id
 	for i := range h.Txns {
 		add(h.Record(i))
+		last = max(last, h.Txns[i].ID)
 	}
 	missing := map[cell]bool{}
 	for i := range h.Txns {
@@ -180,8 +182,8 @@ func Completed(h *history.History) *history.History {
 				continue
 			}
 			missing[c] = true
-			id := int64(1000 + len(missing))
-			add(history.Record{ID: id, Session: id, Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
+			last++
+			add(history.Record{ID: last, Session: 1000 + last, Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
 				Status: history.Unknown, Ops: []history.Op{{Kind: history.Write, Key: op.Key, Value: op.Value}}})
 		}
 	}
