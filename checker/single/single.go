@@ -137,6 +137,10 @@ func (c *Collector) Doubtful() (why string) {
 	c.Anomalies = slices.DeleteFunc(c.Anomalies, func(a verdict.Anomaly) bool {
 		return c.h.Txns[a.Txns[0]].Status != history.Committed || a.Kind != verdict.NotMyOwnWrite && a.Kind != verdict.NotMyLastWrite && a.Kind != verdict.NonRepeatableReads
 	})
+	clear(c.byKind)
+	for n := range c.Anomalies {
+		c.byKind[c.Anomalies[n].Kind] = n
+	}
 	if len(c.Anomalies) > 0 {
 		return ""
 	}
