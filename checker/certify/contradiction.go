@@ -21,6 +21,9 @@ var ErrTooLarge = errors.New("the counterexample is too large to be judged again
 // it is judged by trying every execution; where these are too many, its
 // refutation is replayed, against the whole history.
 func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
+	if lvl == level.LIN {
+		return errors.New("no sub-history is closed at level lin, where absence is what an insertion saw")
+	}
 	if err := f.drawn(lvl, a.Cycle); err != nil {
 		return err
 	}
@@ -51,7 +54,10 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 			if t.Status == history.Committed && op.Kind == history.Write && !isFinal(ops, n) {
 				return errors.Errorf("transaction %d overwrote its write to %s", f.id(i), f.h.KeyName(op.Key))
 			}
-			if op.Kind != history.Read {
+			switch op.Kind {
+			case history.ReadNot:
+				return errors.Errorf("operation %d of transaction %d says only what a key did not have", n+1, f.id(i))
+			case history.Write:
 				continue
 			}
 			if first := slices.IndexFunc(ops, func(o history.Op) bool { return o.Key == op.Key }); first != n {

@@ -45,6 +45,36 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
+// TestClaims: at level lin, too, no claim is accepted against a history that has
+// an execution (see certify's test of that name).
+func TestClaims(t *testing.T) {
+	seed := randhist.Seed(t, rand.Uint64())
+	rng := rand.New(rand.NewPCG(seed, 6))
+	wrong, right := 0, 0
+	for range randhist.Count(t, 4_000) {
+		h := randomLWT(rng)
+		allowed, decided := certify.Judge(h, level.LIN, 5_000_000)
+		if !h.Closed || !decided {
+			continue
+		}
+		for range 40 {
+			a := randhist.Claim(rng, h)
+			accepted := certify.Result(h, &verdict.Result{Level: level.LIN, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil
+			switch {
+			case allowed && accepted:
+				t.Fatalf("seed %d: accepted %+v\n%s", seed, a, dsl.Format(h))
+			case allowed:
+				wrong++
+			case accepted:
+				right++
+			}
+		}
+	}
+	if t.Logf("%d false claims, %d right ones", wrong, right); wrong < 1000 || right < 20 {
+		t.Error("too few")
+	}
+}
+
 func random(rng *rand.Rand, lvl level.Level) *history.History {
 	if lvl == level.LIN {
 		return randomLWT(rng)
