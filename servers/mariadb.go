@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
-	_ "github.com/go-sql-driver/mysql" // the driver behind sql.Open
+	"github.com/go-sql-driver/mysql"
 	"github.com/pkg/errors"
 )
 
@@ -115,10 +118,15 @@ func (s *MariaDB) ping(ctx context.Context) error {
 
 // query runs f on a connection of its own.
 func (s *MariaDB) query(ctx context.Context, f func(*sql.DB) error) error {
-	db, err := sql.Open("mysql", fmt.Sprintf("isohound@tcp(127.0.0.1:%d)/?timeout=5s&readTimeout=5s", s.port))
+	conf := mysql.NewConfig()
+	conf.User, conf.Net, conf.Addr = "isohound", "tcp", fmt.Sprintf("127.0.0.1:%d", s.port)
+	conf.Timeout, conf.ReadTimeout = 5*time.Second, 5*time.Second
+	conf.Logger = log.New(io.Discard, "", 0) // what it would print comes as an error, too
+	to, err := mysql.NewConnector(conf)
 	if err != nil {
 		return err
 	}
+	db := sql.OpenDB(to)
 	defer db.Close()
 	return f(db)
 }
