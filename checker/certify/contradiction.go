@@ -27,9 +27,12 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 	if err := f.drawn(lvl, a.Cycle); err != nil {
 		return err
 	}
-	kept := map[int32][]int{}
+	listed, kept := map[int32]bool{}, map[int32][]int{}
+	for _, i := range a.Txns {
+		listed[i] = true
+	}
 	for _, r := range a.Ops {
-		if !slices.Contains(a.Txns, r.Txn) {
+		if !listed[r.Txn] {
 			return errors.Errorf("it names an operation of transaction %d, but not the transaction", f.id(r.Txn))
 		}
 		kept[r.Txn] = append(kept[r.Txn], r.Op)

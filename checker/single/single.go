@@ -135,7 +135,8 @@ func (c *Collector) Doubtful() (why string) {
 		return ""
 	}
 	c.Anomalies = slices.DeleteFunc(c.Anomalies, func(a verdict.Anomaly) bool {
-		return c.h.Txns[a.Txns[0]].Status != history.Committed || a.Kind != verdict.NotMyOwnWrite && a.Kind != verdict.NotMyLastWrite && a.Kind != verdict.NonRepeatableReads
+		internal := a.Kind == verdict.NotMyOwnWrite || a.Kind == verdict.NotMyLastWrite || a.Kind == verdict.NonRepeatableReads
+		return !internal || c.h.Txns[a.Txns[0]].Status != history.Committed
 	})
 	clear(c.byKind)
 	for n := range c.Anomalies {
