@@ -73,7 +73,8 @@ func TestStandingUndecided(t *testing.T) {
 // TestOrderOfLevels: a history that a level allows is allowed by every level that
 // it implies, by the trial of every execution.
 func TestOrderOfLevels(t *testing.T) {
-	rng := rand.New(rand.NewPCG(randhist.Seed(t, rand.Uint64()), 1))
+	seed := randhist.Seed(t, rand.Uint64())
+	rng := rand.New(rand.NewPCG(seed, 1))
 	apart := map[[2]level.Level]bool{} // those of which one history allows the first and not the second
 	var want [][2]level.Level
 	for _, strong := range level.All() {
@@ -85,7 +86,7 @@ func TestOrderOfLevels(t *testing.T) {
 	}
 	more := func() bool { return slices.ContainsFunc(want, func(p [2]level.Level) bool { return !apart[p] }) }
 	// Write skew is rare.
-	for n := 0; n < randhist.Count(t, 4000) || n < 1_000_000 && more(); n++ {
+	for n, count := 0, randhist.Count(t, 4000); n < count || n < 1_000_000 && more(); n++ {
 		h := randhist.New(rng)
 		allowed := map[level.Level]bool{}
 		for _, l := range level.All() {
@@ -96,7 +97,7 @@ func TestOrderOfLevels(t *testing.T) {
 		for strong, a := range allowed {
 			for weak, b := range allowed {
 				if a && !b && strong.Implies(weak) {
-					t.Fatalf("%s allows and %s does not:\n%s", strong, weak, dsl.Format(h))
+					t.Fatalf("seed %d: %s allows and %s does not:\n%s", seed, strong, weak, dsl.Format(h))
 				}
 				apart[[2]level.Level{strong, weak}] = apart[[2]level.Level{strong, weak}] || a && !b
 			}

@@ -24,7 +24,8 @@ type History struct {
 	Txns []Txn
 	// Closed says that the recording ended in good order. In a history that is
 	// not closed a value that nobody is known to have written may come from a
-	// transaction that was never recorded.
+	// transaction that was never recorded; such a one is taken to have written no
+	// value that is known to be somebody else's.
 	Closed bool
 	// Notes tells in words what the reader repaired, a torn last line say.
 	Notes []string

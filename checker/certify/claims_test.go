@@ -16,7 +16,8 @@ import (
 // that has an execution. The claims are random ones, and those that hold of a
 // history that differs a little.
 func TestClaims(t *testing.T) {
-	rng := rand.New(rand.NewPCG(randhist.Seed(t, rand.Uint64()), 5))
+	seed := randhist.Seed(t, rand.Uint64())
+	rng := rand.New(rand.NewPCG(seed, 5))
 	tried, right, borrowed, open := 0, 0, 0, 0
 	for range randhist.Count(t, 4_000) {
 		h := randhist.New(rng)
@@ -47,7 +48,7 @@ func TestClaims(t *testing.T) {
 		refused := func(a verdict.Anomaly) {
 			t.Helper()
 			if tried++; accepted(a) {
-				t.Errorf("%s, closed %v: accepted %+v\n%s", lvl, h.Closed, a, dsl.Format(h))
+				t.Errorf("seed %d, %s, closed %v: accepted %+v\n%s", seed, lvl, h.Closed, a, dsl.Format(h))
 			}
 		}
 		for range 40 {

@@ -195,7 +195,8 @@ func (f *facts) source(c cell) (int32, bool) {
 
 // unsure reports whether somebody wrote c who is missing: in a history that was
 // cut off, where the only one that is known to have written it for good had read
-// it before. Then nobody need have read it from that transaction. c was wanted.
+// it before. Then nobody need have read it from that transaction. The writers of c
+// must have been collected.
 func (f *facts) unsure(c cell) bool {
 	if f.h.Closed || f.h.Initial(c.key) == c.value {
 		return false

@@ -50,7 +50,7 @@ func Replay(h *history.History, lvl level.Level, r *verdict.Refutation) error {
 type refutation struct {
 	h       *history.History
 	lvl     level.Level
-	f       *facts // as far as the refutation asks for them
+	facts   *facts // as far as the refutation asks for them
 	vars    map[verdict.Atom]int32
 	atoms   []int32 // literals of the refutation's atoms
 	clauses clauses
@@ -74,7 +74,7 @@ func (p *refutation) findWriters(r *verdict.Refutation) error {
 	}
 	f := &facts{h: p.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
 	f.collect(wanted)
-	p.f = f
+	p.facts = f
 	return nil
 }
 
@@ -251,12 +251,12 @@ func (p *refutation) hasSource(s *verdict.Step) error {
 	if p.h.Initial(read.key) == read.value {
 		c.source(s, verdict.FromInitial, true)
 	}
-	for _, w := range p.f.finals[read] {
+	for _, w := range p.facts.finals[read] {
 		if w != s.Txn {
 			c.source(s, w, true)
 		}
 	}
-	if len(c.lits) == 0 && !p.h.Closed || p.f.unsure(read) {
+	if len(c.lits) == 0 && !p.h.Closed || p.facts.unsure(read) {
 		return errors.New("a value's writer may be missing")
 	}
 	c.ifCounts(s.Txn)

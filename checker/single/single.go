@@ -16,8 +16,8 @@ import (
 type Collector struct {
 	Anomalies []verdict.Anomaly
 	// orphans are reads of values without a known writer in a history that was cut
-	// off, doubts those of values that only their own transaction is known to have
-	// written, later.
+	// off, doubts those of values that nobody else is known to have left, and their
+	// own transaction wrote later.
 	orphans, doubts reads
 
 	h      *history.History
@@ -145,7 +145,7 @@ func (c *Collector) Doubtful() (why string) {
 	if len(c.Anomalies) > 0 {
 		return ""
 	}
-	return c.doubts.describe(c.h, "only the reader is known to have written, later") + "the writer is missing"
+	return c.doubts.describe(c.h, "nobody else is known to have left, and the reader itself wrote later") + "the writer is missing"
 }
 
 // Orphan books a read of a value without a known writer by the transaction at i,

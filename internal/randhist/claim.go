@@ -7,7 +7,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Claim makes up an anomaly of h.
+// Claim makes up an anomaly of h, which is rarely one.
 func Claim(rng *rand.Rand, h *history.History) verdict.Anomaly {
 	n := len(h.Txns)
 	txn := func() int32 { return int32(rng.IntN(n)) }

@@ -24,6 +24,7 @@ func New(rng *rand.Rand) *history.History {
 	return h
 }
 
+// twist returns h with more unknown outcomes and repeated operations.
 func twist(rng *rand.Rand, h *history.History) *history.History {
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 	for i := range h.Txns {

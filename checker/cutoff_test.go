@@ -1,0 +1,56 @@
+package checker_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history/dsl"
+)
+
+// TestCutOff: in a history that was cut off, a read of a value that its own
+// transaction wrote later shows that a writer is missing, and no violation; in a
+// complete one it is a read of the future.
+func TestCutOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		text     string
+		complete verdict.Kind
+		cut      verdict.Verdict
+		why      string // in words, or the anomaly
+	}{
+		"an update that changes nothing": {
+			"s1: r(x,3) w(x,3)", verdict.FutureRead, verdict.Unknown, "the writer is missing"},
+		"and readers of the value": {
+			"s1: r(x,3) w(x,3)\ns2: r(x,3)\ns2: r(x,0)", verdict.FutureRead, verdict.Unknown, "the writer is missing"},
+		"an aborted one": {
+			"s1: r(x,3) w(x,3) abort\ns2: r(x,3)", verdict.AbortedRead, verdict.Unknown, "the writer may be missing"},
+		"what a transaction saw of itself stands": {
+			"s1: r(x,3) w(x,3)\ns2: r(y,0) r(y,1)\ns3: r(y,0) w(y,1)", verdict.FutureRead, verdict.Violated, "NonRepeatableReads"},
+	} {
+		for _, engine := range []checker.Engine{checker.Auto, checker.Polygraph, checker.Baseline} {
+			for _, cut := range []bool{false, true} {
+				text := c.text
+				if cut {
+					text = "open\n" + text
+				}
+				r, err := checker.Check(context.Background(), dsl.MustParse(text), level.SER, checker.Options{Engine: engine, Certify: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				said := r.Reason
+				for _, a := range r.Anomalies {
+					said += strings.Join(a.Names, " ")
+				}
+				switch {
+				case !cut && (r.Verdict != verdict.Violated || r.Anomalies[0].Kind != c.complete):
+					t.Errorf("%s, %s, complete: %s %s", name, engine, r.Verdict, said)
+				case cut && (r.Verdict != c.cut || !strings.Contains(said, c.why)):
+					t.Errorf("%s, %s, cut off: %s %s", name, engine, r.Verdict, said)
+				}
+			}
+		}
+	}
+}
