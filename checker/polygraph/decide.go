@@ -1,6 +1,10 @@
 package polygraph
 
-import "github.com/isohound/isohound/checker/sat"
+import (
+	"slices"
+
+	"github.com/isohound/isohound/checker/sat"
+)
 
 // mend has the search decide only what its order gets wrong. A clause that the
 // order satisfies needs no decision: what nobody has asserted binds no later
@@ -44,6 +48,14 @@ var firstTurn = func(txns int) int64 { return 1024 + int64(txns) }
 func newMend(txns int) mend {
 	first := firstTurn(txns)
 	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, until: first, turn: max(first, 2)}
+}
+
+// expect makes room for so many clauses.
+func (m *mend) expect(clauses int) {
+	if m.clauses != nil && len(m.clauses) == 0 {
+		m.clauses = make(map[clauseID][]sat.Lit, clauses)
+	}
+	m.wrong = slices.Grow(m.wrong, clauses)
 }
 
 // stop has all variables decided from now on.

@@ -12,18 +12,24 @@ import (
 // transaction when its reads find their values, holding back a writer that
 // would overwrite a value still to be read; at snapshot isolation already its
 // start, as all other writers of its keys wait until it commits, which it does at
-// once where it can. Where nothing fits it takes
-// something all the same; the order that comes out keeps all known edges, and
-// what it misreads is left to the search. The recorded times, or else how far
-// along the known graph they stand, decide between those that fit.
+// once where it can. Where nothing fits it takes something all the same; the order
+// that comes out keeps all known edges, and what it misreads is left to the search.
+// The recorded times, or else how far along the known graph they stand, decide
+// between those that fit.
+//
+// Where waiting does not lead to right reads after all, it has an end: misreads cost
+// the search less than an order far from all that are right.
 type schedule struct {
 	m *model
 	g *graph
 
-	priority []int64 // by node
+	priority []int64 // by node, least first
+	deadline []int64 // by node: the priority at which it has waited long enough
+	endless  bool    // deadlines mean nothing
+	harm     int     // how much was taken that did not fit
 	missing  []int32 // by node: predecessors not placed
 	ready    waiting
-	stuck    waiting // nodes that wait, some of which have been woken since
+	stuck    waiting // nodes that wait, by their deadlines; some have been woken since
 	waits    []bool
 	parked   []uint8 // by node: how often it has waited
 	order    []int32
@@ -90,19 +96,35 @@ func guess(ctx context.Context, m *model, g *graph, hint []int64) ([]int32, erro
 		if n&0xfff == 0xfff && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		for len(s.stuck) > 0 && !s.waits[s.stuck[0].node] {
+			s.stuck.pop()
+		}
 		switch {
-		case len(s.ready) > 0:
+		case len(s.ready) > 0 && !s.late():
 			s.visit(s.ready.pop(), false)
 		case len(s.stuck) > 0:
-			if v := s.stuck.pop(); s.waits[v] {
-				s.waits[v] = false
-				s.visit(v, true)
-			}
+			v := s.stuck.pop()
+			s.waits[v] = false
+			s.visit(v, true)
 		default:
 			return s.order, nil
 		}
 	}
 }
+
+// late reports whether something has waited long enough. While a commit waits, which
+// holds others up, these may.
+func (s *schedule) late() bool {
+	return !s.endless && len(s.stuck) > 0 && s.stuck[0].priority != atOnce && s.ready[0].priority > s.stuck[0].priority &&
+		s.harm > harmless && s.harm > len(s.order)/harmlessShare
+}
+
+// So much that does not fit, in all or of so many nodes one, is no sign that waiting
+// is in vain.
+const (
+	harmless      = 4
+	harmlessShare = 256
+)
 
 // count counts what is not placed.
 func (s *schedule) count() {
@@ -123,9 +145,12 @@ func (s *schedule) count() {
 	}
 }
 
-// prioritize gives the nodes of a transaction its place in hint or its time,
-// and time points go first; or else each node how much of the longest known path
-// through it lies before it, which tells more than how far its session has come.
+// atOnce is the priority of time points, and of commits where these are apart from
+// starts: what has started holds others up.
+const atOnce = -1
+
+// prioritize gives the start of a transaction its place in hint or its time, or else
+// a place by known paths.
 func (s *schedule) prioritize(hint []int64) {
 	m, g := s.m, s.g
 	s.priority = make([]int64, g.nodes)
@@ -133,8 +158,9 @@ func (s *schedule) prioritize(hint []int64) {
 		s.alongPaths()
 		return
 	}
+	s.deadline, s.endless = s.priority, true
 	for v := range s.priority {
-		s.priority[v] = -1
+		s.priority[v] = atOnce
 	}
 	for t := range int32(len(m.txns)) {
 		var p int64
@@ -146,23 +172,34 @@ func (s *schedule) prioritize(hint []int64) {
 		case x.Begin != history.NoTime:
 			p = x.Begin
 		}
-		s.priority[g.start(t)], s.priority[g.commit(t)] = p, p
+		s.priority[g.start(t)] = p
 	}
 }
 
-// wholePath is the priority of a node with nothing behind it.
-const wholePath = 1 << 30
-
-// alongPaths leaves nodes that stand behind a cycle without a priority.
+// alongPaths gives each start the middle between how early and how late it may
+// come, by the longest paths before and behind it: a step of these is 2. It may wait
+// a quarter of the way from there to the latest, and two steps. Nodes that stand
+// behind a cycle get no priority.
 func (s *schedule) alongPaths() {
 	g := s.g
 	before, behind := make([]int32, g.nodes), make([]int32, g.nodes)
+	longest := int32(0)
 	order := g.topological(func(v, to int32) { before[to] = max(before[to], before[v]+1) })
 	for _, v := range slices.Backward(order) {
 		for _, to := range g.after.of(v) {
 			behind[v] = max(behind[v], behind[to]+1)
 		}
-		s.priority[v] = int64(before[v]) * wholePath / int64(before[v]+behind[v]+1)
+		longest = max(longest, behind[v])
+	}
+	s.deadline = make([]int64, g.nodes)
+	for _, v := range order {
+		s.priority[v] = int64(g.nodes + before[v] - behind[v])
+		s.deadline[v] = s.priority[v] + int64(longest-before[v]-behind[v])/4 + 4
+	}
+	if g.split == 1 {
+		for t := range int32(len(s.m.txns)) {
+			s.priority[g.commit(t)], s.deadline[g.commit(t)] = atOnce, atOnce
+		}
 	}
 }
 
@@ -172,11 +209,14 @@ func (s *schedule) visit(node int32, forced bool) {
 		t := s.g.txnOf(node)
 		start, commit := node == s.g.start(t), node == s.g.commit(t)
 		if !s.m.optional[t] {
-			if !forced && (start && s.startWaits(node, t) || commit && s.commitWaits(node, t, start)) {
-				s.waits[node] = true
-				s.parked[node]++
-				s.stuck.push(s.rank(node))
-				return
+			if start && s.startWaits(node, t) || commit && s.commitWaits(node, t, start) {
+				if !forced {
+					s.waits[node] = true
+					s.parked[node]++
+					s.stuck.push(ranked{s.deadline[node], node})
+					return
+				}
+				s.harm++
 			}
 			if start {
 				s.started(t)

@@ -103,25 +103,40 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 // order to begin with gets something wrong.
 func (x *search) begin() error {
 	keys := x.m.h.KeyCount()
-	wrong := make([]bool, keys)
+	wrong := make([]int32, keys) // how much of each is
 	const run = 256
 	if err := share(x.ctx, len(x.m.txns), (keys+run-1)/run, func(next func() (int, bool)) {
 		var scratch []datedAccess
 		for i, more := next(); more; i, more = next() {
 			for k := i * run; k < min((i+1)*run, keys); k++ {
 				scratch = x.a.list(int32(k), x.o.pos, scratch)
-				x.replay(int32(k), x.a.of(int32(k)), func(int32, []int32) { wrong[k] = true }, func(_, _ int32) { wrong[k] = true })
+				x.replay(int32(k), x.a.of(int32(k)), func(int32, []int32) { wrong[k]++ }, func(_, _ int32) { wrong[k]++ })
 			}
 		}
 	}); err != nil {
 		return err
 	}
+	count := 0
 	for k, bad := range wrong {
-		if bad {
+		if bad > 0 {
 			x.touch(int32(k))
+			count += int(bad)
 		}
 	}
+	x.expect(count)
 	return nil
+}
+
+// expect makes room for what so many wrong accesses will have the search make.
+func (x *search) expect(wrong int) {
+	const vars, clauses = 3, 2 // each, and mostly more
+	x.vars = slices.Grow(x.vars, vars*wrong)
+	x.s.Reserve(vars * wrong)
+	if len(x.before) == 0 {
+		x.before = make(map[[2]int32]int32, vars*wrong)
+	}
+	x.mend.expect(clauses * wrong)
+	x.late = slices.Grow(x.late, wrong)
 }
 
 func (x *search) newVar(v variable) int32 {

@@ -201,6 +201,10 @@ type varQueue struct {
 
 func newVarQueue() varQueue { return varQueue{first: -1, last: -1, free: -1} }
 
+func (q *varQueue) reserve(vars int) {
+	q.prev, q.next, q.stamp = slices.Grow(q.prev, vars), slices.Grow(q.next, vars), slices.Grow(q.stamp, vars)
+}
+
 // add appends a new variable, the next number.
 func (q *varQueue) add() {
 	v := int32(len(q.prev))

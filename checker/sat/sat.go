@@ -8,6 +8,7 @@ package sat
 
 import (
 	"context"
+	"slices"
 )
 
 // Lit is a variable, or its negation: 2v or 2v+1.
@@ -67,6 +68,7 @@ type clause struct {
 type watch struct {
 	c       *clause
 	blocker Lit
+	two     bool // the clause has no literals but the blocker and the one that is watched
 }
 
 // Stats count what a search did.
@@ -98,6 +100,7 @@ type Solver struct {
 	clauses []*clause
 	learnts []*clause
 	watches [][]watch // by literal: clauses to look at when it becomes false
+	lists   []watch   // room for those of literals to come
 
 	values   []value // by literal
 	level    []int32 // by variable
@@ -130,13 +133,32 @@ func New(t Theory) *Solver {
 	return &Solver{theory: t, Chronological: Chronological, queue: newVarQueue(), clauseBump: 1, maxLearnts: 4000}
 }
 
+// watched is for how many clauses of a new literal room is made; it is made for as
+// many literals as there are already, within limits.
+const (
+	watched     = 2
+	fewestLists = 1 << 4
+	mostLists   = 1 << 9
+)
+
+// Reserve makes room for so many variables more.
+func (s *Solver) Reserve(vars int) {
+	s.level, s.reason, s.seen = slices.Grow(s.level, vars), slices.Grow(s.reason, vars), slices.Grow(s.seen, vars)
+	s.values, s.watches = slices.Grow(s.values, 2*vars), slices.Grow(s.watches, 2*vars)
+	s.queue.reserve(vars)
+}
+
 // NewVar adds a variable and returns its number.
 func (s *Solver) NewVar() int32 {
 	v := int32(len(s.level))
+	if len(s.lists) < 2*watched {
+		s.lists = make([]watch, watched*min(max(len(s.watches), fewestLists), mostLists))
+	}
 	s.level = append(s.level, 0)
 	s.reason = append(s.reason, nil)
 	s.values = append(s.values, unassigned, unassigned)
-	s.watches = append(s.watches, nil, nil)
+	s.watches = append(s.watches, s.lists[:0:watched], s.lists[watched:watched:2*watched])
+	s.lists = s.lists[2*watched:]
 	s.seen = append(s.seen, false)
 	s.queue.add()
 	s.Stats.Variables++
@@ -250,8 +272,9 @@ func (s *Solver) rank(l Lit) int32 {
 }
 
 func (s *Solver) attach(c *clause) {
-	s.watches[c.lits[0]] = append(s.watches[c.lits[0]], watch{c, c.lits[1]})
-	s.watches[c.lits[1]] = append(s.watches[c.lits[1]], watch{c, c.lits[0]})
+	two := len(c.lits) == 2
+	s.watches[c.lits[0]] = append(s.watches[c.lits[0]], watch{c, c.lits[1], two})
+	s.watches[c.lits[1]] = append(s.watches[c.lits[1]], watch{c, c.lits[0], two})
 }
 
 // enqueue makes l true, at a level that may lie below those of others that
@@ -331,6 +354,18 @@ func (s *Solver) visit(l Lit) *clause {
 			continue
 		}
 		c := w.c
+		if w.two { // such a clause is never removed
+			kept = append(kept, w)
+			if s.values[w.blocker] == isFalse {
+				kept = append(kept, list[i+1:]...)
+				s.watches[l] = kept
+				s.head = len(s.trail)
+				return c
+			}
+			s.Stats.Propagations++
+			s.enqueue(w.blocker, c, s.level[l.Var()])
+			continue
+		}
 		if c.removed {
 			continue
 		}
@@ -340,14 +375,14 @@ func (s *Solver) visit(l Lit) *clause {
 		}
 		first := lits[0]
 		if s.values[first] == isTrue {
-			kept = append(kept, watch{c, first})
+			kept = append(kept, watch{c, first, false})
 			continue
 		}
 		found := false
 		for n := 2; n < len(lits); n++ {
 			if s.values[lits[n]] != isFalse {
 				lits[1], lits[n] = lits[n], lits[1]
-				s.watches[lits[1]] = append(s.watches[lits[1]], watch{c, first})
+				s.watches[lits[1]] = append(s.watches[lits[1]], watch{c, first, false})
 				found = true
 				break
 			}
@@ -355,7 +390,7 @@ func (s *Solver) visit(l Lit) *clause {
 		if found {
 			continue
 		}
-		kept = append(kept, watch{c, first})
+		kept = append(kept, watch{c, first, false})
 		if s.values[first] == isFalse {
 			kept = append(kept, list[i+1:]...)
 			s.watches[l] = kept
