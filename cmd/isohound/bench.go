@@ -92,12 +92,15 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 	f.Float64Var(&b.scale, "scale", 1, "make histories of this many times the transactions and keys")
 	f.BoolVar(&b.quick, "quick", false, "the same as --scale "+strconv.FormatFloat(quickScale, 'g', -1, 64)+"; with --growth only three points an axis instead")
 	f.IntVar(&b.points, "points", 0, "with --growth, only the first points of each axis (default all)")
-	f.Uint64Var(&b.seed, "seed", 1, "seed of the histories")
+	f.Uint64Var(&b.seed, "seed", defaultSeed, "seed of the histories")
 	f.StringVar(&b.out, "out", "", "with --growth, folder for plots and tables (default runs/bench-DATE-TIME)")
 	f.BoolVar(&b.asJSON, "json", false, "print JSON, one line for each check")
 	f.BoolVarP(&b.quiet, "quiet", "q", false, "print results only")
 	return c
 }
+
+// defaultSeed is that of the histories that are made.
+const defaultSeed = 1
 
 // resolve checks the flags.
 func (b *benching) resolve(args []string) error {
@@ -105,6 +108,12 @@ func (b *benching) resolve(args []string) error {
 	switch {
 	case b.growth && len(args) > 0:
 		return usage("--growth makes its own histories; give either that or files")
+	case !b.growth && b.out != "":
+		return usage("--out is for the plots and tables of --growth; without it results are printed, with --json for programs")
+	case !b.growth && b.points != 0:
+		return usage("--points goes with --growth")
+	case len(args) > 0 && (b.quick || b.scale != 1 || b.seed != defaultSeed):
+		return usage("--quick, --scale and --seed are for histories that are made; give either those or files")
 	case b.timeout < 0:
 		return usage("--timeout must not be negative")
 	case b.repeat < 1:
