@@ -1,6 +1,7 @@
 package polygraph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isohound/isohound/checker/sat"
@@ -19,8 +20,11 @@ type mend struct {
 	wrong [][]sat.Lit
 	// undo are decisions that were taken back, the earliest one last. The order
 	// still has what they say, which is decided again before anything is mended:
-	// what is not asserted the next mending may break.
-	undo []sat.Lit
+	// what is not asserted the next mending may break. Behind them come those that
+	// have clashed, that of the latest conflict at the end, which is first here: the
+	// next conflict is likely about them, and takes back what was decided later.
+	undo, clashing []sat.Lit
+	sorted         bool // clashing is
 	// clauses are those there are, by what they are about; nil where all variables
 	// are decided all the time.
 	clauses map[clauseID][]sat.Lit
@@ -66,7 +70,7 @@ func (m *mend) due(conflicts int64) bool { return m.clauses != nil && conflicts 
 
 // rest has all variables decided for half as many conflicts as mending has had.
 func (m *mend) rest(conflicts int64) {
-	m.on, m.wrong, m.undo = false, nil, nil
+	m.on, m.wrong, m.undo, m.clashing = false, nil, nil, nil
 	m.until = conflicts + m.turn/2
 }
 
@@ -146,20 +150,33 @@ func (x *search) Decide() sat.Lit {
 
 // undone notes the order of two nodes that is taken back, if it was decided.
 func (x *search) undone(l sat.Lit) {
-	if x.mend.on && x.s.Decided(l) {
-		x.mend.undo = append(x.mend.undo, l)
+	switch m := &x.mend; {
+	case !m.on || !x.s.Decided(l):
+	case x.clashed[l.Var()] == 0:
+		m.undo = append(m.undo, l)
+	default:
+		m.clashing, m.sorted = append(m.clashing, l), false
 	}
 }
+
+// clash notes that a literal takes part in a conflict.
+func (x *search) clash(l sat.Lit) { x.clashed[l.Var()] = x.s.Stats.Conflicts + 1 }
 
 // redo returns the next decision to be made again, or None.
 func (x *search) redo() sat.Lit {
 	m := &x.mend
-	for last := len(m.undo) - 1; last >= 0; last-- {
-		l := m.undo[last]
-		m.undo = m.undo[:last]
-		if !x.s.True(l) && !x.s.False(l) && x.distance(l) < 0 {
-			m.idle = false
-			return l
+	if !m.sorted {
+		slices.SortFunc(m.clashing, func(a, b sat.Lit) int { return cmp.Compare(x.clashed[b.Var()], x.clashed[a.Var()]) })
+		m.sorted = true
+	}
+	for _, list := range []*[]sat.Lit{&m.undo, &m.clashing} {
+		for last := len(*list) - 1; last >= 0; last-- {
+			l := (*list)[last]
+			*list = (*list)[:last]
+			if !x.s.True(l) && !x.s.False(l) && x.distance(l) < 0 {
+				m.idle = false
+				return l
+			}
 		}
 	}
 	return sat.None

@@ -29,9 +29,10 @@ type search struct {
 	o   *order
 	s   *sat.Solver
 
-	vars   []variable
-	before map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
-	counts map[int32]int32    // by transaction: the variable that it counts
+	vars    []variable
+	clashed []int64            // by variable: the latest conflict that it took part in, counted from 1, or 0
+	before  map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
+	counts  map[int32]int32    // by transaction: the variable that it counts
 	// sources are, by read, its candidates with their variables.
 	sources map[int32][]source
 	open    []openRead
@@ -130,7 +131,7 @@ func (x *search) begin() error {
 // expect makes room for what so many wrong accesses will have the search make.
 func (x *search) expect(wrong int) {
 	const vars, clauses = 3, 2 // each, and mostly more
-	x.vars = slices.Grow(x.vars, vars*wrong)
+	x.vars, x.clashed = slices.Grow(x.vars, vars*wrong), slices.Grow(x.clashed, vars*wrong)
 	x.s.Reserve(vars * wrong)
 	if len(x.before) == 0 {
 		x.before = make(map[[2]int32]int32, vars*wrong)
@@ -140,7 +141,7 @@ func (x *search) expect(wrong int) {
 }
 
 func (x *search) newVar(v variable) int32 {
-	x.vars = append(x.vars, v)
+	x.vars, x.clashed = append(x.vars, v), append(x.clashed, 0)
 	return x.s.NewVar()
 }
 
@@ -278,7 +279,10 @@ func (x *search) Assert(l sat.Lit) []sat.Lit {
 		a, b := x.edgeOf(l)
 		if !x.o.insert(a, b, l) {
 			conflict := []sat.Lit{l.Not()}
-			x.o.path(a, b, x.used.edge, func(c sat.Lit) { conflict = append(conflict, c.Not()) })
+			x.o.path(a, b, x.used.edge, func(c sat.Lit) {
+				conflict = append(conflict, c.Not())
+				x.clash(c)
+			})
 			x.proof.conflict(x, a, b)
 			return conflict
 		}
