@@ -182,8 +182,9 @@ func (x *search) redo() sat.Lit {
 	return sat.None
 }
 
-// toMend returns the literal of a clause that the order comes nearest to, or None
-// if the order or the assignment satisfies the clause.
+// toMend returns the literal of a clause that the order comes nearest to, where the
+// nodes belong counting half as much, or None if the order or the assignment
+// satisfies the clause.
 func (x *search) toMend(lits []sat.Lit) sat.Lit {
 	best, least := sat.None, int32(0)
 	for _, l := range lits {
@@ -194,7 +195,7 @@ func (x *search) toMend(lits []sat.Lit) sat.Lit {
 		if x.s.True(l) || far < 0 {
 			return sat.None
 		}
-		if best == sat.None || far < least {
+		if far += x.astray(l) / 2; best == sat.None || far < least {
 			best, least = l, far
 		}
 	}
@@ -220,6 +221,16 @@ func (x *search) distance(l sat.Lit) int32 {
 		return reader - source
 	}
 	return far
+}
+
+// astray is how far the nodes that a literal is about belong the other way round,
+// and less than 0 where they do not.
+func (x *search) astray(l sat.Lit) int32 {
+	if x.belongs == nil || x.vars[l.Var()].kind != isBefore {
+		return 0
+	}
+	from, to := x.edgeOf(l)
+	return x.belongs[from] - x.belongs[to]
 }
 
 // sourceAt returns the place of a source of a read, -1 for the initial value.

@@ -61,7 +61,7 @@ func MendUntil(conflicts int64) (restore func()) {
 // Guess guesses an execution of h.
 func Guess(ctx context.Context, h *history.History, lvl level.Level) error {
 	m := newModel(h, lvl, single.NewCollector(h))
-	_, err := guess(ctx, m, newGraph(m), nil)
+	_, _, err := guess(ctx, m, newGraph(m), nil)
 	return err
 }
 
@@ -72,7 +72,7 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 	m := newModel(h, lvl, single.NewCollector(h))
 	g := newGraph(m)
 	s := newSaturator(m, g, false)
-	nodes, err := guess(context.Background(), m, g, nil)
+	nodes, _, err := guess(context.Background(), m, g, nil)
 	if err != nil || len(nodes) < int(g.nodes) || len(m.txns) < 2 {
 		return 0, err
 	}

@@ -156,9 +156,9 @@ func (c *check) run() error {
 		return c.counterexample(used)
 	}
 	c.stages.Begin("schedule")
-	var nodes []int32
+	var nodes, belongs []int32
 	if c.opt.Config.Has(Schedule) {
-		if nodes, err = guess(c.ctx, m, g, c.hint); err != nil {
+		if nodes, belongs, err = guess(c.ctx, m, g, c.hint); err != nil {
 			return err
 		}
 	} else {
@@ -170,6 +170,7 @@ func (c *check) run() error {
 		return c.counterexample(used)
 	}
 	x := newSearch(c.ctx, s, nodes, used)
+	x.belongs = belongs
 	c.search = x
 	defer func() { c.res.Search = x.figures(s) }()
 	if c.opt.Config.Has(Eager) {

@@ -76,7 +76,7 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
-	order, err := guess(ctx, m, g, nil)
+	order, _, err := guess(ctx, m, g, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type schedule struct {
 	priority []int64 // by node, least first
 	deadline []int64 // by node: the priority at which it has waited long enough
 	endless  bool    // deadlines mean nothing
+	belongs  []int32 // by node: where paths have it, as a place in a sequence; nil without priorities by paths
 	harm     int     // how much was taken that did not fit
 	missing  []int32 // by node: predecessors not placed
 	ready    waiting
@@ -71,9 +72,9 @@ func (s *schedule) rank(node int32) ranked { return ranked{s.priority[node], nod
 const patience = 16
 
 // guess returns the nodes in an order that keeps the known edges, without those
-// that stand behind a cycle. hint, if not nil, has a place for each transaction.
-// The error is the cause of ctx's end.
-func guess(ctx context.Context, m *model, g *graph, hint []int64) ([]int32, error) {
+// that stand behind a cycle, and where they belong: see alongPaths. hint, if not
+// nil, has a place for each transaction. The error is the cause of ctx's end.
+func guess(ctx context.Context, m *model, g *graph, hint []int64) (order, belongs []int32, err error) {
 	classes := len(m.classFrom.from) - 1
 	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), parked: make([]uint8, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), left: make([]left, classes),
@@ -94,7 +95,7 @@ func guess(ctx context.Context, m *model, g *graph, hint []int64) ([]int32, erro
 	}
 	for n := 0; ; n++ {
 		if n&0xfff == 0xfff && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 		for len(s.stuck) > 0 && !s.waits[s.stuck[0].node] {
 			s.stuck.pop()
@@ -107,7 +108,7 @@ func guess(ctx context.Context, m *model, g *graph, hint []int64) ([]int32, erro
 			s.waits[v] = false
 			s.visit(v, true)
 		default:
-			return s.order, nil
+			return s.order, s.belongs, nil
 		}
 	}
 }
@@ -178,8 +179,8 @@ func (s *schedule) prioritize(hint []int64) {
 
 // alongPaths gives each start the middle between how early and how late it may
 // come, by the longest paths before and behind it: a step of these is 2. It may wait
-// a quarter of the way from there to the latest, and two steps. Nodes that stand
-// behind a cycle get no priority.
+// a quarter of the way from there to the latest, and two steps. A transaction belongs
+// to the middle of its start. Nodes that stand behind a cycle get no priority.
 func (s *schedule) alongPaths() {
 	g := s.g
 	before, behind := make([]int32, g.nodes), make([]int32, g.nodes)
@@ -196,9 +197,14 @@ func (s *schedule) alongPaths() {
 		s.priority[v] = int64(g.nodes + before[v] - behind[v])
 		s.deadline[v] = s.priority[v] + int64(longest-before[v]-behind[v])/4 + 4
 	}
-	if g.split == 1 {
-		for t := range int32(len(s.m.txns)) {
-			s.priority[g.commit(t)], s.deadline[g.commit(t)] = atOnce, atOnce
+	s.belongs = make([]int32, g.nodes)
+	place := func(half int32) int32 { return int32(int64(half) * span / int64(2*longest+2)) }
+	for t := range int32(len(s.m.txns)) {
+		v, c := g.start(t), g.commit(t)
+		half := longest + before[v] - behind[v]
+		s.belongs[v] = place(half)
+		if c != v {
+			s.belongs[c], s.priority[c], s.deadline[c] = place(half+1), atOnce, atOnce
 		}
 	}
 }

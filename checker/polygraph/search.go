@@ -29,6 +29,8 @@ type search struct {
 	o   *order
 	s   *sat.Solver
 
+	belongs []int32 // by node: see schedule; or nil
+
 	vars    []variable
 	clashed []int64            // by variable: the latest conflict that it took part in, counted from 1, or 0
 	before  map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
