@@ -44,6 +44,7 @@ func BenchmarkGeneral(b *testing.B) {
 					if err != nil || r.Verdict != verdict.Satisfied {
 						b.Fatal(r, err)
 					}
+					b.ReportMetric(float64(r.Search.Conflicts), "conflicts")
 					for _, s := range r.Stages {
 						b.ReportMetric(s.Took.Seconds(), s.Name+"-s")
 					}

@@ -21,10 +21,10 @@ type mend struct {
 	// undo are decisions that were taken back, the earliest one last. The order
 	// still has what they say, which is decided again before anything is mended:
 	// what is not asserted the next mending may break. Behind them come those that
-	// have clashed, that of the latest conflict at the end, which is first here: the
-	// next conflict is likely about them, and takes back what was decided later.
-	undo, clashing []sat.Lit
-	sorted         bool // clashing is
+	// took part in conflicts, that of the latest one at the end, which is first here:
+	// the next conflict is likely about them, and takes back what was decided later.
+	undo, conflicting []sat.Lit
+	sorted            bool // conflicting is
 	// clauses are those there are, by what they are about; nil where all variables
 	// are decided all the time.
 	clauses map[clauseID][]sat.Lit
@@ -70,7 +70,7 @@ func (m *mend) due(conflicts int64) bool { return m.clauses != nil && conflicts 
 
 // rest has all variables decided for half as many conflicts as mending has had.
 func (m *mend) rest(conflicts int64) {
-	m.on, m.wrong, m.undo, m.clashing = false, nil, nil, nil
+	m.on, m.wrong, m.undo, m.conflicting = false, nil, nil, nil
 	m.until = conflicts + m.turn/2
 }
 
@@ -152,24 +152,23 @@ func (x *search) Decide() sat.Lit {
 func (x *search) undone(l sat.Lit) {
 	switch m := &x.mend; {
 	case !m.on || !x.s.Decided(l):
-	case x.clashed[l.Var()] == 0:
+	case x.lastConflict[l.Var()] == 0:
 		m.undo = append(m.undo, l)
 	default:
-		m.clashing, m.sorted = append(m.clashing, l), false
+		m.conflicting, m.sorted = append(m.conflicting, l), false
 	}
 }
-
-// clash notes that a literal takes part in a conflict.
-func (x *search) clash(l sat.Lit) { x.clashed[l.Var()] = x.s.Stats.Conflicts + 1 }
 
 // redo returns the next decision to be made again, or None.
 func (x *search) redo() sat.Lit {
 	m := &x.mend
 	if !m.sorted {
-		slices.SortFunc(m.clashing, func(a, b sat.Lit) int { return cmp.Compare(x.clashed[b.Var()], x.clashed[a.Var()]) })
+		slices.SortFunc(m.conflicting, func(a, b sat.Lit) int {
+			return cmp.Compare(x.lastConflict[b.Var()], x.lastConflict[a.Var()])
+		})
 		m.sorted = true
 	}
-	for _, list := range []*[]sat.Lit{&m.undo, &m.clashing} {
+	for _, list := range []*[]sat.Lit{&m.undo, &m.conflicting} {
 		for last := len(*list) - 1; last >= 0; last-- {
 			l := (*list)[last]
 			*list = (*list)[:last]

@@ -6,6 +6,8 @@ import (
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/internal/randhist"
 )
 
@@ -29,6 +31,26 @@ func TestMendUntil(t *testing.T) {
 	}
 	if searched < 300 {
 		t.Errorf("only %d with conflicts", searched)
+	}
+}
+
+// TestFewDecisions: where each transaction is its own session the guess and the
+// search are nearly right, and what a conflict takes back is little. A guess that
+// waits without end, or decisions made again in the order that they had, take half as
+// many again, and both together twice as many.
+func TestFewDecisions(t *testing.T) {
+	decisions, conflicts := int64(0), int64(0)
+	for seed := range uint64(5) {
+		h := synth.General(synth.GeneralConfig{Sessions: 5000, Txns: 5000, Ops: 10, Keys: 5000, Reads: 0.5,
+			Duplicates: 0.5, Theta: 0.5, Values: 100, Snapshot: true, Seed: seed + 1})
+		r, err := polygraph.Check(t.Context(), h, level.SI, polygraph.Options{})
+		if err != nil || r.Verdict != verdict.Satisfied {
+			t.Fatal(r, err)
+		}
+		decisions, conflicts = decisions+r.Search.Decisions, conflicts+r.Search.Conflicts
+	}
+	if t.Logf("%d decisions, %d conflicts", decisions, conflicts); decisions > 220_000 || conflicts > 2_500 {
+		t.Errorf("%d decisions, %d conflicts", decisions, conflicts)
 	}
 }
 

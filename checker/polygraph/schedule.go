@@ -25,15 +25,16 @@ type schedule struct {
 
 	priority []int64 // by node, least first
 	deadline []int64 // by node: the priority at which it has waited long enough
-	endless  bool    // deadlines mean nothing
-	belongs  []int32 // by node: where paths have it, as a place in a sequence; nil without priorities by paths
-	harm     int     // how much was taken that did not fit
-	missing  []int32 // by node: predecessors not placed
-	ready    waiting
-	stuck    waiting // nodes that wait, by their deadlines; some have been woken since
-	waits    []bool
-	parked   []uint8 // by node: how often it has waited
-	order    []int32
+	// belongs is, by node, where paths have it, as a place in a sequence; nil without
+	// priorities by paths, and then deadlines mean nothing.
+	belongs []int32
+	harm    int     // how much was taken that did not fit
+	missing []int32 // by node: predecessors not placed
+	ready   waiting
+	stuck   waiting // nodes that wait, by their deadlines; some have been woken since
+	waits   []bool
+	parked  []uint8 // by node: how often it has waited
+	order   []int32
 
 	current []int32 // by key: the class of its value
 	left    []left  // by class: what is not placed
@@ -116,7 +117,7 @@ func guess(ctx context.Context, m *model, g *graph, hint []int64) (order, belong
 // late reports whether something has waited long enough. While a commit waits, which
 // holds others up, these may.
 func (s *schedule) late() bool {
-	return !s.endless && len(s.stuck) > 0 && s.stuck[0].priority != atOnce && s.ready[0].priority > s.stuck[0].priority &&
+	return s.belongs != nil && len(s.stuck) > 0 && s.stuck[0].priority != atOnce && s.ready[0].priority > s.stuck[0].priority &&
 		s.harm > harmless && s.harm > len(s.order)/harmlessShare
 }
 
@@ -159,7 +160,7 @@ func (s *schedule) prioritize(hint []int64) {
 		s.alongPaths()
 		return
 	}
-	s.deadline, s.endless = s.priority, true
+	s.deadline = s.priority
 	for v := range s.priority {
 		s.priority[v] = atOnce
 	}

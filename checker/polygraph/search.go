@@ -31,10 +31,12 @@ type search struct {
 
 	belongs []int32 // by node: see schedule; or nil
 
-	vars    []variable
-	clashed []int64            // by variable: the latest conflict that it took part in, counted from 1, or 0
-	before  map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
-	counts  map[int32]int32    // by transaction: the variable that it counts
+	vars []variable
+	// lastConflict is, by variable, the latest of the theory's conflicts that its
+	// edge took part in, counted from 1, or 0.
+	lastConflict []int64
+	before       map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
+	counts       map[int32]int32    // by transaction: the variable that it counts
 	// sources are, by read, its candidates with their variables.
 	sources map[int32][]source
 	open    []openRead
@@ -130,10 +132,12 @@ func (x *search) begin() error {
 	return nil
 }
 
-// expect makes room for what so many wrong accesses will have the search make.
+// expect makes room for about what so many wrong accesses will have the search make.
+// Where they are many, growing costs little beside the search.
 func (x *search) expect(wrong int) {
-	const vars, clauses = 3, 2 // each, and mostly more
-	x.vars, x.clashed = slices.Grow(x.vars, vars*wrong), slices.Grow(x.clashed, vars*wrong)
+	const vars, clauses, most = 3, 2, 1 << 14
+	wrong = min(wrong, most)
+	x.vars, x.lastConflict = slices.Grow(x.vars, vars*wrong), slices.Grow(x.lastConflict, vars*wrong)
 	x.s.Reserve(vars * wrong)
 	if len(x.before) == 0 {
 		x.before = make(map[[2]int32]int32, vars*wrong)
@@ -143,7 +147,7 @@ func (x *search) expect(wrong int) {
 }
 
 func (x *search) newVar(v variable) int32 {
-	x.vars, x.clashed = append(x.vars, v), append(x.clashed, 0)
+	x.vars, x.lastConflict = append(x.vars, v), append(x.lastConflict, 0)
 	return x.s.NewVar()
 }
 
@@ -283,7 +287,7 @@ func (x *search) Assert(l sat.Lit) []sat.Lit {
 			conflict := []sat.Lit{l.Not()}
 			x.o.path(a, b, x.used.edge, func(c sat.Lit) {
 				conflict = append(conflict, c.Not())
-				x.clash(c)
+				x.lastConflict[c.Var()] = x.s.Stats.Conflicts + 1
 			})
 			x.proof.conflict(x, a, b)
 			return conflict
