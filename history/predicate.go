@@ -23,6 +23,9 @@ type Predicate struct {
 	// Ops are the operations that stem from it, from the first to the one
 	// behind the last.
 	Ops [2]int `json:"ops"`
+	// Omitted are, in a part of a history, the items that it returned or changed
+	// besides, whose operations were left out.
+	Omitted []string `json:"omitted,omitempty"`
 }
 
 // Condition is [column, comparison, constant].

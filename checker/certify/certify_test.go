@@ -215,6 +215,7 @@ func TestCorruptedContradiction(t *testing.T) {
 			a.Txns = append(a.Txns, 4)
 			a.Ops = append(a.Ops, verdict.OpRef{Txn: 4, Op: 0})
 		})
+		refused("a transaction twice", h, func(a *verdict.Anomaly) { a.Txns = append(a.Txns, a.Txns[0]) })
 		refused("a false cycle", h, func(a *verdict.Anomaly) {
 			a.Cycle = []verdict.Edge{{From: 0, To: 2, Kind: verdict.WW, Key: h.Key("x"), Value: 1}, {From: 2, To: 0, Kind: verdict.RW, Key: h.Key("y")}}
 		})

@@ -29,6 +29,9 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 	}
 	listed, kept := map[int32]bool{}, map[int32][]int{}
 	for _, i := range a.Txns {
+		if listed[i] {
+			return errors.Errorf("it names transaction %d twice", f.id(i))
+		}
 		listed[i] = true
 	}
 	for _, r := range a.Ops {
@@ -87,34 +90,33 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 	orphan := func(c cell) bool {
 		return all.unsure(c) || !f.h.Closed && wanted[c] && len(all.finals[c]) == 0 && f.h.Initial(c.key) != c.value
 	}
-	b := history.NewBuilder(f.h.Header, f.h.Symbols, len(a.Txns))
-	order := slices.Sorted(slices.Values(a.Txns))
-	for _, i := range order {
-		rec := f.h.Record(int(i))
-		ops := rec.Ops
-		rec.Ops, rec.Predicates = nil, nil // predicates are not judged, and point at operations
-		if rec.Status == history.Unknown && contradictsItself(ops) {
+	var parts []history.Part
+	for _, i := range slices.Sorted(slices.Values(a.Txns)) {
+		t := &f.h.Txns[i]
+		ops := f.h.Ops(t)
+		if t.Status == history.Unknown && contradictsItself(ops) {
 			continue // it cannot have taken place
 		}
+		p := history.Part{Txn: i}
 		for _, n := range kept[i] {
 			op := ops[n]
 			if op.Kind == history.Read && orphan(cell{op.Key, op.Value}) && !slices.ContainsFunc(ops[:n], func(o history.Op) bool { return o.Kind == history.Write && o.Key == op.Key }) {
-				if rec.Status == history.Committed {
+				if t.Status == history.Committed {
 					return errors.New("a value's writer may be missing")
 				}
 				continue // may be right, for what its writer was not recorded
 			}
-			rec.Ops = append(rec.Ops, op)
+			p.Ops = append(p.Ops, n)
 		}
-		if err := b.Add(&rec); err != nil {
-			return err
-		}
+		parts = append(parts, p)
 	}
+	sub := f.h.Sub(parts)
+	sub.Closed = true
 	steps := contradictionBudget
 	if a.Refutation != nil {
 		steps = judgeBudget
 	}
-	switch allowed, decided := try(b.Done(true, nil), lvl, steps, false); {
+	switch allowed, decided := try(sub, lvl, steps, false); {
 	case allowed:
 		return errors.New("the operations named, taken by themselves, do not violate the level")
 	case !decided && a.Refutation != nil:

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -322,22 +323,19 @@ func (f *facts) expecting(cells map[cell]int64) []int32 {
 }
 
 func (f *facts) subHistory(keep map[int32]bool, keys map[history.Key]bool, lvl level.Level) *history.History {
-	b := history.NewBuilder(f.h.Header, f.h.Symbols, 0)
-	for i := range f.h.Txns {
-		withReads, kept := keep[int32(i)]
-		if !kept {
-			continue
-		}
-		rec := f.h.Record(i)
-		all := rec.Ops
-		rec.Ops, rec.Predicates = nil, nil // predicates are not judged, and point at operations
-		if lvl == level.LIN && withReads && len(all) == 1 && keys[all[0].Key] && all[0].Kind == history.Write {
-			rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: all[0].Key, Value: history.Absent})
-		}
-		for _, op := range all {
+	b := history.NewBuilder(f.h.Header, f.h.Symbols, len(keep))
+	for _, i := range slices.Sorted(maps.Keys(keep)) {
+		withReads, all := keep[i], f.h.Ops(&f.h.Txns[i])
+		p := history.Part{Txn: i}
+		for n, op := range all {
 			if keys[op.Key] && (withReads || op.Kind == history.Write) {
-				rec.Ops = append(rec.Ops, op)
+				p.Ops = append(p.Ops, n)
 			}
+		}
+		rec := f.h.PartRecord(p)
+		if lvl == level.LIN && withReads && len(all) == 1 && keys[all[0].Key] && all[0].Kind == history.Write {
+			found := history.Op{Kind: history.Read, Key: all[0].Key, Value: history.Absent}
+			rec.Ops = []history.Op{found, all[0]}
 		}
 		if err := b.Add(&rec); err != nil {
 			panic(err) // the records come from a valid history

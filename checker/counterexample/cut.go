@@ -254,41 +254,11 @@ func (c *cut) dropped(t int32, j int) {
 // history returns the part as a history of its own, which holds no other names
 // than it needs.
 func (c *cut) history() *history.History {
-	sym := history.NewSymbols()
-	sym.DefaultInitial = carry(c.h, sym, c.h.DefaultInitial)
-	keys := map[history.Key]history.Key{}
-	key := func(k history.Key) history.Key {
-		n, ok := keys[k]
-		if !ok {
-			n = sym.Key(c.h.KeyName(k))
-			keys[k] = n
-			if v := c.h.Initial(k); v != c.h.DefaultInitial {
-				sym.SetInitial(n, carry(c.h, sym, v))
-			}
-		}
-		return n
-	}
-	b := history.NewBuilder(c.h.Header, sym, len(c.ops))
+	parts := make([]history.Part, 0, len(c.ops))
 	for _, t := range c.txns() {
-		rec := c.h.Record(int(t))
-		all := rec.Ops
-		rec.Ops, rec.Predicates = nil, nil // predicates are not judged, and point at operations
-		for _, j := range c.ops[t] {
-			rec.Ops = append(rec.Ops, history.Op{Kind: all[j].Kind, Key: key(all[j].Key), Value: carry(c.h, sym, all[j].Value)})
-		}
-		if err := b.Add(&rec); err != nil {
-			panic(err) // the records come from a valid history
-		}
+		parts = append(parts, history.Part{Txn: t, Ops: c.ops[t]})
 	}
-	return b.Done(c.h.Closed, nil)
-}
-
-// carry returns the value that stands in sym for v of h.
-func carry(h *history.History, sym *history.Symbols, v history.Value) history.Value {
-	if v == history.Absent || v >= history.MinInt {
-		return v
-	}
-	return sym.Raw(h.ValueText(v))
+	return c.h.Extract(parts)
 }
 
 // whole gives the key and value of an edge of the sub-history, of which the ends

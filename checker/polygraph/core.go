@@ -194,20 +194,11 @@ func (k *core) close(rd *read) {
 }
 
 func (k *core) history() *history.History {
-	h := k.m.h
-	b := history.NewBuilder(h.Header, h.Symbols, len(k.keep))
+	parts := make([]history.Part, 0, len(k.keep))
 	for _, t := range k.txns() {
-		rec := h.Record(int(k.m.txns[t]))
-		all := rec.Ops
-		rec.Ops, rec.Predicates = nil, nil // predicates are not judged, and point at operations
-		for _, j := range k.keep[t].ops {
-			rec.Ops = append(rec.Ops, all[j])
-		}
-		if err := b.Add(&rec); err != nil {
-			panic(err) // the records come from a valid history
-		}
+		parts = append(parts, history.Part{Txn: k.m.txns[t], Ops: k.keep[t].ops})
 	}
-	return b.Done(h.Closed, nil)
+	return k.m.h.Sub(parts)
 }
 
 func (k *core) txns() []int32 {

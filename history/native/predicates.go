@@ -60,7 +60,9 @@ func appendPredicate(b []byte, p *history.Predicate) []byte {
 	b = strconv.AppendInt(b, int64(p.Ops[0]), 10)
 	b = append(b, ',')
 	b = strconv.AppendInt(b, int64(p.Ops[1]), 10)
-	return append(b, "]}"...)
+	b = append(b, ']')
+	b = appendStrings(b, `,"omitted":[`, p.Omitted)
+	return append(b, '}')
 }
 
 func appendStrings(b []byte, name string, list []string) []byte {
@@ -123,7 +125,11 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 		x.Ops[0] = int(s.int())
 		s.literal(`,`)
 		x.Ops[1] = int(s.int())
-		s.literal(`]}`)
+		s.literal(`]`)
+		if s.optional(`,"omitted":[`) {
+			x.Omitted = p.words(s)
+		}
+		s.literal(`}`)
 		out = append(out, x)
 	}
 	return out

@@ -1,0 +1,123 @@
+package history
+
+import "slices"
+
+// Part is what a sub-history keeps of a transaction: its index in the whole
+// history, and the places of its operations that stay, ascending.
+type Part struct {
+	Txn int32
+	Ops []int
+}
+
+// Sub returns the history of some parts of h, in their order, which must be
+// that of h. Everything but operations stays as it was: header, outcomes, times,
+// sessions, and what the statements asked for. It shares its Symbols with h.
+func (h *History) Sub(parts []Part) *History {
+	n := 0
+	for _, p := range parts {
+		n += len(p.Ops)
+	}
+	sub := &History{
+		Header: h.Header, Symbols: h.Symbols, Closed: h.Closed,
+		Txns: make([]Txn, len(parts)), ops: make([]Op, 0, n),
+	}
+	if h.dbIDs != nil {
+		sub.dbIDs = make([]int64, len(parts))
+	}
+	for i, p := range parts {
+		t := h.Txns[p.Txn]
+		all := h.Ops(&t)
+		t.opFrom, t.opCount = int64(len(sub.ops)), uint32(len(p.Ops))
+		for _, j := range p.Ops {
+			sub.ops = append(sub.ops, all[j])
+		}
+		sub.Txns[i] = t
+		if h.dbIDs != nil {
+			sub.dbIDs[i] = h.dbIDs[p.Txn]
+		}
+		if list := h.cutPredicates(p); len(list) > 0 {
+			if sub.predicates == nil {
+				sub.predicates = map[int][]Predicate{}
+			}
+			sub.predicates[i] = list
+		}
+	}
+	return sub
+}
+
+// Extract is Sub with Symbols of its own, which hold no other names than the
+// sub-history needs.
+func (h *History) Extract(parts []Part) *History {
+	sub, sym := h.Sub(parts), NewSymbols()
+	carry := func(v Value) Value {
+		if v == Absent || v >= MinInt {
+			return v
+		}
+		return sym.Raw(h.ValueText(v))
+	}
+	sym.DefaultInitial = carry(h.DefaultInitial)
+	keys := map[Key]Key{}
+	for i, op := range sub.ops {
+		k, known := keys[op.Key]
+		if !known {
+			k = sym.Key(h.KeyName(op.Key))
+			keys[op.Key] = k
+			if v := h.Initial(op.Key); v != h.DefaultInitial {
+				sym.SetInitial(k, carry(v))
+			}
+		}
+		sub.ops[i] = Op{Kind: op.Kind, Key: k, Value: carry(op.Value)}
+	}
+	for i := range sub.Txns {
+		t := &sub.Txns[i]
+		t.Session = sym.Session(h.SessionName(t.Session))
+	}
+	sub.Symbols = sym
+	return sub
+}
+
+// PartRecord returns part of a transaction as a record.
+func (h *History) PartRecord(p Part) Record {
+	rec := h.Record(int(p.Txn))
+	all := rec.Ops
+	rec.Ops = make([]Op, len(p.Ops))
+	for i, j := range p.Ops {
+		rec.Ops[i] = all[j]
+	}
+	rec.Predicates = h.cutPredicates(p)
+	return rec
+}
+
+// cutPredicates returns the predicates of a transaction of which a part is kept.
+// They point at the operations that stay, and name the items of those that do
+// not: otherwise they would claim that these rows were not found.
+func (h *History) cutPredicates(p Part) []Predicate {
+	list := slices.Clone(h.predicates[int(p.Txn)])
+	all := h.Ops(&h.Txns[p.Txn])
+	for i := range list {
+		x := &list[i]
+		from, _ := slices.BinarySearch(p.Ops, x.Ops[0])
+		to, _ := slices.BinarySearch(p.Ops, x.Ops[1])
+		if to-from < x.Ops[1]-x.Ops[0] {
+			x.Omitted = h.omitted(x, all, p.Ops[from:to])
+		}
+		x.Ops = [2]int{from, to}
+	}
+	return list
+}
+
+// omitted lists the items of a predicate of which no operation is kept.
+func (h *History) omitted(x *Predicate, all []Op, kept []int) []string {
+	seen := map[Key]bool{}
+	for _, j := range kept {
+		seen[all[j].Key] = true
+	}
+	names := slices.Clone(x.Omitted)
+	for _, op := range all[x.Ops[0]:x.Ops[1]] {
+		if !seen[op.Key] {
+			seen[op.Key] = true
+			names = append(names, h.KeyName(op.Key))
+		}
+	}
+	return names
+}
