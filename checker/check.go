@@ -1,56 +1,21 @@
-// Package checker is the front door to the checkers: it picks an engine,
-// keeps it within its limits, and has its proof verified.
 package checker
 
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/accel/choose"
-	"github.com/isohound/isohound/checker/baseline"
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
-
-// Engine chooses an algorithm.
-type Engine string
-
-const (
-	// Auto picks the fastest engine that can judge the history.
-	Auto Engine = "auto"
-	// Linear judges histories of mini-transactions with unique values, and of
-	// lightweight transactions.
-	Linear Engine = linear.Name
-	// Polygraph judges every history, at every level but linearizability.
-	Polygraph Engine = polygraph.Name
-	// Baseline does so too, by a SAT solver off the shelf, for comparison. It is
-	// slow, and has no counterexample for a cycle.
-	Baseline Engine = baseline.Name
-)
-
-// Engines lists the engines, for help texts.
-var Engines = []Engine{Auto, Linear, Polygraph, Baseline}
-
-// ParseEngine checks the name of an engine.
-func ParseEngine(name string) (Engine, error) {
-	var names []string
-	for _, e := range Engines {
-		if string(e) == name {
-			return e, nil
-		}
-		names = append(names, string(e))
-	}
-	return "", errors.Errorf("unknown engine %q; known are %s", name, strings.Join(names, ", "))
-}
 
 // Options limit and direct a check. The zero value is a check without limits
 // and without verification of its proof.
@@ -64,6 +29,9 @@ type Options struct {
 	Pipeline polygraph.Config
 	// Accel chooses how the polygraph engine computes reachability; "" is auto.
 	Accel choose.Choice
+	// VerdictOnly leaves out what explains and proves the verdict: the result has
+	// neither anomalies nor a witness. That is faster. Certify overrides it.
+	VerdictOnly bool
 	// Certify has the proof verified by independent code.
 	Certify bool
 	// Progress, if set, is told which stage begins.
@@ -102,75 +70,64 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		limited, cancel = context.WithTimeoutCause(limited, opt.Timeout, errTimeout)
 		defer cancel()
 	}
-	r, err := decide(limited, h, lvl, opt)
-	if err != nil {
-		r, err = undecided(lvl, opt.Engine, err)
-		if r != nil {
-			r.Took = time.Since(begun)
-		}
-		return r, err
+	r, err := decide(limited, h, lvl, &opt)
+	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
+		r, err = certified(h, r, opt.Progress)
 	}
-	if opt.Certify && r.Verdict != verdict.Unknown {
-		if opt.Progress != nil {
-			opt.Progress("certify")
-		}
-		if r.Verdict == verdict.Violated && len(r.Anomalies) == 0 {
-			// A verdict without a proof is none.
-			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Accel: r.Accel, Took: time.Since(begun),
-				Reason: "a violation was found, but " + r.Reason}, nil
-		}
-		last := time.Now()
-		if err := certify.Result(h, r); errors.Is(err, certify.ErrTooLarge) {
-			// A verdict without a proof is none: the refutation grew too large.
-			return &verdict.Result{Level: lvl, Engine: r.Engine, Stages: r.Stages, Search: r.Search, Accel: r.Accel, Took: time.Since(begun),
-				Reason: fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns))}, nil
-		} else if err != nil {
-			return nil, &ProofError{Level: lvl, Verdict: r.Verdict, Err: err}
-		}
-		r.Certified = true
-		r.Stages = append(r.Stages, verdict.Stage{Name: "certify", Took: time.Since(last)})
+	if r != nil {
+		r.Took = time.Since(begun)
 	}
-	r.Took = time.Since(begun)
-	return r, nil
+	return r, err
 }
 
-// decide asks the engine that was chosen, or else the linear one first and then
-// the one for every history.
-func decide(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
-	if opt.Engine == Baseline {
-		return baseline.Check(ctx, h, lvl, baseline.Options{Witness: opt.Certify, Progress: opt.Progress})
-	}
-	if opt.Engine != Polygraph {
-		r, err := linear.Check(ctx, h, lvl, linear.Options{Witness: opt.Certify, Progress: opt.Progress})
-		var na *linear.NotApplicable
-		if opt.Engine == Linear || lvl == level.LIN || !errors.As(err, &na) || na.Txn < 0 {
-			return r, err
+// decide asks one engine after the other until one does not refuse the history.
+func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Options) (*verdict.Result, error) {
+	var name string
+	var refused error
+	for _, e := range opt.asked(lvl) {
+		name = e.Name()
+		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Proof: opt.Certify, Progress: opt.Progress})
+		if err == nil {
+			return r, nil
+		}
+		if refused = err; !errors.As(err, new(*engine.Refusal)) {
+			break
 		}
 	}
-	return polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: opt.Certify, Config: opt.Pipeline, Progress: opt.Progress,
-		Accel: polygraph.Acceleration{Choice: opt.Accel, Warn: opt.Warn}})
+	return undecided(lvl, name, refused)
 }
 
 // undecided turns what kept an engine from deciding into the verdict unknown.
-func undecided(lvl level.Level, engine Engine, err error) (*verdict.Result, error) {
-	var na *linear.NotApplicable
-	var pna *polygraph.NotApplicable
-	var bna *baseline.NotApplicable
-	var mem *budget.MemoryError
-	var part *polygraph.Unfinished
-	r := &verdict.Result{}
-	if errors.As(err, &part) {
-		engine, r = Polygraph, part.Result
+func undecided(lvl level.Level, engineName string, err error) (*verdict.Result, error) {
+	r := &verdict.Result{Level: lvl, Engine: engineName}
+	if part := (*engine.Unfinished)(nil); errors.As(err, &part) {
+		r = part.Result
 	}
-	switch {
-	case errors.As(err, &na):
-		engine = Linear
-	case errors.As(err, &pna):
-		engine = Polygraph
-	}
-	switch {
-	case errors.As(err, &na), errors.As(err, &pna), errors.As(err, &bna), errors.As(err, &mem), errors.Is(err, errTimeout):
-		return &verdict.Result{Level: lvl, Verdict: verdict.Unknown, Engine: string(engine), Reason: err.Error(), Stages: r.Stages, Search: r.Search, Accel: r.Accel}, nil
+	if errors.As(err, new(*engine.Refusal)) || errors.As(err, new(*budget.MemoryError)) || errors.Is(err, errTimeout) {
+		r.Verdict, r.Reason = verdict.Unknown, err.Error()
+		return r, nil
 	}
 	return nil, err
+}
+
+// certified has the proof of r verified. A verdict without a proof is none.
+func certified(h *history.History, r *verdict.Result, progress func(string)) (*verdict.Result, error) {
+	stages := verdict.NewStages(r, progress)
+	stages.Begin("certify")
+	unproven := func(why string) (*verdict.Result, error) {
+		r.Verdict, r.Anomalies, r.Reason = verdict.Unknown, nil, "a violation was found, but "+why
+		return r, nil
+	}
+	if r.Verdict == verdict.Violated && len(r.Anomalies) == 0 {
+		return unproven(r.Reason)
+	}
+	switch err := certify.Result(h, r); {
+	case errors.Is(err, certify.ErrTooLarge):
+		return unproven(fmt.Sprintf("%v: it has %d transactions", err, len(r.Anomalies[0].Txns)))
+	case err != nil:
+		return nil, &ProofError{Level: r.Level, Verdict: r.Verdict, Err: err}
+	}
+	r.Certified = true
+	stages.Done("certify")
+	return r, nil
 }

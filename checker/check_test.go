@@ -106,3 +106,45 @@ func change(h *history.History, f func(*history.History, *history.Record)) *hist
 	}
 	return b.Done(true, nil)
 }
+
+// TestVerdictOnly: every engine gives the same verdict without its explanation.
+func TestVerdictOnly(t *testing.T) {
+	for _, text := range []string{
+		"s1: r(x,0) w(x,1)\ns2: r(x,1) w(x,2)",
+		"s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)",
+		"s1: r(x,0) r(y,0) w(x,1)\ns2: r(x,0) r(y,0) w(y,1)",
+		"s1: r(x,7)",
+	} {
+		h := dsl.MustParse(text)
+		for _, e := range checker.Engines {
+			want, err := checker.Check(context.Background(), h, level.SER, checker.Options{Engine: e})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, certify := range []bool{false, true} {
+				got, err := checker.Check(context.Background(), h, level.SER, checker.Options{Engine: e, VerdictOnly: true, Certify: certify})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !certify && (got.Verdict != want.Verdict || got.Anomalies != nil || got.Witness != nil) {
+					t.Errorf("%s, %s: %+v, want %s", text, e, got, want.Verdict)
+				}
+				if certify && got.Certified == (got.Verdict == verdict.Unknown) {
+					t.Errorf("%s, %s: a verdict that is to be certified: %+v", text, e, got)
+				}
+			}
+		}
+	}
+}
+
+// TestPipeline: what is for the polygraph engine goes with no other one.
+func TestPipeline(t *testing.T) {
+	for _, e := range checker.Engines {
+		_, engine, perr := checker.ParsePipeline("paper", e)
+		_, aerr := checker.ParseAccel("bitset", e)
+		fits := e == checker.Auto || e == checker.Polygraph
+		if (perr == nil) != fits || (aerr == nil) != fits || fits && engine != checker.Polygraph {
+			t.Errorf("%s: %s, %v, %v", e, engine, perr, aerr)
+		}
+	}
+}

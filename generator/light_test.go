@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -128,7 +129,7 @@ func driveLight(t *testing.T, d *lightDB, w lights, cfg generator.Config) outcom
 
 func linearizable(t *testing.T, h *history.History) {
 	t.Helper()
-	r, err := linear.Check(context.Background(), h, level.LIN, linear.Options{})
+	r, err := linear.Engine{}.Judge(context.Background(), h, level.LIN, engine.Options{})
 	if err != nil || r.Verdict != verdict.Satisfied {
 		t.Errorf("%+v, %v\n%s", r, err, dsl.Format(h))
 	}

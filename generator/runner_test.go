@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -84,7 +85,7 @@ func driveOn(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Co
 func serializable(t *testing.T, h *history.History) {
 	t.Helper()
 	for _, lvl := range []level.Level{level.SER, level.SSER} {
-		r, err := linear.Check(context.Background(), h, lvl, linear.Options{})
+		r, err := linear.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
 		if err != nil || r.Verdict != verdict.Satisfied {
 			t.Errorf("%s: %v, %v\n%s", lvl, r, err, dsl.Format(h))
 		}
@@ -284,7 +285,7 @@ func TestHistoryFull(t *testing.T) {
 	if !known[history.Value(db.state["x"])] {
 		t.Errorf("the database has %d, which no transaction of the history wrote", db.state["x"])
 	}
-	r, err := linear.Check(context.Background(), o.h, level.SER, linear.Options{})
+	r, err := linear.Engine{}.Judge(context.Background(), o.h, level.SER, engine.Options{})
 	if err != nil || r.Verdict != verdict.Satisfied {
 		t.Errorf("%+v, %v", r, err)
 	}

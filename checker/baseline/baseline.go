@@ -14,8 +14,9 @@ package baseline
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/single"
@@ -29,27 +30,28 @@ const Name = "baseline"
 // NoCounterexample is the reason of a violated verdict without anomalies.
 const NoCounterexample = "the baseline engine gives no counterexample; --engine polygraph does"
 
-// Options are the wishes of the caller.
-type Options struct {
-	// Witness asks for the proof of a satisfied verdict.
-	Witness bool
-	// Progress, if set, is told what is going on, in stages.
-	Progress func(stage string)
+// Engine is the baseline engine.
+type Engine struct{}
+
+// Name is the engine's name.
+func (Engine) Name() string { return Name }
+
+// Levels are all levels but linearizability.
+func (Engine) Levels() []level.Level {
+	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return l == level.LIN })
 }
 
-// NotApplicable says why the engine cannot judge a history.
-type NotApplicable struct{ Reason string }
-
-func (e *NotApplicable) Error() string { return "the baseline engine does not apply: " + e.Reason }
-
-// Check judges h against lvl. The error is a *NotApplicable, or the context's
-// cause when it ended; it never means that h violates lvl.
+// Judge judges h against lvl, as engine.Engine says. It refuses a history whose
+// encoding would be too large.
 //
-// A search that runs cannot be broken off. When ctx ends, Check returns at once
-// and leaves it behind, with its memory, until it ends by itself; a further
-// check waits for that, since gophersat can run only one search at a time.
-func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
-	if err := applies(h, lvl); err != nil {
+// A search that runs cannot be broken off. When ctx ends, Judge returns at once
+// and leaves it behind, with its memory, until it ends by itself; the next search
+// waits for that, since gophersat can run only one at a time.
+func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
+	if err := engine.Suits(e, h, lvl); err != nil {
+		return nil, err
+	}
+	if err := engine.ReadsValues(e, h); err != nil {
 		return nil, err
 	}
 	res := &verdict.Result{Level: lvl, Engine: Name}
@@ -62,7 +64,11 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		return res, nil
 	}
 	if len(found.Anomalies) > 0 {
-		res.Verdict, res.Anomalies = verdict.Violated, found.Anomalies
+		res.Verdict = verdict.Violated
+		if opt.VerdictOnly {
+			return res, nil
+		}
+		res.Anomalies = found.Anomalies
 		for n := range res.Anomalies {
 			explain.Fill(h, lvl, &res.Anomalies[n])
 		}
@@ -90,28 +96,8 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		return res, nil
 	}
 	res.Verdict = verdict.Satisfied
-	if opt.Witness {
+	if opt.Proof {
 		res.Witness = f.witness(order)
 	}
 	return res, nil
-}
-
-// applies reports what the engine cannot judge.
-func applies(h *history.History, lvl level.Level) error {
-	if lvl == level.LIN {
-		return &NotApplicable{"level lin is judged by the linear engine"}
-	}
-	if lvl.RealTime() && !h.Timed() {
-		return &NotApplicable{fmt.Sprintf(
-			"level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
-	}
-	for i := range h.Txns {
-		for _, op := range h.Ops(&h.Txns[i]) {
-			if op.Kind == history.ReadNot {
-				return &NotApplicable{fmt.Sprintf("transaction %d has a failed compare-and-set on %s that returned no value, which only level lin can judge",
-					h.Txns[i].ID, h.KeyName(op.Key))}
-			}
-		}
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/isohound/isohound/checker/baseline"
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -59,7 +60,7 @@ func TestAgainstOracle(t *testing.T) {
 
 func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) *verdict.Result {
 	t.Helper()
-	r, err := baseline.Check(context.Background(), h, lvl, baseline.Options{Witness: true})
+	r, err := baseline.Engine{}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 	if err != nil {
 		t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, dsl.Format(h))
 	}
@@ -101,11 +102,11 @@ func TestAgreesWithPolygraph(t *testing.T) {
 			h = randhist.Damage(rng, h, n%4)
 		}
 		for _, lvl := range []level.Level{level.SER, level.SI, level.SERNoSO, level.SINoSO} {
-			want, err := polygraph.Check(ctx, h, lvl, polygraph.Options{})
+			want, err := polygraph.Engine{}.Judge(ctx, h, lvl, engine.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := baseline.Check(ctx, h, lvl, baseline.Options{Witness: true})
+			got, err := baseline.Engine{}.Judge(ctx, h, lvl, engine.Options{Proof: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,8 +134,8 @@ func TestRefusals(t *testing.T) {
 		h   *history.History
 		lvl level.Level
 	}{{dsl.MustParse("s1: r(x,0)"), level.LIN}, {dsl.MustParse("s1: r(x,0)"), level.SSER}, {dsl.MustParse("s1: n(x,0)"), level.SER}, {hot, level.SI}} {
-		_, err := baseline.Check(context.Background(), tc.h, tc.lvl, baseline.Options{})
-		var na *baseline.NotApplicable
+		_, err := baseline.Engine{}.Judge(context.Background(), tc.h, tc.lvl, engine.Options{})
+		var na *engine.Refusal
 		if !errors.As(err, &na) {
 			t.Errorf("%s: %v", tc.lvl, err)
 		}
@@ -147,7 +148,7 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	begun := time.Now()
-	if _, err := baseline.Check(ctx, h, level.SER, baseline.Options{}); err == nil {
+	if _, err := (baseline.Engine{}).Judge(ctx, h, level.SER, engine.Options{}); err == nil {
 		t.Skip("decided before the time was out")
 	} else if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)

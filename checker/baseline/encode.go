@@ -6,6 +6,7 @@ import (
 
 	"github.com/crillab/gophersat/solver"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/verdict"
 )
 
@@ -63,7 +64,7 @@ func encode(ctx context.Context, x *index) (*formula, error) {
 	f.knownGraph()
 	f.number()
 	if size := f.vars + f.clauses + f.implied; size > maxSize {
-		return nil, &NotApplicable{fmt.Sprintf("the history would take %d variables and %d clauses, and it takes %d of both at most; "+
+		return nil, &engine.Refusal{Engine: Name, Reason: fmt.Sprintf("the history would take %d variables and %d clauses, and it takes %d of both at most; "+
 			"--engine polygraph has no such limit", f.vars, f.clauses+f.implied, maxSize)}
 	}
 	f.problem = make([]*solver.Clause, 0, f.clauses)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/polygraph"
@@ -18,7 +19,7 @@ import (
 
 func check(t *testing.T, h *history.History, lvl level.Level) *verdict.Result {
 	t.Helper()
-	r, err := linear.Check(context.Background(), h, lvl, linear.Options{Witness: true})
+	r, err := linear.Engine{}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestCorruptedContradiction(t *testing.T) {
 	// to do with it, T5 wrote x = 1 too and aborted.
 	h := dsl.MustParse("s1 T1: r(y,1) w(x,1)\ns2 T2: w(x,1) w(y,1)\ns3 T3: r(x,1) r(y,0)\ns4 T4: w(z,5)\ns5 T5: w(x,1) abort\n")
 	for _, lvl := range []level.Level{level.SER, level.SI} {
-		r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{})
+		r, err := polygraph.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
 		if err != nil || r.Verdict != verdict.Violated || r.Anomalies[0].Kind != verdict.Contradiction {
 			t.Fatal(r, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -54,7 +55,7 @@ func TestClaims(t *testing.T) {
 		for range 40 {
 			refused(randhist.Claim(rng, h))
 		}
-		other, err := polygraph.Check(t.Context(), randhist.Damage(rng, h, 2), lvl, polygraph.Options{Witness: true})
+		other, err := polygraph.Engine{}.Judge(t.Context(), randhist.Damage(rng, h, 2), lvl, engine.Options{Proof: true})
 		if err != nil {
 			t.Fatal(err)
 		}

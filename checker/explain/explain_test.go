@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
@@ -46,7 +47,7 @@ func TestWords(t *testing.T) {
 		{"initial nil\ns1 T1 [0,5]: w(x,1)\ns2 T2 [1,6]: w(x,2)", level.LIN, "DoubleInsert", []string{"both inserted key x"}},
 		{"s1 T1 [0,5]: n(x,0)", level.LIN, "ImpossibleFailure", []string{"The compare-and-set of T1 (session 1) failed, so that x = 0 did not hold"}},
 	} {
-		r, err := linear.Check(context.Background(), dsl.MustParse(tc.text), tc.lvl, linear.Options{})
+		r, err := linear.Engine{}.Judge(context.Background(), dsl.MustParse(tc.text), tc.lvl, engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

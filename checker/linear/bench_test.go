@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -32,7 +33,7 @@ func BenchmarkMini(b *testing.B) {
 				b.Run(fmt.Sprintf("%s-of-%s/txns=%d", lvl, from, txns), func(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
-						r, err := linear.Check(context.Background(), h, lvl, linear.Options{})
+						r, err := linear.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -68,7 +69,7 @@ func BenchmarkSparse(b *testing.B) {
 		b.Run(lvl.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := linear.Check(context.Background(), h, lvl, linear.Options{})
+				r, err := linear.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
 				if err != nil || r.Verdict != verdict.Satisfied {
 					b.Fatal(r, err)
 				}

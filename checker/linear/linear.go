@@ -17,8 +17,8 @@ package linear
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -28,32 +28,21 @@ import (
 // Name is the engine's name in results.
 const Name = "linear"
 
-// Options are the wishes of the caller.
-type Options struct {
-	// Witness asks for the proof of a satisfied verdict.
-	Witness bool
-	// Progress, if set, is told what is going on, in stages.
-	Progress func(stage string)
-}
+// Engine is the linear engine.
+type Engine struct{}
 
-// NotApplicable says why a history is outside what this engine can judge.
-type NotApplicable struct {
-	// Txn is the index of the first transaction that does not fit, or -1 when
-	// the history as a whole does not.
-	Txn    int
-	Reason string
-}
+// Name is the engine's name.
+func (Engine) Name() string { return Name }
 
-func (e *NotApplicable) Error() string {
-	return "the linear engine does not apply: " + e.Reason
-}
+// Levels are all levels.
+func (Engine) Levels() []level.Level { return level.All() }
 
-// Check judges h against lvl. The error is a *NotApplicable, or the context's
-// cause when it ended; it never means that h violates lvl.
-func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
-	if lvl.RealTime() && !h.Timed() {
-		return nil, &NotApplicable{Txn: -1, Reason: fmt.Sprintf(
-			"level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
+// Judge judges h against lvl, as engine.Engine says. It refuses a history whose
+// transactions are not mini-transactions (at level lin, lightweight transactions),
+// or whose values are not unique.
+func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
+	if err := engine.Suits(e, h, lvl); err != nil {
+		return nil, err
 	}
 	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}}
 	c.stages = verdict.NewStages(c.res, opt.Progress)
@@ -69,12 +58,12 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	return c.res, nil
 }
 
-// check is the state of one call of Check.
+// check is the state of one call of Judge.
 type check struct {
 	ctx    context.Context
 	h      *history.History
 	lvl    level.Level
-	opt    Options
+	opt    engine.Options
 	res    *verdict.Result
 	stages *verdict.Stages
 	// shape says why operations are not of the transactions that the level's
@@ -101,6 +90,10 @@ func (c *check) dependencies() error {
 	}
 	c.stages.Done("index")
 
+	if c.opt.VerdictOnly && len(x.Anomalies) > 0 {
+		c.decide(x, false)
+		return nil
+	}
 	c.stages.Begin("order")
 	order, err := x.topological(c)
 	if err != nil {
@@ -108,7 +101,8 @@ func (c *check) dependencies() error {
 	}
 	c.stages.Done("order")
 
-	if len(order.nodes) < order.total {
+	cyclic := len(order.nodes) < order.total
+	if cyclic && !c.opt.VerdictOnly {
 		c.stages.Begin("explain")
 		x.collectReaders()
 		cycles, err := x.cycles(c, order)
@@ -118,19 +112,22 @@ func (c *check) dependencies() error {
 		x.Anomalies = append(x.Anomalies, cycles...)
 		c.stages.Done("explain")
 	}
-	if c.decide(x) && c.opt.Witness {
+	if c.decide(x, cyclic) && c.opt.Proof {
 		c.res.Witness = order.witness()
 	}
 	return nil
 }
 
-// decide sets the verdict by what x has found, and reports whether it is
-// satisfied.
-func (c *check) decide(x *index) bool {
+// decide sets the verdict by what x has found, and by whether the dependencies have
+// a cycle. It reports whether the history is satisfied.
+func (c *check) decide(x *index, cyclic bool) bool {
 	switch c.res.Reason = x.Doubtful(); {
 	case c.res.Reason != "":
-	case len(x.Anomalies) > 0:
+	case len(x.Anomalies) > 0 || cyclic:
 		c.res.Verdict = verdict.Violated
+		if c.opt.VerdictOnly {
+			break
+		}
 		c.res.Anomalies = x.Anomalies
 		for n := range c.res.Anomalies {
 			x.support(&c.res.Anomalies[n])

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -20,7 +21,7 @@ import (
 
 func check(t *testing.T, h *history.History, lvl level.Level) *verdict.Result {
 	t.Helper()
-	r, err := linear.Check(context.Background(), h, lvl, linear.Options{Witness: true})
+	r, err := linear.Engine{}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,27 +37,26 @@ func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		text string
 		lvl  level.Level
-		txn  int
 		want string
 	}{
-		{"s1 T7: w(x,1)", level.SER, 0, "transaction 7 (session 1) is not a mini-transaction: it writes x without having read it"},
-		{"s1: r(x,0)\ns2 T8: r(x,0) r(y,0) r(z,0)", level.SI, 1, "transaction 8 (session 2) is not a mini-transaction: it has more than two reads"},
-		{"s1 T8: r(x,0) w(x,1) w(x,2) w(x,3)", level.SER, 0, "more than two writes"},
-		{"s1 T8: r(x,0) w(y,1)", level.SER, 0, "writes y without having read it"},
-		{"s1 T8: n(x,5)", level.SER, 0, "only level lin can judge"},
-		{"s1: r(x,0) w(x,1)\ns2 T8: r(x,1) w(x,1)", level.SER, 1, "values are not unique: transaction 8 (session 2) writes 1 to x, which is also written by transaction 1"},
-		{"s1 T8: r(x,5) w(x,0)", level.SER, 0, "which is the key's initial value"},
-		{"s1: r(x,0) w(x,1)", level.SSER, -1, "needs the begin and end"},
-		{"s1: r(x,0) w(x,1)", level.StrongSI, -1, "needs the begin and end"},
-		{"s1: r(x,0) w(x,1)", level.LIN, -1, "needs the begin and end"},
-		{"s1 T8 [0,1]: r(x,0) r(x,0)", level.LIN, 0, "not a lightweight transaction: its two operations are not a read and a write"},
-		{"s1 T8 [0,1]: r(x,0) w(y,1)", level.LIN, 0, "not a lightweight transaction: it reads x and writes y"},
-		{"s1 T8 [0,1]: r(x,0) w(x,1) w(x,2)", level.LIN, 0, "it has 3 operations"},
-		{"s1 T8 [0,1]: w(x,nil)", level.LIN, 0, "it inserts absence into x"},
+		{"s1 T7: w(x,1)", level.SER, "transaction 7 (session 1) is not a mini-transaction: it writes x without having read it"},
+		{"s1: r(x,0)\ns2 T8: r(x,0) r(y,0) r(z,0)", level.SI, "transaction 8 (session 2) is not a mini-transaction: it has more than two reads"},
+		{"s1 T8: r(x,0) w(x,1) w(x,2) w(x,3)", level.SER, "more than two writes"},
+		{"s1 T8: r(x,0) w(y,1)", level.SER, "writes y without having read it"},
+		{"s1 T8: n(x,5)", level.SER, "only level lin can judge"},
+		{"s1: r(x,0) w(x,1)\ns2 T8: r(x,1) w(x,1)", level.SER, "values are not unique: transaction 8 (session 2) writes 1 to x, which is also written by transaction 1"},
+		{"s1 T8: r(x,5) w(x,0)", level.SER, "which is the key's initial value"},
+		{"s1: r(x,0) w(x,1)", level.SSER, "needs the begin and end"},
+		{"s1: r(x,0) w(x,1)", level.StrongSI, "needs the begin and end"},
+		{"s1: r(x,0) w(x,1)", level.LIN, "needs the begin and end"},
+		{"s1 T8 [0,1]: r(x,0) r(x,0)", level.LIN, "not a lightweight transaction: its two operations are not a read and a write"},
+		{"s1 T8 [0,1]: r(x,0) w(y,1)", level.LIN, "not a lightweight transaction: it reads x and writes y"},
+		{"s1 T8 [0,1]: r(x,0) w(x,1) w(x,2)", level.LIN, "it has 3 operations"},
+		{"s1 T8 [0,1]: w(x,nil)", level.LIN, "it inserts absence into x"},
 	} {
-		_, err := linear.Check(context.Background(), dsl.MustParse(tc.text), tc.lvl, linear.Options{})
-		var na *linear.NotApplicable
-		if !errors.As(err, &na) || na.Txn != tc.txn || !strings.Contains(err.Error(), tc.want) {
+		_, err := linear.Engine{}.Judge(context.Background(), dsl.MustParse(tc.text), tc.lvl, engine.Options{})
+		var na *engine.Refusal
+		if !errors.As(err, &na) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q at %s: %v, want %q", tc.text, tc.lvl, err, tc.want)
 		}
 	}
@@ -260,7 +260,7 @@ func TestCancel(t *testing.T) {
 	for _, lvl := range level.All() {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(cause)
-		if _, err := linear.Check(ctx, h, lvl, linear.Options{}); lvl != level.LIN && !errors.Is(err, cause) {
+		if _, err := (linear.Engine{}).Judge(ctx, h, lvl, engine.Options{}); lvl != level.LIN && !errors.Is(err, cause) {
 			t.Errorf("%s: %v", lvl, err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestSparseValues(t *testing.T) {
 			}
 		}
 		h := b.Done(true, nil)
-		r, err := linear.Check(context.Background(), h, level.SER, linear.Options{Witness: true})
+		r, err := linear.Engine{}.Judge(context.Background(), h, level.SER, engine.Options{Proof: true})
 		if err != nil {
 			t.Fatalf("stride %d: %v", stride, err)
 		}

@@ -61,7 +61,7 @@ func (c *check) lightweight() error {
 		c.res.Reason = l.undecided
 		return nil
 	}
-	if c.decide(x) && c.opt.Witness {
+	if c.decide(x, false) && c.opt.Proof {
 		c.res.Witness = &verdict.Witness{Order: l.order()}
 	}
 	return nil

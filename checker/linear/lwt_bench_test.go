@@ -8,6 +8,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -33,7 +34,7 @@ func BenchmarkLWT(b *testing.B) {
 			var ours, theirs time.Duration
 			for b.Loop() {
 				begun := time.Now()
-				r, err := linear.Check(context.Background(), h, level.LIN, linear.Options{})
+				r, err := linear.Engine{}.Judge(context.Background(), h, level.LIN, engine.Options{})
 				ours += time.Since(begun)
 				if err != nil || r.Verdict != verdict.Satisfied {
 					b.Fatal(err, r)
@@ -112,7 +113,7 @@ func TestLWTAgainstPorcupine(t *testing.T) {
 			h = spoil(h, seed)
 		}
 		want := porcupine.CheckOperations(lwtModel, operations(h))
-		r, err := linear.Check(context.Background(), h, level.LIN, linear.Options{})
+		r, err := linear.Engine{}.Judge(context.Background(), h, level.LIN, engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -21,7 +22,7 @@ func TestDefectsAgainstPorcupine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := linear.Check(context.Background(), h, level.LIN, linear.Options{})
+			r, err := linear.Engine{}.Judge(context.Background(), h, level.LIN, engine.Options{})
 			if err != nil || r.Verdict != verdict.Violated {
 				t.Errorf("%s, seed %d: %v, %v", d.Name, seed, r, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -84,13 +85,17 @@ func random(rng *rand.Rand, lvl level.Level) *history.History {
 
 func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) verdict.Verdict {
 	t.Helper()
-	r, err := linear.Check(context.Background(), h, lvl, linear.Options{Witness: true})
-	var na *linear.NotApplicable
+	r, err := linear.Engine{}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
+	var na *engine.Refusal
 	if errors.As(err, &na) {
 		t.Fatalf("seed %d: refused: %v\n%s", seed, err, dsl.Format(h))
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	bare, err := linear.Engine{}.Judge(context.Background(), h, lvl, engine.Options{VerdictOnly: true})
+	if err != nil || bare.Verdict != r.Verdict || bare.Anomalies != nil || bare.Witness != nil {
+		t.Fatalf("seed %d, %s: %s, but the verdict only: %+v, %v\n%s", seed, lvl, r.Verdict, bare, err, dsl.Format(h))
 	}
 	if r.Verdict == verdict.Unknown {
 		if h.Closed && lvl != level.LIN {

@@ -3,6 +3,7 @@ package linear
 import (
 	"fmt"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history"
 )
@@ -51,7 +52,7 @@ func (c *check) misshapen(i int, why string) error {
 	if c.lvl == level.LIN {
 		kind = "lightweight transaction"
 	}
-	return &NotApplicable{Txn: i, Reason: fmt.Sprintf(
+	return &engine.Refusal{Engine: Name, Reason: fmt.Sprintf(
 		"transaction %d (session %d) is not a %s: %s", t.ID, c.h.SessionName(t.Session), kind, why)}
 }
 
@@ -62,7 +63,7 @@ func (c *check) notUnique(i, other int32, op history.Op) error {
 	if other >= 0 {
 		by = fmt.Sprintf("is also written by transaction %d", c.h.Txns[other].ID)
 	}
-	return &NotApplicable{Txn: int(i), Reason: fmt.Sprintf(
+	return &engine.Refusal{Engine: Name, Reason: fmt.Sprintf(
 		"values are not unique: transaction %d (session %d) writes %s to %s, which %s",
 		t.ID, c.h.SessionName(t.Session), c.h.ValueText(op.Value), c.h.KeyName(op.Key), by)}
 }

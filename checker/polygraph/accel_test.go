@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/accel/chains"
 	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -167,7 +168,7 @@ func TestBackendsAgree(t *testing.T) {
 			if lvl == level.LIN || lvl.RealTime() && !h.Timed() {
 				continue
 			}
-			want, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Options{})
+			want, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Engine{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +181,7 @@ func TestBackendsAgree(t *testing.T) {
 				if cfg.Has(polygraph.Cycles) && !cfg.Has(polygraph.Pruning) {
 					continue // more uncertain edges than can be paired
 				}
-				got, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Options{Config: cfg, Accel: polygraph.Acceleration{}.On(m)})
+				got, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Engine{Config: cfg, Accel: polygraph.Acceleration{}.On(m)})
 				if err != nil || got.Verdict != want.Verdict {
 					t.Fatalf("history %d at %s, %s on %s: %v, %v; want %s", n, lvl, cfg, m.Backends[0].Name, got, err, want.Verdict)
 				}
@@ -203,7 +204,7 @@ func TestHiddenPrunes(t *testing.T) {
 	for _, lvl := range []level.Level{level.SER, level.SI} {
 		open := map[string]int{}
 		for name, m := range map[string]*choose.Machine{"bitset": with(onBits), "hidden": with(onHidden), "none": with()} {
-			r, err := polygraph.Check(t.Context(), h, lvl, polygraph.Options{Accel: polygraph.Acceleration{}.On(m)})
+			r, err := polygraph.Engine{Accel: polygraph.Acceleration{}.On(m)}.Judge(t.Context(), h, lvl, engine.Options{})
 			if err != nil || r.Verdict != verdict.Satisfied {
 				t.Fatal(r, err)
 			}
@@ -230,8 +231,8 @@ func TestDeviceLost(t *testing.T) {
 		lost := 0
 		for n := 1; n < 40; n++ {
 			var told []string
-			r, err := polygraph.Check(t.Context(), h, level.SI, polygraph.Options{Config: cfg, Witness: true,
-				Accel: polygraph.Acceleration{Warn: func(line string) { told = append(told, line) }}.On(dying(n))})
+			e := polygraph.Engine{Config: cfg, Accel: polygraph.Acceleration{Warn: func(line string) { told = append(told, line) }}.On(dying(n))}
+			r, err := e.Judge(t.Context(), h, level.SI, engine.Options{Proof: true})
 			if err != nil || r.Verdict != verdict.Satisfied {
 				t.Fatalf("%s, lost at call %d: %v, %v", cfg, n, r, err)
 			}

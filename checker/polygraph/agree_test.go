@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/polygraph"
@@ -30,7 +31,7 @@ func TestAgreesWithLinear(t *testing.T) {
 			if lvl == level.LIN {
 				continue
 			}
-			want, err := linear.Check(ctx, h, lvl, linear.Options{})
+			want, err := linear.Engine{}.Judge(ctx, h, lvl, engine.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,9 +40,9 @@ func TestAgreesWithLinear(t *testing.T) {
 				if i == 2 && n%4 > 0 {
 					continue
 				}
-				got, err := polygraph.Decide(ctx, h, lvl, polygraph.Options{Config: cfg})
+				got, err := polygraph.Decide(ctx, h, lvl, polygraph.Engine{Config: cfg})
 				if i == 0 || want.Verdict == verdict.Satisfied {
-					got, err = polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: true, Config: cfg})
+					got, err = polygraph.Engine{Config: cfg}.Judge(ctx, h, lvl, engine.Options{Proof: true})
 				}
 				if err != nil {
 					t.Fatal(err)

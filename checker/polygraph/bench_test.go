@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -40,7 +41,7 @@ func BenchmarkGeneral(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%s", tc.name, lvl), func(b *testing.B) {
 				h := synth.General(tc.cfg)
 				for b.Loop() {
-					r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{})
+					r, err := polygraph.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
 					if err != nil || r.Verdict != verdict.Satisfied {
 						b.Fatal(r, err)
 					}

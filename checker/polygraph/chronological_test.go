@@ -25,7 +25,7 @@ func TestChronological(t *testing.T) {
 	for range randhist.Count(t, 6000) {
 		h := randhist.New(rng)
 		for _, lvl := range []level.Level{level.SER, level.SI} {
-			if _, s := compare(t, h, lvl, 31, polygraph.Options{Config: noPruning}); s {
+			if _, s := compare(t, h, lvl, 31, polygraph.Engine{Config: noPruning}); s {
 				searched++
 			}
 		}
@@ -41,7 +41,7 @@ func TestChronological(t *testing.T) {
 		count[want]++
 		h := synth.FromSAT(clauses)
 		for _, lvl := range []level.Level{level.SER, level.SI} {
-			r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Options{Config: randomConfig(rng)})
+			r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Engine{Config: randomConfig(rng)})
 			if err != nil || r.Verdict == verdict.Unknown || (r.Verdict == verdict.Satisfied) != want {
 				t.Fatalf("formula %d at %s: %s, %v; satisfiable: %v", n, lvl, r.Verdict, err, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -100,9 +101,9 @@ func TestConfigsAgree(t *testing.T) {
 			}
 			for i, cfg := range configs {
 				begun := time.Now()
-				r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Options{Config: cfg})
+				r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Engine{Config: cfg})
 				if want == verdict.Satisfied || i > 0 && n%8 == i {
-					r, err = polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
+					r, err = polygraph.Engine{Config: cfg}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 				}
 				if err != nil {
 					t.Fatalf("history %d at %s, %s: %v", n, lvl, cfg, err)

@@ -55,7 +55,7 @@ func (c *check) counterexample(used *evidence) error {
 	}
 	a := k.anomaly()
 	a.Count = 1
-	if c.opt.Witness {
+	if c.opt.Proof {
 		if a.Refutation, err = refutation(c.ctx, k.history(), c.lvl, a.Txns, c.opt.Config.Has(Pruning)); err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (k *core) violates() (bool, error) {
 }
 
 func (k *core) judge(h *history.History) *check {
-	c := &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, opt: Options{Accel: k.c.opt.Accel.near()}, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
+	c := &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, opt: options{Engine: Engine{Accel: k.c.opt.Accel.near()}}, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
 	c.stages = verdict.NewStages(c.res, nil)
 	return c
 }

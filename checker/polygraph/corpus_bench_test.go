@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -23,7 +24,7 @@ func BenchmarkCorpus(b *testing.B) {
 			b.Run(name+"/"+lvl.String(), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{})
+					r, err := polygraph.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
 					if err != nil || r.Verdict != verdict.Satisfied {
 						b.Fatal(r, err)
 					}

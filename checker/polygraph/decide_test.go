@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -22,7 +23,7 @@ func TestMendUntil(t *testing.T) {
 		for range randhist.Count(t, 4000) {
 			h := randhist.New(rng)
 			for _, lvl := range []level.Level{level.SER, level.SI} {
-				if _, s := compare(t, h, lvl, 41, polygraph.Options{Config: noPruning}); s {
+				if _, s := compare(t, h, lvl, 41, polygraph.Engine{Config: noPruning}); s {
 					searched++
 				}
 			}
@@ -43,7 +44,7 @@ func TestFewDecisions(t *testing.T) {
 	for seed := range uint64(5) {
 		h := synth.General(synth.GeneralConfig{Sessions: 5000, Txns: 5000, Ops: 10, Keys: 5000, Reads: 0.5,
 			Duplicates: 0.5, Theta: 0.5, Values: 100, Snapshot: true, Seed: seed + 1})
-		r, err := polygraph.Check(t.Context(), h, level.SI, polygraph.Options{})
+		r, err := polygraph.Engine{}.Judge(t.Context(), h, level.SI, engine.Options{})
 		if err != nil || r.Verdict != verdict.Satisfied {
 			t.Fatal(r, err)
 		}

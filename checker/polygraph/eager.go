@@ -5,6 +5,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/verdict"
 )
@@ -184,7 +185,7 @@ func (c *check) again() error {
 		return nil
 	}
 	c.stages.Begin("explain")
-	d := &check{ctx: c.ctx, h: c.h, lvl: c.lvl, opt: Options{Witness: c.opt.Witness, Accel: c.opt.Accel}, res: &verdict.Result{Level: c.lvl}}
+	d := &check{ctx: c.ctx, h: c.h, lvl: c.lvl, opt: options{engine.Options{Proof: c.opt.Proof}, Engine{Accel: c.opt.Accel}}, res: &verdict.Result{Level: c.lvl}}
 	d.stages = verdict.NewStages(d.res, nil)
 	defer d.close()
 	if err := d.run(); err != nil {

@@ -36,8 +36,8 @@ func LimitProofs(words int) (restore func()) {
 }
 
 // Decide is Check without counterexample, which takes long to make small.
-func Decide(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
-	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl}, decideOnly: true}
+func Decide(ctx context.Context, h *history.History, lvl level.Level, e Engine) (*verdict.Result, error) {
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{Engine: e}, res: &verdict.Result{Level: lvl}, decideOnly: true}
 	c.stages = verdict.NewStages(c.res, nil)
 	return c.res, c.run()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -77,9 +78,9 @@ func TestHard(t *testing.T) {
 			var first verdict.Verdict
 			for i, lvl := range levels {
 				for j, cfg := range []polygraph.Config{{}, polygraph.Config{}.Without(polygraph.Pruning), polygraph.Paper(), randomConfig(rng)} {
-					r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Options{Config: cfg})
+					r, err := polygraph.Decide(context.Background(), h, lvl, polygraph.Engine{Config: cfg})
 					if j == 0 || first == verdict.Satisfied {
-						r, err = polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
+						r, err = polygraph.Engine{Config: cfg}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 					}
 					if err != nil {
 						t.Fatal(err)
@@ -112,7 +113,7 @@ func TestTimeout(t *testing.T) {
 	for _, lvl := range []level.Level{level.SER, level.SI} {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		begun := time.Now()
-		r, err := polygraph.Check(ctx, h, lvl, polygraph.Options{})
+		r, err := polygraph.Engine{}.Judge(ctx, h, lvl, engine.Options{})
 		cancel()
 		took := time.Since(begun)
 		if err == nil && r.Verdict == verdict.Unknown || err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -6,6 +6,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/history"
@@ -28,15 +29,12 @@ type Known struct {
 }
 
 // KnownGraph returns the known graph of h at lvl, with what saturation infers if
-// infer is set. The error is a *NotApplicable, the context's cause, or that a
+// infer is set. The error is an *engine.Refusal, the context's cause, or that a
 // single read is wrong already. Whether the graph has a cycle is not looked at;
 // where it has one, less may be inferred than else.
 func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer bool) (*Known, error) {
-	switch {
-	case lvl == level.LIN:
-		return nil, &NotApplicable{"level lin has no known graph"}
-	case lvl.RealTime() && !h.Timed():
-		return nil, &NotApplicable{"level " + lvl.String() + " needs the begin and end of transactions, and the history has none"}
+	if err := engine.Suits(Engine{}, h, lvl); err != nil {
+		return nil, err
 	}
 	found := single.NewCollector(h)
 	m := newModel(h, lvl, found)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/acceltest"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -27,7 +28,7 @@ func TestKnownGraph(t *testing.T) {
 				continue
 			}
 			k, err := polygraph.KnownGraph(ctx, h, lvl, true)
-			r, cerr := polygraph.Decide(ctx, h, lvl, polygraph.Options{})
+			r, cerr := polygraph.Decide(ctx, h, lvl, polygraph.Engine{})
 			if cerr != nil {
 				t.Fatal(cerr)
 			}
@@ -95,7 +96,7 @@ func TestKnownGraphKeepsEdges(t *testing.T) {
 			if lvl.RealTime() && !h.Timed() {
 				continue
 			}
-			c, err := polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: true})
+			c, err := polygraph.Engine{}.Judge(ctx, h, lvl, engine.Options{Proof: true})
 			if err != nil || c.Verdict != verdict.Satisfied || len(c.Witness.Order) < len(h.Txns) {
 				continue // the vertices are the transactions only where all count
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -33,7 +34,7 @@ func TestLarge(t *testing.T) {
 				h := synth.General(tc.cfg)
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
-				r, err := polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: true})
+				r, err := polygraph.Engine{}.Judge(ctx, h, lvl, engine.Options{Proof: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -14,7 +14,7 @@ import (
 // TestMatrix: reachability by a matrix, which small histories do without, gives
 // the same verdicts as the trial of every execution, and refutations that hold.
 func TestMatrix(t *testing.T) {
-	opt := polygraph.Options{Accel: polygraph.Acceleration{}.On(with(onBits))}
+	e := polygraph.Engine{Accel: polygraph.Acceleration{}.On(with(onBits))}
 	rng := rand.New(rand.NewPCG(41, 42))
 	count := map[verdict.Verdict]int{}
 	for range randhist.Count(t, 6000) {
@@ -26,7 +26,7 @@ func TestMatrix(t *testing.T) {
 			for lvl.RealTime() && !h.Timed() {
 				h = randhist.New(rng)
 			}
-			v, _ := compare(t, h, lvl, 41, opt)
+			v, _ := compare(t, h, lvl, 41, e)
 			count[v]++
 			if v != verdict.Violated || !h.Closed {
 				continue

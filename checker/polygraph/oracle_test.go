@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -35,11 +36,10 @@ func TestAgainstOracle(t *testing.T) {
 				for lvl.RealTime() && !h.Timed() {
 					h = randhist.New(rng)
 				}
-				v, s := compare(t, h, lvl, seed, polygraph.Options{})
+				v, s := compare(t, h, lvl, seed, polygraph.Engine{})
 				count[v]++
 				name, machine := randomMachine(rng)
-				opt := polygraph.Options{Config: randomConfig(rng), Accel: polygraph.Acceleration{}.On(machine)}
-				_, found := compare(t, h, lvl, seed, opt)
+				_, found := compare(t, h, lvl, seed, polygraph.Engine{Config: randomConfig(rng), Accel: polygraph.Acceleration{}.On(machine)})
 				s = s || found
 				backends[name]++
 				if s {
@@ -67,24 +67,27 @@ func TestOwnReadKept(t *testing.T) {
 		s3 T3: w(k1,3)
 		s0 T4: r(k0,0)`)
 	for _, lvl := range []level.Level{level.SER, level.SI} {
-		if v, _ := compare(t, h, lvl, 0, polygraph.Options{}); v != verdict.Violated {
+		if v, _ := compare(t, h, lvl, 0, polygraph.Engine{}); v != verdict.Violated {
 			t.Errorf("%s %s", lvl, v)
 		}
 	}
 }
 
-func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, opt polygraph.Options) (v verdict.Verdict, searched bool) {
+func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, e polygraph.Engine) (v verdict.Verdict, searched bool) {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
-			t.Logf("seed %d, %s, %s", seed, lvl, opt.Config)
+			t.Logf("seed %d, %s, %s", seed, lvl, e.Config)
 		}
 	}()
-	cfg := opt.Config
-	opt.Witness = true
-	r, err := polygraph.Check(context.Background(), h, lvl, opt)
+	cfg := e.Config
+	r, err := e.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 	if err != nil {
 		t.Fatalf("seed %d, %s, %s: %v\n%s", seed, lvl, cfg, err, dsl.Format(h))
+	}
+	bare, err := e.Judge(context.Background(), h, lvl, engine.Options{VerdictOnly: true})
+	if err != nil || bare.Verdict != r.Verdict || bare.Anomalies != nil || bare.Witness != nil {
+		t.Fatalf("seed %d, %s, %s: %s, but the verdict only: %+v, %v\n%s", seed, lvl, cfg, r.Verdict, bare, err, dsl.Format(h))
 	}
 	if r.Verdict == verdict.Unknown {
 		if h.Closed {

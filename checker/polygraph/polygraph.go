@@ -18,10 +18,11 @@ package polygraph
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/sat"
@@ -33,43 +34,31 @@ import (
 // Name is the engine's name in results.
 const Name = "polygraph"
 
-// Options are the wishes of the caller.
-type Options struct {
-	// Witness asks for the proof of a satisfied verdict, and of a violated one
-	// for a refutation beside the counterexample.
-	Witness bool
+// Engine is the polygraph engine. The zero value is its default configuration.
+type Engine struct {
 	// Config chooses the parts of the engine, for comparison.
 	Config Config
 	// Accel says how reachability is computed.
 	Accel Acceleration
-	// Progress, if set, is told what is going on, in stages.
-	Progress func(stage string)
 }
 
-// NotApplicable says why the engine cannot judge a history.
-type NotApplicable struct{ Reason string }
+// Name is the engine's name.
+func (Engine) Name() string { return Name }
 
-func (e *NotApplicable) Error() string { return "the polygraph engine does not apply: " + e.Reason }
+// Levels are all levels but linearizability.
+func (Engine) Levels() []level.Level {
+	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return l == level.LIN })
+}
 
-// Check judges h against lvl. The error is a *NotApplicable, or an *Unfinished
-// around the context's cause when it ended; it never means that h violates lvl.
-func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
-	if lvl == level.LIN {
-		return nil, &NotApplicable{"level lin is judged by the linear engine"}
+// Judge judges h against lvl, as engine.Engine says.
+func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
+	if err := engine.Suits(e, h, lvl); err != nil {
+		return nil, err
 	}
-	if lvl.RealTime() && !h.Timed() {
-		return nil, &NotApplicable{fmt.Sprintf(
-			"level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
+	if err := engine.ReadsValues(e, h); err != nil {
+		return nil, err
 	}
-	for i := range h.Txns {
-		for _, op := range h.Ops(&h.Txns[i]) {
-			if op.Kind == history.ReadNot {
-				return nil, &NotApplicable{fmt.Sprintf("transaction %d has a failed compare-and-set on %s that returned no value, which only level lin can judge",
-					h.Txns[i].ID, h.KeyName(op.Key))}
-			}
-		}
-	}
-	c := &check{ctx: ctx, h: h, lvl: lvl, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}}
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{opt, e}, res: &verdict.Result{Level: lvl, Engine: Name}, decideOnly: opt.VerdictOnly}
 	c.stages = verdict.NewStages(c.res, opt.Progress)
 	c.opt.Accel.far = true
 	defer c.close()
@@ -82,7 +71,16 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	if err := c.run(); err != nil {
 		return nil, c.unfinished(err)
 	}
+	if opt.VerdictOnly {
+		c.res.Anomalies = nil
+	}
 	return c.res, nil
+}
+
+// options are what the caller asks for, and the configuration.
+type options struct {
+	engine.Options
+	Engine
 }
 
 // ordered tries, at a level that leaves session order out, the one that does
@@ -110,7 +108,7 @@ type check struct {
 	ctx    context.Context
 	h      *history.History
 	lvl    level.Level
-	opt    Options
+	opt    options
 	res    *verdict.Result
 	stages *verdict.Stages
 	// decideOnly: no counterexample is wanted.
@@ -210,7 +208,7 @@ func (c *check) run() error {
 		return nil
 	}
 	c.res.Verdict = verdict.Satisfied
-	if c.opt.Witness {
+	if c.opt.Proof {
 		c.res.Witness = x.witness()
 	}
 	return nil

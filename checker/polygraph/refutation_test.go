@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -44,7 +45,7 @@ func TestReplayHard(t *testing.T) {
 			if n%3 == 0 {
 				cfg = cfg.Without(polygraph.Pruning)
 			}
-			r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true, Config: cfg})
+			r, err := polygraph.Engine{Config: cfg}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +104,7 @@ func TestProofLimit(t *testing.T) {
 	given, withheld := 0, 0
 	for range 30 {
 		h := fromClauses(randomClauses(rng, 20, 100))
-		r, err := polygraph.Check(context.Background(), h, level.SER, polygraph.Options{Witness: true})
+		r, err := polygraph.Engine{}.Judge(context.Background(), h, level.SER, engine.Options{Proof: true})
 		if err != nil || r.Verdict != verdict.Violated {
 			t.Fatal(r, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -56,9 +57,9 @@ func TestFromSAT(t *testing.T) {
 				configs = append(configs, polygraph.Paper(), randomConfig(rng))
 			}
 			for _, cfg := range configs {
-				r, err := polygraph.Decide(ctx, h, lvl, polygraph.Options{Config: cfg})
+				r, err := polygraph.Decide(ctx, h, lvl, polygraph.Engine{Config: cfg})
 				if want && i < 2 {
-					r, err = polygraph.Check(ctx, h, lvl, polygraph.Options{Witness: true, Config: cfg})
+					r, err = polygraph.Engine{Config: cfg}.Judge(ctx, h, lvl, engine.Options{Proof: true})
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -86,7 +87,7 @@ func TestFromSATProofs(t *testing.T) {
 	for _, clauses := range [][][]int{{{1}, {-1}}, {{1, 2}, {-1}, {-2}}} {
 		h := synth.FromSAT(clauses)
 		for _, lvl := range []level.Level{level.SER, level.SI, level.SSER} {
-			r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{})
+			r, err := polygraph.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
 			if err != nil || r.Verdict != verdict.Violated {
 				t.Fatal(lvl, clauses, r, err)
 			}

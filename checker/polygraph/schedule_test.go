@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -49,7 +50,7 @@ func TestHotWriters(t *testing.T) {
 		h := hotWriters(rng, 16_000, tc.keys, tc.rmw)
 		for _, lvl := range []level.Level{level.SER, level.SI, level.SERNoSO} {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			r, err := polygraph.Check(ctx, h, lvl, polygraph.Options{})
+			r, err := polygraph.Engine{}.Judge(ctx, h, lvl, engine.Options{})
 			cancel()
 			if err != nil || r.Verdict != verdict.Satisfied {
 				t.Errorf("%d keys, %v read first, %s: %v, %v", tc.keys, tc.rmw, lvl, r, err)

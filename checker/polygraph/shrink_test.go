@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -16,7 +17,7 @@ import (
 func TestShrinkLarge(t *testing.T) {
 	h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 6_000, Ops: 20, Keys: 2_000, Reads: 0.5,
 		Duplicates: 1, Values: 5, Seed: 1, Snapshot: true})
-	r, err := polygraph.Check(t.Context(), h, level.SER, polygraph.Options{Witness: true})
+	r, err := polygraph.Engine{}.Judge(t.Context(), h, level.SER, engine.Options{Proof: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -89,7 +90,7 @@ func satisfied(t *testing.T, h *history.History, lvl level.Level) bool {
 	if lvl.RealTime() && !h.Timed() {
 		return false
 	}
-	r, err := polygraph.Check(context.Background(), h, lvl, polygraph.Options{Witness: true})
+	r, err := polygraph.Engine{}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,29 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/verdict"
 )
-
-// Unfinished says that a check was broken off, and what it had learnt.
-type Unfinished struct {
-	Cause error
-	// Result has the stages that were done and the figures of the search; its
-	// verdict is unknown.
-	Result *verdict.Result
-	// Progress tells in words how far the check came; "" is not even into
-	// saturation.
-	Progress string
-}
-
-func (e *Unfinished) Error() string {
-	if e.Progress == "" {
-		return e.Cause.Error()
-	}
-	return e.Cause.Error() + "; " + e.Progress
-}
-
-func (e *Unfinished) Unwrap() error { return e.Cause }
 
 // unfinished adds to the cause of the context's end what was learnt. Other
 // errors it returns as they are.
@@ -34,7 +15,7 @@ func (c *check) unfinished(err error) error {
 	if c.ctx.Err() == nil {
 		return err
 	}
-	u := &Unfinished{Cause: err, Result: c.res}
+	u := &engine.Unfinished{Cause: err, Result: c.res}
 	switch s, x := c.sat, c.search; {
 	case c.res.Verdict == verdict.Violated:
 		u.Progress = "a violation was found, but no counterexample was cut out yet"

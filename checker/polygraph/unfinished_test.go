@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
@@ -20,9 +21,9 @@ func TestUnfinished(t *testing.T) {
 	why := errors.New("enough")
 	for _, cfg := range []polygraph.Config{{}, polygraph.Paper()} {
 		ctx, cancel := context.WithTimeoutCause(context.Background(), 2*time.Second, why)
-		_, err := polygraph.Check(ctx, h, level.SERNoSO, polygraph.Options{Config: cfg})
+		_, err := polygraph.Engine{Config: cfg}.Judge(ctx, h, level.SERNoSO, engine.Options{})
 		cancel()
-		var u *polygraph.Unfinished
+		var u *engine.Unfinished
 		if !errors.As(err, &u) || !errors.Is(err, why) {
 			t.Fatalf("%s: %v", cfg, err)
 		}
@@ -46,7 +47,7 @@ func TestUnfinished(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(why)
-	if _, err := polygraph.Check(ctx, h, level.SER, polygraph.Options{}); !errors.Is(err, why) || !strings.Contains(err.Error(), "saturation: 0 passes") {
+	if _, err := (polygraph.Engine{}).Judge(ctx, h, level.SER, engine.Options{}); !errors.Is(err, why) || !strings.Contains(err.Error(), "saturation: 0 passes") {
 		t.Error(err)
 	}
 }

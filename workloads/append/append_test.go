@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -252,7 +253,7 @@ func through(t *testing.T, h *history.History, json bool) *history.History {
 // TestMini: with up to two operations transactions are mini-transactions.
 func TestMini(t *testing.T) {
 	h := run(t, newLists(t, workloads.Common{Sessions: 8, Keys: 10}, "length=2"), "badger", "serializable", 8, 300)
-	r, err := linear.Check(context.Background(), h, level.SSER, linear.Options{})
+	r, err := linear.Engine{}.Judge(context.Background(), h, level.SSER, engine.Options{})
 	if err != nil || r.Verdict != verdict.Satisfied {
 		t.Errorf("%+v, %v", r, err)
 	}

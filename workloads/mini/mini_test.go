@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/verdict"
@@ -206,7 +207,7 @@ func TestBirth(t *testing.T) {
 			t.Errorf("key %s died %d times", h.KeyName(k), n)
 		}
 	}
-	r, err := linear.Check(context.Background(), h, level.SSER, linear.Options{})
+	r, err := linear.Engine{}.Judge(context.Background(), h, level.SSER, engine.Options{})
 	if err != nil || r.Verdict != verdict.Satisfied {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -225,8 +226,8 @@ func TestDeath(t *testing.T) {
 	if deletes < 50 {
 		t.Errorf("%d deletes", deletes)
 	}
-	_, err := linear.Check(context.Background(), h, level.SER, linear.Options{})
-	var na *linear.NotApplicable
+	_, err := linear.Engine{}.Judge(context.Background(), h, level.SER, engine.Options{})
+	var na *engine.Refusal
 	if !errors.As(err, &na) || !strings.Contains(err.Error(), "unique") {
 		t.Errorf("%v", err)
 	}

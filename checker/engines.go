@@ -1,0 +1,98 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel/choose"
+	"github.com/isohound/isohound/checker/baseline"
+	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/linear"
+	"github.com/isohound/isohound/checker/polygraph"
+)
+
+// Engine is the name of an engine, or Auto.
+type Engine string
+
+const (
+	// Auto takes the first engine that does not refuse the history.
+	Auto Engine = "auto"
+	// Linear judges histories of mini-transactions with unique values, and of
+	// lightweight transactions.
+	Linear Engine = linear.Name
+	// Polygraph judges every history, at every level but linearizability.
+	Polygraph Engine = polygraph.Name
+	// Baseline does so too, by a SAT solver off the shelf, for comparison. It is
+	// slow, and has no counterexample for a cycle.
+	Baseline Engine = baseline.Name
+)
+
+// engines are all engines, in the order in which Auto asks them. A new engine is a
+// package of its own and a row here.
+var engines = []struct {
+	name Engine
+	make func(*Options) engine.Engine
+	// byName: Auto leaves the engine out.
+	byName bool
+}{
+	{name: Linear, make: func(*Options) engine.Engine { return linear.Engine{} }},
+	{name: Polygraph, make: func(o *Options) engine.Engine {
+		return polygraph.Engine{Config: o.Pipeline, Accel: polygraph.Acceleration{Choice: o.Accel, Warn: o.Warn}}
+	}},
+	{name: Baseline, make: func(*Options) engine.Engine { return baseline.Engine{} }, byName: true},
+}
+
+// Engines lists the names of the engines, for help texts.
+var Engines = []Engine{Auto, Linear, Polygraph, Baseline}
+
+// asked returns the engines to ask about a level, one after the other.
+func (o *Options) asked(lvl level.Level) []engine.Engine {
+	var out []engine.Engine
+	for _, row := range engines {
+		e := row.make(o)
+		switch o.Engine {
+		case row.name:
+			return []engine.Engine{e}
+		case "", Auto:
+			if !row.byName && slices.Contains(e.Levels(), lvl) {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// ParseEngine checks the name of an engine.
+func ParseEngine(name string) (Engine, error) {
+	var names []string
+	for _, e := range Engines {
+		if string(e) == name {
+			return e, nil
+		}
+		names = append(names, string(e))
+	}
+	return "", errors.Errorf("unknown engine %q; known are %s", name, strings.Join(names, ", "))
+}
+
+// ParsePipeline reads a configuration of the polygraph engine and returns it
+// with that engine, which it asks for.
+func ParsePipeline(text string, with Engine) (polygraph.Config, Engine, error) {
+	c, err := polygraph.ParseConfig(text)
+	if err == nil && with != Auto && with != Polygraph {
+		err = errors.Errorf("a pipeline configures the polygraph engine; leave out --engine %s or --pipeline", with)
+	}
+	return c, Polygraph, err
+}
+
+// ParseAccel reads how reachability is to be computed, and checks that the engine
+// computes it.
+func ParseAccel(name string, with Engine) (choose.Choice, error) {
+	c, err := choose.Parse(name)
+	if err == nil && c != choose.Auto && with != Auto && with != Polygraph {
+		err = errors.Errorf("the %s engine does not use --accel; leave out --engine %s or --accel", with, with)
+	}
+	return c, err
+}
