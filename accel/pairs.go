@@ -2,8 +2,11 @@ package accel
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sort"
+
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // TwoCycles answers Closure.TwoCycles by a relation and the ranks of the vertices
@@ -15,8 +18,8 @@ func TwoCycles[R Relation](ctx context.Context, r R, rank []int32, workers int, 
 	found := make([][]int32, block)
 	for first := 0; first < len(edges); first += block {
 		n := min(block, len(edges)-first)
-		err := Share(ctx, workers, n, 16, func(lo, hi int) {
-			for i := lo; i < hi && ctx.Err() == nil; i++ {
+		err := parallel.Share(ctx, workers, n, 1, func(numbers iter.Seq[int]) {
+			for i := range numbers {
 				found[i] = partners(r, p, int32(first+i), found[i][:0])
 			}
 		})

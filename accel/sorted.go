@@ -2,9 +2,12 @@ package accel
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // Sorted is a graph with a topological order that is kept while edges are added.
@@ -159,10 +162,11 @@ func (s *Sorted) back(e Edge) *CycleError {
 func (s *Sorted) LatestFirst(ctx context.Context, workers int) ([]int32, error) {
 	const part = 1 << 12 // vertices
 	from := make([]int32, len(s.From))
-	err := Share(ctx, workers, int(s.Len()), part, func(lo, hi int) {
-		copy(from[s.Start[lo]:s.Start[hi]], s.From[s.Start[lo]:])
-		for v := lo; v < hi; v++ {
-			latestFirst(from[s.Start[v]:s.Start[v+1]], s.Rank)
+	err := parallel.Share(ctx, workers, int(s.Len()), part, func(numbers iter.Seq[int]) {
+		for v := range numbers {
+			row := from[s.Start[v]:s.Start[v+1]]
+			copy(row, s.From[s.Start[v]:])
+			latestFirst(row, s.Rank)
 		}
 	})
 	return from, err

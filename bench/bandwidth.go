@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // Bandwidth is what the memory moves in a second, in bytes, as the STREAM
@@ -60,11 +61,7 @@ func MeasureBandwidth(ctx context.Context, size int64) (Bandwidth, error) {
 				return out, context.Cause(ctx)
 			}
 			begun := time.Now()
-			var wg sync.WaitGroup
-			for w := range workers {
-				wg.Go(func() { loop.run(w, a[w*part:(w+1)*part], b[w*part:(w+1)*part]) })
-			}
-			wg.Wait()
+			parallel.Do(workers, func(w int) { loop.run(w, a[w*part:(w+1)*part], b[w*part:(w+1)*part]) })
 			*loop.best = max(*loop.best, float64(loop.moved*part*workers)/time.Since(begun).Seconds())
 		}
 	}

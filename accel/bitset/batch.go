@@ -2,10 +2,12 @@ package bitset
 
 import (
 	"context"
+	"iter"
 	"sync/atomic"
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/internal/lanes"
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // plan is what computing all bands has in common. The band that has the column of
@@ -27,8 +29,10 @@ func (c *Closure) batch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = accel.Share(ctx, c.workers, len(c.bands), 1, func(lo, _ int) {
-		newWork(p, &c.bands[len(c.bands)-1-lo]).run(ctx)
+	err = parallel.Share(ctx, c.workers, len(c.bands), 1, func(numbers iter.Seq[int]) {
+		for i := range numbers {
+			newWork(p, &c.bands[len(c.bands)-1-i]).run(ctx)
+		}
 	})
 	if c.moved == 0 {
 		c.moved = 8 * p.moved.Load()

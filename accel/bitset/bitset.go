@@ -17,9 +17,9 @@ package bitset
 import (
 	"context"
 	"math"
-	"runtime"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // Backend computes closures.
@@ -83,10 +83,7 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &Closure{g: g, s: s, full: b.Full, workers: opt.Workers, fresh: true}
-	if c.workers <= 0 {
-		c.workers = runtime.GOMAXPROCS(0)
-	}
+	c := &Closure{g: g, s: s, full: b.Full, workers: parallel.Workers(opt.Workers), fresh: true}
 	c.columns()
 	c.news = make([]uint64, g.Len())
 	c.many = max(16, int(g.Len())/16)

@@ -2,12 +2,13 @@ package bitset
 
 import (
 	"context"
-	"sync"
+	"iter"
 	"sync/atomic"
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/internal/lanes"
 	"github.com/isohound/isohound/accel/internal/queue"
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // Insert implements accel.Closure. What it costs grows with the rows that change:
@@ -34,27 +35,16 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	for len(c.passes) < min(c.workers, len(c.bands)) {
 		c.passes = append(c.passes, newPass(c))
 	}
-	var next atomic.Int32
-	var wg sync.WaitGroup
-	work := func(p *pass) {
+	var taken atomic.Int32
+	err = parallel.Share(ctx, c.workers, len(c.bands), 1, func(numbers iter.Seq[int]) {
+		p := c.passes[taken.Add(1)-1]
 		p.touched = p.touched[:0]
-		for ctx.Err() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= len(c.bands) {
-				return
-			}
+		for i := range numbers {
 			p.run(ctx, &c.bands[i], edges)
 		}
-	}
-	for i := 1; i < len(c.passes); i++ {
-		wg.Go(func() { work(c.passes[i]) })
-	}
-	if len(c.passes) > 0 {
-		work(c.passes[0])
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	})
+	if err != nil {
+		return err
 	}
 	for _, p := range c.passes {
 		c.touched = append(c.touched, p.touched...)

@@ -6,6 +6,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/accel/internal/lanes"
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // wide is the chains from which on a row costs more than to find out that it may be
@@ -22,7 +23,7 @@ func (c *Closure) batch(ctx context.Context) error {
 		}
 	}
 	wrong := make([]int32, len(c.bands))
-	each(len(c.bands), func(i int) {
+	parallel.Do(len(c.bands), func(i int) {
 		w := work{Closure: c, band: c.bands[i], in: in, spare: spare}
 		wrong[i] = w.run(ctx)
 	})

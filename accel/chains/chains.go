@@ -7,12 +7,11 @@ package chains
 import (
 	"context"
 	"math"
-	"runtime"
-	"sync"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // Backend computes closures with the cover of the graph, or one of its own.
@@ -93,7 +92,7 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &Closure{s: s, cover: g.Cover, fresh: true, workers: opt.Workers}
+	c := &Closure{s: s, cover: g.Cover, fresh: true, workers: parallel.Workers(opt.Workers)}
 	if c.cover == nil {
 		if c.cover, err = Cover(ctx, s); err != nil {
 			return nil, err
@@ -104,9 +103,6 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	}
 	if err := c.index(); err != nil {
 		return nil, err
-	}
-	if c.workers <= 0 {
-		c.workers = runtime.GOMAXPROCS(0)
 	}
 	c.k = int(c.cover.Count)
 	c.rows = make([]int32, int(g.Len())*c.k)
@@ -233,13 +229,3 @@ func (c *Closure) Bytes() int64 {
 
 // Close implements accel.Closure. There is nothing to free.
 func (c *Closure) Close() {}
-
-// each runs tasks at the same time, by their numbers.
-func each(tasks int, task func(i int)) {
-	var wg sync.WaitGroup
-	for i := 1; i < tasks; i++ {
-		wg.Go(func() { task(i) })
-	}
-	task(0)
-	wg.Wait()
-}

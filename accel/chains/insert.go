@@ -6,6 +6,7 @@ import (
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/internal/queue"
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // Insert implements accel.Closure. What it costs grows with the rows that change.
@@ -37,7 +38,7 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 			p.run(ctx, edges)
 		}
 	} else {
-		each(len(c.passes), func(i int) { c.passes[i].run(ctx, edges) })
+		parallel.Do(len(c.passes), func(i int) { c.passes[i].run(ctx, edges) })
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

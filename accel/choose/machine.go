@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"math"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/parallel"
 )
 
 // Machine is what a machine has for computing closures.
@@ -63,7 +63,7 @@ func ShapeOf(g *accel.Graph) Shape {
 
 // Here returns the machine that the program runs on.
 func Here() *Machine {
-	return &Machine{Free: free, Workers: runtime.GOMAXPROCS(0), Backends: backends}
+	return &Machine{Free: free, Workers: parallel.Workers(0), Backends: backends}
 }
 
 // free returns the bytes of main memory that the kernel could give, and that a

@@ -1,8 +1,7 @@
 package polygraph
 
 import (
-	"sync"
-
+	"github.com/isohound/isohound/accel/parallel"
 	"github.com/isohound/isohound/checker/radix"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -108,12 +107,9 @@ func (g *graph) freeze() {
 	if len(g.after.items) == len(g.edges) && len(g.after.from) > 0 {
 		return
 	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		g.prior = g.neighbours(func(e *edge) (int32, int32) { return e.to, e.from })
-	})
-	g.after = g.neighbours(func(e *edge) (int32, int32) { return e.from, e.to })
-	wg.Wait()
+	parallel.Both(
+		func() { g.after = g.neighbours(func(e *edge) (int32, int32) { return e.from, e.to }) },
+		func() { g.prior = g.neighbours(func(e *edge) (int32, int32) { return e.to, e.from }) })
 }
 
 func (g *graph) neighbours(of func(*edge) (node, other int32)) csr {

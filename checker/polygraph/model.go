@@ -1,8 +1,7 @@
 package polygraph
 
 import (
-	"sync"
-
+	"github.com/isohound/isohound/accel/parallel"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/history"
@@ -121,22 +120,16 @@ func (m *model) participants() {
 	m.broken = make([]bool, len(m.txns))
 }
 
-// parts is into how many parts work on all transactions is worth being cut.
-func (m *model) parts() int {
-	if len(m.txns) > 1<<11 {
-		return workers()
+// workers is how many goroutines share work on all transactions.
+func (m *model) workers() int { return workersFor(len(m.txns)) }
+
+// workersFor is how many goroutines share work on so many nodes or transactions: it
+// is not worth a second goroutine for few.
+func workersFor(n int) int {
+	if n > 1<<10 {
+		return min(parallel.Workers(0), 8)
 	}
 	return 1
-}
-
-// inParts does the parts of some work at the same time.
-func inParts(parts int, work func(part int)) {
-	var wg sync.WaitGroup
-	for p := 1; p < parts; p++ {
-		wg.Go(func() { work(p) })
-	}
-	work(0)
-	wg.Wait()
 }
 
 func (m *model) txn(t int32) *history.Txn { return &m.h.Txns[m.txns[t]] }
@@ -152,9 +145,9 @@ func stamp(s []int32) {
 // where these count, so that an impossible one only rules its transaction out.
 func (m *model) externalReads(versions *versions, found *single.Collector) {
 	n := len(m.txns)
-	parts := make([]readsOf, m.parts())
+	parts := make([]readsOf, m.workers())
 	bounds := make([]int, len(parts)+1) // of their operations that read
-	inParts(len(parts), func(p int) {
+	parallel.Do(len(parts), func(p int) {
 		parts[p] = readsOf{m: m, versions: versions, from: int32(n * p / len(parts)), to: int32(n * (p + 1) / len(parts))}
 		bounds[p+1] = parts[p].count()
 	})
@@ -163,7 +156,7 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 	}
 	m.readFrom = make([]int32, n+1)
 	m.reads = make([]read, bounds[len(parts)])
-	inParts(len(parts), func(p int) {
+	parallel.Do(len(parts), func(p int) {
 		parts[p].reads = m.reads[bounds[p]:bounds[p]:bounds[p+1]]
 		parts[p].find()
 	})

@@ -1,6 +1,11 @@
 package polygraph
 
-import "context"
+import (
+	"context"
+	"iter"
+
+	"github.com/isohound/isohound/accel/parallel"
+)
 
 // packed are the entries of accesses to keys with few writers, taken from a matrix
 // of bits row by row: what is needed of a row lies all over it, and for each key a
@@ -74,8 +79,8 @@ func (s *saturator) pack(ctx context.Context, runs []int32, all bool) error {
 		return nil
 	}
 	clear(p.wanted)
-	if err := share(ctx, len(s.m.txns), len(runs), func(next func() (int, bool)) {
-		for i, more := next(); more; i, more = next() {
+	if err := parallel.Share(ctx, s.m.workers(), len(runs), 1, func(numbers iter.Seq[int]) {
+		for i := range numbers {
 			r := runs[i]
 			for at := s.contested.runs[r]; at < s.contested.runs[r+1]; at++ {
 				k := s.contested.keys[at]
@@ -96,16 +101,13 @@ func (s *saturator) pack(ctx context.Context, runs []int32, all bool) error {
 // are near each other in its order near each other in memory.
 func (p *packed) fill(ctx context.Context, m *model, k *reach) error {
 	const run = 256 // columns
-	count := int(k.bits.Columns())
-	return share(ctx, len(m.txns), (count+run-1)/run, func(next func() (int, bool)) {
+	return parallel.Share(ctx, m.workers(), int(k.bits.Columns()), run, func(numbers iter.Seq[int]) {
 		rows := &rows{p: p, m: m, k: k, start: make([]uint64, k.bits.Width())}
 		if rows.commit = rows.start; k.g.split == 1 {
 			rows.commit = make([]uint64, k.bits.Width())
 		}
-		for i, more := next(); more; i, more = next() {
-			for c := i * run; c < min((i+1)*run, count); c++ {
-				rows.fill(k.g.txnOf(k.bits.VertexAt(int32(c))))
-			}
+		for c := range numbers {
+			rows.fill(k.g.txnOf(k.bits.VertexAt(int32(c))))
 		}
 	})
 }

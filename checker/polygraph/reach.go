@@ -2,7 +2,6 @@ package polygraph
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"time"
 
@@ -226,9 +225,6 @@ func (k *reach) ask(ctx context.Context, f func(accel.Closure) error) error {
 	}
 	return nil
 }
-
-// workers is how many goroutines share the work.
-func workers() int { return min(runtime.GOMAXPROCS(0), 8) }
 
 // position of a transaction's start and commit in its chain, from 1.
 func (k *reach) startAt(t int32) int32  { return k.c.pos[t]<<k.g.split + 1 }

@@ -3,8 +3,8 @@ package polygraph
 import (
 	"context"
 	"slices"
-	"sync"
 
+	"github.com/isohound/isohound/accel/parallel"
 	"github.com/isohound/isohound/history"
 )
 
@@ -85,10 +85,7 @@ func guess(ctx context.Context, m *model, g *graph, hint []int64) (order, belong
 		stamp(s.holder)
 	}
 	g.freeze()
-	var wg sync.WaitGroup
-	wg.Go(s.count)
-	s.prioritize(hint)
-	wg.Wait()
+	parallel.Both(func() { s.prioritize(hint) }, s.count)
 	for v := range g.nodes {
 		if s.missing[v] == 0 {
 			s.ready.push(s.rank(v))

@@ -2,8 +2,10 @@ package polygraph
 
 import (
 	"context"
+	"iter"
 	"slices"
 
+	"github.com/isohound/isohound/accel/parallel"
 	"github.com/isohound/isohound/checker/sat"
 )
 
@@ -110,13 +112,11 @@ func (x *search) begin() error {
 	keys := x.m.h.KeyCount()
 	wrong := make([]int32, keys) // how much of each is
 	const run = 256
-	if err := share(x.ctx, len(x.m.txns), (keys+run-1)/run, func(next func() (int, bool)) {
+	if err := parallel.Share(x.ctx, x.m.workers(), keys, run, func(numbers iter.Seq[int]) {
 		var scratch []datedAccess
-		for i, more := next(); more; i, more = next() {
-			for k := i * run; k < min((i+1)*run, keys); k++ {
-				scratch = x.a.list(int32(k), x.o.pos, scratch)
-				x.replay(int32(k), x.a.of(int32(k)), func(int32, []int32) { wrong[k]++ }, func(_, _ int32) { wrong[k]++ })
-			}
+		for k := range numbers {
+			scratch = x.a.list(int32(k), x.o.pos, scratch)
+			x.replay(int32(k), x.a.of(int32(k)), func(int32, []int32) { wrong[k]++ }, func(_, _ int32) { wrong[k]++ })
 		}
 	}); err != nil {
 		return err
@@ -173,12 +173,9 @@ func (x *search) touchAll(t int32) {
 func (x *search) touchMoved() {
 	moved := x.o.moved
 	defer x.o.forget()
-	parts := 1
-	if len(moved) > 1<<11 { // worth a goroutine
-		parts = workers()
-	}
+	parts := workersFor(len(moved))
 	found := make([][]int32, parts)
-	inParts(parts, func(p int) {
+	parallel.Do(parts, func(p int) {
 		for _, v := range moved[len(moved)*p/parts : len(moved)*(p+1)/parts] {
 			found[p] = x.displaced(v, found[p])
 		}

@@ -3,8 +3,8 @@ package polygraph
 import (
 	"math/bits"
 	"math/rand/v2"
-	"sync"
 
+	"github.com/isohound/isohound/accel/parallel"
 	"github.com/isohound/isohound/history"
 )
 
@@ -31,9 +31,9 @@ func newVersions(m *model) *versions {
 	keys := m.h.KeyCount()
 	v := &versions{m: m, initial: make([]history.Value, keys), seed: rand.Uint64()}
 	m.keyFrom = make([]int32, keys+1)
-	parts := m.parts()
+	parts := m.workers()
 	finals := make([]finals, parts)
-	inParts(parts, func(p int) {
+	parallel.Do(parts, func(p int) {
 		f := newFinals(m, keys*p/parts, keys*(p+1)/parts)
 		for t := range int32(len(m.txns)) {
 			f.of(t, func(op history.Op) { m.keyFrom[op.Key+1]++ })
@@ -46,11 +46,10 @@ func newVersions(m *model) *versions {
 	total := int(m.keyFrom[keys])
 	v.list, v.table = make([]version, total), make([]int32, 2*total)
 	m.writer, m.class, m.key = make([]int32, total), make([]int32, total), make([]int32, total)
-	inParts(parts, func(p int) { v.place(&finals[p]) })
-	var wg sync.WaitGroup
-	wg.Go(func() { m.writesOf = makeCSR(len(m.txns), total, func(w int32) int32 { return m.writer[w] }) })
-	m.classFrom = makeCSR(keys+total, total, func(w int32) int32 { return m.class[w] })
-	wg.Wait()
+	parallel.Do(parts, func(p int) { v.place(&finals[p]) })
+	parallel.Both(
+		func() { m.classFrom = makeCSR(keys+total, total, func(w int32) int32 { return m.class[w] }) },
+		func() { m.writesOf = makeCSR(len(m.txns), total, func(w int32) int32 { return m.writer[w] }) })
 	return v
 }
 

@@ -51,7 +51,7 @@ func TestVersions(t *testing.T) {
 func modelBy(t *testing.T, h *history.History, workers int) *model {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 	m := newModel(h, level.SER, single.NewCollector(h))
-	if m.parts() != workers {
+	if m.workers() != workers {
 		t.Fatalf("%d transactions are no work for %d goroutines", len(m.txns), workers)
 	}
 	return m

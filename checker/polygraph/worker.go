@@ -2,10 +2,11 @@ package polygraph
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 
+	"github.com/isohound/isohound/accel/parallel"
 	"github.com/isohound/isohound/checker/verdict"
 )
 
@@ -147,9 +148,9 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err erro
 		if err := s.pack(ctx, runs, all); err != nil {
 			return err
 		}
-		err := share(ctx, len(s.m.txns), len(runs), func(next func() (int, bool)) {
+		err := parallel.Share(ctx, s.m.workers(), len(runs), 1, func(numbers iter.Seq[int]) {
 			w := s.crew.worker(s)
-			for i, more := next(); more; i, more = next() {
+			for i := range numbers {
 				r := runs[i]
 				before := len(w.links)
 				err := w.visitAll(ctx, s.contested.runs[r], s.contested.runs[r+1], all)
@@ -188,31 +189,4 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err erro
 		s.merge(&results[i], known)
 	}
 	return more, nil
-}
-
-// share has goroutines do the numbers from 0 to n-1 between them: each calls
-// work, and that next until it returns false. Of what concerns few
-// transactions it makes no goroutine.
-func share(ctx context.Context, txns, n int, work func(next func() (int, bool))) error {
-	var last atomic.Int64
-	next := func() (int, bool) {
-		i := int(last.Add(1)) - 1
-		return i, i < n && ctx.Err() == nil
-	}
-	var wg sync.WaitGroup
-	if txns > 1000 {
-		for range workers() - 1 {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				work(next)
-			}()
-		}
-	}
-	work(next)
-	wg.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
 }
