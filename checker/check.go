@@ -72,7 +72,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	}
 	r, err := decide(limited, h, lvl, &opt)
 	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
-		r, err = certified(h, r, opt.Progress)
+		r, err = certified(limited, h, r, opt.Progress)
 	}
 	if r != nil {
 		r.Took = time.Since(begun)
@@ -103,27 +103,37 @@ func undecided(lvl level.Level, engineName string, err error) (*verdict.Result, 
 	if part := (*engine.Unfinished)(nil); errors.As(err, &part) {
 		r = part.Result
 	}
-	if errors.As(err, new(*engine.Refusal)) || errors.As(err, new(*budget.MemoryError)) || errors.Is(err, errTimeout) {
+	if errors.As(err, new(*engine.Refusal)) || limitReached(err) {
 		r.Verdict, r.Reason = verdict.Unknown, err.Error()
 		return r, nil
 	}
 	return nil, err
 }
 
+// limitReached reports whether err says that time or memory ran out.
+func limitReached(err error) bool {
+	return errors.As(err, new(*budget.MemoryError)) || errors.Is(err, errTimeout)
+}
+
 // certified has the proof of r verified. A verdict without a proof is none.
-func certified(h *history.History, r *verdict.Result, progress func(string)) (*verdict.Result, error) {
+func certified(ctx context.Context, h *history.History, r *verdict.Result, progress func(string)) (*verdict.Result, error) {
 	stages := verdict.NewStages(r, progress)
 	stages.Begin("certify")
 	unproven := func(why string) (*verdict.Result, error) {
-		r.Verdict, r.Anomalies, r.Reason = verdict.Unknown, nil, "a violation was found, but "+why
+		r.Verdict, r.Anomalies, r.Witness, r.Reason = verdict.Unknown, nil, nil, why
 		return r, nil
 	}
 	if r.Verdict == verdict.Violated && len(r.Anomalies) == 0 {
-		return unproven(r.Reason)
+		return unproven("a violation was found, but " + r.Reason)
 	}
-	switch err := certify.Result(h, r); {
+	switch err := certify.Result(ctx, h, r); {
 	case errors.Is(err, certify.ErrTooLarge):
-		return unproven(fmt.Sprintf("%v: it has %d transactions", err, len(r.Anomalies[0].Txns)))
+		return unproven(fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns)))
+	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		if !limitReached(err) {
+			return nil, err
+		}
+		return unproven(fmt.Sprintf("the proof of the verdict %s was not verified: %v", r.Verdict, context.Cause(ctx)))
 	case err != nil:
 		return nil, &ProofError{Level: r.Level, Verdict: r.Verdict, Err: err}
 	}

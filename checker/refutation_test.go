@@ -106,11 +106,11 @@ func largeContradiction(t *testing.T, h *history.History, lvl level.Level) bool 
 		t.Errorf("%s: kind %v", lvl, a.Kind)
 	}
 	a.Refutation.Steps = a.Refutation.Steps[:len(a.Refutation.Steps)-1]
-	if certify.Result(h, r) == nil {
+	if certify.Result(t.Context(), h, r) == nil {
 		t.Errorf("%s: accepted without the empty clause", lvl)
 	}
 	a.Refutation = nil
-	if certify.Result(h, r) == nil {
+	if certify.Result(t.Context(), h, r) == nil {
 		t.Errorf("%s: accepted without a refutation", lvl)
 	}
 	return true

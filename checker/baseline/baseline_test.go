@@ -83,7 +83,7 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) *ve
 		}
 		return r
 	}
-	if err := certify.Result(h, r); err != nil {
+	if err := certify.Result(t.Context(), h, r); err != nil {
 		t.Fatalf("seed %d, %s: proof of %s: %v\n%s%+v", seed, lvl, r.Verdict, err, dsl.Format(h), r.Anomalies)
 	}
 	return r
@@ -117,7 +117,7 @@ func TestAgreesWithPolygraph(t *testing.T) {
 			if got.Verdict != verdict.Satisfied {
 				continue
 			}
-			if err := certify.Result(h, got); err != nil {
+			if err := certify.Result(t.Context(), h, got); err != nil {
 				t.Errorf("history %d at %s: proof: %v", n, lvl, err)
 			}
 		}

@@ -1,27 +1,24 @@
-// Package certify verifies the proofs that checkers give: it replays a witness
-// against the meaning of the level, and derives every step of a counterexample
-// from the history again. It shares no code with the checkers, so that a
-// mistake would have to be made twice in different ways.
 package certify
 
 import (
+	"context"
+
 	"github.com/pkg/errors"
 
-	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
 
 // Result verifies the proof of a satisfied or violated verdict; every anomaly
 // must hold. An unknown verdict claims nothing and passes. The error says what
-// does not hold.
-func Result(h *history.History, r *verdict.Result) error {
+// does not hold, or is the cause of ctx's end.
+func Result(ctx context.Context, h *history.History, r *verdict.Result) error {
 	switch r.Verdict {
 	case verdict.Satisfied:
 		if r.Witness == nil {
 			return errors.New("satisfied without a witness")
 		}
-		return Witness(h, r.Level, r.Witness)
+		return Witness(ctx, h, r.Level, r.Witness)
 	case verdict.Violated:
 		if len(r.Anomalies) == 0 {
 			return errors.New("violated without an anomaly")
@@ -31,233 +28,14 @@ func Result(h *history.History, r *verdict.Result) error {
 				return errors.Wrapf(err, "anomaly %d", n+1)
 			}
 		}
-		f := newFacts(h, r.Level, r.Anomalies)
+		f, err := newFacts(newStop(ctx), h, r.Level, r.Anomalies)
+		if err != nil {
+			return err
+		}
 		for n := range r.Anomalies {
-			if err := f.anomaly(r.Level, &r.Anomalies[n]); err != nil {
+			if err := f.anomaly(&r.Anomalies[n]); err != nil {
 				return errors.Wrapf(err, "anomaly %d", n+1)
 			}
-		}
-	}
-	return nil
-}
-
-// Witness replays w: a serial execution (or, at snapshot levels, an execution
-// by starts and commits) of all committed transactions, and of some of unknown
-// outcome, in which every read returns what was recorded and the level's
-// orders are kept.
-func Witness(h *history.History, lvl level.Level, w *verdict.Witness) error {
-	r := newReplay(h, lvl)
-	if lvl.Snapshot() {
-		return r.points(w.Points)
-	}
-	return r.serial(w.Order)
-}
-
-// replay is a single-version store that executes transactions one by one.
-type replay struct {
-	h     *history.History
-	lvl   level.Level
-	state []history.Value // by key
-	// placed counts a session's committed transactions so far, rank those of
-	// its transactions that stand before one in the history.
-	placed []int
-	rank   []int32
-	seen   []uint8 // by transaction: events so far
-	// newest is the latest begin among what was placed, at LIN by key.
-	newest []int64
-}
-
-func newReplay(h *history.History, lvl level.Level) *replay {
-	r := &replay{h: h, lvl: lvl,
-		state: make([]history.Value, h.KeyCount()), placed: make([]int, h.SessionCount()),
-		rank: make([]int32, len(h.Txns)), seen: make([]uint8, len(h.Txns)), newest: make([]int64, 1)}
-	for k := range r.state {
-		r.state[k] = h.Initial(history.Key(k))
-	}
-	if lvl == level.LIN {
-		r.newest = make([]int64, h.KeyCount())
-	}
-	for n := range r.newest {
-		r.newest[n] = history.NoTime
-	}
-	count := make([]int32, h.SessionCount())
-	for i := range h.Txns {
-		t := &h.Txns[i]
-		r.rank[i] = count[t.Session]
-		if t.Status == history.Committed {
-			count[t.Session]++
-		}
-	}
-	return r
-}
-
-// admit checks that the transaction at index i may take part at all.
-func (r *replay) admit(i int32) (*history.Txn, error) {
-	if i < 0 || int(i) >= len(r.h.Txns) {
-		return nil, errors.Errorf("the witness names transaction number %d of %d", i, len(r.h.Txns))
-	}
-	t := &r.h.Txns[i]
-	if t.Status == history.Aborted {
-		return nil, errors.Errorf("the witness contains transaction %d, which aborted", t.ID)
-	}
-	return t, nil
-}
-
-// sessionOrder checks that the committed transactions before i in its session
-// came before.
-func (r *replay) sessionOrder(i int32, t *history.Txn) error {
-	if r.lvl.SessionOrder() && r.placed[t.Session] < int(r.rank[i]) {
-		return errors.Errorf("transaction %d comes too early for session %d", t.ID, r.h.SessionName(t.Session))
-	}
-	return nil
-}
-
-// realTimeBegin and realTimeEnd check that nothing that is placed after T
-// ended before T began: T.begin is noted when T takes effect, and compared
-// with the end of what takes effect later.
-func (r *replay) realTimeBegin(slot int, t *history.Txn) {
-	if t.Begin != history.NoTime {
-		r.newest[slot] = max(r.newest[slot], t.Begin)
-	}
-}
-
-func (r *replay) realTimeEnd(slot int, t *history.Txn) error {
-	if r.lvl.RealTime() && t.Status == history.Committed && t.End != history.NoTime && t.End < r.newest[slot] {
-		return errors.Errorf("transaction %d ended before another one began that the witness places first", t.ID)
-	}
-	return nil
-}
-
-// execute runs the operations of t on the state and reports the first read
-// that does not match. Its writes are applied when commit is set; they are
-// visible to its own reads either way.
-func (r *replay) execute(t *history.Txn, commit bool) error {
-	ops := r.h.Ops(t)
-	for n, op := range ops {
-		current := r.state[op.Key]
-		for _, own := range ops[:n] {
-			if own.Kind == history.Write && own.Key == op.Key {
-				current = own.Value
-			}
-		}
-		bad := op.Kind == history.Read && current != op.Value ||
-			op.Kind == history.ReadNot && current == op.Value ||
-			r.lvl == level.LIN && op.Kind == history.Write && n == 0 && current != history.Absent
-		if bad {
-			return errors.Errorf("transaction %d: operation %d on key %s does not match: the witness has %s there",
-				t.ID, n+1, r.h.KeyName(op.Key), r.h.ValueText(current))
-		}
-	}
-	if commit {
-		r.apply(t)
-	}
-	return nil
-}
-
-func (r *replay) apply(t *history.Txn) {
-	for _, op := range r.h.Ops(t) {
-		if op.Kind == history.Write {
-			r.state[op.Key] = op.Value
-		}
-	}
-}
-
-func (r *replay) serial(order []int32) error {
-	for _, i := range order {
-		t, err := r.admit(i)
-		if err != nil {
-			return err
-		}
-		if r.seen[i]++; r.seen[i] > 1 {
-			return errors.Errorf("the witness contains transaction %d twice", t.ID)
-		}
-		if err := r.sessionOrder(i, t); err != nil {
-			return err
-		}
-		slot := 0
-		if ops := r.h.Ops(t); r.lvl == level.LIN && len(ops) > 0 {
-			slot = int(ops[0].Key)
-			for _, op := range ops {
-				if int(op.Key) != slot {
-					return errors.Errorf("transaction %d touches several keys, which is no single operation", t.ID)
-				}
-			}
-		}
-		// By locality, what touches no key binds nothing at LIN.
-		if r.lvl != level.LIN || t.OpCount() > 0 {
-			if err := r.realTimeEnd(slot, t); err != nil {
-				return err
-			}
-			r.realTimeBegin(slot, t)
-		}
-		if err := r.execute(t, true); err != nil {
-			return err
-		}
-		if t.Status == history.Committed {
-			r.placed[t.Session]++
-		}
-	}
-	return r.complete(1)
-}
-
-// points replays starts and commits. A transaction reads at its start; it may
-// commit only if nobody has committed a write to a key of its own writes since
-// (first committer wins).
-func (r *replay) points(points []int32) error {
-	startedAt := make([]int32, len(r.h.Txns))
-	writtenAt := make([]int32, r.h.KeyCount())
-	for k := range writtenAt {
-		writtenAt[k] = -1
-	}
-	for now, p := range points {
-		i := p >> 1
-		t, err := r.admit(i)
-		if err != nil {
-			return err
-		}
-		commit := p&1 == 1
-		if r.seen[i] != uint8(p&1) {
-			return errors.Errorf("the witness does not start and then commit transaction %d exactly once", t.ID)
-		}
-		r.seen[i]++
-		if !commit {
-			if err := r.sessionOrder(i, t); err != nil {
-				return err
-			}
-			r.realTimeBegin(0, t)
-			startedAt[i] = int32(now)
-			if err := r.execute(t, false); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := r.realTimeEnd(0, t); err != nil {
-			return err
-		}
-		for _, op := range r.h.Ops(t) {
-			if op.Kind != history.Write {
-				continue
-			}
-			if writtenAt[op.Key] > startedAt[i] && writtenAt[op.Key] != int32(now) {
-				return errors.Errorf("transaction %d commits a write to key %s, which another one wrote since it started", t.ID, r.h.KeyName(op.Key))
-			}
-			writtenAt[op.Key] = int32(now)
-		}
-		r.apply(t)
-		if t.Status == history.Committed {
-			r.placed[t.Session]++
-		}
-	}
-	return r.complete(2)
-}
-
-// complete checks that every committed transaction had its events, and that
-// no other one was left half done.
-func (r *replay) complete(events uint8) error {
-	for i := range r.h.Txns {
-		t := &r.h.Txns[i]
-		if r.seen[i] != events && (t.Status == history.Committed || r.seen[i] != 0) {
-			return errors.Errorf("the witness leaves out transaction %d, or a part of it", t.ID)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func check(t *testing.T, h *history.History, lvl level.Level) *verdict.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := certify.Result(h, r); err != nil {
+	if err := certify.Result(t.Context(), h, r); err != nil {
 		t.Fatalf("%s: %v", lvl, err)
 	}
 	return r
@@ -46,7 +46,7 @@ func TestCorruptedWitness(t *testing.T) {
 			t.Helper()
 			bad := *w
 			*list(&bad) = f(slices.Clone(*list(w)))
-			if certify.Witness(h, lvl, &bad) == nil {
+			if certify.Witness(t.Context(), h, lvl, &bad) == nil {
 				t.Errorf("%s: a witness with %s is accepted", lvl, what)
 			}
 		}
@@ -62,7 +62,7 @@ func TestCorruptedWitness(t *testing.T) {
 		})
 	}
 	h = dsl.MustParse("s1 [0,1]: r(x,0) w(x,1)\ns2 [0,1]: r(x,1) w(x,2) abort\ns3 [5,6]: r(x,1)\n")
-	if certify.Witness(h, level.SER, &verdict.Witness{Order: []int32{0, 1, 2}}) == nil {
+	if certify.Witness(t.Context(), h, level.SER, &verdict.Witness{Order: []int32{0, 1, 2}}) == nil {
 		t.Error("an aborted transaction is accepted")
 	}
 }
@@ -82,7 +82,7 @@ func TestOrdersBind(t *testing.T) {
 		{level.SERNoSO, []int32{1, 0, 2}, true},
 		{level.SSER, []int32{0, 1, 2}, true}, {level.SSER, []int32{2, 0, 1}, false},
 	} {
-		if err := certify.Witness(h, tc.lvl, &verdict.Witness{Order: tc.order}); (err == nil) != tc.ok {
+		if err := certify.Witness(t.Context(), h, tc.lvl, &verdict.Witness{Order: tc.order}); (err == nil) != tc.ok {
 			t.Errorf("%s %v: %v", tc.lvl, tc.order, err)
 		}
 	}
@@ -94,12 +94,12 @@ func TestOrdersBind(t *testing.T) {
 		{level.SI, []int32{0, 1, 2, 3, 4, 5}, true}, {level.SI, []int32{4, 0, 1, 2, 3, 5}, true}, {level.SI, []int32{0, 2, 1, 3, 4, 5}, false},
 		{level.SINoSO, []int32{0, 2, 1, 3, 4, 5}, true}, {level.StrongSI, []int32{4, 0, 1, 2, 3, 5}, false}, {level.SI, []int32{1, 0, 2, 3, 4, 5}, false},
 	} {
-		if err := certify.Witness(h, tc.lvl, &verdict.Witness{Points: tc.points}); (err == nil) != tc.ok {
+		if err := certify.Witness(t.Context(), h, tc.lvl, &verdict.Witness{Points: tc.points}); (err == nil) != tc.ok {
 			t.Errorf("%s %v: %v", tc.lvl, tc.points, err)
 		}
 	}
 	lost := dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)\n")
-	if certify.Witness(lost, level.SI, &verdict.Witness{Points: []int32{0, 2, 1, 3}}) == nil {
+	if certify.Witness(t.Context(), lost, level.SI, &verdict.Witness{Points: []int32{0, 2, 1, 3}}) == nil {
 		t.Error("both writers of a lost update may commit")
 	}
 }
@@ -129,7 +129,7 @@ func TestCorruptedCounterexample(t *testing.T) {
 				change(&a)
 				bad := *r
 				bad.Anomalies = []verdict.Anomaly{a}
-				if certify.Result(h, &bad) == nil {
+				if certify.Result(t.Context(), h, &bad) == nil {
 					t.Errorf("%s at %s: a counterexample with %s is accepted", name, lvl, what)
 				}
 			}
@@ -151,10 +151,10 @@ func TestCorruptedCounterexample(t *testing.T) {
 			}
 		}
 	}
-	if certify.Result(dsl.MustParse("s1: r(x,0)"), &verdict.Result{Level: level.SER, Verdict: verdict.Violated}) == nil {
+	if certify.Result(t.Context(), dsl.MustParse("s1: r(x,0)"), &verdict.Result{Level: level.SER, Verdict: verdict.Violated}) == nil {
 		t.Error("violated without a counterexample is accepted")
 	}
-	if certify.Result(dsl.MustParse("s1: r(x,0)"), &verdict.Result{Level: level.SER, Verdict: verdict.Satisfied}) == nil {
+	if certify.Result(t.Context(), dsl.MustParse("s1: r(x,0)"), &verdict.Result{Level: level.SER, Verdict: verdict.Satisfied}) == nil {
 		t.Error("satisfied without a witness is accepted")
 	}
 }
@@ -171,7 +171,7 @@ func TestForged(t *testing.T) {
 		{Kind: verdict.Cycle, Txns: []int32{0, 1}, Cycle: []verdict.Edge{{From: 0, To: 7, Kind: verdict.WR}, {From: 7, To: 0, Kind: verdict.WR}}},
 		{Kind: verdict.Cycle, Txns: []int32{0, 1}, Cycle: []verdict.Edge{{From: 0, To: 1, Kind: verdict.WR, Key: 99}, {From: 1, To: 0, Kind: verdict.WR, Key: -1}}},
 	} {
-		if certify.Result(h, &verdict.Result{Level: level.LIN, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil {
+		if certify.Result(t.Context(), h, &verdict.Result{Level: level.LIN, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil {
 			t.Errorf("accepted: %+v", a)
 		}
 	}
@@ -188,7 +188,7 @@ func TestCorruptedContradiction(t *testing.T) {
 		if err != nil || r.Verdict != verdict.Violated || r.Anomalies[0].Kind != verdict.Contradiction {
 			t.Fatal(r, err)
 		}
-		if err := certify.Result(h, r); err != nil {
+		if err := certify.Result(t.Context(), h, r); err != nil {
 			t.Fatal(err)
 		}
 		refused := func(what string, h *history.History, change func(a *verdict.Anomaly)) {
@@ -198,7 +198,7 @@ func TestCorruptedContradiction(t *testing.T) {
 			change(&a)
 			bad := *r
 			bad.Anomalies = []verdict.Anomaly{a}
-			if certify.Result(h, &bad) == nil {
+			if certify.Result(t.Context(), h, &bad) == nil {
 				t.Errorf("%s: accepted with %s", lvl, what)
 			}
 		}
@@ -212,10 +212,12 @@ func TestCorruptedContradiction(t *testing.T) {
 				a.Ops = slices.DeleteFunc(a.Ops, func(o verdict.OpRef) bool { return o.Txn == i })
 			})
 		}
-		refused("an aborted transaction", h, func(a *verdict.Anomaly) {
-			a.Txns = append(a.Txns, 4)
-			a.Ops = append(a.Ops, verdict.OpRef{Txn: 4, Op: 0})
-		})
+		more := r.Anomalies[0]
+		more.Txns = append(slices.Clone(more.Txns), 4)
+		more.Ops = append(slices.Clone(more.Ops), verdict.OpRef{Txn: 4, Op: 0})
+		if err := certify.Result(t.Context(), h, &verdict.Result{Level: lvl, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{more}}); err != nil {
+			t.Errorf("%s: refused with an aborted writer, which changes nothing: %v", lvl, err)
+		}
 		refused("a transaction twice", h, func(a *verdict.Anomaly) { a.Txns = append(a.Txns, a.Txns[0]) })
 		refused("a false cycle", h, func(a *verdict.Anomaly) {
 			a.Cycle = []verdict.Edge{{From: 0, To: 2, Kind: verdict.WW, Key: h.Key("x"), Value: 1}, {From: 2, To: 0, Kind: verdict.RW, Key: h.Key("y")}}
@@ -232,13 +234,13 @@ func TestFalseCounterexample(t *testing.T) {
 	h := dsl.MustParse("s1 [0,5]: r(x,0) r(y,0) w(x,1)\ns2 [2,7]: r(x,0) r(y,0) w(y,1)\n")
 	r := check(t, h, level.SER)
 	r.Level = level.SI
-	if certify.Result(h, r) == nil {
+	if certify.Result(t.Context(), h, r) == nil {
 		t.Error("write skew is accepted as a violation of snapshot isolation")
 	}
 	h = dsl.MustParse("s1 [0,2]: r(x,0) w(x,1)\ns2 [4,6]: r(x,1) w(x,2)\ns2 [7,9]: r(x,1)\n")
 	r = check(t, h, level.SER)
 	r.Level = level.SERNoSO
-	if certify.Result(h, r) == nil {
+	if certify.Result(t.Context(), h, r) == nil {
 		t.Error("session order is accepted where it does not bind")
 	}
 }

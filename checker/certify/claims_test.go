@@ -36,7 +36,7 @@ func TestClaims(t *testing.T) {
 			continue
 		}
 		accepted := func(a verdict.Anomaly) bool {
-			return certify.Result(h, &verdict.Result{Level: lvl, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil
+			return certify.Result(t.Context(), h, &verdict.Result{Level: lvl, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil
 		}
 		if !allowed {
 			for range 40 {

@@ -14,101 +14,38 @@ import (
 // no refutation.
 var ErrTooLarge = errors.New("the counterexample is too large to be judged again by trying every execution")
 
-// contradiction verifies a closed sub-history (DESIGN rule 3): everything in it
-// is in the history; for every read that is kept, every transaction that can
-// have written its value is kept, with that write; one of unknown outcome is
-// kept whole, since it can have taken place only if all its reads hold. Then
-// it is judged by trying every execution; where these are too many, its
-// refutation is replayed, against the whole history.
-func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
-	if lvl == level.LIN {
+// contradictionBudget bounds the judgement, in steps; where a refutation can be
+// replayed instead, judgeBudget does.
+const contradictionBudget = 50_000_000
+
+// contradiction verifies a closed sub-history: for every read that is kept, each
+// write that it can have read is kept, too. Then it is judged by trying every
+// execution; where these are too many, its refutation is replayed, against the
+// whole history.
+//
+// Why that is sound: let an execution of the whole history be given, and strike
+// from it what is not kept. A kept read then still finds its value. If it read its
+// own transaction's latest write, that one is kept, and nothing was added behind
+// it. Else it read the final write of the latest writer before its snapshot; that
+// one is kept, and nothing was added behind it either. What remains is an
+// execution of the sub-history.
+func (f *facts) contradiction(a *verdict.Anomaly) error {
+	if f.lvl == level.LIN {
 		return errors.New("no sub-history is closed at level lin, where absence is what an insertion saw")
 	}
-	if err := f.drawn(lvl, a.Cycle); err != nil {
+	if err := f.drawn(a.Cycle); err != nil {
 		return err
 	}
-	listed, kept := map[int32]bool{}, map[int32][]int{}
-	for _, i := range a.Txns {
-		if listed[i] {
-			return errors.Errorf("it names transaction %d twice", f.id(i))
-		}
-		listed[i] = true
+	parts, err := f.partsOf(a)
+	if err != nil {
+		return err
 	}
-	for _, r := range a.Ops {
-		if !listed[r.Txn] {
-			return errors.Errorf("it names an operation of transaction %d, but not the transaction", f.id(r.Txn))
-		}
-		kept[r.Txn] = append(kept[r.Txn], r.Op)
+	reads, err := f.outsideReads(parts)
+	if err != nil {
+		return err
 	}
-	wanted := map[cell]bool{}
-	for _, i := range a.Txns {
-		t := &f.h.Txns[i]
-		ops := f.h.Ops(t)
-		list := kept[i]
-		slices.Sort(list)
-		if len(slices.Compact(slices.Clone(list))) != len(list) {
-			return errors.Errorf("an operation of transaction %d is named twice", f.id(i))
-		}
-		switch {
-		case t.Status == history.Aborted:
-			return errors.Errorf("transaction %d aborted", f.id(i))
-		case t.Status == history.Unknown && len(list) != len(ops):
-			return errors.Errorf("transaction %d is of unknown outcome and not kept whole", f.id(i))
-		}
-		for _, n := range list {
-			op := ops[n]
-			if t.Status == history.Committed && op.Kind == history.Write && !isFinal(ops, n) {
-				return errors.Errorf("transaction %d overwrote its write to %s", f.id(i), f.h.KeyName(op.Key))
-			}
-			switch op.Kind {
-			case history.ReadNot:
-				return errors.Errorf("operation %d of transaction %d says only what a key did not have", n+1, f.id(i))
-			case history.Write:
-				continue
-			}
-			if first := slices.IndexFunc(ops, func(o history.Op) bool { return o.Key == op.Key }); first != n {
-				if t.Status == history.Committed {
-					return errors.Errorf("transaction %d has touched %s before", f.id(i), f.h.KeyName(op.Key))
-				}
-				continue // a read of its own
-			}
-			wanted[cell{op.Key, op.Value}] = true
-		}
-	}
-	all := &facts{h: f.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
-	all.collect(wanted)
-	for c, writers := range all.finals {
-		for _, w := range writers {
-			if !slices.ContainsFunc(kept[w], func(n int) bool {
-				op := f.h.Ops(&f.h.Txns[w])[n]
-				return op.Kind == history.Write && op.Key == c.key && op.Value == c.value
-			}) && !f.onlyReader(a, kept, w, c) {
-				return errors.Errorf("transaction %d wrote a value that is read, and is left out", f.id(w))
-			}
-		}
-	}
-	orphan := func(c cell) bool {
-		return all.unsure(c) || !f.h.Closed && wanted[c] && len(all.finals[c]) == 0 && f.h.Initial(c.key) != c.value
-	}
-	var parts []history.Part
-	for _, i := range slices.Sorted(slices.Values(a.Txns)) {
-		t := &f.h.Txns[i]
-		ops := f.h.Ops(t)
-		if t.Status == history.Unknown && contradictsItself(ops) {
-			continue // it cannot have taken place
-		}
-		p := history.Part{Txn: i}
-		for _, n := range kept[i] {
-			op := ops[n]
-			if op.Kind == history.Read && orphan(cell{op.Key, op.Value}) && !slices.ContainsFunc(ops[:n], func(o history.Op) bool { return o.Kind == history.Write && o.Key == op.Key }) {
-				if t.Status == history.Committed {
-					return errors.New("a value's writer may be missing")
-				}
-				continue // may be right, for what its writer was not recorded
-			}
-			p.Ops = append(p.Ops, n)
-		}
-		parts = append(parts, p)
+	if err := f.closedUnder(parts, reads); err != nil {
+		return err
 	}
 	sub := f.h.Sub(parts)
 	sub.Closed = true
@@ -116,41 +53,146 @@ func (f *facts) contradiction(lvl level.Level, a *verdict.Anomaly) error {
 	if a.Refutation != nil {
 		steps = judgeBudget
 	}
-	switch allowed, decided := try(sub, lvl, steps, false); {
+	switch allowed, decided, err := try(f.stop, sub, f.lvl, steps, false); {
+	case err != nil:
+		return err
 	case allowed:
-		return errors.New("the operations named, taken by themselves, do not violate the level")
+		return errNoViolation
 	case !decided && a.Refutation != nil:
-		return errors.Wrap(Replay(f.h, lvl, a.Refutation), "refutation")
+		return errors.Wrap(refuted(f.stop, f.h, f.lvl, a.Refutation), "refutation")
 	case !decided:
 		return ErrTooLarge
 	}
 	return nil
 }
 
-// contradictsItself reports whether a read differs from what the transaction
-// itself saw or wrote before.
-func contradictsItself(ops []history.Op) bool {
-	value := map[history.Key]history.Value{}
-	for _, op := range ops {
-		if v, ok := value[op.Key]; ok && op.Kind == history.Read && v != op.Value {
-			return true
+// partsOf lists what the anomaly names, in the order of the history.
+func (f *facts) partsOf(a *verdict.Anomaly) ([]history.Part, error) {
+	var parts []history.Part
+	at := map[int32]int{}
+	for n, i := range slices.Sorted(slices.Values(a.Txns)) {
+		if _, twice := at[i]; twice {
+			return nil, errors.Errorf("it names transaction %d twice", f.id(i))
 		}
-		value[op.Key] = op.Value
+		at[i] = n
+		parts = append(parts, history.Part{Txn: i})
 	}
-	return false
+	for _, r := range a.Ops {
+		n, listed := at[r.Txn]
+		if !listed {
+			return nil, errors.Errorf("it names an operation of transaction %d, but not the transaction", f.id(r.Txn))
+		}
+		parts[n].Ops = append(parts[n].Ops, r.Op)
+	}
+	for n := range parts {
+		ops := parts[n].Ops
+		slices.Sort(ops)
+		for i := 1; i < len(ops); i++ {
+			if ops[i] == ops[i-1] {
+				return nil, errors.Errorf("it names an operation of transaction %d twice", f.id(parts[n].Txn))
+			}
+		}
+	}
+	return parts, nil
+}
+
+// outsideRead is a kept read of what its transaction did not write before.
+type outsideRead struct {
+	verdict.OpRef
+	cell
+}
+
+// outsideReads returns them. A read behind a write of its own transaction to its
+// key reads that one, which must be kept.
+func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
+	var out []outsideRead
+	for _, p := range parts {
+		own := map[history.Key]int{} // the latest write
+		ops := f.h.Ops(&f.h.Txns[p.Txn])
+		from := 0
+		for _, n := range p.Ops {
+			for ; from < n; from++ {
+				if ops[from].Kind == history.Write {
+					own[ops[from].Key] = from
+				}
+			}
+			op := ops[n]
+			switch w, wrote := own[op.Key]; {
+			case op.Kind == history.ReadNot:
+				return nil, errors.Errorf("operation %d of transaction %d says only what a key did not have", n+1, f.id(p.Txn))
+			case op.Kind == history.Write:
+			case !wrote:
+				out = append(out, outsideRead{verdict.OpRef{Txn: p.Txn, Op: n}, cell{op.Key, op.Value}})
+			default:
+				if _, kept := slices.BinarySearch(p.Ops, w); !kept {
+					return nil, errors.Errorf("transaction %d read its own write of %s, which is left out", f.id(p.Txn), f.h.KeyName(op.Key))
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// closedUnder verifies that of every value that is read all final writes are kept;
+// a transaction does not read its own from outside. In a history that was cut off
+// it leaves out reads of values whose writer may be missing: those of a transaction
+// of unknown outcome may be right, and those of a committed one prove nothing.
+func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
+	type readers struct {
+		one     int32
+		several bool
+	}
+	by, wanted := map[cell]readers{}, map[cell]bool{}
+	for _, r := range reads {
+		old, known := by[r.cell]
+		by[r.cell] = readers{r.Txn, known && (old.several || old.one != r.Txn)}
+		wanted[r.cell] = true
+	}
+	w, err := f.writersOf(f.stop, wanted)
+	if err != nil {
+		return err
+	}
+	for c, list := range w.finals {
+		for _, i := range list {
+			n, kept := slices.BinarySearchFunc(parts, i, func(p history.Part, i int32) int { return int(p.Txn - i) })
+			if kept {
+				_, kept = slices.BinarySearch(parts[n].Ops, f.at(i, c.key).write)
+			}
+			if r := by[c]; !kept && (r.several || r.one != i) {
+				return errors.Errorf("transaction %d wrote a value that is read, and is left out", f.id(i))
+			}
+		}
+	}
+	if f.h.Closed {
+		return nil
+	}
+	doubtful := map[verdict.OpRef]bool{}
+	for _, r := range reads {
+		if !w.unsure(r.cell) && (len(w.finals[r.cell]) > 0 || f.h.Initial(r.key) == r.value) {
+			continue
+		}
+		if f.h.Txns[r.Txn].Status == history.Committed {
+			return errors.New("a value's writer may be missing")
+		}
+		doubtful[r.OpRef] = true
+	}
+	for n := range parts {
+		parts[n].Ops = slices.DeleteFunc(parts[n].Ops, func(op int) bool { return doubtful[verdict.OpRef{Txn: parts[n].Txn, Op: op}] })
+	}
+	return nil
 }
 
 // drawn verifies the cycle that pictures a contradiction, if there is one: that
 // its edges are what they are called, and that the level forbids it. That they
 // are forced is what the judgement of the sub-history shows.
-func (f *facts) drawn(lvl level.Level, edges []verdict.Edge) error {
+func (f *facts) drawn(edges []verdict.Edge) error {
 	for n, e := range edges {
 		next := edges[(n+1)%len(edges)]
-		read := func(i int32) bool { return f.readsFromOutside(i, cell{e.Key, e.Value}) }
-		ok := e.From != e.To && e.To == next.From && !(lvl.Snapshot() && e.Kind == verdict.RW && next.Kind == verdict.RW)
+		read := func(i int32) bool { return f.reads(i, cell{e.Key, e.Value}) }
+		ok := e.From != e.To && e.To == next.From && !(f.lvl.Snapshot() && e.Kind == verdict.RW && next.Kind == verdict.RW)
 		switch e.Kind {
 		case verdict.SO, verdict.RT:
-			ok = ok && f.precedes(lvl, e)
+			ok = ok && f.precedes(f.lvl, e)
 		case verdict.WR:
 			ok = ok && f.writes(e.From, e.Key) && read(e.To)
 		case verdict.RW:
@@ -165,24 +207,4 @@ func (f *facts) drawn(lvl level.Level, edges []verdict.Edge) error {
 		}
 	}
 	return nil
-}
-
-// contradictionBudget bounds the judgement, in steps; where a refutation can be
-// replayed instead, judgeBudget does.
-const contradictionBudget = 50_000_000
-
-// onlyReader reports whether nobody but w itself reads c from outside, so that
-// w's own write of it does not matter.
-func (f *facts) onlyReader(a *verdict.Anomaly, kept map[int32][]int, w int32, c cell) bool {
-	for _, i := range a.Txns {
-		if i == w {
-			continue
-		}
-		ops := f.h.Ops(&f.h.Txns[i])
-		if n := slices.IndexFunc(ops, func(op history.Op) bool { return op.Key == c.key }); n >= 0 &&
-			ops[n].Kind == history.Read && ops[n].Value == c.value && slices.Contains(kept[i], n) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,14 +1,10 @@
 package certify
 
 import (
-	"maps"
-	"math"
-	"slices"
-
-	"github.com/pkg/errors"
+	"context"
+	"encoding/binary"
 
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
 
@@ -23,323 +19,347 @@ const MaxJudged = 64
 //
 // At level LIN a lone write is an insertion, which finds its key absent.
 func Judge(h *history.History, lvl level.Level, budget int) (allowed, decided bool) {
-	return try(h, lvl, budget, lvl == level.LIN)
+	allowed, decided, _ = try(newStop(context.Background()), h, lvl, budget, lvl == level.LIN)
+	return allowed, decided
 }
 
-func try(h *history.History, lvl level.Level, budget int, insertions bool) (allowed, decided bool) {
+// try is Judge; the error is the cause of the context's end. insertions: a write
+// without a read before it finds its key absent.
+func try(stop *stop, h *history.History, lvl level.Level, budget int, insertions bool) (allowed, decided bool, err error) {
 	if len(h.Txns) > MaxJudged {
-		return false, false
+		return false, false, nil
 	}
-	j := &judge{h: h, lvl: lvl, budget: budget, insertions: insertions,
-		state: make([]history.Value, h.KeyCount()), version: make([]int, h.KeyCount())}
-	for k := range j.state {
-		j.state[k] = h.Initial(history.Key(k))
-	}
-	for i := range h.Txns {
-		if h.Txns[i].Status == history.Committed {
-			j.must |= 1 << i
-		}
-		for other := range h.Txns {
-			if j.precedes(other, i) {
-				j.before[i] |= 1 << other
-			}
-		}
+	j := &judge{stop: stop, budget: budget, snapshot: lvl.Snapshot(), dead: map[string]bool{}, room: maxDead}
+	if !j.prepare(h, lvl, insertions) {
+		return false, true, nil
 	}
 	allowed = j.search()
-	return allowed, allowed || j.budget > 0
+	return allowed, allowed || j.budget > 0 && j.err == nil, j.err
 }
 
+// judge searches for an execution. A set of transactions is a mask of their
+// numbers in txns.
 type judge struct {
-	h      *history.History
-	lvl    level.Level
-	budget int
-	// insertions: a write without a read before it finds its key absent.
-	insertions bool
-	state      []history.Value
-	version    []int // by key: commits of writes so far
+	stop     *stop
+	err      error
+	budget   int
+	snapshot bool
 
-	must               uint64 // the committed transactions
-	before             [MaxJudged]uint64
+	txns []judged
+	must uint64 // the committed transactions
+
+	state              []uint8 // by key that is read and written: the number of its value
 	started, committed uint64
-	snapshot           [MaxJudged][]int // versions at the start
+	undo               []uint8 // the values that commits replaced
+	// dead are the situations from which no execution was found, as far as there is
+	// room for them: what has started, what has committed, and the state.
+	dead map[string]bool
+	room int
+	key  []byte // scratch
 }
 
-// precedes reports whether a must come before b in every execution.
-func (j *judge) precedes(a, b int) bool {
-	if a == b || j.h.Txns[a].Status != history.Committed {
-		return false
-	}
-	ta, tb := &j.h.Txns[a], &j.h.Txns[b]
-	if j.lvl.SessionOrder() && ta.Session == tb.Session && a < b {
-		return true
-	}
-	if !j.lvl.RealTime() || ta.End == history.NoTime || tb.Begin == history.NoTime || ta.End >= tb.Begin {
-		return false
-	}
-	return j.lvl != level.LIN || j.sameKey(ta, tb)
+// maxDead bounds the memory of dead, in bytes.
+const maxDead = 32 << 20
+
+// judged is a transaction that can take place.
+type judged struct {
+	finds  []expectation
+	leaves []assignment
+	before uint64 // what must have committed before its start
+	rivals uint64 // the others that write a key that it writes
+	writes bool
 }
 
-// sameKey: linearizability is local, so only one key's order counts.
-func (j *judge) sameKey(a, b *history.Txn) bool {
-	x, y := j.h.Ops(a), j.h.Ops(b)
-	return len(x) > 0 && len(y) > 0 && x[0].Key == y[0].Key
+// expectation: the key at a place in the state has a value, or it has not.
+type expectation struct {
+	slot  int
+	value uint8
+	not   bool
+}
+
+// assignment gives the key at a place in the state its value.
+type assignment struct {
+	slot  int
+	value uint8
 }
 
 func (j *judge) search() bool {
 	if j.committed&j.must == j.must {
 		return true
 	}
-	if !j.lvl.Snapshot() {
-		// What writes nothing changes nothing for others: where it can stand
-		// now, it may.
-		for i := range j.h.Txns {
-			if j.must&^j.committed>>i&1 == 1 && !j.writesAny(i) && j.committed&j.before[i] == j.before[i] && j.readsMatch(i) {
-				j.started |= 1 << i
-				ok := j.commit(i)
-				j.started &^= 1 << i
-				return ok
-			}
+	// What writes nothing changes nothing for others: where it can stand now, it
+	// may.
+	for i := range j.txns {
+		if t := &j.txns[i]; !t.writes && j.must&^j.committed>>i&1 == 1 && j.mayStart(i) {
+			j.started |= 1 << i
+			ok := j.commit(i)
+			j.started &^= 1 << i
+			return ok
 		}
 	}
-	for i := range j.h.Txns {
+	if j.isDead() {
+		return false
+	}
+	for i := range j.txns {
 		bit := uint64(1) << i
-		if j.h.Txns[i].Status == history.Aborted || j.committed&bit != 0 {
+		if j.committed&bit != 0 {
 			continue
 		}
-		if j.budget--; j.budget <= 0 {
+		if j.spent(1 + len(j.txns[i].finds)/8) {
 			return false
 		}
-		if j.started&bit == 0 {
-			if j.committed&j.before[i] != j.before[i] || !j.readsMatch(i) {
-				continue
+		switch {
+		case j.started&bit != 0:
+			if j.commit(i) {
+				return true
 			}
+		case j.mayStart(i):
 			j.started |= bit
 			// Serial execution is a snapshot taken at the commit.
-			if !j.lvl.Snapshot() || !j.writesAny(i) {
-				if j.commit(i) {
-					return true
-				}
-			} else {
-				j.snapshot[i] = append(j.snapshot[i][:0], j.version...)
-				if j.search() {
-					return true
-				}
+			if j.snapshot && j.search() || !j.snapshot && j.commit(i) {
+				return true
 			}
 			j.started &^= bit
-			continue
-		}
-		if j.firstCommitter(i) && j.commit(i) {
-			return true
 		}
 	}
+	if j.budget > 0 && j.err == nil {
+		j.die()
+	}
 	return false
+}
+
+// spent takes steps from the budget and reports whether the search has to end.
+func (j *judge) spent(steps int) bool {
+	if j.err == nil {
+		j.err = j.stop.after(steps)
+	}
+	j.budget -= steps
+	return j.budget <= 0 || j.err != nil
+}
+
+// mayStart reports whether i finds what it read. Of two that write one key the one
+// that commits first wins, so that they may as well not overlap.
+func (j *judge) mayStart(i int) bool {
+	t := &j.txns[i]
+	if j.committed&t.before != t.before || j.started&^j.committed&t.rivals != 0 {
+		return false
+	}
+	for _, e := range t.finds {
+		if (j.state[e.slot] == e.value) == e.not {
+			return false
+		}
+	}
+	return true
 }
 
 // commit applies i's writes, searches on, and takes them back.
 func (j *judge) commit(i int) bool {
-	ops := j.h.Ops(&j.h.Txns[i])
-	var undo [8]history.Value
-	saved := undo[:0]
-	for _, op := range ops {
-		saved = append(saved, j.state[op.Key])
-		if op.Kind == history.Write {
-			j.state[op.Key] = op.Value
-			j.version[op.Key]++
-		}
+	leaves, mark := j.txns[i].leaves, len(j.undo)
+	for _, a := range leaves {
+		j.undo = append(j.undo, j.state[a.slot])
+		j.state[a.slot] = a.value
 	}
 	j.committed |= 1 << i
 	ok := j.search()
 	j.committed &^= 1 << i
-	for n := len(ops) - 1; n >= 0; n-- {
-		if ops[n].Kind == history.Write {
-			j.state[ops[n].Key] = saved[n]
-			j.version[ops[n].Key]--
-		}
+	for n, a := range leaves {
+		j.state[a.slot] = j.undo[mark+n]
 	}
+	j.undo = j.undo[:mark]
 	return ok
 }
 
-func (j *judge) firstCommitter(i int) bool {
-	for _, op := range j.h.Ops(&j.h.Txns[i]) {
-		if op.Kind == history.Write && j.version[op.Key] != j.snapshot[i][op.Key] {
-			return false
-		}
-	}
-	return true
+func (j *judge) isDead() bool {
+	j.key = binary.LittleEndian.AppendUint64(j.key[:0], j.started)
+	j.key = binary.LittleEndian.AppendUint64(j.key, j.committed)
+	j.key = append(j.key, j.state...)
+	return j.dead[string(j.key)]
 }
 
-func (j *judge) writesAny(i int) bool {
-	for _, op := range j.h.Ops(&j.h.Txns[i]) {
-		if op.Kind == history.Write {
-			return true
-		}
+// die notes the present situation as dead.
+func (j *judge) die() {
+	if j.isDead(); j.room > 0 { // key is then that of the present situation
+		j.room -= len(j.key) + 32
+		j.dead[string(j.key)] = true
 	}
-	return false
 }
 
-func (j *judge) readsMatch(i int) bool {
-	ops := j.h.Ops(&j.h.Txns[i])
-	for n, op := range ops {
-		current := j.state[op.Key]
-		for _, own := range ops[:n] {
-			if own.Kind == history.Write && own.Key == op.Key {
-				current = own.Value
-			}
+// prepare finds what the search needs to know of h. It returns false if a committed
+// transaction contradicts itself or read what nobody wrote.
+func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bool {
+	var list []account
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if t.Status == history.Aborted {
+			continue
 		}
+		a, ok := accountOf(h.Ops(t), insertions)
 		switch {
-		case op.Kind == history.Read && current != op.Value,
-			op.Kind == history.ReadNot && current == op.Value,
-			j.insertions && op.Kind == history.Write && n == 0 && current != history.Absent:
+		case t.Status == history.Committed && !ok:
 			return false
+		case t.Status != history.Committed && (!ok || len(a.leaves) == 0):
+			continue // it did not take place, or might as well not have
+		}
+		a.txn = i
+		list = append(list, a)
+	}
+	v := number(h, list)
+	j.state = make([]uint8, len(v.slots))
+	kept := list[:0]
+	for _, a := range list {
+		committed := h.Txns[a.txn].Status == history.Committed
+		t, ok := v.judged(&a)
+		switch {
+		case committed && !ok:
+			return false
+		case !ok:
+			continue
+		case committed:
+			j.must |= 1 << len(kept)
+		}
+		kept = append(kept, a)
+		j.txns = append(j.txns, t)
+	}
+	for b := range kept {
+		for a := range kept {
+			if precedes(h, lvl, kept[a].txn, kept[b].txn) {
+				j.txns[b].before |= 1 << a
+			}
+		}
+	}
+	if !j.snapshot {
+		return true
+	}
+	writers := map[history.Key]uint64{}
+	for n := range kept {
+		for _, c := range kept[n].leaves {
+			writers[c.key] |= 1 << n
+		}
+	}
+	for n := range kept {
+		for _, c := range kept[n].leaves {
+			j.txns[n].rivals |= writers[c.key] &^ (1 << n)
 		}
 	}
 	return true
 }
 
-// judgeBudget bounds the search on a counterexample, in steps.
-const judgeBudget = 2_000_000
-
-// rejudge takes the sub-history of the anomaly's transactions, with those that
-// show that the ones of unknown outcome among them committed, closed under the
-// writers of what they read, and asks Judge. Only what the anomaly is about is
-// kept of it: its keys, and of writers that were added their writes. Where the
-// sub-history is too large the edges alone have to do, unless the judgement is
-// needed.
-func (f *facts) rejudge(lvl level.Level, a *verdict.Anomaly, needed bool) error {
-	keys := map[history.Key]bool{}
-	for _, e := range a.Cycle {
-		if e.Kind != verdict.SO && e.Kind != verdict.RT {
-			keys[e.Key] = true
-		}
+// precedes reports whether a must come before b in every execution.
+func precedes(h *history.History, lvl level.Level, a, b int) bool {
+	if a == b || h.Txns[a].Status != history.Committed {
+		return false
 	}
-	for _, r := range a.Ops {
-		keys[f.h.Ops(&f.h.Txns[r.Txn])[r.Op].Key] = true
+	ta, tb := &h.Txns[a], &h.Txns[b]
+	if lvl.SessionOrder() && ta.Session == tb.Session && a < b {
+		return true
 	}
-	keep := map[int32]bool{} // true: with its reads
-	work := slices.Clone(a.Txns)
-	for n := 0; n < len(work); n++ {
-		i := work[n]
-		keep[i] = true
-		if f.h.Txns[i].Status != history.Unknown || !f.counts(i) {
-			continue
-		}
-		p := f.pulled[i]
-		keys[p.read.key] = true
-		if !keep[p.by] {
-			work = append(work, p.by)
-		}
+	if !lvl.RealTime() || ta.End == history.NoTime || tb.Begin == history.NoTime || ta.End >= tb.Begin {
+		return false
 	}
-	// A failure that ruled out v is closed when everything that can end v is
-	// kept: with unique values, the compare-and-sets that expect v.
-	ruledOut := map[cell]int64{} // with when the last such failure ended
-	for _, i := range work {
-		t := &f.h.Txns[i]
-		for _, op := range f.h.Ops(t) {
-			if op.Kind == history.ReadNot {
-				end := t.End
-				if t.Status != history.Committed || end == history.NoTime {
-					end = math.MaxInt64
-				}
-				c := cell{op.Key, op.Value}
-				if old, ok := ruledOut[c]; ok {
-					end = max(end, old)
-				}
-				ruledOut[c] = end
-			}
-		}
+	if lvl != level.LIN {
+		return true
 	}
-	for _, i := range f.expecting(ruledOut) {
-		if !keep[i] {
-			keep[i] = true
-			work = append(work, i)
-		}
-	}
-	// Writers of what is read are kept for their writes alone. At level lin
-	// what may not have happened keeps its reads too, since it can have
-	// happened only if they hold, and so does an insertion.
-	done := map[int32]bool{}
-	for len(work) > 0 {
-		wanted := map[cell]bool{}
-		for _, i := range work {
-			done[i] = true
-			ops := f.h.Ops(&f.h.Txns[i])
-			if lvl == level.LIN && len(ops) == 1 && ops[0].Kind == history.Write && keys[ops[0].Key] {
-				wanted[cell{ops[0].Key, history.Absent}] = true
-			}
-			for _, op := range ops {
-				if op.Kind == history.Read && keys[op.Key] {
-					wanted[cell{op.Key, op.Value}] = true
-				}
-			}
-		}
-		work = work[:0]
-		all := &facts{h: f.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
-		all.collect(wanted)
-		for _, writers := range all.all {
-			for _, w := range writers {
-				whole := lvl == level.LIN && needed && (len(f.h.Ops(&f.h.Txns[w])) == 1 || !f.counts(w))
-				keep[w] = keep[w] || whole
-				if whole && !done[w] {
-					done[w] = true
-					work = append(work, w)
-				}
-			}
-		}
-	}
-	allowed, decided := try(f.subHistory(keep, keys, lvl), lvl, judgeBudget, false)
-	switch {
-	case allowed:
-		return errors.New("the transactions named, taken by themselves, do not violate the level")
-	case !decided && needed:
-		return errors.New("the transactions named are too many to be judged again")
-	}
-	return nil
+	// Linearizability is local, so that only one key's order counts.
+	x, y := h.Ops(ta), h.Ops(tb)
+	return len(x) > 0 && len(y) > 0 && x[0].Key == y[0].Key
 }
 
-// expecting returns the transactions that can have committed and that
-// overwrite one of the cells; a lone write overwrites absence.
-func (f *facts) expecting(cells map[cell]int64) []int32 {
-	var out []int32
-	for i := range f.h.Txns {
-		t := &f.h.Txns[i]
-		if len(cells) == 0 || t.Status == history.Aborted {
-			continue
+// account is what a transaction finds outside itself and what it leaves behind.
+type account struct {
+	txn    int
+	finds  []found
+	leaves []cell
+}
+
+// found is a cell that a transaction found, or found not to be so.
+type found struct {
+	cell
+	not bool
+}
+
+// accountOf returns false if the operations contradict each other.
+func accountOf(ops []history.Op, insertions bool) (a account, ok bool) {
+	own := map[history.Key]history.Value{}
+	for n, op := range ops {
+		v, wrote := own[op.Key]
+		switch {
+		case op.Kind == history.Write && n == 0 && insertions:
+			a.finds = append(a.finds, found{cell{op.Key, history.Absent}, false})
+		case op.Kind == history.Write:
+		case !wrote:
+			a.finds = append(a.finds, found{cell{op.Key, op.Value}, op.Kind == history.ReadNot})
+		case (v == op.Value) == (op.Kind == history.ReadNot):
+			return a, false
 		}
-		ops := f.h.Ops(t)
-		for n, op := range ops {
-			if op.Kind != history.Write {
+		if op.Kind == history.Write {
+			own[op.Key] = op.Value
+		}
+	}
+	for k, v := range own {
+		a.leaves = append(a.leaves, cell{k, v})
+	}
+	return a, true
+}
+
+// numbers are those of the keys that somebody both reads and writes, and of their
+// values; 0 is the initial one.
+type numbers struct {
+	h      *history.History
+	slots  map[history.Key]int
+	values map[cell]uint8
+}
+
+func number(h *history.History, list []account) numbers {
+	v := numbers{h, map[history.Key]int{}, map[cell]uint8{}}
+	written := map[history.Key]uint8{} // with how many values
+	for i := range list {
+		for _, c := range list[i].leaves {
+			if _, known := v.values[c]; known {
 				continue
 			}
-			found := cell{op.Key, history.Absent}
-			if n > 0 {
-				found.value = ops[n-1].Value
+			if c.value == h.Initial(c.key) {
+				written[c.key] += 0 // it is written
+				v.values[c] = 0
+				continue
 			}
-			if end, ok := cells[found]; ok && t.Begin <= end {
-				out = append(out, int32(i))
+			written[c.key]++
+			v.values[c] = written[c.key]
+		}
+	}
+	for i := range list {
+		for _, f := range list[i].finds {
+			_, changes := written[f.key]
+			if _, known := v.slots[f.key]; changes && !known {
+				v.slots[f.key] = len(v.slots)
 			}
 		}
 	}
-	return out
+	return v
 }
 
-func (f *facts) subHistory(keep map[int32]bool, keys map[history.Key]bool, lvl level.Level) *history.History {
-	b := history.NewBuilder(f.h.Header, f.h.Symbols, len(keep))
-	for _, i := range slices.Sorted(maps.Keys(keep)) {
-		withReads, all := keep[i], f.h.Ops(&f.h.Txns[i])
-		p := history.Part{Txn: i}
-		for n, op := range all {
-			if keys[op.Key] && (withReads || op.Kind == history.Write) {
-				p.Ops = append(p.Ops, n)
-			}
+// judged returns false if the transaction found what the key never has.
+func (v *numbers) judged(a *account) (t judged, ok bool) {
+	t.writes = len(a.leaves) > 0
+	for _, f := range a.finds {
+		slot, changes := v.slots[f.key]
+		n, known := v.values[f.cell]
+		if f.value == v.h.Initial(f.key) {
+			n, known = 0, true
 		}
-		rec := f.h.PartRecord(p)
-		if lvl == level.LIN && withReads && len(all) == 1 && keys[all[0].Key] && all[0].Kind == history.Write {
-			found := history.Op{Kind: history.Read, Key: all[0].Key, Value: history.Absent}
-			rec.Ops = []history.Op{found, all[0]}
-		}
-		if err := b.Add(&rec); err != nil {
-			panic(err) // the records come from a valid history
+		switch {
+		case !known && !f.not:
+			return t, false
+		case !known: // it never has that
+		case changes:
+			t.finds = append(t.finds, expectation{slot, n, f.not})
+		case f.not: // it always has its initial value
+			return t, false
 		}
 	}
-	return b.Done(f.h.Closed, nil)
+	for _, c := range a.leaves {
+		if slot, read := v.slots[c.key]; read {
+			t.leaves = append(t.leaves, assignment{slot, v.values[c]})
+		}
+	}
+	return t, true
 }

@@ -9,10 +9,13 @@ type clauses struct {
 	values  []int8 // by literal: 1 true, -1 false, 0 open
 	watches [][]watcher
 	lits    [][]int32 // by clause; nil where it was forgotten
+	has     []int32   // by literal: the latest clause, by its number of now, with that literal
+	now     int32
 	trail   []int32
 	head    int // trail[:head] has been propagated
 	// refuted: the clauses contradict each other by unit propagation.
 	refuted bool
+	effort  int // literals and watchers looked at since takeEffort
 }
 
 // watcher is a clause with one of its literals, which if true spares the look.
@@ -22,6 +25,7 @@ type watcher struct{ clause, blocker int32 }
 func (c *clauses) variable() int32 {
 	c.values = append(c.values, 0, 0)
 	c.watches = append(c.watches, nil, nil)
+	c.has = append(c.has, 0, 0)
 	return int32(len(c.values) - 2)
 }
 
@@ -30,29 +34,29 @@ func (c *clauses) assign(l int32) {
 	c.trail = append(c.trail, l)
 }
 
+func (c *clauses) takeEffort() int {
+	n := c.effort
+	c.effort = 0
+	return n
+}
+
 // none stands for a clause that need not be kept.
 const none = int32(-1)
 
 // add adds a clause, which must be true of every execution, and returns its
 // number, or none where what it says is already assigned.
 func (c *clauses) add(clause []int32) int32 {
+	c.effort += len(clause)
+	c.now++
 	var open []int32
-next:
 	for _, l := range clause {
-		switch c.values[l] {
-		case 1:
+		switch {
+		case c.values[l] == 1 || c.has[l^1] == c.now:
 			return none
-		case -1:
+		case c.values[l] == -1 || c.has[l] == c.now:
 			continue
 		}
-		for _, have := range open {
-			if have == l {
-				continue next
-			}
-			if have == l^1 {
-				return none
-			}
-		}
+		c.has[l] = c.now
 		open = append(open, l)
 	}
 	switch len(open) {
@@ -106,6 +110,7 @@ func (c *clauses) propagate() bool {
 		l := c.trail[c.head] ^ 1 // has become false
 		c.head++
 		list := c.watches[l]
+		c.effort += len(list)
 		kept := list[:0]
 		for i, w := range list {
 			if c.values[w.blocker] == 1 {

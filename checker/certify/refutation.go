@@ -1,6 +1,8 @@
 package certify
 
 import (
+	"context"
+
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/level"
@@ -18,11 +20,15 @@ import (
 // the latest writer of its key that committed before the reader started, or
 // the initial state. Each axiom below is then true, and what follows by unit
 // propagation is too, so that the empty clause cannot follow.
-func Replay(h *history.History, lvl level.Level, r *verdict.Refutation) error {
+func Replay(ctx context.Context, h *history.History, lvl level.Level, r *verdict.Refutation) error {
+	return refuted(newStop(ctx), h, lvl, r)
+}
+
+func refuted(stop *stop, h *history.History, lvl level.Level, r *verdict.Refutation) error {
 	if lvl == level.LIN {
 		return errors.New("level lin has no refutations")
 	}
-	p := &refutation{h: h, lvl: lvl, vars: map[verdict.Atom]int32{}}
+	p := &refutation{stop: stop, lookup: lookup{h: h}, lvl: lvl, vars: map[verdict.Atom]int32{}}
 	if err := p.findWriters(r); err != nil {
 		return err
 	}
@@ -40,7 +46,11 @@ func Replay(h *history.History, lvl level.Level, r *verdict.Refutation) error {
 	p.clauseOf = make([]int32, len(r.Steps))
 	for n := range r.Steps {
 		p.now, p.clauseOf[n] = n, none
-		if err := p.step(&r.Steps[n]); err != nil {
+		err := p.step(&r.Steps[n])
+		if err == nil {
+			err = stop.after(1 + p.clauses.takeEffort())
+		}
+		if err != nil {
 			return errors.Wrapf(err, "step %d of %d, %s", n+1, last+1, r.Steps[n].Rule)
 		}
 	}
@@ -48,9 +58,10 @@ func Replay(h *history.History, lvl level.Level, r *verdict.Refutation) error {
 }
 
 type refutation struct {
-	h       *history.History
+	lookup
+	stop    *stop
 	lvl     level.Level
-	facts   *facts // as far as the refutation asks for them
+	writers *writers // as far as the refutation asks for them
 	vars    map[verdict.Atom]int32
 	atoms   []int32 // literals of the refutation's atoms
 	clauses clauses
@@ -72,10 +83,9 @@ func (p *refutation) findWriters(r *verdict.Refutation) error {
 			wanted[c] = true
 		}
 	}
-	f := &facts{h: p.h, finals: map[cell][]int32{}, all: map[cell][]int32{}}
-	f.collect(wanted)
-	p.facts = f
-	return nil
+	var err error
+	p.writers, err = p.writersOf(p.stop, wanted)
+	return err
 }
 
 // step verifies a step and takes its clauses.
@@ -120,15 +130,11 @@ func (p *refutation) outside(i int32, k history.Key) (cell, error) {
 	if err != nil {
 		return cell{}, err
 	}
-	for _, op := range p.h.Ops(t) {
-		if op.Key == k {
-			if op.Kind != history.Read {
-				break
-			}
-			return cell{k, op.Value}, nil
-		}
+	v, ok := p.readFromOutside(i, k)
+	if !ok {
+		return cell{}, errors.Errorf("transaction %d does not read that key from outside", t.ID)
 	}
-	return cell{}, errors.Errorf("transaction %d does not read that key from outside", t.ID)
+	return cell{k, v}, nil
 }
 
 // final returns the final write of the transaction at i to k.
@@ -137,13 +143,11 @@ func (p *refutation) final(i int32, k history.Key) (history.Value, error) {
 	if err != nil {
 		return 0, err
 	}
-	ops := p.h.Ops(t)
-	for n := len(ops) - 1; n >= 0; n-- {
-		if ops[n].Kind == history.Write && ops[n].Key == k {
-			return ops[n].Value, nil
-		}
+	n := p.at(i, k).write
+	if n < 0 {
+		return 0, errors.Errorf("transaction %d does not write that key", t.ID)
 	}
-	return 0, errors.Errorf("transaction %d does not write that key", t.ID)
+	return p.h.Ops(t)[n].Value, nil
 }
 
 // literal returns the literal of an atom. "a before b" and "b before a" are one
@@ -251,12 +255,12 @@ func (p *refutation) hasSource(s *verdict.Step) error {
 	if p.h.Initial(read.key) == read.value {
 		c.source(s, verdict.FromInitial, true)
 	}
-	for _, w := range p.facts.finals[read] {
+	for _, w := range p.writers.finals[read] {
 		if w != s.Txn {
 			c.source(s, w, true)
 		}
 	}
-	if len(c.lits) == 0 && !p.h.Closed || p.facts.unsure(read) {
+	if len(c.lits) == 0 && !p.h.Closed || p.writers.unsure(read) {
 		return errors.New("a value's writer may be missing")
 	}
 	c.ifCounts(s.Txn)
@@ -435,4 +439,20 @@ func (p *refutation) forget(s *verdict.Step) error {
 		}
 	}
 	return nil
+}
+
+// contradictsItself reports whether a read differs from what the transaction
+// itself saw or wrote before.
+func contradictsItself(ops []history.Op) bool {
+	value := map[history.Key]history.Value{}
+	for _, op := range ops {
+		if op.Kind == history.ReadNot {
+			continue
+		}
+		if v, ok := value[op.Key]; ok && op.Kind == history.Read && v != op.Value {
+			return true
+		}
+		value[op.Key] = op.Value
+	}
+	return false
 }

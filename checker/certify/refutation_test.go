@@ -56,6 +56,8 @@ func TestReplay(t *testing.T) {
 		{"a value written by nobody", "s1: r(x,7)\n", all, []verdict.Step{step(verdict.HasSource, 0, 0, 0), end}},
 		{"a value written and overwritten", "s1: r(x,7)\ns2: w(x,7) w(x,8)\n", all, []verdict.Step{step(verdict.HasSource, 0, 0, 0), end}},
 		{"a value written by one whose outcome is unknown", "s1: r(x,7)\ns2: w(x,7) unknown\n", nil, []verdict.Step{step(verdict.HasSource, 0, 0, 0), end}},
+		{"one that did not find a value and then read another", "s1: r(x,7)\ns2: n(y,5) r(y,0) w(x,7) unknown\n", nil, []verdict.Step{
+			step(verdict.HasSource, 0, 0, 0), step(verdict.SourceFirst, 0, 1, 0), step(verdict.Impossible, 1, 0, 0), end}},
 		{"one that cannot have taken place", "s1: r(x,7)\ns2: r(y,0) w(x,7) r(y,1) unknown\n", all, []verdict.Step{
 			step(verdict.HasSource, 0, 0, 0), step(verdict.SourceFirst, 0, 1, 0), step(verdict.Impossible, 1, 0, 0), end}},
 		{"one that may have", "s1: r(x,7)\ns2: r(y,0) w(x,7) r(y,0) unknown\n", nil, []verdict.Step{
@@ -71,7 +73,7 @@ func TestReplay(t *testing.T) {
 	} {
 		h := dsl.MustParse(tc.history)
 		for _, lvl := range all {
-			err := certify.Replay(h, lvl, &verdict.Refutation{Steps: tc.steps})
+			err := certify.Replay(t.Context(), h, lvl, &verdict.Refutation{Steps: tc.steps})
 			if holds := slices.Contains(tc.holds, lvl); holds != (err == nil) {
 				t.Errorf("%s at %s: %v", tc.name, lvl, err)
 			}
@@ -86,7 +88,7 @@ func TestReplay(t *testing.T) {
 				if tc.steps[n].Rule == verdict.CycleOf && tc.name == "two updates of one version" {
 					continue // two nodes that follow from each other's axioms
 				}
-				if certify.Replay(h, lvl, &verdict.Refutation{Steps: left}) == nil {
+				if certify.Replay(t.Context(), h, lvl, &verdict.Refutation{Steps: left}) == nil {
 					t.Errorf("%s at %s: step %d left out is not missed", tc.name, lvl, n+1)
 				}
 			}
@@ -101,13 +103,13 @@ func TestReplayRefuses(t *testing.T) {
 	h := dsl.MustParse(text)
 	good := []verdict.Step{
 		step(verdict.HasSource, 1, 0, 0), step(verdict.NothingBetween, 1, initial, 0), cycle(1, 2), end}
-	if err := certify.Replay(h, level.SI, &verdict.Refutation{Steps: good}); err != nil {
+	if err := certify.Replay(t.Context(), h, level.SI, &verdict.Refutation{Steps: good}); err != nil {
 		t.Fatal(err)
 	}
-	if certify.Replay(h, level.LIN, &verdict.Refutation{Steps: good}) == nil {
+	if certify.Replay(t.Context(), h, level.LIN, &verdict.Refutation{Steps: good}) == nil {
 		t.Error("accepted at level lin")
 	}
-	if certify.Replay(h, level.SI, &verdict.Refutation{}) == nil {
+	if certify.Replay(t.Context(), h, level.SI, &verdict.Refutation{}) == nil {
 		t.Error("nothing is accepted")
 	}
 	for name, s := range map[string]verdict.Step{
@@ -140,7 +142,7 @@ func TestReplayRefuses(t *testing.T) {
 		"what does not follow":               {Rule: verdict.Follows, List: []int32{0}},
 	} {
 		r := &verdict.Refutation{Atoms: []verdict.Atom{{Kind: verdict.Before, A: 0, B: 8}}, Steps: append([]verdict.Step{s}, good...)}
-		if certify.Replay(h, level.SI, r) == nil {
+		if certify.Replay(t.Context(), h, level.SI, r) == nil {
 			t.Errorf("a refutation with %s is accepted", name)
 		}
 	}
@@ -152,7 +154,7 @@ func TestReplayRefuses(t *testing.T) {
 		"one whose outcome is known counting": {Kind: verdict.Counts, A: 0},
 		"one that aborted counting":           {Kind: verdict.Counts, A: 3},
 	} {
-		if certify.Replay(h, level.SI, &verdict.Refutation{Atoms: []verdict.Atom{a}, Steps: good}) == nil {
+		if certify.Replay(t.Context(), h, level.SI, &verdict.Refutation{Atoms: []verdict.Atom{a}, Steps: good}) == nil {
 			t.Errorf("a refutation with %s is accepted", name)
 		}
 	}
@@ -164,7 +166,7 @@ func TestReplayRefuses(t *testing.T) {
 			steps = append(steps, verdict.Step{Rule: verdict.Forget, List: []int32{0}})
 		}
 		steps = append(steps, step(verdict.NothingBetween, 0, initial, 2), step(verdict.NothingBetween, 1, initial, 0, 1), step(verdict.NothingBetween, 2, initial, 1, 2), end)
-		if err := certify.Replay(three, level.SER, &verdict.Refutation{Steps: steps}); (err == nil) == forget {
+		if err := certify.Replay(t.Context(), three, level.SER, &verdict.Refutation{Steps: steps}); (err == nil) == forget {
 			t.Errorf("the cycle forgotten %v: %v", forget, err)
 		}
 	}
@@ -176,7 +178,7 @@ func TestReplayRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	thin := &verdict.Refutation{Steps: []verdict.Step{step(verdict.HasSource, 0, 0, 0), end}}
-	if err := certify.Replay(b.Done(false, nil), level.SER, thin); err == nil {
+	if err := certify.Replay(t.Context(), b.Done(false, nil), level.SER, thin); err == nil {
 		t.Error("a value whose writer may be missing refutes")
 	}
 }

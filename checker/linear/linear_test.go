@@ -25,7 +25,7 @@ func check(t *testing.T, h *history.History, lvl level.Level) *verdict.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := certify.Result(h, r); err != nil {
+	if err := certify.Result(t.Context(), h, r); err != nil {
 		t.Fatalf("%s: proof of %s: %v\n%s", lvl, r.Verdict, err, describe(r))
 	}
 	return r
@@ -296,7 +296,7 @@ func TestSparseValues(t *testing.T) {
 		if err != nil {
 			t.Fatalf("stride %d: %v", stride, err)
 		}
-		if r.Verdict != verdict.Satisfied || certify.Result(h, r) != nil {
+		if r.Verdict != verdict.Satisfied || certify.Result(t.Context(), h, r) != nil {
 			t.Errorf("stride %d: %s", stride, r.Verdict)
 		}
 	}

@@ -60,7 +60,7 @@ func TestClaims(t *testing.T) {
 		}
 		for range 40 {
 			a := randhist.Claim(rng, h)
-			accepted := certify.Result(h, &verdict.Result{Level: level.LIN, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil
+			accepted := certify.Result(t.Context(), h, &verdict.Result{Level: level.LIN, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}}) == nil
 			switch {
 			case allowed && accepted:
 				t.Fatalf("seed %d: accepted %+v\n%s", seed, a, dsl.Format(h))
@@ -117,7 +117,7 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) ver
 	if allowed != (r.Verdict == verdict.Satisfied) {
 		t.Fatalf("seed %d, %s: engine says %s, oracle says allowed=%v\n%s%s", seed, lvl, r.Verdict, allowed, dsl.Format(h), describe(r))
 	}
-	if err := certify.Result(h, r); err != nil {
+	if err := certify.Result(t.Context(), h, r); err != nil {
 		t.Fatalf("seed %d, %s: proof of %s: %v\n%s%s", seed, lvl, r.Verdict, err, dsl.Format(h), describe(r))
 	}
 	return r.Verdict

@@ -236,7 +236,7 @@ func TestDeviceLost(t *testing.T) {
 			if err != nil || r.Verdict != verdict.Satisfied {
 				t.Fatalf("%s, lost at call %d: %v, %v", cfg, n, r, err)
 			}
-			if err := certify.Result(h, r); err != nil {
+			if err := certify.Result(t.Context(), h, r); err != nil {
 				t.Fatalf("%s, lost at call %d: %v", cfg, n, err)
 			}
 			switch {

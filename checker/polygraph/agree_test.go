@@ -54,7 +54,7 @@ func TestAgreesWithLinear(t *testing.T) {
 				if got.Witness == nil && got.Anomalies == nil {
 					continue // a counterexample takes long to make small
 				}
-				if err := certify.Result(h, got); err != nil {
+				if err := certify.Result(t.Context(), h, got); err != nil {
 					t.Errorf("history %d at %s, %s: proof of %s: %v", n, lvl, cfg, got.Verdict, err)
 				}
 			}

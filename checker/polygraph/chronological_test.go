@@ -50,7 +50,7 @@ func TestChronological(t *testing.T) {
 				t.Fatalf("formula %d at %s: a refutation: %v, %v; satisfiable: %v", n, lvl, proof != nil, err, want)
 			}
 			if proof != nil {
-				if err := certify.Replay(h, lvl, proof); err != nil {
+				if err := certify.Replay(t.Context(), h, lvl, proof); err != nil {
 					t.Fatalf("formula %d at %s: %v", n, lvl, err)
 				}
 			}

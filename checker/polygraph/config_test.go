@@ -121,7 +121,7 @@ func TestConfigsAgree(t *testing.T) {
 				}
 				if r.Witness == nil && r.Anomalies == nil {
 					// not asked for
-				} else if err := certify.Result(h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
+				} else if err := certify.Result(t.Context(), h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
 					t.Errorf("history %d at %s, %s: proof of %s: %v", n, lvl, cfg, r.Verdict, err)
 				}
 				if s := r.Search; s != nil && cfg.Has(polygraph.Eager) {

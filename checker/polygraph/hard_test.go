@@ -95,7 +95,7 @@ func TestHard(t *testing.T) {
 					if r.Witness == nil && r.Anomalies == nil {
 						continue // a counterexample takes long to make small
 					}
-					if err := certify.Result(h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
+					if err := certify.Result(t.Context(), h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
 						t.Fatalf("history %d at %s: %v", n, lvl, err)
 					}
 				}

@@ -44,7 +44,7 @@ func TestLarge(t *testing.T) {
 				if r.Search.Conflicts == 0 {
 					t.Error("the search had nothing to mend")
 				}
-				if err := certify.Result(h, r); err != nil {
+				if err := certify.Result(t.Context(), h, r); err != nil {
 					t.Error(err)
 				}
 			})

@@ -36,7 +36,7 @@ func TestMatrix(t *testing.T) {
 				t.Fatal(err)
 			}
 			if proof != nil {
-				if err := certify.Replay(h, lvl, proof); err != nil {
+				if err := certify.Replay(t.Context(), h, lvl, proof); err != nil {
 					t.Fatalf("%s: %v", lvl, err)
 				}
 			}

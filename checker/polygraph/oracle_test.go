@@ -109,7 +109,7 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, e p
 	if allowed != (r.Verdict == verdict.Satisfied) {
 		t.Fatalf("seed %d, %s, %s: engine says %s, oracle says allowed=%v\n%s", seed, lvl, cfg, r.Verdict, allowed, dsl.Format(h))
 	}
-	if err := certify.Result(h, r); err != nil {
+	if err := certify.Result(t.Context(), h, r); err != nil {
 		t.Fatalf("seed %d, %s, %s: proof of %s: %v\n%s%+v", seed, lvl, cfg, r.Verdict, err, dsl.Format(h), r.Anomalies)
 	}
 	if r.Search != nil && cfg.Has(polygraph.Eager) && r.Search.OnDemand > 0 {

@@ -27,7 +27,7 @@ func replay(t *testing.T, h *history.History, r *verdict.Result) {
 		if a.Refutation == nil {
 			t.Fatalf("%s: no refutation\n%s", r.Level, dsl.Format(h))
 		}
-		if err := certify.Replay(h, r.Level, a.Refutation); err != nil {
+		if err := certify.Replay(t.Context(), h, r.Level, a.Refutation); err != nil {
 			t.Fatalf("%s: %v\n%s", r.Level, err, dsl.Format(h))
 		}
 	}
@@ -83,7 +83,7 @@ func TestReplayWhole(t *testing.T) {
 			for n := range proof.Steps {
 				rules[proof.Steps[n].Rule]++
 			}
-			if err := certify.Replay(h, lvl, proof); err != nil {
+			if err := certify.Replay(t.Context(), h, lvl, proof); err != nil {
 				t.Fatalf("%s: %v\n%s", lvl, err, dsl.Format(h))
 			}
 		}

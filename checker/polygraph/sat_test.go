@@ -68,7 +68,7 @@ func TestFromSAT(t *testing.T) {
 					t.Fatalf("formula %d at %s, %s: %s, satisfiable is %v: %v", n, lvl, cfg, r.Verdict, want, clauses)
 				}
 				if r.Witness != nil {
-					if err := certify.Result(h, r); err != nil {
+					if err := certify.Result(t.Context(), h, r); err != nil {
 						t.Errorf("formula %d at %s, %s: %v", n, lvl, cfg, err)
 					}
 				}
@@ -91,7 +91,7 @@ func TestFromSATProofs(t *testing.T) {
 			if err != nil || r.Verdict != verdict.Violated {
 				t.Fatal(lvl, clauses, r, err)
 			}
-			if err := certify.Result(h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
+			if err := certify.Result(t.Context(), h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
 				t.Error(lvl, clauses, err)
 			}
 		}

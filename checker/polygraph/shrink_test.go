@@ -27,7 +27,7 @@ func TestShrinkLarge(t *testing.T) {
 	if n := len(r.Anomalies[0].Txns); n > 4_000 {
 		t.Errorf("a counterexample of %d transactions", n)
 	}
-	if err := certify.Result(h, r); err != nil {
+	if err := certify.Result(t.Context(), h, r); err != nil {
 		t.Error(err)
 	}
 }

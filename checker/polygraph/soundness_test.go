@@ -49,7 +49,7 @@ func TestReplayIsSound(t *testing.T) {
 			dropped++
 			bad := *proof
 			bad.Steps = slices.Delete(slices.Clone(proof.Steps), n, n+1)
-			if certify.Replay(h, lvl, &bad) != nil {
+			if certify.Replay(t.Context(), h, lvl, &bad) != nil {
 				noticed++
 			}
 		}
@@ -64,13 +64,13 @@ func TestReplayIsSound(t *testing.T) {
 				continue
 			}
 			against++
-			if certify.Replay(other, at, proof) == nil {
+			if certify.Replay(t.Context(), other, at, proof) == nil {
 				t.Fatalf("a refutation at %s of\n%sis accepted at %s against\n%s", lvl, dsl.Format(h), at, dsl.Format(other))
 			}
 			for range 4 {
 				bad := damage(rng, proof, len(h.Txns))
 				damaged++
-				if certify.Replay(other, at, bad) == nil {
+				if certify.Replay(t.Context(), other, at, bad) == nil {
 					t.Fatalf("a damaged refutation is accepted at %s against\n%s%+v", at, dsl.Format(other), bad)
 				}
 			}
@@ -97,7 +97,7 @@ func satisfied(t *testing.T, h *history.History, lvl level.Level) bool {
 	if r.Verdict != verdict.Satisfied {
 		return false
 	}
-	if err := certify.Result(h, r); err != nil {
+	if err := certify.Result(t.Context(), h, r); err != nil {
 		t.Fatalf("%s: %v\n%s", lvl, err, dsl.Format(h))
 	}
 	return true

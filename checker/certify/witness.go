@@ -1,0 +1,234 @@
+package certify
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Witness replays w: a serial execution (or, at snapshot levels, an execution
+// by starts and commits) of all committed transactions, and of some of unknown
+// outcome, in which every read returns what was recorded and the level's
+// orders are kept.
+func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdict.Witness) error {
+	r := newReplay(newStop(ctx), h, lvl)
+	if lvl.Snapshot() {
+		return r.points(w.Points)
+	}
+	return r.serial(w.Order)
+}
+
+// replay is a single-version store that executes transactions one by one.
+type replay struct {
+	stop  *stop
+	h     *history.History
+	lvl   level.Level
+	state []history.Value // by key
+	undo  []history.Value // scratch of execute, by write
+	// placed counts a session's committed transactions so far. rank is how many
+	// committed transactions stand before a transaction in its session.
+	placed []int
+	rank   []int32
+	seen   []uint8 // by transaction: events so far
+	// newest is the latest begin among what was placed, at LIN by key.
+	newest []int64
+}
+
+func newReplay(stop *stop, h *history.History, lvl level.Level) *replay {
+	r := &replay{stop: stop, h: h, lvl: lvl,
+		state: make([]history.Value, h.KeyCount()), placed: make([]int, h.SessionCount()),
+		rank: make([]int32, len(h.Txns)), seen: make([]uint8, len(h.Txns)), newest: make([]int64, 1)}
+	for k := range r.state {
+		r.state[k] = h.Initial(history.Key(k))
+	}
+	if lvl == level.LIN {
+		r.newest = make([]int64, h.KeyCount())
+	}
+	for n := range r.newest {
+		r.newest[n] = history.NoTime
+	}
+	count := make([]int32, h.SessionCount())
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		r.rank[i] = count[t.Session]
+		if t.Status == history.Committed {
+			count[t.Session]++
+		}
+	}
+	return r
+}
+
+// admit checks that the transaction at index i may take part at all.
+func (r *replay) admit(i int32) (*history.Txn, error) {
+	if i < 0 || int(i) >= len(r.h.Txns) {
+		return nil, errors.Errorf("the witness names transaction number %d of %d", i, len(r.h.Txns))
+	}
+	t := &r.h.Txns[i]
+	if t.Status == history.Aborted {
+		return nil, errors.Errorf("the witness contains transaction %d, which aborted", t.ID)
+	}
+	return t, r.stop.after(1 + t.OpCount())
+}
+
+// sessionOrder checks that the committed transactions before i in its session
+// came before.
+func (r *replay) sessionOrder(i int32, t *history.Txn) error {
+	if r.lvl.SessionOrder() && r.placed[t.Session] < int(r.rank[i]) {
+		return errors.Errorf("transaction %d comes too early for session %d", t.ID, r.h.SessionName(t.Session))
+	}
+	return nil
+}
+
+// realTimeBegin and realTimeEnd check that nothing that is placed after T
+// ended before T began: T.begin is noted when T takes effect, and compared
+// with the end of what takes effect later.
+func (r *replay) realTimeBegin(slot int, t *history.Txn) {
+	if t.Begin != history.NoTime {
+		r.newest[slot] = max(r.newest[slot], t.Begin)
+	}
+}
+
+func (r *replay) realTimeEnd(slot int, t *history.Txn) error {
+	if r.lvl.RealTime() && t.Status == history.Committed && t.End != history.NoTime && t.End < r.newest[slot] {
+		return errors.Errorf("transaction %d ended before another one began that the witness places first", t.ID)
+	}
+	return nil
+}
+
+// execute runs the operations of t on the state and reports the first read
+// that does not match. Its writes stay if commit is set; its own reads see them
+// either way.
+func (r *replay) execute(t *history.Txn, commit bool) error {
+	ops := r.h.Ops(t)
+	r.undo = r.undo[:0]
+	for n, op := range ops {
+		current := r.state[op.Key]
+		bad := op.Kind == history.Read && current != op.Value ||
+			op.Kind == history.ReadNot && current == op.Value ||
+			r.lvl == level.LIN && op.Kind == history.Write && n == 0 && current != history.Absent
+		if bad {
+			return errors.Errorf("transaction %d: operation %d on key %s does not match: the witness has %s there",
+				t.ID, n+1, r.h.KeyName(op.Key), r.h.ValueText(current))
+		}
+		if op.Kind == history.Write {
+			r.undo = append(r.undo, current)
+			r.state[op.Key] = op.Value
+		}
+	}
+	if commit {
+		return nil
+	}
+	for n := len(ops) - 1; n >= 0; n-- {
+		if ops[n].Kind == history.Write {
+			last := len(r.undo) - 1
+			r.state[ops[n].Key] = r.undo[last]
+			r.undo = r.undo[:last]
+		}
+	}
+	return nil
+}
+
+func (r *replay) serial(order []int32) error {
+	for _, i := range order {
+		t, err := r.admit(i)
+		if err != nil {
+			return err
+		}
+		if r.seen[i]++; r.seen[i] > 1 {
+			return errors.Errorf("the witness contains transaction %d twice", t.ID)
+		}
+		if err := r.sessionOrder(i, t); err != nil {
+			return err
+		}
+		slot := 0
+		if ops := r.h.Ops(t); r.lvl == level.LIN && len(ops) > 0 {
+			slot = int(ops[0].Key)
+			for _, op := range ops {
+				if int(op.Key) != slot {
+					return errors.Errorf("transaction %d touches several keys, which is no single operation", t.ID)
+				}
+			}
+		}
+		// By locality, what touches no key binds nothing at LIN.
+		if r.lvl != level.LIN || t.OpCount() > 0 {
+			if err := r.realTimeEnd(slot, t); err != nil {
+				return err
+			}
+			r.realTimeBegin(slot, t)
+		}
+		if err := r.execute(t, true); err != nil {
+			return err
+		}
+		if t.Status == history.Committed {
+			r.placed[t.Session]++
+		}
+	}
+	return r.complete(1)
+}
+
+// points replays starts and commits. A transaction reads at its start; it may
+// commit only if nobody has committed a write to a key of its own writes since
+// (first committer wins).
+func (r *replay) points(points []int32) error {
+	startedAt := make([]int32, len(r.h.Txns))
+	writtenAt := make([]int32, r.h.KeyCount())
+	for k := range writtenAt {
+		writtenAt[k] = -1
+	}
+	for now, p := range points {
+		i := p >> 1
+		t, err := r.admit(i)
+		if err != nil {
+			return err
+		}
+		commit := p&1 == 1
+		if r.seen[i] != uint8(p&1) {
+			return errors.Errorf("the witness does not start and then commit transaction %d exactly once", t.ID)
+		}
+		r.seen[i]++
+		if !commit {
+			if err := r.sessionOrder(i, t); err != nil {
+				return err
+			}
+			r.realTimeBegin(0, t)
+			startedAt[i] = int32(now)
+			if err := r.execute(t, false); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.realTimeEnd(0, t); err != nil {
+			return err
+		}
+		for _, op := range r.h.Ops(t) {
+			if op.Kind != history.Write {
+				continue
+			}
+			if writtenAt[op.Key] > startedAt[i] && writtenAt[op.Key] != int32(now) {
+				return errors.Errorf("transaction %d commits a write to key %s, which another one wrote since it started", t.ID, r.h.KeyName(op.Key))
+			}
+			writtenAt[op.Key] = int32(now)
+			r.state[op.Key] = op.Value
+		}
+		if t.Status == history.Committed {
+			r.placed[t.Session]++
+		}
+	}
+	return r.complete(2)
+}
+
+// complete checks that every committed transaction had its events, and that
+// no other one was left half done.
+func (r *replay) complete(events uint8) error {
+	for i := range r.h.Txns {
+		t := &r.h.Txns[i]
+		if r.seen[i] != events && (t.Status == history.Committed || r.seen[i] != 0) {
+			return errors.Errorf("the witness leaves out transaction %d, or a part of it", t.ID)
+		}
+	}
+	return nil
+}
