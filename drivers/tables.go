@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Capability is what a workload, or a run, may need of a database.

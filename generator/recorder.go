@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Recorder writes a history while it happens. Its clock is the one by which
@@ -23,8 +23,8 @@ type Recorder struct {
 
 // NewRecorder starts a history on log: header, then initial values. Without a
 // log nothing is recorded, which serves to measure what recording costs. Keys that
-// the workload does not list are absent at first. The header's Created and
-// Clock are filled in.
+// the workload does not list are absent at first. The header's Created, Clock
+// and Schema are filled in.
 func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, error) {
 	r := &Recorder{log: log, start: time.Now()}
 	if log == nil {
@@ -32,6 +32,9 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 	}
 	hdr.Created = r.start.UTC().Format(time.RFC3339Nano)
 	hdr.Clock = "monotonic ns"
+	if t, ok := w.(Tables); ok {
+		hdr.Schema = t.Schema()
+	}
 	buf, err := native.AppendHeader(nil, &hdr, "null")
 	if err != nil {
 		return nil, err

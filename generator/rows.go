@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Operations on tables. Each group of a row that is read or written is one
@@ -217,10 +217,7 @@ func (t *Tx) SetWhere(ctx context.Context, table *schema.Table, where []schema.C
 }
 
 func (t *Tx) predicate(kind string, table *schema.Table, p schema.Predicate, gs []int, from int) {
-	rec := history.Predicate{Kind: kind, Table: table.Name, Order: p.Order, Limit: p.Limit, Ops: [2]int{from, len(t.a.ops)}}
-	for _, c := range p.Where {
-		rec.Where = append(rec.Where, history.Condition{c.Column, c.Op, c.Value})
-	}
+	rec := history.Predicate{Kind: kind, Table: table.Name, Predicate: p, Ops: [2]int{from, len(t.a.ops)}}
 	for _, g := range gs {
 		if name := table.Groups[g].Name; name != "" {
 			rec.Groups = append(rec.Groups, name)

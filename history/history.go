@@ -9,7 +9,8 @@
 //
 // The layout is made for checkers: transactions and operations stand in two
 // pointer-free slices, keys are dense numbers, values are machine words.
-// The package imports no other package of the project but a hash table.
+// The package imports nothing of the project but the tables and conditions of
+// history/schema and a hash table.
 package history
 
 import "math"

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Header says how a history came to be. Every field may be empty in a history
@@ -27,6 +29,8 @@ type Header struct {
 	Isolation string `json:"isolation,omitempty"`
 	// Nodes are the endpoints, where sessions are spread over several.
 	Nodes []string `json:"nodes,omitempty"`
+	// Schema is the tables on which the workload ran.
+	Schema schema.Schema `json:"schema,omitempty"`
 	// Source names the file that this history was converted from.
 	Source string `json:"source,omitempty"`
 }
@@ -112,7 +116,7 @@ func (b *Builder) Add(rec *Record) error {
 		b.lastEnd[s], b.lastID[s] = rec.End, rec.ID
 	}
 	for i := range rec.Predicates {
-		if err := rec.Predicates[i].check(len(rec.Ops)); err != nil {
+		if err := rec.Predicates[i].check(len(rec.Ops), b.h.Schema); err != nil {
 			return fmt.Errorf("transaction %d: %w", rec.ID, err)
 		}
 	}

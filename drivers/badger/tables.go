@@ -8,8 +8,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/drivers/tablekv"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // CreateTables implements drivers.TableDB.

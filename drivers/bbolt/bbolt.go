@@ -13,8 +13,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/drivers/tablekv"
+	"github.com/isohound/isohound/history/schema"
 )
 
 func init() { drivers.Register(driver{}) }

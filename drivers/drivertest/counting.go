@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Counting has sessions add 1 to a column at the same time. What a dependent

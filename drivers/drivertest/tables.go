@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // accounts has a primary key of two columns, two groups, and names that are

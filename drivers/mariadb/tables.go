@@ -13,8 +13,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/drivers/sqltable"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // dialect is MariaDB's. Texts are bytes, which no collation folds.

@@ -9,8 +9,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/drivers/sqltable"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // dialect is PostgreSQL's. Texts are ordered by their bytes.

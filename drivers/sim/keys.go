@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/drivers/tablekv"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Read implements drivers.Tx.

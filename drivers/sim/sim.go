@@ -15,8 +15,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/drivers/tablekv"
+	"github.com/isohound/isohound/history/schema"
 )
 
 func init() { drivers.Register(driver{}) }

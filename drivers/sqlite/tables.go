@@ -7,8 +7,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/drivers/sqltable"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // dialect is SQLite's. Texts are compared by their bytes (collation BINARY);

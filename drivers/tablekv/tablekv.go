@@ -13,7 +13,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Store is a transaction of a store. Its errors are those of a driver.

@@ -16,6 +16,7 @@ import (
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/history/fit"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // random makes a history with everything that a history can have, or, if
@@ -112,7 +113,7 @@ func random(rng *rand.Rand, plain bool) *history.History {
 		}
 		if from := rng.IntN(len(rec.Ops) + 1); !plain && rng.IntN(4) == 0 {
 			rec.Predicates = []history.Predicate{{Kind: "update", Table: "t", Groups: []string{"g"}, Ops: [2]int{0, from}},
-				{Kind: "read", Table: "t", Where: []history.Condition{{"a", "<", int64(-1 << 60)}, {"b", "=", "é\"<"}}, Order: []string{"-a"}, Limit: 3, Ops: [2]int{from, len(rec.Ops)}}}
+				{Kind: "read", Table: "t", Predicate: schema.Where(schema.Below("a", int64(-1<<60)), schema.Is("b", "é\"<")).By("-a").First(3), Ops: [2]int{from, len(rec.Ops)}}}
 		}
 		if len(rec.Ops) > 0 || !plain {
 			add(rec)

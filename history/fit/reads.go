@@ -114,7 +114,7 @@ func (f *fitting) rest() {
 		return
 	}
 	hdr := &f.h.Header
-	extra := hdr.Seed != 0 || hdr.Workload+hdr.Driver+hdr.Server+hdr.Isolation != "" || len(hdr.Nodes) > 0
+	extra := hdr.Seed != 0 || hdr.Workload+hdr.Driver+hdr.Server+hdr.Isolation != "" || len(hdr.Nodes)+len(hdr.Schema) > 0
 	for i := range f.h.Txns {
 		extra = extra || f.h.Txns[i].Node != 0 || f.h.DBTxn(i) != 0
 	}

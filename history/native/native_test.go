@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/history/schema"
 )
 
 func read(data []byte) (*history.History, error) {
@@ -32,9 +35,15 @@ func same(t *testing.T, got, want *history.History) {
 	if g, w := dsl.Format(got), dsl.Format(want); g != w {
 		t.Errorf("got\n%s\nwant\n%s", g, w)
 	}
+	if !reflect.DeepEqual(got.Header, want.Header) {
+		t.Errorf("the header is %+v, want %+v", got.Header, want.Header)
+	}
 	for i := range want.Txns {
 		if got.DBTxn(i) != want.DBTxn(i) || got.Txns[i].Node != want.Txns[i].Node {
 			t.Errorf("transaction %d: database id %d, node %d", i, got.DBTxn(i), got.Txns[i].Node)
+		}
+		if !reflect.DeepEqual(got.Predicates(i), want.Predicates(i)) {
+			t.Errorf("transaction %d: predicates %+v, want %+v", i, got.Predicates(i), want.Predicates(i))
 		}
 	}
 }
@@ -45,12 +54,23 @@ func weird() *history.History {
 	sym.SetInitial(sym.Key("a b"), sym.Int(7))
 	sym.SetInitial(sym.Key("ü\"\\\n"), history.Absent)
 	sym.DefaultInitial = sym.String("nothing")
-	b := history.NewBuilder(history.Header{Seed: 5, Workload: "w", Params: map[string]string{"p": "q"}, Driver: "d", Isolation: "i"}, sym, 0)
+	b := history.NewBuilder(history.Header{
+		Seed: 5, Workload: "w", Params: map[string]string{"p": "q"}, Driver: "d", Isolation: "i",
+		Schema: schema.Schema{{
+			Name: "t \"", Key: []schema.Column{{Name: "a", Type: schema.Int}, {Name: "b", Type: schema.Text, Size: 9}},
+			Groups:  []schema.Group{{Name: "g", Columns: schema.Ints("c")}, {Name: "é", Columns: schema.Texts("d", "e")}},
+			Indexes: [][]string{{"b", "c"}, {"e"}},
+		}, {Name: "u", Key: schema.Ints("k"), Groups: []schema.Group{{Columns: schema.Texts("v")}}}},
+	}, sym, 0)
 	for _, r := range []history.Record{
 		{ID: 9, Session: -3, Begin: -5, End: 1 << 60, DBTxn: 77, Node: 2, Status: history.Committed, Ops: []history.Op{
 			{Kind: history.Read, Key: 0, Value: 7}, {Kind: history.Write, Key: 1, Value: sym.String("x\"y\u2028")},
 			{Kind: history.ReadNot, Key: 0, Value: history.Absent}, {Kind: history.Write, Key: 0, Value: sym.Raw("1e400")},
-			{Kind: history.Write, Key: 0, Value: sym.Int(-1 << 63)}, {Kind: history.Read, Key: 0, Value: sym.Raw("18446744073709551615")}}},
+			{Kind: history.Write, Key: 0, Value: sym.Int(-1 << 63)}, {Kind: history.Read, Key: 0, Value: sym.Raw("18446744073709551615")}},
+			Predicates: []history.Predicate{
+				{Kind: "read", Table: "t \"", Predicate: schema.Where(schema.AtMost("a", int64(math.MinInt64)), schema.Not("d", "x\"<")).By("-c", "b").First(7), Groups: []string{"g", "é"}, Ops: [2]int{0, 1}, Omitted: []string{"t \"(1,'x').g", "t(2)"}},
+				{Kind: "update", Table: "u", Ops: [2]int{6, 6}},
+			}},
 		{ID: 1, Session: 4, Begin: history.NoTime, End: history.NoTime, Status: history.Aborted, Cause: "40001 \"x\""},
 		{ID: 0, Session: 5, Begin: 3, End: history.NoTime, Status: history.Unknown, Ops: []history.Op{{Kind: history.Write, Key: 1, Value: history.Absent}}},
 	} {
@@ -342,6 +362,47 @@ func TestBadPredicates(t *testing.T) {
 		var bad *history.FormatError
 		if !errors.As(err, &bad) || bad.Line != 2 {
 			t.Errorf("%s: %v", preds, err)
+		}
+	}
+}
+
+// TestBadTables: a predicate that does not fit the header's schema is refused
+// with its line, and so is a schema that makes no sense.
+func TestBadTables(t *testing.T) {
+	const good = `[{"name":"t","key":[{"name":"k","type":"int"}],"groups":[{"columns":[{"name":"v","type":"text","size":8}]}]}]`
+	file := func(tables, preds string) error {
+		_, err := read([]byte(`{"isohound":1,"initial":0,"schema":` + tables + "}\n" + `{"txn":1,"session":1,"status":"committed","ops":[],"preds":` + preds + "}\n"))
+		return err
+	}
+	if err := file(good, `[{"kind":"read","table":"t","where":[["k",">",1],["v","=","x"]],"order":["-v"],"ops":[0,0]}]`); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		tables, preds string
+		line          int
+	}{
+		{good, `[{"kind":"read","table":"u","ops":[0,0]}]`, 2},
+		{good, `[{"kind":"read","table":"t","where":[["w","=",1]],"ops":[0,0]}]`, 2},
+		{good, `[{"kind":"read","table":"t","where":[["k","=","1"]],"ops":[0,0]}]`, 2},
+		{good, `[{"kind":"read","table":"t","where":[["v","=",1]],"ops":[0,0]}]`, 2},
+		{good, `[{"kind":"read","table":"t","order":["-w"],"ops":[0,0]}]`, 2},
+		{`[{"name":"t"}]`, `[]`, 1},
+		{`[null]`, `[]`, 1},
+		{`7`, `[]`, 1},
+		{strings.Replace(good, `"t"`, `""`, 1), `[]`, 1},
+		{strings.Replace(good, `"v"`, `"k"`, 1), `[]`, 1},
+		{strings.Replace(good, `"v"`, `""`, 1), `[]`, 1},
+		{strings.Replace(good, `"int"`, `"blob"`, 1), `[]`, 1},
+		{strings.Replace(good, `,"type":"int"`, ``, 1), `[]`, 1},
+		{strings.Replace(good, `}]}]`, `}]},{"columns":[]}]`, 1), `[]`, 1},
+		{strings.Replace(good, `"key"`, `"indexes":[["w"]],"key"`, 1), `[]`, 1},
+		{good[:len(good)-1] + "," + good[1:], `[]`, 1},
+	} {
+		var bad *history.FormatError
+		if err := file(c.tables, c.preds); !errors.As(err, &bad) || bad.Line != c.line {
+			t.Errorf("%s, %s: %v", c.tables, c.preds, err)
+		} else {
+			t.Log(err)
 		}
 	}
 }

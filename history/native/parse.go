@@ -80,7 +80,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			rec.Cause = l.String()
 		case "preds":
 			if raw := l.Raw(); l.Ok() {
-				l.AddError(anyPredicates(raw, &rec.Predicates))
+				l.AddError(json.Unmarshal(raw, &rec.Predicates))
 			}
 		case "ops":
 			if err := p.ops(l, rec); err != nil {

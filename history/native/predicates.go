@@ -1,13 +1,10 @@
 package native
 
 import (
-	"bytes"
-	"encoding/json"
 	"strconv"
 
-	"github.com/pkg/errors"
-
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // EndOps completes a transaction or intent line that may have predicates.
@@ -37,14 +34,14 @@ func appendPredicate(b []byte, p *history.Predicate) []byte {
 				b = append(b, ',')
 			}
 			b = append(b, '[')
-			b = appendString(b, c[0].(string))
+			b = appendString(b, c.Column)
 			b = append(b, ',')
-			b = appendString(b, c[1].(string))
+			b = appendString(b, c.Op)
 			b = append(b, ',')
-			if n, ok := c[2].(int64); ok {
+			if n, ok := c.Value.(int64); ok {
 				b = strconv.AppendInt(b, n, 10)
 			} else {
-				b = appendString(b, c[2].(string))
+				b = appendString(b, c.Value.(string))
 			}
 			b = append(b, ']')
 		}
@@ -97,16 +94,16 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 				if len(x.Where) > 0 {
 					s.literal(`,`)
 				}
-				var c history.Condition
+				var c schema.Condition
 				s.literal(`[`)
-				c[0] = p.word(s)
+				c.Column = p.word(s)
 				s.literal(`,`)
-				c[1] = p.word(s)
+				c.Op = p.word(s)
 				s.literal(`,`)
 				if len(s.rest) > 0 && s.rest[0] == '"' {
-					c[2] = string(s.text())
+					c.Value = string(s.text())
 				} else {
-					c[2] = s.int()
+					c.Value = s.int()
 				}
 				s.literal(`]`)
 				x.Where = append(x.Where, c)
@@ -165,26 +162,4 @@ func (p *recordParser) word(s *cursor) string {
 		p.seen[w] = w
 	}
 	return w
-}
-
-// anyPredicates reads predicates in any spelling.
-func anyPredicates(raw []byte, out *[]history.Predicate) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(out); err != nil {
-		return err
-	}
-	for i := range *out {
-		for j := range (*out)[i].Where {
-			c := &(*out)[i].Where[j]
-			if number, ok := c[2].(json.Number); ok {
-				n, err := number.Int64()
-				if err != nil {
-					return errors.Errorf("a predicate compares with %s, which is no 64-bit integer", number)
-				}
-				c[2] = n
-			}
-		}
-	}
-	return nil
 }

@@ -107,6 +107,9 @@ func (r *Reader) readHeader() error {
 	case h.Isohound > Version:
 		return r.At(errors.Errorf("the history has format version %d; this isohound reads up to %d, use a newer one", h.Isohound, Version))
 	}
+	if err := h.Schema.Check(); err != nil {
+		return r.At(errors.Wrap(err, "schema"))
+	}
 	r.hdr = h.Header
 	if len(h.Initial) > 0 {
 		v, err := parseValue(h.Initial, r.sym)

@@ -1,7 +1,7 @@
 // Package modeldb is a database of plain maps, for tests: it says what a
 // workload must see when its transactions run one after another. It knows one
-// transaction at a time, shares no code with the drivers, and is not
-// registered.
+// transaction at a time, shares no code with the drivers but the evaluation of
+// conditions, and is not registered.
 package modeldb
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Driver makes databases that know nothing but their contents.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pkg/errors"
 
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // name is a primary key as a text; quotes keep its columns apart.
@@ -184,24 +183,9 @@ func (x *tx) DeleteRow(_ context.Context, t *schema.Table, key []any) (bool, err
 
 // Scan implements drivers.TableTx.
 func (x *tx) Scan(_ context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
-	found, err := x.matching(t, p.Where)
+	found, err := x.matching(t, &p)
 	if err != nil {
 		return nil, err
-	}
-	slices.SortFunc(found, func(a, b schema.Row) int {
-		for _, by := range p.Order {
-			column, downwards := strings.CutPrefix(by, "-")
-			if c := order(value(t, a, column), value(t, b, column)); c != 0 {
-				if downwards {
-					return -c
-				}
-				return c
-			}
-		}
-		return byKey(a, b)
-	})
-	if p.Limit > 0 {
-		found = found[:min(p.Limit, len(found))]
 	}
 	for i, row := range found {
 		found[i] = some(row, groups)
@@ -211,12 +195,12 @@ func (x *tx) Scan(_ context.Context, t *schema.Table, p schema.Predicate, groups
 
 // SetWhere implements drivers.TableTx.
 func (x *tx) SetWhere(_ context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error) {
-	found, err := x.matching(t, where)
+	p := schema.Where(where...)
+	found, err := x.matching(t, &p)
 	if err != nil {
 		return nil, err
 	}
 	rows := x.d.tables[t.Name]
-	slices.SortFunc(found, byKey)
 	for i, row := range found {
 		if _, err := x.change(t, rows, name(row.Key), group, exprs); err != nil {
 			return nil, err
@@ -226,82 +210,17 @@ func (x *tx) SetWhere(_ context.Context, t *schema.Table, where []schema.Conditi
 	return found, nil
 }
 
-// matching returns the rows that fulfil all conditions, in no order.
-func (x *tx) matching(t *schema.Table, where []schema.Condition) ([]schema.Row, error) {
+// matching returns the rows that a predicate selects, in its order.
+func (x *tx) matching(t *schema.Table, p *schema.Predicate) ([]schema.Row, error) {
 	rows, err := x.table(t)
 	if err != nil {
 		return nil, err
 	}
 	var found []schema.Row
-next:
 	for _, row := range rows {
-		for _, c := range where {
-			if !fulfils(order(value(t, row, c.Column), c.Value), c.Op) {
-				continue next
-			}
-		}
-		found = append(found, row)
-	}
-	return found, nil
-}
-
-func fulfils(sign int, comparison string) bool {
-	switch comparison {
-	case "=":
-		return sign == 0
-	case "<>":
-		return sign != 0
-	case "<":
-		return sign < 0
-	case "<=":
-		return sign < 1
-	case ">":
-		return sign > 0
-	case ">=":
-		return sign > -1
-	}
-	panic("comparison " + comparison)
-}
-
-// value finds the value of a column.
-func value(t *schema.Table, row schema.Row, column string) any {
-	for i, c := range t.Key {
-		if c.Name == column {
-			return row.Key[i]
+		if p.Matches(t, row) {
+			found = append(found, row)
 		}
 	}
-	for g, group := range t.Groups {
-		for i, c := range group.Columns {
-			if c.Name == column {
-				return row.Groups[g][i]
-			}
-		}
-	}
-	panic("table " + t.Name + " has no column " + column)
-}
-
-// order compares numbers, or texts by their bytes.
-func order(a, b any) int {
-	switch a := a.(type) {
-	case int64:
-		switch b := b.(int64); {
-		case a < b:
-			return -1
-		case a > b:
-			return 1
-		}
-		return 0
-	case string:
-		return strings.Compare(a, b.(string))
-	}
-	panic(fmt.Sprintf("a value of type %T", a))
-}
-
-func byKey(a, b schema.Row) int {
-	for i := range a.Key {
-		if c := order(a.Key[i], b.Key[i]); c != 0 {
-			return c
-		}
-	}
-	return 0
+	return p.Arrange(t, found), nil
 }

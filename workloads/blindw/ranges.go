@@ -9,8 +9,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // table is that of the Vbox paper, (k, v1, v2). Each value is a group of its

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // base is what all transactions have: who acts, and whom it concerns.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Invariants implements generator.Invariants. Each follows from every

@@ -3,8 +3,8 @@ package rubis
 import (
 	"context"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // base is what most transactions have: an item that they are about, and who

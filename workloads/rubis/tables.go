@@ -4,7 +4,7 @@ import (
 	"iter"
 	"strconv"
 
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // users has who they are and since when, 0 being the beginning, and what others

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // churn deletes rows and inserts them again: a token moves from a place of its

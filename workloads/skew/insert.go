@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // insert is write skew on absent keys: of each pair only one side may exist. A

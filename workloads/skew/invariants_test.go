@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 	"github.com/isohound/isohound/workloads"
 )
 

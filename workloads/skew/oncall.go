@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // oncall is write skew through a count predicate: doctors of a shift, of whom at

@@ -13,9 +13,9 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/generator/dist"
+	"github.com/isohound/isohound/history/schema"
 	"github.com/isohound/isohound/workloads"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history/elle"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // upsert is the shape of a report about PostgreSQL 18.4, said to break

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // damage changes single values in an open transaction.

@@ -3,8 +3,8 @@ package tpcc
 import (
 	"context"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // delivery is the Delivery transaction (clause 2.7): the oldest order of each

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // newOrderTx is the New-Order transaction (clause 2.4).

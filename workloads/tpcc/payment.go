@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // payment is the Payment transaction (clause 2.5).

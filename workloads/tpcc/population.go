@@ -4,8 +4,8 @@ import (
 	"iter"
 	"math/rand"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // What rows begin with. Dates of transactions are positive.

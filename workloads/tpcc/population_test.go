@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isohound/isohound/drivers/schema"
+	"github.com/isohound/isohound/history/schema"
 	"github.com/isohound/isohound/workloads"
 )
 

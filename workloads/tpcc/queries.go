@@ -3,8 +3,8 @@ package tpcc
 import (
 	"context"
 
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // orderStatus is the Order-Status transaction (clause 2.6): a customer's last

@@ -1,6 +1,6 @@
 package tpcc
 
-import "github.com/isohound/isohound/drivers/schema"
+import "github.com/isohound/isohound/history/schema"
 
 // The nine tables of clause 1.3. Columns that transactions read and write
 // together are groups. Money is in cents, rates are in hundredths of a per

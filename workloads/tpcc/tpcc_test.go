@@ -13,10 +13,10 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	_ "github.com/isohound/isohound/drivers/badger"
-	"github.com/isohound/isohound/drivers/schema"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/history/schema"
 	"github.com/isohound/isohound/workloads"
 )
 

@@ -1,10 +1,14 @@
-// Package schema describes the tables of a workload and what transactions ask
-// of them, in words that every kind of database understands. It imports nothing
-// of the project.
+// Package schema describes tables, the conditions of statements, and the updates
+// of rows. Drivers translate them for their databases; everything that works on
+// rows in Go evaluates them here. The package imports nothing of the project.
 //
 // An item of a history is one group of columns of one row, (table, primary key,
 // group). Statements read and write whole groups, so that what a transaction saw
 // and what it left behind is always a complete value.
+//
+// The files are schema.go (tables, rows, items), format.go (how a history's
+// header describes tables), predicate.go (conditions and their evaluation) and
+// update.go (what statements set columns to).
 package schema
 
 import (
@@ -20,15 +24,15 @@ type Type int
 
 // The types of columns.
 const (
-	Int Type = iota
+	Int Type = iota + 1
 	Text
 )
 
 // Column is a column of a table.
 type Column struct {
-	Name string
-	Type Type
-	Size int // of a Text: the most bytes that it holds, 0 is 255
+	Name string `json:"name"`
+	Type Type   `json:"type"`
+	Size int    `json:"size,omitempty"` // of a Text: the most bytes that it holds, 0 is 255
 }
 
 // Ints and Texts make columns of one type.
@@ -45,20 +49,30 @@ func columns(t Type, names []string) []Column {
 
 // Group is columns that are always read and written together.
 type Group struct {
-	Name    string // "" where the table has one group
-	Columns []Column
+	Name    string   `json:"name,omitempty"` // "" where the table has one group
+	Columns []Column `json:"columns"`
 }
 
 // Table is a table with its primary key.
 type Table struct {
-	Name    string
-	Key     []Column
-	Groups  []Group
-	Indexes [][]string // secondary indexes, by names of columns
+	Name    string     `json:"name"`
+	Key     []Column   `json:"key"`
+	Groups  []Group    `json:"groups"`
+	Indexes [][]string `json:"indexes,omitempty"` // secondary indexes, by names of columns
 }
 
-// Schema is the tables of a workload.
+// Schema is the tables of a workload, or of a recorded history.
 type Schema []*Table
+
+// Table finds a table by its name.
+func (s Schema) Table(name string) (*Table, bool) {
+	for _, t := range s {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
 
 // Row is a row, or of what was read of one the key and some groups.
 type Row struct {
@@ -84,6 +98,18 @@ func (t *Table) Column(name string) (group, at int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// find finds a column by its name.
+func (t *Table) find(name string) (*Column, bool) {
+	switch g, i, ok := t.Column(name); {
+	case !ok:
+		return nil, false
+	case g < 0:
+		return &t.Key[i], true
+	default:
+		return &t.Groups[g].Columns[i], true
+	}
 }
 
 // Group returns the number of the group called name; it panics if there is
@@ -166,87 +192,4 @@ func appendTuple(b []byte, values []any) []byte {
 		}
 	}
 	return b
-}
-
-// Expr is what an update sets a column to: a constant, or something that
-// depends on what the column held.
-type Expr struct {
-	Kind  ExprKind
-	Value any // the constant, the summand (int64), or what is appended (string)
-}
-
-// ExprKind is the kind of an Expr.
-type ExprKind int
-
-// The kinds of expressions.
-const (
-	Constant ExprKind = iota
-	Plus              // column + Value
-	Suffix            // column || Value
-)
-
-// Set, Add and Append make expressions.
-func Set(v any) Expr          { return Expr{Constant, v} }
-func Add(n int64) Expr        { return Expr{Plus, n} }
-func Append(tail string) Expr { return Expr{Suffix, tail} }
-
-// Sets makes constants of values.
-func Sets(values ...any) []Expr {
-	out := make([]Expr, len(values))
-	for i, v := range values {
-		out[i] = Set(v)
-	}
-	return out
-}
-
-// Depends reports whether an update depends on what the group held. Then every
-// column of it must: from the new values follows what each was before, and a
-// constant would leave a column unknown.
-func Depends(exprs []Expr) (bool, error) {
-	n := 0
-	for _, e := range exprs {
-		if e.Kind != Constant {
-			n++
-		}
-	}
-	if n > 0 && n < len(exprs) {
-		return false, errors.New("an update of a group sets either constants only or no constant")
-	}
-	return n > 0, nil
-}
-
-// Before computes what a group held from what a dependent update left.
-func Before(after []any, exprs []Expr) ([]any, error) {
-	out := make([]any, len(after))
-	for i, e := range exprs {
-		switch e.Kind {
-		case Plus:
-			out[i] = after[i].(int64) - e.Value.(int64)
-		case Suffix:
-			head, ok := strings.CutSuffix(after[i].(string), e.Value.(string))
-			if !ok {
-				return nil, errors.Errorf("the database says that appending %q gave %q", e.Value, after[i])
-			}
-			out[i] = head
-		default:
-			return nil, errors.New("a constant does not tell what was before")
-		}
-	}
-	return out, nil
-}
-
-// After computes what a group holds after an update.
-func After(before []any, exprs []Expr) []any {
-	out := make([]any, len(exprs))
-	for i, e := range exprs {
-		switch e.Kind {
-		case Constant:
-			out[i] = e.Value
-		case Plus:
-			out[i] = before[i].(int64) + e.Value.(int64)
-		case Suffix:
-			out[i] = before[i].(string) + e.Value.(string)
-		}
-	}
-	return out
 }

@@ -2,27 +2,72 @@ package schema
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 )
 
-// Condition compares a column with a constant of its type.
+// Condition compares a column with a constant of its type. In files it is
+// [column, comparison, constant].
 type Condition struct {
 	Column string
-	Op     string // one of = <> < <= > >=
-	Value  any
+	Op     string // one of Comparisons
+	Value  any    // int64 or string
+}
+
+// Comparisons are the comparisons of conditions. Texts are compared by their
+// bytes.
+var Comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Condition) UnmarshalJSON(b []byte) error {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(b, &parts); err != nil || len(parts) != 3 {
+		return errors.Errorf("a condition is %s; it must be [column, comparison, constant]", b)
+	}
+	if err := json.Unmarshal(parts[0], &c.Column); err != nil {
+		return errors.Wrap(err, "a condition's column")
+	}
+	if err := json.Unmarshal(parts[1], &c.Op); err != nil {
+		return errors.Wrap(err, "a condition's comparison")
+	}
+	constant := parts[2]
+	if constant[0] == '"' {
+		var text string
+		err := json.Unmarshal(constant, &text)
+		c.Value = text
+		return err
+	}
+	var number *int64
+	if err := json.Unmarshal(constant, &number); err != nil || number == nil {
+		return errors.Errorf("a condition compares %s with %s, which is neither a 64-bit integer nor a text", c.Column, constant)
+	}
+	c.Value = *number
+	return nil
+}
+
+// Check reports what of a condition makes no sense, whatever its table.
+func (c *Condition) Check() error {
+	if !slices.Contains(Comparisons, c.Op) {
+		return errors.Errorf("there is no comparison %q", c.Op)
+	}
+	switch c.Value.(type) {
+	case int64, string:
+		return nil
+	}
+	return errors.Errorf("column %s is compared with %#v, which is neither a 64-bit integer nor a text", c.Column, c.Value)
 }
 
 // Predicate selects rows of a table: those that fulfil all conditions, in an
 // order, up to a number.
 type Predicate struct {
-	Where []Condition
+	Where []Condition `json:"where"`
 	// Order lists columns; a leading minus sorts downwards. Texts are ordered
 	// by their bytes.
-	Order []string
-	Limit int // 0 is no limit
+	Order []string `json:"order"`
+	Limit int      `json:"limit"` // 0 is no limit
 }
 
 // Where makes a predicate of conditions.
@@ -49,27 +94,23 @@ func (p Predicate) First(n int) Predicate {
 }
 
 // Check reports what of a predicate makes no sense for a table.
-func (p Predicate) Check(t *Table) error {
-	for _, c := range p.Where {
-		g, i, ok := t.Column(c.Column)
+func (p *Predicate) Check(t *Table) error {
+	for i := range p.Where {
+		c := &p.Where[i]
+		if err := c.Check(); err != nil {
+			return err
+		}
+		column, ok := t.find(c.Column)
 		if !ok {
 			return errors.Errorf("table %s has no column %s", t.Name, c.Column)
 		}
-		column := t.Key
-		if g >= 0 {
-			column = t.Groups[g].Columns
-		}
-		_, isInt := c.Value.(int64)
-		_, isText := c.Value.(string)
-		if isInt != (column[i].Type == Int) || isText != (column[i].Type == Text) {
-			return errors.Errorf("column %s of table %s is compared with a %T", c.Column, t.Name, c.Value)
-		}
-		if !slices.Contains([]string{"=", "<>", "<", "<=", ">", ">="}, c.Op) {
-			return errors.Errorf("there is no comparison %q", c.Op)
+		if _, isInt := c.Value.(int64); isInt != (column.Type == Int) {
+			return errors.Errorf("column %s of table %s has type %s and is compared with %#v", c.Column, t.Name, typeNames[column.Type], c.Value)
 		}
 	}
 	for _, name := range p.Order {
-		if _, _, ok := t.Column(strings.TrimPrefix(name, "-")); !ok {
+		name = strings.TrimPrefix(name, "-")
+		if _, ok := t.find(name); !ok {
 			return errors.Errorf("table %s has no column %s", t.Name, name)
 		}
 	}

@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+)
+
+var typeNames = map[Type]string{Int: "int", Text: "text"}
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Type) MarshalText() ([]byte, error) {
+	if name, ok := typeNames[t]; ok {
+		return []byte(name), nil
+	}
+	return nil, errors.Errorf("there is no type %d of columns", int(t))
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *Type) UnmarshalText(b []byte) error {
+	for known, name := range typeNames {
+		if name == string(b) {
+			*t = known
+			return nil
+		}
+	}
+	return errors.Errorf("a column has the type %q, which this isohound does not know", b)
+}
+
+// Check reports what of a schema makes no sense: names that are missing or occur
+// twice, columns without a type, indexes of columns that do not exist.
+func (s Schema) Check() error {
+	seen := map[string]bool{}
+	for _, t := range s {
+		if t == nil || t.Name == "" {
+			return errors.New("a table of the schema has no name")
+		}
+		if seen[t.Name] {
+			return errors.Errorf("the schema has two tables %s", t.Name)
+		}
+		seen[t.Name] = true
+		if err := t.check(); err != nil {
+			return errors.Wrapf(err, "table %s", t.Name)
+		}
+	}
+	return nil
+}
+
+func (t *Table) check() error {
+	if len(t.Key) == 0 || len(t.Groups) == 0 {
+		return errors.New("it needs a primary key and at least one group of columns")
+	}
+	groups, names := map[string]bool{}, map[string]bool{}
+	columns := slices.Clone(t.Key)
+	for _, g := range t.Groups {
+		if groups[g.Name] || g.Name == "" && len(t.Groups) > 1 {
+			return errors.Errorf("it has two groups %q, or one of several without a name", g.Name)
+		}
+		groups[g.Name] = true
+		columns = append(columns, g.Columns...)
+	}
+	for _, c := range columns {
+		switch {
+		case c.Name == "":
+			return errors.New("a column has no name")
+		case names[c.Name]:
+			return errors.Errorf("it has two columns %s", c.Name)
+		case typeNames[c.Type] == "":
+			return errors.Errorf("column %s has no type", c.Name)
+		}
+		names[c.Name] = true
+	}
+	for _, index := range t.Indexes {
+		for _, name := range index {
+			if !names[name] {
+				return errors.Errorf("an index names column %s, which does not exist", name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package schema
+
+import (
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Expr is what an update sets a column to: a constant, or something that
+// depends on what the column held.
+type Expr struct {
+	Kind  ExprKind
+	Value any // the constant, the summand (int64), or what is appended (string)
+}
+
+// ExprKind is the kind of an Expr.
+type ExprKind int
+
+// The kinds of expressions.
+const (
+	Constant ExprKind = iota
+	Plus              // column + Value
+	Suffix            // column || Value
+)
+
+// Set, Add and Append make expressions.
+func Set(v any) Expr          { return Expr{Constant, v} }
+func Add(n int64) Expr        { return Expr{Plus, n} }
+func Append(tail string) Expr { return Expr{Suffix, tail} }
+
+// Sets makes constants of values.
+func Sets(values ...any) []Expr {
+	out := make([]Expr, len(values))
+	for i, v := range values {
+		out[i] = Set(v)
+	}
+	return out
+}
+
+// Depends reports whether an update depends on what the group held. Then every
+// column of it must: from the new values follows what each was before, and a
+// constant would leave a column unknown.
+func Depends(exprs []Expr) (bool, error) {
+	n := 0
+	for _, e := range exprs {
+		if e.Kind != Constant {
+			n++
+		}
+	}
+	if n > 0 && n < len(exprs) {
+		return false, errors.New("an update of a group sets either constants only or no constant")
+	}
+	return n > 0, nil
+}
+
+// Before computes what a group held from what a dependent update left.
+func Before(after []any, exprs []Expr) ([]any, error) {
+	out := make([]any, len(after))
+	for i, e := range exprs {
+		switch e.Kind {
+		case Plus:
+			out[i] = after[i].(int64) - e.Value.(int64)
+		case Suffix:
+			head, ok := strings.CutSuffix(after[i].(string), e.Value.(string))
+			if !ok {
+				return nil, errors.Errorf("the database says that appending %q gave %q", e.Value, after[i])
+			}
+			out[i] = head
+		default:
+			return nil, errors.New("a constant does not tell what was before")
+		}
+	}
+	return out, nil
+}
+
+// After computes what a group holds after an update.
+func After(before []any, exprs []Expr) []any {
+	out := make([]any, len(exprs))
+	for i, e := range exprs {
+		switch e.Kind {
+		case Constant:
+			out[i] = e.Value
+		case Plus:
+			out[i] = before[i].(int64) + e.Value.(int64)
+		case Suffix:
+			out[i] = before[i].(string) + e.Value.(string)
+		}
+	}
+	return out
+}
