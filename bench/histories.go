@@ -35,7 +35,7 @@ func (f *folder) make(cfg synth.GeneralConfig, lvl level.Level) (string, error) 
 }
 
 func write(path string, h *history.History) error {
-	h, _, _, err := fit.To(h, dbcop.Carries("dbcop"))
+	h, _, _, err := fit.To(h, dbcop.Carries())
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@
 // transactions, events), three strings (info, start, end), each a u64 length and UTF-8;
 // then a u64 count of sessions, and in each a u64 count of transactions, and
 // in each a u64 count of events of {u8 write, u64 key, u64 value, u8 success}
-// and a u8 success of the transaction itself. The initial value of every key
-// is 0. The counts in the header are known to be wrong in public files and
+// and a u8 success of the transaction itself. A key begins as 0, unless the file
+// writes the first 0 itself (see fit.Openings). The counts in the header are known to be wrong in public files and
 // are not used. An event without success did not happen; a transaction
 // without success aborted. There are no times.
 package dbcop
@@ -21,6 +21,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/fit"
 )
 
 // maxString bounds the header's texts, in bytes.
@@ -38,6 +39,7 @@ type Reader struct {
 	sessions, session uint64 // in all, and read so far
 	txns              uint64 // left in the session
 	id                int64
+	openings          *fit.Openings
 }
 
 var _ history.Source = (*Reader)(nil)
@@ -68,6 +70,7 @@ func Detect(head []byte, size int64) bool {
 func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 	d := &Reader{path: path, size: size, r: bufio.NewReaderSize(r, 64<<10), sym: history.NewSymbols()}
 	d.sym.DefaultInitial = d.sym.Int(0)
+	d.openings = fit.NewOpenings(d.sym)
 	d.sym.ExpectKeys(int(min(size/eventSize, 1<<14)))
 	for range 5 {
 		if _, err := d.u64("header"); err != nil {
@@ -102,8 +105,15 @@ func (d *Reader) SizeHint() int {
 	return int(float64(d.id) * float64(d.size) / float64(d.off))
 }
 
-func (d *Reader) Closed() bool    { return true }
-func (d *Reader) Notes() []string { return nil }
+func (d *Reader) Closed() bool { return true }
+
+// Notes tells, after io.EOF, which 0 was taken for the first.
+func (d *Reader) Notes() []string {
+	if note := d.openings.Note(); note != "" {
+		return []string{note}
+	}
+	return nil
+}
 
 // At returns err as a history.FormatError at the current offset.
 func (d *Reader) At(err error) error {
@@ -149,6 +159,7 @@ func (d *Reader) Next(rec *history.Record) error {
 	ok, err := d.flag("success of a transaction")
 	if ok {
 		rec.Status = history.Committed
+		d.openings.Add(d.sym, rec.Ops)
 	}
 	return err
 }

@@ -71,6 +71,28 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestFirstZero: a key that the file sets to 0 first begins absent, others as 0.
+func TestFirstZero(t *testing.T) {
+	for text, opened := range map[string]string{
+		"s1 T1: w(1,0) w(2,0)\ns2 T2: r(1,0) w(1,5)\ns2 T3: r(2,0)\n":         "initial 1=nil\ninitial 2=nil\n",
+		"s1 T1: r(1,0) w(1,0)\ns2 T2: w(2,5)\ns2 T3: w(2,0)\ns2 T4: r(2,0)\n": "",
+		"s1 T1: w(1,0) abort\ns2 T2: r(1,0)\ns2 T3: w(1,0)\n":                 "",
+		"s1 T1: w(1,0) abort\ns2 T2: w(1,0)\ns2 T3: r(1,0)\n":                 "initial 1=nil\n",
+	} {
+		var b bytes.Buffer
+		if err := dbcop.Write(&b, dsl.MustParse(text)); err != nil {
+			t.Fatal(err)
+		}
+		h, err := read(b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dsl.Format(h); got != opened+text || (len(h.Notes) > 0) != (opened != "") {
+			t.Errorf("got\n%s%v\nwant\n%s", got, h.Notes, opened+text)
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	data := sample()
 	for n := range data {

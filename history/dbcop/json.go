@@ -6,6 +6,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/fit"
 	"github.com/isohound/isohound/history/forms"
 )
 
@@ -17,8 +18,9 @@ import (
 // or the array of sessions alone. A session is an array of transactions
 // {"events":[…],"committed":true}; an event is {"Read":{"variable":0,"version":1}},
 // {"Write":{…}}, or ["r",0,1]. Variables are numbers or texts. The version null
-// that was read is the initial value, 0, as dbcop has it. The numbers in params
-// are not used. There are no times.
+// that was read is absence; whether a key begins absent or as 0 depends on the whole
+// file (see fit.Versions), which is read before the first transaction is complete. The
+// numbers in params are not used. There are no times.
 type JSONReader struct {
 	path string
 	in   *forms.Scanner
@@ -29,6 +31,9 @@ type JSONReader struct {
 	inSession bool
 	session   int64
 	id        int64
+
+	versions *fit.Versions
+	all      *history.Replay // nil until everything was read
 }
 
 var _ history.Source = (*JSONReader)(nil)
@@ -36,7 +41,7 @@ var _ history.Source = (*JSONReader)(nil)
 // NewJSONReader reads what stands before the sessions. path is for messages.
 func NewJSONReader(r io.Reader, path string) (*JSONReader, error) {
 	d := &JSONReader{path: path, in: forms.NewScanner(r, true), sym: history.NewSymbols(), hdr: history.Header{Source: path}}
-	d.sym.DefaultInitial = d.sym.Int(0)
+	d.versions = fit.NewVersions(d.sym)
 	if err := d.begin(); err != nil {
 		return nil, d.At(err)
 	}
@@ -45,9 +50,18 @@ func NewJSONReader(r io.Reader, path string) (*JSONReader, error) {
 
 func (d *JSONReader) Header() *history.Header   { return &d.hdr }
 func (d *JSONReader) Symbols() *history.Symbols { return d.sym }
-func (d *JSONReader) SizeHint() int             { return 0 }
 func (d *JSONReader) Closed() bool              { return true }
-func (d *JSONReader) Notes() []string           { return nil }
+
+// SizeHint returns how many transactions there are, once that is known.
+func (d *JSONReader) SizeHint() int {
+	if d.all == nil {
+		return 0
+	}
+	return d.all.SizeHint()
+}
+
+// Notes tells, after io.EOF, which initial values were assumed.
+func (d *JSONReader) Notes() []string { return d.versions.Notes() }
 
 // At returns err as a history.FormatError at the latest line, or at its byte
 // while the file has only one line.
@@ -112,13 +126,36 @@ func (d *JSONReader) field() (string, forms.Kind, error) {
 // Next reads the next transaction. Sessions and transactions are numbered from
 // 1 in the order of the file.
 func (d *JSONReader) Next(rec *history.Record) error {
-	more, err := d.next(rec)
-	if err != nil {
-		return d.At(err)
+	if d.all == nil {
+		if err := d.readAll(); err != nil {
+			return d.At(err)
+		}
 	}
-	if !more {
-		return io.EOF
+	if err := d.all.Next(rec); err != nil {
+		return err
 	}
+	d.versions.Unify(rec.Ops)
+	return nil
+}
+
+func (d *JSONReader) readAll() error {
+	b := history.NewBuilder(d.hdr, d.sym, 0)
+	var rec history.Record
+	for {
+		more, err := d.next(&rec)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		d.versions.Add(d.sym, rec.Ops)
+		if err := b.Add(&rec); err != nil {
+			return err
+		}
+	}
+	d.versions.SetInitial(d.sym)
+	d.all = history.NewReplay(b.Done(true, nil))
 	return nil
 }
 

@@ -31,13 +31,35 @@ func TestReadJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "s1 T1: r(7,0) w(7,5)\ns1 T2: w(8,18446744073709551615) r(7,0) abort\ns3 T3:\n"
+	want := "initial 7=nil\ns1 T1: r(7,nil) w(7,5)\ns1 T2: w(8,18446744073709551615) r(7,nil) abort\ns3 T3:\n"
 	if got := dsl.Format(h); got != want || h.Created != "2025-01-01T00:00:00Z" || h.Params["info"] != "generated" {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	h, err = readJSON(`[[{"events":[["r","x",1]],"committed":true}]]`)
 	if err != nil || dsl.Format(h) != "s1 T1: r(x,1)\n" {
 		t.Errorf("bare data: %v", err)
+	}
+}
+
+// TestVersions: null is absence, and 0 the initial value only where nobody writes it.
+func TestVersions(t *testing.T) {
+	for text, want := range map[string]string{
+		`["r",1,null]`:                        "initial 1=nil\nr(1,nil)",
+		`["r",1,0]`:                           "r(1,0)",
+		`["r",1,0],["r",1,null]`:              "initial 1=nil\nr(1,nil) r(1,nil)",
+		`["w",1,0],["r",1,0]`:                 "initial 1=nil\nw(1,0) r(1,0)",
+		`["r",1,0],["w",1,5],["w",1,0]`:       "initial 1=nil\nr(1,0) w(1,5) w(1,0)",
+		`["r",1,null],["w",1,0],["r",1,0]`:    "initial 1=nil\nr(1,nil) w(1,0) r(1,0)",
+		`["r",1,null],["r",2,0],["w",3,0]`:    "initial 1=nil\ninitial 3=nil\nr(1,nil) r(2,0) w(3,0)",
+		`["r",1,null],["w",1,7],["r",2,null]`: "initial 1=nil\ninitial 2=nil\nr(1,nil) w(1,7) r(2,nil)",
+	} {
+		h, err := readJSON(`[[{"events":[` + text + `],"committed":true}]]`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(strings.Replace(dsl.Format(h), "s1 T1: ", "", 1)); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", text, got, want)
+		}
 	}
 }
 
@@ -99,7 +121,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", dsl.Format(got), dsl.Format(h))
 		}
 	}
-	for _, bad := range []string{"s1: r(x,0)", "s1: r(1,nil)", "s1: n(1,1)", "s1: r(1,1) unknown", "s1 [1,2]: r(1,1)"} {
+	for _, bad := range []string{"s1: r(x,0)", "s1: w(1,nil)", "s1: n(1,1)", "s1: r(1,1) unknown", "s1 [1,2]: r(1,1)"} {
 		if dbcop.Write(&binary, dsl.MustParse(bad)) == nil || dbcop.WriteJSON(&text, dsl.MustParse(bad)) == nil {
 			t.Errorf("%s was written", bad)
 		}
@@ -111,6 +133,7 @@ func TestWrite(t *testing.T) {
 func FuzzReadJSON(f *testing.F) {
 	f.Add([]byte(jsonSample))
 	f.Add([]byte(`[[{"events":[["r",1,0]],"committed":true}]]`))
+	f.Add([]byte(`[[{"events":[["r",1,0],["r",1,null],["w",2,0]],"committed":true}]]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := readJSON(string(data))
 		if err != nil {

@@ -128,7 +128,7 @@ func isUint(b []byte) bool {
 func (d *JSONReader) version(kind forms.Kind, of history.OpKind) (history.Value, error) {
 	switch {
 	case kind == forms.Nil && of == history.Read:
-		return d.sym.Int(0), nil
+		return history.Absent, nil
 	case kind == forms.Number && isUint(d.in.Text()):
 		n, err := strconv.ParseUint(string(d.in.Text()), 10, 64)
 		if err == nil && n <= math.MaxInt64 {

@@ -79,10 +79,6 @@ func jsonTxn(b *bufio.Writer, h *history.History, t *history.Txn, keys []uint64)
 	}
 	_, _ = b.WriteString("\n{\"events\":[")
 	for n, op := range h.Ops(t) {
-		v, err := number(h, t, op)
-		if err != nil {
-			return err
-		}
 		comma(b, n)
 		kind := "Read"
 		if op.Kind == history.Write {
@@ -91,6 +87,14 @@ func jsonTxn(b *bufio.Writer, h *history.History, t *history.Txn, keys []uint64)
 		_, _ = b.WriteString(`{"` + kind + `":{"variable":`)
 		_, _ = b.Write(strconv.AppendUint(b.AvailableBuffer(), keys[op.Key], 10))
 		_, _ = b.WriteString(`,"version":`)
+		if op.Kind == history.Read && op.Value == history.Absent {
+			_, _ = b.WriteString("null}}")
+			continue
+		}
+		v, err := number(h, t, op)
+		if err != nil {
+			return err
+		}
 		_, _ = b.Write(strconv.AppendUint(b.AvailableBuffer(), v, 10))
 		_, _ = b.WriteString("}}")
 	}

@@ -12,13 +12,21 @@ import (
 	"github.com/isohound/isohound/history/fit"
 )
 
-// Carries is what both of dbcop's formats can hold: no times, no unknown
-// outcomes, no absence; keys and values are u64 and begin at 0.
-func Carries(format string) fit.Carries {
+// Carries is what the binary format can hold: no times, no unknown outcomes, no
+// absence; keys and values are u64.
+func Carries() fit.Carries {
 	return fit.Carries{
-		Format: format, Aborted: fit.AbortedWhole, Empty: true, Initial: fit.InitialZero,
+		Format: "dbcop", Aborted: fit.AbortedWhole, Empty: true, Initial: fit.InitialZero,
 		Key: fit.Unsigned, Value: fit.Unsigned, Renumbers: true,
 	}
+}
+
+// CarriesJSON is what JSON can hold: that a key was found absent, too, where nobody
+// had deleted it.
+func CarriesJSON() fit.Carries {
+	c := Carries()
+	c.Format, c.Initial = "dbcop-json", fit.InitialVersion
+	return c
 }
 
 // Write writes h, which fit.To must have made fit, in the binary format. The

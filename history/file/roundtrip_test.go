@@ -272,6 +272,10 @@ var origins = regexp.MustCompile(`@(init|write|-?\d+\.\d+)`)
 func merged(h *history.History) *history.History {
 	sym := h.Symbols.Clone(h.KeyName)
 	sym.DefaultInitial = h.DefaultInitial
+	_ = h.OwnInitials(func(k history.Key, v history.Value) error {
+		sym.SetInitial(k, v)
+		return nil
+	})
 	b := history.NewBuilder(h.Header, sym, 0)
 	aborted := map[int64]*history.Record{}
 	for i := range h.Txns {

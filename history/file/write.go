@@ -25,8 +25,10 @@ func Folder(f Format) bool { return f == Cobra || f == CobraUV }
 // carry.
 func Carries(f Format) fit.Carries {
 	switch f {
-	case Dbcop, DbcopJSON:
-		return dbcop.Carries(string(f))
+	case Dbcop:
+		return dbcop.Carries()
+	case DbcopJSON:
+		return dbcop.CarriesJSON()
 	case Cobra:
 		return cobra.Carries(cobra.ByValue)
 	case CobraUV:
@@ -119,8 +121,8 @@ func emptyFolder(path string) (made bool, err error) {
 func WriteNative(ctx context.Context, w io.Writer, f *File, compressed bool) error {
 	src := f.Source
 	switch f.Format {
-	case Native, Dbcop, DbcopJSON, Text, Awdit, DSL:
-	default:
+	case Native, DbcopJSON, Text, Awdit, DSL:
+	default: // initial values are not known before the end
 		h, err := history.Load(ctx, src)
 		if err != nil {
 			return err

@@ -45,7 +45,8 @@ func (f *fitting) outOfOrder() bool {
 
 // build makes the history that is left. Where nothing changes it is h itself.
 func (f *fitting) build() (*history.History, error) {
-	if len(f.losses) == 0 && f.keyOf == nil && !f.newIDs && !f.newSessions && (f.c.Empty || !f.hasEmpty()) && f.c.Aborted != AbortedWrites && !f.c.KnownOnly {
+	if len(f.losses) == 0 && f.keyOf == nil && !f.newIDs && !f.newSessions && (f.c.Empty || !f.hasEmpty()) && f.c.Aborted != AbortedWrites && !f.c.KnownOnly &&
+		len(f.load) == 0 && !f.misread() {
 		return f.h, nil
 	}
 	h := f.h
@@ -54,6 +55,15 @@ func (f *fitting) build() (*history.History, error) {
 	maxSession := int64(h.SessionCount())
 	for s := range int32(h.SessionCount()) {
 		maxSession = max(maxSession, h.SessionName(s))
+	}
+	var mark history.Key
+	if len(f.load) > 0 {
+		mark = markKey(sym)
+		rec := f.loadRecord(mark)
+		maxSession = max(maxSession, rec.Session)
+		if err := b.Add(&rec); err != nil {
+			return nil, errors.Wrapf(err, "format %s", f.c.Format)
+		}
 	}
 	empty := 0
 	for i := range h.Txns {
@@ -66,6 +76,9 @@ func (f *fitting) build() (*history.History, error) {
 		if len(rec.Ops) == 0 && !f.c.Empty {
 			empty++
 			continue
+		}
+		if len(f.load) > 0 && rec.Status == history.Committed {
+			rec.Ops = f.withMark(rec.Ops, mark)
 		}
 		if f.newIDs {
 			rec.ID = int64(i + 1)
@@ -87,7 +100,9 @@ func (f *fitting) build() (*history.History, error) {
 	if empty > 0 {
 		f.notes = append(f.notes, many(empty, "transaction without an operation is left out", "transactions without an operation are left out"))
 	}
-	return b.Done(h.Closed || !f.c.Open, h.Notes), nil
+	out := b.Done(h.Closed || !f.c.Open, h.Notes)
+	f.infer(out)
+	return out, nil
 }
 
 // hasEmpty reports whether a transaction is left without an operation.
@@ -131,9 +146,9 @@ func (f *fitting) symbols() *history.Symbols {
 		return f.h.KeyName(k)
 	})
 	switch f.c.Initial {
-	case InitialZero:
+	case InitialZero, InitialVersion:
 		sym.DefaultInitial = sym.Int(0)
-	case InitialAbsent, InitialRead:
+	case InitialNone, InitialAbsent, InitialRead:
 		sym.DefaultInitial = history.Absent
 	case InitialAny:
 		sym.DefaultInitial = f.h.DefaultInitial

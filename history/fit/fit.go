@@ -31,7 +31,7 @@ type Carries struct {
 	Empty         bool // transactions without operations
 	Header        bool // how the history came to be, ids of the database, nodes
 
-	// Initial is the initial value that every key has.
+	// Initial says what keys hold before the first transaction.
 	Initial Initial
 	// Tells says which values must have only one origin each, so that a read
 	// tells by its value where that is from.
@@ -61,9 +61,11 @@ const (
 type Initial uint8
 
 const (
-	InitialZero   Initial = iota // 0 for every key
-	InitialAbsent                // no key exists
-	InitialRead                  // absent, but a read can say that it found a first value
+	InitialZero    Initial = iota // 0, but for keys that the file itself sets to 0 first: see Openings
+	InitialVersion                // absence, or 0 where nobody writes 0: see Versions
+	InitialNone                   // nothing: every read needs a writer in the file
+	InitialAbsent                 // no key exists
+	InitialRead                   // absent, but a read can say that it found a first value
 	InitialAny
 )
 
@@ -123,7 +125,9 @@ func To(h *history.History, c Carries) (*history.History, []Loss, []string, erro
 	f.aborted()
 	f.reads()
 	f.times()
+	f.surveyKeys()
 	f.values()
+	f.loading()
 	f.keys()
 	f.numbers()
 	f.rest()
@@ -149,8 +153,11 @@ type fitting struct {
 	// initialRead are the keys whose initial value is read, where that is how
 	// a format knows it.
 	initialRead map[history.Key]bool
+	keyUses     []keyUse // by key, where the initial value depends on the file: see survey
+	// load are the keys whose initial value a transaction of its own writes: see loading.
+	load []history.Key
 
-	newIDs, newSessions, dropTimes, dropInitial bool
+	newIDs, newSessions, dropTimes bool
 }
 
 // slot is a value of a key.

@@ -53,9 +53,9 @@ func (f *fitting) values() {
 func (f *fitting) fits(s slot) bool {
 	initial := f.h.Initial(s.key)
 	switch f.c.Initial {
-	case InitialZero:
-		if zero := f.h.Int(0); s.value == zero || initial == s.value {
-			return s.value == zero && initial == zero
+	case InitialZero, InitialVersion:
+		if fits, decided := f.fitsZero(s); decided {
+			return fits
 		}
 	case InitialAbsent:
 		if s.value == history.Absent || initial == s.value {
@@ -71,13 +71,16 @@ func (f *fitting) fits(s slot) bool {
 
 // standIn returns what the initial value of a key becomes, where s is it.
 func (f *fitting) standIn(s slot) (v history.Value, isInitial bool) {
-	if s.value != f.h.Initial(s.key) || f.c.Initial == InitialRead {
+	if s.value != f.h.Initial(s.key) {
 		return 0, false
 	}
-	if f.c.Initial == InitialAbsent {
+	switch f.c.Initial {
+	case InitialZero, InitialVersion:
+		return f.h.Int(0), f.keyUses[s.key].readInitial
+	case InitialAbsent:
 		return history.Absent, true
 	}
-	return f.h.Int(0), true
+	return 0, false
 }
 
 // fresh hands out integers that no key of the history holds.

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/pkg/errors"
@@ -21,7 +22,7 @@ import (
 // An operation is a letter, a key and a value. A line of - separates
 // transactions, one of = sessions, which are numbered from 1 in the order of
 // the file. Every transaction committed; those without an operation are not
-// there.
+// there. Keys have no initial value: a read needs a writer in the file.
 type Awdit struct {
 	in      lines
 	hdr     history.Header
@@ -29,22 +30,37 @@ type Awdit struct {
 	session int64
 	used    bool // the session has a transaction
 	id      int64
+	zeros   []zeroUse // by key
 }
+
+// zeroUse says whether 0 was read from a key, and written to it.
+type zeroUse struct{ read, written bool }
 
 var _ history.Source = (*Awdit)(nil)
 
 // NewAwdit returns a reader. path is for messages.
 func NewAwdit(r io.Reader, path string) *Awdit {
-	a := &Awdit{in: newLines(r, path), hdr: history.Header{Source: path}, sym: history.NewSymbols(), session: 1}
-	a.sym.DefaultInitial = a.sym.Int(0)
-	return a
+	return &Awdit{in: newLines(r, path), hdr: history.Header{Source: path}, sym: history.NewSymbols(), session: 1}
 }
 
 func (a *Awdit) Header() *history.Header   { return &a.hdr }
 func (a *Awdit) Symbols() *history.Symbols { return a.sym }
 func (a *Awdit) SizeHint() int             { return 0 }
 func (a *Awdit) Closed() bool              { return true }
-func (a *Awdit) Notes() []string           { return nil }
+
+// Notes tells, after io.EOF, of keys that seem to begin as 0.
+func (a *Awdit) Notes() []string {
+	n := 0
+	for _, z := range a.zeros {
+		if z.read && !z.written {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("keys have no initial value in this format, and 0 was read from %d to which nobody wrote it", n)}
+}
 
 // At returns err as a history.FormatError at the latest line.
 func (a *Awdit) At(err error) error { return a.in.at(err) }
@@ -108,5 +124,13 @@ func (a *Awdit) op(rec *history.Record, line []byte) error {
 		return err
 	}
 	rec.Ops = append(rec.Ops, op)
+	if n := a.sym.KeyCount(); n > len(a.zeros) {
+		a.zeros = append(a.zeros, make([]zeroUse, n-len(a.zeros))...)
+	}
+	if op.Value == 0 {
+		z := &a.zeros[op.Key]
+		z.read = z.read || op.Kind == history.Read
+		z.written = z.written || op.Kind == history.Write
+	}
 	return nil
 }

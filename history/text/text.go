@@ -1,5 +1,5 @@
 // Package text reads and writes two formats of lines with integers, in which
-// every key begins as 0 and nothing has a time.
+// nothing has a time.
 //
 // The text of PolySI, Plume and IsoVista has an operation a line,
 //
@@ -11,10 +11,11 @@
 // first. Plume gives what aborted the number -1; here all of a session that
 // aborted becomes one transaction, of which only the writes count. Where two
 // sessions use the same number, they mean two transactions, and all are
-// numbered anew.
+// numbered anew. A key begins as 0, unless the file writes the first 0 itself
+// (see fit.Openings).
 //
 // The text of AWDIT (see Awdit) has a line for each operation, and lines that
-// separate transactions and sessions.
+// separate transactions and sessions. Its keys have no initial value.
 package text
 
 import (
@@ -25,6 +26,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/fit"
 )
 
 // aborted is the number of what Plume knows to have aborted.
@@ -42,9 +44,10 @@ type Reader struct {
 	ops   []history.Op // of all transactions, in the order of lines
 	of    []int32      // the transaction of each
 
-	read    bool
-	next    int
-	renamed bool
+	read     bool
+	next     int
+	renamed  bool
+	openings *fit.Openings
 }
 
 // name is what a line calls its transaction.
@@ -63,6 +66,7 @@ var _ history.Source = (*Reader)(nil)
 func NewReader(r io.Reader, path string) *Reader {
 	t := &Reader{in: newLines(r, path), hdr: history.Header{Source: path}, sym: history.NewSymbols(), index: map[name]int32{}}
 	t.sym.DefaultInitial = t.sym.Int(0)
+	t.openings = fit.NewOpenings(t.sym)
 	return t
 }
 
@@ -71,12 +75,17 @@ func (t *Reader) Symbols() *history.Symbols { return t.sym }
 func (t *Reader) SizeHint() int             { return len(t.txns) }
 func (t *Reader) Closed() bool              { return true }
 
-// Notes tells whether transactions were numbered anew.
+// Notes tells whether transactions were numbered anew, and which 0 was taken for
+// the first.
 func (t *Reader) Notes() []string {
+	var notes []string
 	if t.renamed {
-		return []string{"the numbers of transactions occur twice; they were numbered anew"}
+		notes = append(notes, "the numbers of transactions occur twice; they were numbered anew")
 	}
-	return nil
+	if note := t.openings.Note(); note != "" {
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 // At returns err as a history.FormatError at the latest line.
@@ -121,6 +130,11 @@ func (t *Reader) readAll() error {
 	}
 	t.sort()
 	t.number()
+	for _, x := range t.txns {
+		if x.txn != aborted {
+			t.openings.Add(t.sym, t.ops[x.first:x.first+x.count])
+		}
+	}
 	return nil
 }
 

@@ -31,9 +31,12 @@ func TestRead(t *testing.T) {
 		{"what aborted", plume, "w(1,5,0,-1)\nw(1,6,0,3)\nw(1,7,0,-1)\nr(1,6,1,-1)", "s0 T4: w(1,5) w(1,7) abort\ns0 T3: w(1,6)\ns1 T5: abort\n"},
 		{"the same numbers", plume, "w(1,5,0,1)\nw(1,6,1,1)\nw(1,7,0,2)", "s0 T1: w(1,5)\ns1 T2: w(1,6)\ns0 T3: w(1,7)\n"},
 		{"the last number there is", plume, "w(1,5,0,9223372036854775807)\nw(1,6,1,-1)", "s0 T1: w(1,5)\ns1 T2: w(1,6) abort\n"},
-		{"sessions and transactions", awdit, "r 1 0\nw 1 5\n-\n\nr 1 5\n=\n w 2 7 \n---\n-\n==\n=\nr 2 7", "s1 T1: r(1,0) w(1,5)\ns1 T2: r(1,5)\ns2 T3: w(2,7)\ns3 T4: r(2,7)\n"},
-		{"a separator at the end", awdit, "=\nr 1 0\n=\n", "s1 T1: r(1,0)\n"},
-		{"nothing", awdit, "-\n", ""},
+		{"the file writes the first 0", plume, "w(1,0,0,0)\nw(2,0,0,0)\nr(2,0,0,0)\nr(1,0,1,1)", "initial 1=nil\ninitial 2=nil\ns0 T0: w(1,0) w(2,0) r(2,0)\ns1 T1: r(1,0)\n"},
+		{"it writes a later one", plume, "w(1,5,0,0)\nw(1,0,0,1)\nr(2,0,1,2)\nw(2,0,1,2)\nw(3,0,1,2)\nw(3,1,1,2)", "s0 T0: w(1,5)\ns0 T1: w(1,0)\ns1 T2: r(2,0) w(2,0) w(3,0) w(3,1)\n"},
+		{"what aborted opens nothing", plume, "w(1,0,0,-1)\nr(1,0,1,1)\nw(2,0,1,1)", "initial 2=nil\ns0 T2: w(1,0) abort\ns1 T1: r(1,0) w(2,0)\n"},
+		{"sessions and transactions", awdit, "r 1 0\nw 1 5\n-\n\nr 1 5\n=\n w 2 7 \n---\n-\n==\n=\nr 2 7", "initial nil\ns1 T1: r(1,0) w(1,5)\ns1 T2: r(1,5)\ns2 T3: w(2,7)\ns3 T4: r(2,7)\n"},
+		{"a separator at the end", awdit, "=\nr 1 0\n=\n", "initial nil\ns1 T1: r(1,0)\n"},
+		{"nothing", awdit, "-\n", "initial nil\n"},
 	} {
 		h, err := read(tc.open, tc.text)
 		if err != nil {
@@ -42,6 +45,29 @@ func TestRead(t *testing.T) {
 		}
 		if got := dsl.Format(h); got != tc.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestNotes: what was assumed of 0 is told where it matters.
+func TestNotes(t *testing.T) {
+	for _, tc := range []struct {
+		open func(io.Reader) history.Source
+		text string
+		want string
+	}{
+		{plume, "w(1,0,0,0)\nr(1,0,1,1)", "1 key begins absent, not as 0: the first transaction of the file that touches it sets it to 0"},
+		{plume, "w(1,0,0,0)\nw(2,0,0,0)", "2 keys begin absent, not as 0: the first transaction of the file that touches such a key sets it to 0"},
+		{plume, "r(1,0,0,0)\nw(1,0,1,1)", ""},
+		{awdit, "w 1 0\n=\nr 1 0", ""},
+		{awdit, "r 1 0\n=\nr 2 0\n=\nw 1 0", "keys have no initial value in this format, and 0 was read from 1 to which nobody wrote it"},
+	} {
+		h, err := read(tc.open, tc.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(h.Notes, "; "); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)
 		}
 	}
 }
@@ -112,6 +138,7 @@ func fuzz(t *testing.T, data []byte, open func(io.Reader) history.Source, write 
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("w(1,5,0,7)\nr(1,5,1,8)\nw(2,6,1,-1)\n"))
+	f.Add([]byte("w(0,0,0,0)\nr(0,0,1,1)\nw(0,1,1,1)\n"))
 	f.Fuzz(func(t *testing.T, data []byte) { fuzz(t, data, plume, text.Write) })
 }
 

@@ -20,7 +20,7 @@ func Carries() fit.Carries {
 
 // CarriesAwdit is what AWDIT's text can hold.
 func CarriesAwdit() fit.Carries {
-	return fit.Carries{Format: "awdit", Key: fit.NotNegative, Value: fit.NotNegative, Renumbers: true}
+	return fit.Carries{Format: "awdit", Initial: fit.InitialNone, Key: fit.NotNegative, Value: fit.NotNegative, Renumbers: true}
 }
 
 // Write writes h, which fit.To must have made fit, as the text of PolySI and
