@@ -63,13 +63,8 @@ var errTimeout = errors.New("the time for checking ran out")
 // *ProofError, or the cause of ctx's end.
 func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
 	begun := time.Now()
-	limited, stop := budget.Memory(ctx, opt.MaxMemory)
+	limited, stop := opt.limit(ctx)
 	defer stop()
-	if opt.Timeout > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(limited, opt.Timeout, errTimeout)
-		defer cancel()
-	}
 	r, err := decide(limited, h, lvl, &opt)
 	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
 		r, err = certified(limited, h, r, opt.Progress)
@@ -78,6 +73,19 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		r.Took = time.Since(begun)
 	}
 	return r, err
+}
+
+// limit returns a context that ends where the limits are reached.
+func (o *Options) limit(ctx context.Context) (limited context.Context, stop func()) {
+	limited, stopWatch := budget.Memory(ctx, o.MaxMemory)
+	if o.Timeout <= 0 {
+		return limited, stopWatch
+	}
+	limited, cancel := context.WithTimeoutCause(limited, o.Timeout, errTimeout)
+	return limited, func() {
+		cancel()
+		stopWatch()
+	}
 }
 
 // decide asks one engine after the other until one does not refuse the history.
@@ -126,7 +134,9 @@ func certified(ctx context.Context, h *history.History, r *verdict.Result, progr
 	if r.Verdict == verdict.Violated && len(r.Anomalies) == 0 {
 		return unproven("a violation was found, but " + r.Reason)
 	}
-	switch err := certify.Result(ctx, h, r); {
+	proof := *r
+	proof.Level = r.ProofLevel()
+	switch err := certify.Result(ctx, h, &proof); {
 	case errors.Is(err, certify.ErrTooLarge):
 		return unproven(fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns)))
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):

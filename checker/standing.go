@@ -69,7 +69,7 @@ func (k Known) of(l level.Level) (v verdict.Verdict, known bool) {
 // *ProofError, which is returned.
 func (k Known) Judge(h *history.History, first []level.Level, check func(level.Level) (*verdict.Result, error)) error {
 	timed := h.Timed()
-	for _, l := range append(slices.Clone(first), downwards()...) {
+	for _, l := range append(slices.Clone(first), level.Descending(level.All())...) {
 		if _, known := k.of(l); known || l == level.LIN || l.RealTime() && !timed {
 			continue
 		}
@@ -87,50 +87,47 @@ func (k Known) Judge(h *history.History, first []level.Level, check func(level.L
 	return nil
 }
 
-// downwards lists the levels so that none stands behind one that it implies.
-func downwards() []level.Level {
-	var out []level.Level
-	for rest := level.All(); len(rest) > 0; {
-		top := level.Strongest(rest)
-		out = append(out, top...)
-		rest = slices.DeleteFunc(rest, func(l level.Level) bool { return slices.Contains(top, l) })
+// Learn adds what a standing says of the same history.
+func (k Known) Learn(s Standing) {
+	for _, l := range slices.Concat(s.Not, s.AlsoNot) {
+		k[l] = verdict.Violated
 	}
-	return out
+	for _, l := range s.Holds {
+		k[l] = verdict.Satisfied
+	}
 }
 
-// String says it in one line: "not ser, even without session order; si still
-// holds". What AlsoNot has goes without saying.
+// String says it in one line, such as "violates ser-noso, and so every stronger
+// level; satisfies si".
 func (s Standing) String() string {
 	var parts []string
 	if len(s.Not) > 0 {
-		var not []string
-		for _, l := range s.Not {
-			if ordered, ok := l.WithSessionOrder(); ok {
-				not = append(not, "not "+ordered.String()+", even without session order")
-			} else {
-				not = append(not, "not "+l.String())
-			}
+		text := "violates " + join(s.Not)
+		if len(s.AlsoNot) > 0 {
+			text += ", and so every stronger level"
 		}
-		parts = append(parts, strings.Join(not, " and "))
+		parts = append(parts, text)
 	}
-	switch len(s.Holds) {
+	if len(s.Holds) > 0 {
+		parts = append(parts, "satisfies "+join(s.Holds))
+	}
+	switch len(s.Undecided) {
 	case 0:
-		if len(s.Undecided) == 0 && len(s.AlsoNot) > 0 {
-			parts[0] += ", nor any level above"
-		}
 	case 1:
-		parts = append(parts, s.Holds[0].String()+" still holds")
+		parts = append(parts, s.Undecided[0].String()+" is undecided")
 	default:
-		parts = append(parts, join(s.Holds, " and ")+" still hold")
-	}
-	if len(s.Undecided) > 0 {
-		parts = append(parts, join(s.Undecided, " and ")+" undecided")
+		parts = append(parts, join(s.Undecided)+" are undecided")
 	}
 	return strings.Join(parts, "; ")
 }
 
-func join(list []level.Level, with string) string {
-	return strings.Join(Names(list), with)
+// join names levels: "a", "a and b", "a, b and c".
+func join(list []level.Level) string {
+	names := Names(list)
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 // Names returns the names of levels.

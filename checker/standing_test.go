@@ -26,10 +26,10 @@ func TestStanding(t *testing.T) {
 		judged         []level.Level
 		want           string
 	}{
-		{"s1%[1]s: r(x,0) r(y,0) w(x,1)\ns2%[1]s: r(x,0) r(y,0) w(y,1)", timed, []level.Level{level.StrongSI, level.SERNoSO}, "not ser, even without session order; strong-si still holds"},
-		{"s1%[1]s: r(x,0) r(y,0) w(x,1)\ns2%[1]s: r(x,0) r(y,0) w(y,1)", untimed, []level.Level{level.SI, level.SERNoSO}, "not ser, even without session order; si still holds"},
-		{"s1%[1]s: r(x,7)", untimed, []level.Level{level.SI, level.SERNoSO, level.SINoSO}, "not si, even without session order, nor any level above"},
-		{"s1 T1%[1]s: w(x,1)\ns1 T2 [10,11]: r(x,0)", timed, []level.Level{level.StrongSI, level.SI, level.SERNoSO}, "not si; ser-noso still holds"},
+		{"s1%[1]s: r(x,0) r(y,0) w(x,1)\ns2%[1]s: r(x,0) r(y,0) w(y,1)", timed, []level.Level{level.StrongSI, level.SERNoSO}, "violates ser-noso, and so every stronger level; satisfies strong-si"},
+		{"s1%[1]s: r(x,0) r(y,0) w(x,1)\ns2%[1]s: r(x,0) r(y,0) w(y,1)", untimed, []level.Level{level.SI, level.SERNoSO}, "violates ser-noso, and so every stronger level; satisfies si"},
+		{"s1%[1]s: r(x,7)", untimed, []level.Level{level.SI, level.SERNoSO, level.SINoSO}, "violates si-noso, and so every stronger level"},
+		{"s1 T1%[1]s: w(x,1)\ns1 T2 [10,11]: r(x,0)", timed, []level.Level{level.StrongSI, level.SI, level.SERNoSO}, "violates si, and so every stronger level; satisfies ser-noso"},
 	} {
 		h := dsl.MustParse(fmt.Sprintf(tc.history, tc.known))
 		var judged []level.Level
@@ -60,7 +60,7 @@ func TestStandingUndecided(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := known.Standing().String(); got != "not ser; si and ser-noso and si-noso undecided" || calls != 2 {
+	if got := known.Standing().String(); got != "violates ser, and so every stronger level; si, ser-noso and si-noso are undecided" || calls != 2 {
 		t.Errorf("%s after %d calls", got, calls)
 	}
 	broken := &checker.ProofError{Level: level.SERNoSO}

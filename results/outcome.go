@@ -16,11 +16,15 @@ type Outcome struct {
 	Path    string          `json:"path"`
 	Level   string          `json:"level"`
 	Verdict verdict.Verdict `json:"verdict"`
-	// Reason says why the verdict is unknown or vacuous, or why a violation has
-	// no anomaly to show.
-	Reason    string `json:"reason,omitempty"`
-	Engine    string `json:"engine"`
-	Certified bool   `json:"certified"`
+	// Reason says why the verdict is unknown or vacuous, why a violation has no
+	// anomaly to show, or which level's verdict settles this one.
+	Reason string `json:"reason,omitempty"`
+	// FollowsFrom is the other level whose verdict settles this one, where the level
+	// was not judged itself. The proof is that other one's: its witness, verified at
+	// this level, or its anomalies, verified at that one.
+	FollowsFrom string `json:"follows_from,omitempty"`
+	Engine      string `json:"engine"`
+	Certified   bool   `json:"certified"`
 
 	Sessions       int `json:"sessions"`
 	Txns           int `json:"txns"`
@@ -102,6 +106,9 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 		o.Stages[s.Name] += s.Took.Seconds()
 	}
 	o.Search, o.Accel = r.Search, r.Accel
+	if r.FollowsFrom != 0 {
+		o.FollowsFrom = r.FollowsFrom.String()
+	}
 	if h == nil {
 		return o
 	}

@@ -31,6 +31,17 @@ func Strongest(list []Level) []Level {
 	return extremes(list, func(l, other Level) bool { return other.Implies(l) })
 }
 
+// Descending sorts a list so that no level stands behind one that it implies.
+func Descending(list []Level) []Level {
+	var out []Level
+	for rest := slices.Clone(list); len(rest) > 0; {
+		top := Strongest(rest)
+		out = append(out, top...)
+		rest = slices.DeleteFunc(rest, func(l Level) bool { return slices.Contains(top, l) })
+	}
+	return out
+}
+
 func extremes(list []Level, beaten func(l, by Level) bool) []Level {
 	var out []Level
 	for _, l := range All() {

@@ -50,3 +50,16 @@ func TestExtremes(t *testing.T) {
 		}
 	}
 }
+
+func TestDescending(t *testing.T) {
+	for _, tc := range []struct{ list, want []Level }{
+		{[]Level{SER, SI, SSER}, []Level{SSER, SER, SI}},
+		{[]Level{SINoSO, StrongSI, SERNoSO, SER}, []Level{SER, StrongSI, SERNoSO, SINoSO}},
+		{[]Level{LIN, SI}, []Level{SI, LIN}},
+		{nil, nil},
+	} {
+		if got := Descending(tc.list); !slices.Equal(got, tc.want) {
+			t.Errorf("%v: %v, want %v", tc.list, got, tc.want)
+		}
+	}
+}

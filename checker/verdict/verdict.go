@@ -51,6 +51,10 @@ type Result struct {
 	// Reason says why the verdict is unknown, or why a run was vacuous, or why a
 	// violation comes without anomalies.
 	Reason string
+	// FollowsFrom is another level whose verdict settles this one, 0 where Level was
+	// judged itself. The witness is one at Level all the same; the anomalies are
+	// anomalies at FollowsFrom.
+	FollowsFrom level.Level
 	// Engine is the algorithm that decided.
 	Engine string
 	// Certified says that independent code has verified the proof.
@@ -108,6 +112,15 @@ type Search struct {
 	Pipeline string `json:"pipeline,omitempty"`
 }
 
+// ProofLevel is the level at which the proof holds: Level, or, of a violation that
+// follows from another one, the level of that.
+func (r *Result) ProofLevel() level.Level {
+	if r.Verdict == Violated && r.FollowsFrom != 0 {
+		return r.FollowsFrom
+	}
+	return r.Level
+}
+
 // Stage is one part of the work and how long it took.
 type Stage struct {
 	Name string
@@ -125,6 +138,20 @@ type Witness struct {
 	// Points is, for snapshot isolation, the order of the starts and commits:
 	// 2*i is the start of transaction i, 2*i+1 its commit.
 	Points []int32
+}
+
+// At returns the witness as one at lvl, which the level that it was made for implies.
+// A serial order is an order of starts and commits in which each commit stands
+// right behind its start. Without a witness it returns nil.
+func (w *Witness) At(lvl level.Level) *Witness {
+	if w == nil || !lvl.Snapshot() || w.Points != nil {
+		return w
+	}
+	points := make([]int32, 0, 2*len(w.Order))
+	for _, i := range w.Order {
+		points = append(points, i<<1, i<<1|1)
+	}
+	return &Witness{Points: points}
 }
 
 // EdgeKind is a kind of dependency between two transactions.

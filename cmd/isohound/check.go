@@ -216,7 +216,7 @@ func text(o results.Outcome) string {
 			fmt.Fprintf(&b, "      … and %s, which --json lists\n", plural(more, "more transaction"))
 		}
 		if c := an.Counterexample; c != nil && c.Standing.Text != o.Standing.Text {
-			fmt.Fprintf(&b, "    This alone shows: %s.\n", c.Standing.Text)
+			fmt.Fprintf(&b, "    This alone %s.\n", c.Standing.Text)
 		}
 	}
 	if len(o.Anomalies) > 0 {

@@ -19,7 +19,7 @@ const writeSkew = "s1 T1 [0,5]: r(x,0) r(y,0) w(x,1)\ns2 T2 [2,7]: r(x,0) r(y,0)
 func TestStandingInCheck(t *testing.T) {
 	path := write(t, "skew.txt", writeSkew)
 	c := isohound(t, "check", path, "--level", "ser,si")
-	if c.code != 1 || strings.Count(c.out, "not ser, even without session order; strong-si still holds") != 1 {
+	if c.code != 1 || strings.Count(c.out, "violates ser-noso, and so every stronger level; satisfies strong-si") != 1 {
 		t.Errorf("exit %d\n%s%s", c.code, c.out, c.msg)
 	}
 	for _, engine := range []string{"auto", "polygraph", "baseline"} {
@@ -43,7 +43,7 @@ func TestStandingInCheck(t *testing.T) {
 		}
 	}
 	c = isohound(t, "check", path, "--level", "ser", "--explain-timeout", "0")
-	if c.code != 1 || strings.Contains(c.out, "still holds") || !strings.Contains(c.out, "WriteSkew") {
+	if c.code != 1 || strings.Contains(c.out, "satisfies") || !strings.Contains(c.out, "WriteSkew") {
 		t.Errorf("exit %d\n%s%s", c.code, c.out, c.msg)
 	}
 }
@@ -85,5 +85,39 @@ func TestExplain(t *testing.T) {
 		if c := isohound(t, args...); c.code != 64 {
 			t.Errorf("%v: exit %d: %s", args, c.code, c.msg)
 		}
+	}
+}
+
+// TestLevelsTogether: outcomes come in the order in which their levels were asked
+// for, and a level that another one settles says so.
+func TestLevelsTogether(t *testing.T) {
+	serial := write(t, "serial.txt", "s1 [0,1]: r(x,0) w(x,1)\ns2 [2,3]: r(x,1) w(x,2)\n")
+	untimed := write(t, "lost.txt", "s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)\n")
+	for _, tc := range []struct {
+		path, levels string
+		code         int
+		want         []string // verdict, then what it follows from
+	}{
+		{serial, "ser,si,sser,ser-noso", 0, []string{"satisfied sser", "satisfied sser", "satisfied ", "satisfied sser"}},
+		{write(t, "skew.txt", writeSkew), "si,ser,strong-si,sser", 1, []string{"satisfied strong-si", "violated ", "satisfied ", "violated "}},
+		{untimed, "sser,si", 1, []string{"violated si", "violated "}},
+		{untimed, "strong-si", 2, []string{"unknown "}},
+	} {
+		c := isohound(t, "check", tc.path, "--level", tc.levels, "--certify", "--json")
+		got := c.outcomes(t)
+		if c.code != tc.code || len(got) != len(tc.want) {
+			t.Fatalf("%s at %s: exit code %d, %+v", tc.path, tc.levels, c.code, got)
+		}
+		for n, o := range got {
+			if asked := strings.Split(tc.levels, ",")[n]; o.Level != asked || o.Verdict.String()+" "+o.FollowsFrom != tc.want[n] || o.Certified != (o.Verdict != verdict.Unknown) {
+				t.Errorf("%s at %s: %+v", tc.path, asked, o)
+			}
+			if o.Verdict == verdict.Violated && (o.Standing == nil || len(o.Anomalies) == 0 || o.Anomalies[0].Counterexample == nil) {
+				t.Errorf("%s at %s: not explained: %+v", tc.path, o.Level, o)
+			}
+		}
+	}
+	if c := isohound(t, "check", untimed, "--level", "sser,si"); strings.Count(c.out, "\n  follows from si\n") != 1 {
+		t.Errorf("%s%s", c.out, c.msg)
 	}
 }

@@ -12,58 +12,177 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/internal/memory"
 	"github.com/isohound/isohound/results"
 )
 
-// judging is the work on one history. Each level is judged once.
+// judging is the work on one history.
 type judging struct {
 	app   *app
 	c     *checking
-	h     *history.History
+	path  string
+	h     *history.History // nil where it could not be read whole
 	show  *checkProgress
 	parse time.Duration
-	done  map[level.Level]*verdict.Result
+	// finish and tell are those of judge.
+	finish func(*history.History, *results.Outcome)
+	tell   func(results.Outcome) error
+
+	levels *checker.Levels
+	// known are the verdicts of levels, and those that explanations have found.
+	known checker.Known
+	// outcomes are those that are to be told, nil for a level whose proof did not
+	// hold; told counts the levels of c.levels whose turn is over.
+	outcomes map[level.Level]*results.Outcome
+	told     int
 }
 
-// at judges the history at a level, within a limit that counts the reading; 0 is
-// none.
-func (j *judging) at(ctx context.Context, lvl level.Level, limit time.Duration) (*verdict.Result, error) {
-	if r := j.done[lvl]; r != nil {
-		return r, nil
+// unread tells that every level is unknown, for why the history was not read.
+func (j *judging) unread(why error) error {
+	for _, lvl := range j.c.levels {
+		j.outcome(&verdict.Result{Level: lvl, Engine: string(j.c.engine), Reason: why.Error()})
 	}
-	opt := checker.Options{Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
-	if limit > 0 {
-		opt.Timeout = max(limit-j.parse, time.Millisecond)
+	return j.flush()
+}
+
+// all judges the history at each level, the strongest first, since one that is
+// satisfied settles those below it. Violations are explained when all levels have
+// been judged. What is unknown then may follow from what is known. Each outcome is
+// told as soon as it is final and its turn has come.
+func (j *judging) all(ctx context.Context) error {
+	j.levels, j.known = checker.NewLevels(j.h), checker.Known{}
+	verdicts := map[level.Level]*verdict.Result{}
+	err := j.each(level.Descending(j.c.levels), func(lvl level.Level) error {
+		r, err := j.levels.Check(ctx, lvl, j.options())
+		if err != nil {
+			return err
+		}
+		verdicts[lvl], j.known[lvl] = r, r.Verdict
+		if r.Verdict == verdict.Satisfied || r.Verdict == verdict.Violated && j.c.explain == 0 {
+			j.outcome(r)
+		}
+		return nil
+	})
+	explain := func(lvl level.Level) error {
+		r := verdicts[lvl]
+		if r == nil || r.Verdict != verdict.Violated || j.c.explain == 0 {
+			return nil
+		}
+		return j.explain(ctx, r, j.outcome(r))
 	}
-	r, err := checker.Check(ctx, j.h, lvl, opt)
 	if err == nil {
-		j.done[lvl] = r
+		err = j.each(j.c.levels, explain)
 	}
-	return r, err
+	if err == nil {
+		err = j.each(j.c.levels, func(lvl level.Level) (err error) {
+			if r := verdicts[lvl]; r == nil || r.Verdict != verdict.Unknown {
+				return nil
+			}
+			if verdicts[lvl], err = j.levels.Settle(ctx, lvl, j.known, j.options()); err != nil {
+				return err
+			}
+			j.outcome(verdicts[lvl])
+			return explain(lvl)
+		})
+	}
+	if err == nil {
+		return nil
+	}
+	// What was judged is told all the same.
+	for _, lvl := range j.c.levels {
+		if _, final := j.outcomes[lvl]; final {
+			continue
+		}
+		if j.outcomes[lvl] = nil; verdicts[lvl] != nil {
+			j.outcome(verdicts[lvl])
+		}
+	}
+	if ferr := j.flush(); ferr != nil {
+		return ferr
+	}
+	return errors.Wrap(err, j.path)
+}
+
+// each does something for each of levels, and tells after each what is final. A
+// proof that does not hold is told of, and takes away the outcome of its level
+// unless that is there already.
+func (j *judging) each(levels []level.Level, do func(level.Level) error) error {
+	for _, lvl := range levels {
+		if err := do(lvl); err != nil {
+			if !j.broken(err) {
+				return err
+			}
+			if _, final := j.outcomes[lvl]; !final {
+				j.outcomes[lvl] = nil
+			}
+		}
+		if err := j.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome makes the outcome of a verdict, which is final with that.
+func (j *judging) outcome(r *verdict.Result) *results.Outcome {
+	o := results.NewOutcome(j.path, j.h, r)
+	j.outcomes[r.Level] = &o
+	return &o
+}
+
+// flush tells the outcomes that are final, in the order of c.levels.
+func (j *judging) flush() error {
+	for ; j.told < len(j.c.levels); j.told++ {
+		o, final := j.outcomes[j.c.levels[j.told]]
+		if !final {
+			return nil
+		}
+		if o == nil {
+			continue
+		}
+		o.ParseSeconds, o.PeakRSSMB = j.parse.Seconds(), float64(memory.Peak())/(1<<20)
+		if j.finish != nil {
+			j.finish(j.h, o)
+		}
+		j.app.found(codeOf(o.Verdict))
+		j.show.pause()
+		if err := j.tell(*o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// options are those of the check at one level, whose limit counts the reading.
+func (j *judging) options() checker.Options {
+	opt := checker.Options{Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
+	if j.c.timeout > 0 {
+		opt.Timeout = max(j.c.timeout-j.parse, time.Millisecond)
+	}
+	return opt
 }
 
 // explain adds to the outcome of r, a violated verdict, its counterexamples and
-// where the history stands among the levels, of which asked are judged anyway.
-func (j *judging) explain(ctx context.Context, r *verdict.Result, asked []level.Level, o *results.Outcome) error {
+// where the history stands among the levels.
+func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Outcome) error {
 	j.show.stage("explain")
-	known := checker.Known{}
-	for l, done := range j.done {
-		known[l] = done.Verdict
-	}
 	isAsked := map[level.Level]bool{}
-	for _, l := range asked {
+	for _, l := range j.c.levels {
 		isAsked[l] = true
 	}
-	x, err := counterexample.Explain(ctx, j.h, r, counterexample.Wishes{
-		Timeout: j.c.explain, Known: known, Asked: asked,
+	at := *r
+	at.Level = r.ProofLevel()
+	x, err := counterexample.Explain(ctx, j.h, &at, counterexample.Wishes{
+		Timeout: j.c.explain, Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated},
 		Judge: func(ctx context.Context, lvl level.Level) (*verdict.Result, error) {
 			if isAsked[lvl] {
-				return j.at(ctx, lvl, j.c.timeout)
+				return j.levels.Check(ctx, lvl, j.options())
 			}
 			return checker.Check(ctx, j.h, lvl, checker.Options{Certify: j.c.certify, Progress: j.show.stage, Accel: j.c.accel})
 		},
 	})
 	if err == nil {
+		j.known.Learn(x.Standing)
 		o.Explain(j.h, x)
 	}
 	return err
@@ -78,13 +197,13 @@ func (j *judging) warn(line string) {
 }
 
 // broken tells of a proof that does not hold, and reports whether err is that.
-func (j *judging) broken(err error, path string) bool {
+func (j *judging) broken(err error) bool {
 	var proof *checker.ProofError
 	if !errors.As(err, &proof) {
 		return false
 	}
 	j.app.found(exitInternal)
 	j.show.pause()
-	fmt.Fprintf(j.app.msg, "isohound: %s: %v\n", path, err)
+	fmt.Fprintf(j.app.msg, "isohound: %s: %v\n", j.path, err)
 	return true
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
-	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/internal/memory"
@@ -72,36 +71,11 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	if err != nil && !starved {
 		return err
 	}
-	j := &judging{app: a, c: c, h: h, show: show, parse: parse, done: map[level.Level]*verdict.Result{}}
-	for n, lvl := range c.levels {
-		r := &verdict.Result{Level: lvl, Engine: string(c.engine), Verdict: verdict.Unknown}
-		if starved {
-			r.Reason = err.Error()
-		} else {
-			if r, err = j.at(ctx, lvl, c.timeout); err != nil {
-				if !j.broken(err, path) { // the other levels are judged all the same
-					return errors.Wrap(err, path)
-				}
-				continue
-			}
-		}
-		o := results.NewOutcome(path, h, r)
-		if r.Verdict == verdict.Violated && c.explain > 0 {
-			if err := j.explain(ctx, r, c.levels[n+1:], &o); err != nil && !j.broken(err, path) {
-				return errors.Wrap(err, path)
-			}
-		}
-		o.ParseSeconds, o.PeakRSSMB = parse.Seconds(), float64(memory.Peak())/(1<<20)
-		if finish != nil {
-			finish(h, &o)
-		}
-		a.found(codeOf(o.Verdict))
-		show.pause()
-		if err := tell(o); err != nil {
-			return err
-		}
+	j := &judging{app: a, c: c, path: path, h: h, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
+	if starved {
+		return j.unread(err)
 	}
-	return nil
+	return j.all(ctx)
 }
 
 // compression is how many times as long as its file a compressed history may

@@ -1,0 +1,114 @@
+package checker
+
+import (
+	"context"
+	"time"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Levels judges one history at several levels. Each is judged at most once, and no
+// verdict contradicts another one: what satisfies a level satisfies every weaker
+// one, and what violates a level violates every stronger one.
+type Levels struct {
+	h    *history.History
+	done map[level.Level]*verdict.Result
+}
+
+// NewLevels returns the judgements on h, none so far.
+func NewLevels(h *history.History) *Levels {
+	return &Levels{h: h, done: map[level.Level]*verdict.Result{}}
+}
+
+// Known returns the verdicts so far.
+func (s *Levels) Known() Known {
+	k := Known{}
+	for l, r := range s.done {
+		k[l] = r.Verdict
+	}
+	return k
+}
+
+// Check judges the history at lvl, like Check, unless that was done before, or the
+// verdict follows from a stronger level that is satisfied.
+func (s *Levels) Check(ctx context.Context, lvl level.Level, opt Options) (*verdict.Result, error) {
+	if r := s.done[lvl]; r != nil {
+		return r, nil
+	}
+	for _, l := range level.All() {
+		if r := s.done[l]; r != nil && r.Verdict == verdict.Satisfied && l.Implies(lvl) {
+			return s.follow(ctx, lvl, r, opt)
+		}
+	}
+	r, err := Check(ctx, s.h, lvl, opt)
+	if err == nil {
+		s.done[lvl] = r
+	}
+	return r, err
+}
+
+// Settle looks for a level among known, verdicts on the same history, that decides
+// lvl, where Check did not. It returns the verdict on lvl, which may still be
+// unknown. For the proof the other level is checked, too, if that was not done.
+func (s *Levels) Settle(ctx context.Context, lvl level.Level, known Known, opt Options) (*verdict.Result, error) {
+	r, err := s.Check(ctx, lvl, opt)
+	if err != nil || r.Verdict != verdict.Unknown {
+		return r, err
+	}
+	for _, l := range s.decisive(lvl, known) {
+		other, err := s.Check(ctx, l, opt)
+		switch {
+		case err != nil:
+			return nil, err
+		case other.Verdict == known[l]:
+			return s.follow(ctx, lvl, other, opt)
+		}
+	}
+	return r, nil
+}
+
+// decisive lists the levels whose verdicts decide lvl, those that were checked first.
+func (s *Levels) decisive(lvl level.Level, known Known) []level.Level {
+	var checked, others []level.Level
+	for _, l := range level.All() {
+		if v := known[l]; v == verdict.Satisfied && l.Implies(lvl) || v == verdict.Violated && lvl.Implies(l) {
+			if s.done[l] != nil {
+				checked = append(checked, l)
+			} else {
+				others = append(others, l)
+			}
+		}
+	}
+	return append(checked, others...)
+}
+
+// follow takes over a verdict on another level, and has its proof verified: that of
+// a satisfied one as a witness at lvl, that of a violated one where it was found.
+// Where a limit is reached before that is done, the verdict stands uncertified.
+func (s *Levels) follow(ctx context.Context, lvl level.Level, from *verdict.Result, opt Options) (*verdict.Result, error) {
+	begun := time.Now()
+	origin := from.Level
+	if from.FollowsFrom != 0 {
+		origin = from.FollowsFrom
+	}
+	r := &verdict.Result{Level: lvl, Verdict: from.Verdict, Engine: from.Engine, FollowsFrom: origin, Reason: "follows from " + origin.String(),
+		Anomalies: from.Anomalies, Witness: from.Witness.At(lvl)}
+	if opt.Certify {
+		limited, stop := opt.limit(ctx)
+		defer stop()
+		proved := *r
+		switch p, err := certified(limited, s.h, &proved, opt.Progress); {
+		case err != nil:
+			return nil, err
+		case p.Certified:
+			r = p
+		default:
+			r.Reason += "; " + p.Reason
+		}
+	}
+	r.Took = time.Since(begun)
+	s.done[lvl] = r
+	return r, nil
+}

@@ -1,0 +1,105 @@
+package checker_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// TestLevelsAgree: judging several levels together gives the verdict that each level
+// has by itself, and a proof that holds where the result says that it does.
+func TestLevelsAgree(t *testing.T) {
+	seed := randhist.Seed(t, rand.Uint64())
+	rng := rand.New(rand.NewPCG(seed, 2))
+	followed := map[level.Level]int{}
+	for range randhist.Count(t, 1500) {
+		h := randhist.New(rng)
+		s := checker.NewLevels(h)
+		for _, l := range level.Descending(level.All()) {
+			if l == level.LIN || l.RealTime() && !h.Timed() {
+				continue
+			}
+			got, err := s.Check(context.Background(), l, checker.Options{Certify: true})
+			if err != nil {
+				t.Fatalf("seed %d, %s: %v\n%s", seed, l, err, dsl.Format(h))
+			}
+			want, err := checker.Check(context.Background(), h, l, checker.Options{})
+			if err != nil || got.Level != l || got.Verdict != want.Verdict || got.Certified != (got.Verdict != verdict.Unknown) {
+				t.Fatalf("seed %d, %s: %+v, but by itself %+v, %v\n%s", seed, l, got, want, err, dsl.Format(h))
+			}
+			if got.FollowsFrom != 0 {
+				followed[l]++
+				if err := certify.Witness(t.Context(), h, l, got.Witness); err != nil {
+					t.Fatalf("seed %d, %s from %s: %v\n%s", seed, l, got.FollowsFrom, err, dsl.Format(h))
+				}
+			}
+		}
+	}
+	for _, l := range []level.Level{level.SER, level.SI, level.StrongSI, level.SERNoSO, level.SINoSO} {
+		if followed[l] == 0 {
+			t.Errorf("%s never followed from another level", l)
+		}
+	}
+}
+
+// TestSettle: a level that no engine decides takes the verdict of another level
+// that settles it.
+func TestSettle(t *testing.T) {
+	timed := synth.Mini(synth.MiniConfig{Sessions: 3, Txns: 100, Keys: 5, Seed: 1})
+	lost := dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)")
+	for _, tc := range []struct {
+		h           *history.History
+		lvl, other  level.Level
+		first, want verdict.Verdict
+	}{
+		{lost, level.SSER, level.SI, verdict.Unknown, verdict.Violated}, // it has no times
+		{lost, level.SSER, level.SINoSO, verdict.Unknown, verdict.Violated},
+		{dsl.MustParse("s1: r(x,0) w(x,1)"), level.SSER, level.SI, verdict.Unknown, verdict.Unknown},
+		{timed, level.SINoSO, level.SSER, verdict.Satisfied, verdict.Satisfied},
+	} {
+		opt := checker.Options{Certify: true}
+		s := checker.NewLevels(tc.h)
+		r, err := s.Check(t.Context(), tc.lvl, opt)
+		if err != nil || r.Verdict != tc.first {
+			t.Fatalf("%s: %+v, %v", tc.lvl, r, err)
+		}
+		other, err := checker.Check(t.Context(), tc.h, tc.other, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err = s.Settle(t.Context(), tc.lvl, checker.Known{tc.other: other.Verdict}, opt)
+		if err != nil || r.Level != tc.lvl || r.Verdict != tc.want || r.Certified != (tc.want != verdict.Unknown) {
+			t.Errorf("%s by %s: %+v, %v", tc.lvl, tc.other, r, err)
+		}
+		if (r.FollowsFrom == tc.other) != (tc.first != tc.want) || tc.want == verdict.Violated && r.ProofLevel() != tc.other {
+			t.Errorf("%s by %s: follows from %v, proved at %v", tc.lvl, tc.other, r.FollowsFrom, r.ProofLevel())
+		}
+		if again, err := s.Check(t.Context(), tc.lvl, opt); err != nil || again != r {
+			t.Errorf("%s is judged again: %+v, %v", tc.lvl, again, err)
+		}
+	}
+}
+
+// TestFollowInTime: a verdict that follows from another one stands where time runs
+// out for its proof, and is not called certified.
+func TestFollowInTime(t *testing.T) {
+	s := checker.NewLevels(synth.Mini(synth.MiniConfig{Sessions: 10, Txns: 10_000, Keys: 100, Seed: 1}))
+	if r, err := s.Check(t.Context(), level.SSER, checker.Options{Certify: true}); err != nil || !r.Certified {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	r, err := s.Check(t.Context(), level.SER, checker.Options{Certify: true, Timeout: time.Nanosecond})
+	if err != nil || r.Verdict != verdict.Satisfied || r.Certified || !strings.Contains(r.Reason, "follows from sser; the proof of the verdict satisfied was not verified: the time") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
