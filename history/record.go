@@ -160,7 +160,15 @@ func (b *Builder) reserve(txns int) {
 	if have == 0 || txns <= have {
 		return
 	}
-	ops := int(float64(len(b.h.ops)) / float64(have) * float64(txns))
+	// The leaner half tells how many operations there are: one huge transaction says
+	// nothing of the others.
+	mid := have / 2
+	half := int(b.h.Txns[mid].opFrom)
+	each := float64(len(b.h.ops)-half) / float64(have-mid)
+	if mid > 0 {
+		each = min(each, float64(half)/float64(mid))
+	}
+	ops := int(each * float64(txns))
 	if txns > cap(b.h.Txns) {
 		b.h.Txns = slices.Grow(b.h.Txns, txns+txns/16-have)
 	}

@@ -33,6 +33,9 @@ const (
 	// key; without it there is one for each key that asks (Cobra paper, section
 	// 3.2).
 	Coalesce
+	// First guesses an execution before saturation, too, where that is likely to
+	// be right or saturation costs much. It needs Schedule.
+	First
 )
 
 // parts are all of them by name, in the order of a configuration's text.
@@ -48,9 +51,10 @@ var parts = []struct {
 	{"order", Order, "try first what the current order has"},
 	{"combine", Combine, "order chains of read-modify-writes as wholes"},
 	{"coalesce", Coalesce, "one variable for each pair of transactions, not for each key too"},
+	{"first", First, "guess an execution before saturation, too, where that may do; with schedule"},
 }
 
-const defaultParts = Pruning | Schedule | Order | Coalesce
+const defaultParts = Pruning | Schedule | Order | Coalesce | First
 
 // Config is the set of parts that a check uses. The zero value is the default
 // one.

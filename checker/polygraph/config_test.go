@@ -45,8 +45,8 @@ func TestParseConfig(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"default": "default", "paper": "paper", "-pruning": "default,-pruning", "default,+eager,-schedule,+cycles": "paper",
-		"paper,-cycles,-order,+combine": "cobra", " paper , -eager,-cycles,+schedule": "default",
+		"default": "default", "paper": "paper", "-pruning": "default,-pruning", "default,+eager,-schedule,+cycles,-first": "paper",
+		"paper,-cycles,-order,+combine": "cobra", " paper , -eager,-cycles,+schedule,+first": "default",
 	} {
 		if c, err := polygraph.ParseConfig(text); err != nil || c.String() != want {
 			t.Errorf("%q is %s, %v, want %s", text, c, err, want)

@@ -234,7 +234,7 @@ func (x *search) astray(l sat.Lit) int32 {
 
 // sourceAt returns the place of a source of a read, -1 for the initial value.
 func (x *search) sourceAt(r, i int32) int32 {
-	if w := x.sources[r][i].write; w != fromInitial {
+	if w := x.sources[r].list[i].write; w != fromInitial {
 		return x.o.pos[x.g.commit(x.m.writer[w])]
 	}
 	return -1
@@ -264,7 +264,7 @@ func (x *search) phase(v int32) bool {
 func (x *search) nearest(r int32) int32 {
 	best, at := none, int32(-2)
 	reader := x.o.pos[x.g.start(x.m.reads[r].txn)]
-	for i := range int32(len(x.sources[r])) {
+	for i := range int32(len(x.sources[r].list)) {
 		if p := x.sourceAt(r, i); p < reader && p > at {
 			best, at = i, p
 		}

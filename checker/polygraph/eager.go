@@ -139,8 +139,8 @@ func (x *search) encodeRead(r int32) error {
 	if rd.source != fromOpen {
 		return x.encodeSource(r, rd.source, guard)
 	}
-	x.makeSources(r, guard)
-	for _, s := range x.sources[r] {
+	x.makeSources(r, guard, everySource)
+	for _, s := range x.sources[r].list {
 		if err := x.encodeSource(r, s.write, append(slices.Clone(guard), s.lit.Not())); err != nil {
 			return err
 		}

@@ -48,6 +48,8 @@ func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer 
 		if err := s.run(ctx); err != nil {
 			return nil, err
 		}
+	} else {
+		s.list()
 	}
 	n := int32(len(m.txns)) << g.split
 	edges := make([]accel.Edge, 0, len(g.edges))

@@ -120,6 +120,15 @@ func (m *model) participants() {
 	m.broken = make([]bool, len(m.txns))
 }
 
+// counted returns, by transaction, whether it is known to have committed.
+func (m *model) counted() []bool {
+	in := make([]bool, len(m.txns))
+	for t, optional := range m.optional {
+		in[t] = !optional
+	}
+	return in
+}
+
 // workers is how many goroutines share work on all transactions.
 func (m *model) workers() int { return workersFor(len(m.txns)) }
 

@@ -135,11 +135,16 @@ func (c *check) run() error {
 		c.violated(c.found.Anomalies)
 		return nil
 	}
-	c.stages.Begin("saturate")
 	g := newGraph(m)
 	s := newSaturator(m, g, c.opt.Config.Has(Pruning))
 	s.accelerate(c.opt.Accel)
 	c.sat = s
+	if c.opt.Config.Has(First) && c.opt.Config.Has(Schedule) && s.guessFirst() {
+		if done, err := c.guessFirst(s); done || err != nil {
+			return err
+		}
+	}
+	c.stages.Begin("saturate")
 	err := s.run(c.ctx)
 	if s.k != nil && s.k.told.Backend != "" {
 		c.res.Accel = &s.k.told
@@ -203,15 +208,44 @@ func (c *check) run() error {
 		used.searched = true
 		return c.counterexample(used)
 	}
-	x.orphans(c.found)
+	c.satisfied(x.execution())
+	return nil
+}
+
+// satisfied makes an execution the verdict, unless a transaction of unknown outcome
+// that counts in it has a read whose writer may be missing.
+func (c *check) satisfied(e *execution) {
+	e.eachOrphan(c.found.Orphan)
 	if c.res.Reason = c.found.Orphaned(); c.res.Reason != "" {
-		return nil
+		return
 	}
 	c.res.Verdict = verdict.Satisfied
 	if c.opt.Proof {
-		c.res.Witness = x.witness()
+		c.res.Witness = e.witness()
 	}
-	return nil
+}
+
+// guessFirst judges by an execution that is guessed before anything is inferred. It
+// reports whether that is one.
+func (c *check) guessFirst(s *saturator) (bool, error) {
+	m, g := s.m, s.g
+	if !m.h.Timed() {
+		s.alongSessions()
+	}
+	c.stages.Begin("schedule")
+	defer c.stages.Done("schedule")
+	sched := newSchedule(m, g, c.hint)
+	sched.strict, sched.retries = true, 4*int(g.nodes)
+	order, err := sched.run(c.ctx)
+	if err != nil || len(order) < int(g.nodes) {
+		return false, err
+	}
+	e := &execution{m, g, order, m.counted()}
+	if !e.readsRight() {
+		return false, nil
+	}
+	c.satisfied(e)
+	return true, nil
 }
 
 // close frees what the check holds outside Go's memory.
@@ -229,38 +263,6 @@ func (c *check) violated(anomalies []verdict.Anomaly) {
 	for n := range anomalies {
 		explain.Fill(c.h, c.lvl, &anomalies[n])
 	}
-}
-
-// orphans counts the reads without a known writer of transactions that were of
-// unknown outcome and turned out to count.
-func (x *search) orphans(found *single.Collector) {
-	for t, in := range x.included {
-		if i := x.m.txns[t]; in && x.m.h.Txns[i].Status == history.Unknown {
-			for r := x.m.readFrom[t]; r < x.m.readFrom[t+1]; r++ {
-				if x.m.reads[r].source == fromNowhere {
-					found.Orphan(i)
-				}
-			}
-		}
-	}
-}
-
-// witness reads the execution off the order.
-func (x *search) witness() *verdict.Witness {
-	w := &verdict.Witness{}
-	limit := int32(len(x.m.txns)) << x.g.split
-	for v := x.o.first(); v != x.o.end(); v = x.o.next[v] {
-		if v >= limit || !x.included[x.g.txnOf(v)] {
-			continue
-		}
-		i := x.m.txns[x.g.txnOf(v)]
-		if x.g.split == 1 {
-			w.Points = append(w.Points, i<<1|v&1)
-		} else {
-			w.Order = append(w.Order, i)
-		}
-	}
-	return w
 }
 
 // cycle books the edges of a cycle among the nodes that have no order.

@@ -569,7 +569,7 @@ func (p *prover) learnt(x *search, lits []sat.Lit) (step int32) {
 			n = p.literal(verdict.Atom{Kind: verdict.Counts, A: p.at[v.a]})
 		case isSource:
 			rd := &x.m.reads[v.a]
-			n = p.literal(verdict.Atom{Kind: verdict.Source, A: p.at[rd.txn], B: p.sourceOf(x.sources[v.a][v.b].write), Key: rd.key})
+			n = p.literal(verdict.Atom{Kind: verdict.Source, A: p.at[rd.txn], B: p.sourceOf(x.sources[v.a].list[v.b].write), Key: rd.key})
 		default:
 			continue // the truth, which is never false
 		}

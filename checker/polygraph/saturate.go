@@ -48,6 +48,12 @@ type saturator struct {
 	given    int     // edges before the first pass
 	room     []int32 // for candidates
 	warmed   int32   // so that the compiler keeps fetchSources
+	// pending are the reads whose candidates list has not listed yet; listed says that
+	// it has.
+	pending []int32
+	listed  bool
+	// choices is how many candidates the open reads have, together.
+	choices int
 }
 
 // accelerate says how reachability is to be computed.
@@ -89,8 +95,20 @@ func newSaturator(m *model, g *graph, prune bool) *saturator {
 			s.readsOf(t)
 		}
 	}
-	s.room = nil
 	return s
+}
+
+// list lists the candidates of the open reads.
+func (s *saturator) list() {
+	s.listed = true
+	for len(s.pending) > 0 { // a read that is settled may add others
+		pending := s.pending
+		s.pending = nil
+		for _, r := range pending {
+			s.listCandidates(r)
+		}
+	}
+	s.room = nil
 }
 
 // fetchSources has the processor fetch what is needed of the sources of some
@@ -122,28 +140,45 @@ func (s *saturator) readsOf(t int32) {
 			s.resolve(r, rd.source)
 			continue
 		}
-		o := openRead{read: r, initial: m.initially(rd.class)}
-		members := m.classFrom.of(rd.class)
-		if cap(s.room)-len(s.room) < len(members) {
-			s.room = make([]int32, 0, max(len(members), leastRoom))
+		members := len(m.classFrom.of(rd.class))
+		if s.choices += members; s.listed || members <= fewCandidates {
+			s.listCandidates(r)
+		} else {
+			s.pending = append(s.pending, r)
 		}
-		from := len(s.room)
-		for _, w := range members {
-			if u := m.writer[w]; u != t && !m.broken[u] {
-				s.room = append(s.room, w)
-			}
+	}
+}
+
+// fewCandidates are listed at once.
+const fewCandidates = 2
+
+// listCandidates lists the candidates of a read, or settles it where there is only
+// one.
+func (s *saturator) listCandidates(r int32) {
+	m := s.m
+	rd := &m.reads[r]
+	t := rd.txn
+	o := openRead{read: r, initial: m.initially(rd.class)}
+	members := m.classFrom.of(rd.class)
+	if cap(s.room)-len(s.room) < len(members) {
+		s.room = make([]int32, 0, max(len(members), leastRoom))
+	}
+	from := len(s.room)
+	for _, w := range members {
+		if u := m.writer[w]; u != t && !m.broken[u] {
+			s.room = append(s.room, w)
 		}
-		o.candidates = s.room[from:len(s.room):len(s.room)]
-		switch count := len(o.candidates); {
-		case count == 0 && o.initial:
-			s.resolve(r, fromInitial)
-		case count == 0:
-			s.refute(&o)
-		case count == 1 && !o.initial:
-			s.resolve(r, o.candidates[0])
-		default:
-			s.open = append(s.open, o)
-		}
+	}
+	o.candidates = s.room[from:len(s.room):len(s.room)]
+	switch count := len(o.candidates); {
+	case count == 0 && o.initial:
+		s.resolve(r, fromInitial)
+	case count == 0:
+		s.refute(&o)
+	case count == 1 && !o.initial:
+		s.resolve(r, o.candidates[0])
+	default:
+		s.open = append(s.open, o)
 	}
 }
 
@@ -256,6 +291,7 @@ func (s *saturator) enough(edges int, share float64) bool {
 // whether the graph has an order it does not tell.
 func (s *saturator) run(ctx context.Context) error {
 	defer func() { s.crew.idle, s.packed = nil, packed{} }()
+	s.list()
 	s.opened, s.given = len(s.open), len(s.g.edges)
 	for s.k != nil && s.refuted == nil {
 		if ctx.Err() != nil {

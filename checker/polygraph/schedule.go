@@ -28,6 +28,8 @@ type schedule struct {
 	// belongs is, by node, where paths have it, as a place in a sequence; nil without
 	// priorities by paths, and then deadlines mean nothing.
 	belongs []int32
+	strict  bool    // end where nothing fits
+	retries int     // how often a node that has waited long enough may be looked at in vain
 	harm    int     // how much was taken that did not fit
 	missing []int32 // by node: predecessors not placed
 	ready   waiting
@@ -38,6 +40,7 @@ type schedule struct {
 
 	current []int32 // by key: the class of its value
 	left    []left  // by class: what is not placed
+	reader  []int32 // by class: the latest transaction that could start and reads it
 	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
 
 	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, or to have been read
@@ -76,39 +79,77 @@ const patience = 16
 // that stand behind a cycle, and where they belong: see alongPaths. hint, if not
 // nil, has a place for each transaction. The error is the cause of ctx's end.
 func guess(ctx context.Context, m *model, g *graph, hint []int64) (order, belongs []int32, err error) {
+	s := newSchedule(m, g, hint)
+	order, err = s.run(ctx)
+	return order, s.belongs, err
+}
+
+func newSchedule(m *model, g *graph, hint []int64) *schedule {
 	classes := len(m.classFrom.from) - 1
 	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), parked: make([]uint8, g.nodes), order: make([]int32, 0, g.nodes),
-		current: make([]int32, m.h.KeyCount()), left: make([]left, classes),
+		current: make([]int32, m.h.KeyCount()), left: make([]left, classes), reader: make([]int32, classes),
 		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
 	if g.split == 1 {
 		s.holder = make([]int32, m.h.KeyCount())
 		stamp(s.holder)
 	}
+	stamp(s.reader)
 	g.freeze()
 	parallel.Both(func() { s.prioritize(hint) }, s.count)
-	for v := range g.nodes {
+	return s
+}
+
+// run places the nodes.
+func (s *schedule) run(ctx context.Context) ([]int32, error) {
+	for v := range s.g.nodes {
 		if s.missing[v] == 0 {
 			s.ready.push(s.rank(v))
 		}
 	}
 	for n := 0; ; n++ {
 		if n&0xfff == 0xfff && ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		for len(s.stuck) > 0 && !s.waits[s.stuck[0].node] {
 			s.stuck.pop()
 		}
 		switch {
 		case len(s.ready) > 0 && !s.late():
-			s.visit(s.ready.pop(), false)
-		case len(s.stuck) > 0:
+			s.visit(s.ready.pop())
+		case s.strict && s.retry():
+		case len(s.stuck) > 0 && !s.strict:
 			v := s.stuck.pop()
 			s.waits[v] = false
-			s.visit(v, true)
+			s.force(v)
 		default:
-			return s.order, s.belongs, nil
+			return s.order, nil
 		}
 	}
+}
+
+// retry places the first of the nodes that wait and fit by now, and reports whether
+// there was one: nodes are not woken again and again.
+func (s *schedule) retry() bool {
+	var still []ranked
+	placed := false
+	for len(s.stuck) > 0 && !placed && s.retries > 0 {
+		r := s.stuck[0]
+		s.stuck.pop()
+		switch {
+		case !s.waits[r.node]:
+		case s.mustWait(r.node):
+			s.retries--
+			still = append(still, r)
+		default:
+			s.waits[r.node] = false
+			s.place(r.node, false)
+			placed = true
+		}
+	}
+	for _, r := range still {
+		s.stuck.push(r)
+	}
+	return placed
 }
 
 // late reports whether something has waited long enough. While a commit waits, which
@@ -207,34 +248,61 @@ func (s *schedule) alongPaths() {
 	}
 }
 
-// visit places node, or has it wait unless forced.
-func (s *schedule) visit(node int32, forced bool) {
-	if n := int32(len(s.m.txns)) << s.g.split; node < n {
-		t := s.g.txnOf(node)
-		start, commit := node == s.g.start(t), node == s.g.commit(t)
-		if !s.m.optional[t] {
-			if start && s.startWaits(node, t) || commit && s.commitWaits(node, t, start) {
-				if !forced {
-					s.waits[node] = true
-					s.parked[node]++
-					s.stuck.push(ranked{s.deadline[node], node})
-					return
-				}
-				s.harm++
-			}
-			if start {
-				s.started(t)
-			}
-			if commit {
-				s.committed(t)
-			}
+// visit places a node, or has it wait.
+func (s *schedule) visit(node int32) {
+	if s.mustWait(node) {
+		s.waits[node] = true
+		s.parked[node]++
+		s.stuck.push(ranked{s.deadline[node], node})
+		return
+	}
+	s.place(node, false)
+}
+
+// force places a node that may not fit.
+func (s *schedule) force(node int32) {
+	if s.mustWait(node) {
+		s.harm++
+	}
+	s.place(node, true)
+}
+
+// counts returns the transaction of a node, or none where the node is a time point
+// or its transaction need not count.
+func (s *schedule) counts(node int32) int32 {
+	if node < int32(len(s.m.txns))<<s.g.split {
+		if t := s.g.txnOf(node); !s.m.optional[t] {
+			return t
 		}
 	}
-	s.order = append(s.order, node)
+	return none
+}
+
+// mustWait reports whether a node does not fit yet, and notes what it waits for.
+func (s *schedule) mustWait(node int32) bool {
+	t := s.counts(node)
+	if t == none {
+		return false
+	}
+	start, commit := node == s.g.start(t), node == s.g.commit(t)
+	return start && s.startWaits(node, t) || commit && s.commitWaits(node, t, start)
+}
+
+// place places a node. Where it is forced, so is the commit behind a start.
+func (s *schedule) place(node int32, forced bool) {
+	if t := s.counts(node); t != none {
+		if node == s.g.start(t) {
+			s.started(t)
+		}
+		if node == s.g.commit(t) {
+			s.committed(t)
+		}
+	}
 	commit, next := none, none
 	if s.holder != nil && node < int32(len(s.m.txns))<<s.g.split && node == s.g.start(s.g.txnOf(node)) {
 		commit = s.g.commit(s.g.txnOf(node))
 	}
+	s.order = append(s.order, node)
 	for _, to := range s.g.after.of(node) {
 		switch s.missing[to]--; {
 		case s.missing[to] > 0:
@@ -244,18 +312,26 @@ func (s *schedule) visit(node int32, forced bool) {
 			s.ready.push(s.rank(to))
 		}
 	}
-	if next != none {
-		s.visit(next, forced)
+	switch {
+	case next == none:
+	case forced:
+		s.force(next)
+	default:
+		s.visit(next)
 	}
 }
 
 func (s *schedule) startWaits(node, t int32) bool {
 	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
 		rd := &s.m.reads[r]
-		if rd.source != fromNowhere && s.current[rd.key] != rd.class {
+		if rd.source == fromNowhere {
+			continue
+		}
+		if s.current[rd.key] != rd.class {
 			s.forValue.push(rd.class, node)
 			return true
 		}
+		s.reader[rd.class] = t
 	}
 	if s.holder != nil {
 		for _, w := range s.m.writesOf.of(t) {
@@ -278,21 +354,11 @@ func (s *schedule) commitWaits(node, t int32, starting bool) bool {
 		if c == s.m.class[w] || s.left[c].writes > 0 || s.left[c].reads == 0 {
 			continue
 		}
-		if starting && s.left[c].reads == 1 && s.reads(t, c) {
+		if starting && s.left[c].reads == 1 && s.reader[c] == t {
 			continue
 		}
 		s.forReaders.push(c, node)
 		return true
-	}
-	return false
-}
-
-// reads reports whether t reads a value of class c.
-func (s *schedule) reads(t, c int32) bool {
-	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
-		if s.m.reads[r].class == c {
-			return true
-		}
 	}
 	return false
 }

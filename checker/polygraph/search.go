@@ -16,7 +16,7 @@ import (
 //	a read S of a version by T, and W that wrote another value:
 //	    W before T, or S before W
 //	a read with several candidates:
-//	    one of them is its source, which comes before it
+//	    one of them is its source, which comes before it (sources.go)
 //	writers T and U of one key, at snapshot isolation:
 //	    T committed before U started, or U before T
 //
@@ -39,11 +39,10 @@ type search struct {
 	lastConflict []int64
 	before       map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
 	counts       map[int32]int32    // by transaction: the variable that it counts
-	// sources are, by read, its candidates with their variables.
-	sources map[int32][]source
-	open    []openRead
-	openAt  []int32 // by read: its place among the open reads, from 1, or 0
-	truth   sat.Lit
+	sources      map[int32]*sources // by read
+	open         []openRead
+	openAt       []int32 // by read: its place among the open reads, from 1, or 0
+	truth        sat.Lit
 
 	included []bool // by transaction, as assigned
 	dirty    []int32
@@ -74,25 +73,17 @@ const (
 	isBefore
 	isCounted
 	isSource
+	isOther // the read, of which no source that has a variable so far is the one
 	isChain // the order of two chains of writers: the index of a chainPair
 )
-
-// source is a candidate of a read: a write, or fromInitial.
-type source struct {
-	write int32
-	lit   sat.Lit
-}
 
 // chronological is sat.Chronological but for tests, whose searches are not deep.
 var chronological int32 = sat.Chronological
 
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
 	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, how: s.how, open: s.open, before: map[[2]int32]int32{}, counts: map[int32]int32{},
-		sources: map[int32][]source{}, openAt: make([]int32, len(s.m.reads)), used: used,
-		included: make([]bool, len(s.m.txns)), isDirty: make([]bool, s.m.h.KeyCount())}
-	for t := range x.included {
-		x.included[t] = !s.m.optional[t]
-	}
+		sources: map[int32]*sources{}, openAt: make([]int32, len(s.m.reads)), used: used,
+		included: s.m.counted(), isDirty: make([]bool, s.m.h.KeyCount())}
 	for i := range s.open {
 		x.openAt[s.open[i].read] = int32(i + 1)
 	}
@@ -144,6 +135,15 @@ func (x *search) expect(wrong int) {
 	}
 	x.mend.expect(clauses * wrong)
 	x.late = slices.Grow(x.late, wrong)
+}
+
+// execution is the order as it is, with the transactions that count.
+func (x *search) execution() *execution {
+	e := &execution{x.m, x.g, make([]int32, 0, x.g.nodes), x.included}
+	for v := x.o.first(); v != x.o.end(); v = x.o.next[v] {
+		e.nodes = append(e.nodes, v)
+	}
+	return e
 }
 
 func (x *search) newVar(v variable) int32 {
@@ -324,13 +324,16 @@ func (x *search) Final() (bool, error) {
 	x.reading = true
 	defer x.addLate()
 	for n, k := range list {
-		if n&0xff == 0 && x.ctx.Err() != nil {
-			return false, context.Cause(x.ctx)
-		}
 		x.isDirty[k] = false
 		if !x.verify(k) {
 			x.touch(k) // dirty until it reads right, whether or not anything moves
 		}
+		if n&0xff == 0 && x.ctx.Err() != nil {
+			return false, context.Cause(x.ctx)
+		}
+	}
+	if x.ctx.Err() != nil {
+		return false, context.Cause(x.ctx)
 	}
 	if !x.added && len(x.dirty) > 0 && x.mend.vain() {
 		return false, errStuck
@@ -435,6 +438,9 @@ const perMisread = 16
 // misread adds clauses for a read that finds another value than it should;
 // before are the accesses to its key that come before it.
 func (x *search) misread(r int32, before []int32) {
+	if x.ctx.Err() != nil {
+		return // Final tells
+	}
 	m, g := x.m, x.g
 	rd := &m.reads[r]
 	from, guard := rd.source, x.guard(rd.txn)
@@ -492,70 +498,4 @@ func (x *search) notBetween(r, from, w int32, guard []sat.Lit) {
 		lits = append(lits, x.wroteFirst(u, m.writer[from]))
 	}
 	x.addAbout(id, lits)
-}
-
-// chosenSource returns the source that the assignment gives an open read, and
-// a guard for clauses about it. The first time it makes variables for them.
-func (x *search) chosenSource(r int32, guard []sat.Lit) (int32, []sat.Lit, bool) {
-	list, ok := x.sources[r]
-	if !ok {
-		x.makeSources(r, guard)
-		return 0, nil, false
-	}
-	for _, s := range list {
-		if x.s.True(s.lit) {
-			return s.write, append(slices.Clone(guard), s.lit.Not()), true
-		}
-	}
-	x.mend.note(some(guard, list)) // none was decided
-	return 0, nil, false
-}
-
-// some is the clause that a read has one of its sources.
-func some(guard []sat.Lit, list []source) []sat.Lit {
-	lits := slices.Clone(guard)
-	for _, s := range list {
-		lits = append(lits, s.lit)
-	}
-	return lits
-}
-
-func (x *search) makeSources(r int32, guard []sat.Lit) {
-	m, g := x.m, x.g
-	rd := &m.reads[r]
-	x.used.read(r)
-	var candidates []int32
-	if i := x.openAt[r]; i > 0 {
-		o := &x.open[i-1]
-		candidates = slices.Clone(o.candidates)
-		if o.initial {
-			candidates = append(candidates, fromInitial)
-		}
-	} else {
-		for _, w := range m.classFrom.of(rd.class) {
-			if t := m.writer[w]; t != rd.txn && !m.broken[t] {
-				candidates = append(candidates, w)
-			}
-		}
-		if m.initially(rd.class) {
-			candidates = append(candidates, fromInitial)
-		}
-	}
-	list := make([]source, 0, len(candidates))
-	for i, w := range candidates {
-		list = append(list, source{w, sat.Pos(x.newVar(variable{isSource, r, int32(i)}))})
-	}
-	x.sources[r] = list
-	x.proof.sources(r, list)
-	x.add(some(guard, list))
-	for _, s := range list {
-		if s.write == fromInitial {
-			continue
-		}
-		t := m.writer[s.write]
-		x.add([]sat.Lit{s.lit.Not(), x.precedes(g.commit(t), g.start(rd.txn))})
-		if m.optional[t] {
-			x.add([]sat.Lit{s.lit.Not(), x.counted(t)})
-		}
-	}
 }

@@ -93,9 +93,11 @@ func (x *search) hardCore() (txns, keys int) {
 				join(x.g.txnOf(to))
 			case isCounted:
 				join(v.a)
+			case isOther:
+				join(x.m.reads[v.a].txn)
 			case isSource:
 				join(x.m.reads[v.a].txn)
-				if w := x.sources[v.a][v.b].write; w != fromInitial {
+				if w := x.sources[v.a].list[v.b].write; w != fromInitial {
 					join(x.m.writer[w])
 				}
 			}

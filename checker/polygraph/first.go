@@ -1,0 +1,140 @@
+package polygraph
+
+import (
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// An execution is guessed from the given edges alone, before anything is inferred,
+// where that is likely to end the check: a database's own times nearly give the
+// order of its transactions; and where reads have many candidates, or reachability
+// needs much memory, inference costs more than a guess that fails.
+
+// guessFirst reports whether an execution is worth guessing before saturation.
+func (s *saturator) guessFirst() bool {
+	m := s.m
+	const (
+		manyCandidates = 16 // for each read
+		manyEntries    = 256
+	)
+	return m.h.Timed() || s.choices > manyCandidates*len(m.reads) || m.chains.count > manyEntries && len(m.txns) > fewTxns
+}
+
+// alongSessions adds the WW edges that a session shows by itself: when it has seen
+// one version of a key and then reads another, of another value, the first was
+// written before the second. Saturation would find them, and more; these cost one
+// walk.
+func (s *saturator) alongSessions() {
+	m, g := s.m, s.g
+	latest := make([]int32, m.h.KeyCount()) // by key: the write last seen in chain mark
+	mark := make([]int32, m.h.KeyCount())
+	stamp(mark)
+	for c := range m.chains.count {
+		for _, t := range m.chains.members.of(c) {
+			for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
+				rd := &m.reads[r]
+				if rd.source < 0 || m.optional[t] {
+					continue
+				}
+				if k := rd.key; mark[k] != c {
+					mark[k] = c
+				} else if seen := latest[k]; m.class[seen] != rd.class {
+					s.link(g.commit(m.writer[seen]), g.start(m.writer[rd.source]), verdict.WW, overTake, r)
+				}
+				latest[rd.key] = rd.source
+			}
+			for _, w := range m.writesOf.of(t) {
+				mark[m.key[w]], latest[m.key[w]] = c, w
+			}
+		}
+	}
+}
+
+// execution is an order of nodes with the transactions that count in it.
+type execution struct {
+	m        *model
+	g        *graph
+	nodes    []int32
+	included []bool // by transaction
+}
+
+// readsRight reports whether every read finds its value, and whether no two writers
+// of a key overlap. It takes time in proportion to the accesses.
+func (e *execution) readsRight() bool {
+	m, g := e.m, e.g
+	keys := m.h.KeyCount()
+	current := make([]int32, keys) // by key: the class of its value
+	for k := range current {
+		current[k] = int32(k)
+	}
+	var writing []bool // by key: a transaction that has started, and has not committed
+	if g.split == 1 {
+		writing = make([]bool, keys)
+	}
+	limit := int32(len(m.txns)) << g.split
+	for _, v := range e.nodes {
+		if v >= limit || !e.included[g.txnOf(v)] {
+			continue
+		}
+		t := g.txnOf(v)
+		if v == g.start(t) {
+			for _, r := range m.reads[m.readFrom[t]:m.readFrom[t+1]] {
+				if r.source != fromNowhere && current[r.key] != r.class {
+					return false
+				}
+			}
+			if writing != nil {
+				for _, w := range m.writesOf.of(t) {
+					if k := m.key[w]; writing[k] {
+						return false
+					}
+					writing[m.key[w]] = true
+				}
+			}
+		}
+		if v == g.commit(t) {
+			for _, w := range m.writesOf.of(t) {
+				k := m.key[w]
+				current[k] = m.class[w]
+				if writing != nil {
+					writing[k] = false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// witness tells the execution in transactions of the history.
+func (e *execution) witness() *verdict.Witness {
+	w := &verdict.Witness{}
+	g := e.g
+	limit := int32(len(e.m.txns)) << g.split
+	for _, v := range e.nodes {
+		if v >= limit || !e.included[g.txnOf(v)] {
+			continue
+		}
+		i := e.m.txns[g.txnOf(v)]
+		if g.split == 1 {
+			w.Points = append(w.Points, i<<1|v&1)
+		} else {
+			w.Order = append(w.Order, i)
+		}
+	}
+	return w
+}
+
+// eachOrphan calls f for each read without a known writer of the transactions that
+// were of unknown outcome and count, with the transaction's index in the history.
+func (e *execution) eachOrphan(f func(txn int32)) {
+	m := e.m
+	for t, in := range e.included {
+		if i := m.txns[t]; in && m.h.Txns[i].Status == history.Unknown {
+			for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
+				if m.reads[r].source == fromNowhere {
+					f(i)
+				}
+			}
+		}
+	}
+}
