@@ -6,14 +6,81 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-build() {
+# There are two programs. bin/isohound judges histories, starts fast and is built in
+# a quarter of the time. For every other command it becomes bin/isohound-full, which has
+# all that there is.
+front=(-tags front,nogpu)
+embedded=(-tags embedded) # without the clients of servers, which take half of the time
+
+build() { # PROGRAM FLAGS...
   if ! command -v go >/dev/null; then
     echo "run.sh: Go is not installed; get it from your distribution or from go.dev (this project needs the version named in go.mod)" >&2
     exit 69
   fi
   mkdir -p bin
-  # Nothing needs cgo, and a program without libc starts in two thirds of the time.
-  CGO_ENABLED=0 go build -o bin/isohound ./cmd/isohound
+  local program=$1
+  shift
+  # Nothing needs cgo, and a program without libc starts faster.
+  CGO_ENABLED=0 go build -v "$@" -o "bin/$program" ./cmd/isohound 2>&1 | progress "bin/$program"
+}
+
+# progress shows how a build goes on, from what go build -v prints: a line for each
+# package, each download and each error. A build that takes a moment shows nothing.
+progress() { # PROGRAM
+  local line begun=$SECONDS packages=0 downloads=0 shown=0 text every=15
+  if [ -t 2 ]; then every=1; fi
+  while :; do
+    if IFS= read -r -t 1 line; then
+      case $line in
+      "go: downloading "*) downloads=$((downloads + 1)) ;;
+      *[\ :]*) printf '%s\n' "$line" >&2 ;;
+      *) packages=$((packages + 1)) ;;
+      esac
+    elif [ $? -le 128 ]; then # the end, not a second without a line
+      break
+    fi
+    if [ $((SECONDS - begun)) -lt 2 ] || [ $((SECONDS - shown)) -lt "$every" ] && [ "$shown" != 0 ]; then
+      continue
+    fi
+    if [ "$shown" = 0 ]; then
+      echo "building $1; the first time this takes minutes, afterwards a second" >&2
+    fi
+    shown=$SECONDS
+    text="  $((SECONDS - begun)) s: $packages packages compiled, $downloads modules downloaded"
+    if [ -t 2 ]; then
+      printf '\r%s' "$text" >&2
+    elif [ $((SECONDS - begun)) -ge "$every" ]; then
+      echo "$text" >&2
+    fi
+  done
+  if [ "$shown" != 0 ] && [ -t 2 ]; then
+    echo >&2
+  fi
+}
+
+# prepare builds what a command needs.
+prepare() { # COMMAND...
+  build isohound "${front[@]}"
+  case $1 in
+  check | explain | convert | synth | --version | -v)
+    # These need the complete program for a GPU only.
+    case "$*" in
+    *--accel[=\ ]cuda*) ;;
+    *) [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || return 0 ;;
+    esac
+    ;;
+  esac
+  build isohound-full
+}
+
+# prepare_demo builds the complete program without the clients of servers, unless it
+# is there with them.
+prepare_demo() {
+  build isohound "${front[@]}"
+  if [ -x bin/isohound-full ] && ! go version -m bin/isohound-full | grep -q -- '-tags=embedded'; then
+    embedded=()
+  fi
+  build isohound-full ${embedded[@]+"${embedded[@]}"}
 }
 
 # Server programs need not be on PATH, and Galera is a library that MariaDB loads.
@@ -76,7 +143,7 @@ tests() {
     (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
   done
   # Every scenario that can run here must come out as its file says.
-  build
+  prepare scenarios
   scenarios=$(mktemp -d)
   bin/isohound scenarios run all --target embedded --out "$scenarios/embedded"
   bin/isohound scenarios run all --target local --out "$scenarios/local"
@@ -103,7 +170,7 @@ demo() {
 
 case "${1:-}" in
 "")
-  build
+  prepare_demo
   demo
   ;;
 test)
@@ -113,7 +180,7 @@ dgraph)
   dgraph
   ;;
 *)
-  build
+  prepare "$@"
   exec bin/isohound "$@"
   ;;
 esac

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator"
 )
 
 type causeCount struct {
@@ -15,10 +16,13 @@ type causeCount struct {
 	Count int64
 }
 
+// Charts draws the rates and the latencies of a run.
+type Charts func(*generator.Stats) (rates, latencies template.HTML, err error)
+
 // Draw writes everything that is made of a run's files into dir, its reports
 // for people and for machines, and returns the path of the report for the
 // browser. A reproduction folder gets a report, too.
-func Draw(dir string, r *Run) (string, error) {
+func Draw(dir string, r *Run, charts Charts) (string, error) {
 	report := filepath.Join(dir, reportFile)
 	repro := filepath.Join(dir, ReproFolder)
 	_, err := os.Stat(repro)
@@ -44,7 +48,7 @@ func Draw(dir string, r *Run) (string, error) {
 		return "", err
 	}
 	for _, folder := range folders {
-		b, err := render(r, filesIn(folder, r))
+		b, err := render(r, filesIn(folder, r), charts)
 		if err == nil {
 			err = write(folder, reportFile, b)
 		}
@@ -83,7 +87,7 @@ func filesIn(folder string, r *Run) []fileLink {
 }
 
 // render draws the report, beside which files are.
-func render(r *Run, files []fileLink) ([]byte, error) {
+func render(r *Run, files []fileLink, charts Charts) ([]byte, error) {
 	data := struct {
 		*Run
 		Title            string
@@ -99,10 +103,7 @@ func render(r *Run, files []fileLink) ([]byte, error) {
 	// A chart needs two points.
 	if len(r.Stats.Intervals) > 2 && r.Stats.IntervalSeconds > 0 {
 		var err error
-		if data.Rates, err = rateChart(&r.Stats); err != nil {
-			return nil, err
-		}
-		if data.Latencies, err = latencyChart(&r.Stats); err != nil {
+		if data.Rates, data.Latencies, err = charts(&r.Stats); err != nil {
 			return nil, err
 		}
 	}

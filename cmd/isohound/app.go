@@ -14,9 +14,6 @@ import (
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
-
-	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/faults"
 )
 
 // app is one invocation of the command.
@@ -32,12 +29,9 @@ type app struct {
 	owns atomic.Pointer[string]
 	// work is the context of judging: stop, unless a run was interrupted.
 	work context.Context
-	// others are the endpoints of the database behind the first, while it is open.
-	others []drivers.DB
 	// warned has the warnings that were told.
 	warned sync.Map
-	// faults stand before the endpoints, if any are asked for.
-	faults *faults.Set
+	running
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -98,7 +92,7 @@ func version() string {
 	return v
 }
 
-func (a *app) root() *cobra.Command {
+func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "isohound",
 		Short: "Hunt isolation bugs in databases",
@@ -120,9 +114,9 @@ result, and judges whether the history is one that the isolation level allows.
 	root.SetOut(a.out)
 	root.SetErr(a.msg)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withCode(exitUsage, err) })
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
-		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand())
+	root.CompletionOptions = completion
+	root.AddCommand(a.commands(args)...)
+	root.SetArgs(args)
 	return root
 }
 

@@ -1,3 +1,5 @@
+//go:build !front
+
 package main
 
 import (
@@ -87,9 +89,9 @@ Exit codes: 0 all measured; 2 a trial was not decided; others as for isohound ru
 
 // resolve checks the flags.
 func (b *hunting) resolve(known []string) error {
-	d, err := drivers.Find(b.driver)
+	d, err := findDriver(b.driver)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return err
 	}
 	info := d.Info()
 	iso, err := info.FindIsolation(b.isolation)
@@ -160,9 +162,9 @@ func (a *app) benchEffectiveness(b *hunting) error {
 	if err := os.MkdirAll(b.out, 0o777); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))
 	}
-	d, err := drivers.Find(b.driver)
+	d, err := findDriver(b.driver)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return err
 	}
 	r := &bench.Runner{Command: self, Flags: []string{"--driver", b.driver, "--isolation", b.isolation}, Seed: b.seed, Timeout: b.timeout}
 	words := []string{"isohound", "bench", "effectiveness", "--driver", b.driver}

@@ -1,3 +1,5 @@
+//go:build !front
+
 package main
 
 import (
@@ -45,9 +47,9 @@ func (b *benchingRuns) flags(c *cobra.Command) {
 
 // resolve checks the flags, and finds the names of isolations.
 func (b *benchingRuns) resolve() (drivers.Driver, error) {
-	d, err := drivers.Find(b.driver)
+	d, err := findDriver(b.driver)
 	if err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, err
 	}
 	info := d.Info()
 	switch {

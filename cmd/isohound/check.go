@@ -224,3 +224,25 @@ func text(o results.Outcome) string {
 	}
 	return b.String()
 }
+
+// parseSize reads a size such as 2GB.
+func parseSize(flag, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > 1<<62 {
+		return 0, usage("--%s %s: expected a size such as 2GiB", flag, text)
+	}
+	return int64(n), nil
+}
+
+const summaryHelp = "append the verdicts to this file as Markdown, \"$GITHUB_STEP_SUMMARY\" say; nothing if it has no name"
+
+// appendSummary appends a summary, if one is wanted.
+func appendSummary(path string, text func() string) error {
+	if path == "" {
+		return nil
+	}
+	return errors.Wrap(results.AppendSummary(path, text()), "--summary")
+}

@@ -143,3 +143,17 @@ func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 	}
 	return out, nil
 }
+
+// createHistory makes a new file, or opens a device or a pipe. What was
+// recorded before is never overwritten.
+func createHistory(path string) (*os.File, error) {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		flags = os.O_WRONLY // a device or a pipe
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if os.IsExist(err) {
+		err = errors.Errorf("%s exists; histories are not overwritten, remove it or name another file", path)
+	}
+	return f, withCode(exitIO, err)
+}

@@ -1,10 +1,10 @@
+//go:build !front
+
 package main
 
 import (
-	"os"
 	"strings"
 
-	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/generator"
@@ -66,18 +66,4 @@ func (a *app) gen(s *settings, path string) error {
 		return errInterrupted
 	}
 	return r.err
-}
-
-// createHistory makes a new file, or opens a device or a pipe. What was
-// recorded before is never overwritten.
-func createHistory(path string) (*os.File, error) {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		flags = os.O_WRONLY // a device or a pipe
-	}
-	f, err := os.OpenFile(path, flags, 0o644)
-	if os.IsExist(err) {
-		err = errors.Errorf("%s exists; histories are not overwritten, remove it or name another file", path)
-	}
-	return f, withCode(exitIO, err)
 }

@@ -1,3 +1,5 @@
+//go:build !front
+
 package main
 
 import (
@@ -9,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cheggaaa/pb/v3"
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
@@ -205,5 +208,44 @@ func (a *app) summarize(s *settings, r *recording) {
 		st.Committed, st.Aborted, 100*st.AbortRate, st.Unknown, st.Seconds, st.CommitsPerSec, st.LatencyMS.P50, st.LatencyMS.P99)
 	if r.ended != generator.Complete && r.ended != generator.DurationReached {
 		fmt.Fprintf(a.msg, "the run ended early: %s\n", r.ended)
+	}
+}
+
+// showGenerating shows how far a run has come.
+func (a *app) showGenerating(s *settings, m *generator.Meter) (done func()) {
+	if s.quiet || s.noProgress {
+		return func() {}
+	}
+	begun := time.Now()
+	total := int64(s.sessions) * int64(s.txns)
+	finished := func() (int64, string) {
+		c := m.Counts()
+		return c.Finished, fmt.Sprintf("%d committed, %d aborted, %d unknown, %.0f commits/s",
+			c.Committed, c.Aborted, c.Unknown, float64(c.Committed)/time.Since(begun).Seconds())
+	}
+	if !isTerminal(a.msg) {
+		return every(lineEvery, func() {
+			_, text := finished()
+			fmt.Fprintf(a.msg, "%4.0f s: %s\n", time.Since(begun).Seconds(), text)
+		})
+	}
+	// A run that ends by time is measured in milliseconds.
+	byTime := total == 0 || s.duration > 0 && s.txns == 0
+	template := pb.ProgressBarTemplate(`{{ "generating" }} {{ bar . }} {{ percent . }} {{ string . "text" }}`)
+	if byTime {
+		total = s.duration.Milliseconds()
+	}
+	bar := template.New(0).SetTotal(total).SetWriter(a.msg).SetRefreshRate(100 * time.Millisecond)
+	bar.Start()
+	stop := every(100*time.Millisecond, func() {
+		n, text := finished()
+		if byTime {
+			n = min(time.Since(begun).Milliseconds(), total)
+		}
+		bar.SetCurrent(n).Set("text", text)
+	})
+	return func() {
+		stop()
+		bar.Set(pb.CleanOnFinish, true).Finish()
 	}
 }

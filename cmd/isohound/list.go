@@ -1,3 +1,5 @@
+//go:build !front
+
 package main
 
 import (
@@ -10,6 +12,15 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/workloads"
 )
+
+// findDriver returns the driver called name.
+func findDriver(name string) (drivers.Driver, error) {
+	d, err := drivers.Find(name)
+	if err != nil {
+		return nil, usage("%v%s", err, leftOut)
+	}
+	return d, nil
+}
 
 func (a *app) driversCommand() *cobra.Command {
 	var asJSON bool
@@ -27,8 +38,8 @@ func (a *app) driversCommand() *cobra.Command {
 				}
 			}
 			if len(infos) == 0 {
-				_, err := drivers.Find(args[0])
-				return withCode(exitUsage, err)
+				_, err := findDriver(args[0])
+				return err
 			}
 			if asJSON {
 				return withCode(exitIO, json.NewEncoder(a.out).Encode(infos))

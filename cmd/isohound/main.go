@@ -8,31 +8,10 @@ import (
 	"os"
 
 	"github.com/pkg/errors"
-
-	_ "github.com/isohound/isohound/drivers/badger"
-	_ "github.com/isohound/isohound/drivers/bbolt"
-	_ "github.com/isohound/isohound/drivers/cassandra"
-	_ "github.com/isohound/isohound/drivers/dgraph"
-	_ "github.com/isohound/isohound/drivers/etcd"
-	_ "github.com/isohound/isohound/drivers/mariadb"
-	_ "github.com/isohound/isohound/drivers/mongo"
-	_ "github.com/isohound/isohound/drivers/postgres"
-	_ "github.com/isohound/isohound/drivers/sim"
-	_ "github.com/isohound/isohound/drivers/sqlite"
-	_ "github.com/isohound/isohound/workloads/append"
-	_ "github.com/isohound/isohound/workloads/blindw"
-	_ "github.com/isohound/isohound/workloads/ctwitter"
-	_ "github.com/isohound/isohound/workloads/general"
-	_ "github.com/isohound/isohound/workloads/lwt"
-	_ "github.com/isohound/isohound/workloads/mini"
-	_ "github.com/isohound/isohound/workloads/register"
-	_ "github.com/isohound/isohound/workloads/rubis"
-	_ "github.com/isohound/isohound/workloads/skew"
-	_ "github.com/isohound/isohound/workloads/tpcc"
-	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 
 func main() {
+	handOver(os.Args)
 	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
 }
 
@@ -47,7 +26,5 @@ func run(args []string, in *os.File, out, msg *os.File) (code exitCode) {
 	}()
 	stop := a.listen()
 	defer stop()
-	root := a.root()
-	root.SetArgs(args)
-	return a.finish(root.Execute())
+	return a.finish(a.root(args).Execute())
 }

@@ -1,3 +1,5 @@
+//go:build !front
+
 package main
 
 import (
@@ -9,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/results/charts"
 )
 
 // indexFile is the default name of an index page.
@@ -122,7 +125,7 @@ func (a *app) redraw(dir string) error {
 	if err != nil {
 		return withCode(exitData, err)
 	}
-	path, err := results.Draw(dir, r)
+	path, err := results.Draw(dir, r, charts.Draw)
 	if err != nil {
 		return withCode(exitIO, err)
 	}

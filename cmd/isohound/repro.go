@@ -1,3 +1,5 @@
+//go:build !front
+
 package main
 
 import (
@@ -6,9 +8,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/results/charts"
 )
-
-const summaryHelp = "append the verdicts to this file as Markdown, \"$GITHUB_STEP_SUMMARY\" say; nothing if it has no name"
 
 // repro prepares a reproduction folder.
 func (s *settings) repro(o *runOptions, k *checking) *results.Repro {
@@ -39,7 +40,7 @@ func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions
 			fmt.Fprintf(a.msg, "isohound: --attach: %s\n", m)
 		}
 	}
-	report, errs[0] = results.Save(dir, run)
+	report, errs[0] = results.Save(dir, run, charts.Draw)
 	errs[2] = appendSummary(o.summary, func() string { return results.RunSummary(run, run.Violated()) })
 	for _, e := range errs {
 		if e != nil {
@@ -47,12 +48,4 @@ func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions
 		}
 	}
 	return report, nil
-}
-
-// appendSummary appends a summary, if one is wanted.
-func appendSummary(path string, text func() string) error {
-	if path == "" {
-		return nil
-	}
-	return errors.Wrap(results.AppendSummary(path, text()), "--summary")
 }

@@ -1,3 +1,5 @@
+//go:build !front
+
 package main
 
 import (
@@ -11,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
@@ -97,18 +98,14 @@ func skewHelp() string {
 	return strings.Join(parts, "; ")
 }
 
-// Bounds of what a run can be asked for: each session is a connection, and the
-// keys are inserted before the run begins.
-const (
-	maxSessions = 10_000
-	maxKeys     = 10_000_000
-)
+// maxSessions bounds what a run can be asked for: each session is a connection.
+const maxSessions = 10_000
 
 // resolve checks everything that can be checked before connecting.
 func (s *settings) resolve(c *cobra.Command) error {
 	var err error
-	if s.engine, err = drivers.Find(s.driver); err != nil {
-		return withCode(exitUsage, err)
+	if s.engine, err = findDriver(s.driver); err != nil {
+		return err
 	}
 	s.info = s.engine.Info()
 	if err := s.resolveEndpoints(); err != nil {
@@ -252,16 +249,4 @@ func commandLine(words ...string) string {
 		}
 	}
 	return strings.Join(quoted, " ")
-}
-
-// parseSize reads a size such as 2GB.
-func parseSize(flag, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	n, err := humanize.ParseBytes(text)
-	if err != nil || n > 1<<62 {
-		return 0, usage("--%s %s: expected a size such as 2GiB", flag, text)
-	}
-	return int64(n), nil
 }

@@ -21,8 +21,11 @@ type synthesis struct {
 	out                  string
 }
 
-// maxSynthetic bounds the transactions of a synthetic history.
-const maxSynthetic = 100_000_000
+// Bounds of what can be asked for. All keys of a run are inserted before it begins.
+const (
+	maxSynthetic = 100_000_000 // transactions of a synthetic history
+	maxKeys      = 10_000_000
+)
 
 func (a *app) synthCommand() *cobra.Command {
 	c := &cobra.Command{

@@ -30,9 +30,9 @@ var never = map[string][]string{
 // drivers translate the tables and conditions of histories.
 var words = map[string][]string{"drivers": {"history/schema"}}
 
-func deps(t *testing.T, pattern string) map[string][]string {
+func deps(t *testing.T, pattern string, flags ...string) map[string][]string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}: {{join .Deps " "}}`, module+pattern).CombinedOutput()
+	out, err := exec.Command("go", append(append([]string{"list"}, flags...), "-f", `{{.ImportPath}}: {{join .Deps " "}}`, module+pattern)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -74,6 +74,9 @@ func TestDirections(t *testing.T) {
 	}
 }
 
+// clients are the libraries that talk to databases.
+var clients = []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo"}
+
 // TestIndependence: the certifier shares no code with the checkers, the words of
 // tables depend on nothing of the project, and a build that checks saved histories
 // knows no database client.
@@ -89,9 +92,21 @@ func TestIndependence(t *testing.T) {
 		}
 	}
 	for _, dep := range append(deps(t, "checker")["checker"], deps(t, "history/file")["history/file"]...) {
-		for _, client := range []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo"} {
+		for _, client := range clients {
 			if strings.Contains(dep, client) {
 				t.Errorf("the checkers depend on %s", dep)
+			}
+		}
+	}
+}
+
+// TestFront: the program that judges only starts fast because it does without
+// the clients of databases, the library of the charts, and what loads libc.
+func TestFront(t *testing.T) {
+	for _, dep := range deps(t, "cmd/isohound", "-tags", "front,nogpu")["cmd/isohound"] {
+		for _, heavy := range append(clients, "gonum.org", "ebitengine/purego", "Shopify/toxiproxy", "google.golang.org", "net/http", "crypto/tls") {
+			if strings.Contains(dep, heavy) {
+				t.Errorf("the front depends on %s", dep)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/results/charts"
 )
 
 const (
@@ -96,7 +97,7 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 			t.Fatal(err)
 		}
 	}
-	path, err := results.Save(dir, r)
+	path, err := results.Save(dir, r, charts.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package results
+// Package charts draws the charts of a report. It is a package of its own so that a
+// program that draws no reports does without the fonts of its library.
+package charts
 
 import (
 	"bytes"
@@ -33,8 +35,17 @@ var (
 	grey   = color.RGBA{0x6b, 0x72, 0x80, 0xff}
 )
 
-// rateChart shows commits, aborts and unknown outcomes per second over time.
-func rateChart(s *generator.Stats) (template.HTML, error) {
+// Draw draws the charts of a run: rates, and latencies.
+func Draw(s *generator.Stats) (rate, latency template.HTML, err error) {
+	if rate, err = rates(s); err != nil {
+		return "", "", err
+	}
+	latency, err = latencies(s)
+	return rate, latency, err
+}
+
+// rates shows commits, aborts and unknown outcomes per second over time.
+func rates(s *generator.Stats) (template.HTML, error) {
 	per := 1 / s.IntervalSeconds
 	return chart(s, "transactions per second", []series{
 		{"committed", blue, nil, func(v generator.IntervalStats) float64 { return float64(v.Committed) * per }},
@@ -43,8 +54,8 @@ func rateChart(s *generator.Stats) (template.HTML, error) {
 	})
 }
 
-// latencyChart shows the latency of commits over time.
-func latencyChart(s *generator.Stats) (template.HTML, error) {
+// latencies shows the latency of commits over time.
+func latencies(s *generator.Stats) (template.HTML, error) {
 	return chart(s, "latency of commits in ms", []series{
 		{"99%", orange, []vg.Length{4, 2}, func(v generator.IntervalStats) float64 { return v.LatencyMS.P99 }},
 		{"90%", grey, []vg.Length{1, 2}, func(v generator.IntervalStats) float64 { return v.LatencyMS.P90 }},

@@ -1,0 +1,45 @@
+//go:build !front
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
+
+	_ "github.com/isohound/isohound/drivers/badger"
+	_ "github.com/isohound/isohound/drivers/bbolt"
+	_ "github.com/isohound/isohound/drivers/sim"
+	_ "github.com/isohound/isohound/workloads/append"
+	_ "github.com/isohound/isohound/workloads/blindw"
+	_ "github.com/isohound/isohound/workloads/ctwitter"
+	_ "github.com/isohound/isohound/workloads/general"
+	_ "github.com/isohound/isohound/workloads/lwt"
+	_ "github.com/isohound/isohound/workloads/mini"
+	_ "github.com/isohound/isohound/workloads/register"
+	_ "github.com/isohound/isohound/workloads/rubis"
+	_ "github.com/isohound/isohound/workloads/skew"
+	_ "github.com/isohound/isohound/workloads/tpcc"
+	_ "github.com/isohound/isohound/workloads/ycsbt"
+)
+
+// completion are the options of shells' completion.
+var completion = cobra.CompletionOptions{HiddenDefaultCmd: true}
+
+// handOver does nothing: this program has every command. See front.go.
+func handOver([]string) {}
+
+// running is what a command that drives a database keeps.
+type running struct {
+	// others are the endpoints of the database behind the first, while it is open.
+	others []drivers.DB
+	// faults stand before the endpoints, if any are asked for.
+	faults *faults.Set
+}
+
+// commands are those that this program has.
+func (a *app) commands([]string) []*cobra.Command {
+	return []*cobra.Command{a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
+		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand()}
+}
