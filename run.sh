@@ -2,15 +2,14 @@
 # ./run.sh            builds isohound and runs the main job on the embedded engine
 # ./run.sh test       sets up private database servers and a browser, and runs every test
 # ./run.sh dgraph     builds the versions of Dgraph that the tests run, into bin/
-# ./run.sh COMMAND …  builds isohound and passes everything on to it
+# ./run.sh COMMAND …  builds what COMMAND needs of isohound and passes everything on to it
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# There are two programs. bin/isohound judges histories, starts fast and is built in
-# a quarter of the time. For every other command it becomes bin/isohound-full, which has
-# all that there is.
+# There are two programs. bin/isohound judges histories; it starts fast and builds fast.
+# For every other command it starts bin/isohound-full in its place, which has everything.
 front=(-tags front,nogpu)
-embedded=(-tags embedded) # without the clients of servers, which take half of the time
+embedded=(-tags embedded) # without the clients of database servers, which take long to build
 
 build() { # PROGRAM FLAGS...
   if ! command -v go >/dev/null; then
@@ -21,7 +20,7 @@ build() { # PROGRAM FLAGS...
   local program=$1
   shift
   # Nothing needs cgo, and a program without libc starts faster.
-  CGO_ENABLED=0 go build -v "$@" -o "bin/$program" ./cmd/isohound 2>&1 | progress "bin/$program"
+  CGO_ENABLED=0 go build -v "$@" -o "bin/$program" ./cmd/isohound 2>&1 | progress "bin/$program" || exit 70
 }
 
 # progress shows how a build goes on, from what go build -v prints: a line for each
@@ -39,7 +38,7 @@ progress() { # PROGRAM
     elif [ $? -le 128 ]; then # the end, not a second without a line
       break
     fi
-    if [ $((SECONDS - begun)) -lt 2 ] || [ $((SECONDS - shown)) -lt "$every" ] && [ "$shown" != 0 ]; then
+    if [ $((SECONDS - begun)) -lt 3 ] || [ $((SECONDS - shown)) -lt "$every" ] && [ "$shown" != 0 ]; then
       continue
     fi
     if [ "$shown" = 0 ]; then
