@@ -3,11 +3,11 @@ package results
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/verdict"
 )
 
@@ -54,8 +54,9 @@ type ElleOp struct {
 // that overwrote it; of session order the process.
 type ElleStep map[string]any
 
-// Elle renders verdicts on one history, at one or more levels, in Elle's
-// shape.
+// Elle renders verdicts on one history, at one or more levels, in Elle's shape.
+// The outcomes are as they were judged: what Load reads back has no operations
+// but as text.
 func Elle(outcomes []Outcome) ([]byte, error) {
 	r := ElleResult{Valid: elleValid(outcomes), AnomalyTypes: []string{}, Anomalies: map[string][]ElleAnomaly{}}
 	for _, f := range findings(outcomes) {
@@ -170,9 +171,9 @@ func elleOp(t Txn) ElleOp {
 	case "aborted":
 		op.Type = "fail"
 	}
-	for _, text := range t.Ops {
-		if f, key, value, ok := splitOp(text); ok {
-			op.Value = append(op.Value, [3]any{f, key, value})
+	for _, o := range t.Ops {
+		if o.Kind != 0 { // not what stands for operations that are left out
+			op.Value = append(op.Value, [3]any{o.Kind.String(), explain.Printable(o.Key), scalar(explain.Printable(o.Value))})
 		}
 	}
 	return op
@@ -190,34 +191,6 @@ func elleStep(e Edge, from ElleOp) ElleStep {
 		s["value'"] = scalar(e.Next)
 	}
 	return s
-}
-
-// splitOp takes apart an operation in the notation of history/dsl. What stands
-// for omitted ones is none.
-func splitOp(text string) (f, key string, value json.RawMessage, ok bool) {
-	if len(text) < 4 || text[1] != '(' || text[len(text)-1] != ')' {
-		return "", "", nil, false
-	}
-	f, text = text[:1], text[2:len(text)-1]
-	comma := strings.LastIndexByte(text, ',')
-	if strings.HasSuffix(text, `"`) {
-		comma = strings.Index(text, `,"`) // the value is quoted and may have commas
-	}
-	if comma < 0 {
-		return "", "", nil, false
-	}
-	return f, text[:comma], word(text[comma+1:]), true
-}
-
-// word returns a value in the notation of history/dsl as JSON.
-func word(text string) json.RawMessage {
-	if text == "nil" {
-		return json.RawMessage("null")
-	}
-	if _, err := strconv.ParseInt(text, 10, 64); err != nil && !strings.HasPrefix(text, `"`) {
-		text = strconv.Quote(text)
-	}
-	return scalar(text)
 }
 
 // scalar returns a value, a JSON scalar, as that; nothing for none. One of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/results"
 )
@@ -89,5 +90,57 @@ func TestElle(t *testing.T) {
 				t.Errorf("%s: a cycle of %d operations with %d steps", name, n, len(a.Steps))
 			}
 		}
+	}
+}
+
+// TestElleOperations: keys and values arrive as they are, whatever they hold.
+func TestElleOperations(t *testing.T) {
+	sym := history.NewSymbols()
+	sym.DefaultInitial = sym.Int(0)
+	key := sym.Key(`users('a,"b)')`)
+	b := history.NewBuilder(history.Header{}, sym, 2)
+	for i, v := range []history.Value{sym.String(`c,"d`), sym.Raw("1.5")} {
+		if err := b.Add(&history.Record{ID: int64(i), Session: int64(i), Begin: history.NoTime, End: history.NoTime, Status: history.Committed, Ops: []history.Op{
+			{Kind: history.Read, Key: key, Value: sym.Int(0)}, {Kind: history.Write, Key: key, Value: v}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := b.Done(true, nil)
+	r, err := checker.Check(context.Background(), h, level.SER, checker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := results.NewOutcome("h", h, r)
+	raw, err := results.Elle([]results.Outcome{o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Anomalies map[string][]struct {
+			Txns []struct{ Value [][3]any }
+		}
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := [][][3]any{
+		{{"r", `users('a,"b)')`, 0.0}, {"w", `users('a,"b)')`, `c,"d`}},
+		{{"r", `users('a,"b)')`, 0.0}, {"w", `users('a,"b)')`, 1.5}},
+	}
+	txns := got.Anomalies["lost-update"][0].Txns
+	if len(txns) != 2 || !reflect.DeepEqual(txns[0].Value, want[0]) || !reflect.DeepEqual(txns[1].Value, want[1]) {
+		t.Errorf("%+v in\n%s", txns, raw)
+	}
+	// In our own JSON operations are texts, which come back as they were.
+	first, err := json.Marshal(o)
+	if err != nil || !strings.Contains(string(first), `"ops":["r(users('a,\"b)'),0)","w(users('a,\"b)'),\"c,\\\"d\")"]`) {
+		t.Errorf("%v: %s", err, first)
+	}
+	var back results.Outcome
+	if err := json.Unmarshal(first, &back); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(back); err != nil || string(again) != string(first) {
+		t.Errorf("%v: %s", err, again)
 	}
 }

@@ -65,13 +65,13 @@ func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
 // Explained describes an anomaly of h with its counterexample.
 func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	a := newAnomaly(h, &c.Anomaly)
-	kept := map[int64][]string{}
+	kept := map[int64][]explain.Op{}
 	keys := map[string]bool{}
 	for i := range c.History.Txns {
 		t := &c.History.Txns[i]
-		kept[t.ID] = []string{}
+		kept[t.ID] = []explain.Op{}
 		for _, op := range c.History.Ops(t) {
-			kept[t.ID] = append(kept[t.ID], explain.Printable(dsl.Op(c.History, op)))
+			kept[t.ID] = append(kept[t.ID], explain.NewOp(c.History, op))
 			keys[c.History.KeyName(op.Key)] = true
 		}
 	}

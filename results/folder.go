@@ -115,6 +115,13 @@ func Save(dir string, r *Run, charts Charts) (string, error) {
 			return "", err
 		}
 	}
+	elle, err := Elle(r.Outcomes)
+	if err == nil {
+		err = write(dir, elleFile, elle)
+	}
+	if err != nil {
+		return "", err
+	}
 	return Draw(dir, r, charts)
 }
 

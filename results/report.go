@@ -19,9 +19,9 @@ type causeCount struct {
 // Charts draws the rates and the latencies of a run.
 type Charts func(*generator.Stats) (rates, latencies template.HTML, err error)
 
-// Draw writes everything that is made of a run's files into dir, its reports
-// for people and for machines, and returns the path of the report for the
-// browser. A reproduction folder gets a report, too.
+// Draw writes what is made of a run's files into dir, its reports for people and
+// for machines, and returns the path of the report for the browser. A
+// reproduction folder gets a report, too.
 func Draw(dir string, r *Run, charts Charts) (string, error) {
 	report := filepath.Join(dir, reportFile)
 	repro := filepath.Join(dir, ReproFolder)
@@ -33,13 +33,6 @@ func Draw(dir string, r *Run, charts Charts) (string, error) {
 	junit, err := JUnit(r)
 	if err == nil {
 		err = write(dir, junitFile, junit)
-	}
-	if err != nil {
-		return "", err
-	}
-	elle, err := Elle(r.Outcomes)
-	if err == nil {
-		err = write(dir, elleFile, elle)
 	}
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/verdict"
 )
 
@@ -180,7 +181,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 
 // TxnLine is a transaction for people.
 func TxnLine(t Txn) string {
-	return fmt.Sprintf("T%-6d session %-4d %-10s %s", t.ID, t.Session, t.Status, strings.Join(t.Ops, " "))
+	return fmt.Sprintf("T%-6d session %-4d %-10s %s", t.ID, t.Session, t.Status, explain.Join(t.Ops))
 }
 
 var markdown = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "\\<", "&", "\\&",

@@ -11,7 +11,7 @@ func DOT(p *Picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph counterexample {\n  label=%s; labelloc=t; rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"Helvetica\"];\n  edge [fontname=\"Courier\", fontsize=11];\n", quoted(p.Title))
 	for _, t := range p.Txns {
-		lines := append([]string{fmt.Sprintf("T%d", t.ID), where(t)}, t.Shown()...)
+		lines := append([]string{fmt.Sprintf("T%d", t.ID), where(t)}, texts(t.Shown())...)
 		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(fmt.Sprintf("T%d", t.ID)), quoted(strings.Join(lines, "\n")))
 	}
 	styles := map[string]string{"SO": "style=dotted", "RT": "style=\"dashed,bold\"", "WR": "style=solid", "WW": "style=solid, penwidth=3", "RW": "style=dashed", Maybe: "style=dotted, penwidth=0.7"}
@@ -54,7 +54,7 @@ func where(t Txn) string {
 }
 
 // Shown are the operations that a picture shows.
-func (t Txn) Shown() []string {
+func (t Txn) Shown() []Op {
 	if t.Kept != nil {
 		return t.Kept
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/history/dsl"
 )
 
 // Txn is a transaction in words, for reports and pictures. Times are in
@@ -18,14 +17,14 @@ type Txn struct {
 	ID      int64 `json:"id"`
 	Session int64 `json:"session"`
 	// Node is the endpoint, from 1, where there are several.
-	Node   int16    `json:"node,omitempty"`
-	DBTxn  int64    `json:"dbtxn,omitempty"`
-	Begin  *int64   `json:"begin"`
-	End    *int64   `json:"end"`
-	Status string   `json:"status"`
-	Ops    []string `json:"ops"`
+	Node   int16  `json:"node,omitempty"`
+	DBTxn  int64  `json:"dbtxn,omitempty"`
+	Begin  *int64 `json:"begin"`
+	End    *int64 `json:"end"`
+	Status string `json:"status"`
+	Ops    []Op   `json:"ops"`
 	// Kept are those of Ops that the counterexample needs; nil means all.
-	Kept []string `json:"kept,omitempty"`
+	Kept []Op `json:"kept,omitempty"`
 }
 
 // Edge is a dependency in words: From must come before To.
@@ -64,11 +63,11 @@ func NewTxn(h *history.History, i int32, ops []int) Txn {
 	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
 	for n, op := range h.Ops(t) {
 		if ops == nil || slices.Contains(ops, n) {
-			out.Ops = append(out.Ops, Printable(dsl.Op(h, op)))
+			out.Ops = append(out.Ops, NewOp(h, op))
 		}
 	}
 	if omitted := t.OpCount() - len(out.Ops); omitted > 0 {
-		out.Ops = append(out.Ops, fmt.Sprintf("… %d more", omitted))
+		out.Ops = append(out.Ops, Op{text: fmt.Sprintf("… %d more", omitted)})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 )
 
@@ -20,7 +21,7 @@ func ring(n, extra int, key string) *Picture {
 	for i := range n + extra {
 		at, end := int64(i)*1_000_000, int64(i)*1_000_000+1_500_000
 		p.Txns = append(p.Txns, Txn{ID: int64(139440 + i), Session: int64(i % 6), Node: int16(i % 3), DBTxn: int64(77000 + i), Begin: &at, End: &end,
-			Status: "committed", Ops: []string{"r(" + key + ",1)", "w(" + key + ",2)"}})
+			Status: "committed", Ops: []Op{{Kind: history.Read, Key: key, Value: "1"}, {Kind: history.Write, Key: key, Value: "2"}}})
 	}
 	for i := range n {
 		e := Edge{From: int64(139440 + i), To: int64(139440 + (i+1)%n), Kind: kinds[i%len(kinds)], Text: "because"}

@@ -138,7 +138,7 @@ func drawNode(b *strings.Builder, p *Picture, n *node) {
 	title, class := n.lines[0], "box"
 	for _, t := range p.Txns {
 		if t.ID == n.id {
-			title += ": " + strings.Join(t.Ops, " ")
+			title += ": " + Join(t.Ops)
 			if t.Status != "committed" {
 				class += " " + t.Status
 			}

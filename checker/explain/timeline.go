@@ -173,8 +173,8 @@ func (b *bar) text() []string {
 	lines := []string{name}
 	shown := b.t.Shown()
 	line := ""
-	for n, op := range shown {
-		op = clip(op, opsWidth)
+	for n, o := range shown {
+		op := clip(o.String(), opsWidth)
 		switch {
 		case line == "":
 			line = op
@@ -304,7 +304,7 @@ func (l *timeline) draw(b *strings.Builder, r *row, bar *bar) {
 		}
 		fmt.Fprintf(b, `<text class="%s" x="%.1f" y="%.1f">%s</text>`, style, bar.x1+6, y+float64(i+1)*barLine+1, escape(s))
 	}
-	fmt.Fprintf(b, `<title>%s</title></g>`, escape(fmt.Sprintf("T%d, %s, %s: %s", bar.t.ID, bar.t.Status, span(bar.t), strings.Join(bar.t.Ops, " "))))
+	fmt.Fprintf(b, `<title>%s</title></g>`, escape(fmt.Sprintf("T%d, %s, %s: %s", bar.t.ID, bar.t.Status, span(bar.t), Join(bar.t.Ops))))
 }
 
 // grid draws the begins and ends of the counterexample as lines.

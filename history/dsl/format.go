@@ -62,12 +62,19 @@ func Txn(h *history.History, t *history.Txn) string {
 
 // Op writes one operation, r(x,1) say.
 func Op(h *history.History, op history.Op) string {
-	return op.Kind.String() + "(" + h.KeyName(op.Key) + "," + value(h, op.Value) + ")"
+	return Spell(op.Kind, h.KeyName(op.Key), h.ValueText(op.Value))
 }
 
-func value(h *history.History, v history.Value) string {
-	text := h.ValueText(v)
-	if v == history.Absent {
+// Spell is Op for an operation whose value is given as a JSON scalar.
+func Spell(kind history.OpKind, key, value string) string {
+	return kind.String() + "(" + key + "," + word(value) + ")"
+}
+
+func value(h *history.History, v history.Value) string { return word(h.ValueText(v)) }
+
+// word is a JSON scalar as the notation has it.
+func word(text string) string {
+	if text == "null" {
 		return "nil"
 	}
 	var s string
