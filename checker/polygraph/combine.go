@@ -20,23 +20,23 @@ import (
 // value, the initial one among them, has one writer, and where every writer
 // counts. A read there by a transaction that counts has one source.
 
-// chain is a run of writers of a key, each of which read what the one before
+// writeChain is a run of writers of a key, each of which read what the one before
 // wrote; next to it the reads of what each wrote.
-type chain struct {
+type writeChain struct {
 	members []int32   // transactions
 	writes  []int32   // by member: its write
 	readers [][]int32 // by member: reads by transactions that count
 }
 
-func (c *chain) head() int32 { return c.members[0] }
-func (c *chain) tail() int32 { return c.members[len(c.members)-1] }
+func (c *writeChain) head() int32 { return c.members[0] }
+func (c *writeChain) tail() int32 { return c.members[len(c.members)-1] }
 
 // read reports whether anything a chain wrote was read.
-func (c *chain) read() bool { return len(c.members) > 1 || len(c.readers[0]) > 0 }
+func (c *writeChain) read() bool { return len(c.members) > 1 || len(c.readers[0]) > 0 }
 
-// combined are the chains of a key.
+// combined are the write chains of a key.
 type combined struct {
-	chains []chain
+	chains []writeChain
 	at     map[int32]spot // by transaction
 }
 
@@ -58,8 +58,8 @@ func newCombining(keys int) *combining {
 	return &combining{keys: make([]*combined, keys), vars: map[[5]int32]int32{}}
 }
 
-// chainsOn returns the chains of a key, or nil if its writes are not combined.
-func (x *search) chainsOn(k int32) *combined {
+// writeChainsOn returns the chains of a key, or nil if its writes are not combined.
+func (x *search) writeChainsOn(k int32) *combined {
 	if x.pipe == nil || x.pipe.combine == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (m *model) combine(k int32) *combined {
 		if follows[m.writer[w]] {
 			continue
 		}
-		var l chain
+		var l writeChain
 		for v := w; ; {
 			t := m.writer[v]
 			c.at[t] = spot{int32(len(c.chains)), int32(len(l.members))}
@@ -127,17 +127,17 @@ func (m *model) combine(k int32) *combined {
 	return c
 }
 
-// wroteFirst returns the literal that t, which writes the key looked at, does so
+// wroteFirst returns the literal that t, which writes key k, does so
 // before u does.
-func (x *search) wroteFirst(t, u int32) sat.Lit {
-	c := x.chainsOn(x.key)
+func (x *search) wroteFirst(k, t, u int32) sat.Lit {
+	c := x.writeChainsOn(k)
 	if c == nil {
-		return x.precedes(x.g.commit(t), x.g.start(u))
+		return x.precedes(k, x.g.commit(t), x.g.start(u))
 	}
 	a, b := c.at[t], c.at[u]
 	switch {
 	case a.chain != b.chain:
-		return x.chainFirst(&c.chains[a.chain], &c.chains[b.chain])
+		return x.chainFirst(k, &c.chains[a.chain], &c.chains[b.chain])
 	case a.pos < b.pos:
 		return x.truth
 	}
@@ -145,10 +145,10 @@ func (x *search) wroteFirst(t, u int32) sat.Lit {
 }
 
 // chainFirst returns the literal that chain a comes before chain b.
-func (x *search) chainFirst(a, b *chain) sat.Lit {
+func (x *search) chainFirst(k int32, a, b *writeChain) sat.Lit {
 	g := x.g
 	if g.split == 0 && len(a.members) == 1 && len(b.members) == 1 {
-		return x.precedes(a.head(), b.head())
+		return x.precedes(k, a.head(), b.head())
 	}
 	flip := a.head() > b.head()
 	if flip {
@@ -165,11 +165,11 @@ func (x *search) chainFirst(a, b *chain) sat.Lit {
 	}
 	id := [5]int32{a.head(), a.tail(), b.head(), b.tail(), none}
 	if !x.pipe.cfg.Has(Coalesce) {
-		id[4] = x.key
+		id[4] = k
 	}
 	v, ok := x.pipe.combine.vars[id]
 	if !ok {
-		v = x.newVar(variable{isChain, int32(len(x.pipe.combine.pairs)), 0})
+		v = x.newVar(variable{isWriteChains, int32(len(x.pipe.combine.pairs)), 0})
 		x.pipe.combine.pairs = append(x.pipe.combine.pairs, p)
 		x.pipe.combine.vars[id] = v
 		x.added = true
@@ -195,7 +195,7 @@ func signed(l sat.Lit, negate bool) sat.Lit {
 // edgeOf returns the edge that a literal about an order stands for.
 func (x *search) edgeOf(l sat.Lit) (from, to int32) {
 	v := x.vars[l.Var()]
-	if v.kind == isChain {
+	if v.kind == isWriteChains {
 		p := &x.pipe.combine.pairs[v.a]
 		if l.Positive() {
 			return p.tail, p.otherHead
@@ -208,11 +208,11 @@ func (x *search) edgeOf(l sat.Lit) (from, to int32) {
 	return v.b, v.a
 }
 
-// encodeChains is encodePairs for a key whose writes are combined. Who read
+// encodeWriteChains is encodePairs for a key whose writes are combined. Who read
 // what a member wrote comes before the next member, and so before the chains
 // that come behind; only the tail's readers need be told so, and of another
 // chain only its head.
-func (x *search) encodeChains(k int32, c *combined) error {
+func (x *search) encodeWriteChains(k int32, c *combined) error {
 	m, g := x.m, x.g
 	for i := range c.chains {
 		a := &c.chains[i]
@@ -231,16 +231,16 @@ func (x *search) encodeChains(k int32, c *combined) error {
 			if x.ctx.Err() != nil {
 				return context.Cause(x.ctx)
 			}
-			if g.split == 0 && !a.read() && !b.read() {
+			if !g.apart && !a.read() && !b.read() {
 				continue
 			}
-			if l := x.chainFirst(a, b); l != x.truth && l != x.truth.Not() {
+			if l := x.chainFirst(k, a, b); l != x.truth && l != x.truth.Not() {
 				x.pipe.left++
 			}
-			if err := x.readersFirst(a, b); err != nil {
+			if err := x.readersFirst(k, a, b); err != nil {
 				return err
 			}
-			if err := x.readersFirst(b, a); err != nil {
+			if err := x.readersFirst(k, b, a); err != nil {
 				return err
 			}
 		}
@@ -268,13 +268,13 @@ func (x *search) encodeChains(k int32, c *combined) error {
 }
 
 // readersFirst: if chain a comes before chain b, so do the readers of a's tail.
-func (x *search) readersFirst(a, b *chain) error {
+func (x *search) readersFirst(k int32, a, b *writeChain) error {
 	n := len(a.members) - 1
 	for _, r := range a.readers[n] {
 		if x.m.reads[r].txn == b.head() {
 			continue
 		}
-		if err := x.constrain(constraint{x.key, r, a.writes[n], b.writes[0], nil}); err != nil {
+		if err := x.constrain(constraint{k, r, a.writes[n], b.writes[0], nil}); err != nil {
 			return err
 		}
 	}

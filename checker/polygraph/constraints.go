@@ -46,7 +46,6 @@ func (x *search) flush() error {
 			return err
 		}
 	}
-	key := x.key
 	for i, c := range list {
 		if i&0xff == 0xff && x.ctx.Err() != nil {
 			return context.Cause(x.ctx)
@@ -55,13 +54,12 @@ func (x *search) flush() error {
 			continue
 		}
 		p.left++
-		if x.key = c.key; c.read == none {
-			x.apart(c.from, c.other)
+		if c.read == none {
+			x.apart(c.key, c.from, c.other)
 		} else {
 			x.notBetween(c.read, c.from, c.other, c.guard)
 		}
 	}
-	x.key = key
 	return nil
 }
 

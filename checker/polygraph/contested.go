@@ -28,7 +28,7 @@ func newContested(m *model, g *graph) contested {
 	keys := int32(m.h.KeyCount())
 	c := contested{keys: make([]int32, 0, keys)}
 	for k := range keys {
-		if m.contested(k, g.split == 1) {
+		if m.contested(k, g.apart) {
 			c.keys = append(c.keys, k)
 		}
 	}

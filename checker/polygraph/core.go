@@ -37,7 +37,7 @@ func (c *check) counterexample(used *evidence) error {
 	}
 	c.stages.Begin("explain")
 	used.explain()
-	k := &core{c: c, m: c.sat.m, keep: map[int32]*part{}}
+	k := &core{c: c, m: c.saturator.m, keep: map[int32]*part{}}
 	k.collect(used)
 	bad, err := k.violates()
 	if err != nil {

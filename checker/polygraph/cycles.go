@@ -33,7 +33,7 @@ func (x *search) forbidCycles() error {
 	var edges []uncertain
 	for v := range x.vars {
 		l := sat.Pos(int32(v))
-		if kind := x.vars[v].kind; kind != isBefore && kind != isChain || x.s.True(l) || x.s.False(l) {
+		if kind := x.vars[v].kind; kind != isBefore && kind != isWriteChains || x.s.True(l) || x.s.False(l) {
 			continue
 		}
 		for _, l := range []sat.Lit{l, l.Not()} {

@@ -207,7 +207,7 @@ func (x *search) toMend(lits []sat.Lit) sat.Lit {
 func (x *search) distance(l sat.Lit) int32 {
 	const far = 1 << 30
 	switch v := x.vars[l.Var()]; {
-	case v.kind == isBefore || v.kind == isChain:
+	case v.kind == isBefore || v.kind == isWriteChains:
 		from, to := x.edgeOf(l)
 		return x.o.pos[from] - x.o.pos[to]
 	case !l.Positive():
@@ -249,7 +249,7 @@ func (x *search) phase(v int32) bool {
 	switch d := x.vars[v]; d.kind {
 	case isBefore:
 		return x.o.pos[d.a] < x.o.pos[d.b]
-	case isChain:
+	case isWriteChains:
 		p := &x.pipe.combine.pairs[d.a]
 		return x.o.pos[p.head] < x.o.pos[p.otherHead]
 	case isSource:

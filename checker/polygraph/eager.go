@@ -53,22 +53,23 @@ func (x *search) configure(cfg Config) (err error) {
 	return err
 }
 
-// pairVar returns the variable of a pair of nodes, and whether there is one.
-func (x *search) pairVar(pair [2]int32) (int32, bool) {
+// pairVar returns the variable of a pair of nodes, without Coalesce that for key k,
+// and whether there is one.
+func (x *search) pairVar(k int32, pair [2]int32) (int32, bool) {
 	if x.pipe == nil || x.pipe.beforeOn == nil {
 		v, ok := x.before[pair]
 		return v, ok
 	}
-	v, ok := x.pipe.beforeOn[[3]int32{pair[0], pair[1], x.key}]
+	v, ok := x.pipe.beforeOn[[3]int32{pair[0], pair[1], k}]
 	return v, ok
 }
 
-func (x *search) setPairVar(pair [2]int32, v int32) {
+func (x *search) setPairVar(k int32, pair [2]int32, v int32) {
 	if x.pipe == nil || x.pipe.beforeOn == nil {
 		x.before[pair] = v
 		return
 	}
-	x.pipe.beforeOn[[3]int32{pair[0], pair[1], x.key}] = v
+	x.pipe.beforeOn[[3]int32{pair[0], pair[1], k}] = v
 }
 
 // save notes the value that a variable loses.
@@ -87,10 +88,9 @@ func (p *pipeline) latest(v int32) bool { return int(v) < len(p.saved) && p.save
 // assignment whose order exists reads every key right.
 func (x *search) encode() error {
 	for k := range int32(x.m.h.KeyCount()) {
-		x.key = k
 		var err error
-		if c := x.chainsOn(k); c != nil {
-			err = x.encodeChains(k, c)
+		if c := x.writeChainsOn(k); c != nil {
+			err = x.encodeWriteChains(k, c)
 		} else {
 			err = x.encodePairs(k)
 		}
@@ -109,7 +109,7 @@ func (x *search) encode() error {
 
 func (x *search) encodePairs(k int32) error {
 	m := x.m
-	if x.g.split == 1 {
+	if x.g.apart {
 		for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
 			for v := m.keyFrom[k]; v < w; v++ {
 				t, u := m.writer[v], m.writer[w]

@@ -99,7 +99,7 @@ func (v *evidence) explain() {
 		}
 	}
 	booked := 0 // so many of the reads
-	paths := map[item]bool{}
+	done, find := map[item]bool{}, newPaths(s)
 	for {
 		for ; booked < len(v.reads.list); booked++ {
 			if o := closed[v.reads.list[booked]]; o != nil {
@@ -114,9 +114,12 @@ func (v *evidence) explain() {
 		switch {
 		case it.edge != none:
 			v.because(it.edge)
-		case !paths[it]:
-			paths[it] = true
-			v.find(it)
+		case !done[it]:
+			done[it] = true
+			edges, _ := find.find(it.from, it.to, it.known)
+			for _, e := range edges {
+				v.edge(e)
+			}
 		}
 	}
 }
@@ -134,60 +137,17 @@ func (v *evidence) because(n int32) {
 	if e.why != none {
 		v.read(e.why)
 	}
-	switch e.rule {
-	case overTake:
-		v.pathAmong(e.from, g.start(m.reads[e.why].txn), n)
-	case overWrite:
-		if src := m.reads[e.why].source; src >= 0 {
-			v.pathAmong(g.start(m.writer[src]), e.to, n)
-		}
-	case overlap:
-		v.pathAmong(g.start(g.txnOf(e.from)), g.commit(g.txnOf(e.to)), n)
-	case allAfter, allOver:
-		for _, w := range m.classFrom.of(m.reads[e.why].class) {
-			t := m.writer[w]
-			if t == m.reads[e.why].txn || m.broken[t] {
-				continue
-			}
-			if e.rule == allAfter {
-				v.pathAmong(e.from, g.commit(t), n)
-			} else {
-				v.pathAmong(g.start(t), e.to, n)
-			}
+	by := v.s.grounds(n)
+	for _, p := range by.paths {
+		v.pathAmong(p[0], p[1], n)
+	}
+	if by.each == nil {
+		return
+	}
+	for _, w := range m.classFrom.of(m.reads[e.why].class) {
+		if t := m.writer[w]; t != m.reads[e.why].txn && !m.broken[t] {
+			p := by.each(w)
+			v.pathAmong(p[0], p[1], n)
 		}
 	}
-}
-
-// find books the edges of one path among those known at the time. There may be
-// none where a candidate had been ruled out before.
-func (v *evidence) find(it item) {
-	g := v.s.g
-	via := map[int32]int32{it.to: none}
-	queue := []int32{it.to}
-	for len(queue) > 0 {
-		x := queue[0]
-		queue = queue[1:]
-		if x == it.from {
-			for x != it.to {
-				e := via[x]
-				v.edge(e)
-				x = g.edges[e].to
-			}
-			return
-		}
-		for e := g.in[x]; e != none; e = g.edges[e].nextIn {
-			from := g.edges[e].from
-			if _, seen := via[from]; seen || e >= it.known || !v.s.towards(it.from, from) {
-				continue
-			}
-			via[from] = e
-			queue = append(queue, from)
-		}
-	}
-}
-
-// towards reports whether node can be reached from a start or commit, or that it
-// may be.
-func (s *saturator) towards(from, node int32) bool {
-	return s.k == nil || !s.k.has(node) || s.k.reaches(from, node)
 }

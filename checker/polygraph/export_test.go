@@ -95,7 +95,7 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 				x.o.insert(a, b, x.truth)
 			}
 		}
-		x.touchMoved()
+		x.dirtyMoved()
 		for k := range int32(m.h.KeyCount()) {
 			list := slices.Clone(x.a.of(k))
 			sorted := slices.Clone(list)

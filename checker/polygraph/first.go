@@ -39,7 +39,7 @@ func (s *saturator) alongSessions() {
 				if k := rd.key; mark[k] != c {
 					mark[k] = c
 				} else if seen := latest[k]; m.class[seen] != rd.class {
-					s.link(g.commit(m.writer[seen]), g.start(m.writer[rd.source]), verdict.WW, overTake, r)
+					s.link(g.commit(m.writer[seen]), g.start(m.writer[rd.source]), overTake, r)
 				}
 				latest[rd.key] = rd.source
 			}
@@ -68,7 +68,7 @@ func (e *execution) readsRight() bool {
 		current[k] = int32(k)
 	}
 	var writing []bool // by key: a transaction that has started, and has not committed
-	if g.split == 1 {
+	if g.apart {
 		writing = make([]bool, keys)
 	}
 	limit := int32(len(m.txns)) << g.split

@@ -9,7 +9,7 @@ import (
 
 // edge leads from one node to another. A transaction t has the nodes
 // t<<split, its start, and that plus split, its commit: one node where split
-// is 0, for serializability, two for snapshot isolation (see docs/checking.md).
+// is 0, for serializability, two for snapshot isolation (docs/checking.md).
 // Behind them stand the time points of real-time order.
 type edge struct {
 	from, to        int32
@@ -19,21 +19,13 @@ type edge struct {
 	rule            rule
 }
 
-// rule says how an edge came to be known.
-type rule uint8
-
-const (
-	given     rule = iota // SO, RT, start before commit, and WR of a read with one candidate
-	overTake              // WW: what is seen with a version came before it
-	overWrite             // RW: what follows a version follows its readers
-	overlap               // WW: writers of one key may not overlap (snapshot isolation)
-	allAfter              // a read follows what all its candidates follow
-	allOver               // RW: what follows all candidates of a read follows the read
-)
-
 // graph is the known graph: edges that every execution must have.
 type graph struct {
-	split   int32
+	// split is how many nodes a transaction has beside its start: 1 where its commit
+	// is another one, else 0.
+	split int32
+	// apart: writers of one key may not overlap.
+	apart   bool
 	nodes   int32 // with the time points
 	out, in []int32
 	edges   []edge
@@ -46,7 +38,7 @@ type graph struct {
 func newGraph(m *model) *graph {
 	g := &graph{}
 	if m.lvl.Snapshot() {
-		g.split = 1
+		g.split, g.apart = 1, true
 	}
 	n := int32(len(m.txns))
 	g.nodes = n << g.split

@@ -8,7 +8,6 @@ import (
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/history"
 )
 
@@ -36,13 +35,11 @@ func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer 
 	if err := engine.Suits(Engine{}, h, lvl); err != nil {
 		return nil, err
 	}
-	found := single.NewCollector(h)
-	m := newModel(h, lvl, found)
-	if len(found.Anomalies) > 0 {
+	s, _ := prepare(h, lvl, infer)
+	if s == nil {
 		return nil, errors.New("reads of the history are wrong by themselves, so that it has no known graph; isohound check says which")
 	}
-	g := newGraph(m)
-	s := newSaturator(m, g, infer)
+	m, g := s.m, s.g
 	given := len(g.edges)
 	if infer {
 		if err := s.run(ctx); err != nil {

@@ -28,7 +28,7 @@ type local struct {
 	writing                int       // how many chains have writers
 	columns                []int32   // by local chain, with a matrix: the column of its commit
 	words                  []uint64  // scratch
-	touched                int32     // so that the compiler keeps touch
+	fetchedRows            int32     // so that the compiler keeps prefetch
 	// initial is the first of the readers of the initial value.
 	initial int32
 
@@ -95,7 +95,7 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 			x.news = r.news(g.start(x.txn)) & chains
 		}
 	}
-	w.touch()
+	w.prefetch()
 	for i := range w.writers {
 		x := &w.writers[i]
 		if w.stamp[x.chain] != w.now {
@@ -116,22 +116,22 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 	return true
 }
 
-// touch has the processor fetch the rows of the clocks that will be looked at,
+// prefetch has the processor fetch the rows of the clocks that will be looked at,
 // unless they are long and little of each is needed.
-func (w *worker) touch() {
+func (w *worker) prefetch() {
 	c := w.k.clocks
 	if c == nil || w.k.c.count > fewChains {
 		return
 	}
 	for i := range w.writers {
 		if x := &w.writers[i]; x.news != 0 {
-			w.touched += c.Touch(w.g.start(x.txn), w.g.commit(x.txn))
+			w.fetchedRows += c.Touch(w.g.start(x.txn), w.g.commit(x.txn))
 		}
 	}
 	for i := range w.readers {
 		if x := &w.readers[i]; x.news != 0 {
 			v := w.g.start(x.txn)
-			w.touched += c.Touch(v, v)
+			w.fetchedRows += c.Touch(v, v)
 		}
 	}
 }

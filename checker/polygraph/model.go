@@ -200,7 +200,7 @@ type readsOf struct {
 	reads    []read
 	wrong    []wrongRead
 	slots    []int32
-	touched  int32 // so that the compiler keeps fetch
+	seen     int32 // so that the compiler keeps fetch
 	// last is the latest operation on a key, in transaction mark.
 	last, mark []int32
 }
@@ -218,7 +218,7 @@ func (p *readsOf) fetch(t int32) int32 {
 	}
 	for _, w := range p.slots {
 		if w != 0 {
-			p.touched += p.versions.list[w-1].writer
+			p.seen += p.versions.list[w-1].writer
 		}
 	}
 	return t

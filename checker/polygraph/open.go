@@ -1,7 +1,5 @@
 package polygraph
 
-import "github.com/isohound/isohound/checker/verdict"
-
 // settle resolves the open reads that have one candidate left, and refutes
 // those that have none.
 func (s *saturator) settle() {
@@ -102,7 +100,7 @@ func (w *worker) afterAll(o *openRead) {
 	}
 	reader := w.g.start(w.m.reads[o.read].txn)
 	w.k.beforeAll(first, reader, func(v int32) {
-		w.link(v, reader, verdict.WR, allAfter, o.read)
+		w.link(v, reader, allAfter, o.read)
 	})
 }
 
@@ -131,7 +129,7 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 		for ; lo < end; lo++ {
 			if u := &w.writers[lo]; u.class != rd.class && u.txn != rd.txn && u.live {
 				if w.entry(lo, chain) < start {
-					w.link(g.start(rd.txn), g.commit(u.txn), verdict.RW, allOver, o.read)
+					w.link(g.start(rd.txn), g.commit(u.txn), allOver, o.read)
 				}
 				break
 			}

@@ -117,16 +117,16 @@ type check struct {
 	// or is nil.
 	hint []int64
 
-	sat    *saturator
-	search *search
-	used   *evidence // what a violation rests on
-	found  *single.Collector
+	saturator *saturator
+	search    *search
+	used      *evidence // what a violation rests on
+	found     *single.Collector
 }
 
 func (c *check) run() error {
 	c.stages.Begin("index")
-	c.found = single.NewCollector(c.h)
-	m := newModel(c.h, c.lvl, c.found)
+	var s *saturator
+	s, c.found = prepare(c.h, c.lvl, c.opt.Config.Has(Pruning))
 	c.stages.Done("index")
 	if c.res.Reason = c.found.Doubtful(); c.res.Reason != "" {
 		return nil
@@ -135,10 +135,9 @@ func (c *check) run() error {
 		c.violated(c.found.Anomalies)
 		return nil
 	}
-	g := newGraph(m)
-	s := newSaturator(m, g, c.opt.Config.Has(Pruning))
+	m, g := s.m, s.g
 	s.accelerate(c.opt.Accel)
-	c.sat = s
+	c.saturator = s
 	if c.opt.Config.Has(First) && c.opt.Config.Has(Schedule) && s.guessFirst() {
 		if done, err := c.guessFirst(s); done || err != nil {
 			return err
@@ -250,8 +249,8 @@ func (c *check) guessFirst(s *saturator) (bool, error) {
 
 // close frees what the check holds outside Go's memory.
 func (c *check) close() {
-	if c.sat != nil && c.sat.k != nil {
-		c.sat.k.close()
+	if c.saturator != nil && c.saturator.k != nil {
+		c.saturator.k.close()
 	}
 }
 

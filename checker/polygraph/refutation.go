@@ -8,7 +8,6 @@ import (
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/sat"
-	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -44,9 +43,7 @@ type prover struct {
 	ruled   map[[2]int32]bool // by read and candidate
 	cycles  map[[2]int32]bool // by the ends of the path
 
-	via, seen []int32 // scratch of path, by node
-	now       int32
-	queue     []int32
+	paths paths
 }
 
 // axiom is a step that derives clauses from the history.
@@ -66,17 +63,14 @@ const stepWords = 12
 // of a history, in which its transactions have the indices at. It returns nil
 // if there is nothing to prove or if the proof becomes too large.
 func refutation(ctx context.Context, h *history.History, lvl level.Level, at []int32, prune bool) (*verdict.Refutation, error) {
-	found := single.NewCollector(h)
-	m := newModel(h, lvl, found)
-	if len(found.Anomalies) > 0 {
+	s, _ := prepare(h, lvl, prune)
+	if s == nil {
 		return nil, nil
 	}
-	g := newGraph(m)
-	s := newSaturator(m, g, prune)
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
-	order, _, err := guess(ctx, m, g, nil)
+	order, _, err := guess(ctx, s.m, s.g, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +80,7 @@ func refutation(ctx context.Context, h *history.History, lvl level.Level, at []i
 	switch {
 	case s.refuted != nil:
 		p.noSource(s.refuted)
-	case len(order) < int(g.nodes):
+	case len(order) < int(s.g.nodes):
 		p.knownCycle(s.walk(order))
 	default:
 		x := newSearch(ctx, s, order, newEvidence(s))
@@ -117,7 +111,7 @@ var errPossible = errors.New("a counterexample that was found impossible is poss
 func newProver(s *saturator, at []int32, stop func()) *prover {
 	p := &prover{s: s, stop: stop, conflicting: none, atoms: map[verdict.Atom]int32{}, opened: map[int32]*openRead{}, said: map[axiom]bool{},
 		edges: make([]bool, len(s.g.edges)), settled: map[int32]bool{}, counted: map[int32]bool{}, broken: map[int32]bool{},
-		ruled: map[[2]int32]bool{}, cycles: map[[2]int32]bool{}, via: make([]int32, s.g.nodes), seen: make([]int32, s.g.nodes)}
+		ruled: map[[2]int32]bool{}, cycles: map[[2]int32]bool{}, paths: newPaths(s)}
 	for _, i := range s.m.txns {
 		p.at = append(p.at, at[i])
 	}
@@ -321,43 +315,29 @@ func (p *prover) edge(n int32) {
 	p.edges[n] = true
 	m, g := p.s.m, p.s.g
 	e := g.edges[n]
-	if e.rule == given {
-		if e.why != none {
-			p.settle(e.why)
-		}
+	by := p.s.grounds(n)
+	if by.each != nil {
+		p.fromAll(n, &by)
 		return
 	}
-	if e.rule == overlap {
-		t, u := g.txnOf(e.from), g.txnOf(e.to)
-		p.apart(t, u)
-		p.cycle(g.start(t), g.commit(u), n)
-		return
+	if by.overlaps {
+		p.apart(g.txnOf(e.from), g.txnOf(e.to))
 	}
-	r := e.why
-	rd := &m.reads[r]
-	switch e.rule {
-	case overTake:
-		u := g.txnOf(e.from)
-		p.counts(u)
-		p.settle(r)
-		p.nothingBetween(r, rd.source, u)
-		p.cycle(e.from, g.start(rd.txn), n)
-	case overWrite:
-		u := g.txnOf(e.to)
-		p.counts(u)
-		p.settle(r)
-		p.nothingBetween(r, rd.source, u)
-		if rd.source >= 0 {
-			p.cycle(g.start(m.writer[rd.source]), e.to, n)
-		}
-	case allAfter, allOver:
-		p.fromAll(n)
+	if by.settled != none {
+		p.settle(by.settled)
+	}
+	if by.overwriter != none {
+		p.counts(by.overwriter)
+		p.nothingBetween(by.settled, m.reads[by.settled].source, by.overwriter)
+	}
+	for _, path := range by.paths {
+		p.cycle(path[0], path[1], n)
 	}
 }
 
 // fromAll explains an edge that follows whichever candidate a read has read
 // from: each that had not been ruled out by then leads to it.
-func (p *prover) fromAll(n int32) {
+func (p *prover) fromAll(n int32, by *grounds) {
 	m, g := p.s.m, p.s.g
 	e := g.edges[n]
 	r := e.why
@@ -370,14 +350,14 @@ func (p *prover) fromAll(n int32) {
 		}
 	}
 	p.candidates(r)
-	if e.rule == allOver {
-		p.counts(g.txnOf(e.to))
+	if by.overwriter != none {
+		p.counts(by.overwriter)
 	}
 	if m.initially(m.reads[r].class) {
 		if c := out[fromInitial]; c != nil {
 			p.exclude(r, c)
-		} else { // allOver: all writers follow the initial state
-			p.nothingBetween(r, fromInitial, g.txnOf(e.to))
+		} else { // all writers follow the initial state
+			p.nothingBetween(r, fromInitial, by.overwriter)
 		}
 	}
 	p.members(r, func(w int32) {
@@ -385,14 +365,14 @@ func (p *prover) fromAll(n int32) {
 			p.exclude(r, c)
 			return
 		}
-		t := m.writer[w]
-		if e.rule == allOver {
-			p.nothingBetween(r, w, g.txnOf(e.to))
-			p.cycle(g.start(t), e.to, n)
+		ends := by.each(w)
+		if by.overwriter != none {
+			p.nothingBetween(r, w, by.overwriter)
+			p.cycle(ends[0], ends[1], n)
 			return
 		}
 		p.sourceFirst(r, w)
-		if path, ok := p.path(e.from, g.commit(t), n); ok {
+		if path, ok := p.path(ends[0], ends[1], n); ok {
 			p.ring(append(path, g.start(m.reads[r].txn)))
 		}
 	})
@@ -429,43 +409,11 @@ func (p *prover) ring(nodes []int32) (step int32) {
 // path returns the nodes of a shortest path among the edges known at some time,
 // and explains its edges.
 func (p *prover) path(from, to, known int32) ([]int32, bool) {
-	g := p.s.g
-	if from == to {
-		return []int32{from}, true
-	}
-	p.now++
-	p.seen[to] = p.now
-	p.queue = append(p.queue[:0], to)
-	found := false
-search:
-	for i := 0; i < len(p.queue); i++ {
-		for e := g.in[p.queue[i]]; e != none; e = g.edges[e].nextIn {
-			v := g.edges[e].from
-			if e >= known || p.seen[v] == p.now || !p.s.towards(from, v) {
-				continue
-			}
-			p.seen[v], p.via[v] = p.now, e
-			if v == from {
-				found = true
-				break search
-			}
-			p.queue = append(p.queue, v)
-		}
-	}
-	if !found {
-		return nil, false
-	}
-	nodes := []int32{from}
-	var edges []int32
-	for v := from; v != to; {
-		e := p.via[v]
-		v = g.edges[e].to
-		nodes, edges = append(nodes, v), append(edges, e)
-	}
+	edges, ok := p.paths.find(from, to, known)
 	for _, e := range edges {
 		p.edge(e)
 	}
-	return nodes, true
+	return p.s.g.nodesOf(from, edges), ok
 }
 
 // noSource: a read has no candidate left, or its only one is wrong.

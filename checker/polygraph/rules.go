@@ -2,8 +2,6 @@ package polygraph
 
 import (
 	"context"
-
-	"github.com/isohound/isohound/checker/verdict"
 )
 
 // visit draws what follows about key k, which has writers in the given chains.
@@ -91,7 +89,7 @@ func (w *worker) seenWith(n int32, r *localReader) {
 			return false
 		}
 		if i != r.source && w.startRow(r.source)[u.chain] < u.commit {
-			w.link(w.g.commit(u.txn), w.g.start(w.writers[r.source].txn), verdict.WW, overTake, r.read)
+			w.link(w.g.commit(u.txn), w.g.start(w.writers[r.source].txn), overTake, r.read)
 		}
 		return true
 	})
@@ -118,8 +116,8 @@ func (w *worker) overwrites(n int32, u *localWriter) {
 			continue
 		}
 		v := &w.writers[i]
-		if w.g.split == 1 && w.startRow(n)[c] < v.commit {
-			w.link(w.g.commit(v.txn), w.g.start(u.txn), verdict.WW, overlap, none)
+		if w.g.apart && w.startRow(n)[c] < v.commit {
+			w.link(w.g.commit(v.txn), w.g.start(u.txn), overlap, none)
 		}
 		overwritten = overwritten || v.class != w.key
 		if v.class != u.class {
@@ -149,7 +147,7 @@ func (w *worker) overwrites(n int32, u *localWriter) {
 func (w *worker) readersBefore(first, n int32, u *localWriter) {
 	for i := first; i != none; i = w.readers[i].next {
 		if r := &w.readers[i]; r.txn != u.txn && !w.startedBefore(i, n) {
-			w.link(w.g.start(r.txn), w.g.commit(u.txn), verdict.RW, overWrite, r.read)
+			w.link(w.g.start(r.txn), w.g.commit(u.txn), overWrite, r.read)
 		}
 	}
 }

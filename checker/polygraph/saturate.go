@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/pkg/errors"
-
-	"github.com/isohound/isohound/checker/verdict"
 )
 
 // saturator adds to the known graph the edges that every execution must have
@@ -199,7 +197,7 @@ func (s *saturator) resolve(r, source int32) {
 	rd.source = source
 	if source != fromInitial {
 		t := m.writer[source]
-		s.link(g.commit(t), g.start(rd.txn), verdict.WR, given, r)
+		s.link(g.commit(t), g.start(rd.txn), given, r)
 		s.include(t, r)
 	}
 	s.fresh[rd.key] = true
@@ -222,7 +220,7 @@ func (s *saturator) include(t, because int32) {
 }
 
 // link adds an edge that no other edge between the same nodes makes needless.
-func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
+func (s *saturator) link(from, to int32, by rule, why int32) {
 	n := 0
 	for e := s.g.in[to]; e != none && n < 32; e = s.g.edges[e].nextIn {
 		if s.g.edges[e].from == from {
@@ -230,7 +228,7 @@ func (s *saturator) link(from, to int32, kind verdict.EdgeKind, by rule, why int
 		}
 		n++
 	}
-	s.g.add(from, to, kind, by, why)
+	s.g.add(from, to, rules[by].kind, by, why)
 	s.added++
 }
 

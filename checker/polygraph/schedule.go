@@ -89,7 +89,7 @@ func newSchedule(m *model, g *graph, hint []int64) *schedule {
 	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), parked: make([]uint8, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), left: make([]left, classes), reader: make([]int32, classes),
 		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
-	if g.split == 1 {
+	if g.apart {
 		s.holder = make([]int32, m.h.KeyCount())
 		stamp(s.holder)
 	}

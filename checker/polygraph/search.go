@@ -44,8 +44,8 @@ type search struct {
 	openAt       []int32 // by read: its place among the open reads, from 1, or 0
 	truth        sat.Lit
 
-	included []bool // by transaction, as assigned
-	dirty    []int32
+	included []bool  // by transaction, as assigned
+	dirty    []int32 // keys to be verified
 	isDirty  []bool
 	added    bool
 	reading  bool        // an order is looked at
@@ -56,7 +56,6 @@ type search struct {
 	used  *evidence
 	proof *prover // nil where no proof is written down
 
-	key  int32     // the key looked at
 	pipe *pipeline // nil: the default configuration
 }
 
@@ -73,8 +72,8 @@ const (
 	isBefore
 	isCounted
 	isSource
-	isOther // the read, of which no source that has a variable so far is the one
-	isChain // the order of two chains of writers: the index of a chainPair
+	isOther       // the read, of which no source that has a variable so far is the one
+	isWriteChains // the order of two write chains: the index of a chainPair
 )
 
 // chronological is sat.Chronological but for tests, whose searches are not deep.
@@ -97,7 +96,7 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 	return x
 }
 
-// begin lists the accesses to all keys, and touches those keys of which the
+// begin lists the accesses to all keys, and makes those keys dirty of which the
 // order to begin with gets something wrong.
 func (x *search) begin() error {
 	keys := x.m.h.KeyCount()
@@ -115,7 +114,7 @@ func (x *search) begin() error {
 	count := 0
 	for k, bad := range wrong {
 		if bad > 0 {
-			x.touch(int32(k))
+			x.makeDirty(int32(k))
 			count += int(bad)
 		}
 	}
@@ -151,26 +150,26 @@ func (x *search) newVar(v variable) int32 {
 	return x.s.NewVar()
 }
 
-func (x *search) touch(key int32) {
+func (x *search) makeDirty(key int32) {
 	if !x.isDirty[key] {
 		x.isDirty[key] = true
 		x.dirty = append(x.dirty, key)
 	}
 }
 
-// touchAll has the keys of a transaction looked at again.
-func (x *search) touchAll(t int32) {
+// dirtyAll makes the keys of a transaction dirty.
+func (x *search) dirtyAll(t int32) {
 	for _, w := range x.m.writesOf.of(t) {
-		x.touch(x.m.key[w])
+		x.makeDirty(x.m.key[w])
 	}
 	for r := x.m.readFrom[t]; r < x.m.readFrom[t+1]; r++ {
-		x.touch(int32(x.m.reads[r].key))
+		x.makeDirty(int32(x.m.reads[r].key))
 	}
 }
 
-// touchMoved has the keys looked at again about which the nodes that have moved
-// may be wrong now.
-func (x *search) touchMoved() {
+// dirtyMoved makes the keys dirty about which the nodes that have moved may be wrong
+// now.
+func (x *search) dirtyMoved() {
 	moved := x.o.moved
 	defer x.o.forget()
 	parts := workersFor(len(moved))
@@ -182,7 +181,7 @@ func (x *search) touchMoved() {
 	})
 	for _, keys := range found {
 		for _, k := range keys {
-			x.touch(k)
+			x.makeDirty(k)
 		}
 	}
 }
@@ -204,7 +203,6 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 			}
 		}
 	}
-	apart := g.split == 1 // writers of one key are to be
 	for _, w := range m.writesOf.of(t) {
 		k := m.key[w]
 		if x.isDirty[k] {
@@ -212,8 +210,8 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 		}
 		right := true
 		if v == g.commit(t) {
-			right = a.inPlace(k, a.writeAt[w], pos, how) && (!apart || how&later == 0 || a.beforeWriter(w, pos, x.included))
-		} else if how&earlier != 0 {
+			right = a.inPlace(k, a.writeAt[w], pos, how) && (!g.apart || how&later == 0 || a.beforeWriter(w, pos, x.included))
+		} else if how&earlier != 0 { // a start apart from its commit
 			right = a.afterWriter(w, pos, x.included)
 		}
 		if !right {
@@ -223,10 +221,11 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 	return keys
 }
 
-// precedes returns the literal that node a comes before node b. Nodes are a
+// precedes returns the literal that node a comes before node b, as asked about key
+// k, which matters without Coalesce alone. Nodes are a
 // start and a commit, or transactions where these are the same, so that "not
 // before" means behind.
-func (x *search) precedes(a, b int32) sat.Lit {
+func (x *search) precedes(k, a, b int32) sat.Lit {
 	if x.k != nil {
 		// The order keeps what is known.
 		switch first := x.o.pos[a] <= x.o.pos[b]; {
@@ -247,10 +246,10 @@ func (x *search) precedes(a, b int32) sat.Lit {
 	if flip {
 		pair = [2]int32{b, a}
 	}
-	v, ok := x.pairVar(pair)
+	v, ok := x.pairVar(k, pair)
 	if !ok {
 		v = x.newVar(variable{isBefore, pair[0], pair[1]})
-		x.setPairVar(pair, v)
+		x.setPairVar(k, pair, v)
 		x.added = true
 	}
 	if flip {
@@ -278,7 +277,7 @@ func (x *search) counted(t int32) sat.Lit {
 // Assert implements sat.Theory.
 func (x *search) Assert(l sat.Lit) []sat.Lit {
 	switch v := x.vars[l.Var()]; v.kind {
-	case isBefore, isChain:
+	case isBefore, isWriteChains:
 		a, b := x.edgeOf(l)
 		if !x.o.insert(a, b, l) {
 			conflict := []sat.Lit{l.Not()}
@@ -292,7 +291,7 @@ func (x *search) Assert(l sat.Lit) []sat.Lit {
 	case isCounted:
 		if l.Positive() {
 			x.included[v.a] = true
-			x.touchAll(v.a)
+			x.dirtyAll(v.a)
 		}
 	}
 	return nil
@@ -304,13 +303,13 @@ func (x *search) Retract(l sat.Lit) {
 		x.pipe.save(l)
 	}
 	switch v := x.vars[l.Var()]; v.kind {
-	case isBefore, isChain:
+	case isBefore, isWriteChains:
 		x.o.remove()
 		x.undone(l)
 	case isCounted:
 		if l.Positive() {
 			x.included[v.a] = false
-			x.touchAll(v.a)
+			x.dirtyAll(v.a)
 		}
 	}
 }
@@ -318,7 +317,7 @@ func (x *search) Retract(l sat.Lit) {
 // Final implements sat.Theory: it reads every key whose transactions moved.
 func (x *search) Final() (bool, error) {
 	x.added = false
-	x.touchMoved()
+	x.dirtyMoved()
 	list := x.dirty
 	x.dirty = nil
 	x.reading = true
@@ -326,7 +325,7 @@ func (x *search) Final() (bool, error) {
 	for n, k := range list {
 		x.isDirty[k] = false
 		if !x.verify(k) {
-			x.touch(k) // dirty until it reads right, whether or not anything moves
+			x.makeDirty(k) // dirty until it reads right, whether or not anything moves
 		}
 		if n&0xff == 0 && x.ctx.Err() != nil {
 			return false, context.Cause(x.ctx)
@@ -354,13 +353,12 @@ func (x *search) addLate() {
 // verify adds what the order gets wrong about a key, and reports whether that
 // was nothing.
 func (x *search) verify(k int32) bool {
-	x.key = k
 	right := true
 	x.replay(k, x.a.sort(k, x.o.pos), func(r int32, before []int32) {
 		x.misread(r, before)
 		right = false
 	}, func(t, u int32) {
-		x.apart(t, u)
+		x.apart(k, t, u)
 		right = false
 	})
 	return right
@@ -384,7 +382,7 @@ func (x *search) replay(k int32, list []int32, misread func(r int32, before []in
 		if !x.included[u] {
 			continue
 		}
-		if g.split == 1 && last != none && pos[g.commit(last)] > pos[g.start(u)] {
+		if g.apart && last != none && pos[g.commit(last)] > pos[g.start(u)] {
 			overlap(last, u)
 		}
 		class, last = m.class[^access], u
@@ -419,8 +417,8 @@ func (x *search) addAbout(id clauseID, lits []sat.Lit) {
 	x.add(lits)
 }
 
-// apart: writers of one key do not overlap.
-func (x *search) apart(t, u int32) {
+// apart: writers of key k do not overlap.
+func (x *search) apart(k, t, u int32) {
 	id := clauseID{overlapping, t, u}
 	if x.mend.again(id) {
 		return
@@ -428,7 +426,7 @@ func (x *search) apart(t, u int32) {
 	x.used.txn(t)
 	x.used.txn(u)
 	x.proof.apart(t, u)
-	x.addAbout(id, append(x.guard(t, u), x.wroteFirst(t, u), x.wroteFirst(u, t)))
+	x.addAbout(id, append(x.guard(t, u), x.wroteFirst(k, t, u), x.wroteFirst(k, u, t)))
 }
 
 // perMisread bounds the clauses for one misread, those nearest to the reader
@@ -457,7 +455,7 @@ func (x *search) misread(r int32, before []int32) {
 		at = x.o.pos[g.commit(t)]
 		if m.optional[rd.txn] && at > x.o.pos[g.start(rd.txn)] {
 			if id := (clauseID{r, from, sourceLate}); !x.mend.again(id) {
-				x.addAbout(id, append(slices.Clone(guard), x.precedes(g.commit(t), g.start(rd.txn))))
+				x.addAbout(id, append(slices.Clone(guard), x.precedes(int32(rd.key), g.commit(t), g.start(rd.txn))))
 			}
 			return
 		}
@@ -493,9 +491,9 @@ func (x *search) notBetween(r, from, w int32, guard []sat.Lit) {
 	x.used.txn(u)
 	x.proof.misread(r, from, u)
 	lits := append(slices.Clone(guard), x.guard(u)...)
-	lits = append(lits, x.precedes(g.start(reader), g.commit(u)))
+	lits = append(lits, x.precedes(m.key[w], g.start(reader), g.commit(u)))
 	if from != fromInitial {
-		lits = append(lits, x.wroteFirst(u, m.writer[from]))
+		lits = append(lits, x.wroteFirst(m.key[w], u, m.writer[from]))
 	}
 	x.addAbout(id, lits)
 }

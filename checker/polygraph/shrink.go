@@ -83,7 +83,7 @@ func (k *core) refine() error {
 	for !k.cyclic && k.latest != nil && k.latest.used != nil {
 		sub := k.latest
 		sub.used.explain()
-		part := &core{c: sub, m: sub.sat.m, keep: map[int32]*part{}}
+		part := &core{c: sub, m: sub.saturator.m, keep: map[int32]*part{}}
 		part.collect(sub.used)
 		if len(part.keep) > len(k.keep)*19/20 {
 			return nil

@@ -128,7 +128,7 @@ func (x *search) moreSources(r int32, s *sources, most int) {
 			continue
 		}
 		t := m.writer[c.write]
-		x.add([]sat.Lit{c.lit.Not(), x.precedes(g.commit(t), reader)})
+		x.add([]sat.Lit{c.lit.Not(), x.precedes(int32(m.reads[r].key), g.commit(t), reader)})
 		if m.optional[t] {
 			x.add([]sat.Lit{c.lit.Not(), x.counted(t)})
 		}

@@ -16,7 +16,7 @@ func (c *check) unfinished(err error) error {
 		return err
 	}
 	u := &engine.Unfinished{Cause: err, Result: c.res}
-	switch s, x := c.sat, c.search; {
+	switch s, x := c.saturator, c.search; {
 	case c.res.Verdict == verdict.Violated:
 		u.Progress = "a violation was found, but no counterexample was cut out yet"
 	case x != nil:
@@ -25,8 +25,8 @@ func (c *check) unfinished(err error) error {
 		if p := x.pipe; p != nil && p.constraints > 0 {
 			u.Progress += fmt.Sprintf("; %d of %s made up front left open by the known graph", p.left, count(p.constraints, "constraint"))
 		}
-		if txns, keys := x.hardCore(); txns > 0 {
-			u.Progress += fmt.Sprintf("; the largest hard core has %s and %s", count(txns, "transaction"), count(keys, "key"))
+		if txns, keys := x.largestComponent(); txns > 0 {
+			u.Progress += fmt.Sprintf("; its clauses join up to %s on %s", count(txns, "transaction"), count(keys, "key"))
 		}
 	case s != nil:
 		u.Progress = fmt.Sprintf("saturation: %s, %s added, %s", count(s.passes, "pass"), count(len(s.g.edges)-s.given, "edge"), openReads(s, "so far"))
@@ -50,11 +50,11 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// hardCore measures the largest set of transactions that clauses join, those
+// largestComponent measures the largest set of transactions that clauses join, those
 // that the search has learnt among them: how many they are, and on how many
 // keys two of them meet, of which one writes. What the clauses alone have
 // settled joins nothing.
-func (x *search) hardCore() (txns, keys int) {
+func (x *search) largestComponent() (txns, keys int) {
 	n := int32(len(x.m.txns))
 	parent := make([]int32, n)
 	size := make([]int, n)
@@ -87,7 +87,7 @@ func (x *search) hardCore() (txns, keys int) {
 				continue
 			}
 			switch v := x.vars[l.Var()]; v.kind {
-			case isBefore, isChain:
+			case isBefore, isWriteChains:
 				from, to := x.edgeOf(l)
 				join(x.g.txnOf(from))
 				join(x.g.txnOf(to))
@@ -110,7 +110,7 @@ func (x *search) hardCore() (txns, keys int) {
 		return 0, 0
 	}
 	best = find(best)
-	touched := func(k int32) bool {
+	meet := func(k int32) bool {
 		seen := none
 		for w := x.m.keyFrom[k]; w < x.m.keyFrom[k+1]; w++ {
 			if t := x.m.writer[w]; find(t) == best {
@@ -131,7 +131,7 @@ func (x *search) hardCore() (txns, keys int) {
 		return false
 	}
 	for k := range int32(x.m.h.KeyCount()) {
-		if touched(k) {
+		if meet(k) {
 			keys++
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/isohound/isohound/accel/parallel"
-	"github.com/isohound/isohound/checker/verdict"
 )
 
 // worker looks at some of the keys, which are its alone for the time. It
@@ -56,15 +55,14 @@ func (c *crew) forget() {
 // link is an edge to be.
 type link struct {
 	from, to, why int32
-	kind          verdict.EdgeKind
 	rule          rule
 }
 
-func (w *worker) link(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
+func (w *worker) link(from, to int32, by rule, why int32) {
 	if len(w.links) == cap(w.links) {
 		w.links = slices.Grow(w.links, max(64, len(w.links))) // append would grow it by less, and more often
 	}
-	w.links = append(w.links, link{from, to, why, kind, by})
+	w.links = append(w.links, link{from, to, why, by})
 }
 
 // found is what a worker has found in a run of keys.
@@ -122,10 +120,10 @@ func (w *worker) visitFar(ctx context.Context, from, to int32, all bool) error {
 func (s *saturator) merge(f *found, known met) {
 	for _, l := range f.links {
 		if known.add(l.from, l.to) {
-			s.link(l.from, l.to, l.kind, l.rule, l.why)
+			s.link(l.from, l.to, l.rule, l.why)
 			continue
 		}
-		s.g.add(l.from, l.to, l.kind, l.rule, l.why)
+		s.g.add(l.from, l.to, rules[l.rule].kind, l.rule, l.why)
 		s.added++
 	}
 	if f.refutes != nil {
