@@ -82,6 +82,11 @@ func (m *model) combine(k int32) *combined {
 			return c
 		}
 	}
+	for _, r := range m.readsOn.of(k) {
+		if m.reads[r].class >= m.values() {
+			return c
+		}
+	}
 	next := map[int32]int32{} // by write: the transaction that comes next
 	follows := map[int32]bool{}
 	readers := map[int32][]int32{} // by write

@@ -113,7 +113,7 @@ func (m *model) contested(k int32, snapshot bool) bool {
 		return false
 	case 1:
 		for _, r := range m.readsOn.of(k) {
-			if rd := &m.reads[r]; rd.class != m.class[from] && rd.txn != m.writer[from] {
+			if rd := &m.reads[r]; !m.accepts(rd.class, m.class[from]) && rd.txn != m.writer[from] {
 				return true
 			}
 		}

@@ -152,7 +152,7 @@ func (x *search) encodeSource(r, from int32, guard []sat.Lit) error {
 	m := x.m
 	rd := &m.reads[r]
 	for w := m.keyFrom[rd.key]; w < m.keyFrom[rd.key+1]; w++ {
-		if m.class[w] == rd.class || m.writer[w] == rd.txn || m.broken[m.writer[w]] {
+		if m.accepts(rd.class, m.class[w]) || m.writer[w] == rd.txn || m.broken[m.writer[w]] {
 			continue
 		}
 		if err := x.constrain(constraint{int32(rd.key), r, from, w, guard}); err != nil {

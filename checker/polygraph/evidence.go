@@ -144,7 +144,7 @@ func (v *evidence) because(n int32) {
 	if by.each == nil {
 		return
 	}
-	for _, w := range m.classFrom.of(m.reads[e.why].class) {
+	for _, w := range m.members(&m.reads[e.why]) {
 		if t := m.writer[w]; t != m.reads[e.why].txn && !m.broken[t] {
 			p := by.each(w)
 			v.pathAmong(p[0], p[1], n)

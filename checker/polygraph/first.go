@@ -38,7 +38,7 @@ func (s *saturator) alongSessions() {
 				}
 				if k := rd.key; mark[k] != c {
 					mark[k] = c
-				} else if seen := latest[k]; m.class[seen] != rd.class {
+				} else if seen := latest[k]; !m.accepts(rd.class, m.class[seen]) {
 					s.link(g.commit(m.writer[seen]), g.start(m.writer[rd.source]), overTake, r)
 				}
 				latest[rd.key] = rd.source
@@ -79,7 +79,7 @@ func (e *execution) readsRight() bool {
 		t := g.txnOf(v)
 		if v == g.start(t) {
 			for _, r := range m.reads[m.readFrom[t]:m.readFrom[t+1]] {
-				if r.source != fromNowhere && current[r.key] != r.class {
+				if r.source != fromNowhere && !m.accepts(r.class, current[r.key]) {
 					return false
 				}
 			}

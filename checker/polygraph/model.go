@@ -1,6 +1,8 @@
 package polygraph
 
 import (
+	"slices"
+
 	"github.com/isohound/isohound/accel/parallel"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/single"
@@ -19,9 +21,11 @@ const (
 // model is a history in dense numbers. Transactions that cannot have
 // committed are left out, and so is what no other transaction sees.
 //
-// A class is the set of final writes of one value to one key; classes 0 to
+// Each final write belongs to the class of its key and value; classes 0 to
 // KeyCount-1 are those of the keys' initial values, whether written or not. Others
-// have the number of their first write behind these; some numbers have none.
+// have the number of their first write behind these; some numbers have none. A read
+// has a class, too: that of the value it returned, or, where it returned less, a set
+// of such classes, whose numbers come last.
 type model struct {
 	h   *history.History
 	lvl level.Level
@@ -39,7 +43,8 @@ type model struct {
 	key      []int32 // by write
 	writesOf csr     // by transaction: its writes
 
-	classFrom csr // by class: its writes
+	classFrom csr // by class of one value: its writes
+	sets      []set
 
 	readFrom []int32 // by transaction: its first read from outside
 	reads    []read
@@ -56,6 +61,46 @@ type read struct {
 	// source is the write that it read from, or one of fromInitial, fromOpen
 	// and fromNowhere.
 	source int32
+}
+
+// set is the class of a read that returned no value: that of all values but some.
+type set struct{ except []int32 }
+
+// values is how many classes of one value there are; behind them come the sets.
+func (m *model) values() int32 { return int32(len(m.classFrom.from) - 1) }
+
+// accepts reports whether a read of some class is right with the value of another
+// class, which is of one value.
+func (m *model) accepts(class, value int32) bool {
+	return class == value || class >= m.values() && !slices.Contains(m.sets[class-m.values()].except, value)
+}
+
+// acceptsInitial reports whether a read is right with the initial value.
+func (m *model) acceptsInitial(r *read) bool { return m.accepts(r.class, int32(r.key)) }
+
+// members returns the writes that a read is right with.
+func (m *model) members(r *read) []int32 {
+	switch {
+	case r.class == none:
+		return nil
+	case r.class < m.values():
+		return m.classFrom.of(r.class)
+	}
+	var out []int32
+	for w := m.keyFrom[r.key]; w < m.keyFrom[r.key+1]; w++ {
+		if m.accepts(r.class, m.class[w]) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// mostMembers is at least how many writes a read is right with.
+func (m *model) mostMembers(r *read) int {
+	if r.class < m.values() {
+		return len(m.classFrom.of(r.class))
+	}
+	return int(m.keyFrom[r.key+1] - m.keyFrom[r.key])
 }
 
 // csr is a list of lists.
@@ -178,6 +223,7 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 		m.readFrom[t+1] += m.readFrom[t]
 	}
 	for p := range parts {
+		m.addSets(&parts[p])
 		for _, x := range parts[p].wrong {
 			switch i := m.txns[x.txn]; {
 			case x.own != none:
@@ -199,6 +245,7 @@ type readsOf struct {
 	from, to int32
 	reads    []read
 	wrong    []wrongRead
+	sets     []set // of reads that returned no value, which have their complements as classes
 	slots    []int32
 	seen     int32 // so that the compiler keeps fetch
 	// last is the latest operation on a key, in transaction mark.
@@ -236,7 +283,7 @@ func (p *readsOf) count() int {
 	n := 0
 	for t := p.from; t < p.to; t++ {
 		for _, op := range p.m.h.Ops(p.m.txn(t)) {
-			if op.Kind == history.Read {
+			if op.Kind != history.Write {
 				n++
 			}
 		}
@@ -254,7 +301,12 @@ func (p *readsOf) find() {
 		}
 		before := len(p.reads)
 		ops := m.h.Ops(m.txn(t))
+		without := false
 		for j, op := range ops {
+			if op.Kind == history.ReadNot {
+				without = true
+				continue
+			}
 			own := p.before(t, ops, j)
 			if op.Kind != history.Read {
 				continue
@@ -281,6 +333,9 @@ func (p *readsOf) find() {
 			}
 			p.reads = append(p.reads, r)
 		}
+		if without {
+			p.withoutValue(t, ops)
+		}
 		m.readFrom[t+1] = int32(len(p.reads) - before)
 	}
 }
@@ -294,6 +349,9 @@ func (p *readsOf) before(t int32, ops []history.Op, j int) int32 {
 		own := none
 		for i := j - 1; i >= 0; i-- {
 			if ops[i].Key == key {
+				if ops[i].Kind == history.ReadNot {
+					continue
+				}
 				if own = int32(i); ops[i].Kind == history.Write {
 					break
 				}

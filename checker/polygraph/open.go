@@ -127,7 +127,7 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 			}
 		}
 		for ; lo < end; lo++ {
-			if u := &w.writers[lo]; u.class != rd.class && u.txn != rd.txn && u.live {
+			if u := &w.writers[lo]; !w.m.accepts(rd.class, u.class) && u.txn != rd.txn && u.live {
 				if w.entry(lo, chain) < start {
 					w.link(g.start(rd.txn), g.commit(u.txn), allOver, o.read)
 				}

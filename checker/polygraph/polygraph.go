@@ -55,8 +55,10 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
 	}
-	if err := engine.ReadsValues(e, h); err != nil {
-		return nil, err
+	if !h.Closed { // what was cut off may have written any other value
+		if err := engine.ReadsValues(e, h); err != nil {
+			return nil, err
+		}
 	}
 	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{opt, e}, res: &verdict.Result{Level: lvl, Engine: Name}, decideOnly: opt.VerdictOnly}
 	c.stages = verdict.NewStages(c.res, opt.Progress)

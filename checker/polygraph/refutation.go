@@ -244,7 +244,7 @@ func (p *prover) cannot(t int32) {
 // explains why the others cannot.
 func (p *prover) members(r int32, f func(w int32)) {
 	m := p.s.m
-	for _, w := range m.classFrom.of(m.reads[r].class) {
+	for _, w := range m.members(&m.reads[r]) {
 		switch t := m.writer[w]; {
 		case t == m.reads[r].txn:
 		case m.broken[t]:
@@ -353,7 +353,7 @@ func (p *prover) fromAll(n int32, by *grounds) {
 	if by.overwriter != none {
 		p.counts(by.overwriter)
 	}
-	if m.initially(m.reads[r].class) {
+	if m.acceptsInitial(&m.reads[r]) {
 		if c := out[fromInitial]; c != nil {
 			p.exclude(r, c)
 		} else { // all writers follow the initial state

@@ -64,7 +64,7 @@ func (w *worker) othersBefore(row []int32, class, t int32, mask uint64, f func(i
 		lo := w.segments[c]
 		for i := w.lastBy(lo, end-1, row[c]-w.g.split); i >= lo; i-- {
 			u := &w.writers[i]
-			if u.class == class {
+			if w.m.accepts(class, u.class) {
 				continue
 			}
 			if u.txn != t && u.live {
@@ -146,7 +146,7 @@ func (w *worker) overwrites(n int32, u *localWriter) {
 // before the commit of u, which is writer n.
 func (w *worker) readersBefore(first, n int32, u *localWriter) {
 	for i := first; i != none; i = w.readers[i].next {
-		if r := &w.readers[i]; r.txn != u.txn && !w.startedBefore(i, n) {
+		if r := &w.readers[i]; r.txn != u.txn && !w.m.accepts(r.class, u.class) && !w.startedBefore(i, n) {
 			w.link(w.g.start(r.txn), w.g.commit(u.txn), overWrite, r.read)
 		}
 	}

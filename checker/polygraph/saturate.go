@@ -138,7 +138,7 @@ func (s *saturator) readsOf(t int32) {
 			s.resolve(r, rd.source)
 			continue
 		}
-		members := len(m.classFrom.of(rd.class))
+		members := m.mostMembers(rd)
 		if s.choices += members; s.listed || members <= fewCandidates {
 			s.listCandidates(r)
 		} else {
@@ -156,8 +156,8 @@ func (s *saturator) listCandidates(r int32) {
 	m := s.m
 	rd := &m.reads[r]
 	t := rd.txn
-	o := openRead{read: r, initial: m.initially(rd.class)}
-	members := m.classFrom.of(rd.class)
+	o := openRead{read: r, initial: m.acceptsInitial(rd)}
+	members := m.members(rd)
 	if cap(s.room)-len(s.room) < len(members) {
 		s.room = make([]int32, 0, max(len(members), leastRoom))
 	}

@@ -45,6 +45,7 @@ type schedule struct {
 
 	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, or to have been read
 	forHolder            lists[int32] // by key: starts that wait for the holder's commit
+	forChange            lists[int32] // by key: nodes that wait for another value than it has
 }
 
 // left counts the reads and writes of a value.
@@ -85,10 +86,10 @@ func guess(ctx context.Context, m *model, g *graph, hint []int64) (order, belong
 }
 
 func newSchedule(m *model, g *graph, hint []int64) *schedule {
-	classes := len(m.classFrom.from) - 1
+	classes := int(m.values())
 	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), parked: make([]uint8, g.nodes), order: make([]int32, 0, g.nodes),
 		current: make([]int32, m.h.KeyCount()), left: make([]left, classes), reader: make([]int32, classes),
-		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
+		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount()), forChange: newLists[int32](m.h.KeyCount())}
 	if g.apart {
 		s.holder = make([]int32, m.h.KeyCount())
 		stamp(s.holder)
@@ -174,7 +175,7 @@ func (s *schedule) count() {
 		s.current[k] = int32(k)
 	}
 	for r := range m.reads {
-		if rd := &m.reads[r]; rd.source != fromNowhere && !m.optional[rd.txn] {
+		if rd := &m.reads[r]; rd.source != fromNowhere && rd.class < m.values() && !m.optional[rd.txn] {
 			s.left[rd.class].reads++
 		}
 	}
@@ -327,11 +328,17 @@ func (s *schedule) startWaits(node, t int32) bool {
 		if rd.source == fromNowhere {
 			continue
 		}
-		if s.current[rd.key] != rd.class {
-			s.forValue.push(rd.class, node)
+		switch {
+		case !s.m.accepts(rd.class, s.current[rd.key]):
+			if rd.class < s.m.values() {
+				s.forValue.push(rd.class, node)
+			} else {
+				s.forChange.push(int32(rd.key), node)
+			}
 			return true
+		case rd.class < s.m.values():
+			s.reader[rd.class] = t
 		}
-		s.reader[rd.class] = t
 	}
 	if s.holder != nil {
 		for _, w := range s.m.writesOf.of(t) {
@@ -365,7 +372,7 @@ func (s *schedule) commitWaits(node, t int32, starting bool) bool {
 
 func (s *schedule) started(t int32) {
 	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
-		if rd := &s.m.reads[r]; rd.source != fromNowhere {
+		if rd := &s.m.reads[r]; rd.source != fromNowhere && rd.class < s.m.values() {
 			l := &s.left[rd.class]
 			if l.reads--; l.reads <= 1 {
 				s.wake(&s.forReaders, rd.class)
@@ -385,6 +392,7 @@ func (s *schedule) committed(t int32) {
 		s.left[c].writes--
 		s.current[k] = c
 		s.wake(&s.forValue, c)
+		s.wake(&s.forChange, k)
 		if s.holder != nil {
 			s.holder[k] = none
 			s.wake(&s.forHolder, k)

@@ -373,7 +373,7 @@ func (x *search) replay(k int32, list []int32, misread func(r int32, before []in
 	for i, access := range list {
 		if access >= 0 {
 			rd := &m.reads[access]
-			if rd.class != class && rd.source != fromNowhere && x.included[rd.txn] {
+			if rd.source != fromNowhere && x.included[rd.txn] && !m.accepts(rd.class, class) {
 				misread(access, list[:i])
 			}
 			continue
@@ -470,7 +470,7 @@ func (x *search) misread(r int32, before []int32) {
 		if x.o.pos[g.commit(u)] <= at {
 			break
 		}
-		if m.class[w] == rd.class || u == rd.txn || !x.included[u] {
+		if m.accepts(rd.class, m.class[w]) || u == rd.txn || !x.included[u] {
 			continue
 		}
 		count++

@@ -80,12 +80,12 @@ func (x *search) makeSources(r int32, guard []sat.Lit, most int) {
 			s.others = append(s.others, fromInitial)
 		}
 	} else {
-		for _, w := range m.classFrom.of(rd.class) {
+		for _, w := range m.members(rd) {
 			if t := m.writer[w]; t != rd.txn && !m.broken[t] {
 				s.others = append(s.others, w)
 			}
 		}
-		if m.initially(rd.class) {
+		if m.acceptsInitial(rd) {
 			s.others = append(s.others, fromInitial)
 		}
 	}

@@ -49,6 +49,35 @@ func twist(rng *rand.Rand, h *history.History) *history.History {
 	return b.Done(h.Closed, nil)
 }
 
+// WithoutValues returns h with some of its reads turned into reads that say only
+// which value they did not find: mostly another one than they found.
+func WithoutValues(rng *rand.Rand, h *history.History) *history.History {
+	values := []history.Value{history.Absent}
+	for i := range h.AllOps() {
+		values = append(values, h.AllOps()[i].Value)
+	}
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	for i := range h.Txns {
+		rec := h.Record(i)
+		rec.Ops = slices.Clone(rec.Ops) // h keeps its own
+		for j := range rec.Ops {
+			op := &rec.Ops[j]
+			if op.Kind != history.Read || rng.IntN(2) == 0 {
+				continue
+			}
+			other := values[rng.IntN(len(values))]
+			if other == op.Value && rng.IntN(8) > 0 {
+				continue
+			}
+			op.Kind, op.Value = history.ReadNot, other
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err) // the records come from a valid history
+		}
+	}
+	return b.Done(h.Closed, nil)
+}
+
 // Of makes one of up to so many keys, transactions and sessions, or one
 // transaction more.
 func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {

@@ -1,0 +1,53 @@
+package polygraph_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// TestWithoutValue compares verdicts on reads that returned no value, only which one
+// they did not find, with the trial of every execution.
+func TestWithoutValue(t *testing.T) {
+	n := randhist.Count(t, 20_000)
+	for _, lvl := range level.All() {
+		if lvl == level.LIN {
+			continue
+		}
+		t.Run(lvl.String(), func(t *testing.T) {
+			t.Parallel()
+			seed := randhist.Seed(t, rand.Uint64())
+			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+			count := map[verdict.Verdict]int{}
+			for range n {
+				h := randhist.New(rng)
+				for !h.Closed || lvl.RealTime() && !h.Timed() {
+					h = randhist.New(rng)
+				}
+				h = randhist.WithoutValues(rng, h)
+				allowed, _ := certify.Judge(h, lvl, 50_000_000)
+				for _, e := range []polygraph.Engine{{}, {Config: randomConfig(rng)}} {
+					r, err := e.Judge(context.Background(), h, lvl, engine.Options{VerdictOnly: true})
+					if err != nil || allowed != (r.Verdict == verdict.Satisfied) || r.Verdict == verdict.Unknown {
+						t.Fatalf("seed %d, %s, %s: engine says %v, %v, oracle says allowed=%v\n%s", seed, lvl, e.Config, r, err, allowed, dsl.Format(h))
+					}
+					count[r.Verdict]++
+				}
+			}
+			t.Logf("seed %d: %v", seed, count)
+			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
+				if count[v] < n/10 {
+					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
+				}
+			}
+		})
+	}
+}
