@@ -1,19 +1,3 @@
-// Package polygraph checks any history: any number of reads and writes in a
-// transaction, blind writes, values written more than once, transactions of
-// unknown outcome. It decides whether the hyper-polygraph of the history
-// (VeriStrong paper, Definition 3.1) has an acyclic compatible graph, at
-// serializability and snapshot isolation, with session order, without, and
-// with real time, by one construction:
-//
-//   - what every execution must have is found first, by saturation
-//     (saturate.go);
-//   - an execution is guessed that keeps it (schedule.go); where it reads right
-//     the history is satisfied, and that is the usual case;
-//   - else a search changes the order until every read is right, or shows that
-//     none is (search.go), with clauses only for what an order got wrong.
-//
-// Versions matter by their values: a read is right when the latest write before
-// it has its value, whoever wrote it.
 package polygraph
 
 import (
