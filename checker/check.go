@@ -66,6 +66,9 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	limited, stop := opt.limit(ctx)
 	defer stop()
 	r, err := decide(limited, h, lvl, &opt)
+	if err == nil {
+		doubt(h, r)
+	}
 	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
 		r, err = certified(limited, h, r, opt.Progress)
 	}
@@ -92,8 +95,11 @@ func (o *Options) limit(ctx context.Context) (limited context.Context, stop func
 func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Options) (*verdict.Result, error) {
 	var name string
 	var refused error
+	void := nothing(h)
 	for _, e := range opt.asked(lvl) {
-		name = e.Name()
+		if name = e.Name(); void != "" {
+			return &verdict.Result{Level: lvl, Engine: name, Reason: void}, nil
+		}
 		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Proof: opt.Certify, Progress: opt.Progress})
 		if err == nil {
 			return r, nil

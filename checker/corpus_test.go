@@ -14,10 +14,12 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// TestCorpus judges public histories whose verdicts are known, with proofs.
-func TestCorpus(t *testing.T) {
-	const dir = "../../shared/corpus"
-	f, err := os.Open(filepath.Join(dir, "labels.tsv"))
+const corpus = "../../shared/corpus"
+
+// rows reads a table of the corpus without its head.
+func rows(t *testing.T, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(corpus, name))
 	if err != nil {
 		t.Skip("no public histories here:", err)
 	}
@@ -28,8 +30,50 @@ func TestCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rows[1:]
+}
+
+// TestSuites judges what the tests of other checkers judge, with proofs, at the levels
+// that there are.
+func TestSuites(t *testing.T) {
 	judged := 0
-	for _, row := range rows[1:] {
+	for _, row := range rows(t, "suites.tsv") {
+		path, format, lvl, want := filepath.Join(corpus, row[0]), row[1], row[2], row[3]
+		l, err := level.Parse(lvl)
+		if err != nil {
+			continue
+		}
+		for _, format := range []file.Format{file.Auto, file.Format(format)} {
+			h, err := file.Load(context.Background(), path, format, nil)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, e := range []checker.Engine{checker.Auto, checker.Polygraph, checker.Baseline} {
+				if e == checker.Baseline && len(h.Txns) > 100 {
+					continue // it is slow
+				}
+				res, err := checker.Check(context.Background(), h, l, checker.Options{Engine: e, Certify: e != checker.Baseline})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := res.Verdict.String(); got != want {
+					t.Errorf("%s at %s, %s: %s (%s), want %s", path, lvl, e, got, res.Reason, want)
+				}
+			}
+		}
+		judged++
+	}
+	if judged < 18 {
+		t.Errorf("only %d rows were judged", judged)
+	}
+}
+
+// TestCorpus judges public histories whose verdicts are known, with proofs.
+func TestCorpus(t *testing.T) {
+	labels := rows(t, "labels.tsv")
+	judged := 0
+	for _, row := range labels {
 		path, format, lvl, want := row[0], row[1], row[2], row[3]
 		known, err := file.ParseFormat(format)
 		if err != nil {
@@ -39,7 +83,7 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := file.Load(context.Background(), filepath.Join(dir, path), known, nil)
+		h, err := file.Load(context.Background(), filepath.Join(corpus, path), known, nil)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -67,7 +111,7 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("%s at %s: %s (certified %v, %s), want %s", path, lvl, got, res.Certified, res.Reason, want)
 		}
 	}
-	t.Logf("%d of %d verdicts judged", judged, len(rows)-1)
+	t.Logf("%d of %d verdicts judged", judged, len(labels))
 	if judged == 0 {
 		t.Error("no history was judged")
 	}

@@ -33,6 +33,9 @@ type Header struct {
 	Schema schema.Schema `json:"schema,omitempty"`
 	// Source names the file that this history was converted from.
 	Source string `json:"source,omitempty"`
+	// LeftOut says, in words, which operations of the source were not understood and
+	// are not here. Nobody knows what they read and wrote.
+	LeftOut string `json:"left_out,omitempty"`
 }
 
 // Record is one transaction on its way from or to a file. Keys and values are

@@ -97,7 +97,12 @@ func (a *app) convert(in, out string, k conversion) error {
 		}
 	}
 	if k.to == file.Native {
-		err = file.WriteNative(a.stop, w, f, strings.HasSuffix(out, ".zst"))
+		if err = file.WriteNative(a.stop, w, f, strings.HasSuffix(out, ".zst")); err == nil {
+			a.note(f.Notes())
+			if left := f.Header().LeftOut; left != "" {
+				a.note([]string{left})
+			}
+		}
 	} else {
 		err = withCode(exitIO, errors.Wrap(file.Write(w, h, k.to), "cannot write"))
 	}
@@ -134,13 +139,14 @@ func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 	if len(losses) > 0 && !k.lossy {
 		return nil, withCode(exitUsage, &fit.Error{Format: string(k.to), Losses: losses, Remedy: "nothing was written; convert to native, or use --lossy"})
 	}
+	if len(out.Txns) == 0 {
+		return nil, withCode(exitUsage, errors.Errorf("there is no transaction that the format %s can carry; nothing was written", k.to))
+	}
 	for _, l := range losses {
 		fmt.Fprintf(a.msg, "lost: %s\n", l)
 	}
 	notes = append(notes, file.Notes(out, k.to)...)
-	for _, n := range append(h.Notes, notes...) {
-		fmt.Fprintf(a.msg, "note: %s\n", n)
-	}
+	a.note(append(h.Notes, notes...))
 	return out, nil
 }
 
@@ -156,4 +162,11 @@ func createHistory(path string) (*os.File, error) {
 		err = errors.Errorf("%s exists; histories are not overwritten, remove it or name another file", path)
 	}
 	return f, withCode(exitIO, err)
+}
+
+// note prints what a conversion assumed, or changed without consequence.
+func (a *app) note(notes []string) {
+	for _, n := range notes {
+		fmt.Fprintf(a.msg, "note: %s\n", n)
+	}
 }

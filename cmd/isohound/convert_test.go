@@ -71,6 +71,10 @@ func TestConvertLossy(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s%s", f, c.code, c.out, c.msg)
 		}
 	}
+	aborted := write(t, "aborted.txt", "s1: w(1,5) abort\n")
+	if c := isohound(t, "convert", aborted, filepath.Join(dir, "none"), "--to", "awdit", "--lossy"); c.code != 64 || !strings.Contains(c.msg, "no transaction that the format awdit can carry") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
 	c := isohound(t, "convert", h, filepath.Join(dir, "more.bincode"), "--lossy")
 	want := `lost: the recording was cut off: what is written counts as complete
 lost: 1 read is of a value that nobody is known to have written, first transaction 6: left out
@@ -97,7 +101,7 @@ func TestConvertOut(t *testing.T) {
 	if c := isohound(t, "convert", in, filepath.Join(dir, "h.edn"), "--lossy"); c.code != 0 {
 		t.Fatal(c.msg)
 	}
-	if b, _ := os.ReadFile(filepath.Join(dir, "h.edn")); !strings.HasPrefix(string(b), "{:index 0, :type :invoke") {
+	if b, _ := os.ReadFile(filepath.Join(dir, "h.edn")); !strings.HasPrefix(string(b), "{:index 0, :real-time false, :type :invoke") {
 		t.Errorf("%s", b)
 	}
 	if c := isohound(t, "convert", in, dir, "--to", "cobra"); c.code != 74 || !strings.Contains(c.msg, "is not empty") {
@@ -126,5 +130,33 @@ func TestTimeoutWhileReading(t *testing.T) {
 	c := isohound(t, "check", path, "--level", "ser", "--timeout", "20ms", "--json")
 	if o := c.outcomes(t); c.code != 2 || len(o) != 1 || !strings.Contains(o[0].Reason, "ran out while the history was read") {
 		t.Errorf("exit code %d: %+v %s", c.code, o, c.msg)
+	}
+}
+
+// TestNotUnderstood: what a reader left out makes the verdict unknown, on the way
+// through native, too; other formats cannot say it.
+func TestNotUnderstood(t *testing.T) {
+	from := write(t, "bank.edn", `{:time 1 :process 0 :type :ok :f :txn :value [[:w :x 1]]}
+{:time 2 :process 0 :type :ok :f :transfer :value {:from 1 :to 2}}
+`)
+	const line = "1 operation was not understood and left out (1 :transfer)"
+	native := filepath.Join(t.TempDir(), "bank.jsonl")
+	if c := isohound(t, "convert", from, native); c.code != 0 || !strings.Contains(c.msg, "note: "+line) {
+		t.Fatalf("exit code %d: %s", c.code, c.msg)
+	}
+	for _, path := range []string{from, native} {
+		if c := isohound(t, "check", path, "--level", "ser,si", "--certify"); c.code != 2 || strings.Count(c.out, line) != 2 {
+			t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+		}
+		if c := isohound(t, "convert", path, filepath.Join(t.TempDir(), "out"), "--to", "text", "--lossy"); c.code != 0 || !strings.Contains(c.msg, "lost: "+line) {
+			t.Errorf("exit code %d: %s", c.code, c.msg)
+		}
+	}
+	none := write(t, "set.edn", "{:process 0 :type :ok :f :add :value 1}\n")
+	if c := isohound(t, "check", none, "--level", "ser"); c.code != 2 || !strings.Contains(c.out, "no committed transaction was read: 1 operation was not understood and left out (1 :add)") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	if c := isohound(t, "check", write(t, "empty", ""), "--level", "ser"); c.code != 65 || !strings.Contains(c.msg, "the file is empty") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 }

@@ -206,9 +206,10 @@ func (a *app) generateInto(s *settings, db drivers.DB, dir string, run *results.
 	return rec, nil
 }
 
-// vacuous turns a satisfied outcome of a run that tested nothing into that.
+// vacuous turns a satisfied outcome of a run that tested nothing into that, and one
+// of a run without a commit, of which nothing is known.
 func vacuous(h *history.History, o *results.Outcome) {
-	if h == nil || o.Verdict != verdict.Satisfied {
+	if h == nil || o.Verdict != verdict.Satisfied && !(o.Verdict == verdict.Unknown && h.Count().Committed == 0) {
 		return
 	}
 	if reason := checker.Vacuous(h); reason != "" {

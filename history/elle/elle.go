@@ -4,31 +4,40 @@
 //
 //	{:index 3, :time 52000, :process 1, :type :ok, :f :txn, :value [[:r :x 1] [:w :y 2]]}
 //
-// A transaction is an :invoke and the :ok (committed), :fail (aborted) or
-// :info (unknown) of the same process. An invoke without any is of unknown
-// outcome; an outcome without an invoke is taken by itself, as Elle does. A
-// process is a session. Its begin and end are the :time of the two, in
-// nanoseconds; the end of an unknown transaction means nothing and is not
-// kept. Its number is the :index of its last operation, or its place among
-// all operations where there is none.
+// An operation is an :invoke and the :ok (committed), :fail (aborted) or :info
+// (unknown) of the same process. An invoke without any is of unknown outcome; an
+// outcome without an invoke is taken by itself, as Elle does. A process is a session.
+// Operations without a process have a session of their own each, and an outcome
+// belongs to the first invoke that asks for the same. Begin and end are the :time of
+// the two, in nanoseconds, or, where operations have none, their places in the file,
+// since they stand in the order of time; the end of an unknown transaction means
+// nothing and is not kept. Its number is the :index of its last operation, or its
+// place among all operations where there is none.
 //
 // Only what a committed transaction read is known: reads of others are left
 // out, since their nil says that the answer never came. A nil that was read is
 // absence, which is also the initial value of every key.
 //
 // Operations of :f :txn, or of none, or whose value is a list of
-// micro-operations, are transactions. Others, such as a nemesis's, are left
-// out with a note; where a client did them, they may have written, so that the
-// history does not count as closed.
+// micro-operations, are transactions. Reads, writes and compare-and-sets of one
+// register are transactions of their own (see call). Others are left out, and the
+// header says which: they may have written. Those of the nemesis are passed over.
 //
 // Keys and values may be integers, strings, keywords and other scalars. Lists
-// with append become registers, see lists.go.
+// with append become registers, see lists.go. Histories may also be tables, see
+// table.go.
 package elle
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/forms"
@@ -47,29 +56,42 @@ type Reader struct {
 
 	started, vector bool // the file is one vector
 	ops             int64
-	pending         map[int64]*invocation
-	order           int64 // of invocations, to find the first that is left
+	times           times
+	pending         map[int64]*invocation    // by session
+	loose           map[string][]*invocation // of no process, by what they ask for
+	order           int64                    // of invocations, to find the first that is left
+	sessions        map[string]int64         // of processes that have names
+	fresh           int64                    // the latest session that no process numbered, below 0
 	lists           *lists
 	left            []history.Record
 	eof             bool
 
-	nemesis, others int64 // operations that were left out
+	nemesis int64            // operations of the nemesis
+	out     map[string]int64 // operations that were left out, by :f
 }
+
+// times says where times come from.
+type times uint8
+
+const (
+	undecided times = iota
+	ownTimes        // of operations that have one
+	fileOrder       // the place in the file
+)
+
+// placeUnit is the time between two operations that have none, a second.
+const placeUnit = 1_000_000_000
 
 var _ history.Source = (*Reader)(nil)
 
-// invocation is a transaction without its outcome.
-type invocation struct {
-	rec   history.Record
-	named bool // it came with its micro-operations
-	order int64
-}
-
 // NewReader returns a reader of EDN, or of JSON. path is for messages.
 func NewReader(r io.Reader, path string, json bool) *Reader {
+	if !json {
+		r = newTables(r)
+	}
 	rd := &Reader{
-		path: path, in: forms.NewScanner(r, json), sym: history.NewSymbols(),
-		hdr: history.Header{Source: path}, pending: map[int64]*invocation{},
+		path: path, in: forms.NewScanner(r, json), sym: history.NewSymbols(), hdr: history.Header{Source: path},
+		pending: map[int64]*invocation{}, loose: map[string][]*invocation{}, sessions: map[string]int64{}, out: map[string]int64{},
 	}
 	rd.lists = newLists(rd.sym)
 	rd.p = parser{in: rd.in, sym: rd.sym, kinds: map[history.Key]forms.Kind{}}
@@ -81,18 +103,82 @@ func (r *Reader) Symbols() *history.Symbols { return r.sym }
 func (r *Reader) SizeHint() int             { return 0 }
 
 // Closed is false where operations were left out that may have written.
-func (r *Reader) Closed() bool { return r.others == 0 }
+func (r *Reader) Closed() bool { return len(r.out) == 0 }
 
-// Notes tells what was left out.
+// Notes tells what was passed over, and what was taken for times.
 func (r *Reader) Notes() []string {
 	var notes []string
 	if r.nemesis > 0 {
-		notes = append(notes, fmt.Sprintf("%d operations of no client were left out", r.nemesis))
+		notes = append(notes, fmt.Sprintf("%d operations of the nemesis were passed over", r.nemesis))
 	}
-	if r.others > 0 {
-		notes = append(notes, fmt.Sprintf("%d operations that are not transactions were left out; what they wrote is not known", r.others))
+	if r.times == fileOrder {
+		notes = append(notes, "the operations have no times; their order in the file counts as that of time, with a second between them")
 	}
 	return notes
+}
+
+// leaveOut books an operation that may have written, and nobody knows what.
+func (r *Reader) leaveOut(f string) { r.out[f]++ }
+
+// leftOut tells what was left out, "" if nothing.
+func (r *Reader) leftOut() string {
+	var names, parts []string
+	total := int64(0)
+	for f, n := range r.out {
+		names = append(names, f)
+		total += n
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.out[b], r.out[a]), strings.Compare(a, b))
+	})
+	for n, f := range names {
+		if n == maxNamed && len(names) > n+1 {
+			parts = append(parts, "others")
+			break
+		}
+		if f == "" {
+			parts = append(parts, fmt.Sprintf("%d without :f and value", r.out[f]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d :%.40s", r.out[f], f))
+		}
+	}
+	switch {
+	case total == 0:
+		return ""
+	case total == 1:
+		return "1 operation was not understood and left out (" + parts[0] + ")"
+	}
+	return fmt.Sprintf("%d operations were not understood and left out (%s)", total, strings.Join(parts, ", "))
+}
+
+// maxNamed is how many kinds of operations that were left out are named.
+const maxNamed = 5
+
+// session returns that of a process.
+func (r *Reader) session(who process) (int64, error) {
+	switch who.kind {
+	case numbered:
+		if who.number < 0 && r.fresh < 0 {
+			return 0, errors.Errorf("process %d has a negative number, and others have none; their sessions cannot be told apart", who.number)
+		}
+		return who.number, nil
+	case named:
+		if s, known := r.sessions[who.name]; known {
+			return s, nil
+		}
+	}
+	r.fresh--
+	if who.kind == named {
+		r.sessions[who.name] = r.fresh
+	}
+	return r.fresh, nil
+}
+
+func (p process) String() string {
+	if p.kind == named {
+		return p.name
+	}
+	return strconv.FormatInt(p.number, 10)
 }
 
 // At returns err as a history.FormatError at the latest line, or at its byte
@@ -151,18 +237,23 @@ func (r *Reader) take(rec *history.Record) (done bool, err error) {
 // finish makes what has no outcome unknown.
 func (r *Reader) finish() error {
 	r.eof = true
-	rest := make([]*invocation, 0, len(r.pending))
-	for _, in := range r.pending {
-		rest = append(rest, in)
+	rest := slices.Collect(maps.Values(r.pending))
+	for _, all := range r.loose {
+		rest = append(rest, all...)
 	}
-	slices.SortFunc(rest, func(a, b *invocation) int { return int(a.order - b.order) })
+	slices.SortFunc(rest, func(a, b *invocation) int { return cmp.Compare(a.order, b.order) })
 	for _, in := range rest {
+		if in.how == notUnderstood || in.how == onRegister && !in.call.known && in.f != "read" {
+			r.leaveOut(in.f)
+			continue
+		}
 		if err := r.lists.learn(&in.rec, nil, nil); err != nil {
 			return err
 		}
 		r.left = append(r.left, in.rec)
 	}
-	r.pending = nil
+	r.pending, r.loose = nil, nil
+	r.hdr.LeftOut = r.leftOut()
 	return nil
 }
 
@@ -191,6 +282,6 @@ func (r *Reader) read(op *operation) (more bool, err error) {
 	}
 	r.ops++
 	// The memory of the last operation's value is used again.
-	*op = operation{number: r.ops - 1, time: history.NoTime, value: value{mops: op.value.mops[:0], elements: op.value.elements[:0]}}
+	*op = operation{number: r.ops - 1, time: history.NoTime, value: value{mops: op.value.mops[:0], elements: op.value.elements[:0], parts: op.value.parts[:0]}}
 	return true, r.p.operation(op)
 }

@@ -37,7 +37,7 @@ func TestRegisters(t *testing.T) {
 {"index":8,"time":9,"process":0,"type":"ok","f":"txn","value":[["w","x",2],["r","y",-3]]}]`,
 			true, "initial nil\ns0 T8 [5,9]: w(x,2) r(y,-3)\n"},
 		{"reads of unknown and aborted are not known", `
-{:process 0 :type :invoke :f :txn :value [[:r 1 nil] [:w 1 1]]}
+{:process 0 :type :invoke :f :txn :value [[:r 1 nil] [:w 1 1]] :real-time false}
 {:process 0 :type :info :f :txn :value [[:r 1 7] [:w 1 1]] :error :timeout}
 {:process 0 :type :invoke :f :txn :value [[:r 1 nil]]}
 {:process 0 :type :fail :f :txn :value [[:r 1 5]]}
@@ -124,7 +124,7 @@ func TestLists(t *testing.T) {
 {:process 0 :type :invoke :value [[:append :x 1]]}
 {:process 1 :type :ok :value [[:append :y 2]]}
 {:process 1 :type :ok :value [[:r :x [1]]]}`,
-			"s0 T0: r(x,nil)\ns1 T2: w(y,2)\ns1 T3: r(x,1)\ns0 T1: r(x,nil) w(x,1) unknown\n", true},
+			"s0 T0: r(x,nil)\ns1 T2: w(y,2)\ns1 T3: r(x,1)\ns0 T1 [2000000000,?]: r(x,nil) w(x,1) unknown\n", true},
 	} {
 		h, err := read(tc.text, false)
 		if err != nil {
@@ -154,7 +154,7 @@ func TestErrors(t *testing.T) {
 		"{:process 1 :type :ok :f :txn :value [[:inc :x 5]]}":                                            "f at byte 50: the value of a transaction contains inc",
 		"{:process 1 :type :ok :value [[:r :x 5] [:inc :x 5]]}":                                          "f at byte 52: the value of a transaction contains inc",
 		"{:process 1 :type :ok :value [[:r :x]]}":                                                        "f at byte 36: the value of a micro-operation",
-		"{:process 1 :type :ok :value [[:r]]}":                                                           "f at byte 33: the key of a micro-operation",
+		"{:process 1 :type :ok :value [[:r]]}":                                                           "f at byte 33: the key of an operation",
 		"{:process 1 :type :ok :value [[:r :x 1 2]]}":                                                    "f at byte 39: a micro-operation has more",
 		"{:process 1 :type :ok :value [[:w :x [1]]]}":                                                    "f at byte 37: the value of a micro-operation",
 		"{:process 1 :type :ok :value [[:append :x nil]]}":                                               "f at byte 42: nil is appended",
@@ -162,14 +162,14 @@ func TestErrors(t *testing.T) {
 		"{:process 1 :type :ok :value [[:w :x 1] [:append :x 2]]}":                                       "f at byte 55: key x is used as a list",
 		"{:process 1 :type :ok :value [[:w :x 1] [:r \"x\" 2]]}":                                         "f at byte 44: key x is written in two ways",
 		"{:process 1 :type :ok :value [[:append :x 2]]}{:process 1 :type :info :value [[:append :x 2]]}": "f at byte 93: element 2 is appended to key x twice, by operations 0 and 1",
-		"{:process 1 :index 5 :type :ok}{:index 5 :process 1 :type :ok}":                                 "f at byte 61: transaction id 5 occurs twice",
+		"{:process 1 :index 5 :type :ok :value []}{:index 5 :process 1 :type :ok :value []}":             "f at byte 81: transaction id 5 occurs twice",
 		"{:process 1 :index x}":                                                                          "f at byte 19: the index of an operation",
 		"5":                                                                                              "f at byte 0: expected a map",
 		"[{:process 1 :type :ok}] 5":                                                                     "f at byte 25: there is more behind",
 		"{:process 1 :type :invoke :value [[:w 1 1]]}{:process 1 :type :ok}":                             "f at byte 65: an :ok operation has no value",
 		"{:process 1 :type :invoke :value [[:w 1 1]]}{:process 1 :type :ok :f :read :value nil}":         "f at byte 85: the outcome of a transaction",
 		"{:a " + strings.Repeat("[", 100):                                                                "f at byte 67: forms are nested more than 64 deep",
-		"{:process 1 :time 9 :type :invoke}{:process 1 :time 5 :type :ok}":                               "f at byte 63: transaction 1 ends at 5",
+		"{:process 1 :time 9 :type :invoke}{:process 1 :time 5 :type :ok :value []}":                     "f at byte 73: transaction 1 ends at 5",
 	} {
 		_, err := read(text, false)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -224,6 +224,9 @@ func TestOrder(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(jepsen), false)
 	f.Add([]byte(`[{"index":7,"process":0,"type":"ok","f":"txn","value":[["w","x",2],["r","y",null]]}]`), true)
+	f.Add([]byte("{:type :invoke :f :cas :value [1 2]}{:type :ok :f :cas :value [1 2]}{:process :a :type :ok :f :read :value [:k 3]}"), false)
+	f.Add([]byte("INFO  jepsen.util - 0\t:invoke\t:cas\t[4 3]\n0\t:ok\t:cas\t[4 3]\n"), false)
+	f.Add([]byte(`[{"type":"ok","f":"transfer","process":0,"value":{"a":null}},{"type":"ok","f":"read","process":null,"value":null}]`), true)
 	f.Add([]byte(`[#a{:process 0 :type :info :value [(:r 1 nil) [:w 2 -7.5]]}] ; x`), false)
 	f.Fuzz(func(t *testing.T, data []byte, json bool) {
 		h, err := read(string(data), json)

@@ -6,81 +6,207 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
+// invocation is an operation without its outcome.
+type invocation struct {
+	rec   history.Record
+	f     string
+	how   how
+	named bool // it came with its micro-operations
+	call  call // where it is one on a register
+	order int64
+}
+
+// how is what an operation does.
+type how uint8
+
+const (
+	notUnderstood how = iota
+	transaction
+	onRegister
+)
+
+var (
+	errNoList   = errors.New("the value of a transaction is not a list of micro-operations")
+	errNotOne   = errors.New("the outcome of a transaction is not one of a transaction")
+	errNoAnswer = errors.New("an :ok operation has no value, so that what it read is not known")
+)
+
 // operation takes in one operation, and reports whether rec now holds a
 // transaction, whose appends are not registers yet.
 func (r *Reader) operation(op *operation, rec *history.Record) (done bool, err error) {
-	if !op.client {
+	if op.who.kind == named && op.who.name == nemesis {
 		r.nemesis++
 		return false, nil
 	}
-	v := &op.value
-	if v.unknown != "" && (op.f == "txn" || len(v.mops) > 0) {
-		return false, errors.Errorf("the value of a transaction contains %.40s; known are the micro-operations r, w and append", v.unknown)
-	}
-	switch {
-	case op.f == "txn" && v.shape == other:
-		return false, errors.New("the value of a transaction is not a list of micro-operations")
-	case v.shape == other, op.f != "txn" && op.f != "" && len(v.mops) == 0:
-		if _, busy := r.pending[op.process]; busy {
-			return false, errors.New("the outcome of a transaction is not one of a transaction")
-		}
-		r.others++
-		return false, nil
-	}
+	st := history.Unknown
 	switch op.outcome {
-	case "invoke":
-		return false, r.invoke(op)
+	case "invoke", "info":
 	case "ok":
-		return true, r.complete(op, rec, history.Committed)
+		st = history.Committed
 	case "fail":
-		return true, r.complete(op, rec, history.Aborted)
-	case "info":
-		return true, r.complete(op, rec, history.Unknown)
+		st = history.Aborted
 	case "":
 		return false, errors.New("an operation has no :type")
+	default:
+		return false, errors.Errorf("the :type of an operation is %.40q; it must be invoke, ok, fail or info", op.outcome)
 	}
-	return false, errors.Errorf("the :type of an operation is %.40q; it must be invoke, ok, fail or info", op.outcome)
+	if v := &op.value; v.unknown != "" && (op.f == "txn" || len(v.mops) > 0) {
+		return false, errors.Errorf("the value of a transaction contains %.40s; known are the micro-operations r, w and append", v.unknown)
+	}
+	r.clock(op)
+	if op.outcome == "invoke" {
+		return false, r.invoke(op)
+	}
+	return r.complete(op, st, rec)
+}
+
+// nemesis is the process that disturbs the database, and is no client of it.
+const nemesis = "nemesis"
+
+// clock gives an operation its time: its own, or where operations have none its
+// place in the file, since they stand in the order of time.
+func (r *Reader) clock(op *operation) {
+	if r.times == undecided {
+		r.times = fileOrder
+		if op.time != history.NoTime || op.timeless {
+			r.times = ownTimes
+		}
+	}
+	if r.times == fileOrder {
+		r.hdr.Clock = "order of the file"
+		op.time = r.ops * placeUnit
+	}
+}
+
+// understand tells what an operation does, and what it says of a register.
+func (r *Reader) understand(op *operation) (what how, c call, err error) {
+	switch v := &op.value; {
+	case len(v.mops) > 0, (op.f == "txn" || op.f == "") && v.shape <= micro:
+		return transaction, c, nil
+	case isCall(op.f):
+		c, err = r.p.call(op)
+		return onRegister, c, err
+	}
+	return notUnderstood, c, nil
 }
 
 func (r *Reader) invoke(op *operation) error {
-	if _, busy := r.pending[op.process]; busy {
-		return errors.Errorf("process %d invokes an operation before its last one has completed", op.process)
-	}
-	in := &invocation{order: r.order, named: op.value.shape == micro, rec: history.Record{
-		ID: op.number, Session: op.process, Begin: op.time, End: history.NoTime, Due: history.NoTime,
+	in := &invocation{f: op.f, named: op.value.shape == micro, order: r.order, rec: history.Record{
+		ID: op.number, Begin: op.time, End: history.NoTime, Due: history.NoTime,
 	}}
 	r.order++
-	fill(&in.rec, op, false)
-	r.pending[op.process] = in
+	var err error
+	if in.how, in.call, err = r.understand(op); err != nil {
+		return err
+	}
+	switch in.how {
+	case transaction:
+		fill(&in.rec, op, false)
+	case onRegister:
+		in.rec.Ops = in.call.ops(nil, history.Unknown)
+	case notUnderstood:
+		if op.f == "txn" {
+			return errNoList
+		}
+	}
+	if in.rec.Session, err = r.session(op.who); err != nil {
+		return err
+	}
+	if op.who.kind == nobody {
+		key := content(op, in.call)
+		r.loose[key] = append(r.loose[key], in)
+		return nil
+	}
+	if before, busy := r.pending[in.rec.Session]; busy {
+		if before.how != notUnderstood {
+			return errors.Errorf("process %s invokes an operation before its last one has completed", op.who)
+		}
+		r.leaveOut(before.f)
+	}
+	r.pending[in.rec.Session] = in
 	return nil
 }
 
+// invoked takes the invocation of an outcome, nil where there is none. Whoever has no
+// process is known by what it does.
+func (r *Reader) invoked(op *operation, c call) (*invocation, error) {
+	if op.who.kind == nobody {
+		key := content(op, c)
+		all := r.loose[key]
+		if len(all) == 0 {
+			return nil, nil
+		}
+		r.loose[key] = all[1:]
+		return all[0], nil
+	}
+	session, err := r.session(op.who)
+	in := r.pending[session]
+	delete(r.pending, session)
+	return in, err
+}
+
 // complete makes rec of an outcome and the invocation before it, if any.
-func (r *Reader) complete(op *operation, rec *history.Record, st history.Status) error {
-	in, invoked := r.pending[op.process]
-	delete(r.pending, op.process)
+func (r *Reader) complete(op *operation, st history.Status, rec *history.Record) (done bool, err error) {
+	what, c, err := r.understand(op)
+	if err != nil {
+		return false, err
+	}
+	in, err := r.invoked(op, c)
+	if err != nil {
+		return false, err
+	}
 	*rec = history.Record{
-		ID: op.number, Session: op.process, Status: st,
-		Begin: history.NoTime, End: op.time, Due: history.NoTime, Ops: rec.Ops[:0],
+		ID: op.number, Status: st, Begin: history.NoTime, End: op.time, Due: history.NoTime, Ops: rec.Ops[:0],
 	}
-	if invoked {
-		rec.Begin = in.rec.Begin
+	if in != nil {
+		rec.Session, rec.Begin = in.rec.Session, in.rec.Begin
+	} else if rec.Session, err = r.session(op.who); err != nil {
+		return false, err
 	}
-	if st == history.Unknown {
+	if st == history.Unknown || in == nil && r.times == fileOrder {
 		rec.End = history.NoTime
 	}
 	switch {
-	case st == history.Committed:
-		if op.value.shape == none && invoked && in.named {
-			return errors.New("an :ok operation has no value, so that what it read is not known")
-		}
-		fill(rec, op, true)
-	case invoked && in.named:
-		rec.Ops = append(rec.Ops, in.rec.Ops...)
-	default:
-		fill(rec, op, false)
+	case st != history.Committed && in != nil:
+		what = in.how // the value may tell what went wrong
+	case in != nil && in.how == transaction && in.named && what != transaction:
+		return false, errNotOne
 	}
-	return nil
+	switch what {
+	case transaction:
+		done, err = r.txn(op, in, rec)
+	case onRegister:
+		if c, done = c.after(in, st); done {
+			rec.Ops = c.ops(rec.Ops, st)
+		}
+	default:
+		if op.f == "txn" && st == history.Committed {
+			return false, errNoList
+		}
+	}
+	if !done && st != history.Aborted && err == nil {
+		r.leaveOut(op.f)
+	}
+	return done, err
+}
+
+// txn makes rec of the outcome of a transaction, and reports whether it is known what
+// that did.
+func (r *Reader) txn(op *operation, in *invocation, rec *history.Record) (known bool, err error) {
+	named := in != nil && in.named
+	switch {
+	case rec.Status != history.Committed && named:
+		rec.Ops = append(rec.Ops, in.rec.Ops...)
+	case op.value.shape == micro:
+		fill(rec, op, rec.Status == history.Committed)
+	case rec.Status != history.Committed:
+		return in != nil, nil
+	case named:
+		return false, errNoAnswer
+	default:
+		return false, nil
+	}
+	return true, nil
 }
 
 // fill appends the micro-operations of op to rec, reads only where what they

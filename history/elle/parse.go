@@ -9,6 +9,10 @@ import (
 	"github.com/isohound/isohound/history/forms"
 )
 
+// realTime is the field by which Write says that the order of operations is not that
+// of time, where a history has no times.
+const realTime = "real-time"
+
 // MaxOperation is the longest operation that is read, in bytes. It bounds the
 // memory that a hostile file can ask for.
 const MaxOperation = 64 << 20
@@ -20,14 +24,29 @@ var (
 
 // operation is one map of the file.
 type operation struct {
-	number  int64 // its :index, or its place in the file
-	time    int64
-	process int64
-	client  bool // process is a number
-	outcome string
-	f       string
-	value   value
+	number   int64 // its :index, or its place in the file
+	time     int64
+	timeless bool // it says that the order of the file is not that of time
+	who      process
+	outcome  string
+	f        string
+	value    value
 }
+
+// process is who did an operation: a number, a name, or nobody in particular.
+type process struct {
+	number int64
+	name   string
+	kind   processKind
+}
+
+type processKind uint8
+
+const (
+	nobody processKind = iota
+	numbered
+	named
+)
 
 // value is what an operation has to say.
 type value struct {
@@ -35,15 +54,31 @@ type value struct {
 	mops     []mop
 	elements []history.Value // of all lists that were read
 	unknown  string          // a micro-operation that is not known, if there is one
+	parts    []part          // of a scalar or a list that is none of micro-operations
 }
 
 type shape uint8
 
 const (
-	none  shape = iota // nil, or no value at all
-	micro              // a list of micro-operations
+	missing shape = iota // there is no :value
+	none                 // nil
+	micro                // a list of micro-operations
+	single               // a scalar, in parts
+	several              // a list that begins with a scalar, its first parts in parts
 	other
 )
+
+// part is an element of a list, a scalar or a list of scalars.
+type part struct {
+	kind  forms.Kind
+	text  string
+	value history.Value
+	list  []history.Value // where kind is Vector
+}
+
+// maxParts is how many elements a list of a register's operation has; more are not
+// kept.
+const maxParts = 2
 
 // mop is a micro-operation: [:r k v], [:w k v], [:append k v].
 type mop struct {
@@ -113,11 +148,17 @@ func (p *parser) field(op *operation, name string, kind forms.Kind) (err error) 
 			op.time, err = p.int(kind, "time")
 			return err
 		}
+	case realTime:
+		op.timeless = kind == forms.Word && string(text) == "false"
 	case "process":
-		if kind == forms.Number {
-			op.process, err = p.int(kind, "process")
-			op.client = true
+		switch {
+		case kind == forms.Number:
+			op.who.kind = numbered
+			op.who.number, err = p.int(kind, "process")
 			return err
+		case word:
+			op.who = process{kind: named, name: string(text)}
+			return nil
 		}
 	case "type":
 		if word {
@@ -144,15 +185,81 @@ func (p *parser) int(kind forms.Kind, what string) (int64, error) {
 	return 0, errors.Errorf("the %s of an operation is not an integer", what)
 }
 
-// value reads a list of micro-operations, or passes over something else.
+// value reads a list of micro-operations, a scalar, or a list of scalars, and passes
+// over something else.
 func (p *parser) value(v *value, kind forms.Kind) error {
-	*v = value{mops: v.mops[:0], elements: v.elements[:0]}
-	if kind == forms.Nil {
+	*v = value{mops: v.mops[:0], elements: v.elements[:0], parts: v.parts[:0]}
+	switch kind {
+	case forms.Nil:
+		v.shape = none
 		return nil
+	case forms.Number, forms.String, forms.Keyword, forms.Word:
+		v.shape = single
+		return p.part(v, kind)
+	case forms.Vector:
+		return p.vector(v)
 	}
 	v.shape = other
-	if kind != forms.Vector {
+	return p.in.Skip(kind)
+}
+
+// vector reads a list whose bracket was read.
+func (p *parser) vector(v *value) error {
+	v.shape = micro
+	depth := p.in.Depth() - 1
+	for {
+		kind, err := p.in.Next()
+		if err != nil || kind == forms.Close {
+			return err
+		}
+		ok := false
+		switch {
+		case v.shape == several, v.shape == micro && len(v.mops) == 0 && isScalar(kind):
+			v.shape, ok = several, isScalar(kind) || kind == forms.Vector
+			if ok {
+				err = p.part(v, kind)
+			}
+		case kind == forms.Vector:
+			ok, err = p.mop(v)
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			// What was read so far stays: if that was a micro-operation, v is
+			// wrong rather than a value of another kind.
+			if v.shape == micro && v.unknown == "" {
+				v.unknown = "something else"
+			}
+			v.shape = other
+			return p.leave(depth)
+		}
+		if p.in.Offset()-p.begin > MaxOperation {
+			return errTooLong
+		}
+	}
+}
+
+func isScalar(kind forms.Kind) bool {
+	switch kind {
+	case forms.Nil, forms.Number, forms.String, forms.Keyword, forms.Word:
+		return true
+	}
+	return false
+}
+
+// part reads an element of a list, or a value that is none.
+func (p *parser) part(v *value, kind forms.Kind) error {
+	if len(v.parts) > maxParts {
 		return p.in.Skip(kind)
+	}
+	x := part{kind: kind}
+	if kind != forms.Vector {
+		x.text = string(p.in.Text())
+		var err error
+		x.value, err = p.scalar(kind)
+		v.parts = append(v.parts, x)
+		return err
 	}
 	depth := p.in.Depth() - 1
 	for {
@@ -161,24 +268,23 @@ func (p *parser) value(v *value, kind forms.Kind) error {
 			return err
 		}
 		if kind == forms.Close {
-			v.shape = micro
-			return nil
+			break
 		}
-		ok := kind == forms.Vector
-		if ok {
-			if ok, err = p.mop(v); err != nil {
+		if !isScalar(kind) || len(x.list) > maxParts {
+			x.kind = forms.Map // nothing that a register holds
+			if err := p.leave(depth); err != nil {
 				return err
 			}
+			break
 		}
-		if !ok {
-			// What was read so far stays: if that was a micro-operation, v is
-			// wrong rather than a value of another kind.
-			if v.unknown == "" {
-				v.unknown = "something else"
-			}
-			return p.leave(depth)
+		e, err := p.scalar(kind)
+		if err != nil {
+			return err
 		}
+		x.list = append(x.list, e)
 	}
+	v.parts = append(v.parts, x)
+	return nil
 }
 
 // leave passes over everything down to the given depth.

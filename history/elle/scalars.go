@@ -16,12 +16,17 @@ func (p *parser) key() (history.Key, error) {
 	if err != nil {
 		return 0, err
 	}
+	return p.named(kind, p.in.Text())
+}
+
+// named returns the key of the given spelling.
+func (p *parser) named(kind forms.Kind, text []byte) (history.Key, error) {
 	switch kind {
 	case forms.Number, forms.String, forms.Keyword, forms.Word:
 	default:
-		return 0, errors.New("the key of a micro-operation is not a number, a string or a keyword")
+		return 0, errors.New("the key of an operation is not a number, a string or a keyword")
 	}
-	k := p.sym.KeyBytes(p.in.Text())
+	k := p.sym.KeyBytes(text)
 	if before, known := p.kinds[k]; known && before != kind {
 		return 0, errors.Errorf("key %s is written in two ways, as a keyword and as a string say; they cannot be told apart", p.sym.KeyName(k))
 	} else if !known {

@@ -29,8 +29,8 @@ func Carries(format string) fit.Carries {
 // Write writes h, which fit.To must have made fit, as a stream of EDN maps, or
 // as a JSON array. Operations stand in the order of their times. Elle takes
 // what ends before another begins in the file for real time; where h has no
-// times, sessions run side by side as far as they can, but real time must not
-// be asked of it. Values are those of registers, or lists where Appends says so.
+// times, sessions run side by side as far as they can, and real time must not be
+// asked of it: the first operation, if it has no time, says :real-time false. Values are those of registers, or lists where Appends says so.
 func Write(w io.Writer, h *history.History, asJSON bool) error {
 	o := &output{b: bufio.NewWriterSize(w, 64<<10), h: h, json: asJSON}
 	if h.Workload == ListWorkload {
@@ -89,6 +89,8 @@ func (o *output) event(l *lane) error {
 	b = strconv.AppendInt(o.name(append(b, '{'), "index"), o.index, 10)
 	if now := l.time(); now != history.NoTime {
 		b = strconv.AppendInt(o.name(append(b, ", "...), "time"), now, 10)
+	} else if o.index == 0 {
+		b = append(o.name(append(b, ", "...), realTime), "false"...)
 	}
 	b = o.word(o.name(append(b, ", "...), "type"), what)
 	b = strconv.AppendInt(o.name(append(b, ", "...), "process"), o.h.SessionName(t.Session), 10)

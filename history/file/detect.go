@@ -1,12 +1,15 @@
 package file
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"regexp"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history/dbcop"
+	"github.com/isohound/isohound/history/elle"
 	"github.com/isohound/isohound/history/native"
 )
 
@@ -18,13 +21,38 @@ const (
 	longHead = 4 << 10
 )
 
+// byteOrderMark is what some editors put before UTF-8.
+const byteOrderMark = "\ufeff"
+
+var errEmpty = errors.New("the file is empty")
+
+// begin returns the first bytes of a file behind a byte order mark, which is skipped.
+// A pipe may deliver them slowly, so that it waits for few, unless they are blank.
+func begin(r *bufio.Reader) ([]byte, error) {
+	head, err := r.Peek(shortHead)
+	if rest, marked := bytes.CutPrefix(head, []byte(byteOrderMark)); marked && isText(rest) {
+		_, _ = r.Discard(len(byteOrderMark)) // they are there
+		head, err = r.Peek(shortHead)
+	}
+	if len(bytes.TrimSpace(head)) == 0 && err == nil {
+		head, err = r.Peek(longHead)
+	}
+	switch {
+	case err != nil && err != io.EOF:
+		return nil, err
+	case err == io.EOF && len(bytes.TrimSpace(head)) == 0:
+		return nil, errEmpty
+	}
+	return head, nil
+}
+
 // detect tells the format by the first bytes; more returns more of them.
 func detect(head []byte, size int64, more func() []byte) (Format, error) {
-	if len(head) == 0 {
-		return "", errors.New("the file is empty")
-	}
 	if ok, _ := native.Detect(head); ok {
 		return Native, nil
+	}
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return "", errors.New("this is a text in UTF-16; isohound reads UTF-8")
 	}
 	if isText(head) {
 		return detectText(more()), nil
@@ -70,8 +98,8 @@ func detectText(head []byte) Format {
 			return k.format
 		}
 	}
-	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(";")) {
-		return Elle // it begins with comments only EDN has
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(";")) || elle.Table(head) {
+		return Elle // it begins with comments only EDN has, or is a table of Jepsen
 	}
 	return DSL
 }

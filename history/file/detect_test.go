@@ -1,11 +1,15 @@
 package file_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
 )
 
@@ -23,6 +27,9 @@ func TestDetectTexts(t *testing.T) {
 		`#jepsen.history.Op{:process 1, :type :ok}`:  file.Elle,
 		long + `{:process 1 :type :ok}`:              file.Elle,
 		"; a comment\n":                              file.Elle,
+		"0\t:invoke\t:read\tnil\n":                   file.Elle,
+		"INFO  jepsen.core - Worker 0 starting\n":    file.Elle,
+		"# of jepsen.io\ns1: r(x,0)":                 file.DSL,
 		`[{"index":0,"type":"ok","process":1}]`:      file.ElleJSON,
 		"[\n  {\n \"type\":\"ok\",\"process\":1}]":   file.ElleJSON,
 		`{"type":"ok","process":1}`:                  file.ElleJSON,
@@ -59,6 +66,49 @@ func TestDetectTexts(t *testing.T) {
 		if says := map[file.Format]string{file.Native: "isohound header", file.DSL: "expected"}[want]; says == "" || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v, want %s", data, err, want)
 		}
+	}
+}
+
+// TestEmpty: a file without anything in it is an error, whatever its format is.
+func TestEmpty(t *testing.T) {
+	for _, data := range []string{"", "\n", " \r\n\t\n", "\ufeff", "\ufeff\n", strings.Repeat("\n", 1000)} {
+		for _, format := range append(file.Formats, file.Auto) {
+			if file.Folder(format) {
+				continue
+			}
+			_, err := file.Open("-", format, strings.NewReader(data))
+			var fe *history.FormatError
+			if !errors.As(err, &fe) || err.Error() != "standard input: the file is empty" {
+				t.Errorf("%q as %s: %v", data, format, err)
+			}
+		}
+	}
+}
+
+// TestByteOrderMark: what some editors put before a text is no part of it.
+func TestByteOrderMark(t *testing.T) {
+	for _, text := range []string{
+		`{"isohound":1}` + "\n" + `{"txn":1,"session":1,"status":"committed","ops":[["w","x",1]]}` + "\n" + `{"closed":{"reason":"complete","txns":1}}` + "\n",
+		`{:process 1 :type :ok :value [[:w :x 1]]}`, `[{"process":1,"type":"ok","value":[["w","x",1]]}]`,
+		`[[{"events":[["w",1,1]],"committed":true}]]`, "w(1,1,1,1)\n", "w 1 1\n", "s1: w(x,1)\n",
+	} {
+		plain, err := file.Open("-", file.Auto, strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range []file.Format{file.Auto, plain.Format} {
+			f, err := file.Open("-", format, slow{strings.NewReader("\ufeff" + text)})
+			if err != nil || f.Format != plain.Format {
+				t.Errorf("%s: %v", text, err)
+				continue
+			}
+			if h, err := history.Load(context.Background(), f); err != nil || len(h.Txns) != 1 {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+	if _, err := file.Open("-", file.Auto, strings.NewReader("\xff\xfes\x001\x00:\x00")); err == nil || !strings.Contains(err.Error(), "UTF-16") {
+		t.Error(err)
 	}
 }
 

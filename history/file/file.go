@@ -115,9 +115,11 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 	taken := &counter{r: r}
 	out := &File{taken: taken, size: size, close: closer}
 	br := bufio.NewReaderSize(taken, 64<<10)
-	// A pipe may deliver its first bytes slowly; detection needs few of them.
-	head, err := br.Peek(shortHead)
-	if err != nil && err != io.EOF {
+	head, err := begin(br)
+	if err == errEmpty {
+		err = &history.FormatError{Path: path, Byte: -1, Err: err}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if format == Auto {

@@ -51,7 +51,9 @@ func (f *fitting) build() (*history.History, error) {
 	}
 	h := f.h
 	sym := f.symbols()
-	b := history.NewBuilder(h.Header, sym, len(h.Txns))
+	hdr := h.Header
+	hdr.LeftOut = "" // which is told as a loss
+	b := history.NewBuilder(hdr, sym, len(h.Txns))
 	maxSession := int64(h.SessionCount())
 	for s := range int32(h.SessionCount()) {
 		maxSession = max(maxSession, h.SessionName(s))

@@ -14,6 +14,8 @@ import (
 type keyUse struct {
 	readInitial, wroteInitial bool
 	wroteZero, wroteAbsent    bool
+	// counts: a transaction that committed read the initial value.
+	counts bool
 	// opened: the first committed transaction that touches the key writes it blindly,
 	// and leaves openedWith.
 	touched, opened bool
@@ -29,10 +31,12 @@ func (f *fitting) surveyKeys() {
 	}
 	f.keyUses = make([]keyUse, f.h.KeyCount())
 	zero := f.h.Int(0)
-	f.each(func(_, _ int, op history.Op) {
+	f.each(func(txn, _ int, op history.Op) {
 		u := &f.keyUses[op.Key]
 		if op.Kind != history.Write {
-			u.readInitial = u.readInitial || op.Value == f.h.Initial(op.Key)
+			initial := op.Value == f.h.Initial(op.Key)
+			u.readInitial = u.readInitial || initial
+			u.counts = u.counts || initial && f.status[txn] == history.Committed
 			return
 		}
 		u.wroteInitial = u.wroteInitial || op.Value == f.h.Initial(op.Key)
@@ -122,7 +126,7 @@ func (f *fitting) loading() {
 		case InitialVersion:
 			must = u.wroteInitial && f.target(k) != history.Absent
 		}
-		if must && u.readInitial {
+		if must && u.counts {
 			f.load = append(f.load, k)
 		}
 	}

@@ -110,6 +110,9 @@ func (f *fitting) rest() {
 		}
 	}
 	f.lose(with.n, with.first, many(with.n, "transaction read or changed rows by predicates", "transactions read or changed rows by predicates"), "the rows are reads and writes like others")
+	if f.h.LeftOut != "" {
+		f.losses = append(f.losses, Loss{What: f.h.LeftOut, Done: "what is written counts as complete"})
+	}
 	if f.c.Header {
 		return
 	}

@@ -1,0 +1,85 @@
+package elle
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"regexp"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history/forms"
+)
+
+// Jepsen writes histories as tables, too, and the same rows into its log, with tabs
+// between process, type, function, value and error:
+//
+//	0	:invoke	:cas	[4 3]
+//	INFO  jepsen.util - 0	:info	:cas	:timed-out
+//
+// Other lines of a log are passed over.
+
+// row is a line with an operation.
+var row = regexp.MustCompile(`(?:^|\s)(:?[\w.-]+)\t:(invoke|ok|fail|info)\t:([^\t]+)\t([^\t\r\n]*)`)
+
+// jepsenLog is how a log begins before there is any operation.
+var jepsenLog = regexp.MustCompile(`^[^\n]*\bjepsen\.`)
+
+// Table reports whether head, the beginning of a file, looks like a table.
+func Table(head []byte) bool {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	return len(head) > 0 && bytes.IndexByte([]byte("[({#;"), head[0]) < 0 && (row.Match(head) || jepsenLog.Match(head))
+}
+
+// tables gives back what it reads, but for a table, of which it makes EDN.
+type tables struct {
+	src  *bufio.Reader
+	rows *bufio.Scanner // nil where it is no table
+	line bytes.Buffer
+	seen bool
+}
+
+// tableHead is how much of a file is looked at to know a table.
+const tableHead = 4 << 10
+
+func newTables(r io.Reader) io.Reader { return &tables{src: bufio.NewReaderSize(r, tableHead)} }
+
+func (t *tables) Read(b []byte) (int, error) {
+	if !t.seen {
+		t.seen = true
+		if head, _ := t.src.Peek(tableHead); Table(head) { // an error comes again
+			t.rows = bufio.NewScanner(t.src)
+			t.rows.Buffer(nil, forms.MaxToken)
+		}
+	}
+	if t.rows == nil {
+		return t.src.Read(b)
+	}
+	for t.line.Len() == 0 {
+		if !t.rows.Scan() {
+			if err := t.rows.Err(); err != nil {
+				return 0, errors.Wrap(err, "line of a table")
+			}
+			return 0, io.EOF
+		}
+		t.row(t.rows.Bytes())
+	}
+	return t.line.Read(b)
+}
+
+// row makes a map of a row, on a line of its own, so that places stay the same. Only
+// the values of invocations and of what was done say what that was.
+func (t *tables) row(line []byte) {
+	if m := row.FindSubmatch(line); m != nil {
+		process, outcome, f, value := m[1], m[2], m[3], m[4]
+		for _, s := range [][]byte{[]byte("{:process "), process, []byte(" :type :"), outcome, []byte(" :f :"), f} {
+			t.line.Write(s)
+		}
+		if s := string(outcome); string(process) != ":"+nemesis && (s == "invoke" || s == "ok") {
+			t.line.WriteString(" :value ")
+			t.line.Write(value)
+		}
+		t.line.WriteByte('}')
+	}
+	t.line.WriteByte('\n')
+}
