@@ -21,8 +21,8 @@ type Predicate struct {
 	// Ops are the operations that stem from it, from the first to the one
 	// behind the last.
 	Ops [2]int `json:"ops"`
-	// Omitted are, in a part of a history, the items that it returned or changed
-	// besides, whose operations were left out.
+	// Omitted are, in a part of a history, the items that it also returned or
+	// changed and whose operations are left out.
 	Omitted []string `json:"omitted"`
 }
 

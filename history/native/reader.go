@@ -99,6 +99,9 @@ func (r *Reader) readHeader() error {
 	}
 	var h headerLine
 	if err := json.Unmarshal(line, &h); err != nil {
+		if known, _ := Detect(line); known {
+			return r.At(errors.Wrap(err, "header"))
+		}
 		return r.At(errors.Wrap(err, "the first line is not an isohound header"))
 	}
 	switch {
