@@ -58,7 +58,7 @@ func sample(t *testing.T) *results.Run {
 func explanation(t *testing.T, h *history.History, r *verdict.Result) *counterexample.Explanation {
 	t.Helper()
 	x, err := counterexample.Explain(context.Background(), h, r, counterexample.Wishes{
-		Judge: func(ctx context.Context, lvl level.Level) (*verdict.Result, error) {
+		Judge: func(ctx context.Context, lvl level.Level, _ bool) (*verdict.Result, error) {
 			return checker.Check(ctx, h, lvl, checker.Options{Certify: true})
 		},
 	})

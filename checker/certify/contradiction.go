@@ -96,18 +96,21 @@ func (f *facts) partsOf(a *verdict.Anomaly) ([]history.Part, error) {
 	return parts, nil
 }
 
-// outsideRead is a kept read of what its transaction did not write before.
+// outsideRead is the first kept read of a key that its transaction did not write
+// before.
 type outsideRead struct {
 	verdict.OpRef
 	cell
 }
 
 // outsideReads returns them. A read behind a write of its own transaction to its
-// key reads that one, which must be kept.
+// key reads that one, which must be kept, and one behind another kept read must
+// repeat that one.
 func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 	var out []outsideRead
 	for _, p := range parts {
 		own := map[history.Key]int{} // the latest write
+		read := map[history.Key]bool{}
 		ops := f.h.Ops(&f.h.Txns[p.Txn])
 		from := 0
 		for _, n := range p.Ops {
@@ -120,8 +123,9 @@ func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 			switch w, wrote := own[op.Key]; {
 			case op.Kind == history.ReadNot:
 				return nil, errors.Errorf("operation %d of transaction %d says only what a key did not have", n+1, f.id(p.Txn))
-			case op.Kind == history.Write:
+			case op.Kind == history.Write || read[op.Key] && !wrote:
 			case !wrote:
+				read[op.Key] = true
 				out = append(out, outsideRead{verdict.OpRef{Txn: p.Txn, Op: n}, cell{op.Key, op.Value}})
 			default:
 				if _, kept := slices.BinarySearch(p.Ops, w); !kept {

@@ -1,12 +1,13 @@
 // Package counterexample cuts out of a violated history the little that shows
-// the violation: a closed sub-history (DESIGN rule 3) that violates the level by
-// itself, and of which nothing can be left out.
+// the violation: a closed sub-history (see package shrink) that violates the level
+// by itself, and of which nothing can be left out. It also finds which levels the
+// history violates.
 //
-// Closed: for every read that is kept, every transaction of the whole history
-// that wrote that value to that key is kept with that write, whatever its
-// outcome. An execution of the whole history is then one of the sub-history, too,
-// when what is left out is struck from it, so that what the sub-history
-// violates the whole one violates.
+// Its files, in reading order:
+//
+//	explain.go         Explain: the counterexamples of a verdict, and the other levels
+//	counterexample.go  Of: the counterexample of one anomaly
+//	cut.go             the part of the history, and who judges it
 package counterexample
 
 import (
@@ -69,36 +70,33 @@ var errNotShown = errors.New("the anomaly does not show by itself that the level
 // is left. It works for anomalies of every engine. The error is the cause of
 // ctx's end, or says that what was found is no violation, which is a bug.
 func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly, opt Options) (*Counterexample, error) {
-	c := &cut{ctx: ctx, h: h, lvl: lvl, ops: map[int32][]int{}}
-	c.seed(a)
-	c.close()
-	for bad, err := c.violates(); !bad; bad, err = c.violates() {
-		if err != nil {
+	c := seed(h, lvl, a)
+	for bad := false; !bad; {
+		var err error
+		if bad, err = c.violates(ctx, c.history()); err != nil {
 			return nil, err
 		}
-		// What the anomaly names does not suffice: everything else about its
+		// Where what the anomaly names does not suffice, everything else about its
 		// transactions may matter.
-		if !c.widen() {
+		if !bad && !c.Widen() {
 			return nil, errNotShown
 		}
 	}
-	known, err := c.levels()
+	known, err := c.levels(ctx)
 	if err != nil {
 		return nil, err
 	}
-	weakest := lvl
 	for _, l := range known.Standing().Not {
 		if lvl.Implies(l) {
-			weakest = l
+			c.lvl = l
 			break
 		}
 	}
-	c.lvl = weakest
-	minimal, err := c.minimize(opt.Timeout)
+	minimal, err := c.minimize(ctx, opt.Timeout)
 	if err != nil {
 		return nil, err
 	}
-	out := &Counterexample{Level: lvl, Weakest: weakest, History: c.history(), Txns: c.txns(), Minimal: minimal, Anomaly: *a}
+	out := &Counterexample{Level: lvl, Weakest: c.lvl, History: c.history(), Txns: c.Txns(), Minimal: minimal, Anomaly: *a}
 	if err := out.verify(ctx); err != nil {
 		return nil, err
 	}
@@ -107,7 +105,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 			return nil, err
 		}
 	}
-	if out.Known, err = c.levels(); err != nil {
+	if out.Known, err = c.levels(ctx); err != nil {
 		return nil, err
 	}
 	out.Standing = out.Known.Standing()
@@ -120,25 +118,19 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	return out, nil
 }
 
-// smallTxns are so few that judging them at every level takes no time.
-const smallTxns = 64
-
-// levels judges the part at the levels that its history can be judged at. A
-// large one has only the verdict that is known.
-func (c *cut) levels() (checker.Known, error) {
-	known := checker.Known{c.lvl: verdict.Violated}
-	if c.lvl == level.LIN || len(c.ops) > smallTxns {
-		return known, nil
+// minimize reports whether it tried everything.
+func (c *cut) minimize(ctx context.Context, limit time.Duration) (bool, error) {
+	if limit <= 0 {
+		return false, nil
 	}
-	h := c.history()
-	err := known.Judge(h, nil, func(l level.Level) (*verdict.Result, error) {
-		return checker.Check(c.ctx, h, l, checker.Options{Timeout: MinimizeFor, Certify: true})
-	})
-	return known, err
+	limited, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	err := c.Minimize(limited, c.trial, nil)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return false, nil
+	}
+	return err == nil, err
 }
-
-// judgeSteps bounds the certifier's trial of every execution.
-const judgeSteps = 5_000_000
 
 // verify has the certifier judge the sub-history: by trying every execution, or,
 // where these are too many, or writers may be missing, by what it makes of a
@@ -169,9 +161,9 @@ func (c *Counterexample) rename(ctx context.Context, from *cut) error {
 	for i := range found.Txns {
 		found.Txns[i] = c.Txns[found.Txns[i]]
 	}
+	parts := from.Parts()
 	at := func(ref verdict.OpRef) verdict.OpRef {
-		t := c.Txns[ref.Txn]
-		return verdict.OpRef{Txn: t, Op: from.ops[t][ref.Op]}
+		return verdict.OpRef{Txn: parts[ref.Txn].Txn, Op: parts[ref.Txn].Ops[ref.Op]}
 	}
 	for i := range found.Ops {
 		found.Ops[i] = at(found.Ops[i])
@@ -193,94 +185,3 @@ func (c *Counterexample) rename(ctx context.Context, from *cut) error {
 	c.Anomaly = *found
 	return nil
 }
-
-// violates judges the sub-history by itself.
-func (c *cut) violates() (bool, error) {
-	h := c.history()
-	r, err := checker.Check(c.ctx, h, c.lvl, checker.Options{})
-	if err != nil {
-		return false, err
-	}
-	if r.Verdict == verdict.Unknown && h.Closed {
-		allowed, decided := certify.Judge(h, c.lvl, judgeSteps)
-		return decided && !allowed, nil
-	}
-	return r.Verdict == verdict.Violated, nil
-}
-
-// minimize leaves out whatever it can, and reports whether it tried everything.
-// Leaving something out takes with it what is not closed then, and never makes a
-// violation of what was none, so that what cannot be left out once never can. A
-// history that was cut off is another matter: without an operation that only showed
-// that a transaction of unknown outcome cannot have committed there may be more to
-// tell of others, and all is tried again.
-func (c *cut) minimize(limit time.Duration) (bool, error) {
-	if limit <= 0 {
-		return false, nil
-	}
-	whole := c.ctx
-	ctx, stop := context.WithTimeout(whole, limit)
-	defer stop()
-	c.ctx = ctx
-	defer func() { c.ctx = whole }()
-	try := func(change func(next *cut)) error {
-		next := c.clone()
-		change(next)
-		bad, err := next.violates()
-		if bad && err == nil {
-			c.ops = next.ops
-		}
-		return err
-	}
-	err := c.reduce(try)
-	for left := -1; err == nil && !c.h.Closed && left != c.size()+len(c.ops); {
-		left = c.size() + len(c.ops)
-		err = c.reduce(try)
-	}
-	if err != nil && whole.Err() == nil && ctx.Err() != nil {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// reduce tries to drop transactions, many at once while there are many, and
-// then single operations.
-func (c *cut) reduce(try func(change func(next *cut)) error) error {
-	for size := len(c.ops) / 2; size >= 1; size /= 2 {
-		if size > 1 && len(c.ops) < fewTxns {
-			continue
-		}
-		list := c.txns()
-		for from := 0; from < len(list); from += size {
-			group := slices.DeleteFunc(slices.Clone(list[from:min(from+size, len(list))]), func(t int32) bool { return c.ops[t] == nil })
-			if len(group) == 0 {
-				continue
-			}
-			err := try(func(next *cut) {
-				for _, t := range group {
-					next.drop(t)
-				}
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	if c.lvl == level.LIN {
-		return nil // a lightweight transaction is whole or not at all
-	}
-	for _, t := range c.txns() {
-		for _, j := range slices.Clone(c.ops[t]) {
-			if !slices.Contains(c.ops[t], j) {
-				continue
-			}
-			if err := try(func(next *cut) { next.dropOp(t, j) }); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// fewTxns are so few that groups of them are not worth a trial.
-const fewTxns = 12

@@ -19,8 +19,9 @@ type Explanation struct {
 	Counterexamples []*Counterexample
 }
 
-// Judge judges the history at hand at a level.
-type Judge func(ctx context.Context, lvl level.Level) (*verdict.Result, error)
+// Judge judges the history at hand at a level. verdictOnly: the anomalies of a
+// violation are not needed.
+type Judge func(ctx context.Context, lvl level.Level, verdictOnly bool) (*verdict.Result, error)
 
 // Wishes say what is wanted of an explanation.
 type Wishes struct {
@@ -80,11 +81,11 @@ func Explain(ctx context.Context, h *history.History, r *verdict.Result, w Wishe
 	err := known.Judge(h, w.Asked, func(l level.Level) (got *verdict.Result, err error) {
 		switch {
 		case slices.Contains(w.Asked, l):
-			got, err = w.Judge(ctx, l)
+			got, err = w.Judge(ctx, l, false)
 		case limited.Err() != nil:
 			err = context.Cause(limited)
 		default:
-			got, err = w.Judge(limited, l)
+			got, err = w.Judge(limited, l, true)
 		}
 		judged[l] = got
 		return got, err
@@ -93,12 +94,12 @@ func Explain(ctx context.Context, h *history.History, r *verdict.Result, w Wishe
 		return nil, err
 	}
 	out.Standing = known.Standing()
-	return out, out.weaker(limited, h, r.Level, judged)
+	return out, out.weaker(limited, h, r.Level, judged, w.Judge)
 }
 
 // weaker puts in front what refutes levels below lvl that no counterexample so
 // far refutes: it says more.
-func (x *Explanation) weaker(ctx context.Context, h *history.History, lvl level.Level, judged map[level.Level]*verdict.Result) error {
+func (x *Explanation) weaker(ctx context.Context, h *history.History, lvl level.Level, judged map[level.Level]*verdict.Result, judge Judge) error {
 	found := x.Counterexamples
 	for _, l := range x.Not {
 		r := judged[l]
@@ -107,16 +108,21 @@ func (x *Explanation) weaker(ctx context.Context, h *history.History, lvl level.
 			continue
 		}
 		x.Counterexamples = nil
-		for n := range r.Anomalies {
-			if err := x.cut(ctx, h, l, &r.Anomalies[n]); err != nil {
-				x.Counterexamples = append(x.Counterexamples, found...)
-				if ctx.Err() != nil {
-					return nil // out of time
-				}
-				return err
-			}
+		var err error
+		if len(r.Anomalies) == 0 {
+			r, err = judge(ctx, l, false)
+		}
+		for n := 0; err == nil && n < len(r.Anomalies); n++ {
+			err = x.cut(ctx, h, l, &r.Anomalies[n])
 		}
 		found = append(x.Counterexamples, found...)
+		if err != nil {
+			x.Counterexamples = found
+			if ctx.Err() != nil {
+				return nil // out of time
+			}
+			return err
+		}
 	}
 	x.Counterexamples = found
 	return nil

@@ -143,7 +143,7 @@ func judge(t *testing.T, f figure, h *history.History, lvl level.Level, engine c
 		return
 	}
 	x, err := counterexample.Explain(context.Background(), h, r, counterexample.Wishes{
-		Judge: func(ctx context.Context, l level.Level) (*verdict.Result, error) {
+		Judge: func(ctx context.Context, l level.Level, _ bool) (*verdict.Result, error) {
 			return checker.Check(ctx, h, l, checker.Options{Certify: true})
 		},
 	})

@@ -1,62 +1,59 @@
 package polygraph
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/shrink"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
 
-// core is a closed sub-history (DESIGN rule 3): some transactions with some of
-// their reads from outside and some of their final writes. For every read that
-// is kept, every transaction of the history that can have written its value is
-// kept with that write; one of unknown outcome is kept whole.
-type core struct {
-	c    *check
-	m    *model
-	keep map[int32]*part // by transaction
-	// cyclic says that the known graph of the sub-history has a cycle, and is to
-	// keep one: that is easier to understand than the least that contradicts
-	// itself.
-	cyclic bool
-	// latest is the latest judgement of the sub-history as it is.
-	latest *check
-}
+// minimizeFor bounds the time for making a counterexample small. What is left
+// then is one all the same.
+const minimizeFor = 5 * time.Second
 
-// part is what is kept of a transaction: indices of operations, ascending.
-type part struct{ ops []int }
+var errNoCore = errors.New("a refutation does not show what it rests on; this is a bug in isohound")
 
-// counterexample cuts out of the history what the evidence rests on, and from
-// that everything that is not needed.
+// counterexample cuts out of the history what the evidence rests on, closed, and
+// from that everything that is not needed.
 func (c *check) counterexample(used *evidence) error {
 	c.res.Verdict, c.used = verdict.Violated, used
 	if c.decideOnly {
 		return nil
 	}
 	c.stages.Begin("explain")
-	used.explain()
-	k := &core{c: c, m: c.saturator.m, keep: map[int32]*part{}}
-	k.collect(used)
-	bad, err := k.violates()
-	if err != nil {
-		return err
+	limited, stop := context.WithTimeout(c.ctx, minimizeFor)
+	defer stop()
+	core := shrink.New(c.h, shrink.Rules{Level: c.lvl, Possible: true})
+	for _, p := range used.parts() {
+		core.Add(p.Txn, p.Ops...)
 	}
-	if !bad {
+	core.Close()
+	violated, enough, err := c.violates(c.ctx, c.h.Sub(core.Parts()))
+	switch {
+	case err != nil:
+		return err
+	case !violated:
 		return errNoCore
 	}
-	if whole := k.clone(); whole.fill() && whole.cyclical() {
-		whole.cyclic = true
-		k = whole
+	judge := c.violates
+	// A cycle of the known graph is easier to understand than the least that
+	// contradicts itself.
+	if whole := core.Clone(); whole.Fill() && c.knownCycle(limited, c.h.Sub(whole.Parts())) != nil {
+		core, judge, enough = whole, c.cyclic, nil
 	}
-	if err := k.minimize(); err != nil {
+	if err := core.Minimize(limited, judge, enough); err != nil && (c.ctx.Err() != nil || limited.Err() == nil) {
 		return err
 	}
-	a := k.anomaly()
-	a.Count = 1
+	parts := core.Parts()
+	sub := c.h.Sub(parts)
+	a := c.anomaly(parts, sub)
 	if c.opt.Proof {
-		if a.Refutation, err = refutation(c.ctx, k.history(), c.lvl, a.Txns, c.opt.Config.Has(Pruning)); err != nil {
+		if a.Refutation, err = refutation(c.ctx, sub, c.lvl, a.Txns, c.opt.Config.Has(Pruning)); err != nil {
 			return err
 		}
 	}
@@ -65,175 +62,74 @@ func (c *check) counterexample(used *evidence) error {
 	return nil
 }
 
-var errNoCore = errors.New("a refutation does not show what it rests on; this is a bug in isohound")
-
-// collect takes the reads of the evidence, the writes of its transactions to
-// their keys, and what closes the sub-history.
-func (k *core) collect(used *evidence) {
-	m := k.m
-	keys := map[int32]bool{}
-	for _, r := range used.reads.list {
-		keys[int32(m.reads[r].key)] = true
-	}
-	for _, e := range used.edges.list {
-		if ed := &used.s.g.edges[e]; ed.rule == overlap {
-			for _, w := range m.writesOf.of(used.s.g.txnOf(ed.to)) {
-				for _, v := range m.writesOf.of(used.s.g.txnOf(ed.from)) {
-					if m.key[w] == m.key[v] {
-						keys[m.key[w]] = true
-					}
-				}
-			}
-		}
-	}
-	if used.searched {
-		for _, t := range used.txns.list {
-			for _, w := range m.writesOf.of(t) {
-				keys[m.key[w]] = true
-			}
-		}
-	}
-	for _, t := range used.txns.list {
-		k.keepWrites(t, keys)
-	}
-	for _, r := range used.reads.list {
-		k.keepRead(r)
-	}
-}
-
-func (k *core) part(t int32) *part {
-	p := k.keep[t]
-	if p == nil {
-		p = &part{}
-		k.keep[t] = p
-		if k.m.txn(t).Status == history.Unknown {
-			k.keepWhole(t, p)
-		}
-	}
-	return p
-}
-
-func (p *part) add(op int) {
-	if i, found := slices.BinarySearch(p.ops, op); !found {
-		p.ops = slices.Insert(p.ops, i, op)
-	}
-}
-
-// keepWhole keeps all of a transaction of unknown outcome: it can have taken
-// place only if what it read is right.
-func (k *core) keepWhole(t int32, p *part) {
-	ops := k.m.h.Ops(k.m.txn(t))
-	for j := range ops {
-		p.add(j)
-	}
-	for r := k.m.readFrom[t]; r < k.m.readFrom[t+1]; r++ {
-		k.close(&k.m.reads[r])
-	}
-}
-
-// keepWrites keeps the final writes of t to some keys.
-func (k *core) keepWrites(t int32, keys map[int32]bool) {
-	p := k.part(t)
-	for _, w := range k.m.writesOf.of(t) {
-		if keys[k.m.key[w]] {
-			p.add(k.writeOp(w))
-		}
-	}
-}
-
-// writeOp returns the index of the operation that is write w.
-func (k *core) writeOp(w int32) int {
-	ops := k.m.h.Ops(k.m.txn(k.m.writer[w]))
-	for j := len(ops) - 1; ; j-- {
-		if ops[j].Kind == history.Write && int32(ops[j].Key) == k.m.key[w] {
-			return j
-		}
-	}
-}
-
-// readOp returns the index of the operation that is read r.
-func (k *core) readOp(rd *read) int {
-	ops := k.m.h.Ops(k.m.txn(rd.txn))
-	return slices.IndexFunc(ops, func(op history.Op) bool { return op.Key == rd.key })
-}
-
-func (k *core) keepRead(r int32) {
-	rd := &k.m.reads[r]
-	k.part(rd.txn).add(k.readOp(rd))
-	k.close(rd)
-}
-
-// fill keeps more reads of its transactions, all that need no other transaction,
-// and reports whether there were any.
-func (k *core) fill() bool {
-	more := false
-	for _, t := range k.txns() {
-		for r := k.m.readFrom[t]; r < k.m.readFrom[t+1]; r++ {
-			rd := &k.m.reads[r]
-			if rd.class == none || slices.ContainsFunc(k.m.classFrom.of(rd.class), func(w int32) bool { return k.keep[k.m.writer[w]] == nil }) {
-				continue
-			}
-			before := len(k.keep[t].ops)
-			k.keepRead(r)
-			more = more || len(k.keep[t].ops) > before
-		}
-	}
-	return more
-}
-
-// close keeps the writers of what rd read.
-func (k *core) close(rd *read) {
-	if rd.class == none {
-		return
-	}
-	for _, w := range k.m.classFrom.of(rd.class) {
-		if t := k.m.writer[w]; t != rd.txn {
-			k.part(t).add(k.writeOp(w))
-		}
-	}
-}
-
-func (k *core) history() *history.History {
-	parts := make([]history.Part, 0, len(k.keep))
-	for _, t := range k.txns() {
-		parts = append(parts, history.Part{Txn: k.m.txns[t], Ops: k.keep[t].ops})
-	}
-	return k.m.h.Sub(parts)
-}
-
-func (k *core) txns() []int32 {
-	var out []int32
-	for t := range k.keep {
-		out = append(out, t)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// places are the transactions as indices into the whole history.
-func (k *core) places() []int32 {
-	var out []int32
-	for _, t := range k.txns() {
-		out = append(out, k.m.txns[t])
-	}
-	return out
-}
-
-// violates judges the sub-history by itself.
-func (k *core) violates() (bool, error) {
-	if k.cyclic {
-		return k.cyclical(), nil
-	}
-	sub := k.judge(k.history())
+// violates judges a part of the history.
+func (c *check) violates(ctx context.Context, h *history.History) (violated bool, enough func() []history.Part, err error) {
+	sub := &check{ctx: ctx, h: h, lvl: c.lvl, opt: options{Engine: Engine{Accel: c.opt.Accel.near()}}, decideOnly: true, res: &verdict.Result{Level: c.lvl}}
+	sub.stages = verdict.NewStages(sub.res, nil)
 	if err := sub.run(); err != nil {
-		return false, err
+		return false, nil, err
 	}
-	k.latest = sub
-	return sub.res.Verdict == verdict.Violated, nil
+	if sub.used != nil {
+		enough = sub.used.parts
+	}
+	return sub.res.Verdict == verdict.Violated, enough, nil
 }
 
-func (k *core) judge(h *history.History) *check {
-	c := &check{ctx: k.c.ctx, h: h, lvl: k.c.lvl, opt: options{Engine: Engine{Accel: k.c.opt.Accel.near()}}, decideOnly: true, res: &verdict.Result{Level: k.c.lvl}}
-	c.stages = verdict.NewStages(c.res, nil)
-	return c
+// cyclic reports whether the known graph of a part of the history has a cycle.
+func (c *check) cyclic(ctx context.Context, h *history.History) (violated bool, enough func() []history.Part, err error) {
+	return c.knownCycle(ctx, h) != nil, nil, nil
+}
+
+// parts are the transactions of the evidence, with the reads and with the writes to
+// the keys that the evidence is about.
+func (v *evidence) parts() []history.Part {
+	v.explain()
+	m, g := v.s.m, v.s.g
+	keys := map[history.Key]bool{}
+	for _, r := range v.reads.list {
+		keys[m.reads[r].key] = true
+	}
+	writes := func(t int32, f func(k history.Key)) {
+		for _, w := range m.writesOf.of(t) {
+			f(history.Key(m.key[w]))
+		}
+	}
+	for _, e := range v.edges.list {
+		if ed := &g.edges[e]; ed.rule == overlap {
+			both := map[history.Key]bool{}
+			writes(g.txnOf(ed.from), func(k history.Key) { both[k] = true })
+			writes(g.txnOf(ed.to), func(k history.Key) { keys[k] = keys[k] || both[k] })
+		}
+	}
+	if v.searched {
+		for _, t := range v.txns.list {
+			writes(t, func(k history.Key) { keys[k] = true })
+		}
+	}
+	out := make([]history.Part, 0, len(v.txns.list))
+	for _, t := range slices.Sorted(slices.Values(v.txns.list)) {
+		ops := m.h.Ops(m.txn(t))
+		read := map[history.Key]bool{} // by the evidence
+		for r := m.readFrom[t]; r < m.readFrom[t+1]; r++ {
+			read[m.reads[r].key] = v.reads.has != nil && v.reads.has[r]
+		}
+		last := map[history.Key]int{}
+		for j, op := range ops {
+			if op.Kind == history.Write && keys[op.Key] {
+				last[op.Key] = j
+			}
+		}
+		p := history.Part{Txn: m.txns[t]}
+		for j, op := range ops {
+			switch w, wrote := last[op.Key]; {
+			case op.Kind == history.Read && read[op.Key]:
+				delete(read, op.Key) // only the first is from outside
+				p.Ops = append(p.Ops, j)
+			case op.Kind == history.Write && wrote && w == j:
+				p.Ops = append(p.Ops, j)
+			}
+		}
+		out = append(out, p)
+	}
+	return out
 }

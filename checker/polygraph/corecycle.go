@@ -1,60 +1,69 @@
 package polygraph
 
 import (
+	"context"
 	"slices"
 
-	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
 
-// anomaly describes the core: by a cycle where the known graph of the core has
-// one, else as a contradiction.
-func (k *core) anomaly() verdict.Anomaly {
-	a := verdict.Anomaly{Kind: verdict.Contradiction}
-	for _, t := range k.txns() {
-		i := k.m.txns[t]
-		a.Txns = append(a.Txns, i)
-		for _, j := range k.keep[t].ops {
-			a.Ops = append(a.Ops, verdict.OpRef{Txn: i, Op: j})
+// anomaly describes a core, of which sub is the history: by a cycle where the
+// known graph of the core has one, else as a contradiction.
+func (c *check) anomaly(parts []history.Part, sub *history.History) verdict.Anomaly {
+	a := verdict.Anomaly{Kind: verdict.Contradiction, Count: 1}
+	for _, p := range parts {
+		a.Txns = append(a.Txns, p.Txn)
+		for _, j := range p.Ops {
+			a.Ops = append(a.Ops, verdict.OpRef{Txn: p.Txn, Op: j})
 		}
 	}
-	a.Cycle, a.Forced = k.cycle(a.Txns)
+	if found := c.knownCycle(c.ctx, sub); found != nil {
+		a.Cycle, a.Forced = found.edges, found.forced
+		for n := range a.Cycle {
+			e := &a.Cycle[n]
+			e.From, e.To = parts[e.From].Txn, parts[e.To].Txn
+		}
+		for n, r := range a.Forced {
+			a.Forced[n] = verdict.OpRef{Txn: parts[r.Txn].Txn, Op: parts[r.Txn].Ops[r.Op]}
+		}
+	}
 	return a
 }
 
-// cycle returns a shortest cycle of the core's known graph, or nil if it has
-// none that dependencies between transactions can tell, and the reads that force
-// edges of it. at are the core's transactions as indices into the whole history.
-func (k *core) cycle(at []int32) ([]verdict.Edge, map[int]verdict.OpRef) {
-	h := k.history()
-	found := single.NewCollector(h)
-	m := newModel(h, k.c.lvl, found)
-	if len(found.Anomalies) > 0 {
-		return nil, nil
+// cycle is one of the known graph, with the reads that force edges of it.
+type cycle struct {
+	edges  []verdict.Edge
+	forced map[int]verdict.OpRef
+}
+
+// knownCycle returns a shortest cycle of the known graph of h, or nil if it has
+// none that dependencies between transactions can tell.
+func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
+	s, _ := prepare(h, c.lvl, true)
+	if s == nil {
+		return nil
 	}
-	g := newGraph(m)
-	s := newSaturator(m, g, true)
+	m, g := s.m, s.g
 	s.thorough = true
-	if err := s.run(k.c.ctx); err != nil {
-		return nil, nil
+	if err := s.run(ctx); err != nil {
+		return nil
 	}
 	order := g.topological(nil)
 	if s.refuted != nil {
 		// A read of the initial value comes before the writer that it follows.
 		o := s.refuted
 		if len(o.ruledOut) != 1 || o.ruledOut[0].candidate != fromInitial || len(o.candidates) > 0 {
-			return nil, nil
+			return nil
 		}
 		g.add(g.start(m.reads[o.read].txn), g.commit(o.ruledOut[0].between), verdict.RW, overWrite, o.read)
 		order = g.topological(nil)
 	}
 	if len(order) == int(g.nodes) {
-		return nil, nil
+		return nil
 	}
 	points := int32(len(m.txns)) << g.split
-	var out []verdict.Edge
-	forced := map[int]verdict.OpRef{}
+	out := &cycle{forced: map[int]verdict.OpRef{}}
 	// What reads show directly is easier to understand than what they force.
 	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap })
 	if edges == nil {
@@ -68,57 +77,56 @@ func (k *core) cycle(at []int32) ([]verdict.Edge, map[int]verdict.OpRef) {
 	for _, n := range edges {
 		e := &g.edges[n]
 		if e.rule == allAfter || e.rule == allOver {
-			return nil, nil
+			return nil
 		}
 		if e.kind == 0 || e.from >= points { // a transaction's own, or the rest of a real-time edge
-			if len(out) > 0 && e.from >= points && e.to < points {
-				out[len(out)-1].To = at[m.txns[g.txnOf(e.to)]]
+			if len(out.edges) > 0 && e.from >= points && e.to < points {
+				out.edges[len(out.edges)-1].To = m.txns[g.txnOf(e.to)]
 			}
 			continue
 		}
-		v := verdict.Edge{From: at[m.txns[g.txnOf(e.from)]], Kind: e.kind}
+		v := verdict.Edge{From: m.txns[g.txnOf(e.from)], Kind: e.kind}
 		if e.to < points {
-			v.To = at[m.txns[g.txnOf(e.to)]]
+			v.To = m.txns[g.txnOf(e.to)]
 		}
 		switch {
 		case e.rule == overTake || e.rule == overlap:
-			v.Key, v.Value = k.sharedWrite(v.From, v.To, e, m)
+			v.Key, v.Value = sharedWrite(m, v.From, v.To, e)
 		case e.why != none:
-			v.Key = m.reads[e.why].key
-			v.Value = readValue(h, m, e.why)
+			v.Key, v.Value = m.reads[e.why].key, readValue(m, e.why)
 		}
 		if e.rule == overTake {
 			rd := &m.reads[e.why]
-			t := at[m.txns[rd.txn]]
-			forced[len(out)] = verdict.OpRef{Txn: t, Op: slices.IndexFunc(k.m.h.Ops(&k.m.h.Txns[t]), func(op history.Op) bool { return op.Key == rd.key })}
+			out.forced[len(out.edges)] = verdict.OpRef{Txn: m.txns[rd.txn], Op: firstOn(m, rd)}
 		}
-		out = append(out, v)
+		out.edges = append(out.edges, v)
 	}
-	return out, forced
+	return out
 }
 
-func (k *core) cyclical() bool {
-	edges, _ := k.cycle(k.places())
-	return edges != nil
+// firstOn returns the operation that is a read from outside.
+func firstOn(m *model, rd *read) int {
+	return slices.IndexFunc(m.h.Ops(m.txn(rd.txn)), func(op history.Op) bool { return op.Key == rd.key })
 }
 
 // readValue returns what read r returned.
-func readValue(h *history.History, m *model, r int32) history.Value {
-	ops := h.Ops(m.txn(m.reads[r].txn))
-	return ops[slices.IndexFunc(ops, func(op history.Op) bool { return op.Key == m.reads[r].key })].Value
+func readValue(m *model, r int32) history.Value {
+	rd := &m.reads[r]
+	return m.h.Ops(m.txn(rd.txn))[firstOn(m, rd)].Value
 }
 
 // sharedWrite returns the key that a WW edge is about, and what its first
 // transaction wrote there.
-func (k *core) sharedWrite(from, to int32, e *edge, m *model) (history.Key, history.Value) {
-	for _, op := range slices.Backward(k.m.h.Ops(&k.m.h.Txns[from])) {
-		if op.Kind != history.Write || e.why != none && op.Key != m.reads[e.why].key {
-			continue
+func sharedWrite(m *model, from, to int32, e *edge) (history.Key, history.Value) {
+	written := map[history.Key]bool{}
+	for _, op := range m.h.Ops(&m.h.Txns[to]) {
+		if op.Kind == history.Write {
+			written[op.Key] = true
 		}
-		for _, other := range k.m.h.Ops(&k.m.h.Txns[to]) {
-			if other.Kind == history.Write && other.Key == op.Key {
-				return op.Key, op.Value
-			}
+	}
+	for _, op := range slices.Backward(m.h.Ops(&m.h.Txns[from])) {
+		if op.Kind == history.Write && written[op.Key] && (e.why == none || op.Key == m.reads[e.why].key) {
+			return op.Key, op.Value
 		}
 	}
 	return 0, 0
@@ -126,49 +134,57 @@ func (k *core) sharedWrite(from, to int32, e *edge, m *model) (history.Key, hist
 
 // shortestCycle returns the edges of a shortest cycle, of a graph without
 // topological order of which order holds the nodes before any cycle, that goes
-// without certain edges, or nil. It is for small graphs.
+// without certain edges, or nil.
 func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	placed := make([]bool, g.nodes)
 	for _, v := range order {
 		placed[v] = true
 	}
-	var best []int32
-	for first := range g.nodes {
-		if placed[first] {
-			continue
-		}
-		via := map[int32]int32{}
-		queue := []int32{first}
-	search:
-		for len(queue) > 0 {
-			v := queue[0]
-			queue = queue[1:]
-			for e := g.out[v]; e != none; e = g.edges[e].nextOut {
+	via, reached := make([]int32, g.nodes), make([]int32, g.nodes) // by node: the edge to it, in the search from which node
+	stamp(reached)
+	var best, queue []int32
+	// closing returns the last edge of a cycle through first that is shorter than
+	// best.
+	closing := func(first int32) int32 {
+		queue = append(queue[:0], first)
+		level := len(queue)
+		for i, length := 0, 1; i < len(queue) && (best == nil || length < len(best)); i++ {
+			if i == level {
+				level = len(queue)
+				if length++; best != nil && length >= len(best) {
+					break
+				}
+			}
+			for e := g.out[queue[i]]; e != none; e = g.edges[e].nextOut {
 				to := g.edges[e].to
-				if _, seen := via[to]; seen || placed[to] || without(&g.edges[e]) {
+				if reached[to] == first || placed[to] || without(&g.edges[e]) {
 					continue
 				}
-				via[to] = e
+				reached[to], via[to] = first, e
 				if to == first {
-					break search
+					return e
 				}
 				queue = append(queue, to)
 			}
 		}
-		if _, closed := via[first]; !closed {
+		return none
+	}
+	for first := range g.nodes {
+		if placed[first] {
 			continue
 		}
-		var cycle []int32
-		for v := first; ; {
-			cycle = append(cycle, via[v])
-			if v = g.edges[via[v]].from; v == first {
+		last := closing(first)
+		if last == none {
+			continue
+		}
+		best = best[:0]
+		for e := last; ; e = via[g.edges[e].from] {
+			best = append(best, e)
+			if g.edges[e].from == first {
 				break
 			}
 		}
-		if best == nil || len(cycle) < len(best) {
-			slices.Reverse(cycle)
-			best = cycle
-		}
+		slices.Reverse(best)
 	}
 	return best
 }

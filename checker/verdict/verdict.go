@@ -1,5 +1,5 @@
 // Package verdict is what a checker says of a history and a level: satisfied,
-// violated or unknown, each with its proof, as DESIGN rule 3 asks.
+// violated or unknown, the first two with their proofs.
 package verdict
 
 import (

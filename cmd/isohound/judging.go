@@ -174,11 +174,11 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 	at.Level = r.ProofLevel()
 	x, err := counterexample.Explain(ctx, j.h, &at, counterexample.Wishes{
 		Timeout: j.c.explain, Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated},
-		Judge: func(ctx context.Context, lvl level.Level) (*verdict.Result, error) {
+		Judge: func(ctx context.Context, lvl level.Level, verdictOnly bool) (*verdict.Result, error) {
 			if isAsked[lvl] {
 				return j.levels.Check(ctx, lvl, j.options())
 			}
-			return checker.Check(ctx, j.h, lvl, checker.Options{Certify: j.c.certify, Progress: j.show.stage, Accel: j.c.accel})
+			return checker.Check(ctx, j.h, lvl, checker.Options{VerdictOnly: verdictOnly, Certify: j.c.certify, Progress: j.show.stage, Accel: j.c.accel})
 		},
 	})
 	if err == nil {

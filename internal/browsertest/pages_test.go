@@ -72,7 +72,7 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 		}
 		o := results.NewOutcome(filepath.Join(dir, r.Config.History), h, res)
 		if res.Verdict == verdict.Violated {
-			x, err := counterexample.Explain(context.Background(), h, res, counterexample.Wishes{Judge: func(ctx context.Context, l level.Level) (*verdict.Result, error) {
+			x, err := counterexample.Explain(context.Background(), h, res, counterexample.Wishes{Judge: func(ctx context.Context, l level.Level, _ bool) (*verdict.Result, error) {
 				return checker.Check(ctx, h, l, checker.Options{Certify: true})
 			}})
 			if err != nil {

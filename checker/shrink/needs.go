@@ -1,0 +1,129 @@
+package shrink
+
+import (
+	"slices"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/history"
+)
+
+// token stands for what operations of one kind need and others provide: a value
+// of a key, or, where denied, that this value was overwritten.
+type token struct {
+	key    history.Key
+	value  history.Value
+	denied bool
+}
+
+// needs knows which operations of a history need which. Operations are their
+// places in History.AllOps.
+type needs struct {
+	h     *history.History
+	rules Rules
+	txnOf []int32 // by operation
+
+	// onKey[keyFrom[k]:keyFrom[k+1]] are the operations on key k. Their tokens are
+	// in the tables once the key is asked for.
+	keyFrom, onKey     []int32
+	known              []bool // by key
+	providers, needers map[token][]int32
+}
+
+func newNeeds(h *history.History, rules Rules) *needs {
+	ops := h.AllOps()
+	n := &needs{h: h, rules: rules, txnOf: make([]int32, len(ops)), onKey: make([]int32, len(ops)),
+		keyFrom: make([]int32, h.KeyCount()+1), known: make([]bool, h.KeyCount()),
+		providers: map[token][]int32{}, needers: map[token][]int32{}}
+	for _, op := range ops {
+		n.keyFrom[op.Key]++
+	}
+	end := int32(0)
+	for k := range n.keyFrom {
+		end += n.keyFrom[k]
+		n.keyFrom[k] = end
+	}
+	for at := len(ops) - 1; at >= 0; at-- {
+		k := ops[at].Key
+		n.keyFrom[k]--
+		n.onKey[n.keyFrom[k]] = int32(at)
+	}
+	for i := range h.Txns {
+		first := h.FirstOp(&h.Txns[i])
+		for j := range h.Ops(&h.Txns[i]) {
+			n.txnOf[first+j] = int32(i)
+		}
+	}
+	return n
+}
+
+// learn fills the tables for a key.
+func (n *needs) learn(k history.Key) {
+	if n.known[k] {
+		return
+	}
+	n.known[k] = true
+	for _, at := range n.onKey[n.keyFrom[k]:n.keyFrom[k+1]] {
+		n.provides(at, func(t token) { n.providers[t] = append(n.providers[t], at) })
+		if t, ok := n.need(at); ok {
+			n.needers[t] = append(n.needers[t], at)
+		}
+	}
+}
+
+// need returns what an operation may be kept with only, if that is anything. At
+// level lin an insertion found nothing, and a failed compare-and-set does not have
+// to be right once somebody has overwritten what it did not find.
+func (n *needs) need(at int32) (token, bool) {
+	op := n.h.AllOps()[at]
+	lin := n.rules.Level == level.LIN
+	switch {
+	case op.Kind == history.Read:
+		return token{op.Key, op.Value, false}, !n.rules.Possible || n.onItsKey(at)[0] == at
+	case op.Kind == history.ReadNot:
+		return token{op.Key, op.Value, true}, lin
+	}
+	return token{op.Key, history.Absent, false}, lin && n.h.Txns[n.txnOf[at]].OpCount() == 1
+}
+
+// provides calls f with what an operation provides: nothing, if it is no write.
+func (n *needs) provides(at int32, f func(token)) {
+	ops := n.h.AllOps()
+	op := ops[at]
+	if op.Kind != history.Write || n.rules.Possible && (n.h.Txns[n.txnOf[at]].Status == history.Aborted || n.lastWrite(at) != at) {
+		return
+	}
+	f(token{op.Key, op.Value, false})
+	if n.rules.Level == level.LIN {
+		found := history.Absent
+		if int(at) > n.first(at) {
+			found = ops[at-1].Value
+		}
+		f(token{op.Key, found, true})
+	}
+}
+
+// first is the first operation of the transaction of an operation.
+func (n *needs) first(at int32) int { return n.h.FirstOp(&n.h.Txns[n.txnOf[at]]) }
+
+// initially reports whether a token is there without any operation.
+func (n *needs) initially(t token) bool { return !t.denied && n.h.Initial(t.key) == t.value }
+
+// onItsKey returns the operations of the same transaction on the same key.
+func (n *needs) onItsKey(at int32) []int32 {
+	k := n.h.AllOps()[at].Key
+	list := n.onKey[n.keyFrom[k]:n.keyFrom[k+1]]
+	first := n.first(at)
+	from, _ := slices.BinarySearch(list, int32(first))
+	to, _ := slices.BinarySearch(list, int32(first+n.h.Txns[n.txnOf[at]].OpCount()))
+	return list[from:to]
+}
+
+// lastWrite returns the last write of the transaction of a write to the same key.
+func (n *needs) lastWrite(at int32) int32 {
+	for _, other := range slices.Backward(n.onItsKey(at)) {
+		if n.h.AllOps()[other].Kind == history.Write {
+			return other
+		}
+	}
+	return at
+}

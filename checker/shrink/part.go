@@ -1,0 +1,214 @@
+package shrink
+
+import (
+	"slices"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/history"
+)
+
+// Part is what is kept of a history.
+type Part struct {
+	n     *needs
+	rules Rules
+	in    []bool  // by transaction; with no operation, too
+	kept  []bool  // by operation
+	count []int32 // by transaction: how many of its operations are kept
+	txns  int
+	ops   int
+	open  []int32 // kept operations of which the needs have not been looked at
+}
+
+// Rules say what a part must keep.
+type Rules struct {
+	Level level.Level
+	// Possible: a read needs only what it can have read: the last writes to the key
+	// of transactions that did not abort. A transaction of unknown outcome is then
+	// kept whole or not at all, so that it contradicts itself in the part if it does
+	// in the whole.
+	Possible bool
+}
+
+// New returns a part of h with nothing in it.
+func New(h *history.History, rules Rules) *Part {
+	return &Part{n: newNeeds(h, rules), rules: rules,
+		in: make([]bool, len(h.Txns)), kept: make([]bool, len(h.AllOps())), count: make([]int32, len(h.Txns))}
+}
+
+// Clone returns a copy, which is changed without changing p.
+func (p *Part) Clone() *Part {
+	c := *p
+	c.in, c.kept, c.count, c.open = slices.Clone(p.in), slices.Clone(p.kept), slices.Clone(p.count), slices.Clone(p.open)
+	return &c
+}
+
+// whole reports whether a transaction is kept whole or not at all; at level lin
+// each is.
+func (p *Part) whole(t int32) bool {
+	return p.rules.Level == level.LIN || p.rules.Possible && p.n.h.Txns[t].Status == history.Unknown
+}
+
+// Add keeps a transaction and, of it, some operations.
+func (p *Part) Add(t int32, ops ...int) {
+	if !p.in[t] {
+		p.in[t] = true
+		p.txns++
+		if p.whole(t) {
+			p.AddAll(t)
+		}
+	}
+	first := p.n.h.FirstOp(&p.n.h.Txns[t])
+	for _, j := range ops {
+		p.add(int32(first + j))
+	}
+}
+
+// AddAll keeps a transaction with all its operations.
+func (p *Part) AddAll(t int32) {
+	for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
+		p.Add(t, j)
+	}
+}
+
+// add keeps an operation of a transaction that is kept.
+func (p *Part) add(at int32) {
+	if p.kept[at] {
+		return
+	}
+	p.kept[at] = true
+	p.count[p.n.txnOf[at]]++
+	p.ops++
+	p.open = append(p.open, at)
+}
+
+// Close keeps whatever is needed for what is kept.
+func (p *Part) Close() {
+	for len(p.open) > 0 {
+		at := p.open[len(p.open)-1]
+		p.open = p.open[:len(p.open)-1]
+		t, needy := p.n.need(at)
+		if !needy {
+			continue
+		}
+		p.n.learn(t.key)
+		for _, w := range p.n.providers[t] {
+			p.Add(p.n.txnOf[w])
+			p.add(w)
+			p.add(p.n.lastWrite(w)) // what was overwritten must stay so
+		}
+	}
+}
+
+// Widen keeps all operations of the transactions that are kept, and what closes
+// that. It reports whether that was any more.
+func (p *Part) Widen() bool {
+	before := p.ops
+	for _, t := range p.Txns() {
+		p.AddAll(t)
+	}
+	p.Close()
+	return p.ops > before
+}
+
+// Fill keeps more reads from outside of the transactions that are kept, all that
+// need no other transaction, and reports whether there were any.
+func (p *Part) Fill() bool {
+	before := p.ops
+	for _, t := range p.Txns() {
+		seen := map[history.Key]bool{}
+		for j, op := range p.n.h.Ops(&p.n.h.Txns[t]) {
+			if op.Kind == history.Read && !seen[op.Key] && p.fills(t, j) {
+				p.Add(t, j)
+			}
+			seen[op.Key] = true
+		}
+	}
+	p.Close()
+	return p.ops > before
+}
+
+// fills reports whether an operation needs only transactions that are kept.
+func (p *Part) fills(t int32, j int) bool {
+	need, _ := p.n.need(int32(p.n.h.FirstOp(&p.n.h.Txns[t]) + j))
+	p.n.learn(need.key)
+	list := p.n.providers[need]
+	if len(list) == 0 {
+		return p.n.initially(need)
+	}
+	return !slices.ContainsFunc(list, func(w int32) bool { return !p.in[p.n.txnOf[w]] })
+}
+
+// drop leaves an operation out, and with it what needs it.
+func (p *Part) drop(at int32) {
+	work := []int32{at}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		if !p.kept[at] {
+			continue
+		}
+		t := p.n.txnOf[at]
+		p.kept[at] = false
+		p.count[t]--
+		p.ops--
+		switch {
+		case p.count[t] == 0:
+			p.in[t] = false
+			p.txns--
+		case p.whole(t):
+			first := p.n.first(at)
+			for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
+				work = append(work, int32(first+j))
+			}
+		}
+		p.n.provides(at, func(tk token) { work = append(work, p.n.needers[tk]...) })
+	}
+}
+
+// dropTxn leaves a transaction out, and with it what needs its operations.
+func (p *Part) dropTxn(t int32) {
+	if p.in[t] && p.count[t] == 0 {
+		p.in[t] = false
+		p.txns--
+	}
+	first := p.n.h.FirstOp(&p.n.h.Txns[t])
+	for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
+		p.drop(int32(first + j))
+	}
+}
+
+// Has reports whether operation j of a transaction is kept, HasTxn whether a
+// transaction is.
+func (p *Part) Has(t int32, j int) bool {
+	return p.kept[p.n.h.FirstOp(&p.n.h.Txns[t])+j]
+}
+
+func (p *Part) HasTxn(t int32) bool { return p.in[t] }
+
+// Txns lists the transactions that are kept, in the order of the history.
+func (p *Part) Txns() []int32 {
+	out := make([]int32, 0, p.txns)
+	for t, in := range p.in {
+		if in {
+			out = append(out, int32(t))
+		}
+	}
+	return out
+}
+
+// Parts lists what is kept.
+func (p *Part) Parts() []history.Part {
+	out := make([]history.Part, 0, p.txns)
+	room := make([]int, 0, p.ops)
+	for _, t := range p.Txns() {
+		from := len(room)
+		first := p.n.h.FirstOp(&p.n.h.Txns[t])
+		for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
+			if p.kept[first+j] {
+				room = append(room, j)
+			}
+		}
+		out = append(out, history.Part{Txn: t, Ops: room[from:len(room):len(room)]})
+	}
+	return out
+}
