@@ -23,8 +23,8 @@ type Options struct {
 	Engine Engine // "" is Auto
 	// Timeout ends the check with the verdict unknown; 0 is none.
 	Timeout time.Duration
-	// MaxMemory does the same when the process takes more bytes; 0 is no limit.
-	MaxMemory int64
+	// Memory ends it so when the process takes more memory.
+	Memory budget.Limit
 	// Pipeline configures the polygraph engine, for comparison.
 	Pipeline polygraph.Config
 	// Accel chooses how the polygraph engine computes reachability; "" is auto.
@@ -80,7 +80,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 
 // limit returns a context that ends where the limits are reached.
 func (o *Options) limit(ctx context.Context) (limited context.Context, stop func()) {
-	limited, stopWatch := budget.Memory(ctx, o.MaxMemory)
+	limited, stopWatch := budget.Memory(ctx, o.Memory)
 	if o.Timeout <= 0 {
 		return limited, stopWatch
 	}

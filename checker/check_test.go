@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator/synth"
@@ -23,13 +24,12 @@ func TestLimits(t *testing.T) {
 	if err != nil || r.Verdict != verdict.Unknown || !strings.Contains(r.Reason, "time") {
 		t.Errorf("no time: %v, %v", r, err)
 	}
-	// The process holds more than this already, so that the first look ends it.
-	slow := func(string) { time.Sleep(50 * time.Millisecond) }
-	r, err = checker.Check(context.Background(), h, level.SER, checker.Options{MaxMemory: 1 << 20, Progress: slow})
+	// The process holds more than this already.
+	r, err = checker.Check(context.Background(), h, level.SER, checker.Options{Memory: budget.Limit{Bytes: 1 << 20}})
 	if err != nil || r.Verdict != verdict.Unknown || !strings.Contains(r.Reason, "memory") {
 		t.Errorf("no memory: %v, %v", r, err)
 	}
-	r, err = checker.Check(context.Background(), h, level.SER, checker.Options{Timeout: time.Minute, MaxMemory: 8 << 30, Certify: true})
+	r, err = checker.Check(context.Background(), h, level.SER, checker.Options{Timeout: time.Minute, Memory: budget.Limit{Bytes: 8 << 30}, Certify: true})
 	if err != nil || r.Verdict != verdict.Satisfied || !r.Certified || r.Took <= 0 || len(r.Stages) < 3 {
 		t.Errorf("enough of both: %+v, %v", r, err)
 	}

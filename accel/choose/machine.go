@@ -1,19 +1,14 @@
 package choose
 
 import (
-	"bytes"
-	"math"
-	"os"
-	"strconv"
-	"strings"
-
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/parallel"
+	"github.com/isohound/isohound/internal/memory"
 )
 
 // Machine is what a machine has for computing closures.
 type Machine struct {
-	// Free returns the bytes of main memory that nobody uses.
+	// Free returns the bytes of main memory that the process can still have.
 	Free func() int64
 	// Workers is the number of processors to share the work.
 	Workers int
@@ -63,52 +58,5 @@ func ShapeOf(g *accel.Graph) Shape {
 
 // Here returns the machine that the program runs on.
 func Here() *Machine {
-	return &Machine{Free: free, Workers: parallel.Workers(0), Backends: backends}
-}
-
-// free returns the bytes of main memory that the kernel could give, and that a
-// container may take, or no bound where neither is known.
-func free() int64 {
-	left := int64(math.MaxInt64)
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if f := strings.Fields(line); len(f) == 3 && f[0] == "MemAvailable:" {
-				if kib, err := strconv.ParseInt(f[1], 10, 64); err == nil {
-					left = kib << 10
-				}
-			}
-		}
-	}
-	const group = "/sys/fs/cgroup/"
-	if most, ok := number(group + "memory.max"); ok {
-		if now, ok := number(group + "memory.current"); ok {
-			left = min(left, max(0, most-now+inactive(group+"memory.stat")))
-		}
-	}
-	return left
-}
-
-// inactive returns the bytes of files that a container holds and gives back first.
-func inactive(path string) int64 {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if figure, ok := strings.CutPrefix(line, "inactive_file "); ok {
-			n, _ := strconv.ParseInt(strings.TrimSpace(figure), 10, 64)
-			return n
-		}
-	}
-	return 0
-}
-
-// number reads a file that holds one.
-func number(path string) (int64, bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
-	return n, err == nil
+	return &Machine{Free: memory.Free, Workers: parallel.Workers(0), Backends: backends}
 }

@@ -70,7 +70,7 @@ the other engines need not know. It changes no verdict:
 			if k.format, err = file.ParseFormat(format); err != nil {
 				return withCode(exitUsage, err)
 			}
-			if k.maxMemory, err = parseSize("max-memory", maxMemory); err != nil {
+			if k.memory, err = parseMemory(maxMemory); err != nil {
 				return err
 			}
 			if k.timeout < 0 {
@@ -89,7 +89,7 @@ the other engines need not know. It changes no verdict:
 	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, or baseline, a plain SAT encoding for comparison, slow and without counterexamples")
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
 	f.DurationVar(&k.explain, "explain-timeout", explainFor, explainUsage)
-	f.StringVar(&maxMemory, "max-memory", "", "end in unknown when the process takes more, 2GiB say")
+	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
 	f.StringVar(&pipeline, "pipeline", "", "configuration of the polygraph engine, and that engine: a preset, then +part or -part; paper,-pruning say")
 	f.StringVar(&accel, "accel", "auto", accelUsage)

@@ -195,6 +195,14 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	}
+	if c := isohound(t, "explain", path, "--level", "ser", "--max-memory", "8MB"); c.code != 2 || !strings.Contains(c.out, "ran out") {
+		t.Errorf("explain: exit code %d, %s%s", c.code, c.out, c.msg)
+	}
+	for _, none := range []string{"0", "none"} {
+		if c := isohound(t, "check", path, "--level", "ser", "--max-memory", none); c.code != 0 {
+			t.Errorf("--max-memory %s: exit code %d, %s%s", none, c.code, c.out, c.msg)
+		}
+	}
 }
 
 // TestConvert: nothing is lost on the way from one form to another.

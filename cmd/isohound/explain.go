@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var name, engine, format, out string
+	var name, engine, format, out, maxMemory string
 	k := &checking{certify: true}
 	c := &cobra.Command{
 		Use:   "explain FILE|FOLDER|- --level L [--out DIR]",
@@ -58,6 +58,9 @@ Levels: ` + levelHelp() + `
 			if k.format, err = file.ParseFormat(format); err != nil {
 				return withCode(exitUsage, err)
 			}
+			if k.memory, err = parseMemory(maxMemory); err != nil {
+				return err
+			}
 			if k.timeout < 0 || k.explain <= 0 {
 				return usage("--timeout must not be negative, and --explain-timeout must be positive")
 			}
@@ -71,6 +74,7 @@ Levels: ` + levelHelp() + `
 	f.StringVar(&format, "format", "auto", "format of the file: auto, "+file.Names())
 	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
 	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time")
+	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
 	f.DurationVar(&k.explain, "explain-timeout", 6*explainFor, "time for the counterexamples and for the other levels")
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")

@@ -8,6 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -20,6 +21,7 @@ import (
 type judging struct {
 	app   *app
 	c     *checking
+	limit budget.Limit // of memory, for each level and for each explanation
 	path  string
 	h     *history.History // nil where it could not be read whole
 	show  *checkProgress
@@ -155,7 +157,7 @@ func (j *judging) flush() error {
 
 // options are those of the check at one level, whose limit counts the reading.
 func (j *judging) options() checker.Options {
-	opt := checker.Options{Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
+	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
 	if j.c.timeout > 0 {
 		opt.Timeout = max(j.c.timeout-j.parse, time.Millisecond)
 	}
@@ -163,16 +165,19 @@ func (j *judging) options() checker.Options {
 }
 
 // explain adds to the outcome of r, a violated verdict, its counterexamples and
-// where the history stands among the levels.
+// where the history stands among the levels. Without the memory for that the verdict
+// stands by itself.
 func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Outcome) error {
 	j.show.stage("explain")
+	limited, stopWatch := budget.Memory(ctx, j.limit)
+	defer stopWatch()
 	isAsked := map[level.Level]bool{}
 	for _, l := range j.c.levels {
 		isAsked[l] = true
 	}
 	at := *r
 	at.Level = r.ProofLevel()
-	x, err := counterexample.Explain(ctx, j.h, &at, counterexample.Wishes{
+	x, err := counterexample.Explain(limited, j.h, &at, counterexample.Wishes{
 		Timeout: j.c.explain, Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated},
 		Judge: func(ctx context.Context, lvl level.Level, verdictOnly bool) (*verdict.Result, error) {
 			if isAsked[lvl] {
@@ -181,6 +186,13 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 			return checker.Check(ctx, j.h, lvl, checker.Options{VerdictOnly: verdictOnly, Certify: j.c.certify, Progress: j.show.stage, Accel: j.c.accel})
 		},
 	})
+	if errors.As(err, new(*budget.MemoryError)) {
+		if o.Reason != "" {
+			o.Reason += "; "
+		}
+		o.Reason += "the violation is not explained: " + err.Error()
+		return nil
+	}
 	if err == nil {
 		j.known.Learn(x.Standing)
 		o.Explain(j.h, x)

@@ -28,9 +28,9 @@ type checking struct {
 	format  file.Format
 	timeout time.Duration
 	// explain bounds the time for explaining a violation; 0 leaves that out.
-	explain   time.Duration
-	maxMemory int64
-	accel     choose.Choice
+	explain time.Duration
+	memory  budget.Limit
+	accel   choose.Choice
 	// tellAccel: people are told what it came to.
 	tellAccel  bool
 	certify    bool
@@ -60,22 +60,20 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	defer collect(percent)()
 	show := a.showChecking(path, c)
 	defer show.done()
-	ctx, stopWatch := budget.Memory(a.work, c.maxMemory)
-	defer stopWatch()
-
+	limit := c.memoryLimit()
 	begun := time.Now()
-	h, err := a.read(ctx, path, c, show)
+	h, err := a.read(path, c, limit, show)
 	parse := time.Since(begun)
 	var mem *budget.MemoryError
 	starved := errors.As(err, &mem) || errors.Is(err, errReadTimeout)
 	if err != nil && !starved {
 		return err
 	}
-	j := &judging{app: a, c: c, path: path, h: h, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
+	j := &judging{app: a, c: c, limit: limit, path: path, h: h, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
 	if starved {
 		return j.unread(err)
 	}
-	return j.all(ctx)
+	return j.all(a.work)
 }
 
 // compression is how many times as long as its file a compressed history may
@@ -134,7 +132,9 @@ func (a *app) openHistory(ctx context.Context, path string, format file.Format) 
 }
 
 // read loads the history within the limits.
-func (a *app) read(ctx context.Context, path string, c *checking, show *checkProgress) (*history.History, error) {
+func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProgress) (*history.History, error) {
+	ctx, stopWatch := budget.Memory(a.work, limit)
+	defer stopWatch()
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, errReadTimeout)

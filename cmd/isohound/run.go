@@ -62,7 +62,7 @@ that someone else needs; docs/reports.md lists the files.
 	f.StringVar(&o.accel, "accel", "auto", accelUsage+"; see isohound check --help")
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "end in unknown after this time for each level; 0 is no limit")
 	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
-	f.StringVar(&o.maxMemory, "max-memory", "", "end in unknown when checking takes more, 2GiB say")
+	f.StringVar(&o.maxMemory, "max-memory", "", memoryUsage)
 	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")
 	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default runs/ and a name made of time and driver)")
 	f.BoolVar(&o.plain, "plain", false, "do not compress the history")
@@ -81,7 +81,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if k.accel, err = checker.ParseAccel(o.accel, k.engine); err != nil {
 		return withCode(exitUsage, err)
 	}
-	if k.maxMemory, err = parseSize("max-memory", o.maxMemory); err != nil {
+	if k.memory, err = parseMemory(o.maxMemory); err != nil {
 		return err
 	}
 	claimed := o.check == "claimed"

@@ -1,13 +1,32 @@
-// Package memory says how much memory the process has held.
+// Package memory says how much memory the process holds and has held, and how much
+// more there is for it.
 package memory
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
 	"syscall"
 )
+
+// system is where the files of the system are.
+var system = os.DirFS("/")
+
+// Resident returns the memory that the process takes now, in bytes.
+func Resident() int64 {
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil { // once in some milliseconds, so without fs.FS
+		if f := bytes.Fields(b); len(f) > 1 {
+			if pages, err := strconv.ParseInt(string(f[1]), 10, 64); err == nil {
+				return pages * int64(os.Getpagesize())
+			}
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys - m.HeapReleased)
+}
 
 // ResetPeak has the kernel forget the peak so far, where it can, so that each
 // of several tasks is told its own.
@@ -18,8 +37,8 @@ func ResetPeak() {
 // Peak returns the most memory that the process has held, in bytes; 0 where the
 // system does not tell.
 func Peak() int64 {
-	if n := field("/proc/self/status", "VmHWM:"); n > 0 {
-		return n
+	if n := field(system, "proc/self/status", "VmHWM:"); n > 0 {
+		return n << 10
 	}
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -31,17 +50,16 @@ func Peak() int64 {
 	return int64(u.Maxrss) << 10
 }
 
-// field returns a figure of a table in KiB, in bytes.
-func field(path, name string) int64 {
-	b, err := os.ReadFile(path)
+// field returns the figure that follows a name in a file, or 0.
+func field(system fs.FS, path, name string) int64 {
+	b, err := fs.ReadFile(system, path)
 	if err != nil {
 		return 0
 	}
-	if _, rest, ok := bytes.Cut(b, []byte(name)); ok {
-		if f := bytes.Fields(rest); len(f) > 0 {
-			if kb, err := strconv.ParseInt(string(f[0]), 10, 64); err == nil {
-				return kb << 10
-			}
+	for line := range bytes.Lines(b) {
+		if f := bytes.Fields(line); len(f) > 1 && string(f[0]) == name {
+			n, _ := strconv.ParseInt(string(f[1]), 10, 64)
+			return n
 		}
 	}
 	return 0

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/isohound/isohound/checker/budget"
+)
+
+var memoryUsage = fmt.Sprintf("end in unknown when the process takes more, 2GiB say; 0 or none is no limit (default %d%% of what is free, containers' limits heard)", budget.FreeShare)
+
+// freeMemory is the default limit. It counts from the first judgement: before that a
+// run has a database to feed, and after it there is garbage.
+var freeMemory = sync.OnceValue(budget.Default)
+
+// parseMemory reads the limit of --max-memory. The default has no figure yet; see
+// memoryLimit.
+func parseMemory(text string) (budget.Limit, error) {
+	if text == "" {
+		return budget.Limit{Default: true}, nil
+	}
+	if text == "none" {
+		return budget.Limit{}, nil
+	}
+	n, err := parseSize("max-memory", text)
+	return budget.Limit{Bytes: n}, err
+}
+
+// memoryLimit returns the limit in bytes.
+func (c *checking) memoryLimit() budget.Limit {
+	if c.memory.Default {
+		return freeMemory()
+	}
+	return c.memory
+}
