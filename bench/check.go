@@ -25,17 +25,19 @@ import (
 type Contestant struct {
 	Name  string
 	Flags []string
+	// Command is the path of another isohound, or empty.
+	Command string
 }
 
 // Contestants are those that are known by name.
 var Contestants = []Contestant{
-	{"polygraph", []string{"--engine", "polygraph"}},
-	{"paper", []string{"--engine", "polygraph", "--pipeline", "paper"}},
-	{"baseline", []string{"--engine", "baseline"}},
-	{"linear", []string{"--engine", "linear"}},
-	{"chains", []string{"--engine", "polygraph", "--accel", "chains"}},
-	{"bitset", []string{"--engine", "polygraph", "--accel", "bitset"}},
-	{"cuda", []string{"--engine", "polygraph", "--accel", "cuda"}},
+	{Name: "polygraph", Flags: []string{"--engine", "polygraph"}},
+	{Name: "paper", Flags: []string{"--engine", "polygraph", "--pipeline", "paper"}},
+	{Name: "baseline", Flags: []string{"--engine", "baseline"}},
+	{Name: "linear", Flags: []string{"--engine", "linear"}},
+	{Name: "chains", Flags: []string{"--engine", "polygraph", "--accel", "chains"}},
+	{Name: "bitset", Flags: []string{"--engine", "polygraph", "--accel", "bitset"}},
+	{Name: "cuda", Flags: []string{"--engine", "polygraph", "--accel", "cuda"}},
 }
 
 // FindContestants returns those of a comma-separated list.
@@ -53,6 +55,17 @@ func FindContestants(names string) ([]Contestant, error) {
 		out = append(out, Contestants[i])
 	}
 	return out, nil
+}
+
+// Against returns the contestants, each followed by itself in another isohound.
+func Against(all []Contestant, command string) []Contestant {
+	var out []Contestant
+	for _, k := range all {
+		other := k
+		other.Name, other.Command = k.Name+" (other)", command
+		out = append(out, k, other)
+	}
+	return out
 }
 
 // Measurement is one check of one history.
@@ -80,6 +93,8 @@ type Checker struct {
 	Command string
 	// Timeout is the limit for a check, reading included; 0 is none.
 	Timeout time.Duration
+	// Flags are further flags of isohound check, for all contestants.
+	Flags []string
 	// Repeat is how often each check is measured; the median of them by time
 	// counts.
 	Repeat int
@@ -96,25 +111,33 @@ type CheckError struct {
 
 func (e *CheckError) Error() string { return "contestant " + e.Contestant + ": " + e.Message }
 
-// Measure has a contestant judge the history at path.
-func (c *Checker) Measure(ctx context.Context, name, path string, lvl level.Level, k Contestant) (Measurement, error) {
-	var runs []Measurement
-	for range max(c.Repeat, 1) {
-		m, err := c.once(ctx, path, lvl, k)
-		if err != nil {
-			return m, err
-		}
-		m.History, m.Level, m.Contestant = name, lvl.String(), k.Name
-		runs = append(runs, m)
-		if m.Verdict == verdict.Unknown {
-			break // it would take as long again
+// measure has contestants judge the history at path, in turn if each does so several
+// times: what else the machine does is then the same for all.
+func (c *Checker) measure(ctx context.Context, name, path string, lvl level.Level, contestants []Contestant) ([]Measurement, error) {
+	runs := make([][]Measurement, len(contestants))
+	for n := range max(c.Repeat, 1) {
+		for i, k := range contestants {
+			if n > 0 && runs[i][n-1].Verdict == verdict.Unknown {
+				runs[i] = append(runs[i], runs[i][n-1]) // it would take as long again
+				continue
+			}
+			m, err := c.once(ctx, path, lvl, k)
+			if err != nil {
+				return nil, err
+			}
+			m.History, m.Level, m.Contestant = name, lvl.String(), k.Name
+			runs[i] = append(runs[i], m)
 		}
 	}
-	m := median(runs)
-	if c.Progress != nil {
-		c.Progress(m.String())
+	var out []Measurement
+	for _, of := range runs {
+		m := median(of)
+		if c.Progress != nil {
+			c.Progress(m.String())
+		}
+		out = append(out, m)
 	}
-	return m, nil
+	return out, nil
 }
 
 // median returns the run in the middle by time; one with another verdict than
@@ -144,7 +167,7 @@ func (m Measurement) String() string {
 }
 
 func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Contestant) (Measurement, error) {
-	args := append([]string{"check", path, "--level", lvl.String(), "--json", "--no-progress", "--explain-timeout", "0"}, k.Flags...)
+	args := append([]string{"check", path, "--level", lvl.String(), "--json", "--no-progress", "--explain-timeout", "0"}, append(slices.Clone(c.Flags), k.Flags...)...)
 	limited := ctx
 	if c.Timeout > 0 {
 		args = append(args, "--timeout", c.Timeout.String())
@@ -153,7 +176,11 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 		limited, cancel = context.WithTimeout(ctx, 2*c.Timeout+10*time.Second)
 		defer cancel()
 	}
-	cmd := exec.CommandContext(limited, c.Command, args...)
+	command := c.Command
+	if k.Command != "" {
+		command = k.Command
+	}
+	cmd := exec.CommandContext(limited, command, args...)
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg
 	begun := time.Now()

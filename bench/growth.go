@@ -100,7 +100,7 @@ func (c *Checker) MeasureGrowth(ctx context.Context, g *Growth) error {
 					return err
 				}
 				name := fmt.Sprintf("%s = %s", g.Axes[n].Name, strconv.FormatFloat(x, 'g', -1, 64))
-				ms, err := c.all(ctx, name, path, lvl, left)
+				ms, err := c.measure(ctx, name, path, lvl, left)
 				if err != nil {
 					return err
 				}

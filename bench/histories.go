@@ -10,7 +10,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/history/dbcop"
+	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/history/fit"
 )
 
@@ -29,13 +29,13 @@ func (f *folder) remove() { os.RemoveAll(f.path) }
 func (f *folder) make(cfg synth.GeneralConfig, lvl level.Level) (string, error) {
 	cfg.Snapshot = lvl.Snapshot()
 	path := filepath.Join(f.path, "history.bincode")
-	err := write(path, synth.General(cfg))
+	err := write(path, synth.General(cfg), file.Dbcop)
 	debug.FreeOSMemory() // the check may need it
 	return path, err
 }
 
-func write(path string, h *history.History) error {
-	h, _, _, err := fit.To(h, dbcop.Carries())
+func write(path string, h *history.History, format file.Format) error {
+	h, _, _, err := fit.To(h, file.Carries(format))
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func write(path string, h *history.History) error {
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	err = dbcop.Write(out, h)
+	err = file.Write(out, h, format)
 	if cerr := out.Close(); err == nil {
 		err = cerr
 	}

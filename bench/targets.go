@@ -95,7 +95,7 @@ func (c *Checker) MeasureTargets(ctx context.Context, targets []Target, levels [
 			if err != nil {
 				return err
 			}
-			ms, err := c.all(ctx, t.Name, path, lvl, contestants)
+			ms, err := c.measure(ctx, t.Name, path, lvl, contestants)
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ func (c *Checker) MeasureTargets(ctx context.Context, targets []Target, levels [
 func (c *Checker) MeasureFiles(ctx context.Context, paths []string, levels []level.Level, contestants []Contestant, r *Report) error {
 	for _, path := range paths {
 		for _, lvl := range levels {
-			ms, err := c.all(ctx, path, path, lvl, contestants)
+			ms, err := c.measure(ctx, path, path, lvl, contestants)
 			if err != nil {
 				return err
 			}
@@ -117,16 +117,4 @@ func (c *Checker) MeasureFiles(ctx context.Context, paths []string, levels []lev
 		}
 	}
 	return nil
-}
-
-func (c *Checker) all(ctx context.Context, name, path string, lvl level.Level, contestants []Contestant) ([]Measurement, error) {
-	var out []Measurement
-	for _, k := range contestants {
-		m, err := c.Measure(ctx, name, path, lvl, k)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return out, nil
 }

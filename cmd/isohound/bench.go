@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -21,14 +22,14 @@ import (
 
 // benching are the wishes for a benchmark.
 type benching struct {
-	growth, quick, asJSON, quiet bool
-	levels, contestants, out     string
-	scale                        float64
-	seed                         uint64
-	repeat, points               int
-	timeout                      time.Duration
-	parsedLevels                 []level.Level
-	chosen                       []bench.Contestant
+	growth, doubling, quick, asJSON, quiet       bool
+	levels, contestants, against, out, maxMemory string
+	scale                                        float64
+	seed                                         uint64
+	repeat, points                               int
+	timeout                                      time.Duration
+	parsedLevels                                 []level.Level
+	chosen                                       []bench.Contestant
 }
 
 // quickScale is what --quick makes of the sizes.
@@ -43,7 +44,7 @@ func (a *app) benchCommand() *cobra.Command {
 			return usage("bench needs the name of a benchmark, see isohound bench --help")
 		},
 	}
-	c.AddCommand(a.benchCheckerCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand(), a.benchEffectivenessCommand(), a.benchClosureCommand())
+	c.AddCommand(a.benchCheckerCommand(), a.benchExplainCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand(), a.benchEffectivenessCommand(), a.benchClosureCommand())
 	return c
 }
 
@@ -68,6 +69,12 @@ the VeriStrong paper, and writes plots, a table in CSV and a report in Markdown 
 --out. A contestant that does not decide a point within --timeout is not asked for
 larger ones.
 
+With --doubling it makes histories that are hard for their size (one transaction with
+a million operations, values that occur again and again, very many writers of one
+key) at an eighth, a quarter, half and all of that size, and says how many times the
+time and the memory of half the size each takes. Proofs are verified, too. What is
+not decided at one size is not measured at larger ones.
+
 Contestants are ` + strings.Join(names, ", ") + `.
 The baseline engine gives no counterexample.
 
@@ -76,6 +83,7 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 		Example: `  isohound bench checker
   isohound bench checker --quick
   isohound bench checker history.bincode --contestants polygraph,baseline
+  isohound bench checker --doubling --timeout 1m
   isohound bench checker --growth --timeout 60s --out runs/growth`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := b.resolve(args); err != nil {
@@ -87,9 +95,12 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 	f := c.Flags()
 	f.SortFlags = false
 	f.BoolVar(&b.growth, "growth", false, "measure how time and memory grow with the history")
+	f.BoolVar(&b.doubling, "doubling", false, "measure histories that are hard for their size, at 1, 2, 4 and 8 times an eighth of it")
 	f.StringVar(&b.levels, "level", "ser,si", "levels to check, separated by commas; histories are made for ser and si")
 	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline)")
-	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m)")
+	f.StringVar(&b.against, "against", "", "path of another isohound, which measures the same in turn with this one")
+	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m, with --doubling 20s)")
+	f.StringVar(&b.maxMemory, "max-memory", "", "limit for the memory of each check, 2GiB say (default that of isohound check)")
 	f.IntVar(&b.repeat, "repeat", 1, "measure each check this often and take the median")
 	f.Float64Var(&b.scale, "scale", 1, "make histories of this many times the transactions and keys")
 	f.BoolVar(&b.quick, "quick", false, "the same as --scale "+strconv.FormatFloat(quickScale, 'g', -1, 64)+"; with --growth only three points an axis instead")
@@ -108,8 +119,10 @@ const defaultSeed = 1
 func (b *benching) resolve(args []string) error {
 	var err error
 	switch {
-	case b.growth && len(args) > 0:
-		return usage("--growth makes its own histories; give either that or files")
+	case (b.growth || b.doubling) && len(args) > 0:
+		return usage("--growth and --doubling make their own histories; give either one of those or files")
+	case b.growth && b.doubling:
+		return usage("give either --growth or --doubling")
 	case !b.growth && b.out != "":
 		return usage("--out is for the plots and tables of --growth; without it results are printed, with --json for programs")
 	case !b.growth && b.points != 0:
@@ -127,9 +140,15 @@ func (b *benching) resolve(args []string) error {
 	}
 	if b.timeout == 0 {
 		b.timeout = 5 * time.Minute
-		if b.growth {
+		switch {
+		case b.growth:
 			b.timeout = time.Minute
+		case b.doubling:
+			b.timeout = 20 * time.Second
 		}
+	}
+	if _, err = parseSize("max-memory", b.maxMemory); err != nil {
+		return err
 	}
 	if b.parsedLevels, err = level.ParseList(b.levels); err != nil {
 		return withCode(exitUsage, err)
@@ -153,8 +172,16 @@ func (b *benching) resolve(args []string) error {
 			b.contestants = "polygraph,baseline"
 		}
 	}
-	b.chosen, err = bench.FindContestants(b.contestants)
-	return withCode(exitUsage, err)
+	if b.chosen, err = bench.FindContestants(b.contestants); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if b.against != "" {
+		if _, err := exec.LookPath(b.against); err != nil {
+			return usage("--against: %v", err)
+		}
+		b.chosen = bench.Against(b.chosen, b.against)
+	}
+	return nil
 }
 
 func (a *app) bench(b *benching, files []string) error {
@@ -166,8 +193,14 @@ func (a *app) bench(b *benching, files []string) error {
 	if !b.quiet {
 		c.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 	}
-	if b.growth {
+	if b.maxMemory != "" {
+		c.Flags = append(c.Flags, "--max-memory", b.maxMemory)
+	}
+	switch {
+	case b.growth:
 		return a.benchGrowth(b, c)
+	case b.doubling:
+		return a.benchDoubling(b, c)
 	}
 	r := &bench.Report{}
 	if len(files) > 0 {
@@ -210,6 +243,32 @@ func (a *app) printMeasurements(ms []bench.Measurement, asJSON bool) error {
 	return nil
 }
 
+func (a *app) benchDoubling(b *benching, c *bench.Checker) error {
+	c.Flags = append(c.Flags, "--certify")
+	shapes, d := bench.Shapes(b.scale), &bench.Doubling{}
+	err := c.MeasureDoubling(a.work, shapes, b.parsedLevels, b.chosen, b.seed, d)
+	var failed *bench.CheckError
+	if errors.As(err, &failed) {
+		err = withCode(exitCode(failed.ExitCode), err)
+	}
+	// What was measured before an error is shown all the same.
+	var perr error
+	if b.asJSON {
+		for i := range d.Steps {
+			perr = firstError(perr, json.NewEncoder(a.out).Encode(&d.Steps[i]))
+		}
+	} else {
+		perr = bench.DoublingTable(a.out, shapes, d)
+	}
+	if perr != nil {
+		return withCode(exitIO, errors.Wrap(perr, "standard output"))
+	}
+	if d.Undecided() > 0 {
+		a.found(exitUnknown)
+	}
+	return a.wrong(d.Wrong, err)
+}
+
 func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
 	if b.out == "" {
 		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
@@ -249,6 +308,13 @@ func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
 
 // repeatLine is the command that measures the same again.
 func (b *benching) repeatLine() string {
-	return commandLine("isohound", "bench", "checker", "--growth", "--level", b.levels, "--contestants", b.contestants, "--timeout", b.timeout.String(),
-		"--repeat", strconv.Itoa(b.repeat), "--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--points", strconv.Itoa(b.points), "--seed", strconv.FormatUint(b.seed, 10))
+	words := []string{"isohound", "bench", "checker", "--growth", "--level", b.levels, "--contestants", b.contestants, "--timeout", b.timeout.String(),
+		"--repeat", strconv.Itoa(b.repeat), "--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--points", strconv.Itoa(b.points), "--seed", strconv.FormatUint(b.seed, 10)}
+	if b.against != "" {
+		words = append(words, "--against", b.against)
+	}
+	if b.maxMemory != "" {
+		words = append(words, "--max-memory", b.maxMemory)
+	}
+	return commandLine(words...)
 }

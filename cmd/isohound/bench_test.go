@@ -84,6 +84,89 @@ func TestBenchGrowth(t *testing.T) {
 	}
 }
 
+// TestBenchDoubling: every shape is measured at four sizes, each compared with half
+// of it, and what is not decided at one size is not measured at larger ones.
+func TestBenchDoubling(t *testing.T) {
+	steps := func(args ...string) (map[string][]bench.Step, call) {
+		c := isohound(t, append([]string{"bench", "checker", "--doubling", "--scale", "0.00025", "--level", "ser", "--json"}, args...)...)
+		all := map[string][]bench.Step{}
+		dec := json.NewDecoder(strings.NewReader(c.out))
+		for dec.More() {
+			var s bench.Step
+			if err := dec.Decode(&s); err != nil {
+				t.Fatal(err, c.msg)
+			}
+			all[s.History] = append(all[s.History], s)
+		}
+		return all, c
+	}
+	all, c := steps("--timeout", "1m")
+	if c.code != 0 || len(all) != len(bench.Shapes(1)) {
+		t.Errorf("exit code %d, %d shapes\n%s", c.code, len(all), c.msg)
+	}
+	for name, list := range all {
+		if len(list) != 4 {
+			t.Fatalf("%s: %d sizes", name, len(list))
+		}
+		for n, s := range list {
+			if s.Verdict != verdict.Satisfied || s.Txns == 0 || n > 0 && (s.Size < 2*list[n-1].Size || s.TimeTimes <= 0 || s.MemoryTimes <= 0) {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+	all, c = steps("--timeout", "1ns")
+	if c.code != int(exitUnknown) {
+		t.Errorf("exit code %d\n%s", c.code, c.msg)
+	}
+	for name, list := range all {
+		if len(list) != 4 || list[0].WallSeconds == 0 || list[1].WallSeconds != 0 || !strings.Contains(list[3].Reason, "not measured") || list[3].TimeTimes != 0 {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+	if c := isohound(t, "bench", "checker", "--doubling", "--scale", "0.00025", "--level", "ser", "--timeout", "1ns", "-q"); strings.Count(c.out, "unknown after") != len(all) || strings.Count(c.out, "not measured") != 3*len(all) {
+		t.Errorf("%s%s", c.out, c.msg)
+	}
+}
+
+// TestBenchAgainst: another program judges the same histories.
+func TestBenchAgainst(t *testing.T) {
+	other := write(t, "other", "#!/bin/sh\nexec \""+command(t).Path+"\" \"$@\"\n")
+	if err := os.Chmod(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := isohound(t, "bench", "checker", write(t, "good.txt", fine), "--level", "ser", "--contestants", "linear", "--against", other, "--repeat", "2", "-q")
+	if rows := strings.Count(c.out, "\n"); c.code != 0 || rows != 3 || strings.Count(c.out, "linear (other)") != 1 || strings.Count(c.out, "satisfied") != 2 {
+		t.Errorf("exit code %d\n%s%s", c.code, c.out, c.msg)
+	}
+}
+
+// TestBenchExplain: histories that are made are violated and explained, and of
+// files only those count that are violated.
+func TestBenchExplain(t *testing.T) {
+	c := isohound(t, "bench", "explain", "--count", "4", "--json", "-q")
+	var all []bench.Explaining
+	dec := json.NewDecoder(strings.NewReader(c.out))
+	for dec.More() {
+		var x bench.Explaining
+		if err := dec.Decode(&x); err != nil {
+			t.Fatal(err, c.msg)
+		}
+		all = append(all, x)
+	}
+	if c.code != 0 || len(all) != 2 {
+		t.Fatalf("exit code %d, %d levels\n%s", c.code, len(all), c.msg)
+	}
+	for _, x := range all {
+		if x.Files != 4 || x.Violated != 4 || x.Check.Median <= 0 || x.Explained.Median <= 0 || x.Explained.Max < x.Explained.Median || x.Txns.Median < 2 || x.Minimal == 0 {
+			t.Errorf("%+v", x)
+		}
+	}
+	c = isohound(t, "bench", "explain", write(t, "bad.txt", lostUpdate), write(t, "good.txt", fine), "--level", "sser", "-q")
+	if c.code != 0 || !strings.Contains(c.out, "1 of 2") {
+		t.Errorf("exit code %d\n%s%s", c.code, c.out, c.msg)
+	}
+}
+
 // TestBenchMistakes: each has its exit code and a remedy.
 func TestBenchMistakes(t *testing.T) {
 	for _, tc := range []struct {
@@ -93,7 +176,11 @@ func TestBenchMistakes(t *testing.T) {
 	}{
 		{[]string{"bench"}, 64, "isohound bench --help"},
 		{[]string{"bench", "checker", "--contestants", "nobody"}, 64, "known are polygraph"},
-		{[]string{"bench", "checker", "--growth", "x"}, 64, "either that or files"},
+		{[]string{"bench", "checker", "--growth", "x"}, 64, "or files"},
+		{[]string{"bench", "checker", "--growth", "--doubling"}, 64, "either --growth or --doubling"},
+		{[]string{"bench", "checker", "--doubling", "x"}, 64, "or files"},
+		{[]string{"bench", "checker", "--against", "/nowhere"}, 64, "--against"},
+		{[]string{"bench", "checker", "--max-memory", "much"}, 64, "--max-memory"},
 		{[]string{"bench", "checker", "--scale", "0"}, 64, "--scale"},
 		{[]string{"bench", "checker", "--out", "x"}, 64, "--growth"},
 		{[]string{"bench", "checker", "--points", "2"}, 64, "--growth"},

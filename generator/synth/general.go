@@ -23,7 +23,10 @@ type GeneralConfig struct {
 	// Snapshot runs transactions on snapshots of up to Lag commits ago, with first
 	// committer wins; else they run one after another.
 	Snapshot bool
-	Seed     uint64
+	// LoseUpdates leaves out first committer wins: a snapshot's keys may be
+	// overwritten although others have written them since.
+	LoseUpdates bool
+	Seed        uint64
 }
 
 // lag is how many commits a snapshot may be old.
@@ -77,7 +80,7 @@ func General(cfg GeneralConfig) *history.History {
 			if v, ok := own[k]; ok {
 				current = v
 			}
-			stale := len(list) > 0 && list[len(list)-1].at >= snapshot // a write would be refused
+			stale := !cfg.LoseUpdates && len(list) > 0 && list[len(list)-1].at >= snapshot // a write would be refused
 			if rng.Float64() < cfg.Reads || stale {
 				rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: keys[k], Value: current})
 				continue

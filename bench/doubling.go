@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/file"
+)
+
+// Shape is a kind of history that is hard for its size. It is measured at an
+// eighth, a quarter, half and all of its size.
+type Shape struct {
+	Name string
+	// Size is the largest size, and what it counts.
+	Size  int
+	Label string
+	make  func(size int, seed uint64) *history.History
+}
+
+// doublings are how often the size doubles.
+const doublings = 3
+
+// shapes are histories that have easy executions, but many candidates for what a
+// read read from, very large transactions, or very many sessions on one key.
+var shapes = []Shape{
+	{"bulk load", 1_000_000, "keys, all written by one transaction", func(size int, seed uint64) *history.History {
+		return synth.Bulk(20, 20_000, size, false, seed)
+	}},
+	{"bulk read", 1_000_000, "keys, all read by one transaction", func(size int, seed uint64) *history.History {
+		return synth.Bulk(20, 20_000, size, true, seed)
+	}},
+	{"counter", 200_000, "transactions that count one key modulo 10", func(size int, seed uint64) *history.History {
+		return synth.Counter(20, size, 10, seed)
+	}},
+	{"blind writes", 200_000, "transactions of 5000 sessions, each one write or read of one key", func(size int, seed uint64) *history.History {
+		return synth.Hot(5000, size, 1, 1, 0, seed)
+	}},
+	{"blind duplicates", 200_000, "the same, with 10 values", func(size int, seed uint64) *history.History {
+		return synth.Hot(5000, size, 1, 1, 10, seed)
+	}},
+	{"duplicates", 200_000, "transactions of 4 operations on 1000 keys of 5 values", func(size int, seed uint64) *history.History {
+		return synth.Hot(20, size, 4, 1000, 5, seed)
+	}},
+	{"three hot keys", 200_000, "transactions of 3 operations on 3 keys", func(size int, seed uint64) *history.History {
+		return synth.Hot(20, size, 3, 3, 0, seed)
+	}},
+	{"three hot keys, duplicates", 200_000, "the same, with 10 values", func(size int, seed uint64) *history.History {
+		return synth.Hot(20, size, 3, 3, 10, seed)
+	}},
+}
+
+// Shapes returns the shapes, of sizes that are scale times as large.
+func Shapes(scale float64) []Shape {
+	out := make([]Shape, len(shapes))
+	for n, s := range shapes {
+		s.Size = scaled(s.Size, scale)
+		out[n] = s
+	}
+	return out
+}
+
+// Step is a measurement at one size, and how many times the time and the memory
+// of half the size that is, 0 where there is nothing to compare with.
+type Step struct {
+	Size        int     `json:"size"`
+	TimeTimes   float64 `json:"time_times,omitempty"`
+	MemoryTimes float64 `json:"memory_times,omitempty"`
+	Measurement
+}
+
+// Doubling is what was measured as histories double, and which verdicts were
+// wrong.
+type Doubling struct {
+	Steps []Step
+	Wrong []string
+}
+
+// Undecided counts the steps without a verdict.
+func (d *Doubling) Undecided() int {
+	n := 0
+	for i := range d.Steps {
+		if d.Steps[i].Verdict == verdict.Unknown {
+			n++
+		}
+	}
+	return n
+}
+
+// notMeasured is why a step has no verdict after one that was not decided.
+const notMeasured = "not measured: half the size was not decided"
+
+// MeasureDoubling measures each shape at each level and size. What is not decided
+// at one size is not measured at larger ones.
+func (c *Checker) MeasureDoubling(ctx context.Context, all []Shape, levels []level.Level, contestants []Contestant, seed uint64, d *Doubling) error {
+	dir, err := newFolder()
+	if err != nil {
+		return err
+	}
+	defer dir.remove()
+	path := filepath.Join(dir.path, "history.txt")
+	for _, s := range all {
+		last := map[string]Step{} // by level and contestant
+		for n := range doublings + 1 {
+			size := max(1, s.Size>>(doublings-n))
+			if err := write(path, s.make(size, seed), file.Text); err != nil {
+				return err
+			}
+			debug.FreeOSMemory() // the check may need it
+			for _, lvl := range levels {
+				var able []Contestant
+				for _, k := range contestants {
+					if before := last[of(lvl.String(), k.Name)]; n == 0 || before.Verdict != verdict.Unknown {
+						able = append(able, k)
+					}
+				}
+				ms, err := c.measure(ctx, s.Name, path, lvl, able)
+				if err != nil {
+					return err
+				}
+				for _, k := range contestants {
+					step := Step{Size: size, Measurement: Measurement{History: s.Name, Level: lvl.String(), Contestant: k.Name, Reason: notMeasured}}
+					for _, m := range ms {
+						if m.Contestant == k.Name {
+							step.Measurement = m
+						}
+					}
+					before := last[of(step.Level, k.Name)]
+					if n > 0 && before.Verdict != verdict.Unknown && step.Verdict != verdict.Unknown {
+						step.TimeTimes, step.MemoryTimes = times(before.WallSeconds, step.WallSeconds), times(before.PeakMB, step.PeakMB)
+					}
+					d.Steps = append(d.Steps, step)
+					last[of(step.Level, k.Name)] = step
+				}
+				d.Wrong = append(d.Wrong, Wrong(ms, verdict.Satisfied)...)
+			}
+		}
+	}
+	return nil
+}
+
+// times is how many times as much after is, to a hundredth.
+func times(before, after float64) float64 {
+	if before <= 0 {
+		return 0
+	}
+	return math.Round(100*after/before) / 100
+}
+
+// of names a level and a contestant.
+func of(lvl, contestant string) string { return lvl + " " + contestant }
+
+// DoublingTable writes the steps for people, each shape with its sizes one below
+// the other.
+func DoublingTable(w io.Writer, all []Shape, d *Doubling) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "history\tsize\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tgrowth\tpeak MB\tgrowth")
+	for _, s := range all {
+		done := map[string]bool{}
+		for i := range d.Steps {
+			row := of(d.Steps[i].Level, d.Steps[i].Contestant)
+			if d.Steps[i].History != s.Name || done[row] {
+				continue
+			}
+			done[row] = true
+			for _, step := range d.Steps[i:] {
+				if step.History == s.Name && of(step.Level, step.Contestant) == row {
+					fmt.Fprintln(t, step.row())
+				}
+			}
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return errors.WithStack(err)
+	}
+	fmt.Fprintln(w)
+	for _, s := range all {
+		if _, err := fmt.Fprintf(w, "%s: size counts %s\n", s.Name, s.Label); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	return nil
+}
+
+func (s *Step) row() string {
+	head := fmt.Sprintf("%s\t%d\t%s\t%s\t", s.History, s.Size, s.Level, s.Contestant)
+	switch {
+	case s.Reason == notMeasured:
+		return head + "not measured\t\t\t\t\t\t"
+	case s.Verdict == verdict.Unknown:
+		return head + fmt.Sprintf("unknown after %.0f s\t%.2f\t%.2f\t%.2f\t\t%.0f\t", s.WallSeconds, s.ReadSeconds, s.CheckSeconds, s.WallSeconds, s.PeakMB)
+	}
+	ratio := func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		return "x" + strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return head + fmt.Sprintf("%s\t%.2f\t%.2f\t%.2f\t%s\t%.0f\t%s", s.Verdict, s.ReadSeconds, s.CheckSeconds, s.WallSeconds, ratio(s.TimeTimes), s.PeakMB, ratio(s.MemoryTimes))
+}
