@@ -114,11 +114,13 @@ func (e *execution) witness() *verdict.Witness {
 		if v >= limit || !e.included[g.txnOf(v)] {
 			continue
 		}
-		i := e.m.txns[g.txnOf(v)]
-		if g.split == 1 {
-			w.Points = append(w.Points, i<<1|v&1)
-		} else {
+		switch i := e.m.txns[g.txnOf(v)]; {
+		case !e.m.lvl.Snapshot():
 			w.Order = append(w.Order, i)
+		case g.split == 1:
+			w.Points = append(w.Points, i<<1|v&1)
+		default:
+			w.Points = append(w.Points, i<<1, i<<1|1)
 		}
 	}
 	return w

@@ -213,14 +213,23 @@ func (c *check) satisfied(e *execution) {
 // guessFirst judges by an execution that is guessed before anything is inferred. It
 // reports whether that is one.
 func (c *check) guessFirst(s *saturator) (bool, error) {
-	m, g := s.m, s.g
-	if !m.h.Timed() {
-		s.alongSessions()
-	}
 	c.stages.Begin("schedule")
 	defer c.stages.Done("schedule")
+	m, timed := s.m, s.m.h.Timed()
+	if !timed {
+		if s.g.apart { // a serial execution is one at snapshot isolation, too
+			serial := *m
+			serial.lvl = level.SER
+			s = newSaturator(&serial, newGraph(&serial), false)
+		}
+		s.alongSessions()
+	}
+	g := s.g
 	sched := newSchedule(m, g, c.hint)
 	sched.strict, sched.retries = true, 4*int(g.nodes)
+	if !timed {
+		sched.want = make([]int32, m.values())
+	}
 	order, err := sched.run(c.ctx)
 	if err != nil || len(order) < int(g.nodes) {
 		return false, err

@@ -2,8 +2,11 @@ package polygraph
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/accel/choose"
 )
 
 // saturator adds to the known graph the edges that every execution must have
@@ -180,6 +183,10 @@ func (s *saturator) listCandidates(r int32) {
 	}
 }
 
+// mostChoices is how many candidates are listed at most, with four bytes each.
+// Beyond that nothing is saturated.
+const mostChoices = 1 << 26
+
 // leastRoom is for how many candidates room is made at once.
 const leastRoom = 1 << 10
 
@@ -289,6 +296,13 @@ func (s *saturator) enough(edges int, share float64) bool {
 // whether the graph has an order it does not tell.
 func (s *saturator) run(ctx context.Context) error {
 	defer func() { s.crew.idle, s.packed = nil, packed{} }()
+	if s.choices > mostChoices {
+		s.opened = len(s.open) + len(s.pending)
+		if s.k != nil {
+			s.k.told.Backend, s.k.told.Reason = string(choose.None), fmt.Sprintf("reads have %d candidates, too many to list", s.choices)
+		}
+		return nil
+	}
 	s.list()
 	s.opened, s.given = len(s.open), len(s.g.edges)
 	for s.k != nil && s.refuted == nil {

@@ -28,8 +28,12 @@ type schedule struct {
 	// belongs is, by node, where paths have it, as a place in a sequence; nil without
 	// priorities by paths, and then deadlines mean nothing.
 	belongs []int32
-	strict  bool    // end where nothing fits
-	retries int     // how often a node that has waited long enough may be looked at in vain
+	strict  bool // end where nothing fits
+	retries int  // how often a node that has waited long enough may be looked at in vain
+	// lasts are starts of transactions that write the last of a value, of which some
+	// reads cannot start yet. They wait until nothing else fits, where want is set.
+	lasts   waiting
+	want    []int32 // by class: how many starts wait for it
 	harm    int     // how much was taken that did not fit
 	missing []int32 // by node: predecessors not placed
 	ready   waiting
@@ -118,6 +122,13 @@ func (s *schedule) run(ctx context.Context) ([]int32, error) {
 		case len(s.ready) > 0 && !s.late():
 			s.visit(s.ready.pop())
 		case s.strict && s.retry():
+		case len(s.lasts) > 0:
+			if v := s.lasts.pop(); !s.mustWait(v) {
+				s.place(v, false)
+			} else {
+				s.waits[v] = true
+				s.stuck.push(ranked{s.deadline[v], v})
+			}
 		case len(s.stuck) > 0 && !s.strict:
 			v := s.stuck.pop()
 			s.waits[v] = false
@@ -126,6 +137,21 @@ func (s *schedule) run(ctx context.Context) ([]int32, error) {
 			return s.order, nil
 		}
 	}
+}
+
+// writesLast reports whether a start is that of a transaction that writes the last of
+// a value, of which some reads cannot start yet.
+func (s *schedule) writesLast(node int32) bool {
+	t := s.counts(node)
+	if t == none || node != s.g.start(t) {
+		return false
+	}
+	for _, w := range s.m.writesOf.of(t) {
+		if c := s.m.class[w]; s.left[c].writes == 1 && s.left[c].reads > s.want[c] {
+			return true
+		}
+	}
+	return false
 }
 
 // retry places the first of the nodes that wait and fit by now, and reports whether
@@ -251,6 +277,10 @@ func (s *schedule) alongPaths() {
 
 // visit places a node, or has it wait.
 func (s *schedule) visit(node int32) {
+	if s.want != nil && s.writesLast(node) {
+		s.lasts.push(s.rank(node))
+		return
+	}
 	if s.mustWait(node) {
 		s.waits[node] = true
 		s.parked[node]++
@@ -332,6 +362,9 @@ func (s *schedule) startWaits(node, t int32) bool {
 		case !s.m.accepts(rd.class, s.current[rd.key]):
 			if rd.class < s.m.values() {
 				s.forValue.push(rd.class, node)
+				if s.want != nil {
+					s.want[rd.class]++
+				}
 			} else {
 				s.forChange.push(int32(rd.key), node)
 			}
@@ -392,6 +425,9 @@ func (s *schedule) committed(t int32) {
 		s.left[c].writes--
 		s.current[k] = c
 		s.wake(&s.forValue, c)
+		if s.want != nil {
+			s.want[c] = 0 // all are woken
+		}
 		s.wake(&s.forChange, k)
 		if s.holder != nil {
 			s.holder[k] = none

@@ -37,7 +37,7 @@ func (c *check) unfinished(err error) error {
 }
 
 func openReads(s *saturator, when string) string {
-	return fmt.Sprintf("%d of %s with several possible writers still open %s", len(s.open), count(s.opened, "read"), when)
+	return fmt.Sprintf("%d of %s with several possible writers still open %s", len(s.open)+len(s.pending), count(s.opened, "read"), when)
 }
 
 func count(n int, what string) string {
