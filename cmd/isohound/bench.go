@@ -147,7 +147,7 @@ func (b *benching) resolve(args []string) error {
 			b.timeout = 20 * time.Second
 		}
 	}
-	if _, err = parseSize("max-memory", b.maxMemory); err != nil {
+	if _, err = parseMemory(b.maxMemory); err != nil {
 		return err
 	}
 	if b.parsedLevels, err = level.ParseList(b.levels); err != nil {
