@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -49,6 +50,23 @@ func TestFront(t *testing.T) {
 	}
 	if c := call("synth", "lwt", "-o", "-"); c.code != 0 || c.out == "" {
 		t.Errorf("synth: %d, %s", c.code, c.msg)
+	}
+	// What packages allocate before main is a measure of a start that no other work
+	// on the machine changes. The complete program takes 1.6 MB.
+	traced := exec.Command(front, "--version")
+	traced.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	bytes := 0
+	for line := range strings.Lines(finish(t, traced).msg) {
+		if f := strings.Fields(line); len(f) > 7 && f[0] == "init" {
+			n, err := strconv.Atoi(f[7])
+			if err != nil {
+				t.Fatal(err, line)
+			}
+			bytes += n
+		}
+	}
+	if bytes == 0 || bytes > 400_000 {
+		t.Errorf("packages allocate %d bytes before main", bytes)
 	}
 	// A link to the program finds the complete one all the same.
 	link := filepath.Join(t.TempDir(), "hound")

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"sync"
 
 	"github.com/pkg/errors"
 
@@ -20,15 +21,17 @@ import (
 // Other lines of a log are passed over.
 
 // row is a line with an operation.
-var row = regexp.MustCompile(`(?:^|\s)(:?[\w.-]+)\t:(invoke|ok|fail|info)\t:([^\t]+)\t([^\t\r\n]*)`)
+var row = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|\s)(:?[\w.-]+)\t:(invoke|ok|fail|info)\t:([^\t]+)\t([^\t\r\n]*)`)
+})
 
 // jepsenLog is how a log begins before there is any operation.
-var jepsenLog = regexp.MustCompile(`^[^\n]*\bjepsen\.`)
+var jepsenLog = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\n]*\bjepsen\.`) })
 
 // Table reports whether head, the beginning of a file, looks like a table.
 func Table(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
-	return len(head) > 0 && bytes.IndexByte([]byte("[({#;"), head[0]) < 0 && (row.Match(head) || jepsenLog.Match(head))
+	return len(head) > 0 && bytes.IndexByte([]byte("[({#;"), head[0]) < 0 && (row().Match(head) || jepsenLog().Match(head))
 }
 
 // tables gives back what it reads, but for a table, of which it makes EDN.
@@ -70,7 +73,7 @@ func (t *tables) Read(b []byte) (int, error) {
 // row makes a map of a row, on a line of its own, so that places stay the same. Only
 // the values of invocations and of what was done say what that was.
 func (t *tables) row(line []byte) {
-	if m := row.FindSubmatch(line); m != nil {
+	if m := row().FindSubmatch(line); m != nil {
 		process, outcome, f, value := m[1], m[2], m[3], m[4]
 		for _, s := range [][]byte{[]byte("{:process "), process, []byte(" :type :"), outcome, []byte(" :f :"), f} {
 			t.line.Write(s)
