@@ -138,6 +138,18 @@ func (l Level) WithSessionOrder() (Level, bool) {
 	return l, false
 }
 
+// WithRealTime returns the level that asks the same and real-time order too, if l
+// keeps session order and leaves that out.
+func (l Level) WithRealTime() (Level, bool) {
+	switch l {
+	case SER:
+		return SSER, true
+	case SI:
+		return StrongSI, true
+	}
+	return l, false
+}
+
 // RealTime reports whether real-time order binds, so that a history needs the
 // begin and end of its transactions.
 func (l Level) RealTime() bool { return l == SSER || l == StrongSI || l == LIN }

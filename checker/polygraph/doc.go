@@ -48,6 +48,7 @@
 //	schedule.go    an order that reads right, if waiting for values leads to one
 //	waiting.go     its heap
 //	first.go       the guess before saturation; executions and their proof
+//	realtime.go    the level with real time, where the search is hard
 //
 // What is searched:
 //

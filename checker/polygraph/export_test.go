@@ -58,6 +58,14 @@ func MendUntil(conflicts int64) (restore func()) {
 	return func() { firstTurn = usual }
 }
 
+// HardAfter sets after how many conflicts a search counts as hard until restore is
+// called.
+func HardAfter(conflicts int64) (restore func()) {
+	usual := hardAfter
+	hardAfter = conflicts
+	return func() { hardAfter = usual }
+}
+
 // Guess guesses an execution of h.
 func Guess(ctx context.Context, h *history.History, lvl level.Level) error {
 	m := newModel(h, lvl, single.NewCollector(h))

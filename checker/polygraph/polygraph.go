@@ -99,6 +99,8 @@ type check struct {
 	stages *verdict.Stages
 	// decideOnly: no counterexample is wanted.
 	decideOnly bool
+	// hasty: a search that is hard is given up, with sat.ErrPaused.
+	hasty bool
 	// hint has, by transaction, a place in an order that is likely nearly right,
 	// or is nil.
 	hint []int64
@@ -177,8 +179,8 @@ func (c *check) run() error {
 	if err := x.begin(); err != nil {
 		return err
 	}
-	ok, err := x.s.Solve(c.ctx)
-	if err != nil {
+	ok, err := c.solve(x)
+	if err != nil || c.res.Verdict == verdict.Satisfied {
 		return err
 	}
 	c.stages.Done("search")

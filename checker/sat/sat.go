@@ -9,6 +9,8 @@ package sat
 import (
 	"context"
 	"slices"
+
+	"github.com/pkg/errors"
 )
 
 // Lit is a variable, or its negation: 2v or 2v+1.
@@ -95,6 +97,10 @@ type Solver struct {
 	// Backtracking, SAT 2018). Literals then keep levels below those of others
 	// that stand before them. Set it before the search.
 	Chronological int32
+
+	// PauseAt, if not 0, is the number of conflicts in all at which Solve returns
+	// ErrPaused. Solve then goes on where it is called again.
+	PauseAt int64
 
 	theory  Theory
 	clauses []*clause
@@ -408,6 +414,9 @@ func (s *Solver) visit(l Lit) *clause {
 	return nil
 }
 
+// ErrPaused says that Solve has reached PauseAt.
+var ErrPaused = errors.New("the search was paused")
+
 // Solve searches. It returns true with an assignment that Final accepts, false
 // if there is none, or the cause of ctx's end, or Final's error.
 func (s *Solver) Solve(ctx context.Context) (bool, error) {
@@ -424,6 +433,9 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 			if !s.resolve(c) {
 				s.dead = true
 				return false, nil
+			}
+			if s.Stats.Conflicts == s.PauseAt {
+				return false, ErrPaused
 			}
 			if s.Stats.Conflicts&0x3f == 0 && ctx.Err() != nil {
 				return false, context.Cause(ctx)

@@ -2,6 +2,7 @@ package sat
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 )
@@ -93,7 +94,7 @@ func satisfied(s *Solver, c []Lit) bool {
 func TestAgainstTrial(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	count := map[bool]int{}
-	spared := 0
+	spared, paused := 0, 0
 	for n := range 20_000 {
 		vars := 3 + rng.IntN(10)
 		th := &atMost{limit: rng.IntN(vars + 1), sparing: n%2 == 0, rng: rng}
@@ -139,7 +140,13 @@ func TestAgainstTrial(t *testing.T) {
 			want = true
 			break
 		}
+		s.PauseAt = 1 + int64(n%3)
 		got, err := s.Solve(context.Background())
+		for errors.Is(err, ErrPaused) { // it goes on as if nothing had been
+			paused++
+			s.PauseAt++
+			got, err = s.Solve(context.Background())
+		}
 		if err != nil || got != want {
 			t.Fatalf("problem %d: %v, %v, want %v", n, got, err, want)
 		}
@@ -156,8 +163,8 @@ func TestAgainstTrial(t *testing.T) {
 			}
 		}
 	}
-	if count[true] < 2000 || count[false] < 2000 || spared < 1000 {
-		t.Errorf("one-sided: %v, %d with variables left", count, spared)
+	if count[true] < 2000 || count[false] < 2000 || spared < 1000 || paused < 1000 {
+		t.Errorf("one-sided: %v, %d with variables left, %d pauses", count, spared, paused)
 	}
 }
 

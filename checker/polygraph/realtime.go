@@ -1,0 +1,43 @@
+package polygraph
+
+import (
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/sat"
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// hardAfter is after how many conflicts a search counts as hard.
+var hardAfter = int64(1024)
+
+// solve runs the search, and reports whether it has found an execution. Most
+// databases keep real time, and real time leaves far less open. So where a search
+// without it is hard and the history has times, the level with real time is tried,
+// as long as that is not hard either. What satisfies that level satisfies this one,
+// and c.res says so. Otherwise the search goes on where it stopped.
+func (c *check) solve(x *search) (found bool, err error) {
+	lvl, stronger := c.lvl.WithRealTime()
+	try := stronger && c.h.Timed() && c.opt.Config.Has(First)
+	if try || c.hasty {
+		x.s.PauseAt = hardAfter
+	}
+	found, err = x.s.Solve(c.ctx)
+	if !try || !errors.Is(err, sat.ErrPaused) {
+		return found, err
+	}
+	c.stages.Done("search")
+	c.stages.Begin("real time")
+	timed := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: &verdict.Result{Level: lvl}, decideOnly: true, hasty: true}
+	timed.stages = verdict.NewStages(timed.res, nil)
+	defer timed.close()
+	if err = timed.run(); err != nil && !errors.Is(err, sat.ErrPaused) {
+		return false, err
+	}
+	c.stages.Done("real time")
+	if timed.res.Verdict == verdict.Satisfied {
+		c.res.Verdict, c.res.Witness = verdict.Satisfied, timed.res.Witness
+		return false, nil
+	}
+	c.stages.Begin("search")
+	return x.s.Solve(c.ctx)
+}
