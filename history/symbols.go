@@ -1,13 +1,13 @@
 package history
 
 import (
-	"encoding/json"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/isohound/isohound/history/hashed"
+	"github.com/isohound/isohound/history/quote"
 )
 
 // Key is the dense number of a key; Symbols.KeyName gives its name.
@@ -199,13 +199,7 @@ func (s *Symbols) Int(n int64) Value {
 }
 
 // String returns the value that stands for the text t.
-func (s *Symbols) String(t string) Value {
-	quoted, err := json.Marshal(t)
-	if err != nil { // json.Marshal cannot fail on a string
-		return s.Raw(strconv.Quote(t))
-	}
-	return s.Raw(string(quoted))
-}
+func (s *Symbols) String(t string) Value { return s.RawBytes(quote.Append(nil, t)) }
 
 // Raw interns a JSON scalar by its text: a quoted string, a number that is
 // not an int64, true or false. Equal texts are equal values.
@@ -255,9 +249,12 @@ func (s *Symbols) SetInitial(k Key, v Value) {
 	s.initial[k] = v
 }
 
+// HasInitial reports whether k has an initial value of its own.
+func (s *Symbols) HasInitial(k Key) bool { return int(k) < len(s.initial) && s.initial[k] != unset }
+
 // Initial returns the value of k before any transaction.
 func (s *Symbols) Initial(k Key) Value {
-	if int(k) < len(s.initial) && s.initial[k] != unset {
+	if s.HasInitial(k) {
 		return s.initial[k]
 	}
 	return s.DefaultInitial

@@ -133,7 +133,7 @@ func TestElleOperations(t *testing.T) {
 	}
 	// In our own JSON operations are texts, which come back as they were.
 	first, err := json.Marshal(o)
-	if err != nil || !strings.Contains(string(first), `"ops":["r(users('a,\"b)'),0)","w(users('a,\"b)'),\"c,\\\"d\")"]`) {
+	if err != nil || !strings.Contains(string(first), `"ops":["r(\"users('a,\\\"b)')\",0)","w(\"users('a,\\\"b)')\",\"c,\\\"d\")"]`) {
 		t.Errorf("%v: %s", err, first)
 	}
 	var back results.Outcome

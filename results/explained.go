@@ -34,8 +34,7 @@ type Counterexample struct {
 	Minimal bool `json:"minimal"`
 	// Standing says which levels the sub-history refutes.
 	Standing *Standing `json:"standing"`
-	// History is the sub-history in the notation of history/dsl, where names of
-	// keys that cannot stand in it are replaced.
+	// History is the sub-history in the notation of history/dsl.
 	History string `json:"history"`
 	// Sub is the sub-history itself, while it is in memory.
 	Sub *history.History `json:"-"`

@@ -60,7 +60,7 @@ func TestRepro(t *testing.T) {
 	}
 
 	p = &results.Repro{}
-	p.Minimal(&r.Outcomes[0], &r.Outcomes[0].Anomalies[0], withSpaces(t))
+	p.Minimal(&r.Outcomes[0], &r.Outcomes[0].Anomalies[0], withPredicate(t))
 	if _, err := results.SaveRepro(dir, r, p); err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +70,12 @@ func TestRepro(t *testing.T) {
 	}
 }
 
-// withSpaces returns a history with a key that the notation cannot hold.
-func withSpaces(t *testing.T) *history.History {
+// withPredicate returns a history with what the notation cannot hold.
+func withPredicate(t *testing.T) *history.History {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "h.jsonl")
 	text := `{"isohound":1,"initial":0}
-{"txn":1,"session":1,"status":"committed","ops":[["r","a key",0],["w","a key",1]]}
+{"txn":1,"session":1,"status":"committed","ops":[["r","a key",0],["w","a key",1]],"preds":[{"kind":"read","table":"t","groups":["g"],"ops":[0,1]}]}
 {"txn":2,"session":2,"status":"committed","ops":[["r","a key",0],["w","a key",2]]}
 `
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

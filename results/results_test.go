@@ -206,7 +206,8 @@ func TestControlCharacters(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := json.Marshal(results.NewOutcome("h", h, res))
-	if err != nil || len(res.Anomalies) == 0 || strings.Contains(string(b), "u001b") || !strings.Contains(string(b), `x1b`) {
+	text := strings.ReplaceAll(string(b), `\\u001b`, "") // a backslash and what follows is no control character
+	if err != nil || len(res.Anomalies) == 0 || strings.Contains(text, "u001b") || !strings.Contains(text, `x1b`) {
 		t.Errorf("%v: %s", err, b)
 	}
 }
@@ -301,7 +302,7 @@ func TestInvariants(t *testing.T) {
 }
 
 // TestExplanation: what is written of a counterexample is judged as it was, and
-// names that the notation cannot hold do not break it.
+// odd names stay what they are.
 func TestExplanation(t *testing.T) {
 	sym := history.NewSymbols()
 	sym.DefaultInitial = sym.Int(0)

@@ -121,3 +121,26 @@ func TestLevelsTogether(t *testing.T) {
 		t.Errorf("%s%s", c.out, c.msg)
 	}
 }
+
+// TestExplainKeys: whatever keys and values are, check reads what explain writes, and
+// they are still the same.
+func TestExplainKeys(t *testing.T) {
+	for _, key := range []string{`""`, `"a b"`, `"stock(1,17).level"`, `")"`, `"a#=\"[1]"`, `"\n"`, `"\u0001"`, `"\u007f"`, `"nil"`, `"7"`, `"\ud800"`} {
+		path := write(t, "h.jsonl", `{"isohound":1,"initial":`+key+"}\n"+
+			`{"txn":1,"session":1,"status":"committed","ops":[["r",`+key+","+key+`],["w",`+key+`,1.5]]}`+"\n"+
+			`{"txn":2,"session":2,"status":"committed","ops":[["r",`+key+","+key+`],["w",`+key+`,"1.5"]]}`+"\n"+`{"closed":{"reason":"complete","txns":2}}`+"\n")
+		out := filepath.Join(t.TempDir(), "why")
+		if c := isohound(t, "explain", path, "--level", "si", "--out", out); c.code != 1 {
+			t.Fatalf("%s: exit %d: %s%s", key, c.code, c.out, c.msg)
+		}
+		for _, name := range []string{"minimal.txt", "minimal.jsonl"} {
+			from := filepath.Join(out, "1-LostUpdate", name)
+			if c := isohound(t, "check", from, "--level", "si"); c.code != 1 {
+				t.Errorf("%s, %s: exit %d: %s%s", key, name, c.code, c.out, c.msg)
+			}
+			if c := isohound(t, "convert", from, "-", "--to", "native"); !strings.Contains(c.out, `["r",`+key+","+key+`],["w",`+key+`,1.5]`) || !strings.Contains(c.out, `"1.5"`) {
+				t.Errorf("%s, %s: %s%s", key, name, c.out, c.msg)
+			}
+		}
+	}
+}

@@ -9,8 +9,11 @@
 //	s2 T7 [3,9]: r(x,1) abort      with its id, begin and end, and its outcome
 //
 // Operations are r(key,value), w(key,value), and n(key,value) for a failed
-// compare-and-set that only showed that the value differed. A value is an
-// integer, nil for absence, or text, in double quotes where it is not a word.
+// compare-and-set that only showed that the value differed. A value is nil or null for
+// absence, a number, true or false, or text, in double quotes where it is not a word;
+// quotes are those of JSON. A key is a word, in which brackets may stand in pairs,
+// stock(1,17) say, or in quotes. Neither a key nor the default may have two initial
+// values.
 // The outcome is commit, abort or unknown; none means commit. Either end of
 // an interval may be ?, not recorded. Transactions without an id are numbered
 // from 1 in the order of lines, skipping ids that are taken.
@@ -20,10 +23,13 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/fit"
+	"github.com/isohound/isohound/history/quote"
 )
 
 // Parse reads a history. Errors name path and the line.
@@ -56,16 +62,20 @@ func MustParse(text string) *history.History {
 }
 
 type parser struct {
-	sym     *history.Symbols
-	closed  bool
-	n       int
-	records []history.Record
-	lineOf  []int
-	unnamed []int
+	sym       *history.Symbols
+	closed    bool
+	defaulted bool // the initial value of every key was given
+	n         int
+	records   []history.Record
+	lineOf    []int
+	unnamed   []int
 }
 
 func (p *parser) line(line string) error {
 	p.n++
+	if !utf8.ValidString(line) {
+		return errors.New("the line is not valid UTF-8")
+	}
 	s := &scanner{rest: line}
 	s.space()
 	switch {
@@ -83,19 +93,27 @@ func (p *parser) line(line string) error {
 func (p *parser) initial(s *scanner) error {
 	for !s.done() {
 		mark := s.rest
-		if name := s.name(); name != "" && s.byte('=') {
+		name, err := s.key()
+		if err == nil && s.byte('=') {
+			k := p.sym.Key(name)
+			if p.sym.HasInitial(k) {
+				return errors.Errorf("key %s has two initial values", key(name))
+			}
 			v, err := p.value(s)
 			if err != nil {
 				return err
 			}
-			p.sym.SetInitial(p.sym.Key(name), v)
+			p.sym.SetInitial(k, v)
 		} else {
 			s.rest = mark
 			v, err := p.value(s)
 			if err != nil {
 				return err
 			}
-			p.sym.DefaultInitial = v
+			if p.defaulted {
+				return errors.New("there are two initial values of every key")
+			}
+			p.sym.DefaultInitial, p.defaulted = v, true
 		}
 		s.space()
 	}
@@ -195,16 +213,15 @@ func (p *parser) op(s *scanner) (history.Op, error) {
 	default:
 		return op, errors.Errorf("expected r(key,value), w(key,value), n(key,value), commit, abort or unknown, at %q", s.rest)
 	}
-	name := s.name()
-	if name == "" {
-		return op, errors.Errorf("expected the name of a key, at %q", s.rest)
+	name, err := s.key()
+	if err != nil {
+		return op, err
 	}
 	op.Key = p.sym.Key(name)
 	if !s.byte(',') {
 		return op, errors.Errorf("expected a comma after the key, at %q", s.rest)
 	}
 	s.space()
-	var err error
 	if op.Value, err = p.value(s); err != nil {
 		return op, err
 	}
@@ -224,13 +241,24 @@ func (p *parser) value(s *scanner) (history.Value, error) {
 	switch {
 	case word == "":
 		return 0, errors.Errorf("expected a value, at %q", s.rest)
-	case word == "nil":
+	case word == "nil", word == "null":
 		return history.Absent, nil
+	case fit.Signed(word):
+		n, _ := strconv.ParseInt(word, 10, 64) // it is one
+		return p.sym.Int(n), nil
+	case json.Valid([]byte(word)):
+		return p.sym.Raw(word), nil
 	}
-	if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+	if n, err := strconv.ParseInt(word, 10, 64); err == nil { // +5, 007
 		return p.sym.Int(n), nil
 	}
 	return p.sym.String(word), nil
+}
+
+// isScalar reports whether a word is something else than text.
+func isScalar(word string) bool {
+	_, err := strconv.ParseInt(word, 10, 64)
+	return err == nil || word == "nil" || json.Valid([]byte(word))
 }
 
 // scanner reads one line from left to right.
@@ -272,9 +300,37 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
+// separators end a word.
+const separators = " \t\r\n,()=#\"[]"
+
+// key takes the name of a key: a text in quotes, or everything up to a separator, but
+// for what stands in brackets.
+func (s *scanner) key() (string, error) {
+	if text, ok, err := s.quoted(); ok || err != nil {
+		return text, err
+	}
+	end, depth := 0, 0
+	for ; end < len(s.rest); end++ {
+		c := s.rest[end]
+		if c == '(' {
+			depth++
+		} else if c == ')' && depth > 0 {
+			depth--
+		} else if strings.IndexByte(separators, c) >= 0 && !(c == ',' && depth > 0) {
+			break
+		}
+	}
+	name := s.rest[:end]
+	if name == "" || depth > 0 {
+		return "", errors.Errorf("expected the name of a key, at %q", s.rest)
+	}
+	s.rest = s.rest[end:]
+	return name, nil
+}
+
 // name takes everything up to a separator.
 func (s *scanner) name() string {
-	end := strings.IndexAny(s.rest, " \t\r,()=#\"[]")
+	end := strings.IndexAny(s.rest, separators)
 	if end < 0 {
 		end = len(s.rest)
 	}
@@ -292,8 +348,8 @@ func (s *scanner) quoted() (string, bool, error) {
 		case '\\':
 			i++
 		case '"':
-			var text string
-			if err := json.Unmarshal([]byte(s.rest[:i+1]), &text); err != nil {
+			text, err := quote.Unquote([]byte(s.rest[:i+1]))
+			if err != nil {
 				return "", false, errors.Wrapf(err, "text %s", s.rest[:i+1])
 			}
 			s.rest = s.rest[i+1:]

@@ -62,6 +62,12 @@ func TestErrors(t *testing.T) {
 		"s1 [2,1]: r(x,1)":          "f:1: transaction 1 ends at 1",
 		"s1 T1: r(x,1)\ns2 T1:":     "f:2: transaction id 1 occurs twice",
 		`s1: r(x,"abc)`:             "f:1: the text",
+		`s1: r("abc,1)`:             "f:1: the text",
+		`s1: r(a(1,2`:               "f:1: expected the name of a key",
+		"initial x=1 y=2 x=1":       "f:1: key x has two initial values",
+		"initial x=1\ninitial x=2":  "f:2: key x has two initial values",
+		"initial 5\ninitial 5":      "f:2: there are two initial values of every key",
+		"s1: r(x,\xff)":             "f:1: the line is not valid UTF-8",
 		"s1: r(x,1) w(x,2":          "f:1: expected ) after the value",
 		"s99999999999999999999: r(": "f:1: expected a number",
 	} {
@@ -72,10 +78,58 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestNames: every key and value is read as what it was.
+func TestNames(t *testing.T) {
+	texts := []string{"", "x", "a b", "a,b", "stock(1,17).level", "f(g(1),2)", ")", "(", "a)b(", "a#", "#a", `"`, `a"b`, `\`, "[1]", "a=b", "é", "\u00a0", "\u2028", "\ufeffx",
+		"\n", "\t", "\x00", "\x7f", "nil", "null", "true", "7", "-7", "+7", "007", "1.5", "-0", "1e3", "18446744073709551616", "commit", "abort", "open", "initial", "s1:", "T1", "\ufffd",
+		"\xed\xa0\x80", "\xed\xb0\x80", "a\xed\xa0\x80"}
+	sym := history.NewSymbols()
+	values := []history.Value{history.Absent, sym.Int(0), sym.Int(-5), sym.Raw("1.5"), sym.Raw("-0"), sym.Raw("1e3"), sym.Raw("true"), sym.Raw("18446744073709551616"), sym.Int(-1 << 63)}
+	for _, text := range texts {
+		values = append(values, sym.String(text))
+	}
+	rec := history.Record{ID: 1, Session: 1, Status: history.Committed, Begin: history.NoTime, End: history.NoTime}
+	for i, text := range texts {
+		k := sym.Key(text)
+		if i%2 == 0 {
+			sym.SetInitial(k, values[i])
+		}
+		rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: k, Value: values[i]})
+	}
+	for _, v := range values {
+		rec.Ops = append(rec.Ops, history.Op{Kind: history.Write, Key: sym.Key("x"), Value: v})
+	}
+	b := history.NewBuilder(history.Header{}, sym, 0)
+	if err := b.Add(&rec); err != nil {
+		t.Fatal(err)
+	}
+	h := b.Done(true, nil)
+	again, err := dsl.Parse(dsl.Format(h), "f")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, dsl.Format(h))
+	}
+	if len(again.AllOps()) != len(rec.Ops) {
+		t.Fatalf("%d operations of %d", len(again.AllOps()), len(rec.Ops))
+	}
+	for i, op := range again.AllOps() {
+		was := rec.Ops[i]
+		if again.KeyName(op.Key) != h.KeyName(was.Key) || again.ValueText(op.Value) != h.ValueText(was.Value) {
+			t.Errorf("%s is read as %q, %s; want %q, %s", dsl.Op(h, was), again.KeyName(op.Key), again.ValueText(op.Value), h.KeyName(was.Key), h.ValueText(was.Value))
+		}
+		if got, want := again.ValueText(again.Initial(op.Key)), h.ValueText(h.Initial(was.Key)); got != want {
+			t.Errorf("%q begins as %s, want %s", h.KeyName(was.Key), got, want)
+		}
+	}
+	if text := dsl.Format(dsl.MustParse("s1: r(stock(1,17).level,5) r(x,null) r(\"x y\",\"null\")")); text != "s1 T1: r(stock(1,17).level,5) r(x,nil) r(\"x y\",\"null\")\n" {
+		t.Error(text)
+	}
+}
+
 // FuzzParse: whatever is read survives being written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add("initial nil\nopen\ns1 T3 [1,?]: r(x,0) w(y,\"a b\") abort\n")
 	f.Add("s1: n(k,word) unknown # c")
+	f.Add("initial \"a b\"=1.5 stock(1,17)=null\ns1: r(\"\\ud800\",\"\\u007f\") w(-0,-0)")
 	f.Fuzz(func(t *testing.T, text string) {
 		h, err := dsl.Parse(text, "")
 		if err != nil {

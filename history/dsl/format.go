@@ -1,12 +1,14 @@
 package dsl
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/fit"
+	"github.com/isohound/isohound/history/quote"
 )
 
 // Carries is what the notation can hold: all but the header.
@@ -14,9 +16,7 @@ func Carries() fit.Carries {
 	return fit.Carries{
 		Format: "dsl", Times: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
 		Initial: fit.InitialAny,
-		Key:     func(name string) bool { return name != "" && !strings.ContainsAny(name, " \t\r\n,()=#\"[]") },
-		// Other scalars, 1.5 or true, would be read as text.
-		Value: func(text string) bool { return text == "null" || text[0] == '"' || fit.Signed(text) },
+		Key:     quote.Valid,
 	}
 }
 
@@ -28,7 +28,7 @@ func Format(h *history.History) string {
 		b.WriteString("initial " + value(h, h.DefaultInitial) + "\n")
 	}
 	_ = h.OwnInitials(func(k history.Key, v history.Value) error {
-		b.WriteString("initial " + h.KeyName(k) + "=" + value(h, v) + "\n")
+		b.WriteString("initial " + key(h.KeyName(k)) + "=" + value(h, v) + "\n")
 		return nil
 	})
 	if !h.Closed {
@@ -66,8 +66,23 @@ func Op(h *history.History, op history.Op) string {
 }
 
 // Spell is Op for an operation whose value is given as a JSON scalar.
-func Spell(kind history.OpKind, key, value string) string {
-	return kind.String() + "(" + key + "," + word(value) + ")"
+func Spell(kind history.OpKind, name, value string) string {
+	return kind.String() + "(" + key(name) + "," + word(value) + ")"
+}
+
+// key is the name of a key as the notation has it, in quotes where it would not be
+// read back.
+func key(name string) string {
+	s := scanner{rest: name}
+	if plain, err := s.key(); err != nil || plain != name || name[0] == '"' || !isPrintable(name) {
+		return string(quote.Append(nil, name))
+	}
+	return name
+}
+
+// isPrintable reports whether s looks the same to a person and to a machine.
+func isPrintable(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 func value(h *history.History, v history.Value) string { return word(h.ValueText(v)) }
@@ -77,15 +92,9 @@ func word(text string) string {
 	if text == "null" {
 		return "nil"
 	}
-	var s string
-	if json.Unmarshal([]byte(text), &s) != nil {
-		return text
-	}
+	s, err := quote.Unquote([]byte(text))
 	// A word needs no quotes unless it reads as something else without them.
-	if s == "nil" || s == "" || strings.ContainsAny(s, " \t\r\n,()=#\"[]") {
-		return text
-	}
-	if _, err := strconv.ParseInt(s, 10, 64); err == nil {
+	if err != nil || s == "" || isScalar(s) || strings.ContainsAny(s, separators) || !isPrintable(s) {
 		return text
 	}
 	return s

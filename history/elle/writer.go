@@ -3,16 +3,15 @@ package elle
 import (
 	"bufio"
 	"container/heap"
-	"encoding/json"
 	"io"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/fit"
 	"github.com/isohound/isohound/history/forms"
+	"github.com/isohound/isohound/history/quote"
 )
 
 // Carries is what both formats can hold: all but reads that nobody was told
@@ -21,7 +20,7 @@ func Carries(format string) fit.Carries {
 	return fit.Carries{
 		Format: format, Times: true, Unknown: true, KnownOnly: true, Aborted: fit.AbortedWhole,
 		Empty: true, Initial: fit.InitialAbsent, Renumbers: true,
-		Key:   func(name string) bool { return utf8.ValidString(name) && len(name) < forms.MaxToken },
+		Key:   func(name string) bool { return quote.Valid(name) && len(name) < forms.MaxToken },
 		Value: func(text string) bool { return text != "-0" && len(text) < forms.MaxToken },
 	}
 }
@@ -125,8 +124,7 @@ func (o *output) mop(b []byte, op history.Op, known bool) []byte {
 	if integer(name) {
 		b = append(b, name...)
 	} else {
-		quoted, _ := json.Marshal(name) // cannot fail on a string
-		b = append(b, quoted...)
+		b = quote.Append(b, name)
 	}
 	b = append(b, ", "...)
 	switch known = known || op.Kind == history.Write; {

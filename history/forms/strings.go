@@ -1,31 +1,45 @@
 package forms
 
 import (
+	"bytes"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history/quote"
 )
 
 // str reads the rest of a string into text. Invalid UTF-8 is refused, since
-// what replaces it would make different texts equal.
+// what replaces it would make different texts equal. A lone surrogate that was escaped
+// is kept (see quote).
 func (s *Scanner) str() error {
 	s.text = s.text[:0]
+	valid := 0 // up to where text is known to be valid
 	for {
 		c, err := s.more()
 		switch {
 		case err != nil:
 			return err
 		case c == '"':
-			if !utf8.Valid(s.text) {
-				return errors.New("a string is not valid UTF-8")
+			if !utf8.Valid(s.text[valid:]) {
+				return errNotUTF8
 			}
 			return nil
 		case len(s.text) >= MaxToken:
 			return errors.Errorf("a string is longer than %d MiB", MaxToken>>20)
 		case c == '\\':
-			if err := s.escape(); err != nil {
+			before := len(s.text)
+			lone, err := s.escape()
+			if err != nil {
 				return err
+			}
+			if lone {
+				if !utf8.Valid(s.text[valid:before]) {
+					return errNotUTF8
+				}
+				valid = len(s.text)
 			}
 		default:
 			s.text = append(s.text, c)
@@ -33,41 +47,44 @@ func (s *Scanner) str() error {
 	}
 }
 
+var errNotUTF8 = errors.New("a string is not valid UTF-8")
+
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/'}
 
-func (s *Scanner) escape() error {
+// escape reads what follows a backslash, and reports whether that is a lone surrogate.
+func (s *Scanner) escape() (lone bool, err error) {
 	c, err := s.more()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if plain, ok := escapes[c]; ok {
 		s.text = append(s.text, plain)
-		return nil
+		return false, nil
 	}
 	if c != 'u' {
-		return errors.Errorf("unknown escape \\%c in a string", c)
+		return false, errors.Errorf("unknown escape \\%c in a string", c)
 	}
 	r, err := s.hex()
 	if err != nil {
-		return err
+		return false, err
 	}
-	if utf16.IsSurrogate(r) {
-		// The other half must follow as an escape of its own.
-		var low rune
-		if c, err = s.more(); err == nil && c == '\\' {
-			if c, err = s.more(); err == nil && c == 'u' {
-				low, err = s.hex()
+	if !utf16.IsSurrogate(r) {
+		s.text = utf8.AppendRune(s.text, r)
+		return false, nil
+	}
+	// The other half may follow as an escape of its own.
+	if next, _ := s.r.Peek(len(`\udc00`)); len(next) > 0 {
+		if low, err := strconv.ParseUint(string(bytes.TrimPrefix(next, []byte(`\u`))), 16, 16); err == nil && next[0] == '\\' {
+			if pair := utf16.DecodeRune(r, rune(low)); pair != utf8.RuneError {
+				s.text = utf8.AppendRune(s.text, pair)
+				_, err = s.r.Discard(len(next))
+				s.off += int64(len(next))
+				return false, err
 			}
 		}
-		if err != nil {
-			return err
-		}
-		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-			return errors.New("half a surrogate pair in a string")
-		}
 	}
-	s.text = utf8.AppendRune(s.text, r)
-	return nil
+	s.text = quote.AppendLone(s.text, r)
+	return true, nil
 }
 
 func (s *Scanner) hex() (rune, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/quote"
 )
 
 // Version is the format's version, the value of the header's first field. A
@@ -172,14 +173,4 @@ func AppendEnding(b []byte, e Ending) ([]byte, error) {
 }
 
 // appendString appends s as a JSON string.
-func appendString(b []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(s) // cannot fail on a string
-			return append(b, quoted...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
-}
+func appendString(b []byte, s string) []byte { return quote.Append(b, s) }

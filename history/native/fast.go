@@ -136,14 +136,10 @@ func (s *cursor) int() int64 {
 	return n
 }
 
-// plain takes a string, with its quotes, whose spelling json.Marshal would
-// choose, too.
+// plain takes a string, with its quotes, in the spelling that quote.Append has.
 func (s *cursor) plain() []byte {
 	whole := s.rest
 	text := s.text()
-	if bytes.ContainsAny(text, "<>&") {
-		s.ok, s.rest = false, nil
-	}
 	if !s.ok {
 		return nil
 	}

@@ -202,6 +202,13 @@ func TestErrors(t *testing.T) {
 		{"lost lines", header + txn + `{"closed":{"reason":"complete","txns":2}}` + "\n", "h:3: the closing line counts 2 transactions and the file has 1"},
 		{"behind the end", header + `{"closed":{"reason":"complete","txns":0}}` + "\n" + txn, "h:3: there is more behind the closing line"},
 		{"late initial", header + txn + `{"initial":[["x",1]]}` + "\n", "h:3: initial values must stand before"},
+		{"two initial values", header + `{"initial":[["x",1],["y",1]]}` + "\n" + `{"initial":[["x",1]]}` + "\n", "h:3: key x has two initial values"},
+		{"two in a line", header + `{"initial":[["x",1],["x",2]]}` + "\n", "h:2: key x has two initial values"},
+		{"a key that is no text", header + `{"txn":1,"session":1,"status":"committed","ops":[["r",5,1]]}` + "\n", "h:2: key: a JSON string is not in quotes"},
+		{"no UTF-8", header + `{"txn":1,"session":1,"status":"committed","ops":[["r","` + "\xff" + `",1]]}` + "\n", "h:2: key: a string is not valid UTF-8"},
+		{"no UTF-8 in a value", header + `{"txn":1,"session":1,"status":"committed","ops":[["r","x","` + "\xff" + `"]]}` + "\n", "h:2: transaction 1, key x: value: a string is not valid UTF-8"},
+		{"nothing behind closed", header + txn + `{"closed":null}` + "\n", "h:3: the closing line says nothing"},
+		{"session null", header + `{"txn":1,"session":null,"status":"committed","ops":[]}` + "\n", "h:2: column"},
 		{"enormous line", header + strings.Repeat("x", native.MaxLine+10), "h:2: line is longer than 64 MiB"},
 		{"zstd garbage", "\x28\xb5\x2f\xfdgarbage and more of it", "h"},
 	} {
@@ -212,6 +219,45 @@ func TestErrors(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: the message has several lines: %v", tc.name, err)
+		}
+	}
+}
+
+// TestNull: a field that may be left out may be null.
+func TestNull(t *testing.T) {
+	h, err := read([]byte(`{"isohound":1,"initial":null,"seed":null,"params":null,"nodes":null}` + "\n" + `{"initial":[["y",null]]}` + "\n" +
+		`{"txn":1,"session":1,"node":null,"dbtxn":null,"due":null,"begin":null,"end":null,"status":"committed","cause":null,"ops":[["r","x",null]],"preds":null}` + "\n" +
+		`{"txn":2,"session":1,"status":"committed","ops":null}` + "\n" + `{"closed":{"reason":"complete","txns":2}}` + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := dsl.Format(h); got != "initial nil\ninitial y=nil\ns1 T1: r(x,nil)\ns1 T2:\n" {
+		t.Error(got)
+	}
+}
+
+// TestSurrogates: each half of a surrogate pair is a key and a value of its own, and
+// stays one when it is written again.
+func TestSurrogates(t *testing.T) {
+	text := `{"isohound":1}` + "\n" + `{"initial":[["\ud800",1],["\udc00",2],["\ufffd",3]]}` + "\n" +
+		`{"txn":1,"session":1,"status":"committed","ops":[["w","\ud800","\ud801"],["w","\udc00","\udc01"],["w","\ufffd","\ufffd"],["w","\ud83d\ude00","\ud83d\ude00"]]}` + "\n" +
+		`{"closed":{"reason":"complete","txns":1}}` + "\n"
+	h, err := read([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `initial nil
+initial "\ud800"=1
+initial "\udc00"=2
+initial ?=3
+s1 T1: w("\ud800","\ud801") w("\udc00","\udc01") w(?,?) w(😀,😀)
+`
+	for range 2 {
+		if got := dsl.Format(h); got != strings.ReplaceAll(want, "?", "\ufffd") || h.KeyCount() != 4 {
+			t.Fatalf("got\n%s\nwant\n%s", got, want)
+		}
+		if h, err = read(write(t, h, false)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/quote"
 )
 
 type lineKind int
@@ -43,6 +44,11 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	for !l.IsDelim('}') && l.Ok() {
 		name := l.UnsafeFieldName(false)
 		l.WantColon()
+		if l.IsNull() && isOptional(name) {
+			l.Skip()
+			l.WantComma()
+			continue
+		}
 		switch name {
 		case "txn":
 			kind, rec.ID = lineTxn, l.Int64()
@@ -56,6 +62,9 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			if raw := l.Raw(); l.Ok() {
 				p.ending = Ending{Txns: -1}
 				l.AddError(json.Unmarshal(raw, &p.ending))
+				if string(raw) == "null" {
+					l.AddError(errors.New("the closing line says nothing"))
+				}
 			}
 		case "session":
 			rec.Session = l.Int64()
@@ -110,6 +119,15 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	return kind, nil
 }
 
+// isOptional reports whether a field may be left out, which null says, too.
+func isOptional(field string) bool {
+	switch field {
+	case "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops":
+		return true
+	}
+	return false
+}
+
 // ops reads [[kind, key, value], ...].
 func (p *recordParser) ops(l *jlexer.Lexer, rec *history.Record) error {
 	l.Delim('[')
@@ -121,7 +139,7 @@ func (p *recordParser) ops(l *jlexer.Lexer, rec *history.Record) error {
 			return errors.Errorf("transaction %d has an operation %q, which this isohound does not know", rec.ID, letter)
 		}
 		l.WantComma()
-		key := p.sym.KeyBytes(l.UnsafeBytes())
+		key := p.key(l)
 		l.WantComma()
 		raw := l.Raw()
 		if !l.Ok() {
@@ -157,21 +175,39 @@ func parseKind(s string) (history.OpKind, bool) {
 	return 0, false
 }
 
+// key reads the name of a key. The lexer's own strings would make different names
+// equal (see quote).
+func (p *recordParser) key(l *jlexer.Lexer) history.Key {
+	raw := l.Raw()
+	if !l.Ok() {
+		return 0
+	}
+	name, err := quote.Unquote(raw)
+	if err != nil {
+		l.AddError(errors.Wrap(err, "key"))
+		return 0
+	}
+	return p.sym.Key(name)
+}
+
 // initials reads [[key, value], ...].
 func (p *recordParser) initials(l *jlexer.Lexer) {
 	l.Delim('[')
 	for !l.IsDelim(']') && l.Ok() {
 		l.Delim('[')
-		key := l.String()
+		key := p.key(l)
 		l.WantComma()
 		raw := l.Raw()
 		if l.Ok() {
 			v, err := parseValue(raw, p.sym)
+			if err == nil && p.sym.HasInitial(key) {
+				err = errors.Errorf("key %s has two initial values", p.sym.KeyName(key))
+			}
 			if err != nil {
 				l.AddError(err)
 				return
 			}
-			p.sym.SetInitial(p.sym.Key(key), v)
+			p.sym.SetInitial(key, v)
 		}
 		l.WantComma()
 		l.Delim(']')
@@ -195,8 +231,8 @@ func parseValue(raw []byte, sym *history.Symbols) (history.Value, error) {
 		}
 	case '"':
 		// Escapes have several spellings; one text must be one value.
-		var s string
-		if err := json.Unmarshal(raw, &s); err != nil {
+		s, err := quote.Unquote(raw)
+		if err != nil {
 			return 0, errors.Wrap(err, "value")
 		}
 		return sym.String(s), nil

@@ -1,0 +1,166 @@
+// Package quote spells texts as JSON strings and reads them back, so that different
+// texts stay different. encoding/json replaces what is no UTF-8 by U+FFFD, half a
+// surrogate pair among it, and two keys become one.
+//
+// A lone surrogate, \ud800 say, is kept as the three bytes that UTF-8 would have for it
+// if it allowed it.
+package quote
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/pkg/errors"
+)
+
+// Append appends s as a JSON string, in its only spelling: equal texts are equal
+// strings. Bytes that Unquote cannot have made become U+FFFD.
+func Append(b []byte, s string) []byte {
+	b = append(b, '"')
+	plain := 0 // what is before it was appended
+	for i := 0; i < len(s); {
+		c, n := s[i], 1
+		if c >= utf8.RuneSelf {
+			if isLone(s[i:]) {
+				n = loneSize
+			} else if r, size := utf8.DecodeRuneInString(s[i:]); r == lineSeparator || r == paragraphSeparator {
+				n = size
+			} else if size > 1 {
+				i += size
+				continue
+			}
+		} else if c >= 0x20 && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[plain:i]...)
+		b = appendEscape(b, s[i:i+n])
+		i += n
+		plain = i
+	}
+	b = append(b, s[plain:]...)
+	return append(b, '"')
+}
+
+// appendEscape appends the escape of a character, or of a byte that is none.
+func appendEscape(b []byte, s string) []byte {
+	r := rune(s[0])
+	switch {
+	case len(s) == loneSize:
+		r = rune(s[0]&0xf)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f)
+	case r >= utf8.RuneSelf:
+		r = utf8.RuneError
+	case r == '"', r == '\\':
+		return append(b, '\\', s[0])
+	case r == '\n':
+		return append(b, `\n`...)
+	case r == '\t':
+		return append(b, `\t`...)
+	case r == '\r':
+		return append(b, `\r`...)
+	}
+	const hex = "0123456789abcdef"
+	return append(b, '\\', 'u', hex[r>>12], hex[r>>8&0xf], hex[r>>4&0xf], hex[r&0xf])
+}
+
+// loneSize is the length of a lone surrogate, and of the separators below.
+const loneSize = 3
+
+// These end a line for some readers of lines.
+const lineSeparator, paragraphSeparator = '\u2028', '\u2029'
+
+// isLone reports whether s begins with a lone surrogate.
+func isLone(s string) bool {
+	return len(s) >= loneSize && s[0] == 0xed && s[1] >= 0xa0 && s[1] <= 0xbf && s[2] >= 0x80 && s[2] <= 0xbf
+}
+
+// AppendLone appends a surrogate that has no other half.
+func AppendLone(b []byte, r rune) []byte {
+	return append(b, 0xed, byte(0x80|r>>6&0x3f), byte(0x80|r&0x3f))
+}
+
+// Valid reports whether s is UTF-8 but for lone surrogates, so that Unquote reads what
+// Append makes of it.
+func Valid(s string) bool {
+	if utf8.ValidString(s) {
+		return true
+	}
+	high := false // a high surrogate came just before
+	for s != "" {
+		n := loneSize
+		if !isLone(s) {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s); r == utf8.RuneError && n == 1 {
+				return false
+			}
+			high = false
+		} else if low := s[1] >= 0xb0; low && high {
+			return false // they would be read as one character
+		} else {
+			high = !low
+		}
+		s = s[n:]
+	}
+	return true
+}
+
+var errQuotes = errors.New("a JSON string is not in quotes")
+
+// Unquote reads a JSON string.
+func Unquote(raw []byte) (string, error) {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return "", errQuotes
+	}
+	if !utf8.Valid(raw) {
+		return "", errors.New("a string is not valid UTF-8")
+	}
+	if !strings.Contains(string(raw), `\u`) {
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, errors.Wrap(err, "string")
+	}
+	var out []byte
+	for in := raw[1 : len(raw)-1]; len(in) > 0; {
+		n := 0 // up to the next escape of a surrogate
+		for n < len(in) && surrogate(in[n:]) == 0 {
+			if in[n] == '\\' {
+				n++ // what it escapes is none
+			}
+			n++
+		}
+		var s string
+		if err := json.Unmarshal(append(append([]byte{'"'}, in[:min(n, len(in))]...), '"'), &s); err != nil {
+			return "", errors.Wrap(err, "string")
+		}
+		out = append(out, s...)
+		if in = in[min(n, len(in)):]; len(in) == 0 {
+			break
+		}
+		r := surrogate(in)
+		in = in[escapeSize:]
+		if pair := utf16.DecodeRune(r, surrogate(in)); pair != utf8.RuneError {
+			out = utf8.AppendRune(out, pair)
+			in = in[escapeSize:]
+		} else {
+			out = AppendLone(out, r)
+		}
+	}
+	return string(out), nil
+}
+
+const escapeSize = len(`\ud800`)
+
+// surrogate returns the half that b begins with as an escape, or 0.
+func surrogate(b []byte) rune {
+	if len(b) < escapeSize || b[0] != '\\' || b[1] != 'u' || b[2]|0x20 != 'd' {
+		return 0
+	}
+	r, err := strconv.ParseUint(string(b[2:escapeSize]), 16, 16)
+	if err != nil || !utf16.IsSurrogate(rune(r)) {
+		return 0
+	}
+	return rune(r)
+}
