@@ -145,7 +145,7 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 	if err != nil {
 		return err
 	}
-	if ops[ref.Op].Kind != history.Read || !counts {
+	if ops[ref.Op].Kind == history.Write || !counts {
 		return errors.New("it is not about a read of a transaction that counts")
 	}
 	read := ops[ref.Op]
@@ -153,7 +153,7 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 	// latest write.
 	var before, written *history.Op
 	for n := range ops[:ref.Op] {
-		if op := &ops[n]; op.Key == read.Key {
+		if op := &ops[n]; op.Key == read.Key && op.Kind != history.ReadNot {
 			before = op
 			if op.Kind == history.Write {
 				written = op
@@ -165,20 +165,30 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 		switch {
 		case written == nil:
 			return errors.New("there is no own write before the read")
-		case written.Value == read.Value:
+		case !contradict(*written, read):
 			return errors.New("the read returned the latest own write")
 		}
 		return nil
 	case verdict.NonRepeatableReads:
-		if written != nil || before == nil || before.Value == read.Value {
-			return errors.New("the read repeats the one before")
+		if written != nil || !slices.ContainsFunc(ops[:ref.Op], func(op history.Op) bool { return op.Key == read.Key && contradict(op, read) }) {
+			return errors.New("the read repeats the ones before")
 		}
 		return nil
+	}
+	if read.Kind != history.Read {
+		return errors.New("the read returned no value")
 	}
 	if before != nil {
 		return errors.New("the key was touched before in the same transaction")
 	}
 	return f.unexplained(a, ref)
+}
+
+// contradict reports whether two operations on a key, of which the second reads, do
+// not agree on its value.
+func contradict(a, b history.Op) bool {
+	return a.Value == b.Value == (a.Kind == history.ReadNot != (b.Kind == history.ReadNot)) &&
+		!(a.Kind == history.ReadNot && b.Kind == history.ReadNot)
 }
 
 // unexplained verifies the anomalies of a read from outside that no final write of

@@ -101,6 +101,7 @@ func (f *facts) partsOf(a *verdict.Anomaly) ([]history.Part, error) {
 type outsideRead struct {
 	verdict.OpRef
 	cell
+	not bool // it found any value but that of the cell
 }
 
 // outsideReads returns them. A read behind a write of its own transaction to its
@@ -122,11 +123,17 @@ func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 			op := ops[n]
 			switch w, wrote := own[op.Key]; {
 			case op.Kind == history.ReadNot:
-				return nil, errors.Errorf("operation %d of transaction %d says only what a key did not have", n+1, f.id(p.Txn))
+				if wrote {
+					if _, kept := slices.BinarySearch(p.Ops, w); !kept {
+						return nil, errors.Errorf("transaction %d read its own write of %s, which is left out", f.id(p.Txn), f.h.KeyName(op.Key))
+					}
+				} else {
+					out = append(out, outsideRead{verdict.OpRef{Txn: p.Txn, Op: n}, cell{op.Key, op.Value}, true})
+				}
 			case op.Kind == history.Write || read[op.Key] && !wrote:
 			case !wrote:
 				read[op.Key] = true
-				out = append(out, outsideRead{verdict.OpRef{Txn: p.Txn, Op: n}, cell{op.Key, op.Value}})
+				out = append(out, outsideRead{verdict.OpRef{Txn: p.Txn, Op: n}, cell{op.Key, op.Value}, false})
 			default:
 				if _, kept := slices.BinarySearch(p.Ops, w); !kept {
 					return nil, errors.Errorf("transaction %d read its own write of %s, which is left out", f.id(p.Txn), f.h.KeyName(op.Key))
@@ -147,6 +154,10 @@ func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 		several bool
 	}
 	by, wanted := map[cell]readers{}, map[cell]bool{}
+	if err := f.closedUnderNot(parts, reads); err != nil {
+		return err
+	}
+	reads = slices.DeleteFunc(reads, func(r outsideRead) bool { return r.not })
 	for _, r := range reads {
 		old, known := by[r.cell]
 		by[r.cell] = readers{r.Txn, known && (old.several || old.one != r.Txn)}
@@ -158,11 +169,7 @@ func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 	}
 	for c, list := range w.finals {
 		for _, i := range list {
-			n, kept := slices.BinarySearchFunc(parts, i, func(p history.Part, i int32) int { return int(p.Txn - i) })
-			if kept {
-				_, kept = slices.BinarySearch(parts[n].Ops, f.at(i, c.key).write)
-			}
-			if r := by[c]; !kept && (r.several || r.one != i) {
+			if r := by[c]; !f.keepsFinal(parts, i, c.key) && (r.several || r.one != i) {
 				return errors.Errorf("transaction %d wrote a value that is read, and is left out", f.id(i))
 			}
 		}
@@ -182,6 +189,52 @@ func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 	}
 	for n := range parts {
 		parts[n].Ops = slices.DeleteFunc(parts[n].Ops, func(op int) bool { return doubtful[verdict.OpRef{Txn: parts[n].Txn, Op: op}] })
+	}
+	return nil
+}
+
+// keepsFinal reports whether the parts keep the final write of transaction i to k.
+func (f *facts) keepsFinal(parts []history.Part, i int32, k history.Key) bool {
+	n, kept := slices.BinarySearchFunc(parts, i, func(p history.Part, i int32) int { return int(p.Txn - i) })
+	if kept {
+		_, kept = slices.BinarySearch(parts[n].Ops, f.at(i, k).write)
+	}
+	return kept
+}
+
+// closedUnderNot verifies that for every read that says only which value it did not
+// find, the final writes of all other values are kept.
+func (f *facts) closedUnderNot(parts []history.Part, reads []outsideRead) error {
+	byKey := map[history.Key][]outsideRead{}
+	for _, r := range reads {
+		if r.not {
+			byKey[r.key] = append(byKey[r.key], r)
+		}
+	}
+	if len(byKey) == 0 {
+		return nil
+	}
+	if !f.h.Closed {
+		return errors.New("a value's writer may be missing")
+	}
+	for i := range f.h.Txns {
+		t := &f.h.Txns[i]
+		if t.Status == history.Aborted {
+			continue
+		}
+		if err := f.stop.after(1 + t.OpCount()); err != nil {
+			return err
+		}
+		for n, op := range f.h.Ops(t) {
+			if op.Kind != history.Write || len(byKey[op.Key]) == 0 || f.at(int32(i), op.Key).write != n {
+				continue
+			}
+			for _, r := range byKey[op.Key] {
+				if r.value != op.Value && r.Txn != int32(i) && !f.keepsFinal(parts, int32(i), op.Key) {
+					return errors.Errorf("transaction %d wrote a value that may have been read, and is left out", f.id(int32(i)))
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -61,8 +61,8 @@ type lookup struct {
 	long map[int32]map[history.Key]place
 }
 
-// place says where a transaction touches a key: its first operation there, and
-// its last write; -1 is none.
+// place says where a transaction touches a key: its first operation there that says
+// the key's value, and its last write; -1 is none.
 type place struct{ first, write int }
 
 // short is how many operations are few enough to go through them each time.
@@ -80,7 +80,7 @@ func (l *lookup) at(i int32, k history.Key) place {
 			for n, op := range ops {
 				p, ok := places[op.Key]
 				if !ok {
-					p = place{n, -1}
+					p = place{-1, -1}
 				}
 				places[op.Key] = p.with(n, op)
 			}
@@ -102,7 +102,7 @@ func (l *lookup) at(i int32, k history.Key) place {
 
 // with takes operation n, on the same key, into account.
 func (p place) with(n int, op history.Op) place {
-	if p.first < 0 {
+	if p.first < 0 && op.Kind != history.ReadNot {
 		p.first = n
 	}
 	if op.Kind == history.Write {
@@ -112,7 +112,7 @@ func (p place) with(n int, op history.Op) place {
 }
 
 // readFromOutside returns what the transaction at i read of k from outside: by its
-// first operation on the key. An insertion, a lone write at level lin, is no read.
+// first operation there that says a value. An insertion, a lone write at level lin, is no read.
 func (l *lookup) readFromOutside(i int32, k history.Key) (history.Value, bool) {
 	n := l.at(i, k).first
 	if n < 0 {

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -444,13 +445,16 @@ func (p *refutation) forget(s *verdict.Step) error {
 // contradictsItself reports whether a read differs from what the transaction
 // itself saw or wrote before.
 func contradictsItself(ops []history.Op) bool {
-	value := map[history.Key]history.Value{}
+	value, not := map[history.Key]history.Value{}, map[history.Key][]history.Value{}
 	for _, op := range ops {
-		if op.Kind == history.ReadNot {
-			continue
-		}
-		if v, ok := value[op.Key]; ok && op.Kind == history.Read && v != op.Value {
+		v, ok := value[op.Key]
+		switch {
+		case op.Kind == history.ReadNot && ok && v == op.Value, op.Kind == history.Read && ok && v != op.Value,
+			op.Kind == history.Read && !ok && slices.Contains(not[op.Key], op.Value):
 			return true
+		case op.Kind == history.ReadNot:
+			not[op.Key] = append(not[op.Key], op.Value)
+			continue
 		}
 		value[op.Key] = op.Value
 	}

@@ -33,8 +33,11 @@ func TestEveryEngine(t *testing.T) {
 			violated, anomalies := 0, 0
 			for violated < n/20 {
 				h := randhist.Of(rng, 3, 4+rng.IntN(3), 6)
-				if lvl == level.LIN {
+				switch {
+				case lvl == level.LIN:
 					h = lightweight(rng)
+				case rng.IntN(3) == 0:
+					h = randhist.WithoutValues(rng, h)
 				}
 				for _, engine := range checker.Engines {
 					r, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: engine})
@@ -153,14 +156,15 @@ func open(h *history.History, c *counterexample.Counterexample, lvl level.Level)
 			if next++; next > from.OpCount() {
 				return fmt.Sprintf("T%d has operations of its own", to.ID)
 			}
-			if op.Kind != history.Read {
+			if op.Kind == history.Write || op.Kind == history.ReadNot && lvl == level.LIN {
 				continue
 			}
 			key, value := sub.KeyName(op.Key), sub.ValueText(op.Value)
 			for w := range h.Txns {
 				for _, other := range h.Ops(&h.Txns[w]) {
-					if other.Kind == history.Write && h.KeyName(other.Key) == key && h.ValueText(other.Value) == value && !has(h.Txns[w].ID, history.Write, key, value) {
-						return fmt.Sprintf("T%d read %s = %s, and T%d wrote that", to.ID, key, value, h.Txns[w].ID)
+					wrote := h.ValueText(other.Value)
+					if other.Kind == history.Write && h.KeyName(other.Key) == key && (wrote == value) == (op.Kind == history.Read) && !has(h.Txns[w].ID, history.Write, key, wrote) {
+						return fmt.Sprintf("T%d has %s, and T%d wrote %s", to.ID, dsl.Op(sub, op), h.Txns[w].ID, wrote)
 					}
 				}
 			}
@@ -207,6 +211,7 @@ func without(h *history.History, lvl level.Level, txn, op int) *history.History 
 						}
 						depends := read.Key == written.Key && (read.Kind == history.Read && read.Value == written.Value ||
 							lvl == level.LIN && read.Kind == history.ReadNot && read.Value == found ||
+							lvl != level.LIN && read.Kind == history.ReadNot && read.Value != written.Value ||
 							lvl == level.LIN && len(ops) == 1 && read.Kind == history.Write && written.Value == history.Absent)
 						if !depends || gone[[2]int{r, k}] {
 							continue

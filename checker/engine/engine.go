@@ -72,13 +72,13 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 	return nil
 }
 
-// ReadsValues refuses a history in which a read returned no value.
-func ReadsValues(e Engine, h *history.History) error {
+// ReadsValues refuses a history in which a read returned no value, and says why.
+func ReadsValues(e Engine, h *history.History, why string) error {
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
 			if op.Kind == history.ReadNot {
-				return &Refusal{e.Name(), fmt.Sprintf("transaction %d has a failed compare-and-set on %s that returned no value, which only level lin can judge",
-					h.Txns[i].ID, h.KeyName(op.Key))}
+				return &Refusal{e.Name(), fmt.Sprintf("transaction %d has a failed compare-and-set on %s that returned no value, and %s",
+					h.Txns[i].ID, h.KeyName(op.Key), why)}
 			}
 		}
 	}

@@ -150,6 +150,9 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		other = w.ref(a.Ops[0])
 	}
 	last := a.Txns[len(a.Txns)-1]
+	if (a.Kind == verdict.NotMyOwnWrite || a.Kind == verdict.NonRepeatableReads) && (op.Kind == history.ReadNot || other.Kind == history.ReadNot) {
+		return w.selfContradiction(last, other, op)
+	}
 	switch a.Kind {
 	case verdict.ThinAirRead:
 		if op.Value == history.Absent {
@@ -189,6 +192,21 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 	}
 }
 
+// selfContradiction explains two operations of one transaction on a key, of which one
+// says only which value the key did not have.
+func (w words) selfContradiction(txn int32, first, second history.Op) string {
+	say := func(op history.Op) string {
+		switch op.Kind {
+		case history.ReadNot:
+			return "found that " + w.pair(op.Key, op.Value) + " did not hold"
+		case history.Write:
+			return "wrote " + w.pair(op.Key, op.Value)
+		}
+		return "read " + w.pair(op.Key, op.Value)
+	}
+	return fmt.Sprintf("%s %s and later %s, without writing the key in between.", w.introduce(txn), say(first), say(second))
+}
+
 func (w words) divergence(a *verdict.Anomaly) string {
 	e := a.Cycle[0]
 	return fmt.Sprintf("%s and %s both read %s, %s, and both overwrote it: %s %s, %s %s. "+
@@ -225,10 +243,14 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 	reads := 0
 	for _, r := range a.Ops {
 		op := w.ref(r)
-		if op.Kind != history.Read {
+		if op.Kind == history.Write {
 			continue
 		}
 		if reads++; reads > maxListed {
+			continue
+		}
+		if op.Kind == history.ReadNot {
+			fmt.Fprintf(&b, "%s found that %s did not hold.\n", w.txn(r.Txn), w.pair(op.Key, op.Value))
 			continue
 		}
 		var from []string

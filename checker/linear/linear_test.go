@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 		{"s1: r(x,0)\ns2 T8: r(x,0) r(y,0) r(z,0)", level.SI, "transaction 8 (session 2) is not a mini-transaction: it has more than two reads"},
 		{"s1 T8: r(x,0) w(x,1) w(x,2) w(x,3)", level.SER, "more than two writes"},
 		{"s1 T8: r(x,0) w(y,1)", level.SER, "writes y without having read it"},
-		{"s1 T8: n(x,5)", level.SER, "only level lin can judge"},
+		{"s1 T8: n(x,5)", level.SER, "at level lin only"},
 		{"s1: r(x,0) w(x,1)\ns2 T8: r(x,1) w(x,1)", level.SER, "values are not unique: transaction 8 (session 2) writes 1 to x, which is also written by transaction 1"},
 		{"s1 T8: r(x,5) w(x,0)", level.SER, "which is the key's initial value"},
 		{"s1: r(x,0) w(x,1)", level.SSER, "needs the begin and end"},

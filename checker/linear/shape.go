@@ -23,7 +23,7 @@ func miniTransaction(sym *history.Symbols, ops []history.Op) string {
 				return fmt.Sprintf("it writes %s without having read it", sym.KeyName(op.Key))
 			}
 		case history.ReadNot:
-			return fmt.Sprintf("it has a failed compare-and-set on %s that returned no value, which only level lin can judge", sym.KeyName(op.Key))
+			return fmt.Sprintf("it has a failed compare-and-set on %s that returned no value, which the linear engine judges at level lin only", sym.KeyName(op.Key))
 		}
 		// Bounding the length first keeps readsBefore constant.
 		if reads > 2 {

@@ -121,7 +121,12 @@ func (v *evidence) parts() []history.Part {
 		}
 		p := history.Part{Txn: m.txns[t]}
 		for j, op := range ops {
+			if op.Kind == history.Write {
+				delete(read, op.Key)
+			}
 			switch w, wrote := last[op.Key]; {
+			case op.Kind == history.ReadNot && read[op.Key]:
+				p.Ops = append(p.Ops, j)
 			case op.Kind == history.Read && read[op.Key]:
 				delete(read, op.Key) // only the first is from outside
 				p.Ops = append(p.Ops, j)

@@ -76,7 +76,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	}
 	for _, n := range edges {
 		e := &g.edges[n]
-		if e.rule == allAfter || e.rule == allOver {
+		if e.rule == allAfter || e.rule == allOver || e.why != none && m.reads[e.why].class >= m.values() {
 			return nil
 		}
 		if e.kind == 0 || e.from >= points { // a transaction's own, or the rest of a real-time edge
@@ -106,7 +106,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 
 // firstOn returns the operation that is a read from outside.
 func firstOn(m *model, rd *read) int {
-	return slices.IndexFunc(m.h.Ops(m.txn(rd.txn)), func(op history.Op) bool { return op.Key == rd.key })
+	return slices.IndexFunc(m.h.Ops(m.txn(rd.txn)), func(op history.Op) bool { return op.Key == rd.key && op.Kind != history.ReadNot })
 }
 
 // readValue returns what read r returned.

@@ -39,8 +39,8 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
 	}
-	if !h.Closed { // what was cut off may have written any other value
-		if err := engine.ReadsValues(e, h); err != nil {
+	if !h.Closed {
+		if err := engine.ReadsValues(e, h, "the history was cut off: a write that is missing may have been read"); err != nil {
 			return nil, err
 		}
 	}

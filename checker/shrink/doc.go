@@ -4,7 +4,8 @@
 // A sub-history is some of the transactions with some of their operations; session
 // order and real time stay as they are between those that are kept. It is closed
 // if for every read that is kept, every transaction of the whole history that
-// wrote that value to that key is kept with that write, whatever its outcome. An
+// wrote that value to that key is kept with that write, whatever its outcome; for a
+// read that says only which value it did not find, every write of another one. An
 // execution of the whole history is then one of the sub-history, too, when what is
 // left out is struck from it, so that what the sub-history violates the whole
 // history violates.

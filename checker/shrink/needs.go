@@ -8,7 +8,7 @@ import (
 )
 
 // token stands for what operations of one kind need and others provide: a value
-// of a key, or, where denied, that this value was overwritten.
+// of a key, or, where denied, any other one; at level lin, that it was overwritten.
 type token struct {
 	key    history.Key
 	value  history.Value
@@ -24,8 +24,10 @@ type needs struct {
 
 	// onKey[keyFrom[k]:keyFrom[k+1]] are the operations on key k. Their tokens are
 	// in the tables once the key is asked for.
-	keyFrom, onKey     []int32
-	known              []bool // by key
+	keyFrom, onKey []int32
+	known          []bool // by key
+	// excepted are, by key, the values that reads without a value did not find.
+	excepted           map[history.Key][]history.Value
 	providers, needers map[token][]int32
 }
 
@@ -33,9 +35,12 @@ func newNeeds(h *history.History, rules Rules) *needs {
 	ops := h.AllOps()
 	n := &needs{h: h, rules: rules, txnOf: make([]int32, len(ops)), onKey: make([]int32, len(ops)),
 		keyFrom: make([]int32, h.KeyCount()+1), known: make([]bool, h.KeyCount()),
-		providers: map[token][]int32{}, needers: map[token][]int32{}}
+		excepted: map[history.Key][]history.Value{}, providers: map[token][]int32{}, needers: map[token][]int32{}}
 	for _, op := range ops {
 		n.keyFrom[op.Key]++
+		if op.Kind == history.ReadNot && !slices.Contains(n.excepted[op.Key], op.Value) {
+			n.excepted[op.Key] = append(n.excepted[op.Key], op.Value)
+		}
 	}
 	end := int32(0)
 	for k := range n.keyFrom {
@@ -78,9 +83,9 @@ func (n *needs) need(at int32) (token, bool) {
 	lin := n.rules.Level == level.LIN
 	switch {
 	case op.Kind == history.Read:
-		return token{op.Key, op.Value, false}, !n.rules.Possible || n.onItsKey(at)[0] == at
+		return token{op.Key, op.Value, false}, !n.rules.Possible || n.firstRead(at)
 	case op.Kind == history.ReadNot:
-		return token{op.Key, op.Value, true}, lin
+		return token{op.Key, op.Value, true}, lin || !n.rules.Possible || !n.behindWrite(at)
 	}
 	return token{op.Key, history.Absent, false}, lin && n.h.Txns[n.txnOf[at]].OpCount() == 1
 }
@@ -93,7 +98,13 @@ func (n *needs) provides(at int32, f func(token)) {
 		return
 	}
 	f(token{op.Key, op.Value, false})
-	if n.rules.Level == level.LIN {
+	if n.rules.Level != level.LIN {
+		for _, v := range n.excepted[op.Key] {
+			if v != op.Value {
+				f(token{op.Key, v, true})
+			}
+		}
+	} else {
 		found := history.Absent
 		if int(at) > n.first(at) {
 			found = ops[at-1].Value
@@ -116,6 +127,27 @@ func (n *needs) onItsKey(at int32) []int32 {
 	from, _ := slices.BinarySearch(list, int32(first))
 	to, _ := slices.BinarySearch(list, int32(first+n.h.Txns[n.txnOf[at]].OpCount()))
 	return list[from:to]
+}
+
+// firstRead reports whether a read is the first operation of its transaction that
+// says the key's value.
+func (n *needs) firstRead(at int32) bool {
+	for _, other := range n.onItsKey(at) {
+		if n.h.AllOps()[other].Kind != history.ReadNot {
+			return other == at
+		}
+	}
+	return false
+}
+
+// behindWrite reports whether the transaction of an operation wrote its key before.
+func (n *needs) behindWrite(at int32) bool {
+	for _, other := range n.onItsKey(at) {
+		if other < at && n.h.AllOps()[other].Kind == history.Write {
+			return true
+		}
+	}
+	return false
 }
 
 // lastWrite returns the last write of the transaction of a write to the same key.

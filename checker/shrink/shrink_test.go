@@ -185,7 +185,9 @@ func TestEnough(t *testing.T) {
 		trials++
 		n := len(sub.Txns)
 		violated := n >= 2 && sub.Txns[n-1].ID == 102 && sub.Txns[n-2].ID == 101
-		return violated, func() []history.Part { return []history.Part{{Txn: int32(n - 2), Ops: []int{0}}, {Txn: int32(n - 1), Ops: []int{0}}} }, nil
+		return violated, func() []history.Part {
+			return []history.Part{{Txn: int32(n - 2), Ops: []int{0}}, {Txn: int32(n - 1), Ops: []int{0}}}
+		}, nil
 	}
 	_, enough, _ := judge(t.Context(), h)
 	if err := p.Minimize(t.Context(), judge, enough); err != nil {

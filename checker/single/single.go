@@ -59,7 +59,7 @@ func (c *Collector) Internal(i int32, own, j int) {
 	if prior := lastWrite(ops[:j], ops[j].Key); prior >= 0 {
 		kind, own = verdict.NotMyOwnWrite, prior
 		for k, op := range ops[:prior] {
-			if op.Kind == history.Write && op.Key == ops[j].Key && op.Value == ops[j].Value {
+			if ops[j].Kind == history.Read && op.Kind == history.Write && op.Key == ops[j].Key && op.Value == ops[j].Value {
 				kind, own = verdict.NotMyLastWrite, k
 			}
 		}
