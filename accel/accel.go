@@ -199,6 +199,9 @@ type Options struct {
 // Closure answers which vertices reach which. Questions may be asked by many
 // goroutines at once, but not while Insert runs.
 type Closure interface {
+	// Backend returns the name of the backend that keeps the closure.
+	Backend() string
+
 	// Reaches reports whether there is a path, of no edge or more, from a source
 	// to a vertex.
 	Reaches(from, to int32) bool
@@ -207,12 +210,16 @@ type Closure interface {
 	// the closure is as it was, as with an edge that joins no vertices of the
 	// graph or that pairs do not allow. After the context's end it is of no more use.
 	Insert(ctx context.Context, edges []Edge) error
-	// Changed tells of a vertex which sources came to reach it by the latest
-	// Insert, by class, as bits: sources share classes in a way that is the
-	// backend's own, and 0 means none. Before the first Insert that is all, and after
-	// one of many edges it may be. Where sources are pairs it need not tell of the
-	// first ones.
+	// Changed returns the classes of the sources that came to reach a vertex by the
+	// latest Insert, as bits. It may return more classes, or all of them: before the
+	// first Insert, and after one of many edges.
 	Changed(v int32) uint64
+	// Class returns the class of a source, as one bit. Which sources share a class is
+	// the backend's own choice.
+	Class(from int32) uint64
+	// Rank returns by vertex its place in a topological order, until the next
+	// Insert. Places may leave gaps.
+	Rank() []int32
 
 	// Closing reports for each group of edges whether any of them, added alone,
 	// would close a cycle: edges[groups[i]:groups[i+1]] sets out[i]. Edges must
@@ -227,14 +234,33 @@ type Closure interface {
 	// at sources. It stops when f returns false.
 	TwoCycles(ctx context.Context, edges []Edge, f func(i, j int32) bool) error
 
+	// Common calls f for sources that reach all of some vertices and do not reach
+	// another one. Of pairs they are second ones. It prefers sources that the others
+	// reach, and may leave sources out.
+	Common(of []int32, not int32, f func(from int32))
+	// Rows returns the rows of a closure that keeps them along chains, and else nil.
+	Rows() Rows
+
 	// Bytes is the memory that the closure holds.
 	Bytes() int64
 	// Close frees what the closure holds outside Go's memory.
 	Close()
 }
 
+// Rows are the rows of a closure in main memory, one for each vertex.
+type Rows interface {
+	// Cover returns the chains along which the rows are kept.
+	Cover() *Cover
+	// Row returns by chain the last place that reaches v; 0 is none. v reaches itself.
+	Row(v int32) []int32
+	// Prefetch reads the rows from one vertex up to another, so that they are in the
+	// processor's cache when they are needed. The number that it returns means nothing.
+	Prefetch(from, to int32) int32
+}
+
 // Groups are groups of sources, and which members of a group reach which, as
-// bits.
+// bits. Of the first of a pair they need not tell which first ones reach it; the answer
+// is quickest where the second ones are the first members of their group.
 type Groups struct {
 	Start   []int32 // one more than there are groups
 	Members []int32 // those of group i are Members[Start[i]:Start[i+1]]

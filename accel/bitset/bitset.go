@@ -123,26 +123,32 @@ func (c *Closure) columns() {
 	}
 }
 
-// Width returns the words of a row.
-func (c *Closure) Width() int { return c.width }
+// Backend implements accel.Closure.
+func (c *Closure) Backend() string { return Backend{}.Name() }
 
-// Column returns the column of a source, -1 for the first of a pair.
-func (c *Closure) Column(v int32) int32 { return c.column[v] }
-
-// VertexAt returns the source that has a column.
-func (c *Closure) VertexAt(column int32) int32 { return c.at[column] }
-
-// Columns returns how many columns there are.
-func (c *Closure) Columns() int32 { return int32(len(c.at)) }
-
-// Rank returns by vertex its place in a topological order, until the next
-// Insert.
+// Rank implements accel.Closure.
 func (c *Closure) Rank() []int32 { return c.s.Rank }
 
-// Word returns a word of the row of v: bit i of word w says that the source with
+// Rows implements accel.Closure: a matrix has none.
+func (c *Closure) Rows() accel.Rows { return nil }
+
+// row puts the row of v into out, which has width words: see word.
+func (c *Closure) row(v int32, out []uint64) {
+	for i := range c.bands {
+		b := &c.bands[i]
+		r := b.rows[v]
+		to := out[b.lo : b.lo+b.words]
+		for w := range to[:r.off] {
+			to[w] = math.MaxUint64
+		}
+		clear(to[int(r.off)+copy(to[r.off:], b.stored(r)):])
+	}
+}
+
+// word returns a word of the row of v: bit i of word w says that the source with
 // column 64·w+i reaches v. v reaches itself. Bits behind the last column mean
 // nothing.
-func (c *Closure) Word(v int32, w int) uint64 {
+func (c *Closure) word(v int32, w int) uint64 {
 	b := &c.bands[w>>c.shift]
 	r := b.rows[v]
 	k := w&(1<<c.shift-1) - int(r.off)
@@ -164,10 +170,14 @@ func (c *Closure) Reaches(from, to int32) bool {
 	return c.set(column, to)
 }
 
-// Changed implements accel.Closure: columns share a bit that are the same modulo
-// 64.
+// Class implements accel.Closure: columns share a class that are the same modulo 64,
+// and so do pairs.
+func (c *Closure) Class(from int32) uint64 { return 1 << (c.stand[from] & 63) }
+
+// Changed implements accel.Closure. Where the first of some pair may reach more than
+// its second does, any of them may have come to reach v.
 func (c *Closure) Changed(v int32) uint64 {
-	if c.fresh {
+	if c.fresh || c.leads != nil && len(c.leads.column) > 0 {
 		return math.MaxUint64
 	}
 	return c.news[v]

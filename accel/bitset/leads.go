@@ -91,17 +91,13 @@ func (c *Closure) leadsTo(from, to int32) bool {
 
 // set reports whether the row of v has a column.
 func (c *Closure) set(column, v int32) bool {
-	return c.Word(v, int(column>>6))>>(column&63)&1 != 0
+	return c.word(v, int(column>>6))>>(column&63)&1 != 0
 }
 
-// Led reports whether the first of some pair may reach more than its second does,
-// other than that.
-func (c *Closure) Led() bool { return c.leads != nil && len(c.leads.column) > 0 }
-
-// Leads reports whether the first of a pair reaches another vertex, of which row is
-// the row, but by its second.
-func (c *Closure) Leads(row []uint64, first int32) bool {
-	for _, column := range c.leads.of(first) {
+// reach reports whether the first of a pair reaches a vertex, given the vertex's row,
+// along a path that does not begin with the edge to its second.
+func (l *leads) reach(first int32, row []uint64) bool {
+	for _, column := range l.of(first) {
 		if row[column>>6]>>(column&63)&1 != 0 {
 			return true
 		}

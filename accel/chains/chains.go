@@ -172,13 +172,17 @@ func (c *Closure) cut(least int) []band {
 	return bands
 }
 
-// Row returns by chain the last place that reaches v; 0 is none. v reaches
-// itself.
+// Backend implements accel.Closure.
+func (c *Closure) Backend() string { return Backend{}.Name() }
+
+// Rows implements accel.Closure.
+func (c *Closure) Rows() accel.Rows { return c }
+
+// Row implements accel.Rows.
 func (c *Closure) Row(v int32) []int32 { return c.rows[int(v)*c.k : (int(v)+1)*c.k] }
 
-// Touch looks into the rows from one vertex up to another, so that they are in the
-// processor's cache when they are needed. What it returns means nothing.
-func (c *Closure) Touch(from, to int32) int32 {
+// Prefetch implements accel.Rows.
+func (c *Closure) Prefetch(from, to int32) int32 {
 	rows := c.rows[int(from)*c.k : (int(to)+1)*c.k]
 	sum := rows[len(rows)-1]
 	for i := 0; i < len(rows); i += line {
@@ -193,14 +197,13 @@ const line = 16
 // Entry returns the last place of a chain that reaches v; 0 is none.
 func (c *Closure) Entry(v, chain int32) int32 { return c.rows[int(v)*c.k+int(chain)] }
 
-// Cover returns the chains.
+// Cover implements accel.Rows.
 func (c *Closure) Cover() *accel.Cover { return c.cover }
 
 // VertexAt returns the vertex that has a place, from 1, on a chain.
 func (c *Closure) VertexAt(chain, place int32) int32 { return c.members[c.first[chain]+place-1] }
 
-// Rank returns by vertex its place in a topological order, until the next
-// Insert.
+// Rank implements accel.Closure.
 func (c *Closure) Rank() []int32 { return c.s.Rank }
 
 // Reaches implements accel.Closure.
@@ -208,8 +211,11 @@ func (c *Closure) Reaches(from, to int32) bool {
 	return c.Entry(to, c.cover.Chain[from]) >= c.cover.Place[from]
 }
 
-// Changed implements accel.Closure: chains share a bit that are the same modulo
-// 64.
+// Class implements accel.Closure: the sources of a chain share a class, and so do
+// chains whose numbers are the same modulo 64.
+func (c *Closure) Class(from int32) uint64 { return 1 << (c.cover.Chain[from] & 63) }
+
+// Changed implements accel.Closure.
 func (c *Closure) Changed(v int32) uint64 {
 	if c.fresh {
 		return math.MaxUint64

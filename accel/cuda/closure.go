@@ -23,10 +23,11 @@ type closure struct {
 	news  []uint64 // by vertex: see Changed
 	fresh bool     // nothing was inserted yet
 
-	mu      sync.Mutex
-	cpu     accel.Closure // instead of the device, once that failed
-	lost    error         // why there is neither
-	changed bool          // the latest Insert was cpu's
+	mu   sync.Mutex
+	cpu  accel.Closure // instead of the device, once that failed
+	lost error         // why there is neither
+	// replaced: cpu has inserted edges that the device has not.
+	replaced bool
 }
 
 func (c *closure) keep() {
@@ -145,7 +146,7 @@ func (c *closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if err != nil {
 		return err
 	}
-	c.changed = true
+	c.replaced = true
 	c.cache.clear()
 	return cpu.Insert(ctx, edges)
 }
@@ -211,17 +212,39 @@ func (c *closure) extend(ctx context.Context, edges []accel.Edge) error {
 	return nil
 }
 
-// Changed implements accel.Closure: sources share a bit whose columns are the
-// same modulo 64.
+// Backend implements accel.Closure.
+func (c *closure) Backend() string {
+	if cpu, _ := c.substitute(); cpu != nil {
+		return cpu.Backend()
+	}
+	return c.b.Name()
+}
+
+// Class implements accel.Closure: columns share a class that are the same modulo 64.
+func (c *closure) Class(from int32) uint64 { return 1 << (c.m.column[from] & 63) }
+
+// Changed implements accel.Closure. The fallback has other classes.
 func (c *closure) Changed(v int32) uint64 {
-	switch {
-	case c.changed:
-		return c.cpu.Changed(v)
-	case c.fresh:
+	if c.fresh || c.replaced {
 		return math.MaxUint64
 	}
 	return c.news[v]
 }
+
+// Rank implements accel.Closure.
+func (c *closure) Rank() []int32 {
+	if cpu, _ := c.substitute(); cpu != nil {
+		return cpu.Rank()
+	}
+	return c.s.Rank
+}
+
+// Common implements accel.Closure. It finds nothing: each of the vertices would be a
+// question of its own.
+func (c *closure) Common([]int32, int32, func(from int32)) {}
+
+// Rows implements accel.Closure: they are on the device.
+func (c *closure) Rows() accel.Rows { return nil }
 
 // Bytes implements accel.Closure: the host's memory.
 func (c *closure) Bytes() int64 {

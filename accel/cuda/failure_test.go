@@ -136,27 +136,28 @@ func TestLostInTheMiddle(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	g, later := shape{chains: 4, far: 50, sources: 90, vertices: 500}.graph(r)
 	first, rest := later[:len(later)/2], later[len(later)/2:]
-	scenario := func(c accel.Closure) (all answers) {
+	scenario := func(c accel.Closure) (all answers, changed []bool) {
 		defer c.Close()
 		for _, edges := range [][]accel.Edge{nil, first, rest} {
 			if err := c.Insert(t.Context(), edges); err != nil {
 				t.Fatal(err)
 			}
 			for v := range g.Len() {
-				all.closing = append(all.closing, c.Changed(v) != 0, c.Reaches(min(v, g.Sources-1)/2, v))
+				changed = append(changed, c.Changed(v) != 0)
+				all.closing = append(all.closing, c.Reaches(min(v, g.Sources-1)/2, v))
 			}
 			a := ask(t, c, g, rand.New(rand.NewPCG(8, 8)))
 			all.closing = append(all.closing, a.closing...)
 			all.among = append(all.among, a.among...)
 			all.cycles = append(all.cycles, a.cycles...)
 		}
-		return all
+		return all, changed
 	}
 	truth, err := bitset.Backend{}.Closure(t.Context(), g, accel.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := scenario(truth)
+	want, changed := scenario(truth)
 	for call, codes := range map[string][]int{
 		"cuCtxSetCurrent": {719}, "cuMemGetInfo": {719}, "cuMemAlloc": {2, 719}, "cuMemFree": {719}, "cuMemcpyHtoD": {719},
 		"cuMemcpyDtoH": {719}, "cuMemsetD8": {719}, "cuLaunchKernel": {2, 719}, "cuCtxSynchronize": {719, 999},
@@ -174,8 +175,14 @@ func TestLostInTheMiddle(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := scenario(c); !got.equal(want) {
+				got, news := scenario(c)
+				if !got.equal(want) {
 					t.Fatalf("call %d of %s fails with %d: answers differ", nth, call, code)
+				}
+				for i := range changed {
+					if changed[i] && !news[i] {
+						t.Fatalf("call %d of %s fails with %d: a change is not told of", nth, call, code)
+					}
 				}
 				d.Set("")
 				b.Close()

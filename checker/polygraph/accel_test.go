@@ -51,6 +51,12 @@ type hiddenClosure struct {
 	dies func() bool
 }
 
+func (h *hiddenClosure) Backend() string { return "hidden" }
+
+func (h *hiddenClosure) Rows() accel.Rows { return nil }
+
+func (h *hiddenClosure) Common([]int32, int32, func(from int32)) {}
+
 func (h *hiddenClosure) lost() bool { return h.dies != nil && h.dies() }
 
 func (h *hiddenClosure) Insert(ctx context.Context, edges []accel.Edge) error {
@@ -197,8 +203,8 @@ func TestBackendsAgree(t *testing.T) {
 	}
 }
 
-// TestHiddenPrunes: what is asked in batches finds what looking into the rows does,
-// but for what common predecessors of candidates say.
+// TestHiddenPrunes: a device finds what the matrix on the processor does, but for what
+// common predecessors of candidates say.
 func TestHiddenPrunes(t *testing.T) {
 	h := synth.General(synth.GeneralConfig{Sessions: 100, Txns: 2000, Ops: 6, Keys: 500, Reads: 0.5, Duplicates: 0.5, Theta: 0.5, Values: 20, Seed: 3})
 	for _, lvl := range []level.Level{level.SER, level.SI} {

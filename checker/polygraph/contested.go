@@ -125,26 +125,17 @@ func (m *model) contested(k int32, snapshot bool) bool {
 
 // bits finds the chains of the writers, for the closure there is.
 func (c *contested) bits(m *model, k *reach) {
-	if k.far() {
-		c.chains = nil
-		return
-	}
 	if c.chains == nil {
 		c.chains = make([]uint64, len(c.keys))
 	}
 	for i, key := range c.keys {
 		mask := uint64(0)
 		for _, t := range m.writer[m.keyFrom[key]:m.keyFrom[key+1]] {
-			mask |= k.chainBits(k.column(k.c.of[t]))
+			mask |= k.classes[k.c.of[t]]
 		}
 		c.chains[i] = mask
 	}
 }
 
 // of returns the chains of the writers of the key at a place.
-func (c *contested) of(i int32) uint64 {
-	if c.chains == nil {
-		return everything
-	}
-	return c.chains[i]
-}
+func (c *contested) of(i int32) uint64 { return c.chains[i] }

@@ -39,7 +39,6 @@
 //	worker.go      keys shared among goroutines
 //	local.go       the accesses of one key, brought together
 //	entries.go     their entries of the reachability relation
-//	packed.go      those entries for keys with few writers, taken row by row
 //	reach.go       the closure behind all that, and what happens when it fails
 //	known.go, knowngraph.go   the known graph for package accel, and for benchmarks
 //

@@ -127,16 +127,16 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 	return wrong, nil
 }
 
-// Packed saturates h with a matrix and compares the entries that it packs with
-// those that it does not, key by key. It returns how many keys it has compared.
-func Packed(h *history.History, lvl level.Level) (keys int, err error) {
+// Entries saturates h and compares the entries of each key with what the closure says of
+// each two nodes. It returns how many keys it has compared.
+func Entries(h *history.History, lvl level.Level, how Acceleration) (keys int, err error) {
 	ctx := context.Background()
 	m := newModel(h, lvl, single.NewCollector(h))
 	g := newGraph(m)
 	s := newSaturator(m, g, true)
-	s.accelerate(Acceleration{Choice: choose.Bitset})
+	s.accelerate(how)
 	s.thorough = true
-	if err := s.run(ctx); err != nil || s.k.bits == nil || len(g.topological(nil)) < int(g.nodes) {
+	if err := s.run(ctx); err != nil || len(g.topological(nil)) < int(g.nodes) {
 		return 0, err
 	}
 	if ok, err := s.k.update(ctx); !ok || err != nil {
@@ -144,37 +144,63 @@ func Packed(h *history.History, lvl level.Level) (keys int, err error) {
 	}
 	s.openOn = makeCSR(h.KeyCount(), 0, nil)
 	s.contested.bits(m, s.k)
-	s.packed.begin(m, s.k)
-	if err := s.pack(ctx, s.contested.order, true); err != nil {
-		return 0, err
+	if s.k.rows == nil {
+		if asked, err := s.ask(ctx, s.contested.order, true); err != nil || asked < len(s.contested.order) {
+			return 0, errors.Errorf("%d of %d runs asked about: %v", asked, len(s.contested.order), err)
+		}
 	}
-	packed, plain := &worker{saturator: s}, &worker{saturator: s}
-	for _, k := range s.contested.keys {
-		if !s.packed.has(k) || !packed.gather(k, everything, true) || !plain.gather(k, everything, true) {
+	w := &worker{saturator: s}
+	for at, key := range s.contested.keys {
+		if s.k.rows == nil {
+			w.group = s.groups.of[at]
+		}
+		if !w.gather(key, everything, true) {
 			continue
 		}
 		keys++
-		plain.isPacked = false
-		for i := range int32(len(plain.writers)) {
-			if a, b := packed.commitRow(i), plain.commitRow(i); !slices.Equal(a, b) {
-				return 0, errors.Errorf("key %d, commit of writer %d: %v and %v", k, i, a, b)
+		for i := range int32(len(w.writers)) {
+			x := &w.writers[i]
+			if err := w.compareRow(g.commit(x.txn), w.commitRow(i)); err != nil {
+				return 0, err
 			}
-			if a, b := packed.startRow(i), plain.startRow(i); !slices.Equal(a, b) {
-				return 0, errors.Errorf("key %d, start of writer %d: %v and %v", k, i, a, b)
+			if err := w.compareRow(g.start(x.txn), w.startRow(i)); err != nil {
+				return 0, err
 			}
-			for j := range int32(len(plain.readers)) {
-				if a, b := packed.startedBefore(j, i), plain.startedBefore(j, i); a != b {
-					return 0, errors.Errorf("key %d, reader %d before writer %d: %v and %v", k, j, i, a, b)
+			for j := range w.readers {
+				r := &w.readers[j]
+				if got, want := w.startedBefore(int32(j), i), s.k.reaches(g.start(r.txn), g.commit(x.txn)); got != want {
+					return 0, errors.Errorf("key %d, reader %d before writer %d: %v, want %v", key, j, i, got, want)
 				}
 			}
 		}
-		for i := range int32(len(plain.readers)) {
-			if a, b := packed.readRow(i), plain.readRow(i); !slices.Equal(a, b) {
-				return 0, errors.Errorf("key %d, reader %d: %v and %v", k, i, a, b)
+		for i := range w.readers {
+			if err := w.compareRow(g.start(w.readers[i].txn), w.readRow(int32(i))); err != nil {
+				return 0, err
 			}
 		}
 	}
 	return keys, nil
+}
+
+// compareRow compares the entries of a node with what the closure says. Of a start they
+// need tell of commits only.
+func (w *worker) compareRow(node int32, row []int32) error {
+	k, g := w.k, w.g
+	for i, got := range row {
+		last, lastCommit := int32(0), int32(0)
+		for _, t := range k.c.members.of(w.chains[i]) {
+			if k.reaches(g.start(t), node) {
+				last = max(last, k.startAt(t))
+			}
+			if k.reaches(g.commit(t), node) {
+				last, lastCommit = max(last, k.commitAt(t)), k.commitAt(t)
+			}
+		}
+		if got > last || got < lastCommit || got < last && node == g.commit(g.txnOf(node)) {
+			return errors.Errorf("key %d, entry of node %d for chain %d: %d, want %d or the last commit, %d", w.key, node, w.chains[i], got, last, lastCommit)
+		}
+	}
+	return nil
 }
 
 // On returns the same for another machine.

@@ -18,21 +18,18 @@ type local struct {
 	// each reader, and, where these differ, one for the start of each writer:
 	// by local chain the last position from which it can be reached, for starts at
 	// least the last one of a commit. Rows are made when they are first looked at.
-	// Those of starts are for chains with writers only; those of commits for all
-	// chains with clocks, of which a row stands together, and else for these too.
+	// Those of starts are for chains with writers only, and so are those of commits
+	// unless the closure has rows.
 	entries                []int32
 	commits, starts, reads [][]int32 // by writer and reader, nil before the first look
 	apart                  [][]int32 // those of starts where these differ from commits
 	width                  int       // of the row of a commit
-	isPacked               bool      // the saturator has them packed
 	writing                int       // how many chains have writers
-	columns                []int32   // by local chain, with a matrix: the column of its commit
-	words                  []uint64  // scratch
+	group                  int32     // the group of the key, where the closure was asked
 	fetchedRows            int32     // so that the compiler keeps prefetch
 	// initial is the first of the readers of the initial value.
 	initial int32
 
-	reader  []int32 // the row of one more reader
 	localOf []int32 // by chain: its local chain, where stamp says so
 	stamp   []int32
 	now     int32
@@ -116,22 +113,22 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 	return true
 }
 
-// prefetch has the processor fetch the rows of the clocks that will be looked at,
-// unless they are long and little of each is needed.
+// prefetch has the processor fetch the rows that will be looked at, unless they are long
+// and little of each is needed.
 func (w *worker) prefetch() {
-	c := w.k.clocks
-	if c == nil || w.k.c.count > fewChains {
+	rows := w.k.rows
+	if rows == nil || w.k.c.count > fewChains {
 		return
 	}
 	for i := range w.writers {
 		if x := &w.writers[i]; x.news != 0 {
-			w.fetchedRows += c.Touch(w.g.start(x.txn), w.g.commit(x.txn))
+			w.fetchedRows += rows.Prefetch(w.g.start(x.txn), w.g.commit(x.txn))
 		}
 	}
 	for i := range w.readers {
 		if x := &w.readers[i]; x.news != 0 {
 			v := w.g.start(x.txn)
-			w.fetchedRows += c.Touch(v, v)
+			w.fetchedRows += rows.Prefetch(v, v)
 		}
 	}
 }
@@ -167,7 +164,7 @@ func (w *worker) begin(k int32) {
 	}
 	w.now++
 	w.key = k
-	w.chains, w.columns, w.bits, w.segments = w.chains[:0], w.columns[:0], w.bits[:0], w.segments[:0]
+	w.chains, w.bits, w.segments = w.chains[:0], w.bits[:0], w.segments[:0]
 }
 
 // entryCount is how many entries the key at hand takes.
@@ -181,11 +178,7 @@ func (w *worker) localChain(c int32) int32 {
 	if w.stamp[c] != w.now {
 		w.stamp[c], w.localOf[c] = w.now, int32(len(w.chains))
 		w.chains = append(w.chains, c)
-		column := w.k.column(c)
-		if w.k.bits != nil {
-			w.columns = append(w.columns, column)
-		}
-		w.bits = append(w.bits, w.k.chainBits(column))
+		w.bits = append(w.bits, w.k.classes[c])
 	}
 	return w.localOf[c]
 }
@@ -212,8 +205,7 @@ func (w *worker) listReaders() {
 // room makes room for the entries, of which no row is filled yet.
 func (w *worker) room() {
 	w.writing = len(w.segments) - 1
-	w.isPacked = w.packed.has(w.key)
-	if w.width = len(w.chains); w.k.clocks == nil {
+	if w.width = len(w.chains); w.k.rows == nil {
 		w.width = w.writing
 	}
 	size := (len(w.writers)<<w.g.split + len(w.readers)) * w.width
@@ -255,41 +247,24 @@ func (w *worker) readRow(i int32) []int32 {
 }
 
 func (w *worker) fillCommit(i int32) []int32 {
-	row := w.newRow(w.width)
-	w.commits[i] = row
-	if w.isPacked {
-		committed, begun := w.packed.ofCommit(w.m.keyFrom[w.key] + i)
-		expand(committed, begun, row)
-	} else {
-		w.fillRow(w.g.commit(w.writers[i].txn), row)
-	}
-	return row
+	w.commits[i] = w.newRow(w.width)
+	w.fillRow(w.g.commit(w.writers[i].txn), w.commitMember(i), w.commits[i])
+	return w.commits[i]
 }
 
 func (w *worker) fillStart(i int32) []int32 {
 	if w.g.split == 0 {
 		return w.fillCommit(i)
 	}
-	w.starts[i] = w.startEntries(w.writers[i].txn, w.packed.starts, w.m.keyFrom[w.key]+i)
+	w.starts[i] = w.newRow(w.writing)
+	w.fillRow(w.g.start(w.writers[i].txn), w.startMember(i), w.starts[i])
 	return w.starts[i]
 }
 
 func (w *worker) fillRead(i int32) []int32 {
-	w.reads[i] = w.startEntries(w.readers[i].txn, w.packed.reads, w.readers[i].read)
+	w.reads[i] = w.newRow(w.writing)
+	w.fillRow(w.g.start(w.readers[i].txn), w.readerMember(i), w.reads[i])
 	return w.reads[i]
-}
-
-// startEntries returns the entries of a start, which stand at a place of some that
-// are packed, if they are.
-func (w *worker) startEntries(t int32, packed []uint64, at int32) []int32 {
-	row := w.newRow(w.writing)
-	if w.isPacked {
-		committed, begun := w.packed.ofStart(packed[at])
-		expand(committed, begun, row)
-	} else {
-		w.fillRow(w.g.start(t), row)
-	}
-	return row
 }
 
 // newRow returns room for so many entries.
@@ -299,19 +274,17 @@ func (w *worker) newRow(chains int) []int32 {
 	return w.entries[end:]
 }
 
-// entry returns that of a writer's commit for any chain of the key.
-func (w *worker) entry(i, chain int32) int32 {
-	if int(chain) < w.width {
-		return w.commitRow(i)[chain]
-	}
-	return w.single(w.g.commit(w.writers[i].txn), chain)
-}
-
 // startedBefore reports whether a reader is known to start before a writer commits.
 func (w *worker) startedBefore(reader, writer int32) bool {
-	if w.isPacked {
-		return w.packed.seen[w.m.keyFrom[w.key]+writer]>>reader&1 != 0
+	if w.k.rows == nil {
+		return bit(w.answered(w.commitMember(writer)), w.readerMember(reader)) != 0
 	}
 	r := &w.readers[reader]
-	return w.entry(writer, r.chain) >= r.start
+	return w.commitRow(writer)[r.chain] >= r.start
+}
+
+// readerOf returns the reader that has a read.
+func (w *worker) readerOf(read int32) int32 {
+	i, _ := slices.BinarySearch(w.m.readsOn.of(w.key), read)
+	return int32(i)
 }

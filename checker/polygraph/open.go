@@ -28,26 +28,15 @@ func (s *saturator) settle() {
 // another value between them and the reader. It reports whether fewer than
 // two are left.
 func (w *worker) refined(o *openRead) bool {
-	m, g, k := w.m, w.g, w.k
-	rd := &m.reads[o.read]
-	from := m.keyFrom[rd.key]
-	chain := w.localOf[k.c.of[rd.txn]]
-	start := k.startAt(rd.txn)
-	w.reader = append(w.reader[:0], w.chains[:len(w.segments)-1]...)
-	row := w.reader
-	if w.isPacked {
-		committed, begun := w.packed.ofStart(w.packed.reads[o.read])
-		expand(committed, begun, row)
-	} else {
-		w.fillRow(g.start(rd.txn), row)
-	}
+	rd, reader := &w.m.reads[o.read], w.readerOf(o.read)
+	from := w.m.keyFrom[rd.key]
 	others := w.scratch[:0]
-	w.othersBefore(row, rd.class, rd.txn, everything, func(i int32) bool {
+	w.othersBefore(w.readRow(reader), rd.class, rd.txn, everything, func(i int32) bool {
 		others = append(others, i)
 		return true
 	})
 	w.scratch = others
-	known := int32(len(g.edges))
+	known := int32(len(w.g.edges))
 	if o.initial && len(others) > 0 {
 		o.initial = false
 		o.ruledOut = append(o.ruledOut, ruledOut{fromInitial, w.writers[others[0]].txn, known})
@@ -59,7 +48,7 @@ func (w *worker) refined(o *openRead) bool {
 candidates:
 	for _, c := range o.candidates {
 		t := &w.writers[c-from]
-		if w.entry(c-from, chain) >= start {
+		if w.startedBefore(reader, c-from) {
 			o.ruledOut = append(o.ruledOut, ruledOut{c, none, known})
 			continue
 		}
@@ -89,7 +78,8 @@ func (w *worker) firsts(o *openRead) []int32 {
 	return first
 }
 
-// afterAll: a read follows whatever all its candidates follow.
+// afterAll: a read follows whatever all its candidates follow, as far as the closure
+// finds that.
 func (w *worker) afterAll(o *openRead) {
 	if o.initial {
 		return
@@ -99,7 +89,7 @@ func (w *worker) afterAll(o *openRead) {
 		first[n] = w.g.commit(w.writers[i].txn)
 	}
 	reader := w.g.start(w.m.reads[o.read].txn)
-	w.k.beforeAll(first, reader, func(v int32) {
+	w.k.closure.Common(first, reader, func(v int32) {
 		w.link(v, reader, allAfter, o.read)
 	})
 }
@@ -107,7 +97,7 @@ func (w *worker) afterAll(o *openRead) {
 // beforeWhatFollowsAll: a read comes before the writers of other values that
 // follow all its candidates.
 func (w *worker) beforeWhatFollowsAll(o *openRead) {
-	g, k, from := w.g, w.k, w.m.keyFrom[w.key]
+	g, from := w.g, w.m.keyFrom[w.key]
 	rd := &w.m.reads[o.read]
 	last := w.scratch[:0] // of each chain the last candidate, which follows the others
 	for n, c := range o.candidates {
@@ -116,7 +106,7 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 		}
 	}
 	w.scratch = last
-	chain, start := w.localOf[k.c.of[rd.txn]], k.startAt(rd.txn)
+	reader := w.readerOf(o.read)
 	for c, end := range w.segments[1:] {
 		lo, hi := w.segments[c], end
 		for lo < hi { // what holds of one holds of all that follow it
@@ -128,7 +118,7 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 		}
 		for ; lo < end; lo++ {
 			if u := &w.writers[lo]; !w.m.accepts(rd.class, u.class) && u.txn != rd.txn && u.live {
-				if w.entry(lo, chain) < start {
+				if !w.startedBefore(reader, lo) {
 					w.link(g.start(rd.txn), g.commit(u.txn), allOver, o.read)
 				}
 				break

@@ -8,8 +8,6 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/accel"
-	"github.com/isohound/isohound/accel/bitset"
-	clocks "github.com/isohound/isohound/accel/chains"
 	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/verdict"
@@ -36,20 +34,20 @@ func (a Acceleration) near() Acceleration {
 	return a
 }
 
-// reach answers reachability in the known graph by a closure (see accel). Into
-// the rows of those on the processor it looks itself; others, which may be far
-// away, are asked much at once.
+// reach answers reachability in the known graph by a closure (see accel). A closure that
+// keeps rows along the sessions lets it look into these; any other is asked much at
+// once: see groups.
 type reach struct {
 	m *model
 	g *graph
-	// c are the chains along which entries are told: the sessions with clocks,
-	// else every transaction is one by itself.
+	// c are the chains along which entries are told: the sessions where the closure
+	// has rows, else every transaction is one by itself.
 	c       *chains
 	closure accel.Closure // nil before the first update
-	clocks  *clocks.Closure
-	bits    *bitset.Closure
-	rank    []int32 // by node: its place in an order
-	known   int32   // how many edges the closure accounts for
+	rows    accel.Rows    // nil if the closure has none
+	classes []uint64      // by chain: its classes, see accel.Closure
+	rank    []int32       // by node: its place in an order
+	known   int32         // how many edges the closure accounts for
 	// first: all of it is news.
 	first bool
 	// hopeless: no backend can have the closure.
@@ -105,8 +103,7 @@ func (k *reach) insert(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, k.drop(ctx, err)
 	}
-	k.first = false
-	k.order()
+	k.first, k.rank = false, k.closure.Rank()
 	return true, nil
 }
 
@@ -135,19 +132,18 @@ func (k *reach) compute(ctx context.Context) (bool, error) {
 	if k.hopeless = c == nil; k.hopeless {
 		return false, err
 	}
-	k.closure, k.first = c, true
-	k.clocks, _ = c.(*clocks.Closure)
-	k.bits, _ = c.(*bitset.Closure)
-	if d.Backend == string(choose.CUDA) && !k.far() { // it failed at once
+	k.closure, k.first, k.rows, k.rank = c, true, c.Rows(), c.Rank()
+	if c.Backend() != d.Backend { // it failed at once
+		k.told.Backend = c.Backend()
 		k.told.Reason += "; that failed"
-		if k.told.Backend = string(choose.Chains); k.bits != nil {
-			k.told.Backend = string(choose.Bitset)
-		}
 	}
-	if k.c = &k.m.chains; k.clocks == nil {
+	if k.c = &k.m.chains; k.rows == nil {
 		k.c = alone(len(k.m.txns))
 	}
-	k.order()
+	k.classes = make([]uint64, k.c.count)
+	for t, chain := range k.c.of {
+		k.classes[chain] |= c.Class(k.g.start(int32(t))) | c.Class(k.g.commit(int32(t)))
+	}
 	return true, nil
 }
 
@@ -157,25 +153,6 @@ const large = 1 << 20
 func (k *reach) tell(d *choose.Decision) {
 	k.told = verdict.Accel{Backend: d.Backend, Reason: d.Reason, Seconds: k.told.Seconds,
 		Vertices: int(d.Shape.Vertices), Edges: int(d.Shape.Edges), Chains: int(d.Shape.Chains)}
-}
-
-// far reports whether the closure is asked in batches.
-func (k *reach) far() bool { return k.clocks == nil && k.bits == nil }
-
-// order notes the places of nodes in an order, which the closures on the
-// processor keep.
-func (k *reach) order() {
-	switch {
-	case k.clocks != nil:
-		k.rank = k.clocks.Rank()
-	case k.bits != nil:
-		k.rank = k.bits.Rank()
-	default:
-		k.rank = make([]int32, k.g.nodes)
-		for i, v := range k.g.topological(nil) {
-			k.rank[v] = int32(i)
-		}
-	}
 }
 
 // drop gives a closure up that fails with err, so that the next update computes
@@ -202,7 +179,7 @@ func (k *reach) warn(line string) {
 func (k *reach) close() {
 	if k.closure != nil {
 		k.closure.Close()
-		k.closure, k.clocks, k.bits = nil, nil, nil
+		k.closure, k.rows = nil, nil
 	}
 }
 
@@ -240,46 +217,12 @@ func (k *reach) reaches(from, to int32) bool {
 	return from == to || k.closure != nil && k.closure.Reaches(from, to)
 }
 
-// fewChains are as many as clocks are always good for: only the first or last
+// fewChains are as many as rows along chains are always good for: only the first or last
 // access of each needs a look.
 const fewChains = 64
 
-// everything is the set of all chains.
+// everything is the set of all classes.
 const everything = ^uint64(0)
 
-// column is where a chain stands in a set of chains: with a matrix that of its
-// transaction's commit. A start has none.
-func (k *reach) column(chain int32) int32 {
-	if k.bits != nil {
-		return k.bits.Column(k.g.commit(chain))
-	}
-	return chain
-}
-
-// chainBits are the bits, in a set of chains, of one that has a column; chains
-// share bits.
-func (k *reach) chainBits(column int32) uint64 {
-	if k.far() {
-		return everything
-	}
-	return 1 << (uint32(column) & 63)
-}
-
-// news are the chains from which more reaches a node than before the latest
-// update. A matrix does not tell of starts, so that with snapshots anything may be
-// news.
-func (k *reach) news(node int32) uint64 {
-	switch {
-	case k.first:
-		return everything
-	case k.clocks != nil:
-		return k.clocks.Changed(node)
-	case k.bits != nil && k.g.split == 1:
-		return everything
-	case k.bits != nil:
-		return k.bits.Changed(node)
-	case k.closure.Changed(node) != 0:
-		return everything
-	}
-	return 0
-}
+// news are the classes of sources that came to reach a node by the latest update.
+func (k *reach) news(node int32) uint64 { return k.closure.Changed(node) }

@@ -29,7 +29,7 @@ type saturator struct {
 	closed []openRead // the ones settled or refuted, with what ruled candidates out
 
 	contested contested
-	packed    packed
+	groups    groups
 	crew      crew
 
 	// fresh has the keys of which everything is looked at in the next pass.
@@ -295,7 +295,7 @@ func (s *saturator) enough(edges int, share float64) bool {
 // run saturates. s.refuted is then set where a read cannot have got its value;
 // whether the graph has an order it does not tell.
 func (s *saturator) run(ctx context.Context) error {
-	defer func() { s.crew.idle, s.packed = nil, packed{} }()
+	defer func() { s.crew.idle, s.groups = nil, groups{} }()
 	if s.choices > mostChoices {
 		s.opened = len(s.open) + len(s.pending)
 		if s.k != nil {

@@ -14,7 +14,6 @@ import (
 type worker struct {
 	*saturator
 	local
-	fetched
 	links   []link
 	refutes *openRead
 	scratch []int32
@@ -69,49 +68,52 @@ func (w *worker) link(from, to int32, by rule, why int32) {
 type found struct {
 	links   []link
 	refutes *openRead
-	err     error // what the closure could not tell
 }
 
 // lostError is that a closure has failed, which another backend may not.
 type lostError struct{ error }
 
-// failure returns the first of what went wrong.
-func failure(results []found) error {
-	for i := range results {
-		if err := results[i].err; err != nil {
-			return &lostError{err}
-		}
-	}
-	return nil
-}
-
-// visitAll looks at the contested keys from one place on and up to another.
-func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) error {
-	if w.k.far() {
-		return w.visitFar(ctx, from, to, all)
-	}
+// visitAll looks at the contested keys from one place on and up to another that have
+// news.
+func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) {
 	for ; from < to; from++ {
 		k, chains := w.contested.keys[from], w.contested.of(from)
-		if w.packed.has(k) || !w.packed.fits(w.m, k) && w.worthALook(k, chains, all) {
+		if w.k.rows == nil {
+			if w.group = w.groups.of[from]; w.group != none {
+				w.visit(ctx, k, chains, all)
+			}
+		} else if w.worthALook(k, chains, all) {
 			w.visit(ctx, k, chains, all)
 		}
 	}
-	return nil
 }
 
-// visitFar asks the closure about many keys before it looks at them.
-func (w *worker) visitFar(ctx context.Context, from, to int32, all bool) error {
-	for from < to {
-		until, err := w.fetch(ctx, from, to, all)
+// visitRuns has workers look at the contested keys of some runs.
+func (s *saturator) visitRuns(ctx context.Context, runs []int32, all bool, results []found) error {
+	return parallel.Share(ctx, s.m.workers(), len(runs), 1, func(numbers iter.Seq[int]) {
+		w := s.crew.worker(s)
+		for i := range numbers {
+			r := runs[i]
+			before := len(w.links)
+			w.visitAll(ctx, s.contested.runs[r], s.contested.runs[r+1], all)
+			results[r] = found{w.links[before:], w.refutes}
+			w.refutes = nil
+		}
+		s.crew.done(w)
+	})
+}
+
+// visitAsked is visitRuns with a closure that has to be asked.
+func (s *saturator) visitAsked(ctx context.Context, runs []int32, all bool, results []found) error {
+	for len(runs) > 0 {
+		asked, err := s.ask(ctx, runs, all)
 		if err != nil {
+			return &lostError{err}
+		}
+		if err := s.visitRuns(ctx, runs[:asked], all, results); err != nil {
 			return err
 		}
-		for i, group := range w.fetched.group {
-			if w.fetched.at = int(group); group != none {
-				w.visit(ctx, w.contested.keys[from+int32(i)], everything, all)
-			}
-		}
-		from = until
+		runs = runs[asked:]
 	}
 	return nil
 }
@@ -138,42 +140,25 @@ func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err erro
 	s.openOn = makeCSR(s.m.h.KeyCount(), len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
 	if s.k.first {
 		s.contested.bits(s.m, s.k)
-		s.packed.begin(s.m, s.k)
 	}
 	results := make([]found, len(s.contested.sizes))
 	defer s.crew.forget()
-	every := func(runs []int32) error {
-		if err := s.pack(ctx, runs, all); err != nil {
-			return err
-		}
-		err := parallel.Share(ctx, s.m.workers(), len(runs), 1, func(numbers iter.Seq[int]) {
-			w := s.crew.worker(s)
-			for i := range numbers {
-				r := runs[i]
-				before := len(w.links)
-				err := w.visitAll(ctx, s.contested.runs[r], s.contested.runs[r+1], all)
-				results[r] = found{w.links[before:], w.refutes, err}
-				w.refutes = nil
-			}
-			s.crew.done(w)
-		})
-		if err != nil {
-			return err
-		}
-		return failure(results)
+	visit := s.visitRuns
+	if s.k.rows == nil {
+		visit = s.visitAsked
 	}
 	more = true
 	runs := s.contested.order
 	if !all && len(runs) > 2*sample {
 		var first []int32
 		first, runs = s.contested.sample()
-		if err := every(first); err != nil {
+		if err := visit(ctx, first, all, results); err != nil {
 			return false, err
 		}
 		more = s.enough(s.contested.estimate(first, func(r int32) int { return len(results[r].links) }), s.worth().sampled)
 	}
 	if more {
-		if err := every(runs); err != nil {
+		if err := visit(ctx, runs, all, results); err != nil {
 			return false, err
 		}
 	}
