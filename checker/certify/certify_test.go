@@ -274,3 +274,29 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtfulReads: in a history that was cut off, a read of unknown outcome without
+// a known writer proves nothing, however often it is repeated. One that is not
+// repeatable shows that its transaction did not commit.
+func TestDoubtfulReads(t *testing.T) {
+	for text, holds := range map[string]bool{
+		"open\ns1: r(x,54) w(y,5) unknown\ns2: r(y,5)":         false,
+		"open\ns1: r(x,54) r(x,54) w(y,5) unknown\ns2: r(y,5)": false,
+		"open\ns1: r(x,54) r(x,0) w(y,5) unknown\ns2: r(y,5)":  true,
+		"open\ns1: r(x,0) r(x,54) w(y,5) unknown\ns2: r(y,5)":  true,
+		"s1: r(x,54) r(x,54) w(y,5) unknown\ns2: r(y,5)":       true,
+	} {
+		h := dsl.MustParse(text)
+		a := verdict.Anomaly{Kind: verdict.Contradiction, Names: []string{"Contradiction"}}
+		for i := range h.Txns {
+			a.Txns = append(a.Txns, int32(i))
+			for n := range h.Ops(&h.Txns[i]) {
+				a.Ops = append(a.Ops, verdict.OpRef{Txn: int32(i), Op: n})
+			}
+		}
+		err := certify.Result(t.Context(), h, &verdict.Result{Level: level.SI, Verdict: verdict.Violated, Anomalies: []verdict.Anomaly{a}})
+		if (err == nil) != holds {
+			t.Errorf("%q: %v, want a proof that holds: %v", text, err, holds)
+		}
+	}
+}

@@ -177,7 +177,7 @@ func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 	if f.h.Closed {
 		return nil
 	}
-	doubtful := map[verdict.OpRef]bool{}
+	doubtful := map[int32]map[cell]bool{} // by transaction
 	for _, r := range reads {
 		if !w.unsure(r.cell) && (len(w.finals[r.cell]) > 0 || f.h.Initial(r.key) == r.value) {
 			continue
@@ -185,10 +185,15 @@ func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 		if f.h.Txns[r.Txn].Status == history.Committed {
 			return errors.New("a value's writer may be missing")
 		}
-		doubtful[r.OpRef] = true
+		if doubtful[r.Txn] == nil {
+			doubtful[r.Txn] = map[cell]bool{}
+		}
+		doubtful[r.Txn][r.cell] = true
 	}
 	for n := range parts {
-		parts[n].Ops = slices.DeleteFunc(parts[n].Ops, func(op int) bool { return doubtful[verdict.OpRef{Txn: parts[n].Txn, Op: op}] })
+		for c := range doubtful[parts[n].Txn] {
+			f.leaveOut(&parts[n], c)
+		}
 	}
 	return nil
 }
@@ -237,6 +242,19 @@ func (f *facts) closedUnderNot(parts []history.Part, reads []outsideRead) error 
 		}
 	}
 	return nil
+}
+
+// leaveOut drops the reads of c from outside, unless the transaction read another
+// value of the key from outside, too: then it contradicts itself, whoever is missing.
+func (f *facts) leaveOut(p *history.Part, c cell) {
+	ops := f.h.Ops(&f.h.Txns[p.Txn])
+	written := slices.IndexFunc(ops, func(op history.Op) bool { return op.Kind == history.Write && op.Key == c.key })
+	outside := func(n int) bool {
+		return ops[n].Kind == history.Read && ops[n].Key == c.key && (written < 0 || n < written)
+	}
+	if !slices.ContainsFunc(p.Ops, func(n int) bool { return outside(n) && ops[n].Value != c.value }) {
+		p.Ops = slices.DeleteFunc(p.Ops, outside)
+	}
 }
 
 // drawn verifies the cycle that pictures a contradiction, if there is one: that
