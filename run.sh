@@ -26,33 +26,35 @@ build() { # PROGRAM FLAGS...
 # progress shows how a build goes on, from what go build -v prints: a line for each
 # package, each download and each error. A build that takes a moment shows nothing.
 progress() { # PROGRAM
-  local line begun=$SECONDS packages=0 downloads=0 shown=0 text every=15
-  if [ -t 2 ]; then every=1; fi
+  local line begun=$SECONDS packages=0 downloads=0 told= next=3 every=15 format='  %s\n' error='%s\n' wait=(-t 1)
+  if [ -t 2 ]; then # the line changes in place
+    every=1
+    format='\r  %s'
+    error='\r\033[K%s\n' # errors take its place
+  fi
+  if [ "${BASH_VERSINFO[0]}" -lt 4 ]; then # it cannot tell a second without a line from the end
+    wait=()
+  fi
   while :; do
-    if IFS= read -r -t 1 line; then
+    if IFS= read -r ${wait[@]+"${wait[@]}"} line; then
       case $line in
       "go: downloading "*) downloads=$((downloads + 1)) ;;
-      *[\ :]*) printf '%s\n' "$line" >&2 ;;
+      *[\ :]*) printf "$error" "$line" >&2 ;;
       *) packages=$((packages + 1)) ;;
       esac
-    elif [ $? -le 128 ]; then # the end, not a second without a line
+    elif [ $? -le 128 ]; then # the end
       break
     fi
-    if [ $((SECONDS - begun)) -lt 3 ] || [ $((SECONDS - shown)) -lt "$every" ] && [ "$shown" != 0 ]; then
-      continue
-    fi
-    if [ "$shown" = 0 ]; then
-      echo "building $1; the first time this takes minutes, afterwards a second" >&2
-    fi
-    shown=$SECONDS
-    text="  $((SECONDS - begun)) s: $packages packages compiled, $downloads modules downloaded"
-    if [ -t 2 ]; then
-      printf '\r%s' "$text" >&2
-    elif [ $((SECONDS - begun)) -ge "$every" ]; then
-      echo "$text" >&2
+    if [ $((SECONDS - begun)) -ge "$next" ]; then
+      if [ -z "$told" ]; then
+        echo "building $1; the first build takes minutes, later ones a second" >&2
+        told=yes
+      fi
+      printf "$format" "$((SECONDS - begun)) s: $packages packages compiled, $downloads modules downloaded" >&2
+      next=$((SECONDS - begun + every))
     fi
   done
-  if [ "$shown" != 0 ] && [ -t 2 ]; then
+  if [ -n "$told" ] && [ -t 2 ]; then
     echo >&2
   fi
 }
