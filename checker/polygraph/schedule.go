@@ -126,8 +126,7 @@ func (s *schedule) run(ctx context.Context) ([]int32, error) {
 			if v := s.lasts.pop(); !s.mustWait(v) {
 				s.place(v, false)
 			} else {
-				s.waits[v] = true
-				s.stuck.push(ranked{s.deadline[v], v})
+				s.wait(v)
 			}
 		case len(s.stuck) > 0 && !s.strict:
 			v := s.stuck.pop()
@@ -282,12 +281,17 @@ func (s *schedule) visit(node int32) {
 		return
 	}
 	if s.mustWait(node) {
-		s.waits[node] = true
-		s.parked[node]++
-		s.stuck.push(ranked{s.deadline[node], node})
+		s.wait(node)
 		return
 	}
 	s.place(node, false)
+}
+
+// wait has a node wait for what mustWait has noted.
+func (s *schedule) wait(node int32) {
+	s.waits[node] = true
+	s.parked[node]++
+	s.stuck.push(ranked{s.deadline[node], node})
 }
 
 // force places a node that may not fit.
