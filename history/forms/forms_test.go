@@ -76,6 +76,7 @@ func TestTokens(t *testing.T) {
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(`{:a [1 "b" #_ c] #tag (d)} ; e`), false)
 	f.Add([]byte(`[{"a":"\u0041","b":[null,true,-1.5e3]}]`), true)
+	f.Add([]byte(`["\ud800\ud83d\ude00" "\udc00é"]`), true)
 	f.Fuzz(func(t *testing.T, data []byte, json bool) {
 		s := forms.NewScanner(strings.NewReader(string(data)), json)
 		for {

@@ -14,6 +14,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("{\"isohound\":1,\"initial\":0}\n{\"initial\":[[\"x\",null]]}\n{\"intent\":2,\"session\":2,\"ops\":[[\"w\",\"x\",\"a\"]]}\n" +
 		"{\"txn\":1,\"session\":1,\"begin\":1,\"end\":3,\"status\":\"committed\",\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",-1.5e3]]}\n{\"closed\":{\"reason\":\"complete\",\"txns\":1}}\n"))
 	f.Add([]byte("{\"isohound\":1}\n{\"txn\":1,\"ses"))
+	f.Add([]byte("{\"isohound\":1,\"initial\":\"\\udc00\"}\n{\"initial\":[[\"\\ud800\",1],[\"\\ud800\",2]]}\n"))
+	f.Add([]byte("{\"isohound\":1,\"left_out\":null}\n{\"txn\":1,\"session\":1,\"begin\":null,\"end\":null,\"status\":\"committed\",\"cause\":null,\"ops\":null,\"preds\":null}\n{\"closed\":null}\n"))
 	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := NewReader(bytes.NewReader(data), "fuzz", int64(len(data)))
