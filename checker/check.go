@@ -32,6 +32,9 @@ type Options struct {
 	// VerdictOnly leaves out what explains and proves the verdict: the result has
 	// neither anomalies nor a witness. That is faster. Certify overrides it.
 	VerdictOnly bool
+	// Violated are levels that the history is known to violate, which need no trial on
+	// the way to a verdict on another level.
+	Violated []level.Level
 	// Certify has the proof verified by independent code.
 	Certify bool
 	// Progress, if set, is told which stage begins.
@@ -100,7 +103,7 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Optio
 		if name = e.Name(); void != "" {
 			return &verdict.Result{Level: lvl, Engine: name, Reason: void}, nil
 		}
-		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Proof: opt.Certify, Progress: opt.Progress})
+		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Violated: opt.Violated, Proof: opt.Certify, Progress: opt.Progress})
 		if err == nil {
 			return r, nil
 		}

@@ -61,6 +61,20 @@ func (k Known) of(l level.Level) (v verdict.Verdict, known bool) {
 	return v, known
 }
 
+// Holds reports whether a level is known to be satisfied.
+func (k Known) Holds(l level.Level) bool {
+	v, _ := k.of(l)
+	return v == verdict.Satisfied
+}
+
+// Violated lists the levels that are known to be violated.
+func (k Known) Violated() []level.Level {
+	return slices.DeleteFunc(level.All(), func(l level.Level) bool {
+		v, _ := k.of(l)
+		return v != verdict.Violated
+	})
+}
+
 // Judge adds to k the verdicts on h that are needed to know all its levels, as
 // check gives them. A level with real time is passed over where the history has
 // no times, and linearizability, which is about transactions of another kind,

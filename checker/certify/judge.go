@@ -48,7 +48,8 @@ type judge struct {
 	txns []judged
 	must uint64 // the committed transactions
 
-	state              []uint8 // by key that is read and written: the number of its value
+	state              []uint8   // by key that is read and written: the number of its value
+	about              [][]about // by the key's place in the state, and the number of the value
 	started, committed uint64
 	undo               []uint8 // the values that commits replaced
 	// dead are the situations from which no execution was found, as far as there is
@@ -67,8 +68,11 @@ type judged struct {
 	leaves []assignment
 	before uint64 // what must have committed before its start
 	rivals uint64 // the others that write a key that it writes
-	writes bool
 }
+
+// about says which transactions leave a value of a key, which find it, and which
+// find that the key has not a certain other one.
+type about struct{ give, find, accept uint64 }
 
 // expectation: the key at a place in the state has a value, or it has not.
 type expectation struct {
@@ -87,14 +91,17 @@ func (j *judge) search() bool {
 	if j.committed&j.must == j.must {
 		return true
 	}
-	// What writes nothing changes nothing for others: where it can stand now, it
-	// may.
 	for i := range j.txns {
-		if t := &j.txns[i]; !t.writes && j.must&^j.committed>>i&1 == 1 && j.mayStart(i) {
-			j.started |= 1 << i
-			ok := j.commit(i)
-			j.started &^= 1 << i
-			return ok
+		switch bit := uint64(1) << i; {
+		case j.committed&bit != 0:
+		// What has started may as well commit now if nobody is still to find a value
+		// that it overwrites: nobody else can write these keys before it does.
+		case j.started&bit != 0 && !j.wanted(i):
+			return j.commit(i)
+		// What can start now may as well start if nobody else is still to write a key
+		// that it writes. Where that is its commit, too, as before.
+		case j.started&bit == 0 && j.must&bit != 0 && j.txns[i].rivals&^j.committed == 0 && j.mayStart(i) && (j.snapshot || !j.wanted(i)):
+			return j.start(i)
 		}
 	}
 	if j.isDead() {
@@ -102,24 +109,11 @@ func (j *judge) search() bool {
 	}
 	for i := range j.txns {
 		bit := uint64(1) << i
-		if j.committed&bit != 0 {
-			continue
-		}
 		if j.spent(1 + len(j.txns[i].finds)/8) {
 			return false
 		}
-		switch {
-		case j.started&bit != 0:
-			if j.commit(i) {
-				return true
-			}
-		case j.mayStart(i):
-			j.started |= bit
-			// Serial execution is a snapshot taken at the commit.
-			if j.snapshot && j.search() || !j.snapshot && j.commit(i) {
-				return true
-			}
-			j.started &^= bit
+		if j.committed&bit == 0 && (j.started&bit != 0 && j.commit(i) || j.started&bit == 0 && j.mayStart(i) && j.start(i)) {
+			return true
 		}
 	}
 	if j.budget > 0 && j.err == nil {
@@ -137,8 +131,9 @@ func (j *judge) spent(steps int) bool {
 	return j.budget <= 0 || j.err != nil
 }
 
-// mayStart reports whether i finds what it read. Of two that write one key the one
-// that commits first wins, so that they may as well not overlap.
+// mayStart reports whether i finds what it read. At snapshot levels, of two that
+// write one key the one that commits first wins, so that they may as well not
+// overlap.
 func (j *judge) mayStart(i int) bool {
 	t := &j.txns[i]
 	if j.committed&t.before != t.before || j.started&^j.committed&t.rivals != 0 {
@@ -152,8 +147,43 @@ func (j *judge) mayStart(i int) bool {
 	return true
 }
 
+// start has i start, searches on, and takes that back. Serial execution is a
+// snapshot taken at the commit.
+func (j *judge) start(i int) bool {
+	j.started |= 1 << i
+	ok := j.snapshot && j.search() || !j.snapshot && j.commit(i)
+	j.started &^= 1 << i
+	return ok
+}
+
+// wanted reports whether somebody is still to find a value that i overwrites.
+func (j *judge) wanted(i int) bool {
+	for _, a := range j.txns[i].leaves {
+		v := j.state[a.slot]
+		if x := &j.about[a.slot][v]; v != a.value && (x.find|x.accept)&^j.started&^(1<<i) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lost reports whether a committed transaction is still to find a value that i
+// overwrites and that nobody else can write again.
+func (j *judge) lost(i int) bool {
+	for _, a := range j.txns[i].leaves {
+		v := j.state[a.slot]
+		if x := &j.about[a.slot][v]; v != a.value && x.find&j.must&^j.started != 0 && x.give&^j.committed == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // commit applies i's writes, searches on, and takes them back.
 func (j *judge) commit(i int) bool {
+	if j.lost(i) {
+		return false
+	}
 	leaves, mark := j.txns[i].leaves, len(j.undo)
 	for _, a := range leaves {
 		j.undo = append(j.undo, j.state[a.slot])
@@ -205,6 +235,7 @@ func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bo
 	}
 	v := number(h, list)
 	j.state = make([]uint8, len(v.slots))
+	j.about = v.table()
 	kept := list[:0]
 	for _, a := range list {
 		committed := h.Txns[a.txn].Status == history.Committed
@@ -217,6 +248,20 @@ func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bo
 		case committed:
 			j.must |= 1 << len(kept)
 		}
+		bit := uint64(1) << len(kept)
+		for _, e := range t.finds {
+			for v := range j.about[e.slot] {
+				switch x := &j.about[e.slot][v]; {
+				case e.not && v != int(e.value):
+					x.accept |= bit
+				case !e.not && v == int(e.value):
+					x.find |= bit
+				}
+			}
+		}
+		for _, a := range t.leaves {
+			j.about[a.slot][a.value].give |= bit
+		}
 		kept = append(kept, a)
 		j.txns = append(j.txns, t)
 	}
@@ -226,9 +271,6 @@ func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bo
 				j.txns[b].before |= 1 << a
 			}
 		}
-	}
-	if !j.snapshot {
-		return true
 	}
 	writers := map[history.Key]uint64{}
 	for n := range kept {
@@ -304,31 +346,31 @@ func accountOf(ops []history.Op, insertions bool) (a account, ok bool) {
 // numbers are those of the keys that somebody both reads and writes, and of their
 // values; 0 is the initial one.
 type numbers struct {
-	h      *history.History
-	slots  map[history.Key]int
-	values map[cell]uint8
+	h       *history.History
+	slots   map[history.Key]int
+	values  map[cell]uint8
+	written map[history.Key]uint8 // with how many values, beside the initial one
 }
 
 func number(h *history.History, list []account) numbers {
-	v := numbers{h, map[history.Key]int{}, map[cell]uint8{}}
-	written := map[history.Key]uint8{} // with how many values
+	v := numbers{h, map[history.Key]int{}, map[cell]uint8{}, map[history.Key]uint8{}}
 	for i := range list {
 		for _, c := range list[i].leaves {
 			if _, known := v.values[c]; known {
 				continue
 			}
 			if c.value == h.Initial(c.key) {
-				written[c.key] += 0 // it is written
+				v.written[c.key] += 0
 				v.values[c] = 0
 				continue
 			}
-			written[c.key]++
-			v.values[c] = written[c.key]
+			v.written[c.key]++
+			v.values[c] = v.written[c.key]
 		}
 	}
 	for i := range list {
 		for _, f := range list[i].finds {
-			_, changes := written[f.key]
+			_, changes := v.written[f.key]
 			if _, known := v.slots[f.key]; changes && !known {
 				v.slots[f.key] = len(v.slots)
 			}
@@ -337,9 +379,17 @@ func number(h *history.History, list []account) numbers {
 	return v
 }
 
+// table has room for each value of each key.
+func (v *numbers) table() [][]about {
+	out := make([][]about, len(v.slots))
+	for k, slot := range v.slots {
+		out[slot] = make([]about, v.written[k]+1)
+	}
+	return out
+}
+
 // judged returns false if the transaction found what the key never has.
 func (v *numbers) judged(a *account) (t judged, ok bool) {
-	t.writes = len(a.leaves) > 0
 	for _, f := range a.finds {
 		slot, changes := v.slots[f.key]
 		n, known := v.values[f.cell]

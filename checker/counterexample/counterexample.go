@@ -21,6 +21,7 @@ import (
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/shrink"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -125,7 +126,7 @@ func (c *cut) minimize(ctx context.Context, limit time.Duration) (bool, error) {
 	}
 	limited, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	err := c.Minimize(limited, c.trial, nil)
+	err := c.Minimize(limited, c.trial, shrink.Judgement{Violated: true})
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		return false, nil
 	}

@@ -86,7 +86,7 @@ func (c *cut) history() *history.History { return c.h.Extract(c.Parts()) }
 
 // Trials of so few transactions, in so many steps, are faster than any engine.
 const (
-	triedTxns  = 16
+	triedTxns  = certify.MaxJudged
 	triedSteps = 20_000
 )
 
@@ -112,9 +112,9 @@ func (c *cut) violates(ctx context.Context, h *history.History) (bool, error) {
 }
 
 // trial is violates, as a shrink.Judge.
-func (c *cut) trial(ctx context.Context, h *history.History) (violated bool, enough func() []history.Part, err error) {
-	violated, err = c.violates(ctx, h)
-	return violated, nil, err
+func (c *cut) trial(ctx context.Context, h *history.History) (shrink.Judgement, error) {
+	violated, err := c.violates(ctx, h)
+	return shrink.Judgement{Violated: violated}, err
 }
 
 // smallTxns are so few that judging them at every level takes no time.

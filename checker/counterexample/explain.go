@@ -2,6 +2,7 @@ package counterexample
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,9 +20,29 @@ type Explanation struct {
 	Counterexamples []*Counterexample
 }
 
-// Judge judges the history at hand at a level. verdictOnly: the anomalies of a
-// violation are not needed.
-type Judge func(ctx context.Context, lvl level.Level, verdictOnly bool) (*verdict.Result, error)
+// Judge judges the history at hand at a level. opt has what is needed of that, and
+// what is known already; the rest is up to the judge.
+type Judge func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error)
+
+// Explainer explains the violated verdicts on one history. What it has once judged
+// or cut out for one of them serves the others, too.
+type Explainer struct {
+	h      *history.History
+	judge  Judge
+	judged map[level.Level]*verdict.Result
+	cuts   map[anomalyAt]*Counterexample
+}
+
+// anomalyAt is an anomaly that violates a level.
+type anomalyAt struct {
+	anomaly *verdict.Anomaly
+	level   level.Level
+}
+
+// NewExplainer returns an explainer for h, which judge judges.
+func NewExplainer(h *history.History, judge Judge) *Explainer {
+	return &Explainer{h, judge, map[level.Level]*verdict.Result{}, map[anomalyAt]*Counterexample{}}
+}
 
 // Wishes say what is wanted of an explanation.
 type Wishes struct {
@@ -32,29 +53,25 @@ type Wishes struct {
 	// Asked are levels that are judged in any case, and so without a limit of
 	// this explanation's.
 	Asked []level.Level
-	// Judge judges the history at other levels.
-	Judge Judge
 }
 
-// Explain cuts out the counterexamples of r, a violated verdict on h, and finds
-// where h stands among the levels: what a counterexample refutes the history
-// violates, and the others are judged. Where r has no anomalies, as those of the
-// baseline engine, the polygraph engine finds one. What time does not suffice
+// Explain cuts out the counterexamples of r, a violated verdict, and finds
+// where the history stands among the levels: what a counterexample refutes the
+// history violates, and the others are judged. Where r has no anomalies, as those of
+// the baseline engine, the polygraph engine finds one. What time does not suffice
 // for is left out. The error is a *checker.ProofError, the cause of ctx's end, or
 // a bug.
-func Explain(ctx context.Context, h *history.History, r *verdict.Result, w Wishes) (*Explanation, error) {
+func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*Explanation, error) {
 	limited, stop := ctx, context.CancelFunc(func() {})
 	if w.Timeout > 0 {
 		limited, stop = context.WithTimeout(ctx, w.Timeout)
 	}
 	defer stop()
-	out, known := &Explanation{}, checker.Known{r.Level: verdict.Violated}
-	for l, v := range w.Known {
-		known[l] = v
-	}
+	known := checker.Known{r.Level: verdict.Violated}
+	maps.Copy(known, w.Known)
 	anomalies := r.Anomalies
 	if len(anomalies) == 0 {
-		found, err := checker.Check(limited, h, r.Level, checker.Options{Engine: checker.Polygraph})
+		found, err := checker.Check(limited, e.h, r.Level, checker.Options{Engine: checker.Polygraph})
 		if err != nil && ctx.Err() != nil {
 			return nil, err
 		}
@@ -62,15 +79,11 @@ func Explain(ctx context.Context, h *history.History, r *verdict.Result, w Wishe
 			anomalies = found.Anomalies
 		}
 	}
-	for n := range anomalies {
-		if err := out.cut(limited, h, r.Level, &anomalies[n]); err != nil {
-			if limited.Err() != nil && ctx.Err() == nil {
-				break // out of time: the verdict stands without its picture
-			}
-			return nil, err
-		}
+	list, err := e.cut(limited, r.Level, anomalies)
+	if err != nil && (limited.Err() == nil || ctx.Err() != nil) { // else the verdict stands without its picture
+		return nil, err
 	}
-	for _, c := range out.Counterexamples {
+	for _, c := range list {
 		for l, v := range c.Known {
 			if v == verdict.Violated {
 				known[l] = v
@@ -78,66 +91,92 @@ func Explain(ctx context.Context, h *history.History, r *verdict.Result, w Wishe
 		}
 	}
 	judged := map[level.Level]*verdict.Result{}
-	err := known.Judge(h, w.Asked, func(l level.Level) (got *verdict.Result, err error) {
-		switch {
-		case slices.Contains(w.Asked, l):
-			got, err = w.Judge(ctx, l, false)
-		case limited.Err() != nil:
-			err = context.Cause(limited)
-		default:
-			got, err = w.Judge(limited, l, true)
+	// What violates the weakest level violates all.
+	first := append(slices.Clone(w.Asked), level.Weakest(weaker(r.Level))...)
+	err = known.Judge(e.h, first, func(l level.Level) (*verdict.Result, error) {
+		within, opt := limited, checker.Options{Violated: known.Violated()}
+		if slices.Contains(w.Asked, l) {
+			within = ctx
+		} else {
+			// Only of the weakest level that is violated the anomalies are looked at.
+			opt.VerdictOnly = !r.Level.Implies(l) || slices.ContainsFunc(weaker(l), func(m level.Level) bool { return !known.Holds(m) })
 		}
+		got, err := e.level(within, l, opt)
 		judged[l] = got
 		return got, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.Standing = known.Standing()
-	return out, out.weaker(limited, h, r.Level, judged, w.Judge)
+	out := &Explanation{Standing: known.Standing()}
+	more, err := e.weakest(limited, r.Level, out.Standing, judged, list)
+	out.Counterexamples = append(more, list...)
+	if limited.Err() != nil && ctx.Err() == nil {
+		err = nil // out of time
+	}
+	return out, err
 }
 
-// weaker puts in front what refutes levels below lvl that no counterexample so
-// far refutes: it says more.
-func (x *Explanation) weaker(ctx context.Context, h *history.History, lvl level.Level, judged map[level.Level]*verdict.Result, judge Judge) error {
-	found := x.Counterexamples
-	for _, l := range x.Not {
-		r := judged[l]
+// weaker lists the levels that l implies, but for itself.
+func weaker(l level.Level) []level.Level {
+	return slices.DeleteFunc(level.All(), func(m level.Level) bool { return m == l || !l.Implies(m) })
+}
+
+// level judges the history at a level, once, unless it stays undecided.
+func (e *Explainer) level(ctx context.Context, l level.Level, opt checker.Options) (*verdict.Result, error) {
+	if r := e.judged[l]; r != nil && (opt.VerdictOnly || r.Verdict != verdict.Violated || len(r.Anomalies) > 0) {
+		return r, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	r, err := e.judge(ctx, l, opt)
+	if err == nil && r.Verdict != verdict.Unknown {
+		e.judged[l] = r
+	}
+	return r, err
+}
+
+// weakest returns counterexamples that refute those of the weakest levels in s that
+// are weaker than lvl and that none in list refutes: they say more. judged has the
+// levels to look at.
+func (e *Explainer) weakest(ctx context.Context, lvl level.Level, s checker.Standing, judged map[level.Level]*verdict.Result, list []*Counterexample) ([]*Counterexample, error) {
+	var out []*Counterexample
+	for _, l := range s.Not {
 		refutes := func(c *Counterexample) bool { return l.Implies(c.Weakest) }
-		if r == nil || !lvl.Implies(l) || slices.ContainsFunc(found, refutes) {
+		if judged[l] == nil || !lvl.Implies(l) || slices.ContainsFunc(list, refutes) || slices.ContainsFunc(out, refutes) {
 			continue
 		}
-		x.Counterexamples = nil
-		var err error
-		if len(r.Anomalies) == 0 {
-			r, err = judge(ctx, l, false)
-		}
-		for n := 0; err == nil && n < len(r.Anomalies); n++ {
-			err = x.cut(ctx, h, l, &r.Anomalies[n])
-		}
-		found = append(x.Counterexamples, found...)
+		r, err := e.level(ctx, l, checker.Options{Violated: slices.Concat(s.Not, s.AlsoNot)})
 		if err != nil {
-			x.Counterexamples = found
-			if ctx.Err() != nil {
-				return nil // out of time
-			}
-			return err
+			return out, err
+		}
+		more, err := e.cut(ctx, l, r.Anomalies)
+		if out = append(more, out...); err != nil {
+			return out, err
 		}
 	}
-	x.Counterexamples = found
-	return nil
+	return out, nil
 }
 
-// cut adds the counterexample of an anomaly, unless it turns out to be another
-// example of one that is there.
-func (x *Explanation) cut(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly) error {
-	c, err := Of(ctx, h, lvl, a, Options{Timeout: MinimizeFor})
-	if err != nil {
-		return err
+// cut returns the counterexamples of anomalies at a level, one of each name, as far
+// as there is no error.
+func (e *Explainer) cut(ctx context.Context, lvl level.Level, anomalies []verdict.Anomaly) ([]*Counterexample, error) {
+	var out []*Counterexample
+	for n := range anomalies {
+		at := anomalyAt{&anomalies[n], lvl}
+		if e.cuts[at] == nil {
+			c, err := Of(ctx, e.h, lvl, &anomalies[n], Options{Timeout: MinimizeFor})
+			if err != nil {
+				return out, err
+			}
+			e.cuts[at] = c
+		}
+		c := e.cuts[at]
+		same := func(o *Counterexample) bool { return o.Anomaly.Name() == c.Anomaly.Name() }
+		if !slices.ContainsFunc(out, same) {
+			out = append(out, c)
+		}
 	}
-	same := func(o *Counterexample) bool { return o.Anomaly.Name() == c.Anomaly.Name() }
-	if !slices.ContainsFunc(x.Counterexamples, same) {
-		x.Counterexamples = append(x.Counterexamples, c)
-	}
-	return nil
+	return out, nil
 }

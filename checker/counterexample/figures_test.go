@@ -142,11 +142,10 @@ func judge(t *testing.T, f figure, h *history.History, lvl level.Level, engine c
 	if r.Verdict != verdict.Violated {
 		return
 	}
-	x, err := counterexample.Explain(context.Background(), h, r, counterexample.Wishes{
-		Judge: func(ctx context.Context, l level.Level, _ bool) (*verdict.Result, error) {
-			return checker.Check(ctx, h, l, checker.Options{Certify: true})
-		},
-	})
+	judge := func(ctx context.Context, l level.Level, _ checker.Options) (*verdict.Result, error) {
+		return checker.Check(ctx, h, l, checker.Options{Certify: true})
+	}
+	x, err := counterexample.NewExplainer(h, judge).Explain(context.Background(), r, counterexample.Wishes{})
 	if err != nil || len(x.Counterexamples) == 0 {
 		t.Fatalf("%s: %v, %v", where, x, err)
 	}

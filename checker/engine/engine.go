@@ -34,6 +34,8 @@ type Engine interface {
 type Options struct {
 	// VerdictOnly leaves the anomalies of a violated verdict out, too.
 	VerdictOnly bool
+	// Violated are levels that the history is known to violate.
+	Violated []level.Level
 	// Proof asks for what package certify needs: the witness of a satisfied verdict,
 	// and the refutations of the anomalies of a violated one.
 	Proof bool

@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUnknown: a transaction of unknown outcome counts when one that counts read from it.
+// TestUnknown follows DESIGN rule 2.
 func TestUnknown(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

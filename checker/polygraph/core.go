@@ -33,20 +33,22 @@ func (c *check) counterexample(used *evidence) error {
 		core.Add(p.Txn, p.Ops...)
 	}
 	core.Close()
-	violated, enough, err := c.violates(c.ctx, c.h.Sub(core.Parts()))
+	judge := c.violates
+	first, err := judge(c.ctx, c.h.Sub(core.Parts()))
 	switch {
 	case err != nil:
 		return err
-	case !violated:
+	case !first.Violated:
 		return errNoCore
 	}
-	judge := c.violates
 	// A cycle of the known graph is easier to understand than the least that
 	// contradicts itself.
-	if whole := core.Clone(); whole.Fill() && c.knownCycle(limited, c.h.Sub(whole.Parts())) != nil {
-		core, judge, enough = whole, c.cyclic, nil
+	if whole := core.Clone(); whole.Fill() {
+		if j, err := c.cyclic(limited, c.h.Sub(whole.Parts())); err == nil && j.Violated {
+			core, judge, first = whole, c.cyclic, j
+		}
 	}
-	if err := core.Minimize(limited, judge, enough); err != nil && (c.ctx.Err() != nil || limited.Err() == nil) {
+	if err := core.Minimize(limited, judge, first); err != nil && (c.ctx.Err() != nil || limited.Err() == nil) {
 		return err
 	}
 	parts := core.Parts()
@@ -63,21 +65,26 @@ func (c *check) counterexample(used *evidence) error {
 }
 
 // violates judges a part of the history.
-func (c *check) violates(ctx context.Context, h *history.History) (violated bool, enough func() []history.Part, err error) {
+func (c *check) violates(ctx context.Context, h *history.History) (j shrink.Judgement, err error) {
 	sub := &check{ctx: ctx, h: h, lvl: c.lvl, opt: options{Engine: Engine{Accel: c.opt.Accel.near()}}, decideOnly: true, res: &verdict.Result{Level: c.lvl}}
 	sub.stages = verdict.NewStages(sub.res, nil)
 	if err := sub.run(); err != nil {
-		return false, nil, err
+		return j, err
 	}
+	j = shrink.Judgement{Violated: sub.res.Verdict == verdict.Violated, Leap: true}
 	if sub.used != nil {
-		enough = sub.used.parts
+		j.Enough = sub.used.parts
 	}
-	return sub.res.Verdict == verdict.Violated, enough, nil
+	return j, nil
 }
 
-// cyclic reports whether the known graph of a part of the history has a cycle.
-func (c *check) cyclic(ctx context.Context, h *history.History) (violated bool, enough func() []history.Part, err error) {
-	return c.knownCycle(ctx, h) != nil, nil, nil
+// cyclic decides whether the known graph of a part of the history has a cycle.
+func (c *check) cyclic(ctx context.Context, h *history.History) (j shrink.Judgement, err error) {
+	found := c.knownCycle(ctx, h)
+	if found != nil {
+		j = shrink.Judgement{Violated: true, Enough: found.used.parts}
+	}
+	return j, nil
 }
 
 // parts are the transactions of the evidence, with the reads and with the writes to

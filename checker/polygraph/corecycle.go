@@ -31,10 +31,12 @@ func (c *check) anomaly(parts []history.Part, sub *history.History) verdict.Anom
 	return a
 }
 
-// cycle is one of the known graph, with the reads that force edges of it.
+// cycle is one of the known graph, with the reads that force edges of it and with
+// what it rests on.
 type cycle struct {
 	edges  []verdict.Edge
 	forced map[int]verdict.OpRef
+	used   *evidence
 }
 
 // knownCycle returns a shortest cycle of the known graph of h, or nil if it has
@@ -50,12 +52,14 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 		return nil
 	}
 	order := g.topological(nil)
+	conclusion := none
 	if s.refuted != nil {
 		// A read of the initial value comes before the writer that it follows.
 		o := s.refuted
 		if len(o.ruledOut) != 1 || o.ruledOut[0].candidate != fromInitial || len(o.candidates) > 0 {
 			return nil
 		}
+		conclusion = int32(len(g.edges))
 		g.add(g.start(m.reads[o.read].txn), g.commit(o.ruledOut[0].between), verdict.RW, overWrite, o.read)
 		order = g.topological(nil)
 	}
@@ -63,7 +67,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 		return nil
 	}
 	points := int32(len(m.txns)) << g.split
-	out := &cycle{forced: map[int]verdict.OpRef{}}
+	out := &cycle{forced: map[int]verdict.OpRef{}, used: newEvidence(s)}
 	// What reads show directly is easier to understand than what they force.
 	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap })
 	if edges == nil {
@@ -78,6 +82,11 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 		e := &g.edges[n]
 		if e.rule == allAfter || e.rule == allOver || e.why != none && m.reads[e.why].class >= m.values() {
 			return nil
+		}
+		if n == conclusion {
+			out.used.open(s.refuted)
+		} else {
+			out.used.edge(n)
 		}
 		if e.kind == 0 || e.from >= points { // a transaction's own, or the rest of a real-time edge
 			if len(out.edges) > 0 && e.from >= points && e.to < points {

@@ -75,7 +75,7 @@ type options struct {
 // with.
 func (c *check) ordered() error {
 	lvl, ok := c.lvl.WithSessionOrder()
-	if !ok {
+	if !ok || slices.Contains(c.opt.Violated, lvl) {
 		return nil
 	}
 	first := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: c.res, stages: c.stages, decideOnly: true}

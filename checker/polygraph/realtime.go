@@ -1,6 +1,8 @@
 package polygraph
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/sat"
@@ -17,7 +19,7 @@ var hardAfter = int64(1024)
 // and c.res says so. Otherwise the search goes on where it stopped.
 func (c *check) solve(x *search) (found bool, err error) {
 	lvl, stronger := c.lvl.WithRealTime()
-	try := stronger && c.h.Timed() && c.opt.Config.Has(First)
+	try := stronger && c.h.Timed() && c.opt.Config.Has(First) && !slices.Contains(c.opt.Violated, lvl)
 	if try || c.hasty {
 		x.s.PauseAt = hardAfter
 	}

@@ -7,13 +7,22 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// token stands for what operations of one kind need and others provide: a value
-// of a key, or, where denied, any other one; at level lin, that it was overwritten.
+// token stands for what some operations need and others provide: a value of a key;
+// or, where denied, any other one; or, where overwritten (level lin), that it was
+// overwritten.
 type token struct {
-	key    history.Key
-	value  history.Value
-	denied bool
+	key   history.Key
+	value history.Value
+	kind  tokenKind
 }
+
+type tokenKind uint8
+
+const (
+	held tokenKind = iota
+	denied
+	overwritten
+)
 
 // needs knows which operations of a history need which. Operations are their
 // places in History.AllOps.
@@ -25,9 +34,10 @@ type needs struct {
 	// onKey[keyFrom[k]:keyFrom[k+1]] are the operations on key k. Their tokens are
 	// in the tables once the key is asked for.
 	keyFrom, onKey []int32
-	known          []bool // by key
-	// excepted are, by key, the values that reads without a value did not find.
-	excepted           map[history.Key][]history.Value
+	known          []bool               // by key
+	denies         map[history.Key]bool // keys with reads that say only what they did not find
+	// Whoever needs or provides a denied token stands under the value 0, since what
+	// provides one such token provides nearly all of the key.
 	providers, needers map[token][]int32
 }
 
@@ -35,11 +45,11 @@ func newNeeds(h *history.History, rules Rules) *needs {
 	ops := h.AllOps()
 	n := &needs{h: h, rules: rules, txnOf: make([]int32, len(ops)), onKey: make([]int32, len(ops)),
 		keyFrom: make([]int32, h.KeyCount()+1), known: make([]bool, h.KeyCount()),
-		excepted: map[history.Key][]history.Value{}, providers: map[token][]int32{}, needers: map[token][]int32{}}
+		denies: map[history.Key]bool{}, providers: map[token][]int32{}, needers: map[token][]int32{}}
 	for _, op := range ops {
 		n.keyFrom[op.Key]++
-		if op.Kind == history.ReadNot && !slices.Contains(n.excepted[op.Key], op.Value) {
-			n.excepted[op.Key] = append(n.excepted[op.Key], op.Value)
+		if op.Kind == history.ReadNot {
+			n.denies[op.Key] = true
 		}
 	}
 	end := int32(0)
@@ -70,9 +80,39 @@ func (n *needs) learn(k history.Key) {
 	for _, at := range n.onKey[n.keyFrom[k]:n.keyFrom[k+1]] {
 		n.provides(at, func(t token) { n.providers[t] = append(n.providers[t], at) })
 		if t, ok := n.need(at); ok {
-			n.needers[t] = append(n.needers[t], at)
+			n.needers[t.entry()] = append(n.needers[t.entry()], at)
 		}
 	}
+}
+
+// entry is where the token stands in the tables.
+func (t token) entry() token {
+	if t.kind == denied {
+		t.value = 0
+	}
+	return t
+}
+
+// eachProvider calls f with the operations that a token needs.
+func (n *needs) eachProvider(t token, f func(at int32)) {
+	n.learn(t.key)
+	for _, w := range n.providers[t.entry()] {
+		if t.kind != denied || n.h.AllOps()[w].Value != t.value {
+			f(w)
+		}
+	}
+}
+
+// eachNeeder calls f with the operations that need one.
+func (n *needs) eachNeeder(at int32, f func(at int32)) {
+	ops := n.h.AllOps()
+	n.provides(at, func(t token) {
+		for _, r := range n.needers[t] {
+			if t.kind != denied || ops[r].Value != ops[at].Value {
+				f(r)
+			}
+		}
+	})
 }
 
 // need returns what an operation may be kept with only, if that is anything. At
@@ -83,33 +123,32 @@ func (n *needs) need(at int32) (token, bool) {
 	lin := n.rules.Level == level.LIN
 	switch {
 	case op.Kind == history.Read:
-		return token{op.Key, op.Value, false}, !n.rules.Possible || n.firstRead(at)
+		return token{op.Key, op.Value, held}, !n.rules.Possible || n.firstRead(at)
+	case op.Kind == history.ReadNot && lin:
+		return token{op.Key, op.Value, overwritten}, true
 	case op.Kind == history.ReadNot:
-		return token{op.Key, op.Value, true}, lin || !n.rules.Possible || !n.behindWrite(at)
+		return token{op.Key, op.Value, denied}, !n.rules.Possible || !n.behindWrite(at)
 	}
-	return token{op.Key, history.Absent, false}, lin && n.h.Txns[n.txnOf[at]].OpCount() == 1
+	return token{op.Key, history.Absent, held}, lin && n.h.Txns[n.txnOf[at]].OpCount() == 1
 }
 
-// provides calls f with what an operation provides: nothing, if it is no write.
+// provides calls f with the entries of what an operation provides: nothing, if it is
+// no write.
 func (n *needs) provides(at int32, f func(token)) {
 	ops := n.h.AllOps()
 	op := ops[at]
 	if op.Kind != history.Write || n.rules.Possible && (n.h.Txns[n.txnOf[at]].Status == history.Aborted || n.lastWrite(at) != at) {
 		return
 	}
-	f(token{op.Key, op.Value, false})
-	if n.rules.Level != level.LIN {
-		for _, v := range n.excepted[op.Key] {
-			if v != op.Value {
-				f(token{op.Key, v, true})
-			}
-		}
-	} else {
-		found := history.Absent
-		if int(at) > n.first(at) {
-			found = ops[at-1].Value
-		}
-		f(token{op.Key, found, true})
+	f(token{op.Key, op.Value, held})
+	switch {
+	case !n.denies[op.Key]:
+	case n.rules.Level != level.LIN:
+		f(token{op.Key, 0, denied})
+	case int(at) > n.first(at):
+		f(token{op.Key, ops[at-1].Value, overwritten})
+	default:
+		f(token{op.Key, history.Absent, overwritten})
 	}
 }
 
@@ -117,7 +156,7 @@ func (n *needs) provides(at int32, f func(token)) {
 func (n *needs) first(at int32) int { return n.h.FirstOp(&n.h.Txns[n.txnOf[at]]) }
 
 // initially reports whether a token is there without any operation.
-func (n *needs) initially(t token) bool { return !t.denied && n.h.Initial(t.key) == t.value }
+func (n *needs) initially(t token) bool { return t.kind == held && n.h.Initial(t.key) == t.value }
 
 // onItsKey returns the operations of the same transaction on the same key.
 func (n *needs) onItsKey(at int32) []int32 {

@@ -90,12 +90,11 @@ func (p *Part) Close() {
 		if !needy {
 			continue
 		}
-		p.n.learn(t.key)
-		for _, w := range p.n.providers[t] {
+		p.n.eachProvider(t, func(w int32) {
 			p.Add(p.n.txnOf[w])
 			p.add(w)
 			p.add(p.n.lastWrite(w)) // what was overwritten must stay so
-		}
+		})
 	}
 }
 
@@ -130,12 +129,9 @@ func (p *Part) Fill() bool {
 // fills reports whether an operation needs only transactions that are kept.
 func (p *Part) fills(t int32, j int) bool {
 	need, _ := p.n.need(int32(p.n.h.FirstOp(&p.n.h.Txns[t]) + j))
-	p.n.learn(need.key)
-	list := p.n.providers[need]
-	if len(list) == 0 {
-		return p.n.initially(need)
-	}
-	return !slices.ContainsFunc(list, func(w int32) bool { return !p.in[p.n.txnOf[w]] })
+	found, kept := false, true
+	p.n.eachProvider(need, func(w int32) { found, kept = true, kept && p.in[p.n.txnOf[w]] })
+	return kept && (found || p.n.initially(need))
 }
 
 // drop leaves an operation out, and with it what needs it.
@@ -161,7 +157,7 @@ func (p *Part) drop(at int32) {
 				work = append(work, int32(first+j))
 			}
 		}
-		p.n.provides(at, func(tk token) { work = append(work, p.n.needers[tk]...) })
+		p.n.eachNeeder(at, func(r int32) { work = append(work, r) })
 	}
 }
 

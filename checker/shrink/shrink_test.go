@@ -77,20 +77,21 @@ func TestMinimize(t *testing.T) {
 	for range randhist.Count(t, 5_000) {
 		h := randhist.Of(rng, 3, 3+rng.IntN(4), 5)
 		lvl := []level.Level{level.SER, level.SI, level.SERNoSO, level.SINoSO}[rng.IntN(4)]
-		violates := func(_ context.Context, sub *history.History) (bool, func() []history.Part, error) {
+		violates := func(_ context.Context, sub *history.History) (shrink.Judgement, error) {
 			allowed, decided := certify.Judge(sub, lvl, 100_000)
-			return decided && !allowed, nil, nil
+			return shrink.Judgement{Violated: decided && !allowed}, nil
 		}
-		if bad, _, _ := violates(t.Context(), h); !bad || !h.Closed {
+		if j, _ := violates(t.Context(), h); !j.Violated || !h.Closed {
 			continue
 		}
 		p := shrink.New(h, shrink.Rules{Level: lvl, Possible: true})
 		addPossible(p, h)
 		p.Close()
-		if bad, _, _ := violates(t.Context(), h.Sub(p.Parts())); !bad {
+		first, _ := violates(t.Context(), h.Sub(p.Parts()))
+		if !first.Violated {
 			continue // it takes a read of its own transaction's write
 		}
-		if err := p.Minimize(t.Context(), violates, nil); err != nil {
+		if err := p.Minimize(t.Context(), violates, first); err != nil {
 			t.Fatal(err)
 		}
 		a := verdict.Anomaly{Kind: verdict.Contradiction}
@@ -106,7 +107,7 @@ func TestMinimize(t *testing.T) {
 		shrunk++
 		left += len(a.Ops)
 		before := fmt.Sprint(p.Parts())
-		if err := p.Minimize(t.Context(), violates, nil); err != nil || fmt.Sprint(p.Parts()) != before {
+		if err := p.Minimize(t.Context(), violates, first); err != nil || fmt.Sprint(p.Parts()) != before {
 			t.Errorf("seed %d, %s: %s is made smaller when it is tried again: %v\n%s", seed, lvl, before, p.Parts(), dsl.Format(h))
 		}
 	}
@@ -155,46 +156,56 @@ func TestMinimizeStops(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, end := context.WithCancelCause(t.Context())
 	trials := 0
-	err := p.Minimize(ctx, func(_ context.Context, sub *history.History) (bool, func() []history.Part, error) {
+	err := p.Minimize(ctx, func(_ context.Context, sub *history.History) (shrink.Judgement, error) {
 		if trials++; trials == 4 {
 			end(enough)
 		}
 		allowed, _ := certify.Judge(sub, level.SER, 1000)
-		return !allowed, nil, nil
-	}, nil)
+		return shrink.Judgement{Violated: !allowed}, nil
+	}, shrink.Judgement{Violated: true})
 	if n := len(p.Parts()); !errors.Is(err, enough) || n == 2 || n == 5 || trials != 4 {
 		t.Errorf("%d parts after %d trials: %v", n, trials, err)
 	}
 }
 
 // TestEnough: what a judgement says that it rests on is kept, and the rest is not
-// tried bit by bit.
+// tried bit by bit; if it does not suffice after all, everything is.
 func TestEnough(t *testing.T) {
 	var text string
 	for i := range 100 {
 		text += fmt.Sprintf("s%d: w(k%d,1)\n", i, i)
 	}
-	h := dsl.MustParse(text + "s200: w(x,1)\ns200: r(x,0)\n")
-	p := shrink.New(h, shrink.Rules{Level: level.SER})
-	for i := range h.Txns {
-		p.AddAll(int32(i))
-	}
-	p.Close()
-	trials := 0
-	judge := func(_ context.Context, sub *history.History) (bool, func() []history.Part, error) {
-		trials++
-		n := len(sub.Txns)
-		violated := n >= 2 && sub.Txns[n-1].ID == 102 && sub.Txns[n-2].ID == 101
-		return violated, func() []history.Part {
-			return []history.Part{{Txn: int32(n - 2), Ops: []int{0}}, {Txn: int32(n - 1), Ops: []int{0}}}
-		}, nil
-	}
-	_, enough, _ := judge(t.Context(), h)
-	if err := p.Minimize(t.Context(), judge, enough); err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(p.Txns()); got != "[100 101]" || trials > 10 {
-		t.Errorf("%v after %d trials", got, trials)
+	h := dsl.MustParse(text + "s200 T101: w(x,1)\ns200 T102: r(x,0)\n")
+	for _, tc := range []struct {
+		name        string
+		leap, right bool
+		trials      int // at most
+	}{{"leap", true, true, 10}, {"skip", false, true, 10}, {"a wrong leap", true, false, 1000}, {"a wrong skip", false, false, 1000}} {
+		p := shrink.New(h, shrink.Rules{Level: level.SER})
+		for i := range h.Txns {
+			p.AddAll(int32(i))
+		}
+		p.Close()
+		trials := 0
+		judge := func(_ context.Context, sub *history.History) (shrink.Judgement, error) {
+			trials++
+			n := len(sub.Txns)
+			enough := func() []history.Part {
+				out := []history.Part{{Txn: int32(n - 2), Ops: []int{0}}, {Txn: int32(n - 1), Ops: []int{0}}}
+				if !tc.right {
+					return out[:1]
+				}
+				return out
+			}
+			return shrink.Judgement{Violated: n >= 2 && sub.Txns[n-2].ID == 101, Enough: enough, Leap: tc.leap}, nil
+		}
+		first, _ := judge(t.Context(), h)
+		if err := p.Minimize(t.Context(), judge, first); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(p.Txns()); got != "[100 101]" || trials > tc.trials {
+			t.Errorf("%s: %v after %d trials", tc.name, got, trials)
+		}
 	}
 }
 
@@ -225,10 +236,10 @@ func BenchmarkChain(b *testing.B) {
 					p.AddAll(int32(i))
 				}
 				p.Close()
-				err := p.Minimize(b.Context(), func(_ context.Context, sub *history.History) (bool, func() []history.Part, error) {
+				err := p.Minimize(b.Context(), func(_ context.Context, sub *history.History) (shrink.Judgement, error) {
 					m := len(sub.Txns)
-					return m >= 2 && sub.Txns[m-1].ID == int64(n+1) && sub.Txns[m-2].ID == int64(n), nil, nil
-				}, nil)
+					return shrink.Judgement{Violated: m >= 2 && sub.Txns[m-1].ID == int64(n+1) && sub.Txns[m-2].ID == int64(n)}, nil
+				}, shrink.Judgement{Violated: true})
 				if err != nil || len(p.Txns()) != 2 {
 					b.Fatal(p.Txns(), err)
 				}

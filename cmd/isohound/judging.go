@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
@@ -30,7 +31,8 @@ type judging struct {
 	finish func(*history.History, *results.Outcome)
 	tell   func(results.Outcome) error
 
-	levels *checker.Levels
+	levels    *checker.Levels
+	explainer *counterexample.Explainer
 	// known are the verdicts of levels, and those that explanations have found.
 	known checker.Known
 	// outcomes are those that are to be told, nil for a level whose proof did not
@@ -53,6 +55,13 @@ func (j *judging) unread(why error) error {
 // told as soon as it is final and its turn has come.
 func (j *judging) all(ctx context.Context) error {
 	j.levels, j.known = checker.NewLevels(j.h), checker.Known{}
+	j.explainer = counterexample.NewExplainer(j.h, func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
+		if slices.Contains(j.c.levels, lvl) {
+			return j.levels.Check(ctx, lvl, j.options())
+		}
+		opt.Certify, opt.Progress, opt.Accel = j.c.certify, j.show.stage, j.c.accel
+		return checker.Check(ctx, j.h, lvl, opt)
+	})
 	verdicts := map[level.Level]*verdict.Result{}
 	err := j.each(level.Descending(j.c.levels), func(lvl level.Level) error {
 		r, err := j.levels.Check(ctx, lvl, j.options())
@@ -171,21 +180,9 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 	j.show.stage("explain")
 	limited, stopWatch := budget.Memory(ctx, j.limit)
 	defer stopWatch()
-	isAsked := map[level.Level]bool{}
-	for _, l := range j.c.levels {
-		isAsked[l] = true
-	}
 	at := *r
 	at.Level = r.ProofLevel()
-	x, err := counterexample.Explain(limited, j.h, &at, counterexample.Wishes{
-		Timeout: j.c.explain, Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated},
-		Judge: func(ctx context.Context, lvl level.Level, verdictOnly bool) (*verdict.Result, error) {
-			if isAsked[lvl] {
-				return j.levels.Check(ctx, lvl, j.options())
-			}
-			return checker.Check(ctx, j.h, lvl, checker.Options{VerdictOnly: verdictOnly, Certify: j.c.certify, Progress: j.show.stage, Accel: j.c.accel})
-		},
-	})
+	x, err := j.explainer.Explain(limited, &at, counterexample.Wishes{Timeout: j.c.explain, Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated}})
 	if errors.As(err, new(*budget.MemoryError)) {
 		if o.Reason != "" {
 			o.Reason += "; "

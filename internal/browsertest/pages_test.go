@@ -19,7 +19,7 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/results"
-	"github.com/isohound/isohound/results/pages"
+	"github.com/isohound/isohound/results/charts"
 )
 
 const (
@@ -72,9 +72,10 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 		}
 		o := results.NewOutcome(filepath.Join(dir, r.Config.History), h, res)
 		if res.Verdict == verdict.Violated {
-			x, err := counterexample.Explain(context.Background(), h, res, counterexample.Wishes{Judge: func(ctx context.Context, l level.Level, _ bool) (*verdict.Result, error) {
+			judge := func(ctx context.Context, l level.Level, _ checker.Options) (*verdict.Result, error) {
 				return checker.Check(ctx, h, l, checker.Options{Certify: true})
-			}})
+			}
+			x, err := counterexample.NewExplainer(h, judge).Explain(context.Background(), res, counterexample.Wishes{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,7 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 			t.Fatal(err)
 		}
 	}
-	path, err := results.Save(dir, r, pages.Draw)
+	path, err := results.Save(dir, r, charts.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := x.HTML(folder, pages.Draw)
+	html, err := x.HTML(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
