@@ -27,6 +27,8 @@ type app struct {
 	ctx, stop context.Context
 	// owns names what the run has made on the server, while it has.
 	owns atomic.Pointer[string]
+	// stopSignals ends what listen began, with each command that runs.
+	stopSignals func()
 	// work is the context of judging: stop, unless a run was interrupted.
 	work context.Context
 	// warned has the warnings that were told.
@@ -109,7 +111,8 @@ result, and judges whether the history is one that the isolation level allows.
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) { a.stopSignals = a.listen() },
+		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.msg)

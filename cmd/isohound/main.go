@@ -17,14 +17,13 @@ func main() {
 
 // run is main with everything that it touches as an argument.
 func run(args []string, in *os.File, out, msg *os.File) (code exitCode) {
-	a := &app{in: in, out: out, msg: msg}
+	a := &app{in: in, out: out, msg: msg, stopSignals: func() {}}
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintf(msg, "isohound: internal error: %+v\n", errors.Errorf("%v", p))
 			code = exitInternal
 		}
 	}()
-	stop := a.listen()
-	defer stop()
+	defer func() { a.stopSignals() }()
 	return a.finish(a.root(args).Execute())
 }
