@@ -1,257 +1,123 @@
 package accel
 
 import (
-	"cmp"
-	"math"
 	"slices"
+
+	"github.com/isohound/isohound/accel/internal/queue"
 )
 
-// Adjacency is a graph together with edges that were added to it, for going
-// along its edges in both directions and putting its vertices in order.
-type Adjacency struct {
-	*Graph
-	Added []Edge
-
-	out      []int32 // where the edges of the graph lead, by where they come from
-	outStart []int64
-	// next edges added, by vertex, as lists in Added.
-	addedOut, addedIn []int32
-	nextOut, nextIn   []int32
-
-	// With intervals: the vertices by their ends and by their begins, and by
-	// vertex how many of ends lie before it, how many of begins do not lie
-	// behind it, and which of both are the nearest: see TimeIn and TimeOut.
-	ends, begins  []int32
-	prior, behind []int32
-	nearIn        []int32
-	nearOut       []int32
-}
-
-// NewAdjacency prepares the going along edges. The graph's rows are turned around
-// when that is needed, by Order or Sorted.Insert.
-func NewAdjacency(g *Graph) *Adjacency {
-	a := &Adjacency{Graph: g}
-	if g.Intervals != nil {
-		a.sortTimes()
-	}
-	return a
-}
-
-// Turn turns the rows of the graph around, for Out.
-func (a *Adjacency) Turn() {
-	if a.outStart != nil {
-		return
-	}
+// Order returns the vertices in a topological order, which keeps the edges of
+// intervals too, or a *CycleError. Of those that may come next it takes the one
+// that was ready first, of a graph with intervals the one that begins first.
+//
+// So, with intervals, whatever lies before a vertex in time reaches everything
+// that comes after the vertex in the order: that begins later, or waits for one
+// that does.
+func (a *Adjacency) Order() ([]int32, error) {
+	a.Turn()
 	n := a.Len()
-	a.outStart, a.out = make([]int64, n+1), make([]int32, len(a.From))
-	for _, u := range a.From {
-		a.outStart[u+1]++
-	}
+	all, missing := make([]int32, n), make([]int32, n)
 	for v := range n {
-		a.outStart[v+1] += a.outStart[v]
+		all[v], missing[v] = v, int32(a.Start[v+1]-a.Start[v])
 	}
-	next := slices.Clone(a.outStart[:n])
-	for v := range n {
-		for _, u := range a.Into(v) {
-			a.out[next[u]] = v
-			next[u]++
+	for _, e := range a.Added {
+		missing[e.To]++
+	}
+	var order []int32
+	if a.Intervals == nil {
+		order = a.byReadiness(all, missing)
+	} else {
+		order = a.byTime(missing)
+	}
+	if len(order) < int(n) {
+		return nil, a.cycle(all, order)
+	}
+	return order, nil
+}
+
+// byReadiness orders those of some vertices that have no cycle before them (Kahn's
+// algorithm); missing has by vertex the edges into it from these vertices, and no more
+// than 0 for all others.
+func (a *Adjacency) byReadiness(part, missing []int32) []int32 {
+	order := make([]int32, 0, len(part))
+	for _, v := range part {
+		if missing[v] == 0 {
+			order = append(order, v)
 		}
 	}
-}
-
-func (a *Adjacency) sortTimes() {
-	n, at := a.Len(), a.Intervals
-	a.ends = sorted(n, func(v int32) int64 { return at[v].End })
-	a.begins = sorted(n, func(v int32) int64 { return at[v].Begin })
-	a.prior, a.nearIn = make([]int32, n), make([]int32, n)
-	before, near, latest := int32(0), int32(0), int64(math.MinInt64)
-	for _, v := range a.begins {
-		for ; before < n && at[a.ends[before]].End < at[v].Begin; before++ {
-			latest = max(latest, at[a.ends[before]].Begin)
+	for i := 0; i < len(order); i++ {
+		v := order[i]
+		for _, to := range a.out[a.outStart[v]:a.outStart[v+1]] {
+			if missing[to]--; missing[to] == 0 {
+				order = append(order, to)
+			}
 		}
-		for near < before && at[a.ends[near]].End < latest {
-			near++
+		if a.addedOut == nil {
+			continue
 		}
-		a.prior[v], a.nearIn[v] = before, near
-	}
-	a.behind, a.nearOut = make([]int32, n), make([]int32, n)
-	after, near, soonest := n, n, int64(math.MaxInt64)
-	for _, v := range slices.Backward(a.ends) {
-		for ; after > 0 && at[a.begins[after-1]].Begin > at[v].End; after-- {
-			soonest = min(soonest, at[a.begins[after-1]].End)
-		}
-		for near > after && at[a.begins[near-1]].Begin > soonest {
-			near--
-		}
-		a.behind[v], a.nearOut[v] = after, near
-	}
-}
-
-// sorted returns the vertices by a time of theirs.
-func sorted(n int32, time func(v int32) int64) []int32 {
-	type moment struct {
-		at int64
-		v  int32
-	}
-	list := make([]moment, n)
-	for v := range n {
-		list[v] = moment{time(v), v}
-	}
-	slices.SortFunc(list, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.v, b.v)) })
-	vertices := make([]int32, n)
-	for i := range list {
-		vertices[i] = list[i].v
-	}
-	return vertices
-}
-
-// TimeIn returns the vertices that lie before v in time with no other between
-// them. All others that lie before v lie before one of these, which all run at
-// one time (Vbox paper, section 4.4: minimum time-successors, here backwards).
-func (a *Adjacency) TimeIn(v int32) []int32 {
-	if a.ends == nil {
-		return nil
-	}
-	return a.ends[a.nearIn[v]:a.prior[v]]
-}
-
-// TimeInSince is TimeIn without the first vertices of Ends, so many.
-func (a *Adjacency) TimeInSince(v, first int32) []int32 {
-	return a.ends[min(max(a.nearIn[v], first), a.prior[v]):a.prior[v]]
-}
-
-// Prior returns how many vertices lie before v in time.
-func (a *Adjacency) Prior(v int32) int32 { return a.prior[v] }
-
-// Ends returns the vertices of a graph with intervals by their ends.
-func (a *Adjacency) Ends() []int32 { return a.ends }
-
-// Begins returns the vertices of a graph with intervals by their begins.
-func (a *Adjacency) Begins() []int32 { return a.begins }
-
-// TimeOut returns the vertices that lie behind v in time with no other between
-// them, by their begins.
-func (a *Adjacency) TimeOut(v int32) []int32 {
-	if a.begins == nil {
-		return nil
-	}
-	return a.begins[a.behind[v]:a.nearOut[v]]
-}
-
-// Add adds edges.
-func (a *Adjacency) Add(edges []Edge) {
-	if a.addedOut == nil {
-		a.addedOut, a.addedIn = filled(a.Len()), filled(a.Len())
-	}
-	for _, e := range edges {
-		i := int32(len(a.Added))
-		a.Added = append(a.Added, e)
-		a.nextOut = append(a.nextOut, a.addedOut[e.From])
-		a.nextIn = append(a.nextIn, a.addedIn[e.To])
-		a.addedOut[e.From], a.addedIn[e.To] = i, i
-	}
-}
-
-// Drop takes the last n edges that were added away again.
-func (a *Adjacency) Drop(n int) {
-	for range n {
-		i := len(a.Added) - 1
-		e := a.Added[i]
-		a.addedOut[e.From], a.addedIn[e.To] = a.nextOut[i], a.nextIn[i]
-		a.Added, a.nextOut, a.nextIn = a.Added[:i], a.nextOut[:i], a.nextIn[:i]
-	}
-}
-
-// Merged returns the graph with the edges that were added, and some more, among
-// the others.
-func (a *Adjacency) Merged(more []Edge) *Graph {
-	n := a.Len()
-	g := *a.Graph
-	g.Start, g.From = make([]int64, n+1), make([]int32, len(a.From)+len(a.Added)+len(more))
-	for _, edges := range [...][]Edge{a.Added, more} {
-		for _, e := range edges {
-			g.Start[e.To]++
-		}
-	}
-	next := make([]int64, n) // by vertex: where the next edge into it goes
-	end := int64(0)
-	for v := range n {
-		begin := end
-		into := a.Into(v)
-		next[v] = begin + int64(copy(g.From[begin:], into))
-		end = next[v] + g.Start[v]
-		g.Start[v] = begin
-	}
-	g.Start[n] = end
-	for _, edges := range [...][]Edge{a.Added, more} {
-		for _, e := range edges {
-			g.From[next[e.To]] = e.From
-			next[e.To]++
-		}
-	}
-	return &g
-}
-
-func filled(n int32) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = -1
-	}
-	return list
-}
-
-// Out calls f for where the edges from v lead, those of intervals left out. Turn
-// must have been called.
-func (a *Adjacency) Out(v int32, f func(to int32)) {
-	for _, to := range a.Outgoing(v) {
-		f(to)
-	}
-	a.OutAdded(v, f)
-}
-
-// Outgoing returns where the edges of the graph from v lead.
-func (a *Adjacency) Outgoing(v int32) []int32 { return a.out[a.outStart[v]:a.outStart[v+1]] }
-
-// OutAdded calls f for where the added edges from v lead.
-func (a *Adjacency) OutAdded(v int32, f func(to int32)) {
-	if a.addedOut != nil {
 		for i := a.addedOut[v]; i >= 0; i = a.nextOut[i] {
-			f(a.Added[i].To)
+			to := a.Added[i].To
+			if missing[to]--; missing[to] == 0 {
+				order = append(order, to)
+			}
 		}
+	}
+	return order
+}
+
+// byTime does the same with intervals.
+func (a *Adjacency) byTime(missing []int32) []int32 {
+	n := a.Len()
+	w := waiting{a: a, turn: make([]int32, n), ready: queue.New(n), late: queue.New(n), placed: make([]bool, n)}
+	for i, v := range a.begins {
+		w.turn[v] = int32(i)
+	}
+	for v, m := range missing {
+		if m == 0 {
+			w.add(int32(v))
+		}
+	}
+	order := make([]int32, 0, n)
+	for {
+		v := w.next()
+		if v < 0 {
+			return order
+		}
+		order = append(order, v)
+		a.Out(v, func(to int32) {
+			if missing[to]--; missing[to] == 0 {
+				w.add(to)
+			}
+		})
 	}
 }
 
-// In calls f for where the edges into v come from, those of intervals left out.
-func (a *Adjacency) In(v int32, f func(from int32)) {
-	for _, from := range a.Into(v) {
-		f(from)
+// cycle goes back along edges among those of some vertices that have no place in an
+// order, until it meets itself.
+func (a *Adjacency) cycle(part, order []int32) *CycleError {
+	left := make([]bool, a.Len())
+	for _, v := range part {
+		left[v] = true
 	}
-	if a.addedIn != nil {
-		for i := a.addedIn[v]; i >= 0; i = a.nextIn[i] {
-			f(a.Added[i].From)
-		}
+	for _, v := range order {
+		left[v] = false
 	}
-}
-
-// cycle goes back along edges among the vertices that have no place, until it
-// meets itself.
-func (a *Adjacency) cycle(placed []bool) *CycleError {
 	before := func(v int32) int32 {
 		found := int32(-1)
 		a.In(v, func(u int32) {
-			if found < 0 && !placed[u] {
+			if found < 0 && left[u] {
 				found = u
 			}
 		})
 		if found < 0 && a.Intervals != nil {
-			i := slices.IndexFunc(a.ends[:a.prior[v]], func(u int32) bool { return !placed[u] })
+			i := slices.IndexFunc(a.ends[:a.prior[v]], func(u int32) bool { return left[u] })
 			found = a.ends[i]
 		}
 		return found
 	}
 	at := map[int32]int{}
 	var walk []int32
-	v := int32(slices.Index(placed, false))
+	v := int32(slices.Index(left, true))
 	for {
 		if first, seen := at[v]; seen {
 			walk = walk[first:]
@@ -305,13 +171,39 @@ func (a *Adjacency) IsOrder(order []int32) bool {
 	return true
 }
 
-// InAdded calls f for where the edges into v come from that were added, with their
-// places in Added, the latest first.
-func (a *Adjacency) InAdded(v int32, f func(i, from int32)) {
-	if a.addedIn == nil {
-		return
+// waiting holds the vertices that no edge keeps waiting any more, by their places
+// in begins. The first of them may come if everything before it in time is
+// placed, and if not, none of these may that begin as late.
+type waiting struct {
+	a           *Adjacency
+	turn        []int32 // by vertex: its place in begins
+	ready, late *queue.Queue
+	placed      []bool
+	over        int32 // so many of a.ends, the first ones, are placed
+}
+
+func (w *waiting) add(v int32) {
+	if w.a.prior[v] <= w.over {
+		w.ready.Add(w.turn[v])
+	} else {
+		w.late.Add(w.turn[v])
 	}
-	for i := a.addedIn[v]; i >= 0; i = a.nextIn[i] {
-		f(i, a.Added[i].From)
+}
+
+// next places a vertex and returns it, or -1.
+func (w *waiting) next() int32 {
+	i := w.ready.Next()
+	if i < 0 {
+		return -1
 	}
+	v := w.a.begins[i]
+	w.placed[v] = true
+	ends := w.a.ends
+	for int(w.over) < len(ends) && w.placed[ends[w.over]] {
+		w.over++
+	}
+	for i := w.late.Least(); i >= 0 && w.a.prior[w.a.begins[i]] <= w.over; i = w.late.Least() {
+		w.ready.Add(w.late.Next())
+	}
+	return v
 }

@@ -1,6 +1,7 @@
 package accel
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -15,8 +16,6 @@ type Sorted struct {
 	*Adjacency
 	Order []int32
 	Rank  []int32 // by vertex: its place in Order
-
-	cause []int32 // by vertex, while edges are added: what reaches it; else -1. nil before the first
 }
 
 // Sort puts the vertices of a graph in order, in the proposed one if it is a
@@ -35,13 +34,14 @@ func Sort(g *Graph, proposed []int32) (*Sorted, error) {
 		s.Order = append(make([]int32, 0, len(proposed)), proposed...)
 	}
 	s.Rank = make([]int32, g.Len())
-	s.rank(0, g.Len())
+	s.rank(0, s.Order)
 	return s, nil
 }
 
-func (s *Sorted) rank(lo, hi int32) {
-	for r := lo; r < hi; r++ {
-		s.Rank[s.Order[r]] = r
+// rank notes the places of some vertices in the order, from a place on.
+func (s *Sorted) rank(first int32, part []int32) {
+	for i, v := range part {
+		s.Rank[v] = first + int32(i)
 	}
 }
 
@@ -60,102 +60,82 @@ func (g *Graph) CheckEdges(edges []Edge) error {
 	return nil
 }
 
-// Insert adds edges and puts the vertices in order again. Where they close a
-// cycle the error is a *CycleError, and none is added.
+// Insert adds edges and puts the vertices in order again. Where they close a cycle the
+// error is a *CycleError, and none is added.
 func (s *Sorted) Insert(edges []Edge) error {
 	s.Turn()
-	if s.cause == nil {
-		s.cause = filled(s.Len())
-	}
 	s.Add(edges)
-	if err := s.repair(edges); err != nil {
+	err := s.sortAgain(s.contradicted(edges))
+	if err != nil {
 		s.Drop(len(edges))
-		return err
-	}
-	return nil
-}
-
-// repair moves what the edges contradict. An order of the graph with some of the
-// edges is one of the graph without them, so that giving up needs no undoing.
-func (s *Sorted) repair(edges []Edge) error {
-	budget := 4 * int64(s.Len()) // about what a new order costs
-	for _, e := range edges {
-		span := int64(s.Rank[e.From]) - int64(s.Rank[e.To]) + 1
-		if span <= 0 {
-			continue
-		}
-		if budget -= span; budget < 0 {
-			order, err := s.Adjacency.Order()
-			if err != nil {
-				return err
-			}
-			s.Order = order
-			s.rank(0, s.Len())
-			return nil
-		}
-		if err := s.shift(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// shift moves what the end of an edge reaches, as far as it stands before the
-// edge's start, behind that (Marchetti-Spaccamela, Nanni and Rohnert, "Maintaining
-// a topological order under edge insertions", 1996). Edges that the order does
-// not keep yet do not count.
-func (s *Sorted) shift(e Edge) error {
-	lo, hi := s.Rank[e.To], s.Rank[e.From]
-	s.cause[e.To] = e.From
-	met := []int32{e.To}
-	soonest := int32(-1) // of the vertices that are met the one that ends first
-	keep := lo
-	var moved []int32
-	for r := lo; r <= hi; r++ {
-		v := s.Order[r]
-		if s.cause[v] < 0 && soonest >= 0 && s.Before(soonest, v) {
-			s.cause[v] = soonest
-			met = append(met, v)
-		}
-		if s.cause[v] < 0 {
-			s.Order[keep] = v
-			keep++
-			continue
-		}
-		moved = append(moved, v)
-		if s.Intervals != nil && (soonest < 0 || s.Intervals[v].End < s.Intervals[soonest].End) {
-			soonest = v
-		}
-		s.Out(v, func(to int32) {
-			if at := s.Rank[to]; at > r && at <= hi && s.cause[to] < 0 {
-				s.cause[to] = v
-				met = append(met, to)
-			}
-		})
-	}
-	copy(s.Order[keep:], moved)
-	var err error
-	if s.cause[e.From] >= 0 {
-		err = s.back(e)
-		slices.SortFunc(s.Order[lo:hi+1], func(u, v int32) int { return int(s.Rank[u] - s.Rank[v]) })
-	} else {
-		s.rank(lo, hi+1)
-	}
-	for _, v := range met {
-		s.cause[v] = -1
 	}
 	return err
 }
 
-// back is the cycle that an edge closes.
-func (s *Sorted) back(e Edge) *CycleError {
-	walk := []int32{e.From}
-	for v := e.From; v != e.To; {
-		v = s.cause[v]
-		walk = append(walk, v)
+// span is some places of the order, the last one included.
+type span struct{ first, last int32 }
+
+// contradicted returns the places that edges span which the order contradicts, from
+// their ends to their starts. No two of the spans have a place in common.
+func (s *Sorted) contradicted(edges []Edge) []span {
+	var spans []span
+	for _, e := range edges {
+		if s.Rank[e.From] >= s.Rank[e.To] {
+			spans = append(spans, span{s.Rank[e.To], s.Rank[e.From]})
+		}
 	}
-	slices.Reverse(walk)
-	return &CycleError{walk}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	joined := spans[:0]
+	for _, p := range spans {
+		if n := len(joined) - 1; n >= 0 && p.first <= joined[n].last {
+			joined[n].last = max(joined[n].last, p.last)
+		} else {
+			joined = append(joined, p)
+		}
+	}
+	return joined
+}
+
+// sortAgain puts the vertices of spans in order, or all vertices where these are most or
+// where there are intervals. No edge leads from behind a span to before it. An order
+// of the graph with some of the edges is one of the graph without them, so that giving
+// up needs no undoing.
+func (s *Sorted) sortAgain(spans []span) error {
+	size := int32(0)
+	for _, p := range spans {
+		size += p.last - p.first + 1
+	}
+	switch {
+	case size == 0:
+		return nil
+	case size > s.Len()/2 || s.Intervals != nil:
+		order, err := s.Adjacency.Order()
+		if err != nil {
+			return err
+		}
+		s.Order = order
+		s.rank(0, order)
+		return nil
+	}
+	missing := make([]int32, s.Len())
+	for _, p := range spans {
+		part := s.Order[p.first : p.last+1]
+		for _, v := range part {
+			missing[v] = 0
+			s.In(v, func(u int32) {
+				if s.Rank[u] >= p.first {
+					missing[v]++
+				}
+			})
+		}
+		order := s.byReadiness(part, missing)
+		if len(order) < len(part) {
+			return s.cycle(part, order)
+		}
+		copy(part, order)
+		s.rank(p.first, part)
+	}
+	return nil
 }
 
 // LatestFirst returns the rows of the graph, with the latest vertex of each first.
@@ -199,7 +179,7 @@ func SortedMemory(g *Graph) int64 {
 
 // Bytes is the memory of what was sorted and added, besides the graph's own.
 func (s *Sorted) Bytes() int64 {
-	return 4*int64(cap(s.out)+cap(s.addedOut)+cap(s.addedIn)+cap(s.nextOut)+cap(s.nextIn)+cap(s.Order)+cap(s.Rank)+cap(s.cause)+
+	return 4*int64(cap(s.out)+cap(s.addedOut)+cap(s.addedIn)+cap(s.nextOut)+cap(s.nextIn)+cap(s.Order)+cap(s.Rank)+
 		cap(s.ends)+cap(s.begins)+cap(s.prior)+cap(s.behind)+cap(s.nearIn)+cap(s.nearOut)) +
 		8*int64(cap(s.outStart)+cap(s.Added))
 }
