@@ -12,9 +12,6 @@ func nothing(h *history.History) string {
 	if slices.ContainsFunc(h.Txns, func(t history.Txn) bool { return t.Status == history.Committed }) {
 		return ""
 	}
-	if h.LeftOut != "" {
-		return "no committed transaction was read: " + h.LeftOut
-	}
 	return "there is no committed transaction, and so nothing to judge"
 }
 
@@ -22,12 +19,12 @@ func nothing(h *history.History) string {
 // not understand. They may break any level, and may have written what was read, or
 // have set it back, so that a violation in the rest is no proof either.
 func doubt(h *history.History, r *verdict.Result) {
-	if h.LeftOut == "" || r.Verdict == verdict.Unknown {
+	if h.LeftOut == "" {
 		return
 	}
-	why := h.LeftOut + "; nobody knows what they read and wrote"
+	why := h.LeftOut + ", so that no verdict holds"
 	if r.Verdict == verdict.Violated {
-		why += ", which may explain the violation that the rest shows"
+		why += ", though the rest shows a violation"
 	}
 	r.Verdict, r.Anomalies, r.Witness, r.Reason = verdict.Unknown, nil, nil, why
 }

@@ -14,10 +14,11 @@ import (
 // TestLeftOut: where operations were not understood, no engine's verdict stands.
 func TestLeftOut(t *testing.T) {
 	for text, want := range map[string]string{
-		"s1: r(x,0) w(x,1)\ns2: r(x,1)":        "3 operations were left out; nobody knows what they read and wrote",
-		"s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)": "which may explain the violation that the rest shows",
-		"s1: r(x,0) r(x,1)\ns2: r(x,0) w(x,1)": "which may explain the violation that the rest shows",
-		"s1: r(x,0) w(x,1) abort\ns2: unknown": "no committed transaction was read: 3 operations were left out",
+		"s1: r(x,0) w(x,1)\ns2: r(x,1)":        "3 operations were left out, so that no verdict holds",
+		"s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)": "3 operations were left out, so that no verdict holds, though the rest shows a violation",
+		"s1: r(x,0) r(x,1)\ns2: r(x,0) w(x,1)": "3 operations were left out, so that no verdict holds, though the rest shows a violation",
+		"open\ns1: r(x,7)":                     "3 operations were left out, so that no verdict holds",
+		"s1: r(x,0) w(x,1) abort\ns2: unknown": "3 operations were left out, so that no verdict holds",
 	} {
 		for _, engine := range []checker.Engine{checker.Auto, checker.Polygraph, checker.Baseline} {
 			for _, certify := range []bool{false, true} {

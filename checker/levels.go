@@ -22,15 +22,6 @@ func NewLevels(h *history.History) *Levels {
 	return &Levels{h: h, done: map[level.Level]*verdict.Result{}}
 }
 
-// Known returns the verdicts so far.
-func (s *Levels) Known() Known {
-	k := Known{}
-	for l, r := range s.done {
-		k[l] = r.Verdict
-	}
-	return k
-}
-
 // Check judges the history at lvl, like Check, unless that was done before, or the
 // verdict follows from a stronger level that is satisfied.
 func (s *Levels) Check(ctx context.Context, lvl level.Level, opt Options) (*verdict.Result, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Thresholds below which a run tested next to nothing (DESIGN rule 5). They
+// Thresholds below which a run tested next to nothing. They
 // are far below what any real run reaches.
 const (
 	// MinCommitted transactions must have committed.

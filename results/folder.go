@@ -99,7 +99,7 @@ func (r *Run) Violated() bool { return worst(r) == verdict.Violated }
 
 // Save writes the run's files and its reports into dir, and returns the path
 // of the report.
-func Save(dir string, r *Run, charts Charts) (string, error) {
+func Save(dir string, r *Run, page Page) (string, error) {
 	for _, f := range []struct {
 		name string
 		data any
@@ -122,7 +122,7 @@ func Save(dir string, r *Run, charts Charts) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return Draw(dir, r, charts)
+	return Draw(dir, r, page)
 }
 
 // Load reads what Save wrote. A run that was cut off lacks some of it: what is

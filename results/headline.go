@@ -49,7 +49,7 @@ func sentence(r *Run) string {
 	if len(r.Outcomes) == 0 {
 		parts = append(parts, "this run was recorded and not checked")
 	}
-	return capital(strings.Join(parts, "; ")) + "."
+	return Capital(strings.Join(parts, "; ")) + "."
 }
 
 // title is a level in words.
@@ -103,3 +103,20 @@ func findings(outcomes []Outcome) []finding {
 
 // id is the same for an anomaly that was found at several levels.
 func (a *Anomaly) id() string { return fmt.Sprint(a.Name, a.Txns) }
+
+// Capital has s begin with a capital letter.
+func Capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// Thousands groups the digits of a count.
+func Thousands(n any) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

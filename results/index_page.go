@@ -14,7 +14,7 @@ const indexMark = `<meta name="isohound" content="index">`
 
 // HTML renders the index as one page, which needs nothing else. Its links are
 // relative to folder.
-func (x *Index) HTML(folder string) ([]byte, error) {
+func (x *Index) HTML(folder string, page Page) ([]byte, error) {
 	type count struct {
 		Verdict string
 		N       int
@@ -52,7 +52,7 @@ func (x *Index) Markdown(folder string) []byte {
 		date, seed, commits, rate, verdict := "", "", "", "", r.Verdict
 		if !r.Started.IsZero() {
 			date, seed = r.Started.Format("2006-01-02 15:04"), fmt.Sprint(r.Seed)
-			commits, rate = thousands(r.Commits), thousands(fmt.Sprintf("%.0f", r.Rate))
+			commits, rate = Thousands(r.Commits), Thousands(fmt.Sprintf("%.0f", r.Rate))
 		}
 		if verdict != "satisfied" {
 			verdict = "**" + verdict + "**"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/results"
-	"github.com/isohound/isohound/results/charts"
+	"github.com/isohound/isohound/results/pages"
 )
 
 // TestIndex: every run at every level has its row, wherever it is below; a run
@@ -24,7 +24,7 @@ func TestIndex(t *testing.T) {
 		}
 		r := sample(t)
 		change(r)
-		if _, err := results.Save(dir, r, charts.Draw); err != nil {
+		if _, err := results.Save(dir, r, pages.Draw); err != nil {
 			t.Fatal(err)
 		}
 		return dir

@@ -1,14 +1,12 @@
 package results
 
 import (
-	"html/template"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/checker/verdict"
-	"github.com/isohound/isohound/generator"
 )
 
 type causeCount struct {
@@ -16,13 +14,13 @@ type causeCount struct {
 	Count int64
 }
 
-// Charts draws the rates and the latencies of a run.
-type Charts func(*generator.Stats) (rates, latencies template.HTML, err error)
+// Page draws a page with a name: package pages does.
+type Page func(name string, data any) ([]byte, error)
 
 // Draw writes what is made of a run's files into dir, its reports for people and
 // for machines, and returns the path of the report for the browser. A
 // reproduction folder gets a report, too.
-func Draw(dir string, r *Run, charts Charts) (string, error) {
+func Draw(dir string, r *Run, page Page) (string, error) {
 	report := filepath.Join(dir, reportFile)
 	repro := filepath.Join(dir, ReproFolder)
 	_, err := os.Stat(repro)
@@ -41,7 +39,7 @@ func Draw(dir string, r *Run, charts Charts) (string, error) {
 		return "", err
 	}
 	for _, folder := range folders {
-		b, err := render(r, filesIn(folder, r), charts)
+		b, err := render(r, filesIn(folder, r), page)
 		if err == nil {
 			err = write(folder, reportFile, b)
 		}
@@ -80,26 +78,18 @@ func filesIn(folder string, r *Run) []fileLink {
 }
 
 // render draws the report, beside which files are.
-func render(r *Run, files []fileLink, charts Charts) ([]byte, error) {
+func render(r *Run, files []fileLink, page Page) ([]byte, error) {
 	data := struct {
 		*Run
-		Title            string
-		Worst            verdict.Verdict
-		Sentence         string
-		Rates, Latencies template.HTML
-		Causes           []causeCount
-		Findings         []finding
-		Notes            []string
-		Files            []fileLink
+		Title    string
+		Worst    verdict.Verdict
+		Sentence string
+		Causes   []causeCount
+		Findings []finding
+		Notes    []string
+		Files    []fileLink
 	}{Run: r, Worst: worst(r), Sentence: sentence(r), Findings: findings(r.Outcomes), Notes: notes(r), Files: files, Causes: causes(r)}
 	data.Title = data.Worst.String() + ": " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
-	// A chart needs two points.
-	if len(r.Stats.Intervals) > 2 && r.Stats.IntervalSeconds > 0 {
-		var err error
-		if data.Rates, data.Latencies, err = charts(&r.Stats); err != nil {
-			return nil, err
-		}
-	}
 	return page("report", data)
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
-	"github.com/isohound/isohound/results/charts"
+	"github.com/isohound/isohound/results/pages"
 )
 
 func sample(t *testing.T) *results.Run {
@@ -71,7 +71,7 @@ func explanation(t *testing.T, h *history.History, r *verdict.Result) *counterex
 // that was drawn at first.
 func TestSaveAndDraw(t *testing.T) {
 	dir := t.TempDir()
-	report, err := results.Save(dir, sample(t), charts.Draw)
+	report, err := results.Save(dir, sample(t), pages.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestSaveAndDraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := results.Draw(dir, r, charts.Draw); err != nil {
+	if _, err := results.Draw(dir, r, pages.Draw); err != nil {
 		t.Fatal(err)
 	}
 	again, err := os.ReadFile(report)
@@ -180,7 +180,7 @@ func TestDamagedFolder(t *testing.T) {
 		"stats.json":   `{"interval_seconds":0,"intervals":[{},{},{},{}]}`,
 	} {
 		dir := t.TempDir()
-		if _, err := results.Save(dir, sample(t), charts.Draw); err != nil {
+		if _, err := results.Save(dir, sample(t), pages.Draw); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -188,7 +188,7 @@ func TestDamagedFolder(t *testing.T) {
 		}
 		r, err := results.Load(dir)
 		if err == nil {
-			_, err = results.Draw(dir, r, charts.Draw)
+			_, err = results.Draw(dir, r, pages.Draw)
 		}
 		if (err == nil) != (name == "stats.json") {
 			t.Errorf("%s: %v", name, err)
@@ -234,7 +234,7 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := results.Draw(dir, r, charts.Draw)
+	path, err := results.Draw(dir, r, pages.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestLargeCounterexample(t *testing.T) {
 	if n := len(r.Outcomes[0].Anomalies[0].Transactions); n != 100 {
 		t.Errorf("the outcome has %d transactions", n)
 	}
-	path, err := results.Save(t.TempDir(), r, charts.Draw)
+	path, err := results.Save(t.TempDir(), r, pages.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestInvariants(t *testing.T) {
 		r.Config.Levels, r.Outcomes = []string{lvl}, nil
 		r.Invariants = []generator.InvariantResult{{Name: "sum", Text: "the sum is 0", Problem: "it is 7"}, {Name: "count", Text: "there are 3"}}
 		dir := t.TempDir()
-		page, err := results.Save(dir, r, charts.Draw)
+		page, err := results.Save(dir, r, pages.Draw)
 		if err != nil {
 			t.Fatal(err)
 		}

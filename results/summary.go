@@ -26,7 +26,7 @@ func RunSummary(r *Run, repro bool) string {
 	fmt.Fprintf(&b, "### isohound: %s: %s, %s\n\n", worst(r), plain(c.Server), plain(c.Isolation))
 	fmt.Fprintf(&b, "%s\n\n", plain(sentence(r)))
 	fmt.Fprintf(&b, "%s, %d sessions, seed %d; %s committed, %s aborted, %s of unknown outcome in %.1f s", plain(c.Workload), c.Sessions, c.Seed,
-		thousands(r.Stats.Committed), thousands(r.Stats.Aborted), thousands(r.Stats.Unknown), r.Stats.Seconds)
+		Thousands(r.Stats.Committed), Thousands(r.Stats.Aborted), Thousands(r.Stats.Unknown), r.Stats.Seconds)
 	if c.Ended != "complete" {
 		fmt.Fprintf(&b, "; ended: %s", plain(c.Ended))
 	}
@@ -34,7 +34,7 @@ func RunSummary(r *Run, repro bool) string {
 	if len(r.Outcomes) > 0 {
 		b.WriteString("| level | verdict | anomaly | proof | transactions |\n|---|---|---|---|---:|\n")
 		for _, o := range r.Outcomes {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), thousands(o.Txns))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), Thousands(o.Txns))
 		}
 		b.WriteString("\n")
 	}
@@ -82,7 +82,7 @@ func CheckSummary(outcomes []Outcome, unread []error) string {
 			fmt.Fprintf(&b, "| … and %d more | | | | | |\n", len(outcomes)-n)
 			break
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", plain(o.Path), o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), thousands(o.Txns))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", plain(o.Path), o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), Thousands(o.Txns))
 	}
 	b.WriteString("\n")
 	inWords(&b, outcomes)
@@ -157,7 +157,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 				fmt.Fprintf(b, " in %s", plain(path))
 			}
 			if f.Count > 1 {
-				fmt.Fprintf(b, "; met %s times, this is the first", thousands(f.Count))
+				fmt.Fprintf(b, "; met %s times, this is the first", Thousands(f.Count))
 			}
 			b.WriteString(":\n\n")
 			for _, line := range strings.Split(f.Text, "\n") {

@@ -13,6 +13,25 @@
 // all (see topo.go), where the paper has Θ(n²); cycles through anti-
 // dependencies are told apart for SI by splitting a transaction into its start
 // and its commit.
+//
+// Its files, in reading order:
+//
+//	linear.go     Engine.Judge, and the stages of a check
+//	shape.go      which transactions it takes
+//	index.go      versions: who wrote, read and overwrote each
+//	table.go      finds a version by key and value
+//	topo.go       the topological order, which decides every level but lin
+//	realtime.go   real time in that order, without edges
+//	core.go       what has no order, as a graph
+//	cycles.go     short cycles in that graph
+//	anomalies.go  anomalies that need no cycle
+//	lwt.go        level lin: the chain of versions of each key
+//	failures.go   level lin: failed compare-and-sets that returned no value
+//
+// Letters: h is the history, c the check, x its index; t is a transaction and i its
+// index in the history, op an operation and j its index in the transaction; k is a
+// key, v a version; s is the sorter in topo.go and the search in cycles.go, g the
+// graph of core.go, l the state of level lin.
 package linear
 
 import (

@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUnknown follows DESIGN rule 2.
+// TestUnknown: a transaction of unknown outcome counts when one that counts read from it.
 func TestUnknown(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

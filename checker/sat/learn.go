@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// resolve learns from a clause whose literals are all false and goes back to
-// where what it learnt has a consequence. It returns false if the clauses
-// contradict each other whatever the assignment.
+// resolve learns a clause from a conflict and backtracks to a level where the learnt
+// clause is unit. It returns false if the clauses are unsatisfiable.
 func (s *Solver) resolve(c *clause) bool {
 	// A conflict may lie below the current level, where a theory answers late
 	// or a clause was added late.
@@ -24,8 +23,8 @@ func (s *Solver) resolve(c *clause) bool {
 	if s.Learnt != nil {
 		id = s.Learnt(learnt)
 	}
-	// What was decided since then rarely has to do with the conflict and would
-	// be decided the same way again, at the price of all its assertions.
+	// The decisions in between rarely belong to the conflict. The theory would make
+	// them again, and assert all their consequences again.
 	if top-back > s.Chronological {
 		s.cancel(top - 1)
 	} else {
@@ -82,7 +81,7 @@ func (s *Solver) analyze(c *clause) (learnt []Lit, back int32) {
 	learnt[0] = p.Not()
 	s.bumpVars()
 	marked := slices.Clone(learnt)
-	// What follows from the others says nothing.
+	// Literals that the others imply are redundant.
 	kept := learnt[:1]
 	for _, q := range learnt[1:] {
 		if !s.redundant(q) {

@@ -1,9 +1,9 @@
-// Package sat is a solver for clauses over Boolean variables and a theory that
-// has a say in which assignments are possible: conflict-driven clause learning
-// (the CDCL(T) loop of Algorithm 1 of the VeriStrong paper, SATSOLVE and
-// THEORYSOLVE), with first unique implication points and restarts. The theory
-// decides; for that it may have a queue of variables by recent conflicts.
-// Clauses and variables may be added while it searches.
+// Package sat is a CDCL(T) solver: conflict-driven clause learning over Boolean
+// variables, with a theory that excludes assignments (Algorithm 1 of the VeriStrong
+// paper, SATSOLVE and THEORYSOLVE). It learns clauses of the first unique implication
+// point, restarts, and backtracks chronologically where a backjump is long. The
+// theory makes the decisions; it may use the solver's queue of variables, ordered by
+// their latest conflict. Clauses and variables may be added during the search.
 package sat
 
 import (
@@ -92,10 +92,10 @@ type Solver struct {
 	Learnt func(lits []Lit) (id int32)
 	Forgot func(id int32)
 
-	// Chronological is how many levels a conflict may give up at once; where it
-	// would be more only the last one is (Nadel and Ryvchin, Chronological
-	// Backtracking, SAT 2018). Literals then keep levels below those of others
-	// that stand before them. Set it before the search.
+	// Chronological is how many levels a backjump may undo. Where it would undo more,
+	// the solver backtracks chronologically, by one level (Nadel and Ryvchin,
+	// Chronological Backtracking, SAT 2018). The trail is then not sorted by level.
+	// Set it before the search.
 	Chronological int32
 
 	// PauseAt, if not 0, is the number of conflicts in all at which Solve returns
@@ -175,7 +175,7 @@ func (s *Solver) NewVar() int32 {
 func (s *Solver) True(l Lit) bool  { return s.values[l] == isTrue }
 func (s *Solver) False(l Lit) bool { return s.values[l] == isFalse }
 
-// Restart takes back all decisions. A theory that calls it while it decides is asked
+// Restart undoes all decisions. A theory that calls it while it decides is asked
 // again.
 func (s *Solver) Restart() {
 	s.Stats.Restarts++
@@ -291,9 +291,9 @@ func (s *Solver) enqueue(l Lit, why *clause, level int32) {
 	s.trail = append(s.trail, l)
 }
 
-// cancel takes back every assignment above a level. The others that came later
-// than those stay, and are propagated again: a clause that has become open may
-// say more about them.
+// cancel undoes every assignment above a level. Assignments of lower levels that
+// stand later on the trail stay. They are propagated again, because a clause that
+// has lost a literal's value may have become unit.
 func (s *Solver) cancel(level int32) {
 	if s.decisionLevel() <= level {
 		return
@@ -323,8 +323,8 @@ func (s *Solver) cancel(level int32) {
 	s.asserted = min(s.asserted, keep)
 }
 
-// propagate draws what follows by clauses and theory, and returns a clause
-// whose literals are all false, if there is one.
+// propagate does unit propagation and asserts literals in the theory. It returns a
+// conflict, a clause whose literals are all false, or nil.
 func (s *Solver) propagate() *clause {
 	for {
 		for s.head < len(s.trail) {

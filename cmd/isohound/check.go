@@ -26,17 +26,18 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE|FOLDER...|- --level L[,L...]",
 		Short: "Judge recorded histories",
-		Long: `check reads histories, of any format that isohound knows, and judges each at
-each level. - is standard input; a folder is one of Cobra's logs. isohound
-convert --help lists the formats.
+		Long: `check reads histories in any format that isohound knows, and judges each of them at
+each level. - means standard input. A folder holds the logs of Cobra. isohound
+convert --help lists the formats. Of several levels the strongest is judged first:
+if it is satisfied, so are all weaker ones.
 
 Levels: ` + levelHelp() + `
 
---pipeline runs the polygraph engine with other parts, for comparison; the
-verdict is the same. Presets, and parts to add with + and leave out with -:
+--pipeline runs the polygraph engine with other parts, for comparison. No part changes
+a verdict. Name a preset, then add parts with + and leave out parts with -:
 ` + polygraph.ConfigHelp() + `
---accel chooses how the polygraph engine computes which transactions reach which;
-the other engines need not know. It changes no verdict:
+--accel chooses how the polygraph engine computes which transactions reach which. The
+other engines do not use it. It changes no verdict:
 ` + choose.Help() + `
 ` + exitHelp,
 		Example: `  isohound check h.jsonl --level ser
@@ -86,12 +87,12 @@ the other engines need not know. It changes no verdict:
 	f.SortFlags = false
 	f.StringVar(&levels, "level", "", "levels to check, separated by commas")
 	f.StringVar(&format, "format", "auto", "format of the files: auto, "+file.Names())
-	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, or baseline, a plain SAT encoding for comparison, slow and without counterexamples")
-	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time for a file and level")
+	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, or baseline (a plain SAT encoding for comparison: slow, and without counterexamples)")
+	f.DurationVar(&k.timeout, "timeout", 0, "time limit for each file and level, after which the verdict is unknown (default none)")
 	f.DurationVar(&k.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
-	f.StringVar(&pipeline, "pipeline", "", "configuration of the polygraph engine, and that engine: a preset, then +part or -part; paper,-pruning say")
+	f.StringVar(&pipeline, "pipeline", "", "use the polygraph engine with this configuration: a preset, then +part or -part, such as paper,-pruning")
 	f.StringVar(&accel, "accel", "auto", accelUsage)
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
 	f.StringVar(&summary, "summary", "", summaryHelp)
@@ -105,7 +106,7 @@ var accelUsage = "how the polygraph engine computes reachability: " + choose.Nam
 // explainFor is how long explaining a violation may take by default.
 const explainFor = 10 * time.Second
 
-const explainUsage = "where a history is violated, cut out its counterexample and judge the other levels within this time; 0 leaves that out"
+const explainUsage = "time limit for explaining a violation: its counterexample, and the other levels; 0 explains nothing"
 
 func levelHelp() string {
 	var parts []string
@@ -115,8 +116,8 @@ func levelHelp() string {
 	return strings.Join(parts, ", ")
 }
 
-// check judges one file after another. One that cannot be read does not keep
-// the others from being judged.
+// check judges one file after another. If one cannot be read, the others are judged
+// all the same.
 func (a *app) check(paths []string, k *checking, asJSON bool, summary string) error {
 	var outcomes []results.Outcome
 	var unread []error
@@ -237,7 +238,7 @@ func parseSize(flag, text string) (int64, error) {
 	return int64(n), nil
 }
 
-const summaryHelp = "append the verdicts to this file as Markdown, \"$GITHUB_STEP_SUMMARY\" say; nothing if it has no name"
+const summaryHelp = "append the verdicts to this file as Markdown, such as \"$GITHUB_STEP_SUMMARY\"; an empty name writes nothing"
 
 // appendSummary appends a summary, if one is wanted.
 func appendSummary(path string, text func() string) error {

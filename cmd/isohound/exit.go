@@ -36,8 +36,8 @@ const exitHelp = `Exit codes:
   0 satisfied   1 violated   2 unknown   3 vacuous (run only)
   64 usage   65 unreadable history   69 server unreachable
   70 internal error   74 cannot write   130 interrupted
-Over several files or levels the first that occurs of 1, 70, 74, 69, 65, 2, 3, 0;
-an interruption counts before 2.`
+With several files or levels, the first of these that occurs: 1, 70, 74, 69, 65, 2, 3,
+0. An interruption comes before 2.`
 
 // precedence orders codes when several apply. An interrupted command that has
 // found a violation says so.

@@ -22,11 +22,11 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain FILE|FOLDER|- --level L [--out DIR]",
 		Short: "Show why a history violates a level",
-		Long: `explain judges a history at a level and tells of a violation: the names of the
-anomaly, which levels fall with it and which still hold, why each transaction
-would have to come before the next, and the smallest part of the history that
-shows all that by itself. With --out that part and its pictures are written to
-files, for each anomaly in a folder of its own:
+		Long: `explain judges a history at a level and explains a violation: the names of the
+anomaly, which levels the history violates and which it satisfies, why each
+transaction would have to come before the next, and the smallest part of the history
+that shows all that by itself. --out writes that part and its pictures to files, with
+a folder for each anomaly:
 
   minimal.txt      the smallest part, in isohound's short notation
   minimal.jsonl    the same as a history, which isohound check judges
@@ -73,9 +73,9 @@ Levels: ` + levelHelp() + `
 	f.StringVar(&out, "out", "", "folder for the smallest part and the pictures, which must be new or empty")
 	f.StringVar(&format, "format", "auto", "format of the file: auto, "+file.Names())
 	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
-	f.DurationVar(&k.timeout, "timeout", 0, "end in unknown after this time")
+	f.DurationVar(&k.timeout, "timeout", 0, "time limit, after which the verdict is unknown (default none)")
 	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
-	f.DurationVar(&k.explain, "explain-timeout", 6*explainFor, "time for the counterexamples and for the other levels")
+	f.DurationVar(&k.explain, "explain-timeout", 6*explainFor, "time limit for the counterexamples and the other levels")
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")
 	return c

@@ -7,7 +7,7 @@ import (
 	"github.com/isohound/isohound/checker/budget"
 )
 
-var memoryUsage = fmt.Sprintf("end in unknown when the process takes more, 2GiB say; 0 or none is no limit (default %d%% of what is free, containers' limits heard)", budget.FreeShare)
+var memoryUsage = fmt.Sprintf("memory limit, such as 2GiB, above which the verdict is unknown; 0 or none is no limit (default %d%% of the free memory, or of what a container leaves)", budget.FreeShare)
 
 // freeMemory is the default limit. It counts from the first judgement: before that a
 // run has a database to feed, and after it there is garbage.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/results"
-	"github.com/isohound/isohound/results/charts"
+	"github.com/isohound/isohound/results/pages"
 )
 
 // indexFile is the default name of an index page.
@@ -116,7 +116,7 @@ func (o *reporting) render(x *results.Index, folder string) ([]byte, error) {
 	case o.asJSON:
 		return x.JSON(folder)
 	}
-	return x.HTML(folder)
+	return x.HTML(folder, pages.Draw)
 }
 
 // redraw draws the report of one run again.
@@ -125,7 +125,7 @@ func (a *app) redraw(dir string) error {
 	if err != nil {
 		return withCode(exitData, err)
 	}
-	path, err := results.Draw(dir, r, charts.Draw)
+	path, err := results.Draw(dir, r, pages.Draw)
 	if err != nil {
 		return withCode(exitIO, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/results"
-	"github.com/isohound/isohound/results/charts"
+	"github.com/isohound/isohound/results/pages"
 )
 
 // repro prepares a reproduction folder.
@@ -40,7 +40,7 @@ func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions
 			fmt.Fprintf(a.msg, "isohound: --attach: %s\n", m)
 		}
 	}
-	report, errs[0] = results.Save(dir, run, charts.Draw)
+	report, errs[0] = results.Save(dir, run, pages.Draw)
 	errs[2] = appendSummary(o.summary, func() string { return results.RunSummary(run, run.Violated()) })
 	for _, e := range errs {
 		if e != nil {

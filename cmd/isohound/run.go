@@ -40,8 +40,8 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run a workload against a database, check its history, write a report",
 		Long: `run drives a database with concurrent transactions, records the history, judges
 it at each level, and writes a folder with the history, the verdicts, a report
-for the browser and a JUnit file. Of a violation the folder repro in it has all
-that someone else needs; docs/reports.md lists the files.
+for the browser and a JUnit file. If a level is violated, the folder also has a
+subfolder repro with all that someone else needs to see it. docs/reports.md lists the files.
 
 ` + exitHelp,
 		Example: `  isohound run
@@ -57,18 +57,18 @@ that someone else needs; docs/reports.md lists the files.
 	}
 	s.flags(c)
 	f := c.Flags()
-	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed: the one that the isolation promises")
+	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed, the level that the isolation promises")
 	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
 	f.StringVar(&o.accel, "accel", "auto", accelUsage+"; see isohound check --help")
-	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "end in unknown after this time for each level; 0 is no limit")
+	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "time limit for each level, after which the verdict is unknown; 0 is no limit")
 	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&o.maxMemory, "max-memory", "", memoryUsage)
 	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")
-	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default runs/ and a name made of time and driver)")
+	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default a new folder in runs/)")
 	f.BoolVar(&o.plain, "plain", false, "do not compress the history")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
 	f.StringVar(&o.summary, "summary", "", summaryHelp)
-	f.StringArrayVar(&o.attach, "attach", nil, "of a violation, keep this file too, the server's log say; may be repeated")
+	f.StringArrayVar(&o.attach, "attach", nil, "keep this file too if a level is violated, such as the server's log; may be repeated")
 	return c
 }
 

@@ -80,7 +80,7 @@ var kinds = []struct {
 	format Format
 	begins string
 }{
-	{Elle, `^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]`},
+	{Elle, `^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]|^\(`},
 	{ElleJSON, `^(\[\s*\]|\[\s*\{|\{\s*"(index|type|process|f|value|time)")`},
 	{DbcopJSON, `^(\[\s*\[|\{\s*"(params|info|start|end|data)")`},
 	{Native, `^\{`},

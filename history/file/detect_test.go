@@ -23,6 +23,7 @@ func TestDetectTexts(t *testing.T) {
 		`{ :process 1 :type :ok}`:        file.Elle,
 		"\n\n[\n{:process 1 :type :ok}]": file.Elle,
 		`({:process 1 :type :ok})`:       file.Elle,
+		`( )`:                            file.Elle,
 		`[#jepsen.history.Op{:process 1 :type :ok}]`: file.Elle,
 		`#jepsen.history.Op{:process 1, :type :ok}`:  file.Elle,
 		long + `{:process 1 :type :ok}`:              file.Elle,

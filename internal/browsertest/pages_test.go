@@ -19,7 +19,7 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/results"
-	"github.com/isohound/isohound/results/charts"
+	"github.com/isohound/isohound/results/pages"
 )
 
 const (
@@ -98,7 +98,7 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 			t.Fatal(err)
 		}
 	}
-	path, err := results.Save(dir, r, charts.Draw)
+	path, err := results.Save(dir, r, pages.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := x.HTML(folder)
+	html, err := x.HTML(folder, pages.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,4 @@
-// Package charts draws the charts of a report. It is a package of its own so that a
-// program that draws no reports does without the fonts of its library.
-package charts
+package pages
 
 import (
 	"bytes"
@@ -35,19 +33,10 @@ var (
 	grey   = color.RGBA{0x6b, 0x72, 0x80, 0xff}
 )
 
-// Draw draws the charts of a run: rates, and latencies.
-func Draw(s *generator.Stats) (rate, latency template.HTML, err error) {
-	if rate, err = rates(s); err != nil {
-		return "", "", err
-	}
-	latency, err = latencies(s)
-	return rate, latency, err
-}
-
 // rates shows commits, aborts and unknown outcomes per second over time.
-func rates(s *generator.Stats) (template.HTML, error) {
+func rates(s generator.Stats) (template.HTML, error) {
 	per := 1 / s.IntervalSeconds
-	return chart(s, "transactions per second", []series{
+	return chart(&s, "transactions per second", []series{
 		{"committed", blue, nil, func(v generator.IntervalStats) float64 { return float64(v.Committed) * per }},
 		{"aborted", orange, []vg.Length{4, 2}, func(v generator.IntervalStats) float64 { return float64(v.Aborted) * per }},
 		{"unknown", grey, []vg.Length{1, 2}, func(v generator.IntervalStats) float64 { return float64(v.Unknown) * per }},
@@ -55,8 +44,8 @@ func rates(s *generator.Stats) (template.HTML, error) {
 }
 
 // latencies shows the latency of commits over time.
-func latencies(s *generator.Stats) (template.HTML, error) {
-	return chart(s, "latency of commits in ms", []series{
+func latencies(s generator.Stats) (template.HTML, error) {
+	return chart(&s, "latency of commits in ms", []series{
 		{"99%", orange, []vg.Length{4, 2}, func(v generator.IntervalStats) float64 { return v.LatencyMS.P99 }},
 		{"90%", grey, []vg.Length{1, 2}, func(v generator.IntervalStats) float64 { return v.LatencyMS.P90 }},
 		{"50%", blue, nil, func(v generator.IntervalStats) float64 { return v.LatencyMS.P50 }},
@@ -64,6 +53,9 @@ func latencies(s *generator.Stats) (template.HTML, error) {
 }
 
 func chart(s *generator.Stats, title string, lines []series) (template.HTML, error) {
+	if len(s.Intervals) <= 2 || s.IntervalSeconds <= 0 { // a line needs two points
+		return "", nil
+	}
 	p := plot.New()
 	// Arial and its relatives, which the page asks for, are as wide as the font
 	// that the library measures.

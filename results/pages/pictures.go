@@ -1,14 +1,15 @@
-package results
+package pages
 
 import (
 	"html/template"
 
 	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/results"
 )
 
 // pictures are the drawings of an anomaly, each in a frame that can be zoomed
 // with the mouse, with fingers on its buttons, and with the keyboard.
-func pictures(a *Anomaly) template.HTML {
+func pictures(a *results.Anomaly) template.HTML {
 	p := a.Picture()
 	out := ""
 	for _, svg := range []string{explain.GraphSVG(p), explain.TimelineSVG(p)} {
