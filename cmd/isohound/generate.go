@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cheggaaa/pb/v3"
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
@@ -230,19 +231,21 @@ func (a *app) showGenerating(s *settings, m *generator.Meter) (done func()) {
 	}
 	// A run that ends by time is measured in milliseconds.
 	byTime := total == 0 || s.duration > 0 && s.txns == 0
+	template := pb.ProgressBarTemplate(`{{ "generating" }} {{ bar . }} {{ percent . }} {{ string . "text" }}`)
 	if byTime {
 		total = s.duration.Milliseconds()
 	}
-	line := bar{a.msg}
-	stop := every(barEvery, func() {
+	bar := template.New(0).SetTotal(total).SetWriter(a.msg).SetRefreshRate(100 * time.Millisecond)
+	bar.Start()
+	stop := every(100*time.Millisecond, func() {
 		n, text := finished()
 		if byTime {
 			n = min(time.Since(begun).Milliseconds(), total)
 		}
-		line.draw("generating", n, total, text)
+		bar.SetCurrent(n).Set("text", text)
 	})
 	return func() {
 		stop()
-		line.clear()
+		bar.Set(pb.CleanOnFinish, true).Finish()
 	}
 }

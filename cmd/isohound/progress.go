@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/cheggaaa/pb/v3"
 	"golang.org/x/term"
 
 	"github.com/isohound/isohound/history/file"
@@ -16,32 +16,6 @@ import (
 const lineEvery = 3 * time.Second
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// barEvery is how often a bar is drawn.
-const barEvery = 100 * time.Millisecond
-
-// bar draws a line over itself, on a terminal. A library for that took a twelfth of the
-// time that the program takes to start.
-type bar struct{ out *os.File }
-
-// draw shows how much of total n is, between two texts of ASCII.
-func (b bar) draw(before string, n, total int64, after string) {
-	share := float64(min(max(n, 0), total)) / float64(max(total, 1))
-	width, _, err := term.GetSize(int(b.out.Fd()))
-	if err != nil {
-		width = 80
-	}
-	room := min(width-len(before)-len(after)-len(" []  100%  "), 50)
-	line := fmt.Sprintf("%s %3.0f%% %s", before, 100*share, after)
-	if room > 0 {
-		full := int(share * float64(room))
-		line = fmt.Sprintf("%s [%s%s] %3.0f%% %s", before, strings.Repeat("=", full), strings.Repeat(" ", room-full), 100*share, after)
-	}
-	fmt.Fprintf(b.out, "\r%s\033[K", line[:max(min(len(line), width-1), 0)])
-}
-
-// clear takes the line away.
-func (b bar) clear() { fmt.Fprint(b.out, "\r\033[K") }
 
 // every calls f at an interval until the returned function is called.
 func every(d time.Duration, f func()) (stop func()) {
@@ -70,16 +44,16 @@ type checkProgress struct {
 	mu    sync.Mutex
 	file  *file.File
 	what  string
-	bar   bar
-	shown bool // the bar is there
+	bar   *pb.ProgressBar
 	stop  func()
+	total int64
 }
 
 // showAfter keeps short checks from flashing a bar.
 const showAfter = 400 * time.Millisecond
 
 func (a *app) showChecking(path string, c *checking) *checkProgress {
-	p := &checkProgress{what: "reading", bar: bar{a.msg}, stop: func() {}}
+	p := &checkProgress{what: "reading", stop: func() {}}
 	if c.quiet || c.noProgress {
 		return p
 	}
@@ -96,16 +70,19 @@ func (a *app) showChecking(path string, c *checking) *checkProgress {
 		})
 		return p
 	}
-	p.stop = every(barEvery, func() {
+	template := pb.ProgressBarTemplate(`checking {{ string . "text" }} {{ bar . }} {{ percent . }} {{ etime . }}`)
+	p.stop = every(100*time.Millisecond, func() {
 		if time.Since(begun) < showAfter {
 			return
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		n, total := p.read()
+		if p.bar == nil {
+			p.bar = template.New(0).SetWriter(a.msg).SetRefreshRate(100 * time.Millisecond).Start()
+		}
 		// Judging takes less than reading, and counts as the last tenth.
-		p.bar.draw("checking "+p.what, n, total+total/9, fmt.Sprintf("%.0f s", time.Since(begun).Seconds()))
-		p.shown = true
+		p.bar.SetTotal(max(total+total/9, 1)).SetCurrent(n).Set("text", p.what)
 	})
 	return p
 }
@@ -134,9 +111,9 @@ func (p *checkProgress) stage(name string) {
 func (p *checkProgress) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown {
-		p.bar.clear()
-		p.shown = false
+	if p.bar != nil {
+		p.bar.Set(pb.CleanOnFinish, true).Finish()
+		p.bar = nil
 	}
 }
 
