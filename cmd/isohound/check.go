@@ -127,7 +127,9 @@ func (a *app) check(paths []string, k *checking, asJSON bool, summary string) er
 				if summary != "" { // outcomes may be large, and files many
 					outcomes = append(outcomes, o)
 				}
-				if !k.tellAccel && !asJSON {
+				if k.tellAccel {
+					tellReachability(&o)
+				} else if !asJSON {
 					o.Accel = nil
 				}
 				return a.print(o, asJSON)
@@ -246,4 +248,14 @@ func appendSummary(path string, text func() string) error {
 		return nil
 	}
 	return errors.Wrap(results.AppendSummary(path, text()), "--summary")
+}
+
+// noReachability is said to those who asked for a backend where the polygraph engine
+// decided without one.
+const noReachability = "reachability: this check did not need it, so no backend ran"
+
+func tellReachability(o *results.Outcome) {
+	if o.Accel == nil && o.Engine == polygraph.Name {
+		o.Notes = append(o.Notes, noReachability)
+	}
 }

@@ -105,7 +105,7 @@ func TestBadInput(t *testing.T) {
 // judged.
 func TestPrecedence(t *testing.T) {
 	good, bad := write(t, "good.txt", fine), write(t, "bad.txt", lostUpdate)
-	broken, odd := write(t, "broken.txt", "nonsense"), write(t, "odd.txt", "s1 T5: n(x,5)\n")
+	broken, odd := write(t, "broken.txt", "nonsense"), write(t, "odd.txt", "s1 T5: w(x,5) abort\n")
 	for _, tc := range []struct {
 		files []string
 		code  int

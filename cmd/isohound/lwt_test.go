@@ -208,7 +208,9 @@ func TestLightweightServerKilled(t *testing.T) {
 			waitForSize(t, filepath.Join(out, "history.jsonl.zst"), 64<<10)
 			tc.kill()
 			time.Sleep(300 * time.Millisecond)
-			again(t, tc.start)
+			if err := again(tc.start); err != nil {
+				t.Fatal(err)
+			}
 			c := wait()
 			t.Log(c.msg)
 			for _, o := range c.outcomes(t) {

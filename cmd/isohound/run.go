@@ -147,7 +147,9 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	err := a.judge(path, k, finish, func(out results.Outcome) error {
 		run.Outcomes = append(run.Outcomes, out)
 		out.Invariants = run.Invariants
-		if k.accel == choose.Auto && !o.asJSON {
+		if k.accel != choose.Auto {
+			tellReachability(&out)
+		} else if !o.asJSON {
 			out.Accel = nil // nobody asked
 		}
 		return a.print(out, o.asJSON)

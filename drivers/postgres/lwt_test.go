@@ -82,9 +82,10 @@ func TestLightweightErrors(t *testing.T) {
 	if _, err := holder.Update(ctx, "a", 50); err != nil {
 		t.Fatal(err)
 	}
-	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	late := drivertest.Light(t, d)
+	short, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // so long that the statement is sent
 	defer cancel()
-	_, err = drivertest.Light(t, d).CompareAndSet(short, "a", 1, 2)
+	_, err = late.CompareAndSet(short, "a", 1, 2)
 	drivertest.Class(t, "a compare-and-set that takes too long", err, drivers.OutcomeUnknown, true)
 	_, err = drivertest.Light(t, d).CompareAndSet(short, "a", 1, 2) // time is over already
 	drivertest.Class(t, "a compare-and-set that was never sent", err, drivers.Aborted, true)
