@@ -7,17 +7,59 @@ import (
 
 // An execution is guessed from the given edges alone, before anything is inferred,
 // where that is likely to end the check: a database's own times nearly give the
-// order of its transactions; and where reads have many candidates, or reachability
-// needs much memory, inference costs more than a guess that fails.
+// order of its transactions, and often so does the order in which they were recorded;
+// and where reads have many candidates, or many sessions write a key often, inference
+// costs more than a guess that fails.
 
-// guessFirst reports whether an execution is worth guessing before saturation.
-func (s *saturator) guessFirst() bool {
+// worthGuessing reports whether an execution of a history without times is worth
+// scheduling before saturation.
+func (s *saturator) worthGuessing() bool {
 	m := s.m
 	const (
 		manyCandidates = 16 // for each read
-		manyEntries    = 256
+		manySessions   = 256
+		manyWrites     = 64 // for each key
 	)
-	return m.h.Timed() || s.choices > manyCandidates*len(m.reads) || m.chains.count > manyEntries && len(m.txns) > fewTxns
+	return s.choices > manyCandidates*len(m.reads) || m.chains.count > manySessions && len(m.writer) > manyWrites*m.h.KeyCount()
+}
+
+// asRecorded returns the order in which the transactions were recorded if that is an
+// execution, or nil. Transactions have their numbers in that order, and there are no
+// time points.
+func (s *saturator) asRecorded() *execution {
+	for i := range s.g.edges {
+		if e := &s.g.edges[i]; e.from >= e.to {
+			return nil
+		}
+	}
+	e := &execution{s.m, s.g, make([]int32, s.g.nodes), s.m.counted()}
+	for v := range e.nodes {
+		e.nodes[v] = int32(v)
+	}
+	if !e.readsRight() {
+		return nil
+	}
+	return e
+}
+
+// recordedInOrder reports whether the order in which transactions were recorded is
+// likely near that in which they ran: it goes from session to session, while many
+// formats have one session after another, and known edges hardly run against it.
+func (s *saturator) recordedInOrder() bool {
+	const near = 256 // edges reach back by this share of the record, in the mean
+	m := s.m
+	changes := 0
+	for t := 1; t < len(m.txns); t++ {
+		if m.txn(int32(t)).Session != m.txn(int32(t-1)).Session {
+			changes++
+		}
+	}
+	back := int64(0)
+	for i := range s.g.edges {
+		e := &s.g.edges[i]
+		back += int64(max(0, s.g.txnOf(e.from)-s.g.txnOf(e.to)))
+	}
+	return changes >= len(m.txns)/2 && back <= int64(len(s.g.edges))*int64(len(m.txns)/near)
 }
 
 // alongSessions adds the WW edges that a session shows by itself: when it has seen

@@ -126,7 +126,7 @@ func (c *check) run() error {
 	m, g := s.m, s.g
 	s.accelerate(c.opt.Accel)
 	c.saturator = s
-	if c.opt.Config.Has(First) && c.opt.Config.Has(Schedule) && s.guessFirst() {
+	if c.opt.Config.Has(First) && c.opt.Config.Has(Schedule) {
 		if done, err := c.guessFirst(s); done || err != nil {
 			return err
 		}
@@ -212,24 +212,42 @@ func (c *check) satisfied(e *execution) {
 	}
 }
 
-// guessFirst judges by an execution that is guessed before anything is inferred. It
-// reports whether that is one.
+// guessFirst judges by executions that are guessed before anything is inferred. It
+// reports whether one of them is one.
 func (c *check) guessFirst(s *saturator) (bool, error) {
 	c.stages.Begin("schedule")
 	defer c.stages.Done("schedule")
-	m, timed := s.m, s.m.h.Timed()
-	if !timed {
-		if s.g.apart { // a serial execution is one at snapshot isolation, too
-			serial := *m
-			serial.lvl = level.SER
-			s = newSaturator(&serial, newGraph(&serial), false)
-		}
-		s.alongSessions()
+	if s.m.h.Timed() {
+		return c.guessStrictly(s, c.hint)
 	}
-	g := s.g
-	sched := newSchedule(m, g, c.hint)
+	if e := s.asRecorded(); e != nil {
+		c.satisfied(e)
+		return true, nil
+	}
+	if c.hint == nil && s.recordedInOrder() {
+		c.hint = make([]int64, len(s.m.txns))
+		for t := range c.hint {
+			c.hint[t] = int64(t)
+		}
+	}
+	if !s.worthGuessing() {
+		return false, nil
+	}
+	if s.g.apart { // a serial execution is one at snapshot isolation, too
+		serial := *s.m
+		serial.lvl = level.SER
+		s = newSaturator(&serial, newGraph(&serial), false)
+	}
+	s.alongSessions()
+	return c.guessStrictly(s, c.hint)
+}
+
+// guessStrictly judges by a schedule that ends where nothing fits.
+func (c *check) guessStrictly(s *saturator, hint []int64) (bool, error) {
+	m, g := s.m, s.g
+	sched := newSchedule(m, g, hint)
 	sched.strict, sched.retries = true, 4*int(g.nodes)
-	if !timed {
+	if !m.h.Timed() {
 		sched.want = make([]int32, m.values())
 	}
 	order, err := sched.run(c.ctx)
