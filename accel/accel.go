@@ -48,7 +48,7 @@ type Graph struct {
 
 	// Intervals, if set, gives every vertex its closed interval of time. Each
 	// vertex then has an edge to every other that begins strictly after its end,
-	// though no row says so (DESIGN, rule 7). Backends use these edges without
+	// though no row says so. Backends use these edges without
 	// ever listing them.
 	Intervals []Interval
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/bitset"
 	"github.com/isohound/isohound/accel/chains"
-	"github.com/isohound/isohound/accel/classic"
+	"github.com/isohound/isohound/bench/classic"
 )
 
 // compactAlgorithm is a way to have a closure.

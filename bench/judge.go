@@ -10,7 +10,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/accel"
-	"github.com/isohound/isohound/accel/classic"
+	"github.com/isohound/isohound/bench/classic"
 )
 
 // judge has a closure answer all, p.answers being there already, and notes where

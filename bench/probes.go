@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/isohound/isohound/accel"
-	"github.com/isohound/isohound/accel/classic"
+	"github.com/isohound/isohound/bench/classic"
 )
 
 // probes are questions of every kind that all backends must answer alike. What

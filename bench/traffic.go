@@ -2,7 +2,7 @@ package bench
 
 import (
 	"github.com/isohound/isohound/accel"
-	"github.com/isohound/isohound/accel/classic"
+	"github.com/isohound/isohound/bench/classic"
 )
 
 // TrafficHelp says what counts as moved.

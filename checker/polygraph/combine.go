@@ -160,7 +160,7 @@ func (x *search) chainFirst(k int32, a, b *writeChain) sat.Lit {
 		a, b = b, a
 	}
 	p := chainPair{g.commit(a.tail()), g.start(b.head()), g.commit(b.tail()), g.start(a.head())}
-	if x.k != nil {
+	if x.reach != nil {
 		if x.reaches(p.tail, p.otherHead) {
 			return signed(x.truth, flip)
 		}
@@ -178,7 +178,7 @@ func (x *search) chainFirst(k int32, a, b *writeChain) sat.Lit {
 		x.pipe.combine.pairs = append(x.pipe.combine.pairs, p)
 		x.pipe.combine.vars[id] = v
 		x.added = true
-		if x.k != nil { // a path between any members decides for all
+		if x.reach != nil { // a path between any members decides for all
 			if x.reaches(p.head, p.otherTail) {
 				x.s.Add(sat.Pos(v))
 			}

@@ -40,9 +40,9 @@ func (x *search) flush() error {
 		return context.Cause(x.ctx)
 	}
 	settled := make([]bool, len(list))
-	if x.k != nil && len(list) > 0 {
+	if x.reach != nil && len(list) > 0 {
 		edges, groups := x.opposites(list)
-		if err := x.k.ask(x.ctx, func(c accel.Closure) error { return c.Closing(x.ctx, edges, groups, settled) }); err != nil {
+		if err := x.reach.ask(x.ctx, func(c accel.Closure) error { return c.Closing(x.ctx, edges, groups, settled) }); err != nil {
 			return err
 		}
 	}

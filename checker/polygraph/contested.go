@@ -10,8 +10,8 @@ import (
 // read its value, or nobody read them and writers may overlap.
 type contested struct {
 	keys []int32
-	// chains are, by place in keys, the chains with writers, as bits.
-	chains []uint64
+	// masks has, by place in keys, the chains with writers, as bits.
+	masks []uint64
 	// runs of keys are looked at by one worker: run r is those at the places from
 	// runs[r] to runs[r+1]. sizes are how many accesses they have.
 	runs, sizes []int32
@@ -124,18 +124,18 @@ func (m *model) contested(k int32, snapshot bool) bool {
 }
 
 // bits finds the chains of the writers, for the closure there is.
-func (c *contested) bits(m *model, k *reach) {
-	if c.chains == nil {
-		c.chains = make([]uint64, len(c.keys))
+func (c *contested) bits(m *model, r *reach) {
+	if c.masks == nil {
+		c.masks = make([]uint64, len(c.keys))
 	}
 	for i, key := range c.keys {
 		mask := uint64(0)
 		for _, t := range m.writer[m.keyFrom[key]:m.keyFrom[key+1]] {
-			mask |= k.classes[k.c.of[t]]
+			mask |= r.classes[r.c.of[t]]
 		}
-		c.chains[i] = mask
+		c.masks[i] = mask
 	}
 }
 
-// of returns the chains of the writers of the key at a place.
-func (c *contested) of(i int32) uint64 { return c.chains[i] }
+// of returns the mask of the key at a place.
+func (c *contested) of(i int32) uint64 { return c.masks[i] }

@@ -24,7 +24,7 @@ type uncertain struct {
 // Without pruning there is no reachability yet, and it is computed here; where no
 // backend can have it, nothing is added.
 func (x *search) forbidCycles() error {
-	k := x.k
+	k := x.reach
 	if k == nil {
 		k = newReach(x.m, x.g, x.how)
 		defer k.close()

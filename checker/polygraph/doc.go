@@ -73,6 +73,5 @@
 //	g  known graph        e     edge            o  open read    i, j, n  places
 //	s  saturator          x     search          l  literal      p  prover
 //
-// In worker, w is the worker, and in schedule, s is the schedule. reach is k where
-// no key is about: s.k, x.k.
+// In worker, w is the worker, in schedule, s is the schedule, and in reach, r is reach.
 package polygraph

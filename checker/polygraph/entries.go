@@ -49,7 +49,7 @@ func (s *saturator) ask(ctx context.Context, runs []int32, all bool) (asked int,
 			}
 		}
 	}
-	return asked, s.k.closure.Among(ctx, &g.Groups)
+	return asked, s.reach.closure.Among(ctx, &g.Groups)
 }
 
 // members appends the members of key k.
@@ -87,8 +87,8 @@ func bit(bits []uint64, i int32) uint64 { return bits[i>>6] >> (i & 63) & 1 }
 // fillRow puts the entries of a node that accesses the key, and is a member of its group,
 // into out, by local chain, for as many chains as out has room.
 func (w *worker) fillRow(node, member int32, out []int32) {
-	if w.k.rows != nil {
-		row := w.k.rows.Row(node)
+	if w.reach.rows != nil {
+		row := w.reach.rows.Row(node)
 		for i, c := range w.chains[:len(out)] {
 			out[i] = row[c]
 		}

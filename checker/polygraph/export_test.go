@@ -139,19 +139,19 @@ func Entries(h *history.History, lvl level.Level, how Acceleration) (keys int, e
 	if err := s.run(ctx); err != nil || len(g.topological(nil)) < int(g.nodes) {
 		return 0, err
 	}
-	if ok, err := s.k.update(ctx); !ok || err != nil {
+	if ok, err := s.reach.update(ctx); !ok || err != nil {
 		return 0, err
 	}
 	s.openOn = makeCSR(h.KeyCount(), 0, nil)
-	s.contested.bits(m, s.k)
-	if s.k.rows == nil {
+	s.contested.bits(m, s.reach)
+	if s.reach.rows == nil {
 		if asked, err := s.ask(ctx, s.contested.order, true); err != nil || asked < len(s.contested.order) {
 			return 0, errors.Errorf("%d of %d runs asked about: %v", asked, len(s.contested.order), err)
 		}
 	}
 	w := &worker{saturator: s}
 	for at, key := range s.contested.keys {
-		if s.k.rows == nil {
+		if s.reach.rows == nil {
 			w.group = s.groups.of[at]
 		}
 		if !w.gather(key, everything, true) {
@@ -168,7 +168,7 @@ func Entries(h *history.History, lvl level.Level, how Acceleration) (keys int, e
 			}
 			for j := range w.readers {
 				r := &w.readers[j]
-				if got, want := w.startedBefore(int32(j), i), s.k.reaches(g.start(r.txn), g.commit(x.txn)); got != want {
+				if got, want := w.startedBefore(int32(j), i), s.reach.reaches(g.start(r.txn), g.commit(x.txn)); got != want {
 					return 0, errors.Errorf("key %d, reader %d before writer %d: %v, want %v", key, j, i, got, want)
 				}
 			}
@@ -185,7 +185,7 @@ func Entries(h *history.History, lvl level.Level, how Acceleration) (keys int, e
 // compareRow compares the entries of a node with what the closure says. Of a start they
 // need tell of commits only.
 func (w *worker) compareRow(node int32, row []int32) error {
-	k, g := w.k, w.g
+	k, g := w.reach, w.g
 	for i, got := range row {
 		last, lastCommit := int32(0), int32(0)
 		for _, t := range k.c.members.of(w.chains[i]) {

@@ -121,7 +121,7 @@ func (p *paths) find(from, to, known int32) (edges []int32, ok bool) {
 // towards reports whether node can be reached from a start or commit, or that it
 // may be.
 func (s *saturator) towards(from, node int32) bool {
-	return s.k == nil || !s.k.has(node) || s.k.reaches(from, node)
+	return s.reach == nil || !s.reach.has(node) || s.reach.reaches(from, node)
 }
 
 // nodesOf lists the nodes along the edges of a path that begins at from.

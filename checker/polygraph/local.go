@@ -58,10 +58,10 @@ type localReader struct {
 // with the square of the accesses.
 const maxLocal = 32 << 20
 
-// gather brings together what is known about key k, which has writers in the
-// given chains. It returns false where that is too much.
-func (w *worker) gather(k int32, chains uint64, all bool) bool {
-	m, g, r := w.m, w.g, w.k
+// gather brings together what is known about key k, which has writers in the chains
+// of the mask. It returns false where that is too much.
+func (w *worker) gather(k int32, mask uint64, all bool) bool {
+	m, g, r := w.m, w.g, w.reach
 	all = all || w.fresh[k]
 	from, to := m.keyFrom[k], m.keyFrom[k+1]
 	w.begin(k)
@@ -74,7 +74,7 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 		x := localWriter{txn: t, class: m.class[i], chain: r.c.of[t], start: r.startAt(t), commit: r.commitAt(t),
 			rank: r.rank[g.commit(t)], live: !m.optional[t], readers: none, news: everything}
 		if !all {
-			x.news = r.news(g.commit(t)) & chains
+			x.news = r.news(g.commit(t)) & mask
 		}
 		w.writers = append(w.writers, x)
 	}
@@ -89,7 +89,7 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 			x.source -= from
 		}
 		if !all {
-			x.news = r.news(g.start(x.txn)) & chains
+			x.news = r.news(g.start(x.txn)) & mask
 		}
 	}
 	w.prefetch()
@@ -116,8 +116,8 @@ func (w *worker) gather(k int32, chains uint64, all bool) bool {
 // prefetch has the processor fetch the rows that will be looked at, unless they are long
 // and little of each is needed.
 func (w *worker) prefetch() {
-	rows := w.k.rows
-	if rows == nil || w.k.c.count > fewChains {
+	rows := w.reach.rows
+	if rows == nil || w.reach.c.count > fewChains {
 		return
 	}
 	for i := range w.writers {
@@ -134,23 +134,23 @@ func (w *worker) prefetch() {
 }
 
 // worthALook reports whether there is anything new about key k: writers in the
-// given chains reach more of its accesses. Of open reads whatever reaches them or
+// chains of the mask reach more of its accesses. Of open reads whatever reaches them or
 // their candidates may be news.
-func (s *saturator) worthALook(k int32, chains uint64, all bool) bool {
-	m, g, r := s.m, s.g, s.k
+func (s *saturator) worthALook(k int32, mask uint64, all bool) bool {
+	m, g, r := s.m, s.g, s.reach
 	if all || s.fresh[k] {
 		return true
 	}
 	if len(s.openOn.of(k)) > 0 {
-		chains = everything
+		mask = everything
 	}
 	for i := m.keyFrom[k]; i < m.keyFrom[k+1]; i++ {
-		if r.news(g.commit(m.writer[i]))&chains != 0 {
+		if r.news(g.commit(m.writer[i]))&mask != 0 {
 			return true
 		}
 	}
 	for _, i := range m.readsOn.of(k) {
-		if r.news(g.start(m.reads[i].txn))&chains != 0 {
+		if r.news(g.start(m.reads[i].txn))&mask != 0 {
 			return true
 		}
 	}
@@ -159,8 +159,8 @@ func (s *saturator) worthALook(k int32, chains uint64, all bool) bool {
 
 // begin turns to key k, of which no chain has a number yet.
 func (w *worker) begin(k int32) {
-	if len(w.stamp) != int(w.k.c.count) {
-		w.localOf, w.stamp, w.now = make([]int32, w.k.c.count), make([]int32, w.k.c.count), 0
+	if len(w.stamp) != int(w.reach.c.count) {
+		w.localOf, w.stamp, w.now = make([]int32, w.reach.c.count), make([]int32, w.reach.c.count), 0
 	}
 	w.now++
 	w.key = k
@@ -178,7 +178,7 @@ func (w *worker) localChain(c int32) int32 {
 	if w.stamp[c] != w.now {
 		w.stamp[c], w.localOf[c] = w.now, int32(len(w.chains))
 		w.chains = append(w.chains, c)
-		w.bits = append(w.bits, w.k.classes[c])
+		w.bits = append(w.bits, w.reach.classes[c])
 	}
 	return w.localOf[c]
 }
@@ -205,7 +205,7 @@ func (w *worker) listReaders() {
 // room makes room for the entries, of which no row is filled yet.
 func (w *worker) room() {
 	w.writing = len(w.segments) - 1
-	if w.width = len(w.chains); w.k.rows == nil {
+	if w.width = len(w.chains); w.reach.rows == nil {
 		w.width = w.writing
 	}
 	size := (len(w.writers)<<w.g.split + len(w.readers)) * w.width
@@ -276,7 +276,7 @@ func (w *worker) newRow(chains int) []int32 {
 
 // startedBefore reports whether a reader is known to start before a writer commits.
 func (w *worker) startedBefore(reader, writer int32) bool {
-	if w.k.rows == nil {
+	if w.reach.rows == nil {
 		return bit(w.answered(w.commitMember(writer)), w.readerMember(reader)) != 0
 	}
 	r := &w.readers[reader]

@@ -89,7 +89,7 @@ func (w *worker) afterAll(o *openRead) {
 		first[n] = w.g.commit(w.writers[i].txn)
 	}
 	reader := w.g.start(w.m.reads[o.read].txn)
-	w.k.closure.Common(first, reader, func(v int32) {
+	w.reach.closure.Common(first, reader, func(v int32) {
 		w.link(v, reader, allAfter, o.read)
 	})
 }

@@ -133,8 +133,8 @@ func (c *check) run() error {
 	}
 	c.stages.Begin("saturate")
 	err := s.run(c.ctx)
-	if s.k != nil && s.k.told.Backend != "" {
-		c.res.Accel = &s.k.told
+	if s.reach != nil && s.reach.told.Backend != "" {
+		c.res.Accel = &s.reach.told
 	}
 	if err != nil {
 		return err
@@ -264,8 +264,8 @@ func (c *check) guessStrictly(s *saturator, hint []int64) (bool, error) {
 
 // close frees what the check holds outside Go's memory.
 func (c *check) close() {
-	if c.saturator != nil && c.saturator.k != nil {
-		c.saturator.k.close()
+	if c.saturator != nil && c.saturator.reach != nil {
+		c.saturator.reach.close()
 	}
 }
 

@@ -60,11 +60,11 @@ type reach struct {
 }
 
 func newReach(m *model, g *graph, how Acceleration) *reach {
-	k := &reach{m: m, g: g, how: how, spent: map[string]error{}}
+	r := &reach{m: m, g: g, how: how, spent: map[string]error{}}
 	if !how.far {
-		k.spent[string(choose.CUDA)] = errNear
+		r.spent[string(choose.CUDA)] = errNear
 	}
-	return k
+	return r
 }
 
 var errNear = errors.New("the history is part of another one")
@@ -72,77 +72,77 @@ var errNear = errors.New("the history is part of another one")
 // update has the closure account for all edges that are known, computing it if
 // need be. It reports whether there is one: not if the graph has a cycle, and
 // not if no backend can have it.
-func (k *reach) update(ctx context.Context) (bool, error) {
+func (r *reach) update(ctx context.Context) (bool, error) {
 	begun := time.Now()
-	ok, err := k.insert(ctx)
-	if !ok && err == nil && k.closure == nil {
-		ok, err = k.compute(ctx)
+	ok, err := r.insert(ctx)
+	if !ok && err == nil && r.closure == nil {
+		ok, err = r.compute(ctx)
 	}
 	if ok {
-		k.known = int32(len(k.g.edges))
-		k.told.Bytes = k.closure.Bytes()
+		r.known = int32(len(r.g.edges))
+		r.told.Bytes = r.closure.Bytes()
 	}
-	k.told.Seconds += time.Since(begun).Seconds()
+	r.told.Seconds += time.Since(begun).Seconds()
 	return ok, err
 }
 
 // insert adds the new edges. Where the closure fails at that it is dropped.
-func (k *reach) insert(ctx context.Context) (bool, error) {
-	if k.closure == nil {
+func (r *reach) insert(ctx context.Context) (bool, error) {
+	if r.closure == nil {
 		return false, nil
 	}
-	k.added = slices.Grow(k.added[:0], len(k.g.edges)-int(k.known))
-	for i := int(k.known); i < len(k.g.edges); i++ {
-		k.added = append(k.added, accel.Edge{From: k.g.edges[i].from, To: k.g.edges[i].to})
+	r.added = slices.Grow(r.added[:0], len(r.g.edges)-int(r.known))
+	for i := int(r.known); i < len(r.g.edges); i++ {
+		r.added = append(r.added, accel.Edge{From: r.g.edges[i].from, To: r.g.edges[i].to})
 	}
-	err := k.closure.Insert(ctx, k.added)
+	err := r.closure.Insert(ctx, r.added)
 	var cycle *accel.CycleError
 	if errors.As(err, &cycle) {
 		return false, nil
 	}
 	if err != nil {
-		return false, k.drop(ctx, err)
+		return false, r.drop(ctx, err)
 	}
-	k.first, k.rank = false, k.closure.Rank()
+	r.first, r.rank = false, r.closure.Rank()
 	return true, nil
 }
 
 // compute has the best backend compute the closure.
-func (k *reach) compute(ctx context.Context) (bool, error) {
-	w := choose.Wishes{Choice: k.how.Choice, Without: k.spent, Warn: k.warn, Few: fewChains, Machine: k.how.machine}
+func (r *reach) compute(ctx context.Context) (bool, error) {
+	w := choose.Wishes{Choice: r.how.Choice, Without: r.spent, Warn: r.warn, Few: fewChains, Machine: r.how.machine}
 	if left, limited := budget.Left(ctx); limited {
 		w.Memory = choose.Share(left)
 	}
-	if k.m.lvl.RealTime() {
-		w.Instead = func() *accel.Graph { return k.g.timed(k.m) }
-	} else if len(k.g.edges) > large {
-		if d := choose.Decide(k.g.sketch(k.m), w); d.Backend == choose.None {
-			k.tell(d)
-			k.warn(d.Refused(w))
-			k.hopeless = true
+	if r.m.lvl.RealTime() {
+		w.Instead = func() *accel.Graph { return r.g.timed(r.m) }
+	} else if len(r.g.edges) > large {
+		if d := choose.Decide(r.g.sketch(r.m), w); d.Backend == choose.None {
+			r.tell(d)
+			r.warn(d.Refused(w))
+			r.hopeless = true
 			return false, nil
 		}
 	}
-	order := k.g.topological(nil)
-	if len(order) < int(k.g.nodes) {
+	order := r.g.topological(nil)
+	if len(order) < int(r.g.nodes) {
 		return false, nil
 	}
-	c, d, err := choose.Closure(ctx, k.g.accelerated(k.m), accel.Options{Order: order}, w)
-	k.tell(d)
-	if k.hopeless = c == nil; k.hopeless {
+	c, d, err := choose.Closure(ctx, r.g.accelerated(r.m), accel.Options{Order: order}, w)
+	r.tell(d)
+	if r.hopeless = c == nil; r.hopeless {
 		return false, err
 	}
-	k.closure, k.first, k.rows, k.rank = c, true, c.Rows(), c.Rank()
+	r.closure, r.first, r.rows, r.rank = c, true, c.Rows(), c.Rank()
 	if c.Backend() != d.Backend { // it failed at once
-		k.told.Backend = c.Backend()
-		k.told.Reason += "; that failed"
+		r.told.Backend = c.Backend()
+		r.told.Reason += "; that failed"
 	}
-	if k.c = &k.m.chains; k.rows == nil {
-		k.c = alone(len(k.m.txns))
+	if r.c = &r.m.chains; r.rows == nil {
+		r.c = alone(len(r.m.txns))
 	}
-	k.classes = make([]uint64, k.c.count)
-	for t, chain := range k.c.of {
-		k.classes[chain] |= c.Class(k.g.start(int32(t))) | c.Class(k.g.commit(int32(t)))
+	r.classes = make([]uint64, r.c.count)
+	for t, chain := range r.c.of {
+		r.classes[chain] |= c.Class(r.g.start(int32(t))) | c.Class(r.g.commit(int32(t)))
 	}
 	return true, nil
 }
@@ -150,53 +150,53 @@ func (k *reach) compute(ctx context.Context) (bool, error) {
 // large is how many edges a graph has that is not made in vain.
 const large = 1 << 20
 
-func (k *reach) tell(d *choose.Decision) {
-	k.told = verdict.Accel{Backend: d.Backend, Reason: d.Reason, Seconds: k.told.Seconds,
+func (r *reach) tell(d *choose.Decision) {
+	r.told = verdict.Accel{Backend: d.Backend, Reason: d.Reason, Seconds: r.told.Seconds,
 		Vertices: int(d.Shape.Vertices), Edges: int(d.Shape.Edges), Chains: int(d.Shape.Chains)}
 }
 
 // drop gives a closure up that fails with err, so that the next update computes
 // it by another backend. After the context's end there is none, and its cause is
 // returned.
-func (k *reach) drop(ctx context.Context, err error) error {
-	k.close()
+func (r *reach) drop(ctx context.Context, err error) error {
+	r.close()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	k.spent[k.told.Backend] = err
-	k.warn("backend " + k.told.Backend + " failed, and another one goes on: " + err.Error())
+	r.spent[r.told.Backend] = err
+	r.warn("backend " + r.told.Backend + " failed, and another one goes on: " + err.Error())
 	return nil
 }
 
 // warn tells of a backend that cannot be had.
-func (k *reach) warn(line string) {
-	if k.how.Warn != nil {
-		k.how.Warn(line)
+func (r *reach) warn(line string) {
+	if r.how.Warn != nil {
+		r.how.Warn(line)
 	}
 }
 
 // close frees what the closure holds; nothing reaches anything then.
-func (k *reach) close() {
-	if k.closure != nil {
-		k.closure.Close()
-		k.closure, k.rows = nil, nil
+func (r *reach) close() {
+	if r.closure != nil {
+		r.closure.Close()
+		r.closure, r.rows = nil, nil
 	}
 }
 
 // ask calls f with the closure, computing it where there is none, and where f
 // fails with another one. Without any f is not called.
-func (k *reach) ask(ctx context.Context, f func(accel.Closure) error) error {
-	for !k.hopeless {
-		if k.closure == nil {
-			if ok, err := k.update(ctx); err != nil || !ok {
+func (r *reach) ask(ctx context.Context, f func(accel.Closure) error) error {
+	for !r.hopeless {
+		if r.closure == nil {
+			if ok, err := r.update(ctx); err != nil || !ok {
 				return err
 			}
 		}
-		err := f(k.closure)
+		err := f(r.closure)
 		if err == nil {
 			return nil
 		}
-		if err := k.drop(ctx, err); err != nil {
+		if err := r.drop(ctx, err); err != nil {
 			return err
 		}
 	}
@@ -204,17 +204,17 @@ func (k *reach) ask(ctx context.Context, f func(accel.Closure) error) error {
 }
 
 // position of a transaction's start and commit in its chain, from 1.
-func (k *reach) startAt(t int32) int32  { return k.c.pos[t]<<k.g.split + 1 }
-func (k *reach) commitAt(t int32) int32 { return k.c.pos[t]<<k.g.split + 1 + k.g.split }
+func (r *reach) startAt(t int32) int32  { return r.c.pos[t]<<r.g.split + 1 }
+func (r *reach) commitAt(t int32) int32 { return r.c.pos[t]<<r.g.split + 1 + r.g.split }
 
 // has reports whether the closure knows a node: all, but not time points where it
 // has intervals instead.
-func (k *reach) has(node int32) bool { return k.closure != nil && int(node) < k.told.Vertices }
+func (r *reach) has(node int32) bool { return r.closure != nil && int(node) < r.told.Vertices }
 
 // reaches reports whether one node, a start or commit, comes before another, or
 // is it.
-func (k *reach) reaches(from, to int32) bool {
-	return from == to || k.closure != nil && k.closure.Reaches(from, to)
+func (r *reach) reaches(from, to int32) bool {
+	return from == to || r.closure != nil && r.closure.Reaches(from, to)
 }
 
 // fewChains are as many as rows along chains are always good for: only the first or last
@@ -225,4 +225,4 @@ const fewChains = 64
 const everything = ^uint64(0)
 
 // news are the classes of sources that came to reach a node by the latest update.
-func (k *reach) news(node int32) uint64 { return k.closure.Changed(node) }
+func (r *reach) news(node int32) uint64 { return r.closure.Changed(node) }

@@ -19,10 +19,10 @@ import (
 // of other values, and which of several writers of its value it read from is
 // open until one is left.
 type saturator struct {
-	m   *model
-	g   *graph
-	how Acceleration
-	k   *reach // nil: not wanted, and nothing is saturated
+	m     *model
+	g     *graph
+	how   Acceleration
+	reach *reach // nil: not wanted, and nothing is saturated
 
 	open   []openRead
 	openOn csr        // by key: the open reads on it, in this pass
@@ -60,8 +60,8 @@ type saturator struct {
 // accelerate says how reachability is to be computed.
 func (s *saturator) accelerate(how Acceleration) {
 	s.how = how
-	if s.k != nil {
-		s.k = newReach(s.m, s.g, how)
+	if s.reach != nil {
+		s.reach = newReach(s.m, s.g, how)
 	}
 }
 
@@ -84,7 +84,7 @@ type ruledOut struct {
 func newSaturator(m *model, g *graph, prune bool) *saturator {
 	s := &saturator{m: m, g: g, pulled: map[int32]int32{}, fresh: make([]bool, m.h.KeyCount())}
 	if prune {
-		s.k = newReach(m, g, Acceleration{})
+		s.reach = newReach(m, g, Acceleration{})
 		s.contested = newContested(m, g)
 	}
 	fetched := 0
@@ -298,25 +298,25 @@ func (s *saturator) run(ctx context.Context) error {
 	defer func() { s.crew.idle, s.groups = nil, groups{} }()
 	if s.choices > mostChoices {
 		s.opened = len(s.open) + len(s.pending)
-		if s.k != nil {
-			s.k.told.Backend, s.k.told.Reason = string(choose.None), fmt.Sprintf("reads have %d candidates, too many to list", s.choices)
+		if s.reach != nil {
+			s.reach.told.Backend, s.reach.told.Reason = string(choose.None), fmt.Sprintf("reads have %d candidates, too many to list", s.choices)
 		}
 		return nil
 	}
 	s.list()
 	s.opened, s.given = len(s.open), len(s.g.edges)
-	for s.k != nil && s.refuted == nil {
+	for s.reach != nil && s.refuted == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if ok, err := s.k.update(ctx); err != nil || !ok {
+		if ok, err := s.reach.update(ctx); err != nil || !ok {
 			return err
 		}
 		s.added = 0
-		more, err := s.everyKey(ctx, s.k.first || s.thorough)
+		more, err := s.everyKey(ctx, s.reach.first || s.thorough)
 		var lost *lostError
 		if errors.As(err, &lost) {
-			if err := s.k.drop(ctx, lost.error); err != nil {
+			if err := s.reach.drop(ctx, lost.error); err != nil {
 				return err
 			}
 			continue

@@ -23,13 +23,13 @@ import (
 // A transaction of unknown outcome counts where its variable is true, which
 // being a source makes it; clauses about it hold only if it counts.
 type search struct {
-	ctx context.Context
-	m   *model
-	g   *graph
-	k   *reach
-	how Acceleration
-	o   *order
-	s   *sat.Solver
+	ctx   context.Context
+	m     *model
+	g     *graph
+	reach *reach
+	how   Acceleration
+	o     *order
+	s     *sat.Solver
 
 	belongs []int32 // by node: see schedule; or nil
 
@@ -80,7 +80,7 @@ const (
 var chronological int32 = sat.Chronological
 
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
-	x := &search{ctx: ctx, m: s.m, g: s.g, k: s.k, how: s.how, open: s.open, before: map[[2]int32]int32{}, counts: map[int32]int32{},
+	x := &search{ctx: ctx, m: s.m, g: s.g, reach: s.reach, how: s.how, open: s.open, before: map[[2]int32]int32{}, counts: map[int32]int32{},
 		sources: map[int32]*sources{}, openAt: make([]int32, len(s.m.reads)), used: used,
 		included: s.m.counted(), isDirty: make([]bool, s.m.h.KeyCount())}
 	for i := range s.open {
@@ -226,7 +226,7 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 // start and a commit, or transactions where these are the same, so that "not
 // before" means behind.
 func (x *search) precedes(k, a, b int32) sat.Lit {
-	if x.k != nil {
+	if x.reach != nil {
 		// The order keeps what is known.
 		switch first := x.o.pos[a] <= x.o.pos[b]; {
 		case first && x.reaches(a, b):
@@ -258,7 +258,7 @@ func (x *search) precedes(k, a, b int32) sat.Lit {
 	return sat.Pos(v)
 }
 
-func (x *search) reaches(a, b int32) bool { return x.k.reaches(a, b) }
+func (x *search) reaches(a, b int32) bool { return x.reach.reaches(a, b) }
 
 // counted returns the literal that t counts.
 func (x *search) counted(t int32) sat.Lit {

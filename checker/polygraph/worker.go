@@ -78,7 +78,7 @@ type lostError struct{ error }
 func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) {
 	for ; from < to; from++ {
 		k, chains := w.contested.keys[from], w.contested.of(from)
-		if w.k.rows == nil {
+		if w.reach.rows == nil {
 			if w.group = w.groups.of[from]; w.group != none {
 				w.visit(ctx, k, chains, all)
 			}
@@ -138,13 +138,13 @@ func (s *saturator) merge(f *found, known met) {
 // only, as that says that too little would come of all.
 func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err error) {
 	s.openOn = makeCSR(s.m.h.KeyCount(), len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
-	if s.k.first {
-		s.contested.bits(s.m, s.k)
+	if s.reach.first {
+		s.contested.bits(s.m, s.reach)
 	}
 	results := make([]found, len(s.contested.sizes))
 	defer s.crew.forget()
 	visit := s.visitRuns
-	if s.k.rows == nil {
+	if s.reach.rows == nil {
 		visit = s.visitAsked
 	}
 	more = true

@@ -7,7 +7,7 @@ import (
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/acceltest"
-	"github.com/isohound/isohound/accel/classic"
+	"github.com/isohound/isohound/bench/classic"
 )
 
 // random makes a graph of vertices with intervals, or without, and edges that
@@ -106,8 +106,8 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// TestTouching: an end at the begin of another one does not come before it
-// (DESIGN, rule 7), where the paper says it does.
+// TestTouching: with closed intervals an end at the begin of another one does not come before it,
+// where the paper says it does.
 func TestTouching(t *testing.T) {
 	g := accel.NewGraph(3, nil)
 	g.Intervals = []accel.Interval{{Begin: 0, End: 5}, {Begin: 5, End: 6}, {Begin: 6, End: 7}}
