@@ -52,37 +52,57 @@ type among struct {
 type member struct{ at, group int32 }
 
 func newAmong(c *Closure, groups *accel.Groups) *among {
-	n := len(groups.Members)
-	a := &among{c: c, Groups: groups, column: make([]uint32, n), first: make([]int32, len(c.at)+1), members: make([]member, n)}
+	n, columns := len(groups.Members), len(c.at)
+	a := &among{c: c, Groups: groups, column: make([]uint32, n), first: make([]int32, columns+1), members: make([]member, n)}
 	if c.leads != nil {
 		a.seconds, a.rank = make([]int32, len(groups.Start)), make([]int32, n)
 	}
-	for g := range len(a.Start) - 1 {
-		for i := a.Start[g]; i < a.Start[g+1]; i++ {
-			v := a.Members[i]
-			a.column[i] = uint32(c.stand[v])
-			a.first[c.stand[v]]++
-			if a.rank != nil {
-				a.rank[i] = c.s.Rank[v]
-				if v&1 != 0 {
-					a.seconds[g] = i + 1 - a.Start[g]
-				}
+	// A counting sort. Each part of the groups counts for itself.
+	parts := 1
+	if n > 1<<14 {
+		parts = parallel.Workers(c.workers)
+	}
+	next := make([][]int32, parts) // by part and column: where its next member goes
+	all := len(a.Start) - 1
+	parallel.Do(parts, func(p int) {
+		next[p] = make([]int32, columns)
+		for g := all * p / parts; g < all*(p+1)/parts; g++ {
+			a.count(g, next[p])
+		}
+	})
+	end := int32(0)
+	for column := range columns {
+		a.first[column] = end
+		for p := range parts {
+			next[p][column], end = end, end+next[p][column]
+		}
+	}
+	a.first[columns] = end
+	parallel.Do(parts, func(p int) {
+		for g := all * p / parts; g < all*(p+1)/parts; g++ {
+			for i := a.Start[g]; i < a.Start[g+1]; i++ {
+				at := &next[p][a.column[i]]
+				a.members[*at] = member{i, int32(g)}
+				*at++
+			}
+		}
+	})
+	return a
+}
+
+// count counts the members of a group by column, and notes what is asked of each.
+func (a *among) count(g int, counts []int32) {
+	for i := a.Start[g]; i < a.Start[g+1]; i++ {
+		v := a.Members[i]
+		a.column[i] = uint32(a.c.stand[v])
+		counts[a.c.stand[v]]++
+		if a.rank != nil {
+			a.rank[i] = a.c.s.Rank[v]
+			if v&1 != 0 {
+				a.seconds[g] = i + 1 - a.Start[g]
 			}
 		}
 	}
-	end := int32(0)
-	for column := range a.first {
-		end += a.first[column]
-		a.first[column] = end
-	}
-	for g := range len(a.Start) - 1 {
-		for i := a.Start[g]; i < a.Start[g+1]; i++ {
-			column := a.column[i]
-			a.first[column]--
-			a.members[a.first[column]] = member{i, int32(g)}
-		}
-	}
-	return a
 }
 
 // fill answers for all members with a column: a source or both of a pair. rows is

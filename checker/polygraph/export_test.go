@@ -208,3 +208,16 @@ func (a Acceleration) On(m *choose.Machine) Acceleration {
 	a.machine = m
 	return a
 }
+
+// FailedGuess makes the first guess about h. It reports whether the guess failed, and
+// whether the known graph is then as it was before.
+func FailedGuess(h *history.History, lvl level.Level) (failed, same bool, err error) {
+	c := &check{ctx: context.Background(), h: h, lvl: lvl, opt: options{}, res: &verdict.Result{Level: lvl}}
+	c.stages = verdict.NewStages(c.res, nil)
+	var s *saturator
+	s, c.found = prepare(h, lvl, true)
+	edges, out, in, added := slices.Clone(s.g.edges), slices.Clone(s.g.out), slices.Clone(s.g.in), s.added
+	done, err := c.guessFirst(s)
+	same = slices.Equal(edges, s.g.edges) && slices.Equal(out, s.g.out) && slices.Equal(in, s.g.in) && added == s.added
+	return !done, same, err
+}

@@ -77,6 +77,15 @@ func (g *graph) add(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
 	g.out[from], g.in[to] = e, e
 }
 
+// truncate removes the edges that were added last, down to n.
+func (g *graph) truncate(n int) {
+	for e := len(g.edges) - 1; e >= n; e-- {
+		g.out[g.edges[e].from], g.in[g.edges[e].to] = g.edges[e].nextOut, g.edges[e].nextIn
+	}
+	g.edges = g.edges[:n]
+	g.after, g.prior = csr{}, csr{}
+}
+
 // reserve makes room for more edges. It copies them in parts, between which the
 // garbage collector, which so large an allocation may start, can stop it: it would
 // else interrupt the copying again and again.

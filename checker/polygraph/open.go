@@ -1,10 +1,19 @@
 package polygraph
 
+import "slices"
+
 // settle resolves the open reads that have one candidate left, and refutes
 // those that have none.
 func (s *saturator) settle() {
 	work, left := s.open, s.open[:0]
 	s.open = nil // what counts anew adds its own
+	closing := 0
+	for i := range work {
+		if n := len(work[i].candidates); n == 0 || n == 1 && !work[i].initial {
+			closing++
+		}
+	}
+	s.closed = slices.Grow(s.closed, closing)
 	for i := range work {
 		o := &work[i]
 		switch {

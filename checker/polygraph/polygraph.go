@@ -238,8 +238,16 @@ func (c *check) guessFirst(s *saturator) (bool, error) {
 		serial.lvl = level.SER
 		s = newSaturator(&serial, newGraph(&serial), false)
 	}
+	// The edges of the guess do not stay: saturation would find less that is new, and
+	// end before it has found enough.
+	edges, added := len(s.g.edges), s.added
 	s.alongSessions()
-	return c.guessStrictly(s, c.hint)
+	done, err := c.guessStrictly(s, c.hint)
+	if !done {
+		s.g.truncate(edges)
+		s.added = added
+	}
+	return done, err
 }
 
 // guessStrictly judges by a schedule that ends where nothing fits.

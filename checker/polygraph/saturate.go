@@ -87,6 +87,13 @@ func newSaturator(m *model, g *graph, prune bool) *saturator {
 		s.reach = newReach(m, g, Acceleration{})
 		s.contested = newContested(m, g)
 	}
+	opened := 0 // at most
+	for r := range m.reads {
+		if m.reads[r].source == fromOpen {
+			opened++
+		}
+	}
+	s.open = make([]openRead, 0, opened)
 	fetched := 0
 	for i, t := range m.chains.members.items {
 		if i == fetched {
@@ -185,7 +192,7 @@ func (s *saturator) listCandidates(r int32) {
 
 // mostChoices is how many candidates are listed at most, with four bytes each.
 // Beyond that nothing is saturated.
-const mostChoices = 1 << 26
+const mostChoices = 1 << 27
 
 // leastRoom is for how many candidates room is made at once.
 const leastRoom = 1 << 10

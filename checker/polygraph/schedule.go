@@ -44,16 +44,16 @@ type schedule struct {
 
 	current []int32 // by key: the class of its value
 	left    []left  // by class: what is not placed
-	reader  []int32 // by class: the latest transaction that could start and reads it
 	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
 
 	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, or to have been read
 	forHolder            lists[int32] // by key: starts that wait for the holder's commit
-	forChange            lists[int32] // by key: nodes that wait for another value than it has
+	forChange            lists[int32] // by key: nodes that wait for another value than it has; empty without sets
 }
 
-// left counts the reads and writes of a value.
-type left struct{ reads, writes int32 }
+// left counts the reads and writes of a value that are not placed. reader is the latest
+// transaction that could start and reads it.
+type left struct{ reads, writes, reader int32 }
 
 // lists are growing lists.
 type lists[T any] struct {
@@ -92,13 +92,18 @@ func guess(ctx context.Context, m *model, g *graph, hint []int64) (order, belong
 func newSchedule(m *model, g *graph, hint []int64) *schedule {
 	classes := int(m.values())
 	s := &schedule{m: m, g: g, waits: make([]bool, g.nodes), parked: make([]uint8, g.nodes), order: make([]int32, 0, g.nodes),
-		current: make([]int32, m.h.KeyCount()), left: make([]left, classes), reader: make([]int32, classes),
-		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount()), forChange: newLists[int32](m.h.KeyCount())}
+		current: make([]int32, m.h.KeyCount()), left: make([]left, classes),
+		forValue: newLists[int32](classes), forReaders: newLists[int32](classes), forHolder: newLists[int32](m.h.KeyCount())}
+	if len(m.sets) > 0 {
+		s.forChange = newLists[int32](m.h.KeyCount())
+	}
 	if g.apart {
 		s.holder = make([]int32, m.h.KeyCount())
 		stamp(s.holder)
 	}
-	stamp(s.reader)
+	for c := range s.left {
+		s.left[c].reader = none
+	}
 	g.freeze()
 	parallel.Both(func() { s.prioritize(hint) }, s.count)
 	return s
@@ -374,7 +379,7 @@ func (s *schedule) startWaits(node, t int32) bool {
 			}
 			return true
 		case rd.class < s.m.values():
-			s.reader[rd.class] = t
+			s.left[rd.class].reader = t
 		}
 	}
 	if s.holder != nil {
@@ -398,7 +403,7 @@ func (s *schedule) commitWaits(node, t int32, starting bool) bool {
 		if c == s.m.class[w] || s.left[c].writes > 0 || s.left[c].reads == 0 {
 			continue
 		}
-		if starting && s.left[c].reads == 1 && s.reader[c] == t {
+		if starting && s.left[c].reads == 1 && s.left[c].reader == t {
 			continue
 		}
 		s.forReaders.push(c, node)
@@ -432,7 +437,9 @@ func (s *schedule) committed(t int32) {
 		if s.want != nil {
 			s.want[c] = 0 // all are woken
 		}
-		s.wake(&s.forChange, k)
+		if len(s.m.sets) > 0 {
+			s.wake(&s.forChange, k)
+		}
 		if s.holder != nil {
 			s.holder[k] = none
 			s.wake(&s.forHolder, k)
@@ -441,6 +448,9 @@ func (s *schedule) committed(t int32) {
 }
 
 func (s *schedule) wake(l *lists[int32], i int32) {
+	if l.head[i] == none {
+		return
+	}
 	for h := l.head[i]; h != none; h = l.next[h] {
 		if v := l.item[h]; s.waits[v] && s.parked[v] < patience {
 			s.waits[v] = false

@@ -13,6 +13,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 )
@@ -70,5 +71,29 @@ func TestGuessEnds(t *testing.T) {
 	}
 	if err := polygraph.Guess(t.Context(), h, level.SI); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFailedGuess: a first guess that fails leaves no edges behind. With them saturation
+// finds less that is new, ends too early, and the search took three times as long.
+func TestFailedGuess(t *testing.T) {
+	failures := 0
+	for seed := range uint64(8) {
+		h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 4000, Ops: 4, Keys: 10, Reads: 0.5, Duplicates: 0.5, Theta: 0.5, Values: 5, Seed: seed + 1})
+		for _, lvl := range []level.Level{level.SER, level.SI} {
+			failed, same, err := polygraph.FailedGuess(h, lvl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failed {
+				failures++
+				if !same {
+					t.Errorf("seed %d, %s: the known graph has changed", seed+1, lvl)
+				}
+			}
+		}
+	}
+	if failures < 4 {
+		t.Errorf("only %d guesses failed", failures)
 	}
 }
