@@ -150,7 +150,7 @@ func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	for _, v := range order {
 		placed[v] = true
 	}
-	via, reached := make([]int32, g.nodes), make([]int32, g.nodes) // by node: the edge to it, and the node from which the search has reached it
+	via, reached := make([]int32, g.nodes), make([]int32, g.nodes) // by node: the edge to it, and the root of that search
 	stamp(reached)
 	var best, queue []int32
 	// closing returns the last edge of a cycle through first that is shorter than best, or none.

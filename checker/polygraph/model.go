@@ -15,7 +15,7 @@ const none = int32(-1)
 const (
 	fromInitial = int32(-1) // the initial transaction
 	fromOpen    = int32(-2) // several candidates are left
-	fromNowhere = int32(-3) // no known writer: the write may not have been recorded; such a read constrains nothing
+	fromNowhere = int32(-3) // no known writer; constrains nothing
 )
 
 // model is a history with consecutive numbers for transactions, writes and reads. Aborted

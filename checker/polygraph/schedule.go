@@ -46,7 +46,7 @@ type schedule struct {
 	reader  []int32 // by class: the latest transaction that reads it and found it current
 	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
 
-	forValue, forReaders lists[int32] // by class: nodes that wait for the value to be written, or to have been read
+	forValue, forReaders lists[int32] // by class: nodes that wait for its write, or for its reads
 	forHolder            lists[int32] // by key: starts that wait for the holder's commit
 	forChange            lists[int32] // by key: nodes that wait for any other value
 }
