@@ -39,10 +39,9 @@ func Vacuous(h *history.History) string {
 	return ""
 }
 
-// overlapping counts the committed transactions that were concurrent with one
-// of another session. Histories are recorded in the order of ends, so a
-// transaction overlaps exactly with those behind it that began before it
-// ended, and with those before it that ended after it began.
+// overlapping counts the committed transactions that were concurrent with one of another session.
+// Histories are recorded in the order of ends. So a transaction overlaps exactly with those after
+// it that began before it ended, and with those before it that ended after it began.
 func overlapping(h *history.History) int {
 	n := 0
 	concurrent := make([]bool, len(h.Txns))

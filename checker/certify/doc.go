@@ -13,7 +13,7 @@
 //	contradiction.go  closed sub-histories, by the trial of every execution
 //	refutation.go     refutations of sub-histories that are too large for that, step by step
 //	propagate.go      unit propagation over the clauses of a refutation
-//	stop.go           looks at the context every so many steps
+//	stop.go           checks of the context, after every so many steps
 //
 // Letters: h is the history, f are the facts about it, a is an anomaly, e an edge,
 // t a transaction and i its index in the history, op an operation and n its index in

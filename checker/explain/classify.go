@@ -67,7 +67,7 @@ type shape struct {
 	oldWritten bool
 }
 
-// two reports whether s is a cycle of two edges with so many WR, WW and RW edges.
+// two reports whether s is a cycle of two edges with the given numbers of WR, WW and RW edges.
 func (s shape) two(wr, ww, rw int) bool {
 	return s.edges == 2 && s.wr == wr && s.ww == ww && s.rw == rw
 }

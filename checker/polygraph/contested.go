@@ -84,7 +84,7 @@ func (c *contested) sample() (first, rest []int32) {
 	return first, rest
 }
 
-// sample: one in so many of the other runs is visited first.
+// sample: every sample-th of the other runs is visited first.
 const sample = 16
 
 // estimate extrapolates the number of links of all runs from those of the first runs.

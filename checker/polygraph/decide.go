@@ -53,7 +53,7 @@ func newMend(txns int) mend {
 	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, until: first, turn: max(first, 2)}
 }
 
-// expect allocates memory for so many clauses.
+// expect allocates memory for the given number of clauses.
 func (m *mend) expect(clauses int) {
 	if m.clauses != nil && len(m.clauses) == 0 {
 		m.clauses = make(map[clauseID][]sat.Lit, clauses)

@@ -121,7 +121,7 @@ func (x *search) begin() error {
 	return nil
 }
 
-// expect allocates memory for what about so many wrong accesses will add. It is bounded: if there
+// expect allocates memory for what about that many wrong accesses will add. It is bounded: if there
 // are many, growing costs little compared with the search.
 func (x *search) expect(wrong int) {
 	const vars, clauses, most = 3, 2, 1 << 14

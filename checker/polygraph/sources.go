@@ -66,7 +66,7 @@ func (s *sources) some() []sat.Lit {
 	return lits
 }
 
-// makeSources finds the candidates of a read, and makes variables for at most so many of them.
+// makeSources finds the candidates of a read, and makes variables for up to most of them.
 func (x *search) makeSources(r int32, guard []sat.Lit, most int) {
 	m := x.m
 	rd := &m.reads[r]
@@ -92,7 +92,7 @@ func (x *search) makeSources(r int32, guard []sat.Lit, most int) {
 	x.moreSources(r, s, most)
 }
 
-// moreSources makes variables for at most so many more candidates of a read.
+// moreSources makes variables for up to most more candidates of a read.
 func (x *search) moreSources(r int32, s *sources, most int) {
 	m, g := x.m, x.g
 	reader := g.start(m.reads[r].txn)
@@ -134,8 +134,8 @@ func (x *search) moreSources(r int32, s *sources, most int) {
 	}
 }
 
-// nearest removes from others the candidates that are nearest, at most so many. It returns them in
-// the order of their numbers.
+// nearest removes up to most candidates from others, the nearest ones. It returns them in the order
+// of their numbers.
 func (s *sources) nearest(most int, far func(w int32) int32) []int32 {
 	if most >= len(s.others) {
 		all := s.others

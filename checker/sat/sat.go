@@ -145,7 +145,7 @@ const (
 	mostLists   = 1 << 9
 )
 
-// Reserve allocates memory for so many more variables.
+// Reserve allocates memory for vars more variables.
 func (s *Solver) Reserve(vars int) {
 	s.level, s.reason, s.seen = slices.Grow(s.level, vars), slices.Grow(s.reason, vars), slices.Grow(s.seen, vars)
 	s.values, s.watches = slices.Grow(s.values, 2*vars), slices.Grow(s.watches, 2*vars)
@@ -287,9 +287,9 @@ func (s *Solver) enqueue(l Lit, why *clause, level int32) {
 	s.trail = append(s.trail, l)
 }
 
-// cancel undoes every assignment above a level. Assignments of lower levels that
-// stand later on the trail stay. They are propagated again, because a clause that
-// has lost a literal's value may have become unit.
+// cancel undoes every assignment above a level. Assignments of lower levels that are later on the
+// trail stay. They are propagated again, because a clause that has lost a literal's value may have
+// become unit.
 func (s *Solver) cancel(level int32) {
 	if s.decisionLevel() <= level {
 		return
