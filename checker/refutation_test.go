@@ -18,9 +18,9 @@ import (
 
 // fromRandomClauses builds a history that has an execution only if a formula of clauses of three
 // literals is satisfiable. For each clause a transaction reads a value that three others wrote.
-// Each of these comes after the writer of a literal. The writers of the opposite literals come
-// after it, through a chain of transactions that pass a value on. Each transaction is a session of
-// its own.
+// Each of these comes after the writer of a literal. The reader comes before the writers of the
+// opposite literals, through relays transactions that pass a value on. Each transaction is a
+// session of its own.
 func fromRandomClauses(rng *rand.Rand, vars, clauses, relays int) *history.History {
 	var b strings.Builder
 	n := 0

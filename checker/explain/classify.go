@@ -206,7 +206,8 @@ func dirtyUpdate(h *history.History, a *verdict.Anomaly) bool {
 	return writesKey(h, read.Txn, h.Ops(&h.Txns[read.Txn])[read.Op].Key)
 }
 
-// Skews returns those names of a cycle that snapshot isolation allows: write skew and G2-item.
+// Skews returns those names of a cycle that snapshot isolation allows: write skew and G2-item. If
+// there are none, it returns G2-item, with the suffix of the names.
 func Skews(names []string) []string {
 	var out []string
 	suffix := ""

@@ -119,7 +119,7 @@ func (l Level) Snapshots() (Level, bool) {
 	return l, false
 }
 
-// Serial reports whether the level asks for one order of whole transactions.
+// Serial reports whether the level requires one order of whole transactions.
 func (l Level) Serial() bool { return l == SER || l == SERNoSO || l == SSER }
 
 // SessionOrder reports whether the level keeps the order of a session's transactions.

@@ -18,11 +18,11 @@ type mend struct {
 	// wrong are the clauses that the order violated when Final last ran.
 	wrong [][]sat.Lit
 	// undo are decisions that backtracking has removed, the earliest one last. The order still
-	// satisfies them. They are made again before any clause is mended, because mending may break
-	// what is not asserted. conflicting are such decisions that took part in conflicts. They are
-	// made again after those of undo, the one with the latest conflict at the end, so it is the
-	// first in the slice. The next conflict probably involves it, and backtracking then removes
-	// only the decisions after it.
+	// satisfies them. They are made again, with the phase of the order, before any clause is
+	// mended, because mending may break what is not asserted. conflicting are such decisions that
+	// took part in conflicts. They are made again after those of undo, the one with the latest
+	// conflict last, so it is the first in the slice. The next conflict probably involves it, and
+	// backtracking then removes only the decisions after it.
 	undo, conflicting []sat.Lit
 	sorted            bool // whether conflicting is sorted
 	// clauses are the clauses added so far, by their subject. It is nil if all variables are always

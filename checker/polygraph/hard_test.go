@@ -19,8 +19,9 @@ import (
 )
 
 // fromClauses builds a history with many choices. For each clause a transaction reads a value that
-// three others wrote. Each of these comes after one of two writers of a variable, depending on
-// their order. Each transaction is a session of its own.
+// three others wrote. Each of these comes after the writer of a literal, and the reader comes
+// before the writers of the opposite literals. So the source of the read decides the order of the
+// two writers of a variable. Each transaction is a session of its own.
 func fromClauses(clauses [][]int) *history.History {
 	var b strings.Builder
 	a := map[int]string{} // by signed variable: what its transaction reads
