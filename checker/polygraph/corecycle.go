@@ -40,8 +40,8 @@ type cycle struct {
 	used   *evidence
 }
 
-// knownCycle returns a shortest cycle of the known graph of h. It returns nil if there is none that
-// can be told by dependencies between transactions.
+// knownCycle returns a shortest cycle of the known graph of h. It returns nil if there is none, or none
+// that dependencies between transactions can show.
 func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	s, _ := prepare(h, c.lvl, true)
 	if s == nil {
