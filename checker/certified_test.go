@@ -12,8 +12,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestLimitWhileCertifying: a verdict of which the proof could not be verified in
-// time is unknown, and says so; one that is interrupted there is no verdict.
+// TestLimitWhileCertifying checks that a verdict is unknown, with a reason, if its proof could not
+// be verified in time. If the context ends during that, there is no verdict.
 func TestLimitWhileCertifying(t *testing.T) {
 	for _, text := range []string{"s1: r(x,0) w(x,1)\ns2: r(x,1)\n", "s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)\n"} {
 		h := dsl.MustParse(text)

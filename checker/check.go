@@ -21,31 +21,30 @@ import (
 // and without verification of its proof.
 type Options struct {
 	Engine Engine // "" is Auto
-	// Timeout ends the check with the verdict unknown; 0 is none.
+	// Timeout bounds the time of the check; 0 is no limit. If it is reached, the verdict is unknown.
 	Timeout time.Duration
-	// Memory ends it so when the process takes more memory.
+	// Memory bounds the memory of the process in the same way.
 	Memory budget.Limit
 	// Pipeline configures the polygraph engine, for comparison.
 	Pipeline polygraph.Config
 	// Accel chooses how the polygraph engine computes reachability; "" is auto.
 	Accel choose.Choice
-	// VerdictOnly leaves out what explains and proves the verdict: the result has
-	// neither anomalies nor a witness. That is faster. Certify overrides it.
+	// VerdictOnly leaves out anomalies and witness, which is faster. Certify overrides it.
 	VerdictOnly bool
-	// Violated are levels that the history is known to violate, which need no trial on
-	// the way to a verdict on another level.
+	// Violated are levels that the history is known to violate. The check does not try them on the
+	// way to its verdict.
 	Violated []level.Level
-	// Certify has the proof verified by independent code.
+	// Certify verifies the proof with independent code.
 	Certify bool
-	// Progress, if set, is told which stage begins.
+	// Progress, if set, is called with the name of each stage that begins.
 	Progress func(stage string)
-	// Warn, if set, is told, in a line, of what was asked for and cannot be had. Any
-	// goroutine may call it.
+	// Warn, if set, is called with a line about an option that cannot be followed. Any goroutine
+	// may call it.
 	Warn func(line string)
 }
 
-// ProofError says that a verdict's proof did not hold, so that the verdict
-// must not be used: isohound itself has a bug.
+// ProofError says that the proof of a verdict does not hold. The verdict must not be used, because
+// isohound has a bug.
 type ProofError struct {
 	Level   level.Level
 	Verdict verdict.Verdict
@@ -61,9 +60,8 @@ func (e *ProofError) Unwrap() error { return e.Err }
 
 var errTimeout = errors.New("the time for checking ran out")
 
-// Check judges h against lvl. Running out of time or memory, and a history
-// that no engine can judge, are the verdict unknown. The error is a
-// *ProofError, or the cause of ctx's end.
+// Check judges h at lvl. If time or memory runs out, or if no engine can judge the history, the
+// verdict is unknown. The error is a *ProofError, or the cause of ctx's end.
 func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
 	begun := time.Now()
 	limited, stop := opt.limit(ctx)
@@ -81,7 +79,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	return r, err
 }
 
-// limit returns a context that ends where the limits are reached.
+// limit returns a context that ends when a limit is reached.
 func (o *Options) limit(ctx context.Context) (limited context.Context, stop func()) {
 	limited, stopWatch := budget.Memory(ctx, o.Memory)
 	if o.Timeout <= 0 {
@@ -94,7 +92,7 @@ func (o *Options) limit(ctx context.Context) (limited context.Context, stop func
 	}
 }
 
-// decide asks one engine after the other until one does not refuse the history.
+// decide asks the engines in turn until one does not refuse the history.
 func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Options) (*verdict.Result, error) {
 	var name string
 	var refused error
@@ -114,7 +112,7 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Optio
 	return undecided(lvl, name, refused)
 }
 
-// undecided turns what kept an engine from deciding into the verdict unknown.
+// undecided turns an engine's error into the verdict unknown, if it is a refusal or a limit.
 func undecided(lvl level.Level, engineName string, err error) (*verdict.Result, error) {
 	r := &verdict.Result{Level: lvl, Engine: engineName}
 	if part := (*engine.Unfinished)(nil); errors.As(err, &part) {
@@ -132,7 +130,7 @@ func limitReached(err error) bool {
 	return errors.As(err, new(*budget.MemoryError)) || errors.Is(err, errTimeout)
 }
 
-// certified has the proof of r verified. A verdict without a proof is none.
+// certified verifies the proof of r. Without a proof the verdict becomes unknown.
 func certified(ctx context.Context, h *history.History, r *verdict.Result, progress func(string)) (*verdict.Result, error) {
 	stages := verdict.NewStages(r, progress)
 	stages.Begin("certify")

@@ -16,8 +16,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestLimits: running out of time or memory is unknown; being told to stop is
-// an error.
+// TestLimits checks that running out of time or memory gives unknown, and that a cancelled context
+// gives an error.
 func TestLimits(t *testing.T) {
 	h := synth.Mini(synth.MiniConfig{Sessions: 10, Txns: 300_000, Keys: 100, Seed: 1})
 	r, err := checker.Check(context.Background(), h, level.SER, checker.Options{Timeout: time.Nanosecond})
@@ -41,8 +41,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestNotApplicable: a history that no engine can judge is unknown, never
-// violated.
+// TestNotApplicable checks that a history that no engine can judge is unknown, never violated.
 func TestNotApplicable(t *testing.T) {
 	r, err := checker.Check(context.Background(), dsl.MustParse("s1 T3: w(x,1)"), level.SER, checker.Options{Engine: checker.Linear, Certify: true})
 	if err != nil || r.Verdict != verdict.Unknown || r.Certified || !strings.Contains(r.Reason, "transaction 3") {
@@ -107,7 +106,7 @@ func change(h *history.History, f func(*history.History, *history.Record)) *hist
 	return b.Done(true, nil)
 }
 
-// TestVerdictOnly: every engine gives the same verdict without its explanation.
+// TestVerdictOnly checks that every engine gives the same verdict without its explanation.
 func TestVerdictOnly(t *testing.T) {
 	for _, text := range []string{
 		"s1: r(x,0) w(x,1)\ns2: r(x,1) w(x,2)",
@@ -137,7 +136,7 @@ func TestVerdictOnly(t *testing.T) {
 	}
 }
 
-// TestPipeline: what is for the polygraph engine goes with no other one.
+// TestPipeline checks that options of the polygraph engine are refused with other engines.
 func TestPipeline(t *testing.T) {
 	for _, e := range checker.Engines {
 		_, engine, perr := checker.ParsePipeline("paper", e)

@@ -16,7 +16,7 @@ import (
 
 const corpus = "../../shared/corpus"
 
-// rows reads a table of the corpus without its head.
+// rows reads a table of the corpus without its header.
 func rows(t *testing.T, name string) [][]string {
 	t.Helper()
 	f, err := os.Open(filepath.Join(corpus, name))
@@ -33,8 +33,7 @@ func rows(t *testing.T, name string) [][]string {
 	return rows[1:]
 }
 
-// TestSuites judges what the tests of other checkers judge, with proofs, at the levels
-// that there are.
+// TestSuites judges the test histories of other checkers, with proofs, at all levels that exist here.
 func TestSuites(t *testing.T) {
 	judged := 0
 	for _, row := range rows(t, "suites.tsv") {

@@ -11,9 +11,9 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestCutOff: in a history that was cut off, a read of a value that its own
-// transaction wrote later shows that a writer is missing, and no violation; in a
-// complete one it is a read of the future.
+// TestCutOff checks that in a history that was cut off, a read of a value that its own transaction
+// wrote later shows that a writer is missing, and no violation. In a complete history it is a
+// future read.
 func TestCutOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		text     string

@@ -25,13 +25,13 @@ const (
 	Linear Engine = linear.Name
 	// Polygraph judges every history, at every level but linearizability.
 	Polygraph Engine = polygraph.Name
-	// Baseline does so too, by a SAT solver off the shelf, for comparison. It is
-	// slow, and has no counterexample for a cycle.
+	// Baseline does the same with an off-the-shelf SAT solver, for comparison. It is slow, and it
+	// has no counterexample for a cycle.
 	Baseline Engine = baseline.Name
 )
 
-// engines are all engines, in the order in which Auto asks them. A new engine is a
-// package of its own and a row here.
+// engines are all engines, in the order in which Auto asks them. A new engine needs a package and a
+// row here.
 var engines = []struct {
 	name Engine
 	make func(*Options) engine.Engine
@@ -48,7 +48,7 @@ var engines = []struct {
 // Engines lists the names of the engines, for help texts.
 var Engines = []Engine{Auto, Linear, Polygraph, Baseline}
 
-// asked returns the engines to ask about a level, one after the other.
+// asked returns the engines to ask for a level, in turn.
 func (o *Options) asked(lvl level.Level) []engine.Engine {
 	var out []engine.Engine
 	for _, row := range engines {
@@ -77,8 +77,8 @@ func ParseEngine(name string) (Engine, error) {
 	return "", errors.Errorf("unknown engine %q; known are %s", name, strings.Join(names, ", "))
 }
 
-// ParsePipeline reads a configuration of the polygraph engine and returns it
-// with that engine, which it asks for.
+// ParsePipeline reads a configuration of the polygraph engine. It returns that engine, too, because
+// a pipeline selects it.
 func ParsePipeline(text string, with Engine) (polygraph.Config, Engine, error) {
 	c, err := polygraph.ParseConfig(text)
 	if err == nil && with != Auto && with != Polygraph {
@@ -87,8 +87,7 @@ func ParsePipeline(text string, with Engine) (polygraph.Config, Engine, error) {
 	return c, Polygraph, err
 }
 
-// ParseAccel reads how reachability is to be computed, and checks that the engine
-// computes it.
+// ParseAccel reads the choice of --accel, and checks that the engine uses it.
 func ParseAccel(name string, with Engine) (choose.Choice, error) {
 	c, err := choose.Parse(name)
 	if err == nil && c != choose.Auto && with != Auto && with != Polygraph {

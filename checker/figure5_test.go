@@ -15,8 +15,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestFigure5 judges the 14 anomalies of the MTC paper's Figure 5 and their
-// clean siblings. What must come out stands in the comments of each file.
+// TestFigure5 judges the 14 anomalies of the MTC paper's Figure 5 and similar histories without the
+// anomaly. The comments of each file have the expected results.
 func TestFigure5(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/figure5/*.txt")
 	if err != nil || len(files) != 28 {
@@ -25,7 +25,7 @@ func TestFigure5(t *testing.T) {
 	expected(t, files)
 }
 
-// TestFound judges what was found in databases.
+// TestFound judges anomalies that were found in databases.
 func TestFound(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/found/*.txt")
 	if err != nil || len(files) == 0 {
@@ -34,8 +34,8 @@ func TestFound(t *testing.T) {
 	expected(t, files)
 }
 
-// TestRegressions judges histories that have fooled a checker, ours or another,
-// by every engine that can judge them.
+// TestRegressions judges histories on which a checker, ours or another, was once wrong, by every
+// engine that can judge them.
 func TestRegressions(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/regressions/*.txt")
 	if err != nil || len(files) < 20 {
@@ -82,7 +82,7 @@ func TestRegressions(t *testing.T) {
 	}
 }
 
-// expected judges histories whose comments say what must come out.
+// expected judges histories whose comments have the expected results.
 func expected(t *testing.T, files []string) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// nothing says why there is nothing to judge in h, "" if there is.
+// nothing returns why there is nothing to judge in h, or "".
 func nothing(h *history.History) string {
 	if slices.ContainsFunc(h.Txns, func(t history.Txn) bool { return t.Status == history.Committed }) {
 		return ""
@@ -15,9 +15,9 @@ func nothing(h *history.History) string {
 	return "there is no committed transaction, and so nothing to judge"
 }
 
-// doubt withdraws a verdict on h where operations were left out that its reader did
-// not understand. They may break any level, and may have written what was read, or
-// have set it back, so that a violation in the rest is no proof either.
+// doubt makes the verdict unknown if h lacks operations that its reader did not understand. Such
+// operations may violate any level. They may also have written a value that was read, so a
+// violation in the rest is no proof either.
 func doubt(h *history.History, r *verdict.Result) {
 	if h.LeftOut == "" {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestLeftOut: where operations were not understood, no engine's verdict stands.
+// TestLeftOut checks that no engine gives a verdict if operations were not understood.
 func TestLeftOut(t *testing.T) {
 	for text, want := range map[string]string{
 		"s1: r(x,0) w(x,1)\ns2: r(x,1)":        "3 operations were left out, so that no verdict holds",
@@ -36,7 +36,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestNothing: a history without a committed transaction is not satisfied.
+// TestNothing checks that a history without a committed transaction is not satisfied.
 func TestNothing(t *testing.T) {
 	for _, text := range []string{"", "s1: r(x,0) w(x,1) abort", "s1: r(x,7) w(x,1) unknown"} {
 		for _, engine := range checker.Engines {

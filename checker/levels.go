@@ -9,21 +9,21 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Levels judges one history at several levels. Each is judged at most once, and no
-// verdict contradicts another one: what satisfies a level satisfies every weaker
-// one, and what violates a level violates every stronger one.
+// Levels judges one history at several levels. It judges each level at most once, and its verdicts
+// do not contradict each other: a history that satisfies a level satisfies every weaker one, and a
+// history that violates a level violates every stronger one.
 type Levels struct {
 	h    *history.History
 	done map[level.Level]*verdict.Result
 }
 
-// NewLevels returns the judgements on h, none so far.
+// NewLevels returns a Levels for h without any verdict yet.
 func NewLevels(h *history.History) *Levels {
 	return &Levels{h: h, done: map[level.Level]*verdict.Result{}}
 }
 
-// Check judges the history at lvl, like Check, unless that was done before, or the
-// verdict follows from a stronger level that is satisfied.
+// Check judges the history at lvl, as Check does. It does not judge a level twice, and not a level
+// that follows from a stronger level that is satisfied.
 func (s *Levels) Check(ctx context.Context, lvl level.Level, opt Options) (*verdict.Result, error) {
 	if r := s.done[lvl]; r != nil {
 		return r, nil
@@ -40,9 +40,9 @@ func (s *Levels) Check(ctx context.Context, lvl level.Level, opt Options) (*verd
 	return r, err
 }
 
-// Settle looks for a level among known, verdicts on the same history, that decides
-// lvl, where Check did not. It returns the verdict on lvl, which may still be
-// unknown. For the proof the other level is checked, too, if that was not done.
+// Settle is for a level that Check leaves unknown. It looks in known, verdicts on the same history,
+// for a level that decides lvl. It returns the verdict on lvl, which may still be unknown. The
+// other level is checked, too, if that was not done yet, because its proof is needed.
 func (s *Levels) Settle(ctx context.Context, lvl level.Level, known Known, opt Options) (*verdict.Result, error) {
 	r, err := s.Check(ctx, lvl, opt)
 	if err != nil || r.Verdict != verdict.Unknown {
@@ -60,7 +60,7 @@ func (s *Levels) Settle(ctx context.Context, lvl level.Level, known Known, opt O
 	return r, nil
 }
 
-// decisive lists the levels whose verdicts decide lvl, those that were checked first.
+// decisive lists the levels whose verdicts decide lvl. Levels that were checked already come first.
 func (s *Levels) decisive(lvl level.Level, known Known) []level.Level {
 	var checked, others []level.Level
 	for _, l := range level.All() {
@@ -75,9 +75,9 @@ func (s *Levels) decisive(lvl level.Level, known Known) []level.Level {
 	return append(checked, others...)
 }
 
-// follow takes over a verdict on another level, and has its proof verified: that of
-// a satisfied one as a witness at lvl, that of a violated one where it was found.
-// Where a limit is reached before that is done, the verdict stands uncertified.
+// follow derives a verdict from that of another level, and verifies the proof: a witness at lvl, a
+// counterexample at the level where it was found. If a limit is reached first, the verdict is kept
+// but not certified.
 func (s *Levels) follow(ctx context.Context, lvl level.Level, from *verdict.Result, opt Options) (*verdict.Result, error) {
 	begun := time.Now()
 	origin := from.Level

@@ -17,8 +17,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestLevelsAgree: judging several levels together gives the verdict that each level
-// has by itself, and a proof that holds where the result says that it does.
+// TestLevelsAgree checks that judging several levels together gives the same verdicts as judging
+// each alone, and that the proofs hold at the levels that the results name.
 func TestLevelsAgree(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -53,8 +53,8 @@ func TestLevelsAgree(t *testing.T) {
 	}
 }
 
-// TestSettle: a level that no engine decides takes the verdict of another level
-// that settles it.
+// TestSettle checks that a level that no engine decides gets its verdict from another level that
+// decides it.
 func TestSettle(t *testing.T) {
 	timed := synth.Mini(synth.MiniConfig{Sessions: 3, Txns: 100, Keys: 5, Seed: 1})
 	lost := dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)")
@@ -91,8 +91,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestFollowInTime: a verdict that follows from another one stands where time runs
-// out for its proof, and is not called certified.
+// TestFollowInTime checks that a verdict that follows from another one is kept if time runs out for
+// its proof, and is not called certified.
 func TestFollowInTime(t *testing.T) {
 	s := checker.NewLevels(synth.Mini(synth.MiniConfig{Sessions: 10, Txns: 10_000, Keys: 100, Seed: 1}))
 	if r, err := s.Check(t.Context(), level.SSER, checker.Options{Certify: true}); err != nil || !r.Certified {

@@ -11,9 +11,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestPredicates: a violation is found and proven where transactions have
-// predicates, although a counterexample keeps only some of the operations that
-// they stand for.
+// TestPredicates checks that a violation is found and proved if transactions have predicates,
+// although a counterexample keeps only some of the operations of a predicate.
 func TestPredicates(t *testing.T) {
 	for _, text := range []string{
 		// Lost update, beside accesses that it does not need.

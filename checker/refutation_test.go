@@ -16,11 +16,11 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// fromRandomClauses builds a history that has an execution only if clauses of
-// three literals can all be true: for each clause a transaction reads a value
-// that three others wrote, each of which comes behind the writer of a literal,
-// and the writers of the opposite literals come behind it, through so many
-// others that pass a value on. Each transaction is a session of its own.
+// fromRandomClauses builds a history that has an execution only if a formula of clauses of three
+// literals is satisfiable. For each clause a transaction reads a value that three others wrote.
+// Each of these comes after the writer of a literal. The reader comes before the writers of the
+// opposite literals, through relays transactions that pass a value on. Each transaction is a
+// session of its own.
 func fromRandomClauses(rng *rand.Rand, vars, clauses, relays int) *history.History {
 	var b strings.Builder
 	n := 0
@@ -51,8 +51,8 @@ func fromRandomClauses(rng *rand.Rand, vars, clauses, relays int) *history.Histo
 	return dsl.MustParse(b.String())
 }
 
-// TestLargeContradiction: a counterexample of hundreds of transactions, which
-// nobody can judge by trying every execution, is proved all the same.
+// TestLargeContradiction checks that a counterexample of hundreds of transactions, too large for
+// the trial of every execution, is proved.
 func TestLargeContradiction(t *testing.T) {
 	for _, lvl := range []level.Level{level.SER, level.SI} {
 		// How much of a history refutes it depends on how the search goes.
@@ -76,7 +76,7 @@ func BenchmarkContradiction(b *testing.B) {
 	}
 }
 
-// contradiction checks a history that no execution explains.
+// contradiction checks a history that has no execution.
 func contradiction(t testing.TB, h *history.History, lvl level.Level, proof bool) *verdict.Result {
 	t.Helper()
 	r, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: checker.Polygraph, Certify: proof})
@@ -92,8 +92,8 @@ func contradiction(t testing.TB, h *history.History, lvl level.Level, proof bool
 	return r
 }
 
-// largeContradiction reports whether the counterexample is large and its refutation
-// forgets clauses. Then none of it may be missing.
+// largeContradiction reports whether the counterexample is large and its refutation forgets
+// clauses. If so, no step of the refutation may be missing.
 func largeContradiction(t *testing.T, h *history.History, lvl level.Level) bool {
 	t.Helper()
 	r := contradiction(t, h, lvl, true)

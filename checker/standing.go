@@ -11,12 +11,11 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Standing says where a history stands among the levels that this build checks.
-// Each level in it was judged, or follows from one that was by the order of the
-// levels.
+// Standing has the levels that a history violates and satisfies. Each level in it was judged, or
+// follows from one that was.
 type Standing struct {
-	// Not are the weakest levels that the history violates, AlsoNot the others,
-	// which are all stronger.
+	// Not are the weakest levels that the history violates. AlsoNot are the others, which are all
+	// stronger.
 	Not, AlsoNot []level.Level
 	// Holds are the strongest levels that it satisfies.
 	Holds []level.Level
@@ -27,7 +26,7 @@ type Standing struct {
 // Known are verdicts on one history.
 type Known map[level.Level]verdict.Verdict
 
-// Standing sums up what is known. Levels of which nothing is known are left out.
+// Standing summarizes what is known. Levels about which nothing is known are left out.
 func (k Known) Standing() Standing {
 	var no, yes, open []level.Level
 	for _, l := range level.All() {
@@ -49,7 +48,7 @@ func (k Known) Standing() Standing {
 	return s
 }
 
-// of returns what is known of a level, by itself or by the order of the levels.
+// of returns the verdict on a level: its own, or one that follows from that of another level.
 func (k Known) of(l level.Level) (v verdict.Verdict, known bool) {
 	for other, v := range k {
 		switch {
@@ -75,12 +74,11 @@ func (k Known) Violated() []level.Level {
 	})
 }
 
-// Judge adds to k the verdicts on h that are needed to know all its levels, as
-// check gives them. A level with real time is passed over where the history has
-// no times, and linearizability, which is about transactions of another kind,
-// always. The levels of first come first; then strong ones, since one that holds
-// settles all below it. A level that check fails on is undecided, but for a
-// *ProofError, which is returned.
+// Judge judges h with check until the verdicts on all levels are known, and adds the verdicts to k.
+// It leaves out levels with real time if the history has no times, and always linearizability,
+// which is about other transactions. The levels of first come first, then the strongest, because a
+// satisfied level decides all weaker ones. If check fails, the level is undecided, except that a
+// *ProofError is returned.
 func (k Known) Judge(h *history.History, first []level.Level, check func(level.Level) (*verdict.Result, error)) error {
 	timed := h.Timed()
 	for _, l := range append(slices.Clone(first), level.Descending(level.All())...) {
@@ -101,7 +99,7 @@ func (k Known) Judge(h *history.History, first []level.Level, check func(level.L
 	return nil
 }
 
-// Learn adds what a standing says of the same history.
+// Learn adds the verdicts of a standing of the same history.
 func (k Known) Learn(s Standing) {
 	for _, l := range slices.Concat(s.Not, s.AlsoNot) {
 		k[l] = verdict.Violated
@@ -111,8 +109,8 @@ func (k Known) Learn(s Standing) {
 	}
 }
 
-// String says it in one line, such as "violates ser-noso, and so every stronger
-// level; satisfies si".
+// String returns the standing in one line, such as "violates ser-noso, and so every stronger level;
+// satisfies si".
 func (s Standing) String() string {
 	var parts []string
 	if len(s.Not) > 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestStanding: what one verdict settles by the order of the levels is not
-// judged, and every level comes out as it is.
+// TestStanding checks that a level that is decided by the verdict on another is not judged, and
+// that every level has its correct verdict.
 func TestStanding(t *testing.T) {
 	const timed, untimed = " [0,9]", ""
 	for _, tc := range []struct {
@@ -46,8 +46,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestStandingUndecided: a level that fails is undecided and judged no more, but
-// for a proof that does not hold.
+// TestStandingUndecided checks that a level on which the check fails is undecided and is not judged
+// again, except for a proof that does not hold.
 func TestStandingUndecided(t *testing.T) {
 	h := dsl.MustParse("s1: r(x,0)")
 	known := checker.Known{level.SER: verdict.Violated, level.SI: verdict.Unknown}
@@ -70,12 +70,12 @@ func TestStandingUndecided(t *testing.T) {
 	}
 }
 
-// TestOrderOfLevels: a history that a level allows is allowed by every level that
-// it implies, by the trial of every execution.
+// TestOrderOfLevels checks, by the trial of every execution, that a history that a level allows is
+// allowed by every level that it implies.
 func TestOrderOfLevels(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 1))
-	apart := map[[2]level.Level]bool{} // those of which one history allows the first and not the second
+	apart := map[[2]level.Level]bool{} // a history is allowed by the first and not by the second
 	var want [][2]level.Level
 	for _, strong := range level.All() {
 		for _, weak := range level.All() {
@@ -103,7 +103,7 @@ func TestOrderOfLevels(t *testing.T) {
 			}
 		}
 	}
-	// And no more is implied than that.
+	// No other level is implied.
 	for _, p := range want {
 		if !apart[p] {
 			t.Errorf("no history tells %s from %s", p[0], p[1])

@@ -14,8 +14,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// TestTimeLimit: what is too hard is given up in time, at every level and with
-// all constraints up front too. The bound is generous, for machines are shared.
+// TestTimeLimit checks that a check that is too hard stops in time, at every level, also with
+// eager. The bound is generous, because machines are shared.
 func TestTimeLimit(t *testing.T) {
 	const limit, bound = time.Second, 10 * time.Second
 	hard := func(vars int) *history.History {

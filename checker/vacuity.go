@@ -6,8 +6,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Thresholds below which a run tested next to nothing. They
-// are far below what any real run reaches.
+// Thresholds below which a run tested almost nothing. Real runs are far above them.
 const (
 	// MinCommitted transactions must have committed.
 	MinCommitted = 50
@@ -19,8 +18,8 @@ const (
 	MinShared = 2
 )
 
-// Vacuous says why h, the history of a run, tested next to nothing, or
-// returns "". It is for runs only: a history from elsewhere may well be small.
+// Vacuous returns why h, the history of a run, tested almost nothing, or "". It is for runs only: a
+// history from elsewhere may be small.
 func Vacuous(h *history.History) string {
 	committed := 0
 	for i := range h.Txns {
@@ -40,10 +39,9 @@ func Vacuous(h *history.History) string {
 	return ""
 }
 
-// overlapping counts the committed transactions that were concurrent with one
-// of another session. Histories are recorded in the order of ends, so a
-// transaction overlaps exactly with those behind it that began before it
-// ended, and with those before it that ended after it began.
+// overlapping counts the committed transactions that were concurrent with one of another session.
+// Histories are recorded in the order of ends. So a transaction overlaps exactly with those after
+// it that began before it ended, and with those before it that ended after it began.
 func overlapping(h *history.History) int {
 	n := 0
 	concurrent := make([]bool, len(h.Txns))
@@ -52,8 +50,8 @@ func overlapping(h *history.History) int {
 		if t.Status != history.Committed {
 			continue
 		}
-		// Neighbours suffice: with k sessions, one that runs beside t ends
-		// within the next few transactions or ended among the last few.
+		// The last few transactions before t are enough: with k sessions, a transaction that
+		// overlaps with t ended shortly before t or ends shortly after it.
 		for j := i - 1; j >= 0 && j >= i-window; j-- {
 			o := &h.Txns[j]
 			if o.Session != t.Session && o.Status == history.Committed && o.End >= t.Begin && t.End >= o.Begin {
@@ -69,7 +67,7 @@ func overlapping(h *history.History) int {
 	return n
 }
 
-// window is how many neighbours overlapping looks at.
+// window is how many transactions before each one overlapping looks at.
 const window = 16
 
 // sharing counts the committed transactions that touch a key which another

@@ -1,15 +1,12 @@
-// Package baseline checks histories the plain way, for comparison: it writes
-// the hyper-polygraph of a history (VeriStrong paper, Definition 3.1) down as
-// clauses, as section 4 of that paper does, and has a SAT solver off the shelf
-// (gophersat) find a compatible graph. The solver knows nothing of graphs, so a
-// cycle of the graph that it found is excluded by a clause, and it is asked
-// again.
+// Package baseline is a simple checker, for comparison. It encodes the hyper-polygraph of a history
+// (VeriStrong paper, Definition 3.1) as clauses, as section 4 of that paper does, and an
+// off-the-shelf SAT solver (gophersat) finds a compatible graph. The solver does not know about
+// graphs. So if the graph has cycles, clauses exclude them, and the solver is called again.
 //
-// It is a second opinion: of the engines it shares only the anomalies of single
-// reads (package single) and the words of a verdict. Nothing is pruned, nothing
-// is guessed well, and the encoding grows with the square of a key's writers, so
-// it is for histories of some thousand transactions. It has no counterexample
-// to show for a cycle.
+// It is independent of the other engines: it shares with them only the anomalies of single reads
+// (package single) and the types of a verdict. It does not prune and has no good guess, and the
+// encoding grows with the square of a key's writers. So it is for histories of some thousand
+// transactions. It has no counterexample for a cycle.
 package baseline
 
 import (
@@ -41,12 +38,11 @@ func (Engine) Levels() []level.Level {
 	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return l == level.LIN })
 }
 
-// Judge judges h against lvl, as engine.Engine says. It refuses a history whose
-// encoding would be too large.
+// Judge judges h at lvl; see engine.Engine. It refuses a history whose encoding would be too large.
 //
-// A search that runs cannot be broken off. When ctx ends, Judge returns at once
-// and leaves it behind, with its memory, until it ends by itself; the next search
-// waits for that, since gophersat can run only one at a time.
+// A running search cannot be interrupted. When ctx ends, Judge returns at once. The search and its
+// memory stay until it ends by itself. The next search waits for that, because gophersat can run
+// only one at a time.
 func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err

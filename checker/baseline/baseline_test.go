@@ -89,8 +89,8 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) *ve
 	return r
 }
 
-// TestAgreesWithPolygraph compares the engines on histories of one to three hundred
-// transactions, valid ones and ones of which reads were moved to other versions.
+// TestAgreesWithPolygraph compares the engines on histories of one to three hundred transactions:
+// valid ones, and ones with reads moved to other versions.
 func TestAgreesWithPolygraph(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -127,7 +127,7 @@ func TestAgreesWithPolygraph(t *testing.T) {
 	}
 }
 
-// TestRefusals: what the engine cannot judge it names, with the remedy.
+// TestRefusals checks that a refusal says what the engine cannot judge, and what to do.
 func TestRefusals(t *testing.T) {
 	hot := synth.General(synth.GeneralConfig{Sessions: 10, Txns: 20_000, Ops: 4, Keys: 2, Reads: 0.5, Duplicates: 1, Theta: 0.5, Values: 10, Seed: 1})
 	for _, tc := range []struct {
@@ -142,7 +142,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTimeout: a search that takes long is left behind at once.
+// TestTimeout checks that a long search is left running when time is up.
 func TestTimeout(t *testing.T) {
 	h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 1500, Ops: 8, Keys: 300, Reads: 0.5, Duplicates: 1, Theta: 0.5, Values: 5, Seed: 1})
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

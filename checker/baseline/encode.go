@@ -10,42 +10,40 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// maxSize bounds the variables and clauses together; gophersat takes about 150
-// bytes for each.
+// maxSize bounds the sum of variables and clauses. gophersat takes about 150 bytes for each.
 const maxSize = 8_000_000
 
-// formula is the hyper-polygraph in clauses. A literal is a variable, from 1,
-// or its negation; 0 stands for what is true in any case.
+// formula is the hyper-polygraph as clauses. A literal is a variable, numbered from 1, or its
+// negation. 0 is the constant true.
 //
-// Every transaction of unknown outcome stays in the graph. One that does not
-// count can be taken to come after all others, where nothing that it wrote
-// matters, for no edge of the known graph leaves it; so only its own reads need
-// the condition that it counts, and a clause against a cycle needs none.
+// Every transaction of unknown outcome stays in the graph. If it does not count, it can come after
+// all others, because no edge of the known graph leaves it. Its writes then have no effect. So only
+// its own reads need the condition that it counts. A clause against a cycle does not need it.
 type formula struct {
 	*index
 	split int32 // 1 at snapshot isolation: a start and a commit for each transaction
-	nodes int32 // with the time points
+	nodes int32 // including the time points
 	known []edge
 
 	vars, clauses int
-	implied       int   // anti-dependencies that need no clause, but may be edges
-	counts        []int // by transaction: the variable that says so, or 0
-	order         []int // by key: the first of the variables of its pairs of writers
+	implied       int   // anti-dependencies that need no clause, but may be edges of the graph
+	counts        []int // by transaction: the variable that says that it counts, or 0
+	order         []int // by key: the first variable of its pairs of writers
 	choice        []choice
 
 	problem []*solver.Clause
 	units   []int
 	s       *solver.Solver
 	model   []bool // by variable
-	cycles  int    // excluded so far
+	cycles  int    // number of cycles excluded so far
 }
 
-// choice has the variables of a read: whether it read from each of its sources,
-// and whether it comes before each writer of its key; both none where it can
-// have only one source.
+// choice has the variables of a read: one for each of its sources, and one for each writer of its
+// key, which says that the read comes before that writer. Both are 0 if the read can have only one
+// source.
 type choice struct{ from, before int }
 
-// edge leads from node to node, where its literal holds.
+// edge leads from node to node, if its literal is true.
 type edge struct {
 	from, to int32
 	lit      int
@@ -54,7 +52,7 @@ type edge struct {
 func (f *formula) start(t int32) int32  { return t << f.split }
 func (f *formula) commit(t int32) int32 { return t<<f.split | f.split }
 
-// encode writes the clauses, or says that there are too many.
+// encode writes the clauses, or refuses if there are too many.
 func encode(ctx context.Context, x *index) (*formula, error) {
 	f := &formula{index: x}
 	if x.lvl.Snapshot() {
@@ -82,7 +80,7 @@ func encode(ctx context.Context, x *index) (*formula, error) {
 	return f, nil
 }
 
-// number gives out the variables and counts the clauses.
+// number numbers the variables and counts the clauses.
 func (f *formula) number() {
 	take := func(n int) int {
 		first := f.vars + 1
@@ -115,9 +113,8 @@ func (f *formula) number() {
 // forced reports whether r can only have read from its one source.
 func (f *formula) forced(r *read) bool { return r.count() == 1 && !f.optional[r.txn] }
 
-// wrote returns the literal that the writer at place a of a key comes before
-// the one at place b. False is the solver's first try for any variable, which
-// here is the order of the history.
+// wrote returns the literal that the writer at index a of a key comes before the one at index b.
+// The solver first tries false for a variable, which here is the order of the history.
 func (f *formula) wrote(key int, a, b int32) int {
 	n := len(f.writers[key])
 	lit := -1
@@ -128,7 +125,7 @@ func (f *formula) wrote(key int, a, b int32) int {
 	return lit * (f.order[key] + i*(2*n-i-1)/2 + j - i - 1)
 }
 
-// add notes a clause; literals 0 that are true as a premise are left out.
+// add adds a clause. It leaves out literals 0, which stand for a negated constant.
 func (f *formula) add(lits ...int) {
 	out := make([]solver.Lit, 0, len(lits))
 	for _, l := range lits {
@@ -143,15 +140,14 @@ func (f *formula) add(lits ...int) {
 	f.problem = append(f.problem, solver.NewClause(out))
 }
 
-// read writes the clauses of a read: it has exactly one source, if its
-// transaction counts, and the source counts; and it comes before whatever
-// overwrote the source (WR and WW imply RW).
+// read writes the clauses of a read: it has exactly one source if its transaction counts. The
+// source counts. The read comes before every writer that overwrote the source (WR and WW imply RW).
 func (f *formula) read(n int) {
 	r := &f.reads[n]
 	writers := f.writers[r.key]
 	if f.forced(r) {
-		// The anti-dependency holds exactly where the order of writes does, and
-		// so needs no variable of its own.
+		// The anti-dependency is true exactly if the order of the writes is, so it needs no
+		// variable of its own.
 		for _, s := range r.sources {
 			if s != r.own && s != initial && f.counts[writers[s]] != 0 {
 				f.add(f.counts[writers[s]])

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// graph is one compatible graph, with the edges of a node side by side.
+// graph is a compatible graph, with the edges out of each node as one list.
 type graph struct {
 	from  []int32 // by node: its first edge
 	edges []edge
@@ -27,8 +27,7 @@ func newGraph(nodes int32, edges []edge) *graph {
 	return g
 }
 
-// topological returns the nodes in an order that keeps all edges, without those
-// on cycles and behind them.
+// topological returns a topological order of the nodes, without those on or after cycles.
 func (g *graph) topological() []int32 {
 	nodes := int32(len(g.from) - 1)
 	missing := make([]int32, nodes)
@@ -52,13 +51,12 @@ func (g *graph) topological() []int32 {
 	return order
 }
 
-// maxSteps bounds the search for cycles of one graph, in edges, once it has
-// found some.
+// maxSteps bounds the search for cycles of one graph, in edges, after the first cycle was found.
 const maxSteps = 20_000_000
 
-// cycles returns the literals of cycles of which no two share one: a shortest
-// one through each node that is left, among those without a place in order. A
-// cycle of known edges has none.
+// cycles returns the literals of some cycles. No two cycles have a literal in common. For each node
+// that is not in order, it looks for a shortest cycle through the node. A cycle of known edges has
+// no literals.
 func (g *graph) cycles(ctx context.Context, vars int, order []int32) ([][]int, error) {
 	placed := make([]bool, len(g.from)-1)
 	for _, v := range order {
@@ -102,8 +100,8 @@ func (g *graph) cycles(ctx context.Context, vars int, order []int32) ([][]int, e
 		var lits []int
 		for v := first; ; {
 			e := &g.edges[via[v]]
-			// A forced read comes before a write by the literal of the order of
-			// writes, which may stand in the cycle itself too.
+			// The edge from a forced read to a writer has the literal of the order of the writes,
+			// which may also be in the cycle itself.
 			if e.lit != 0 && !slices.Contains(lits, e.lit) {
 				lits = append(lits, e.lit)
 				used[abs(e.lit)] = true

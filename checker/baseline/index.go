@@ -8,31 +8,32 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// initial stands for the initial transaction among the sources of a read. It
-// precedes every other and so needs no node.
+// initial stands for the initial transaction among the sources of a read. It precedes all others,
+// so it needs no node.
 const initial = int32(-1)
 
-// index is what the transactions that may have committed did, as others see it.
+// index has what the transactions that may have committed read and wrote, as far as others can see
+// it.
 type index struct {
 	h   *history.History
 	lvl level.Level
 
 	txns []int32 // by transaction: its index in h.Txns
-	// optional are the transactions of unknown outcome. broken ones among them
-	// read what cannot be; orphaned ones what nobody is known to have written.
+	// optional are the transactions of unknown outcome. broken are those of them with an impossible
+	// read, orphaned those with a read of a value that nobody is known to have written.
 	optional, broken, orphaned []bool
 
 	writers [][]int32 // by key: the transactions that write it, in the history's order
 	reads   []read
 }
 
-// read is what a transaction saw of a key before it wrote it.
+// read is a transaction's read of a key before its own first write of that key.
 type read struct {
 	txn int32
 	key history.Key
-	// sources are the places, among the writers of key, of those that wrote the
-	// value that was read, or initial. Reads of one value share the list; own is
-	// the transaction's own place in it, from which it cannot have read, or none.
+	// sources are the possible sources of the read, as indices among the writers of key, or
+	// initial. Reads of one value share the list. own is the transaction's own index in it, from
+	// which it cannot have read, or none.
 	sources []int32
 	own     int32
 }
@@ -68,8 +69,8 @@ func newIndex(h *history.History, lvl level.Level, found *single.Collector) *ind
 
 func (x *index) ops(t int32) []history.Op { return x.h.Ops(&x.h.Txns[x.txns[t]]) }
 
-// finals fills writers, and returns for each value of a key the places of its
-// writers there, with initial as the first where the key begins with it.
+// finals fills writers. It returns, for each value of a key, the indices of its writers. If it is
+// the initial value, the first one is initial.
 func (x *index) finals() map[cell][]int32 {
 	places := map[cell][]int32{}
 	seen := make([]int32, x.h.KeyCount()) // the latest transaction with a write there, plus 1
@@ -89,9 +90,8 @@ func (x *index) finals() map[cell][]int32 {
 	return places
 }
 
-// externalReads finds what transactions read before they wrote it. What shows
-// an anomaly by itself goes to found; a transaction of unknown outcome that
-// read such a thing cannot have committed.
+// externalReads finds the reads of other transactions' writes. Anomalies of single reads go to
+// found. A transaction of unknown outcome with such a read cannot have committed.
 func (x *index) externalReads(places map[cell][]int32, found *single.Collector) {
 	for t := range int32(len(x.txns)) {
 		i, ops := x.txns[t], x.ops(t)
@@ -113,7 +113,7 @@ func (x *index) externalReads(places map[cell][]int32, found *single.Collector) 
 				if r.sources == nil && op.Value == x.h.Initial(op.Key) {
 					r.sources = untouched
 				}
-				// Places rise as transactions do.
+				// Indices rise as transactions do.
 				if p, writes := slices.BinarySearch(x.writers[op.Key], t); writes {
 					if _, same := slices.BinarySearch(r.sources, int32(p)); same {
 						r.own = int32(p)
@@ -135,5 +135,5 @@ func (x *index) externalReads(places map[cell][]int32, found *single.Collector) 
 	}
 }
 
-// untouched are the sources of a key's initial value that nobody writes again.
+// untouched is the list of sources for an initial value that nobody writes again.
 var untouched = []int32{initial}

@@ -7,8 +7,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// knownGraph notes the edges that every graph has: start before commit, session
-// order and real time. Nothing follows from a transaction of unknown outcome.
+// knownGraph lists the edges that every graph has: start before commit, session order and real
+// time. No such edge leaves a transaction of unknown outcome, except to its own commit.
 func (f *formula) knownGraph() {
 	last := make([]int32, f.h.SessionCount()) // the latest committed transaction, plus 1
 	for t := range int32(len(f.txns)) {
@@ -31,9 +31,8 @@ func (f *formula) knownGraph() {
 	}
 }
 
-// realTime adds a chain of time points, one for each end of a transaction in
-// their order: the end leads to its point, and the latest point strictly before
-// a begin leads to that transaction.
+// realTime adds a chain of time points, one for each end of a transaction, in their order. Each end
+// leads to its point. The latest point strictly before a begin leads to that transaction.
 func (f *formula) realTime() {
 	txn := func(t int32) *history.Txn { return &f.h.Txns[f.txns[t]] }
 	var ends, begins []int32

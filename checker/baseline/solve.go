@@ -10,14 +10,12 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// searching is held while a search runs: gophersat has a buffer in common for
-// all its solvers.
+// searching is held while a search runs, because gophersat has a buffer that all its solvers share.
 var searching = make(chan struct{}, 1)
 
 var errNoModel = errors.New("gophersat gave an assignment that breaks a clause; this is a bug in gophersat, or in how isohound uses it")
 
-// solve returns the nodes in an order that keeps all edges of a compatible
-// graph, or nil if there is none.
+// solve returns a topological order of the nodes of a compatible graph, or nil if there is none.
 func (f *formula) solve(ctx context.Context) ([]int32, error) {
 	f.s = solver.New(&solver.Problem{NbVars: f.vars, Clauses: f.problem, Model: make(solver.Model, f.vars)})
 	f.problem = nil // the solver has them
@@ -52,7 +50,7 @@ func (f *formula) solve(ctx context.Context) ([]int32, error) {
 	}
 }
 
-// exclude adds the clause that not all of lits hold.
+// exclude adds the clause that not all of lits are true.
 func (f *formula) exclude(lits []int) {
 	out := make([]solver.Lit, len(lits))
 	for i, l := range lits {
@@ -61,8 +59,7 @@ func (f *formula) exclude(lits []int) {
 	f.s.AppendClause(solver.NewClause(out))
 }
 
-// search runs the solver. It returns when ctx ends, whether the solver is done
-// or not.
+// search runs the solver. If ctx ends, it returns at once and leaves the solver running.
 func (f *formula) search(ctx context.Context) (bool, error) {
 	select {
 	case searching <- struct{}{}:
@@ -112,9 +109,8 @@ func (f *formula) holds(lit int) bool {
 
 func (f *formula) included(t int32) bool { return f.holds(f.counts[t]) }
 
-// compatible returns the edges of the graph that the model describes, among the
-// transactions that count. Anti-dependencies are derived, not taken from their
-// variables, which may hold without a reason.
+// compatible returns the edges of the model's graph among the transactions that count.
+// Anti-dependencies are derived, because their variables may be true without a reason.
 func (f *formula) compatible() ([]edge, error) {
 	edges := append([]edge(nil), f.known...)
 	for k, writers := range f.writers {
@@ -178,8 +174,8 @@ func (f *formula) compatible() ([]edge, error) {
 	return edges, nil
 }
 
-// orphans books the reads without a known writer of transactions of unknown
-// outcome that turned out to count.
+// orphans reports the reads without a known writer in the transactions of unknown outcome that
+// count in the model.
 func (f *formula) orphans(found *single.Collector) {
 	for t, orphaned := range f.orphaned {
 		if orphaned && f.included(int32(t)) {
@@ -188,7 +184,7 @@ func (f *formula) orphans(found *single.Collector) {
 	}
 }
 
-// witness reads the execution off an order of the nodes.
+// witness returns the execution of an order of the nodes.
 func (f *formula) witness(order []int32) *verdict.Witness {
 	w := &verdict.Witness{}
 	limit := int32(len(f.txns)) << f.split

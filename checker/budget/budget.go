@@ -1,4 +1,4 @@
-// Package budget bounds the memory of work that is told by its context to stop.
+// Package budget bounds the memory of work that stops when its context ends.
 package budget
 
 import (
@@ -17,17 +17,16 @@ import (
 // Limit bounds the memory of the process.
 type Limit struct {
 	Bytes int64 // 0 is no limit
-	// Default: nobody asked for this limit; it is part of what was free.
+	// Default: this limit is the default, a share of the free memory.
 	Default bool
 }
 
-// FreeShare is, in percent, how much of the free memory Default lets the process
-// take, beyond what it takes already. The rest is for other processes, which may
-// grow too.
+// FreeShare is the percentage of the free memory that Default lets the process take, in addition to
+// what it takes already. The rest is for other processes, which may grow, too.
 const FreeShare = 80
 
-// Default returns a limit that keeps the machine, or the container, from running
-// out of memory. Where the system does not tell how much is free it is none.
+// Default returns a limit that keeps the machine or the container from running out of memory. If
+// the system does not tell how much is free, there is no limit.
 func Default() Limit {
 	free := memory.Free()
 	if free == math.MaxInt64 {
@@ -36,7 +35,7 @@ func Default() Limit {
 	return Limit{Bytes: memory.Resident() + free/100*FreeShare, Default: true}
 }
 
-// MemoryError is the cause of a context that ended for want of memory.
+// MemoryError is the cause of a context that ended because memory ran out.
 type MemoryError struct{ Limit }
 
 func (e *MemoryError) Error() string {
@@ -47,13 +46,13 @@ func (e *MemoryError) Error() string {
 	return text
 }
 
-// pollEvery is how often memory is looked at: well below the time in which a
-// checker can double what it holds.
+// pollEvery is how often the memory is checked: well below the time in which a checker can double
+// its memory.
 const pollEvery = 10 * time.Millisecond
 
-// Memory returns a context that ends with a *MemoryError once the process
-// takes more memory than the limit, garbage not counted, and a function that ends
-// the watch. It makes the garbage collector work harder before that.
+// Memory returns a context that ends with a *MemoryError when the process takes more memory than
+// the limit, garbage not counted. It also returns a function that ends the watch. Near the limit
+// the garbage collector works harder.
 func Memory(ctx context.Context, limit Limit) (context.Context, func()) {
 	if limit.Bytes <= 0 {
 		return ctx, func() {}
@@ -64,7 +63,7 @@ func Memory(ctx context.Context, limit Limit) (context.Context, func()) {
 		w.end()
 		cancel(nil)
 	}
-	// The default limit has just been computed; any other may be passed already.
+	// The default limit was just computed; any other may already be exceeded.
 	if !limit.Default && w.exceeded() {
 		cancel(&MemoryError{limit})
 		return ctx, stop
@@ -87,21 +86,20 @@ func Memory(ctx context.Context, limit Limit) (context.Context, func()) {
 	return ctx, stop
 }
 
-// watch looks at the memory of the process while work goes on.
+// watch checks the memory of the process during the work.
 type watch struct {
 	limit Limit
 	mu    sync.Mutex
 	ended bool
-	// pressed: the garbage collector knows of the limit; before is the one that it
-	// had. To tell it stops the program for a moment, which short work does without.
+	// pressed: the garbage collector has been given the limit; before is its limit before that.
+	// Setting it stops the program for a moment, so short work does without it.
 	pressed bool
 	before  int64
 }
 
-// exceeded reports whether the process takes more memory than the limit. What is
-// over it may be garbage, of an earlier check say. That is collected first, unless
-// there can be little of it: so each collection follows much allocation, and costs
-// little beside it.
+// exceeded reports whether the process takes more memory than the limit. The excess may be garbage,
+// for example of an earlier check. So garbage is collected first, unless there can be little of it.
+// So each collection follows much allocation, and costs little in comparison.
 func (w *watch) exceeded() bool {
 	resident := memory.Resident()
 	if resident > w.limit.Bytes/2 {
@@ -136,9 +134,9 @@ func (w *watch) end() {
 
 type limitKey struct{}
 
-// Left returns how many bytes the process may take beyond those that it takes
-// now, for work under a context of Memory, and whether somebody has set a limit.
-// Garbage is collected first where that can double what is left.
+// Left returns how many bytes the process may still take, for work under a context of Memory, and
+// whether a limit was set explicitly. If garbage may be more than what is left, it is collected
+// first.
 func Left(ctx context.Context) (bytes int64, limited bool) {
 	limit, _ := ctx.Value(limitKey{}).(Limit)
 	if limit.Bytes == 0 || limit.Default {
@@ -152,8 +150,8 @@ func Left(ctx context.Context) (bytes int64, limited bool) {
 	return max(0, left), true
 }
 
-// garbage returns the most that a collection can give back to the system, in bytes:
-// what was allocated or freed since the last one, and what no object takes.
+// garbage returns an upper bound on the bytes that a collection can give back to the system: what
+// was allocated or freed since the last one, and free memory in the heap.
 func garbage() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
 		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"}}

@@ -33,13 +33,13 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestExceeded: a limit that is passed before work begins ends it at once, and says
-// so. The default one says where it comes from, and is not looked at so early.
+// TestExceeded checks that a limit that is exceeded before the work begins ends it at once, with a
+// message. The default limit says that it is the default, and is not checked that early.
 func TestExceeded(t *testing.T) {
 	for _, limit := range []budget.Limit{{Bytes: 1 << 20}, {Bytes: 1 << 20, Default: true}} {
 		ctx, stop := budget.Memory(t.Context(), limit)
 		if limit.Default {
-			<-ctx.Done() // at the first look
+			<-ctx.Done() // at the first check
 		}
 		var e *budget.MemoryError
 		if !errors.As(context.Cause(ctx), &e) || !strings.Contains(e.Error(), "1.0 MiB, ran out") || strings.Contains(e.Error(), "--max-memory") != limit.Default {

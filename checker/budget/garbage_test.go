@@ -11,15 +11,15 @@ import (
 	"github.com/isohound/isohound/internal/memory"
 )
 
-// The race detector keeps memory of its own beside all that is allocated, also when
-// that is garbage and collected.
+// The race detector allocates memory of its own for all allocations, even for garbage that was
+// collected.
 
-// TestGarbage: garbage from before does not count, neither against the limit nor
-// against what is left.
+// TestGarbage checks that earlier garbage does not count, neither against the limit nor against
+// what is left.
 func TestGarbage(t *testing.T) {
 	const size = 256 << 20
-	// waste leaves garbage behind, and returns a limit that is passed with it and
-	// kept without it.
+	// waste creates garbage, and returns a limit that is exceeded with that garbage and not without
+	// it.
 	waste := func() budget.Limit {
 		debug.FreeOSMemory()
 		limit := budget.Limit{Bytes: memory.Resident() + size/2}
@@ -46,12 +46,12 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// touch has the system give memory for b.
+// touch makes the system allocate memory for b.
 func touch(b []byte) {
 	for i := 0; i < len(b); i += 4 << 10 {
 		b[i] = 1
 	}
 }
 
-// litter is what TestGarbage throws away.
+// litter is the garbage of TestGarbage.
 var litter []byte

@@ -10,7 +10,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// anomaly verifies one reason of a violated verdict.
+// anomaly verifies one anomaly of a violated verdict.
 func (f *facts) anomaly(a *verdict.Anomaly) error {
 	for _, e := range slices.Concat(a.Context, a.Support) {
 		if err := f.edge(f.lvl, e); err != nil {
@@ -39,8 +39,8 @@ func (f *facts) anomaly(a *verdict.Anomaly) error {
 	return f.rejudge(a, false)
 }
 
-// cycle verifies that edges form a cycle that the level forbids and that each
-// must be in every dependency graph of the history.
+// cycle verifies that edges form a cycle that the level forbids, and that every dependency graph of
+// the history has these edges.
 func (f *facts) cycle(edges []verdict.Edge) error {
 	if len(edges) < 2 {
 		return errors.Errorf("a cycle of %d edges", len(edges))
@@ -149,8 +149,7 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 		return errors.New("it is not about a read of a transaction that counts")
 	}
 	read := ops[ref.Op]
-	// What the transaction did to the key before: its latest operation, and its
-	// latest write.
+	// The transaction's earlier operations on the key: the latest one, and the latest write.
 	var before, written *history.Op
 	for n := range ops[:ref.Op] {
 		if op := &ops[n]; op.Key == read.Key && op.Kind != history.ReadNot {
@@ -184,15 +183,13 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 	return f.unexplained(a, ref)
 }
 
-// contradict reports whether two operations on a key, of which the second reads, do
-// not agree on its value.
+// contradict reports whether two operations on a key disagree on its value. The second one is a read.
 func contradict(a, b history.Op) bool {
 	return a.Value == b.Value == (a.Kind == history.ReadNot != (b.Kind == history.ReadNot)) &&
 		!(a.Kind == history.ReadNot && b.Kind == history.ReadNot)
 }
 
-// unexplained verifies the anomalies of a read from outside that no final write of
-// another transaction explains.
+// unexplained verifies the anomalies of a read whose value no other transaction finally wrote.
 func (f *facts) unexplained(a *verdict.Anomaly, ref verdict.OpRef) error {
 	ops := f.h.Ops(&f.h.Txns[ref.Txn])
 	c := cell{ops[ref.Op].Key, ops[ref.Op].Value}
@@ -230,7 +227,7 @@ func (f *facts) unexplained(a *verdict.Anomaly, ref verdict.OpRef) error {
 	return nil
 }
 
-// wellFormed verifies that a names only what the history has.
+// wellFormed verifies that a names only transactions, operations and keys that exist.
 func wellFormed(h *history.History, a *verdict.Anomaly) error {
 	for _, i := range a.Txns {
 		if i < 0 || int(i) >= len(h.Txns) {

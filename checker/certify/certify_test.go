@@ -67,8 +67,8 @@ func TestCorruptedWitness(t *testing.T) {
 	}
 }
 
-// TestOrdersBind: session order and real time must be kept, where the level
-// has them and only there.
+// TestOrdersBind checks that session order and real time must be kept at the levels that have them,
+// and only there.
 func TestOrdersBind(t *testing.T) {
 	// Two sessions that share nothing; the second transaction of session 1
 	// and that of session 2 began after the first had ended.
@@ -133,7 +133,7 @@ func TestCorruptedCounterexample(t *testing.T) {
 					t.Errorf("%s at %s: a counterexample with %s is accepted", name, lvl, what)
 				}
 			}
-			other := int32(len(h.Txns) - 1) // has nothing to do with it
+			other := int32(len(h.Txns) - 1) // not involved
 			refused("another kind", func(a *verdict.Anomaly) { a.Kind = (a.Kind+3)%9 + 1 })
 			refused("no kind", func(a *verdict.Anomaly) { a.Kind = 0 })
 			for n := range r.Anomalies[0].Cycle {
@@ -159,8 +159,8 @@ func TestCorruptedCounterexample(t *testing.T) {
 	}
 }
 
-// TestForged: proofs that name what is not there, or that forget what an
-// insertion saw, are refused.
+// TestForged checks that proofs are refused if they name something that does not exist or ignore
+// that an insertion found its key absent.
 func TestForged(t *testing.T) {
 	h := dsl.MustParse("s1 T1 [0,0]: r(x,0) w(x,nil)\ns1 T2 [1,1]: w(x,1)")
 	for _, a := range []verdict.Anomaly{
@@ -177,11 +177,10 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// TestCorruptedContradiction damages a closed sub-history in every way that can
-// matter.
+// TestCorruptedContradiction damages a closed sub-history in every way that can matter.
 func TestCorruptedContradiction(t *testing.T) {
-	// Whoever wrote x = 1, T3 cannot have seen it and not y = 1. T4 has nothing
-	// to do with it, T5 wrote x = 1 too and aborted.
+	// Whichever transaction wrote x = 1, T3 cannot have read it without reading y = 1. T4 is not
+	// involved. T5 wrote x = 1, too, and aborted.
 	h := dsl.MustParse("s1 T1: r(y,1) w(x,1)\ns2 T2: w(x,1) w(y,1)\ns3 T3: r(x,1) r(y,0)\ns4 T4: w(z,5)\ns5 T5: w(x,1) abort\n")
 	for _, lvl := range []level.Level{level.SER, level.SI} {
 		r, err := polygraph.Engine{}.Judge(context.Background(), h, lvl, engine.Options{})
@@ -229,7 +228,7 @@ func TestCorruptedContradiction(t *testing.T) {
 	}
 }
 
-// TestFalseCounterexample: cycles that the level allows prove nothing.
+// TestFalseCounterexample checks that cycles that the level allows prove nothing.
 func TestFalseCounterexample(t *testing.T) {
 	h := dsl.MustParse("s1 [0,5]: r(x,0) r(y,0) w(x,1)\ns2 [2,7]: r(x,0) r(y,0) w(y,1)\n")
 	r := check(t, h, level.SER)
@@ -245,7 +244,7 @@ func TestFalseCounterexample(t *testing.T) {
 	}
 }
 
-// TestJudge pins the meaning of the levels on the boundaries between them.
+// TestJudge checks the definitions of the levels with histories that distinguish them.
 func TestJudge(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
@@ -275,8 +274,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestDoubtfulReads: in a history that was cut off, a read of unknown outcome without
-// a known writer proves nothing, however often it is repeated. One that is not
+// TestDoubtfulReads checks that in a history that was cut off, a read without a known writer in a
+// transaction of unknown outcome proves nothing, however often it is repeated. A read that is not
 // repeatable shows that its transaction did not commit.
 func TestDoubtfulReads(t *testing.T) {
 	for text, holds := range map[string]bool{

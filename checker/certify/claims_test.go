@@ -13,9 +13,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestClaims: whatever an anomaly claims, it is never accepted against a history
-// that has an execution. The claims are random ones, and those that hold of a
-// history that differs a little.
+// TestClaims checks that no anomaly is ever accepted against a history that has an execution. The
+// claims are random, or hold for a history that differs a little.
 func TestClaims(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 5))

@@ -10,25 +10,23 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// ErrTooLarge says that a counterexample is too large to be judged again and has
-// no refutation.
+// ErrTooLarge says that a counterexample is too large for trying every execution and has no
+// refutation.
 var ErrTooLarge = errors.New("the counterexample is too large to be judged again by trying every execution")
 
-// contradictionBudget bounds the judgement, in steps; where a refutation can be
-// replayed instead, judgeBudget does.
+// contradictionBudget bounds the trial of every execution, in steps. If there is a refutation to
+// replay, judgeBudget is enough.
 const contradictionBudget = 50_000_000
 
-// contradiction verifies a closed sub-history: for every read that is kept, each
-// write that it can have read is kept, too. Then it is judged by trying every
-// execution; where these are too many, its refutation is replayed, against the
-// whole history.
+// contradiction verifies a closed sub-history: for every kept read, each write that it can have
+// read is kept, too. It tries every execution. If there are too many, it replays the refutation
+// against the whole history.
 //
-// Why that is sound: let an execution of the whole history be given, and strike
-// from it what is not kept. A kept read then still finds its value. If it read its
-// own transaction's latest write, that one is kept, and nothing was added behind
-// it. Else it read the final write of the latest writer before its snapshot; that
-// one is kept, and nothing was added behind it either. What remains is an
-// execution of the sub-history.
+// Why this is sound: take an execution of the whole history, and remove everything that is not
+// kept. Every kept read then still returns its value. If it read its own transaction's latest
+// write, that write is kept, and no write was added after it. Otherwise it read the final write of
+// the latest writer before its snapshot. That write is kept, and no write was added after it. So
+// the rest is an execution of the sub-history.
 func (f *facts) contradiction(a *verdict.Anomaly) error {
 	if f.lvl == level.LIN {
 		return errors.New("no sub-history is closed at level lin, where absence is what an insertion saw")
@@ -66,7 +64,7 @@ func (f *facts) contradiction(a *verdict.Anomaly) error {
 	return nil
 }
 
-// partsOf lists what the anomaly names, in the order of the history.
+// partsOf lists the transactions and operations that the anomaly names, in the order of the history.
 func (f *facts) partsOf(a *verdict.Anomaly) ([]history.Part, error) {
 	var parts []history.Part
 	at := map[int32]int{}
@@ -96,17 +94,16 @@ func (f *facts) partsOf(a *verdict.Anomaly) ([]history.Part, error) {
 	return parts, nil
 }
 
-// outsideRead is the first kept read of a key that its transaction did not write
+// outsideRead is a transaction's first kept read of a key, if the transaction did not write the key
 // before.
 type outsideRead struct {
 	verdict.OpRef
 	cell
-	not bool // it found any value but that of the cell
+	not bool // the read returned any value but that of the cell
 }
 
-// outsideReads returns them. A read behind a write of its own transaction to its
-// key reads that one, which must be kept, and one behind another kept read must
-// repeat that one.
+// outsideReads returns the outside reads of parts. A read after an own write of its key reads that
+// write, which must be kept. A read after another kept read must repeat it.
 func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 	var out []outsideRead
 	for _, p := range parts {
@@ -144,10 +141,10 @@ func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 	return out, nil
 }
 
-// closedUnder verifies that of every value that is read all final writes are kept;
-// a transaction does not read its own from outside. In a history that was cut off
-// it leaves out reads of values whose writer may be missing: those of a transaction
-// of unknown outcome may be right, and those of a committed one prove nothing.
+// closedUnder verifies that all final writes of every value that is read are kept, except the
+// reader's own. In a history that was cut off, a value's writer may be missing. Reads of such
+// values prove nothing: they are removed from transactions of unknown outcome, and refused in
+// committed ones.
 func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 	type readers struct {
 		one     int32
@@ -207,8 +204,8 @@ func (f *facts) keepsFinal(parts []history.Part, i int32, k history.Key) bool {
 	return kept
 }
 
-// closedUnderNot verifies that for every read that says only which value it did not
-// find, the final writes of all other values are kept.
+// closedUnderNot does the same for reads that only say which value they did not find: the final
+// writes of all other values must be kept.
 func (f *facts) closedUnderNot(parts []history.Part, reads []outsideRead) error {
 	byKey := map[history.Key][]outsideRead{}
 	for _, r := range reads {
@@ -244,8 +241,8 @@ func (f *facts) closedUnderNot(parts []history.Part, reads []outsideRead) error 
 	return nil
 }
 
-// leaveOut drops the reads of c from outside, unless the transaction read another
-// value of the key from outside, too: then it contradicts itself, whoever is missing.
+// leaveOut removes the outside reads of c. It keeps them if the transaction also read another value
+// of the key from outside: then the transaction contradicts itself, whichever writer is missing.
 func (f *facts) leaveOut(p *history.Part, c cell) {
 	ops := f.h.Ops(&f.h.Txns[p.Txn])
 	written := slices.IndexFunc(ops, func(op history.Op) bool { return op.Kind == history.Write && op.Key == c.key })
@@ -257,9 +254,9 @@ func (f *facts) leaveOut(p *history.Part, c cell) {
 	}
 }
 
-// drawn verifies the cycle that pictures a contradiction, if there is one: that
-// its edges are what they are called, and that the level forbids it. That they
-// are forced is what the judgement of the sub-history shows.
+// drawn verifies the cycle that illustrates a contradiction, if there is one: its edges must be of
+// their kinds, and the level must forbid the cycle. It need not verify that the edges are forced,
+// because the judgement of the sub-history proves the violation.
 func (f *facts) drawn(edges []verdict.Edge) error {
 	for n, e := range edges {
 		next := edges[(n+1)%len(edges)]

@@ -1,7 +1,6 @@
-// Package certify verifies the proofs that checkers give: it replays a witness
-// against the meaning of the level, and derives every step of a counterexample
-// from the history again. It shares no code with the checkers, so that a
-// mistake would have to be made twice in different ways.
+// Package certify verifies the proofs of checkers. It replays a witness by the definition of the
+// level. It derives every step of a counterexample from the history again. It shares no code with
+// the checkers, so a wrong proof passes only if two different programs make the same mistake.
 //
 // Its files, in reading order:
 //
@@ -10,11 +9,11 @@
 //	judge.go          Judge: the levels by the trial of every execution
 //	anomaly.go        violated: cycles, divergences and anomalies of single reads
 //	facts.go          who wrote what, and which transactions must have committed
-//	rejudge.go        the part of a history around such an anomaly, judged again
-//	contradiction.go  closed sub-histories, judged again
-//	refutation.go     where these are too large: a refutation, step by step
+//	rejudge.go        the part of a history around such an anomaly, by the trial of every execution
+//	contradiction.go  closed sub-histories, by the trial of every execution
+//	refutation.go     refutations of sub-histories that are too large for that, step by step
 //	propagate.go      unit propagation over the clauses of a refutation
-//	stop.go           contexts, asked now and then
+//	stop.go           checks of the context, after every so many steps
 //
 // Letters: h is the history, f are the facts about it, a is an anomaly, e an edge,
 // t a transaction and i its index in the history, op an operation and n its index in

@@ -8,18 +8,18 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// facts are what a counterexample is checked against, derived from the history
-// alone, but only as far as the anomalies at hand need it: a history may be
-// large and its counterexamples are small.
+// facts are derived from the history alone, and counterexamples are checked against them. They are
+// derived only as far as the anomalies need them, because a history may be large and its
+// counterexamples are small.
 type facts struct {
 	lookup
 	stop *stop
 	lvl  level.Level
-	// named are the writers of what edges and operations of the anomalies name.
+	// named are the writers of all values that the anomalies name.
 	named *writers
-	// pulled are the transactions of unknown outcome that must have committed,
-	// because one that counts read from them, with that one and what it read;
-	// nil until asked for.
+	// pulled are the transactions of unknown outcome that must have committed, because a
+	// transaction that counts read from them. Each has that transaction and what it read. It is nil
+	// until it is needed.
 	pulled map[int32]pull
 }
 
@@ -57,15 +57,15 @@ func newFacts(stop *stop, h *history.History, lvl level.Level, anomalies []verdi
 // lookup finds operations by their keys.
 type lookup struct {
 	h *history.History
-	// long has the places of transactions with many operations.
+	// long has the places in transactions with many operations.
 	long map[int32]map[history.Key]place
 }
 
-// place says where a transaction touches a key: its first operation there that says
-// the key's value, and its last write; -1 is none.
+// place has two indices of operations of a transaction on a key: the first one that determines the
+// key's value, and the last write. -1 is none.
 type place struct{ first, write int }
 
-// short is how many operations are few enough to go through them each time.
+// short is up to how many operations a transaction is scanned each time.
 const short = 32
 
 func (l *lookup) at(i int32, k history.Key) place {
@@ -100,7 +100,7 @@ func (l *lookup) at(i int32, k history.Key) place {
 	return p
 }
 
-// with takes operation n, on the same key, into account.
+// with adds operation n, which is on the same key.
 func (p place) with(n int, op history.Op) place {
 	if p.first < 0 && op.Kind != history.ReadNot {
 		p.first = n
@@ -111,8 +111,9 @@ func (p place) with(n int, op history.Op) place {
 	return p
 }
 
-// readFromOutside returns what the transaction at i read of k from outside: by its
-// first operation there that says a value. An insertion, a lone write at level lin, is no read.
+// readFromOutside returns what the transaction at i read of k from another transaction: the value
+// of its first operation on k that has one, if that is a read. An insertion, a lone write at level
+// lin, is no read.
 func (l *lookup) readFromOutside(i int32, k history.Key) (history.Value, bool) {
 	n := l.at(i, k).first
 	if n < 0 {
@@ -134,8 +135,8 @@ func (l *lookup) id(i int32) int64 { return l.h.Txns[i].ID }
 // writers are the transactions that wrote certain values.
 type writers struct {
 	*lookup
-	// all are all of them. finals are those that can have committed and whose last
-	// write to the key has the value.
+	// all are all writers of a cell. finals are those that can have committed and whose last write
+	// of the key has the value.
 	all, finals map[cell][]int32
 }
 
@@ -174,8 +175,8 @@ func (l *lookup) writersOf(stop *stop, wanted map[cell]bool) (*writers, error) {
 	return w, nil
 }
 
-// source returns the only transaction from which c can have been read, -1 for
-// the initial state, and whether there is exactly one such.
+// source returns the only transaction from which c can have been read (-1 for the initial state),
+// and whether there is exactly one.
 func (w *writers) source(c cell) (int32, bool) {
 	from := w.finals[c]
 	initial := w.h.Initial(c.key) == c.value
@@ -189,9 +190,9 @@ func (w *writers) source(c cell) (int32, bool) {
 	return -1, false
 }
 
-// unsure reports whether somebody wrote c who is missing: in a history that was
-// cut off, where the only one that is known to have written it last had read
-// it before. Then nobody need have read it from that transaction.
+// unsure reports whether the writer of c may be missing. That is so in a history that was cut off,
+// if the only known final writer of c had itself read c before. Then other transactions need not
+// have read c from it.
 func (w *writers) unsure(c cell) bool {
 	from := w.finals[c]
 	if w.h.Closed || w.h.Initial(c.key) == c.value || len(from) > 1 {
@@ -202,8 +203,8 @@ func (w *writers) unsure(c cell) bool {
 	})
 }
 
-// counts reports whether the transaction at i committed for certain, or must
-// have because one that counts read from it.
+// counts reports whether the transaction at i is known to have committed, or must have because a
+// transaction that counts read from it.
 func (f *facts) counts(i int32) (bool, error) {
 	if f.h.Txns[i].Status != history.Unknown {
 		return f.h.Txns[i].Status == history.Committed, nil
@@ -217,9 +218,9 @@ func (f *facts) counts(i int32) (bool, error) {
 	return ok, nil
 }
 
-// pull follows the reads from transactions of unknown outcome to a fixpoint.
+// pull finds all transactions of unknown outcome that count, until no more are found.
 func (f *facts) pull() error {
-	wanted := map[cell]bool{} // what unknown transactions wrote
+	wanted := map[cell]bool{} // the values that transactions of unknown outcome wrote
 	for i := range f.h.Txns {
 		if t := &f.h.Txns[i]; t.Status == history.Unknown {
 			for _, op := range f.h.Ops(t) {

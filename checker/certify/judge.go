@@ -11,11 +11,10 @@ import (
 // MaxJudged is the largest history that Judge takes, in transactions.
 const MaxJudged = 64
 
-// Judge decides whether h is allowed at lvl by trying every execution: every
-// serial order, or at snapshot levels every order of starts and commits, of
-// the committed transactions and any of those of unknown outcome. It gives up
-// after budget steps with decided false. It is the meaning of the levels,
-// written down as plainly as possible, for small histories.
+// Judge decides whether h is allowed at lvl by trying every execution: every serial order (at
+// snapshot levels every order of starts and commits) of the committed transactions and any of those
+// of unknown outcome. It gives up after budget steps and returns decided false. It is for small
+// histories. It implements the definitions of the levels as directly as possible.
 //
 // At level LIN a lone write is an insertion, which finds its key absent.
 func Judge(h *history.History, lvl level.Level, budget int) (allowed, decided bool) {
@@ -23,8 +22,8 @@ func Judge(h *history.History, lvl level.Level, budget int) (allowed, decided bo
 	return allowed, decided
 }
 
-// try is Judge; the error is the cause of the context's end. insertions: a write
-// without a read before it finds its key absent.
+// try is Judge with a context; the error is the cause of its end. If insertions is set, a write
+// that is the first operation of its transaction finds its key absent.
 func try(stop *stop, h *history.History, lvl level.Level, budget int, insertions bool) (allowed, decided bool, err error) {
 	if len(h.Txns) > MaxJudged {
 		return false, false, nil
@@ -37,8 +36,7 @@ func try(stop *stop, h *history.History, lvl level.Level, budget int, insertions
 	return allowed, allowed || j.budget > 0 && j.err == nil, j.err
 }
 
-// judge searches for an execution. A set of transactions is a mask of their
-// numbers in txns.
+// judge searches for an execution. A set of transactions is a bit mask of their indices in txns.
 type judge struct {
 	stop     *stop
 	err      error
@@ -48,12 +46,12 @@ type judge struct {
 	txns []judged
 	must uint64 // the committed transactions
 
-	state              []uint8   // by key that is read and written: the number of its value
-	about              [][]about // by the key's place in the state, and the number of the value
+	state              []uint8   // by slot, a number for each key that is both read and written: the number of its value
+	about              [][]about // by slot and number of the value
 	started, committed uint64
-	undo               []uint8 // the values that commits replaced
-	// dead are the situations from which no execution was found, as far as there is
-	// room for them: what has started, what has committed, and the state.
+	undo               []uint8 // the values that commits overwrote
+	// dead are the situations from which no execution was found, as far as there is room for them.
+	// A situation is the sets of started and of committed transactions, and the state.
 	dead map[string]bool
 	room int
 	key  []byte // scratch
@@ -62,26 +60,26 @@ type judge struct {
 // maxDead bounds the memory of dead, in bytes.
 const maxDead = 32 << 20
 
-// judged is a transaction that can take place.
+// judged is a transaction that may have committed.
 type judged struct {
 	finds  []expectation
 	leaves []assignment
-	before uint64 // what must have committed before its start
-	rivals uint64 // the others that write a key that it writes
+	before uint64 // which transactions must have committed before its start
+	rivals uint64 // the other transactions that write a key that it writes
 }
 
-// about says which transactions leave a value of a key, which find it, and which
-// find that the key has not a certain other one.
+// about has three sets of transactions: those that write a value to a key, those that read that
+// value, and those whose failed compare-and-set denies another value.
 type about struct{ give, find, accept uint64 }
 
-// expectation: the key at a place in the state has a value, or it has not.
+// expectation: the key of a slot has a value or, if not is set, any other value.
 type expectation struct {
 	slot  int
 	value uint8
 	not   bool
 }
 
-// assignment gives the key at a place in the state its value.
+// assignment writes a value to the key of a slot.
 type assignment struct {
 	slot  int
 	value uint8
@@ -94,12 +92,12 @@ func (j *judge) search() bool {
 	for i := range j.txns {
 		switch bit := uint64(1) << i; {
 		case j.committed&bit != 0:
-		// What has started may as well commit now if nobody is still to find a value
-		// that it overwrites: nobody else can write these keys before it does.
+		// A started transaction may commit now if no other transaction still has to read a value
+		// that it overwrites: no other transaction can write these keys before it commits.
 		case j.started&bit != 0 && !j.wanted(i):
 			return j.commit(i)
-		// What can start now may as well start if nobody else is still to write a key
-		// that it writes. Where that is its commit, too, as before.
+		// A transaction that can start may start now if no other transaction still has to write a
+		// key that it writes. If its start is also its commit, the condition above must hold, too.
 		case j.started&bit == 0 && j.must&bit != 0 && j.txns[i].rivals&^j.committed == 0 && j.mayStart(i) && (j.snapshot || !j.wanted(i)):
 			return j.start(i)
 		}
@@ -131,9 +129,8 @@ func (j *judge) spent(steps int) bool {
 	return j.budget <= 0 || j.err != nil
 }
 
-// mayStart reports whether i finds what it read. At snapshot levels, of two that
-// write one key the one that commits first wins, so that they may as well not
-// overlap.
+// mayStart reports whether i would read its recorded values. At snapshot levels, of two writers of
+// a key the one that commits first wins. So they need not overlap.
 func (j *judge) mayStart(i int) bool {
 	t := &j.txns[i]
 	if j.committed&t.before != t.before || j.started&^j.committed&t.rivals != 0 {
@@ -147,8 +144,8 @@ func (j *judge) mayStart(i int) bool {
 	return true
 }
 
-// start has i start, searches on, and takes that back. Serial execution is a
-// snapshot taken at the commit.
+// start starts i, continues the search, and undoes the start. In a serial execution a transaction
+// starts when it commits.
 func (j *judge) start(i int) bool {
 	j.started |= 1 << i
 	ok := j.snapshot && j.search() || !j.snapshot && j.commit(i)
@@ -156,7 +153,7 @@ func (j *judge) start(i int) bool {
 	return ok
 }
 
-// wanted reports whether somebody is still to find a value that i overwrites.
+// wanted reports whether another transaction still has to read a value that i overwrites.
 func (j *judge) wanted(i int) bool {
 	for _, a := range j.txns[i].leaves {
 		v := j.state[a.slot]
@@ -167,8 +164,8 @@ func (j *judge) wanted(i int) bool {
 	return false
 }
 
-// lost reports whether a committed transaction is still to find a value that i
-// overwrites and that nobody else can write again.
+// lost reports whether a committed transaction still has to read a value that i overwrites and that
+// no remaining transaction writes.
 func (j *judge) lost(i int) bool {
 	for _, a := range j.txns[i].leaves {
 		v := j.state[a.slot]
@@ -179,7 +176,7 @@ func (j *judge) lost(i int) bool {
 	return false
 }
 
-// commit applies i's writes, searches on, and takes them back.
+// commit applies i's writes, continues the search, and undoes the writes.
 func (j *judge) commit(i int) bool {
 	if j.lost(i) {
 		return false
@@ -206,16 +203,16 @@ func (j *judge) isDead() bool {
 	return j.dead[string(j.key)]
 }
 
-// die notes the present situation as dead.
+// die records the current situation as dead.
 func (j *judge) die() {
-	if j.isDead(); j.room > 0 { // key is then that of the present situation
+	if j.isDead(); j.room > 0 { // isDead has set key
 		j.room -= len(j.key) + 32
 		j.dead[string(j.key)] = true
 	}
 }
 
-// prepare finds what the search needs to know of h. It returns false if a committed
-// transaction contradicts itself or read what nobody wrote.
+// prepare sets up the search. It returns false if a committed transaction contradicts itself or
+// read a value that nobody wrote.
 func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bool {
 	var list []account
 	for i := range h.Txns {
@@ -228,7 +225,7 @@ func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bo
 		case t.Status == history.Committed && !ok:
 			return false
 		case t.Status != history.Committed && (!ok || len(a.leaves) == 0):
-			continue // it did not take place, or might as well not have
+			continue // it did not commit, or makes no difference
 		}
 		a.txn = i
 		list = append(list, a)
@@ -301,25 +298,25 @@ func precedes(h *history.History, lvl level.Level, a, b int) bool {
 	if lvl != level.LIN {
 		return true
 	}
-	// Linearizability is local, so that only one key's order counts.
+	// Linearizability is local, so only transactions on the same key are ordered.
 	x, y := h.Ops(ta), h.Ops(tb)
 	return len(x) > 0 && len(y) > 0 && x[0].Key == y[0].Key
 }
 
-// account is what a transaction finds outside itself and what it leaves behind.
+// account is what a transaction read from others and what it finally wrote.
 type account struct {
 	txn    int
 	finds  []found
 	leaves []cell
 }
 
-// found is a cell that a transaction found, or found not to be so.
+// found is a cell that a transaction read, or one that it did not find.
 type found struct {
 	cell
 	not bool
 }
 
-// accountOf returns false if the operations contradict each other.
+// accountOf returns the account of operations. It returns false if they contradict each other.
 func accountOf(ops []history.Op, insertions bool) (a account, ok bool) {
 	own := map[history.Key]history.Value{}
 	for n, op := range ops {
@@ -343,13 +340,13 @@ func accountOf(ops []history.Op, insertions bool) (a account, ok bool) {
 	return a, true
 }
 
-// numbers are those of the keys that somebody both reads and writes, and of their
-// values; 0 is the initial one.
+// numbers numbers the keys that are both read and written, and their values. Value 0 is the initial
+// one.
 type numbers struct {
 	h       *history.History
 	slots   map[history.Key]int
 	values  map[cell]uint8
-	written map[history.Key]uint8 // with how many values, beside the initial one
+	written map[history.Key]uint8 // how many values it has beside the initial one
 }
 
 func number(h *history.History, list []account) numbers {
@@ -379,7 +376,7 @@ func number(h *history.History, list []account) numbers {
 	return v
 }
 
-// table has room for each value of each key.
+// table allocates the about of each value of each key.
 func (v *numbers) table() [][]about {
 	out := make([][]about, len(v.slots))
 	for k, slot := range v.slots {
@@ -388,7 +385,7 @@ func (v *numbers) table() [][]about {
 	return out
 }
 
-// judged returns false if the transaction found what the key never has.
+// judged returns false if the transaction read a value that the key never has.
 func (v *numbers) judged(a *account) (t judged, ok bool) {
 	for _, f := range a.finds {
 		slot, changes := v.slots[f.key]
@@ -399,10 +396,10 @@ func (v *numbers) judged(a *account) (t judged, ok bool) {
 		switch {
 		case !known && !f.not:
 			return t, false
-		case !known: // it never has that
+		case !known: // the key never has that value
 		case changes:
 			t.finds = append(t.finds, expectation{slot, n, f.not})
-		case f.not: // it always has its initial value
+		case f.not: // the key always has its initial value
 			return t, false
 		}
 	}

@@ -1,24 +1,25 @@
 package certify
 
-// clauses are what a refutation has derived so far. What follows from them by
-// unit propagation alone, without any assumption, is kept assigned; each clause
-// of two or more open literals is found by two of them, which are not false.
+// clauses are the clauses that a refutation has derived so far. Literals that follow from them by
+// unit propagation, without assumptions, stay assigned. Each clause of two or more unassigned
+// literals is watched by two literals that are not false.
 //
-// A literal is 2v or 2v+1, a variable or its negation.
+// A literal is 2v for variable v, or 2v+1 for its negation.
 type clauses struct {
-	values  []int8 // by literal: 1 true, -1 false, 0 open
+	values  []int8 // by literal: 1 true, -1 false, 0 unassigned
 	watches [][]watcher
-	lits    [][]int32 // by clause; nil where it was forgotten
-	has     []int32   // by literal: the latest clause, by its number of now, with that literal
+	lits    [][]int32 // by clause; nil if it was deleted
+	has     []int32   // by literal: the latest clause that had it, by the number now
 	now     int32
 	trail   []int32
 	head    int // trail[:head] has been propagated
-	// refuted: the clauses contradict each other by unit propagation.
+	// refuted: unit propagation has derived a contradiction.
 	refuted bool
 	effort  int // literals and watchers looked at since takeEffort
 }
 
-// watcher is a clause with one of its literals, which if true spares the look.
+// watcher is a clause with one of its literals, the blocker. If the blocker is true, the clause
+// need not be visited.
 type watcher struct{ clause, blocker int32 }
 
 // variable adds a variable and returns it as a literal.
@@ -40,11 +41,11 @@ func (c *clauses) takeEffort() int {
 	return n
 }
 
-// none stands for a clause that need not be kept.
+// none stands for a clause that is not kept.
 const none = int32(-1)
 
-// add adds a clause, which must be true of every execution, and returns its
-// number, or none where what it says is already assigned.
+// add adds a clause that is true in every execution. It returns the clause's number, or none if the
+// clause is not kept: it is satisfied, or it is unit and assigned at once.
 func (c *clauses) add(clause []int32) int32 {
 	c.effort += len(clause)
 	c.now++
@@ -75,11 +76,11 @@ func (c *clauses) add(clause []int32) int32 {
 	return none
 }
 
-// forget drops a clause; what it has forced stays assigned.
+// forget deletes a clause. The literals that it has forced stay assigned.
 func (c *clauses) forget(n int32) { c.lits[n] = nil }
 
-// follows reports whether the negation of a clause leads to a contradiction by
-// unit propagation, and takes the assumption back.
+// follows reports whether unit propagation from the negation of a clause leads to a contradiction
+// (RUP). It undoes the assignments.
 func (c *clauses) follows(clause []int32) bool {
 	if c.refuted {
 		return true
@@ -104,7 +105,7 @@ func (c *clauses) follows(clause []int32) bool {
 	return found
 }
 
-// propagate assigns what the clauses force and returns false if one is false.
+// propagate does unit propagation. It returns false if a clause is violated.
 func (c *clauses) propagate() bool {
 	for c.head < len(c.trail) {
 		l := c.trail[c.head] ^ 1 // has become false

@@ -11,16 +11,15 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Replay verifies that r shows h to violate lvl. Every clause but those that
-// follow from others is derived here, from the whole history; r only says which
-// ones are needed and in which order. nil means that no execution exists.
+// Replay verifies that r proves that h violates lvl. It derives every clause, except those that
+// follow from others, from the whole history. r only says which clauses are needed, in which order.
+// nil means that no execution exists.
 //
-// Why that is sound: let an execution be given. Take "a before b" as its order,
-// transactions of unknown outcome that it leaves out being placed behind
-// everything else; "counts" as what it contains; and the source of a read as
-// the latest writer of its key that committed before the reader started, or
-// the initial state. Each axiom below is then true, and what follows by unit
-// propagation is too, so that the empty clause cannot follow.
+// Why this is sound: take any execution. Let "a before b" be its order, with the transactions of
+// unknown outcome that it leaves out after all others. Let "counts" be true for the transactions in
+// it. Let the source of a read be the latest writer of its key that committed before the reader
+// started, or the initial state. Then every axiom below is true, and so is everything that follows
+// by unit propagation. So the empty clause cannot follow.
 func Replay(ctx context.Context, h *history.History, lvl level.Level, r *verdict.Refutation) error {
 	return refuted(newStop(ctx), h, lvl, r)
 }
@@ -62,7 +61,7 @@ type refutation struct {
 	lookup
 	stop    *stop
 	lvl     level.Level
-	writers *writers // as far as the refutation asks for them
+	writers *writers // writers of the values that the refutation's reads returned
 	vars    map[verdict.Atom]int32
 	atoms   []int32 // literals of the refutation's atoms
 	clauses clauses
@@ -72,7 +71,7 @@ type refutation struct {
 	scratch  []int32
 }
 
-// findWriters goes through the history once for what the reads of r saw.
+// findWriters scans the history once for the writers of what the reads of r returned.
 func (p *refutation) findWriters(r *verdict.Refutation) error {
 	wanted := map[cell]bool{}
 	for n := range r.Steps {
@@ -89,7 +88,7 @@ func (p *refutation) findWriters(r *verdict.Refutation) error {
 	return err
 }
 
-// step verifies a step and takes its clauses.
+// step verifies a step and adds its clauses.
 func (p *refutation) step(s *verdict.Step) error {
 	switch s.Rule {
 	case verdict.HasSource:
@@ -124,8 +123,7 @@ func (p *refutation) txn(i int32) (*history.Txn, error) {
 	return t, nil
 }
 
-// outside returns what the transaction at i read of k from outside: by its
-// first operation on the key.
+// outside returns what the transaction at i read of k from another transaction.
 func (p *refutation) outside(i int32, k history.Key) (cell, error) {
 	t, err := p.txn(i)
 	if err != nil {
@@ -151,8 +149,8 @@ func (p *refutation) final(i int32, k history.Key) (history.Value, error) {
 	return p.h.Ops(t)[n].Value, nil
 }
 
-// literal returns the literal of an atom. "a before b" and "b before a" are one
-// variable.
+// literal returns the literal of an atom. "a before b" and "b before a" are opposite literals of
+// one variable.
 func (p *refutation) literal(a verdict.Atom) (int32, error) {
 	flip := int32(0)
 	switch a.Kind {
@@ -192,7 +190,7 @@ func (p *refutation) literal(a verdict.Atom) (int32, error) {
 	return l ^ flip, nil
 }
 
-// node: a transaction's start and commit are one where there are no snapshots.
+// node returns the node of a start or commit. Without snapshots both are the same node.
 func (p *refutation) node(n int32) int32 {
 	if p.lvl.Snapshot() {
 		return n
@@ -200,7 +198,7 @@ func (p *refutation) node(n int32) int32 {
 	return n &^ 1
 }
 
-// clause gathers the literals of an axiom; the first error stays.
+// clause collects the literals of an axiom. err is the first error.
 type clause struct {
 	p    *refutation
 	lits []int32
@@ -226,7 +224,7 @@ func (c *clause) source(s *verdict.Step, w int32, positive bool) {
 	c.add(verdict.Atom{Kind: verdict.Source, A: s.Txn, B: w, Key: s.Key}, positive)
 }
 
-// ifCounts makes the clause hold only if the transaction at i counts.
+// ifCounts adds a literal, so that the clause holds only if the transaction at i counts.
 func (c *clause) ifCounts(i int32) {
 	if c.p.h.Txns[i].Status == history.Unknown {
 		c.add(verdict.Atom{Kind: verdict.Counts, A: i}, false)
@@ -244,9 +242,9 @@ func (c *clause) done() error {
 func start(i int32) int32  { return 2 * i }
 func commit(i int32) int32 { return 2*i + 1 }
 
-// hasSource: what is read was written by one of those that wrote that value to
-// that key last of all they wrote there, or was there initially. In a history
-// that was cut off, a value without a writer says nothing.
+// hasSource adds: a read has its value from one of the transactions whose last write of the key has
+// that value, or from the initial state. In a history that was cut off there is no clause for a
+// value without a writer.
 func (p *refutation) hasSource(s *verdict.Step) error {
 	read, err := p.outside(s.Txn, s.Key)
 	if err != nil {
@@ -268,8 +266,7 @@ func (p *refutation) hasSource(s *verdict.Step) error {
 	return c.done()
 }
 
-// sourced verifies that what Txn read of Key can have been written by Source,
-// and returns it.
+// sourced verifies that Source can have written what Txn read of Key, and returns what was read.
 func (p *refutation) sourced(s *verdict.Step) (cell, error) {
 	read, err := p.outside(s.Txn, s.Key)
 	if err != nil {
@@ -310,10 +307,10 @@ func (p *refutation) sourceFirst(s *verdict.Step) error {
 	return nil
 }
 
-// nothingBetween: of two writers of a key, at a snapshot level, one committed
-// before the other started; so a writer that did not commit before the source
-// started committed behind it, and must not have done so before the reader
-// started.
+// nothingBetween adds: a writer of another value committed before the source started or after the
+// reader started. At a snapshot level, of two writers of a key one committed before the other
+// started. So a writer that did not commit before the source started committed after the source,
+// and must not commit before the reader starts.
 func (p *refutation) nothingBetween(s *verdict.Step) error {
 	read, err := p.sourced(s)
 	if err != nil {
@@ -370,7 +367,7 @@ func (p *refutation) impossible(s *verdict.Step) error {
 	return c.done()
 }
 
-// cycleOf: no order has a cycle.
+// cycleOf adds: the nodes of a cycle do not each come before the next.
 func (p *refutation) cycleOf(s *verdict.Step) error {
 	if len(s.List) < 2 {
 		return errors.New("it has fewer than two nodes")
@@ -388,10 +385,9 @@ func (p *refutation) cycleOf(s *verdict.Step) error {
 	return c.done()
 }
 
-// known reports whether one node comes before another in every execution: by
-// the order of a session, by real time, or as the start and commit of one
-// transaction. If a transaction precedes another then both its nodes precede
-// both of the other's.
+// known reports whether node a comes before node b in every execution: by session order, by real
+// time, or as the start and commit of one transaction. If a transaction precedes another, both its
+// nodes precede both nodes of the other.
 func (p *refutation) known(a, b int32) (bool, error) {
 	from, err := p.txn(a >> 1)
 	if err != nil {
@@ -428,7 +424,7 @@ func (p *refutation) rup(s *verdict.Step) error {
 	return nil
 }
 
-// forget drops clauses, which can only make less follow.
+// forget deletes clauses. Without them fewer clauses follow, so this is always sound.
 func (p *refutation) forget(s *verdict.Step) error {
 	for _, n := range s.List {
 		if n < 0 || int(n) >= p.now {
@@ -442,8 +438,8 @@ func (p *refutation) forget(s *verdict.Step) error {
 	return nil
 }
 
-// contradictsItself reports whether a read differs from what the transaction
-// itself saw or wrote before.
+// contradictsItself reports whether a read contradicts what the transaction itself read or wrote
+// before.
 func contradictsItself(ops []history.Op) bool {
 	value, not := map[history.Key]history.Value{}, map[history.Key][]history.Value{}
 	for _, op := range ops {

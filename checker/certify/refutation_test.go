@@ -11,7 +11,7 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// step is short for a step of a refutation about the first key, x, or another.
+// step builds a step of a refutation about the first key, x, or another key.
 func step(rule verdict.Rule, txn, source, other int32, key ...history.Key) verdict.Step {
 	s := verdict.Step{Rule: rule, Txn: txn, Source: source, Other: other}
 	if len(key) > 0 {
@@ -27,8 +27,8 @@ var (
 	initial = verdict.FromInitial
 )
 
-// TestReplay: refutations written by hand are accepted where they hold, and
-// only there; of those that are accepted no step may be missing.
+// TestReplay checks that refutations written by hand are accepted where they hold, and only there.
+// No step of an accepted refutation may be missing.
 func TestReplay(t *testing.T) {
 	all := []level.Level{level.SER, level.SI, level.SERNoSO, level.SINoSO, level.SSER, level.StrongSI}
 	serial := []level.Level{level.SER, level.SERNoSO, level.SSER}
@@ -96,8 +96,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayRefuses: what a refutation names must exist and be what it is
-// called, even where the history is violated.
+// TestReplayRefuses checks that what a refutation names must exist and be of the right kind, even
+// if the history is violated.
 func TestReplayRefuses(t *testing.T) {
 	text := "s1: w(x,1)\ns1: r(x,0) w(y,1)\ns2: w(x,2) unknown\ns2: w(x,3) abort\ns3: w(x,4) w(x,5)\ns3: w(x,6) r(x,6)\n"
 	h := dsl.MustParse(text)
@@ -158,7 +158,7 @@ func TestReplayRefuses(t *testing.T) {
 			t.Errorf("a refutation with %s is accepted", name)
 		}
 	}
-	// What was forgotten proves nothing.
+	// A clause that was forgotten proves nothing.
 	three := dsl.MustParse("s1: r(x,0) w(y,1)\ns2: r(y,0) w(z,1)\ns3: r(z,0) w(x,1)\n")
 	for _, forget := range []bool{false, true} {
 		steps := []verdict.Step{cycle(0, 4, 2), step(verdict.HasSource, 0, 0, 0), step(verdict.HasSource, 1, 0, 0, 1), step(verdict.HasSource, 2, 0, 0, 2)}
@@ -170,7 +170,7 @@ func TestReplayRefuses(t *testing.T) {
 			t.Errorf("the cycle forgotten %v: %v", forget, err)
 		}
 	}
-	// Cut off, a history says nothing about a value without a writer.
+	// In a history that was cut off, a value without a writer gives no clause.
 	b := history.NewBuilder(history.Header{}, h.Symbols, 1)
 	rec := history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Status: history.Committed,
 		Ops: []history.Op{{Kind: history.Read, Key: 0, Value: h.Symbols.Int(7)}}}

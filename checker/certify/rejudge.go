@@ -17,12 +17,11 @@ const judgeBudget = 2_000_000
 
 var errNoViolation = errors.New("the transactions named, taken by themselves, do not violate the level")
 
-// rejudge takes the sub-history of the anomaly's transactions, with those that
-// show that the ones of unknown outcome among them committed, closed under the
-// writers of what they read, and tries every execution of it. Only what the
-// anomaly is about is kept: its keys, and of writers that were added their
-// writes. Where the sub-history is too large the edges alone have to do, unless
-// the judgement is needed.
+// rejudge tries every execution of a sub-history. It has the anomaly's transactions, the
+// transactions that show that those of unknown outcome among them committed, and all writers of
+// what these read. Only operations on the anomaly's keys are kept. Of writers that were added, only
+// their writes are kept. If the sub-history is too large, rejudge reports nothing, unless it is
+// needed: then it fails.
 func (f *facts) rejudge(a *verdict.Anomaly, needed bool) error {
 	p, err := f.closed(a, needed)
 	if err != nil {
@@ -46,14 +45,14 @@ func (f *facts) rejudge(a *verdict.Anomaly, needed bool) error {
 	return nil
 }
 
-// closure is a part of a history that holds all writers of what it reads.
+// closure is a part of a history with all writers of what it reads.
 type closure struct {
 	keys map[history.Key]bool
-	keep map[int32]bool // true: with its reads
+	keep map[int32]bool // the transactions; true if their reads are kept
 }
 
-// closed returns the closure of what the anomaly names, or nil where it has more
-// transactions than can be judged.
+// closed returns the closure of the anomaly's transactions, or nil if it has more transactions than
+// can be judged.
 func (f *facts) closed(a *verdict.Anomaly, whole bool) (*closure, error) {
 	p := &closure{map[history.Key]bool{}, map[int32]bool{}}
 	for _, e := range a.Cycle {
@@ -91,9 +90,9 @@ func (f *facts) closed(a *verdict.Anomaly, whole bool) (*closure, error) {
 			work = append(work, i)
 		}
 	}
-	// Writers of what is read are kept for their writes alone. At level lin
-	// what may not have happened keeps its reads too, since it can have
-	// happened only if they hold, and so does an insertion.
+	// Of writers of what is read only the writes are kept. At level lin a transaction that may not
+	// have committed keeps its reads, too, because it can have committed only if they are right. So
+	// does an insertion.
 	done := map[int32]bool{}
 	for len(work) > 0 && len(p.keep) <= MaxJudged {
 		wanted := map[cell]bool{}
@@ -138,8 +137,8 @@ func (f *facts) closed(a *verdict.Anomaly, whole bool) (*closure, error) {
 	return p, nil
 }
 
-// ruledOut returns the values that failed compare-and-sets did not find, with
-// when the last such failure ended.
+// ruledOut returns the values that failed compare-and-sets did not find, each with the end of the
+// last such failure.
 func (f *facts) ruledOut(txns []int32) map[cell]int64 {
 	out := map[cell]int64{}
 	for _, i := range txns {
@@ -162,10 +161,9 @@ func (f *facts) ruledOut(txns []int32) map[cell]int64 {
 	return out
 }
 
-// overwriting returns the transactions that can have committed and that
-// overwrite one of the cells in time; a lone write overwrites absence. A failure
-// that ruled out a value is closed with them: with unique values, they are the
-// compare-and-sets that expect the value.
+// overwriting returns the transactions that can have committed and that overwrite one of the cells
+// before its time. A lone write overwrites absence. They are added for a failure that ruled out a
+// value: with unique values they are the compare-and-sets that expect that value.
 func (f *facts) overwriting(cells map[cell]int64) ([]int32, error) {
 	if len(cells) == 0 {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 
 var errEnough = errors.New("enough")
 
-// impatient is a context that ends when it has been asked so often.
+// impatient is a context that ends after it was checked a number of times.
 type impatient struct {
 	context.Context
 	end  context.CancelCauseFunc
@@ -35,12 +35,11 @@ func (c *impatient) Err() error {
 	return c.Context.Err()
 }
 
-// TestStops: whatever is verified, the end of the context ends it, at the start and
-// half-way.
+// TestStops checks that the end of the context ends every verification, at the start and half-way.
 func TestStops(t *testing.T) {
 	wide := wideHistory(200_000)
-	// Each of the last transaction's reads is of a moment of its own, which only the
-	// trial of very many executions shows to be impossible.
+	// Each read of the last transaction is from a different moment. Only trying very many
+	// executions shows that this is impossible.
 	var puzzle strings.Builder
 	for k := range 14 {
 		fmt.Fprintf(&puzzle, "s%d: w(x%d,1)\ns%d: r(x%d,1) w(x%d,2)\n", 2*k, k, 2*k+1, k, (k+1)%14)
@@ -60,7 +59,7 @@ func TestStops(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		verify func(ctx context.Context) error
-		// questions are the least that the verification must ask its context.
+		// questions is how often the verification must at least check its context.
 		questions int
 	}{
 		{"serial witness", func(ctx context.Context) error {
@@ -85,8 +84,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// wideHistory has a transaction that writes many keys, one that reads them, and
-// one that does both.
+// wideHistory has a transaction that writes many keys, one that reads them, and one that does both.
 func wideHistory(keys int) *history.History {
 	sym := history.NewSymbols()
 	sym.DefaultInitial = sym.Int(0)

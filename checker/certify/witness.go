@@ -10,10 +10,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Witness replays w: a serial execution (or, at snapshot levels, an execution
-// by starts and commits) of all committed transactions, and of some of unknown
-// outcome, in which every read returns what was recorded and the level's
-// orders are kept.
+// Witness replays w: a serial execution (at snapshot levels an execution by starts and commits) of
+// all committed transactions and some of those of unknown outcome. Every read must return what was
+// recorded, and the level's orders must be kept.
 func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdict.Witness) error {
 	r := newReplay(newStop(ctx), h, lvl)
 	if lvl.Snapshot() {
@@ -28,13 +27,13 @@ type replay struct {
 	h     *history.History
 	lvl   level.Level
 	state []history.Value // by key
-	undo  []history.Value // scratch of execute, by write
-	// placed counts a session's committed transactions so far. rank is how many
-	// committed transactions stand before a transaction in its session.
+	undo  []history.Value // memory for execute, by write
+	// placed is, by session, how many of its committed transactions were placed. rank is, by
+	// transaction, how many committed transactions precede it in its session.
 	placed []int
 	rank   []int32
 	seen   []uint8 // by transaction: events so far
-	// newest is the latest begin among what was placed, at LIN by key.
+	// newest is the latest begin of the transactions placed so far, at LIN by key.
 	newest []int64
 }
 
@@ -74,8 +73,7 @@ func (r *replay) admit(i int32) (*history.Txn, error) {
 	return t, r.stop.after(1 + t.OpCount())
 }
 
-// sessionOrder checks that the committed transactions before i in its session
-// came before.
+// sessionOrder checks that all committed transactions before i in its session were placed.
 func (r *replay) sessionOrder(i int32, t *history.Txn) error {
 	if r.lvl.SessionOrder() && r.placed[t.Session] < int(r.rank[i]) {
 		return errors.Errorf("transaction %d comes too early for session %d", t.ID, r.h.SessionName(t.Session))
@@ -83,9 +81,9 @@ func (r *replay) sessionOrder(i int32, t *history.Txn) error {
 	return nil
 }
 
-// realTimeBegin and realTimeEnd check that nothing that is placed after T
-// ended before T began: T.begin is noted when T takes effect, and compared
-// with the end of what takes effect later.
+// realTimeBegin and realTimeEnd check that no transaction is placed after T that ended before T
+// began. realTimeBegin records T.Begin when T takes effect. realTimeEnd compares it with the ends
+// of later transactions.
 func (r *replay) realTimeBegin(slot int, t *history.Txn) {
 	if t.Begin != history.NoTime {
 		r.newest[slot] = max(r.newest[slot], t.Begin)
@@ -99,9 +97,8 @@ func (r *replay) realTimeEnd(slot int, t *history.Txn) error {
 	return nil
 }
 
-// execute runs the operations of t on the state and reports the first read
-// that does not match. Its writes stay if commit is set; its own reads see them
-// either way.
+// execute runs the operations of t on the state and returns an error for the first read that does
+// not match. Its own reads see its writes. The writes are undone unless commit is set.
 func (r *replay) execute(t *history.Txn, commit bool) error {
 	ops := r.h.Ops(t)
 	r.undo = r.undo[:0]
@@ -153,7 +150,7 @@ func (r *replay) serial(order []int32) error {
 				}
 			}
 		}
-		// By locality, what touches no key binds nothing at LIN.
+		// Linearizability is local, so a transaction without a key has no order at LIN.
 		if r.lvl != level.LIN || t.OpCount() > 0 {
 			if err := r.realTimeEnd(slot, t); err != nil {
 				return err
@@ -170,9 +167,8 @@ func (r *replay) serial(order []int32) error {
 	return r.complete(1)
 }
 
-// points replays starts and commits. A transaction reads at its start; it may
-// commit only if nobody has committed a write to a key of its own writes since
-// (first committer wins).
+// points replays starts and commits. A transaction reads at its start. It may commit only if no
+// other transaction has committed a write to one of its written keys since (first committer wins).
 func (r *replay) points(points []int32) error {
 	startedAt := make([]int32, len(r.h.Txns))
 	writtenAt := make([]int32, r.h.KeyCount())
@@ -221,8 +217,8 @@ func (r *replay) points(points []int32) error {
 	return r.complete(2)
 }
 
-// complete checks that every committed transaction had its events, and that
-// no other one was left half done.
+// complete checks that every committed transaction had its events, and that no other transaction
+// had only some of them.
 func (r *replay) complete(events uint8) error {
 	for i := range r.h.Txns {
 		t := &r.h.Txns[i]

@@ -17,9 +17,9 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// BenchmarkExplain explains public histories that violate ser or si, as "check
-// --level ser,si" does, and reports the median over the histories of the time
-// for the verdicts and of that for the explanations.
+// BenchmarkExplain explains public histories that violate ser or si, as "check --level ser,si"
+// does. It reports the median over the histories, of the time for the verdicts and of the time for
+// the explanations.
 func BenchmarkExplain(b *testing.B) {
 	list := violated(b)
 	for b.Loop() {

@@ -1,13 +1,12 @@
-// Package counterexample cuts out of a violated history the little that shows
-// the violation: a closed sub-history (see package shrink) that violates the level
-// by itself, and of which nothing can be left out. It also finds which levels the
+// Package counterexample cuts a counterexample out of a violated history: a closed sub-history (see
+// package shrink) that violates the level by itself and is minimal. It also finds which levels the
 // history violates.
 //
 // Its files, in reading order:
 //
 //	explain.go         Explain: the counterexamples of a verdict, and the other levels
 //	counterexample.go  Of: the counterexample of one anomaly
-//	cut.go             the part of the history, and who judges it
+//	cut.go             the part of the history, and how it is judged
 package counterexample
 
 import (
@@ -29,47 +28,44 @@ import (
 // Counterexample is a closed sub-history that violates a level by itself.
 type Counterexample struct {
 	Level level.Level
-	// History is the sub-history, with the ids, sessions and times of the whole
-	// one, and with tables of names of its own.
+	// History is the sub-history. It has the ids, sessions and times of the whole history, and its
+	// own tables of names.
 	History *history.History
 	// Txns are, for each transaction of History, its index in the whole history.
 	Txns []int32
-	// Anomaly is what the sub-history shows, in the numbers of the whole history:
-	// the anomaly that it was cut out for, or, where a smaller one was found on
-	// the way, that one.
+	// Anomaly is the anomaly of the sub-history, in the numbers of the whole history. It is the one
+	// that the counterexample was made for or, if a smaller one was found on the way, that one.
 	Anomaly verdict.Anomaly
-	// Weakest is the weakest level, or one of them, that the anomaly refutes; Level
-	// implies it. To keep the anomaly the sub-history is made minimal for that one:
-	// what violates snapshot isolation violates strict serializability, too, but
-	// that alone would often be shown by less.
+	// Weakest is a weakest level that the anomaly violates; Level implies it. The sub-history is
+	// made minimal for Weakest, so that the anomaly stays: a violation of snapshot isolation also
+	// violates strict serializability, but a smaller part often violates only the latter.
 	Weakest level.Level
-	// Minimal says that every smaller closed sub-history satisfies Weakest. Where
-	// it is false, time ran out.
+	// Minimal says that every smaller closed sub-history satisfies Weakest. It is false if time ran
+	// out.
 	Minimal bool
-	// Standing says which levels this sub-history refutes.
+	// Standing has the levels that the sub-history violates.
 	checker.Standing
-	// Known are the verdicts behind Standing. What the sub-history violates the
-	// whole history violates.
+	// Known are the verdicts on which Standing rests. A level that the sub-history violates is
+	// violated by the whole history, too.
 	Known checker.Known
 }
 
 // Options limit the work on one counterexample.
 type Options struct {
-	// Timeout bounds the time for making it minimal; what is left then is a
-	// counterexample all the same. 0 leaves it as it was found.
+	// Timeout bounds the time for making it minimal. What is left when it ends is still a
+	// counterexample. 0 leaves it as it was found.
 	Timeout time.Duration
 }
 
-// MinimizeFor is a time that suffices for all but the hardest histories.
+// MinimizeFor is enough time for all but the hardest histories.
 const MinimizeFor = 5 * time.Second
 
 var errNotShown = errors.New("the anomaly does not show by itself that the level is violated; this is a bug in isohound, please report it with the history")
 
-// Of cuts out of h what a, an anomaly at lvl, rests on, makes it minimal by
-// leaving out transactions, reads and unread writes as long as the rest
-// violates the weakest level that it violates, and has the certifier judge what
-// is left. It works for anomalies of every engine. The error is the cause of
-// ctx's end, or says that what was found is no violation, which is a bug.
+// Of cuts out of h the part on which anomaly a at lvl rests. It makes the part minimal: it removes
+// transactions, reads and unread writes as long as the rest violates the weakest level that a
+// violates. Then the certifier judges the rest. It works for anomalies of every engine. The error
+// is the cause of ctx's end, or says that the part is no violation, which is a bug.
 func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Anomaly, opt Options) (*Counterexample, error) {
 	c := seed(h, lvl, a)
 	for bad := false; !bad; {
@@ -77,8 +73,8 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		if bad, err = c.violates(ctx, c.history()); err != nil {
 			return nil, err
 		}
-		// Where what the anomaly names does not suffice, everything else about its
-		// transactions may matter.
+		// If what the anomaly names is not enough, the other operations of its transactions may
+		// matter.
 		if !bad && !c.Widen() {
 			return nil, errNotShown
 		}
@@ -110,8 +106,8 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		return nil, err
 	}
 	out.Standing = out.Known.Standing()
-	// An edge that was inferred stands for others, which may be anti-dependencies:
-	// by the edges alone the cycle can look like one that snapshot isolation forbids.
+	// An inferred edge stands for others, which may be anti-dependencies. By its edges alone, such
+	// a cycle may look as if snapshot isolation forbids it.
 	s, serial := lvl.Snapshots()
 	if serial && len(out.Anomaly.Cycle) > 0 && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
 		out.Anomaly.Names = explain.Skews(out.Anomaly.Names)
@@ -119,7 +115,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	return out, nil
 }
 
-// minimize reports whether it tried everything.
+// minimize reports whether it tried everything within limit.
 func (c *cut) minimize(ctx context.Context, limit time.Duration) (bool, error) {
 	if limit <= 0 {
 		return false, nil
@@ -133,9 +129,8 @@ func (c *cut) minimize(ctx context.Context, limit time.Duration) (bool, error) {
 	return err == nil, err
 }
 
-// verify has the certifier judge the sub-history: by trying every execution, or,
-// where these are too many, or writers may be missing, by what it makes of a
-// proof.
+// verify makes the certifier judge the sub-history by trying every execution. If that takes too
+// many steps, or if writers may be missing, the certifier verifies a proof.
 func (c *Counterexample) verify(ctx context.Context) error {
 	if c.History.Closed {
 		switch allowed, decided := certify.Judge(c.History, c.Weakest, judgeSteps); {
@@ -152,7 +147,7 @@ func (c *Counterexample) verify(ctx context.Context) error {
 	return err
 }
 
-// rename takes the anomaly that an engine finds in the sub-history by itself.
+// rename replaces the anomaly by one that an engine finds in the sub-history.
 func (c *Counterexample) rename(ctx context.Context, from *cut) error {
 	r, err := checker.Check(ctx, c.History, c.Weakest, checker.Options{})
 	if err != nil || len(r.Anomalies) == 0 {

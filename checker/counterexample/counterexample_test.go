@@ -19,10 +19,9 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestEveryEngine: whatever an engine finds in a random history comes out as a
-// sub-history that is closed, that violates the level by the trial of every
-// execution, that loses its violation when anything at all is left out, and of
-// which the levels are what that trial says.
+// TestEveryEngine checks that for everything that an engine finds in a random history there is a
+// closed sub-history that violates the level by the trial of every execution, that has no violation
+// if anything is left out, and whose levels are those of that trial.
 func TestEveryEngine(t *testing.T) {
 	n := randhist.Count(t, 10_000)
 	seed := randhist.Seed(t, rand.Uint64())
@@ -102,9 +101,9 @@ func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly
 	}
 }
 
-// found reports whether the checker calls a history violated. Of one that was cut
-// off it may leave more open than the trial of every execution: who is seen to
-// write a value and overwrite it need not be the only one who wrote it.
+// found reports whether the checker calls a history violated. On a history that was cut off, the
+// checker may leave more open than the trial of every execution: a transaction that wrote a value
+// and overwrote it need not be the only one that wrote that value.
 func found(t *testing.T, h *history.History, lvl level.Level) bool {
 	t.Helper()
 	r, err := checker.Check(context.Background(), h, lvl, checker.Options{})
@@ -114,8 +113,8 @@ func found(t *testing.T, h *history.History, lvl level.Level) bool {
 	return r.Verdict == verdict.Violated
 }
 
-// allowed tries every execution. In a history that was cut off, what is read and
-// nobody wrote, somebody may have written.
+// allowed tries every execution. In a history that was cut off, a missing transaction may have
+// written a value that nobody is known to have written.
 func allowed(t *testing.T, h *history.History, lvl level.Level) bool {
 	t.Helper()
 	if !h.Closed {
@@ -128,7 +127,7 @@ func allowed(t *testing.T, h *history.History, lvl level.Level) bool {
 	return ok
 }
 
-// open says what of a counterexample is not closed in h, or not from it.
+// open returns what in a counterexample is not closed in h, or not from h.
 func open(h *history.History, c *counterexample.Counterexample, lvl level.Level) string {
 	sub := c.History
 	has := func(id int64, kind history.OpKind, key, value string) bool {
@@ -173,8 +172,8 @@ func open(h *history.History, c *counterexample.Counterexample, lvl level.Level)
 	return ""
 }
 
-// smallerThan yields the largest closed sub-histories of h: without one
-// transaction or one operation each, and what cannot be kept without it.
+// smallerThan yields the largest smaller closed sub-histories of h: each lacks one transaction or
+// one operation, and what cannot be kept without it.
 func smallerThan(h *history.History, lvl level.Level) map[string]*history.History {
 	out := map[string]*history.History{}
 	for i := range h.Txns {
@@ -248,8 +247,7 @@ func without(h *history.History, lvl level.Level, txn, op int) *history.History 
 	return b.Done(h.Closed, nil)
 }
 
-// lightweight makes a small history of lightweight transactions on one key, with
-// mistakes.
+// lightweight makes a small history of lightweight transactions on one key, some of them wrong.
 func lightweight(rng *rand.Rand) *history.History {
 	sym := history.NewSymbols()
 	x := sym.Key("x")
@@ -291,8 +289,8 @@ func lightweight(rng *rand.Rand) *history.History {
 	return b.Done(true, nil)
 }
 
-// TestMentioned: the text of an anomaly names every transaction of its cycle and
-// every key of its edges.
+// TestMentioned checks that the text of an anomaly names every transaction of its cycle and every
+// key of its edges.
 func TestMentioned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(randhist.Seed(t, rand.Uint64()), 5))
 	for cycles := 0; cycles < 300; {
@@ -319,8 +317,8 @@ func TestMentioned(t *testing.T) {
 	}
 }
 
-// TestCutOff: in a history that was cut off, T0's write of 2 can be left out only
-// once what shows T0 impossible without it is gone.
+// TestCutOff is about a history that was cut off. T0's write of 2 can be left out only after the
+// operations that show that T0 is impossible without it.
 func TestCutOff(t *testing.T) {
 	h := dsl.MustParse(`open
 s3 T0 [-1,6]: r(k0,0) w(k0,2) r(k0,1) w(k0,1) r(k0,1) unknown

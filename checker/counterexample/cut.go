@@ -19,8 +19,8 @@ type cut struct {
 	lvl level.Level
 }
 
-// seed returns what an anomaly names, closed: its transactions and, of them, the
-// operations behind its edges and those that show it.
+// seed returns the closed part that an anomaly names: its transactions with the operations of its
+// edges and those that show it.
 func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 	c := &cut{shrink.New(h, shrink.Rules{Level: lvl}), h, lvl}
 	for _, t := range a.Txns {
@@ -48,8 +48,7 @@ func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 
 func (c *cut) ops(t int32) []history.Op { return c.h.Ops(&c.h.Txns[t]) }
 
-// addEnd keeps what t shows of an edge: that it read the version from outside,
-// and what it finally wrote to the key.
+// addEnd adds t's operations for an edge: its read of the version, and its final write to the key.
 func (c *cut) addEnd(t int32, e verdict.Edge) {
 	first, last := -1, -1
 	for j, op := range c.ops(t) {
@@ -71,7 +70,7 @@ func (c *cut) addEnd(t int32, e verdict.Edge) {
 	}
 }
 
-// addKey keeps what t did to a key.
+// addKey adds t's operations on a key.
 func (c *cut) addKey(t int32, k history.Key) {
 	for j, op := range c.ops(t) {
 		if op.Key == k {
@@ -80,17 +79,16 @@ func (c *cut) addKey(t int32, k history.Key) {
 	}
 }
 
-// history returns the part as a history of its own, which holds no other names
-// than it needs.
+// history returns the part as a history of its own, with only the names that it needs.
 func (c *cut) history() *history.History { return c.h.Extract(c.Parts()) }
 
-// Trials of so few transactions, in so many steps, are faster than any engine.
+// For so few transactions, trying every execution with so many steps is faster than any engine.
 const (
 	triedTxns  = certify.MaxJudged
 	triedSteps = 20_000
 )
 
-// judgeSteps bounds the trial of every execution where no engine decides.
+// judgeSteps bounds the trial of every execution if no engine decides.
 const judgeSteps = 5_000_000
 
 // violates judges a part of the history.
@@ -117,11 +115,11 @@ func (c *cut) trial(ctx context.Context, h *history.History) (shrink.Judgement, 
 	return shrink.Judgement{Violated: violated}, err
 }
 
-// smallTxns are so few that judging them at every level takes no time.
+// smallTxns is up to how many transactions judging at every level takes almost no time.
 const smallTxns = 64
 
-// levels judges the part at the levels that its history can be judged at. A
-// large one has only the verdict that is known.
+// levels judges the part at all levels at which it can be judged. For a large part only the known
+// verdict is returned.
 func (c *cut) levels(ctx context.Context) (checker.Known, error) {
 	known := checker.Known{c.lvl: verdict.Violated}
 	h := c.history()
@@ -142,8 +140,8 @@ func (c *cut) levels(ctx context.Context) (checker.Known, error) {
 	return known, err
 }
 
-// whole gives the key and value of an edge of the sub-history, of which the ends
-// are those of the whole one, the numbers of the whole one.
+// whole translates the key and value of an edge from the sub-history to the whole history. The ends
+// of the edge are those of the whole history already.
 func (c *cut) whole(sub *history.History, e *verdict.Edge) {
 	for _, t := range []int32{e.From, e.To} {
 		for _, op := range c.ops(t) {
@@ -159,7 +157,7 @@ func (c *cut) whole(sub *history.History, e *verdict.Edge) {
 	}
 }
 
-// shows reports whether everything that the anomaly names is still there.
+// shows reports whether everything that the anomaly names is still in the part.
 func (c *cut) shows(a *verdict.Anomaly) bool {
 	for _, t := range a.Txns {
 		if !c.HasTxn(t) {

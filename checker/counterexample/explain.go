@@ -12,20 +12,20 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Explanation is what is told of a violated verdict beyond the verdict itself.
+// Explanation is what is reported about a violated verdict, in addition to the verdict.
 type Explanation struct {
-	// Standing says which levels the whole history violates and satisfies.
+	// Standing has the levels that the whole history violates and satisfies.
 	checker.Standing
 	// Counterexamples are those of the verdict's anomalies, one of each name.
 	Counterexamples []*Counterexample
 }
 
-// Judge judges the history at hand at a level. opt has what is needed of that, and
-// what is known already; the rest is up to the judge.
+// Judge judges the history at a level. opt has only what this explanation needs and what is known
+// already. The judge sets the rest.
 type Judge func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error)
 
-// Explainer explains the violated verdicts on one history. What it has once judged
-// or cut out for one of them serves the others, too.
+// Explainer explains the violated verdicts on one history. It keeps its judgements and
+// counterexamples, so that other verdicts can use them.
 type Explainer struct {
 	h      *history.History
 	judge  Judge
@@ -39,28 +39,27 @@ type anomalyAt struct {
 	level   level.Level
 }
 
-// NewExplainer returns an explainer for h, which judge judges.
+// NewExplainer returns an explainer for h. judge judges h.
 func NewExplainer(h *history.History, judge Judge) *Explainer {
 	return &Explainer{h, judge, map[level.Level]*verdict.Result{}, map[anomalyAt]*Counterexample{}}
 }
 
-// Wishes say what is wanted of an explanation.
+// Wishes say what an explanation should have.
 type Wishes struct {
-	// Timeout bounds all the work but that on the levels in Asked; 0 is no limit.
+	// Timeout bounds all work except the judgement of the levels in Asked; 0 is no limit.
 	Timeout time.Duration
-	// Known are verdicts on the history that were given already.
+	// Known are earlier verdicts on the history.
 	Known checker.Known
-	// Asked are levels that are judged in any case, and so without a limit of
-	// this explanation's.
+	// Asked are levels that are judged in any case, so this explanation's limit does not apply to
+	// them.
 	Asked []level.Level
 }
 
-// Explain cuts out the counterexamples of r, a violated verdict, and finds
-// where the history stands among the levels: what a counterexample refutes the
-// history violates, and the others are judged. Where r has no anomalies, as those of
-// the baseline engine, the polygraph engine finds one. What time does not suffice
-// for is left out. The error is a *checker.ProofError, the cause of ctx's end, or
-// a bug.
+// Explain cuts out the counterexamples of r, a violated verdict, and finds which levels the history
+// violates and satisfies. A level that a counterexample violates is violated by the history. The
+// other levels are judged. If r has no anomalies, as with the baseline engine, the polygraph engine
+// finds one. What does not fit into the time is left out. The error is a *checker.ProofError, the
+// cause of ctx's end, or a bug.
 func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*Explanation, error) {
 	limited, stop := ctx, context.CancelFunc(func() {})
 	if w.Timeout > 0 {
@@ -80,7 +79,7 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 		}
 	}
 	list, err := e.cut(limited, r.Level, anomalies)
-	if err != nil && (limited.Err() == nil || ctx.Err() != nil) { // else the verdict stands without its picture
+	if err != nil && (limited.Err() == nil || ctx.Err() != nil) { // else the verdict stands without a counterexample
 		return nil, err
 	}
 	for _, c := range list {
@@ -91,14 +90,14 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 		}
 	}
 	judged := map[level.Level]*verdict.Result{}
-	// What violates the weakest level violates all.
+	// A history that violates the weakest level violates all.
 	first := append(slices.Clone(w.Asked), level.Weakest(weaker(r.Level))...)
 	err = known.Judge(e.h, first, func(l level.Level) (*verdict.Result, error) {
 		within, opt := limited, checker.Options{Violated: known.Violated()}
 		if slices.Contains(w.Asked, l) {
 			within = ctx
 		} else {
-			// Only of the weakest level that is violated the anomalies are looked at.
+			// Anomalies are needed only for the weakest violated level.
 			opt.VerdictOnly = !r.Level.Implies(l) || slices.ContainsFunc(weaker(l), func(m level.Level) bool { return !known.Holds(m) })
 		}
 		got, err := e.level(within, l, opt)
@@ -117,12 +116,12 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	return out, err
 }
 
-// weaker lists the levels that l implies, but for itself.
+// weaker lists the levels that l implies, without l itself.
 func weaker(l level.Level) []level.Level {
 	return slices.DeleteFunc(level.All(), func(m level.Level) bool { return m == l || !l.Implies(m) })
 }
 
-// level judges the history at a level, once, unless it stays undecided.
+// level judges the history at a level. It keeps the verdict, unless that is unknown.
 func (e *Explainer) level(ctx context.Context, l level.Level, opt checker.Options) (*verdict.Result, error) {
 	if r := e.judged[l]; r != nil && (opt.VerdictOnly || r.Verdict != verdict.Violated || len(r.Anomalies) > 0) {
 		return r, nil
@@ -137,9 +136,8 @@ func (e *Explainer) level(ctx context.Context, l level.Level, opt checker.Option
 	return r, err
 }
 
-// weakest returns counterexamples that refute those of the weakest levels in s that
-// are weaker than lvl and that none in list refutes: they say more. judged has the
-// levels to look at.
+// weakest returns counterexamples for the weakest levels in s that are weaker than lvl and that no
+// counterexample in list violates: they say more. It considers only the levels in judged.
 func (e *Explainer) weakest(ctx context.Context, lvl level.Level, s checker.Standing, judged map[level.Level]*verdict.Result, list []*Counterexample) ([]*Counterexample, error) {
 	var out []*Counterexample
 	for _, l := range s.Not {
@@ -159,8 +157,8 @@ func (e *Explainer) weakest(ctx context.Context, lvl level.Level, s checker.Stan
 	return out, nil
 }
 
-// cut returns the counterexamples of anomalies at a level, one of each name, as far
-// as there is no error.
+// cut returns the counterexamples of anomalies at a level, one of each name. After an error it
+// returns those made so far.
 func (e *Explainer) cut(ctx context.Context, lvl level.Level, anomalies []verdict.Anomaly) ([]*Counterexample, error) {
 	var out []*Counterexample
 	for n := range anomalies {

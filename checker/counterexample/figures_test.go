@@ -17,7 +17,7 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// figure is a history of a paper with what must come out.
+// figure is a history of a paper with its expected results.
 type figure struct {
 	name, text, anomaly string
 	minimal             []string
@@ -61,10 +61,10 @@ func figures(t *testing.T, pattern string) []figure {
 	return out
 }
 
-// TestFigures: of the histories of the papers' figures the verdicts are as their
-// comments say, by every engine and by the trial of every execution; and the
-// counterexamples are what the comments name, closed and minimal, whatever
-// else is in the history.
+// TestFigures checks the verdicts on the histories of the papers' figures, by every engine and by
+// the trial of every execution. The comments of the files have the expected results. The
+// counterexamples must be those of the comments, closed and minimal, whatever else is in the
+// history.
 func TestFigures(t *testing.T) {
 	list := figures(t, "../../scenarios/figures/*.txt")
 	if violated := slices.DeleteFunc(slices.Clone(list), func(f figure) bool { return f.anomaly == "" }); len(list) < 25 || len(violated) < 14 {
@@ -94,7 +94,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFigure5: the counterexamples of the MTC paper's 14 anomalies.
+// TestFigure5 checks the counterexamples of the MTC paper's 14 anomalies.
 func TestFigure5(t *testing.T) {
 	for _, f := range figures(t, "../../scenarios/figure5/*.txt") {
 		for lvl, want := range f.expect {

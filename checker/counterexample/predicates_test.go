@@ -13,7 +13,7 @@ import (
 	"github.com/isohound/isohound/history/native"
 )
 
-// TestPredicatesStay: a counterexample says what its statements asked for, and
+// TestPredicatesStay checks that a counterexample has the predicates of its statements, and says
 // which of their rows it leaves out.
 func TestPredicatesStay(t *testing.T) {
 	const text = `{"isohound":1,"initial":0}

@@ -1,9 +1,8 @@
-// Package engine says what the engines of the checker have in common: each is an
-// algorithm with a name that judges histories at some levels, and refuses those
-// that it cannot judge.
+// Package engine defines what the engines of the checker have in common. An engine is an algorithm
+// with a name. It judges histories at some levels and refuses those that it cannot judge.
 //
-// An engine is a package of its own with a type that implements Engine. The fields
-// of that type are its configuration. The list of engines is in package checker.
+// An engine is a package with a type that implements Engine. The fields of that type are its
+// configuration. The list of engines is in package checker.
 package engine
 
 import (
@@ -23,29 +22,28 @@ type Engine interface {
 	Name() string
 	// Levels are the levels that the engine judges.
 	Levels() []level.Level
-	// Judge judges h against lvl. The error is a *Refusal, or the cause of ctx's
-	// end, which may be wrapped in an *Unfinished; it never means that h violates
-	// lvl.
+	// Judge judges h at lvl. The error is a *Refusal, or the cause of ctx's end, which may be
+	// wrapped in an *Unfinished. An error never means that h violates lvl.
 	Judge(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error)
 }
 
-// Options are what the caller of any engine may ask for. By default a violated
-// verdict comes with its anomalies, and a satisfied one without a witness.
+// Options are what a caller may ask of any engine. By default a violated verdict has its anomalies,
+// and a satisfied verdict has no witness.
 type Options struct {
-	// VerdictOnly leaves the anomalies of a violated verdict out, too.
+	// VerdictOnly leaves out the anomalies of a violated verdict, too.
 	VerdictOnly bool
 	// Violated are levels that the history is known to violate.
 	Violated []level.Level
 	// Proof asks for what package certify needs: the witness of a satisfied verdict,
 	// and the refutations of the anomalies of a violated one.
 	Proof bool
-	// Progress, if set, is told which stage begins.
+	// Progress, if set, is called with the name of each stage that begins.
 	Progress func(stage string)
 }
 
 // Refusal says why an engine cannot judge a history.
 type Refusal struct {
-	// Engine is the name of the engine, "" where no engine could.
+	// Engine is the name of the engine, or "" if no engine could judge it.
 	Engine string
 	Reason string
 }
@@ -57,8 +55,7 @@ func (e *Refusal) Error() string {
 	return "the " + e.Engine + " engine does not apply: " + e.Reason
 }
 
-// Suits refuses a level that e does not judge, and a level with real time where h
-// has no times.
+// Suits refuses a level that e does not judge, and a level with real time if h has no times.
 func Suits(e Engine, h *history.History, lvl level.Level) error {
 	levels := e.Levels()
 	switch {
@@ -74,7 +71,7 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 	return nil
 }
 
-// ReadsValues refuses a history in which a read returned no value, and says why.
+// ReadsValues refuses a history with a read that returned no value, with the reason why.
 func ReadsValues(e Engine, h *history.History, why string) error {
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
@@ -87,14 +84,12 @@ func ReadsValues(e Engine, h *history.History, why string) error {
 	return nil
 }
 
-// Unfinished says that a judgement was broken off, and what it had learnt.
+// Unfinished says that a check was stopped before it was decided, and how far it got.
 type Unfinished struct {
 	Cause error
-	// Result has the stages that were done and the figures of the search; its
-	// verdict is unknown.
+	// Result has the completed stages and the figures of the search. Its verdict is unknown.
 	Result *verdict.Result
-	// Progress tells in words how far the judgement came, "" where that is not worth
-	// telling.
+	// Progress describes how far the check got, or is "".
 	Progress string
 }
 

@@ -1,5 +1,4 @@
-// Package explain names anomalies and says in words what happened and why it
-// must not.
+// Package explain names anomalies and describes in words what happened and why it is wrong.
 package explain
 
 import (
@@ -27,9 +26,9 @@ const (
 	WriteSkew                 = "WriteSkew"
 )
 
-// kindNames are the names of the anomalies that are not cycles: the MTC
-// paper's, then Adya's or Elle's. A lost update is G-single, whichever of the two
-// writes came second: its transaction read what the first one overwrote.
+// kindNames are the names of the anomalies that are not cycles: the MTC paper's first, then Adya's
+// or Elle's. A lost update is G-single, whichever of the two writes came second: the transaction of
+// the second write read the version that the first one overwrote.
 var kindNames = map[verdict.Kind][]string{
 	verdict.ThinAirRead:        {ThinAirRead},
 	verdict.AbortedRead:        {AbortedRead, "G1a"},
@@ -44,50 +43,47 @@ var kindNames = map[verdict.Kind][]string{
 	verdict.Contradiction:      {"Contradiction"},
 }
 
-// shape is what the names of a cycle depend on.
+// shape has the properties of a cycle on which its names depend.
 type shape struct {
 	edges, so, rt, wr, ww, rw int
-	// adjacent: two anti-dependencies follow each other.
+	// adjacent: two anti-dependencies are adjacent.
 	adjacent bool
-	// oneKey: all edges but those of session order and real time are about one
-	// key, oneVersion: all anti-dependencies about one version of one key.
+	// oneKey: all edges except session order and real time are about one key. oneVersion: all
+	// anti-dependencies are about one version of one key.
 	oneKey, oneVersion bool
-	// inferred counts the WW edges that no transaction shows by having read what it
-	// overwrote: the reads of others leave no other order of the two writes. If
-	// the database had the other one nevertheless, then one of those reads missed a
-	// write, which is a cycle of one anti-dependency: G-single. fractured: two
-	// such edges rest on what one transaction read.
+	// inferred counts the WW edges that are not shown by a transaction that read what it overwrote.
+	// They follow from the reads of others. If the database had the other order, one of those reads
+	// missed a write, which is a cycle of one anti-dependency: G-single. fractured: two such edges
+	// follow from reads of one transaction.
 	inferred  int
 	fractured bool
-	// overwrites: every edge, but for session order and real time, leads to a
-	// transaction that overwrote, on the edge's key, what the one before wrote.
+	// overwrites: every edge, except session order and real time, leads to a transaction that
+	// overwrote, on the edge's key, what the previous one wrote.
 	overwrites bool
-	// newThenOld: in a cycle of one read and one anti-dependency, the reader
-	// saw the new value before it saw the old one.
+	// newThenOld: in a cycle of one WR edge and one anti-dependency, the reader read the new value
+	// before the old one.
 	newThenOld bool
-	// oldWritten: the old value of that cycle was itself written by a
-	// transaction and not initial.
+	// oldWritten: a transaction wrote the old value of that cycle; it is not the initial value.
 	oldWritten bool
 }
 
-// two reports whether s is a cycle of two edges, so many of them WR, WW and RW.
+// two reports whether s is a cycle of two edges with the given numbers of WR, WW and RW edges.
 func (s shape) two(wr, ww, rw int) bool {
 	return s.edges == 2 && s.wr == wr && s.ww == ww && s.rw == rw
 }
 
-// lostUpdate: two transactions overwrote one version, or one read a version that
-// the other overwrote, and then overwrote that in turn.
+// lostUpdate: two transactions overwrote one version, or one read a version, the other overwrote
+// it, and then the first one overwrote that in turn.
 func (s shape) lostUpdate() bool {
 	return s.two(0, 0, 2) && s.oneVersion || s.two(0, 1, 1) && s.oneKey
 }
 
 func (s shape) writeSkew() bool { return s.two(0, 0, 2) && !s.oneKey }
 
-// cycleNames lists the names of cycles and the shapes that they fit, the most
-// telling first. The first eight rows are of the MTC paper's Table I, where
-// NonMonotonicRead stands before FracturedRead or behind it as the order of the
-// reads suggests; then come Elle's names for the same; the last rows are Adya's
-// phenomena, as Elle divides them.
+// cycleNames lists the names of cycles with the shapes that have them, the most specific first. The
+// first eight rows are those of the MTC paper's Table I. NonMonotonicRead comes before or after
+// FracturedRead, depending on the order of the reads. Then come Elle's names for the same shapes.
+// The last rows are Adya's phenomena, as Elle divides them.
 var cycleNames = []struct {
 	name string
 	fits func(s shape) bool
@@ -110,9 +106,8 @@ var cycleNames = []struct {
 	{"G2-item", func(s shape) bool { return s.rw > 1 && s.adjacent && !s.lostUpdate() }},
 }
 
-// Classify returns the names of a cycle, the most telling first. Adya's
-// phenomena get Elle's suffix when session order or real time takes part. forced
-// is Anomaly.Forced.
+// Classify returns the names of a cycle, the most specific first. Adya's phenomena get Elle's
+// suffix if session order or real time takes part. forced is Anomaly.Forced.
 func Classify(h *history.History, cycle []verdict.Edge, forced map[int]verdict.OpRef) []string {
 	s := shapeOf(h, cycle)
 	s.fractured = len(forced) == 2 && !s.oneKey && forced[0].Txn == forced[1].Txn
@@ -192,7 +187,7 @@ func writesKey(h *history.History, i int32, k history.Key) bool {
 	return false
 }
 
-// readAt returns the position at which t read the version of e.
+// readAt returns the index of the operation with which t read the version of e.
 func readAt(h *history.History, t *history.Txn, e verdict.Edge) int {
 	for n, op := range h.Ops(t) {
 		if op.Kind == history.Read && op.Key == e.Key && op.Value == e.Value {
@@ -202,8 +197,7 @@ func readAt(h *history.History, t *history.Txn, e verdict.Edge) int {
 	return -1
 }
 
-// dirtyUpdate reports whether what an aborted read saw was built upon: its
-// transaction wrote the key, too.
+// dirtyUpdate reports whether the transaction with an aborted read then wrote the key, too.
 func dirtyUpdate(h *history.History, a *verdict.Anomaly) bool {
 	if a.Kind != verdict.AbortedRead {
 		return false
@@ -212,8 +206,8 @@ func dirtyUpdate(h *history.History, a *verdict.Anomaly) bool {
 	return writesKey(h, read.Txn, h.Ops(&h.Txns[read.Txn])[read.Op].Key)
 }
 
-// Skews keeps of the names of a cycle those that snapshot isolation allows:
-// write skew and G2-item.
+// Skews returns those names of a cycle that snapshot isolation allows: write skew and G2-item. If
+// there are none, it returns G2-item, with the suffix of the names.
 func Skews(names []string) []string {
 	var out []string
 	suffix := ""

@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestCycleNames has a cycle, or several, for each row of the table, and of each
-// the shapes beside it.
+// TestCycleNames has one or more cycles for each row of the table, and for the similar shapes of
+// each.
 func TestCycleNames(t *testing.T) {
 	for _, tc := range []struct{ text, cycle, want string }{
 		{"s1 T1: r(x,0) w(x,1)\ns2 T2: r(x,0) w(x,2)", "1 RW x=0 2, 2 RW x=0 1", "LostUpdate lost-update G-single"},
@@ -48,8 +48,8 @@ func TestCycleNames(t *testing.T) {
 	}
 }
 
-// TestFracturedWrites: two writers that each come first on one key, because of
-// what one transaction read of both.
+// TestFracturedWrites has two writers that each come first on one key, because one transaction read
+// a write of each.
 func TestFracturedWrites(t *testing.T) {
 	h := dsl.MustParse("s1 T1: w(x,1) w(y,1)\ns2 T2: w(x,2) w(y,2)\ns3 T3: r(x,1) r(y,2)")
 	c := cycle(t, h, "2 WW x=2 1, 1 WW y=1 2")
@@ -84,7 +84,7 @@ func cycle(t *testing.T, h *history.History, text string) []verdict.Edge {
 	return out
 }
 
-// TestKindNames: every kind of anomaly that is no cycle has its names.
+// TestKindNames checks that every kind of anomaly that is not a cycle has names.
 func TestKindNames(t *testing.T) {
 	h := dsl.MustParse("s1 T1: w(x,1) abort\ns2 T2: r(x,1) w(x,2)\ns3 T3: r(x,1)")
 	op := func(i int32) verdict.OpRef { return verdict.OpRef{Txn: i} }
@@ -114,7 +114,8 @@ func TestKindNames(t *testing.T) {
 	}
 }
 
-// TestSkews: where snapshot isolation holds, nothing that it forbids is named.
+// TestSkews checks that no name is given that snapshot isolation forbids if the history satisfies
+// snapshot isolation.
 func TestSkews(t *testing.T) {
 	for names, want := range map[string]string{
 		"WriteSkew write-skew G2-item":               "WriteSkew write-skew G2-item",

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// DOT writes the dependency graph in Graphviz's language. Kinds of edges differ
-// by label, style and width; what only helps to understand is grey.
+// DOT writes the dependency graph in Graphviz's language. Kinds of edges differ by label, style and
+// width. Edges that are only context are grey.
 func DOT(p *Picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph counterexample {\n  label=%s; labelloc=t; rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"Helvetica\"];\n  edge [fontname=\"Courier\", fontsize=11];\n", quoted(p.Title))
@@ -27,13 +27,12 @@ func DOT(p *Picture) string {
 	return b.String()
 }
 
-// quoted is a string of DOT. Backslashes are escapes there, and a line end in
-// a label is \n.
+// quoted returns s as a DOT string. Backslashes are escapes there, and a line end in a label is \n.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(Printable(s)) + `"`
 }
 
-// label is what stands at an edge.
+// label is the text of an edge.
 func (e Edge) label() string {
 	if e.Key == "" {
 		return e.Kind
@@ -41,7 +40,8 @@ func (e Edge) label() string {
 	return e.Kind + " " + e.Key + " = " + e.Value
 }
 
-// where says which session ran a transaction, and where.
+// where returns the session of a transaction, its node, and its number in the database, if these
+// are known.
 func where(t Txn) string {
 	s := fmt.Sprintf("session %d", t.Session)
 	if t.Node > 0 {

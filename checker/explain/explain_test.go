@@ -14,8 +14,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// TestWords pins names and texts: what a person reads must say who did what to
-// which key, with values and sessions.
+// TestWords checks names and texts: they must say which transaction did what to which key, with
+// values and sessions.
 func TestWords(t *testing.T) {
 	for _, tc := range []struct {
 		text  string
@@ -67,8 +67,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestLongTexts: of a counterexample of hundreds of transactions a text shows
-// some, and says how many more there are.
+// TestLongTexts checks that the text of a counterexample of hundreds of transactions shows some of
+// them, and says how many more there are.
 func TestLongTexts(t *testing.T) {
 	var b strings.Builder
 	for n := range 150 {

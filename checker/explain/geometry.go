@@ -4,7 +4,7 @@ import "math"
 
 type point struct{ x, y float64 }
 
-// rect is a rectangle by its middle and its size.
+// rect is a rectangle, by its centre and its size.
 type rect struct{ x, y, w, h float64 }
 
 func (r rect) holds(p point, margin float64) bool {
@@ -15,8 +15,7 @@ func (r rect) meets(o rect, margin float64) bool {
 	return math.Abs(o.x-r.x) < (r.w+o.w)/2+margin && math.Abs(o.y-r.y) < (r.h+o.h)/2+margin
 }
 
-// border returns where the line from the middle of r to c leaves r, with a
-// little room.
+// border returns the point where the line from the centre of r to c leaves r, with a little room.
 func (r rect) border(c point, room float64) point {
 	dx, dy := c.x-r.x, c.y-r.y
 	scale := math.Inf(1)
@@ -40,7 +39,7 @@ func (k curve) at(t float64) point {
 	return point{u*u*k.p.x + 2*u*t*k.c.x + t*t*k.q.x, u*u*k.p.y + 2*u*t*k.c.y + t*t*k.q.y}
 }
 
-// curveSteps is at how many places a curve is looked at.
+// curveSteps is at how many points a curve is tested.
 const curveSteps = 40
 
 // crosses reports whether the curve comes near r.

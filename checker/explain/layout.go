@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// maxDrawn is the largest graph that a person can look at, in transactions.
+// maxDrawn is the largest graph that is drawn, in transactions. People cannot read larger ones.
 const maxDrawn = 12
 
-// node is a transaction of the graph, or, with the id folded, all those that
+// node is a transaction of the graph. The node with the id folded stands for all transactions that
 // there is no room for.
 type node struct {
 	id    int64
@@ -19,7 +19,7 @@ type node struct {
 
 const folded = int64(math.MinInt64)
 
-// arrow is an edge of the graph with its place.
+// arrow is an edge of the graph with its position.
 type arrow struct {
 	Edge
 	context bool
@@ -28,17 +28,17 @@ type arrow struct {
 	lines   []string
 }
 
-// layout is a graph of which every box and label has its place: no two of them
-// overlap, and no edge runs through a box or a label of others.
+// layout is a graph with a position for every box and label. No two of them overlap, and no edge
+// runs through a box or label that is not its own.
 type layout struct {
-	ring, extra []*node // the cycle, and what stands below it
+	ring, extra []*node // the cycle, and the nodes below it
 	arrows      []*arrow
-	box         rect // of all
-	crowded     bool // no such places were found
+	box         rect // around everything
+	crowded     bool // there are no such positions
 }
 
-// newLayout places the transactions of the cycle on a ring in the order of the
-// cycle, the others in a row below. It takes more room until labels have theirs.
+// newLayout puts the transactions of the cycle on a ring, in the order of the cycle, and the others
+// in a row below. It enlarges the picture until all labels have room.
 func newLayout(p *Picture) *layout {
 	l := &layout{}
 	l.choose(p)
@@ -56,7 +56,7 @@ func newLayout(p *Picture) *layout {
 	return l
 }
 
-// choose takes what is drawn.
+// choose selects what is drawn.
 func (l *layout) choose(p *Picture) {
 	byID := map[int64]Txn{}
 	for _, t := range p.Txns {
@@ -159,7 +159,7 @@ func (n *node) size() {
 	n.rect.h = float64(len(n.lines))*nodeLine + 12
 }
 
-// labelLines breaks a long label in two.
+// labelLines breaks a long label into two lines.
 func labelLines(e Edge) []string {
 	if e.Key == "" {
 		return []string{e.Kind}
@@ -170,7 +170,7 @@ func labelLines(e Edge) []string {
 	return []string{e.Kind + " " + clip(e.Key, 18), "= " + clip(e.Value, 18)}
 }
 
-// place gives the boxes their places.
+// place sets the positions of the boxes.
 func (l *layout) place(scale float64) {
 	widest, tallest := 0.0, 0.0
 	for _, n := range slices.Concat(l.ring, l.extra) {
@@ -196,7 +196,7 @@ func (l *layout) place(scale float64) {
 	}
 }
 
-// headRoom and tailRoom are how much of an edge must be seen beside its label.
+// headRoom and tailRoom are how much of an edge must be visible beside its label.
 const headRoom, tailRoom = 20, 10
 
 var (
@@ -205,7 +205,7 @@ var (
 	labelPlaces  = []float64{.5, .42, .58, .35, .65, .28, .72}
 )
 
-// route gives edges and labels their places and reports whether all found one.
+// route sets the positions of edges and labels. It reports whether all have one.
 func (l *layout) route() bool {
 	for i, a := range l.arrows {
 		bends := ringBends
@@ -235,7 +235,7 @@ func (l *layout) node(id int64) *node {
 	return nil
 }
 
-// free reports whether a's curve runs clear of other boxes and labels.
+// free reports whether a's curve runs through no other box or label.
 func (l *layout) free(a *arrow, placed []*arrow) bool {
 	for _, n := range slices.Concat(l.ring, l.extra) {
 		if n.id != a.From && n.id != a.To && a.curve.crosses(n.rect, 6) {
@@ -245,7 +245,7 @@ func (l *layout) free(a *arrow, placed []*arrow) bool {
 	return !slices.ContainsFunc(placed, func(o *arrow) bool { return a.curve.crosses(o.label, 3) })
 }
 
-// putLabel finds a place for a's label on its curve.
+// putLabel sets the position of a's label on its curve.
 func (l *layout) putLabel(a *arrow, placed []*arrow) bool {
 	for _, t := range labelPlaces {
 		at := a.curve.at(t)

@@ -7,11 +7,11 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// Op is an operation of a Txn. As a text, in JSON too, it is written in the
-// notation of history/dsl, r(x,1) say.
+// Op is an operation of a Txn. Its text, in JSON too, is in the notation of history/dsl, for
+// example r(x,1).
 type Op struct {
-	// Kind is 0 where there is nothing but a text: in the place of operations that
-	// are left out, and in what was read back from JSON.
+	// Kind is 0 if there is only a text: for operations that are left out, and for those read from
+	// JSON.
 	Kind history.OpKind
 	Key  string
 	// Value is a JSON scalar.
@@ -25,7 +25,7 @@ func NewOp(h *history.History, op history.Op) Op {
 	return Op{Kind: op.Kind, Key: h.KeyName(op.Key), Value: h.ValueText(op.Value)}
 }
 
-// String returns the operation with what terminals would obey escaped.
+// String returns the operation. What terminals would interpret is escaped.
 func (o Op) String() string {
 	if o.Kind == 0 {
 		return o.text
@@ -42,7 +42,7 @@ func (o *Op) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Join writes operations one behind the other.
+// Join writes operations in one line.
 func Join(ops []Op) string { return strings.Join(texts(ops), " ") }
 
 func texts(ops []Op) []string {

@@ -11,53 +11,51 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Txn is a transaction in words, for reports and pictures. Times are in
-// nanoseconds since the start of the run, null where they are not known.
+// Txn describes a transaction for reports and pictures. Times are in nanoseconds since the start of
+// the run, or null if they are not known.
 type Txn struct {
 	ID      int64 `json:"id"`
 	Session int64 `json:"session"`
-	// Node is the endpoint, from 1, where there are several.
+	// Node is the endpoint, from 1, if there are several.
 	Node   int16  `json:"node,omitempty"`
 	DBTxn  int64  `json:"dbtxn,omitempty"`
 	Begin  *int64 `json:"begin"`
 	End    *int64 `json:"end"`
 	Status string `json:"status"`
 	Ops    []Op   `json:"ops"`
-	// Kept are those of Ops that the counterexample needs; nil means all.
+	// Kept are the operations of Ops that the counterexample needs; nil means all.
 	Kept []Op `json:"kept,omitempty"`
 }
 
-// Edge is a dependency in words: From must come before To.
+// Edge describes a dependency: From must come before To.
 type Edge struct {
 	From  int64  `json:"from"`
 	To    int64  `json:"to"`
 	Kind  string `json:"kind"`
 	Key   string `json:"key,omitempty"`
 	Value string `json:"value,omitempty"`
-	// Next is what To wrote, of a WW or RW edge.
+	// Next is what To wrote, for a WW or RW edge.
 	Next string `json:"next,omitempty"`
 	Text string `json:"text"`
 }
 
-// Maybe is the kind of an edge from one of several transactions that can have
-// written what another one read.
+// Maybe is the kind of an edge from a writer to a reader that may also have read from another writer.
 const Maybe = "WR?"
 
 // Picture is what the drawings of a counterexample show.
 type Picture struct {
 	Title string
 	Txns  []Txn
-	// Cycle are the edges that prove the violation, Context others that help to
+	// Cycle are the edges that prove the violation. Context are further edges that help to
 	// understand it.
 	Cycle, Context []Edge
-	// Around are transactions that ran at the same time, of which More are left
-	// out.
+	// Around are transactions that ran at the same time. More is how many of these are left out.
 	Around []Txn
 	More   int
 }
 
-// NewTxn describes the transaction at index i of h. Where the ops are named
-// that matter, the others are left out and counted.
+// NewTxn describes the transaction at index i of h. If ops are given, the other operations are left
+// out and counted.
 func NewTxn(h *history.History, i int32, ops []int) Txn {
 	t := &h.Txns[i]
 	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
@@ -72,7 +70,7 @@ func NewTxn(h *history.History, i int32, ops []int) Txn {
 	return out
 }
 
-// NewEdge describes an edge of h, with a text that says why it holds.
+// NewEdge describes an edge of h. text says why the edge holds.
 func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
 	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: text}
 	if e.Kind != verdict.SO && e.Kind != verdict.RT {
@@ -88,9 +86,9 @@ func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
 	return edge
 }
 
-// Reads returns the edges from writers to readers of a small history, what each
-// read from outside saw. Where several transactions can have written it the
-// edges are of the kind Maybe.
+// Reads returns the edges from writers to readers of a small history, for each read of another
+// transaction's write. If several transactions can have written the value, the edges are of kind
+// Maybe.
 func Reads(h *history.History) []Edge {
 	writers := map[version][]int32{}
 	for i := range h.Txns {
@@ -128,8 +126,8 @@ func Reads(h *history.History) []Edge {
 	return out
 }
 
-// Printable escapes control characters, which keys and values may contain and
-// which terminals and XML do not bear, and what is not UTF-8. Line ends stay.
+// Printable escapes what is not UTF-8, and control characters, which keys and values may contain
+// and which are unsafe in terminals and invalid in XML. Line ends are kept.
 func Printable(s string) string {
 	bad := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\n' || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF
@@ -160,12 +158,11 @@ func moment(t int64) *int64 {
 	return &t
 }
 
-// maxAround bounds the transactions around a counterexample that are shown.
+// maxAround is up to how many transactions around a counterexample are shown.
 const maxAround = 10
 
-// Around returns transactions of h that ran at the same time as some of txns,
-// those that touched the same keys first, and how many more there are. Without
-// times there are none.
+// Around returns transactions of h that ran at the same time as one of txns, those on the same keys
+// first, and how many more there are. If the history has no times, there are none.
 func Around(h *history.History, txns []int32, keys func(history.Key) bool) (list []Txn, more int) {
 	in := map[int32]bool{}
 	for _, i := range txns {

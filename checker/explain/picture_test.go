@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// ring makes the picture of a cycle of n transactions, with kinds of edges in
-// turn, keys and values of some length, and some writers beside it.
+// ring makes the picture of a cycle of n transactions, with alternating kinds of edges, keys and
+// values of some length, and some more writers.
 func ring(n, extra int, key string) *Picture {
 	p := &Picture{Title: fmt.Sprintf("a cycle of %d", n)}
 	kinds := []string{"WR", "RW", "WW", "RT", "SO"}
@@ -40,8 +40,8 @@ func ring(n, extra int, key string) *Picture {
 
 const longKey = "accounts.balance.of.the.long.named.customer"
 
-// TestNothingOverlaps: in the graph of a cycle of any common length no two boxes
-// or labels overlap, and no edge runs through a box or label that is not its own.
+// TestNothingOverlaps checks, for cycles of all common lengths, that no two boxes or labels
+// overlap, and that no edge runs through a box or label that is not its own.
 func TestNothingOverlaps(t *testing.T) {
 	for n := 2; n <= maxDrawn; n++ {
 		for extra := 0; extra <= min(3, maxDrawn-n); extra++ {
@@ -80,8 +80,8 @@ func TestNothingOverlaps(t *testing.T) {
 	}
 }
 
-// TestTimelineKeepsApart: bars of one session do not overlap, and each has room
-// for its text.
+// TestTimelineKeepsApart checks that bars of one session do not overlap, and that each has room for
+// its text.
 func TestTimelineKeepsApart(t *testing.T) {
 	for n := 2; n <= 30; n++ {
 		p := ring(n, 0, longKey)
@@ -110,11 +110,11 @@ func TestTimelineKeepsApart(t *testing.T) {
 	}
 }
 
-// nasty are names that break what is not escaped.
+// nasty are names that break output if they are not escaped.
 var nasty = []string{`"`, `\`, `a"b\c`, "<b>&amp;", "]]>", "--", "\x00\x1b[31m\x7f", "\xff\xfe", "\ufffe", "a\nb", "{|}", strings.Repeat("long", 500), "键", "'"}
 
-// TestPicturesAreWellFormed: whatever keys are called, the drawings are XML, and
-// DOT whose quotes and braces match.
+// TestPicturesAreWellFormed checks that the drawings are valid XML, and DOT with matching quotes
+// and braces, whatever the names of keys are.
 func TestPicturesAreWellFormed(t *testing.T) {
 	for _, name := range nasty {
 		p := ring(3, 1, name)
@@ -167,8 +167,8 @@ func balanced(t *testing.T, name, dot string) {
 	}
 }
 
-// TestFolded: of a cycle of hundreds a graph shows a dozen boxes, and says how
-// many more there are.
+// TestFolded checks that the graph of a cycle of hundreds has a dozen boxes, and says how many more
+// there are.
 func TestFolded(t *testing.T) {
 	svg := GraphSVG(ring(288, 0, "x"))
 	if !strings.Contains(svg, "… 277 more") || strings.Count(svg, `rect class="box`) != maxDrawn {
@@ -179,8 +179,8 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestTimes: where no times are known the timeline has the order of sessions;
-// where one end is not known the bar reaches to the edge.
+// TestTimes checks that without times the timeline has the order of sessions, and that a bar with
+// an unknown end reaches to the edge.
 func TestTimes(t *testing.T) {
 	h := dsl.MustParse("s1 T1: r(x,0) w(x,1)\ns1 T2: r(x,1)\ns2 T3: r(x,0)")
 	p := &Picture{Title: "none"}
@@ -208,7 +208,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestReads: who wrote what is read, for certain or perhaps.
+// TestReads checks the edges from certain and from possible writers to readers.
 func TestReads(t *testing.T) {
 	h := dsl.MustParse("s1 T1: w(x,1)\ns2 T2: w(x,1) w(y,0)\ns3 T3: r(x,1)\ns4 T4: w(z,1)\ns5 T5: r(z,1) r(y,0) r(q,0)\ns6 T6: w(z,1) abort")
 	var got []string
@@ -220,7 +220,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestForcedWords: an edge between two writers names the read that forces it.
+// TestForcedWords checks that the text of an edge between two writers names the read that forces it.
 func TestForcedWords(t *testing.T) {
 	h := dsl.MustParse("s1 T1: w(x,1)\ns2 T2: w(x,2)\ns1 T3: r(x,2)")
 	e := verdict.Edge{From: 0, To: 1, Kind: verdict.WW, Key: 0, Value: 1}

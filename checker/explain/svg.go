@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// pictureStyle is in every picture, so that it looks the same in a file of its
-// own and in a page, in light and dark and on paper. Kinds of edges differ by
-// dashes and width, and by their labels.
+// pictureStyle is in every picture. So the picture looks the same in its own file and in a page, in
+// light and dark mode, and on paper. Kinds of edges differ by dashes, width and label.
 const pictureStyle = `<style>
 .isopic{--pi:#1c2126;--pd:#5b6570;--pp:#fff;--pb:#f4f6f8;--pl:#c9d0d7}
 @media (prefers-color-scheme:dark){.isopic{--pi:#e4e8ec;--pd:#98a2ad;--pp:#14181c;--pb:#222a31;--pl:#465059}}
@@ -36,7 +35,7 @@ const pictureStyle = `<style>
 .isopic line{stroke:var(--pl);stroke-width:1}
 </style>`
 
-// kindWords are what an arrow says of its ends, in the order of legends.
+// kindWords are the meanings of the arrows, in the order of legends.
 var kindWords = []struct{ kind, words string }{
 	{"WR", "the other read what it wrote"},
 	{Maybe, "the other may have read what it wrote"},
@@ -46,8 +45,8 @@ var kindWords = []struct{ kind, words string }{
 	{"RT", "it ended before the other began"},
 }
 
-// GraphSVG draws the dependency graph: transactions, and arrows from what must
-// come first. Of more than a dozen transactions the rest is folded into one box.
+// GraphSVG draws the dependency graph: transactions, with arrows from those that must come first.
+// If there are more than a dozen, the rest is folded into one box.
 func GraphSVG(p *Picture) string {
 	if len(p.Txns) == 0 {
 		return ""
@@ -62,8 +61,8 @@ func GraphSVG(p *Picture) string {
 	height := l.box.h + 2*pad + float64(len(legend))*17
 	var b strings.Builder
 	open(&b, "graph", "Dependency graph: "+p.Title, width, height)
-	// Every edge has its arrow head drawn, not by a marker: those of several
-	// pictures on one page would share their names.
+	// Each edge has its own arrow head, without a marker: markers of several pictures on one page
+	// would have the same names.
 	fmt.Fprintf(&b, `<g transform="translate(%.1f %.1f)">`, width/2-l.box.x, pad+l.box.h/2-l.box.y)
 	for _, a := range l.arrows {
 		drawEdge(&b, a)
@@ -155,7 +154,7 @@ func drawNode(b *strings.Builder, p *Picture, n *node) {
 	fmt.Fprintf(b, `<title>%s</title></g>`, escape(title))
 }
 
-// arrowHead is the tip at the end of a curve.
+// arrowHead draws the tip at the end of a curve.
 func arrowHead(k curve) string {
 	back := k.at(.93)
 	dx, dy := k.q.x-back.x, k.q.y-back.y

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxSessions bounds the rows of a timeline, maxBars the transactions of the
-// counterexample in it.
+// maxSessions bounds the rows of a timeline. maxBars bounds the transactions of the counterexample
+// in it.
 const (
 	maxSessions = 14
 	maxBars     = 24
@@ -19,15 +19,15 @@ type bar struct {
 	t     Txn
 	faint bool
 	lines []string
-	// begin and end are moments; what is not known reaches to the edge.
+	// begin and end are moments. If one is not known, the bar reaches to the edge.
 	begin, end          int64
 	openLeft, openRight bool
 	x1, x2              float64
 	lane                int
 }
 
-// row is a session in a timeline. What overlaps within it, since one outcome
-// was learnt late, stands in lanes.
+// row is a session in a timeline. Transactions of a session can overlap if an outcome was learnt
+// late. They are then in different lanes.
 type row struct {
 	session int64
 	node    int16
@@ -46,10 +46,9 @@ type timeline struct {
 	hidden        int // transactions of the counterexample that are left out
 }
 
-// TimelineSVG draws the sessions with the transactions of the counterexample, in
-// real time where it is known, and faintly what ran at the same time. The order
-// of all begins and ends is kept; distances are not to scale, so that the
-// operations have room.
+// TimelineSVG draws the sessions with the transactions of the counterexample, in real time if it is
+// known, and faintly what ran at the same time. It keeps the order of all begins and ends.
+// Distances are not to scale, so that there is room for the operations.
 func TimelineSVG(p *Picture) string {
 	if len(p.Txns) == 0 {
 		return ""
@@ -78,7 +77,7 @@ const (
 	gutter, margin   = 92.0, 16.0
 	barLine, barPad  = 14.0, 8.0
 	rowGap, axisRoom = 12.0, 22.0
-	opsWidth         = 34 // letters in a line of operations
+	opsWidth         = 34 // letters in one line of operations
 	maxOpLines       = 4
 )
 
@@ -123,8 +122,7 @@ func (l *timeline) collect(p *Picture) (bars []*bar) {
 	return bars
 }
 
-// span gives every bar its begin and end. Without times the transactions of a
-// session are numbered.
+// span sets the begin and end of every bar. Without times it numbers the transactions of a session.
 func (l *timeline) span(bars []*bar) {
 	if !l.timed {
 		for _, r := range l.rows {
@@ -158,7 +156,7 @@ func (l *timeline) span(bars []*bar) {
 	}
 }
 
-// text is what stands in a bar.
+// text returns the lines of text in a bar.
 func (b *bar) text() []string {
 	name := fmt.Sprintf("T%d", b.t.ID)
 	if b.faint {
@@ -206,8 +204,8 @@ func (b *bar) need() float64 {
 	return w + 14
 }
 
-// scale places the moments from left to right: in their order, a little further
-// apart where more time passed, and so that every bar holds its text.
+// scale sets the positions of the moments from left to right, in their order. They are a little
+// further apart if more time passed, and every bar has room for its text.
 func (l *timeline) scale(bars []*bar) {
 	for _, b := range bars {
 		l.moments = append(l.moments, b.begin, b.end)
@@ -230,8 +228,7 @@ func (l *timeline) scale(bars []*bar) {
 		}
 		l.x[m] = x
 	}
-	// Bars without length, and those that touch the next one, get room of their
-	// own behind their moment.
+	// Bars without length, and those that touch the next one, get extra room after their moment.
 	for i, m := range l.moments {
 		extra := 0.0
 		for _, b := range bars {
@@ -256,7 +253,7 @@ func (l *timeline) scale(bars []*bar) {
 	l.width = right + margin
 }
 
-// stack gives rows their heights, and bars that overlap their lanes.
+// stack sets the heights of the rows, and the lanes of bars that overlap.
 func (l *timeline) stack() {
 	y := 8.0
 	for _, r := range l.rows {
@@ -321,7 +318,7 @@ func (l *timeline) grid(b *strings.Builder) {
 	}
 }
 
-// notes tells what the axis means and what is left out.
+// notes explains the axis and what is left out.
 func (l *timeline) notes(b *strings.Builder, p *Picture) {
 	var notes []string
 	if l.timed {
@@ -347,7 +344,7 @@ func (l *timeline) notes(b *strings.Builder, p *Picture) {
 	}
 }
 
-// axis writes the times of begins and ends below, as far as they have room.
+// axis writes the times of begins and ends below, as far as there is room.
 func (l *timeline) axis(b *strings.Builder) {
 	l.height += axisRoom
 	free := gutter - 1
@@ -365,7 +362,7 @@ func (l *timeline) axis(b *strings.Builder) {
 	}
 }
 
-// duration is a time in the unit that suits it.
+// duration writes a time in a suitable unit.
 func duration(ns int64) string {
 	switch {
 	case ns < 1_000_000:

@@ -10,7 +10,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Fill gives a its names and its text.
+// Fill sets the names and the text of a.
 func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	if a.Kind == verdict.Cycle || a.Kind == verdict.Contradiction && len(a.Cycle) > 0 {
 		a.Names = Classify(h, a.Cycle, a.Forced)
@@ -30,12 +30,12 @@ func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	a.Text += b.String()
 }
 
-// words speaks about the transactions of one history.
+// words describes transactions of one history.
 type words struct {
 	h *history.History
 	// writers are the transactions that may have committed a version.
 	writers map[version]int32
-	// forced has, by position in the cycle, the reads that force edges.
+	// forced has, by index in the cycle, the reads that force edges.
 	forced map[int]verdict.OpRef
 	// snapshot: transactions read at one moment and write at another.
 	snapshot bool
@@ -46,8 +46,7 @@ type version struct {
 	value history.Value
 }
 
-// newWords looks up, in one pass, who wrote the versions of a's edges and of
-// others.
+// newWords finds, in one pass, the writers of the versions of a's edges and of others.
 func newWords(h *history.History, a *verdict.Anomaly, others []verdict.Edge) words {
 	w := words{h: h, writers: map[version]int32{}, forced: a.Forced}
 	wanted := map[version]bool{}
@@ -78,8 +77,8 @@ func newWords(h *history.History, a *verdict.Anomaly, others []verdict.Edge) wor
 
 func (w words) txn(i int32) string { return fmt.Sprintf("T%d", w.h.Txns[i].ID) }
 
-// introduce names a transaction with its session, the node where there are
-// several, and its number in the database where that is known.
+// introduce names a transaction with its session, its node if there are several, and its number in
+// the database if that is known.
 func (w words) introduce(i int32) string {
 	t := &w.h.Txns[i]
 	s := fmt.Sprintf("T%d (session %d", t.ID, w.h.SessionName(t.Session))
@@ -102,13 +101,13 @@ func (w words) pair(k history.Key, v history.Value) string {
 	return w.key(k) + " = " + w.value(v)
 }
 
-// key and value escape what terminals would obey.
+// key and value escape what terminals would interpret.
 func (w words) key(k history.Key) string     { return Printable(w.h.KeyName(k)) }
 func (w words) value(v history.Value) string { return Printable(w.h.ValueText(v)) }
 
 func (w words) ref(r verdict.OpRef) history.Op { return w.h.Ops(&w.h.Txns[r.Txn])[r.Op] }
 
-// source says where a version came from.
+// source says which transaction wrote a version, or that it is the initial value.
 func (w words) source(k history.Key, v history.Value) string {
 	if v == w.h.Initial(k) {
 		return "the initial value"
@@ -192,8 +191,8 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 	}
 }
 
-// selfContradiction explains two operations of one transaction on a key, of which one
-// says only which value the key did not have.
+// selfContradiction explains two operations of one transaction on a key that contradict each other.
+// One of them only says which value the key did not have.
 func (w words) selfContradiction(txn int32, first, second history.Op) string {
 	say := func(op history.Op) string {
 		switch op.Kind {
@@ -215,8 +214,7 @@ func (w words) divergence(a *verdict.Anomaly) string {
 		w.txn(e.From), w.written(e.From, e.Key), w.txn(e.To), w.written(e.To, e.Key))
 }
 
-// impossibleFailure explains a failed compare-and-set that found the expected
-// value in spite of itself.
+// impossibleFailure explains a compare-and-set that failed although the key had the expected value.
 func (w words) impossibleFailure(a *verdict.Anomaly) string {
 	last := a.Ops[0].Txn
 	op := w.ref(a.Ops[0])
@@ -225,7 +223,7 @@ func (w words) impossibleFailure(a *verdict.Anomaly) string {
 		w.introduce(last), w.pair(op.Key, op.Value), seconds(w.h.Txns[last].Begin), seconds(w.h.Txns[last].End))
 }
 
-// contradiction explains transactions that no order explains.
+// contradiction explains transactions that have no order.
 func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 	if len(a.Cycle) > 0 {
 		return w.cycle(lvl, a)
@@ -274,7 +272,7 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 	return b.String()
 }
 
-// maxListed bounds the lines of a text, maxAlternatives the writers in one.
+// maxListed bounds the lines of a text. maxAlternatives bounds the writers in a line.
 const (
 	maxListed       = 20
 	maxAlternatives = 6
@@ -305,8 +303,7 @@ func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
 	return b.String()
 }
 
-// Edges describes the edges of a's cycle, and the others that belong to the
-// picture.
+// Edges describes the edges of a's cycle, and the further edges of its picture.
 func Edges(h *history.History, a *verdict.Anomaly) (cycle, context []Edge) {
 	rest := slices.Concat(a.Context, a.Support)
 	w := newWords(h, a, rest)
@@ -319,8 +316,7 @@ func Edges(h *history.History, a *verdict.Anomaly) (cycle, context []Edge) {
 	return cycle, context
 }
 
-// edge says why an edge holds that stands at position n of the cycle, -1 if it
-// is none of the cycle.
+// edge says why an edge holds. n is its index in the cycle, or -1 if it is not in the cycle.
 func (w words) edge(e verdict.Edge, n int) string {
 	from, to := w.txn(e.From), w.txn(e.To)
 	head := fmt.Sprintf("%s -%s-> %s: ", from, e.Kind, to)
@@ -342,8 +338,7 @@ func (w words) edge(e verdict.Edge, n int) string {
 	}
 }
 
-// overwrote says why of two that wrote a key the one came first, where the other
-// did not read what it wrote.
+// overwrote says why one of two writers of a key came first, if the other did not read its write.
 func (w words) overwrote(e verdict.Edge, n int) string {
 	from, to := w.txn(e.From), w.txn(e.To)
 	both := fmt.Sprintf("both wrote %s: %s %s, %s %s. ", w.key(e.Key), from, w.written(e.From, e.Key), to, w.written(e.To, e.Key))
@@ -358,7 +353,7 @@ func (w words) overwrote(e verdict.Edge, n int) string {
 	return both + fmt.Sprintf("%s came first: the other order would make a read wrong.", from)
 }
 
-// readBy reports whether To read the version that the edge is about.
+// readBy reports whether To read the version of the edge.
 func readBy(h *history.History, e verdict.Edge) bool {
 	for _, op := range h.Ops(&h.Txns[e.To]) {
 		if op.Kind == history.Read && op.Key == e.Key && op.Value == e.Value {

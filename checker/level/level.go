@@ -1,6 +1,5 @@
-// Package level names the isolation levels that a history can be checked
-// against. They are a type of their own: what was requested of a database is
-// a driver's isolation, and what is checked is a Level.
+// Package level names the isolation levels that a history can be checked for. The isolation
+// requested of a database has another type, in its driver.
 package level
 
 import (
@@ -9,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Level is an isolation level in the sense of the checkers.
+// Level is an isolation level of the checkers.
 type Level int
 
 const (
@@ -46,7 +45,7 @@ var levels = [...]info{
 	LIN:      {"lin", "linearizability"},
 }
 
-// later are levels of the field that this build cannot check.
+// later are known levels that this build cannot check.
 var later = map[string]string{
 	"rc": "read committed", "read-committed": "read committed",
 	"ra": "read atomic", "read-atomic": "read atomic",
@@ -106,8 +105,8 @@ func (l Level) Title() string { return levels[l].title }
 // another, so that two adjacent anti-dependencies are allowed in a cycle.
 func (l Level) Snapshot() bool { return l == SI || l == SINoSO || l == StrongSI }
 
-// Snapshots returns the snapshot level that asks the same of session order and
-// real time as l, a serial level.
+// Snapshots returns the snapshot level with the same session order and real time as l, a serial
+// level.
 func (l Level) Snapshots() (Level, bool) {
 	switch l {
 	case SER:
@@ -120,14 +119,13 @@ func (l Level) Snapshots() (Level, bool) {
 	return l, false
 }
 
-// Serial reports whether the level asks for one order of whole transactions.
+// Serial reports whether the level requires one order of whole transactions.
 func (l Level) Serial() bool { return l == SER || l == SERNoSO || l == SSER }
 
-// SessionOrder reports whether the order of a session's transactions binds.
+// SessionOrder reports whether the level keeps the order of a session's transactions.
 func (l Level) SessionOrder() bool { return l != SERNoSO && l != SINoSO && l != LIN }
 
-// WithSessionOrder returns the level that asks the same and session order too,
-// if l leaves that out.
+// WithSessionOrder returns the same level with session order, if l leaves it out.
 func (l Level) WithSessionOrder() (Level, bool) {
 	switch l {
 	case SERNoSO:
@@ -138,8 +136,8 @@ func (l Level) WithSessionOrder() (Level, bool) {
 	return l, false
 }
 
-// WithRealTime returns the level that asks the same and real-time order too, if l
-// keeps session order and leaves that out.
+// WithRealTime returns the same level with real-time order, if l keeps session order but not real
+// time.
 func (l Level) WithRealTime() (Level, bool) {
 	switch l {
 	case SER:
@@ -150,6 +148,6 @@ func (l Level) WithRealTime() (Level, bool) {
 	return l, false
 }
 
-// RealTime reports whether real-time order binds, so that a history needs the
-// begin and end of its transactions.
+// RealTime reports whether the level keeps real-time order. A history then needs the begin and end
+// of its transactions.
 func (l Level) RealTime() bool { return l == SSER || l == StrongSI || l == LIN }

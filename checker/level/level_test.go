@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 	if len(All()) != len(levels)-1 {
 		t.Error("All leaves a level out")
 	}
-	// Levels of the field that come later are refused by name.
+	// Known levels that this build cannot check are refused by name.
 	for _, name := range []string{"rc", "causal", "read-atomic"} {
 		if _, err := Parse(name); err == nil || !strings.Contains(err.Error(), "cannot be checked by this build") {
 			t.Errorf("%s: %v", name, err)

@@ -2,9 +2,9 @@ package level
 
 import "slices"
 
-// weaker lists, for each level, the levels directly below it: what the level
-// allows, they allow too. Linearizability judges each key by itself, in words of
-// its own, and stands apart. A new level takes its place by a line here.
+// weaker lists, for each level, the levels directly below it: they allow everything that it allows.
+// Linearizability judges each key alone and other transactions, so it is not comparable. A new
+// level needs a line here.
 var weaker = map[Level][]Level{
 	SI:       {SINoSO},
 	StrongSI: {SI},
@@ -13,8 +13,7 @@ var weaker = map[Level][]Level{
 	SSER:     {SER, StrongSI},
 }
 
-// Implies reports whether every history that l allows is one that m allows. A
-// level implies itself.
+// Implies reports whether m allows every history that l allows. A level implies itself.
 func (l Level) Implies(m Level) bool {
 	return l == m || slices.ContainsFunc(weaker[l], func(w Level) bool { return w.Implies(m) })
 }
@@ -31,7 +30,7 @@ func Strongest(list []Level) []Level {
 	return extremes(list, func(l, other Level) bool { return other.Implies(l) })
 }
 
-// Descending sorts a list so that no level stands behind one that it implies.
+// Descending sorts a list so that no level comes after one that it implies.
 func Descending(list []Level) []Level {
 	var out []Level
 	for rest := slices.Clone(list); len(rest) > 0; {

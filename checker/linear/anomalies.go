@@ -7,8 +7,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// divergence books that first and second both overwrote version v of a key
-// after reading it.
+// divergence reports that first and second both read version v and overwrote it.
 func (x *index) divergence(v, first, second int32, read history.Op) {
 	txns := []int32{first, second}
 	var context []verdict.Edge
@@ -25,8 +24,7 @@ func (x *index) divergence(v, first, second int32, read history.Op) {
 	x.Found(verdict.Anomaly{Kind: verdict.Divergence, Txns: txns, Cycle: []verdict.Edge{there, back}, Context: context})
 }
 
-// support adds what shows that the transactions of unknown outcome in a
-// committed.
+// support adds the edges that show that the transactions of unknown outcome in a committed.
 func (x *index) support(a *verdict.Anomaly) {
 	seen := map[int32]bool{}
 	work := slices.Clone(a.Txns)

@@ -14,9 +14,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// BenchmarkMini checks mini-transactions of 20 sessions in memory, at one and
-// at two million, and compares the answer. Those simulated at snapshot
-// isolation have write skew, so that SER and SSER search for a short cycle too.
+// BenchmarkMini checks mini-transactions of 20 sessions in memory, one million and two million of
+// them, and compares the verdicts. Histories simulated at snapshot isolation have write skew, so
+// SER and SSER also search for a short cycle.
 func BenchmarkMini(b *testing.B) {
 	for _, txns := range []int{1_000_000, 2_000_000} {
 		for _, snapshot := range []bool{false, true} {
@@ -48,8 +48,8 @@ func BenchmarkMini(b *testing.B) {
 	}
 }
 
-// BenchmarkSparse checks the same history with values that do not come from a
-// counter, so that versions are found by hashing.
+// BenchmarkSparse checks the same history with values that do not come from a counter, so versions
+// are found by hashing.
 func BenchmarkSparse(b *testing.B) {
 	const txns = 1_000_000
 	src := synth.Mini(synth.MiniConfig{Sessions: 20, Txns: txns, Keys: 200, Seed: 1})

@@ -8,19 +8,18 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// core is what topological could not place, as an explicit graph for the
-// search of cycles.
+// core is the part of the graph that topological could not place, as an explicit graph for the
+// search for cycles.
 //
-// Its vertices are the starts and commits of the transactions left over, then
-// links that make the transitive orders searchable with few arcs: a commit
-// leads, in one step, to the link of the session's next transaction and to
-// the link of the first transaction that began after it ended; a link leads
-// without a step to the next link of its order and to the start of its own
+// Its first vertices are the starts and commits of the transactions that are left. After these come
+// links. They encode the transitive orders with few arcs: a commit leads, in one step, to the link
+// of the session's next transaction, and to the link of the first transaction that began after it
+// ended. A link leads, in zero steps, to the next link of its order and to the start of its own
 // transaction.
 type core struct {
 	x     *index
 	shift int32
-	txns  []int32 // what is left over, in the order of the history
+	txns  []int32 // the transactions that are left, in the order of the history
 	local []int32 // by transaction: its number in txns, or none
 
 	sessionLink int32 // first vertex of the session links, one for each of txns
@@ -29,11 +28,10 @@ type core struct {
 
 	from []int32 // arcs of vertex v are arcs[from[v]:from[v+1]]
 	arcs []arc
-	scc  []int32 // by vertex: its strongly connected component, or none if trivial
+	scc  []int32 // by vertex: its strongly connected component; none if that has only one vertex
 }
 
-// arc is a target vertex and, in the low bits, the kind of edge. Kind 0 costs
-// no step.
+// arc is a target vertex and, in the low bits, the kind of edge. An arc of kind 0 is no step.
 type arc uint32
 
 const kindBits = 3
@@ -87,7 +85,7 @@ func (g *core) commit(l int32) int32 { return l<<g.shift + g.shift }
 // eachArc calls f for every arc, in a fixed order.
 func (g *core) eachArc(f func(v int32, a arc)) {
 	x, h := g.x, g.x.h
-	last := make([]int32, h.SessionCount()) // by session, the transaction before
+	last := make([]int32, h.SessionCount()) // by session: the previous transaction
 	for s := range last {
 		last[s] = none
 	}
@@ -143,8 +141,8 @@ func (g *core) eachArc(f func(v int32, a arc)) {
 	}
 }
 
-// components finds the strongly connected components (Tarjan's algorithm,
-// without recursion) and keeps those of more than one vertex.
+// components finds the strongly connected components by Tarjan's algorithm, without recursion. It
+// keeps those of more than one vertex.
 func (g *core) components() {
 	n := int32(len(g.from) - 1)
 	g.scc = make([]int32, n)

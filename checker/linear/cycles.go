@@ -10,21 +10,20 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Search budgets, in arcs looked at: a fraction of a second each.
+// Search budgets in visited arcs: each takes a fraction of a second.
 const (
 	shortBudget = 20 << 20
 	longBudget  = 100 << 20
 )
 
-// cycles finds, in the part of the graph that has no order, one short cycle of
-// each class, a shortest one among them.
+// cycles finds cycles in the part of the graph that has no topological order: a short one of each
+// class or, if there is none, a shortest one.
 //
-// A first search covers the cycles of up to three transactions and takes one
-// of each class. Session order and real time are transitive, so a shortest
-// cycle never has two such edges in a row, and one of up to three edges has at
-// most one of them: starting behind it, the rest is a path of at most two data
-// edges. Only if there is no such cycle does a second search go over the links,
-// from every vertex, with the shortest found so far as its bound.
+// The first search covers the cycles of up to three edges and takes one of each class. Session
+// order and real time are transitive, so a shortest cycle never has two such edges in a row, and a
+// cycle of up to three edges has at most one of them. If the search starts at its end, the rest is
+// a path of at most two data edges. If there is no such cycle, a second search uses the links. It
+// starts from every vertex and is bounded by the shortest cycle found so far.
 func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 	s := &search{g: newCore(x, o), c: c, classes: map[string]bool{}, complete: true}
 	if x.Has(verdict.Divergence) != nil {
@@ -40,9 +39,9 @@ func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 			return nil, err
 		}
 	}
-	// Nothing is shorter than two edges; a longer cycle is a shortest one only if
-	// the search has seen everything. Where a version was overwritten twice it
-	// knows of one of the edges only.
+	// No cycle is shorter than two edges. A longer cycle is known to be a shortest one only if the
+	// search was complete. If a version was overwritten twice, the graph has only one of the two
+	// edges, so the search is not complete.
 	diverged := x.Has(verdict.Divergence) != nil
 	least := math.MaxInt
 	for n := range s.out {
@@ -52,7 +51,7 @@ func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 		length := len(s.out[n].Cycle)
 		s.out[n].Shortest = length == 2 || !diverged && s.complete && length == least
 	}
-	// A cycle without real time violates weaker levels too and tells more.
+	// A cycle without real time also violates weaker levels, so it says more.
 	slices.SortStableFunc(s.out, func(a, b verdict.Anomaly) int {
 		return cmp.Or(realTimeEdges(a.Cycle)-realTimeEdges(b.Cycle), len(a.Cycle)-len(b.Cycle))
 	})
@@ -65,7 +64,7 @@ type search struct {
 	classes map[string]bool
 	out     []verdict.Anomaly
 	visits  int
-	// complete: no search gave up for want of budget.
+	// complete: no search ran out of budget.
 	complete bool
 
 	// Breadth-first search from one vertex; an entry counts only if its epoch
@@ -75,7 +74,7 @@ type search struct {
 	level, next         []int32
 }
 
-// short takes one cycle of each class among those of up to three edges.
+// short searches the cycles of up to three edges and takes one of each class.
 func (s *search) short() error {
 	g := s.g
 	for l := range g.txns {
@@ -100,8 +99,7 @@ func (s *search) short() error {
 	return nil
 }
 
-// shortest looks for a cycle of the least number of edges, as far as the
-// budget goes.
+// shortest searches for a cycle with the fewest edges, within the budget.
 func (s *search) shortest() error {
 	g := s.g
 	limit := int32(1 << 30)
@@ -131,11 +129,11 @@ func (s *search) shortest() error {
 	return nil
 }
 
-// bfs walks from vertex u up to limit edges and calls found whenever an arc, or
-// with links left out an order, leads from the vertex last back to u. It stops
-// when found returns true, but for cycles of one length at the end of a level,
-// with the shorter one first. Without links it passes over the session and
-// time links and lets an order close the cycle instead.
+// bfs searches from vertex u up to limit edges. It calls found whenever an arc leads from vertex
+// last back to u. Without links it does not visit the session and time links. Instead it also calls
+// found when session order or real time leads from last back to u. It stops when found returns
+// true. With links, a cycle whose last arc is a step is reported at the end of its level, because
+// one without that step is shorter.
 func (s *search) bfs(u, limit int32, links bool, found func(last int32, closing verdict.EdgeKind) bool) {
 	g := s.g
 	s.now++
@@ -147,7 +145,7 @@ func (s *search) bfs(u, limit int32, links bool, found func(last int32, closing 
 		closed := none
 		for n := 0; n < len(level); n++ {
 			v := level[n]
-			if s.dist[v] < d { // reached at no cost since it was put here
+			if s.dist[v] < d { // reached in fewer steps since it was added
 				continue
 			}
 			if !links && d > 0 {
@@ -192,8 +190,7 @@ func (s *search) bfs(u, limit int32, links bool, found func(last int32, closing 
 	}
 }
 
-// orderBack returns the order, if any, by which the transaction whose commit v
-// is must come before the one whose start u is.
+// orderBack returns the order, if any, by which v, if it is a commit, comes before the start u.
 func (s *search) orderBack(v, u int32) verdict.EdgeKind {
 	g, h := s.g, s.g.x.h
 	l := v >> g.shift
@@ -224,8 +221,7 @@ func realTimeEdges(cycle []verdict.Edge) int {
 	return n
 }
 
-// take adds the cycle if its class is new, or if it is shorter than the one of
-// its class.
+// take adds the cycle if its class is new or if it is shorter than the cycle of its class.
 func (s *search) take(u, last int32, closing verdict.EdgeKind) {
 	a := s.cycle(u, last, closing)
 	name := explain.Classify(s.g.x.h, a.Cycle, nil)[0]
@@ -241,9 +237,8 @@ func (s *search) take(u, last int32, closing verdict.EdgeKind) {
 	s.out = append(s.out, a)
 }
 
-// cycle turns the path from u to last, closed by an order of kind closing or,
-// where that is 0, by an arc, into an anomaly that begins at the cycle's
-// earliest transaction.
+// cycle turns a cycle into an anomaly. The cycle is the path from u to last, closed by an order of
+// kind closing or, if closing is 0, by an arc. The anomaly begins with the earliest transaction.
 func (s *search) cycle(u, last int32, closing verdict.EdgeKind) verdict.Anomaly {
 	g := s.g
 	vertices := []int32{u}
@@ -281,9 +276,8 @@ func (s *search) cycle(u, last int32, closing verdict.EdgeKind) verdict.Anomaly 
 	return a
 }
 
-// kindOf returns the kind of an arc from v to w. Where a read and an anti-
-// dependency both lead there it is the read, which refutes more levels. An arc
-// without cost is never beside one with a cost.
+// kindOf returns the kind of an arc from v to w. If there are both a WR and an RW arc, it is WR,
+// which violates more levels. An arc of zero steps is never parallel to another arc.
 func (s *search) kindOf(v, w int32) verdict.EdgeKind {
 	kind := verdict.EdgeKind(1<<kindBits - 1)
 	for _, a := range s.g.arcs[s.g.from[v]:s.g.from[v+1]] {

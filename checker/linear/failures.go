@@ -10,12 +10,12 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// placeFailures finds a slot for every compare-and-set that failed without
-// returning a value: any slot but that of the expected value, not before the
-// slot of anything that ended before it began, not behind what began after it
-// ended. Taking each, by begin, to the first slot that is allowed leaves the
-// most room to those that must come after it, so if one of them ends up too
-// far back, no placement exists.
+// placeFailures finds a slot for every failed compare-and-set that returned no value. Any slot is
+// allowed but that of the expected value. It must not be before the slot of a transaction that
+// ended before the failure began, nor after that of a transaction that began after the failure
+// ended. Each failure, in the order of their begins, takes the first slot that is allowed. This
+// leaves the most room for the transactions after it. So if one of them ends up too late, no
+// placement exists.
 func (l *lwt) placeFailures() {
 	h := l.h
 	if len(l.failures) == 0 {
@@ -34,7 +34,7 @@ func (l *lwt) placeFailures() {
 	l.failures = radix.SortBy(l.failures, l.begins)
 	ends = radix.SortBy(ends, l.ends)
 
-	latest := make([]int32, h.KeyCount()) // by key: the last slot of what has ended
+	latest := make([]int32, h.KeyCount()) // by key: the last slot of the transactions that have ended
 	next := 0
 	for _, i := range l.failures {
 		for ; next < len(ends) && l.ends(ends[next]) < l.begins(i); next++ {
@@ -56,7 +56,7 @@ type expectation struct {
 	value history.Value
 }
 
-// keyAndSlot returns where a counted transaction stands.
+// keyAndSlot returns the key and slot of a counted transaction.
 func (l *lwt) keyAndSlot(i int32) (history.Key, int32) {
 	t := &l.h.Txns[i]
 	ops := l.h.Ops(t)
@@ -67,7 +67,7 @@ func (l *lwt) keyAndSlot(i int32) (history.Key, int32) {
 	return op.Key, l.slot[l.x.opVersion[l.h.FirstOp(t)+len(ops)-1]]
 }
 
-// excludes reports whether the key has the value that op rules out in slot p.
+// excludes reports whether the key has, in slot p, the value that op rules out.
 func (l *lwt) excludes(op history.Op, p int32) bool {
 	v := l.x.versions.find(op.Key, op.Value)
 	if v == none {
@@ -81,8 +81,8 @@ func (l *lwt) excludes(op history.Op, p int32) bool {
 
 func (l *lwt) length(k history.Key) int32 { return l.from[k+1] - l.from[k] }
 
-// tooFar compares the slots of the failures with the slots of what began after
-// they ended.
+// tooFar compares the slots of the failures with the slots of transactions that began after they
+// ended.
 func (l *lwt) tooFar(earliest []int32) {
 	h := l.h
 	for k := range earliest {
@@ -113,15 +113,15 @@ func (l *lwt) tooFar(earliest []int32) {
 		l.undecided = fmt.Sprintf("the failed compare-and-set %d has no place, and the history was cut off, so that what made it fail may be missing", h.Txns[failed[0]].ID)
 		return
 	}
-	// What began later may fail only because of what failed before it.
+	// A failure may be too late only because of an earlier failure, so the earliest is reported.
 	for _, i := range radix.SortBy(failed, l.begins) {
 		l.impossible(i)
 	}
 }
 
-// appendUnknown finds, for a failure that needs a version behind the chain, a
-// compare-and-set of unknown outcome that may have written one, and reports
-// whether there is one or it cannot tell.
+// appendUnknown handles a failure that needs a version after the chain. It finds a compare-and-set
+// of unknown outcome that may have written one. It reports whether there is one or whether that is
+// undecided.
 func (l *lwt) appendUnknown(i int32, op history.Op) bool {
 	k := op.Key
 	last := l.chain[l.from[k+1]-1]
@@ -166,10 +166,10 @@ func expects(ops []history.Op) (history.Key, history.Value, bool) {
 	return 0, 0, false
 }
 
-// impossible books a failure that has no slot, with what leaves it none: what
-// has the latest slot among all that ended before it began, what has the
-// earliest among all that began after it ended, and the writer of the value
-// that it rules out; for every failure among them, the same again.
+// impossible reports a failure that has no slot, with the transactions that exclude all slots: the
+// one with the latest slot that ended before it began, the one with the earliest slot that began
+// after it ended, and the writer of the value that it rules out. For each failure among these, it
+// adds the first and the third of these, too.
 func (l *lwt) impossible(i int32) {
 	if first := l.x.Has(verdict.ImpossibleFailure); first != nil {
 		first.Count++
@@ -208,9 +208,8 @@ func (l *lwt) before(i int32) int32 {
 	})
 }
 
-// after returns the one that leaves i the least room among those that began
-// after i ended, or none. Other failures leave room: they can stand further
-// back.
+// after returns the transaction that leaves i the least room among those that began after i ended,
+// or none. Other failures leave room, because they can have a later slot.
 func (l *lwt) after(i int32) int32 {
 	return l.nearest(i, func(j int32) (bool, int32) {
 		if l.h.Ops(&l.h.Txns[j])[0].Kind == history.ReadNot {
@@ -220,7 +219,7 @@ func (l *lwt) after(i int32) int32 {
 	})
 }
 
-// lastSlotBefore returns the last slot for something that must come before j.
+// lastSlotBefore returns the last slot of a transaction that must come before j.
 func (l *lwt) lastSlotBefore(j int32) int32 {
 	_, p := l.keyAndSlot(j)
 	if t := &l.h.Txns[j]; l.h.Ops(t)[t.OpCount()-1].Kind == history.Write {
@@ -244,12 +243,12 @@ func (l *lwt) nearest(i int32, rank func(j int32) (bool, int32)) int32 {
 	return best
 }
 
-// order is the witness: key by key, slot by slot, the writer, then the plain
-// reads and the failures of the slot by begin.
+// order returns the witness: for each key and slot the writer, then the plain reads and failures of
+// the slot by their begins.
 func (l *lwt) order() []int32 {
 	x := l.x
 	x.collectReaders()
-	var at [][]int32 // by place in chain
+	var at [][]int32 // by index in chain
 	if len(l.failures) > 0 {
 		at = make([][]int32, len(l.chain))
 	}

@@ -9,36 +9,35 @@ import (
 
 const none = int32(-1)
 
-// index is the dependency graph of BuildDependency, stored by versions. A
-// version is the final write of a counted transaction to a key, or a key's
-// initial value; versions 0 to KeyCount-1 are the initial ones, the others
-// are numbered in the order of their transactions.
+// index is the dependency graph of BuildDependency, stored by versions. A version is a key's
+// initial value, or the final write of a transaction to a key. Versions 0 to KeyCount-1 are the
+// initial ones. The others are numbered in the order of their transactions.
 //
-// Edges are not stored. With v a version that S reads from outside:
+// Edges are not stored. For a version v that transaction S reads from another transaction they are:
 //
 //	WR   writer[v] → S
 //	WW   writer[v] → next[v]     (always beside a WR edge)
 //	RW   S → next[v]             unless S is next[v]
-//	SO   the latest transaction before S in its session that committed → S
+//	SO   the latest committed transaction before S in its session → S
 type index struct {
 	c *check
 	h *history.History
 
-	// counted tells the transactions that committed, and those of unknown
-	// outcome that a counted one read from; pulled has, for these, that read.
+	// counted are the transactions that committed, and those of unknown outcome that a counted
+	// transaction read from. pulled has, for the latter, that write-read edge.
 	counted []bool
 	pulled  map[int32]verdict.Edge
 
 	writer []int32 // by version: the transaction, or none for the initial ones
 	next   []int32 // by version: the transaction that overwrote it, or none
-	// pure is, by version, how many transactions read and did not overwrite it.
+	// pure is, by version, how many transactions read it and did not overwrite it.
 	pure []int32
-	// opVersion is, for each operation of a counted transaction, the version
-	// that it reads from outside or finally writes; none for all others.
+	// opVersion is, for each operation of a counted transaction, the version that it reads from
+	// another transaction or finally writes. It is none for all other operations.
 	opVersion []int32
 
-	// readers[readersFrom[v]:readersFrom[v+1]] read version v from outside;
-	// nil until collectReaders.
+	// readers[readersFrom[v]:readersFrom[v+1]] are the transactions that read version v from
+	// another transaction; nil before collectReaders.
 	readersFrom []int32
 	readers     []int32
 
@@ -63,7 +62,7 @@ func fill(s []int32, v int32) {
 	}
 }
 
-// writes checks the shapes, numbers the versions, and makes the table that
+// writes checks the shapes of the transactions, numbers the versions, and fills the table that
 // finds them.
 func (x *index) writes() error {
 	h := x.h
@@ -90,7 +89,7 @@ func (x *index) writes() error {
 		}
 		for j, op := range ops {
 			if op.Kind != history.Write || single.Writes(ops[j+1:], op.Key) {
-				continue // a read, or a write that its own transaction overwrote
+				continue // a read, or a write that its own transaction overwrote later
 			}
 			v := int32(len(x.writer))
 			if old := x.versions.insert(op.Key, op.Value, v); old != none {
@@ -103,10 +102,10 @@ func (x *index) writes() error {
 	return nil
 }
 
-// reads finds the version of every read from outside in counted transactions,
-// who overwrites it, and the anomalies of single reads and of pairs that
-// overwrite one version (Definition 10). Reading from an unknown transaction
-// makes it count, and its own reads with it.
+// reads finds the version that each read of a counted transaction returned, and which transaction
+// overwrote it. It also finds the anomalies of single reads, and pairs of transactions that
+// overwrote one version (Definition 10). A transaction of unknown outcome counts if a counted one
+// read from it. Then its own reads are looked at, too.
 func (x *index) reads() error {
 	var pulled []int32
 	for i := range x.h.Txns {
@@ -129,8 +128,8 @@ func (x *index) reads() error {
 	return nil
 }
 
-// doubt looks for what a transaction of unknown outcome read and only it is known
-// to have written.
+// doubt reports the reads of a transaction of unknown outcome whose values nobody else is known to
+// have written.
 func (x *index) doubt(i int32) {
 	ops := x.h.Ops(&x.h.Txns[i])
 	for j, op := range ops {
@@ -147,7 +146,7 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 	t := &x.h.Txns[i]
 	ops, at := x.h.Ops(t), x.h.FirstOp(t)
 	if x.c.lvl == level.LIN && len(ops) == 1 && ops[0].Kind == history.Write {
-		// An insertion read absence.
+		// An insertion read that the key was absent
 		if v := x.versions.find(ops[0].Key, history.Absent); v != none {
 			pulled = x.pull(v, i, ops[0].Key, history.Absent, pulled)
 		}
@@ -181,7 +180,7 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 	return pulled
 }
 
-// pull has the writer of v, which i read, count.
+// pull makes the writer of v, from which i read, count.
 func (x *index) pull(v, i int32, k history.Key, value history.Value, pulled []int32) []int32 {
 	w := x.writer[v]
 	if w == none || w == i || x.counted[w] {
@@ -192,7 +191,7 @@ func (x *index) pull(v, i int32, k history.Key, value history.Value, pulled []in
 	return append(pulled, w)
 }
 
-// collectReaders groups the reads from outside by version.
+// collectReaders groups the reads of other transactions' writes by version.
 func (x *index) collectReaders() {
 	from := make([]int32, len(x.writer)+1)
 	x.eachRead(func(_, v int32) { from[v+1]++ })
@@ -200,8 +199,8 @@ func (x *index) collectReaders() {
 		from[v] += from[v-1]
 	}
 	x.readers = make([]int32, from[len(from)-1])
-	// from[v] moves from the beginning of v's group to its end, which is the
-	// beginning of the next group; shifting it back by one restores it.
+	// from[v] moves from the beginning of v's group to its end, which is the beginning of the next
+	// group. Shifting from by one restores it.
 	x.eachRead(func(i, v int32) {
 		x.readers[from[v]] = i
 		from[v]++
@@ -211,7 +210,7 @@ func (x *index) collectReaders() {
 	x.readersFrom = from
 }
 
-// eachRead calls f(transaction, version) for every read from outside.
+// eachRead calls f(transaction, version) for every read of another transaction's write.
 func (x *index) eachRead(f func(i, v int32)) {
 	for i := range x.h.Txns {
 		if !x.counted[i] {
@@ -227,7 +226,7 @@ func (x *index) eachRead(f func(i, v int32)) {
 	}
 }
 
-// readersOf returns the transactions that read v from outside.
+// readersOf returns the transactions that read v from another transaction.
 func (x *index) readersOf(v int32) []int32 {
 	return x.readers[x.readersFrom[v]:x.readersFrom[v+1]]
 }

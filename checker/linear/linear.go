@@ -1,18 +1,18 @@
-// Package linear checks histories of mini-transactions with unique values in
-// linear time, after the MTC paper: CheckSER, CheckSI and CheckSSER on the
-// graph of BuildDependency without the closure of WW (sections IV-B and IV-C),
-// and VL-LWT for lightweight transactions (section IV-E).
+// Package linear checks histories of mini-transactions with unique values in linear time, after the
+// MTC paper: CheckSER, CheckSI and CheckSSER on the graph of BuildDependency without the transitive
+// closure of WW (sections IV-B and IV-C), and VL-LWT for lightweight transactions (section IV-E).
 //
-// In such a history every read names the one transaction that wrote its value,
-// and every write follows a read of the version that it overwrites, so the
-// dependency graph is known; only where two transactions overwrite the same
-// version (Definition 10) is it not, and that alone violates every level here.
+// In such a history every read determines the one transaction that wrote its value, and every write
+// follows a read of the version that it overwrites. So the dependency graph is known. The only
+// exception is a version that two transactions overwrote (Definition 10), which alone violates
+// every level here.
 //
-// What the paper leaves open is settled so: transactions of unknown outcome
-// count when a counted one reads from them; real-time order costs no edges at
-// all (see topo.go), where the paper has Θ(n²); cycles through anti-
-// dependencies are told apart for SI by splitting a transaction into its start
-// and its commit.
+// The paper leaves some points open:
+//
+//   - A transaction of unknown outcome counts if a transaction that counts read from it.
+//   - Real-time order needs no edges (see topo.go), while the paper has Θ(n²).
+//   - For SI each transaction is split into its start and its commit. So only the cycles that SI
+//     forbids are cycles of the graph.
 //
 // Its files, in reading order:
 //
@@ -22,16 +22,16 @@
 //	table.go      finds a version by key and value
 //	topo.go       the topological order, which decides every level but lin
 //	realtime.go   real time in that order, without edges
-//	core.go       what has no order, as a graph
+//	core.go       the part of the graph without topological order
 //	cycles.go     short cycles in that graph
 //	anomalies.go  anomalies that need no cycle
 //	lwt.go        level lin: the chain of versions of each key
 //	failures.go   level lin: failed compare-and-sets that returned no value
 //
-// Letters: h is the history, c the check, x its index; t is a transaction and i its
-// index in the history, op an operation and j its index in the transaction; k is a
-// key, v a version; s is the sorter in topo.go and the search in cycles.go, g the
-// graph of core.go, l the state of level lin.
+// Letters: h is the history, c the check, x its index; t is a transaction and i its index in the
+// history, op an operation and j its index in the transaction; k is a key, v a version; s is the
+// sorter in topo.go and the search in cycles.go; g is the graph of core.go; l is the state of level
+// lin.
 package linear
 
 import (
@@ -56,9 +56,8 @@ func (Engine) Name() string { return Name }
 // Levels are all levels.
 func (Engine) Levels() []level.Level { return level.All() }
 
-// Judge judges h against lvl, as engine.Engine says. It refuses a history whose
-// transactions are not mini-transactions (at level lin, lightweight transactions),
-// or whose values are not unique.
+// Judge judges h at lvl; see engine.Engine. It refuses a history whose transactions are not
+// mini-transactions (at level lin, lightweight transactions), or whose values are not unique.
 func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
@@ -85,12 +84,12 @@ type check struct {
 	opt    engine.Options
 	res    *verdict.Result
 	stages *verdict.Stages
-	// shape says why operations are not of the transactions that the level's
-	// algorithm takes, or returns "".
+	// shape says why some operations are not a transaction that the level's algorithm takes, or
+	// returns "".
 	shape func(*history.Symbols, []history.Op) string
 }
 
-// pollEvery is how many steps pass between looks at the context.
+// pollEvery is how many steps pass between checks of the context.
 const pollEvery = 1 << 16
 
 func (c *check) stopped() error {
@@ -137,8 +136,8 @@ func (c *check) dependencies() error {
 	return nil
 }
 
-// decide sets the verdict by what x has found, and by whether the dependencies have
-// a cycle. It reports whether the history is satisfied.
+// decide sets the verdict. cyclic says whether the dependency graph has a cycle. decide reports
+// whether the history is satisfied.
 func (c *check) decide(x *index, cyclic bool) bool {
 	switch c.res.Reason = x.Doubtful(); {
 	case c.res.Reason != "":

@@ -31,8 +31,8 @@ func check(t *testing.T, h *history.History, lvl level.Level) *verdict.Result {
 	return r
 }
 
-// TestRefusals: histories outside the fragment are refused with the
-// transaction and the reason.
+// TestRefusals checks that histories outside the fragment are refused, with the transaction and the
+// reason.
 func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		text string
@@ -60,8 +60,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%q at %s: %v, want %q", tc.text, tc.lvl, err, tc.want)
 		}
 	}
-	// What aborted is no part of the history, whatever it looks like; an empty
-	// transaction says nothing.
+	// Aborted transactions may have any form. An empty transaction has no effect.
 	for _, text := range []string{"s1: w(x,1) w(y,2) w(z,3) abort\ns1: r(x,0) w(x,1)", "s1: commit\ns1: r(x,0)"} {
 		if r := check(t, dsl.MustParse(text), level.SER); r.Verdict != verdict.Satisfied {
 			t.Errorf("%q: %s", text, r.Verdict)
@@ -69,7 +68,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUnknown: a transaction of unknown outcome counts when one that counts read from it.
+// TestUnknown checks that a transaction of unknown outcome counts if one that counts read from it.
 func TestUnknown(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
@@ -90,7 +89,7 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%s: %s, want %s\n%s", tc.name, r.Verdict, tc.want, describe(r))
 		}
 	}
-	// It ends at infinity: no real-time order leaves it, but enters it.
+	// It ends at infinity: real-time edges lead to it, but none leaves it.
 	for text, want := range map[string]verdict.Verdict{
 		"s1 [0,1]: r(x,0) w(x,1) unknown\ns2 [5,6]: r(x,0)\ns3 [7,8]: r(x,1)": verdict.Satisfied,
 		"s1 [5,6]: r(x,0) w(x,1) unknown\ns2 [2,3]: r(x,1)":                   verdict.Violated,
@@ -101,8 +100,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestOpenHistory: in a recording that was cut off, a value without a known
-// writer is no anomaly, but other violations stand.
+// TestOpenHistory checks that in a history that was cut off, a value without a known writer is no
+// anomaly, but other violations hold.
 func TestOpenHistory(t *testing.T) {
 	r := check(t, dsl.MustParse("open\ns1: r(x,5)"), level.SER)
 	if r.Verdict != verdict.Unknown || !strings.Contains(r.Reason, "cut off") {
@@ -116,8 +115,8 @@ func TestOpenHistory(t *testing.T) {
 	}
 }
 
-// TestLWTCorners: what an outside review found at level lin. Each verdict has a
-// proof that holds.
+// TestLWTCorners has corner cases of level lin from an external review. Each verdict has a proof
+// that holds.
 func TestLWTCorners(t *testing.T) {
 	many := "s0 T1 [0,1]: n(x,0)\n"
 	for i := 1; i <= 20; i++ {
@@ -142,7 +141,7 @@ func TestLWTCorners(t *testing.T) {
 	}
 }
 
-// TestShortestOfClass: of two cycles of a class the shorter one is shown.
+// TestShortestOfClass checks that of two cycles of a class the shorter one is shown.
 func TestShortestOfClass(t *testing.T) {
 	r := check(t, dsl.MustParse("s0 T1: r(x,0) w(x,1)\ns0 T2: r(x,2)\ns0 T3: r(x,1) w(x,3)\ns0 T4: r(x,3) w(x,2)"), level.SER)
 	for _, a := range r.Anomalies {
@@ -152,7 +151,7 @@ func TestShortestOfClass(t *testing.T) {
 	}
 }
 
-// TestAbsence: keys are born by insertion and die by deletion or tombstone.
+// TestAbsence checks keys that are created by insertion and removed by deletion or tombstone.
 func TestAbsence(t *testing.T) {
 	for text, want := range map[string]verdict.Verdict{
 		"initial nil\ns1: r(x,nil) w(x,1)\ns2: r(x,1) w(x,2)\ns3: r(x,2)":                  verdict.Satisfied,
@@ -169,9 +168,8 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// TestPlanted puts anomalies into large valid histories; each must be found,
-// and the shortest cycle must be as short as the one planted. Without it the
-// history stays satisfied.
+// TestPlanted adds anomalies to large valid histories. Each must be found, and the shortest cycle
+// must be as short as the added one. Without the anomaly the history stays satisfied.
 func TestPlanted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, tc := range []struct {
@@ -238,8 +236,8 @@ func plant(t *testing.T, h *history.History, text string) *history.History {
 	return b.Done(true, nil)
 }
 
-// TestFarApart: session order is transitive, so two transactions of a session
-// with thousands between them make a cycle of two.
+// TestFarApart checks that two transactions of a session with thousands between them can make a
+// cycle of two, because session order is transitive.
 func TestFarApart(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("s1: r(x,0) w(x,1)\n")
@@ -253,7 +251,7 @@ func TestFarApart(t *testing.T) {
 	}
 }
 
-// TestCancel: a check ends soon after its context.
+// TestCancel checks that a check ends soon after its context.
 func TestCancel(t *testing.T) {
 	h := synth.Mini(synth.MiniConfig{Sessions: 10, Txns: 200_000, Keys: 100, Seed: 1})
 	cause := errors.New("enough")
@@ -266,9 +264,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestSparseValues checks histories whose values are dense, sparse, or shared
-// by keys, so that versions are found by each form of the table and across the
-// step from one to the other.
+// TestSparseValues checks histories whose values are dense, sparse, or shared by keys. So versions
+// are found by each form of the table, and across the change from one form to the other.
 func TestSparseValues(t *testing.T) {
 	for _, stride := range []int64{1, 7, 1 << 32, 1 << 40, -3} {
 		sym := history.NewSymbols()

@@ -32,12 +32,11 @@ func lightweightTransaction(sym *history.Symbols, ops []history.Op) string {
 	return ""
 }
 
-// lightweight is VL-LWT (Algorithm 2), key by key, since linearizability is a
-// local property. The versions of a key form one chain, from its initial value
-// through the compare-and-sets; version number p of the chain is slot p, whose
-// writer comes first and whose plain reads come behind it. What Algorithm 2
-// leaves out is placed too: plain reads belong to the slot of their value,
-// and a failed compare-and-set without a value may stand in any slot but one.
+// lightweight is VL-LWT (Algorithm 2). It handles each key alone, because linearizability is a
+// local property. The versions of a key form one chain, from its initial value through the
+// compare-and-sets. Version number p of the chain has slot p: first its writer, then its plain
+// reads. Two kinds of operations that Algorithm 2 leaves out are placed, too: plain reads belong to
+// the slot of their value, and a failed compare-and-set without a value may be in any slot but one.
 func (c *check) lightweight() error {
 	c.stages.Begin("index")
 	x, err := buildIndex(c)
@@ -67,9 +66,8 @@ func (c *check) lightweight() error {
 	return nil
 }
 
-// singles sorts the transactions of one operation: a lone write overwrites
-// absence, a lone read belongs to the slot of its value, a failure without a
-// value is to be placed.
+// singles handles the transactions of one operation. A lone write overwrites absence. A lone read
+// belongs to the slot of its value. A failure without a value is placed later.
 func (l *lwt) singles() {
 	for i := range l.h.Txns {
 		t := &l.h.Txns[i]
@@ -111,7 +109,7 @@ func (l *lwt) insertion(i int32, k history.Key) {
 	x.next[v] = i
 }
 
-// read widens the span of a version's plain reads.
+// read extends the span of a version's plain reads.
 func (l *lwt) read(t *history.Txn, v int32) {
 	if l.reads == nil {
 		l.reads = make([]span, len(l.x.writer))
@@ -124,7 +122,7 @@ func (l *lwt) read(t *history.Txn, v int32) {
 	s.firstEnd = min(s.firstEnd, ends(t))
 }
 
-// span is when the plain reads of a version last began and first ended.
+// span has the last begin and the first end of the plain reads of a version.
 type span struct{ lastBegin, firstEnd int64 }
 
 type lwt struct {
@@ -136,16 +134,14 @@ type lwt struct {
 	chain []int32
 	slot  []int32 // by version: its place in the chain; nil until findSlots
 	reads []span  // by version; nil when there are no plain reads
-	// failures are the failed compare-and-sets without a value, by begin, and
-	// place their slots.
+	// failures are the failed compare-and-sets without a value, by begin. place has their slots.
 	failures []int32
 	place    []int32 // by transaction, for failures only
-	// appended is, by key, an unknown compare-and-set put behind the chain, or
-	// none.
+	// appended is, by key, a compare-and-set of unknown outcome that is put after the chain, or none.
 	appended []int32
 
-	// uncounted is, by key and expected value, the first uncounted unknown
-	// compare-and-set; nil until asked for.
+	// uncounted is, by key and expected value, the first compare-and-set of unknown outcome that
+	// does not count; nil until it is needed.
 	uncounted map[expectation]int32
 
 	undecided string
@@ -162,7 +158,7 @@ func (l *lwt) run() error {
 	return l.x.c.stopped()
 }
 
-// chains lines up the versions of each key.
+// chains builds the chain of versions of each key.
 func (l *lwt) chains() {
 	x, keys := l.x, int32(l.h.KeyCount())
 	l.from = make([]int32, keys+1)
@@ -184,7 +180,7 @@ func (l *lwt) chains() {
 	}
 }
 
-// written returns the version that i wrote, none for none.
+// written returns the version that i wrote. It returns none if i is none.
 func (l *lwt) written(i int32) int32 {
 	if i == none {
 		return none
@@ -193,8 +189,8 @@ func (l *lwt) written(i int32) int32 {
 	return l.x.opVersion[l.h.FirstOp(t)+t.OpCount()-1]
 }
 
-// circle reports a cycle among the versions that no chain reaches: since no
-// version is overwritten twice, following them leads round.
+// circle reports a cycle among the versions that are in no chain. No version is overwritten twice,
+// so following them ends in a cycle.
 func (l *lwt) circle() {
 	x := l.x
 	l.findSlots()
@@ -213,7 +209,7 @@ func (l *lwt) circle() {
 	}
 }
 
-// findSlots inverts the chains.
+// findSlots sets slot from the chains.
 func (l *lwt) findSlots() {
 	l.slot = make([]int32, len(l.x.writer))
 	fill(l.slot, none)
@@ -240,8 +236,8 @@ func (x *index) cycle(edges []verdict.Edge) {
 	x.Anomalies = append(x.Anomalies, a)
 }
 
-// realTime is step 2 of Algorithm 2: from the back of each chain, nothing may
-// begin after something behind it has ended.
+// realTime is step 2 of Algorithm 2. It goes backwards through each chain. No transaction may begin
+// after a later one in the chain has ended.
 func (l *lwt) realTime() {
 	x := l.x
 	for k := range l.h.KeyCount() {
@@ -268,8 +264,8 @@ func (l *lwt) realTime() {
 	}
 }
 
-// ends returns when t ended for certain: a transaction of unknown outcome, or
-// one whose end was not recorded, at infinity.
+// ends returns the latest time at which t may have ended: infinity if its outcome is unknown or its
+// end was not recorded.
 func ends(t *history.Txn) int64 {
 	if t.Status == history.Committed && t.End != history.NoTime {
 		return t.End
@@ -286,7 +282,7 @@ type item struct {
 	read      bool
 }
 
-// steps returns the number of dependencies that lead from a to b.
+// steps returns the number of dependencies on the path from a to b.
 func steps(a, b item) int32 {
 	if b.read {
 		return b.slot - a.slot + 1
@@ -294,13 +290,12 @@ func steps(a, b item) int32 {
 	return b.slot - a.slot
 }
 
-// late reports a cycle of a chain on which real time is broken: a shortest,
-// which has one edge of real time.
+// late reports a shortest cycle of a chain that violates real time. It has one real-time edge.
 func (l *lwt) late(chain []int32) {
 	x := l.x
-	// behind holds what comes later in the chain, the nearest on top, without
-	// those that something nearer ended before: its ends grow towards the top,
-	// so that bisection finds the nearest that ended before a given time.
+	// behind has later items of the chain, the nearest on top. An item is left out if a nearer one
+	// ended before it. So the ends grow towards the top, and binary search finds the nearest item
+	// that ended before a given time.
 	var behind []item
 	var best [2]item
 	shortest := int32(math.MaxInt32)

@@ -16,10 +16,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// BenchmarkLWT checks lightweight transactions with VL-LWT and with porcupine,
-// both in each iteration, as Figure 9 of the MTC paper: over the number of
-// sessions that are concurrent, and over the number of transactions. It
-// reports how many times as long porcupine takes.
+// BenchmarkLWT checks lightweight transactions with VL-LWT and with porcupine, both in each
+// iteration, as in Figure 9 of the MTC paper: by the number of concurrent sessions, and by the
+// number of transactions. It reports the ratio of porcupine's time to VL-LWT's.
 func BenchmarkLWT(b *testing.B) {
 	for _, tc := range []struct{ sessions, concurrent, each, keys int }{
 		{10, 10, 1000, 1}, {20, 20, 1000, 1}, {50, 50, 1000, 1}, {100, 100, 1000, 1}, // all concurrent
@@ -53,8 +52,8 @@ func BenchmarkLWT(b *testing.B) {
 	}
 }
 
-// lwtInput is a lightweight transaction as porcupine's model sees it: read
-// expected, then write value if it is not only a read.
+// lwtInput is a lightweight transaction in porcupine's model: it reads expected, and then writes
+// value if it is not only a read.
 type lwtInput struct {
 	key             history.Key
 	expected, value history.Value
@@ -123,8 +122,7 @@ func TestLWTAgainstPorcupine(t *testing.T) {
 	}
 }
 
-// spoil moves the interval of one transaction, which may or may not break the
-// history.
+// spoil moves the interval of one transaction, which may or may not violate linearizability.
 func spoil(h *history.History, seed uint64) *history.History {
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 	at := int(seed*7919) % len(h.Txns)

@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/generator/synth"
 )
 
-// TestDefectsAgainstPorcupine: what synthetic histories call a defect is one,
-// for porcupine too. It does not know of aborted transactions.
+// TestDefectsAgainstPorcupine checks that defects of synthetic histories are defects for porcupine,
+// too. Porcupine does not know about aborted transactions.
 func TestDefectsAgainstPorcupine(t *testing.T) {
 	for _, d := range synth.LWTDefects {
 		for seed := range uint64(20) {

@@ -46,8 +46,8 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestClaims: at level lin, too, no claim is accepted against a history that has
-// an execution (see certify's test of that name).
+// TestClaims checks that at level lin, too, no claim is accepted against a history that has an
+// execution (see the test of that name in certify).
 func TestClaims(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 6))
@@ -131,8 +131,7 @@ func describe(r *verdict.Result) string {
 	return s
 }
 
-// shapes are all mini-transactions, as letters: r and w on key a, R and W on
-// key b.
+// shapes are all shapes of mini-transactions, as letters: r and w on key a, R and W on key b.
 var shapes = miniShapes()
 
 func miniShapes() []string {
@@ -167,9 +166,9 @@ func miniShapes() []string {
 	return out
 }
 
-// randomMini makes a small history of mini-transactions. Most follow a real
-// execution with some stale reads put in, so that both verdicts are common and
-// violations are subtle; the others read at random.
+// randomMini makes a small history of mini-transactions. Most follow a real execution with some
+// stale reads added, so that both verdicts are common and violations are subtle. The others read
+// random values.
 func randomMini(rng *rand.Rand) *history.History {
 	sym := history.NewSymbols()
 	sym.DefaultInitial = sym.Int(0)
@@ -314,7 +313,7 @@ func randomLWT(rng *rand.Rand) *history.History {
 			if rec.Status == history.Committed || rec.Status == history.Unknown && rng.IntN(2) == 0 {
 				current[k] = w
 			}
-		case p < 7 && rng.IntN(20) == 0: // touches nothing
+		case p < 7 && rng.IntN(20) == 0: // no operations
 		case p < 7:
 			rec.Ops = []history.Op{{Kind: history.Read, Key: k, Value: seen}}
 		default:

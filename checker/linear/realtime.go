@@ -7,19 +7,18 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// realTime holds a transaction back until every transaction that ended
-// strictly before it began is in the order. Instead of an edge for each such
-// pair there is one step along two sorted lists: what began by the end of the
-// earliest one that is missing is let go. Sorting is by radix, so all of it is
-// linear.
+// realTime delays a transaction until every transaction that ended strictly before it began has
+// been placed. It needs no edges. It moves along two sorted lists and releases the transactions
+// that began no later than the earliest end of a transaction that is not placed. Sorting is by
+// radix, so all of this is linear.
 type realTime struct {
 	h       *history.History
 	byBegin []int32 // transactions with a begin
 	byEnd   []int32 // committed transactions with an end
-	free    int     // byBegin[:free] are let go
-	first   int     // byEnd[:first] are in the order
-	limit   int64   // what began until then is let go
-	held    []bool  // by transaction: it waits for being let go
+	free    int     // byBegin[:free] are released
+	first   int     // byEnd[:first] are placed
+	limit   int64   // transactions that began up to this time are released
+	held    []bool  // by transaction: whether it waits to be released
 }
 
 func newRealTime(x *index) *realTime {
@@ -44,14 +43,13 @@ func newRealTime(x *index) *realTime {
 	return rt
 }
 
-// holds reports whether i must wait, and remembers it; NoTime is the least of
-// all times.
+// holds reports whether i must wait, and records it. NoTime is less than all times.
 func (rt *realTime) holds(i int32) bool {
 	rt.held[i] = rt.h.Txns[i].Begin > rt.limit
 	return rt.held[i]
 }
 
-// ended is told of each commit that is placed, and makes what it lets go ready.
+// ended is called for each commit that is placed. It makes the released transactions ready.
 func (rt *realTime) ended(i int32, s *sorter) {
 	if rt.first == len(rt.byEnd) || rt.byEnd[rt.first] != i {
 		return

@@ -7,21 +7,20 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// versionTable finds the version of a key and value. The initial values are
-// not in it but beside it.
+// versionTable finds the version of a key and value. Initial values are not in its slots but in a
+// list of their own.
 //
-// Generators draw unique values from counters, so that the values of a whole
-// history are often distinct and dense: then the table is addressed by the
-// value itself, which also keeps neighbours in time neighbours in memory. At
-// the first value that two keys share it turns into a hash table with linear
-// probing, as it is from the beginning where the values are sparse.
+// Generators take unique values from counters, so the values of a history are often distinct and
+// dense. Then the value itself is the index of the slot. This also keeps values that are close in
+// time close in memory. If two keys have the same value, the table becomes a hash table with linear
+// probing. If the values are sparse, it is a hash table from the start.
 type versionTable struct {
 	slots   []slot
 	direct  bool
-	low     history.Value // the least written value, at slots[0] when direct
+	low     history.Value // the lowest written value, at slots[0] if direct
 	shift   uint          // of the hash
 	initial []history.Value
-	writes  int // an upper bound of the versions
+	writes  int // an upper bound on the number of versions
 }
 
 type slot struct {
@@ -30,7 +29,7 @@ type slot struct {
 	version int32 // plus one; 0 in a free slot
 }
 
-// sparse is how many slots per write a table addressed by values may have.
+// sparse is how many slots for each write a table indexed by values may have.
 const sparse = 3
 
 func newVersionTable(h *history.History) *versionTable {
@@ -54,7 +53,7 @@ func newVersionTable(h *history.History) *versionTable {
 	return t
 }
 
-// makeHash makes room for all writes, at most two thirds full.
+// makeHash allocates a hash table for all writes, at most two thirds full.
 func (t *versionTable) makeHash() {
 	width := bits.Len(uint(t.writes + t.writes/2 + 1))
 	t.direct = false
@@ -62,9 +61,8 @@ func (t *versionTable) makeHash() {
 	t.shift = uint(64 - width)
 }
 
-// hash spreads keys and values over the table. Multiplication by odd constants
-// with the high bits kept is enough for values that count upwards in any
-// stride.
+// hash is the slot at which the search for a key and value starts. Multiplying by odd constants and
+// keeping the high bits is enough for values that count upwards with any stride.
 func (t *versionTable) hash(k history.Key, v history.Value) uint64 {
 	h := uint64(v) * 0x9E3779B97F4A7C15
 	h ^= h >> 32
@@ -72,8 +70,8 @@ func (t *versionTable) hash(k history.Key, v history.Value) uint64 {
 	return h * 0xD6E8FEB86659FD93 >> t.shift
 }
 
-// slot returns the slot of a key and value, or the free one where it belongs.
-// A table addressed by values gives the slot of another key that has the value.
+// slot returns the slot of a key and value, or the free slot where it belongs. A table indexed by
+// values may return the slot of another key with the same value.
 func (t *versionTable) slot(k history.Key, v history.Value) *slot {
 	if t.direct {
 		return &t.slots[v-t.low]

@@ -9,12 +9,11 @@ import (
 // order is a topological order of the dependency graph, complete if and only
 // if the graph is acyclic.
 //
-// A transaction T has the nodes T<<shift, its start, and that plus shift, its
-// commit: one node (shift 0) for serializability, two (shift 1) for snapshot
-// isolation. SO, WR, WW and RT lead from a commit to a start, RW from a start
-// to a commit, and a start to its own commit. With two nodes the cycles are
-// exactly those of (SO ∪ WR ∪ WW ∪ RT) ; RW? (Definition 6), so one routine
-// serves every level.
+// Transaction T has two nodes: its start T<<shift and its commit T<<shift + shift. For
+// serializability shift is 0, and both are one node. For snapshot isolation shift is 1. SO, WR, WW
+// and RT edges lead from a commit to a start, RW edges from a start to a commit, and there is an
+// edge from each start to its own commit. With two nodes the cycles are exactly those of (SO ∪ WR ∪
+// WW ∪ RT) ; RW? (Definition 6). So one routine serves every level.
 type order struct {
 	shift int32
 	nodes []int32 // in order; shorter than total when the graph has a cycle
@@ -22,22 +21,21 @@ type order struct {
 	done  []bool // by node: it is in nodes
 }
 
-// sorter builds an order. It goes through the transactions as they stand in
-// the history, which is nearly an order already, and places each as soon as
-// nothing that must come before it is missing. What cannot be placed yet waits
-// for one thing that is missing: a commit, or the readers of a version that it
-// overwrites. The edges into a node are found from its own operations, so that
-// no edge is ever stored.
+// sorter builds an order. It goes through the transactions as they are in the history, which is
+// nearly a topological order, and places each one as soon as all its predecessors are placed. A
+// node that cannot be placed waits for one missing thing: a commit, or the readers of a version
+// that it overwrites. The edges into a node are computed from its own operations, so no edge is
+// stored.
 type sorter struct {
 	*order
 	x     *index
 	h     *history.History
-	ready []int32 // nodes to look at
+	ready []int32 // nodes to visit
 
 	before    []int32 // by transaction: its predecessor in session order, or none
 	forCommit []int32 // by transaction: the first node that waits for its commit
 	forReads  []int32 // by version: the first node that waits for its readers
-	alsoWaits []int32 // by node: the next that waits for the same thing
+	alsoWaits []int32 // by node: the next node that waits for the same thing
 	// missing is, by version, how many of its pure readers are not placed.
 	missing []int32
 	rt      *realTime
@@ -85,9 +83,9 @@ func (x *index) topological(c *check) (*order, error) {
 	return s.order, nil
 }
 
-// predecessors links each counted transaction to the latest before it in its
-// session that committed. A transaction of unknown outcome may have ended at
-// any later time, so that no session order leaves it.
+// predecessors returns, by transaction, the latest committed transaction before it in its session.
+// A transaction of unknown outcome may have ended at any later time, so no session-order edge
+// leaves it.
 func (x *index) predecessors() []int32 {
 	before := make([]int32, len(x.h.Txns))
 	last := make([]int32, x.h.SessionCount())
@@ -102,7 +100,7 @@ func (x *index) predecessors() []int32 {
 	return before
 }
 
-// visit places node, or has it wait.
+// visit places node or makes it wait.
 func (s *sorter) visit(node int32) {
 	i := node >> s.shift
 	t := &s.h.Txns[i]
@@ -135,8 +133,8 @@ func (s *sorter) visit(node int32) {
 	}
 }
 
-// startWaits has the start of i wait if the commit of its predecessor, or of
-// one that it read from, or of one that ended before it began, is missing.
+// startWaits makes the start of i wait if one of these commits is missing: that of its predecessor,
+// of a transaction that it read from, or of one that ended before it began.
 func (s *sorter) startWaits(node, i int32, ops []history.Op, versions []int32) bool {
 	if s.before != nil && s.before[i] != none && s.commitMissing(node, s.before[i]) {
 		return true
@@ -159,8 +157,8 @@ func (s *sorter) commitMissing(node, w int32) bool {
 	return true
 }
 
-// commitWaits has the commit of i wait if the start of one that read a version
-// which i overwrote is missing.
+// commitWaits makes the commit of i wait if i overwrote a version of which the start of a reader is
+// missing.
 func (s *sorter) commitWaits(node, i int32, ops []history.Op, versions []int32) bool {
 	for j, v := range versions {
 		if v != none && ops[j].Kind == history.Read && s.x.next[v] == i && s.missing[v] > 0 {
@@ -171,7 +169,7 @@ func (s *sorter) commitWaits(node, i int32, ops []history.Op, versions []int32) 
 	return false
 }
 
-// wake looks again at all that waits in a list.
+// wake makes all nodes of a waiting list ready again.
 func (s *sorter) wake(list *int32) {
 	for n := *list; n != none; n = s.alsoWaits[n] {
 		s.ready = append(s.ready, n)
@@ -179,7 +177,7 @@ func (s *sorter) wake(list *int32) {
 	*list = none
 }
 
-// witness turns a complete order into the proof of a satisfied verdict.
+// witness turns a complete order into the witness of a satisfied verdict.
 func (o *order) witness() *verdict.Witness {
 	if o.shift == 0 {
 		return &verdict.Witness{Order: o.nodes}

@@ -23,11 +23,10 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// hidden is a backend whose closures the engine knows nothing of but what every
-// closure does, as it is with a device.
+// hidden is a backend whose closures have only what every closure has, as on a GPU.
 type hidden struct {
 	accel.Backend
-	// dies, if set, says whether the device gets lost at a call.
+	// dies, if set, says whether the GPU is lost at a call.
 	dies func() bool
 }
 
@@ -83,21 +82,21 @@ func (h *hiddenClosure) Among(ctx context.Context, groups *accel.Groups) error {
 func (h *hiddenClosure) TwoCycles(ctx context.Context, edges []accel.Edge, f func(i, j int32) bool) error {
 	if h.lost() {
 		if len(edges) > 1 {
-			f(0, 1) // what is told by one that fails counts for nothing
+			f(0, 1) // calls to f by a call that then fails do not count
 		}
 		return errLost
 	}
 	return h.Closure.TwoCycles(ctx, edges, f)
 }
 
-// backend is one of a machine that costs nothing to speak of.
+// backend is the backend of a machine that is free to open.
 func backend(open func() accel.Backend) choose.Backend {
 	return choose.Backend{
 		Name: open().Name(),
 		Open: func(*accel.Graph, *choose.Wishes) (accel.Backend, choose.Device, error) {
 			return open(), choose.Device{}, nil
 		},
-		// The first of a list is taken: all others cost the same.
+		// The first backend of a list is taken, because all cost the same.
 		Seconds: func(choose.Shape, choose.Device, int) float64 { return 0 },
 	}
 }
@@ -112,8 +111,7 @@ var (
 	onHidden = backend(func() accel.Backend { return hidden{Backend: bitset.Backend{}} })
 )
 
-// dying is a machine with a device that gets lost at the n-th call of those that
-// can say so.
+// dying is a machine with a GPU that is lost at the n-th call that can fail.
 func dying(n int) *choose.Machine {
 	var calls atomic.Int64
 	return with(backend(func() accel.Backend {
@@ -133,7 +131,7 @@ func (b timed) Memory(g *accel.Graph) int64 {
 
 var onTimed = backend(func() accel.Backend { return timed{bitset.Backend{}} })
 
-// randomMachine is one of those, the engine's own choice among them.
+// randomMachine returns one of these machines, or the default one.
 func randomMachine(rng *rand.Rand) (name string, m *choose.Machine) {
 	switch rng.IntN(9) {
 	case 0, 1:
@@ -152,9 +150,9 @@ func randomMachine(rng *rand.Rand) (name string, m *choose.Machine) {
 	return "dying", dying(1 + rng.IntN(6))
 }
 
-// TestBackendsAgree: whatever computes reachability, configurations find the same
-// as the engine does by itself, on histories larger than the oracle's; and what is
-// left open, and how many edges are found, does not depend on which matrix it is.
+// TestBackendsAgree checks that configurations give the same verdicts with every backend, on
+// histories larger than the oracle's. The numbers of open reads and of edges do not depend on which
+// matrix is used.
 func TestBackendsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	all := everyConfig()
@@ -185,7 +183,7 @@ func TestBackendsAgree(t *testing.T) {
 					cfg = all[rng.IntN(len(all))]
 				}
 				if cfg.Has(polygraph.Cycles) && !cfg.Has(polygraph.Pruning) {
-					continue // more uncertain edges than can be paired
+					continue // too many uncertain edges for pairs
 				}
 				got, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Engine{Config: cfg, Accel: polygraph.Acceleration{}.On(m)})
 				if err != nil || got.Verdict != want.Verdict {
@@ -203,8 +201,8 @@ func TestBackendsAgree(t *testing.T) {
 	}
 }
 
-// TestHiddenPrunes: a device finds what the matrix on the processor does, but for what
-// common predecessors of candidates say.
+// TestHiddenPrunes checks that a GPU infers the same edges as the matrix on the CPU, except those
+// from common predecessors of candidates.
 func TestHiddenPrunes(t *testing.T) {
 	h := synth.General(synth.GeneralConfig{Sessions: 100, Txns: 2000, Ops: 6, Keys: 500, Reads: 0.5, Duplicates: 0.5, Theta: 0.5, Values: 20, Seed: 3})
 	for _, lvl := range []level.Level{level.SER, level.SI} {
@@ -226,8 +224,8 @@ func TestHiddenPrunes(t *testing.T) {
 	}
 }
 
-// TestDeviceLost: a device that gets lost at any moment is told of in one line, and
-// another backend goes on.
+// TestDeviceLost checks that if a GPU is lost at any moment, one line says so and another backend
+// continues.
 func TestDeviceLost(t *testing.T) {
 	h := synth.General(synth.GeneralConfig{Sessions: 30, Txns: 400, Ops: 4, Keys: 100, Reads: 0.5, Duplicates: 0.5, Theta: 0.5, Values: 10, Seed: 5, Snapshot: true})
 	for _, cfg := range []polygraph.Config{{}, polygraph.Paper(), polygraph.Paper().Without(polygraph.Pruning)} {

@@ -2,19 +2,17 @@ package polygraph
 
 import "slices"
 
-// accesses are, key by key, the reads and writes in the order in which the
-// search's order has them. While the keys keep their order nothing about them
-// needs to be looked at again.
+// accesses lists, for each key, its reads and writes in the search's order. As long as the list of
+// a key stays sorted, nothing about the key needs to be verified again.
 type accesses struct {
 	m *model
 	g *graph
-	// seq has the accesses by key: a read as its number, a write as its
-	// complement. from is where a key's begin.
+	// seq has the accesses by key: a read as its number, a write as the complement of its number.
+	// from[k] is where those of key k begin.
 	seq, from []int32
-	// nodes has, by place in seq, twice the node whose place an access takes, and
-	// one more for a write.
+	// nodes has, by index in seq, the node of an access: twice its number, plus 1 for a write.
 	nodes           []int32
-	readAt, writeAt []int32 // by read and by write: its place in seq
+	readAt, writeAt []int32 // by read and by write: its index in seq
 }
 
 func newAccesses(m *model, g *graph) *accesses {
@@ -28,7 +26,7 @@ func newAccesses(m *model, g *graph) *accesses {
 	return a
 }
 
-// list lists the accesses to key k as an order has them, for the first time.
+// list makes the first sorted list of the accesses to key k.
 func (a *accesses) list(k int32, pos []int32, scratch []datedAccess) []datedAccess {
 	scratch = scratch[:0]
 	for _, r := range a.m.readsOn.of(k) {
@@ -44,7 +42,7 @@ func (a *accesses) list(k int32, pos []int32, scratch []datedAccess) []datedAcce
 	return scratch
 }
 
-// datedAccess is an access with its node and its place in an order.
+// datedAccess is an access with its node and its position in an order.
 type datedAccess struct{ when, access, node int32 }
 
 func (a *accesses) dated(access int32, pos []int32) datedAccess {
@@ -57,14 +55,13 @@ func (a *accesses) dated(access int32, pos []int32) datedAccess {
 	return datedAccess{when(node, pos), access, node}
 }
 
-// when orders accesses: by their nodes' places, a transaction's read of a key
+// when is the sort key of an access: the position of its node. A transaction's read of a key comes
 // before its write.
 func when(node int32, pos []int32) int32 { return pos[node>>1]<<1 | node&1 }
 
 func (a *accesses) of(k int32) []int32 { return a.seq[a.from[k]:a.from[k+1]] }
 
-// sort brings the accesses of key k into their present order. They are nearly
-// in it.
+// sort sorts the accesses of key k again, by insertion sort, because they are nearly sorted.
 func (a *accesses) sort(k int32, pos []int32) []int32 {
 	base := a.from[k]
 	nodes, list := a.nodes[base:a.from[k+1]], a.of(k)
@@ -85,7 +82,7 @@ func (a *accesses) sort(k int32, pos []int32) []int32 {
 	return list
 }
 
-// put gives an access a place.
+// put sets an access at an index.
 func (a *accesses) put(access, node, at int32) {
 	a.seq[at], a.nodes[at] = access, node
 	if access >= 0 {
@@ -95,16 +92,16 @@ func (a *accesses) put(access, node, at int32) {
 	}
 }
 
-// inPlace reports whether what stands at a place of the list of key k still comes
-// between its neighbours, of which only that in the ways it has moved matters.
+// inPlace reports whether the access at an index of the list of key k is still between its
+// neighbours. It compares only with those in the directions in which the node has moved.
 func (a *accesses) inPlace(k, at int32, pos []int32, how moves) bool {
 	now := when(a.nodes[at], pos)
 	return (how&earlier == 0 || at == a.from[k] || when(a.nodes[at-1], pos) < now) &&
 		(how&later == 0 || at+1 == a.from[k+1] || now < when(a.nodes[at+1], pos))
 }
 
-// afterWriter reports whether write w starts behind the commit of the one that
-// counts and comes next before it.
+// afterWriter reports whether the transaction of write w starts after the commit of the writer
+// before it in the list. Only writers that count are considered.
 func (a *accesses) afterWriter(w int32, pos []int32, included []bool) bool {
 	m := a.m
 	from, t := a.from[m.key[w]], m.writer[w]
@@ -116,8 +113,8 @@ func (a *accesses) afterWriter(w int32, pos []int32, included []bool) bool {
 	return true
 }
 
-// beforeWriter reports whether write w commits before the start of the one that
-// counts and comes next behind it.
+// beforeWriter reports whether the transaction of write w commits before the start of the writer
+// after it in the list. Only writers that count are considered.
 func (a *accesses) beforeWriter(w int32, pos []int32, included []bool) bool {
 	m := a.m
 	at, end := a.writeAt[w], a.from[m.key[w]+1]

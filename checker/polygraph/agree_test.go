@@ -15,9 +15,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// TestAgreesWithLinear compares the engines on mini-transactions, as they are
-// and with reads moved to other versions, with and without pruning and as
-// in the VeriStrong paper (config_test.go has more).
+// TestAgreesWithLinear compares the engines on mini-transactions, valid ones and ones with reads
+// moved to other versions, with and without pruning and with the VeriStrong paper's pipeline.
+// (config_test.go has more configurations.)
 func TestAgreesWithLinear(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -52,7 +52,7 @@ func TestAgreesWithLinear(t *testing.T) {
 					continue
 				}
 				if got.Witness == nil && got.Anomalies == nil {
-					continue // a counterexample takes long to make small
+					continue // shrinking a counterexample takes long
 				}
 				if err := certify.Result(t.Context(), h, got); err != nil {
 					t.Errorf("history %d at %s, %s: proof of %s: %v", n, lvl, cfg, got.Verdict, err)
@@ -65,7 +65,7 @@ func TestAgreesWithLinear(t *testing.T) {
 	}
 }
 
-// mutate has some reads return a version that lies nearby.
+// mutate makes some reads return another version of the key that is near.
 func mutate(rng *rand.Rand, h *history.History, times int) *history.History {
 	at := map[int]bool{}
 	for range times {

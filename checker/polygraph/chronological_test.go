@@ -13,10 +13,9 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestChronological: a conflict that takes back one level only, as it does in
-// deep searches, loses nothing: small histories against the trial of every
-// execution, formulas against the trial of every assignment, refutations
-// replayed.
+// TestChronological checks that chronological backtracking, which is normally used only in deep
+// searches, is correct: small histories against the trial of every execution, formulas against the
+// trial of every assignment, and the replay of refutations.
 func TestChronological(t *testing.T) {
 	defer polygraph.GiveUpLevels(0)()
 	rng := rand.New(rand.NewPCG(31, 32))

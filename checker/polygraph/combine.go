@@ -6,22 +6,19 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// Combining writes (Cobra paper, section 3.1). A transaction that reads a key
-// from T and writes it comes next after T among the key's writers: no other
-// writer W can come between them. At serializability, the read would find W's
-// value; at snapshot isolation, W cannot have committed between T's commit and
-// the snapshot for the same reason, and cannot overlap with either, for all
-// three write the key. So writers that follow each other in this way form a
-// chain that nothing interrupts, and of two chains one as a whole comes before
-// the other.
+// Combining writes (Cobra paper, section 3.1). If a transaction reads a key from T and writes it,
+// it is the next writer of the key after T. No other writer W can come between them. At
+// serializability the read would return W's value. At snapshot isolation W cannot have committed
+// between T's commit and the snapshot, for the same reason. W also cannot overlap with either of
+// them, because all three write the key. So such writers form a chain that nothing interrupts. Of
+// two chains, one comes before the other as a whole.
 //
-// That needs values that differ: a writer of T's own value may well come
-// between T and its reader. So writes are combined only on keys where each
-// value, the initial one among them, has one writer, and where every writer
-// counts. A read there by a transaction that counts has one source.
+// This needs unique values: another writer of T's value may come between T and its reader. So
+// writes are combined only on keys where each value, including the initial value, has one writer,
+// and where every writer counts. There each read of a transaction that counts has one source.
 
-// writeChain is a run of writers of a key, each of which read what the one before
-// wrote; next to it the reads of what each wrote.
+// writeChain is a chain of writers of a key. Each of them read what the one before it wrote.
+// readers are the reads of these writes.
 type writeChain struct {
 	members []int32   // transactions
 	writes  []int32   // by member: its write
@@ -31,7 +28,7 @@ type writeChain struct {
 func (c *writeChain) head() int32 { return c.members[0] }
 func (c *writeChain) tail() int32 { return c.members[len(c.members)-1] }
 
-// read reports whether anything a chain wrote was read.
+// read reports whether any write of the chain was read.
 func (c *writeChain) read() bool { return len(c.members) > 1 || len(c.readers[0]) > 0 }
 
 // combined are the write chains of a key.
@@ -42,16 +39,16 @@ type combined struct {
 
 type spot struct{ chain, pos int32 }
 
-// combining holds the chains of the keys looked at so far, and the variables
-// that tell which of two chains comes first.
+// combining has the chains of the keys that were looked at so far, and the variables for the order
+// of two chains.
 type combining struct {
 	keys  []*combined // nil: not looked at
 	pairs []chainPair
 	vars  map[[5]int32]int32 // by heads and tails, and the key without Coalesce
 }
 
-// chainPair are the nodes of an edge if the first chain comes first, and of the
-// one if it does not.
+// chainPair has the nodes of two edges: from tail to otherHead if the first chain comes first, from
+// otherTail to head if it does not.
 type chainPair struct{ tail, otherHead, otherTail, head int32 }
 
 func newCombining(keys int) *combining {
@@ -74,7 +71,7 @@ func (x *search) writeChainsOn(k int32) *combined {
 	return c
 }
 
-// combine returns the chains of a key, none if they cannot be told.
+// combine returns the chains of a key. There are none if its writes cannot be combined.
 func (m *model) combine(k int32) *combined {
 	c := &combined{at: map[int32]spot{}}
 	for w := m.keyFrom[k]; w < m.keyFrom[k+1]; w++ {
@@ -87,7 +84,7 @@ func (m *model) combine(k int32) *combined {
 			return c
 		}
 	}
-	next := map[int32]int32{} // by write: the transaction that comes next
+	next := map[int32]int32{} // by write: the next writer in its chain
 	follows := map[int32]bool{}
 	readers := map[int32][]int32{} // by write
 	writeOf := map[int32]int32{}
@@ -100,9 +97,8 @@ func (m *model) combine(k int32) *combined {
 			continue
 		}
 		readers[rd.source] = append(readers[rd.source], r)
-		// Two that overwrote one version contradict each other; the second
-		// begins a chain of its own, and the search will find that neither order
-		// works.
+		// Two transactions that overwrote one version contradict each other. The second one begins
+		// a chain of its own. The search then finds that neither order works.
 		if _, taken := next[rd.source]; !taken {
 			if _, writes := writeOf[rd.txn]; writes {
 				next[rd.source] = rd.txn
@@ -132,8 +128,7 @@ func (m *model) combine(k int32) *combined {
 	return c
 }
 
-// wroteFirst returns the literal that t, which writes key k, does so
-// before u does.
+// wroteFirst returns the literal that t writes key k before u does.
 func (x *search) wroteFirst(k, t, u int32) sat.Lit {
 	c := x.writeChainsOn(k)
 	if c == nil {
@@ -178,7 +173,7 @@ func (x *search) chainFirst(k int32, a, b *writeChain) sat.Lit {
 		x.pipe.combine.pairs = append(x.pipe.combine.pairs, p)
 		x.pipe.combine.vars[id] = v
 		x.added = true
-		if x.reach != nil { // a path between any members decides for all
+		if x.reach != nil { // a path between any two members decides the order of the chains
 			if x.reaches(p.head, p.otherTail) {
 				x.s.Add(sat.Pos(v))
 			}
@@ -213,10 +208,9 @@ func (x *search) edgeOf(l sat.Lit) (from, to int32) {
 	return v.b, v.a
 }
 
-// encodeWriteChains is encodePairs for a key whose writes are combined. Who read
-// what a member wrote comes before the next member, and so before the chains
-// that come behind; only the tail's readers need be told so, and of another
-// chain only its head.
+// encodeWriteChains is encodePairs for a key with combined writes. The readers of a member come
+// before the next member, and so before all later chains. So only the readers of a tail, and only
+// the head of the other chain, need clauses.
 func (x *search) encodeWriteChains(k int32, c *combined) error {
 	m, g := x.m, x.g
 	for i := range c.chains {
@@ -272,7 +266,8 @@ func (x *search) encodeWriteChains(k int32, c *combined) error {
 	return nil
 }
 
-// readersFirst: if chain a comes before chain b, so do the readers of a's tail.
+// readersFirst adds the constraints that if chain a comes before chain b, the readers of a's tail
+// come before b, too.
 func (x *search) readersFirst(k int32, a, b *writeChain) error {
 	n := len(a.members) - 1
 	for _, r := range a.readers[n] {

@@ -6,39 +6,38 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Part is a part of the engine that a configuration has or leaves out. No part
-// changes a verdict.
+// Part is a part of the engine that a configuration can include or leave out. No part changes a
+// verdict.
 type Part uint8
 
 const (
-	// Eager has every constraint become clauses before the search, as in the
-	// papers, and not only what an order gets wrong.
+	// Eager turns every constraint into clauses before the search, as in the papers. Without it
+	// clauses are added only for what an order violates.
 	Eager Part = 1 << iota
 	// Pruning saturates the known graph (P of the VeriStrong paper, section 6.1.1).
 	Pruning
-	// Schedule guesses an execution for the search to start from; without it any
-	// topological order of the known graph will do.
+	// Schedule guesses an execution from which the search starts. Without it the search starts from
+	// some topological order of the known graph.
 	Schedule
-	// Cycles adds the clauses that forbid cycles of two uncertain edges (C,
-	// section 6.1.2). It needs Eager: on demand there are no edges up front.
+	// Cycles adds clauses that forbid cycles of two uncertain edges (C, section 6.1.2). It needs
+	// Eager, because without Eager there are no uncertain edges before the search.
 	Cycles
-	// Order has the search try first what its order has (H, section 6.2), and
-	// without Eager decide only what that has wrong; without it a variable keeps its
-	// latest value, which is false at first.
+	// Order takes the phase of a decision from the current order (H, section 6.2). Without Eager
+	// the search then also branches only on clauses that the order violates. Without Order there is
+	// phase saving, and the first phase is false.
 	Order
 	// Combine orders chains of read-modify-writes as wholes (Cobra paper,
 	// section 3.1).
 	Combine
-	// Coalesce has one variable for the order of two transactions, whatever the
-	// key; without it there is one for each key that asks (Cobra paper, section
-	// 3.2).
+	// Coalesce has one variable for the order of two transactions, for all keys. Without it there
+	// is one variable for each two transactions and key (Cobra paper, section 3.2).
 	Coalesce
-	// First guesses an execution before saturation, too, where that is likely to
-	// be right or saturation costs much. It needs Schedule.
+	// First guesses an execution before saturation, too, if the guess is likely to be right or
+	// saturation would be expensive. It needs Schedule.
 	First
 )
 
-// parts are all of them by name, in the order of a configuration's text.
+// parts are all parts with their names, in the order in which String prints them.
 var parts = []struct {
 	name string
 	part Part
@@ -56,13 +55,12 @@ var parts = []struct {
 
 const defaultParts = Pruning | Schedule | Order | Coalesce | First
 
-// Config is the set of parts that a check uses. The zero value is the default
-// one.
+// Config is the set of parts that a check uses. The zero value is the default configuration.
 type Config struct {
 	differs Part // the parts in which it differs from the default
 }
 
-// Presets are the configurations with a name.
+// presets are the named configurations.
 var presets = []struct {
 	name   string
 	config Config
@@ -81,11 +79,11 @@ func Paper() Config { return presets[1].config }
 // Has reports whether a part is in c.
 func (c Config) Has(p Part) bool { return (defaultParts^c.differs)&p != 0 }
 
-// With returns c with some parts, Without c without them.
+// With returns c with the given parts, Without returns c without them.
 func (c Config) With(p Part) Config    { return configOf(defaultParts ^ c.differs | p) }
 func (c Config) Without(p Part) Config { return configOf((defaultParts ^ c.differs) &^ p) }
 
-// unfounded: what a refutation by c rests on is not kept track of.
+// unfounded reports whether a refutation by c does not record what it rests on.
 func (c Config) unfounded() bool { return c.Has(Eager) || c.Has(Combine) }
 
 // String is c as ParseConfig reads it.

@@ -18,7 +18,7 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// everyConfig returns all the configurations that differ in what they do.
+// everyConfig returns all configurations that differ in their behaviour.
 func everyConfig() []polygraph.Config {
 	var out []polygraph.Config
 	for bits := range polygraph.Coalesce << 1 {
@@ -62,8 +62,8 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// TestConfigsAgree: all configurations say the same of histories of all kinds,
-// with proofs that hold where they are asked for, and what comes up front is all there is.
+// TestConfigsAgree checks that all configurations give the same verdicts on all kinds of histories,
+// that requested proofs hold, and that with eager no clauses are added on demand.
 func TestConfigsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	all := everyConfig()
@@ -95,7 +95,7 @@ func TestConfigsAgree(t *testing.T) {
 				cfg := all[next%len(all)]
 				next++
 				if n > 12 && cfg.Has(polygraph.Cycles) && !cfg.Has(polygraph.Pruning) {
-					continue // more uncertain edges than can be paired
+					continue // too many uncertain edges for pairs
 				}
 				configs = append(configs, cfg)
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// constraint is one that is met up front: write other does not come between a
-// read and its source, or where read is none transactions from and other, which
+// constraint is a constraint that is enumerated before the search: write other does not come
+// between a read and its source. If read is none, it says that transactions from and other, which
 // write a key, do not overlap.
 type constraint struct {
 	key, read   int32
@@ -16,10 +16,10 @@ type constraint struct {
 	guard       []sat.Lit
 }
 
-// mostQueued is how many constraints the closure is asked about at once.
+// mostQueued is how many constraints are looked up in the closure at once.
 const mostQueued = 1 << 16
 
-// constrain has a constraint become clauses, unless the known graph settles it.
+// constrain turns a constraint into clauses, unless the known graph decides it.
 func (x *search) constrain(c constraint) error {
 	x.pipe.constraints++
 	x.pipe.queue = append(x.pipe.queue, c)
@@ -29,9 +29,9 @@ func (x *search) constrain(c constraint) error {
 	return x.flush()
 }
 
-// flush makes clauses of the constraints in the queue that the known graph
-// leaves open. One is settled if either of the orders that it allows is known,
-// that is if its opposite would close a cycle.
+// flush turns the queued constraints into clauses, except those that the known graph decides. It
+// decides a constraint if it has one of the two orders that the constraint allows, because the
+// reverse of that order would close a cycle.
 func (x *search) flush() error {
 	p := x.pipe
 	list := p.queue
@@ -63,7 +63,7 @@ func (x *search) flush() error {
 	return nil
 }
 
-// opposites are, for each constraint, edges against the orders that it allows.
+// opposites returns, for each constraint, the reverse edges of the orders that it allows.
 func (x *search) opposites(list []constraint) (edges []accel.Edge, groups []int32) {
 	m, g := x.m, x.g
 	groups = append(make([]int32, 0, len(list)+1), 0)

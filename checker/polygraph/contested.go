@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// contested are the keys about which reachability may say something. Nothing can
-// be inferred about others: at most one transaction wrote them and all others
-// read its value, or nobody read them and writers may overlap.
+// contested are the keys on which reachability can imply edges. On all other keys there is nothing
+// to infer: either at most one transaction wrote the key and all others read its value, or nobody
+// read the key and its writers may overlap.
 type contested struct {
 	keys []int32
-	// masks has, by place in keys, the chains with writers, as bits.
+	// masks is, by index in keys, the classes of the chains that have writers, as bits.
 	masks []uint64
-	// runs of keys are looked at by one worker: run r is those at the places from
-	// runs[r] to runs[r+1]. sizes are how many accesses they have.
+	// One worker looks at one run of keys at a time: run r has the keys from index runs[r] up to
+	// runs[r+1]. sizes has the number of accesses of each run.
 	runs, sizes []int32
-	// order has the runs in the order in which they are looked at: first the large
-	// ones, the largest first, so that no worker has one left when the others are
-	// done.
+	// order has the runs in the order in which they are visited: the large ones first, the largest
+	// first. So no worker is left with a large run when the others are done.
 	order []int32
 	large int
-	// accesses is how many all of them have.
+	// accesses is the number of accesses to all contested keys.
 	accesses int
 }
 
@@ -36,14 +35,13 @@ func newContested(m *model, g *graph) contested {
 	return c
 }
 
-// There are about so many runs, or more where they would be larger than about so
-// many accesses.
+// There are about fewestRuns runs, or more if they would have more than usualRun accesses each.
 const (
 	fewestRuns = 128
 	usualRun   = 4096
 )
 
-// cut makes runs of about the same size, but for keys with many accesses.
+// cut makes runs of about the same size. A key with many accesses makes its run larger.
 func (c *contested) cut(m *model) {
 	size := func(k int32) int { return int(m.keyFrom[k+1]-m.keyFrom[k]) + len(m.readsOn.of(k)) }
 	for _, k := range c.keys {
@@ -62,7 +60,8 @@ func (c *contested) cut(m *model) {
 	slices.SortStableFunc(c.order, func(a, b int32) int {
 		return cmp.Compare(max(int(c.sizes[b]), 2*enough), max(int(c.sizes[a]), 2*enough))
 	})
-	// Where most runs are larger than usual a sample of them will do.
+	// large counts the large runs that the sample includes: as many as have at most half of the
+	// accesses.
 	for left := c.accesses / 2; c.large < len(c.order); c.large++ {
 		size := int(c.sizes[c.order[c.large]])
 		if left -= size; size <= 2*enough || left < 0 {
@@ -71,9 +70,8 @@ func (c *contested) cut(m *model) {
 	}
 }
 
-// sample returns the runs, in the order in which they are looked at, those first
-// from which can be told what comes of all: the large ones, unless these have most
-// of the accesses, and some of the others.
+// sample splits the runs, in their order, into those that are visited first and the rest. The first
+// ones predict the result for all: the large runs, and one in sample of the others.
 func (c *contested) sample() (first, rest []int32) {
 	first = slices.Clone(c.order[:c.large])
 	for i, r := range c.order[c.large:] {
@@ -86,11 +84,10 @@ func (c *contested) sample() (first, rest []int32) {
 	return first, rest
 }
 
-// sample is the inverse of the share of the runs, but the large ones, that are
-// looked at first.
+// sample: every sample-th of the other runs is visited first.
 const sample = 16
 
-// estimate returns how many links all runs have, given those of the first.
+// estimate extrapolates the number of links of all runs from those of the first runs.
 func (c *contested) estimate(first []int32, links func(run int32) int) int {
 	large, others, size, all := 0, 0, 0, 0
 	for _, r := range first[:c.large] {
@@ -117,13 +114,13 @@ func (m *model) contested(k int32, snapshot bool) bool {
 				return true
 			}
 		}
-		// Its value may be the initial one, too, which leaves its reads open.
+		// If its value is the initial one, its reads have two candidates.
 		return m.initially(m.class[from])
 	}
 	return snapshot || len(m.readsOn.of(k)) > 0
 }
 
-// bits finds the chains of the writers, for the closure there is.
+// bits computes the masks for the current closure.
 func (c *contested) bits(m *model, r *reach) {
 	if c.masks == nil {
 		c.masks = make([]uint64, len(c.keys))
@@ -137,5 +134,5 @@ func (c *contested) bits(m *model, r *reach) {
 	}
 }
 
-// of returns the mask of the key at a place.
+// of returns the mask of the key at index i.
 func (c *contested) of(i int32) uint64 { return c.masks[i] }

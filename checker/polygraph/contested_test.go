@@ -11,8 +11,7 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestContestedRuns: each contested key is in one run, and each run is looked at
-// once.
+// TestContestedRuns checks that each contested key is in one run, and that each run is visited once.
 func TestContestedRuns(t *testing.T) {
 	for _, hot := range []bool{false, true} {
 		cfg := synth.GeneralConfig{Sessions: 10, Txns: 2_000, Ops: 8, Keys: 3_000, Reads: 0.5, Seed: 1}
@@ -50,7 +49,7 @@ func TestContestedRuns(t *testing.T) {
 		if !slices.Equal(all, order) {
 			t.Errorf("the sample and the rest are %d runs, want %d", len(all), len(order))
 		}
-		// Were links in proportion to accesses, the estimate would be right.
+		// If links were proportional to accesses, the estimate would be exact.
 		if got := c.estimate(first, func(r int32) int { return int(c.sizes[r]) }); got != size {
 			t.Errorf("%d links are estimated, want %d", got, size)
 		}
@@ -60,7 +59,7 @@ func TestContestedRuns(t *testing.T) {
 	}
 }
 
-// TestUncontested: about a key that is not contested nothing is inferred.
+// TestUncontested checks that nothing is inferred about a key that is not contested.
 func TestUncontested(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	inferred, left := 0, 0

@@ -12,14 +12,13 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// minimizeFor bounds the time for making a counterexample small. What is left
-// then is one all the same.
+// minimizeFor bounds the time for shrinking a counterexample. What is left when it ends is still a
+// counterexample.
 const minimizeFor = 5 * time.Second
 
 var errNoCore = errors.New("a refutation does not show what it rests on; this is a bug in isohound")
 
-// counterexample cuts out of the history what the evidence rests on, closed, and
-// from that everything that is not needed.
+// counterexample cuts out of the history the closed part that the evidence rests on, and shrinks it.
 func (c *check) counterexample(used *evidence) error {
 	c.res.Verdict, c.used = verdict.Violated, used
 	if c.decideOnly {
@@ -41,8 +40,7 @@ func (c *check) counterexample(used *evidence) error {
 	case !first.Violated:
 		return errNoCore
 	}
-	// A cycle of the known graph is easier to understand than the least that
-	// contradicts itself.
+	// A cycle of the known graph is easier to understand than the smallest contradiction.
 	if whole := core.Clone(); whole.Fill() {
 		if j, err := c.cyclic(limited, c.h.Sub(whole.Parts())); err == nil && j.Violated {
 			core, judge, first = whole, c.cyclic, j
@@ -87,8 +85,8 @@ func (c *check) cyclic(ctx context.Context, h *history.History) (j shrink.Judgem
 	return j, nil
 }
 
-// parts are the transactions of the evidence, with the reads and with the writes to
-// the keys that the evidence is about.
+// parts returns the transactions of the evidence, with their reads in the evidence and with their
+// final writes to the keys of the evidence.
 func (v *evidence) parts() []history.Part {
 	v.explain()
 	m, g := v.s.m, v.s.g
@@ -135,7 +133,7 @@ func (v *evidence) parts() []history.Part {
 			case op.Kind == history.ReadNot && read[op.Key]:
 				p.Ops = append(p.Ops, j)
 			case op.Kind == history.Read && read[op.Key]:
-				delete(read, op.Key) // only the first is from outside
+				delete(read, op.Key) // only the first read is of another transaction's write
 				p.Ops = append(p.Ops, j)
 			case op.Kind == history.Write && wrote && w == j:
 				p.Ops = append(p.Ops, j)

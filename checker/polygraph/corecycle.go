@@ -8,8 +8,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// anomaly describes a core, of which sub is the history: by a cycle where the
-// known graph of the core has one, else as a contradiction.
+// anomaly describes the counterexample that parts select from the history; sub has only these
+// parts. If the known graph of sub has a cycle, the anomaly is that cycle, otherwise a
+// contradiction.
 func (c *check) anomaly(parts []history.Part, sub *history.History) verdict.Anomaly {
 	a := verdict.Anomaly{Kind: verdict.Contradiction, Count: 1}
 	for _, p := range parts {
@@ -31,16 +32,16 @@ func (c *check) anomaly(parts []history.Part, sub *history.History) verdict.Anom
 	return a
 }
 
-// cycle is one of the known graph, with the reads that force edges of it and with
-// what it rests on.
+// cycle is a cycle of the known graph, with the reads that force some of its edges, and with what
+// it rests on.
 type cycle struct {
 	edges  []verdict.Edge
 	forced map[int]verdict.OpRef
 	used   *evidence
 }
 
-// knownCycle returns a shortest cycle of the known graph of h, or nil if it has
-// none that dependencies between transactions can tell.
+// knownCycle returns a shortest cycle of the known graph of h. It returns nil if there is none, or none
+// that dependencies between transactions can show.
 func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	s, _ := prepare(h, c.lvl, true)
 	if s == nil {
@@ -54,7 +55,8 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	order := g.topological(nil)
 	conclusion := none
 	if s.refuted != nil {
-		// A read of the initial value comes before the writer that it follows.
+		// The read returned the initial value, but a writer comes before it. An RW edge to that
+		// writer closes the cycle.
 		o := s.refuted
 		if len(o.ruledOut) != 1 || o.ruledOut[0].candidate != fromInitial || len(o.candidates) > 0 {
 			return nil
@@ -68,13 +70,13 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	}
 	points := int32(len(m.txns)) << g.split
 	out := &cycle{forced: map[int]verdict.OpRef{}, used: newEvidence(s)}
-	// What reads show directly is easier to understand than what they force.
+	// Edges that a read shows directly are easier to understand than edges that reads force.
 	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap })
 	if edges == nil {
 		edges = g.shortestCycle(order, func(*edge) bool { return false })
 	}
-	// It begins at a transaction, so that both halves of a real-time edge are in
-	// one piece.
+	// The cycle begins at a transaction, so that the two halves of a real-time edge are next to
+	// each other.
 	if i := slices.IndexFunc(edges, func(n int32) bool { return g.edges[n].from < points }); i > 0 {
 		edges = slices.Concat(edges[i:], edges[:i])
 	}
@@ -88,7 +90,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 		} else {
 			out.used.edge(n)
 		}
-		if e.kind == 0 || e.from >= points { // a transaction's own, or the rest of a real-time edge
+		if e.kind == 0 || e.from >= points { // start to commit of one transaction, or the rest of a real-time edge
 			if len(out.edges) > 0 && e.from >= points && e.to < points {
 				out.edges[len(out.edges)-1].To = m.txns[g.txnOf(e.to)]
 			}
@@ -113,7 +115,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	return out
 }
 
-// firstOn returns the operation that is a read from outside.
+// firstOn returns the operation of a read of another transaction's write.
 func firstOn(m *model, rd *read) int {
 	return slices.IndexFunc(m.h.Ops(m.txn(rd.txn)), func(op history.Op) bool { return op.Key == rd.key && op.Kind != history.ReadNot })
 }
@@ -141,19 +143,17 @@ func sharedWrite(m *model, from, to int32, e *edge) (history.Key, history.Value)
 	return 0, 0
 }
 
-// shortestCycle returns the edges of a shortest cycle, of a graph without
-// topological order of which order holds the nodes before any cycle, that goes
-// without certain edges, or nil.
+// shortestCycle returns the edges of a shortest cycle that has no edge for which without is true,
+// or nil. order has the nodes that topological could order; they are in no cycle.
 func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	placed := make([]bool, g.nodes)
 	for _, v := range order {
 		placed[v] = true
 	}
-	via, reached := make([]int32, g.nodes), make([]int32, g.nodes) // by node: the edge to it, in the search from which node
+	via, reached := make([]int32, g.nodes), make([]int32, g.nodes) // by node: the edge to it, and the root of that search
 	stamp(reached)
 	var best, queue []int32
-	// closing returns the last edge of a cycle through first that is shorter than
-	// best.
+	// closing returns the last edge of a cycle through first that is shorter than best, or none.
 	closing := func(first int32) int32 {
 		queue = append(queue[:0], first)
 		level := len(queue)

@@ -12,8 +12,8 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// BenchmarkCorpus checks the benchmarks of the VeriStrong paper, in memory,
-// where they lie beside the project.
+// BenchmarkCorpus checks the benchmarks of the VeriStrong paper, in memory, if they are in a
+// directory beside the project.
 func BenchmarkCorpus(b *testing.B) {
 	for _, name := range []string{"RH-10k.bincode", "BL-10k.bincode", "HD-10k.bincode", "BlindW-RW-4k.bincode", "G-RUBiS-10k", "G-TPCC-10k", "G-Twitter-10k"} {
 		h, err := file.Load(context.Background(), filepath.Join("../../../shared/corpus", name), file.Auto, nil)

@@ -7,22 +7,21 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// uncertain is an edge that holds where its literal does.
+// uncertain is an edge that holds if its literal is true.
 type uncertain struct {
 	lit      sat.Lit
 	from, to int32
 }
 
-// forbidCycles adds a clause for each two uncertain edges that known paths close
-// to a cycle (VeriStrong paper, Algorithm 2, CANONICALCYCLE: its text asks for
-// a path from the second edge's end to the first one's start, and that is what
-// makes a cycle, not the pseudo-code's S to S'). The algorithm's other case, a
-// source and a writer that comes before the reader, needs none: the clause
-// that keeps a writer from coming between is just that where the known graph
-// has the writer before the reader.
+// forbidCycles adds a clause for each two uncertain edges that form a cycle with known paths
+// (VeriStrong paper, Algorithm 2, CANONICALCYCLE). The paper's text asks for a path from the end of
+// the second edge to the start of the first one. That makes a cycle, while the S to S' of the
+// pseudo-code does not. The algorithm's other case, a source and a writer that comes before the
+// reader, needs no clause of its own: if the known graph has the writer before the reader, the
+// clause against a writer between source and reader says the same.
 //
-// Without pruning there is no reachability yet, and it is computed here; where no
-// backend can have it, nothing is added.
+// Without pruning there is no reachability yet, so it is computed here. If no backend is able to
+// compute it, no clause is added.
 func (x *search) forbidCycles() error {
 	k := x.reach
 	if k == nil {

@@ -7,46 +7,45 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// mend has the search decide only what its order gets wrong. A clause that the
-// order satisfies needs no decision: what nobody has asserted binds no later
-// choice, and after a conflict little is to be decided again, for the order is
-// kept. (Section 6.2 of the VeriStrong paper has the solver give every variable
-// the value that the order has.) Where that meets many conflicts the search takes
-// turns with decisions about all variables, by recent conflicts, which refute sooner
-// what is hard to refute, and may take for ever where much is possible.
+// mend makes decisions only on clauses that the order violates. A clause that the order satisfies
+// needs no decision: unassigned variables impose nothing on later decisions. After a conflict few
+// decisions have to be repeated, because the order is kept. (In section 6.2 of the VeriStrong
+// paper, the solver decides every variable, with the phase of the order.) After many conflicts the
+// search alternates between mending and decisions on all variables, by recent conflicts. These
+// refute sooner what is hard to refute, but can take forever if much is possible.
 type mend struct {
 	on bool
-	// wrong are clauses that the order did not satisfy when it was last looked at.
+	// wrong are the clauses that the order violated when Final last ran.
 	wrong [][]sat.Lit
-	// undo are decisions that were taken back, the earliest one last. The order
-	// still has what they say, which is decided again before anything is mended:
-	// what is not asserted the next mending may break. Behind them come those that
-	// took part in conflicts, that of the latest one at the end, which is first here:
-	// the next conflict is likely about them, and takes back what was decided later.
+	// undo are decisions that backtracking has removed, the earliest one last. The order still
+	// satisfies them. They are made again, with the phase of the order, before any clause is
+	// mended, because mending may break what is not asserted. conflicting are such decisions that
+	// took part in conflicts. They are made again after those of undo, the one with the latest
+	// conflict last, so it is the first in the slice. The next conflict probably involves it, and
+	// backtracking then removes only the decisions after it.
 	undo, conflicting []sat.Lit
-	sorted            bool // conflicting is
-	// clauses are those there are, by what they are about; nil where all variables
-	// are decided all the time.
+	sorted            bool // whether conflicting is sorted
+	// clauses are the clauses added so far, by their subject. It is nil if all variables are always
+	// decided.
 	clauses map[clauseID][]sat.Lit
-	// until is after how many conflicts the turn ends, turn how many conflicts
-	// the latest one of mending was to have.
+	// until is the number of conflicts at which the current turn ends. turn is the length of the
+	// latest turn of mending, in conflicts.
 	until, turn int64
-	// idle: nothing was decided since the order was last looked at.
+	// idle: nothing was decided since Final last ran.
 	idle bool
 }
 
-// clauseID says what a clause is about: a read, its source, and a write that does
-// not come between; or two transactions that write a key.
+// clauseID is the subject of a clause: a read, its source, and a write that does not come between
+// them; or two transactions that write a key.
 type clauseID [3]int32
 
-// No read, and no write, has these numbers.
+// These differ from the numbers of all reads and writes.
 const (
-	overlapping int32 = -1 << 31 // in the place of a read
-	sourceLate  int32 = -1 << 31 // in the place of a write: the source does not come before the reader
+	overlapping int32 = -1 << 31 // in place of a read
+	sourceLate  int32 = -1 << 31 // in place of a write: the clause says that the source comes before the reader
 )
 
-// firstTurn is how many conflicts decisions about what is wrong have at first, with
-// so many transactions; tests have other numbers.
+// firstTurn is the number of conflicts in the first turn of mending. Tests change it.
 var firstTurn = func(txns int) int64 { return 1024 + int64(txns) }
 
 func newMend(txns int) mend {
@@ -54,7 +53,7 @@ func newMend(txns int) mend {
 	return mend{on: true, clauses: map[clauseID][]sat.Lit{}, until: first, turn: max(first, 2)}
 }
 
-// expect makes room for so many clauses.
+// expect allocates memory for the given number of clauses.
 func (m *mend) expect(clauses int) {
 	if m.clauses != nil && len(m.clauses) == 0 {
 		m.clauses = make(map[clauseID][]sat.Lit, clauses)
@@ -62,34 +61,35 @@ func (m *mend) expect(clauses int) {
 	m.wrong = slices.Grow(m.wrong, clauses)
 }
 
-// stop has all variables decided from now on.
+// stop ends mending for good: all variables are decided.
 func (m *mend) stop() { *m = mend{} }
 
-// due reports whether the other kind of decisions has its turn.
+// due reports whether the current turn is over.
 func (m *mend) due(conflicts int64) bool { return m.clauses != nil && conflicts > m.until }
 
-// rest has all variables decided for half as many conflicts as mending has had.
+// rest starts a turn of decisions on all variables, with half as many conflicts as the last turn of
+// mending.
 func (m *mend) rest(conflicts int64) {
 	m.on, m.wrong, m.undo, m.conflicting = false, nil, nil, nil
 	m.until = conflicts + m.turn/2
 }
 
-// resume has what is wrong decided again, for twice as many conflicts as before.
+// resume starts a turn of mending, with twice as many conflicts as the one before.
 func (m *mend) resume(conflicts int64) {
 	m.on, m.idle = true, false
 	m.turn *= 2
 	m.until = conflicts + m.turn
 }
 
-// made keeps a clause that is added.
+// made remembers a clause that was added.
 func (m *mend) made(id clauseID, lits []sat.Lit) {
 	if m.clauses != nil {
 		m.clauses[id] = lits
 	}
 }
 
-// again notes the clause about something as wrong, if there is one. Where all
-// variables have values the order satisfies every clause that there is.
+// again notes the clause with an id as wrong. It reports whether there is such a clause. If all
+// variables are assigned, the order satisfies every clause, so there is none.
 func (m *mend) again(id clauseID) bool {
 	lits, ok := m.clauses[id]
 	if ok {
@@ -98,15 +98,15 @@ func (m *mend) again(id clauseID) bool {
 	return ok
 }
 
-// note has a clause mended if the order does not satisfy it.
+// note records that the order violates a clause.
 func (m *mend) note(lits []sat.Lit) {
 	if m.on {
 		m.wrong = append(m.wrong, lits)
 	}
 }
 
-// vain reports whether nothing was decided although the order was wrong and
-// nothing new is known about it.
+// vain reports whether another call of Final is in vain: nothing was decided since its last call,
+// or all variables are assigned. Final calls it when the order is wrong and no clause was added.
 func (m *mend) vain() bool {
 	was := m.idle || !m.on
 	m.idle = true
@@ -117,7 +117,7 @@ func (m *mend) vain() bool {
 func (x *search) Decide() sat.Lit {
 	if conflicts := x.s.Stats.Conflicts; x.mend.due(conflicts) {
 		if !x.mend.on {
-			x.s.Restart() // what is decided now need not be decided again
+			x.s.Restart() // removes decisions that mending does not need
 			x.mend.resume(conflicts)
 			return sat.None
 		}
@@ -148,7 +148,8 @@ func (x *search) Decide() sat.Lit {
 	return l
 }
 
-// undone notes the order of two nodes that is taken back, if it was decided.
+// undone remembers a literal about the order of two nodes that backtracking removed, if it was a
+// decision.
 func (x *search) undone(l sat.Lit) {
 	switch m := &x.mend; {
 	case !m.on || !x.s.Decided(l):
@@ -159,7 +160,7 @@ func (x *search) undone(l sat.Lit) {
 	}
 }
 
-// redo returns the next decision to be made again, or None.
+// redo returns the next removed decision to make again, or None.
 func (x *search) redo() sat.Lit {
 	m := &x.mend
 	if !m.sorted {
@@ -181,9 +182,9 @@ func (x *search) redo() sat.Lit {
 	return sat.None
 }
 
-// toMend returns the literal of a clause that the order comes nearest to, where the
-// nodes belong counting half as much, or None if the order or the assignment
-// satisfies the clause.
+// toMend returns the literal of a clause to decide: the one that is nearest to true in the order.
+// Estimated positions count half as much. It returns None if the order or the assignment satisfies
+// the clause.
 func (x *search) toMend(lits []sat.Lit) sat.Lit {
 	best, least := sat.None, int32(0)
 	for _, l := range lits {
@@ -201,9 +202,9 @@ func (x *search) toMend(lits []sat.Lit) sat.Lit {
 	return best
 }
 
-// distance is how far the order is from satisfying a literal without a value:
-// less than 0 where it does. A transaction of unknown outcome need not count, and
-// a read need not have any one source.
+// distance returns how far an unassigned literal is from true in the order. It is negative if the
+// order satisfies the literal. A negative literal about a source or about counting needs no
+// decision.
 func (x *search) distance(l sat.Lit) int32 {
 	const far = 1 << 30
 	switch v := x.vars[l.Var()]; {
@@ -222,8 +223,8 @@ func (x *search) distance(l sat.Lit) int32 {
 	return far
 }
 
-// astray is how far the nodes that a literal is about belong the other way round,
-// and less than 0 where they do not.
+// astray is the same by the estimated positions of the nodes. It is negative if these satisfy the
+// literal.
 func (x *search) astray(l sat.Lit) int32 {
 	if x.belongs == nil || x.vars[l.Var()].kind != isBefore {
 		return 0
@@ -232,7 +233,7 @@ func (x *search) astray(l sat.Lit) int32 {
 	return x.belongs[from] - x.belongs[to]
 }
 
-// sourceAt returns the place of a source of a read, -1 for the initial value.
+// sourceAt returns the position of a source of a read in the order, or -1 for the initial value.
 func (x *search) sourceAt(r, i int32) int32 {
 	if w := x.sources[r].list[i].write; w != fromInitial {
 		return x.o.pos[x.g.commit(x.m.writer[w])]
@@ -240,8 +241,8 @@ func (x *search) sourceAt(r, i int32) int32 {
 	return -1
 }
 
-// phase says what to try first: what the order has, the nearest source, and
-// no transaction of unknown outcome that need not count.
+// phase returns the phase for a decision on v. Two nodes are ordered as in the current order. A
+// read gets its nearest source. A transaction of unknown outcome does not count.
 func (x *search) phase(v int32) bool {
 	if x.pipe != nil && !x.pipe.cfg.Has(Order) {
 		return x.pipe.latest(v)
@@ -260,7 +261,7 @@ func (x *search) phase(v int32) bool {
 	return false
 }
 
-// nearest returns the index of the source of a read that comes last before it.
+// nearest returns the index of the last source before the read in the current order, or none.
 func (x *search) nearest(r int32) int32 {
 	best, at := none, int32(-2)
 	reader := x.o.pos[x.g.start(x.m.reads[r].txn)]

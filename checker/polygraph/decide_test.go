@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestMendUntil: the search changes from deciding what is wrong to deciding
-// everything at any time, with the same verdicts.
+// TestMendUntil makes the search change from mending to decisions on all variables at every point,
+// and checks that the verdicts are the same.
 func TestMendUntil(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
 	searched := 0
@@ -36,10 +36,10 @@ func TestMendUntil(t *testing.T) {
 	}
 }
 
-// TestFewDecisions: where each transaction is its own session the guess and the
-// search are nearly right, and what a conflict takes back is little. A guess that
-// waits without end, or decisions made again in the order that they had, take half as
-// many again, and both together twice as many.
+// TestFewDecisions checks that if each transaction is a session of its own, guess and search are
+// nearly right, and a conflict undoes little. A guess with unbounded waiting, or redone decisions
+// in their old order, take one and a half times as many decisions; both together take twice as
+// many.
 func TestFewDecisions(t *testing.T) {
 	decisions, conflicts := int64(0), int64(0)
 	for seed := range uint64(5) {
@@ -56,8 +56,7 @@ func TestFewDecisions(t *testing.T) {
 	}
 }
 
-// TestMoved: whatever moves in the order, the keys that read wrong because of that
-// are looked at again.
+// TestMoved checks that all keys whose reads become wrong because nodes move are verified again.
 func TestMoved(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	wrong := 0
@@ -76,8 +75,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestEntries: entries are what the closure says, whether it has rows along sessions or
-// is asked about keys.
+// TestEntries compares entries with the closure, for closures with rows along sessions and for
+// closures that are asked about keys.
 func TestEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(45, 46))
 	for name, m := range map[string]*choose.Machine{"chains": with(onChains), "bitset": with(onBits)} {

@@ -10,28 +10,27 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// pipeline is what a search has beside that of the default configuration.
+// pipeline is the state of a search for all configurations but the default.
 type pipeline struct {
 	cfg Config
-	// beforeOn is, without Coalesce, what search.before is with it: by pair of
-	// nodes and key.
+	// beforeOn replaces search.before without Coalesce: by pair of nodes and key.
 	beforeOn map[[3]int32]int32
-	saved    []bool // by variable: its latest value (without Order)
+	saved    []bool // by variable: its latest value, for phase saving (without Order)
 	combine  *combining
 
-	// told is how reachability was computed, where it was for this alone.
+	// told says how reachability was computed, if it was computed only for Cycles.
 	told *verdict.Accel
 
-	// queue are constraints that the known graph has not been asked about.
+	// queue has constraints that were not looked up in the known graph yet.
 	queue []constraint
 
-	// constraints are those met up front, left those of them that the known graph
-	// does not settle; upFront counts the clauses before the search.
+	// constraints counts those enumerated before the search. left counts those that the known graph
+	// does not decide. upFront counts the clauses before the search.
 	constraints, left, upFront int
 }
 
-// configure has the search follow a configuration. With Eager it adds the
-// clauses, which may take long: it ends soon after the context does.
+// configure sets up the search for a configuration. With Eager it adds the clauses. That may take
+// long, and stops soon after the context ends.
 func (x *search) configure(cfg Config) (err error) {
 	if cfg == (Config{}) {
 		return nil
@@ -53,8 +52,8 @@ func (x *search) configure(cfg Config) (err error) {
 	return err
 }
 
-// pairVar returns the variable of a pair of nodes, without Coalesce that for key k,
-// and whether there is one.
+// pairVar returns the variable of a pair of nodes, and whether there is one. Without Coalesce it is
+// that for key k.
 func (x *search) pairVar(k int32, pair [2]int32) (int32, bool) {
 	if x.pipe == nil || x.pipe.beforeOn == nil {
 		v, ok := x.before[pair]
@@ -72,7 +71,7 @@ func (x *search) setPairVar(k int32, pair [2]int32, v int32) {
 	x.pipe.beforeOn[[3]int32{pair[0], pair[1], k}] = v
 }
 
-// save notes the value that a variable loses.
+// save records the value that a variable loses (phase saving).
 func (p *pipeline) save(l sat.Lit) {
 	for int(l.Var()) >= len(p.saved) {
 		p.saved = append(p.saved, false)
@@ -82,10 +81,10 @@ func (p *pipeline) save(l sat.Lit) {
 
 func (p *pipeline) latest(v int32) bool { return int(v) < len(p.saved) && p.saved[v] }
 
-// encode turns every constraint that the known graph leaves open into clauses:
-// of every read against every writer of another value, of the sources of open
-// reads, and at snapshot isolation of every two writers of a key. With them, an
-// assignment whose order exists reads every key right.
+// encode turns every constraint that the known graph does not decide into clauses: each read
+// against each writer of another value, the sources of open reads and, at snapshot isolation, each
+// two writers of a key. If an assignment satisfies all of them and has an acyclic order, every read
+// is right.
 func (x *search) encode() error {
 	for k := range int32(x.m.h.KeyCount()) {
 		var err error
@@ -176,9 +175,8 @@ func (x *search) figures(s *saturator) *verdict.Search {
 	return f
 }
 
-// again has the default configuration find a counterexample. Clauses made up
-// front speak of all the history, so that a refutation does not tell which
-// part of it is to blame.
+// again finds a counterexample with the default configuration. Clauses that were added before the
+// search are about the whole history, so a refutation does not show which part of it is violated.
 func (c *check) again() error {
 	c.res.Verdict = verdict.Violated
 	if c.decideOnly {

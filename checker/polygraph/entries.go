@@ -6,24 +6,23 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// An entry says of a node and a chain which is the last position of the chain from
-// which the node can be reached. Where the closure keeps rows along sessions, these
-// have the entries. Any other closure is asked, before keys are looked at, which of the
-// nodes that access a key reach which; each transaction then is a chain by itself.
+// An entry is about a node and a chain: the last position of the chain from which the node can be
+// reached. If the closure keeps rows along sessions, they have the entries. Any other closure is
+// asked, before keys are visited, which nodes that access a key reach which others. Each
+// transaction then is a chain by itself.
 
-// groups are the answers about some keys, one group for each. Its members are the
-// commits of the writers, where these are apart their starts, and the starts of the
-// readers.
+// groups has the answers for some keys, one group for each key. The members of a group are the
+// commits of the writers, their starts if these differ, and the starts of the readers.
 type groups struct {
 	accel.Groups
-	of []int32 // by place among the contested keys: the group, or none
+	of []int32 // by index of the contested key: its group, or none
 }
 
-// maxAsked bounds the words of the answer to one question.
+// maxAsked bounds the size of one answer, in words.
 const maxAsked = 4 << 20
 
-// ask asks the closure about the keys of the first of some runs that have news, and
-// returns how many runs it has asked about.
+// ask asks the closure about the first of the given runs, up to maxAsked words, and there about the
+// keys that have news. It returns how many runs it covered.
 func (s *saturator) ask(ctx context.Context, runs []int32, all bool) (asked int, err error) {
 	g := &s.groups
 	if g.of == nil {
@@ -52,7 +51,7 @@ func (s *saturator) ask(ctx context.Context, runs []int32, all bool) (asked int,
 	return asked, s.reach.closure.Among(ctx, &g.Groups)
 }
 
-// members appends the members of key k.
+// members appends the members of key k to the group.
 func (s *saturator) members(k int32) {
 	writers, readers := s.m.writer[s.m.keyFrom[k]:s.m.keyFrom[k+1]], s.m.readsOn.of(k)
 	list := s.groups.Members
@@ -70,12 +69,12 @@ func (s *saturator) members(k int32) {
 	s.groups.Members = list
 }
 
-// Members of the group of the key at hand.
+// Indices of the members of the current key's group.
 func (w *worker) commitMember(writer int32) int32 { return writer }
 func (w *worker) startMember(writer int32) int32  { return writer + int32(len(w.writers))*w.g.split }
 func (w *worker) readerMember(reader int32) int32 { return reader + int32(len(w.writers))<<w.g.split }
 
-// answered returns the answer about a member: a bit for each member that reaches it.
+// answered returns the answer about a member: one bit for each member, set if that member reaches it.
 func (w *worker) answered(member int32) []uint64 {
 	g := &w.groups
 	words := int64(g.Start[w.group+1]-g.Start[w.group]+63) / 64
@@ -84,8 +83,8 @@ func (w *worker) answered(member int32) []uint64 {
 
 func bit(bits []uint64, i int32) uint64 { return bits[i>>6] >> (i & 63) & 1 }
 
-// fillRow puts the entries of a node that accesses the key, and is a member of its group,
-// into out, by local chain, for as many chains as out has room.
+// fillRow fills out with the entries of a node, by local chain, for as many chains as out has room.
+// The node accesses the current key, and member is its index in the group.
 func (w *worker) fillRow(node, member int32, out []int32) {
 	if w.reach.rows != nil {
 		row := w.reach.rows.Row(node)
@@ -97,7 +96,7 @@ func (w *worker) fillRow(node, member int32, out []int32) {
 	bits, isCommit := w.answered(member), w.g.split == 1 && member < w.startMember(0)
 	for i := range int32(len(out)) {
 		out[i] = int32(bit(bits, i)) << w.g.split
-		if isCommit { // a start reaches what its commit reaches
+		if isCommit { // a start reaches all that its commit reaches
 			out[i] = int32(bit(bits, i) + bit(bits, w.startMember(i)))
 		}
 	}

@@ -1,22 +1,20 @@
 package polygraph
 
-// evidence gathers what a refutation rests on, so that a counterexample can be
-// cut out of the history around it.
-//
-// Searches book much, and most end without a refutation: booking is cheap, and
-// paths are told apart only once they are explained.
+// evidence records what a refutation rests on, so that a counterexample can be cut out of the
+// history. A search records much, and most searches end without a refutation. So recording is
+// cheap, and paths are searched only by explain.
 type evidence struct {
 	reads, txns, edges marks
 
-	// searched: clauses took part.
+	// searched: the refutation rests on clauses, too.
 	searched bool
 
 	s *saturator
-	// work are the edges and paths still to be explained.
+	// work are the edges and paths that explain has still to handle.
 	work []item
 }
 
-// item is an edge, or, where edge is none, a path among so many known edges.
+// item is an edge or, if edge is none, a path that uses only edges with numbers below known.
 type item struct{ edge, from, to, known int32 }
 
 // marks is a set of numbers.
@@ -25,7 +23,7 @@ type marks struct {
 	list []int32
 }
 
-// add reports whether n is new; numbers are below limit.
+// add adds n and reports whether it is new. limit is above all numbers.
 func (m *marks) add(n int32, limit int) bool {
 	if m.has == nil {
 		m.has = make([]bool, limit)
@@ -60,7 +58,7 @@ func (v *evidence) edge(e int32) {
 	}
 }
 
-// path: everything known now from one node to another.
+// path records the known paths from one node to another, with the edges known now.
 func (v *evidence) path(from, to int32) { v.pathAmong(from, to, int32(len(v.s.g.edges))) }
 
 func (v *evidence) pathAmong(from, to, known int32) {
@@ -69,7 +67,7 @@ func (v *evidence) pathAmong(from, to, known int32) {
 	}
 }
 
-// open books why candidates of a read were ruled out.
+// open records why candidates of a read were ruled out.
 func (v *evidence) open(o *openRead) {
 	m, g := v.s.m, v.s.g
 	rd := &m.reads[o.read]
@@ -89,7 +87,7 @@ func (v *evidence) open(o *openRead) {
 	}
 }
 
-// explain follows edges and paths to the reads and transactions behind them.
+// explain finds the reads and transactions on which the recorded edges and paths rest.
 func (v *evidence) explain() {
 	s := v.s
 	closed := map[int32]*openRead{}
@@ -98,7 +96,7 @@ func (v *evidence) explain() {
 			closed[list[i].read] = &list[i]
 		}
 	}
-	booked := 0 // so many of the reads
+	booked := 0 // how many of the reads have been handled
 	done, find := map[item]bool{}, newPaths(s)
 	for {
 		for ; booked < len(v.reads.list); booked++ {
@@ -124,7 +122,7 @@ func (v *evidence) explain() {
 	}
 }
 
-// because books what made an edge known.
+// because records what an edge rests on.
 func (v *evidence) because(n int32) {
 	m, g := v.s.m, v.s.g
 	e := g.edges[n]

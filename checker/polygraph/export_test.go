@@ -14,8 +14,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Refute writes a proof about the whole of h, without cutting a core out first;
-// nil if h has an execution or if a single read is wrong.
+// Refute writes a proof about the whole of h, without cutting out a counterexample first. It
+// returns nil if h has an execution or if a single read is wrong.
 func Refute(h *history.History, lvl level.Level, prune bool) (*verdict.Refutation, error) {
 	at := make([]int32, len(h.Txns))
 	for i := range at {
@@ -35,31 +35,28 @@ func LimitProofs(words int) (restore func()) {
 	return func() { maxProof = usual }
 }
 
-// Decide is Check without counterexample, which takes long to make small.
+// Decide is Check without a counterexample, because shrinking one takes long.
 func Decide(ctx context.Context, h *history.History, lvl level.Level, e Engine) (*verdict.Result, error) {
 	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{Engine: e}, res: &verdict.Result{Level: lvl}, decideOnly: true}
 	c.stages = verdict.NewStages(c.res, nil)
 	return c.res, c.run()
 }
 
-// GiveUpLevels sets how many levels a conflict gives up at once until restore is
-// called.
+// GiveUpLevels sets how many levels a backjump may undo, until restore is called.
 func GiveUpLevels(n int32) (restore func()) {
 	usual := chronological
 	chronological = n
 	return func() { chronological = usual }
 }
 
-// MendUntil sets after how many conflicts all variables are decided until restore
-// is called.
+// MendUntil sets after how many conflicts all variables are decided, until restore is called.
 func MendUntil(conflicts int64) (restore func()) {
 	usual := firstTurn
 	firstTurn = func(int) int64 { return conflicts }
 	return func() { firstTurn = usual }
 }
 
-// HardAfter sets after how many conflicts a search counts as hard until restore is
-// called.
+// HardAfter sets after how many conflicts a search counts as hard, until restore is called.
 func HardAfter(conflicts int64) (restore func()) {
 	usual := hardAfter
 	hardAfter = conflicts
@@ -73,9 +70,9 @@ func Guess(ctx context.Context, h *history.History, lvl level.Level) error {
 	return err
 }
 
-// Shuffle guesses an execution of h, adds random edges to its order, so that much
-// in it moves, and after each few of them compares the keys that are to be looked
-// at again with a look at all. It returns how many of these had become wrong.
+// Shuffle guesses an execution of h and adds random edges to its order, so that many nodes move.
+// After every few edges it compares the keys that would be verified again with a verification of
+// all keys. It returns how many of these had become wrong.
 func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, err error) {
 	m := newModel(h, lvl, single.NewCollector(h))
 	g := newGraph(m)
@@ -127,8 +124,8 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 	return wrong, nil
 }
 
-// Entries saturates h and compares the entries of each key with what the closure says of
-// each two nodes. It returns how many keys it has compared.
+// Entries saturates h and compares the entries of each key with the closure's answer for each pair
+// of nodes. It returns how many keys it compared.
 func Entries(h *history.History, lvl level.Level, how Acceleration) (keys int, err error) {
 	ctx := context.Background()
 	m := newModel(h, lvl, single.NewCollector(h))
@@ -182,8 +179,8 @@ func Entries(h *history.History, lvl level.Level, how Acceleration) (keys int, e
 	return keys, nil
 }
 
-// compareRow compares the entries of a node with what the closure says. Of a start they
-// need tell of commits only.
+// compareRow compares the entries of a node with the closure. Entries of a start need to be right
+// only about commits.
 func (w *worker) compareRow(node int32, row []int32) error {
 	k, g := w.reach, w.g
 	for i, got := range row {
@@ -203,7 +200,7 @@ func (w *worker) compareRow(node int32, row []int32) error {
 	return nil
 }
 
-// On returns the same for another machine.
+// On returns the same Acceleration for another machine.
 func (a Acceleration) On(m *choose.Machine) Acceleration {
 	a.machine = m
 	return a

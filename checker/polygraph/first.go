@@ -5,14 +5,12 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// An execution is guessed from the given edges alone, before anything is inferred,
-// where that is likely to end the check: a database's own times nearly give the
-// order of its transactions, and often so does the order in which they were recorded;
-// and where reads have many candidates, or many sessions write a key often, inference
-// costs more than a guess that fails.
+// Before saturation an execution is guessed from the given edges alone, if that is likely to end
+// the check. Recorded times of a database nearly give the order of its transactions, and often the
+// order of the record does, too. If reads have many candidates, or many sessions write a key often,
+// saturation costs more than a guess that fails.
 
-// worthGuessing reports whether an execution of a history without times is worth
-// scheduling before saturation.
+// worthGuessing reports whether a history without times should be scheduled before saturation.
 func (s *saturator) worthGuessing() bool {
 	m := s.m
 	const (
@@ -23,9 +21,8 @@ func (s *saturator) worthGuessing() bool {
 	return s.choices > manyCandidates*len(m.reads) || m.chains.count > manySessions && len(m.writer) > manyWrites*m.h.KeyCount()
 }
 
-// asRecorded returns the order in which the transactions were recorded if that is an
-// execution, or nil. Transactions have their numbers in that order, and there are no
-// time points.
+// asRecorded returns the order in which the transactions were recorded if that is an execution,
+// else nil. Transactions are numbered in that order. There must be no time points.
 func (s *saturator) asRecorded() *execution {
 	for i := range s.g.edges {
 		if e := &s.g.edges[i]; e.from >= e.to {
@@ -42,13 +39,13 @@ func (s *saturator) asRecorded() *execution {
 	return e
 }
 
-// recordedInOrder reports whether the order in which transactions were recorded is
-// likely near that in which they ran: it goes from session to session, while many
-// formats have one session after another, and known edges hardly run against it.
+// recordedInOrder reports whether the transactions were probably recorded in nearly the order in
+// which they ran. The record must go from session to session (many formats have one session after
+// another), and known edges must hardly run against it.
 func (s *saturator) recordedInOrder() bool {
 	const (
-		near    = 256     // edges reach back by this share of the record, in the mean
-		sampled = 1 << 14 // edges that are looked at, about
+		near    = 256     // on average an edge may run back by this share of the record
+		sampled = 1 << 14 // about how many edges are examined
 	)
 	m := s.m
 	changes := 0
@@ -69,10 +66,9 @@ func (s *saturator) recordedInOrder() bool {
 	return back <= edges*int64(len(m.txns)/near)
 }
 
-// alongSessions adds the WW edges that a session shows by itself: when it has seen
-// one version of a key and then reads another, of another value, the first was
-// written before the second. Saturation would find them, and more; these cost one
-// walk.
+// alongSessions adds the WW edges that one session implies: if it reads or writes one version of a
+// key and then reads a version of another value, the first was written before the second.
+// Saturation would find these edges and more, but this is a single pass.
 func (s *saturator) alongSessions() {
 	m, g := s.m, s.g
 	latest := make([]int32, m.h.KeyCount()) // by key: the write last seen in chain mark
@@ -99,7 +95,7 @@ func (s *saturator) alongSessions() {
 	}
 }
 
-// execution is an order of nodes with the transactions that count in it.
+// execution is an order of nodes. included are the transactions that count in it.
 type execution struct {
 	m        *model
 	g        *graph
@@ -107,8 +103,8 @@ type execution struct {
 	included []bool // by transaction
 }
 
-// readsRight reports whether every read finds its value, and whether no two writers
-// of a key overlap. It takes time in proportion to the accesses.
+// readsRight reports whether every read returns its value and, at snapshot isolation, no two
+// writers of a key overlap. It is linear in the number of accesses.
 func (e *execution) readsRight() bool {
 	m, g := e.m, e.g
 	keys := m.h.KeyCount()
@@ -116,7 +112,7 @@ func (e *execution) readsRight() bool {
 	for k := range current {
 		current[k] = int32(k)
 	}
-	var writing []bool // by key: a transaction that has started, and has not committed
+	var writing []bool // by key: whether a transaction that writes it has started and not committed
 	if g.apart {
 		writing = make([]bool, keys)
 	}
@@ -154,7 +150,7 @@ func (e *execution) readsRight() bool {
 	return true
 }
 
-// witness tells the execution in transactions of the history.
+// witness converts the execution into a witness, with the transactions of the history.
 func (e *execution) witness() *verdict.Witness {
 	w := &verdict.Witness{}
 	g := e.g
@@ -175,8 +171,8 @@ func (e *execution) witness() *verdict.Witness {
 	return w
 }
 
-// eachOrphan calls f for each read without a known writer of the transactions that
-// were of unknown outcome and count, with the transaction's index in the history.
+// eachOrphan calls f for each read without a known writer in the transactions of unknown outcome
+// that count in e. txn is the index of the transaction in the history.
 func (e *execution) eachOrphan(f func(txn int32)) {
 	m := e.m
 	for t, in := range e.included {

@@ -7,31 +7,30 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// edge leads from one node to another. A transaction t has the nodes
-// t<<split, its start, and that plus split, its commit: one node where split
-// is 0, for serializability, two for snapshot isolation (docs/checking.md).
-// Behind them stand the time points of real-time order.
+// edge leads from one node to another. Transaction t has two nodes: its start t<<split, and its
+// commit t<<split + split. For serializability split is 0, and both are the same node. For snapshot
+// isolation split is 1 (docs/checking.md). The nodes after those of the transactions are the time
+// points of real-time order.
 type edge struct {
 	from, to        int32
 	nextOut, nextIn int32 // the next edge of the same node, or none
-	why             int32 // the read that the edge is about, or none
+	why             int32 // the read that implies the edge, or none
 	kind            verdict.EdgeKind
 	rule            rule
 }
 
 // graph is the known graph: edges that every execution must have.
 type graph struct {
-	// split is how many nodes a transaction has beside its start: 1 where its commit
-	// is another one, else 0.
+	// split is 1 if commits and starts are different nodes, else 0.
 	split int32
-	// apart: writers of one key may not overlap.
+	// apart: writers of one key must not overlap.
 	apart   bool
-	nodes   int32 // with the time points
+	nodes   int32 // including the time points
 	out, in []int32
 	edges   []edge
 
-	// after and prior are the neighbours of every node, side by side, as the graph
-	// was at the latest freeze.
+	// after and prior are the successors and predecessors of every node, as lists in one array.
+	// They describe the graph at the latest freeze.
 	after, prior csr
 }
 
@@ -68,7 +67,7 @@ func newGraph(m *model) *graph {
 func (g *graph) start(t int32) int32  { return t << g.split }
 func (g *graph) commit(t int32) int32 { return t<<g.split | g.split }
 
-// txnOf returns the transaction of a node that is no time point.
+// txnOf returns the transaction of a node. The node must not be a time point.
 func (g *graph) txnOf(node int32) int32 { return node >> g.split }
 
 func (g *graph) add(from, to int32, kind verdict.EdgeKind, by rule, why int32) {
@@ -86,9 +85,8 @@ func (g *graph) truncate(n int) {
 	g.after, g.prior = csr{}, csr{}
 }
 
-// reserve makes room for more edges. It copies them in parts, between which the
-// garbage collector, which so large an allocation may start, can stop it: it would
-// else interrupt the copying again and again.
+// reserve makes room for more edges. So large an allocation may start a garbage collection, and the
+// collector cannot stop a goroutine during one long copy. So the edges are copied in parts.
 func (g *graph) reserve(more int) {
 	const part = 1 << 12
 	if cap(g.edges)-len(g.edges) >= more {
@@ -101,9 +99,8 @@ func (g *graph) reserve(more int) {
 	g.edges = edges
 }
 
-// freeze lists the neighbours of every node. Walks over the whole graph, or
-// again and again over parts of it, spend their time on cache misses, and a
-// list of edges has one more for each.
+// freeze builds the adjacency arrays after and prior. Walks over the graph are bound by cache
+// misses, and the linked lists of edges have one more miss for each edge.
 func (g *graph) freeze() {
 	if len(g.after.items) == len(g.edges) && len(g.after.from) > 0 {
 		return
@@ -141,10 +138,10 @@ func (g *graph) between(from, to int32) int32 {
 	return e
 }
 
-// topological returns the nodes in an order that keeps all edges, or fewer
-// than all if there is none. Among those that may come next it takes the one
-// that was ready first. It calls meet, if set, for each edge out of these, those
-// into a node before those out of it.
+// topological returns a topological order of the nodes. If the graph has a cycle, the order has
+// fewer nodes than the graph. Among the nodes that may come next it takes the one that was ready
+// first. If meet is set, topological calls it for each edge out of these nodes. Edges into a node
+// come before the edges out of it.
 func (g *graph) topological(meet func(from, to int32)) []int32 {
 	g.freeze()
 	missing := g.incoming()
@@ -177,8 +174,8 @@ func (g *graph) incoming() []int32 {
 	return n
 }
 
-// Real-time order goes through a chain of time points, each standing for the
-// ends up to some moment, so that it takes one edge for each end and each begin.
+// Real-time order is encoded by a chain of time points. A time point stands for all ends up to some
+// moment. So each end and each begin needs only one edge.
 
 // moments are the begins and ends of a history's transactions, sorted.
 type moments struct{ begins, ends []int32 }
@@ -199,13 +196,12 @@ func sortMoments(m *model) moments {
 	return out
 }
 
-// walkPoints goes through the moments in their order, and calls end for each
-// end with the number of its time point, and begin for each begin with the
-// number of time points before it. An end strictly before a begin stands in an
-// earlier point.
+// walkPoints goes through the begins and ends in the order of their times. It calls end for each
+// end, with the number of its time point, and begin for each begin, with the number of time points
+// before it. An end that comes strictly before a begin has an earlier time point.
 func walkPoints(m *model, end, begin func(t, point int32)) (points int32) {
 	ms := sortMoments(m)
-	open := false // ends were added to the latest point, and no begin came since
+	open := false // the latest point is open: ends were added to it, and no begin has come since
 	i := 0
 	for _, t := range ms.begins {
 		for ; i < len(ms.ends) && m.txn(ms.ends[i]).End < m.txn(t).Begin; i++ {

@@ -11,16 +11,16 @@ type rule uint8
 
 const (
 	given     rule = iota // SO, RT, start before commit, and WR of a read with one candidate
-	overTake              // WW: what is seen with a version came before it
-	overWrite             // RW: what follows a version follows its readers
-	overlap               // WW: writers of one key may not overlap (snapshot isolation)
-	allAfter              // a read follows what all its candidates follow
-	allOver               // RW: what follows all candidates of a read follows the read
+	overTake              // WW: a writer that reaches the reader of a version committed before that version
+	overWrite             // RW: a writer that follows a version follows the readers of that version
+	overlap               // WW: writers of one key must not overlap (snapshot isolation)
+	allAfter              // a read follows everything that all its candidates follow
+	allOver               // RW: a writer that follows all candidates of a read follows the read
 )
 
-// rules say of each rule what an edge by it rests on. Saturation adds the edges;
-// whatever explains them reads this table: evidence, which gathers the part of the
-// history that a violation rests on, and the prover, which writes the proof.
+// rules has, for each rule, what its edges rest on. Saturation adds the edges. This table explains
+// them, to evidence, which gathers the part of the history that a violation rests on, and to
+// prover, which writes the proof.
 var rules = [...]struct {
 	kind    verdict.EdgeKind // of the edges that saturation adds
 	grounds func(s *saturator, e *edge) grounds
@@ -57,15 +57,15 @@ var rules = [...]struct {
 
 // grounds are what an edge rests on.
 type grounds struct {
-	// settled is the read of which only one source is left, or none.
+	// settled is the read that has only one source left, or none.
 	settled int32
-	// overwriter is the transaction that does not come between the read and its
-	// source, or none; overlaps says that the edge's two may not overlap.
+	// overwriter is the transaction that does not come between the read and its source, or none.
+	// overlaps: the two transactions of the edge must not overlap.
 	overwriter int32
 	overlaps   bool
-	// paths are known paths that exclude the opposite of the edge.
+	// paths are the ends of known paths that exclude the reverse of the edge.
 	paths [][2]int32
-	// each, where the source of the read is open, gives the known path for each
+	// each is set if the read has several candidates. It returns the ends of the known path for a
 	// candidate.
 	each func(w int32) [2]int32
 }
@@ -76,10 +76,10 @@ func (s *saturator) grounds(n int32) grounds {
 	return rules[e.rule].grounds(s, e)
 }
 
-// paths finds shortest paths in the known graph as it once was.
+// paths finds shortest paths in the known graph, restricted to its first edges.
 type paths struct {
 	s         *saturator
-	via, seen []int32 // by node, where seen says so: the edge towards the end of the path
+	via, seen []int32 // by node: the edge towards the end of the path, valid if seen[node] is now
 	now       int32
 	queue     []int32
 }
@@ -88,8 +88,8 @@ func newPaths(s *saturator) paths {
 	return paths{s: s, via: make([]int32, s.g.nodes), seen: make([]int32, s.g.nodes)}
 }
 
-// find returns the edges of a path among the first so many edges. There may be none
-// where a candidate had been ruled out before.
+// find returns the edges of a shortest path that uses only edges with numbers below known. For a
+// candidate that had been ruled out earlier there may be no path.
 func (p *paths) find(from, to, known int32) (edges []int32, ok bool) {
 	g := p.s.g
 	if from == to {
@@ -118,8 +118,8 @@ func (p *paths) find(from, to, known int32) (edges []int32, ok bool) {
 	return nil, false
 }
 
-// towards reports whether node can be reached from a start or commit, or that it
-// may be.
+// towards reports whether node may be reachable from from, a start or commit. It is exact if the
+// closure knows node.
 func (s *saturator) towards(from, node int32) bool {
 	return s.reach == nil || !s.reach.has(node) || s.reach.reaches(from, node)
 }

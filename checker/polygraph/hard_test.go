@@ -18,10 +18,10 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// fromClauses builds a history in which much is open: for each clause a
-// transaction reads a value that three others wrote, and what each of these
-// comes behind depends on how two writers of a variable are ordered. Each
-// transaction is a session of its own.
+// fromClauses builds a history with many choices. For each clause a transaction reads a value that
+// three others wrote. Each of these comes after the writer of a literal, and the reader comes
+// before the writers of the opposite literals. So the source of the read decides the order of the
+// two writers of a variable. Each transaction is a session of its own.
 func fromClauses(clauses [][]int) *history.History {
 	var b strings.Builder
 	a := map[int]string{} // by signed variable: what its transaction reads
@@ -62,8 +62,8 @@ func randomClauses(rng *rand.Rand, vars, clauses int) [][]int {
 	return out
 }
 
-// TestHard: in all configurations, and with session order or without where
-// every transaction has its own session, verdicts are the same.
+// TestHard checks that all configurations give the same verdicts, with session order and, if every
+// transaction has its own session, without it.
 func TestHard(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	count := map[verdict.Verdict]int{}
@@ -93,7 +93,7 @@ func TestHard(t *testing.T) {
 						t.Fatalf("history %d at %s, %s: %s, %s before", n, lvl, cfg, r.Verdict, first)
 					}
 					if r.Witness == nil && r.Anomalies == nil {
-						continue // a counterexample takes long to make small
+						continue // shrinking a counterexample takes long
 					}
 					if err := certify.Result(t.Context(), h, r); err != nil && !errors.Is(err, certify.ErrTooLarge) {
 						t.Fatalf("history %d at %s: %v", n, lvl, err)
@@ -107,7 +107,7 @@ func TestHard(t *testing.T) {
 	}
 }
 
-// TestTimeout: what is too hard is given up in time.
+// TestTimeout checks that a search that is too hard stops in time.
 func TestTimeout(t *testing.T) {
 	h := fromClauses(randomClauses(rand.New(rand.NewPCG(7, 8)), 400, 1720))
 	for _, lvl := range []level.Level{level.SER, level.SI} {

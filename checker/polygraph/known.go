@@ -2,9 +2,8 @@ package polygraph
 
 import "github.com/isohound/isohound/accel"
 
-// accelerated is the known graph as accel takes it. Nodes are its vertices, and
-// those of transactions its sources, a start and its commit a pair; sessions are
-// paths.
+// accelerated returns the known graph in the form that accel takes. The nodes of transactions are
+// its sources, a start and its commit are a pair, and sessions are paths.
 func (g *graph) accelerated(m *model) *accel.Graph {
 	g.freeze()
 	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: g.prior.items, Sources: int32(len(m.txns)) << g.split, Pairs: g.split == 1, Cover: sessionCover(m, g)}
@@ -14,7 +13,7 @@ func (g *graph) accelerated(m *model) *accel.Graph {
 	return a
 }
 
-// sketch is a graph of that size, which says all that its memory depends on.
+// sketch returns a graph of the same size without its edges. It is enough to estimate the memory.
 func (g *graph) sketch(m *model) *accel.Graph {
 	return &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split,
 		Pairs: g.split == 1, Cover: &accel.Cover{Count: m.chains.count}}
@@ -29,9 +28,8 @@ func alone(n int) *chains {
 	return c
 }
 
-// timed is the same with the transactions' times instead of the edges through
-// time points, for those that know what to do with them. A transaction of unknown
-// outcome never ends.
+// timed returns the same graph with the transactions' times as intervals instead of time points,
+// for backends that can use intervals. A transaction of unknown outcome never ends.
 func (g *graph) timed(m *model) *accel.Graph {
 	n := int32(len(m.txns)) << g.split
 	edges := make([]accel.Edge, 0, len(g.edges))

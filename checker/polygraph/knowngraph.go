@@ -11,26 +11,23 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Known is the known graph of a history at a level: what every execution must
-// keep.
+// Known is the known graph of a history at a level: the edges that every execution must keep.
 type Known struct {
-	// Graph has the edges that are given: session order, and the writes of reads
-	// that can have only one. Its vertices are transactions, or, at a level with
-	// snapshots, the start of each and behind it its commit, as pairs. Sessions are its
-	// Cover where the level keeps session order. Real time is in its Intervals,
-	// not in its edges.
+	// Graph has the given edges: session order, and the write-read edges of reads that have only
+	// one possible source. Its vertices are transactions. At a level with snapshots they are starts
+	// and commits: the start of each transaction and then its commit, as a pair. Sessions are its
+	// Cover if the level keeps session order. Real time is in its Intervals, not in its edges.
 	Graph *accel.Graph
-	// Inferred are the edges that saturation adds, in the order in which it finds
-	// them.
+	// Inferred are the edges that saturation adds, in the order in which it finds them.
 	Inferred []accel.Edge
-	// Txns is how many transactions committed or may have.
+	// Txns is the number of transactions that are not aborted.
 	Txns int
 }
 
-// KnownGraph returns the known graph of h at lvl, with what saturation infers if
-// infer is set. The error is an *engine.Refusal, the context's cause, or that a
-// single read is wrong already. Whether the graph has a cycle is not looked at;
-// where it has one, less may be inferred than else.
+// KnownGraph returns the known graph of h at lvl. If infer is set, it has what saturation infers.
+// The error is an *engine.Refusal, the context's cause, or says that a single read is wrong.
+// KnownGraph does not check whether the graph has a cycle. If it has one, fewer edges may be
+// inferred.
 func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer bool) (*Known, error) {
 	if err := engine.Suits(Engine{}, h, lvl); err != nil {
 		return nil, err
@@ -72,7 +69,7 @@ func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer 
 	return k, nil
 }
 
-// sessionCover is the chains of the model as paths of its nodes.
+// sessionCover returns the chains of the model as paths of nodes.
 func sessionCover(m *model, g *graph) *accel.Cover {
 	n := int32(len(m.txns))
 	c := &accel.Cover{Chain: make([]int32, n<<g.split), Place: make([]int32, n<<g.split), Count: m.chains.count}
@@ -84,9 +81,9 @@ func sessionCover(m *model, g *graph) *accel.Cover {
 	return c
 }
 
-// intervals gives each node the time of its transaction. A start and its commit
-// have the same: what ended before the transaction began comes before both, and
-// both come before what began after its end.
+// intervals gives each node the time of its transaction. A start and its commit have the same
+// interval: a transaction that ended before this one began comes before both, and both come before
+// a transaction that began after this one ended.
 func intervals(m *model, g *graph) []accel.Interval {
 	n := int32(len(m.txns))
 	out := make([]accel.Interval, n<<g.split)

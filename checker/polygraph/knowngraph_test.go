@@ -14,9 +14,9 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestKnownGraph: every execution keeps the known graph, so that a witness is a
-// topological order of it, with its intervals, and a graph with a cycle has no
-// witness. Chains are paths of it.
+// TestKnownGraph checks that every execution keeps the known graph: a witness is a topological
+// order of it, with its intervals, and a history with a cycle in it has no witness. Chains are
+// paths of it.
 func TestKnownGraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	ctx := context.Background()
@@ -70,7 +70,7 @@ func TestKnownGraph(t *testing.T) {
 	}
 }
 
-// checkCover: of two vertices of a chain the one further up reaches the other.
+// checkCover checks that of two vertices of a chain the earlier one reaches the later one.
 func checkCover(t *testing.T, c *accel.Cover, rows [][]bool) {
 	t.Helper()
 	for u := range rows {
@@ -85,7 +85,7 @@ func checkCover(t *testing.T, c *accel.Cover, rows [][]bool) {
 	}
 }
 
-// TestKnownGraphKeepsEdges: what a witness has in order is what the graph asks.
+// TestKnownGraphKeepsEdges checks that a witness keeps the edges of the graph.
 func TestKnownGraphKeepsEdges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(53, 54))
 	ctx := context.Background()
@@ -98,7 +98,7 @@ func TestKnownGraphKeepsEdges(t *testing.T) {
 			}
 			c, err := polygraph.Engine{}.Judge(ctx, h, lvl, engine.Options{Proof: true})
 			if err != nil || c.Verdict != verdict.Satisfied || len(c.Witness.Order) < len(h.Txns) {
-				continue // the vertices are the transactions only where all count
+				continue // vertices are transactions only if all transactions count
 			}
 			k, err := polygraph.KnownGraph(ctx, h, lvl, true)
 			if err != nil {

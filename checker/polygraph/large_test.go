@@ -14,9 +14,8 @@ import (
 	"github.com/isohound/isohound/generator/synth"
 )
 
-// TestLarge: histories large enough for several goroutines everywhere, with so
-// many sessions that the search has to mend much, have the execution that the
-// engine says.
+// TestLarge checks that histories large enough for several goroutines in every step, with so many
+// sessions that the search has to mend many clauses, have the execution that the engine returns.
 func TestLarge(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, tc := range []struct {

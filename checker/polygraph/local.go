@@ -2,35 +2,34 @@ package polygraph
 
 import "slices"
 
-// local is what the relation of reachability says about the accesses to one
-// key, brought together so that looking at each against the others stays in
-// the processor's cache.
+// local has the part of the reachability relation that is about the accesses to one key. The part
+// is gathered so that comparing the accesses with each other stays in the processor's cache.
 type local struct {
 	key     int32
-	writers []localWriter // in the order of their chains, and along these
+	writers []localWriter // sorted by chain and position
 	readers []localReader
-	// segments are the runs of writers of one chain; that of chain c is from
-	// segments[c] to segments[c+1].
+	// segments separate the writers by chain: local chain c has those from segments[c] to
+	// segments[c+1].
 	segments []int32
-	chains   []int32 // by local chain: the chain; those with writers come first
+	chains   []int32 // by local chain: its number in reach.c; chains with writers come first
 	bits     []uint64
-	// entries has a row for the commit of each writer, one for the start of
-	// each reader, and, where these differ, one for the start of each writer:
-	// by local chain the last position from which it can be reached, for starts at
-	// least the last one of a commit. Rows are made when they are first looked at.
-	// Those of starts are for chains with writers only, and so are those of commits
-	// unless the closure has rows.
+	// entries are the memory for rows. There is one row for the commit of each writer, one for the
+	// start of each reader and, if starts and commits differ, one for the start of each writer. A
+	// row has, for each local chain, the last position from which the node can be reached. (For a
+	// start: at least the last commit from which it can be reached.) A row is filled when it is
+	// first needed. Rows of starts have only the chains with writers. Rows of commits have all
+	// chains if the closure has rows.
 	entries                []int32
-	commits, starts, reads [][]int32 // by writer and reader, nil before the first look
-	apart                  [][]int32 // those of starts where these differ from commits
-	width                  int       // of the row of a commit
-	writing                int       // how many chains have writers
-	group                  int32     // the group of the key, where the closure was asked
-	fetchedRows            int32     // so that the compiler keeps prefetch
-	// initial is the first of the readers of the initial value.
+	commits, starts, reads [][]int32 // by writer and reader: the row, nil if it is not filled
+	apart                  [][]int32 // rows of starts, if they differ from commits
+	width                  int       // length of the row of a commit
+	writing                int       // number of chains with writers
+	group                  int32     // the key's group, if the closure has no rows
+	fetchedRows            int32     // keeps the compiler from removing prefetch
+	// initial is the first reader of the initial value, or none.
 	initial int32
 
-	localOf []int32 // by chain: its local chain, where stamp says so
+	localOf []int32 // by chain: its local chain, valid if stamp[chain] is now
 	stamp   []int32
 	now     int32
 }
@@ -38,7 +37,7 @@ type local struct {
 type localWriter struct {
 	txn, class    int32
 	chain         int32 // local
-	start, commit int32 // places in the chain
+	start, commit int32 // positions in the chain
 	rank          int32
 	live          bool // its transaction counts
 	news          uint64
@@ -53,13 +52,12 @@ type localReader struct {
 	next                     int32 // the next reader of the same version
 }
 
-// maxLocal bounds the entries of a key. About one with more nothing is drawn,
-// and all of it is left to the search: only without sessions do the entries grow
-// with the square of the accesses.
+// maxLocal bounds the entries of a key. A key with more is not saturated and is left to the search.
+// Only without session order do the entries grow with the square of the accesses.
 const maxLocal = 32 << 20
 
-// gather brings together what is known about key k, which has writers in the chains
-// of the mask. It returns false where that is too much.
+// gather gathers what is known about key k. mask has the classes of the chains with writers of k.
+// It returns false if there would be too many entries.
 func (w *worker) gather(k int32, mask uint64, all bool) bool {
 	m, g, r := w.m, w.g, w.reach
 	all = all || w.fresh[k]
@@ -67,8 +65,8 @@ func (w *worker) gather(k int32, mask uint64, all bool) bool {
 	w.begin(k)
 	w.initial = none
 	w.writers, w.readers = w.writers[:0], w.readers[:0]
-	// What is far apart in memory is asked for first, in loops without much else,
-	// so that the processor need not wait for one before it asks for the next.
+	// Loads from distant addresses are issued together, in short loops, so that the processor does
+	// not wait for each of them.
 	for i := from; i < to; i++ {
 		t := m.writer[i]
 		x := localWriter{txn: t, class: m.class[i], chain: r.c.of[t], start: r.startAt(t), commit: r.commitAt(t),
@@ -113,8 +111,8 @@ func (w *worker) gather(k int32, mask uint64, all bool) bool {
 	return true
 }
 
-// prefetch has the processor fetch the rows that will be looked at, unless they are long
-// and little of each is needed.
+// prefetch makes the processor load the rows that will be needed into the cache. It does nothing if
+// rows are long and only a little of each is needed.
 func (w *worker) prefetch() {
 	rows := w.reach.rows
 	if rows == nil || w.reach.c.count > fewChains {
@@ -133,9 +131,8 @@ func (w *worker) prefetch() {
 	}
 }
 
-// worthALook reports whether there is anything new about key k: writers in the
-// chains of the mask reach more of its accesses. Of open reads whatever reaches them or
-// their candidates may be news.
+// worthALook reports whether key k has news: writers in the chains of mask reach more of its
+// accesses. If the key has open reads, any node that newly reaches an access counts.
 func (s *saturator) worthALook(k int32, mask uint64, all bool) bool {
 	m, g, r := s.m, s.g, s.reach
 	if all || s.fresh[k] {
@@ -157,7 +154,7 @@ func (s *saturator) worthALook(k int32, mask uint64, all bool) bool {
 	return false
 }
 
-// begin turns to key k, of which no chain has a number yet.
+// begin prepares for key k.
 func (w *worker) begin(k int32) {
 	if len(w.stamp) != int(w.reach.c.count) {
 		w.localOf, w.stamp, w.now = make([]int32, w.reach.c.count), make([]int32, w.reach.c.count), 0
@@ -167,13 +164,13 @@ func (w *worker) begin(k int32) {
 	w.chains, w.bits, w.segments = w.chains[:0], w.bits[:0], w.segments[:0]
 }
 
-// entryCount is how many entries the key at hand takes.
+// entryCount is the number of entries for the current key.
 func (w *worker) entryCount() int {
 	writers := int(w.m.keyFrom[w.key+1] - w.m.keyFrom[w.key])
 	return (writers<<w.g.split + len(w.m.readsOn.of(w.key))) * len(w.chains)
 }
 
-// localChain numbers the chains of a key as they come.
+// localChain returns the local number of a chain, and assigns one if there is none.
 func (w *worker) localChain(c int32) int32 {
 	if w.stamp[c] != w.now {
 		w.stamp[c], w.localOf[c] = w.now, int32(len(w.chains))
@@ -183,8 +180,8 @@ func (w *worker) localChain(c int32) int32 {
 	return w.localOf[c]
 }
 
-// listReaders lists the readers of each version, of a chain's only the
-// last, which stand together.
+// listReaders links the readers of each version. Of consecutive readers in one chain it keeps only
+// the last.
 func (w *worker) listReaders() {
 	for i := range w.readers {
 		r := &w.readers[i]
@@ -202,7 +199,7 @@ func (w *worker) listReaders() {
 	}
 }
 
-// room makes room for the entries, of which no row is filled yet.
+// room makes room for the entries. No row is filled yet.
 func (w *worker) room() {
 	w.writing = len(w.segments) - 1
 	if w.width = len(w.chains); w.reach.rows == nil {
@@ -223,8 +220,8 @@ func unfilled(rows [][]int32, n int) [][]int32 {
 	return rows
 }
 
-// Rows of a writer's commit and start and a reader's start. They are small
-// enough to stand in the loops that look at them.
+// commitRow, startRow and readRow return the rows of a writer's commit, a writer's start and a
+// reader's start. They are small enough to be inlined.
 func (w *worker) commitRow(i int32) []int32 {
 	if row := w.commits[i]; row != nil {
 		return row
@@ -267,7 +264,7 @@ func (w *worker) fillRead(i int32) []int32 {
 	return w.reads[i]
 }
 
-// newRow returns room for so many entries.
+// newRow returns memory for a row.
 func (w *worker) newRow(chains int) []int32 {
 	end := len(w.entries)
 	w.entries = w.entries[:end+chains]
@@ -283,7 +280,7 @@ func (w *worker) startedBefore(reader, writer int32) bool {
 	return w.commitRow(writer)[r.chain] >= r.start
 }
 
-// readerOf returns the reader that has a read.
+// readerOf returns the index of the reader for a read.
 func (w *worker) readerOf(read int32) int32 {
 	i, _ := slices.BinarySearch(w.m.readsOn.of(w.key), read)
 	return int32(i)

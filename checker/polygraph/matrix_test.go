@@ -11,8 +11,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestMatrix: reachability by a matrix, which small histories do without, gives
-// the same verdicts as the trial of every execution, and refutations that hold.
+// TestMatrix checks that reachability by a matrix, which small histories do not use by default,
+// gives the same verdicts as the trial of every execution, and refutations that hold.
 func TestMatrix(t *testing.T) {
 	e := polygraph.Engine{Accel: polygraph.Acceleration{}.On(with(onBits))}
 	rng := rand.New(rand.NewPCG(41, 42))

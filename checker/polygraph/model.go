@@ -11,32 +11,32 @@ import (
 
 const none = int32(-1)
 
-// Where a read may have got its value from, beside a write.
+// The source of a read: a write, or one of these.
 const (
 	fromInitial = int32(-1) // the initial transaction
 	fromOpen    = int32(-2) // several candidates are left
-	fromNowhere = int32(-3) // its writer may not have been recorded; asserts nothing
+	fromNowhere = int32(-3) // no known writer; constrains nothing
 )
 
-// model is a history in dense numbers. Transactions that cannot have
-// committed are left out, and so is what no other transaction sees.
+// model is a history with consecutive numbers for transactions, writes and reads. Aborted
+// transactions are left out, and so are operations that no other transaction can see.
 //
-// Each final write belongs to the class of its key and value; classes 0 to
-// KeyCount-1 are those of the keys' initial values, whether written or not. Others
-// have the number of their first write behind these; some numbers have none. A read
-// has a class, too: that of the value it returned, or, where it returned less, a set
-// of such classes, whose numbers come last.
+// Each final write has a class: its key and value. Classes 0 to KeyCount-1 are the initial values
+// of the keys, whether a transaction wrote that value or not. The class of any other value is
+// KeyCount plus the number of its first write, so some numbers are unused. A read has a class, too:
+// that of the value it returned. If it returned no value, its class is a set of values. The numbers
+// of sets come last.
 type model struct {
 	h   *history.History
 	lvl level.Level
 
 	txns []int32 // by transaction: its index in h.Txns
-	// optional are transactions of unknown outcome that nothing forces to have
-	// committed so far; they are a choice. broken ones among them cannot have.
+	// optional are transactions of unknown outcome that are not yet known to have committed. The
+	// search may choose whether they count. broken are those that cannot have committed.
 	optional, broken []bool
-	before           []int32 // by transaction: the one before it in session order, or none
+	before           []int32 // by transaction: the committed one before it in session order, or none
 
-	// Writes stand by key, and within a key by chain and position.
+	// Writes are sorted by key, then by chain and position in the chain.
 	keyFrom  []int32 // by key: its first write
 	writer   []int32 // by write: its transaction
 	class    []int32 // by write
@@ -54,7 +54,7 @@ type model struct {
 	chains chains
 }
 
-// read is what a transaction saw of a key before it wrote it.
+// read is a transaction's read of a key before its own first write of that key.
 type read struct {
 	txn, class int32
 	key        history.Key
@@ -63,14 +63,14 @@ type read struct {
 	source int32
 }
 
-// set is the class of a read that returned no value: that of all values but some.
+// set is the class of a read that returned no value: all values but those in except.
 type set struct{ except []int32 }
 
-// values is how many classes of one value there are; behind them come the sets.
+// values is the number of classes of single values. The numbers from there on are sets.
 func (m *model) values() int32 { return int32(len(m.classFrom.from) - 1) }
 
-// accepts reports whether a read of some class is right with the value of another
-// class, which is of one value.
+// accepts reports whether a read of a class is right with a value. value is the class of a single
+// value.
 func (m *model) accepts(class, value int32) bool {
 	return class == value || class >= m.values() && !slices.Contains(m.sets[class-m.values()].except, value)
 }
@@ -95,7 +95,7 @@ func (m *model) members(r *read) []int32 {
 	return out
 }
 
-// mostMembers is at least how many writes a read is right with.
+// mostMembers is an upper bound on the number of writes that a read is right with.
 func (m *model) mostMembers(r *read) int {
 	if r.class < m.values() {
 		return len(m.classFrom.of(r.class))
@@ -127,8 +127,8 @@ func makeCSR(owners, n int, owner func(int32) int32) csr {
 	return c
 }
 
-// newModel reads h. Anomalies of single reads go to found; with any of them
-// the model is of no use.
+// newModel builds the model of h. Anomalies of single reads go to found. If there are any, the
+// model must not be used.
 func newModel(h *history.History, lvl level.Level, found *single.Collector) *model {
 	m := &model{h: h, lvl: lvl}
 	m.participants()
@@ -137,7 +137,7 @@ func newModel(h *history.History, lvl level.Level, found *single.Collector) *mod
 	return m
 }
 
-// participants numbers the transactions that committed or may have.
+// participants numbers the transactions that are not aborted.
 func (m *model) participants() {
 	last := make([]int32, m.h.SessionCount())
 	for s := range last {
@@ -177,8 +177,8 @@ func (m *model) counted() []bool {
 // workers is how many goroutines share work on all transactions.
 func (m *model) workers() int { return workersFor(len(m.txns)) }
 
-// workersFor is how many goroutines share work on so many nodes or transactions: it
-// is not worth a second goroutine for few.
+// workersFor is how many goroutines share work on n nodes or transactions. For few of them one
+// goroutine is faster.
 func workersFor(n int) int {
 	if n > 1<<10 {
 		return min(parallel.Workers(0), 8)
@@ -194,13 +194,13 @@ func stamp(s []int32) {
 	}
 }
 
-// externalReads finds what transactions read before they wrote it, and where
-// that may have come from. Reads of transactions of unknown outcome bind only
-// where these count, so that an impossible one only rules its transaction out.
+// externalReads finds the reads of values that other transactions wrote, and their sources. Reads
+// of a transaction of unknown outcome constrain only if that transaction counts. If such a read is
+// impossible, its transaction cannot have committed.
 func (m *model) externalReads(versions *versions, found *single.Collector) {
 	n := len(m.txns)
 	parts := make([]readsOf, m.workers())
-	bounds := make([]int, len(parts)+1) // of their operations that read
+	bounds := make([]int, len(parts)+1) // by part: how many operations of the earlier parts read
 	parallel.Do(len(parts), func(p int) {
 		parts[p] = readsOf{m: m, versions: versions, from: int32(n * p / len(parts)), to: int32(n * (p + 1) / len(parts))}
 		bounds[p+1] = parts[p].count()
@@ -215,7 +215,7 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 		parts[p].find()
 	})
 	count := 0
-	for p := range parts { // some saw what their own transaction did
+	for p := range parts { // reads of own writes and repeated reads left gaps
 		count += copy(m.reads[count:], parts[p].reads)
 	}
 	m.reads = m.reads[:count]
@@ -238,22 +238,22 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 	m.readsOn = makeCSR(m.h.KeyCount(), len(m.reads), func(r int32) int32 { return int32(m.reads[r].key) })
 }
 
-// readsOf finds the reads of some transactions.
+// readsOf finds the reads of the transactions from index from up to index to.
 type readsOf struct {
 	m        *model
 	versions *versions
 	from, to int32
 	reads    []read
 	wrong    []wrongRead
-	sets     []set // of reads that returned no value, which have their complements as classes
+	sets     []set // of reads that returned no value: the values that they exclude
 	slots    []int32
-	seen     int32 // so that the compiler keeps fetch
-	// last is the latest operation on a key, in transaction mark.
+	seen     int32 // keeps the compiler from removing fetch
+	// last is, by key, the operation that a later one in transaction mark[key] must agree with.
 	last, mark []int32
 }
 
-// fetch has the processor fetch what is needed of some reads, from transaction t
-// on, and returns the first of which it has not.
+// fetch makes the processor load the table entries for the next reads, from transaction t on, into
+// the cache. It returns the first transaction that it did not handle.
 func (p *readsOf) fetch(t int32) int32 {
 	p.slots = p.slots[:0]
 	for ; t < p.to && len(p.slots) < fetchedReads; t++ {
@@ -271,14 +271,14 @@ func (p *readsOf) fetch(t int32) int32 {
 	return t
 }
 
-// fetchedReads are fetched at once.
+// fetchedReads is about how many reads one fetch covers.
 const fetchedReads = 64
 
-// wrongRead is an operation that differs from what its own transaction saw
-// before, in operation own, or that nobody explains.
+// wrongRead is an operation that contradicts operation own of its own transaction. If own is none,
+// no transaction wrote the value.
 type wrongRead struct{ txn, own, op int32 }
 
-// count returns how many of their operations read.
+// count returns how many operations of the transactions read.
 func (p *readsOf) count() int {
 	n := 0
 	for t := p.from; t < p.to; t++ {
@@ -291,7 +291,7 @@ func (p *readsOf) count() int {
 	return n
 }
 
-// find finds the reads; there is room for all.
+// find finds the reads. reads has room for all of them.
 func (p *readsOf) find() {
 	m := p.m
 	fetched := p.from
@@ -340,9 +340,9 @@ func (p *readsOf) find() {
 	}
 }
 
-// before returns the operation that says what ops[j] must find in its own
-// transaction t: the latest write of the key, or else the first read, for what
-// a wrong read returned is not what later ones must return.
+// before returns the operation of transaction t that determines what ops[j] must return: the latest
+// write of the key before j, or else the first read of it. It is not the latest read, because if
+// that read is wrong, later ones need not agree with it.
 func (p *readsOf) before(t int32, ops []history.Op, j int) int32 {
 	key := ops[j].Key
 	if len(ops) <= short {
@@ -376,9 +376,9 @@ func (p *readsOf) before(t int32, ops []history.Op, j int) int32 {
 // initially reports whether the class is that of its key's initial value.
 func (m *model) initially(class int32) bool { return class < int32(m.h.KeyCount()) }
 
-// chains cover the transactions by paths of the known graph: those of a
-// session, in session order. A transaction of unknown outcome that others of
-// its session follow is a chain of its own, for nothing follows from it.
+// chains cover the transactions by paths of the known graph: the sessions, in session order. If
+// other transactions of the session follow a transaction of unknown outcome, that transaction is a
+// chain of its own, because no session-order edge leaves it.
 type chains struct {
 	count   int32
 	of      []int32 // by transaction

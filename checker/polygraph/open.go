@@ -2,11 +2,10 @@ package polygraph
 
 import "slices"
 
-// settle resolves the open reads that have one candidate left, and refutes
-// those that have none.
+// settle resolves the open reads that have one candidate left, and refutes those that have none.
 func (s *saturator) settle() {
 	work, left := s.open, s.open[:0]
-	s.open = nil // what counts anew adds its own
+	s.open = nil // resolve may add reads of transactions that begin to count
 	closing := 0
 	for i := range work {
 		if n := len(work[i].candidates); n == 0 || n == 1 && !work[i].initial {
@@ -33,9 +32,8 @@ func (s *saturator) settle() {
 	s.open = append(left, s.open...)
 }
 
-// refined drops the candidates that come behind the reader, and those with
-// another value between them and the reader. It reports whether fewer than
-// two are left.
+// refined removes the candidates that come after the reader, and those with a write of another
+// value between them and the reader. It reports whether fewer than two candidates are left.
 func (w *worker) refined(o *openRead) bool {
 	rd, reader := &w.m.reads[o.read], w.readerOf(o.read)
 	from := w.m.keyFrom[rd.key]
@@ -73,8 +71,8 @@ candidates:
 	return len(left) == 0 || len(left) == 1 && !o.initial
 }
 
-// firsts returns the candidates that come first in their chains, which the
-// others follow, as writers of the key at hand.
+// firsts returns the first candidate of each chain, as a writer of the current key. The other
+// candidates of the chain follow it.
 func (w *worker) firsts(o *openRead) []int32 {
 	from := w.m.keyFrom[w.key]
 	first := w.scratch[:0]
@@ -87,8 +85,8 @@ func (w *worker) firsts(o *openRead) []int32 {
 	return first
 }
 
-// afterAll: a read follows whatever all its candidates follow, as far as the closure
-// finds that.
+// afterAll applies allAfter: a read follows everything that all its candidates follow. It finds
+// what the closure's Common returns.
 func (w *worker) afterAll(o *openRead) {
 	if o.initial {
 		return
@@ -103,12 +101,12 @@ func (w *worker) afterAll(o *openRead) {
 	})
 }
 
-// beforeWhatFollowsAll: a read comes before the writers of other values that
-// follow all its candidates.
+// beforeWhatFollowsAll applies allOver: a read comes before the writers of other values that follow
+// all its candidates.
 func (w *worker) beforeWhatFollowsAll(o *openRead) {
 	g, from := w.g, w.m.keyFrom[w.key]
 	rd := &w.m.reads[o.read]
-	last := w.scratch[:0] // of each chain the last candidate, which follows the others
+	last := w.scratch[:0] // the last candidate of each chain, which follows the others
 	for n, c := range o.candidates {
 		if n+1 == len(o.candidates) || w.writers[c-from].chain != w.writers[o.candidates[n+1]-from].chain {
 			last = append(last, c-from)
@@ -118,7 +116,7 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 	reader := w.readerOf(o.read)
 	for c, end := range w.segments[1:] {
 		lo, hi := w.segments[c], end
-		for lo < hi { // what holds of one holds of all that follow it
+		for lo < hi { // binary search: if one writer follows all, so do all after it
 			if mid := lo + (hi-lo)/2; w.followsAll(mid, last) {
 				hi = mid
 			} else {
@@ -136,8 +134,7 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 	}
 }
 
-// followsAll reports whether the commit of a writer follows the start of every
-// one of others.
+// followsAll reports whether the commit of writer n follows the start of every one of others.
 func (w *worker) followsAll(n int32, others []int32) bool {
 	row := w.commitRow(n)
 	for _, i := range others {

@@ -57,9 +57,9 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestOwnReadKept: a transaction of unknown outcome, T0, is kept whole in a
-// counterexample, with a read of its own write. Only T2 reads that value from
-// outside, so that T2's own write of it is not needed.
+// TestOwnReadKept checks that a transaction of unknown outcome, T0, is kept completely in a
+// counterexample, with a read of its own write. Only T2 reads that value from another transaction,
+// so T2's own write of it is not needed.
 func TestOwnReadKept(t *testing.T) {
 	h := dsl.MustParse(`
 		s3 T0: w(k2,2) r(k2,2) w(k0,3) unknown
@@ -117,7 +117,7 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64, e p
 		t.Fatalf("seed %d, %s, %s: %d clauses were missing up front\n%s", seed, lvl, cfg, r.Search.OnDemand, dsl.Format(h))
 	}
 	if !slices.ContainsFunc(h.AllOps(), func(op history.Op) bool { return op.Kind == history.ReadNot }) {
-		replay(t, h, r) // the steps of refutations speak of single values
+		replay(t, h, r) // the steps of refutations can only express single values
 	}
 	return r.Verdict, r.Search != nil && r.Search.Conflicts > 0
 }

@@ -6,33 +6,33 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// order is the theory of acyclicity: the known graph, the edges that the
-// search has chosen, and a topological order of both, kept up to date as edges
-// come: see reorder. Taking an edge back leaves the order as it is, for it stays
-// one.
+// order is the theory of acyclicity. It has the known graph, the edges that the search has chosen,
+// and a topological order of both. reorder updates the order when an edge is inserted. Removing an
+// edge leaves the order unchanged, because it remains a topological order.
 type order struct {
 	sequence
 	g *graph
 
 	chosen  []chosenEdge
 	out, in []int32 // by node: its latest chosen edge, or none
-	// mark has by node when it was last met, forth in even numbers and back in odd
-	// ones; via the node from which it was met, or -1 less the chosen edge.
+	// mark is, by node, the latest search that met it: an even number for the forward search, an
+	// odd number for the backward search. via is the node from which it was met or, for a chosen
+	// edge, -1 minus the edge.
 	mark, via []int32
 	now       int32
-	// forth and back are the nodes visited in either way, ahead and behind those
-	// that were met, of which the next one is visited next.
+	// forth and back are the nodes that the forward and the backward search have visited. ahead and
+	// behind are the nodes that they have met and not visited yet, as heaps.
 	forth, back   []int32
 	ahead, behind waiting
-	lower, upper  int32                         // places between which nodes are met
-	closing       struct{ from, to, via int32 } // the edge at which the two ways met
-	// moved are the nodes whose places have changed since they were last forgotten,
-	// each once, and ways, by node, how.
+	lower, upper  int32                         // nodes outside of these positions are not met
+	closing       struct{ from, to, via int32 } // the edge at which the two searches met
+	// moved are the nodes that have moved since the latest forget, each once. ways has, by node,
+	// the directions.
 	moved []int32
 	ways  []moves
 }
 
-// moves are the ways in which a node has moved.
+// moves are the directions in which a node has moved.
 type moves uint8
 
 const (
@@ -55,8 +55,8 @@ func newOrder(g *graph, nodes []int32) *order {
 	return o
 }
 
-// insert adds an edge for lit. If that would close a cycle it adds nothing and
-// returns false; the cycle is then told by path.
+// insert adds an edge for lit. If that would close a cycle, it adds nothing and returns false. path
+// then returns the cycle.
 func (o *order) insert(from, to int32, lit sat.Lit) bool {
 	if o.pos[from] >= o.pos[to] && !o.reorder(from, to) {
 		return false
@@ -67,14 +67,14 @@ func (o *order) insert(from, to int32, lit sat.Lit) bool {
 	return true
 }
 
-// remove takes the latest edge back.
+// remove removes the edge that was inserted last.
 func (o *order) remove() {
 	e := &o.chosen[len(o.chosen)-1]
 	o.out[e.from], o.in[e.to] = e.nextOut, e.nextIn
 	o.chosen = o.chosen[:len(o.chosen)-1]
 }
 
-// forget has no node count as moved.
+// forget clears the list of moved nodes.
 func (o *order) forget() {
 	for _, v := range o.moved {
 		o.ways[v] = 0
@@ -82,9 +82,9 @@ func (o *order) forget() {
 	o.moved = o.moved[:0]
 }
 
-// path calls known for each known edge and chosen for each chosen one on the
-// path that kept the latest insert from succeeding, from its to to its from,
-// backwards.
+// path lists the path because of which the latest insert failed. The path leads from the edge's to
+// to its from, and is listed backwards. path calls known for each known edge and chosen for each
+// chosen edge.
 func (o *order) path(from, to int32, known func(e int32), chosen func(l sat.Lit)) {
 	if from == to {
 		return
@@ -96,7 +96,7 @@ func (o *order) path(from, to int32, known func(e int32), chosen func(l sat.Lit)
 			chosen(o.chosen[-1-via].lit)
 		}
 	}
-	var ahead []int32 // from where the ways met to from
+	var ahead []int32 // the nodes from where the searches met to from, without from
 	for v := o.closing.to; v != from; {
 		ahead = append(ahead, v)
 		if w := o.via[v]; w >= 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// TestOrder adds edges to random graphs and takes them back, and compares the order
-// with a walk along all edges: it keeps them, refuses what closes a cycle, tells
-// which, and which nodes have moved.
+// TestOrder adds edges to random graphs, removes them again, and compares the order with a walk
+// along all edges: the order keeps all edges, refuses an edge that closes a cycle, and returns that
+// cycle and the nodes that have moved.
 func TestOrder(t *testing.T) {
 	refused, reordered, crossed := 0, 0, 0
 	for seed := range 3000 {
@@ -52,8 +52,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// randomOrder is one of a random graph without a cycle, in some of which there is
-// no room between places.
+// randomOrder returns the order of a random graph without a cycle. In some there is no room between
+// positions.
 func randomOrder(rng *rand.Rand, n int32) *order {
 	g := &graph{nodes: n, out: make([]int32, n), in: make([]int32, n)}
 	stamp(g.out)
@@ -77,7 +77,7 @@ func randomOrder(rng *rand.Rand, n int32) *order {
 	return o
 }
 
-// leads reports whether a path leads from one node to another, or they are one.
+// leads reports whether there is a path from one node to another. A node leads to itself.
 func leads(o *order, from, to int32) bool {
 	met := make([]bool, o.g.nodes)
 	met[from] = true
@@ -100,7 +100,7 @@ func leads(o *order, from, to int32) bool {
 	return met[to]
 }
 
-// checkPath goes along the path that an insert has met, backwards.
+// checkPath checks the path that an insert has found, which is listed backwards.
 func checkPath(t *testing.T, o *order, from, to int32) {
 	t.Helper()
 	at := from
@@ -119,8 +119,8 @@ func checkPath(t *testing.T, o *order, from, to int32) {
 	}
 }
 
-// checkOrder compares the order with its edges and with itself, and what has moved
-// with the places before.
+// checkOrder checks that the order keeps its edges and is consistent, and that moved has the nodes
+// whose positions changed.
 func checkOrder(t *testing.T, o *order, before []int32) {
 	t.Helper()
 	for _, e := range o.g.edges {

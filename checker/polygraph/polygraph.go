@@ -34,7 +34,7 @@ func (Engine) Levels() []level.Level {
 	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return l == level.LIN })
 }
 
-// Judge judges h against lvl, as engine.Engine says.
+// Judge judges h at lvl; see engine.Engine.
 func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
@@ -63,16 +63,15 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	return c.res, nil
 }
 
-// options are what the caller asks for, and the configuration.
+// options are the caller's options and the configuration.
 type options struct {
 	engine.Options
 	Engine
 }
 
-// ordered tries, at a level that leaves session order out, the one that does
-// not: databases keep it, and it leaves far less open. What satisfies that level
-// satisfies this one, and where nothing does, its order is a good one to begin
-// with.
+// ordered handles a level without session order. It first tries the same level with session order.
+// Databases keep session order, and it leaves far fewer choices. A history that satisfies that
+// level also satisfies this one. Otherwise the last order of that try is the hint for this level.
 func (c *check) ordered() error {
 	lvl, ok := c.lvl.WithSessionOrder()
 	if !ok || slices.Contains(c.opt.Violated, lvl) {
@@ -99,10 +98,10 @@ type check struct {
 	stages *verdict.Stages
 	// decideOnly: no counterexample is wanted.
 	decideOnly bool
-	// hasty: a search that is hard is given up, with sat.ErrPaused.
+	// hasty: a search that turns out to be hard is stopped with sat.ErrPaused.
 	hasty bool
-	// hint has, by transaction, a place in an order that is likely nearly right,
-	// or is nil.
+	// hint is, by transaction, its position in an order that is probably nearly right. It is nil if
+	// there is none.
 	hint []int64
 
 	saturator *saturator
@@ -199,8 +198,8 @@ func (c *check) run() error {
 	return nil
 }
 
-// satisfied makes an execution the verdict, unless a transaction of unknown outcome
-// that counts in it has a read whose writer may be missing.
+// satisfied sets the verdict to satisfied, with e as the witness. The verdict stays unknown if a
+// transaction of unknown outcome counts in e and has a read whose writer may be missing.
 func (c *check) satisfied(e *execution) {
 	e.eachOrphan(c.found.Orphan)
 	if c.res.Reason = c.found.Orphaned(); c.res.Reason != "" {
@@ -212,8 +211,7 @@ func (c *check) satisfied(e *execution) {
 	}
 }
 
-// guessFirst judges by executions that are guessed before anything is inferred. It
-// reports whether one of them is one.
+// guessFirst guesses executions before saturation. It reports whether one of them is right.
 func (c *check) guessFirst(s *saturator) (bool, error) {
 	c.stages.Begin("schedule")
 	defer c.stages.Done("schedule")
@@ -233,7 +231,7 @@ func (c *check) guessFirst(s *saturator) (bool, error) {
 	if !s.worthGuessing() {
 		return false, nil
 	}
-	if s.g.apart { // a serial execution is one at snapshot isolation, too
+	if s.g.apart { // a serial execution is also an execution at snapshot isolation
 		serial := *s.m
 		serial.lvl = level.SER
 		s = newSaturator(&serial, newGraph(&serial), false)
@@ -250,7 +248,8 @@ func (c *check) guessFirst(s *saturator) (bool, error) {
 	return done, err
 }
 
-// guessStrictly judges by a schedule that ends where nothing fits.
+// guessStrictly runs a schedule that ends as soon as no node fits. It reports whether that schedule
+// is an execution.
 func (c *check) guessStrictly(s *saturator, hint []int64) (bool, error) {
 	m, g := s.m, s.g
 	sched := newSchedule(m, g, hint)
@@ -270,7 +269,7 @@ func (c *check) guessStrictly(s *saturator, hint []int64) (bool, error) {
 	return true, nil
 }
 
-// close frees what the check holds outside Go's memory.
+// close frees the memory that the check holds outside Go's heap.
 func (c *check) close() {
 	if c.saturator != nil && c.saturator.reach != nil {
 		c.saturator.reach.close()
@@ -287,22 +286,23 @@ func (c *check) violated(anomalies []verdict.Anomaly) {
 	}
 }
 
-// cycle books the edges of a cycle among the nodes that have no order.
+// cycle adds to the evidence the edges of a cycle. order has the nodes outside of all cycles: those
+// that topological could order.
 func (s *saturator) cycle(order []int32, used *evidence) {
 	for _, e := range s.walk(order) {
 		used.edge(e)
 	}
 }
 
-// walk returns the edges of a cycle among the nodes that have no order, each
-// beginning where the one behind it in the list ends.
+// walk returns the edges of a cycle among the nodes that are not in order. The last edge comes
+// first: each edge begins where the next one in the list ends.
 func (s *saturator) walk(order []int32) []int32 {
 	g := s.g
 	placed := make([]bool, g.nodes)
 	for _, v := range order {
 		placed[v] = true
 	}
-	// Going back along edges from a node without order leads into a cycle.
+	// Following edges backwards from a node without a position leads into a cycle.
 	at := make(map[int32]int)
 	var v int32
 	for v = range g.nodes {

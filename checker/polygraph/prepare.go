@@ -6,10 +6,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// prepare makes a history ready: its model, its known graph with the edges that are
-// given, and a saturator for that, which prune says whether to use. Without a
-// saturator some single read is wrong by itself; what of single reads is wrong or in
-// doubt is in found.
+// prepare builds the model of a history, its known graph with the given edges, and a saturator.
+// prune says whether the saturator infers edges. The saturator is nil if a single read is wrong by
+// itself. found has the anomalies and doubts about single reads.
 func prepare(h *history.History, lvl level.Level, prune bool) (s *saturator, found *single.Collector) {
 	found = single.NewCollector(h)
 	m := newModel(h, lvl, found)

@@ -13,19 +13,19 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// Acceleration says how reachability is to be computed.
+// Acceleration says how to compute reachability.
 type Acceleration struct {
 	Choice choose.Choice // "" is auto
-	// Warn, if set, is told in a line of a backend that cannot be had. Any
+	// Warn, if set, is called with a line about a backend that is not available or fails. Any
 	// goroutine may call it.
 	Warn func(line string)
-	// far: devices may be used. For a part of a history they are not.
+	// far: GPUs may be used. They are not used for a part of a history.
 	far bool
-	// machine is nil for the one that the program runs on; tests have others.
+	// machine is nil for the machine that the program runs on; tests set others
 	machine *choose.Machine
 }
 
-// near is for a part of the history, which is not worth a device.
+// near returns a for a part of the history. A GPU is not worth its start there.
 func (a Acceleration) near() Acceleration {
 	a.far, a.Warn = false, nil
 	if a.Choice == choose.CUDA {
@@ -34,27 +34,27 @@ func (a Acceleration) near() Acceleration {
 	return a
 }
 
-// reach answers reachability in the known graph by a closure (see accel). A closure that
-// keeps rows along the sessions lets it look into these; any other is asked much at
-// once: see groups.
+// reach answers reachability in the known graph by a transitive closure (see accel). Some closures
+// keep rows along the sessions, which can be read directly. Any other closure is asked many
+// questions at once: see groups.
 type reach struct {
 	m *model
 	g *graph
-	// c are the chains along which entries are told: the sessions where the closure
-	// has rows, else every transaction is one by itself.
+	// c are the chains that entries are about: the sessions if the closure has rows. Otherwise each
+	// transaction is a chain by itself.
 	c       *chains
 	closure accel.Closure // nil before the first update
 	rows    accel.Rows    // nil if the closure has none
 	classes []uint64      // by chain: its classes, see accel.Closure
-	rank    []int32       // by node: its place in an order
-	known   int32         // how many edges the closure accounts for
-	// first: all of it is news.
+	rank    []int32       // by node: its position in a topological order
+	known   int32         // how many edges the closure includes
+	// first: the closure has just been computed, and everything in it is news.
 	first bool
-	// hopeless: no backend can have the closure.
+	// hopeless: no backend is able to compute the closure.
 	hopeless bool
 
 	how   Acceleration
-	spent map[string]error // backends that have failed, and why
+	spent map[string]error // the backends that failed, and why
 	told  verdict.Accel
 	added []accel.Edge
 }
@@ -69,9 +69,9 @@ func newReach(m *model, g *graph, how Acceleration) *reach {
 
 var errNear = errors.New("the history is part of another one")
 
-// update has the closure account for all edges that are known, computing it if
-// need be. It reports whether there is one: not if the graph has a cycle, and
-// not if no backend can have it.
+// update makes the closure include all known edges, and computes the closure if necessary. It
+// reports whether there is a closure. There is none if the graph has a cycle or if no backend is
+// able to compute it.
 func (r *reach) update(ctx context.Context) (bool, error) {
 	begun := time.Now()
 	ok, err := r.insert(ctx)
@@ -86,7 +86,7 @@ func (r *reach) update(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// insert adds the new edges. Where the closure fails at that it is dropped.
+// insert adds the new edges to the closure. If the backend fails, the closure is dropped.
 func (r *reach) insert(ctx context.Context) (bool, error) {
 	if r.closure == nil {
 		return false, nil
@@ -107,7 +107,7 @@ func (r *reach) insert(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// compute has the best backend compute the closure.
+// compute makes the best backend compute the closure.
 func (r *reach) compute(ctx context.Context) (bool, error) {
 	w := choose.Wishes{Choice: r.how.Choice, Without: r.spent, Warn: r.warn, Few: fewChains, Machine: r.how.machine}
 	if left, limited := budget.Left(ctx); limited {
@@ -133,7 +133,7 @@ func (r *reach) compute(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	r.closure, r.first, r.rows, r.rank = c, true, c.Rows(), c.Rank()
-	if c.Backend() != d.Backend { // it failed at once
+	if c.Backend() != d.Backend { // the chosen backend failed, and another one was used
 		r.told.Backend = c.Backend()
 		r.told.Reason += "; that failed"
 	}
@@ -147,7 +147,7 @@ func (r *reach) compute(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// large is how many edges a graph has that is not made in vain.
+// large is the number of edges from which the memory is checked before the graph for accel is built.
 const large = 1 << 20
 
 func (r *reach) tell(d *choose.Decision) {
@@ -155,9 +155,8 @@ func (r *reach) tell(d *choose.Decision) {
 		Vertices: int(d.Shape.Vertices), Edges: int(d.Shape.Edges), Chains: int(d.Shape.Chains)}
 }
 
-// drop gives a closure up that fails with err, so that the next update computes
-// it by another backend. After the context's end there is none, and its cause is
-// returned.
+// drop gives up a closure whose backend failed with err. The next update computes it with another
+// backend. If the context has ended, drop returns its cause.
 func (r *reach) drop(ctx context.Context, err error) error {
 	r.close()
 	if ctx.Err() != nil {
@@ -168,14 +167,14 @@ func (r *reach) drop(ctx context.Context, err error) error {
 	return nil
 }
 
-// warn tells of a backend that cannot be had.
+// warn reports a backend that is not available or failed.
 func (r *reach) warn(line string) {
 	if r.how.Warn != nil {
 		r.how.Warn(line)
 	}
 }
 
-// close frees what the closure holds; nothing reaches anything then.
+// close frees the closure. Afterwards no node reaches another.
 func (r *reach) close() {
 	if r.closure != nil {
 		r.closure.Close()
@@ -183,8 +182,8 @@ func (r *reach) close() {
 	}
 }
 
-// ask calls f with the closure, computing it where there is none, and where f
-// fails with another one. Without any f is not called.
+// ask calls f with the closure, and computes it if there is none. If f fails, ask tries again with
+// another backend. If there is no closure, f is not called.
 func (r *reach) ask(ctx context.Context, f func(accel.Closure) error) error {
 	for !r.hopeless {
 		if r.closure == nil {
@@ -203,26 +202,25 @@ func (r *reach) ask(ctx context.Context, f func(accel.Closure) error) error {
 	return nil
 }
 
-// position of a transaction's start and commit in its chain, from 1.
+// startAt and commitAt return the position of a transaction's start and commit in its chain, from 1.
 func (r *reach) startAt(t int32) int32  { return r.c.pos[t]<<r.g.split + 1 }
 func (r *reach) commitAt(t int32) int32 { return r.c.pos[t]<<r.g.split + 1 + r.g.split }
 
-// has reports whether the closure knows a node: all, but not time points where it
-// has intervals instead.
+// has reports whether the closure knows a node. It knows all nodes, except time points if it uses
+// intervals instead.
 func (r *reach) has(node int32) bool { return r.closure != nil && int(node) < r.told.Vertices }
 
-// reaches reports whether one node, a start or commit, comes before another, or
-// is it.
+// reaches reports whether from is to or reaches it. Both must be starts or commits.
 func (r *reach) reaches(from, to int32) bool {
 	return from == to || r.closure != nil && r.closure.Reaches(from, to)
 }
 
-// fewChains are as many as rows along chains are always good for: only the first or last
-// access of each needs a look.
+// fewChains is up to how many chains rows along chains are always good: only the first or last
+// access of each chain needs a look.
 const fewChains = 64
 
 // everything is the set of all classes.
 const everything = ^uint64(0)
 
-// news are the classes of sources that came to reach a node by the latest update.
+// news returns the classes of the nodes that newly reach node since the latest update.
 func (r *reach) news(node int32) uint64 { return r.closure.Changed(node) }

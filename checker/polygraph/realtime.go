@@ -9,14 +9,14 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// hardAfter is after how many conflicts a search counts as hard.
+// hardAfter is the number of conflicts after which a search counts as hard.
 var hardAfter = int64(1024)
 
-// solve runs the search, and reports whether it has found an execution. Most
-// databases keep real time, and real time leaves far less open. So where a search
-// without it is hard and the history has times, the level with real time is tried,
-// as long as that is not hard either. What satisfies that level satisfies this one,
-// and c.res says so. Otherwise the search goes on where it stopped.
+// solve runs the search and reports whether it has found an execution. If a search without real
+// time is hard and the history has times, solve tries the level with real time. Most databases keep
+// real time, and it leaves far fewer choices. A history that satisfies that level also satisfies
+// this one, and solve then sets the verdict in c.res. If that try is hard, too, or fails, the first
+// search continues where it stopped.
 func (c *check) solve(x *search) (found bool, err error) {
 	lvl, stronger := c.lvl.WithRealTime()
 	try := stronger && c.h.Timed() && c.opt.Config.Has(First) && !slices.Contains(c.opt.Violated, lvl)

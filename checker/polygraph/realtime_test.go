@@ -12,9 +12,9 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestRealTimeTried: a search that stops for a try at the level with real time comes
-// to the same verdict as the trial of every execution, whether the try decides or the
-// search goes on, and its proof holds.
+// TestRealTimeTried checks that a search that stops for a try at the level with real time has the
+// same verdict as the trial of every execution, whether the try decides or the search continues,
+// and that its proof holds.
 func TestRealTimeTried(t *testing.T) {
 	defer polygraph.HardAfter(1)()
 	rng := rand.New(rand.NewPCG(51, 52))

@@ -13,10 +13,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// traffic makes a history without times of n transactions, each of which reads one of
-// three keys and writes one, the same where few is not 0. They are recorded up to delay
-// places late, and in the order of their sessions. Values are taken modulo few, or are
-// all different.
+// traffic makes a history without times of n transactions. Each reads one of three keys and writes
+// one, the same key if few is not 0. They are recorded up to delay positions late, in the order of
+// their sessions. Values are taken modulo few, or are all different if few is 0.
 func traffic(rng *rand.Rand, n, few, delay int) *history.History {
 	type recorded struct {
 		history.Record
@@ -50,14 +49,14 @@ func traffic(rng *rand.Rand, n, few, delay int) *history.History {
 	return b.Done(true, nil)
 }
 
-// TestRecordedOrder: without times the order of the record decides where it is an
-// execution, and is followed where it is nearly one.
+// TestRecordedOrder checks that without times the order of the record decides if it is an
+// execution, and is the hint if it is nearly one.
 func TestRecordedOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	for _, tc := range []struct {
 		name       string
 		few, delay int
-		conflicts  int64 // at most so many; none means that no search was begun
+		conflicts  int64 // an upper bound; none means that no search was begun
 	}{
 		{"a counter modulo 10", 10, 0, 0},
 		{"different values", 0, 0, 0},

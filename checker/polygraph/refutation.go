@@ -12,29 +12,28 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// prover writes down, step by step, why a history has no execution. What was
-// found by saturation is explained when it is first used, and not before: an
-// edge by the rule that added it, the rule by paths among the edges known at
-// the time, and so on down. Every such explanation leaves a clause of which
-// one literal is open, so that whoever replays the steps knows the edge from
-// then on, and paths of such edges need nothing more. The search adds what it
-// asks the theory and what it learns.
+// prover writes down, step by step, why a history has no execution. What saturation has found is
+// explained only when it is first used. An edge is explained by the rule that added it. The rule is
+// explained by paths among the edges known at that time, and so on. Each explanation ends in a
+// clause that unit propagation makes unit. So whoever replays the steps knows the edge from then
+// on, and paths with that edge need no other step. The search adds the clauses that it gets from
+// the theory, and those that it learns.
 type prover struct {
 	s  *saturator
 	at []int32 // by transaction of the model: its index in the whole history
 
 	out   verdict.Refutation
 	atoms map[verdict.Atom]int32
-	words int  // about the size of out, four bytes each
-	full  bool // the proof has grown too large, and is given up
+	words int  // about the size of out, in words of four bytes
+	full  bool // the proof has become too large and is given up
 	stop  func()
-	// conflicting is the cycle that the search has just met; gone are steps that
-	// are no longer needed.
+	// conflicting is the step of the latest theory conflict, or none. gone are steps that are no
+	// longer needed.
 	conflicting int32
 	gone        []int32
 
 	opened map[int32]*openRead // by read
-	// said are the axioms that were given; the others are what was explained.
+	// said are the axioms given so far. The fields after it record what was explained.
 	said    map[axiom]bool
 	edges   []bool
 	settled map[int32]bool
@@ -59,12 +58,12 @@ var maxProof = 64 << 20
 // stepWords is the size of a step without its list.
 const stepWords = 12
 
-// refutation judges h once more and writes the proof down. h is a closed part
-// of a history, in which its transactions have the indices at. It returns nil
-// if there is nothing to prove or if the proof becomes too large.
+// refutation judges h once more and writes the proof. h is a closed part of a history, and at has
+// the indices of its transactions there. refutation returns nil if there is nothing to prove or if
+// the proof becomes too large.
 func refutation(ctx context.Context, h *history.History, lvl level.Level, at []int32, prune bool) (*verdict.Refutation, error) {
 	s, _ := prepare(h, lvl, prune)
-	if s == nil || len(s.m.sets) > 0 { // the steps speak of single values
+	if s == nil || len(s.m.sets) > 0 { // the steps can only express single values
 		return nil, nil
 	}
 	if err := s.run(ctx); err != nil {
@@ -137,7 +136,7 @@ func (p *prover) step(s verdict.Step) int32 {
 	return int32(len(p.out.Steps) - 1)
 }
 
-// say gives an axiom, once.
+// say adds the step of an axiom, once.
 func (p *prover) say(a axiom) {
 	if !p.said[a] {
 		p.said[a] = true
@@ -145,7 +144,7 @@ func (p *prover) say(a axiom) {
 	}
 }
 
-// follows gives a clause that unit propagation shows.
+// follows adds a clause that unit propagation derives (RUP).
 func (p *prover) follows(lits ...int32) (step int32) {
 	return p.step(verdict.Step{Rule: verdict.Follows, List: lits})
 }
@@ -210,19 +209,18 @@ func (p *prover) apart(t, u int32) {
 	}
 }
 
-// counts explains why a transaction of unknown outcome counts, if it does
-// whatever the search chooses.
+// counts explains why a transaction of unknown outcome counts, if saturation has shown that it does.
 func (p *prover) counts(t int32) {
 	if p.counted[t] {
 		return
 	}
 	if r, ok := p.s.pulled[t]; ok {
 		p.counted[t] = true
-		p.settle(r) // with which its source counts
+		p.settle(r) // the read's source counts
 	}
 }
 
-// cannot explains why a transaction of unknown outcome cannot have taken place.
+// cannot explains why a transaction of unknown outcome cannot have committed.
 func (p *prover) cannot(t int32) {
 	m := p.s.m
 	if p.broken[t] {
@@ -240,8 +238,8 @@ func (p *prover) cannot(t int32) {
 	p.say(axiom{rule: verdict.Impossible, txn: p.at[t]})
 }
 
-// members calls f for each candidate of a read that can have taken place, and
-// explains why the others cannot.
+// members calls f for each possible source of a read, and explains why the other candidates are
+// impossible: their transactions cannot have committed.
 func (p *prover) members(r int32, f func(w int32)) {
 	m := p.s.m
 	for _, w := range m.members(&m.reads[r]) {
@@ -256,7 +254,7 @@ func (p *prover) members(r int32, f func(w int32)) {
 	}
 }
 
-// candidates says what a read can have read from.
+// candidates adds the axioms about the possible sources of a read.
 func (p *prover) candidates(r int32) {
 	p.counts(p.s.m.reads[r].txn)
 	p.hasSource(r)
@@ -278,7 +276,7 @@ func (p *prover) settle(r int32) {
 	}
 }
 
-// ruleOut explains why candidates of a read are none.
+// ruleOut explains why candidates of a read were ruled out.
 func (p *prover) ruleOut(o *openRead) {
 	for i := range o.ruledOut {
 		p.exclude(o.read, &o.ruledOut[i])
@@ -307,7 +305,7 @@ func (p *prover) exclude(r int32, c *ruledOut) {
 	}
 }
 
-// edge explains why an edge of the known graph must hold.
+// edge explains an edge of the known graph.
 func (p *prover) edge(n int32) {
 	if p.edges[n] {
 		return
@@ -335,8 +333,8 @@ func (p *prover) edge(n int32) {
 	}
 }
 
-// fromAll explains an edge that follows whichever candidate a read has read
-// from: each that had not been ruled out by then leads to it.
+// fromAll explains an edge that holds for every candidate of a read: each candidate that was not
+// ruled out by then implies it.
 func (p *prover) fromAll(n int32, by *grounds) {
 	m, g := p.s.m, p.s.g
 	e := g.edges[n]
@@ -356,7 +354,7 @@ func (p *prover) fromAll(n int32, by *grounds) {
 	if m.acceptsInitial(&m.reads[r]) {
 		if c := out[fromInitial]; c != nil {
 			p.exclude(r, c)
-		} else { // all writers follow the initial state
+		} else { // all writers come after the initial transaction
 			p.nothingBetween(r, fromInitial, by.overwriter)
 		}
 	}
@@ -379,8 +377,8 @@ func (p *prover) fromAll(n int32, by *grounds) {
 	p.follows(p.before(e.from, e.to))
 }
 
-// cycle gives the clause that the end of a path among the edges known at some
-// time does not come before its beginning.
+// cycle adds the clause that to does not come before from. It rests on a path from from to to among
+// the edges with numbers below known.
 func (p *prover) cycle(from, to, known int32) {
 	id := [2]int32{from, to}
 	if from == to || p.cycles[id] {
@@ -392,9 +390,9 @@ func (p *prover) cycle(from, to, known int32) {
 	}
 }
 
-// ring gives the clause that nodes do not come one before the next and the
-// last before the first. Time points among them stand for real time, which is
-// known; two nodes make no clause.
+// ring adds the clause that the nodes do not each come before the next, and the last before the
+// first. Time points are left out, because they stand for real time, which needs no literal. Of two
+// nodes the clause is a tautology.
 func (p *prover) ring(nodes []int32) (step int32) {
 	limit := int32(len(p.s.m.txns)) << p.s.g.split
 	var list []int32
@@ -406,8 +404,8 @@ func (p *prover) ring(nodes []int32) (step int32) {
 	return p.step(verdict.Step{Rule: verdict.CycleOf, List: list})
 }
 
-// path returns the nodes of a shortest path among the edges known at some time,
-// and explains its edges.
+// path returns the nodes of a shortest path among the edges with numbers below known, and explains
+// its edges.
 func (p *prover) path(from, to, known int32) ([]int32, bool) {
 	edges, ok := p.paths.find(from, to, known)
 	for _, e := range edges {
@@ -416,7 +414,7 @@ func (p *prover) path(from, to, known int32) ([]int32, bool) {
 	return p.s.g.nodesOf(from, edges), ok
 }
 
-// noSource: a read has no candidate left, or its only one is wrong.
+// noSource explains why a read has no source: no candidate is left, or the only one is wrong.
 func (p *prover) noSource(o *openRead) {
 	if p.s.m.reads[o.read].source >= fromInitial {
 		p.settle(o.read)
@@ -425,8 +423,7 @@ func (p *prover) noSource(o *openRead) {
 	p.ruleOut(o)
 }
 
-// knownCycle: the known graph has a cycle, of which the edges are given last
-// first.
+// knownCycle explains a cycle of the known graph. edges has its last edge first.
 func (p *prover) knownCycle(edges []int32) {
 	var nodes []int32
 	for i := len(edges) - 1; i >= 0; i-- {
@@ -436,16 +433,16 @@ func (p *prover) knownCycle(edges []int32) {
 	p.ring(nodes)
 }
 
-// What follows is told by the search; without a prover it is told in vain.
+// The search calls the methods below. Without a proof the prover is nil, and they do nothing.
 
-// excluded: a does not come before b, because the known graph leads from b to a.
+// excluded says that a does not come before b, because the known graph leads from b to a.
 func (p *prover) excluded(a, b int32) {
 	if p != nil {
 		p.cycle(b, a, int32(len(p.s.g.edges)))
 	}
 }
 
-// sources: the search asks which source an open read has.
+// sources says which sources an open read can have.
 func (p *prover) sources(r int32, list []source) {
 	if p == nil {
 		return
@@ -461,7 +458,7 @@ func (p *prover) sources(r int32, list []source) {
 	}
 }
 
-// misread: a read that has its value from a candidate did not see another one.
+// misread says that u, a writer of another value, does not come between a read and a candidate.
 func (p *prover) misread(r, candidate, u int32) {
 	if p == nil {
 		return
@@ -474,13 +471,13 @@ func (p *prover) misread(r, candidate, u int32) {
 	p.nothingBetween(r, candidate, u)
 }
 
-// conflict: the edge from a to b closes a cycle with known and chosen edges,
-// which x's order tells.
+// conflict says that the edge from a to b closes a cycle with known and chosen edges. x's order has
+// the cycle.
 func (p *prover) conflict(x *search, a, b int32) {
 	if p == nil {
 		return
 	}
-	nodes := []int32{a} // backwards, from a to b
+	nodes := []int32{a} // from a backwards to b
 	x.o.path(a, b, func(e int32) {
 		p.edge(e)
 		nodes = append(nodes, x.g.edges[e].from)
@@ -496,7 +493,7 @@ func (p *prover) conflict(x *search, a, b int32) {
 	p.conflicting = p.ring(nodes)
 }
 
-// forget drops the clause of a step.
+// forget deletes the clause of a step.
 func (p *prover) forget(step int32) {
 	if p.gone = append(p.gone, step); len(p.gone) >= 64 && !p.full {
 		p.step(verdict.Step{Rule: verdict.Forget, List: p.gone})
@@ -504,8 +501,8 @@ func (p *prover) forget(step int32) {
 	}
 }
 
-// learnt: what the solver has learnt follows from what it was told. It keeps no
-// conflict of the theory for longer than that.
+// learnt adds a clause that the solver has learnt. The theory conflict from which it was learnt is
+// deleted.
 func (p *prover) learnt(x *search, lits []sat.Lit) (step int32) {
 	out := make([]int32, 0, len(lits))
 	for _, l := range lits {
@@ -519,7 +516,7 @@ func (p *prover) learnt(x *search, lits []sat.Lit) (step int32) {
 			rd := &x.m.reads[v.a]
 			n = p.literal(verdict.Atom{Kind: verdict.Source, A: p.at[rd.txn], B: p.sourceOf(x.sources[v.a].list[v.b].write), Key: rd.key})
 		default:
-			continue // the truth, which is never false
+			continue // the constant: its negation is false and is left out
 		}
 		if !l.Positive() {
 			n ^= 1

@@ -15,8 +15,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// replay has the refutation of each contradiction replayed, whether or not the
-// counterexample is small enough to be judged without.
+// replay replays the refutation of each contradiction, even if the counterexample is small enough
+// for the trial of every execution.
 func replay(t *testing.T, h *history.History, r *verdict.Result) {
 	t.Helper()
 	for n := range r.Anomalies {
@@ -33,7 +33,7 @@ func replay(t *testing.T, h *history.History, r *verdict.Result) {
 	}
 }
 
-// TestReplayHard: refutations of histories in which much is open.
+// TestReplayHard replays refutations of histories with many choices.
 func TestReplayHard(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	violated := 0
@@ -60,8 +60,8 @@ func TestReplayHard(t *testing.T) {
 	}
 }
 
-// TestReplayWhole: refutations of whole histories, of which no core was cut out
-// first, so that all that saturation does is explained.
+// TestReplayWhole replays refutations of whole histories, without cutting out a counterexample
+// first. So everything that saturation infers is explained.
 func TestReplayWhole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, randhist.Seed(t, 12)))
 	rules := map[verdict.Rule]int{}
@@ -96,8 +96,8 @@ func TestReplayWhole(t *testing.T) {
 	}
 }
 
-// TestProofLimit: a proof that becomes too large is given up, which leaves the
-// verdict and its counterexample.
+// TestProofLimit checks that a proof that becomes too large is given up. The verdict and its
+// counterexample stay.
 func TestProofLimit(t *testing.T) {
 	defer polygraph.LimitProofs(1500)()
 	rng := rand.New(rand.NewPCG(15, 16))

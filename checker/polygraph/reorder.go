@@ -2,15 +2,15 @@ package polygraph
 
 import "slices"
 
-// reorder has the order keep an edge to be, or returns false if its end to leads to
-// its start from. It visits what to leads to, the first in the order first, and what
-// leads to from, the last first, until there is no more of the one, or the next of
-// both stand the right way round: what was visited then goes between these, and
-// nothing else is moved (Haeupler, Kavitha, Mathew, Sen and Tarjan, "Incremental
-// cycle detection, topological ordering, and strong component maintenance", ACM
-// TALG 2012, section 4). The fewer accesses change places, the fewer reads go wrong by
-// what mends another: Pearce and Kelly's algorithm, of section 6.2 of the VeriStrong
-// paper, visits and moves all of both.
+// reorder changes the order so that it keeps a new edge. It returns false if to already leads to
+// from. Two searches alternate: the forward search visits what to leads to, the earliest node
+// first. The backward search visits what leads to from, the latest node first. They end when one of
+// them has no more nodes, or when the next node of the forward search comes after that of the
+// backward search. The visited nodes are then moved between these two nodes, and no other node
+// moves (Haeupler, Kavitha, Mathew, Sen and Tarjan, "Incremental cycle detection, topological
+// ordering, and strong component maintenance", ACM TALG 2012, section 4). The fewer nodes move, the
+// fewer reads become wrong. Pearce and Kelly's algorithm (section 6.2 of the VeriStrong paper)
+// visits and moves all affected nodes.
 func (o *order) reorder(from, to int32) bool {
 	if from == to {
 		return false
@@ -50,8 +50,8 @@ func (o *order) meetBack(v, via int32) {
 	o.behind.push(ranked{-int64(o.pos[v]), v})
 }
 
-// visitForth meets what v leads to. It returns how many edges it has looked at, and
-// whether one leads to what was met going back.
+// visitForth meets the successors of v. It returns how many edges it has looked at, and whether one
+// leads to a node that the backward search has met.
 func (o *order) visitForth(v int32) (edges int, met bool) {
 	o.forth = append(o.forth, v)
 	look := func(w, via int32) bool {
@@ -81,7 +81,7 @@ func (o *order) visitForth(v int32) (edges int, met bool) {
 	return edges, false
 }
 
-// visitBack is the same for what leads to v.
+// visitBack does the same backwards, for the predecessors of v.
 func (o *order) visitBack(v int32) (edges int, met bool) {
 	o.back = append(o.back, v)
 	look := func(u, via, closing int32) bool {
@@ -111,9 +111,8 @@ func (o *order) visitBack(v int32) (edges int, met bool) {
 	return edges, false
 }
 
-// move moves what was visited, as far as it stands the wrong way round: to behind
-// the last node that leads to from and was not visited, or to before the first one
-// that to leads to and was not visited, which disturbs less.
+// move moves visited nodes, as few as possible. They go right after the last node that leads to
+// from and was not visited, or right before the first node that to leads to and was not visited.
 func (o *order) move(from, to int32) {
 	switch {
 	case len(o.ahead) == 0:
@@ -137,7 +136,7 @@ func (o *order) move(from, to int32) {
 	}
 }
 
-// shift moves what is in back and forth, in this order, to beside another node.
+// shift moves the nodes of back and then those of forth next to anchor: before it or after it.
 func (o *order) shift(anchor int32, before bool) {
 	slices.Reverse(o.back)
 	for _, v := range o.back {
@@ -155,7 +154,7 @@ func (o *order) shift(anchor int32, before bool) {
 	o.put(o.back, anchor)
 }
 
-// wander notes that a node moves.
+// wander records that a node moves.
 func (o *order) wander(v int32, how moves) {
 	if o.ways[v] == 0 {
 		o.moved = append(o.moved, v)

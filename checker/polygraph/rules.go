@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// visit draws what follows about key k, which has writers in the given chains.
+// visit infers edges for key k. chains are the classes of the chains with writers of k, as bits.
 func (w *worker) visit(ctx context.Context, k int32, chains uint64, all bool) {
 	if !w.gather(k, chains, all) {
 		return
@@ -36,8 +36,8 @@ func (w *worker) visit(ctx context.Context, k int32, chains uint64, all bool) {
 	}
 }
 
-// lastBy returns the last writer from lo to hi, which are of one chain, whose
-// start stands there at a place up to bound, or lo-1.
+// lastBy returns the last writer from lo to hi whose start is at position bound of their chain or
+// before, or lo-1. The writers from lo to hi must be of one chain.
 func (w *worker) lastBy(lo, hi, bound int32) int32 {
 	for hi-lo > 8 {
 		mid := lo + (hi-lo)/2
@@ -53,9 +53,9 @@ func (w *worker) lastBy(lo, hi, bound int32) int32 {
 	return hi
 }
 
-// othersBefore calls f for the last writer, in each chain of mask, of another
-// value than class whose commit comes before the start of a reader, of
-// transaction t and with the given row.
+// othersBefore calls f in each chain of mask for the last writer of another value that commits
+// before a reader starts. The reader has the given row and class, and t is its transaction. If f
+// returns false, othersBefore stops.
 func (w *worker) othersBefore(row []int32, class, t int32, mask uint64, f func(i int32) bool) {
 	for c, end := range w.segments[1:] {
 		if row[c] == 0 || mask&w.bits[c] == 0 {
@@ -77,8 +77,8 @@ func (w *worker) othersBefore(row []int32, class, t int32, mask uint64, f func(i
 	}
 }
 
-// seenWith: what a reader has seen beside the version that it read was written
-// before that version.
+// seenWith applies overTake: writers of other values that reach a reader committed before the
+// version that it read.
 func (w *worker) seenWith(n int32, r *localReader) {
 	w.othersBefore(w.readRow(n), r.class, r.txn, r.news, func(i int32) bool {
 		u := &w.writers[i]
@@ -95,10 +95,9 @@ func (w *worker) seenWith(n int32, r *localReader) {
 	})
 }
 
-// overwrites: the readers of a version come before what follows the version,
-// and writers of one key do not overlap. Of the versions that u follows, the
-// readers of one that another such version of another value follows come before
-// that one already.
+// overwrites applies overWrite, where u is the writer that follows a version, and overlap. It
+// leaves out the readers of a version if u also follows a later version of another value: they come
+// before that version, and so before u.
 func (w *worker) overwrites(n int32, u *localWriter) {
 	row := w.commitRow(n)
 	before := w.scratch[:0]
@@ -142,8 +141,8 @@ func (w *worker) overwrites(n int32, u *localWriter) {
 	}
 }
 
-// readersBefore has the readers of a version, of which the first is given, come
-// before the commit of u, which is writer n.
+// readersBefore adds edges from the readers of a version to the commit of u, which is writer n.
+// first is the first reader.
 func (w *worker) readersBefore(first, n int32, u *localWriter) {
 	for i := first; i != none; i = w.readers[i].next {
 		if r := &w.readers[i]; r.txn != u.txn && !w.m.accepts(r.class, u.class) && !w.startedBefore(i, n) {

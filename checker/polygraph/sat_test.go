@@ -32,8 +32,8 @@ assignments:
 	return false
 }
 
-// TestFromSAT: a history made from a formula is allowed exactly if the formula
-// can be satisfied, at every level and in all configurations.
+// TestFromSAT checks that a history made from a formula is allowed exactly if the formula is
+// satisfiable, at every level and in all configurations.
 func TestFromSAT(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(21, 22))
@@ -81,8 +81,7 @@ func TestFromSAT(t *testing.T) {
 	}
 }
 
-// TestFromSATProofs: the smallest formulas that cannot be satisfied have
-// counterexamples.
+// TestFromSATProofs checks that the smallest unsatisfiable formulas have counterexamples.
 func TestFromSATProofs(t *testing.T) {
 	for _, clauses := range [][][]int{{{1}, {-1}}, {{1, 2}, {-1}, {-2}}} {
 		h := synth.FromSAT(clauses)

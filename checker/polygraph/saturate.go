@@ -9,55 +9,51 @@ import (
 	"github.com/isohound/isohound/accel/choose"
 )
 
-// saturator adds to the known graph the edges that every execution must have
-// because of it, pass after pass, as long as that costs less than the search that
-// it spares (the pruning of the VeriStrong paper, section 6.1.1). Of the writers of a key that come
-// before or behind something, it looks only at the last or first of each
-// chain: the others follow from the chain.
+// saturator adds to the known graph the edges that every execution must have, in passes. It stops
+// when a pass costs more than the search that it saves (pruning in the VeriStrong paper, section
+// 6.1.1). Of the writers of a key before or after a node, it looks only at the last or first one in
+// each chain. The edges for the other writers follow by transitivity.
 //
-// A version matters by its value: a reader is constrained only against writers
-// of other values, and which of several writers of its value it read from is
-// open until one is left.
+// A version is identified by its value. So a read constrains only writers of other values. The
+// source of a read is open until only one writer of its value is left.
 type saturator struct {
 	m     *model
 	g     *graph
 	how   Acceleration
-	reach *reach // nil: not wanted, and nothing is saturated
+	reach *reach // nil: pruning is off, and nothing is saturated
 
 	open   []openRead
-	openOn csr        // by key: the open reads on it, in this pass
-	closed []openRead // the ones settled or refuted, with what ruled candidates out
+	openOn csr        // by key: the open reads on it, at the beginning of this pass
+	closed []openRead // the reads that were settled or refuted, with the reasons that ruled candidates out
 
 	contested contested
 	groups    groups
 	crew      crew
 
-	// fresh has the keys of which everything is looked at in the next pass.
+	// fresh is, by key: the next pass looks at the whole key.
 	fresh []bool
-	// refuted is a read that has no candidate left: a contradiction of the known
-	// graph other than a cycle.
+	// refuted is a read that has no candidate left. It shows a violation without a cycle of the
+	// known graph.
 	refuted *openRead
-	// pulled has, for transactions of unknown outcome that count, the read that
-	// shows it.
+	// pulled is, by transaction of unknown outcome that counts, the read that shows that it counts.
 	pulled map[int32]int32
 	added  int
 	passes int
 	opened int // reads with several candidates before the first pass
-	// thorough: passes go on as long as anything follows, for small histories of
-	// which everything that can be shown is to be shown.
+	// thorough: passes go on until nothing is added. This is for small histories, to infer
+	// everything that can be inferred.
 	thorough bool
 	given    int     // edges before the first pass
-	room     []int32 // for candidates
-	warmed   int32   // so that the compiler keeps fetchSources
-	// pending are the reads whose candidates list has not listed yet; listed says that
-	// it has.
+	room     []int32 // memory for candidates
+	warmed   int32   // keeps the compiler from removing fetchSources
+	// pending are the reads whose candidates are not listed yet. listed: list has been called.
 	pending []int32
 	listed  bool
-	// choices is how many candidates the open reads have, together.
+	// choices is the sum of the numbers of candidates of the open reads.
 	choices int
 }
 
-// accelerate says how reachability is to be computed.
+// accelerate says how to compute reachability.
 func (s *saturator) accelerate(how Acceleration) {
 	s.how = how
 	if s.reach != nil {
@@ -73,12 +69,12 @@ type openRead struct {
 	ruledOut   []ruledOut
 }
 
-// ruledOut says why a candidate is none: the reader comes before it, or
-// another value was written between the two.
+// ruledOut says why a candidate is excluded: the reader comes before it, or another value was
+// written between the two.
 type ruledOut struct {
 	candidate int32 // a write, or fromInitial
 	between   int32 // the transaction that wrote another value, or none
-	edges     int32 // how many edges were known then
+	edges     int32 // how many edges were known at that time
 }
 
 func newSaturator(m *model, g *graph, prune bool) *saturator {
@@ -109,7 +105,7 @@ func newSaturator(m *model, g *graph, prune bool) *saturator {
 // list lists the candidates of the open reads.
 func (s *saturator) list() {
 	s.listed = true
-	for len(s.pending) > 0 { // a read that is settled may add others
+	for len(s.pending) > 0 { // settling a read may add more
 		pending := s.pending
 		s.pending = nil
 		for _, r := range pending {
@@ -119,9 +115,9 @@ func (s *saturator) list() {
 	s.room = nil
 }
 
-// fetchSources has the processor fetch what is needed of the sources of some
-// reads, of the transactions from a place in the chains on, and returns the first
-// of which it has not.
+// fetchSources makes the processor load into the cache what resolve needs of the sources of some
+// reads. It begins with the transaction at index i of the chains, and returns the index of the
+// first transaction that it did not handle.
 func (s *saturator) fetchSources(i int) int {
 	items := s.m.chains.members.items
 	for n := int32(0); i < len(items) && n < fetchedReads; i++ {
@@ -157,11 +153,10 @@ func (s *saturator) readsOf(t int32) {
 	}
 }
 
-// fewCandidates are listed at once.
+// fewCandidates is up to how many candidates are listed at once.
 const fewCandidates = 2
 
-// listCandidates lists the candidates of a read, or settles it where there is only
-// one.
+// listCandidates lists the candidates of a read. If there is only one, it settles the read.
 func (s *saturator) listCandidates(r int32) {
 	m := s.m
 	rd := &m.reads[r]
@@ -190,11 +185,11 @@ func (s *saturator) listCandidates(r int32) {
 	}
 }
 
-// mostChoices is how many candidates are listed at most, with four bytes each.
-// Beyond that nothing is saturated.
+// mostChoices bounds the candidates that are listed, at four bytes each. If there are more,
+// saturation is skipped.
 const mostChoices = 1 << 27
 
-// leastRoom is for how many candidates room is made at once.
+// leastRoom is how many candidates memory is allocated for at once.
 const leastRoom = 1 << 10
 
 func (s *saturator) refute(o *openRead) {
@@ -204,7 +199,7 @@ func (s *saturator) refute(o *openRead) {
 	}
 }
 
-// resolve settles where r read from.
+// resolve sets the source of read r.
 func (s *saturator) resolve(r, source int32) {
 	m, g := s.m, s.g
 	rd := &m.reads[r]
@@ -217,7 +212,7 @@ func (s *saturator) resolve(r, source int32) {
 	s.fresh[rd.key] = true
 }
 
-// include has a transaction of unknown outcome count, because of a read.
+// include records that a transaction of unknown outcome counts. because is a read from it.
 func (s *saturator) include(t, because int32) {
 	if !s.m.optional[t] {
 		return
@@ -233,7 +228,7 @@ func (s *saturator) include(t, because int32) {
 	}
 }
 
-// link adds an edge that no other edge between the same nodes makes needless.
+// link adds an edge unless one between the same nodes is found among the latest edges into to.
 func (s *saturator) link(from, to int32, by rule, why int32) {
 	n := 0
 	for e := s.g.in[to]; e != none && n < 32; e = s.g.edges[e].nextIn {
@@ -246,8 +241,8 @@ func (s *saturator) link(from, to int32, by rule, why int32) {
 	s.added++
 }
 
-// met has by node a set of where edges into it come from, as bits that they share:
-// where one has no bit there is no edge.
+// met is a Bloom filter of edges, with 64 bits for each node: the bits are for the nodes that edges
+// into it come from. If a bit is not set, there is no such edge.
 type met []uint64
 
 func newMet(g *graph) met {
@@ -258,7 +253,7 @@ func newMet(g *graph) met {
 	return m
 }
 
-// add adds an edge, and reports whether there may have been one.
+// add adds an edge. It reports whether there may have been one between these nodes before.
 func (m met) add(from, to int32) bool {
 	bit := uint64(1) << (uint32(from) * 0x9e3779b1 >> 26)
 	before := m[to]
@@ -266,22 +261,23 @@ func (m met) add(from, to int32) bool {
 	return before&bit != 0
 }
 
-// worth is how many edges, as a share of the accesses that a pass looks at, make
-// another pass worth its time; with fewer it costs more than the search saves.
+// worth has the least number of edges for which another pass is worth its time, as a share of the
+// accesses that a pass looks at. With fewer edges a pass costs more than the search saves.
 type worth struct {
-	next    float64 // that the pass before has added
-	sampled float64 // that this pass would add, by a sample of the keys
+	next    float64 // edges that the previous pass added
+	sampled float64 // edges that this pass would add, estimated by a sample of the keys
 }
 
-// Reads with several candidates make the search harder.
+// With many open reads the search is harder, so that fewer edges are enough.
 var (
 	worthClosed = worth{next: 0.45, sampled: 1.0 / 20}
 	worthOpen   = worth{next: 1.0 / 6, sampled: 1.0 / 20}
-	// A few transactions take no time, and what saturation refutes is shorter.
+	// For few transactions a pass takes almost no time, and more saturation makes the
+	// counterexamples shorter.
 	worthFew = worth{next: 1.0 / 200, sampled: 1.0 / 200}
 )
 
-// fewTxns are what worthFew is for.
+// fewTxns is the number of transactions below which worthFew applies.
 const fewTxns = 1 << 11
 
 func (s *saturator) worth() *worth {
@@ -294,13 +290,13 @@ func (s *saturator) worth() *worth {
 	return &worthClosed
 }
 
-// enough reports whether so many edges are at least a share of the accesses.
+// enough reports whether edges are at least the given share of the accesses.
 func (s *saturator) enough(edges int, share float64) bool {
 	return float64(edges) > share*float64(s.contested.accesses)
 }
 
-// run saturates. s.refuted is then set where a read cannot have got its value;
-// whether the graph has an order it does not tell.
+// run saturates. It sets s.refuted if a read has no candidate left. It does not report whether the
+// graph has a cycle.
 func (s *saturator) run(ctx context.Context) error {
 	defer func() { s.crew.idle, s.groups = nil, groups{} }()
 	if s.choices > mostChoices {

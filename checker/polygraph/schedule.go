@@ -8,54 +8,53 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// schedule guesses an execution: it goes through the known graph and takes a
-// transaction when its reads find their values, holding back a writer that
-// would overwrite a value still to be read; at snapshot isolation already its
-// start, as all other writers of its keys wait until it commits, which it does at
-// once where it can. Where nothing fits it takes something all the same; the order
-// that comes out keeps all known edges, and what it misreads is left to the search.
-// The recorded times, or else how far along the known graph they stand, decide
-// between those that fit.
+// schedule guesses an execution. It takes the nodes in a topological order of the known graph. It
+// places a transaction when its reads return their values, and delays a writer that would overwrite
+// a value with reads still to come. At snapshot isolation it delays the start of such a writer,
+// too, because all other writers of its keys wait until it commits. It then commits at once if
+// possible. If no node fits, the schedule places one that does not fit. The resulting order keeps
+// all known edges. Its wrong reads are left to the search. Among the nodes that fit, the one with
+// the lowest priority comes first: by recorded times or, without times, by known paths.
 //
-// Where waiting does not lead to right reads after all, it has an end: misreads cost
-// the search less than an order far from all that are right.
+// Waiting is bounded, because a few more wrong reads cost the search less than an order that is far
+// from every correct one.
 type schedule struct {
 	m *model
 	g *graph
 
-	priority []int64 // by node, least first
-	deadline []int64 // by node: the priority at which it has waited long enough
-	// belongs is, by node, where paths have it, as a place in a sequence; nil without
-	// priorities by paths, and then deadlines mean nothing.
+	priority []int64 // by node; the lowest comes first
+	deadline []int64 // by node: it has waited long enough when the next ready node has a higher priority
+	// belongs is, by node, its estimated position on the scale of a sequence. It is nil if
+	// priorities do not come from known paths. Deadlines then mean nothing.
 	belongs []int32
-	strict  bool // end where nothing fits
-	retries int  // how often a node that has waited long enough may be looked at in vain
-	// lasts are starts of transactions that write the last of a value, of which some
-	// reads cannot start yet. They wait until nothing else fits, where want is set.
+	strict  bool // end when no node fits
+	retries int  // how often retry may still look at a node that does not fit
+	// lasts are starts of transactions with the last unplaced write of a value whose unplaced reads
+	// are not all waiting for it yet. If want is set, these starts wait until nothing else fits.
 	lasts   waiting
-	want    []int32 // by class: how many starts wait for it
-	harm    int     // how much was taken that did not fit
-	missing []int32 // by node: predecessors not placed
+	want    []int32 // by class: how many starts wait for a write of it
+	harm    int     // how many nodes were placed although they did not fit
+	missing []int32 // by node: how many of its predecessors are not placed
 	ready   waiting
-	stuck   waiting // nodes that wait, by their deadlines; some have been woken since
+	stuck   waiting // waiting nodes, by deadline; some have been woken since
 	waits   []bool
 	parked  []uint8 // by node: how often it has waited
 	order   []int32
 
 	current []int32 // by key: the class of its value
-	left    []left  // by class: what is not placed
+	left    []left  // by class: its unplaced reads and writes
 	holder  []int32 // by key: the transaction that has started to write it (snapshot isolation)
 
-	forValue, forReaders lists[int32] // by class: nodes that wait for it to come, or to have been read
+	forValue, forReaders lists[int32] // by class: nodes that wait for its write, or for its reads
 	forHolder            lists[int32] // by key: starts that wait for the holder's commit
-	forChange            lists[int32] // by key: nodes that wait for another value than it has; empty without sets
+	forChange            lists[int32] // by key: nodes that wait for any other value; empty without sets
 }
 
-// left counts the reads and writes of a value that are not placed. reader is the latest
-// transaction that could start and reads it.
+// left counts the unplaced reads and writes of a value. reader is the latest transaction that
+// reads it and found it current.
 type left struct{ reads, writes, reader int32 }
 
-// lists are growing lists.
+// lists are linked lists of items, one for each index.
 type lists[T any] struct {
 	head, next []int32
 	item       []T
@@ -75,14 +74,13 @@ func (l *lists[T]) push(i int32, item T) {
 
 func (s *schedule) rank(node int32) ranked { return ranked{s.priority[node], node} }
 
-// patience is how often a node waits for something: what wakes one often wakes
-// all that wait for the same, of which the others wait again. Then it waits until
-// nothing fits.
+// patience is how often a node waits for an event. An event wakes all nodes that wait for it, and
+// most of them have to wait again. After that a node waits until nothing else fits.
 const patience = 16
 
-// guess returns the nodes in an order that keeps the known edges, without those
-// that stand behind a cycle, and where they belong: see alongPaths. hint, if not
-// nil, has a place for each transaction. The error is the cause of ctx's end.
+// guess returns the nodes in an order that keeps the known edges, without the nodes after a cycle.
+// It also returns their estimated positions: see alongPaths. hint, if not nil, has a position for
+// each transaction. The error is the cause of ctx's end.
 func guess(ctx context.Context, m *model, g *graph, hint []int64) (order, belongs []int32, err error) {
 	s := newSchedule(m, g, hint)
 	order, err = s.run(ctx)
@@ -143,8 +141,7 @@ func (s *schedule) run(ctx context.Context) ([]int32, error) {
 	}
 }
 
-// writesLast reports whether a start is that of a transaction that writes the last of
-// a value, of which some reads cannot start yet.
+// writesLast reports whether node is a start that belongs to lasts.
 func (s *schedule) writesLast(node int32) bool {
 	t := s.counts(node)
 	if t == none || node != s.g.start(t) {
@@ -158,8 +155,8 @@ func (s *schedule) writesLast(node int32) bool {
 	return false
 }
 
-// retry places the first of the nodes that wait and fit by now, and reports whether
-// there was one: nodes are not woken again and again.
+// retry places the first waiting node that fits now, and reports whether there was one. It is
+// needed because a node is no longer woken after patience waits.
 func (s *schedule) retry() bool {
 	var still []ranked
 	placed := false
@@ -183,21 +180,21 @@ func (s *schedule) retry() bool {
 	return placed
 }
 
-// late reports whether something has waited long enough. While a commit waits, which
-// holds others up, these may.
+// late reports whether a node has waited past its deadline. It is false while a commit waits: the
+// commit blocks other nodes, so the ready ones go first.
 func (s *schedule) late() bool {
 	return s.belongs != nil && len(s.stuck) > 0 && s.stuck[0].priority != atOnce && s.ready[0].priority > s.stuck[0].priority &&
 		s.harm > harmless && s.harm > len(s.order)/harmlessShare
 }
 
-// So much that does not fit, in all or of so many nodes one, is no sign that waiting
-// is in vain.
+// Up to harmless forced placements, or one in harmlessShare nodes, do not show that waiting is in
+// vain.
 const (
 	harmless      = 4
 	harmlessShare = 256
 )
 
-// count counts what is not placed.
+// count initialises the numbers of unplaced predecessors, reads and writes.
 func (s *schedule) count() {
 	m := s.m
 	s.missing = s.g.incoming()
@@ -216,12 +213,12 @@ func (s *schedule) count() {
 	}
 }
 
-// atOnce is the priority of time points, and of commits where these are apart from
-// starts: what has started holds others up.
+// atOnce is the priority of nodes that are placed as soon as possible: time points, and commits
+// that are not also starts. A transaction that has started blocks others.
 const atOnce = -1
 
-// prioritize gives the start of a transaction its place in hint or its time, or else
-// a place by known paths.
+// prioritize sets the priority of each start: its position in hint, or its recorded time, or else
+// its estimated position by known paths.
 func (s *schedule) prioritize(hint []int64) {
 	m, g := s.m, s.g
 	s.priority = make([]int64, g.nodes)
@@ -247,10 +244,11 @@ func (s *schedule) prioritize(hint []int64) {
 	}
 }
 
-// alongPaths gives each start the middle between how early and how late it may
-// come, by the longest paths before and behind it: a step of these is 2. It may wait
-// a quarter of the way from there to the latest, and two steps. A transaction belongs
-// to the middle of its start. Nodes that stand behind a cycle get no priority.
+// alongPaths estimates the position of each start by known paths: the middle between its earliest
+// and its latest possible position, by the longest paths before and after it. In priorities and
+// deadlines one step of a path is 2. The deadline is a quarter of the way from the middle to the
+// latest position, plus two steps. A commit belongs half a step after its start. Nodes after a
+// cycle get no priority.
 func (s *schedule) alongPaths() {
 	g := s.g
 	before, behind := make([]int32, g.nodes), make([]int32, g.nodes)
@@ -279,7 +277,7 @@ func (s *schedule) alongPaths() {
 	}
 }
 
-// visit places a node, or has it wait.
+// visit places a node or makes it wait.
 func (s *schedule) visit(node int32) {
 	if s.want != nil && s.writesLast(node) {
 		s.lasts.push(s.rank(node))
@@ -292,14 +290,14 @@ func (s *schedule) visit(node int32) {
 	s.place(node, false)
 }
 
-// wait has a node wait for what mustWait has noted.
+// wait makes a node wait. mustWait has already recorded what it waits for.
 func (s *schedule) wait(node int32) {
 	s.waits[node] = true
 	s.parked[node]++
 	s.stuck.push(ranked{s.deadline[node], node})
 }
 
-// force places a node that may not fit.
+// force places a node even if it does not fit.
 func (s *schedule) force(node int32) {
 	if s.mustWait(node) {
 		s.harm++
@@ -307,8 +305,8 @@ func (s *schedule) force(node int32) {
 	s.place(node, true)
 }
 
-// counts returns the transaction of a node, or none where the node is a time point
-// or its transaction need not count.
+// counts returns the transaction of a node. It returns none if the node is a time point or if the
+// transaction need not count.
 func (s *schedule) counts(node int32) int32 {
 	if node < int32(len(s.m.txns))<<s.g.split {
 		if t := s.g.txnOf(node); !s.m.optional[t] {
@@ -318,7 +316,7 @@ func (s *schedule) counts(node int32) int32 {
 	return none
 }
 
-// mustWait reports whether a node does not fit yet, and notes what it waits for.
+// mustWait reports whether a node does not fit yet, and records what it waits for.
 func (s *schedule) mustWait(node int32) bool {
 	t := s.counts(node)
 	if t == none {
@@ -328,7 +326,8 @@ func (s *schedule) mustWait(node int32) bool {
 	return start && s.startWaits(node, t) || commit && s.commitWaits(node, t, start)
 }
 
-// place places a node. Where it is forced, so is the commit behind a start.
+// place places a node. If it is a start and its commit is ready, the commit is next. If the start
+// was forced, the commit is forced, too.
 func (s *schedule) place(node int32, forced bool) {
 	if t := s.counts(node); t != none {
 		if node == s.g.start(t) {
@@ -347,7 +346,7 @@ func (s *schedule) place(node int32, forced bool) {
 		switch s.missing[to]--; {
 		case s.missing[to] > 0:
 		case to == commit:
-			next = to // right behind its start a commit overlaps with nothing
+			next = to // a commit right after its start overlaps with no other transaction
 		default:
 			s.ready.push(s.rank(to))
 		}
@@ -389,14 +388,14 @@ func (s *schedule) startWaits(node, t int32) bool {
 				return true
 			}
 		}
-		// As long as a transaction has not committed others wait for it.
+		// Other writers wait until this transaction commits, so it starts only when it could commit.
 		return s.commitWaits(node, t, true)
 	}
 	return false
 }
 
-// commitWaits: values that t overwrites are still to be read. Its own reads, if
-// they are still to come, are no reason.
+// commitWaits reports whether t overwrites a value that has unplaced reads and no other unplaced
+// write. Reads by t itself do not count.
 func (s *schedule) commitWaits(node, t int32, starting bool) bool {
 	for _, w := range s.m.writesOf.of(t) {
 		c := s.current[s.m.key[w]]

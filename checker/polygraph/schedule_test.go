@@ -18,8 +18,8 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// hotWriters are transactions, each its own session, that write a few keys, some
-// after reading them, with a reader behind each.
+// hotWriters are transactions, each a session of its own, that write a few keys, some after reading
+// them, with a reader after each.
 func hotWriters(rng *rand.Rand, writers, keys int, rmw float64) *history.History {
 	latest := make([]int, keys)
 	var txns []string
@@ -40,8 +40,8 @@ func hotWriters(rng *rand.Rand, writers, keys int, rmw float64) *history.History
 	return dsl.MustParse(b.String())
 }
 
-// TestHotWriters: many writers of few keys, which all could be next, do not keep
-// waking each other: it took a minute, now tenths of a second.
+// TestHotWriters checks that many writers of few keys do not keep waking each other. Without
+// patience this took a minute, now tenths of a second.
 func TestHotWriters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	for _, tc := range []struct {
@@ -60,7 +60,7 @@ func TestHotWriters(t *testing.T) {
 	}
 }
 
-// TestGuessEnds: a guess ends with its context.
+// TestGuessEnds checks that a guess ends with its context.
 func TestGuessEnds(t *testing.T) {
 	h := hotWriters(rand.New(rand.NewPCG(53, 54)), 16_000, 1, 0)
 	why := errors.New("enough")

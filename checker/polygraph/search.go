@@ -9,9 +9,9 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// search looks for an execution: an order of all nodes, that of the known
-// graph to begin with, in which every read finds its value. What an order gets
-// wrong, and only that, becomes clauses over "a before b":
+// search looks for an execution: an order of all nodes in which every read returns its value. It
+// starts from a topological order of the known graph. What the current order gets wrong, and only
+// that, becomes clauses over "a before b":
 //
 //	a read S of a version by T, and W that wrote another value:
 //	    W before T, or S before W
@@ -20,8 +20,8 @@ import (
 //	writers T and U of one key, at snapshot isolation:
 //	    T committed before U started, or U before T
 //
-// A transaction of unknown outcome counts where its variable is true, which
-// being a source makes it; clauses about it hold only if it counts.
+// A transaction of unknown outcome counts if its variable is true. A source must count. Clauses
+// about such a transaction hold only if it counts.
 type search struct {
 	ctx   context.Context
 	m     *model
@@ -34,27 +34,27 @@ type search struct {
 	belongs []int32 // by node: see schedule; or nil
 
 	vars []variable
-	// lastConflict is, by variable, the latest of the theory's conflicts that its
-	// edge took part in, counted from 1, or 0.
+	// lastConflict is, by variable, the number of the latest theory conflict with its edge, counted
+	// from 1, or 0.
 	lastConflict []int64
-	before       map[[2]int32]int32 // by pair of nodes: the variable that the first comes first
-	counts       map[int32]int32    // by transaction: the variable that it counts
+	before       map[[2]int32]int32 // by pair of nodes: the variable that says that the first comes first
+	counts       map[int32]int32    // by transaction: the variable that says that it counts
 	sources      map[int32]*sources // by read
 	open         []openRead
-	openAt       []int32 // by read: its place among the open reads, from 1, or 0
+	openAt       []int32 // by read: its index in open plus 1, or 0
 	truth        sat.Lit
 
-	included []bool  // by transaction, as assigned
-	dirty    []int32 // keys to be verified
+	included []bool  // by transaction: whether it counts under the current assignment
+	dirty    []int32 // keys to be verified again
 	isDirty  []bool
 	added    bool
-	reading  bool        // an order is looked at
-	late     [][]sat.Lit // clauses that wait for the end of that
+	reading  bool        // Final is verifying keys
+	late     [][]sat.Lit // clauses that are added after that
 	mend     mend
 
 	a     *accesses
 	used  *evidence
-	proof *prover // nil where no proof is written down
+	proof *prover // nil if no proof is written
 
 	pipe *pipeline // nil: the default configuration
 }
@@ -72,11 +72,11 @@ const (
 	isBefore
 	isCounted
 	isSource
-	isOther       // the read, of which no source that has a variable so far is the one
+	isOther       // the read; true: its source has no variable yet
 	isWriteChains // the order of two write chains: the index of a chainPair
 )
 
-// chronological is sat.Chronological but for tests, whose searches are not deep.
+// chronological is sat.Chronological. Tests change it, because their searches are not deep.
 var chronological int32 = sat.Chronological
 
 func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence) *search {
@@ -96,11 +96,10 @@ func newSearch(ctx context.Context, s *saturator, nodes []int32, used *evidence)
 	return x
 }
 
-// begin lists the accesses to all keys, and makes those keys dirty of which the
-// order to begin with gets something wrong.
+// begin lists the accesses to all keys and makes the keys dirty that the first order gets wrong.
 func (x *search) begin() error {
 	keys := x.m.h.KeyCount()
-	wrong := make([]int32, keys) // how much of each is
+	wrong := make([]int32, keys) // by key: how many accesses are wrong
 	const run = 256
 	if err := parallel.Share(x.ctx, x.m.workers(), keys, run, func(numbers iter.Seq[int]) {
 		var scratch []datedAccess
@@ -122,8 +121,8 @@ func (x *search) begin() error {
 	return nil
 }
 
-// expect makes room for about what so many wrong accesses will have the search make.
-// Where they are many, growing costs little beside the search.
+// expect allocates memory for what about that many wrong accesses will add. It is bounded: if there
+// are many, growing costs little compared with the search.
 func (x *search) expect(wrong int) {
 	const vars, clauses, most = 3, 2, 1 << 14
 	wrong = min(wrong, most)
@@ -136,7 +135,7 @@ func (x *search) expect(wrong int) {
 	x.late = slices.Grow(x.late, wrong)
 }
 
-// execution is the order as it is, with the transactions that count.
+// execution returns the current order with the transactions that count.
 func (x *search) execution() *execution {
 	e := &execution{x.m, x.g, make([]int32, 0, x.g.nodes), x.included}
 	for v := x.o.first(); v != x.o.end(); v = x.o.next[v] {
@@ -167,8 +166,7 @@ func (x *search) dirtyAll(t int32) {
 	}
 }
 
-// dirtyMoved makes the keys dirty about which the nodes that have moved may be wrong
-// now.
+// dirtyMoved makes the keys dirty whose accesses have changed places because nodes moved.
 func (x *search) dirtyMoved() {
 	moved := x.o.moved
 	defer x.o.forget()
@@ -186,10 +184,9 @@ func (x *search) dirtyMoved() {
 	}
 }
 
-// displaced appends the keys, not to be looked at already, of which the accesses
-// of a node stand in another order now. The list of a key was right when it was
-// last sorted, so what is wrong now shows at a node that has moved since, by the
-// neighbour there to which it has moved.
+// displaced appends the keys whose accesses by node v are out of order now, without the dirty ones.
+// When the list of a key was last sorted it was right. So whatever is wrong now shows at a moved
+// node: it has passed a neighbour in the list, in the direction of its move.
 func (x *search) displaced(v int32, keys []int32) []int32 {
 	m, g, a, pos := x.m, x.g, x.a, x.o.pos
 	if v >= int32(len(m.txns))<<g.split {
@@ -221,13 +218,12 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 	return keys
 }
 
-// precedes returns the literal that node a comes before node b, as asked about key
-// k, which matters without Coalesce alone. Nodes are a
-// start and a commit, or transactions where these are the same, so that "not
-// before" means behind.
+// precedes returns the literal that node a comes before node b. k is the key that asks; it matters
+// only without Coalesce. The nodes are a start and a commit, or transactions if these are the same.
+// So "not before" means "after".
 func (x *search) precedes(k, a, b int32) sat.Lit {
 	if x.reach != nil {
-		// The order keeps what is known.
+		// The order keeps known edges, so only one direction can be known.
 		switch first := x.o.pos[a] <= x.o.pos[b]; {
 		case first && x.reaches(a, b):
 			x.used.path(a, b)
@@ -240,7 +236,7 @@ func (x *search) precedes(k, a, b int32) sat.Lit {
 	}
 	flip := a > b
 	if x.g.split == 1 {
-		flip = a&1 == 0 // the commit first
+		flip = a&1 == 0 // the pair begins with the commit
 	}
 	pair := [2]int32{a, b}
 	if flip {
@@ -314,7 +310,8 @@ func (x *search) Retract(l sat.Lit) {
 	}
 }
 
-// Final implements sat.Theory: it reads every key whose transactions moved.
+// Final implements sat.Theory. It verifies every dirty key, and first makes those dirty whose
+// accesses have changed places.
 func (x *search) Final() (bool, error) {
 	x.added = false
 	x.dirtyMoved()
@@ -325,7 +322,7 @@ func (x *search) Final() (bool, error) {
 	for n, k := range list {
 		x.isDirty[k] = false
 		if !x.verify(k) {
-			x.makeDirty(k) // dirty until it reads right, whether or not anything moves
+			x.makeDirty(k) // stays dirty until all its reads are right, even if no node moves
 		}
 		if n&0xff == 0 && x.ctx.Err() != nil {
 			return false, context.Cause(x.ctx)
@@ -350,8 +347,8 @@ func (x *search) addLate() {
 	x.late = x.late[:0]
 }
 
-// verify adds what the order gets wrong about a key, and reports whether that
-// was nothing.
+// verify adds clauses for everything that the order gets wrong about a key. It reports whether
+// there was nothing wrong.
 func (x *search) verify(k int32) bool {
 	right := true
 	x.replay(k, x.a.sort(k, x.o.pos), func(r int32, before []int32) {
@@ -364,12 +361,11 @@ func (x *search) verify(k int32) bool {
 	return right
 }
 
-// replay goes through the accesses to a key and calls misread for each read
-// that finds another value than it should, with the accesses before it, and
-// overlap for each two writers that may not overlap and do.
+// replay goes through the accesses to a key. It calls misread for each wrong read, with the
+// accesses before it. It calls overlap for each two writers that overlap although they must not.
 func (x *search) replay(k int32, list []int32, misread func(r int32, before []int32), overlap func(t, u int32)) {
 	m, g, pos := x.m, x.g, x.o.pos
-	class, last := k, none // of the latest write
+	class, last := k, none // the latest write: its class and its transaction
 	for i, access := range list {
 		if access >= 0 {
 			rd := &m.reads[access]
@@ -389,7 +385,7 @@ func (x *search) replay(k int32, list []int32, misread func(r int32, before []in
 	}
 }
 
-// guard starts a clause that holds only if the given transactions count.
+// guard returns literals that make a clause hold only if the given transactions count.
 func (x *search) guard(txns ...int32) []sat.Lit {
 	var out []sat.Lit
 	for _, t := range txns {
@@ -400,8 +396,8 @@ func (x *search) guard(txns ...int32) []sat.Lit {
 	return out
 }
 
-// add adds a clause; while an order is looked at, only once all of it has been:
-// a clause may take assignments back, of which others go out.
+// add adds a clause. While Final verifies keys, clauses are only collected, because adding one may
+// cause backtracking. They are added together at the end.
 func (x *search) add(lits []sat.Lit) {
 	x.added = true
 	if x.reading {
@@ -411,13 +407,13 @@ func (x *search) add(lits []sat.Lit) {
 	}
 }
 
-// addAbout adds a clause of which the search may have to be told again.
+// addAbout adds a clause that the search may have to note as wrong again.
 func (x *search) addAbout(id clauseID, lits []sat.Lit) {
 	x.mend.made(id, lits)
 	x.add(lits)
 }
 
-// apart: writers of key k do not overlap.
+// apart adds the clause that t and u, writers of key k, do not overlap.
 func (x *search) apart(k, t, u int32) {
 	id := clauseID{overlapping, t, u}
 	if x.mend.again(id) {
@@ -429,15 +425,14 @@ func (x *search) apart(k, t, u int32) {
 	x.addAbout(id, append(x.guard(t, u), x.wroteFirst(k, t, u), x.wroteFirst(k, u, t)))
 }
 
-// perMisread bounds the clauses for one misread, those nearest to the reader
-// first; what is left over shows when these are settled.
+// perMisread bounds the clauses for one wrong read. The writers nearest to the reader come first.
+// Other writers get clauses later, if the read is still wrong then.
 const perMisread = 16
 
-// misread adds clauses for a read that finds another value than it should;
-// before are the accesses to its key that come before it.
+// misread adds clauses for a wrong read. before has the accesses to its key that come before it.
 func (x *search) misread(r int32, before []int32) {
 	if x.ctx.Err() != nil {
-		return // Final tells
+		return // Final returns the error
 	}
 	m, g := x.m, x.g
 	rd := &m.reads[r]
@@ -478,7 +473,7 @@ func (x *search) misread(r int32, before []int32) {
 	}
 }
 
-// notBetween: write w, of another value, does not come between read r and its
+// notBetween adds the clause that write w, of another value, does not come between read r and its
 // source.
 func (x *search) notBetween(r, from, w int32, guard []sat.Lit) {
 	m, g := x.m, x.g

@@ -2,20 +2,20 @@ package polygraph
 
 import "math/bits"
 
-// sequence keeps nodes in a sequence, in which a few are moved now and then without
-// touching the others: a place is a number, and between two there mostly is
-// another (Bender et al., "Two simplified algorithms for maintaining order in a
-// list", ESA 2002).
+// sequence is a list of nodes in which a few can be moved without renumbering the others. The
+// position of a node is a number. Between two positions there is mostly a free one (order
+// maintenance: Bender et al., "Two simplified algorithms for maintaining order in a list", ESA
+// 2002).
 type sequence struct {
-	pos []int32 // by node: its place, above 0 and mostly below span
-	// next and prev are the neighbours in the sequence; behind the last node, and
-	// before the first one, comes the number of nodes.
+	pos []int32 // by node: its position, above 0 and mostly below span
+	// next and prev are the neighbours in the list. The list is circular: the number of nodes
+	// stands for its end.
 	next, prev []int32
-	gap        int32 // between neighbours, to begin with
+	gap        int32 // the first distance between neighbours
 }
 
-// span bounds places, so that their doubles are numbers, too, unless there are more
-// nodes than that.
+// span bounds positions. Twice a position is then an int32, too, unless there are more nodes than
+// span.
 const span = 1 << 29
 
 func newSequence(nodes []int32, count int32) sequence {
@@ -34,10 +34,10 @@ func newSequence(nodes []int32, count int32) sequence {
 // first returns the first node, or end if there is none.
 func (s *sequence) first() int32 { return s.next[s.end()] }
 
-// end stands behind the last node.
+// end is the sentinel after the last node and before the first one.
 func (s *sequence) end() int32 { return int32(len(s.pos) - 1) }
 
-// low returns the place of a node that others come behind.
+// low returns the position of v as a lower bound: 0 for the sentinel.
 func (s *sequence) low(v int32) int32 {
 	if v == s.end() {
 		return 0
@@ -45,7 +45,7 @@ func (s *sequence) low(v int32) int32 {
 	return s.pos[v]
 }
 
-// high returns the place of a node that others come before.
+// high returns the position of v as an upper bound: above all positions for the sentinel.
 func (s *sequence) high(v int32) int32 {
 	if v == s.end() {
 		return max(span, (s.end()+2)*s.gap)
@@ -53,12 +53,12 @@ func (s *sequence) high(v int32) int32 {
 	return s.pos[v]
 }
 
-// cut takes a node out.
+// cut removes a node from the list.
 func (s *sequence) cut(v int32) {
 	s.next[s.prev[v]], s.prev[s.next[v]] = s.next[v], s.prev[v]
 }
 
-// put puts nodes that were cut, in their order, right behind another.
+// put inserts nodes that were cut, in their order, right after node behind.
 func (s *sequence) put(nodes []int32, behind int32) {
 	last, end := behind, s.next[behind]
 	for _, v := range nodes {
@@ -74,7 +74,7 @@ func (s *sequence) put(nodes []int32, behind int32) {
 	}
 }
 
-// number gives the n nodes between two others places at the same distance.
+// number spaces the n nodes between two others evenly.
 func (s *sequence) number(behind, before, n int32) {
 	low := s.low(behind)
 	room, i := int64(s.high(before)-low), int64(1)
@@ -84,10 +84,10 @@ func (s *sequence) number(behind, before, n int32) {
 	}
 }
 
-// spread makes room for the n nodes between two others by giving new places to
-// those around them, as far as they stand too close together. The more there are,
-// the less is too close, up to half of the distance to begin with, so that there is
-// room left in each part of what was spread.
+// spread makes room for the n nodes between two others. It gives new positions to the nodes around
+// them, in a range that grows until it is not too dense. The larger the range, the larger the
+// distance between its positions must be, up to half of the first distance. So there is room left
+// in each part of the range.
 func (s *sequence) spread(behind, before, n int32) {
 	levels := int32(bits.Len32(uint32(s.end())))
 	for step, level := n, int32(1); ; step, level = step*2, min(level+1, levels) {

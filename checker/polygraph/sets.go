@@ -4,17 +4,17 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// withoutValue finds the reads of a transaction that returned no value, only which
-// one they did not find: failed compare-and-sets. All that a transaction reads of a
-// key before it writes it is one version, so that several such reads are one, and
-// where another read returned its value they add nothing.
+// withoutValue finds the reads of a transaction that returned no value: failed compare-and-sets,
+// which only say which value they did not find. All reads of a key before the transaction's first
+// write of it read the same version. So several such reads of a key become one. If another read
+// returned the value of that version, they add nothing.
 func (p *readsOf) withoutValue(t int32, ops []history.Op) {
 	type seen struct {
-		own   int32   // the write, or else the read, that says what the key has; or none
-		reads []int32 // without a value, before that
+		own   int32   // the write, or else the first read, that determines the value of the key; or none
+		reads []int32 // reads without a value before own
 	}
 	keys := map[history.Key]*seen{}
-	var order []history.Key // so that runs do not differ
+	var order []history.Key // keeps the result deterministic
 	for j, op := range ops {
 		s := keys[op.Key]
 		if s == nil {
@@ -50,14 +50,14 @@ func (p *readsOf) withoutValue(t int32, ops []history.Op) {
 	}
 }
 
-// contradicts notes that operation j of t contradicts another one of it, own.
+// contradicts records that operation j of t contradicts operation own of t.
 func (p *readsOf) contradicts(t, own, j int32) {
 	if p.m.broken[t] = true; !p.m.optional[t] {
 		p.wrong = append(p.wrong, wrongRead{t, own, j})
 	}
 }
 
-// without adds one read of a set of values for reads of one key.
+// without adds one read with a set of values for all given reads of one key.
 func (p *readsOf) without(t int32, ops []history.Op, reads []int32) {
 	var x set
 	for _, j := range reads {
@@ -72,7 +72,7 @@ func (p *readsOf) without(t int32, ops []history.Op, reads []int32) {
 	}
 }
 
-// addSets numbers the sets that were found.
+// addSets gives the sets that p found their class numbers.
 func (m *model) addSets(p *readsOf) {
 	if len(p.sets) == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestWithoutValue compares verdicts on reads that returned no value, only which one
-// they did not find, with the trial of every execution.
+// TestWithoutValue compares verdicts on reads that returned no value, but only say which one they
+// did not find, with the trial of every execution.
 func TestWithoutValue(t *testing.T) {
 	n := randhist.Count(t, 20_000)
 	for _, lvl := range level.All() {

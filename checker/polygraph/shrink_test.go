@@ -11,9 +11,8 @@ import (
 	"github.com/isohound/isohound/generator/synth"
 )
 
-// TestShrinkLarge: where a violation rests on nearly all of a large history, what
-// is left of that once a part is dropped is told soon enough for a small
-// counterexample.
+// TestShrinkLarge checks that a counterexample becomes small in time even if the violation rests on
+// nearly all of a large history.
 func TestShrinkLarge(t *testing.T) {
 	h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 6_000, Ops: 20, Keys: 2_000, Reads: 0.5,
 		Duplicates: 1, Values: 5, Seed: 1, Snapshot: true})

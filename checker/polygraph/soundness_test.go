@@ -16,9 +16,9 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestReplayIsSound: whatever a refutation says, it is never accepted against a
-// history that has an execution. The refutations are those of histories that
-// differ a little, or of another level, as they are and damaged.
+// TestReplayIsSound checks that no refutation is ever accepted against a history that has an
+// execution. The refutations are those of histories that differ a little, or of another level,
+// unchanged and damaged.
 func TestReplayIsSound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, randhist.Seed(t, 14)))
 	var levels []level.Level
@@ -44,7 +44,7 @@ func TestReplayIsSound(t *testing.T) {
 		if proof == nil {
 			continue
 		}
-		// Left out, most steps are missed.
+		// Most steps are missed if they are left out.
 		for n := range proof.Steps {
 			dropped++
 			bad := *proof
@@ -85,7 +85,7 @@ func TestReplayIsSound(t *testing.T) {
 	}
 }
 
-// satisfied reports whether h has an execution, which is then replayed.
+// satisfied reports whether h has an execution, and replays it.
 func satisfied(t *testing.T, h *history.History, lvl level.Level) bool {
 	if lvl.RealTime() && !h.Timed() {
 		return false

@@ -6,14 +6,14 @@ import (
 	"github.com/isohound/isohound/checker/sat"
 )
 
-// sources are the candidates of a read as the search has them: those nearest before
-// the reader have variables, and one variable more says that the source is among the
-// others. When the search makes that true, the next ones get theirs. A value that was
-// written ten thousand times would else take as many variables for each misread.
+// sources are the candidates of a read. The candidates nearest before the reader have variables.
+// One more variable says that the source is among the others. If the search makes it true, the next
+// candidates get variables. Otherwise each wrong read of a value that was written ten thousand
+// times would need as many variables.
 type sources struct {
 	list   []source
 	others []int32 // candidates without a variable
-	other  sat.Lit // the source is one of them, where there are any
+	other  sat.Lit // the source is one of others, if there are any
 	guard  []sat.Lit
 }
 
@@ -23,20 +23,20 @@ type source struct {
 	lit   sat.Lit
 }
 
-// How many candidates of a read get variables at once.
+// How many candidates of a read get variables at a time.
 const (
 	fewSources  = 8
 	everySource = 1<<31 - 1
 )
 
-// chosenSource returns the source that the assignment gives an open read, and
-// a guard for clauses about it. The first time it makes variables for them.
+// chosenSource returns the source that the assignment gives an open read, and a guard for clauses
+// about it. At the first call it only makes the variables, and returns false.
 func (x *search) chosenSource(r int32, guard []sat.Lit) (int32, []sat.Lit, bool) {
 	s, ok := x.sources[r]
 	if !ok {
 		most := fewSources
 		if x.proof != nil {
-			most = everySource // a refutation knows nothing of others
+			most = everySource // a refutation needs all candidates
 		}
 		x.makeSources(r, guard, most)
 		return 0, nil, false
@@ -49,12 +49,12 @@ func (x *search) chosenSource(r int32, guard []sat.Lit) (int32, []sat.Lit, bool)
 	if len(s.others) > 0 && x.s.True(s.other) {
 		x.moreSources(r, s, fewSources)
 	} else {
-		x.mend.note(s.some()) // none was decided
+		x.mend.note(s.some()) // no source was decided
 	}
 	return 0, nil, false
 }
 
-// some is the clause that a read has one of its sources.
+// some returns the clause that the read has one of its sources.
 func (s *sources) some() []sat.Lit {
 	lits := slices.Clone(s.guard)
 	for _, c := range s.list {
@@ -66,8 +66,7 @@ func (s *sources) some() []sat.Lit {
 	return lits
 }
 
-// makeSources gives the candidates of a read, of which at most so many at first,
-// their variables.
+// makeSources finds the candidates of a read, and makes variables for up to most of them.
 func (x *search) makeSources(r int32, guard []sat.Lit, most int) {
 	m := x.m
 	rd := &m.reads[r]
@@ -93,7 +92,7 @@ func (x *search) makeSources(r int32, guard []sat.Lit, most int) {
 	x.moreSources(r, s, most)
 }
 
-// moreSources gives so many more candidates of a read their variables.
+// moreSources makes variables for up to most more candidates of a read.
 func (x *search) moreSources(r int32, s *sources, most int) {
 	m, g := x.m, x.g
 	reader := g.start(m.reads[r].txn)
@@ -109,7 +108,7 @@ func (x *search) moreSources(r int32, s *sources, most int) {
 		if before := x.o.pos[reader] - at; before >= 0 {
 			return before
 		} else {
-			return 1<<30 - before // those behind the reader come last
+			return 1<<30 - before // candidates after the reader come last
 		}
 	})
 	for _, w := range fresh {
@@ -135,8 +134,8 @@ func (x *search) moreSources(r int32, s *sources, most int) {
 	}
 }
 
-// nearest takes the candidates without a variable that are least far away, at most
-// so many, in the order of their numbers.
+// nearest removes up to most candidates from others, the nearest ones. It returns them in the order
+// of their numbers.
 func (s *sources) nearest(most int, far func(w int32) int32) []int32 {
 	if most >= len(s.others) {
 		all := s.others

@@ -9,8 +9,8 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// unfinished adds to the cause of the context's end what was learnt. Other
-// errors it returns as they are.
+// unfinished is called with the error of a check. If the context has ended, it adds the progress to
+// the error. Otherwise it returns the error unchanged.
 func (c *check) unfinished(err error) error {
 	if c.ctx.Err() == nil {
 		return err
@@ -31,7 +31,7 @@ func (c *check) unfinished(err error) error {
 	case s != nil:
 		u.Progress = fmt.Sprintf("saturation: %s, %s added, %s", count(s.passes, "pass"), count(len(s.g.edges)-s.given, "edge"), openReads(s, "so far"))
 	}
-	// A part of a proof is none.
+	// A part of a proof proves nothing.
 	c.res.Verdict, c.res.Anomalies, c.res.Witness = verdict.Unknown, nil, nil
 	return u
 }
@@ -50,10 +50,9 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// largestComponent measures the largest set of transactions that clauses join, those
-// that the search has learnt among them: how many they are, and on how many
-// keys two of them meet, of which one writes. What the clauses alone have
-// settled joins nothing.
+// largestComponent measures the largest connected component of the clauses that are not decided
+// yet, learnt clauses included. It returns the number of its transactions and the number of keys
+// that two of them access, one of them by a write. Literals at level 0 connect nothing.
 func (x *search) largestComponent() (txns, keys int) {
 	n := int32(len(x.m.txns))
 	parent := make([]int32, n)

@@ -15,7 +15,7 @@ import (
 	"github.com/isohound/isohound/generator/synth"
 )
 
-// TestUnfinished: a check that is broken off tells what it had learnt.
+// TestUnfinished checks that a check that is stopped reports its progress.
 func TestUnfinished(t *testing.T) {
 	h := synth.FromSAT(synth.RandomSAT(rand.New(rand.NewPCG(1, 2)), 300, 1278))
 	why := errors.New("enough")

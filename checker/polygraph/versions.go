@@ -13,20 +13,20 @@ type versions struct {
 	m       *model
 	list    []version       // by write
 	initial []history.Value // by key
-	// table has a hash table for each key, of the first write of each value, plus
-	// 1, with twice as many places as the key has writes.
+	// table has a hash table for each key, with twice as many slots as the key has writes. A slot
+	// has the number of the first write of a value, plus 1, or 0.
 	table []int32
-	seed  uint64 // so that no file can make values collide on purpose
+	seed  uint64 // random, so that no input file can force hash collisions
 }
 
 type version struct {
 	value  history.Value
 	class  int32
-	writer int32 // its complement in the first of several writes of the value
+	writer int32 // complemented in the first of several writes of a value
 }
 
-// newVersions numbers the final writes, by key and within a key along chains, and
-// sorts them into classes.
+// newVersions numbers the final writes by key, and within a key by chain. It also assigns their
+// classes.
 func newVersions(m *model) *versions {
 	keys := m.h.KeyCount()
 	v := &versions{m: m, initial: make([]history.Value, keys), seed: rand.Uint64()}
@@ -53,7 +53,7 @@ func newVersions(m *model) *versions {
 	return v
 }
 
-// place gives the writes to the keys of f their places and classes.
+// place assigns numbers and classes to the writes of the keys of f.
 func (v *versions) place(f *finals) {
 	m := v.m
 	next := append([]int32(nil), m.keyFrom[f.lo:f.hi]...)
@@ -78,7 +78,7 @@ func (v *versions) place(f *finals) {
 	}
 }
 
-// classify gives the writes to key k their classes.
+// classify assigns classes to the writes of key k.
 func (v *versions) classify(k history.Key) {
 	for w := v.m.keyFrom[k]; w < v.m.keyFrom[k+1]; w++ {
 		x := &v.list[w]
@@ -98,8 +98,8 @@ func (v *versions) classify(k history.Key) {
 	}
 }
 
-// at returns the place in the table of a value of k, which has writes: the first
-// of that value plus 1, or 0.
+// at returns the slot in the table of key k for a value. The slot has the first write of that value
+// plus 1, or 0. The key must have writes.
 func (v *versions) at(k history.Key, value history.Value) *int32 {
 	table := v.of(k)
 	i := v.hash(value, table)
@@ -114,7 +114,7 @@ func (v *versions) at(k history.Key, value history.Value) *int32 {
 	}
 }
 
-// slot returns what stands where the value is looked for first.
+// slot returns the content of the first slot in which the value is searched.
 func (v *versions) slot(k history.Key, value history.Value) int32 {
 	table := v.of(k)
 	if len(table) == 0 {
@@ -135,9 +135,8 @@ func (v *versions) hash(value history.Value, table []int32) uint64 {
 	return i
 }
 
-// explain finds the class of what r returned, and its source where only one
-// is possible for certain. It reports whether anybody but r's own transaction
-// can have written the value.
+// explain finds the class of the value that r returned, and the source if only one is possible. It
+// reports whether a transaction other than r's own can have written the value.
 func (v *versions) explain(r *read, value history.Value) bool {
 	m := v.m
 	if value == v.initial[r.key] {
@@ -168,23 +167,22 @@ func (v *versions) explain(r *read, value history.Value) bool {
 	return x.writer != r.txn
 }
 
-// finals finds the final writes of transactions to the keys from lo on and below
-// hi.
+// finals finds the final writes of transactions to the keys from lo up to, but not including, hi.
 type finals struct {
 	m      *model
 	lo, hi int
-	// seen has, by key, the latest transaction that was found to write it, for
-	// those with many operations.
+	// seen is, by key, the latest transaction that was found to write it. It is used only for
+	// transactions with many operations.
 	seen []int32
 }
 
 func newFinals(m *model, lo, hi int) finals { return finals{m: m, lo: lo, hi: hi} }
 
-// again begins anew with the transactions.
+// again prepares for another pass over the transactions.
 func (f *finals) again() { stamp(f.seen) }
 
-// short is how many operations a transaction may have to be looked through
-// again for each: that costs less than tables of all keys.
+// short is the largest number of operations for which a transaction is scanned once per operation.
+// That is faster than tables of all keys.
 const short = 12
 
 // of calls g for each final write of t to one of the keys.

@@ -14,9 +14,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestVersions compares the writes and reads of a model with what maps say, on
-// histories so large that several goroutines make it, with one of them and with
-// three.
+// TestVersions compares the writes and reads of a model with maps, on histories so large that
+// several goroutines build it, with one goroutine and with three.
 func TestVersions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var histories []*history.History
@@ -47,7 +46,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// modelBy makes a model with so many goroutines.
+// modelBy builds a model with the given number of goroutines.
 func modelBy(t *testing.T, h *history.History, workers int) *model {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 	m := newModel(h, level.SER, single.NewCollector(h))

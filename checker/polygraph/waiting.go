@@ -1,6 +1,6 @@
 package polygraph
 
-// waiting is a heap of nodes, the one of least priority first.
+// waiting is a binary heap of nodes, the one with the lowest priority first.
 type waiting []ranked
 
 type ranked struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// worker looks at some of the keys, which are its alone for the time. It
-// changes nothing that others see, but the open reads of its keys; merge does.
+// worker looks at some of the keys. No other worker looks at them at the same time. It changes
+// nothing that others can see, except the open reads of its keys. merge applies its results.
 type worker struct {
 	*saturator
 	local
@@ -19,8 +19,8 @@ type worker struct {
 	scratch []int32
 }
 
-// crew are workers between their work. What they have room for they keep, as
-// fresh memory costs more than small keys.
+// crew are the idle workers. They keep their memory, because allocating it again would cost more
+// than looking at a small key.
 type crew struct {
 	mu   sync.Mutex
 	idle []*worker
@@ -44,14 +44,14 @@ func (c *crew) done(w *worker) {
 	c.mu.Unlock()
 }
 
-// forget has the workers forget what they have found.
+// forget drops the results of the workers.
 func (c *crew) forget() {
 	for _, w := range c.idle {
 		w.links = w.links[:0]
 	}
 }
 
-// link is an edge to be.
+// link is an edge that will be added.
 type link struct {
 	from, to, why int32
 	rule          rule
@@ -59,22 +59,21 @@ type link struct {
 
 func (w *worker) link(from, to int32, by rule, why int32) {
 	if len(w.links) == cap(w.links) {
-		w.links = slices.Grow(w.links, max(64, len(w.links))) // append would grow it by less, and more often
+		w.links = slices.Grow(w.links, max(64, len(w.links))) // append would grow it less and more often
 	}
 	w.links = append(w.links, link{from, to, why, by})
 }
 
-// found is what a worker has found in a run of keys.
+// found is what a worker found in a run of keys.
 type found struct {
 	links   []link
 	refutes *openRead
 }
 
-// lostError is that a closure has failed, which another backend may not.
+// lostError says that a closure has failed. Another backend may not fail.
 type lostError struct{ error }
 
-// visitAll looks at the contested keys from one place on and up to another that have
-// news.
+// visitAll visits the contested keys from index from up to index to if they have news.
 func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) {
 	for ; from < to; from++ {
 		k, chains := w.contested.keys[from], w.contested.of(from)
@@ -88,7 +87,7 @@ func (w *worker) visitAll(ctx context.Context, from, to int32, all bool) {
 	}
 }
 
-// visitRuns has workers look at the contested keys of some runs.
+// visitRuns makes workers visit the contested keys of some runs.
 func (s *saturator) visitRuns(ctx context.Context, runs []int32, all bool, results []found) error {
 	return parallel.Share(ctx, s.m.workers(), len(runs), 1, func(numbers iter.Seq[int]) {
 		w := s.crew.worker(s)
@@ -103,7 +102,7 @@ func (s *saturator) visitRuns(ctx context.Context, runs []int32, all bool, resul
 	})
 }
 
-// visitAsked is visitRuns with a closure that has to be asked.
+// visitAsked is visitRuns for a closure without rows, which must be asked first.
 func (s *saturator) visitAsked(ctx context.Context, runs []int32, all bool, results []found) error {
 	for len(runs) > 0 {
 		asked, err := s.ask(ctx, runs, all)
@@ -118,7 +117,7 @@ func (s *saturator) visitAsked(ctx context.Context, runs []int32, all bool, resu
 	return nil
 }
 
-// merge adds what was found.
+// merge adds the edges that were found.
 func (s *saturator) merge(f *found, known met) {
 	for _, l := range f.links {
 		if known.add(l.from, l.to) {
@@ -133,9 +132,9 @@ func (s *saturator) merge(f *found, known met) {
 	}
 }
 
-// everyKey looks at the contested keys that have news, and merges what it finds
-// in the order of the keys. It returns false where it looked at a sample of them
-// only, as that says that too little would come of all.
+// everyKey visits the contested keys that have news, and merges the results in the order of the
+// keys. If it visits a sample first, and the sample predicts too few edges, it visits no more keys
+// and returns false.
 func (s *saturator) everyKey(ctx context.Context, all bool) (more bool, err error) {
 	s.openOn = makeCSR(s.m.h.KeyCount(), len(s.open), func(i int32) int32 { return int32(s.m.reads[s.open[i].read].key) })
 	if s.reach.first {

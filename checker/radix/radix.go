@@ -3,10 +3,9 @@ package radix
 
 import "slices"
 
-// SortBy sorts ids by key in linear time: least significant digit first, and
-// only the digits in which the keys differ. Times in a history span few bits
-// above those in which they differ, and recorders append nearly in order, so a
-// first look saves the work where the ids are sorted already.
+// SortBy sorts ids by key in linear time, by the least significant digit first. It uses only the
+// bits in which the keys differ, which are few for the times in a history. Recorders append nearly
+// in order, so it first checks whether the ids are sorted already.
 func SortBy(ids []int32, key func(int32) int64) []int32 {
 	if slices.IsSortedFunc(ids, func(a, b int32) int {
 		if key(a) < key(b) {

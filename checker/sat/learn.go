@@ -8,8 +8,8 @@ import (
 // resolve learns a clause from a conflict and backtracks to a level where the learnt
 // clause is unit. It returns false if the clauses are unsatisfiable.
 func (s *Solver) resolve(c *clause) bool {
-	// A conflict may lie below the current level, where a theory answers late
-	// or a clause was added late.
+	// The conflict may be below the current level, if the theory found it late or if a clause was
+	// added late.
 	top := int32(0)
 	for _, l := range c.lits {
 		top = max(top, s.level[l.Var()])
@@ -23,8 +23,8 @@ func (s *Solver) resolve(c *clause) bool {
 	if s.Learnt != nil {
 		id = s.Learnt(learnt)
 	}
-	// The decisions in between rarely belong to the conflict. The theory would make
-	// them again, and assert all their consequences again.
+	// The decisions in between rarely have to do with the conflict. After a backjump the theory
+	// would make them again, and all their consequences would be asserted again.
 	if top-back > s.Chronological {
 		s.cancel(top - 1)
 	} else {
@@ -42,8 +42,8 @@ func (s *Solver) resolve(c *clause) bool {
 	return true
 }
 
-// analyze returns the clause of the first unique implication point, that point
-// first and a literal of the highest level below second, and that level.
+// analyze returns the first-UIP clause and the backjump level. The negation of the first UIP comes
+// first in the clause, then a literal of the backjump level.
 func (s *Solver) analyze(c *clause) (learnt []Lit, back int32) {
 	learnt = append(learnt, 0)
 	level := s.decisionLevel()
@@ -81,7 +81,7 @@ func (s *Solver) analyze(c *clause) (learnt []Lit, back int32) {
 	learnt[0] = p.Not()
 	s.bumpVars()
 	marked := slices.Clone(learnt)
-	// Literals that the others imply are redundant.
+	// Local clause minimization: remove the literals that the others imply.
 	kept := learnt[:1]
 	for _, q := range learnt[1:] {
 		if !s.redundant(q) {
@@ -103,7 +103,7 @@ func (s *Solver) analyze(c *clause) (learnt []Lit, back int32) {
 	return learnt, back
 }
 
-// redundant reports whether q follows from the other marked literals at once.
+// redundant reports whether the other marked literals imply q by its reason clause.
 func (s *Solver) redundant(q Lit) bool {
 	c := s.reason[q.Var()]
 	if c == nil {
@@ -117,8 +117,8 @@ func (s *Solver) redundant(q Lit) bool {
 	return true
 }
 
-// bumpVars moves variables that took part in a conflict to the end of the
-// queue, in the order that they have there.
+// bumpVars moves the variables that took part in a conflict to the end of the queue, and keeps
+// their relative order.
 func (s *Solver) bumpVars() {
 	slices.SortFunc(s.bumped, func(a, b int32) int { return cmp.Compare(s.queue.stamp[a], s.queue.stamp[b]) })
 	for _, v := range s.bumped {
@@ -137,8 +137,8 @@ func (s *Solver) bumpClause(c *clause) {
 	}
 }
 
-// reduce forgets the half of the learnt clauses that took part in the fewest
-// conflicts, but none that is the reason of an assignment.
+// reduce deletes learnt clauses from the half with the lowest activity. It keeps binary clauses and
+// clauses that are the reason of an assignment.
 func (s *Solver) reduce() {
 	slices.SortFunc(s.learnts, func(a, b *clause) int {
 		switch {
@@ -165,8 +165,8 @@ func (s *Solver) reduce() {
 	s.maxLearnts += s.maxLearnts / 10
 }
 
-// luby is the sequence of Luby, Sinclair and Zuckerman: 1 1 2 1 1 2 4 ...,
-// here of conflicts between restarts.
+// luby has the numbers of conflicts between restarts: unit times the sequence of Luby, Sinclair and
+// Zuckerman, 1 1 2 1 1 2 4 ...
 type luby struct {
 	unit, limit int64
 	u, v        int64
@@ -184,17 +184,16 @@ func (l *luby) next() {
 	l.limit = l.unit * l.v
 }
 
-// varQueue lists the variables in the order of their latest part in a conflict,
-// the freshest last (Biere and Froehlich, Evaluating CDCL Variable Scoring
-// Schemes, SAT 2015: variables move to front). Unlike a heap it costs next to
-// nothing to take assignments back and to make them again.
+// varQueue is a VMTF queue (variable move to front; Biere and Froehlich, Evaluating CDCL Variable
+// Scoring Schemes, SAT 2015). It lists the variables by their latest conflict, the most recent
+// last. Unlike in a heap, unassigning a variable and assigning it again costs almost nothing.
 type varQueue struct {
 	prev, next  []int32
 	first, last int32
-	// stamp grows along the list.
+	// stamp is, by variable, the time of its latest move. It grows along the list.
 	stamp []int64
 	now   int64
-	// free is a variable behind which all have values, or -1.
+	// free is a variable after which all variables are assigned, or -1.
 	free int32
 }
 
@@ -224,13 +223,13 @@ func (q *varQueue) append(v int32) {
 	q.last = v
 }
 
-// bump moves v to the end. unassigned tells whether it has no value.
+// bump moves v to the end. unassigned says whether v is unassigned.
 func (q *varQueue) bump(v int32, unassigned bool) {
 	if q.last == v {
 		return
 	}
 	if q.free == v {
-		// All behind v have values; so has v or it is found at the end.
+		// All variables after v are assigned. v is assigned, too, or free is set to v below.
 		if q.free = q.prev[v]; q.free < 0 {
 			q.free = q.next[v]
 		}
@@ -248,15 +247,14 @@ func (q *varQueue) bump(v int32, unassigned bool) {
 	}
 }
 
-// released notes that v has lost its value.
+// released records that v has become unassigned.
 func (q *varQueue) released(v int32) {
 	if q.stamp[v] > q.stamp[q.free] {
 		q.free = v
 	}
 }
 
-// Unassigned returns, of the variables without a value, the one that took part
-// in the latest conflict, or -1 if there is none.
+// Unassigned returns the unassigned variable with the latest conflict, or -1 if all are assigned.
 func (s *Solver) Unassigned() int32 {
 	q := &s.queue
 	v := q.free

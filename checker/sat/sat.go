@@ -1,9 +1,9 @@
-// Package sat is a CDCL(T) solver: conflict-driven clause learning over Boolean
-// variables, with a theory that excludes assignments (Algorithm 1 of the VeriStrong
-// paper, SATSOLVE and THEORYSOLVE). It learns clauses of the first unique implication
-// point, restarts, and backtracks chronologically where a backjump is long. The
-// theory makes the decisions; it may use the solver's queue of variables, ordered by
-// their latest conflict. Clauses and variables may be added during the search.
+// Package sat is a CDCL(T) solver: conflict-driven clause learning over Boolean variables, with a
+// theory that excludes assignments (Algorithm 1 of the VeriStrong paper, SATSOLVE and THEORYSOLVE).
+// It has unit propagation with two watched literals, first-UIP learning with local clause
+// minimization, Luby restarts, and deletion of learnt clauses by activity. It backtracks
+// chronologically if a backjump would be long. The theory makes the decisions. For these it may use
+// the solver's VMTF queue of variables. Clauses and variables may be added during the search.
 package sat
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Lit is a variable, or its negation: 2v or 2v+1.
+// Lit is a literal: 2v for variable v, 2v+1 for its negation.
 type Lit int32
 
 // None is no literal.
@@ -28,24 +28,23 @@ func (l Lit) Not() Lit { return l ^ 1 }
 // Var returns the variable of l.
 func (l Lit) Var() int32 { return int32(l >> 1) }
 
-// Positive reports whether l is a variable and no negation.
+// Positive reports whether l is not negated.
 func (l Lit) Positive() bool { return l&1 == 0 }
 
-// Theory is what an assignment means beyond the clauses.
+// Theory decides which assignments are possible beyond the clauses.
 type Theory interface {
-	// Assert is told that l has become true. If that contradicts what was
-	// asserted before, it returns a clause that the theory implies and whose
-	// literals are all false now, and takes note of nothing.
+	// Assert records that l has become true. If that contradicts earlier assertions, Assert records
+	// nothing and returns a theory conflict: a clause that the theory implies and whose literals
+	// are all false.
 	Assert(l Lit) (conflict []Lit)
-	// Retract takes back the latest assertion that is still noted, which was of
-	// l.
+	// Retract undoes the latest recorded assertion, which was of l.
 	Retract(l Lit)
-	// Decide returns a literal without a value to try next, or None if nothing
-	// need be decided.
+	// Decide returns an unassigned literal as the next decision, or None if nothing needs to be
+	// decided.
 	Decide() Lit
-	// Final is asked when nothing need be decided. It adds clauses that the
-	// assignment violates, or variables, and reports whether it has or whether
-	// there is something to decide after all. Where not, the search is over.
+	// Final is called when Decide has returned None. It may add variables, and clauses that the
+	// assignment violates. It reports whether it has added any, or whether there is something to
+	// decide after all. If not, the assignment is a solution and the search ends.
 	Final() (more bool, err error)
 }
 
@@ -62,15 +61,15 @@ type clause struct {
 	lits    []Lit
 	learnt  bool
 	removed bool
-	id      int32 // by Learnt
-	// activity counts, decaying, how often it took part in conflicts.
+	id      int32 // the number that Learnt returned
+	// activity counts, with decay, how often the clause took part in conflicts.
 	activity float64
 }
 
 type watch struct {
 	c       *clause
 	blocker Lit
-	two     bool // the clause has no literals but the blocker and the one that is watched
+	two     bool // a binary clause: its literals are the watched one and the blocker
 }
 
 // Stats count what a search did.
@@ -87,26 +86,25 @@ type Stats struct {
 // Solver holds clauses and the state of a search.
 type Solver struct {
 	Stats Stats
-	// Learnt, if set, is told of each clause that was learnt, in order, and gives
-	// it a number; Forgot, if set, is told of those that are no longer used.
+	// Learnt, if set, is called with each learnt clause, in order, and returns a number for it.
+	// Forgot, if set, is called with the numbers of the learnt clauses that are deleted.
 	Learnt func(lits []Lit) (id int32)
 	Forgot func(id int32)
 
-	// Chronological is how many levels a backjump may undo. Where it would undo more,
-	// the solver backtracks chronologically, by one level (Nadel and Ryvchin,
-	// Chronological Backtracking, SAT 2018). The trail is then not sorted by level.
-	// Set it before the search.
+	// Chronological is how many levels a backjump may undo. If it would undo more, the solver
+	// backtracks chronologically, by one level (Nadel and Ryvchin, Chronological Backtracking, SAT
+	// 2018). The trail is then not sorted by level. Set it before the search.
 	Chronological int32
 
-	// PauseAt, if not 0, is the number of conflicts in all at which Solve returns
-	// ErrPaused. Solve then goes on where it is called again.
+	// PauseAt, if not 0, is the total number of conflicts at which Solve returns ErrPaused. The
+	// next call of Solve continues the search.
 	PauseAt int64
 
 	theory  Theory
 	clauses []*clause
 	learnts []*clause
-	watches [][]watch // by literal: clauses to look at when it becomes false
-	lists   []watch   // room for those of literals to come
+	watches [][]watch // by literal: the clauses that watch it
+	lists   []watch   // memory for the watches of new literals
 
 	values   []value // by literal
 	level    []int32 // by variable
@@ -114,24 +112,24 @@ type Solver struct {
 	trail    []Lit
 	limits   []int // by level: the length of the trail before its decision
 	head     int   // trail[:head] has been propagated through clauses
-	asserted int   // trail[:asserted] is noted by the theory
+	asserted int   // trail[:asserted] has been asserted in the theory
 
 	queue  varQueue
-	bumped []int32 // variables met by the analysis of a conflict
+	bumped []int32 // variables that took part in the current conflict
 	seen   []bool
 
 	clauseBump float64
 	maxLearnts int
-	// dead: the clauses contradict each other whatever the assignment.
+	// dead: the clauses are unsatisfiable.
 	dead bool
-	// restarted: nothing has been decided since.
+	// restarted: Restart was called, and nothing has been decided since.
 	restarted bool
-	// ctx ends the search; propagation, which may be long, stops half-way then.
+	// ctx ends the search. Propagation may take long, so it also stops then.
 	ctx   context.Context
 	steps int
 }
 
-// Chronological is the usual limit of that name.
+// Chronological is the default of Solver.Chronological.
 const Chronological = 100
 
 // New returns a solver without clauses.
@@ -139,15 +137,15 @@ func New(t Theory) *Solver {
 	return &Solver{theory: t, Chronological: Chronological, queue: newVarQueue(), clauseBump: 1, maxLearnts: 4000}
 }
 
-// watched is for how many clauses of a new literal room is made; it is made for as
-// many literals as there are already, within limits.
+// watched is how many watches memory is allocated for with each new literal. It is allocated for as
+// many literals as there are already, between fewestLists and mostLists.
 const (
 	watched     = 2
 	fewestLists = 1 << 4
 	mostLists   = 1 << 9
 )
 
-// Reserve makes room for so many variables more.
+// Reserve allocates memory for vars more variables.
 func (s *Solver) Reserve(vars int) {
 	s.level, s.reason, s.seen = slices.Grow(s.level, vars), slices.Grow(s.reason, vars), slices.Grow(s.seen, vars)
 	s.values, s.watches = slices.Grow(s.values, 2*vars), slices.Grow(s.watches, 2*vars)
@@ -171,22 +169,21 @@ func (s *Solver) NewVar() int32 {
 	return v
 }
 
-// True and False report what l is now; neither if it has no value.
+// True and False report the value of l. Both are false if l is unassigned.
 func (s *Solver) True(l Lit) bool  { return s.values[l] == isTrue }
 func (s *Solver) False(l Lit) bool { return s.values[l] == isFalse }
 
-// Restart undoes all decisions. A theory that calls it while it decides is asked
-// again.
+// Restart undoes all decisions. If a theory calls it in Decide, Decide is called again.
 func (s *Solver) Restart() {
 	s.Stats.Restarts++
 	s.restarted = true
 	s.cancel(0)
 }
 
-// Decided reports whether l, which is true, was decided, and follows from nothing.
+// Decided reports whether l, which must be true, is a decision and not a propagated literal.
 func (s *Solver) Decided(l Lit) bool { return s.level[l.Var()] > 0 && s.reason[l.Var()] == nil }
 
-// EachClause calls f for every clause that there is, learnt ones among them.
+// EachClause calls f for every clause, learnt clauses included.
 func (s *Solver) EachClause(f func(lits []Lit)) {
 	for _, list := range [][]*clause{s.clauses, s.learnts} {
 		for _, c := range list {
@@ -195,13 +192,13 @@ func (s *Solver) EachClause(f func(lits []Lit)) {
 	}
 }
 
-// Fixed reports whether the clauses alone have given l a value.
+// Fixed reports whether l is assigned at level 0.
 func (s *Solver) Fixed(l Lit) bool { return s.values[l] != unassigned && s.level[l.Var()] == 0 }
 
 func (s *Solver) decisionLevel() int32 { return int32(len(s.limits)) }
 
-// Add adds a clause. In the middle of a search it goes back only as far as it
-// must for the clause to be possible.
+// Add adds a clause. During a search it backtracks only as far as necessary for the clause not to
+// be violated.
 func (s *Solver) Add(lits ...Lit) {
 	if s.dead {
 		return
@@ -233,7 +230,7 @@ next:
 	case 1:
 		v := out[0].Var()
 		switch s.values[out[0]] {
-		case isTrue: // from now on whatever was decided
+		case isTrue: // true at level 0 from now on, whatever was decided
 			s.level[v], s.reason[v] = 0, nil
 			return
 		case isFalse:
@@ -242,8 +239,7 @@ next:
 		s.enqueue(out[0], nil, 0)
 		return
 	}
-	// Watched are literals that are not false, or else those that were assigned
-	// last.
+	// Watch literals that are not false, or else those of the highest levels.
 	for n := range 2 {
 		best := n
 		for i := n + 1; i < len(out); i++ {
@@ -259,17 +255,17 @@ next:
 	if s.values[out[1]] != isFalse {
 		return
 	}
-	if s.values[out[0]] == isFalse { // goes back just far enough to open it
+	if s.values[out[0]] == isFalse { // backtracks just far enough to unassign out[0]
 		s.cancel(s.level[out[0].Var()] - 1)
 	}
-	// It follows from what was assigned earlier, but going back there would give
-	// up everything since.
+	// The clause is unit at an earlier level. Backtracking to that level would undo everything
+	// since. So its literal is added to the end of the trail, with that level.
 	if s.values[out[0]] == unassigned && s.values[out[1]] == isFalse {
 		s.enqueue(out[0], c, s.level[out[1].Var()])
 	}
 }
 
-// rank orders literals for watching.
+// rank is the priority of a literal for watching.
 func (s *Solver) rank(l Lit) int32 {
 	if s.values[l] == isFalse {
 		return s.level[l.Var()]
@@ -283,17 +279,17 @@ func (s *Solver) attach(c *clause) {
 	s.watches[c.lits[1]] = append(s.watches[c.lits[1]], watch{c, c.lits[0], two})
 }
 
-// enqueue makes l true, at a level that may lie below those of others that
-// stand before it.
+// enqueue makes l true and appends it to the trail. Its level may be lower than the levels of
+// literals before it on the trail.
 func (s *Solver) enqueue(l Lit, why *clause, level int32) {
 	s.values[l], s.values[l.Not()] = isTrue, isFalse
 	s.level[l.Var()], s.reason[l.Var()] = level, why
 	s.trail = append(s.trail, l)
 }
 
-// cancel undoes every assignment above a level. Assignments of lower levels that
-// stand later on the trail stay. They are propagated again, because a clause that
-// has lost a literal's value may have become unit.
+// cancel undoes every assignment above a level. Assignments of lower levels that are later on the
+// trail stay. They are propagated again, because a clause that has lost a literal's value may have
+// become unit.
 func (s *Solver) cancel(level int32) {
 	if s.decisionLevel() <= level {
 		return
@@ -338,7 +334,7 @@ func (s *Solver) propagate() *clause {
 			return nil
 		}
 		if s.steps++; s.steps&0xff == 0 && s.ctx.Err() != nil {
-			return nil // Solve looks before it goes on
+			return nil // Solve checks ctx before it continues
 		}
 		l := s.trail[s.asserted]
 		if conflict := s.theory.Assert(l); conflict != nil {
@@ -349,7 +345,8 @@ func (s *Solver) propagate() *clause {
 	}
 }
 
-// visit looks at the clauses that watch l, which has become false.
+// visit propagates through the clauses that watch l, which has become false. It returns a conflict
+// or nil.
 func (s *Solver) visit(l Lit) *clause {
 	list := s.watches[l]
 	kept := list[:0]
@@ -414,11 +411,11 @@ func (s *Solver) visit(l Lit) *clause {
 	return nil
 }
 
-// ErrPaused says that Solve has reached PauseAt.
+// ErrPaused says that Solve has reached PauseAt conflicts.
 var ErrPaused = errors.New("the search was paused")
 
-// Solve searches. It returns true with an assignment that Final accepts, false
-// if there is none, or the cause of ctx's end, or Final's error.
+// Solve searches for an assignment that Final accepts, and reports whether there is one. The error
+// is the cause of ctx's end, ErrPaused, or Final's error.
 func (s *Solver) Solve(ctx context.Context) (bool, error) {
 	restart := newLuby(1024)
 	conflicts := int64(0)
@@ -442,7 +439,7 @@ func (s *Solver) Solve(ctx context.Context) (bool, error) {
 			}
 			continue
 		}
-		if s.asserted < len(s.trail) { // propagation was broken off
+		if s.asserted < len(s.trail) { // propagation was interrupted by the end of ctx
 			return false, context.Cause(ctx)
 		}
 		if conflicts >= restart.limit {

@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// atMost is a theory: at most limit variables are true. Final hands out the
-// held clauses one at a time, as the assignment violates them. A sparing one
-// decides only what makes clauses true, so that variables may be left without a
-// value.
+// atMost is a theory: at most limit variables are true. Final adds the held clauses one at a time,
+// when the assignment violates them. A sparing theory decides only variables that make clauses
+// true, so some variables may stay unassigned.
 type atMost struct {
 	s       *Solver
 	limit   int
@@ -18,7 +17,7 @@ type atMost struct {
 	held    [][]Lit
 	known   [][]Lit // not held, or no longer
 	sparing bool
-	spared  bool // the last search left variables without a value
+	spared  bool // the last search left variables unassigned
 	rng     *rand.Rand
 }
 
@@ -89,8 +88,8 @@ func satisfied(s *Solver, c []Lit) bool {
 	return false
 }
 
-// TestAgainstTrial compares with trying every assignment: random clauses, some
-// given at first, some only once the search has violated them.
+// TestAgainstTrial compares with the trial of every assignment: random clauses, some added at
+// first, some only after the search has violated them.
 func TestAgainstTrial(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	count := map[bool]int{}
@@ -142,7 +141,7 @@ func TestAgainstTrial(t *testing.T) {
 		}
 		s.PauseAt = 1 + int64(n%3)
 		got, err := s.Solve(context.Background())
-		for errors.Is(err, ErrPaused) { // it goes on as if nothing had been
+		for errors.Is(err, ErrPaused) { // the search continues as if it had not been paused
 			paused++
 			s.PauseAt++
 			got, err = s.Solve(context.Background())
@@ -168,8 +167,8 @@ func TestAgainstTrial(t *testing.T) {
 	}
 }
 
-// TestPigeons: a refutation that needs many conflicts, with restarts and
-// clauses forgotten, and one that is broken off.
+// TestPigeons has a refutation that needs many conflicts, with restarts and deleted clauses, and
+// one that is interrupted.
 func TestPigeons(t *testing.T) {
 	build := func(holes int) *Solver {
 		th := &atMost{limit: 1 << 30, rng: rand.New(rand.NewPCG(3, 4))}

@@ -10,36 +10,35 @@ import (
 // Judge decides whether a sub-history violates the level.
 type Judge func(ctx context.Context, sub *history.History) (Judgement, error)
 
-// Judgement is what a Judge says.
+// Judgement is the result of a Judge.
 type Judgement struct {
 	Violated bool
-	// Enough, if not nil, returns a part of the sub-history that a violation rests on.
+	// Enough, if not nil, returns a part of the sub-history on which a violation rests.
 	Enough func() []history.Part
-	// Leap: the search goes on with that part, once it is judged, where it is clearly
-	// less. Else what is not in it is left out bit by bit, in the usual order, but
-	// without another judgement.
+	// Leap: if that part is clearly smaller, it is judged, and the search continues with it.
+	// Otherwise what is not in it is removed step by step, in the usual order, but without further
+	// judgements.
 	Leap bool
 }
 
-// Minimize leaves out of p, which is closed and violates the level, what it can:
-// transactions, many at once while there are many, and then single operations, as
-// long as the rest violates the level. first is what judge says about p. After an
-// error, the end of ctx say, p still violates the level.
+// Minimize removes what it can from p, which is closed and violates the level, as long as the rest
+// violates the level: first transactions, many at once while there are many, then single
+// operations. first is what judge says about p. After an error, such as the end of ctx, p still
+// violates the level.
 //
-// Leaving something out takes with it what needs it, and never makes a violation
-// of what was none, so that what cannot be left out once never can. A history that
-// was cut off is another matter: without an operation that only showed that a
-// transaction of unknown outcome cannot have committed there may be more to tell of
-// others, and all is tried again.
+// Removing an operation also removes everything that needs it. It never creates a violation. So
+// what cannot be removed once never can be later. A history that was cut off is different: without
+// an operation that only showed that a transaction of unknown outcome cannot have committed, more
+// may follow about other transactions. So everything is tried again.
 func (p *Part) Minimize(ctx context.Context, judge Judge, first Judgement) error {
 	parts := p.Parts()
-	// What is tried again and again has no keys and sessions beyond its own.
+	// The part that is judged again and again has only its own keys and sessions.
 	cur := New(p.n.h.Extract(parts), p.rules)
 	for t := range cur.in {
 		cur.Add(int32(t))
 		cur.AddAll(int32(t))
 	}
-	cur.Close() // which learns the keys
+	cur.Close() // fills the tables for the keys
 	m := &minimizer{ctx: ctx, judge: judge, skip: p.n.h.Closed}
 	err := m.accept(cur, cur.Parts(), first)
 	for left := -1; err == nil && left != m.cur.size(); {
@@ -57,7 +56,7 @@ func (p *Part) Minimize(ctx context.Context, judge Judge, first Judgement) error
 
 func (p *Part) size() int { return p.txns + p.ops }
 
-// keepOnly keeps of p, of which parts are all, what cur keeps of them.
+// keepOnly keeps of p only what cur keeps. parts are all parts of p.
 func (p *Part) keepOnly(parts []history.Part, cur *Part) {
 	for n, part := range parts {
 		p.in[part.Txn] = cur.in[n]
@@ -73,15 +72,15 @@ func (p *Part) keepOnly(parts []history.Part, cur *Part) {
 type minimizer struct {
 	ctx   context.Context
 	judge Judge
-	cur   *Part // the least so far that violates the level
-	// rests is the part of cur that the latest judgement rests on, or nil. What holds
-	// it violates the level without being judged; skip says to rely on that.
+	cur   *Part // the smallest part so far that violates the level
+	// rests is the part of cur on which the latest judgement rests, or nil. A part that contains it
+	// violates the level. If skip is set, such a part is not judged.
 	rests  *Part
 	skip   bool
-	judged *Part // the least so far that was judged
+	judged *Part // the smallest part so far that was judged
 }
 
-// try goes on with next if that violates the level.
+// try continues with next if it violates the level.
 func (m *minimizer) try(next *Part) error {
 	if m.skip && m.rests != nil && next.holds(m.rests) {
 		m.cur = next
@@ -98,7 +97,7 @@ func (m *minimizer) try(next *Part) error {
 	return m.accept(next, parts, j)
 }
 
-// accept goes on with next, of which parts are all, and which was judged.
+// accept continues with next, which was judged. parts are all parts of next.
 func (m *minimizer) accept(next *Part, parts []history.Part, j Judgement) error {
 	m.cur, m.judged, m.rests = next, next, nil
 	if j.Enough == nil {
@@ -112,16 +111,16 @@ func (m *minimizer) accept(next *Part, parts []history.Part, j Judgement) error 
 	return nil
 }
 
-// leap goes on with what the latest judgement rests on, if another judgement says
-// that this suffices: it takes another way, and meets only what is left.
+// leap continues with the part on which the latest judgement rests, if another judgement says that
+// it violates the level. That judgement may rest on even less.
 func (m *minimizer) leap() error {
 	rests := m.rests
 	m.rests = nil
 	return m.try(rests)
 }
 
-// verify judges what is left, if that was not done. If it does not violate the level
-// after all, everything since the latest judgement is tried again, and judged.
+// verify judges the current part if that was not done yet. If it does not violate the level,
+// everything since the latest judgement is tried again, with judgements.
 func (m *minimizer) verify() error {
 	if m.cur == m.judged {
 		return nil
@@ -140,7 +139,7 @@ func (m *minimizer) verify() error {
 	return m.reduce()
 }
 
-// holds reports whether everything in other is kept.
+// holds reports whether p contains other.
 func (p *Part) holds(other *Part) bool {
 	for t, in := range other.in {
 		if in && !p.in[t] {
@@ -155,8 +154,7 @@ func (p *Part) holds(other *Part) bool {
 	return true
 }
 
-// only keeps of p, of which parts are all, some parts of them, and what closes
-// that.
+// only keeps of p only some of its parts, closed. parts are all parts of p.
 func (p *Part) only(parts, some []history.Part) {
 	clear(p.in)
 	clear(p.kept)
@@ -172,10 +170,10 @@ func (p *Part) only(parts, some []history.Part) {
 	p.Close()
 }
 
-// fewTxns are so few that groups of them are not worth a trial.
+// fewTxns: with fewer transactions, removing them in groups is not worth a trial.
 const fewTxns = 4
 
-// reduce tries to leave out transactions and then operations, each once.
+// reduce tries to remove each transaction and then each operation once.
 func (m *minimizer) reduce() error {
 	for size := m.cur.txns / 2; size >= 1; size /= 2 {
 		if size > 1 && m.cur.txns < fewTxns {

@@ -7,9 +7,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// token stands for what some operations need and others provide: a value of a key;
-// or, where denied, any other one; or, where overwritten (level lin), that it was
-// overwritten.
+// token is something that operations need and others provide. held is a value of a key, denied is
+// any other value of the key, and overwritten (level lin) is that the value was overwritten.
 type token struct {
 	key   history.Key
 	value history.Value
@@ -24,20 +23,20 @@ const (
 	overwritten
 )
 
-// needs knows which operations of a history need which. Operations are their
-// places in History.AllOps.
+// needs has which operations of a history need which others. Operations are indices into
+// History.AllOps.
 type needs struct {
 	h     *history.History
 	rules Rules
 	txnOf []int32 // by operation
 
-	// onKey[keyFrom[k]:keyFrom[k+1]] are the operations on key k. Their tokens are
-	// in the tables once the key is asked for.
+	// onKey[keyFrom[k]:keyFrom[k+1]] are the operations on key k. Their tokens are added to the
+	// tables when the key is first needed.
 	keyFrom, onKey []int32
 	known          []bool               // by key
-	denies         map[history.Key]bool // keys with reads that say only what they did not find
-	// Whoever needs or provides a denied token stands under the value 0, since what
-	// provides one such token provides nearly all of the key.
+	denies         map[history.Key]bool // keys with reads that only say which value they did not find
+	// Denied tokens have the value 0 in the tables, because nearly every write of a key provides
+	// each of them.
 	providers, needers map[token][]int32
 }
 
@@ -71,7 +70,7 @@ func newNeeds(h *history.History, rules Rules) *needs {
 	return n
 }
 
-// learn fills the tables for a key.
+// learn adds the operations on a key to the tables.
 func (n *needs) learn(k history.Key) {
 	if n.known[k] {
 		return
@@ -85,7 +84,7 @@ func (n *needs) learn(k history.Key) {
 	}
 }
 
-// entry is where the token stands in the tables.
+// entry is the token under which t is in the tables.
 func (t token) entry() token {
 	if t.kind == denied {
 		t.value = 0
@@ -93,7 +92,7 @@ func (t token) entry() token {
 	return t
 }
 
-// eachProvider calls f with the operations that a token needs.
+// eachProvider calls f with the operations that provide a token.
 func (n *needs) eachProvider(t token, f func(at int32)) {
 	n.learn(t.key)
 	for _, w := range n.providers[t.entry()] {
@@ -103,7 +102,7 @@ func (n *needs) eachProvider(t token, f func(at int32)) {
 	}
 }
 
-// eachNeeder calls f with the operations that need one.
+// eachNeeder calls f with the operations that need operation at.
 func (n *needs) eachNeeder(at int32, f func(at int32)) {
 	ops := n.h.AllOps()
 	n.provides(at, func(t token) {
@@ -115,9 +114,9 @@ func (n *needs) eachNeeder(at int32, f func(at int32)) {
 	})
 }
 
-// need returns what an operation may be kept with only, if that is anything. At
-// level lin an insertion found nothing, and a failed compare-and-set does not have
-// to be right once somebody has overwritten what it did not find.
+// need returns the token that an operation needs, if it needs one. At level lin an insertion found
+// the key absent. A failed compare-and-set does not have to be right after the value that it did
+// not find was overwritten.
 func (n *needs) need(at int32) (token, bool) {
 	op := n.h.AllOps()[at]
 	lin := n.rules.Level == level.LIN
@@ -132,8 +131,8 @@ func (n *needs) need(at int32) (token, bool) {
 	return token{op.Key, history.Absent, held}, lin && n.h.Txns[n.txnOf[at]].OpCount() == 1
 }
 
-// provides calls f with the entries of what an operation provides: nothing, if it is
-// no write.
+// provides calls f with the table entries of the tokens that an operation provides. Only writes
+// provide tokens.
 func (n *needs) provides(at int32, f func(token)) {
 	ops := n.h.AllOps()
 	op := ops[at]
@@ -152,10 +151,10 @@ func (n *needs) provides(at int32, f func(token)) {
 	}
 }
 
-// first is the first operation of the transaction of an operation.
+// first is the index of the first operation of the same transaction.
 func (n *needs) first(at int32) int { return n.h.FirstOp(&n.h.Txns[n.txnOf[at]]) }
 
-// initially reports whether a token is there without any operation.
+// initially reports whether the initial state provides a token.
 func (n *needs) initially(t token) bool { return t.kind == held && n.h.Initial(t.key) == t.value }
 
 // onItsKey returns the operations of the same transaction on the same key.
@@ -168,8 +167,8 @@ func (n *needs) onItsKey(at int32) []int32 {
 	return list[from:to]
 }
 
-// firstRead reports whether a read is the first operation of its transaction that
-// says the key's value.
+// firstRead reports whether a read is the first operation of its transaction that determines the
+// key's value.
 func (n *needs) firstRead(at int32) bool {
 	for _, other := range n.onItsKey(at) {
 		if n.h.AllOps()[other].Kind != history.ReadNot {
@@ -179,7 +178,7 @@ func (n *needs) firstRead(at int32) bool {
 	return false
 }
 
-// behindWrite reports whether the transaction of an operation wrote its key before.
+// behindWrite reports whether the transaction of an operation wrote its key before the operation.
 func (n *needs) behindWrite(at int32) bool {
 	for _, other := range n.onItsKey(at) {
 		if other < at && n.h.AllOps()[other].Kind == history.Write {
@@ -189,7 +188,7 @@ func (n *needs) behindWrite(at int32) bool {
 	return false
 }
 
-// lastWrite returns the last write of the transaction of a write to the same key.
+// lastWrite returns the last write to the same key in the same transaction.
 func (n *needs) lastWrite(at int32) int32 {
 	for _, other := range slices.Backward(n.onItsKey(at)) {
 		if n.h.AllOps()[other].Kind == history.Write {

@@ -11,21 +11,20 @@ import (
 type Part struct {
 	n     *needs
 	rules Rules
-	in    []bool  // by transaction; with no operation, too
+	in    []bool  // by transaction; also true if none of its operations is kept
 	kept  []bool  // by operation
 	count []int32 // by transaction: how many of its operations are kept
 	txns  int
 	ops   int
-	open  []int32 // kept operations of which the needs have not been looked at
+	open  []int32 // kept operations whose needs have not been added yet.
 }
 
 // Rules say what a part must keep.
 type Rules struct {
 	Level level.Level
-	// Possible: a read needs only what it can have read: the last writes to the key
-	// of transactions that did not abort. A transaction of unknown outcome is then
-	// kept whole or not at all, so that it contradicts itself in the part if it does
-	// in the whole.
+	// Possible: a read needs only the writes that it can have read: the last writes to the key of
+	// transactions that did not abort. A transaction of unknown outcome is then kept completely or
+	// not at all. So it contradicts itself in the part if it does in the whole history.
 	Possible bool
 }
 
@@ -35,15 +34,15 @@ func New(h *history.History, rules Rules) *Part {
 		in: make([]bool, len(h.Txns)), kept: make([]bool, len(h.AllOps())), count: make([]int32, len(h.Txns))}
 }
 
-// Clone returns a copy, which is changed without changing p.
+// Clone returns an independent copy.
 func (p *Part) Clone() *Part {
 	c := *p
 	c.in, c.kept, c.count, c.open = slices.Clone(p.in), slices.Clone(p.kept), slices.Clone(p.count), slices.Clone(p.open)
 	return &c
 }
 
-// whole reports whether a transaction is kept whole or not at all; at level lin
-// each is.
+// whole reports whether a transaction is kept completely or not at all. At level lin every
+// transaction is.
 func (p *Part) whole(t int32) bool {
 	return p.rules.Level == level.LIN || p.rules.Possible && p.n.h.Txns[t].Status == history.Unknown
 }
@@ -81,7 +80,7 @@ func (p *Part) add(at int32) {
 	p.open = append(p.open, at)
 }
 
-// Close keeps whatever is needed for what is kept.
+// Close adds everything that the kept operations need.
 func (p *Part) Close() {
 	for len(p.open) > 0 {
 		at := p.open[len(p.open)-1]
@@ -93,13 +92,13 @@ func (p *Part) Close() {
 		p.n.eachProvider(t, func(w int32) {
 			p.Add(p.n.txnOf[w])
 			p.add(w)
-			p.add(p.n.lastWrite(w)) // what was overwritten must stay so
+			p.add(p.n.lastWrite(w)) // what was overwritten must stay overwritten
 		})
 	}
 }
 
-// Widen keeps all operations of the transactions that are kept, and what closes
-// that. It reports whether that was any more.
+// Widen adds all operations of the kept transactions, and closes the part. It reports whether
+// anything was added.
 func (p *Part) Widen() bool {
 	before := p.ops
 	for _, t := range p.Txns() {
@@ -109,8 +108,8 @@ func (p *Part) Widen() bool {
 	return p.ops > before
 }
 
-// Fill keeps more reads from outside of the transactions that are kept, all that
-// need no other transaction, and reports whether there were any.
+// Fill adds reads of other transactions' writes to the kept transactions: all that need no further
+// transaction. It reports whether there were any.
 func (p *Part) Fill() bool {
 	before := p.ops
 	for _, t := range p.Txns() {
@@ -126,7 +125,7 @@ func (p *Part) Fill() bool {
 	return p.ops > before
 }
 
-// fills reports whether an operation needs only transactions that are kept.
+// fills reports whether an operation needs only kept transactions.
 func (p *Part) fills(t int32, j int) bool {
 	need, _ := p.n.need(int32(p.n.h.FirstOp(&p.n.h.Txns[t]) + j))
 	found, kept := false, true
@@ -134,7 +133,7 @@ func (p *Part) fills(t int32, j int) bool {
 	return kept && (found || p.n.initially(need))
 }
 
-// drop leaves an operation out, and with it what needs it.
+// drop removes an operation and everything that needs it.
 func (p *Part) drop(at int32) {
 	work := []int32{at}
 	for len(work) > 0 {
@@ -161,7 +160,7 @@ func (p *Part) drop(at int32) {
 	}
 }
 
-// dropTxn leaves a transaction out, and with it what needs its operations.
+// dropTxn removes a transaction and everything that needs its operations.
 func (p *Part) dropTxn(t int32) {
 	if p.in[t] && p.count[t] == 0 {
 		p.in[t] = false
@@ -173,15 +172,15 @@ func (p *Part) dropTxn(t int32) {
 	}
 }
 
-// Has reports whether operation j of a transaction is kept, HasTxn whether a
-// transaction is.
+// Has reports whether operation j of a transaction is kept. HasTxn reports whether a transaction is
+// kept.
 func (p *Part) Has(t int32, j int) bool {
 	return p.kept[p.n.h.FirstOp(&p.n.h.Txns[t])+j]
 }
 
 func (p *Part) HasTxn(t int32) bool { return p.in[t] }
 
-// Txns lists the transactions that are kept, in the order of the history.
+// Txns lists the kept transactions in the order of the history.
 func (p *Part) Txns() []int32 {
 	out := make([]int32, 0, p.txns)
 	for t, in := range p.in {
@@ -192,7 +191,7 @@ func (p *Part) Txns() []int32 {
 	return out
 }
 
-// Parts lists what is kept.
+// Parts lists the kept transactions with their kept operations.
 func (p *Part) Parts() []history.Part {
 	out := make([]history.Part, 0, p.txns)
 	room := make([]int, 0, p.ops)

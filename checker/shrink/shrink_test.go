@@ -16,8 +16,8 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 )
 
-// TestClose: what is read is kept with everybody who wrote it, or with everybody
-// from whom it can have been read.
+// TestClose checks that for each kept read all writers of its value are kept, or all transactions
+// from which it can have read.
 func TestClose(t *testing.T) {
 	h := dsl.MustParse(`s1 T1: r(x,1) r(y,0)
 s2 T2: w(x,1) w(z,1)
@@ -51,8 +51,9 @@ s6 T6: r(z,1) w(y,5)
 	}
 }
 
-// TestLightweight: at level lin an insertion needs whoever wrote absence, a failure
-// whoever overwrote what it did not find, and a transaction is whole.
+// TestLightweight checks that at level lin an insertion needs the writers of absence, a failure
+// needs the transactions that overwrote the value that it did not find, and transactions are kept
+// completely.
 func TestLightweight(t *testing.T) {
 	h := dsl.MustParse(`initial nil
 s1 T1: w(x,1)
@@ -68,8 +69,8 @@ s4 T4: r(x,2) w(x,3)
 	}
 }
 
-// TestMinimize: random histories that violate a level are cut down to parts that
-// the certifier takes for counterexamples, and of which nothing more can go.
+// TestMinimize checks that random histories that violate a level are shrunk to parts that the
+// certifier accepts as counterexamples, and from which nothing more can be removed.
 func TestMinimize(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 7))
@@ -89,7 +90,7 @@ func TestMinimize(t *testing.T) {
 		p.Close()
 		first, _ := violates(t.Context(), h.Sub(p.Parts()))
 		if !first.Violated {
-			continue // it takes a read of its own transaction's write
+			continue // the violation needs a read of its own transaction's write
 		}
 		if err := p.Minimize(t.Context(), violates, first); err != nil {
 			t.Fatal(err)
@@ -117,8 +118,8 @@ func TestMinimize(t *testing.T) {
 	}
 }
 
-// addPossible keeps what can matter to other transactions: of the committed ones the
-// reads from outside and the last writes, of those of unknown outcome everything.
+// addPossible keeps what can matter to other transactions: of the committed ones the reads of
+// others' writes and the last writes, of those of unknown outcome everything.
 func addPossible(p *shrink.Part, h *history.History) {
 	for i := range h.Txns {
 		t := &h.Txns[i]
@@ -145,7 +146,7 @@ func addPossible(p *shrink.Part, h *history.History) {
 	}
 }
 
-// TestMinimizeStops: what was left out before the context ended stays out.
+// TestMinimizeStops checks that what was removed before the context ended stays removed.
 func TestMinimizeStops(t *testing.T) {
 	h := dsl.MustParse("s1: w(a,1)\ns2: w(b,1)\ns3: w(c,1)\ns4: w(x,1)\ns4: r(x,0)\n")
 	p := shrink.New(h, shrink.Rules{Level: level.SER})
@@ -168,8 +169,8 @@ func TestMinimizeStops(t *testing.T) {
 	}
 }
 
-// TestEnough: what a judgement says that it rests on is kept, and the rest is not
-// tried bit by bit; if it does not suffice after all, everything is.
+// TestEnough checks that the part on which a judgement rests is kept, and that the rest is removed
+// without more trials. If that part is not enough after all, everything is tried.
 func TestEnough(t *testing.T) {
 	var text string
 	for i := range 100 {
@@ -209,8 +210,8 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// BenchmarkChain shrinks a violation by two transactions out of a chain of others
-// that all read from each other.
+// BenchmarkChain shrinks a violation by two transactions in a chain of others that all read from
+// each other.
 func BenchmarkChain(b *testing.B) {
 	for _, n := range []int{1_000, 2_000, 4_000, 8_000} {
 		sym := history.NewSymbols()

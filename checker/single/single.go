@@ -1,7 +1,7 @@
-// Package single finds the anomalies that one read shows by itself, before any
-// graph: thin-air, aborted, intermediate and future reads, and reads that do
-// not fit their own transaction (MTC paper, Figure 5(a) to (g); the INT axiom
-// of the VeriStrong paper, section 2). All levels here forbid all of them.
+// Package single finds the anomalies of single reads, without any graph: thin-air, aborted,
+// intermediate and future reads, and reads that contradict their own transaction (MTC paper, Figure
+// 5(a) to (g); the INT axiom of the VeriStrong paper, section 2). All levels here forbid all of
+// them.
 package single
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Collector gathers anomalies, one example of each kind.
+// Collector collects anomalies, one example of each kind.
 type Collector struct {
 	Anomalies []verdict.Anomaly
-	// orphans are reads of values without a known writer in a history that was cut
-	// off, doubts those of values that nobody else is known to have left, and their
-	// own transaction wrote later.
+	// orphans are reads of values without a known writer in a history that was cut off. doubts are
+	// reads, in such a history, of values that no other transaction is known to have finally
+	// written, and that the reader wrote later itself.
 	orphans, doubts reads
 
 	h      *history.History
@@ -38,9 +38,8 @@ func (c *Collector) Has(kind verdict.Kind) *verdict.Anomaly {
 	return nil
 }
 
-// Found adds an anomaly, or counts it when one of its kind was found before:
-// one example of each kind, the earliest in the history, is what a reader can
-// use.
+// Found adds an anomaly. If one of its kind was found before, it only counts it. So there is one
+// example of each kind, the earliest in the history.
 func (c *Collector) Found(a verdict.Anomaly) {
 	if n, ok := c.byKind[a.Kind]; ok {
 		c.Anomalies[n].Count++
@@ -51,8 +50,8 @@ func (c *Collector) Found(a verdict.Anomaly) {
 	c.Anomalies = append(c.Anomalies, a)
 }
 
-// Internal books a read ops[j] that differs from what its own transaction did
-// to the key before, in ops[own] most recently.
+// Internal adds the anomaly that read ops[j] contradicts what its own transaction did to the key
+// before, most recently in ops[own].
 func (c *Collector) Internal(i int32, own, j int) {
 	ops := c.h.Ops(&c.h.Txns[i])
 	kind := verdict.NonRepeatableReads
@@ -76,8 +75,8 @@ func lastWrite(ops []history.Op, k history.Key) int {
 	return -1
 }
 
-// Unexplained books a read whose value is no final write of a transaction that
-// can have committed, other than its own, and not the initial value.
+// Unexplained adds the anomaly of a read whose value is not the initial value, and not the final
+// write of another transaction that can have committed.
 func (c *Collector) Unexplained(i int32, j int) {
 	if c.Doubt(i, j) {
 		return
@@ -90,7 +89,7 @@ func (c *Collector) Unexplained(i int32, j int) {
 	}
 	w, ok := c.unseen.find(c.h, read)
 	if ok && !c.h.Closed && c.readBefore(w.Txn, read) {
-		ok = false // so that somebody else wrote it first, who is missing
+		ok = false // a missing transaction wrote it before w did
 	}
 	switch {
 	case !ok && !c.h.Closed:
@@ -104,8 +103,8 @@ func (c *Collector) Unexplained(i int32, j int) {
 	}
 }
 
-// readBefore reports whether the transaction at i itself read what read did
-// before it wrote the key.
+// readBefore reports whether the first operation of the transaction at i on the key is a read of
+// the same value.
 func (c *Collector) readBefore(i int32, read history.Op) bool {
 	for _, op := range c.h.Ops(&c.h.Txns[i]) {
 		if op.Key == read.Key {
@@ -115,10 +114,9 @@ func (c *Collector) readBefore(i int32, read history.Op) bool {
 	return false
 }
 
-// Doubt books a read as of Unexplained if its own transaction wrote the value
-// later and the history was cut off: then somebody who is missing wrote it before,
-// and who else read it need not have read it from that transaction. It reports
-// whether that is so.
+// Doubt adds a read as for Unexplained to the doubts, and reports whether it did. It does so if the
+// history was cut off and the reader wrote the value later itself. Then a missing transaction wrote
+// the value first, and other readers need not have read it from this one.
 func (c *Collector) Doubt(i int32, j int) bool {
 	if c.h.Closed || writtenLater(c.h.Ops(&c.h.Txns[i]), j) < 0 {
 		return false
@@ -127,9 +125,9 @@ func (c *Collector) Doubt(i int32, j int) bool {
 	return true
 }
 
-// Doubtful returns why the history cannot be judged, if there was doubt and no
-// anomaly stands all the same; those that do stand are what a committed transaction
-// saw of itself and of nobody else.
+// Doubtful returns why the history cannot be judged, or "" if there is no doubt or if an anomaly
+// holds nevertheless. Such an anomaly is a committed transaction that contradicts itself. All other
+// anomalies are removed.
 func (c *Collector) Doubtful() (why string) {
 	if c.doubts.count == 0 {
 		return ""
@@ -148,12 +146,12 @@ func (c *Collector) Doubtful() (why string) {
 	return c.doubts.describe(c.h, "nobody else is known to have left, and the reader itself wrote later") + "the writer is missing"
 }
 
-// Orphan books a read of a value without a known writer by the transaction at i,
-// in a history that was cut off.
+// Orphan adds a read of a value without a known writer, by the transaction at i, in a history that
+// was cut off.
 func (c *Collector) Orphan(i int32) { c.orphans.add(i) }
 
-// Orphaned returns why a history that shows no anomaly is not satisfied for all
-// that: reads of values without a known writer; "" where there are none.
+// Orphaned returns why a history without anomalies is not satisfied, or "": it has reads of values
+// without a known writer.
 func (c *Collector) Orphaned() (why string) {
 	if c.orphans.count == 0 {
 		return ""
@@ -161,7 +159,7 @@ func (c *Collector) Orphaned() (why string) {
 	return c.orphans.describe(c.h, "nobody is known to have written") + "the writer may be missing"
 }
 
-// reads are some reads of a kind, the first of them in the transaction at first.
+// reads counts some reads. first is the transaction of the first one.
 type reads struct {
 	count int
 	first int32
@@ -214,9 +212,9 @@ func LastOn(ops []history.Op, k history.Key) int {
 	return -1
 }
 
-// others finds the writes that are not versions: those of aborted transactions
-// and those that their own transaction overwrote. It is built when a first
-// read calls for it, which in a correct history none does.
+// others finds the writes that are not versions: those of aborted transactions, and those that
+// their own transaction overwrote. It is built when a read first needs it. In a correct history no
+// read does.
 type others struct {
 	at map[keyValue]verdict.OpRef
 }
@@ -229,9 +227,9 @@ type keyValue struct {
 func (o *others) find(h *history.History, read history.Op) (verdict.OpRef, bool) {
 	if o.at == nil {
 		o.at = map[keyValue]verdict.OpRef{}
-		// Intermediate writes last: a value that both an aborted transaction
-		// and an intermediate write have counts as intermediate, since that
-		// transaction did commit.
+		// Intermediate writes come last: if both an aborted transaction and an intermediate write
+		// have a value, the read is an intermediate read, because that transaction may have
+		// committed.
 		for _, aborted := range []bool{true, false} {
 			for i := range h.Txns {
 				t := &h.Txns[i]

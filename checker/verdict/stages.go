@@ -2,11 +2,10 @@ package verdict
 
 import "time"
 
-// Stages announces the parts of a check as they begin and books in a result
-// how long each took.
+// Stages reports the parts of a check as they begin, and records in a result how long each took.
 type Stages struct {
 	r    *Result
-	tell func(stage string) // nil: nobody listens
+	tell func(stage string) // nil if nobody listens
 	last time.Time
 }
 
@@ -22,7 +21,7 @@ func (s *Stages) Begin(stage string) {
 	}
 }
 
-// Done books the time since the stage before.
+// Done records the time since the previous stage.
 func (s *Stages) Done(stage string) {
 	now := time.Now()
 	s.r.Stages = append(s.r.Stages, Stage{Name: stage, Took: now.Sub(s.last)})

@@ -1,5 +1,5 @@
-// Package verdict is what a checker says of a history and a level: satisfied,
-// violated or unknown, the first two with their proofs.
+// Package verdict has the result of checking a history at a level: satisfied or violated, with
+// proofs, or unknown.
 package verdict
 
 import (
@@ -17,12 +17,11 @@ type Verdict int
 const (
 	// Unknown: the question was not decided, and Result.Reason says why.
 	Unknown Verdict = iota
-	// Satisfied: the history is one that the level allows.
+	// Satisfied: the level allows the history.
 	Satisfied
-	// Violated: no execution at the level explains the history.
+	// Violated: no execution at the level has the history.
 	Violated
-	// Vacuous: the run tested next to nothing. Only a run is ever called so,
-	// never a history by itself.
+	// Vacuous: the run tested almost nothing. It is a verdict on a run, never on a history alone.
 	Vacuous
 )
 
@@ -44,46 +43,46 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return errors.Errorf("unknown verdict %q", text)
 }
 
-// Result is the outcome of checking one history against one level.
+// Result is the outcome of checking one history at one level.
 type Result struct {
 	Level   level.Level
 	Verdict Verdict
-	// Reason says why the verdict is unknown, or why a run was vacuous, or why a
-	// violation comes without anomalies.
+	// Reason says why the verdict is unknown, why a run was vacuous, or why a violation has no
+	// anomalies.
 	Reason string
-	// FollowsFrom is another level whose verdict settles this one, 0 where Level was
-	// judged itself. The witness is one at Level all the same; the anomalies are
-	// anomalies at FollowsFrom.
+	// FollowsFrom is another level whose verdict decides this one, or 0 if Level was judged itself.
+	// The witness is a witness at Level in both cases. The anomalies are anomalies at FollowsFrom.
 	FollowsFrom level.Level
 	// Engine is the algorithm that decided.
 	Engine string
-	// Certified says that independent code has verified the proof.
+	// Certified says that independent code verified the proof.
 	Certified bool
 	// Witness proves a satisfied history.
 	Witness *Witness
-	// Anomalies prove a violated history; each of them suffices.
+	// Anomalies prove that the history is violated. Each of them alone is enough.
 	Anomalies []Anomaly
-	// Stages are the parts of the work in their order, Took the whole of it.
+	// Stages are the parts of the work in their order. Took is the total time.
 	Stages []Stage
 	Took   time.Duration
-	// Search has the figures of the search, where there was one.
+	// Search has the figures of the search, if there was one.
 	Search *Search
-	// Accel says how reachability in the known graph was computed, where it was.
+	// Accel says how reachability in the known graph was computed, if it was.
 	Accel *Accel
 }
 
-// Accel says how the closure of a graph was computed (see accel), and why so.
+// Accel says how the transitive closure of a graph was computed (see package accel), and why in
+// this way.
 type Accel struct {
-	// Backend is chains, bitset or cuda, or none where none was to be had.
+	// Backend is chains, bitset or cuda, or none if none was available.
 	Backend string `json:"backend"`
 	Reason  string `json:"reason"`
-	// Vertices and Edges are those of the graph as it was at first, Chains the
-	// paths that cover it.
+	// Vertices and Edges are those of the graph at first. Chains is the number of paths that cover
+	// it.
 	Vertices int `json:"vertices"`
 	Edges    int `json:"edges"`
 	Chains   int `json:"chains"`
-	// Bytes is the memory that the closure held in the end, Seconds what computing
-	// it took, with all edges that were added.
+	// Bytes is the memory that the closure held at the end. Seconds is how long it took to compute,
+	// with all insertions.
 	Bytes   int64   `json:"bytes"`
 	Seconds float64 `json:"seconds"`
 }
@@ -97,23 +96,21 @@ type Search struct {
 	Conflicts       int64 `json:"conflicts"`
 	TheoryConflicts int64 `json:"theory_conflicts"`
 	Restarts        int64 `json:"restarts"`
-	// OnDemand are the clauses that came because an order got something wrong.
+	// OnDemand are the clauses that were added because an order violated them.
 	OnDemand int `json:"clauses_on_demand"`
-	// OpenBefore are the reads with several candidates, OpenAfter those that
-	// saturation has left.
+	// OpenBefore are the reads with several candidates before saturation, OpenAfter those after it.
 	OpenBefore int `json:"open_reads_before"`
 	OpenAfter  int `json:"open_reads_after"`
-	// ConstraintsBefore are those enumerated when all are made up front, and
-	// ConstraintsAfter those of them that the known graph does not settle; see
-	// docs/checking.md.
+	// ConstraintsBefore are the constraints enumerated before the search. ConstraintsAfter are
+	// those of them that the known graph does not decide; see docs/checking.md.
 	ConstraintsBefore int `json:"constraints_before,omitempty"`
 	ConstraintsAfter  int `json:"constraints_after,omitempty"`
 	// Pipeline is the configuration, if it is not the default one.
 	Pipeline string `json:"pipeline,omitempty"`
 }
 
-// ProofLevel is the level at which the proof holds: Level, or, of a violation that
-// follows from another one, the level of that.
+// ProofLevel is the level at which the proof holds. It is Level, except for a violation that
+// follows from another level: then it is that level.
 func (r *Result) ProofLevel() level.Level {
 	if r.Verdict == Violated && r.FollowsFrom != 0 {
 		return r.FollowsFrom
@@ -127,22 +124,19 @@ type Stage struct {
 	Took time.Duration
 }
 
-// Witness shows how a history could have come about. Transactions are indices
-// into History.Txns; exactly the committed ones and those of unknown outcome
-// that count as committed occur.
+// Witness is an execution that explains a history. Transactions are indices into History.Txns. It
+// has all committed transactions, and those of unknown outcome that count as committed.
 type Witness struct {
-	// Order is, for serializability, the order in which the transactions could
-	// have run one after another; for linearizability, for each key such an
-	// order of the transactions on it, key after key.
+	// Order is, for serializability, a serial order of the transactions. For linearizability it is
+	// such an order of the transactions on each key, one key after the other.
 	Order []int32
 	// Points is, for snapshot isolation, the order of the starts and commits:
 	// 2*i is the start of transaction i, 2*i+1 its commit.
 	Points []int32
 }
 
-// At returns the witness as one at lvl, which the level that it was made for implies.
-// A serial order is an order of starts and commits in which each commit stands
-// right behind its start. Without a witness it returns nil.
+// At returns the witness as a witness at lvl, which the level of w must imply. In the result each
+// commit comes right after its start. At returns nil if w is nil.
 func (w *Witness) At(lvl level.Level) *Witness {
 	if w == nil || !lvl.Snapshot() || w.Points != nil {
 		return w
@@ -176,52 +170,51 @@ type Edge struct {
 	Kind     EdgeKind
 	// Key is the key that a WR, WW or RW edge is about.
 	Key history.Key
-	// Value is the version of Key concerned: the one that To read (WR), that
-	// To overwrote (WW), or that From read and To overwrote (RW).
+	// Value is the version of Key: the one that To read (WR), that To overwrote (WW), or that From
+	// read and To overwrote (RW).
 	Value history.Value
 }
 
 // Anomaly is one reason why a history is violated.
 type Anomaly struct {
 	Kind Kind
-	// Names are all names that fit, the most telling one first: those of the
-	// MTC paper's Figure 5 and those of Adya and Elle.
+	// Names are all names that fit, the most specific one first: those of the MTC paper's Figure 5
+	// and those of Adya and Elle.
 	Names []string
 	// Txns are the transactions involved, as indices into History.Txns.
 	Txns []int32
 	// Cycle lists the edges of a cycle; each begins where the one before ends.
 	Cycle []Edge
-	// Forced has, by position in Cycle, the reads that force WW edges of which the
-	// second transaction did not read what the first one wrote: it read what the
-	// second one wrote, and the first one had come before the reader.
+	// Forced has, by index in Cycle, the reads that force WW edges whose To did not read what From
+	// wrote: a read of To's write by a transaction that comes after From.
 	Forced map[int]OpRef
-	// Context are further edges that belong to the picture: who wrote the
+	// Context are further edges for the picture, such as the write-read edges from the writer of a
 	// version that two transactions overwrote.
 	Context []Edge
-	// Support has, for each transaction of unknown outcome that is involved,
-	// the WR edge to a transaction that read from it, which shows that it
-	// committed; where that one's outcome is unknown too, its own follows.
+	// Support has, for each transaction of unknown outcome that is involved, the WR edge to a
+	// transaction that read from it, which shows that it committed. If that transaction's outcome
+	// is unknown, too, its own edge follows.
 	Support []Edge
 	// Shortest says that no cycle of this history at this level is shorter.
 	Shortest bool
 	// Ops are, for anomalies within one transaction or of one read, the
 	// operations that show it.
 	Ops []OpRef
-	// Count is how often this kind of anomaly was met, at least 1. For cycles,
-	// which cannot be counted, it is 1.
+	// Count is how often this kind of anomaly was found, at least 1. It is 1 for cycles, which are
+	// not counted.
 	Count int
-	// Text says in words what happened and why it must not.
+	// Text describes what happened and why it is wrong.
 	Text string
-	// Refutation proves a contradiction where trying every execution would take
-	// too long; nil where none was asked for or made.
+	// Refutation proves a contradiction if trying every execution would take too long. It is nil if
+	// none was asked for or written.
 	Refutation *Refutation
 }
 
-// Name is the anomaly's most telling name.
+// Name is the anomaly's most specific name.
 func (a *Anomaly) Name() string { return a.Names[0] }
 
-// OpRef names an operation: the transaction's index in History.Txns, and the
-// operation's index among those of the transaction.
+// OpRef names an operation by its transaction's index in History.Txns and its index in the
+// transaction.
 type OpRef struct {
 	Txn int32
 	Op  int
@@ -241,14 +234,14 @@ const (
 	// Divergence: two transactions read the same version of a key and both
 	// overwrote it (MTC paper, Definition 10).
 	Divergence
-	// Cycle: dependencies that the level forbids to form a cycle do so.
+	// Cycle: dependencies form a cycle that the level forbids.
 	Cycle
-	// DoubleInsert: a key was inserted twice, or although it existed.
+	// DoubleInsert: a key was inserted twice, or inserted although it existed.
 	DoubleInsert
-	// Contradiction: no order of the transactions explains what they read; Ops
-	// are the operations that this rests on.
+	// Contradiction: no order of the transactions explains their reads. Ops are the operations on
+	// which this rests.
 	Contradiction
-	// ImpossibleFailure: a compare-and-set failed although the key held the
-	// expected value for as long as it ran.
+	// ImpossibleFailure: a compare-and-set failed although the key had the expected value during
+	// the whole operation.
 	ImpossibleFailure
 )
