@@ -8,9 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// plan is the way of the kernels closure_rows and insert_rows through the rows:
-// see there. Edges are twice the position that they come from, plus one if they
-// are new.
+// plan is the order in which the kernels closure_rows and insert_rows process the rows; the
+// kernels' source describes it. An edge is stored as twice the position of its start, plus one
+// if it is new.
 type plan struct {
 	chunk       []int32 // the positions where chunks begin, and the end
 	exStart, ex []int32
@@ -20,11 +20,11 @@ type plan struct {
 	level       []uint16
 }
 
-// planner lays positions out, one after the other, in a topological order.
+// planner adds positions to a plan, one after the other, in a topological order.
 type planner struct {
 	plan
 	rows  int32   // of a chunk, at most
-	seen  []int32 // by position: the last one, plus one, that has an edge from it
+	seen  []int32 // by position: one plus the last position to which it has an edge
 	start int32   // of the last level
 	edges int64
 }
@@ -37,7 +37,7 @@ func newPlanner(positions, rows int32, edges int) *planner {
 	return p
 }
 
-// row lays out the next position with the edges into it, which it sorts out.
+// row adds the next position with the edges into it, and removes duplicate edges.
 func (p *planner) row(from []int32) {
 	at := int32(len(p.exStart)) - 1
 	begin := p.chunk[len(p.chunk)-1]
@@ -70,7 +70,7 @@ func (p *planner) row(from []int32) {
 	p.inStart = append(p.inStart, int32(len(p.in)))
 }
 
-// split tells edges from the same chunk from others.
+// split separates edges from the same chunk from others.
 func (p *planner) split(edges []int32, begin, at int32) {
 	for _, e := range edges {
 		u := e >> 1
