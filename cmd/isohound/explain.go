@@ -53,7 +53,7 @@ Levels: ` + levelHelp() + `
 				return withCode(exitUsage, err)
 			}
 			if k.engine == checker.Baseline {
-				k.certify = false // the baseline engine gives no proof; the counterexample is certified separately
+				k.certify = false // the baseline engine gives no proof of a violation; the counterexample is certified separately
 			}
 			if k.format, err = file.ParseFormat(format); err != nil {
 				return withCode(exitUsage, err)

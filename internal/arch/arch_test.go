@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/isohound/isohound/"
 
-// never lists, for each area, the areas on which it must not depend, directly or indirectly.
+// never lists, for each room, the rooms on which it must not depend, directly or indirectly.
 // docs/architecture.md has the picture.
 var never = map[string][]string{
 	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
@@ -26,7 +26,7 @@ var never = map[string][]string{
 	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "cmd"},
 }
 
-// words are packages that an area may import from an area on which it must not depend: drivers
+// words are packages that an room may import from an room on which it must not depend: drivers
 // translate the tables and conditions of histories.
 var words = map[string][]string{"drivers": {"history/schema"}}
 
@@ -44,7 +44,7 @@ func deps(t *testing.T, pattern string, flags ...string) map[string][]string {
 	return all
 }
 
-// room returns the area of a package, "" for one that every area may use: internal/memory only
+// room returns the room of a package, "" for one that every room may use: internal/memory only
 // asks the system about memory.
 func room(pkg string) string {
 	rest, ok := strings.CutPrefix(pkg, module)
