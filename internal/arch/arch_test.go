@@ -26,7 +26,7 @@ var never = map[string][]string{
 	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "cmd"},
 }
 
-// words are packages that an room may import from an room on which it must not depend: drivers
+// words are packages that a room may import from a room on which it must not depend: drivers
 // translate the tables and conditions of histories.
 var words = map[string][]string{"drivers": {"history/schema"}}
 
