@@ -111,12 +111,12 @@ func (p *planner) done() (*plan, error) {
 // chunks returns how many there are.
 func (p *plan) chunks() int { return len(p.chunk) - 1 }
 
-// bytes returns the memory that a plan of so many positions and edges takes, at
-// most, here and on the device.
+// planBytes returns an upper bound of the memory of a plan with that many positions and edges,
+// on the host and on the device.
 func planBytes(positions, edges int64) int64 { return 4*edges + 14*positions + 4096 }
 
-// planAll lays out all rows of a space that are in the given order, by levels
-// if that is what it is sorted by. It returns the row of each vertex and point.
+// planAll plans all rows of a space in the given order, which is by levels if it was sorted so.
+// It returns the row of each vertex and point.
 func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
 	p := newPlanner(s.size(), rows, len(s.From)+len(s.Added))
 	row := make([]int32, s.size())
@@ -135,8 +135,8 @@ func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
 	return done, row, err
 }
 
-// planInsert lays out what edges, which the space has already, may change, given
-// an order of the whole space. It returns the vertex or point of each position.
+// planInsert plans the rows that some edges, already in the space, may change, given an order of
+// the whole space. It returns the vertex or point of each position.
 func planInsert(s *space, order []int32, edges []accel.Edge, rows int32) (*plan, []int32, error) {
 	news := map[int32][]int32{}
 	for _, e := range edges {

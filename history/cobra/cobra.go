@@ -108,7 +108,7 @@ func IsFolder(folder fs.FS) bool {
 	return err == nil && len(all) > 0
 }
 
-// Detect tells how the writes in a folder are identified. If there is no write and no read of
+// Detect finds out how the writes in a folder are identified. If there is no write and no read of
 // one, both formats mean the same.
 func Detect(folder fs.FS) (Identity, error) {
 	all, err := logs(folder)

@@ -170,7 +170,7 @@ func (r *Reader) kind(x record) error {
 	return nil
 }
 
-// Notes tells what is missing from the logs.
+// Notes reports what is missing from the logs.
 func (r *Reader) Notes() []string {
 	var notes []string
 	if r.noOutcome > 0 {

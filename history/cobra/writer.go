@@ -59,7 +59,7 @@ type writer struct {
 	h  *history.History
 	id Identity
 	b  *bufio.Writer
-	// by tells who wrote each value; wid is the id of a transaction's first write.
+	// by has the writer of each value; wids has the id of each transaction's first write.
 	by   map[valueOf]origin
 	wids []int64
 	// nobody is an id that no transaction has. It stands for the writer of values that nobody

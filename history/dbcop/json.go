@@ -60,7 +60,7 @@ func (d *JSONReader) SizeHint() int {
 	return d.all.SizeHint()
 }
 
-// Notes tells, after io.EOF, which initial values were assumed.
+// Notes reports, after io.EOF, which initial values were assumed.
 func (d *JSONReader) Notes() []string { return d.versions.Notes() }
 
 // At returns err as a history.FormatError at the latest line, or at the byte if the file has

@@ -1,7 +1,7 @@
 // Package dsl is a compact notation for small histories, for tests, docs and
 // people. A file is a list of lines, in any of these forms:
 //
-//	# a comment, also behind anything else
+//	# a comment, also after anything else
 //	initial 0                      the initial value of every key (0 if not given)
 //	initial x=5 y=nil              the initial value of some keys
 //	open                           the recording was cut off (see History.Closed)

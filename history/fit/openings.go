@@ -68,7 +68,7 @@ func (o *Openings) Add(sym *history.Symbols, ops []history.Op) {
 	o.blind = o.blind[:0]
 }
 
-// Note tells how many keys a file sets to 0 first, "" if none.
+// Note reports how many keys a file sets to 0 first, "" if none.
 func (o *Openings) Note() string {
 	switch o.opened {
 	case 0:

@@ -55,7 +55,7 @@ func (v *Versions) Unify(ops []history.Op) {
 
 func (u versionUse) both() bool { return u.readZero && u.readNull && !u.writtenZero }
 
-// Notes tells what was assumed.
+// Notes reports what was assumed.
 func (v *Versions) Notes() []string {
 	written, both := 0, 0
 	for _, u := range v.use {
