@@ -1,16 +1,16 @@
-// Package accel answers which vertices of a directed acyclic graph reach which,
-// again and again while edges are added. It knows nothing of transactions.
+// Package accel answers which vertices of a directed acyclic graph reach which, while edges are
+// added. It is independent of transactions.
 //
-// A Backend computes a Closure of a graph. Three keep it in different ways:
+// A Backend computes a Closure of a graph. There are three backends:
 //
-//   - accel/chains: for every vertex and every path of a path cover the last
-//     place of the path that reaches the vertex (vector clocks);
-//   - accel/bitset: a row of bits for every vertex, in blocks, and where vertices
-//     have intervals only the part that these leave open (the compact closure
-//     of the Vbox paper, section 4.4);
+//   - accel/chains: for every vertex and every path of a path cover, the last
+//     position on the path that reaches the vertex (vector clocks);
+//   - accel/bitset: a row of bits for every vertex, in blocks; if vertices have
+//     intervals, only the part of a row that the intervals do not decide (the
+//     compact closure of the Vbox paper, section 4.4);
 //   - accel/cuda: the rows of bits on a GPU.
 //
-// All are exact and agree. A graph with a cycle has no closure: the cycle is the
+// All are exact and agree. A graph with a cycle has no closure: the cycle is returned as the
 // error.
 package accel
 
@@ -29,49 +29,48 @@ type Edge struct{ From, To int32 }
 // Graph is a directed graph in compressed rows: the edges into vertex v come
 // from From[Start[v]:Start[v+1]]. Edges may occur several times.
 type Graph struct {
-	Start []int64 // one more than there are vertices
+	Start []int64 // one more entry than there are vertices
 	From  []int32
 
-	// Sources is how many of the vertices, the first ones, are asked about as the
-	// source of a path; 0 means all. The others may lie on paths, and lead
-	// nowhere that anybody asks for.
+	// Sources is the number of vertices that may be the source of a query; these are the first
+	// vertices. 0 means all. The other vertices may only lie on paths between sources and
+	// queried vertices.
 	Sources int32
 
-	// Pairs says that sources 2k and 2k+1 are a pair: an edge leads from its first
-	// to its second, and all edges out of a first lead to seconds. Then what a first
-	// reaches follows from what its few successors reach. With intervals a second
-	// ends no later than its first.
+	// Pairs says that sources 2k and 2k+1 are a pair: an edge leads from the first (2k) to the
+	// second (2k+1), and all edges out of a first lead to seconds. Then what a first reaches
+	// follows from what its few successors reach. With intervals, a second ends no later than
+	// its first.
 	Pairs bool
 
-	// Cover, if set, is a path cover of the sources that is known already.
+	// Cover, if set, is a known path cover of the sources.
 	Cover *Cover
 
-	// Intervals, if set, gives every vertex its closed interval of time. Each
-	// vertex then has an edge to every other that begins strictly after its end,
-	// though no row says so. Backends use these edges without
-	// ever listing them.
+	// Intervals, if set, gives every vertex its closed interval of time. Each vertex then has an
+	// implicit edge to every other that begins strictly after its end. Backends use these edges
+	// without listing them.
 	Intervals []Interval
 }
 
-// Interval is a closed interval of time, in any unit. MinInt64 and MaxInt64 are
-// for what begins before everything and never ends.
+// Interval is a closed interval of time, in any unit. MinInt64 stands for a begin before
+// everything, MaxInt64 for no end.
 type Interval struct{ Begin, End int64 }
 
-// Always is the interval that no other lies before or behind.
+// Always is the interval that is neither before nor after any other.
 var Always = Interval{math.MinInt64, math.MaxInt64}
 
-// Cover is a set of disjoint paths that together have all sources of a graph:
-// each vertex of a path reaches the next one.
+// Cover is a set of disjoint paths that together contain all sources of a graph: each vertex of
+// a path reaches the next one.
 type Cover struct {
-	Chain []int32 // by source: its path, from 0
-	Place []int32 // by source: its place on the path, from 1
-	Count int32   // of paths
+	Chain []int32 // by source: the number of its path, from 0
+	Place []int32 // by source: its position on the path, from 1
+	Count int32   // number of paths
 }
 
 // Len returns the number of vertices.
 func (g *Graph) Len() int32 { return int32(len(g.Start) - 1) }
 
-// SourceCount returns the number of vertices that are asked about as sources.
+// SourceCount returns the number of sources.
 func (g *Graph) SourceCount() int32 {
 	if g.Sources == 0 {
 		return g.Len()
@@ -79,7 +78,7 @@ func (g *Graph) SourceCount() int32 {
 	return g.Sources
 }
 
-// Into returns where the edges into v come from.
+// Into returns the start vertices of the edges into v.
 func (g *Graph) Into(v int32) []int32 { return g.From[g.Start[v]:g.Start[v+1]] }
 
 // NewGraph returns the graph with n vertices and some edges.
@@ -99,7 +98,7 @@ func NewGraph(n int32, edges []Edge) *Graph {
 	return g
 }
 
-// Validate reports what about g makes no sense.
+// Validate reports errors in g.
 func (g *Graph) Validate() error {
 	n := g.Len()
 	switch {
@@ -158,87 +157,81 @@ func (g *Graph) validatePairs() error {
 	return nil
 }
 
-// unpaired reports whether there may be no edge from u to v because of pairs.
+// unpaired reports whether g.Pairs forbids an edge from u to v.
 func (g *Graph) unpaired(u, v int32) bool {
 	n := g.SourceCount()
 	return g.Pairs && u < n && u&1 == 0 && (v >= n || v&1 == 0)
 }
 
-// Before reports whether the interval of u, where the graph has intervals, lies
-// before that of v.
+// Before reports whether the graph has intervals and that of u lies before that of v.
 func (g *Graph) Before(u, v int32) bool {
 	return g.Intervals != nil && g.Intervals[u].End < g.Intervals[v].Begin
 }
 
-// Backend computes closures in one way.
+// Backend computes closures with one method.
 type Backend interface {
 	// Name is what users call it: chains, bitset, cuda.
 	Name() string
-	// Memory returns the bytes that a closure of g takes at most, over those of
-	// the graph itself and edges that are inserted, without computing it.
+	// Memory returns an upper bound of the bytes of a closure of g, without computing it. The
+	// graph itself and inserted edges are not included.
 	Memory(g *Graph) int64
-	// Closure computes the closure of g, which it keeps and does not change. The
-	// error is a *CycleError, a *MemoryError, the cause of the context's end, or
-	// what g.Validate says.
+	// Closure computes the closure of g. It keeps g and does not change it. The error is a
+	// *CycleError, a *MemoryError, the cause of the context's end, or an error of g.Validate.
 	Closure(ctx context.Context, g *Graph, opt Options) (Closure, error)
 }
 
-// Options are wishes for a closure. The zero value has none.
+// Options are options for a closure. The zero value sets none.
 type Options struct {
-	// MaxMemory bounds the bytes that the closure may take; 0 is no bound. What
-	// would take more is refused before it is begun, with a *MemoryError.
+	// MaxMemory bounds the bytes of the closure; 0 is no bound. A closure that would need more
+	// is refused before the computation starts, with a *MemoryError.
 	MaxMemory int64
-	// Workers is how many goroutines share the work; 0 is as many as there are
-	// processors.
+	// Workers is the number of goroutines that share the work; 0 means one per processor.
 	Workers int
-	// Order, if it is a topological order of the graph, spares the computing of
-	// one. If it is none, one is computed.
+	// Order may be a topological order of the graph; then it need not be computed. If Order is
+	// not a topological order, one is computed.
 	Order []int32
 }
 
-// Closure answers which vertices reach which. Questions may be asked by many
-// goroutines at once, but not while Insert runs.
+// Closure answers which vertices reach which. Many goroutines may query it at once, but not
+// during Insert.
 type Closure interface {
-	// Backend returns the name of the backend that keeps the closure.
+	// Backend returns the name of the backend of the closure.
 	Backend() string
 
-	// Reaches reports whether there is a path, of no edge or more, from a source
-	// to a vertex.
+	// Reaches reports whether there is a path, possibly empty, from a source to a vertex.
 	Reaches(from, to int32) bool
 
-	// Insert adds edges. Where they close a cycle the error is a *CycleError, and
-	// the closure is as it was, as with an edge that joins no vertices of the
-	// graph or that pairs do not allow. After the context's end it is of no more use.
+	// Insert adds edges. If they close a cycle, the error is a *CycleError. The closure is then
+	// unchanged; the same holds for an edge with an invalid vertex or one that Pairs forbids.
+	// After the end of the context the closure must not be used any more.
 	Insert(ctx context.Context, edges []Edge) error
-	// Changed returns the classes of the sources that came to reach a vertex by the
-	// latest Insert, as bits. It may return more classes, or all of them: before the
-	// first Insert, and after one of many edges.
+	// Changed returns, as bits, the classes of the sources that newly reach a vertex since the
+	// latest Insert. It may return more classes than that. It may return all of them, for
+	// example before the first Insert or after one with many edges.
 	Changed(v int32) uint64
-	// Class returns the class of a source, as one bit. Which sources share a class is
-	// the backend's own choice.
+	// Class returns the class of a source, as one bit. The backend chooses which sources share a
+	// class.
 	Class(from int32) uint64
-	// Rank returns by vertex its place in a topological order, until the next
-	// Insert. Places may leave gaps.
+	// Rank returns for each vertex its rank in a topological order, valid until the next Insert.
+	// Ranks may have gaps.
 	Rank() []int32
 
-	// Closing reports for each group of edges whether any of them, added alone,
-	// would close a cycle: edges[groups[i]:groups[i+1]] sets out[i]. Edges must
-	// end at sources.
+	// Closing reports for each group of edges whether any of them, added alone, would close a
+	// cycle: edges[groups[i]:groups[i+1]] sets out[i]. Edges must end at sources.
 	Closing(ctx context.Context, edges []Edge, groups []int32, out []bool) error
 	// Among computes, for each group of sources, which of them reach which: see
 	// Groups.
 	Among(ctx context.Context, groups *Groups) error
-	// TwoCycles calls f for every two edges, by their indices, that close a cycle
-	// if both are added: from the end of each a path leads to the start of the
-	// other. i is before j, and the pairs come in ascending order. Edges must end
-	// at sources. It stops when f returns false.
+	// TwoCycles calls f for every two edges, by index, that close a cycle if both are added:
+	// from the end of each a path leads to the start of the other. i is less than j, and the
+	// pairs come in ascending order. Edges must end at sources. It stops when f returns false.
 	TwoCycles(ctx context.Context, edges []Edge, f func(i, j int32) bool) error
 
-	// Common calls f for sources that reach all of some vertices and do not reach
-	// another one. Of pairs they are second ones. It prefers sources that the others
-	// reach, and may leave sources out.
+	// Common calls f for sources that reach all vertices in of and do not reach not. If the
+	// sources are pairs, f only gets seconds. It prefers sources that the others reach, and may
+	// leave sources out.
 	Common(of []int32, not int32, f func(from int32))
-	// Rows returns the rows of a closure that keeps them along chains, and else nil.
+	// Rows returns the rows of a closure that stores them by chains, else nil.
 	Rows() Rows
 
 	// Bytes is the memory that the closure holds.
@@ -249,29 +242,29 @@ type Closure interface {
 
 // Rows are the rows of a closure in main memory, one for each vertex.
 type Rows interface {
-	// Cover returns the chains along which the rows are kept.
+	// Cover returns the chains of the rows.
 	Cover() *Cover
-	// Row returns by chain the last place that reaches v; 0 is none. v reaches itself.
+	// Row returns, for each chain, the last position that reaches v; 0 means none. v reaches
+	// itself.
 	Row(v int32) []int32
-	// Prefetch reads the rows from one vertex up to another, so that they are in the
-	// processor's cache when they are needed. The number that it returns means nothing.
+	// Prefetch reads the rows of a range of vertices, so that they are in the processor's cache
+	// when they are needed. The returned number has no meaning.
 	Prefetch(from, to int32) int32
 }
 
-// Groups are groups of sources, and which members of a group reach which, as
-// bits. Of the first of a pair they need not tell which first ones reach it; the answer
-// is quickest where the second ones are the first members of their group.
+// Groups are groups of sources, with bits that tell which members of a group reach which. For
+// the first of a pair, bits of other firsts may be missing. Queries are fastest if the seconds
+// come first in their group.
 type Groups struct {
 	Start   []int32 // one more than there are groups
 	Members []int32 // those of group i are Members[Start[i]:Start[i+1]]
-	// Bits has a matrix for each group, from word At[i] on: each of its members
-	// has a row of (members+63)/64 words, in which bit b says that member b
-	// reaches it.
+	// Bits has a matrix for each group, starting at word At[i]. Each member has a row of
+	// (members+63)/64 words; bit b of the row says that member b reaches it.
 	Bits []uint64
 	At   []int64
 }
 
-// Layout makes room for the bits, which are 0 then.
+// Layout allocates the bits, set to 0.
 func (g *Groups) Layout() {
 	g.At = append(g.At[:0], 0)
 	for i := range len(g.Start) - 1 {
@@ -292,8 +285,8 @@ func (g *Groups) Reaches(i int, a, b int32) bool {
 	return g.Bits[g.At[i]+int64(b)*words+int64(a>>6)]>>(uint32(a)&63)&1 != 0
 }
 
-// CycleError is a cycle of a graph: there is an edge from each of the vertices to
-// the next one, and from the last to the first.
+// CycleError is a cycle of a graph: an edge leads from each of the vertices to the next one, and
+// from the last to the first.
 type CycleError struct{ Vertices []int32 }
 
 func (e *CycleError) Error() string {
@@ -304,7 +297,7 @@ func (e *CycleError) Error() string {
 	return fmt.Sprintf("the graph has a cycle: %v", e.Vertices)
 }
 
-// MemoryError says that a closure would take more memory than it may.
+// MemoryError says that a closure would exceed its memory limit.
 type MemoryError struct {
 	Backend     string
 	Need, Limit int64 // bytes

@@ -6,29 +6,30 @@ import (
 	"slices"
 )
 
-// Adjacency is a graph together with edges that were added to it, for going
-// along its edges in both directions and putting its vertices in order.
+// Adjacency is a graph together with edges added to it. It iterates over edges in both
+// directions and sorts the vertices topologically.
 type Adjacency struct {
 	*Graph
 	Added []Edge
 
-	out      []int32 // where the edges of the graph lead, by where they come from
+	out      []int32 // ends of the graph's edges, grouped by start
 	outStart []int64
-	// next edges added, by vertex, as lists in Added.
+	// Edges added, by vertex, as linked lists in Added.
 	addedOut, addedIn []int32
 	nextOut, nextIn   []int32
 
-	// With intervals: the vertices by their ends and by their begins, and by
-	// vertex how many of ends lie before it, how many of begins do not lie
-	// behind it, and which of both are the nearest: see TimeIn and TimeOut.
+	// With intervals: the vertices sorted by their ends and by their begins. For each vertex,
+	// prior is how many of ends lie before it, and behind how many of begins do not lie after
+	// it. nearIn is where its nearest predecessors begin in ends, nearOut where its nearest
+	// successors end in begins: see TimeIn and TimeOut.
 	ends, begins  []int32
 	prior, behind []int32
 	nearIn        []int32
 	nearOut       []int32
 }
 
-// NewAdjacency prepares the going along edges. The graph's rows are turned around
-// when that is needed, by Order or Sorted.Insert.
+// NewAdjacency prepares the iteration over edges. Order and Sorted.Insert call Turn when they
+// need it.
 func NewAdjacency(g *Graph) *Adjacency {
 	a := &Adjacency{Graph: g}
 	if g.Intervals != nil {
@@ -37,7 +38,7 @@ func NewAdjacency(g *Graph) *Adjacency {
 	return a
 }
 
-// Turn turns the rows of the graph around, for Out.
+// Turn computes the outgoing edges of all vertices, for Out.
 func (a *Adjacency) Turn() {
 	if a.outStart != nil {
 		return
@@ -87,7 +88,7 @@ func (a *Adjacency) sortTimes() {
 	}
 }
 
-// sorted returns the vertices by a time of theirs.
+// sorted returns the vertices sorted by the given time.
 func sorted(n int32, time func(v int32) int64) []int32 {
 	type moment struct {
 		at int64
@@ -105,9 +106,9 @@ func sorted(n int32, time func(v int32) int64) []int32 {
 	return vertices
 }
 
-// TimeIn returns the vertices that lie before v in time with no other between
-// them. All others that lie before v lie before one of these, which all run at
-// one time (Vbox paper, section 4.4: minimum time-successors, here backwards).
+// TimeIn returns the vertices that lie before v in time with no other vertex between them and v.
+// All others before v lie before one of these. The vertices returned all overlap at one time
+// (Vbox paper, section 4.4: minimum time-successors, here backwards).
 func (a *Adjacency) TimeIn(v int32) []int32 {
 	if a.ends == nil {
 		return nil
@@ -115,7 +116,7 @@ func (a *Adjacency) TimeIn(v int32) []int32 {
 	return a.ends[a.nearIn[v]:a.prior[v]]
 }
 
-// TimeInSince is TimeIn without the first vertices of Ends, so many.
+// TimeInSince is TimeIn without the first vertices of Ends: first of them are left out.
 func (a *Adjacency) TimeInSince(v, first int32) []int32 {
 	return a.ends[min(max(a.nearIn[v], first), a.prior[v]):a.prior[v]]
 }
@@ -129,8 +130,8 @@ func (a *Adjacency) Ends() []int32 { return a.ends }
 // Begins returns the vertices of a graph with intervals by their begins.
 func (a *Adjacency) Begins() []int32 { return a.begins }
 
-// TimeOut returns the vertices that lie behind v in time with no other between
-// them, by their begins.
+// TimeOut returns the vertices that lie after v in time with no other vertex between them and v,
+// sorted by their begins.
 func (a *Adjacency) TimeOut(v int32) []int32 {
 	if a.begins == nil {
 		return nil
@@ -152,7 +153,7 @@ func (a *Adjacency) Add(edges []Edge) {
 	}
 }
 
-// Drop takes the last n edges that were added away again.
+// Drop removes the last n added edges.
 func (a *Adjacency) Drop(n int) {
 	for range n {
 		i := len(a.Added) - 1
@@ -162,8 +163,7 @@ func (a *Adjacency) Drop(n int) {
 	}
 }
 
-// Merged returns the graph with the edges that were added, and some more, among
-// the others.
+// Merged returns a graph that contains the edges of the graph, the added edges, and some more.
 func (a *Adjacency) Merged(more []Edge) *Graph {
 	n := a.Len()
 	g := *a.Graph
@@ -173,7 +173,7 @@ func (a *Adjacency) Merged(more []Edge) *Graph {
 			g.Start[e.To]++
 		}
 	}
-	next := make([]int64, n) // by vertex: where the next edge into it goes
+	next := make([]int64, n) // by vertex: position of the next edge into it
 	end := int64(0)
 	for v := range n {
 		begin := end
@@ -200,8 +200,8 @@ func filled(n int32) []int32 {
 	return list
 }
 
-// Out calls f for where the edges from v lead, those of intervals left out. Turn
-// must have been called.
+// Out calls f for the end of each edge from v, without the edges implied by intervals. Turn must
+// have been called.
 func (a *Adjacency) Out(v int32, f func(to int32)) {
 	for _, to := range a.Outgoing(v) {
 		f(to)
@@ -209,10 +209,10 @@ func (a *Adjacency) Out(v int32, f func(to int32)) {
 	a.OutAdded(v, f)
 }
 
-// Outgoing returns where the edges of the graph from v lead.
+// Outgoing returns the ends of the graph's edges from v.
 func (a *Adjacency) Outgoing(v int32) []int32 { return a.out[a.outStart[v]:a.outStart[v+1]] }
 
-// OutAdded calls f for where the added edges from v lead.
+// OutAdded calls f for the end of each added edge from v.
 func (a *Adjacency) OutAdded(v int32, f func(to int32)) {
 	if a.addedOut != nil {
 		for i := a.addedOut[v]; i >= 0; i = a.nextOut[i] {
@@ -221,7 +221,7 @@ func (a *Adjacency) OutAdded(v int32, f func(to int32)) {
 	}
 }
 
-// In calls f for where the edges into v come from, those of intervals left out.
+// In calls f for the start of each edge into v, without the edges implied by intervals.
 func (a *Adjacency) In(v int32, f func(from int32)) {
 	for _, from := range a.Into(v) {
 		f(from)
@@ -233,8 +233,8 @@ func (a *Adjacency) In(v int32, f func(from int32)) {
 	}
 }
 
-// InAdded calls f for where the edges into v come from that were added, with their
-// places in Added, the latest first.
+// InAdded calls f for the start of each added edge into v, with its index in Added, the latest
+// first.
 func (a *Adjacency) InAdded(v int32, f func(i, from int32)) {
 	if a.addedIn == nil {
 		return

@@ -15,8 +15,8 @@ func TestAgree(t *testing.T) {
 	acceltest.Agree(t, bitset.Backend{}, bitset.Backend{Full: true}, 5_000)
 }
 
-// FuzzClosure makes a graph of bytes: the first says how many vertices there are,
-// and of the edges, two bytes each, about half are inserted.
+// FuzzClosure makes a graph from bytes: the first is the number of vertices; the others are
+// edges, two bytes each, of which about half are inserted.
 func FuzzClosure(f *testing.F) {
 	f.Add([]byte{3, 0, 1, 1, 2, 2, 0}, uint64(1))
 	f.Add([]byte{200, 7, 130, 130, 3, 130, 131, 4, 4}, uint64(2))

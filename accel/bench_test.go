@@ -17,7 +17,7 @@ func workload(sessions int32) acceltest.Workload {
 	return acceltest.Workload{Vertices: big, Sessions: sessions, Keys: 10_000, Reads: 4, Writes: 4}
 }
 
-// BenchmarkOrder is what every closure begins with.
+// BenchmarkOrder measures the topological order, the first step of every closure.
 func BenchmarkOrder(b *testing.B) {
 	g := workload(24).Graph(1)
 	for b.Loop() {
@@ -92,7 +92,7 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// BenchmarkTwoCycles asks for edges of which nobody knows which way they go.
+// BenchmarkTwoCycles queries pairs of edges whose order is not known.
 func BenchmarkTwoCycles(b *testing.B) {
 	g := workload(24).Graph(1)
 	r := rand.New(rand.NewPCG(1, 1))

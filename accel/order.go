@@ -6,13 +6,12 @@ import (
 	"github.com/isohound/isohound/accel/internal/queue"
 )
 
-// Order returns the vertices in a topological order, which keeps the edges of
-// intervals too, or a *CycleError. Of those that may come next it takes the one
-// that was ready first, of a graph with intervals the one that begins first.
+// Order returns the vertices in a topological order, which also respects the edges of intervals,
+// or a *CycleError. Among the vertices that may come next it takes the one that was ready first;
+// with intervals, the one that begins first.
 //
-// So, with intervals, whatever lies before a vertex in time reaches everything
-// that comes after the vertex in the order: that begins later, or waits for one
-// that does.
+// So, with intervals, each vertex u that lies before a vertex v in time reaches everything that
+// comes after v in the order: such a vertex begins after v, or waits for one that does.
 func (a *Adjacency) Order() ([]int32, error) {
 	a.Turn()
 	n := a.Len()
@@ -35,9 +34,9 @@ func (a *Adjacency) Order() ([]int32, error) {
 	return order, nil
 }
 
-// byReadiness orders those of some vertices that have no cycle before them (Kahn's
-// algorithm); missing has by vertex the edges into it from these vertices, and no more
-// than 0 for all others.
+// byReadiness sorts some vertices topologically, without those on or after a cycle (Kahn's
+// algorithm). missing has by vertex the number of edges into it from these vertices, and at most
+// 0 for all others.
 func (a *Adjacency) byReadiness(part, missing []int32) []int32 {
 	order := make([]int32, 0, len(part))
 	for _, v := range part {
@@ -65,7 +64,7 @@ func (a *Adjacency) byReadiness(part, missing []int32) []int32 {
 	return order
 }
 
-// byTime does the same with intervals.
+// byTime does the same for graphs with intervals.
 func (a *Adjacency) byTime(missing []int32) []int32 {
 	n := a.Len()
 	w := waiting{a: a, turn: make([]int32, n), ready: queue.New(n), late: queue.New(n), placed: make([]bool, n)}
@@ -92,8 +91,8 @@ func (a *Adjacency) byTime(missing []int32) []int32 {
 	}
 }
 
-// cycle goes back along edges among those of some vertices that have no place in an
-// order, until it meets itself.
+// cycle follows edges backwards among the given vertices that are not in the order, until a
+// vertex repeats.
 func (a *Adjacency) cycle(part, order []int32) *CycleError {
 	left := make([]bool, a.Len())
 	for _, v := range part {
@@ -130,7 +129,7 @@ func (a *Adjacency) cycle(part, order []int32) *CycleError {
 	}
 }
 
-// IsOrder reports whether a list has every vertex once and keeps all edges.
+// IsOrder reports whether a list has every vertex once and respects all edges.
 func (a *Adjacency) IsOrder(order []int32) bool {
 	n := a.Len()
 	if len(order) != int(n) {
@@ -171,15 +170,15 @@ func (a *Adjacency) IsOrder(order []int32) bool {
 	return true
 }
 
-// waiting holds the vertices that no edge keeps waiting any more, by their places
-// in begins. The first of them may come if everything before it in time is
-// placed, and if not, none of these may that begin as late.
+// waiting holds the vertices without unplaced predecessors along edges, by their positions in
+// begins. A vertex is in ready if everything before it in time is placed, else in late. If the
+// first vertex in late must wait, so must all others in late.
 type waiting struct {
 	a           *Adjacency
-	turn        []int32 // by vertex: its place in begins
+	turn        []int32 // by vertex: its position in begins
 	ready, late *queue.Queue
 	placed      []bool
-	over        int32 // so many of a.ends, the first ones, are placed
+	over        int32 // how many of a.ends, from the first on, are placed
 }
 
 func (w *waiting) add(v int32) {

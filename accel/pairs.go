@@ -9,9 +9,9 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// TwoCycles answers Closure.TwoCycles by a relation and the ranks of the vertices
-// in a topological order. Of two edges that close a cycle each ends no later in
-// the order than the other starts, so that only those are looked at.
+// TwoCycles answers Closure.TwoCycles by a relation and the ranks of the vertices in a
+// topological order. If two edges close a cycle, each ends no later in the order than the other
+// starts. Only such edges are tested.
 func TwoCycles[R Relation](ctx context.Context, r R, rank []int32, workers int, edges []Edge, f func(i, j int32) bool) error {
 	p := newPairs(edges, rank)
 	const block = 1024
@@ -40,13 +40,14 @@ func TwoCycles[R Relation](ctx context.Context, r R, rank []int32, workers int, 
 	return nil
 }
 
-// pairs finds the edges that start late enough and end early enough.
+// pairs finds the edges that start late enough and end early enough to close a cycle with an
+// edge.
 type pairs struct {
 	edges []Edge
 	rank  []int32
 	by    []numbered // the edges by the ranks of their starts
-	// ends[0] has the ranks of the ends of these, and each of ends[l] is the least of
-	// fan of ends[l-1].
+	// ends[0] has the ranks of the ends of by. Each entry of ends[l] is the minimum of fan
+	// entries of ends[l-1].
 	ends [][]int32
 }
 
@@ -79,16 +80,15 @@ func newPairs(edges []Edge, rank []int32) *pairs {
 	return p
 }
 
-// partners appends the edges behind edge i that close a cycle with it.
+// partners appends the edges after edge i that close a cycle with it.
 func partners[R Relation](r R, p *pairs, i int32, list []int32) []int32 {
 	e := p.edges[i]
 	begin, end := p.rank[e.To], p.rank[e.From]
 	at := sort.Search(len(p.by), func(at int) bool { return p.rank[p.by[at].From] >= begin })
-	last, met := int32(-1), false // the start looked at, and whether e leads to it
+	last, met := int32(-1), false // the last start tested, and whether e reaches it
 	for at = p.next(at, end); at < len(p.by); at = p.next(at+1, end) {
 		o := p.by[at]
-		// What reaches e's start is in one row, which is at hand from the second
-		// question on.
+		// All these queries read one row, that of e's start, which stays in the cache.
 		if o.i <= i || !r.Reaches(o.To, e.From) {
 			continue
 		}
@@ -103,8 +103,7 @@ func partners[R Relation](r R, p *pairs, i int32, list []int32) []int32 {
 	return list
 }
 
-// next returns the first place from one on of an edge that ends no later than at
-// a rank.
+// next returns the first position from at on of an edge whose end has at most the given rank.
 func (p *pairs) next(at int, end int32) int {
 	for at < len(p.by) {
 		skip := 0

@@ -7,14 +7,14 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// Relation answers what backends on a CPU answer many questions with. Questions
-// may be asked by many goroutines at once.
+// Relation is what the answers to other queries are computed from, in backends on a CPU. Many
+// goroutines may query it at once.
 type Relation interface {
 	Reaches(from, to int32) bool
 }
 
-// News appends to list the edges that join what no path joins yet. The others
-// change nothing. The error is that of CheckEdges.
+// News appends to list the edges whose start does not yet reach their end. The others change
+// nothing. The error is that of CheckEdges.
 func News[R Relation](r R, g *Graph, edges, list []Edge) ([]Edge, error) {
 	if err := g.CheckEdges(edges); err != nil {
 		return nil, err

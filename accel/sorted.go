@@ -11,15 +11,15 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// Sorted is a graph with a topological order that is kept while edges are added.
+// Sorted is a graph with a topological order that is updated while edges are added.
 type Sorted struct {
 	*Adjacency
 	Order []int32
-	Rank  []int32 // by vertex: its place in Order
+	Rank  []int32 // by vertex: its position in Order
 }
 
-// Sort puts the vertices of a graph in order, in the proposed one if it is a
-// topological order and the graph has no intervals, which want the one of
+// Sort sorts the vertices of a graph topologically. It uses the proposed order if it is a
+// topological order and the graph has no intervals; graphs with intervals need that of
 // Adjacency.Order. The error is a *CycleError.
 func Sort(g *Graph, proposed []int32) (*Sorted, error) {
 	s := &Sorted{Adjacency: NewAdjacency(g), Order: proposed}
@@ -29,7 +29,7 @@ func Sort(g *Graph, proposed []int32) (*Sorted, error) {
 			return nil, err
 		}
 		s.Order = order
-		s.out, s.outStart = nil, nil // until edges are added, which may never be
+		s.out, s.outStart = nil, nil // computed again when edges are added, which may never happen
 	} else {
 		s.Order = append(make([]int32, 0, len(proposed)), proposed...)
 	}
@@ -38,15 +38,15 @@ func Sort(g *Graph, proposed []int32) (*Sorted, error) {
 	return s, nil
 }
 
-// rank notes the places of some vertices in the order, from a place on.
+// rank sets the ranks of some vertices that are consecutive in the order.
 func (s *Sorted) rank(first int32, part []int32) {
 	for i, v := range part {
 		s.Rank[v] = first + int32(i)
 	}
 }
 
-// CheckEdges reports an edge that does not join vertices of the graph, or breaks
-// its pairs.
+// CheckEdges returns an error for an edge that does not join vertices of the graph, or that
+// Pairs forbids.
 func (g *Graph) CheckEdges(edges []Edge) error {
 	n := g.Len()
 	for _, e := range edges {
@@ -60,8 +60,8 @@ func (g *Graph) CheckEdges(edges []Edge) error {
 	return nil
 }
 
-// Insert adds edges and puts the vertices in order again. Where they close a cycle the
-// error is a *CycleError, and none is added.
+// Insert adds edges and updates the order. If they close a cycle, the error is a *CycleError and
+// none is added.
 func (s *Sorted) Insert(edges []Edge) error {
 	s.Turn()
 	s.Add(edges)
@@ -72,11 +72,11 @@ func (s *Sorted) Insert(edges []Edge) error {
 	return err
 }
 
-// span is some places of the order, the last one included.
+// span is a range of positions of the order, inclusive.
 type span struct{ first, last int32 }
 
-// contradicted returns the places that edges span which the order contradicts, from
-// their ends to their starts. No two of the spans have a place in common.
+// contradicted returns the spans, from end to start, of the edges that contradict the order.
+// Overlapping spans are merged.
 func (s *Sorted) contradicted(edges []Edge) []span {
 	var spans []span
 	for _, e := range edges {
@@ -96,10 +96,10 @@ func (s *Sorted) contradicted(edges []Edge) []span {
 	return joined
 }
 
-// sortAgain puts the vertices of spans in order, or all vertices where these are most or
-// where there are intervals. No edge leads from behind a span to before it. An order
-// of the graph with some of the edges is one of the graph without them, so that giving
-// up needs no undoing.
+// sortAgain sorts the vertices of the spans; it sorts all vertices if the spans cover more than
+// half or if there are intervals. No edge leads from after a span to before it. If a cycle is
+// found, the changed order is still a topological order of the graph without the new edges, so
+// nothing is undone.
 func (s *Sorted) sortAgain(spans []span) error {
 	size := int32(0)
 	for _, p := range spans {
@@ -138,7 +138,7 @@ func (s *Sorted) sortAgain(spans []span) error {
 	return nil
 }
 
-// LatestFirst returns the rows of the graph, with the latest vertex of each first.
+// LatestFirst returns the edges into each vertex, sorted with the latest start first.
 func (s *Sorted) LatestFirst(ctx context.Context, workers int) ([]int32, error) {
 	const part = 1 << 12 // vertices
 	from := make([]int32, len(s.From))
@@ -167,7 +167,7 @@ func latestFirst(list []int32, rank []int32) {
 	}
 }
 
-// SortedMemory is the bytes that sorting a graph takes, besides the graph's own.
+// SortedMemory is the memory in bytes of sorting a graph, without the graph itself.
 func SortedMemory(g *Graph) int64 {
 	n, m := int64(g.Len()), int64(len(g.From))
 	bytes := 4*m + 8*(n+1) + 20*n
@@ -177,7 +177,7 @@ func SortedMemory(g *Graph) int64 {
 	return bytes
 }
 
-// Bytes is the memory of what was sorted and added, besides the graph's own.
+// Bytes is the memory of the order and the added edges, without the graph itself.
 func (s *Sorted) Bytes() int64 {
 	return 4*int64(cap(s.out)+cap(s.addedOut)+cap(s.addedIn)+cap(s.nextOut)+cap(s.nextIn)+cap(s.Order)+cap(s.Rank)+
 		cap(s.ends)+cap(s.begins)+cap(s.prior)+cap(s.behind)+cap(s.nearIn)+cap(s.nearOut)) +

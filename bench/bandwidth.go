@@ -11,23 +11,21 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// Bandwidth is what the memory moves in a second, in bytes, as the STREAM
-// benchmark measures it: goroutines on all processors go through two arrays that
-// no cache holds, again and again, and the best round counts. Each byte that a
-// loop reads or writes counts once; what the machine fetches in order to
-// overwrite it does not count.
+// Bandwidth is the memory bandwidth in bytes per second, measured like the STREAM benchmark:
+// goroutines on all processors repeatedly traverse two arrays that are larger than the caches,
+// and the best round counts. Each byte that a loop reads or writes counts once. The read of a
+// cache line before it is overwritten does not count.
 type Bandwidth struct {
 	Read  float64 `json:"read"`  // sum of an array
-	Copy  float64 `json:"copy"`  // one array to the other: a byte read, a byte written
-	Unite float64 `json:"unite"` // a row of bits united with another: two bytes read, one written
+	Copy  float64 `json:"copy"`  // copy from one array to the other: one byte read, one written
+	Unite float64 `json:"unite"` // union of two rows of bits: two bytes read, one written
 	Bytes int64   `json:"bytes"` // of the two arrays
 }
 
-// Best is the highest of the rates, which asks most of whoever is compared with
-// it.
+// Best is the highest of the rates. A comparison with it is the strictest one.
 func (b Bandwidth) Best() float64 { return max(b.Read, b.Copy, b.Unite) }
 
-// better takes over what is better in another measurement.
+// better takes the higher rates of two measurements.
 func (b *Bandwidth) better(o Bandwidth) {
 	*b = Bandwidth{max(b.Read, o.Read), max(b.Copy, o.Copy), max(b.Unite, o.Unite), o.Bytes}
 }
@@ -37,15 +35,15 @@ func (b Bandwidth) String() string {
 		b.Best()/1e9, b.Read/1e9, b.Copy/1e9, b.Unite/1e9, runtime.GOMAXPROCS(0), humanize.IBytes(uint64(b.Bytes)))
 }
 
-// bandwidthRounds is how often each loop runs; the first touches the pages.
+// bandwidthRounds is how often each loop runs. The first round touches the pages.
 const bandwidthRounds = 6
 
-// MeasureBandwidth measures with arrays of size bytes together.
+// MeasureBandwidth measures with two arrays of together size bytes.
 func MeasureBandwidth(ctx context.Context, size int64) (Bandwidth, error) {
 	workers := runtime.GOMAXPROCS(0)
 	part := max(1, int(size/16)/workers)
 	a, b := make([]uint64, part*workers), make([]uint64, part*workers)
-	sums := make([]uint64, workers*8) // a cache line each
+	sums := make([]uint64, workers*8) // one cache line per worker
 	out := Bandwidth{Bytes: 16 * int64(part*workers)}
 	for _, loop := range []struct {
 		best  *float64

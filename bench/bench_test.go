@@ -8,8 +8,8 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// TestWrong: verdicts are compared with what is expected, and else with one
-// another; none is not a wrong one.
+// TestWrong: verdicts are compared with the expected one, else with one another. A missing
+// verdict is not wrong.
 func TestWrong(t *testing.T) {
 	const s, v, u = verdict.Satisfied, verdict.Violated, verdict.Unknown
 	for _, tc := range []struct {
@@ -30,7 +30,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestMedian: the middle run counts, but for a verdict that differs.
+// TestMedian: the median run counts, except for a run with a different verdict.
 func TestMedian(t *testing.T) {
 	run := func(v verdict.Verdict, s float64) Measurement { return Measurement{Verdict: v, WallSeconds: s} }
 	if m := median([]Measurement{run(verdict.Satisfied, 3), run(verdict.Satisfied, 1), run(verdict.Satisfied, 2)}); m.WallSeconds != 2 {
@@ -41,7 +41,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// TestTargets: the seed decides all, and scaling leaves hot keys hot.
+// TestTargets: the seed determines everything, and scaling keeps hot keys.
 func TestTargets(t *testing.T) {
 	if !reflect.DeepEqual(Targets(1, 5), Targets(1, 5)) {
 		t.Error("targets differ")

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// styles tell contestants apart by dashes and marks as well as by colour.
+// styles distinguish contestants by dashes and marks as well as by colour.
 var styles = []struct {
 	color  color.Color
 	dashes []vg.Length
@@ -35,7 +35,7 @@ var styles = []struct {
 	{color.RGBA{0x8a, 0x6d, 0x00, 0xff}, []vg.Length{1, 1}, draw.CircleGlyph{}},
 }
 
-// columns is how many charts stand side by side.
+// columns is how many charts are side by side.
 const columns = 3
 
 // series is a line of a chart.
@@ -44,22 +44,21 @@ type series struct {
 	points plotter.XYs
 }
 
-// chart is what is drawn of one axis.
+// chart is the chart of one axis.
 type chart struct {
 	x, y  string    // labels
 	ticks []float64 // the points of the axis, from easy to hard
-	// names, if set, stand at the ticks instead of numbers, and no lines are drawn.
+	// names, if set, replace the numbers at the ticks, and no lines are drawn.
 	names []string
-	// log has values on a logarithmic scale, least being the least that is
-	// shown; counts are values from 0 on; else they are shares in percent.
+	// log selects a logarithmic scale, of which least is the smallest value shown. counts
+	// selects values from 0 on. Otherwise values are shares in percent.
 	log    bool
 	counts bool
 	least  float64
 	series []series
 }
 
-// picture writes charts side by side as PNG and SVG, those with names one below
-// the other.
+// picture writes charts side by side, or charts with names one below the other, as PNG and SVG.
 func picture(dir, name string, all []chart) error {
 	cols, wide := min(columns, len(all)), vg.Length(3.6)
 	if all[0].names != nil {
@@ -107,7 +106,7 @@ func picture(dir, name string, all []chart) error {
 	return nil
 }
 
-// ticks stand at the points of an axis.
+// ticks are ticks at the points of an axis.
 type ticks []float64
 
 func (t ticks) Ticks(_, _ float64) []plot.Tick {
@@ -173,12 +172,12 @@ func (c *chart) plot() (*plot.Plot, error) {
 		p.Add(marks)
 		p.Legend.Add(line.name, marks)
 	}
-	p.Y.Min, p.Y.Max = 0, 130 // with room for the legend
+	p.Y.Min, p.Y.Max = 0, 130 // leaves room for the legend
 	if c.log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		// Whole decades, with one on top for the legend.
+		// Whole decades, and one more at the top for the legend.
 		p.Y.Min, p.Y.Max = math.Pow(10, math.Floor(math.Log10(min(low, high)))), math.Pow(10, math.Ceil(math.Log10(high))+1)
-		if c.names != nil { // the legend stands beside
+		if c.names != nil { // the legend is beside the chart
 			p.Y.Max /= 10
 		}
 	} else if c.counts {
@@ -200,7 +199,7 @@ func (c *chart) plot() (*plot.Plot, error) {
 	if p.X.Min > 0 && p.X.Max >= 10*p.X.Min {
 		p.X.Scale = plot.LogScale{}
 	}
-	// Charts read from easy to hard.
+	// The axis goes from easy to hard.
 	if c.ticks[0] > c.ticks[len(c.ticks)-1] {
 		p.X.Scale = plot.InvertedScale{Normalizer: p.X.Scale}
 	}

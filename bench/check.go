@@ -1,7 +1,7 @@
-// Package bench measures checkers: contestants judge the same histories, each
-// check in a process of its own, so that its memory is its own and what runs
-// too long can be ended. Every verdict is compared with what is known of the
-// history and with those of the other contestants.
+// Package bench measures checkers: contestants judge the same histories. Each check is a
+// separate process, so that its memory can be measured and a check that takes too long can be
+// killed. Every verdict is compared with the known verdict of the history and with those of the
+// other contestants.
 package bench
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// Contestant is a way to check: the flags of isohound check that choose it.
+// Contestant is a checker and the flags of isohound check that select it.
 type Contestant struct {
 	Name  string
 	Flags []string
@@ -29,7 +29,7 @@ type Contestant struct {
 	Command string
 }
 
-// Contestants are those that are known by name.
+// Contestants are the contestants with a name.
 var Contestants = []Contestant{
 	{Name: "polygraph", Flags: []string{"--engine", "polygraph"}},
 	{Name: "paper", Flags: []string{"--engine", "polygraph", "--pipeline", "paper"}},
@@ -40,7 +40,7 @@ var Contestants = []Contestant{
 	{Name: "cuda", Flags: []string{"--engine", "polygraph", "--accel", "cuda"}},
 }
 
-// FindContestants returns those of a comma-separated list.
+// FindContestants returns the contestants in a comma-separated list.
 func FindContestants(names string) ([]Contestant, error) {
 	var out []Contestant
 	for _, name := range strings.Split(names, ",") {
@@ -57,7 +57,7 @@ func FindContestants(names string) ([]Contestant, error) {
 	return out, nil
 }
 
-// Against returns the contestants, each followed by itself in another isohound.
+// Against returns the contestants, each followed by the same contestant in another isohound.
 func Against(all []Contestant, command string) []Contestant {
 	var out []Contestant
 	for _, k := range all {
@@ -79,8 +79,8 @@ type Measurement struct {
 	Sessions int    `json:"sessions"`
 	Txns     int    `json:"txns"`
 	Ops      int    `json:"ops"`
-	// Seconds: reading and checking as the check itself measures them, and the
-	// whole process, from its start to its end.
+	// Seconds: reading and checking as the check itself measures them, and the whole process
+	// from start to end.
 	ReadSeconds  float64 `json:"read_seconds"`
 	CheckSeconds float64 `json:"check_seconds"`
 	WallSeconds  float64 `json:"wall_seconds"`
@@ -91,18 +91,17 @@ type Measurement struct {
 type Checker struct {
 	// Command is the path of isohound.
 	Command string
-	// Timeout is the limit for a check, reading included; 0 is none.
+	// Timeout is the limit for a check, including reading; 0 is none.
 	Timeout time.Duration
 	// Flags are further flags of isohound check, for all contestants.
 	Flags []string
-	// Repeat is how often each check is measured; the median of them by time
-	// counts.
+	// Repeat is how often each check is measured. The measurement with the median time counts.
 	Repeat int
-	// Progress is told of each measurement, if set.
+	// Progress, if set, is called with each measurement.
 	Progress func(line string)
 }
 
-// CheckError is a check that ended with an error, not a verdict.
+// CheckError is a check that ended with an error instead of a verdict.
 type CheckError struct {
 	Contestant string
 	ExitCode   int // of isohound check
@@ -111,14 +110,14 @@ type CheckError struct {
 
 func (e *CheckError) Error() string { return "contestant " + e.Contestant + ": " + e.Message }
 
-// measure has contestants judge the history at path, in turn if each does so several
-// times: what else the machine does is then the same for all.
+// measure lets contestants judge the history at path. If each judges it several times, they take
+// turns, so that other load affects all equally.
 func (c *Checker) measure(ctx context.Context, name, path string, lvl level.Level, contestants []Contestant) ([]Measurement, error) {
 	runs := make([][]Measurement, len(contestants))
 	for n := range max(c.Repeat, 1) {
 		for i, k := range contestants {
 			if n > 0 && runs[i][n-1].Verdict == verdict.Unknown {
-				runs[i] = append(runs[i], runs[i][n-1]) // it would take as long again
+				runs[i] = append(runs[i], runs[i][n-1]) // repeating it would take as long again
 				continue
 			}
 			m, err := c.once(ctx, path, lvl, k)
@@ -140,8 +139,8 @@ func (c *Checker) measure(ctx context.Context, name, path string, lvl level.Leve
 	return out, nil
 }
 
-// median returns the run in the middle by time; one with another verdict than
-// the rest comes before, so that it is not lost.
+// median returns the run with the median time. A run with a verdict that differs from the others
+// is returned instead, so that it is not lost.
 func median(runs []Measurement) Measurement {
 	for _, m := range runs {
 		if m.Verdict != runs[0].Verdict {
@@ -171,7 +170,7 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 	limited := ctx
 	if c.Timeout > 0 {
 		args = append(args, "--timeout", c.Timeout.String())
-		// A check looks at its time now and then; one that does not is ended.
+		// A check that does not observe its own limit is killed.
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(ctx, 2*c.Timeout+10*time.Second)
 		defer cancel()
@@ -210,8 +209,8 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 	return m, nil
 }
 
-// Wrong compares the verdicts on one history at one level: what is decided must
-// be what is expected, or, where nothing is (Unknown), what the others decided.
+// Wrong compares the verdicts on one history at one level. A decided verdict must be the
+// expected one, or, if none is known (Unknown), the verdict of the other contestants.
 func Wrong(ms []Measurement, expected verdict.Verdict) []string {
 	var out []string
 	by := "it was made for"

@@ -18,10 +18,10 @@ import (
 // Closures measures the backends of accel on known graphs of histories.
 type Closures struct {
 	Histories *Recorder
-	// Infer has saturation's edges belong to the graphs.
+	// Infer adds the edges of saturation to the graphs.
 	Infer     bool
-	Seed      int64         // of the questions
-	Repeat    int           // how often a closure is computed, but once if it takes long; the median counts
+	Seed      int64         // of the queries
+	Repeat    int           // how often a closure is computed, once if it takes long; the median counts
 	Timeout   time.Duration // of each closure; 0 is none
 	MaxMemory int64         // bytes that a closure may take; 0 is no bound
 	Questions int           // edges to be tested
@@ -30,82 +30,81 @@ type Closures struct {
 
 	Bandwidth    Bandwidth
 	Measurements []ClosureMeasurement
-	// Wrong says where backends disagree.
+	// Wrong lists disagreements between backends.
 	Wrong []string
 }
 
 // ClosureBackend is a backend in one configuration.
 type ClosureBackend struct {
-	Name    string // of the backend, and what is special
+	Name    string // the backend and its configuration
 	Backend accel.Backend
-	Workers int // goroutines; 0 is as many as there are processors
+	Workers int // goroutines; 0 means one per processor
 	// Unavailable says why there is no Backend.
 	Unavailable string
 	// Device says what it runs on, if that is not the processor.
 	Device string
-	// Bandwidth is that of the backend's own memory in bytes per second, where it
-	// is not the machine's.
+	// Bandwidth is the bandwidth of the backend's own memory in bytes per second, if it does not
+	// use the machine's.
 	Bandwidth float64
 }
 
-// What came of a measurement.
+// Results of a measurement.
 const (
 	StatusDone        = "done"
 	StatusTimeout     = "timeout"
-	StatusSkipped     = "skipped" // for want of memory
+	StatusSkipped     = "skipped" // not enough memory
 	StatusUnavailable = "unavailable"
 	StatusFailed      = "failed"
 	StatusCyclic      = "cyclic" // the graph has a cycle
 )
 
-// ClosureMeasurement is a backend on a graph.
+// ClosureMeasurement is the result of a backend on a graph.
 type ClosureMeasurement struct {
 	GraphFacts
 	Backend string `json:"backend"`
 	Status  string `json:"status"`
 	Reason  string `json:"reason,omitempty"`
 	Workers int    `json:"workers"`
-	// Seconds: the closure, batch tests of Questions edges, the insertion of
+	// Seconds: the closure, the batch test of Questions edges, and the insertion of
 	// InsertedEdges.
 	ClosureSeconds  float64 `json:"closure_seconds"`
 	QuestionSeconds float64 `json:"question_seconds"`
 	InsertSeconds   float64 `json:"insert_seconds"`
 	Questions       int     `json:"questions"`
 	InsertedEdges   int     `json:"inserted_edges"`
-	// Held is what the closure holds, Device what it holds on a GPU, Bound what the
-	// backend said that it would take at most, Peak by how much the process grew.
-	// Share is Held and Device in n² bits.
+	// Held is the memory of the closure, Device its memory on a GPU, Bound the upper bound that
+	// the backend gave, and Peak the growth of the process. Share is Held plus Device, relative
+	// to n² bits.
 	Held   int64   `json:"held_bytes"`
 	Device int64   `json:"device_bytes,omitempty"`
 	Bound  int64   `json:"bound_bytes"`
 	Peak   int64   `json:"peak_bytes"`
 	Share  float64 `json:"share_of_n2_bits"`
-	// Moved is what is to be moved (see TrafficHelp), Bandwidth what the memory
-	// can move in a second, OfBandwidth the time of the closure in those that the
-	// memory needs to move that.
+	// Moved is the bytes to be moved (see TrafficHelp), Bandwidth the bytes per second that the
+	// memory can move. OfBandwidth is the time of the closure divided by the time that the
+	// memory needs for Moved.
 	Moved int64 `json:"moved_bytes"`
-	// OwnMoved is what the backend counts that it moved, 0 if it does not count.
+	// OwnMoved is the backend's own count of moved bytes, 0 if it does not count.
 	OwnMoved    int64   `json:"own_moved_bytes"`
 	Bandwidth   float64 `json:"bandwidth_bytes_per_second"`
 	OfBandwidth float64 `json:"times_bandwidth"`
 	ownMemory   bool
-	// Speedup is how many times as fast as the backend bitset with Against workers:
-	// the closure, and the closure with the questions.
+	// Speedup is relative to the backend bitset with Against workers: for the closure, and for
+	// the closure with the queries.
 	Speedup     float64 `json:"speedup"`
 	BothSpeedup float64 `json:"speedup_with_questions"`
 }
 
-// Rate is how many bytes of Moved a second moved.
+// Rate is how many bytes of Moved were moved per second.
 func (m *ClosureMeasurement) Rate() float64 { return float64(m.Moved) / m.ClosureSeconds }
 
-// takesLong is after how many seconds a closure is not computed again: what else
-// goes on in the machine then hardly matters.
+// takesLong is the time in seconds after which a closure is not computed again: for such times,
+// other load hardly matters.
 const takesLong = 10
 
 var errClosureTime = errors.New("the time for the closure is over")
 
-// MeasureClosures measures every backend on every graph. What was measured
-// before an error is kept.
+// MeasureClosures measures every backend on every graph. Measurements before an error are kept.
 func (c *Closures) MeasureClosures(ctx context.Context, specs []GraphSpec) error {
 	if err := c.bandwidth(ctx); err != nil {
 		return err
@@ -127,8 +126,8 @@ func (c *Closures) MeasureClosures(ctx context.Context, specs []GraphSpec) error
 	return c.bandwidth(ctx)
 }
 
-// bandwidth measures the memory, before the closures and after them, since other
-// work may disturb either; the better one counts for all.
+// bandwidth measures the memory before the closures and after them, since other load may disturb
+// either. The better measurement counts for all.
 func (c *Closures) bandwidth(ctx context.Context) error {
 	b, err := MeasureBandwidth(ctx, c.bandwidthBytes())
 	if err != nil {
@@ -143,8 +142,8 @@ func (c *Closures) bandwidth(ctx context.Context) error {
 	return nil
 }
 
-// against compares a measurement with the memory's bandwidth, unless the backend
-// has a memory of its own.
+// against compares a measurement with the memory's bandwidth, unless the backend has its own
+// memory.
 func (m *ClosureMeasurement) against(bandwidth float64) {
 	if m.Status != StatusDone {
 		return
@@ -155,7 +154,7 @@ func (m *ClosureMeasurement) against(bandwidth float64) {
 	m.OfBandwidth = m.ClosureSeconds / (float64(m.Moved) / m.Bandwidth)
 }
 
-// bandwidthBytes is more than caches hold, and no more than the memory allows.
+// bandwidthBytes is more than caches hold, but within the memory limit.
 func (c *Closures) bandwidthBytes() int64 {
 	size := int64(1 << 30)
 	if c.MaxMemory > 0 {
@@ -212,7 +211,7 @@ func (m *ClosureMeasurement) String() string {
 	return fmt.Sprintf("%s: %.4g s, %d edges tested in %.4g s, %s held, %.3g GB/s", m.Backend, m.ClosureSeconds, m.Questions, m.QuestionSeconds, humanize.IBytes(uint64(m.Held)), m.Rate()/1e9)
 }
 
-// backend measures one backend on one graph and has it answer the probes.
+// backend measures one backend on one graph and checks its answers to the probes.
 func (c *Closures) backend(ctx context.Context, b *ClosureBackend, g *KnownGraph, order []int32, p *probes) (*ClosureMeasurement, error) {
 	m := &ClosureMeasurement{GraphFacts: g.GraphFacts, Backend: b.Name, Status: StatusDone, Workers: b.Workers, Questions: len(p.asked)}
 	if m.Workers == 0 {
@@ -244,9 +243,9 @@ func (c *Closures) backend(ctx context.Context, b *ClosureBackend, g *KnownGraph
 	return m, nil
 }
 
-// once computes a closure and asks it the questions.
+// once computes a closure and runs the queries.
 func (c *Closures) once(ctx context.Context, b *ClosureBackend, g *accel.Graph, m *ClosureMeasurement, p *probes, closures, questions *[]float64) (accel.Closure, error) {
-	runtime.GC() // what was pooled is freed by the second collection
+	runtime.GC() // the second collection frees pooled memory
 	debug.FreeOSMemory()
 	memory.ResetPeak()
 	before := memory.Peak()
@@ -291,15 +290,14 @@ func (c *Closures) once(ctx context.Context, b *ClosureBackend, g *accel.Graph, 
 	return nil, nil
 }
 
-// middle is the median.
+// middle returns the median.
 func middle(list []float64) float64 {
 	slices.Sort(list)
 	return list[(len(list)-1)/2]
 }
 
-// compareWithBitset fills in how many times as fast as bitset each is: as that
-// with as many workers as a processor of two cores has, if it was measured, and
-// else as that with all.
+// compareWithBitset fills in the speedup of each measurement over bitset: over bitset with two
+// workers if that was measured, else over bitset with all workers.
 func compareWithBitset(ms []ClosureMeasurement) {
 	var to *ClosureMeasurement
 	for i := range ms {

@@ -14,7 +14,7 @@ import (
 	"github.com/isohound/isohound/accel/chains"
 )
 
-// liar is a backend that gives some answers wrong.
+// liar is a backend with some wrong answers.
 type liar struct {
 	bitset.Backend
 	about string
@@ -76,7 +76,7 @@ func (l *lying) Changed(v int32) uint64 {
 	return l.Closure.Changed(v)
 }
 
-// acyclic makes a graph with edges along the numbers of its vertices.
+// acyclic makes a graph whose edges lead from lower to higher numbers.
 func acyclic(n int32, seed uint64) *accel.Graph {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var edges []accel.Edge
@@ -88,7 +88,7 @@ func acyclic(n int32, seed uint64) *accel.Graph {
 	return accel.NewGraph(n, edges)
 }
 
-// TestLies: whatever a backend gives wrong comes out, and honest ones agree.
+// TestLies: every wrong answer is detected, and correct backends agree.
 func TestLies(t *testing.T) {
 	for about, want := range map[string]string{
 		"": "", "single": "says of the edge", "edges": "a plain search says", "edges after insertions": "after insertions",
@@ -107,8 +107,8 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestTraffic: a triangle of rows without intervals, windows with them, four bytes
-// for each chain.
+// TestTraffic: the traffic is a triangle of rows without intervals, windows with them, and four
+// bytes for each chain.
 func TestTraffic(t *testing.T) {
 	g := accel.NewGraph(200, []accel.Edge{{From: 0, To: 199}, {From: 130, To: 131}})
 	order := make([]int32, 200)
@@ -129,8 +129,8 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestTimePoints: the points say of time what intervals say, and lead nowhere
-// else. Plain searches and the beginnings of graphs are what they should be, too.
+// TestTimePoints: time points give the same paths as intervals, and no others. Simple searches
+// and the beginnings of graphs are checked too.
 func TestTimePoints(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	timed := 0

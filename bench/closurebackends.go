@@ -25,16 +25,16 @@ const (
 	cudaSquaring = "cuda-squaring"
 )
 
-// ClosureBackendNames are those that FindClosureBackends knows.
+// ClosureBackendNames are the names that FindClosureBackends accepts.
 var ClosureBackendNames = []string{"chains", bitsetName, BitsetTwo, bitsetFull, cudaName, cudaSquaring}
 
-// ClosureBackendHelp says what each is.
+// ClosureBackendHelp describes each backend.
 const ClosureBackendHelp = `chains, bitset, bitset-2 (with two goroutines), bitset-full (the leading
 words of a row are kept where they are full, too), cuda, cuda-squaring (repeated squaring of the matrix,
 as Cobra does)`
 
-// FindClosureBackends returns those of a list, with so many goroutines; none given
-// are all that differ on this machine. done gives the GPU back, if there is one.
+// FindClosureBackends returns the backends in a list, with that many goroutines. An empty list
+// means all that differ on this machine. done releases the GPU, if there is one.
 func FindClosureBackends(names []string, workers int) (list []ClosureBackend, done func(), err error) {
 	if len(names) == 0 {
 		names = slices.Clone(ClosureBackendNames)
@@ -71,7 +71,7 @@ func FindClosureBackends(names []string, workers int) (list []ClosureBackend, do
 	return list, done, nil
 }
 
-// openGPU finds the GPU, or notes why there is none.
+// openGPU opens the GPU, or records why there is none.
 func (b *ClosureBackend) openGPU() *cuda.Backend {
 	gpu, err := cuda.Open(cuda.Config{Squaring: b.Name == cudaSquaring})
 	if err != nil {

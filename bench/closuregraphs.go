@@ -21,15 +21,15 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// ClosureWorkload is a workload whose histories have known graphs to measure on.
+// ClosureWorkload is a workload with whose histories closures are measured.
 type ClosureWorkload struct {
 	Name string
-	// Flags choose it for isohound gen.
+	// Flags select it in isohound gen.
 	Flags []string
 }
 
-// ClosureWorkloads are those of the Vbox paper's section 5.2 without predicates,
-// and the mix BL of the VeriStrong paper.
+// ClosureWorkloads are the workloads of section 5.2 of the Vbox paper without predicates, and
+// the mix BL of the VeriStrong paper.
 var ClosureWorkloads = []ClosureWorkload{
 	{"BlindW-WR", []string{"--workload", "blindw", "-p", "variant=WR"}},
 	{"ycsbt-BL", []string{"--workload", "ycsbt", "-p", "preset=BL"}},
@@ -39,40 +39,40 @@ var ClosureWorkloads = []ClosureWorkload{
 	{"C-Twitter", []string{"--workload", "ctwitter"}},
 }
 
-// ClosureNames are the workloads that closures are measured on by default,
-// CompactNames those of the Vbox paper's Figure 8.
+// ClosureNames are the default workloads for measuring closures, CompactNames those of Figure 8
+// of the Vbox paper.
 var (
 	ClosureNames = []string{"BlindW-WR", "ycsbt-BL", "TPC-C"}
 	CompactNames = []string{"BlindW-WH", "BlindW-WR", "BlindW-RH", "C-Twitter", "TPC-C"}
 )
 
-// GraphSpec says which known graph is meant.
+// GraphSpec specifies a known graph.
 type GraphSpec struct {
-	// Path is a history; or else one is recorded of so many transactions.
+	// Path is a history. If it is empty, a history of that many transactions is recorded.
 	Path     string
 	Workload ClosureWorkload
 	Txns     int
-	// Sessions of the history; 0 has each transaction stand for itself, which is
-	// the level without session order on a history of UsualSessions.
+	// Sessions is the number of sessions of the history. 0 means a level without session order,
+	// on a history of UsualSessions sessions.
 	Sessions int
 	Level    level.Level
 }
 
-// UsualSessions are those of a history of which the graph has no session order.
+// UsualSessions is the number of sessions if the graph has no session order.
 const UsualSessions = 24
 
 // GraphFacts describe a known graph.
 type GraphFacts struct {
 	History string `json:"history"`
 	Level   string `json:"level"`
-	// Sessions is how many the history has, or 0 where each transaction is one.
+	// Sessions is the number of sessions in the history, or 0 without session order.
 	Sessions int `json:"sessions"`
 	Txns     int `json:"txns"`
 	Vertices int `json:"vertices"`
 	Edges    int `json:"edges"`
 	Inferred int `json:"inferred_edges"`
-	// Chains are the paths of a cover: those that the backend chains found, or else
-	// the sessions of the history, 0 where none is known.
+	// Chains is the number of paths of a cover: the one that the backend chains found, else the
+	// sessions of the history, 0 if none is known.
 	Chains      int  `json:"chains"`
 	Intervals   bool `json:"intervals"`
 	LongestPath int  `json:"longest_path"`
@@ -101,8 +101,7 @@ func (f *GraphFacts) sessions() string {
 	return humanize.Comma(int64(f.Sessions)) + " sessions"
 }
 
-// Recorder makes histories with isohound gen, on Badger in memory, and keeps
-// them in a folder.
+// Recorder records histories with isohound gen, on Badger in memory, and keeps them in a folder.
 type Recorder struct {
 	Command  string // the path of isohound
 	Folder   string
@@ -110,8 +109,8 @@ type Recorder struct {
 	Progress func(line string)
 }
 
-// Graph returns the graph of a spec; with infer saturation's edges belong to it,
-// and else stand aside.
+// Graph returns the graph of a spec. With infer it contains the edges of saturation; otherwise
+// they are separate.
 func (r *Recorder) Graph(ctx context.Context, s GraphSpec, infer bool) (*KnownGraph, error) {
 	k, err := r.known(ctx, &s, infer)
 	if err != nil {
@@ -125,7 +124,7 @@ func (r *Recorder) Graph(ctx context.Context, s GraphSpec, infer bool) (*KnownGr
 	return g, nil
 }
 
-// GraphAndMore returns the graph of a spec with saturation's edges aside.
+// GraphAndMore returns the graph of a spec, with the edges of saturation separate.
 func (r *Recorder) GraphAndMore(ctx context.Context, s GraphSpec) (*KnownGraph, error) {
 	k, err := r.known(ctx, &s, true)
 	if err != nil {
@@ -181,8 +180,7 @@ func withEdges(g *accel.Graph, more []accel.Edge) *accel.Graph {
 	return out
 }
 
-// record makes the history of a spec, unless the folder has it already, and
-// returns its path.
+// record records the history of a spec, unless the folder already has it, and returns its path.
 func (r *Recorder) record(ctx context.Context, s *GraphSpec) (string, error) {
 	sessions := s.Sessions
 	if sessions == 0 {
@@ -222,8 +220,8 @@ func (r *Recorder) record(ctx context.Context, s *GraphSpec) (string, error) {
 	return path, errors.WithStack(os.Rename(half, path))
 }
 
-// longestPath returns how many vertices the longest path of a graph has, its
-// intervals left out: so many rows wait for one another.
+// longestPath returns the number of vertices on the longest path of a graph, without its
+// intervals. This many rows must be computed one after another.
 func longestPath(g *accel.Graph, order []int32) int {
 	depth := make([]int32, g.Len())
 	most := int32(0)

@@ -11,8 +11,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// markdownTable writes a table whose columns line up as text, too. The first
-// columns stand left, so many, the others right.
+// markdownTable writes a table whose columns are also aligned as text: the first left columns to
+// the left, the others to the right.
 func markdownTable(w io.Writer, left int, rows [][]string) error {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
@@ -47,8 +47,8 @@ func markdownTable(w io.Writer, left int, rows [][]string) error {
 	return errors.WithStack(err)
 }
 
-// Table writes the measurements as tables in Markdown, one for the graphs and one
-// for the backends, with what the figures mean.
+// Table writes the measurements as Markdown tables, one for the graphs and one for the backends,
+// with explanations of the figures.
 func (c *Closures) Table(w io.Writer) error {
 	graphs := [][]string{{"graph", "history", "level", "sessions", "transactions", "vertices", "edges", "longest path"}}
 	rows := [][]string{{"graph", "backend", "chains", "closure s", "questions s", "insert s", "held", "of n² bits", "peak", "moved", "GB/s", "× bandwidth", "counted", "× bitset", "× with questions"}}
@@ -67,7 +67,7 @@ func (c *Closures) Table(w io.Writer) error {
 				humanize.Comma(int64(m.Edges)), humanize.Comma(int64(m.LongestPath))})
 		}
 		last = m
-		if m.Status == StatusUnavailable { // a note says so
+		if m.Status == StatusUnavailable { // reported in a note
 			continue
 		}
 		rows = append(rows, m.row(number))
@@ -105,7 +105,7 @@ memory, at the bandwidth above (a GPU's own at its), moves as much. Counted: byt
 	return errors.WithStack(err)
 }
 
-// notes say why there is no figure, each reason once.
+// notes lists the reasons for missing figures, each once.
 func (c *Closures) notes() []string {
 	var out []string
 	for i := range c.Measurements {
@@ -119,7 +119,7 @@ func (c *Closures) notes() []string {
 	return out
 }
 
-// row is a measurement in a table.
+// row is a measurement as a row of a table.
 func (m *ClosureMeasurement) row(number int) []string {
 	if m.Status != StatusDone {
 		return append([]string{fmt.Sprint(number), m.Backend, "", m.Status}, make([]string, 11)...)
@@ -143,10 +143,10 @@ func (m *ClosureMeasurement) row(number int) []string {
 
 func seconds(x float64) string { return fmt.Sprintf("%.3g", x) }
 
-// size is a number of bytes in units of a thousand.
+// size formats a number of bytes in decimal units.
 func size(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
 
-// TimedOut reports whether a backend ran out of its time.
+// TimedOut reports whether a backend exceeded its time limit.
 func (c *Closures) TimedOut() bool {
 	for i := range c.Measurements {
 		if c.Measurements[i].Status == StatusTimeout {

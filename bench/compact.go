@@ -14,19 +14,19 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// Compact is Figure 8 of the Vbox paper: how long the algorithms there and the
-// backends here take to construct the closure of a known graph with real time,
-// and to add the edges that saturation infers, one by one.
+// Compact is Figure 8 of the Vbox paper: the time that the paper's algorithms and the backends
+// here need to construct the closure of a known graph with real time, and to add the edges of
+// saturation one by one.
 type Compact struct {
 	Histories *Recorder
 	Timeout   time.Duration // of each construction, and of all updates of one graph; 0 is none
 	MaxMemory int64         // bytes for a closure; 0 is no bound
 	Seed      int64
-	Repeat    int // how often what takes less than a second is measured; the median counts
+	Repeat    int // how often a measurement of less than a second is repeated; the median counts
 	Progress  func(line string)
 
 	Points []CompactPoint
-	// Wrong says where algorithms disagree.
+	// Wrong lists disagreements between algorithms.
 	Wrong []string
 }
 
@@ -40,7 +40,7 @@ type CompactPoint struct {
 	Reason    string  `json:"reason,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	Bytes     int64   `json:"held_bytes"`
-	// Added are the edges that were added in Seconds, of those to be added.
+	// Added is how many of the edges were added in Seconds.
 	Added int `json:"added_edges"`
 }
 
@@ -50,7 +50,7 @@ const (
 	update    = "update"
 )
 
-// Measure measures all graphs. What was measured before an error is kept.
+// Measure measures all graphs. Measurements before an error are kept.
 func (c *Compact) Measure(ctx context.Context, specs []GraphSpec) error {
 	for _, s := range specs {
 		g, err := c.Histories.GraphAndMore(ctx, s)
@@ -93,7 +93,7 @@ func (c *Compact) add(p CompactPoint) {
 	c.say("  %s, %s: %s", p.Part, p.Algorithm, text)
 }
 
-// part measures a part of the figure on a graph, and compares what comes of it.
+// part measures a part of the figure on a graph, and compares the closures.
 func (c *Compact) part(ctx context.Context, g *KnownGraph, part string) error {
 	var first []bool
 	by := ""
@@ -111,7 +111,7 @@ func (c *Compact) part(ctx context.Context, g *KnownGraph, part string) error {
 			if err != nil {
 				return err
 			}
-			if anew == nil { // out of time, which it was not before
+			if anew == nil { // it timed out, although it did not before
 				break
 			}
 			cl, all = anew, append(all, again.Seconds)
@@ -131,7 +131,7 @@ func (c *Compact) part(ctx context.Context, g *KnownGraph, part string) error {
 	return nil
 }
 
-// compactPairs is how many pairs are compared.
+// compactPairs is how many pairs of vertices are compared.
 const compactPairs = 1_000_000
 
 func (c *Compact) pairs(cl updated, n int32) []bool {
@@ -145,7 +145,7 @@ func (c *Compact) pairs(cl updated, n int32) []bool {
 
 var errCompactTime = errors.New("the time for the algorithm is over")
 
-// once has an algorithm do a part, and returns its closure if it came to an end.
+// once runs a part with an algorithm, and returns the closure if the algorithm finished.
 func (c *Compact) once(ctx context.Context, a *compactAlgorithm, g *KnownGraph, p *CompactPoint) (updated, error) {
 	graph := g.Graph
 	if a.plain {
@@ -160,7 +160,7 @@ func (c *Compact) once(ctx context.Context, a *compactAlgorithm, g *KnownGraph, 
 	limited, cancel := limit(ctx, c.Timeout, errCompactTime)
 	cl, err := a.build(limited, graph)
 	cancel()
-	if err == nil && p.Part == update { // the construction does not count
+	if err == nil && p.Part == update { // the time of the construction does not count
 		begun = time.Now()
 		limited, cancel := limit(ctx, c.Timeout, errCompactTime)
 		err = a.update(limited, cl, g.More, p)
@@ -186,7 +186,7 @@ func (c *Compact) once(ctx context.Context, a *compactAlgorithm, g *KnownGraph, 
 	return nil, nil
 }
 
-// limit ends a context after a time, if that is not 0, for a reason.
+// limit ends a context after a time, if that is not 0, with why as the cause.
 func limit(ctx context.Context, after time.Duration, why error) (context.Context, context.CancelFunc) {
 	if after == 0 {
 		return ctx, func() {}

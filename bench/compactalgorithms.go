@@ -9,14 +9,14 @@ import (
 	"github.com/isohound/isohound/bench/classic"
 )
 
-// compactAlgorithm is a way to have a closure.
+// compactAlgorithm is an algorithm or backend that computes a closure.
 type compactAlgorithm struct {
 	name   string
 	memory func(g *accel.Graph) int64
 	build  func(ctx context.Context, g *accel.Graph) (updated, error)
-	// plain has time points in place of intervals.
+	// plain replaces intervals by time points.
 	plain bool
-	// once has all edges added at once.
+	// once adds all edges at once.
 	once bool
 }
 
@@ -53,7 +53,7 @@ func paper(a *classic.Algorithm) compactAlgorithm {
 	}}
 }
 
-// own is a backend on one processor, as the others are, or on all.
+// own is a backend on one processor, like the other algorithms, or on all.
 func own(name string, b accel.Backend, workers int) compactAlgorithm {
 	return compactAlgorithm{name: name, memory: b.Memory, build: func(ctx context.Context, g *accel.Graph) (updated, error) {
 		c, err := b.Closure(ctx, g, accel.Options{Workers: workers})
@@ -64,7 +64,7 @@ func own(name string, b accel.Backend, workers int) compactAlgorithm {
 	}}
 }
 
-// compactAlgorithms are those of a part, in the order of the figure.
+// compactAlgorithms returns the algorithms of a part, in the order of the figure.
 func compactAlgorithms(part string) []compactAlgorithm {
 	var list []compactAlgorithm
 	for i := range classic.Algorithms {
@@ -102,8 +102,8 @@ func (a *compactAlgorithm) update(ctx context.Context, cl updated, edges []accel
 	return nil
 }
 
-// timePoints is g with real time as edges through a chain of further vertices,
-// each standing for the ends up to some moment.
+// timePoints returns g with real time as edges through a chain of additional vertices, each
+// standing for the ends up to some moment.
 func timePoints(g *accel.Graph) *accel.Graph {
 	a := accel.NewAdjacency(g)
 	n := g.Len()

@@ -15,9 +15,9 @@ import (
 
 const compactName = "compact"
 
-// Save writes the points as CSV, a picture, and a report in Markdown that shows
-// both, and returns the path of the report. repeat is the command that measures
-// the same again, about says where it was measured.
+// Save writes the points as CSV, a picture, and a report in Markdown with both, and returns the
+// path of the report. repeat is the command that repeats the measurement; about describes the
+// machine.
 func (c *Compact) Save(dir, repeat, about string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", errors.WithStack(err)
@@ -42,7 +42,7 @@ func (c *Compact) Save(dir, repeat, about string) (string, error) {
 	return path, save(path, text)
 }
 
-// graphs lists those that were measured, each once.
+// graphs lists the measured graphs, each once.
 func (c *Compact) graphs() []GraphFacts {
 	var out []GraphFacts
 	for _, p := range c.Points {

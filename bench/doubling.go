@@ -19,11 +19,11 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// Shape is a kind of history that is hard for its size. It is measured at an
-// eighth, a quarter, half and all of its size.
+// Shape is a kind of history that is hard to check for its size. It is measured at an eighth, a
+// quarter, half and all of its size.
 type Shape struct {
 	Name string
-	// Size is the largest size, and what it counts.
+	// Size is the largest size; Label says what it counts.
 	Size  int
 	Label string
 	make  func(size int, seed uint64) *history.History
@@ -32,8 +32,8 @@ type Shape struct {
 // doublings are how often the size doubles.
 const doublings = 3
 
-// shapes are histories that have easy executions, but many candidates for what a
-// read read from, very large transactions, or very many sessions on one key.
+// shapes are histories with easy executions, but with many candidate writers for a read, very
+// large transactions, or very many sessions on one key.
 var shapes = []Shape{
 	{"bulk load", 1_000_000, "keys, all written by one transaction", func(size int, seed uint64) *history.History {
 		return synth.Bulk(20, 20_000, size, false, seed)
@@ -61,7 +61,7 @@ var shapes = []Shape{
 	}},
 }
 
-// Shapes returns the shapes, of sizes that are scale times as large.
+// Shapes returns the shapes, with sizes multiplied by scale.
 func Shapes(scale float64) []Shape {
 	out := make([]Shape, len(shapes))
 	for n, s := range shapes {
@@ -71,8 +71,8 @@ func Shapes(scale float64) []Shape {
 	return out
 }
 
-// Step is a measurement at one size, and how many times the time and the memory
-// of half the size that is, 0 where there is nothing to compare with.
+// Step is a measurement at one size, with the ratios of time and memory to those at half the
+// size, 0 if there is none.
 type Step struct {
 	Size        int     `json:"size"`
 	TimeTimes   float64 `json:"time_times,omitempty"`
@@ -80,8 +80,7 @@ type Step struct {
 	Measurement
 }
 
-// Doubling is what was measured as histories double, and which verdicts were
-// wrong.
+// Doubling is the result of measurements with doubling sizes, and the wrong verdicts.
 type Doubling struct {
 	Steps []Step
 	Wrong []string
@@ -98,11 +97,11 @@ func (d *Doubling) Undecided() int {
 	return n
 }
 
-// notMeasured is why a step has no verdict after one that was not decided.
+// notMeasured is the reason of a step that follows an undecided one.
 const notMeasured = "not measured: half the size was not decided"
 
-// MeasureDoubling measures each shape at each level and size. What is not decided
-// at one size is not measured at larger ones.
+// MeasureDoubling measures each shape at each level and size. After an undecided size, larger
+// ones are not measured.
 func (c *Checker) MeasureDoubling(ctx context.Context, all []Shape, levels []level.Level, contestants []Contestant, seed uint64, d *Doubling) error {
 	dir, err := newFolder()
 	if err != nil {
@@ -117,7 +116,7 @@ func (c *Checker) MeasureDoubling(ctx context.Context, all []Shape, levels []lev
 			if err := write(path, s.make(size, seed), file.Text); err != nil {
 				return err
 			}
-			debug.FreeOSMemory() // the check may need it
+			debug.FreeOSMemory() // the check may need the memory
 			for _, lvl := range levels {
 				var able []Contestant
 				for _, k := range contestants {
@@ -150,7 +149,7 @@ func (c *Checker) MeasureDoubling(ctx context.Context, all []Shape, levels []lev
 	return nil
 }
 
-// times is how many times as much after is, to a hundredth.
+// times returns the ratio of after to before, to a hundredth.
 func times(before, after float64) float64 {
 	if before <= 0 {
 		return 0
@@ -158,11 +157,10 @@ func times(before, after float64) float64 {
 	return math.Round(100*after/before) / 100
 }
 
-// of names a level and a contestant.
+// of returns a map key for a level and a contestant.
 func of(lvl, contestant string) string { return lvl + " " + contestant }
 
-// DoublingTable writes the steps for people, each shape with its sizes one below
-// the other.
+// DoublingTable writes the steps as a table, the sizes of each shape one below the other.
 func DoublingTable(w io.Writer, all []Shape, d *Doubling) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "history\tsize\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tgrowth\tpeak MB\tgrowth")

@@ -12,72 +12,71 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// Effectiveness is Figure 13 of the MTC paper: how many trials of each workload
-// find a defect in the same time, as transactions get longer. A trial is a run
-// with a fixed number of transactions and a fresh seed; it succeeds if the check
-// finds a violation.
+// Effectiveness is Figure 13 of the MTC paper: how many trials of each workload find a defect in
+// the same time, for different lengths of transactions. A trial is a run with a fixed number of
+// transactions and a fresh seed. It succeeds if the check finds a violation.
 type Effectiveness struct {
 	Level string
-	// Budget is the time that each point has; what has not ended by then does not
-	// count. MaxTrials bounds the trials of a point, 0 is no bound.
+	// Budget is the time for each point; a trial that has not ended by then does not count.
+	// MaxTrials bounds the trials of a point, 0 is no bound.
 	Budget    time.Duration
 	MaxTrials int
-	// Txns are the transactions of a trial over all sessions.
+	// Txns is the number of transactions of a trial, over all sessions.
 	Txns, Sessions, Keys int
 	Dist                 string
-	Sizes                []int // most operations of a transaction
+	Sizes                []int // maximum operations of a transaction
 	Contestants          []EffectContestant
 	Points               []EffectPoint
 }
 
-// EffectContestant is a workload whose transactions can have different lengths.
+// EffectContestant is a workload with transactions of different lengths.
 type EffectContestant struct {
 	Name string
-	// Length is the parameter that bounds the operations of a transaction, "" if
-	// they are always MiniLength.
+	// Length is the parameter that bounds the operations of a transaction, "" if the maximum is
+	// always MiniLength.
 	Length string
 	// Params are further parameters.
 	Params []string
 }
 
-// MiniLength is how many operations a mini-transaction has at most (MTC paper,
-// Definition 8).
+// MiniLength is the maximum number of operations of a mini-transaction (MTC paper, Definition
+// 8).
 const MiniLength = 4
 
-// EffectContestants are the workloads of the paper's section V-F2: mini, list
-// append, and read-write registers.
+// EffectContestants are the workloads of section V-F2 of the MTC paper: mini, list append, and
+// read-write registers.
 var EffectContestants = []EffectContestant{
 	{"mini", "", []string{"rollback=0"}}, {"append", "length", []string{"rollback=0"}}, {"register", "max-length", nil},
 }
 
-// EffectPoint is what a workload achieved with one length of transactions.
+// EffectPoint is the result of a workload with one length of transactions.
 type EffectPoint struct {
 	Contestant string `json:"contestant"`
 	MaxTxnLen  int    `json:"max_txn_len"`
-	// Trials are those that ended in time, Found those of them that found the
-	// defect; of the Undecided ones nobody knows.
+	// Trials counts the trials that ended in time, Found those that found the defect, and
+	// Undecided those without a decided verdict.
 	Trials    int `json:"trials"`
 	Found     int `json:"found"`
 	Undecided int `json:"undecided"`
-	// Committed are the transactions of an average trial; seconds are averages,
-	// too, Wall with the start and the end of the process.
+	// Committed is the average number of committed transactions in a trial. The seconds are
+	// averages too; Wall includes the start and the end of the process.
 	Committed       float64 `json:"committed"`
 	AbortRate       float64 `json:"abort_rate"`
 	GenerateSeconds float64 `json:"generate_seconds"`
 	CheckSeconds    float64 `json:"check_seconds"`
 	WallSeconds     float64 `json:"wall_seconds"`
-	// Anomalies says how many trials had an anomaly, by its first name.
+	// Anomalies is how many trials had an anomaly, by its first name.
 	Anomalies map[string]int `json:"anomalies"`
 	FirstSeed int64          `json:"first_seed"`
 }
 
-// untilCommitted is how often a transaction is tried again, so that as good as
-// every trial commits the same number.
+// untilCommitted is how often a transaction is retried. It is large, so that nearly every trial
+// commits the same number.
 const untilCommitted = 1000
 
 var errBudget = errors.New("the time of this point is over")
 
-// Effectiveness measures every point. What was measured before an error is kept.
+// Effectiveness measures every point. Measurements before an error are kept.
 func (r *Runner) Effectiveness(ctx context.Context, e *Effectiveness) error {
 	dir, err := newFolder()
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 
 const effectName = "effectiveness"
 
-// Save writes the points as CSV, a picture, and a report in Markdown that shows
-// both, and returns the path of the report. repeat is the command that measures
-// the same again, about says where it was measured, and of what.
+// Save writes the points as CSV, a picture, and a report in Markdown with both, and returns the
+// path of the report. repeat is the command that repeats the measurement; about describes the
+// machine and the database.
 func (e *Effectiveness) Save(dir, repeat, about string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", errors.WithStack(err)
@@ -40,7 +40,7 @@ func (e *Effectiveness) Save(dir, repeat, about string) (string, error) {
 	return path, save(path, e.markdown(repeat, about))
 }
 
-// charts are the trials that found the defect, their share, and the time of one.
+// charts are the number of trials that found the defect, their share, and the time of a trial.
 func (e *Effectiveness) charts() []chart {
 	sizes := []float64{}
 	for _, s := range e.Sizes {
@@ -63,7 +63,7 @@ func (e *Effectiveness) charts() []chart {
 				p := &e.Points[n]
 				switch {
 				case p.Contestant != k.Name || p.Trials == 0:
-				case k.Length == "": // one length, a line to compare the others with
+				case k.Length == "": // a single length: a line to compare the others with
 					for _, x := range sizes {
 						line.points = append(line.points, plotter.XY{X: x, Y: measures[i](p)})
 					}
@@ -91,7 +91,7 @@ func (e *Effectiveness) csv() ([]byte, error) {
 	return b.Bytes(), errors.WithStack(w.Error())
 }
 
-// anomalies lists what was found, the most frequent first.
+// anomalies lists the anomalies found, the most frequent first.
 func (p *EffectPoint) anomalies() string {
 	names := slices.Sorted(maps.Keys(p.Anomalies))
 	slices.SortStableFunc(names, func(a, b string) int { return p.Anomalies[b] - p.Anomalies[a] })

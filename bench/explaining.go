@@ -23,26 +23,26 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// Explaining is what explanations of violated histories cost at a level.
+// Explaining is the cost of explaining violated histories at a level.
 type Explaining struct {
 	Level string `json:"level"`
-	// Files are how many were judged, of which Violated were violated; only those
-	// count in what follows.
+	// Files is how many histories were judged, Violated how many of them were violated. The
+	// following fields only count those.
 	Files    int `json:"files"`
 	Violated int `json:"violated"`
-	// Check is reading and checking, Explained the same with the explanation, in
-	// milliseconds for each file.
+	// Check is the time for reading and checking, Explained the time including the explanation,
+	// in milliseconds per file.
 	Check     Spread `json:"check_ms"`
 	Explained Spread `json:"explained_ms"`
-	// Txns are the transactions that an explanation shows, Minimal how many files
-	// have a counterexample of which nothing can be left out.
+	// Txns is the number of transactions in an explanation. Minimal is how many files have a
+	// counterexample from which nothing can be left out.
 	Txns    Spread `json:"txns"`
 	Minimal int    `json:"minimal"`
-	// Undecided files have no verdict.
+	// Undecided is the number of files without a verdict.
 	Undecided int `json:"undecided"`
 }
 
-// Spread is the middle, the 90th percentile and the largest of some numbers.
+// Spread is the median, the 90th percentile and the maximum of some numbers.
 type Spread struct {
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"`
@@ -57,12 +57,12 @@ func spread(all []float64) Spread {
 	return Spread{all[(len(all)-1)/2], all[(len(all)-1)*9/10], all[len(all)-1]}
 }
 
-// explainedTxns is the size of the histories that are made.
+// explainedTxns is the size of generated histories.
 const explainedTxns = 300
 
-// violated describes the n-th history for a level, which nearly all of them violate: at
-// ser snapshots, which have write skew, at si snapshots whose writers lose updates.
-// Half of the histories have values that occur again.
+// violated returns the configuration of the n-th history for a level, which nearly all these
+// histories violate: at ser snapshots, which have write skew; at si snapshots whose writers lose
+// updates. Half of the histories have duplicate values.
 func violated(lvl level.Level, n int, seed uint64) synth.GeneralConfig {
 	cfg := synth.GeneralConfig{
 		Sessions: 5 + n%4*5, Txns: explainedTxns, Ops: 4 + n%3*4, Keys: 10 + n%5*10, Reads: 0.5,
@@ -74,8 +74,8 @@ func violated(lvl level.Level, n int, seed uint64) synth.GeneralConfig {
 	return cfg
 }
 
-// MeasureExplaining measures at each level the explanations of count histories that it
-// makes, or of the files at paths if there are any.
+// MeasureExplaining measures the explanations at each level, for the files at paths, or for
+// count generated histories if there are no paths.
 func (c *Checker) MeasureExplaining(ctx context.Context, paths []string, count int, levels []level.Level, seed uint64) ([]Explaining, error) {
 	dir, err := newFolder()
 	if err != nil {
@@ -137,15 +137,15 @@ func (c *Checker) explain(ctx context.Context, paths []string, lvl level.Level) 
 	return x, nil
 }
 
-// judged is what became of one file of several, and how long it took.
+// judged is the result for one of several files, and the time it took.
 type judged struct {
 	outcome results.Outcome
 	ms      float64
 }
 
-// each has one process judge files one after another, and times its answers. The
-// first file is judged twice, of which the first time does not count: starting
-// does not belong to it.
+// each makes one process judge files one after another, and measures the time of each answer.
+// The first file is judged twice, and its first time does not count, because it includes the
+// start of the process.
 func (c *Checker) each(ctx context.Context, paths []string, lvl level.Level, flags ...string) ([]judged, error) {
 	args := append([]string{"check", "--level", lvl.String(), "--json", "--no-progress"}, flags...)
 	args = append(args, c.Flags...)
@@ -198,7 +198,7 @@ func (c *Checker) each(ctx context.Context, paths []string, lvl level.Level, fla
 	return all[1:], nil
 }
 
-// ExplainingTable writes the measurements for people.
+// ExplainingTable writes the measurements as a table.
 func ExplainingTable(w io.Writer, all []Explaining) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "level\tviolated\tcheck ms: median\t90 %\tmax\twith explanation ms: median\t90 %\tmax\ttransactions shown: median\tmax\tminimal\tundecided")

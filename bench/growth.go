@@ -10,15 +10,15 @@ import (
 	"github.com/isohound/isohound/generator/synth"
 )
 
-// Axis is one way in which histories grow, as in the VeriStrong paper's Figure
-// 10. Its points become harder from the first to the last.
+// Axis is one way in which histories grow, as in Figure 10 of the VeriStrong paper. Its points
+// become harder from the first to the last.
 type Axis struct {
 	Name, Label string
 	Points      []float64
 	set         func(s *shape, x float64)
 }
 
-// shape is what the axes vary.
+// shape is the parameters that the axes vary.
 type shape struct {
 	sessions, txnsEach, ops, keys int
 	reads, duplicates             float64
@@ -27,8 +27,8 @@ type shape struct {
 // The defaults of the paper's section 7.1.
 var usual = shape{sessions: 20, txnsEach: 100, ops: 20, keys: 5000, reads: 0.5, duplicates: 0.5}
 
-// The paper's text does not give the ranges of its Figure 10; these go from
-// below its defaults to where contestants give up.
+// The paper's text does not give the ranges of its Figure 10. These begin below its defaults and
+// end where contestants give up.
 var axes = []Axis{
 	{"sessions", "sessions, 100 transactions each", []float64{5, 10, 20, 30, 40, 50}, func(s *shape, x float64) { s.sessions = int(x) }},
 	{"txns", "transactions per session", []float64{50, 100, 200, 400, 800, 1600}, func(s *shape, x float64) { s.txnsEach = int(x) }},
@@ -38,7 +38,7 @@ var axes = []Axis{
 	{"duplicates", "share of keys with duplicate values, %", []float64{0, 25, 50, 75, 100}, func(s *shape, x float64) { s.duplicates = x / 100 }},
 }
 
-// Axes returns the axes, of each only the first points unless points is 0.
+// Axes returns the axes with only their first points; points 0 means all.
 func Axes(points int) []Axis {
 	out := make([]Axis, len(axes))
 	for n, a := range axes {
@@ -50,7 +50,7 @@ func Axes(points int) []Axis {
 	return out
 }
 
-// Growth is how contestants do as histories grow.
+// Growth is the results of contestants as histories grow.
 type Growth struct {
 	Axes        []Axis
 	Levels      []level.Level
@@ -69,7 +69,7 @@ type Point struct {
 	Measurement
 }
 
-// config returns the history of an axis at x.
+// config returns the configuration of the history of an axis at x.
 func (g *Growth) config(axis, point int) synth.GeneralConfig {
 	a, s := &g.Axes[axis], usual
 	a.set(&s, a.Points[point])
@@ -79,8 +79,8 @@ func (g *Growth) config(axis, point int) synth.GeneralConfig {
 	}
 }
 
-// MeasureGrowth measures every point. A contestant that did not decide one is
-// not asked for larger ones of that axis and level.
+// MeasureGrowth measures every point. After a point that a contestant did not decide, it does
+// not measure the harder points of that axis and level for it.
 func (c *Checker) MeasureGrowth(ctx context.Context, g *Growth) error {
 	dir, err := newFolder()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/isohound/isohound/history/native"
 )
 
-// Harness measures what generating and recording cost: a workload runs with and
-// without recording, in turns, so that what else the machine does meets both.
+// Harness measures the cost of generating and recording: a workload runs with and without
+// recording, in turns, so that other load affects both equally.
 type Harness struct {
 	Workload generator.Workload
 	Config   generator.Config
@@ -31,15 +31,15 @@ type Harness struct {
 
 // HarnessRound is one round.
 type HarnessRound struct {
-	// Transactions that ended, whatever their outcome, per second.
+	// Finished transactions per second, whatever their outcome.
 	Recorded   float64 `json:"recorded_per_second"`
 	Unrecorded float64 `json:"unrecorded_per_second"`
 	// Bytes of the history on disk.
 	Bytes int64 `json:"bytes"`
 }
 
-// Cost is the share of the throughput that recording takes: the median over
-// rounds, less than 0 where recording was the faster.
+// Cost is the share of the throughput that recording costs: the median over rounds. It is
+// negative if recording was faster.
 func Cost(rounds []HarnessRound) float64 {
 	var costs []float64
 	for _, r := range rounds {
@@ -69,7 +69,7 @@ func (h *Harness) Measure(ctx context.Context) ([]HarnessRound, error) {
 	var out []HarnessRound
 	for n := range h.Rounds {
 		var r HarnessRound
-		// The first of the two changes from round to round.
+		// The order of the two alternates from round to round.
 		for turn := range 2 {
 			if (n+turn)%2 == 0 {
 				r.Recorded, r.Bytes, err = h.recorded(ctx, filepath.Join(dir.path, "history"))
@@ -104,7 +104,7 @@ func (h *Harness) recorded(ctx context.Context, path string) (rate float64, size
 	return rate, st.Size(), nil
 }
 
-// run runs the workload once; w nil is without recording.
+// run runs the workload once; without recording if w is nil.
 func (h *Harness) run(ctx context.Context, w io.Writer) (rate float64, err error) {
 	db, err := h.Open(ctx)
 	if err != nil {
@@ -140,8 +140,8 @@ func (h *Harness) run(ctx context.Context, w io.Writer) (rate float64, err error
 	return float64(st.Committed+st.Aborted+st.Unknown) / st.Seconds, nil
 }
 
-// noDB is a database that does nothing: every key is there and holds 0, and
-// every transaction commits.
+// noDB is a database that does nothing: every key exists and holds 0, and every transaction
+// commits.
 type noDB struct{}
 
 func (noDB) Server() string                                         { return "nothing" }

@@ -14,7 +14,7 @@ import (
 	"github.com/isohound/isohound/history/fit"
 )
 
-// folder holds the histories while they are measured.
+// folder holds the histories during the measurement.
 type folder struct{ path string }
 
 func newFolder() (*folder, error) {
@@ -24,13 +24,13 @@ func newFolder() (*folder, error) {
 
 func (f *folder) remove() { os.RemoveAll(f.path) }
 
-// make writes a valid history for a level, in dbcop's binary format, which is
-// the quickest to read, and returns its path. The one before is overwritten.
+// make writes a valid history for a level, in dbcop's binary format, which is the fastest to
+// read, and returns its path. It overwrites the previous history.
 func (f *folder) make(cfg synth.GeneralConfig, lvl level.Level) (string, error) {
 	cfg.Snapshot = lvl.Snapshot()
 	path := filepath.Join(f.path, "history.bincode")
 	err := write(path, synth.General(cfg), file.Dbcop)
-	debug.FreeOSMemory() // the check may need it
+	debug.FreeOSMemory() // the check may need the memory
 	return path, err
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/bench/classic"
 )
 
-// judge has a closure answer all, p.answers being there already, and notes where
-// it differs. It measures the insertion.
+// judge runs all probes on a closure and records where its answers differ; p.answers are already
+// there. It measures the insertion.
 func (p *probes) judge(ctx context.Context, b *ClosureBackend, cl accel.Closure, m *ClosureMeasurement) error {
 	err := p.collect(ctx, b, cl, m)
 	switch {
@@ -92,8 +92,8 @@ func (p *probes) collect(ctx context.Context, b *ClosureBackend, cl accel.Closur
 	return nil
 }
 
-// changed are the vertices that the latest insertion changed, nil if the closure
-// says that all is news, as it may.
+// changed returns the vertices that the latest insertion changed, nil if the closure reports all
+// as changed, which it may.
 func changed(cl accel.Closure, n int32) []bool {
 	list, all := make([]bool, n), true
 	for v := range n {
@@ -107,8 +107,8 @@ func changed(cl accel.Closure, n int32) []bool {
 	return list
 }
 
-// sameChanged reports whether other saw an insertion change the same vertices as
-// a, which takes over what it does not know yet.
+// sameChanged reports whether other and a agree on which vertices an insertion changed. If a
+// does not know, it takes the value of other.
 func (a *answers) sameChanged(other *answers, insertion int) bool {
 	mine, others := &a.changed[insertion], other.changed[insertion]
 	if *mine == nil {
@@ -117,7 +117,7 @@ func (a *answers) sameChanged(other *answers, insertion int) bool {
 	return others == nil || slices.Equal(*mine, others)
 }
 
-// truths compares with what plain searches found.
+// truths compares the closure with the results of simple searches.
 func (p *probes) truths(ctx context.Context, b *ClosureBackend, cl accel.Closure, m *ClosureMeasurement) error {
 	n := p.g.Len()
 	edges, out := make([]accel.Edge, n), make([]bool, n)

@@ -7,7 +7,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// measures are what is drawn of a point.
+// measures are the quantities that are drawn for a point.
 var measures = []struct {
 	name, label string
 	least       float64
@@ -17,9 +17,8 @@ var measures = []struct {
 	{"memory", "peak memory, MB", 1, func(m *Measurement) float64 { return m.PeakMB }},
 }
 
-// plots writes, for each level and measure, a picture of one chart for each
-// axis, and returns the names of the PNG files. What was not decided is not
-// drawn.
+// plots writes a picture for each level and measure, with one chart for each axis, and returns
+// the names of the PNG files. Undecided points are not drawn.
 func (g *Growth) plots(dir string) ([]string, error) {
 	var names []string
 	for _, lvl := range g.Levels {

@@ -9,33 +9,32 @@ import (
 	"github.com/isohound/isohound/bench/classic"
 )
 
-// probes are questions of every kind that all backends must answer alike. What
-// the first one answers is what the others are compared with; of some vertices a
-// plain search says what reaches them, and a small part of the graph is
-// computed by Warshall's algorithm, too.
+// probes are queries of every kind, on which all backends must agree. The answers of the first
+// backend are the reference for the others. For some vertices a simple search finds what reaches
+// them. For a small part of the graph Warshall's algorithm computes the closure.
 type probes struct {
 	g     *accel.Graph
 	order []int32
 
-	asked   []accel.Edge // edges to be tested, at random
-	single  []int32      // groups of one each
-	answers []bool       // of the backend that is being measured
+	asked   []accel.Edge // random edges to test
+	single  []int32      // groups of one edge each
+	answers []bool       // of the backend being measured
 
 	groups accel.Groups // random members
-	two    []accel.Edge // for cycles of two
+	two    []accel.Edge // for cycles of two edges
 	insert []accel.Edge // edges that keep the order
-	more   []accel.Edge // a few, to be inserted afterwards: too few for a backend to compute all again
+	more   []accel.Edge // edges to insert afterwards: too few for a backend to recompute everything
 
 	truth []truth
 	small *accel.Graph // the beginning of the order
 	plain classic.Closure
 
 	first *answers
-	by    string // who gave first
+	by    string // the backend that gave the first answers
 	wrong []string
 }
 
-// truth is what reaches a vertex.
+// truth is the set of vertices that reach a vertex.
 type truth struct {
 	v    int32
 	from []bool
@@ -58,7 +57,7 @@ const (
 	probeMore     = 5
 	probeTruth    = 16
 	probeSmall    = 500
-	probeSingle   = 1000 // questions that are asked one by one, too
+	probeSingle   = 1000 // queries that are also asked one by one
 	probeNearness = 100  // inserted edges span at most this part of the order
 )
 
@@ -109,7 +108,7 @@ func randomEdges(rng *rand.Rand, n int32, count int) []accel.Edge {
 	return list
 }
 
-// reaching goes back along all edges from a vertex.
+// reaching follows all edges backwards from a vertex.
 func reaching(a *accel.Adjacency, v int32) truth {
 	t := truth{v, make([]bool, a.Len())}
 	t.from[v] = true
@@ -135,7 +134,7 @@ func reaching(a *accel.Adjacency, v int32) truth {
 	return t
 }
 
-// byEnd are the vertices of a graph with intervals by their ends.
+// byEnd returns the vertices of a graph with intervals, sorted by their ends.
 func byEnd(g *accel.Graph) []int32 {
 	list := make([]int32, g.Len())
 	for v := range list {
@@ -145,8 +144,8 @@ func byEnd(g *accel.Graph) []int32 {
 	return list
 }
 
-// beginning is the part of g that has the first vertices of a topological order,
-// numbered as they stand there.
+// beginning returns the subgraph of the first vertices of a topological order, numbered by their
+// positions.
 func beginning(g *accel.Graph, order []int32) *accel.Graph {
 	at := map[int32]int32{}
 	for i, v := range order {
@@ -164,10 +163,10 @@ func beginning(g *accel.Graph, order []int32) *accel.Graph {
 			out.Intervals = append(out.Intervals, g.Intervals[v])
 		}
 	}
-	if g.Cover == nil || g.SourceCount() < g.Len() { // the cover has sources only
+	if g.Cover == nil || g.SourceCount() < g.Len() { // the cover only has sources
 		return out
 	}
-	// Of a path the beginning is a path.
+	// The beginning of a path is a path.
 	out.Cover = &accel.Cover{}
 	names := map[int32]int32{}
 	for _, v := range order {

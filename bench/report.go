@@ -22,7 +22,7 @@ const (
 	reportFile = "growth.md"
 )
 
-// Table writes the measurements for people.
+// Table writes the measurements as a table.
 func Table(w io.Writer, ms []Measurement) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "history\ttransactions\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tpeak MB")
@@ -33,9 +33,9 @@ func Table(w io.Writer, ms []Measurement) error {
 	return errors.WithStack(t.Flush())
 }
 
-// Save writes the points as CSV, the plots, and a report in Markdown that shows
-// both, and returns the path of the report. repeat is the command that measures
-// the same again, about says where it was measured.
+// Save writes the points as CSV, the plots, and a report in Markdown with both, and returns the
+// path of the report. repeat is the command that repeats the measurement; about describes the
+// machine.
 func (g *Growth) Save(dir, repeat, about string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", errors.WithStack(err)
@@ -72,8 +72,8 @@ func (g *Growth) csv() ([]byte, error) {
 	return b.Bytes(), errors.WithStack(w.Error())
 }
 
-// markdown tells what was measured, with a table for each axis: a row for each
-// of its points, a column for each contestant and level.
+// markdown describes the measurement, with a table for each axis: a row for each of its points,
+// a column for each contestant and level.
 func (g *Growth) markdown(pictures []string, repeat, about string) []byte {
 	var b bytes.Buffer
 	u := usual
@@ -111,7 +111,7 @@ func (g *Growth) markdown(pictures []string, repeat, about string) []byte {
 	return b.Bytes()
 }
 
-// cell is a contestant's result at a point, in words.
+// cell is the result of a contestant at a point, in words.
 func (g *Growth) cell(axis string, x float64, lvl, contestant string) string {
 	for _, p := range g.Points {
 		if p.Axis == axis && p.X == x && p.Level == lvl && p.Contestant == contestant {

@@ -18,12 +18,11 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// Runs compares workloads from end to end: contestants run against a database
-// as settings change, each in a process of its own that generates, records and
-// checks.
+// Runs compares workloads end to end: contestants run against a database with varying settings.
+// Each run is a separate process that generates, records and checks.
 type Runs struct {
-	Name, Title string // "abort-rate"
-	// Explanation says in Markdown what was run.
+	Name, Title string // such as "abort-rate"
+	// Explanation describes in Markdown what was run.
 	Explanation string
 	Axes        []RunAxis
 	Contestants []RunContestant
@@ -31,32 +30,32 @@ type Runs struct {
 	Points      []RunPoint
 }
 
-// RunAxis is one way in which settings change. Its points become harder.
+// RunAxis is one way of varying the settings. Its points become harder.
 type RunAxis struct {
 	Name, Label string
 	Points      []float64
 	Set         func(s *RunSettings, x float64)
 }
 
-// RunSettings are what the axes vary.
+// RunSettings are the settings that the axes vary.
 type RunSettings struct {
 	Sessions, TxnsEach, Operations, Keys int
 }
 
 // RunContestant is a workload at an isolation.
 type RunContestant struct {
-	Name             string // "GT-SER"
+	Name             string // such as "GT-SER"
 	Workload         string
 	Isolation, Level string
 	Engine           string
 }
 
-// RunPicture is one measure of all axes.
+// RunPicture is a picture of one measure for all axes.
 type RunPicture struct {
 	Name, Label string
 	Percent     bool
 	least       float64
-	// lines are what is drawn of a contestant, by what is added to its name.
+	// lines are the lines drawn for a contestant, by the suffix of its name.
 	lines []runLine
 }
 
@@ -77,19 +76,19 @@ type RunPoint struct {
 	AbortRate  float64         `json:"abort_rate"`
 	Verdict    verdict.Verdict `json:"verdict"`
 	Reason     string          `json:"reason,omitempty"`
-	// Seconds of generating and of checking, reading included.
+	// Seconds for generating, and for checking including reading.
 	GenerateSeconds float64 `json:"generate_seconds"`
 	CheckSeconds    float64 `json:"check_seconds"`
-	// PeakMB is the most memory that the check held.
+	// PeakMB is the peak memory of the check.
 	PeakMB float64 `json:"peak_mb"`
 }
 
-// runsUsual are the settings where an axis says nothing else. MTC's section V
-// gives 20 operations; the rest of its defaults is not in its text.
+// runsUsual are the default settings. Section V of the MTC paper gives 20 operations; its other
+// defaults are not in its text.
 var runsUsual = RunSettings{Sessions: 10, TxnsEach: 100, Operations: 20, Keys: 1000}
 
-// AbortRate is Figure 11 of the MTC paper: general transactions, GT, against
-// mini-transactions, MT, at snapshot isolation and serializability.
+// AbortRate is Figure 11 of the MTC paper: general transactions (GT) against mini-transactions
+// (MT), at snapshot isolation and serializability.
 func AbortRate(si, ser string) *Runs {
 	return &Runs{
 		Name: "abort-rate", Title: "Abort rates of general and mini-transactions",
@@ -109,9 +108,9 @@ func AbortRate(si, ser string) *Runs {
 	}
 }
 
-// EndToEnd is Figure 10 of the MTC paper, or at snapshot isolation its Figure
-// 17: general transactions with the polygraph engine against mini-transactions
-// with the linear one, generation and checking, as histories grow.
+// EndToEnd is Figure 10 of the MTC paper, or at snapshot isolation its Figure 17: general
+// transactions with the polygraph engine against mini-transactions with the linear one,
+// generation and checking, as histories grow.
 func EndToEnd(isolation, level string) *Runs {
 	return &Runs{
 		Name: "end-to-end-" + level, Title: "From end to end at " + level,
@@ -135,7 +134,7 @@ func EndToEnd(isolation, level string) *Runs {
 // Runner runs isohound run.
 type Runner struct {
 	Command string
-	// Flags choose the database; Env holds its DSN.
+	// Flags select the database; Env holds its DSN.
 	Flags, Env []string
 	Scale      float64
 	Points     int // of each axis, 0 is all
@@ -144,7 +143,7 @@ type Runner struct {
 	Progress   func(line string)
 }
 
-// Measure runs every point. What was measured before an error is kept.
+// Measure runs every point. Measurements before an error are kept.
 func (r *Runner) Measure(ctx context.Context, runs *Runs) error {
 	dir, err := newFolder()
 	if err != nil {
@@ -186,7 +185,7 @@ func (r *Runner) once(ctx context.Context, out string, s RunSettings, k RunConte
 	if k.Workload == "general" {
 		args = append(args, "-p", "operations="+strconv.Itoa(s.Operations))
 	} else {
-		args = append(args, "-p", "rollback=0") // what is rolled back on purpose is no abort
+		args = append(args, "-p", "rollback=0") // intended rollbacks would count as aborts
 	}
 	run, err := r.run(ctx, out, k.Name, args)
 	if err != nil {
@@ -199,12 +198,12 @@ func (r *Runner) once(ctx context.Context, out string, s RunSettings, k RunConte
 	}, nil
 }
 
-// run does one run, of which it keeps no files. The error is a *CheckError if the
-// run ended in one, or the cause of ctx's end.
+// run does one run and removes its files. The error is a *CheckError if the run ended with an
+// error, or the cause of ctx's end.
 func (r *Runner) run(ctx context.Context, out, contestant string, args []string) (*results.Run, error) {
 	cmd := exec.CommandContext(ctx, r.Command, slices.Concat([]string{"run", "--out", out, "--quiet", "--no-progress"}, args, r.Flags)...)
 	cmd.Env = append(os.Environ(), r.Env...)
-	// The run is asked to end, so that it drops what it made on the server.
+	// An interrupt lets the run drop what it created on the server.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 30 * time.Second
 	var msg bytes.Buffer
@@ -231,7 +230,7 @@ func (r *Runner) run(ctx context.Context, out, contestant string, args []string)
 	return run, nil
 }
 
-// Violated lists the runs whose histories violate what was requested.
+// Violated lists the runs whose histories violate the requested level.
 func (runs *Runs) Violated() []string {
 	var out []string
 	for _, p := range runs.Points {

@@ -15,9 +15,9 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// Save writes the points as CSV, the pictures, and a report in Markdown that
-// shows both, and returns the path of the report. repeat is the command that
-// measures the same again, about says where it was measured.
+// Save writes the points as CSV, the pictures, and a report in Markdown with both, and returns
+// the path of the report. repeat is the command that repeats the measurement; about describes
+// the machine.
 func (runs *Runs) Save(dir, repeat, about string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", errors.WithStack(err)
@@ -105,7 +105,7 @@ func (runs *Runs) markdown(repeat, about string) []byte {
 	return b.Bytes()
 }
 
-// cell is what a contestant did at a point, in words.
+// cell is the result of a contestant at a point, in words.
 func (runs *Runs) cell(axis string, x float64, contestant string) string {
 	for _, p := range runs.Points {
 		if p.Axis != axis || p.X != x || p.Contestant != contestant {

@@ -8,15 +8,14 @@ import (
 	"github.com/isohound/isohound/generator/synth"
 )
 
-// Target is a history of a size that the checkers are meant for.
+// Target is a history of a size for which the checkers are designed.
 type Target struct {
 	Name   string
 	Config synth.GeneralConfig
 }
 
-// targets are the sizes of the VeriStrong paper's Figure 12, ten times as many
-// transactions, and shapes that are hard for the polygraph engine: many
-// sessions, and hot keys.
+// targets are the sizes of Figure 12 of the VeriStrong paper, ten times as many transactions,
+// and shapes that are hard for the polygraph engine: many sessions, and hot keys.
 var targets = []Target{
 	{"95% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.95}},
 	{"50% reads", synth.GeneralConfig{Sessions: 20, Txns: 100_000, Ops: 20, Keys: 50_000, Reads: 0.5}},
@@ -28,9 +27,8 @@ var targets = []Target{
 	{"contention", synth.GeneralConfig{Sessions: 50, Txns: 10_000, Ops: 8, Keys: 200, Reads: 0.5, Duplicates: 0.8, Values: 10}},
 }
 
-// duplicated has values occur again as in the paper, where cfg does not say
-// how: half of the keys have values from among 100, drawn by a zipfian
-// distribution of 0.5.
+// duplicated adds duplicate values as in the paper, if cfg does not set them: half of the keys
+// have values from among 100, drawn by a zipfian distribution of 0.5.
 func duplicated(cfg synth.GeneralConfig, seed uint64) synth.GeneralConfig {
 	if cfg.Values == 0 {
 		cfg.Duplicates, cfg.Values = 0.5, 100
@@ -39,11 +37,11 @@ func duplicated(cfg synth.GeneralConfig, seed uint64) synth.GeneralConfig {
 	return cfg
 }
 
-// hotKeys is how few keys are meant to be few, whatever the scale.
+// hotKeys is the number of keys up to which a target keeps its keys, whatever the scale.
 const hotKeys = 10
 
-// Targets returns the targets; scale makes their numbers of transactions and
-// keys, and of sessions where these are many, that many times as large.
+// Targets returns the targets, with their numbers of transactions and keys multiplied by scale,
+// and also the sessions if there are many.
 func Targets(scale float64, seed uint64) []Target {
 	out := make([]Target, len(targets))
 	for n, t := range targets {
@@ -60,7 +58,7 @@ func Targets(scale float64, seed uint64) []Target {
 	return out
 }
 
-// Report is what was measured, and which verdicts were wrong.
+// Report is the measurements and the wrong verdicts.
 type Report struct {
 	Measurements []Measurement
 	Wrong        []string
@@ -105,7 +103,7 @@ func (c *Checker) MeasureTargets(ctx context.Context, targets []Target, levels [
 	return nil
 }
 
-// MeasureFiles measures histories of which no verdict is known.
+// MeasureFiles measures histories whose verdict is not known.
 func (c *Checker) MeasureFiles(ctx context.Context, paths []string, levels []level.Level, contestants []Contestant, r *Report) error {
 	for _, path := range paths {
 		for _, lvl := range levels {

@@ -12,7 +12,7 @@ with intervals begins and ends where those that overlap with it do; for chains i
 each chain. A backend that unites rows part by part in a cache, or leaves out edges
 that say nothing new, moves less through the memory, and may take less than the bandwidth's time.`
 
-// bitTraffic is the bytes that a closure in rows of bits moves.
+// bitTraffic is the number of bytes that a closure with rows of bits moves.
 func bitTraffic(g *accel.Graph, order []int32) int64 {
 	words := make([]int64, g.Len())
 	if g.Intervals != nil {
@@ -35,7 +35,7 @@ func bitTraffic(g *accel.Graph, order []int32) int64 {
 	return 8 * total
 }
 
-// chainTraffic is the bytes that rows of so many chains move.
+// chainTraffic is the number of bytes that rows of that many chains move.
 func chainTraffic(g *accel.Graph, chains int64) int64 {
 	return 4 * chains * (int64(g.Len()) + int64(len(g.From)))
 }

@@ -10,15 +10,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// historyTime is what judging a recorded history may well take.
+// historyTime is how long judging a recorded history may take.
 const historyTime = time.Second
 
 // Catalogue is a set of scenarios, by name.
 type Catalogue struct{ Scenarios []*Scenario }
 
-// Load reads every scenario (*.yaml, *.yml) and every recorded history (*.txt)
-// below the root of files. The error is a *FormatError with all that is wrong
-// with any of them, or one of reading.
+// Load reads every scenario (*.yaml, *.yml) and every recorded history (*.txt) below the root of
+// files. The error is a *FormatError with all problems of all files, or an error of reading.
 func Load(files fs.FS) (*Catalogue, error) {
 	c := &Catalogue{}
 	var problems []Problem
@@ -90,7 +89,7 @@ func (c *Catalogue) Find(name string) (*Scenario, error) {
 	return nil, errors.Errorf("there is no scenario %q; isohound scenarios lists them%s", name, c.similar(name))
 }
 
-// similar suggests what might be meant.
+// similar suggests a similar name.
 func (c *Catalogue) similar(name string) string {
 	var near []string
 	for _, s := range c.Scenarios {
@@ -104,9 +103,9 @@ func (c *Catalogue) similar(name string) string {
 	return "; similar: " + strings.Join(near, ", ")
 }
 
-// Select returns the scenarios of the given names or patterns, as of path.Match,
-// in their order; "all" is every one. Of each pattern there must be one at least.
-// kinds, if any, restricts the choice.
+// Select returns the scenarios that match the given names or patterns (see path.Match), in their
+// order; "all" matches every one. Each pattern must match at least one. If kinds are given, only
+// scenarios of these kinds are returned.
 func (c *Catalogue) Select(names []string, kinds ...Kind) ([]*Scenario, error) {
 	var out []*Scenario
 	take := func(s *Scenario) {

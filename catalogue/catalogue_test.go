@@ -38,7 +38,7 @@ func files(texts map[string]string) fstest.MapFS {
 	return fs
 }
 
-// TestProblems: each mistake is told with its file and line, and all of a file at
+// TestProblems: each mistake is reported with its file and line, and all mistakes of a file at
 // once.
 func TestProblems(t *testing.T) {
 	change := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(good) }
@@ -111,8 +111,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestGroups: what can share a start does, and no two versions where the version
-// says what starts.
+// TestGroups: scenarios that can share a target do. Different versions do not if the version
+// selects what is started.
 func TestGroups(t *testing.T) {
 	target := func(start, version, option string) *Scenario {
 		return &Scenario{Target: Target{Kind: Local, Start: start, Version: version, Options: map[string]string{"o": option}}}

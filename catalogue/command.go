@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Engines are the checkers that judge a recorded history: each must give the
+// Engines are the checkers that judge a recorded history. Each of them must return the expected
 // verdict.
 var Engines = []string{"auto", "polygraph"}
 
-// Args are the arguments of isohound that run the scenario once. dsns are the
-// endpoints, out is the run's folder, "" to leave it to isohound.
+// Args are the arguments of isohound that run the scenario once. dsns are the endpoints. out is
+// the run's folder; if it is "", isohound chooses one.
 func (s *Scenario) Args(dsns []string, seed int64, out string) []string {
 	args := []string{"run", "--driver", s.Driver}
 	for _, dsn := range dsns {
@@ -48,12 +48,12 @@ func (s *Scenario) Args(dsns []string, seed int64, out string) []string {
 	return args
 }
 
-// CheckArgs are the arguments that judge a recorded history, which is at path,
-// by one engine. They are nil where the engine judges none of the levels.
+// CheckArgs are the arguments that judge a recorded history, which is at path, with one engine.
+// They are nil if the engine judges none of the levels.
 func (s *Scenario) CheckArgs(path, engine string) []string {
 	var levels []string
 	for _, l := range s.Levels() {
-		if l != "lin" || engine == "auto" { // the linear engine alone knows lin
+		if l != "lin" || engine == "auto" { // only the linear engine judges lin
 			levels = append(levels, l)
 		}
 	}
@@ -63,8 +63,7 @@ func (s *Scenario) CheckArgs(path, engine string) []string {
 	return []string{"check", path, "--level", strings.Join(levels, ","), "--engine", engine, "--certify"}
 }
 
-// Commands are the invocations of isohound that a person would type to do the
-// same, without the name of the program.
+// Commands are the command lines that run the scenario, without the name of the program.
 func (s *Scenario) Commands() [][]string {
 	if s.History != "" {
 		var out [][]string
@@ -91,11 +90,11 @@ func (s *Scenario) Commands() [][]string {
 	return [][]string{s.Args(dsns, s.Seed, "")}
 }
 
-// limit is how long a run may take before it counts as hanging. Machines are
-// busy, and a time that is expected is no promise.
+// limit is how long a run may take before it counts as hanging. It is generous, because the
+// machine may be busy and the expected time is only an estimate.
 func (s *Scenario) limit() time.Duration { return 10*time.Duration(s.Time) + 2*time.Minute }
 
-// keepHistory puts a recorded history into dir, for isohound check.
+// keepHistory writes a recorded history into dir, for isohound check.
 func (s *Scenario) keepHistory(dir string) (string, error) {
 	file := filepath.Join(dir, "history"+filepath.Ext(s.File))
 	return file, os.WriteFile(file, []byte(s.History), 0o666)

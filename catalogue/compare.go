@@ -9,16 +9,16 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// Status is what became of a scenario.
+// Status is the result of a scenario.
 type Status string
 
 const (
-	// Met: everything came out as expected.
+	// Met: everything was as expected.
 	Met Status = "met"
-	// Unmet: something came out otherwise. That what must be found was not found
-	// is as bad as that something was found where nothing must be.
+	// Unmet: something was not as expected. An expected anomaly that is not found is as bad as
+	// an unexpected one that is found.
 	Unmet Status = "not met"
-	// Undecided: a verdict was unknown or vacuous, so that nobody can tell.
+	// Undecided: a verdict was unknown or vacuous.
 	Undecided Status = "undecided"
 	// Failed: the target did not start, or the run ended in an error.
 	Failed Status = "failed"
@@ -26,9 +26,9 @@ const (
 	NotRun Status = "not run"
 )
 
-// Finding compares one expectation with what came out.
+// Finding compares one expectation with the result.
 type Finding struct {
-	// What was looked at: a level, with the engine if several were asked, or an
+	// What names what was compared: a level, with the engine if there were several, or an
 	// invariant.
 	What   string `json:"what"`
 	Want   string `json:"want"`
@@ -36,12 +36,12 @@ type Finding struct {
 	Status Status `json:"status"` // met, not met or undecided
 }
 
-// Judged is a verdict that a run came to.
+// Judged is a verdict of a run.
 type Judged struct {
 	Level  string `json:"level"`
 	Engine string `json:"engine"`
-	// Second says that it is a second opinion: another engine may name another
-	// anomaly of the same history, but not come to another verdict.
+	// Second marks a second opinion: another engine may report another anomaly of the same
+	// history, but its verdict must be the same.
 	Second    bool            `json:"second,omitempty"`
 	Verdict   verdict.Verdict `json:"verdict"`
 	Reason    string          `json:"reason,omitempty"`
@@ -62,8 +62,8 @@ func judged(o *results.Outcome) Judged {
 	return j
 }
 
-// compare looks for each expectation at every verdict on its level, which may
-// come from several engines.
+// compare compares each expectation with every verdict on its level. There may be one from each
+// engine.
 func compare(expect []Expectation, all []Judged, invariants []generator.InvariantResult) []Finding {
 	var out []Finding
 	for n := range expect {
@@ -146,8 +146,7 @@ func compareInvariant(e *Expectation, all []generator.InvariantResult) Finding {
 	return f
 }
 
-// sum is what findings come to: one that is not met outweighs one that is not
-// decided, and none at all decide nothing.
+// sum combines findings: not met outweighs undecided. No findings are undecided.
 func sum(findings []Finding) Status {
 	out := Met
 	if len(findings) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// TestCompare: what is not found although it must be counts as much as what is
-// found although it must not; what nobody decided is neither.
+// TestCompare: a missing expected anomaly counts as much as an unexpected one; undecided
+// verdicts are neither.
 func TestCompare(t *testing.T) {
 	yes, no := true, false
 	si := func(v verdict.Verdict, names ...string) []Judged {
@@ -62,8 +62,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestTable: what was shown, what was prevented by a level that forbids it, what
-// nobody tried, and what came out otherwise than expected.
+// TestTable: anomalies that were shown, that a level prevented, that were not tried, and that
+// were not as expected.
 func TestTable(t *testing.T) {
 	result := func(name, engine, level string, v verdict.Verdict, anomaly string, e Expectation, names ...string) Result {
 		j := []Judged{{Level: level, Verdict: v, Anomalies: names}}

@@ -18,22 +18,21 @@ import (
 )
 
 const (
-	// dockerAnswer bounds a question to the daemon, dockerPull the fetching or
-	// building of an image, dockerReady the start of all containers, and dockerEnd
-	// what removes one.
+	// Time limits: dockerAnswer for a question to the daemon, dockerPull for pulling or building
+	// an image, dockerReady for the start of all containers, and dockerEnd for removing one.
 	dockerAnswer = 10 * time.Second
 	dockerPull   = 20 * time.Minute
 	dockerReady  = 5 * time.Minute
 	dockerEnd    = 30 * time.Second
-	// dockerPoll is the wait between two looks.
+	// dockerPoll is the interval of polling.
 	dockerPoll = 500 * time.Millisecond
 )
 
-// docker drives containers by docker's own command line. It removes what it has
-// made, by the ids that docker told, and nothing else.
+// docker manages containers with docker's command line. It removes only what it has created, by
+// the ids that docker returned.
 type docker struct {
 	target *Target
-	driver string // whose Open says that an endpoint is ready
+	driver string // its Open tells whether an endpoint is ready
 	iso    string
 	note   func(string)
 
@@ -44,7 +43,7 @@ type docker struct {
 	follow   sync.WaitGroup
 }
 
-// growing is a log that is read while it grows.
+// growing is a log that is read while it is written.
 type growing struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -62,7 +61,7 @@ func (g *growing) String() string {
 	return g.b.String()
 }
 
-// available returns why docker cannot be used here, nil if it can.
+// available returns why docker cannot be used here, nil if it can be used.
 func (d *docker) available(ctx context.Context) error {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return errors.New("there is no program docker here")
@@ -94,8 +93,8 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// startDocker starts the containers of a scenario and waits until each endpoint
-// can be used. What it has made before an error is removed.
+// startDocker starts the containers of a scenario and waits until each endpoint can be used.
+// After an error it removes what it has created.
 func startDocker(ctx context.Context, s *Scenario, note func(string)) (*running, error) {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
@@ -118,7 +117,7 @@ func startDocker(ctx context.Context, s *Scenario, note func(string)) (*running,
 	return r, nil
 }
 
-// withLogs adds the ends of the containers' logs to an error.
+// withLogs appends the ends of the containers' logs to an error.
 func (d *docker) withLogs(err error) error {
 	for _, c := range d.target.Containers {
 		if log := d.logs[c.Name]; log != nil && log.String() != "" {
@@ -177,7 +176,7 @@ func (d *docker) start(ctx context.Context) ([]string, error) {
 	return dsns, nil
 }
 
-// image fetches the image, or builds it, before time is measured.
+// image pulls or builds the image, before the time is measured.
 func (d *docker) image(ctx context.Context) error {
 	if _, err := d.do(ctx, dockerAnswer, nil, "image", "inspect", d.target.Image); err == nil {
 		return nil
@@ -192,10 +191,9 @@ func (d *docker) image(ctx context.Context) error {
 	return err
 }
 
-// makeNetworks makes the two networks of a cluster: one on which the clients
-// reach each container and the containers do not reach one another, and one on
-// which these do. So a container can be cut off from the others and still be
-// spoken to.
+// makeNetworks makes the two networks of a cluster: one on which clients reach each container
+// but containers do not reach one another, and one on which containers reach one another. So a
+// container can be disconnected from the others while clients still reach it.
 func (d *docker) makeNetworks(ctx context.Context) error {
 	if len(d.target.Containers) < 2 {
 		return nil
@@ -215,8 +213,8 @@ func (d *docker) makeNetworks(ctx context.Context) error {
 
 func (d *docker) cluster() string { return d.prefix + "-nodes" }
 
-// run starts a container. It is created first, so that it is on both networks
-// when its process begins.
+// run starts a container. It is created first, so that it is on both networks when its process
+// starts.
 func (d *docker) run(ctx context.Context, c *Container) error {
 	args := []string{"create", "--rm", "--name", d.prefix + "-" + c.Name, "--hostname", c.Name}
 	if len(d.networks) > 0 {
@@ -242,7 +240,7 @@ func (d *docker) run(ctx context.Context, c *Container) error {
 	if _, err := d.do(ctx, dockerAnswer, nil, "start", id); err != nil {
 		return err
 	}
-	// A container that ends is gone, and its log with it.
+	// When a container ends, it is removed with its log.
 	log := &growing{}
 	d.logs[c.Name] = log
 	follow := own(exec.Command("docker", "logs", "--follow", id))
@@ -259,7 +257,7 @@ func (d *docker) connect(ctx context.Context, node string) error {
 	return err
 }
 
-// until repeats f until it succeeds, ctx ends, or a container does.
+// until repeats f until it succeeds, ctx ends, or a container ends.
 func (d *docker) until(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -299,7 +297,7 @@ func (d *docker) ready(ctx context.Context, dsn string) error {
 	return db.Close(ctx)
 }
 
-// stop removes containers and networks. Nothing that ends keeps it from that.
+// stop removes containers and networks, even after ctx has ended.
 func (d *docker) stop() {
 	ctx := context.Background()
 	for n := len(d.target.Containers) - 1; n >= 0; n-- {

@@ -11,9 +11,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// expand puts addresses where a text has placeholders: {addr} is where c's port
-// is published, {ip:NAME} the address of a container among its like, which the
-// host of the daemon can reach, too.
+// expand replaces placeholders by addresses: {addr} is where c's port is published, {ip:NAME}
+// the address of a container among the containers, which the daemon's host can reach too.
 func (d *docker) expand(ctx context.Context, text string, c *Container) (string, error) {
 	var failed error
 	out := placeholder.ReplaceAllStringFunc(text, func(p string) string {
@@ -43,7 +42,7 @@ func (d *docker) expand(ctx context.Context, text string, c *Container) (string,
 // address is an IP address, with a port or without.
 var address = regexp.MustCompile(`^[0-9a-fA-F.:\[\]]+$`)
 
-// disturb does to the containers what the scenario says, and undoes it at last.
+// disturb disturbs the containers as the scenario says, and finally undoes it.
 func (d *docker) disturb(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, e := range d.target.Disturb {
@@ -53,7 +52,7 @@ func (d *docker) disturb(ctx context.Context) {
 			}
 			d.tell(e.Action, e.Node, d.act(ctx, e.Action, e.Node))
 			pass(ctx, time.Duration(e.For))
-			// The end of the run is no reason to leave it as it is.
+			// Undo the disturbance even when the run has ended.
 			d.tell("end of "+e.Action, e.Node, d.undo(context.WithoutCancel(ctx), e.Action, e.Node))
 		})
 	}
@@ -85,7 +84,7 @@ func (d *docker) tell(what, node string, err error) {
 	d.note(what + ": " + node)
 }
 
-// pass waits, and reports whether ctx did not end before.
+// pass waits until t, and reports whether ctx has not ended before.
 func pass(ctx context.Context, t time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -15,7 +15,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// fakeDriver can be opened at the second try, as a server that has just started.
+// fakeDriver can be opened at the second try, like a server that has just started.
 type fakeDriver struct{ opened atomic.Int32 }
 
 type fakeDB struct{ drivers.DB }
@@ -39,7 +39,7 @@ var fake = &fakeDriver{}
 
 func init() { drivers.Register(fake) }
 
-// fakeDocker notes how it is called and answers as docker does.
+// fakeDocker records its calls and answers like docker.
 const fakeDocker = `#!/bin/sh
 echo "$@" >> "$FAKE/calls"
 for last; do :; done
@@ -57,8 +57,8 @@ case "$1 $2" in
 esac
 `
 
-// fakeIsohound runs until docker has been called with $UNTIL, if that is set, and
-// says that what is checked is violated, and where it was sent.
+// fakeIsohound runs until docker has been called with $UNTIL, if that is set. It reports a
+// violation, and the DSN that it was given.
 const fakeIsohound = `#!/bin/sh
 while [ -n "$UNTIL" ] && ! grep -q "$UNTIL" "$FAKE/calls"; do sleep 0.02; done
 echo "$ISOHOUND_DSN" > "$FAKE/dsn"
@@ -67,7 +67,7 @@ echo '{"path":"h","level":"ser","verdict":"violated","engine":"linear","anomalie
 exit 1
 `
 
-// faked puts the two programs where they are found.
+// faked installs the two programs where they are found.
 func faked(t *testing.T) (dir, isohound string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -94,7 +94,7 @@ var clusterText = strings.NewReplacer("{kind: embedded}", `
   disturb:
     - {at: 0s, for: 1ms, action: disconnect, node: n2}`, "badger", "fake", "satisfied}", "violated, anomaly: WriteSkew}").Replace(good)
 
-// calls are the calls of docker, without what is drawn at random.
+// calls returns the calls of docker, without random names.
 func calls(t *testing.T, dir string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "calls"))
@@ -170,8 +170,8 @@ func TestDocker(t *testing.T) {
 	}
 }
 
-// TestDockerFails: a container that ends is told with its log, and what was made
-// is removed; without docker the state says so.
+// TestDockerFails: the log of a container that ends is reported, and what was created is
+// removed. Without docker the state says so.
 func TestDockerFails(t *testing.T) {
 	dir, isohound := faked(t)
 	c, err := Load(files(map[string]string{"a.yaml": clusterText}))

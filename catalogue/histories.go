@@ -10,10 +10,9 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// recorded reads a history in the notation of tests whose comments say what must
-// come out: "# expect LEVEL=VERDICT …", and before it "# anomaly NAME" if one must
-// be among the names. The other comments tell its story; the first line is its
-// title.
+// recorded reads a history in the DSL. Its comments state the expectations: "# expect
+// LEVEL=VERDICT …", and before it "# anomaly NAME" if an anomaly of that name must be reported.
+// The other comments are the description; the first line is the title.
 func recorded(file, text string) (*Scenario, []Problem) {
 	s := &Scenario{
 		Name: strings.TrimSuffix(file, path.Ext(file)), File: file, History: text, Target: Target{Kind: Embedded}, Time: Duration(historyTime),
@@ -50,7 +49,7 @@ func recorded(file, text string) (*Scenario, []Problem) {
 			if _, err := level.Parse(name); err != nil {
 				add(n+1, "%v", err)
 			}
-			// Of what is cut off unknown is all that may be said.
+			// For a history that is cut off, only unknown can be expected.
 			if !decided(verdict) && verdict != "unknown" {
 				add(n+1, "%s: expected LEVEL=satisfied, LEVEL=violated or LEVEL=unknown", pair)
 			}

@@ -12,16 +12,16 @@ import (
 	"github.com/isohound/isohound/servers"
 )
 
-// starter starts servers from distribution packages.
+// starter starts servers from packages of the distribution.
 type starter struct {
-	// missing says what is not installed here, "" if nothing.
+	// missing returns what is not installed here, "" if nothing.
 	missing func(t *Target) string
-	// options and cluster say that it takes settings, and a number of nodes.
+	// options and cluster say that it accepts settings, and a number of nodes.
 	options, cluster bool
-	// versioned says that the target's version chooses what starts; of other
-	// servers it starts what is installed.
+	// versioned says that the target's version selects what is started. Other starters start the
+	// installed version.
 	versioned bool
-	// nodes is the number of endpoints where the scenario does not say.
+	// nodes is the default number of endpoints.
 	nodes int
 	start func(ctx context.Context, t *Target) (*running, error)
 }
@@ -33,14 +33,14 @@ func (st *starter) endpoints(t *Target) int {
 	return st.nodes
 }
 
-// versioned reports whether the version says what runs, and not only what was
-// seen.
+// versioned reports whether the version selects what runs. Otherwise it only says what the
+// expectation was observed with.
 func (t *Target) versioned() bool {
 	st := starters[t.Start]
 	return t.Kind != Local || st != nil && st.versioned
 }
 
-// starters are known by the names that target.start takes.
+// starters are indexed by the names in target.start.
 var starters = map[string]*starter{
 	"postgres": {missing: packaged(servers.MissingPostgres), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
 		s, err := servers.StartPostgres(settings(ctx, t)...)
@@ -86,7 +86,7 @@ var starters = map[string]*starter{
 	}},
 }
 
-// packaged says that a distribution's package is missing.
+// packaged returns a check whether a package of the distribution is missing.
 func packaged(name func() string) func(*Target) string {
 	return func(*Target) string {
 		if pkg := name(); pkg != "" {
@@ -96,7 +96,7 @@ func packaged(name func() string) func(*Target) string {
 	}
 }
 
-// builtDgraph says what is missing for a version of Dgraph.
+// builtDgraph returns what is missing for a version of Dgraph.
 func builtDgraph(version string) string {
 	if _, err := servers.FindDgraph(version); err != nil {
 		return "dgraph-" + version + " on PATH; ./run.sh dgraph builds it into bin/"
@@ -104,7 +104,7 @@ func builtDgraph(version string) string {
 	return ""
 }
 
-// galeraNodes is how many a cluster has where the scenario does not say.
+// galeraNodes is the default number of nodes of a cluster.
 const galeraNodes = 3
 
 // settings are the options of a target's servers.
@@ -130,13 +130,13 @@ func withStandby(ctx context.Context, t *Target, more ...servers.Option) (*runni
 	return serving(s, standby), nil
 }
 
-// server is what packages' servers have in common.
+// server is common to servers from packages.
 type server interface {
 	DSN() string
 	Stop()
 }
 
-// serving makes a target of servers, which are stopped in the reverse order.
+// serving makes a target of servers. They are stopped in reverse order.
 func serving(all ...server) *running {
 	r := &running{logs: map[string]func() string{}}
 	for n, s := range all {
@@ -154,22 +154,22 @@ func serving(all ...server) *running {
 	return r
 }
 
-// running is a target that was started.
+// running is a started target.
 type running struct {
 	dsns []string
-	// what says in words what runs, so that it can be found if it is left behind.
+	// what describes what is running, so that it can be found if it is left behind.
 	what string
-	// logs are the servers' own, by the name of the file that keeps them.
+	// logs are the servers' own logs, by the name of the file to save them to.
 	logs map[string]func() string
-	// disturb plays what happens to the target during a run, until ctx ends.
+	// disturb runs the disturbances of the target during a run, until ctx ends.
 	disturb func(ctx context.Context)
 	stop    func()
 }
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-// fill puts the endpoints of servers into a scenario's DSN. What follows as
-// ?name=value is added to what the endpoint already has.
+// fill inserts the endpoints of servers into a scenario's DSN. A following ?name=value is added
+// to the parameters of the endpoint.
 func fill(dsn string, endpoints []string) (string, error) {
 	var err error
 	out := placeholder.ReplaceAllStringFunc(dsn, func(p string) string {
@@ -189,7 +189,7 @@ func fill(dsn string, endpoints []string) (string, error) {
 	return out, nil
 }
 
-// endpoints are the DSNs of a run against a target.
+// dsns returns the DSNs of a run against a target.
 func (s *Scenario) dsns(r *running) ([]string, error) {
 	if len(s.DSN) == 0 {
 		return r.dsns, nil

@@ -14,7 +14,7 @@ import (
 // about explains the cells of a table.
 const about = "Shown: a run has the anomaly. Prevented: a run was judged satisfied at a level that forbids it, or the invariant that it breaks held. Not tried: no run could have told."
 
-// Markdown draws results: what came out, and the table of anomalies.
+// Markdown renders results and the table of anomalies as Markdown.
 func Markdown(all ...*Results) string {
 	var b strings.Builder
 	var list []Result
@@ -49,7 +49,7 @@ func Markdown(all ...*Results) string {
 	return b.String()
 }
 
-// took is how long the runs took, and how long one was expected to.
+// took formats how long the runs took, and how long one was expected to take.
 func (r *Result) took() string {
 	if r.Tries == 0 {
 		return ""
@@ -80,7 +80,7 @@ func (c Cell) markdown() string {
 //go:embed table.tmpl
 var pageText string
 
-// page is parsed when it is needed, which few runs of a program do.
+// page is parsed when needed, because most programs do not draw it.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("table").Funcs(template.FuncMap{
 		"inc":   func(n int) int { return n + 1 },
@@ -89,7 +89,7 @@ var page = sync.OnceValue(func() *template.Template {
 	}).Parse(pageText))
 })
 
-// HTML draws the same as a page that loads nothing.
+// HTML renders the same as a self-contained page.
 func HTML(all ...*Results) ([]byte, error) {
 	type line struct {
 		*Result

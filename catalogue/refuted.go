@@ -2,8 +2,8 @@ package catalogue
 
 import "github.com/isohound/isohound/results"
 
-// refuted are the weakest levels that the history of an outcome refutes; nil
-// where there was no time to find out.
+// refuted returns the weakest levels that the history of an outcome violates; nil if there was
+// no time to find out.
 func refuted(o *results.Outcome) []string {
 	if o.Standing == nil {
 		return nil

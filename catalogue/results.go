@@ -12,14 +12,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Names of the files in the folder of a run of scenarios.
+// Names of the files in the folder with the results of scenarios.
 const (
 	resultsFile  = "scenarios.json"
 	markdownFile = "scenarios.md"
 	htmlFile     = "scenarios.html"
 )
 
-// Results are those of one run of scenarios.
+// Results are the results of one run of scenarios.
 type Results struct {
 	Started   time.Time `json:"started"`
 	Version   string    `json:"version"`
@@ -27,12 +27,12 @@ type Results struct {
 	Command   string    `json:"command"`
 	Scenarios []Result  `json:"scenarios"`
 
-	// base stands before the links, if the results lie elsewhere.
+	// base is prepended to the links if the results are in another folder.
 	base string
 }
 
-// Save writes the results and the pages drawn from them into dir, and returns
-// the path of the page.
+// Save writes the results and the pages made from them into dir, and returns the path of the
+// page.
 func (r *Results) Save(dir string) (string, error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -63,7 +63,7 @@ func LoadResults(dir string) (*Results, error) {
 	return r, errors.Wrap(json.Unmarshal(b, r), filepath.Join(dir, resultsFile))
 }
 
-// link is where a result can be looked at, relative to the page, or "".
+// link is the path of a result's report, relative to the page, or "".
 func (r *Results) link(s *Result) string {
 	switch {
 	case s.Report != "":
@@ -83,7 +83,7 @@ func Count(list []Result) map[Status]int {
 	return n
 }
 
-// Tally is Count in words.
+// Tally returns the counts of Count in words.
 func Tally(list []Result) string {
 	n := Count(list)
 	parts := []string{fmt.Sprintf("%d of %d as expected", n[Met], len(list))}
@@ -98,7 +98,7 @@ func Tally(list []Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// Mark tells a status at a glance, and in words.
+// Mark returns a symbol and words for a status.
 func (s Status) Mark() string {
 	switch s {
 	case Met:
@@ -113,7 +113,7 @@ func (s Status) Mark() string {
 	return "– not run"
 }
 
-// CameOut says what came out otherwise than expected, or why nothing did.
+// CameOut says what was not as expected, or why there is no result.
 func (r *Result) CameOut() string {
 	var parts []string
 	for _, f := range r.Findings {
@@ -122,7 +122,7 @@ func (r *Result) CameOut() string {
 		}
 	}
 	if r.Reason != "" {
-		reason, _, more := strings.Cut(r.Reason, "\n") // the rest is of a log
+		reason, _, more := strings.Cut(r.Reason, "\n") // the rest is from a log
 		if more {
 			reason += " …"
 		}
@@ -134,7 +134,7 @@ func (r *Result) CameOut() string {
 	return strings.Join(parts, "; ")
 }
 
-// Line is the result in one line.
+// Line formats the result as one line.
 func (r *Result) Line() string {
 	line := fmt.Sprintf("%-18s %s: %s", r.Status.Mark(), r.Name, r.CameOut())
 	if r.Tries > 0 {
@@ -147,8 +147,8 @@ func (r *Result) Line() string {
 	return line
 }
 
-// Summary appends the results to a file in Markdown, for the summary of a CI
-// job, which may have other parts.
+// Summary appends the results as Markdown to a file, the summary of a CI job, which may have
+// other content.
 func (r *Results) Summary(path string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// endTime is what a run may take to end by itself when it is asked to.
+// endTime is how long a run may take to end after an interrupt.
 const endTime = 30 * time.Second
 
 var ownGroup = &syscall.SysProcAttr{Setpgid: true}
@@ -26,13 +26,13 @@ var ownGroup = &syscall.SysProcAttr{Setpgid: true}
 type attempt struct {
 	judged     []Judged
 	invariants []generator.InvariantResult
-	// code is the exit code of isohound, msg the last line of what it said.
+	// code is the exit code of isohound, msg the last line of its output.
 	code int
 	msg  string
 	late bool
 }
 
-// codes of isohound run and check after which there are verdicts to compare.
+// Exit codes of isohound run and check with which there are verdicts to compare.
 const (
 	codeVacuous     = 3
 	codeUsage       = 64
@@ -40,13 +40,13 @@ const (
 	codeInterrupted = 130
 )
 
-// isohound runs the command until it ends, or limit is over.
+// isohound runs the command until it ends or exceeds limit.
 func (r *Runner) isohound(ctx context.Context, a *attempt, limit time.Duration, env []string, args ...string) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c := own(exec.CommandContext(limited, r.Command, args...))
 	c.Env = append(append(c.Env, r.Env...), env...)
-	// It is asked to end, so that it drops what it made on the server.
+	// An interrupt lets it drop what it created on the server.
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = endTime
 	var out, msg bytes.Buffer
@@ -77,7 +77,7 @@ func (r *Runner) isohound(ctx context.Context, a *attempt, limit time.Duration, 
 	return nil
 }
 
-// try runs a scenario once, with its results in dir.
+// try runs a scenario once and writes its results to dir.
 func (r *Runner) try(ctx context.Context, s *Scenario, target *running, seed int64, dir string) (*attempt, error) {
 	a := &attempt{}
 	if s.History != "" {
@@ -107,7 +107,8 @@ func (r *Runner) try(ctx context.Context, s *Scenario, target *running, seed int
 	}
 	var env []string
 	if s.Target.Kind != Embedded {
-		// The server is gone when somebody repeats the run, and its address with it.
+		// Only the environment has the DSN: the server and its address no longer exist when
+		// somebody repeats the run.
 		env, dsns = []string{dsnVariable + "=" + strings.Join(dsns, "\n")}, nil
 	}
 	if target.disturb != nil {
@@ -123,10 +124,10 @@ func (r *Runner) try(ctx context.Context, s *Scenario, target *running, seed int
 	return a, err
 }
 
-// dsnVariable is where isohound looks for endpoints, one a line.
+// dsnVariable is the environment variable with the endpoints, one per line.
 const dsnVariable = "ISOHOUND_DSN"
 
-// decide fills in what an attempt came to.
+// decide fills in the result of an attempt.
 func (res *Result) decide(s *Scenario, a *attempt) {
 	res.Judged, res.Invariants, res.Findings, res.Code, res.Reason = a.judged, a.invariants, nil, 0, ""
 	switch {
@@ -148,7 +149,7 @@ func (res *Result) decide(s *Scenario, a *attempt) {
 	}
 }
 
-// describe adds what a run's folder tells.
+// describe adds information from a run's folder.
 func (res *Result) describe(dir string) {
 	if run, err := results.Load(dir); err == nil {
 		res.Server, res.Committed = strings.TrimSpace(run.Config.Server), run.Stats.Committed
@@ -156,8 +157,8 @@ func (res *Result) describe(dir string) {
 	}
 }
 
-// own gives a command a process group of its own: signals of the terminal are
-// for isohound, which ends what it has started.
+// own gives a command its own process group, so that signals of the terminal only go to
+// isohound, which ends what it has started.
 func own(c *exec.Cmd) *exec.Cmd {
 	c.SysProcAttr = ownGroup
 	c.Env = os.Environ()

@@ -14,12 +14,12 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// Result is what became of one scenario.
+// Result is the result of one scenario.
 type Result struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
 	Target Kind   `json:"target"`
-	// Engine is the target in words, Server what it said of itself.
+	// Engine is the target in words, Server what the server reports about itself.
 	Engine    string `json:"engine"`
 	Server    string `json:"server,omitempty"`
 	Isolation string `json:"isolation,omitempty"`
@@ -35,14 +35,14 @@ type Result struct {
 	Judged     []Judged                    `json:"judged"`
 	Invariants []generator.InvariantResult `json:"invariants,omitempty"`
 	Committed  int64                       `json:"committed,omitempty"`
-	// Seed is that of the last run, Tries how many there were.
+	// Seed is the seed of the last run, Tries how many runs there were.
 	Seed    int64   `json:"seed,omitempty"`
 	Tries   int     `json:"tries,omitempty"`
 	Seconds float64 `json:"seconds"` // of all tries, without the start of the target
-	// ExpectedSeconds are what one run was expected to take.
+	// ExpectedSeconds is how long one run was expected to take.
 	ExpectedSeconds float64 `json:"expected_seconds"`
-	// Dir is the folder of the last run, Report what to open, both relative to
-	// the results. Code is the exit code of a run that failed.
+	// Dir is the folder of the last run, Report its report, both relative to the results. Code
+	// is the exit code of a failed run.
 	Dir    string `json:"dir,omitempty"`
 	Report string `json:"report,omitempty"`
 	Code   int    `json:"exit_code,omitempty"`
@@ -50,29 +50,29 @@ type Result struct {
 
 // Runner runs scenarios by running isohound.
 type Runner struct {
-	// Command is the path of isohound, Env is added to its environment.
+	// Command is the path of isohound; Env is added to its environment.
 	Command string
 	Env     []string
 	// Out is the folder for all results.
 	Out string
-	// Jobs is how many targets are in use at once, 1 if it is less.
+	// Jobs is how many targets run at once; less than 1 means 1.
 	Jobs int
-	// Tell is told each result when it is there, Note what goes on meanwhile, Holds
-	// which targets run, "" for none. They may be nil; calls do not overlap.
+	// Tell is called with each result, Note with progress messages, and Holds with the targets
+	// that are running, "" for none. They may be nil; calls do not overlap.
 	Tell  func(Result)
 	Note  func(string)
 	Holds func(string)
-	// Keep, if set, is waited for before the targets are stopped.
+	// Keep, if set, is called before the targets are stopped, which wait for its return.
 	Keep func(what string)
 
 	mu   sync.Mutex
 	held map[*running]bool
 }
 
-// group are scenarios that share one start of a target.
+// group are scenarios that share one started target.
 type group struct{ all []*Scenario }
 
-// groups puts scenarios together that can share a target.
+// groups groups scenarios that can share a target.
 func groups(list []*Scenario) []*group {
 	var out []*group
 	by := map[string]*group{}
@@ -81,7 +81,7 @@ func groups(list []*Scenario) []*group {
 		if s.Target.Kind != Embedded {
 			t := s.Target
 			if !t.versioned() {
-				t.Version = "" // what runs is the same
+				t.Version = "" // the version does not change what runs
 			}
 			b, _ := json.Marshal(t)
 			key = string(b)
@@ -100,9 +100,9 @@ func groups(list []*Scenario) []*group {
 	return out
 }
 
-// Run runs the scenarios, those that share a target one after another, and
-// returns what became of each, in the order of list. When ctx ends, what runs is
-// stopped and the rest is not run.
+// Run runs the scenarios and returns their results, in the order of list. Scenarios that share a
+// target run one after another. When ctx ends, running scenarios are stopped and the others are
+// not run.
 func (r *Runner) Run(ctx context.Context, list []*Scenario) []Result {
 	r.held = map[*running]bool{}
 	index := map[*Scenario]int{}
@@ -219,7 +219,7 @@ func (r *Runner) start(ctx context.Context, s *Scenario) (*running, error) {
 	return &running{dsns: s.DSN, stop: func() {}}, nil
 }
 
-// hold tells which targets run, for whoever must say what is left behind.
+// hold reports which targets run, for a message if they are left behind.
 func (r *Runner) hold(target *running, on bool) {
 	r.locked(func() {
 		if r.held[target] = on; !on {
@@ -241,7 +241,7 @@ func (r *Runner) hold(target *running, on bool) {
 	})
 }
 
-// keepLogs writes the logs of a target's servers beside the first run.
+// keepLogs writes the logs of a target's servers to the folder of the first run.
 func (r *Runner) keepLogs(s *Scenario, target *running) error {
 	for name, log := range target.logs {
 		dir := filepath.Join(r.Out, filepath.FromSlash(s.Name), "servers")
@@ -255,7 +255,7 @@ func (r *Runner) keepLogs(s *Scenario, target *running) error {
 	return nil
 }
 
-// scenario runs one until what must come out has come out, or its tries are over.
+// scenario runs one scenario until the expectation is met, or its tries are used up.
 func (r *Runner) scenario(ctx context.Context, s *Scenario, target *running, res *Result) error {
 	begun := time.Now()
 	for n := range max(1, s.Tries) {

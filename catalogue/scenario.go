@@ -1,6 +1,6 @@
-// Package catalogue reads scenarios, says whether they can run here, runs them,
-// and compares what comes out with what must. A scenario is a file of its own,
-// data and not code; package scenarios holds those of the project.
+// Package catalogue reads scenarios, says whether they can run here, runs them, and compares the
+// results with the expectations. Each scenario is a separate data file; package scenarios holds
+// those of the project.
 package catalogue
 
 import (
@@ -9,36 +9,34 @@ import (
 	"time"
 )
 
-// Kind is how a scenario's target comes into being.
+// Kind is how a scenario's target is started.
 type Kind string
 
 const (
-	// Embedded targets live in the process of the run; recorded histories count
-	// as embedded, too.
+	// Embedded targets run in the process of the run. Recorded histories also count as embedded.
 	Embedded Kind = "embedded"
-	// Local targets are servers from distribution packages, private, on loopback.
+	// Local targets are private servers from packages of the distribution, on loopback.
 	Local Kind = "local"
-	// Docker targets are containers of exact images.
+	// Docker targets are containers of images with exact versions.
 	Docker Kind = "docker"
 )
 
 // Kinds lists the kinds, for help texts and messages.
 var Kinds = []Kind{Embedded, Local, Docker}
 
-// Scenario is a recipe and what must come out of it. docs/scenarios.md says what
-// each key means.
+// Scenario is a configuration with the expected results. docs/scenarios.md describes each key.
 type Scenario struct {
 	Name    string   `yaml:"name"`
 	Title   string   `yaml:"title"`
 	About   string   `yaml:"about"`
 	Sources []string `yaml:"sources"`
-	// NeverRun says why nobody has run it yet, "" if somebody has.
+	// NeverRun says why it has not been run yet, "" if it has.
 	NeverRun string `yaml:"never-run"`
 	Target   Target `yaml:"target"`
 
 	Driver string `yaml:"driver"`
-	// DSN are the endpoints: of embedded targets as they are, of local ones with
-	// {1}, {2}, … for those that the servers give.
+	// DSN are the endpoints: for embedded targets as they are; for local ones with {1}, {2}, …
+	// for the DSNs of the servers.
 	DSN         List              `yaml:"dsn"`
 	Isolation   string            `yaml:"isolation"`
 	Workload    string            `yaml:"workload"`
@@ -54,30 +52,28 @@ type Scenario struct {
 	Retries     *int              `yaml:"retries"`
 	Seed        int64             `yaml:"seed"`
 	Faults      List              `yaml:"faults"`
-	// Tries is how many runs, with one seed after the other, may be needed until
-	// the anomaly shows.
+	// Tries is the maximum number of runs, with consecutive seeds, until the anomaly is found.
 	Tries int `yaml:"tries"`
 
-	// Check are the levels, those of Expect where it is empty.
+	// Check are the levels to check; if empty, those of Expect.
 	Check  List          `yaml:"check"`
 	Expect []Expectation `yaml:"expect"`
 	Time   Duration      `yaml:"time"`
-	// Twin is the scenario with the same defect that runs without containers.
+	// Twin is the scenario with the same defect that needs no containers.
 	Twin string `yaml:"twin"`
 	Row  Row    `yaml:"row"`
 
-	// File is where the scenario stands.
+	// File is the path of the scenario's file.
 	File string `yaml:"-"`
-	// History is the text of a recorded history, "" if there is a run to do.
+	// History is the text of a recorded history, "" for a scenario with a run.
 	History string `yaml:"-"`
 }
 
-// Target is what a scenario runs against.
+// Target is the database that a scenario runs against.
 type Target struct {
 	Kind Kind `yaml:"kind"`
-	// Version is exact for containers. For local servers it says what the
-	// expectation was seen with, and what runs is what the package has; but of
-	// dgraph it chooses what runs.
+	// Version is exact for containers, and selects what runs for dgraph. For other local servers
+	// it only says what the expectation was observed with; the package's version runs.
 	Version string `yaml:"version"`
 
 	// Start names the local servers.
@@ -85,69 +81,69 @@ type Target struct {
 	Nodes   int               `yaml:"nodes"`
 	Options map[string]string `yaml:"options"`
 
-	// Image and the rest are of containers.
+	// Image and the following fields are for containers.
 	Image string `yaml:"image"`
-	// Dockerfile builds the image where nobody publishes one.
+	// Dockerfile builds the image if none is published.
 	Dockerfile string      `yaml:"dockerfile"`
 	Containers []Container `yaml:"containers"`
 	Setup      []Step      `yaml:"setup"`
 	Disturb    []Disturb   `yaml:"disturb"`
 }
 
-// Container is one node. Several find one another by their names.
+// Container is one node. Containers find one another by name.
 type Container struct {
 	Name    string            `yaml:"name"`
 	Env     map[string]string `yaml:"env"`
 	Command []string          `yaml:"command"`
-	// Port is where it listens for clients, and DSN its endpoint, with {addr} for
-	// host and port. A container without a DSN is none.
+	// Port is the port for clients. DSN is the container's endpoint, with {addr} for host and
+	// port. A container without a DSN is not an endpoint.
 	Port int    `yaml:"port"`
 	DSN  string `yaml:"dsn"`
 }
 
-// Step is a command within a container, which is repeated until it succeeds.
+// Step is a command in a container that is repeated until it succeeds.
 type Step struct {
 	Node string   `yaml:"node"`
 	Exec []string `yaml:"exec"`
 }
 
-// Disturb is something that happens to a container during a run.
+// Disturb is a disturbance of a container during a run.
 type Disturb struct {
-	// At counts from the start of the run, For is how long it lasts.
+	// At counts from the start of the run; For is the duration.
 	At     Duration `yaml:"at"`
 	For    Duration `yaml:"for"`
 	Action string   `yaml:"action"`
 	Node   string   `yaml:"node"`
 }
 
-// What can happen to a container.
+// Disturbances of a container.
 const (
-	// Disconnect separates it from the others, but not from its clients.
+	// Disconnect disconnects it from the other containers, but not from clients.
 	Disconnect = "disconnect"
 	// Pause freezes its processes.
 	Pause = "pause"
 )
 
-// Expectation is a verdict that must come out at a level, or the state in which
-// an invariant of the workload must be found.
+// Expectation is the expected verdict at a level, or the expected state of an invariant of the
+// workload.
 type Expectation struct {
 	Level   string `yaml:"level"`
 	Verdict string `yaml:"verdict"`
-	// Anomaly must be among the names of the anomalies that are reported.
+	// Anomaly must be among the names of the reported anomalies.
 	Anomaly string `yaml:"anomaly"`
-	// Refuted are the weakest levels that the anomalies refute, exactly.
+	// Refuted are exactly the weakest levels that the anomalies violate.
 	Refuted List `yaml:"refuted"`
 
 	Invariant string `yaml:"invariant"`
 	Holds     *bool  `yaml:"holds"`
 }
 
-// violation reports whether something must be found.
+// violation reports whether a violation is expected.
 func (e *Expectation) violation() bool {
 	return e.Verdict == "violated" || e.Holds != nil && !*e.Holds
 }
 
-// outcome is what must come out, without saying where.
+// outcome describes the expected result, without the level.
 func (e *Expectation) outcome() string {
 	switch {
 	case e.Invariant != "" && e.violation():
@@ -165,20 +161,19 @@ func (e *Expectation) outcome() string {
 	return text
 }
 
-// Row says how the scenario stands in the table of results, where that is not
-// told by the run.
+// Row overrides the scenario's place in the table of results, which otherwise follows from the
+// run.
 type Row struct {
 	Engine  string `yaml:"engine" json:"engine,omitempty"`
 	Anomaly string `yaml:"anomaly" json:"anomaly,omitempty"`
 }
 
-// MustFail reports whether the scenario is to show something, and not that there
-// is nothing.
+// MustFail reports whether the scenario expects a violation.
 func (s *Scenario) MustFail() bool {
 	return slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.violation() })
 }
 
-// Levels are what is checked.
+// Levels are the levels that are checked.
 func (s *Scenario) Levels() []string {
 	if len(s.Check) > 0 {
 		return s.Check
@@ -192,7 +187,7 @@ func (s *Scenario) Levels() []string {
 	return out
 }
 
-// Expected says in a few words what must come out.
+// Expected describes the expected results in a few words.
 func (s *Scenario) Expected() string {
 	var parts []string
 	levels := map[string][]string{}
@@ -213,8 +208,7 @@ func (s *Scenario) Expected() string {
 	return strings.Join(parts, "; ")
 }
 
-// Engine is the target in words, with its version as far as it is known before
-// anything runs.
+// Engine is the target in words, with its version if that is known before the run.
 func (s *Scenario) Engine() string {
 	name := s.Row.Engine
 	switch {
@@ -228,7 +222,7 @@ func (s *Scenario) Engine() string {
 	}
 	switch v := s.Target.Version; {
 	case v == "" || strings.Contains(name, v):
-	case !s.Target.versioned(): // what runs is what the package has
+	case !s.Target.versioned(): // the package's version runs
 		name += " (seen with " + v + ")"
 	default:
 		name += " " + v
@@ -236,7 +230,7 @@ func (s *Scenario) Engine() string {
 	return name
 }
 
-// List is a list of words, of which one may stand alone.
+// List is a list of words. A single word may be written without a list.
 type List []string
 
 // Duration is a time such as 1m30s.

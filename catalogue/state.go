@@ -14,7 +14,7 @@ type State struct {
 // States finds out whether scenarios can run here. It asks docker once.
 type States struct{ docker *State }
 
-// Of tells the state of one scenario.
+// Of returns the state of one scenario.
 func (st *States) Of(ctx context.Context, s *Scenario) State {
 	ready := State{true, "ready"}
 	if s.History != "" {

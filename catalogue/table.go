@@ -16,32 +16,32 @@ import (
 	"github.com/isohound/isohound/scenarios"
 )
 
-// Table has a row for each engine and isolation and a column for each anomaly,
-// as Hermitage has it.
+// Table has a row for each engine and isolation and a column for each anomaly, like Hermitage's
+// table.
 type Table struct {
-	Columns []string // as people read them
+	Columns []string // names for display
 	Rows    []TableRow
 }
 
-// TableRow is what was seen of one engine at one isolation.
+// TableRow is the results of one engine at one isolation.
 type TableRow struct {
 	Engine string
 	Cells  []Cell
 }
 
-// Seen is what is known of an anomaly.
+// Seen is the result for an anomaly.
 type Seen string
 
 const (
-	// NotTried: no run could have told.
+	// NotTried: no run could have shown it.
 	NotTried Seen = "not tried"
 	// Prevented: runs were judged satisfied at a level that forbids it.
 	Prevented Seen = "prevented"
-	// Shown: a run has it.
+	// Shown: a run has the anomaly.
 	Shown Seen = "shown"
 )
 
-// Cell is what was seen of an anomaly, and where.
+// Cell is the result for an anomaly, with links.
 type Cell struct {
 	Seen Seen
 	// Unexpected says that the opposite was expected.
@@ -49,7 +49,7 @@ type Cell struct {
 	Links      []string
 }
 
-// Text is the cell in words.
+// Text returns the cell in words.
 func (c Cell) Text() string {
 	switch {
 	case c.Unexpected && c.Seen == Shown:
@@ -60,7 +60,7 @@ func (c Cell) Text() string {
 	return string(c.Seen)
 }
 
-// Tabulate makes the table of what was seen. Recorded histories are in no row.
+// Tabulate makes the table of results. Recorded histories have no row.
 func Tabulate(all ...*Results) *Table {
 	t := &tabulation{cells: map[string]map[string]*Cell{}}
 	for _, name := range explain.Figure5 {
@@ -91,7 +91,7 @@ type tabulation struct {
 	cells         map[string]map[string]*Cell
 }
 
-// add enters what one scenario has shown.
+// add adds the result of one scenario.
 func (t *tabulation) add(r *Results, s *Result) {
 	if len(s.Judged) == 0 || s.Isolation == "" {
 		return
@@ -144,7 +144,7 @@ func expects(s *Result, lvl, verdict, anomaly string) bool {
 	return false
 }
 
-// enter notes what was seen. What was shown once is not prevented.
+// enter records a result. An anomaly that was shown once does not count as prevented.
 func (t *tabulation) enter(engine, column string, seen Seen, unexpected bool, link string) {
 	if !slices.Contains(t.columns, column) {
 		t.columns = append(t.columns, column)
@@ -167,7 +167,7 @@ func (t *tabulation) enter(engine, column string, seen Seen, unexpected bool, li
 	}
 }
 
-// words spells the name of an anomaly as people do: LostUpdate is lost update.
+// words splits the name of an anomaly into words: LostUpdate becomes lost update.
 func words(name string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimSpace(name) {
@@ -179,8 +179,8 @@ func words(name string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "-", " ")), " ")
 }
 
-// forbids reports whether a level forbids an anomaly of Figure 5: whether the
-// figure's history violates it.
+// forbids reports whether a level forbids an anomaly of Figure 5, that is, whether the figure's
+// history violates the level.
 func forbids(lvl, anomaly string) bool { return forbidden()[lvl+" "+anomaly] }
 
 var forbidden = sync.OnceValue(func() map[string]bool {
@@ -208,7 +208,7 @@ var forbidden = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// anomaly is the one that is expected, "" if none is.
+// anomaly is the expected anomaly, "" if there is none.
 func (s *Scenario) anomaly() string {
 	for _, e := range s.Expect {
 		if e.Anomaly != "" {

@@ -14,13 +14,13 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// decided reports whether a verdict is one that can be expected.
+// decided reports whether a verdict can be expected.
 func decided(verdict string) bool { return verdict == "satisfied" || verdict == "violated" }
 
 var properName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 
-// validate looks at everything that can be looked at before the scenario runs,
-// as isohound run would, and notes all that is wrong.
+// validate checks everything that can be checked before the scenario runs, like isohound run,
+// and records all problems.
 func (d *document) validate(s *Scenario) {
 	if base := strings.TrimSuffix(path.Base(s.File), path.Ext(s.File)); s.Name != base {
 		d.at([]any{"name"}, "name: expected %q, the name of the file", base)
@@ -49,7 +49,7 @@ func (d *document) validate(s *Scenario) {
 	d.expectations(s)
 }
 
-// run looks at driver, isolation and workload.
+// run checks driver, isolation and workload.
 func (d *document) run(s *Scenario) {
 	var info drivers.Info
 	engine, err := drivers.Find(s.Driver)
@@ -105,7 +105,7 @@ func (d *document) workload(s *Scenario, info drivers.Info) {
 	}
 	values, err := spec.Resolve(params)
 	if err != nil {
-		return // told above
+		return // already reported above
 	}
 	w, err := spec.New(s.common(spec.Defaults), values)
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *document) workload(s *Scenario, info drivers.Info) {
 	d.invariants(s, w)
 }
 
-// common are the settings that every workload has, as run completes them.
+// common returns the settings that every workload has, with the defaults of run.
 func (s *Scenario) common(own workloads.Common) workloads.Common {
 	c := workloads.Common{Sessions: 20, Keys: 100, Dist: "uniform", Skew: s.Skew, Seed: s.Seed}
 	for _, from := range []workloads.Common{own, {Sessions: s.Sessions, Keys: s.Keys, Dist: s.Dist}} {
@@ -141,7 +141,7 @@ func (s *Scenario) common(own workloads.Common) workloads.Common {
 	return c
 }
 
-// invariants looks for those that are expected among those that there are.
+// invariants checks that the expected invariants exist.
 func (d *document) invariants(s *Scenario, w generator.Workload) {
 	var names []string
 	if with, ok := w.(generator.Invariants); ok {

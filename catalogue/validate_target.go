@@ -8,8 +8,8 @@ import (
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// target looks at how the target comes into being. Keys of another kind of
-// target are told, since they would do nothing.
+// target checks how the target is started. Keys for another kind of target are reported, since
+// they would have no effect.
 func (d *document) target(s *Scenario) {
 	t := &s.Target
 	if !slices.Contains(Kinds, t.Kind) {
@@ -115,14 +115,14 @@ func (d *document) docker(s *Scenario) {
 	}
 }
 
-// cutTag cuts a reference of an image into name and tag.
+// cutTag splits an image reference into name and tag.
 func cutTag(image string) (name, tag string, ok bool) {
 	slash := strings.LastIndexByte(image, '/')
 	name, tag, ok = strings.Cut(image[slash+1:], ":")
 	return image[:slash+1] + name, tag, ok
 }
 
-// endpoints is how many the target has.
+// endpoints is the number of endpoints of the target.
 func (s *Scenario) endpoints() int {
 	switch {
 	case s.Target.Kind == Docker:

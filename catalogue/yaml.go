@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Problem is something wrong with a scenario's file.
+// Problem is an error in a scenario's file.
 type Problem struct {
 	File string
 	Line int // 0 is the whole file
@@ -28,7 +28,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
 }
 
-// FormatError is all that is wrong with the files of a catalogue.
+// FormatError is all problems in the files of a catalogue.
 type FormatError struct{ Problems []Problem }
 
 func (e *FormatError) Error() string {
@@ -39,7 +39,7 @@ func (e *FormatError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// UnmarshalYAML takes a list or one word.
+// UnmarshalYAML accepts a list or one word.
 func (l *List) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		var one string
@@ -52,7 +52,7 @@ func (l *List) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*[]string)(l))
 }
 
-// UnmarshalYAML takes a time such as 1m30s.
+// UnmarshalYAML accepts a time such as 1m30s.
 func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	var text string
 	if err := n.Decode(&text); err != nil {
@@ -66,7 +66,7 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// document is a scenario's file while it is read: what it says, and where.
+// document is a scenario's file while it is read, with positions.
 type document struct {
 	file     string
 	root     *yaml.Node
@@ -75,8 +75,8 @@ type document struct {
 	unread map[int]bool
 }
 
-// read decodes one file strictly: a key that is not known, or that occurs twice,
-// is a problem. The scenario has what could be read.
+// read decodes one file strictly: an unknown or repeated key is a problem. The scenario contains
+// whatever could be read.
 func read(file string, text []byte) (*Scenario, *document) {
 	s, d := &Scenario{File: file}, &document{file: file, unread: map[int]bool{}}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -96,7 +96,7 @@ func read(file string, text []byte) (*Scenario, *document) {
 	strict.KnownFields(true)
 	d.decoding(strict.Decode(s))
 	if len(d.problems) > 0 && s.Name == "" && s.Driver == "" {
-		d.root = nil // nothing of it was read, of which everything would be said to be missing
+		d.root = nil // nothing was read; otherwise every key would be reported as missing
 	}
 	return s, d
 }
@@ -107,7 +107,7 @@ var (
 	wrongType  = regexp.MustCompile("^cannot unmarshal !!(\\w+)(?: `(.*)`)? into (.*)$")
 )
 
-// decoding notes what the decoder found, in our words.
+// decoding records the decoder's errors, in our words.
 func (d *document) decoding(err error) {
 	var many *yaml.TypeError
 	switch {
@@ -162,16 +162,15 @@ func (d *document) add(line int, format string, args ...any) {
 	}
 }
 
-// at notes a problem of the value at a path of keys and indices, unless that
-// could not be read in the first place.
+// at records a problem of the value at a path of keys and indices, unless that value could not
+// be read.
 func (d *document) at(path []any, format string, args ...any) {
 	if line := d.line(path); !d.unread[line] {
 		d.add(line, format, args...)
 	}
 }
 
-// line finds where the value at a path stands, or the last part of it that is
-// there at all.
+// line finds the line of the value at a path, or of the last part of the path that exists.
 func (d *document) line(path []any) int {
 	n, line := d.root, 0
 	for _, step := range path {
@@ -184,7 +183,7 @@ func (d *document) line(path []any) int {
 			if n.Kind == yaml.SequenceNode && step < len(n.Content) {
 				next = n.Content[step]
 			} else if n.Kind == yaml.ScalarNode && step == 0 {
-				next = n // a list of one word
+				next = n // a list written as one word
 			}
 		case string:
 			for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {

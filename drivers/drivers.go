@@ -1,7 +1,7 @@
-// Package drivers is what isohound needs of a database: sessions that run
-// transactions on keys, and honest answers to what became of them. Each engine
-// has a folder of its own, registers itself, and knows neither workloads nor
-// checkers. What only some engines can do is asked for by optional interfaces.
+// Package drivers defines what isohound needs of a database: sessions that run transactions on
+// keys, and reliable answers about their outcomes. Each engine has its own folder, registers
+// itself, and does not depend on workloads or checkers. Features that only some engines have are
+// optional interfaces.
 package drivers
 
 import (
@@ -17,11 +17,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Driver is a kind of database.
+// Driver drives one kind of database.
 type Driver interface {
 	Info() Info
-	// Open connects to the database and checks that it is one of this kind.
-	// Nothing is created yet.
+	// Open connects to the database and checks that it is of this kind. It creates nothing.
 	Open(ctx context.Context, cfg Config) (DB, error)
 }
 
@@ -29,36 +28,36 @@ type Driver interface {
 type Info struct {
 	// Name is what --driver takes.
 	Name string
-	// Title is the database's name in prose.
+	// Title is the database's name for texts.
 	Title string
-	// DSN is an example of what --dsn takes; DSNHelp says what it may be.
+	// DSN is an example for --dsn; DSNHelp describes its format.
 	DSN, DSNHelp string
 	// Embedded drivers need no server, and their DSN may be left out.
 	Embedded bool
-	// Isolations are the isolations that can be requested, by the database's
-	// own names, the default first.
+	// Isolations are the isolations that can be requested, under the database's own names, the
+	// default first.
 	Isolations []Isolation
-	// Can lists what it is capable of.
+	// Can lists its capabilities.
 	Can []Capability
-	// Notes are facts that a user should know before believing a verdict.
+	// Notes are facts that a user should know before trusting a verdict.
 	Notes []string
 }
 
-// Isolation is what can be requested of a database.
+// Isolation is an isolation level that can be requested of a database.
 type Isolation struct {
 	// Name is the database's own name for it.
 	Name string
-	// Promises names the strongest checkable level that the database claims
-	// for it, or is empty when it claims none that can be checked.
+	// Promises names the strongest checkable level that the database claims for it. It is empty
+	// if the database claims none that can be checked.
 	Promises string
-	// ByServer says that the server's settings decide what is promised: the DB
-	// is a Claimer, and Promises is empty.
+	// ByServer says that the server's settings decide what is promised. The DB is then a
+	// Claimer, and Promises is empty.
 	ByServer bool
-	// Lightweight is what Promises is, for lightweight transactions: "lin" where
-	// a single statement that commits by itself takes effect at one moment
-	// between its call and its answer, empty where nothing is claimed.
+	// Lightweight is the promise for lightweight transactions: "lin" if a single statement that
+	// commits by itself takes effect at one moment between its call and its answer; empty if
+	// nothing is claimed.
 	Lightweight string
-	// Note says what is behind the claim, in a few words.
+	// Note gives the reason for the claim, in a few words.
 	Note string
 }
 
@@ -66,11 +65,11 @@ type Isolation struct {
 type Config struct {
 	DSN       string
 	Isolation string // the Name of one of Info.Isolations
-	// CallTimeout bounds each call of the run; a driver may keep waits inside
-	// the server below it.
+	// CallTimeout bounds each call of the run. A driver may set shorter timeouts for waits in
+	// the server.
 	CallTimeout time.Duration
-	// Dial, if set, makes each connection: the harness stands between. Drivers
-	// that can Disturb use it; network and addr are those of net.Dial.
+	// Dial, if set, makes each connection, so that the harness can disturb it. Drivers with the
+	// capability Disturb use it; network and addr are those of net.Dial.
 	Dial Dial
 }
 
@@ -81,16 +80,15 @@ type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 type DB interface {
 	// Server is the server's name and version, for the record.
 	Server() string
-	// Create makes a schema of the run's own, with the keys that exist from
-	// the beginning and their values.
+	// Create makes a schema for this run, with the initial keys and their values.
 	Create(ctx context.Context, initial iter.Seq2[string, int64]) error
-	// Connect opens a session: one connection that is used by nobody else.
+	// Connect opens a session: one connection that is not shared.
 	Connect(ctx context.Context) (Session, error)
 	// Close drops what Create made and disconnects.
 	Close(ctx context.Context) error
 }
 
-// Session is one connection. It is used by one goroutine at a time.
+// Session is one connection. One goroutine at a time uses it.
 type Session interface {
 	// Begin starts a transaction at the requested isolation.
 	Begin(ctx context.Context) (Tx, error)
@@ -109,35 +107,33 @@ type Tx interface {
 	Update(ctx context.Context, key string, value int64) (found bool, err error)
 	// Delete removes key, or returns false if the database found no such key.
 	Delete(ctx context.Context, key string) (found bool, err error)
-	// Commit returns nil if the transaction committed. An Error of class
-	// Aborted says that it did not; every other error leaves it unknown.
+	// Commit returns nil if the transaction committed. An Error of class Aborted says that it
+	// did not. After any other error the outcome is unknown.
 	Commit(ctx context.Context) error
-	// Rollback ends the transaction without its effects. An error means only
-	// that the session cannot be used any more.
+	// Rollback ends the transaction without its effects. An error only means that the session
+	// cannot be used any more.
 	Rollback(ctx context.Context) error
 }
 
-// TxnIDer is a Tx that knows the database's own id of the transaction, 0 as
-// long as it has none.
+// TxnIDer is a Tx that knows the database's own id of the transaction; 0 means that it has none
+// yet.
 type TxnIDer interface{ TxnID() int64 }
 
-// Resolver is a DB that can say later what became of a transaction.
+// Resolver is a DB that can report the outcome of a transaction later.
 type Resolver interface {
-	// Resolve asks for the outcome of a transaction by its TxnID. It returns
-	// InProgress while that is open, and Lost when it cannot be learnt.
+	// Resolve asks for the outcome of a transaction by its TxnID. It returns InProgress while
+	// the transaction is open, and Lost if the outcome cannot be found out.
 	Resolve(ctx context.Context, txnID int64) (Outcome, error)
 }
 
-// Joiner is a DB of a database with several endpoints, each opened as a DB of
-// its own.
+// Joiner is a DB of a database with several endpoints. Each endpoint is opened as its own DB.
 type Joiner interface {
-	// Join makes this endpoint use what first, a DB of the same driver, has
-	// created, and waits until all of it is visible here. Close then drops
-	// nothing. It is called instead of Create.
+	// Join makes this endpoint use what first, a DB of the same driver, has created, and waits
+	// until all of it is visible here. It is called instead of Create. Close then drops nothing.
 	Join(ctx context.Context, first DB) error
 }
 
-// Outcome is what became of a transaction.
+// Outcome is the outcome of a transaction.
 type Outcome int
 
 const (
@@ -147,33 +143,33 @@ const (
 	DidAbort
 )
 
-// Claimer is a DB that knows better than Info what its isolation promises,
-// because the server's settings decide. It returns the name of a level, or "".
+// Claimer is a DB whose isolation's promise depends on the server's settings. It returns the
+// name of a level, or "".
 type Claimer interface {
 	Promises() string
 }
 
-// Class is what an error means for the transaction in which it happened.
+// Class says what an error means for its transaction.
 type Class int
 
 const (
-	// OutcomeUnknown: nobody can say whether it committed. Every error of a
-	// commit that is not recognised is of this class.
+	// OutcomeUnknown: it is not known whether it committed. Every unrecognised error of a commit
+	// is of this class.
 	OutcomeUnknown Class = iota
-	// Aborted: it certainly did not commit, and trying again makes sense.
+	// Aborted: it certainly did not commit, and a retry makes sense.
 	Aborted
-	// Fatal: it did not commit, and trying again is pointless: a permission is
-	// missing, a table is gone.
+	// Fatal: it did not commit, and a retry is pointless, for example because a permission or a
+	// table is missing.
 	Fatal
-	// Refused: it did not commit, and trying again on this endpoint is
-	// pointless, but others may do it: the endpoint only reads.
+	// Refused: it did not commit, and a retry on this endpoint is pointless, but another
+	// endpoint may accept it: this endpoint is read-only.
 	Refused
 )
 
 // Error is an error of a session or transaction.
 type Error struct {
 	Class Class
-	// Cause is a short stable text for counting, "40001 serialization failure".
+	// Cause is a short stable text for counting, such as "40001 serialization failure".
 	Cause string
 	// Broken says that the session cannot be used any more.
 	Broken bool
@@ -189,8 +185,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError returns err as an Error. One that no driver has classified leaves
-// the outcome unknown and the session unusable.
+// AsError returns err as an Error. An error that no driver has classified leaves the outcome
+// unknown and the session unusable.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -199,13 +195,13 @@ func AsError(err error) *Error {
 	return &Error{Class: OutcomeUnknown, Cause: "unclassified error", Broken: true, Err: err}
 }
 
-// DSNError says that a DSN makes no sense.
+// DSNError says that a DSN is invalid.
 type DSNError struct {
 	Driver string
 	Err    error
 }
 
-// Error leaves out the URL that package url repeats: it may hold a password.
+// Error omits the URL that package url repeats, because it may hold a password.
 func (e *DSNError) Error() string {
 	err := e.Err
 	var bad *url.Error
@@ -219,15 +215,15 @@ func (e *DSNError) Unwrap() error { return e.Err }
 
 // Masker is a Driver whose DSN may hold a password.
 type Masker interface {
-	// MaskDSN returns dsn as it may be shown: without the password, or without
-	// anything where it cannot tell what the password is.
+	// MaskDSN returns dsn without the password, for display. If it cannot find the password in
+	// dsn, it returns nothing of dsn.
 	MaskDSN(dsn string) string
 }
 
-// Masked stands where a password or a whole DSN was.
+// Masked replaces a password or a whole DSN.
 const Masked = "xxxxx"
 
-// MaskDSN returns a DSN of d as it may be shown.
+// MaskDSN returns a DSN of d for display, without its password.
 func MaskDSN(d Driver, dsn string) string {
 	if m, ok := d.(Masker); ok {
 		return m.MaskDSN(dsn)
@@ -235,8 +231,7 @@ func MaskDSN(d Driver, dsn string) string {
 	return dsn
 }
 
-// MaskURL masks the password in a URL, in its authority or as the parameter
-// called password.
+// MaskURL masks the password in a URL: in its authority, or in the parameter password.
 func MaskURL(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -249,22 +244,21 @@ func MaskURL(dsn string) string {
 	return u.Redacted()
 }
 
-// Noter is a DB that knows of settings of this server that weaken what a
-// verdict means.
+// Noter is a DB that reports settings of this server that weaken a verdict.
 type Noter interface{ Notes() []string }
 
-// Owner is a DB that can name what it has made on the server, so that it can
-// be found and dropped if Close is never reached; "" when there is nothing.
+// Owner is a DB that can name what it has created on the server, "" if nothing. The user can
+// then drop it if Close is never called.
 type Owner interface{ Owns() string }
 
-// UnreachableError says that a server could not be reached, or is not what the
+// UnreachableError says that a server could not be reached, or is not of the kind that the
 // driver expects.
 type UnreachableError struct {
 	Driver string
 	Err    error
 }
 
-// Error is one line, whatever the client's library makes of it.
+// Error returns one line, even if the client library's message has several.
 func (e *UnreachableError) Error() string {
 	return e.Driver + ": cannot use the server: " + strings.Join(strings.Fields(e.Err.Error()), " ")
 }
@@ -276,7 +270,7 @@ var (
 	registryMu sync.Mutex
 )
 
-// Register makes a driver known under its name.
+// Register registers a driver under its name.
 func Register(d Driver) {
 	registryMu.Lock()
 	defer registryMu.Unlock()
@@ -316,9 +310,8 @@ func Find(name string) (Driver, error) {
 	return nil, errors.Errorf("unknown driver %q; known are %s", name, strings.Join(names, ", "))
 }
 
-// FindIsolation returns the isolation called name, whatever its case and
-// whether its words are joined by spaces, hyphens or underscores; "" is the
-// default.
+// FindIsolation returns the isolation called name. Case is ignored, and words may be joined by
+// spaces, hyphens or underscores. "" is the default.
 func (i Info) FindIsolation(name string) (Isolation, error) {
 	if name == "" {
 		return i.Isolations[0], nil

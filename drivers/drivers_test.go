@@ -45,7 +45,7 @@ func TestFindIsolation(t *testing.T) {
 	}
 }
 
-// TestAsError: what no driver recognises must never count as aborted.
+// TestAsError: an error that no driver recognises must never count as aborted.
 func TestAsError(t *testing.T) {
 	if e := AsError(errors.New("whatever")); e.Class != OutcomeUnknown || !e.Broken {
 		t.Errorf("%+v", e)

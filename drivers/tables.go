@@ -7,7 +7,7 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Capability is what a workload, or a run, may need of a database.
+// Capability is a feature of a database that a workload or a run may need.
 type Capability string
 
 // The capabilities.
@@ -26,50 +26,46 @@ const (
 	// Endpoints: its DB is a Joiner, so that sessions can be spread over several
 	// endpoints.
 	Endpoints Capability = "several endpoints"
-	// Disturb: it makes all its connections by Config.Dial, so that they can be
-	// disturbed.
+	// Disturb: it makes all its connections with Config.Dial, so that they can be disturbed.
 	Disturb Capability = "faults on connections"
 )
 
 // TableDB is a DB with tables.
 type TableDB interface {
-	// CreateTables makes a schema of the run's own with tables and the rows that
-	// exist from the beginning. It is called instead of Create, or after it.
+	// CreateTables makes a schema for this run with tables and the initial rows. It is called
+	// instead of Create, or after it.
 	CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error
 }
 
-// TableTx is a Tx that works on tables. What a database cannot observe it does
-// not invent: an update that depends on values returns what it left, and if a
-// database has no such statement its driver finds another honest way.
+// TableTx is a Tx that works on tables. It must not invent what a database does not return: an
+// update that depends on old values returns what it left, and if a database has no such
+// statement, its driver must obtain the values in another correct way.
 type TableTx interface {
-	// Get returns groups of the row with a primary key, nil for those not asked
-	// for, and false if there is no such row.
+	// Get returns groups of the row with a primary key, nil for groups not requested, and false
+	// if there is no such row.
 	Get(ctx context.Context, t *schema.Table, key []any, groups []int) (row schema.Row, found bool, err error)
-	// InsertRow adds a row, complete.
+	// InsertRow adds a complete row.
 	InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error
-	// Set updates a group of a row, and returns false if there is no such row.
-	// If the update depends on what was there (schema.Depends), after is what
-	// the statement left, as the database tells it; else nil.
+	// Set updates a group of a row, and returns false if there is no such row. If the update
+	// depends on old values (schema.Depends), after is what the statement left, as the database
+	// returned it; else nil.
 	Set(ctx context.Context, t *schema.Table, key []any, group int, exprs []schema.Expr) (after []any, found bool, err error)
-	// Upsert inserts a row of a table with one group, or updates the one that is
-	// there by exprs, in one statement. It returns what the row holds then, and
-	// whether it is new.
+	// Upsert inserts a row of a table with one group, or updates an existing row by exprs, in
+	// one statement. It returns the row's new content, and whether the row is new.
 	Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) (after []any, inserted bool, err error)
 	// DeleteRow removes a row, or returns false if there is none.
 	DeleteRow(ctx context.Context, t *schema.Table, key []any) (found bool, err error)
-	// Scan returns the rows that a predicate selects, with groups, those of its
-	// conditions and its order among them.
+	// Scan returns the rows that a predicate selects, with groups, which include those of its
+	// conditions and its order.
 	Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error)
-	// SetWhere updates a group of all rows that fulfil the conditions, in one
-	// statement, and returns the keys of those that it changed with what it left
-	// in the group.
+	// SetWhere updates a group of all rows that fulfil the conditions, in one statement. It
+	// returns the keys of the changed rows with the new content of the group.
 	SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error)
 }
 
-// LWT is a Session with lightweight transactions (MTC paper, section IV-E):
-// single statements on one key that commit by themselves, outside any Tx. An
-// Error of class Aborted says that the statement had no effect; every other
-// error of a write leaves that unknown.
+// LWT is a Session with lightweight transactions (MTC paper, section IV-E): single statements on
+// one key that commit by themselves, outside any Tx. An Error of class Aborted says that the
+// statement had no effect. After any other error of a write the outcome is unknown.
 type LWT interface {
 	// ReadOne returns the value of key, and false if the key does not exist.
 	ReadOne(ctx context.Context, key string) (value int64, found bool, err error)

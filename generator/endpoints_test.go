@@ -9,8 +9,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// TestEndpoints: sessions are spread over the endpoints in turn, and each
-// reconnects to its own, which is also asked what became of its commits.
+// TestEndpoints: sessions are assigned to the endpoints in turn. Each reconnects to its own
+// endpoint, which is also asked for unknown outcomes.
 func TestEndpoints(t *testing.T) {
 	lost := &drivers.Error{Class: drivers.OutcomeUnknown, Cause: "connection lost", Broken: true}
 	nodes := []*fake{{}, {}, {}}
@@ -45,7 +45,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("node %d was not asked", tx.Node)
 		}
 	}
-	// Two workers at the first; at the third one attempt more.
+	// Two workers use the first endpoint; the third gets one attempt more.
 	if count[1] != 10 || count[2] != 5 || count[3] != 6 {
 		t.Errorf("transactions by node: %v", count)
 	}
@@ -56,8 +56,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestRefused: what an endpoint refuses is aborted, is not tried again there,
-// and does not end the run.
+// TestRefused: a transaction that an endpoint refuses is aborted, is not retried there, and does
+// not end the run.
 func TestRefused(t *testing.T) {
 	db := &fake{onUpdate: func(n int) error {
 		return &drivers.Error{Class: drivers.Refused, Cause: "the endpoint only reads"}

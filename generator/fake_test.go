@@ -12,8 +12,7 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// fake is a database in memory that runs one transaction at a time and can be
-// told to misbehave.
+// fake is a database in memory that runs one transaction at a time and can be made to fail.
 type fake struct {
 	mu    sync.Mutex
 	state map[string]int64

@@ -7,25 +7,25 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// InvariantResult is what became of an invariant after a run.
+// InvariantResult is the result of checking an invariant after a run.
 type InvariantResult struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
-	// Problem is what does not hold, "" if all does.
+	// Problem is what is violated, "" if nothing.
 	Problem string `json:"problem,omitempty"`
-	// Error is why it could not be looked at.
+	// Error is why the invariant could not be checked.
 	Error string `json:"error,omitempty"`
 }
 
-// How often, and for how long in all, invariants are looked at anew when the
-// database aborts the transaction that does.
+// How many times, and for how long in total, the check of an invariant is tried when the
+// database aborts its transaction.
 const (
 	invariantTries = 5
 	invariantTime  = 2 * time.Minute
 )
 
-// CheckInvariants looks at a workload's invariants, if it has any, each in a
-// transaction of its own that is rolled back. The run must be over.
+// CheckInvariants checks a workload's invariants, if it has any, each in its own transaction,
+// which is rolled back. The run must be over.
 func CheckInvariants(ctx context.Context, db drivers.DB, w Workload) []InvariantResult {
 	with, ok := w.(Invariants)
 	if !ok {
@@ -62,7 +62,7 @@ func lookAt(ctx context.Context, db drivers.DB, inv Invariant) (problem string, 
 		return "", err
 	}
 	problem, err = inv.Check(ctx, tx)
-	// What was read is wanted, whatever becomes of the session.
+	// The result is already known, so an error of the session does not matter.
 	_ = tx.Rollback(ctx)
 	return problem, err
 }

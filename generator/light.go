@@ -10,9 +10,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// LightweightProgram is a Program that is one lightweight transaction (MTC
-// paper, section IV-E): a single statement, without begin and commit. It is run
-// by RunLightweight, and never by Run; the session must be a drivers.LWT.
+// LightweightProgram is a Program that is one lightweight transaction (MTC paper, section IV-E):
+// a single statement, without begin and commit. It is run by RunLightweight, never by Run. The
+// session must be a drivers.LWT.
 type LightweightProgram interface {
 	Program
 	// RunLightweight sends one statement of l, which records it, and returns its
@@ -20,13 +20,12 @@ type LightweightProgram interface {
 	RunLightweight(ctx context.Context, l *Light) error
 }
 
-// Light is a lightweight transaction as a LightweightProgram sees it: it sends
-// one statement, bounded in time and recorded.
+// Light runs one lightweight transaction for a LightweightProgram: it sends one statement,
+// limits its time and records it.
 //
-// What is recorded is what was seen. An applied compare-and-set read the old
-// value and wrote the new one; an applied insertion is a write. One that was
-// not applied wrote nothing: it saw only that the key held something else than
-// was expected, absence for an insertion.
+// It records what was observed. An applied compare-and-set read the old value and wrote the new
+// one. An applied insertion is a write. A statement that was not applied wrote nothing: it only
+// observed that the key did not hold the expected value (absence, for an insertion).
 type Light struct {
 	s       drivers.LWT
 	a       *attempt
@@ -37,8 +36,8 @@ type Light struct {
 
 var errTwoStatements = errors.New("a lightweight transaction is one statement")
 
-// Fresh returns a positive value that no other transaction of the run, and no
-// other attempt of this one, writes.
+// Fresh returns a positive value that no other transaction of the run, and no other attempt of
+// this one, writes.
 func (l *Light) Fresh() int64 { return l.values.fresh() }
 
 // ReadOne returns the value of key, and false if it does not exist.
@@ -78,10 +77,9 @@ func (l *Light) CompareAndSet(ctx context.Context, key string, old, value int64)
 	return applied, err
 }
 
-// send has the intent of the operations that the statement will have done
-// reach the kernel, and then sends it: it commits by itself. The transaction
-// begins once the intent is written; what is on file until then is the time
-// before.
+// send writes the intent of the statement's operations to the kernel, and then sends the
+// statement, which commits by itself. The transaction begins after the intent is written; the
+// intent has an earlier begin.
 func (l *Light) send(ctx context.Context, statement func(context.Context) error, ops ...op) error {
 	if l.sent {
 		return &drivers.Error{Class: drivers.Fatal, Cause: "two statements in a lightweight transaction", Err: errTwoStatements}
@@ -102,9 +100,9 @@ func notWritable(err error) *drivers.Error {
 	return &drivers.Error{Class: drivers.Aborted, Cause: "history not writable", Err: err}
 }
 
-// executeLight runs a lightweight transaction and says what became of it. A
-// statement that wrote nothing is never of unknown outcome. A program that
-// breaks its contract ends the run, and what it sent may have been applied.
+// executeLight runs a lightweight transaction and returns its outcome. A statement that writes
+// nothing never has an unknown outcome. A program that breaks its contract ends the run; what it
+// sent may have been applied.
 func (w *worker) executeLight(ctx context.Context, program LightweightProgram) (history.Status, string, *drivers.Error) {
 	s, ok := w.session.(drivers.LWT)
 	if !ok {

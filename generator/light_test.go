@@ -19,14 +19,14 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// lightDB is a fake with lightweight transactions. onWrite decides about each
-// write, by its number, after it was applied or not.
+// lightDB is a fake with lightweight transactions. onWrite is called for each write, with its
+// number, after it was applied or not.
 type lightDB struct {
 	*fake
 	out     *buffer
 	onWrite func(n int) error
 	writes  int
-	// early tells the writes that were sent before their intent was on file.
+	// early lists writes that were sent before their intent was written.
 	early []int64
 }
 
@@ -115,8 +115,8 @@ func (p lightProgram) RunLightweight(ctx context.Context, l *generator.Light) er
 	return p.f(ctx, l, p.worker, p.n)
 }
 
-// driveLight runs on a database of its own and demands that no write was sent
-// before its intent.
+// driveLight runs a workload on a new database and checks that no write was sent before its
+// intent.
 func driveLight(t *testing.T, d *lightDB, w lights, cfg generator.Config) outcome {
 	t.Helper()
 	d.out = &buffer{}
@@ -135,7 +135,7 @@ func linearizable(t *testing.T, h *history.History) {
 	}
 }
 
-// transactions spells out a history, one transaction a line, without times.
+// transactions formats a history, one transaction per line, without times.
 func transactions(h *history.History) string {
 	var b strings.Builder
 	for i := range h.Txns {
@@ -149,7 +149,7 @@ func transactions(h *history.History) string {
 	return b.String()
 }
 
-// TestLightweightRecords: each statement is a transaction of what it saw.
+// TestLightweightRecords: each statement is recorded as a transaction with what it observed.
 func TestLightweightRecords(t *testing.T) {
 	steps := []lights{
 		func(ctx context.Context, l *generator.Light, _, _ int) error {
@@ -199,7 +199,7 @@ s1 committed r(x,4)
 	linearizable(t, o.h)
 }
 
-// counter reads and increments a key in turn, or inserts it.
+// counter alternately reads and increments a key, or inserts it.
 func counter() lights {
 	type seen struct {
 		value        int64
@@ -226,9 +226,8 @@ func counter() lights {
 	}
 }
 
-// TestLightweightOutcomes: a write without an answer is unknown and ends its
-// session; one that was refused is aborted and tried again with fresh values.
-// Whatever became of them, the history is linearizable.
+// TestLightweightOutcomes: a write without an answer is unknown and ends its session. A refused
+// write is aborted and retried with fresh values. In all cases the history is linearizable.
 func TestLightweightOutcomes(t *testing.T) {
 	d := &lightDB{fake: &fake{}, onWrite: func(n int) error {
 		switch n % 10 {
@@ -264,7 +263,7 @@ func TestLightweightOutcomes(t *testing.T) {
 	linearizable(t, o.h)
 }
 
-// TestLightweightNotWritable: without its intent on file, no write is sent.
+// TestLightweightNotWritable: no write is sent if its intent cannot be written.
 func TestLightweightNotWritable(t *testing.T) {
 	d := &lightDB{fake: &fake{}, out: &buffer{full: 3000}}
 	o := driveOn(t, d, counter(), generator.Config{Sessions: 2, Txns: 1000}, d.out, context.Background())
@@ -275,8 +274,8 @@ func TestLightweightNotWritable(t *testing.T) {
 	linearizable(t, o.h)
 }
 
-// TestLightweightContract: a database without lightweight transactions, and a
-// program of two statements, end the run; what the program had sent is unknown.
+// TestLightweightContract: a database without lightweight transactions ends the run, and so does
+// a program with two statements; what such a program sent is unknown.
 func TestLightweightContract(t *testing.T) {
 	o := driveOn(t, &fake{}, counter(), generator.Config{Sessions: 1, Txns: 5}, &buffer{}, context.Background())
 	if o.err == nil || !strings.Contains(o.err.Error(), "no lightweight transactions") || len(o.h.Txns) != 1 {

@@ -10,12 +10,12 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Meter counts what a run does. Latencies are those of committed transactions,
-// from the intended start in an open loop, else from the start, in
-// microseconds to two digits.
+// Meter counts what a run does. Latencies are those of committed transactions, in microseconds
+// with two significant digits. They are measured from the intended start in an open loop, else
+// from the start.
 type Meter struct {
 	now    func() int64
-	origin atomic.Int64 // when the sessions started, by now
+	origin atomic.Int64 // when the sessions started, on the recorder's clock
 
 	committed, aborted, unknown, finished atomic.Int64
 
@@ -31,10 +31,10 @@ type interval struct {
 	latency                     *hdrhistogram.Histogram
 }
 
-// maxIntervals bounds the series; when it is full, neighbours are merged.
+// maxIntervals bounds the series. When it is full, neighbouring intervals are merged.
 const maxIntervals = 100
 
-// Latencies between a microsecond and ten minutes are told apart.
+// newHistogram distinguishes latencies from a microsecond to ten minutes.
 func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(10*time.Minute/time.Microsecond), 2)
 }
@@ -43,10 +43,10 @@ func newMeter(now func() int64) *Meter {
 	return &Meter{now: now, causes: map[string]int64{}, all: newHistogram(), width: int64(10 * time.Millisecond)}
 }
 
-// start says that time counts from origin.
+// start sets the zero of time.
 func (m *Meter) start(origin int64) { m.origin.Store(origin) }
 
-// add counts a transaction that has ended.
+// add counts a finished transaction.
 func (m *Meter) add(rec *history.Record, due int64, cause string) {
 	switch rec.Status {
 	case history.Committed:
@@ -69,7 +69,7 @@ func (m *Meter) add(rec *history.Record, due int64, cause string) {
 			begin = due
 		}
 		us := max((rec.End-begin)/1000, 1)
-		// Beyond the range, the longest latency stands for longer ones.
+		// Latencies beyond the range count as the longest one.
 		us = min(us, m.all.HighestTrackableValue())
 		_ = m.all.RecordValue(us)
 		_ = at.latency.RecordValue(us)
@@ -81,7 +81,7 @@ func (m *Meter) add(rec *history.Record, due int64, cause string) {
 	}
 }
 
-// at returns the interval of a moment.
+// at returns the interval that contains a moment.
 func (m *Meter) at(end int64) *interval {
 	n := int(max(end, 0) / m.width)
 	for n >= maxIntervals {
@@ -107,8 +107,8 @@ func (m *Meter) at(end int64) *interval {
 	return &m.series[n]
 }
 
-// Counts are totals so far: of attempts by their outcome, and of transactions
-// of the plan that are done with, whatever became of them.
+// Counts are totals so far: of attempts by their outcome, and of transactions of the plan that
+// need no further attempt, whatever their outcome.
 type Counts struct{ Committed, Aborted, Unknown, Finished int64 }
 
 // Counts returns the totals so far.
@@ -116,8 +116,8 @@ func (m *Meter) Counts() Counts {
 	return Counts{m.committed.Load(), m.aborted.Load(), m.unknown.Load(), m.finished.Load()}
 }
 
-// Stats is the summary of a run, as it is saved. Times are in seconds,
-// latencies in milliseconds.
+// Stats is the summary of a run, as it is saved. Times are in seconds, latencies in
+// milliseconds.
 type Stats struct {
 	Seconds         float64          `json:"seconds"`
 	Committed       int64            `json:"committed"`

@@ -16,8 +16,8 @@ type paced struct {
 
 func (p paced) Lag() int { return p.lag }
 
-// TestPace: nobody gets further ahead of the slowest than the lag and a step,
-// however different their speeds are, and whoever has ended holds up nobody.
+// TestPace: no worker is further ahead of the slowest than the lag and a step, for very
+// different speeds, and a worker that has ended holds up nobody.
 func TestPace(t *testing.T) {
 	for _, lag := range []int{1, 10, 40} {
 		const workers, txns = 6, 300
@@ -51,8 +51,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceGoesOn: one that hangs holds others up for a while only, and the end of
-// the run at once.
+// TestPaceGoesOn: a worker that hangs holds up others only for a limited time; the end of the
+// run ends the wait at once.
 func TestPaceGoesOn(t *testing.T) {
 	p := newPace(paced{lag: 2}, 2, 0)
 	p.hold = time.Millisecond

@@ -12,8 +12,7 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Recorder writes a history while it happens. Its clock is the one by which
-// everything in the history is timed.
+// Recorder writes the history during the run. All times in the history are from its clock.
 type Recorder struct {
 	log    *native.Log
 	start  time.Time
@@ -21,10 +20,9 @@ type Recorder struct {
 	count  atomic.Int64
 }
 
-// NewRecorder starts a history on log: header, then initial values. Without a
-// log nothing is recorded, which serves to measure what recording costs. Keys that
-// the workload does not list are absent at first. The header's Created, Clock
-// and Schema are filled in.
+// NewRecorder starts a history on log: header, then initial values. Without a log nothing is
+// recorded; this is used to measure the cost of recording. Keys that the workload does not list
+// are absent at first. The header's Created, Clock and Schema are filled in.
 func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, error) {
 	r := &Recorder{log: log, start: time.Now()}
 	if log == nil {
@@ -53,7 +51,7 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 	return r, err
 }
 
-// initial yields what a workload begins with, values as JSON scalars.
+// initial yields the initial keys of a workload, with their values as JSON scalars.
 func initial(w Workload) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for k, v := range w.Initial() {
@@ -80,7 +78,7 @@ func initial(w Workload) iter.Seq2[string, string] {
 	}
 }
 
-// Now returns the time since the start, in nanoseconds, by a monotonic clock.
+// Now returns the time since the start, in nanoseconds, on a monotonic clock.
 func (r *Recorder) Now() int64 { return int64(time.Since(r.start)) }
 
 // Close writes the closing line.
@@ -98,7 +96,7 @@ func (r *Recorder) Close(reason string) error {
 	return r.log.Close()
 }
 
-// op is an operation as it was done.
+// op is an operation as it was executed.
 type op struct {
 	kind  history.OpKind
 	key   string
@@ -109,7 +107,7 @@ type op struct {
 	text   string
 }
 
-// attempt is one transaction attempt while it goes on.
+// attempt is one transaction attempt in progress.
 type attempt struct {
 	r *Recorder
 	// node is the endpoint, from 1, or 0 when there is only one.
@@ -138,8 +136,8 @@ func (a *attempt) writes() bool {
 	return false
 }
 
-// intend has the intent of a commit reach the kernel. A transaction that wrote
-// nothing needs none: nobody can have read from it.
+// intend writes the intent of a commit to the kernel. A transaction that wrote nothing needs no
+// intent, since nobody can have read from it.
 func (a *attempt) intend() error {
 	if !a.writes() || a.r.log == nil {
 		return nil
@@ -149,7 +147,7 @@ func (a *attempt) intend() error {
 	return err
 }
 
-// finish has the transaction's outcome reach the kernel, with its end now.
+// finish writes the transaction's outcome to the kernel, with the current time as its end.
 func (a *attempt) finish(status history.Status, cause string) error {
 	a.rec.End = a.r.Now()
 	a.rec.Status, a.rec.Cause = status, cause
@@ -157,7 +155,7 @@ func (a *attempt) finish(status history.Status, cause string) error {
 		return nil
 	}
 	a.buf = a.appendOps(native.BeginTxn(a.buf[:0], &a.rec))
-	// Counted first: the closing line must never count less than there are.
+	// Counted first: the closing line must not count fewer transactions than the file has.
 	a.r.count.Add(1)
 	_, err := a.r.log.Write(a.buf)
 	return err

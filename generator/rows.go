@@ -8,14 +8,13 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Operations on tables. Each group of a row that is read or written is one
-// operation on one item of the history; a row that is absent is absent in each
-// group. They panic if the database has no tables, which is asked for before a
-// run by the workload's needs.
+// Operations on tables. Each group of a row that is read or written is one operation on one item
+// of the history. An absent row is absent in each group. The operations panic if the database
+// has no tables; the workload's needs are checked before a run.
 
 func (t *Tx) tables() drivers.TableTx { return t.tx.(drivers.TableTx) }
 
-// item appends an operation on an item; values nil is absence.
+// item appends an operation on an item; nil values mean absence.
 func (t *Tx) item(kind history.OpKind, table *schema.Table, key []any, group int, values []any) {
 	o := op{kind: kind, key: table.Item(key, group), none: values == nil}
 	if values != nil {
@@ -27,7 +26,7 @@ func (t *Tx) item(kind history.OpKind, table *schema.Table, key []any, group int
 	t.a.ops = append(t.a.ops, o)
 }
 
-// groups finds groups by their names; no name is all of them.
+// groups finds groups by their names; without names it returns all.
 func groups(table *schema.Table, names []string) []int {
 	if len(names) == 0 {
 		return table.All()
@@ -71,9 +70,9 @@ func (t *Tx) InsertRow(ctx context.Context, table *schema.Table, row schema.Row)
 	return err
 }
 
-// Set updates a group of a row, and returns false if the database found no such
-// row. If the update depends on what was there, it is recorded as a read and a
-// write, and after is what the database says it left.
+// Set updates a group of a row, and returns false if the database found no such row. If the
+// update depends on the old values, it is recorded as a read and a write, and after is what the
+// database returned as the new values.
 func (t *Tx) Set(ctx context.Context, table *schema.Table, key []any, group string, exprs ...schema.Expr) (after []any, found bool, err error) {
 	depends, err := schema.Depends(exprs)
 	if err != nil {
@@ -100,7 +99,7 @@ func (t *Tx) Set(ctx context.Context, table *schema.Table, key []any, group stri
 	return after, found, err
 }
 
-// changed records a dependent update of which the database told what it left.
+// changed records a dependent update for which the database returned the new values.
 func (t *Tx) changed(table *schema.Table, key []any, g int, after []any, exprs []schema.Expr) error {
 	before, err := schema.Before(after, exprs)
 	if err != nil {
@@ -111,9 +110,8 @@ func (t *Tx) changed(table *schema.Table, key []any, g int, after []any, exprs [
 	return nil
 }
 
-// Upsert inserts a row of a table with one group, or updates the one that is
-// there. It is recorded as a read, of absence or of what was there, and a
-// write.
+// Upsert inserts a row of a table with one group, or updates an existing row. It is recorded as
+// a read, of absence or of the old values, and a write.
 func (t *Tx) Upsert(ctx context.Context, table *schema.Table, row schema.Row, exprs ...schema.Expr) (after []any, inserted bool, err error) {
 	depends, err := schema.Depends(exprs)
 	if err != nil {
@@ -140,8 +138,8 @@ func (t *Tx) Upsert(ctx context.Context, table *schema.Table, row schema.Row, ex
 	return after, inserted, err
 }
 
-// DeleteRow removes a row. Where the database finds none, what was seen is that
-// it does not exist.
+// DeleteRow removes a row. If the database finds none, the observation is that the row does not
+// exist.
 func (t *Tx) DeleteRow(ctx context.Context, table *schema.Table, key []any) (found bool, err error) {
 	ctx, cancel := t.call(ctx)
 	defer cancel()
@@ -226,8 +224,8 @@ func (t *Tx) predicate(kind string, table *schema.Table, p schema.Predicate, gs 
 	t.a.rec.Predicates = append(t.a.rec.Predicates, rec)
 }
 
-// mistake is an error of the workload or a driver, not of the database: going
-// on would record what did not happen.
+// mistake is an error of the workload or a driver, not of the database. Continuing would record
+// operations that did not happen.
 func mistake(err error) error {
 	return &drivers.Error{Class: drivers.Fatal, Cause: "isohound's own mistake", Err: err}
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Config is how a workload is run.
+// Config says how a workload is run.
 type Config struct {
 	Sessions int
 	// Txns is how many transactions each session runs; 0 is no limit.
 	Txns int
 	// Duration ends the run after a time; 0 is no limit.
 	Duration time.Duration
-	// Rate makes an open loop of so many transactions a second over all
-	// sessions; 0 is a closed loop, in which each session starts its next
-	// transaction when the one before is done.
+	// Rate makes an open loop with this many transactions per second over all sessions. 0 is a
+	// closed loop, in which each session starts its next transaction when the previous one is
+	// done.
 	Rate float64
-	// Retries is how often an aborted transaction is tried again.
+	// Retries is how often an aborted transaction is retried.
 	Retries int
 	// CallTimeout bounds each call to the database; 0 is no limit.
 	CallTimeout time.Duration
-	// Patience is how long a session tries to connect again, and how long an
-	// unknown outcome is asked after.
+	// Patience is how long a session tries to reconnect, and how long the runner asks for an
+	// unknown outcome.
 	Patience time.Duration
 	Seed     int64
 	// Started, if set, is called when the sessions start.
@@ -43,13 +43,13 @@ const (
 	DefaultPatience    = 10 * time.Second
 )
 
-// LogError says that the history could not be written. Everything before was.
+// LogError says that the history could not be written. Everything before the error was written.
 type LogError struct{ Err error }
 
 func (e *LogError) Error() string { return "cannot write the history: " + e.Err.Error() }
 func (e *LogError) Unwrap() error { return e.Err }
 
-// Reasons for the end of a run, as the closing line of the history has them.
+// Reasons for the end of a run, as in the closing line of the history.
 const (
 	Complete        = "complete"
 	DurationReached = "duration reached"
@@ -66,7 +66,7 @@ type Runner struct {
 	rec  *Recorder
 	stat *Meter
 
-	sessions atomic.Int64 // session numbers given out
+	sessions atomic.Int64 // the number of session numbers used
 	stop     context.CancelCauseFunc
 	once     sync.Once
 	origin   int64 // when the sessions started
@@ -74,30 +74,29 @@ type Runner struct {
 	pace     *pace
 }
 
-// NewRunner prepares a run. The database's schema must exist. Where it has more
-// endpoints than one, each is a DB of its own, others those behind the first;
-// workers are spread over them in turn, and each stays with its own.
+// NewRunner prepares a run. The database's schema must exist. If the database has several
+// endpoints, each is a separate DB, and others are those after the first. Workers are assigned
+// to them in turn and keep their endpoint.
 func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder, others ...drivers.DB) *Runner {
 	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate)}
 }
 
-// Meter returns the run's counters, which may be read while it goes on.
+// Meter returns the run's counters, which may be read during the run.
 func (r *Runner) Meter() *Meter { return r.stat }
 
 var errEnough = errors.New("the run's time is over")
 
-// Run runs the sessions until they are done, the duration is over, stop ends,
-// or something makes going on pointless; then it writes the closing line. The
-// end of stop lets running transactions finish; the end of ctx does not. The
-// reason tells why the run ended; the error is a *LogError, or that of the
+// Run runs the sessions until they are done, the duration is over, stop ends, or an error ends
+// the run. Then it writes the closing line. When stop ends, running transactions finish; when
+// ctx ends, they do not. reason says why the run ended; err is a *LogError or an error of the
 // database.
 func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	running, cancel := context.WithCancelCause(stop)
 	defer cancel(nil)
 	r.stop = cancel
 	r.sessions.Store(int64(r.cfg.Sessions))
-	// All connect first and then start together: short runs are concurrent,
-	// too, and neither duration nor rate counts the connecting.
+	// All sessions connect first and then start together. So short runs are concurrent too, and
+	// connecting does not count for duration and rate.
 	var connected, ended sync.WaitGroup
 	start := make(chan struct{})
 	for n := range r.cfg.Sessions {
@@ -131,7 +130,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	var le *LogError
 	switch {
 	case errors.As(r.fatal, &le):
-		return HistoryLost, r.fatal // the log takes no closing line any more
+		return HistoryLost, r.fatal // the log accepts no closing line any more
 	case r.fatal != nil:
 		reason = ServerLost
 	case stop.Err() != nil:
@@ -145,20 +144,20 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	return reason, r.fatal
 }
 
-// fail ends the run. The first error counts.
+// fail ends the run. The first error is kept.
 func (r *Runner) fail(err error) {
 	r.once.Do(func() { r.fatal = err })
 	r.stop(err)
 }
 
-// worker is one of the concurrent sessions: a plan and, at any time, at most
-// one connection. Each connection is a session of its own in the history.
+// worker is one of the concurrent sessions: a plan and at most one connection at a time. Each
+// connection is a separate session in the history.
 type worker struct {
 	r       *Runner
 	n       int
 	db      drivers.DB
 	plan    Plan
-	jitter  *rand.Rand // for waits, apart from the plan's stream
+	jitter  *rand.Rand // for waits, separate from the plan's stream
 	values  *values
 	session drivers.Session
 	number  int64 // of the session
@@ -180,7 +179,7 @@ func newWorker(r *Runner, n int) *worker {
 	}
 }
 
-// run runs the plan. running ends when no further transaction is to start.
+// run runs the plan. running ends when no further transaction may start.
 func (w *worker) run(ctx, running context.Context) {
 	cfg := &w.r.cfg
 	defer w.r.pace.end(w.n)
@@ -218,8 +217,7 @@ func (w *worker) run(ctx, running context.Context) {
 	}
 }
 
-// attempt runs program once and reports whether it makes sense to try again.
-// An error ends the run.
+// attempt runs program once and reports whether a retry makes sense. An error ends the run.
 func (w *worker) attempt(ctx, running context.Context, program Program, due int64) (again bool, err error) {
 	if err := w.connect(ctx, running); err != nil || w.session == nil {
 		return false, err
@@ -249,7 +247,7 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 	return status == history.Aborted && derr != nil && derr.Class != drivers.Refused, nil
 }
 
-// execute runs the transaction and says what became of it.
+// execute runs the transaction and returns its outcome.
 func (w *worker) execute(ctx context.Context, program Program) (history.Status, string, *drivers.Error) {
 	if p, ok := program.(LightweightProgram); ok {
 		return w.executeLight(ctx, p)
@@ -290,9 +288,8 @@ func (w *worker) begin(ctx context.Context) (drivers.Tx, error) {
 	return w.session.Begin(ctx)
 }
 
-// rollback ends a transaction after err. It is aborted in any case, since no
-// commit was sent; a session whose rollback fails is given up, which has the
-// server roll back.
+// rollback ends a transaction after err. The transaction is aborted in any case, since no commit
+// was sent. A session whose rollback fails is disconnected, which makes the server roll back.
 func (w *worker) rollback(ctx context.Context, t *Tx, err error) (history.Status, string, *drivers.Error) {
 	var e *drivers.Error
 	cause := "rolled back by the workload"
@@ -310,9 +307,8 @@ func (w *worker) rollback(ctx context.Context, t *Tx, err error) (history.Status
 	return history.Aborted, cause, e
 }
 
-// connect makes sure that there is a session, trying for as long as patience
-// lasts. A new connection is a new session. It returns without a session when
-// the run is over.
+// connect makes sure that there is a session. It tries for as long as patience lasts. A new
+// connection is a new session. It returns without a session when the run is over.
 func (w *worker) connect(ctx, running context.Context) error {
 	if w.session != nil {
 		return nil
@@ -346,10 +342,10 @@ func (w *worker) disconnect() {
 	w.number = w.r.sessions.Add(1)
 }
 
-// resolve asks what became of a commit without an answer, where the database
-// can be asked, until it knows or patience ends.
+// resolve asks for the outcome of an unanswered commit, if the database supports it, until the
+// outcome is known or patience ends.
 func (w *worker) resolve(ctx, running context.Context) history.Status {
-	w.disconnect() // an open connection could keep the transaction going
+	w.disconnect() // an open connection could keep the transaction open
 	db, ok := w.db.(drivers.Resolver)
 	if !ok || w.a.rec.DBTxn == 0 {
 		return history.Unknown
@@ -361,7 +357,7 @@ func (w *worker) resolve(ctx, running context.Context) history.Status {
 		cancel()
 		switch {
 		case err != nil && drivers.AsError(err).Class == drivers.Fatal:
-			return history.Unknown // nobody will be let in to ask
+			return history.Unknown // asking again would fail too
 		case err != nil || outcome == drivers.InProgress:
 		case outcome == drivers.DidCommit:
 			return history.Committed

@@ -24,7 +24,7 @@ import (
 type buffer struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
-	full int // bytes after which writing fails; 0 is never
+	full int // writing fails after this many bytes; 0 is never
 }
 
 func (b *buffer) Write(p []byte) (int, error) {
@@ -92,7 +92,7 @@ func serializable(t *testing.T, h *history.History) {
 	}
 }
 
-// TestRecords: what a serial database did is what the history says.
+// TestRecords: the history contains what a serial database did.
 func TestRecords(t *testing.T) {
 	w := workload{keys: []string{"x"}, f: increment}
 	o := drive(t, &fake{}, w, generator.Config{Sessions: 8, Txns: 50}, &buffer{}, context.Background())
@@ -115,8 +115,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestIntentFirst: the line of an intent stands before that of the outcome,
-// with the transaction's writes; a transaction that only reads has none.
+// TestIntentFirst: the line of an intent comes before the line of its outcome and has the
+// transaction's writes; a read-only transaction has no intent.
 func TestIntentFirst(t *testing.T) {
 	w := workload{keys: []string{"x"}, f: func(ctx context.Context, tx *generator.Tx, _, n int) error {
 		if n == 2 {
@@ -138,8 +138,8 @@ func TestIntentFirst(t *testing.T) {
 	}
 }
 
-// TestRetries: each attempt is recorded as its own transaction with values of
-// its own; the number of attempts is bounded.
+// TestRetries: each attempt is recorded as a separate transaction with separate values; the
+// number of attempts is bounded.
 func TestRetries(t *testing.T) {
 	db := &fake{onCommit: func(n int) error {
 		if n <= 5 {
@@ -173,8 +173,8 @@ s1 T7 commit 7
 	serializable(t, o.h)
 }
 
-// TestUnknownOutcome: a commit without an answer is asked after, ends its
-// session, and is recorded by what was learnt.
+// TestUnknownOutcome: an unanswered commit ends its session; the database is asked for the
+// outcome, and the answer is recorded.
 func TestUnknownOutcome(t *testing.T) {
 	db := &fake{outcomes: map[int64]drivers.Outcome{2: drivers.DidCommit, 4: drivers.DidAbort, 6: drivers.Lost, 8: drivers.InProgress}}
 	db.onCommit = func(n int) error {
@@ -191,8 +191,8 @@ func TestUnknownOutcome(t *testing.T) {
 		return increment(ctx, tx, worker, n)
 	}}
 	o := drive(t, db, w, generator.Config{Sessions: 1, Txns: 11}, &buffer{}, context.Background())
-	// The fake does not apply what it answers with an error, so transaction 2
-	// "committed" without effect: only the record is looked at.
+	// The fake does not apply commits for which it returns an error, so transaction 2
+	// "committed" without effect. The test only checks the record.
 	var got []string
 	for i := range o.h.Txns {
 		tx := &o.h.Txns[i]
@@ -207,8 +207,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestReconnects: a broken session is replaced; while that fails, it is tried
-// for as long as patience lasts.
+// TestReconnects: a broken session is replaced; the runner tries to reconnect as long as
+// patience lasts.
 func TestReconnects(t *testing.T) {
 	db := &fake{}
 	db.onUpdate = func(n int) error {
@@ -251,7 +251,7 @@ func TestServerLost(t *testing.T) {
 	serializable(t, o.h)
 }
 
-// TestFatal: an error that will not go away ends the run at once.
+// TestFatal: an error that a retry cannot fix ends the run at once.
 func TestFatal(t *testing.T) {
 	db := &fake{onUpdate: func(n int) error {
 		if n > 5 {
@@ -266,8 +266,8 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestHistoryFull: when the history cannot be written, no further commit is
-// sent, and what was recorded is usable.
+// TestHistoryFull: when the history cannot be written, no further commit is sent, and the
+// recorded part can be used.
 func TestHistoryFull(t *testing.T) {
 	db := &fake{}
 	w := workload{keys: []string{"x"}, f: increment}
@@ -291,8 +291,8 @@ func TestHistoryFull(t *testing.T) {
 	}
 }
 
-// TestUpdateFindsNothing: a write that met no row is no write, but shows that
-// the row was absent.
+// TestUpdateFindsNothing: an update that found no row is not a write, but shows that the row was
+// absent.
 func TestUpdateFindsNothing(t *testing.T) {
 	w := workload{f: func(ctx context.Context, tx *generator.Tx, _, n int) error {
 		if n == 1 {
@@ -310,8 +310,8 @@ func TestUpdateFindsNothing(t *testing.T) {
 	}
 }
 
-// TestRollbackByWorkload: a transaction that is rolled back on purpose is
-// recorded as aborted, with its writes, and not tried again.
+// TestRollbackByWorkload: an intended rollback is recorded as aborted, with its writes, and is
+// not retried.
 func TestRollbackByWorkload(t *testing.T) {
 	w := workload{keys: []string{"x"}, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
 		if err := increment(ctx, tx, worker, n); err != nil {
@@ -326,8 +326,8 @@ func TestRollbackByWorkload(t *testing.T) {
 	}
 }
 
-// TestOpenLoop: at a rate that the database cannot keep, latencies count from
-// the intended start and grow; the due times are evenly spread.
+// TestOpenLoop: at a rate that the database cannot sustain, latencies are measured from the
+// intended start and grow; the due times are evenly spaced.
 func TestOpenLoop(t *testing.T) {
 	db := &fake{delay: 5 * time.Millisecond} // at most 200 a second
 	w := workload{keys: []string{"x"}, f: increment}

@@ -8,8 +8,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Tx is a transaction as a Program sees it: every operation is bounded in time
-// and recorded. Values are drawn by Fresh, so that they are unique.
+// Tx is the transaction that a Program runs on: every operation is limited in time and recorded.
+// Fresh draws unique values.
 type Tx struct {
 	tx      drivers.Tx
 	a       *attempt
@@ -17,8 +17,8 @@ type Tx struct {
 	timeout time.Duration
 }
 
-// values draws unique values without coordination: those of worker w, out of
-// n workers, are w+n, w+2n, w+3n, ...
+// values draws unique values without coordination: worker w of n workers uses w+n, w+2n, w+3n,
+// ...
 type values struct {
 	next, step int64
 }
@@ -32,15 +32,15 @@ func (v *values) fresh() int64 {
 	return v.next
 }
 
-// Fresh returns a positive value that no other transaction of the run, and no
-// other attempt of this one, writes.
+// Fresh returns a positive value that no other transaction of the run, and no other attempt of
+// this one, writes.
 func (t *Tx) Fresh() int64 { return t.values.fresh() }
 
 func (t *Tx) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	return limited(ctx, t.timeout)
 }
 
-// limited ends ctx after a time; 0 is no limit.
+// limited returns ctx with a timeout; 0 means none.
 func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d <= 0 {
 		return ctx, func() {}
@@ -59,8 +59,8 @@ func (t *Tx) Read(ctx context.Context, key string) (int64, bool, error) {
 	return v, found, err
 }
 
-// A write is recorded before it is sent: should it fail, and its effect be
-// seen all the same, the record shows whose it was.
+// A write is recorded before it is sent. If it fails but its effect is visible anyway, the
+// record shows who wrote it.
 
 // Insert adds key.
 func (t *Tx) Insert(ctx context.Context, key string, value int64) error {
@@ -72,8 +72,8 @@ func (t *Tx) Insert(ctx context.Context, key string, value int64) error {
 	return err
 }
 
-// Update changes key. Where the database finds no such key, nothing was
-// written: what was seen is that the key does not exist.
+// Update changes key. If the database finds no such key, nothing was written, and the
+// observation is that the key does not exist.
 func (t *Tx) Update(ctx context.Context, key string, value int64) (found bool, err error) {
 	ctx, cancel := t.call(ctx)
 	defer cancel()
@@ -86,8 +86,8 @@ func (t *Tx) Update(ctx context.Context, key string, value int64) (found bool, e
 	return found, err
 }
 
-// Delete removes key. Where the database finds no such key, what was seen is
-// that it does not exist.
+// Delete removes key. If the database finds no such key, the observation is that it does not
+// exist.
 func (t *Tx) Delete(ctx context.Context, key string) (found bool, err error) {
 	ctx, cancel := t.call(ctx)
 	defer cancel()

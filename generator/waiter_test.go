@@ -24,8 +24,8 @@ type waiting struct{ generator.Program }
 
 func (waiting) Wait() time.Duration { return time.Hour }
 
-// TestWaiter: a transaction that waits has not begun when the run ends, which
-// ends the wait; an open loop does not wait.
+// TestWaiter: the end of the run ends the wait of a transaction, which then does not begin. An
+// open loop does not wait.
 func TestWaiter(t *testing.T) {
 	w := patient{workload{keys: []string{"x"}, f: increment}}
 	o := drive(t, &fake{}, w, generator.Config{Sessions: 2, Duration: 50 * time.Millisecond}, &buffer{}, context.Background())

@@ -7,10 +7,9 @@
 // implicit initial transaction precedes every other and gives each key its
 // initial value, which may be [Absent].
 //
-// The layout is made for checkers: transactions and operations stand in two
-// pointer-free slices, keys are dense numbers, values are machine words.
-// The package imports nothing of the project but the tables and conditions of
-// history/schema and a hash table.
+// The layout is made for checkers: transactions and operations are in two pointer-free slices,
+// keys are dense numbers, values are machine words. Of the project, the package imports only
+// history/schema (tables and conditions), history/quote and history/hashed.
 package history
 
 import "math"
@@ -23,12 +22,11 @@ type History struct {
 
 	// Txns holds every recorded transaction attempt, whatever its outcome.
 	Txns []Txn
-	// Closed says that the recording ended in good order. In a history that is
-	// not closed a value that nobody is known to have written may come from a
-	// transaction that was never recorded; such a one is taken to have written no
-	// value that is known to be somebody else's.
+	// Closed says that the recording ended in good order. If a history is not closed, a value
+	// without a known writer may come from a transaction that was never recorded. Such a
+	// transaction is assumed to have written no value that has a known writer.
 	Closed bool
-	// Notes tells in words what the reader repaired, a torn last line say.
+	// Notes describes what the reader repaired, such as a torn last line.
 	Notes []string
 
 	ops []Op
@@ -75,8 +73,8 @@ func (h *History) BySession() [][]int32 {
 	return all
 }
 
-// Timed reports whether at least one committed transaction has both its begin
-// and its end, without which real-time order means nothing.
+// Timed reports whether at least one committed transaction has both its begin and its end.
+// Without these, real-time order means nothing.
 func (h *History) Timed() bool {
 	for i := range h.Txns {
 		t := &h.Txns[i]

@@ -43,7 +43,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestZeroStatus: what nobody has set must not read as success.
+// TestZeroStatus: the zero value of a status must not mean success.
 func TestZeroStatus(t *testing.T) {
 	var txn Txn
 	if txn.Status != Unknown {
@@ -94,8 +94,7 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 }
 
-// TestIDSet moves the boundary between bits and map past ids that were in the
-// map already, wherever the ids begin.
+// TestIDSet extends the bits past ids that are already in the map, for various first ids.
 func TestIDSet(t *testing.T) {
 	for _, first := range []int64{0, below, below + 1, 1 << 50, math.MaxInt64 - 1<<30} {
 		var s idSet
@@ -116,8 +115,8 @@ func TestIDSet(t *testing.T) {
 	}
 }
 
-// TestKeyNames: a name is one key however it is looked up, and numbers are the
-// same only if they are written the same.
+// TestKeyNames: a name is one key, however it is looked up. Numbers are the same key only if
+// they are spelled the same.
 func TestKeyNames(t *testing.T) {
 	s := NewSymbols()
 	names := []string{"x", "7", "07", "0", "00", "", "-1", "+1", "3999999", "4000000", "9999999", "10000000", "18446744073709551615", "1e3", "7 "}

@@ -2,16 +2,16 @@ package history
 
 import "slices"
 
-// Part is what a sub-history keeps of a transaction: its index in the whole
-// history, and the places of its operations that stay, ascending.
+// Part is what a sub-history keeps of a transaction: its index in the whole history, and the
+// positions of the operations kept, ascending.
 type Part struct {
 	Txn int32
 	Ops []int
 }
 
-// Sub returns the history of some parts of h, in their order, which must be
-// that of h. Everything but operations stays as it was: header, outcomes, times,
-// sessions, and what the statements asked for. It shares its Symbols with h.
+// Sub returns the history of some parts of h. The parts must be in the order of h. Everything
+// except the operations is kept: header, outcomes, times, sessions, and predicates. It shares
+// its Symbols with h.
 func (h *History) Sub(parts []Part) *History {
 	n := 0
 	for _, p := range parts {
@@ -45,8 +45,7 @@ func (h *History) Sub(parts []Part) *History {
 	return sub
 }
 
-// Extract is Sub with Symbols of its own, which hold no other names than the
-// sub-history needs.
+// Extract is Sub with its own Symbols, which hold only names that the sub-history needs.
 func (h *History) Extract(parts []Part) *History {
 	sub, sym := h.Sub(parts), NewSymbols()
 	carry := func(v Value) Value {
@@ -88,9 +87,9 @@ func (h *History) PartRecord(p Part) Record {
 	return rec
 }
 
-// cutPredicates returns the predicates of a transaction of which a part is kept.
-// They point at the operations that stay, and name the items of those that do
-// not: otherwise they would claim that these rows were not found.
+// cutPredicates returns the predicates of a transaction of which a part is kept. They point to
+// the operations kept, and list the items of the others as omitted. Otherwise they would claim
+// that these rows were not found.
 func (h *History) cutPredicates(p Part) []Predicate {
 	list := slices.Clone(h.predicates[int(p.Txn)])
 	all := h.Ops(&h.Txns[p.Txn])

@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/history/native"
 )
 
-// scans are two transactions, of which the first scanned twice and updated what
-// fulfils a condition.
+// scans is two transactions. The first one scans twice and updates the rows that fulfil a
+// condition.
 const scans = `{"isohound":1,"workload":"w","initial":0}
 {"initial":[["t(1)","one"],["t(9)",9]]}
 {"txn":5,"session":7,"node":1,"begin":1,"end":9,"status":"committed","ops":[["r","t(1)","one"],["r","t(2)",0],["r","k",3],["r","t(2)",0],["w","t(2)",4],["r","t(3)",0],["w","t(3)",5]],"preds":[{"kind":"read","table":"t","where":[["v","<",7]],"order":["-v"],"limit":2,"ops":[0,2]},{"kind":"read","table":"t","where":[["v","=",8]],"ops":[2,2]},{"kind":"update","table":"t","ops":[3,7]}]}
@@ -52,16 +52,16 @@ func write(t *testing.T, h *history.History) string {
 	return out.String()
 }
 
-// TestExtract: of what is kept everything stays, what statements asked for too,
-// and of names nothing more than that needs.
+// TestExtract: what is kept stays complete, including the predicates, and only the necessary
+// names are kept.
 func TestExtract(t *testing.T) {
 	h := read(t, scans)
 	all := []history.Part{{Txn: 0, Ops: []int{0, 1, 2, 3, 4, 5, 6}}, {Txn: 1, Ops: []int{0, 1}}}
 	if got := write(t, h.Extract(all)); got != scans {
 		t.Errorf("a history with all its parts is\n%s", got)
 	}
-	// t(1), which the first scan returned, is left out, and t(3), which the update
-	// changed; of t(2) what the update read stays.
+	// t(1), which the first scan returned, and t(3), which the update changed, are left out. The
+	// update's read of t(2) stays.
 	want := `{"isohound":1,"workload":"w","initial":0}
 {"txn":5,"session":7,"node":1,"begin":1,"end":9,"status":"committed","ops":[["r","t(2)",0],["r","k",3],["r","t(2)",0]],"preds":[{"kind":"read","table":"t","where":[["v","<",7]],"order":["-v"],"limit":2,"ops":[0,1],"omitted":["t(1)"]},{"kind":"read","table":"t","where":[["v","=",8]],"ops":[1,1]},{"kind":"update","table":"t","ops":[2,3],"omitted":["t(3)"]}]}
 {"txn":6,"session":8,"dbtxn":77,"status":"unknown","ops":[["w","k","x"]]}
@@ -78,7 +78,7 @@ func TestExtract(t *testing.T) {
 	if sub.KeyCount() != 2 || sub.SessionCount() != 2 {
 		t.Errorf("%d keys, %d sessions", sub.KeyCount(), sub.SessionCount())
 	}
-	// A part of the part knows of both what was left out.
+	// A part of the part lists what both left out.
 	less := sub.Extract([]history.Part{{Txn: 0, Ops: []int{1}}})
 	if p := less.Predicates(0); less.SessionCount() != 1 || !slices.Equal(p[0].Omitted, []string{"t(1)", "t(2)"}) || !slices.Equal(p[2].Omitted, []string{"t(3)", "t(2)"}) || p[2].Ops != [2]int{1, 1} {
 		t.Errorf("the part of the part has %+v", p)
@@ -88,7 +88,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// TestSub: as Extract, with the names of the whole.
+// TestSub: like TestExtract, with the names of the whole history.
 func TestSub(t *testing.T) {
 	h := read(t, scans)
 	sub := h.Sub([]history.Part{{Txn: 0, Ops: []int{0, 6}}})

@@ -6,11 +6,10 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Predicate is a statement on all rows of a table that fulfil conditions: a
-// read of them, or an update or deletion. The rows that it returned or changed
-// are among the transaction's operations, which checkers judge as reads and
-// writes of items. What it says of rows that it did not return is recorded, and
-// not judged yet.
+// Predicate is a statement on all rows of a table that fulfil conditions: a read, an update or a
+// deletion. The rows that it returned or changed are among the transaction's operations, which
+// checkers judge as reads and writes of items. What the statement implies about rows that it did
+// not return is recorded, but not judged yet.
 type Predicate struct {
 	// Kind is "read" or "update".
 	Kind  string `json:"kind"`
@@ -18,16 +17,15 @@ type Predicate struct {
 	schema.Predicate
 	// Groups are the groups of columns that were read or written.
 	Groups []string `json:"groups"`
-	// Ops are the operations that stem from it, from the first to the one
-	// behind the last.
+	// Ops are its operations: the index of the first, and the index after the last.
 	Ops [2]int `json:"ops"`
-	// Omitted are, in a part of a history, the items that it also returned or
+	// Omitted lists, in a part of a history, the items that the statement also returned or
 	// changed and whose operations are left out.
 	Omitted []string `json:"omitted"`
 }
 
-// check reports what is wrong with a predicate of a transaction of so many
-// operations. Where the tables are known it must fit its own.
+// check reports what is wrong with a predicate of a transaction with that many operations. If
+// the tables are known, the predicate must fit its table.
 func (p *Predicate) check(ops int, tables schema.Schema) error {
 	if p.Kind != "read" && p.Kind != "update" {
 		return fmt.Errorf("a predicate's kind is %q; it must be read or update", p.Kind)

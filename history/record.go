@@ -10,20 +10,20 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Header says how a history came to be. Every field may be empty in a history
-// that was made elsewhere.
+// Header says how a history was recorded. In a history from another tool every field may be
+// empty.
 type Header struct {
-	// Created is the wall-clock time at the clock's zero, in RFC 3339.
+	// Created is the wall-clock time at zero of the clock, in RFC 3339.
 	Created string `json:"created,omitempty"`
 	// Clock describes how begin and end were read, "monotonic ns" for ours.
 	Clock string `json:"clock,omitempty"`
 	// Seed is the seed from which every random choice was drawn.
 	Seed int64 `json:"seed,omitempty"`
-	// Workload and Params are the transactions' generator and its parameters.
+	// Workload and Params are the generator of the transactions and its parameters.
 	Workload string            `json:"workload,omitempty"`
 	Params   map[string]string `json:"params,omitempty"`
-	// Driver, Server and Isolation are the database, its version, and the
-	// isolation that was requested of it, in the database's own words.
+	// Driver, Server and Isolation are the database, its version, and the requested isolation
+	// level under the database's own name.
 	Driver    string `json:"driver,omitempty"`
 	Server    string `json:"server,omitempty"`
 	Isolation string `json:"isolation,omitempty"`
@@ -33,13 +33,13 @@ type Header struct {
 	Schema schema.Schema `json:"schema,omitempty"`
 	// Source names the file that this history was converted from.
 	Source string `json:"source,omitempty"`
-	// LeftOut says, in words, which operations of the source were not understood and
-	// are not here. Nobody knows what they read and wrote.
+	// LeftOut describes the operations of the source that were not understood and are left out.
+	// What they read and wrote is unknown.
 	LeftOut string `json:"left_out,omitempty"`
 }
 
-// Record is one transaction on its way from or to a file. Keys and values are
-// numbers of the Symbols of whoever made the record.
+// Record is one transaction that is read from or written to a file. Keys and values are numbers
+// of the Symbols of the source of the record.
 type Record struct {
 	ID         int64
 	Session    int64 // as recorded, not dense
@@ -64,8 +64,8 @@ type Source interface {
 	Symbols() *Symbols
 	// Next fills rec, reusing its Ops, and returns io.EOF after the last one.
 	Next(rec *Record) error
-	// SizeHint guesses the number of transactions in all from those read so
-	// far, 0 if it cannot.
+	// SizeHint estimates the total number of transactions from those read so far; 0 means
+	// unknown.
 	SizeHint() int
 	// Closed and Notes have their meaning after io.EOF (see History).
 	Closed() bool
@@ -113,8 +113,8 @@ func (b *Builder) Add(rec *Record) error {
 		return fmt.Errorf("transaction %d of session %d begins at %d, before transaction %d of the same session ends at %d",
 			rec.ID, rec.Session, rec.Begin, b.lastID[s], b.lastEnd[s])
 	}
-	// What became of an unknown transaction may be learnt long after its
-	// session's successor began, so only known outcomes bound the next one.
+	// The outcome of an unknown transaction may become known long after its session's next
+	// transaction began, so only transactions with a known outcome bound the next begin.
 	if rec.Status != Unknown && rec.End != NoTime {
 		b.lastEnd[s], b.lastID[s] = rec.End, rec.ID
 	}
@@ -153,18 +153,18 @@ func (b *Builder) Done(closed bool, notes []string) *History {
 	return &b.h
 }
 
-// After so many transactions Load asks how many there may be, so that its slices
-// need not grow by copying: soon, and again when sources know it better.
+// After this many transactions Load asks for the size hint, so that its slices need not grow by
+// copying: once early, and again when the hint is better.
 const hintSoon, hintAgain = 1 << 8, 1 << 15
 
-// reserve makes room for about txns transactions in all, where there is none yet.
+// reserve makes room for about txns transactions in all. It does nothing before the first one.
 func (b *Builder) reserve(txns int) {
 	have := len(b.h.Txns)
 	if have == 0 || txns <= have {
 		return
 	}
-	// The leaner half tells how many operations there are: one huge transaction says
-	// nothing of the others.
+	// The number of operations is estimated from the half with fewer per transaction, because
+	// one huge transaction says nothing about the others.
 	mid := have / 2
 	half := int(b.h.Txns[mid].opFrom)
 	each := float64(len(b.h.ops)-half) / float64(have-mid)
@@ -205,8 +205,8 @@ func Load(ctx context.Context, src Source) (*History, error) {
 	}
 }
 
-// idSet finds duplicates among transaction ids. Recorders number densely, from
-// anywhere, so a bit set holds nearly all ids; what lies far outside goes to a map.
+// idSet finds duplicate transaction ids. Recorders number densely, starting anywhere, so a bit
+// set holds nearly all ids; ids far outside go to a map.
 type idSet struct {
 	base  int64 // the id of the first bit
 	bits  []uint64
@@ -227,7 +227,7 @@ func (s *idSet) add(id int64) bool {
 		if int64(len(s.bits)) <= w {
 			s.bits = slices.Grow(s.bits, int(w)+1-len(s.bits))[:w+1]
 		}
-		// An id that was too far out when it came stays in the map.
+		// An id that was outside the bits when it came stays in the map.
 		if _, dup := s.rest[id]; dup || s.bits[w]&m != 0 {
 			return false
 		}
@@ -244,11 +244,11 @@ func (s *idSet) add(id int64) bool {
 	return true
 }
 
-// FormatError is a history that cannot be read: what is wrong and where.
+// FormatError says that a history cannot be read: what is wrong and where.
 type FormatError struct {
 	Path string // as the user named it
 	Line int    // from 1; 0 in formats without lines
-	Byte int64  // offset of the trouble in the file, -1 if not known
+	Byte int64  // offset of the error in the file, -1 if not known
 	Err  error
 }
 

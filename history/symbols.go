@@ -13,9 +13,9 @@ import (
 // Key is the dense number of a key; Symbols.KeyName gives its name.
 type Key int32
 
-// Value is what a key holds. Integers stand for themselves. Every other JSON
-// scalar is interned and gets a number in a range of its own at the bottom of
-// the int64 range; Symbols.ValueText gives it back.
+// Value is what a key holds. Integers are represented by themselves. Every other JSON scalar is
+// interned and gets a number in a separate range at the bottom of the int64 range;
+// Symbols.ValueText returns its text.
 type Value int64
 
 const (
@@ -24,38 +24,38 @@ const (
 	// textBase is the first number of interned texts. Integers below MinInt
 	// are interned too, so the ranges never meet.
 	textBase Value = math.MinInt64 + 1
-	// MinInt is the least integer that stands for itself.
+	// MinInt is the least integer that is represented by itself.
 	MinInt Value = math.MinInt64 + 1<<33
 
 	unset Value = MinInt - 1
 )
 
-// Symbols are the names behind the numbers of a history: keys, values that
-// are not integers, sessions; and the initial value of every key.
+// Symbols are the names behind the numbers of a history: keys, values that are not integers, and
+// sessions. They also hold the initial value of every key.
 type Symbols struct {
-	keyIDs     map[string]Key                   // of names that are no numbers
-	numbered   []Key                            // by name, where that is a small number: the key plus 1
-	large      hashed.Table[hashed.Number, Key] // by name, where that is a larger one
+	keyIDs     map[string]Key                   // by name, if it is not a number
+	numbered   []Key                            // by name, if it is a small number: the key plus 1
+	large      hashed.Table[hashed.Number, Key] // by name, if it is a larger number
 	keyNames   []keyName
-	keyTexts   []string // names that are no numbers
+	keyTexts   []string // names that are not numbers
 	textIDs    map[string]Value
 	texts      []string
 	sessionIDs map[int64]int32
 	sessions   []int64
 
-	// DefaultInitial is the initial value of every key without one of its own.
+	// DefaultInitial is the initial value of every key without its own.
 	DefaultInitial Value
 	initial        []Value
 }
 
-// keyName is the name of a key: a number, or a place in keyTexts. Histories have
-// many keys that are numbers, of which hardly any is ever spelt.
+// keyName is the name of a key: a number, or an index of keyTexts. Histories have many keys with
+// numbers for names, and few of these names are ever printed.
 type keyName struct {
 	number uint64
 	isText bool
 }
 
-// NewSymbols returns an empty table in which every key is absent at first.
+// NewSymbols returns an empty table in which every key is initially absent.
 func NewSymbols() *Symbols {
 	return &Symbols{
 		keyIDs:         map[string]Key{},
@@ -65,9 +65,8 @@ func NewSymbols() *Symbols {
 	}
 }
 
-// Clone returns a table with the same keys, under the names that name gives
-// them, and the same values. It knows no sessions, and every key is absent at
-// first. The names must differ.
+// Clone returns a table with the same values and the same keys, renamed by name. The new names
+// must differ. The table has no sessions, and every key is initially absent.
 func (s *Symbols) Clone(name func(Key) string) *Symbols {
 	c := NewSymbols()
 	for k := range s.keyNames {
@@ -77,7 +76,7 @@ func (s *Symbols) Clone(name func(Key) string) *Symbols {
 	return c
 }
 
-// Key returns the number of the key called name, which it learns if new.
+// Key returns the number of the key called name, and adds the key if it is new.
 func (s *Symbols) Key(name string) Key {
 	if n, ok := number(name); ok {
 		return s.KeyNumber(n)
@@ -114,19 +113,19 @@ func (s *Symbols) KeyNumber(n uint64) Key {
 	return *k
 }
 
-// ExpectKeys makes room for so many keys whose names are small numbers.
+// ExpectKeys makes room for that many keys whose names are small numbers.
 func (s *Symbols) ExpectKeys(keys int) {
 	s.keyNames = slices.Grow(s.keyNames, keys)
 	s.numbered = slices.Grow(s.numbered, keys)
 }
 
-// ExpectHashes makes room for so many keys whose names are large numbers.
+// ExpectHashes makes room for that many keys whose names are large numbers.
 func (s *Symbols) ExpectHashes(keys int) {
 	s.large.Expect(keys)
 	s.keyNames = slices.Grow(s.keyNames, keys)
 }
 
-// maxNumbered bounds the numbers that are looked up in a table, not by hashing.
+// maxNumbered bounds the names that are looked up in a table, without hashing.
 const maxNumbered = 4_000_000
 
 // number reads a name that is a number, as strconv.FormatUint writes it.
@@ -198,7 +197,7 @@ func (s *Symbols) Int(n int64) Value {
 	return s.Raw(strconv.FormatInt(n, 10))
 }
 
-// String returns the value that stands for the text t.
+// String returns the value of the text t.
 func (s *Symbols) String(t string) Value { return s.RawBytes(quote.Append(nil, t)) }
 
 // Raw interns a JSON scalar by its text: a quoted string, a number that is
@@ -238,9 +237,9 @@ func (s *Symbols) AppendValue(b []byte, v Value) []byte {
 	}
 }
 
-// SetInitial gives k an initial value of its own.
+// SetInitial gives k its own initial value.
 func (s *Symbols) SetInitial(k Key, v Value) {
-	if int(k) >= len(s.initial) { // room for all keys known: it is likely needed
+	if int(k) >= len(s.initial) { // room for all known keys, since more will likely follow
 		s.initial = slices.Grow(s.initial, max(cap(s.keyNames), int(k)+1)-len(s.initial))
 	}
 	for len(s.initial) <= int(k) {
@@ -249,7 +248,7 @@ func (s *Symbols) SetInitial(k Key, v Value) {
 	s.initial[k] = v
 }
 
-// HasInitial reports whether k has an initial value of its own.
+// HasInitial reports whether k has its own initial value.
 func (s *Symbols) HasInitial(k Key) bool { return int(k) < len(s.initial) && s.initial[k] != unset }
 
 // Initial returns the value of k before any transaction.
@@ -260,8 +259,7 @@ func (s *Symbols) Initial(k Key) Value {
 	return s.DefaultInitial
 }
 
-// OwnInitials calls f for each key whose initial value is its own and not the
-// default, in the order of keys.
+// OwnInitials calls f for each key with its own initial value, in the order of keys.
 func (s *Symbols) OwnInitials(f func(Key, Value) error) error {
 	for k, v := range s.initial {
 		if v == unset {

@@ -2,18 +2,18 @@ package history
 
 import "unsafe"
 
-// Status is the outcome of a transaction. The zero value is Unknown, so that
-// nothing is ever taken for committed by omission.
+// Status is the outcome of a transaction. The zero value is Unknown, so that nothing is taken
+// for committed by mistake.
 type Status uint8
 
 const (
-	// Unknown: nobody was told whether the transaction committed, because the
-	// connection died during COMMIT, say. It counts as committed exactly when
-	// a transaction that counts as committed reads from it.
+	// Unknown: the client was not told whether the transaction committed, for example because
+	// the connection died during COMMIT. It counts as committed exactly when a transaction that
+	// counts as committed reads from it.
 	Unknown Status = iota
 	// Committed: the database acknowledged the commit.
 	Committed
-	// Aborted: the database said, or it is certain, that it did not commit.
+	// Aborted: the database said that it did not commit, or this is certain for another reason.
 	Aborted
 )
 
@@ -44,8 +44,8 @@ const (
 	Read OpKind = iota + 1
 	// Write gave the key Value; Absent deletes it.
 	Write
-	// ReadNot saw that the key's value was not Value and saw nothing else: a
-	// compare-and-set that failed without returning what it found.
+	// ReadNot saw that the key's value was not Value, and nothing else: a compare-and-set that
+	// failed without returning the value found.
 	ReadNot
 )
 
@@ -66,19 +66,18 @@ type Op struct {
 	Kind  OpKind
 }
 
-// Txn is one transaction attempt. Its operations are found by History.Ops.
+// Txn is one transaction attempt. History.Ops returns its operations.
 type Txn struct {
 	// ID is the transaction's number in the file, unique within the history.
 	ID int64
-	// Begin and End are read from one monotonic clock just before the first
-	// call and just after the last one returned, in nanoseconds, or NoTime.
-	// The interval is closed: T precedes S in real time only if T.End is
-	// strictly before S.Begin.
+	// Begin and End are read from one monotonic clock, just before the first call and just after
+	// the last call returned, in nanoseconds, or NoTime. The interval is closed: T precedes S in
+	// real time only if T.End is strictly before S.Begin.
 	Begin, End int64
 
 	opFrom  int64
 	opCount uint32
-	// Session is a dense number; History.SessionName gives the recorded one.
+	// Session is a dense number; History.SessionName returns the recorded one.
 	Session int32
 	// Node is the endpoint that served the session, numbered from 1 in the order
 	// of Header.Nodes, or 0 when there is only one.

@@ -11,29 +11,28 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// ElleResult is what Elle's checkers return, in elle-cli's JSON.
+// ElleResult is the result of Elle's checkers, in elle-cli's JSON.
 type ElleResult struct {
 	// Valid is true, false, or "unknown".
 	Valid        any                      `json:"valid?"`
 	AnomalyTypes []string                 `json:"anomaly-types"`
 	Anomalies    map[string][]ElleAnomaly `json:"anomalies"`
-	// Not are the weakest models that do not hold, AlsoNot the stronger ones
-	// that therefore do not hold either.
+	// Not are the weakest violated models, AlsoNot the stronger models that are therefore
+	// violated too.
 	Not     []string `json:"not"`
 	AlsoNot []string `json:"also-not"`
 }
 
-// ElleAnomaly is an anomaly. One that is a cycle has Cycle, whose last
-// operation is its first one, and a step for each dependency in it. Others
-// have the transactions involved.
+// ElleAnomaly is an anomaly. A cycle has Cycle, whose last operation is its first one, and Steps
+// with a step for each dependency. Other anomalies have the transactions involved.
 type ElleAnomaly struct {
 	Cycle []ElleOp   `json:"cycle,omitempty"`
 	Steps []ElleStep `json:"steps,omitempty"`
 	Txns  []ElleOp   `json:"txns,omitempty"`
-	// Key and Value are those of a lost update.
+	// Key and Value are set for a lost update.
 	Key   string          `json:"key,omitempty"`
 	Value json.RawMessage `json:"value,omitempty"`
-	// Text says it in words. Elle has none.
+	// Text describes the anomaly in words. Elle has no such field.
 	Text string `json:"text"`
 }
 
@@ -43,20 +42,19 @@ type ElleOp struct {
 	Type    string `json:"type"`
 	Process int64  `json:"process"`
 	F       string `json:"f"`
-	// Value has an operation as ["r", key, value] or ["w", key, value].
+	// Value has each operation as ["r", key, value] or ["w", key, value].
 	Value [][3]any `json:"value"`
-	// Time is when it ended, in nanoseconds since the start, if that is known.
+	// Time is when it ended, in nanoseconds since the start, if known.
 	Time *int64 `json:"time,omitempty"`
 }
 
-// ElleStep is a dependency: its type (wr, ww, rw, process or realtime), and key,
-// value, the version that was written, read or overwritten, and value', the one
-// that overwrote it; of session order the process.
+// ElleStep is a dependency: its type (wr, ww, rw, process or realtime), and key, value (the
+// version that was written, read or overwritten) and value' (the version that overwrote it); for
+// session order the process.
 type ElleStep map[string]any
 
-// Elle renders verdicts on one history, at one or more levels, in Elle's shape.
-// The outcomes are as they were judged: what Load reads back has no operations
-// but as text.
+// Elle renders verdicts on one history, at one or more levels, in Elle's format. The outcomes
+// must be fresh from the checker: those that Load reads back have operations only as text.
 func Elle(outcomes []Outcome) ([]byte, error) {
 	r := ElleResult{Valid: elleValid(outcomes), AnomalyTypes: []string{}, Anomalies: map[string][]ElleAnomaly{}}
 	for _, f := range findings(outcomes) {
@@ -85,8 +83,7 @@ func elleValid(outcomes []Outcome) any {
 	return true
 }
 
-// elleModels are Elle's names of our levels, and the levels that are stronger
-// by one step.
+// elleModels are Elle's names of our levels, and the next stronger levels of each.
 var elleModels = []struct {
 	level, model string
 	stronger     []string
@@ -100,8 +97,8 @@ var elleModels = []struct {
 	{"sser", "strict-serializable", nil},
 }
 
-// refuted returns the weakest models among those that were found violated, and
-// those that do not hold because these do not.
+// refuted returns the weakest models that were found violated, and the stronger models that are
+// therefore violated too.
 func refuted(outcomes []Outcome) (not, also []string) {
 	not, also = []string{}, []string{}
 	violated, implied := map[string]bool{}, map[string]bool{}
@@ -113,7 +110,7 @@ func refuted(outcomes []Outcome) (not, also []string) {
 			}
 		}
 	}
-	for _, m := range elleModels { // weaker ones come first
+	for _, m := range elleModels { // weaker levels come first
 		switch {
 		case implied[m.level]:
 			also = append(also, m.model)
@@ -129,7 +126,7 @@ func refuted(outcomes []Outcome) (not, also []string) {
 	return not, also
 }
 
-// elleType returns Elle's name of an anomaly, or ours where Elle has none.
+// elleType returns Elle's name of an anomaly, or ours if Elle has none.
 func elleType(a *Anomaly) string {
 	for _, n := range a.Names {
 		if strings.HasPrefix(n, "G") || n == "lost-update" || n == "internal" || n == "future-read" {
@@ -172,7 +169,7 @@ func elleOp(t Txn) ElleOp {
 		op.Type = "fail"
 	}
 	for _, o := range t.Ops {
-		if o.Kind != 0 { // not what stands for operations that are left out
+		if o.Kind != 0 { // Kind 0 stands for operations that are left out
 			op.Value = append(op.Value, [3]any{o.Kind.String(), explain.Printable(o.Key), scalar(explain.Printable(o.Value))})
 		}
 	}
@@ -193,12 +190,12 @@ func elleStep(e Edge, from ElleOp) ElleStep {
 	return s
 }
 
-// scalar returns a value, a JSON scalar, as that; nothing for none. One of
-// which control characters were made visible is none any more, and is quoted.
+// scalar returns a value, a JSON scalar, unchanged, or nothing for "". A scalar in which control
+// characters were made visible is no longer valid JSON and is quoted.
 func scalar(text string) json.RawMessage {
 	if text == "" || json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
-	b, _ := json.Marshal(text) // a string always has a form in JSON
+	b, _ := json.Marshal(text) // marshalling a string cannot fail
 	return b
 }

@@ -93,7 +93,7 @@ func TestElle(t *testing.T) {
 	}
 }
 
-// TestElleOperations: keys and values arrive as they are, whatever they hold.
+// TestElleOperations: keys and values are unchanged, whatever they contain.
 func TestElleOperations(t *testing.T) {
 	sym := history.NewSymbols()
 	sym.DefaultInitial = sym.Int(0)
@@ -131,7 +131,7 @@ func TestElleOperations(t *testing.T) {
 	if len(txns) != 2 || !reflect.DeepEqual(txns[0].Value, want[0]) || !reflect.DeepEqual(txns[1].Value, want[1]) {
 		t.Errorf("%+v in\n%s", txns, raw)
 	}
-	// In our own JSON operations are texts, which come back as they were.
+	// In our own JSON operations are texts, which are the same after reading.
 	first, err := json.Marshal(o)
 	if err != nil || !strings.Contains(string(first), `"ops":["r(\"users('a,\\\"b)')\",0)","w(\"users('a,\\\"b)')\",\"c,\\\"d\")"]`) {
 		t.Errorf("%v: %s", err, first)

@@ -11,16 +11,16 @@ import (
 	"github.com/isohound/isohound/history/fit"
 )
 
-// Standing says where a history stands among the levels that are checked.
+// Standing says which of the checked levels a history violates and satisfies.
 type Standing struct {
-	// Not are the weakest levels that are violated, AlsoNot the stronger ones.
+	// Not are the weakest violated levels, AlsoNot the stronger ones.
 	Not     []string `json:"not"`
 	AlsoNot []string `json:"also_not"`
 	// Holds are the strongest levels that are satisfied.
 	Holds []string `json:"holds"`
-	// Undecided are levels that time, memory or the history left open.
+	// Undecided are levels that are not decided for lack of time, of memory or of information.
 	Undecided []string `json:"undecided,omitempty"`
-	// Text says it in one line.
+	// Text is a one-line summary.
 	Text string `json:"text"`
 }
 
@@ -36,20 +36,19 @@ type Counterexample struct {
 	Standing *Standing `json:"standing"`
 	// History is the sub-history in the notation of history/dsl.
 	History string `json:"history"`
-	// Sub is the sub-history itself, while it is in memory.
+	// Sub is the sub-history itself, if it is in memory.
 	Sub *history.History `json:"-"`
-	// Reads are who wrote what its transactions read, where the cycle does not
-	// say so.
+	// Reads are the write-read edges of its transactions that the cycle does not contain.
 	Reads []Edge `json:"reads,omitempty"`
-	// Around are transactions of the whole history that ran at the same time, of
-	// which More are left out.
+	// Around are transactions of the whole history that ran at the same time; More counts those
+	// left out.
 	Around []Txn `json:"around,omitempty"`
 	More   int   `json:"more,omitempty"`
 }
 
-// Explain adds to a violated outcome on h what x tells: where the history stands
-// among the levels, and for each anomaly its counterexample. The anomalies are
-// then those of the counterexamples, if there are any.
+// Explain adds the explanation x to a violated outcome on h: the standing of the history, and
+// for each anomaly its counterexample. If there are counterexamples, their anomalies replace
+// those of the outcome.
 func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
 	o.Standing = newStanding(x.Standing)
 	if len(x.Counterexamples) == 0 {
@@ -101,7 +100,7 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	return a
 }
 
-// Picture is what the drawings of the anomaly show.
+// Picture returns the content of the anomaly's drawings.
 func (a *Anomaly) Picture() *explain.Picture {
 	p := &explain.Picture{Title: a.Name, Txns: a.Transactions, Cycle: a.Cycle, Context: a.Context}
 	if c := a.Counterexample; c != nil {

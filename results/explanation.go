@@ -12,9 +12,9 @@ import (
 	"github.com/isohound/isohound/history/native"
 )
 
-// WriteExplanation writes the counterexample of an anomaly into the folder dir:
-// what it means in words (explanation.txt, to which text is written), its
-// history (minimal.txt, and minimal.jsonl where it is in memory) and its pictures.
+// WriteExplanation writes the counterexample of an anomaly into the folder dir: a description
+// (explanation.txt, which contains text), its history (minimal.txt, and minimal.jsonl if it is
+// in memory) and its pictures.
 func WriteExplanation(dir string, a *Anomaly, text string) error {
 	files := map[string]string{"explanation.txt": text}
 	p := a.Picture()

@@ -19,7 +19,7 @@ const (
 	configFile  = "config.json"
 	statsFile   = "stats.json"
 	verdictFile = "verdict.json"
-	// invariantsFile is there if the workload has invariants.
+	// invariantsFile exists if the workload has invariants.
 	invariantsFile = "invariants.json"
 	reportFile     = "report.html"
 	junitFile      = "junit.xml"
@@ -27,19 +27,19 @@ const (
 	summaryFile    = "summary.md"
 )
 
-// NotYet is how a run ended that has not.
+// NotYet is the value of Config.Ended while a run has not ended.
 const NotYet = "not yet"
 
-// ReproFolder is where a violated run has its reproduction.
+// ReproFolder is the folder of a violated run's reproduction.
 const ReproFolder = "repro"
 
-// Config is what was run.
+// Config is the configuration of a run.
 type Config struct {
 	Started time.Time `json:"started"`
 	Version string    `json:"version"`
 	Driver  string    `json:"driver"`
 	Server  string    `json:"server"`
-	// Nodes are the endpoints, where sessions were spread over several.
+	// Nodes are the endpoints, if sessions are spread over several.
 	Nodes     []string          `json:"nodes,omitempty"`
 	Isolation string            `json:"isolation"`
 	Promises  string            `json:"promises,omitempty"`
@@ -56,27 +56,27 @@ type Config struct {
 	Levels    []string          `json:"levels"`
 	// Faults is the script by which connections were disturbed.
 	Faults string `json:"faults,omitempty"`
-	// Notes are settings of the server that weaken what a verdict means.
+	// Notes are settings of the server that weaken a verdict.
 	Notes []string `json:"notes,omitempty"`
 	// Ended says why the run ended.
 	Ended string `json:"ended"`
-	// Repeat is the command that runs the same again.
+	// Repeat is the command that runs the same configuration again.
 	Repeat string `json:"repeat"`
 	// History is the name of the history's file in the folder.
 	History string `json:"history"`
 }
 
-// Run is everything that a run folder holds but the history.
+// Run is the content of a run folder except the history.
 type Run struct {
 	Config   Config
 	Stats    generator.Stats
 	Outcomes []Outcome
-	// Invariants are what was looked at in the database after the run.
+	// Invariants are the invariants that were checked in the database after the run.
 	Invariants []generator.InvariantResult
 }
 
-// Broken returns the invariants that do not hold although a level was to be
-// checked at which they must: no serial execution ends in such a state.
+// Broken returns the violated invariants if a serial level was to be checked: no serial
+// execution ends in such a state.
 func (r *Run) Broken() []generator.InvariantResult {
 	serial := func(name string) bool {
 		l, err := level.Parse(name)
@@ -94,7 +94,7 @@ func (r *Run) Broken() []generator.InvariantResult {
 	return out
 }
 
-// Violated reports whether a level or an invariant does not hold.
+// Violated reports whether a level or an invariant is violated.
 func (r *Run) Violated() bool { return worst(r) == verdict.Violated }
 
 // Save writes the run's files and its reports into dir, and returns the path
@@ -125,8 +125,8 @@ func Save(dir string, r *Run, page Page) (string, error) {
 	return Draw(dir, r, page)
 }
 
-// Load reads what Save wrote. A run that was cut off lacks some of it: what is
-// missing is left empty, but the configuration must be there.
+// Load reads what Save wrote. Files that are missing because the run was cut off are left empty,
+// but the configuration must exist.
 func Load(dir string) (*Run, error) {
 	r := &Run{}
 	for _, f := range []struct {
@@ -162,8 +162,8 @@ func Holds(dir string) bool {
 	return err == nil
 }
 
-// Claim takes the folder for a run. The error is one of os.IsExist if another
-// run has taken it.
+// Claim marks the folder as the folder of a run. If another run has claimed it, os.IsExist is
+// true for the error.
 func Claim(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, configFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -172,8 +172,8 @@ func Claim(dir string) error {
 	return f.Close()
 }
 
-// SaveConfig writes the configuration alone, before the run, so that a run
-// that is cut off can be understood and repeated.
+// SaveConfig writes only the configuration, before the run, so that a run that is cut off can be
+// understood and repeated.
 func SaveConfig(dir string, c *Config) error {
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -182,7 +182,7 @@ func SaveConfig(dir string, c *Config) error {
 	return write(dir, configFile, append(b, '\n'))
 }
 
-// write replaces a file of the folder, all of it or nothing.
+// write replaces a file of the folder atomically.
 func write(dir, name string, data []byte) error {
 	tmp, err := os.CreateTemp(dir, name+".*")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// worst returns the verdict that a report leads with.
+// worst returns the worst verdict, which is the headline of a report.
 func worst(r *Run) verdict.Verdict {
 	if len(r.Broken()) > 0 {
 		return verdict.Violated
@@ -25,7 +25,7 @@ func worst(r *Run) verdict.Verdict {
 	return verdict.Satisfied
 }
 
-// sentence says in plain words what was found out.
+// sentence summarises the result in words.
 func sentence(r *Run) string {
 	by := map[verdict.Verdict][]string{}
 	for _, o := range r.Outcomes {
@@ -52,7 +52,7 @@ func sentence(r *Run) string {
 	return Capital(strings.Join(parts, "; ")) + "."
 }
 
-// title is a level in words.
+// title returns a level in words.
 func title(name string) string {
 	if l, err := level.Parse(name); err == nil {
 		return l.Title()
@@ -60,7 +60,7 @@ func title(name string) string {
 	return name
 }
 
-// titles are levels in words.
+// titles returns levels in words.
 func titles(names []string) string {
 	var all []string
 	for _, n := range names {
@@ -69,7 +69,7 @@ func titles(names []string) string {
 	return and(all)
 }
 
-// and joins words as a sentence does.
+// and joins words with commas and a final "and".
 func and(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -101,10 +101,10 @@ func findings(outcomes []Outcome) []finding {
 	return out
 }
 
-// id is the same for an anomaly that was found at several levels.
+// id is equal for an anomaly that was found at several levels.
 func (a *Anomaly) id() string { return fmt.Sprint(a.Name, a.Txns) }
 
-// Capital has s begin with a capital letter.
+// Capital returns s with a capital first letter.
 func Capital(s string) string {
 	if s == "" {
 		return s

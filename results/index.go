@@ -16,9 +16,9 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// Words that stand for a verdict where there is none.
+// Words used instead of a verdict if there is none.
 const (
-	// Unfinished: the run was cut off before its verdict, or goes on.
+	// Unfinished: the run was cut off before its verdict, or is still running.
 	Unfinished = "unfinished"
 	// BrokenFolder: the run's files cannot be read.
 	BrokenFolder = "broken"
@@ -26,8 +26,8 @@ const (
 	noRun = "there is no run in this folder"
 )
 
-// Row is a run at one level, in an index of runs. A run whose invariants do
-// not hold has a row for them, and one without a verdict has a single row.
+// Row is a run at one level, in an index of runs. Violated invariants of a run have their own
+// row. A run without a verdict has a single row.
 type Row struct {
 	Folder    string    `json:"folder"`
 	Driver    string    `json:"driver"`
@@ -47,10 +47,10 @@ type Row struct {
 	Report string `json:"report,omitempty"`
 }
 
-// Index is several runs.
+// Index is an index of several runs.
 type Index struct {
 	Runs int `json:"runs"`
-	// Counts are the runs by the worst word in their rows.
+	// Counts counts the runs by the worst word in their rows.
 	Counts map[string]int `json:"counts"`
 	Rows   []Row          `json:"rows"`
 }
@@ -58,9 +58,9 @@ type Index struct {
 // indexVerdicts is the order in which verdicts are counted, the worst first.
 var indexVerdicts = []string{"violated", BrokenFolder, Unfinished, "unknown", "vacuous", "satisfied"}
 
-// NewIndex reads the runs in folders: each is the folder of a run, or one with
-// runs somewhere below. A run that cannot be read, or has no verdict, is in
-// the index, too. Paths in the result begin as the folders do.
+// NewIndex reads the runs in folders: each is the folder of a run, or has runs somewhere below.
+// Runs that cannot be read, or have no verdict, are in the index too. Paths in the result begin
+// like the given folders.
 func NewIndex(folders []string) (*Index, error) {
 	x := &Index{Counts: map[string]int{}, Rows: []Row{}}
 	seen := map[string]bool{}
@@ -97,8 +97,8 @@ func (x *Index) add(rows []Row) {
 	x.Rows = append(x.Rows, rows...)
 }
 
-// runsBelow returns the folders of runs at or below dir. What is inside the
-// folder of a run belongs to that run.
+// runsBelow returns the folders of runs at or below dir. It does not search inside the folder of
+// a run.
 func runsBelow(dir string) ([]string, error) {
 	st, err := os.Stat(dir)
 	if err != nil {
@@ -114,7 +114,7 @@ func runsBelow(dir string) ([]string, error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && e != nil && e.IsDir() && path != dir:
-			return fs.SkipDir // a folder that may not be read holds no run of ours
+			return fs.SkipDir // a folder without read permission holds no run of ours
 		case err != nil:
 			return err
 		case e.IsDir() && Holds(path):
@@ -126,7 +126,7 @@ func runsBelow(dir string) ([]string, error) {
 	return runs, err
 }
 
-// rows describes a run.
+// rows returns the rows of a run.
 func rows(dir string) []Row {
 	r, err := Load(dir)
 	if err != nil {
@@ -179,12 +179,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Empty reports whether there is no run at all.
+// Empty reports whether there is no run.
 func (x *Index) Empty() bool {
 	return !slices.ContainsFunc(x.Rows, func(r Row) bool { return r.Reason != noRun })
 }
 
-// Problems names the runs that are unfinished or cannot be read.
+// Problems lists the runs that are unfinished or cannot be read.
 func (x *Index) Problems() []string {
 	var all []string
 	for _, r := range x.Rows {
@@ -195,7 +195,7 @@ func (x *Index) Problems() []string {
 	return all
 }
 
-// Total is the counts in words.
+// Total returns the counts in words.
 func (x *Index) Total() string {
 	parts := []string{}
 	for _, v := range indexVerdicts {
@@ -221,7 +221,7 @@ func relative(folder, path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// linked returns the index with the paths of a page in folder.
+// linked returns the index with its paths relative to a page in folder.
 func (x *Index) linked(folder string) *Index {
 	out := *x
 	out.Rows = slices.Clone(x.Rows)

@@ -9,11 +9,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// indexMark is in every index page, by which it is known.
+// indexMark is in every index page and identifies it.
 const indexMark = `<meta name="isohound" content="index">`
 
-// HTML renders the index as one page, which needs nothing else. Its links are
-// relative to folder.
+// HTML renders the index as one self-contained page. Its links are relative to folder.
 func (x *Index) HTML(folder string, page Page) ([]byte, error) {
 	type count struct {
 		Verdict string
@@ -33,8 +32,7 @@ func (x *Index) HTML(folder string, page Page) ([]byte, error) {
 	return page("index", data)
 }
 
-// IsIndex reports whether a file is an index page, so that it may be
-// overwritten. One that does not exist may be, too.
+// IsIndex reports whether a file may be overwritten: it is an index page, or does not exist.
 func IsIndex(path string) (bool, error) {
 	b, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -67,7 +65,7 @@ func (x *Index) Markdown(folder string) []byte {
 	return []byte(b.String())
 }
 
-// Found is what a row shows beside the verdict.
+// Found is the text of a row next to the verdict.
 func (r Row) Found() string {
 	if r.Anomaly != "" && r.Reason != "" {
 		return r.Anomaly + "; " + r.Reason

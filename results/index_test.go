@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/results/pages"
 )
 
-// TestIndex: every run at every level has its row, wherever it is below; a run
-// inside another's folder is none; what is broken or unfinished is named.
+// TestIndex: every run at every level has a row, at any depth below the folder. A run inside
+// another run's folder has none. Broken and unfinished runs are listed.
 func TestIndex(t *testing.T) {
 	top := t.TempDir()
 	save := func(name string, change func(*results.Run)) string {

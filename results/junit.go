@@ -10,7 +10,7 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// The parts of the JUnit format that continuous integration systems read.
+// The elements of the JUnit format that continuous integration systems read.
 type (
 	junitSuite struct {
 		XMLName  xml.Name `xml:"testsuite"`
@@ -20,7 +20,7 @@ type (
 		Errors   int      `xml:"errors,attr"`
 		Time     string   `xml:"time,attr"`
 		Started  string   `xml:"timestamp,attr"`
-		// Properties are how the run came about.
+		// Properties are the settings of the run.
 		Properties []junitProperty `xml:"properties>property"`
 		Cases      []junitCase     `xml:"testcase"`
 	}
@@ -42,9 +42,9 @@ type (
 	}
 )
 
-// JUnit renders the run as a test suite with one case for each level that was
-// to be checked, and one for the run itself if it did not end in good order:
-// violated is a failure; unknown, vacuous and not judged are errors.
+// JUnit renders the run as a test suite with one case for each level that was to be checked, and
+// one for the run itself if it did not end in good order. Violated is a failure; unknown,
+// vacuous and not judged are errors.
 func JUnit(r *Run) ([]byte, error) {
 	c := &r.Config
 	s := junitSuite{

@@ -1,6 +1,5 @@
-// Package results keeps what a run found: the run folder with its
-// configuration, history, figures and verdicts, and the reports drawn from
-// them. It decides nothing.
+// Package results stores the results of a run: the run folder with its configuration, history,
+// figures and verdicts, and the reports made from them. It does not judge anything.
 package results
 
 import (
@@ -10,18 +9,18 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Outcome is the verdict on one history at one level, as check and run print
-// it in JSON, one line each.
+// Outcome is the verdict on one history at one level. check and run print it as JSON, one per
+// line.
 type Outcome struct {
 	Path    string          `json:"path"`
 	Level   string          `json:"level"`
 	Verdict verdict.Verdict `json:"verdict"`
-	// Reason says why the verdict is unknown or vacuous, why a violation has no
-	// anomaly to show, or which level's verdict settles this one.
+	// Reason says why the verdict is unknown or vacuous, why a violation has no anomaly to show,
+	// or which level's verdict implies this one.
 	Reason string `json:"reason,omitempty"`
-	// FollowsFrom is the other level whose verdict settles this one, where the level
-	// was not judged itself. The proof is that other one's: its witness, verified at
-	// this level, or its anomalies, verified at that one.
+	// FollowsFrom is another level whose verdict implies this one, if this level was not judged
+	// itself. The proof is that of the other level: its witness, verified at this level, or its
+	// anomalies, verified at the other level.
 	FollowsFrom string `json:"follows_from,omitempty"`
 	Engine      string `json:"engine"`
 	Certified   bool   `json:"certified"`
@@ -33,52 +32,52 @@ type Outcome struct {
 	UnknownOutcome int `json:"unknown_outcome"`
 	Ops            int `json:"ops"`
 
-	// Standing says which levels the history violates and satisfies; it is there
-	// where a level is violated and time was given to explain that.
+	// Standing says which levels the history violates and satisfies. It is set if a level is
+	// violated and there was time to explain that.
 	Standing  *Standing `json:"standing,omitempty"`
 	Anomalies []Anomaly `json:"anomalies"`
-	// Stages are the seconds that the parts of the check took.
+	// Stages are the seconds for each part of the check.
 	Stages       map[string]float64 `json:"stages"`
 	ParseSeconds float64            `json:"parse_seconds"`
 	CheckSeconds float64            `json:"check_seconds"`
-	// PeakRSSMB is the most memory that the process has held, in MiB.
+	// PeakRSSMB is the peak memory of the process, in MiB.
 	PeakRSSMB float64 `json:"peak_rss_mb"`
 	Seed      int64   `json:"seed"`
 	// Search has the figures of the polygraph engine's search.
 	Search *verdict.Search `json:"search,omitempty"`
 	// Accel says how that engine computed reachability.
 	Accel *verdict.Accel `json:"accel,omitempty"`
-	// Predicates is "not judged" where transactions read or changed rows by
-	// predicates: the rows count as items, what was not among them does not.
+	// Predicates is "not judged" if transactions read or changed rows by predicates: the rows
+	// count as items, but the absence of other rows is not judged.
 	Predicates string `json:"predicates,omitempty"`
-	// Invariants are what was looked at in the database after the run.
+	// Invariants are the invariants that were checked in the database after the run.
 	Invariants []generator.InvariantResult `json:"invariants,omitempty"`
-	// Notes tells what was wrong with the file and repaired.
+	// Notes reports what was wrong with the file and repaired.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Anomaly is one reason of a violated verdict.
+// Anomaly is one reason for a violated verdict.
 type Anomaly struct {
 	Name  string   `json:"name"`
 	Names []string `json:"names"`
 	// Txns are the ids of the transactions involved.
 	Txns  []int64 `json:"txns"`
 	Cycle []Edge  `json:"cycle"`
-	// Context are further dependencies that belong to the picture.
+	// Context are further dependencies that are drawn with the anomaly.
 	Context []Edge `json:"context,omitempty"`
 	Text    string `json:"text"`
-	// Count is how often this kind of anomaly was met; cycles are not counted.
+	// Count is how often this kind of anomaly was found; cycles are not counted.
 	Count int `json:"count"`
 	// Shortest says that no cycle of the history at this level is shorter.
 	Shortest bool `json:"shortest,omitempty"`
-	// Transactions are those of Txns, and what shows that those of unknown
-	// outcome committed; whole, but where only some operations matter.
+	// Transactions are those of Txns, and those that prove that transactions of unknown outcome
+	// committed. They are complete, unless only some operations matter.
 	Transactions []Txn `json:"transactions"`
-	// Counterexample is the closed sub-history that shows the anomaly by itself.
+	// Counterexample is a closed sub-history that shows the anomaly on its own.
 	Counterexample *Counterexample `json:"counterexample,omitempty"`
 }
 
-// maxShown bounds the transactions that are shown to people; JSON has them all.
+// maxShown bounds the transactions shown in texts and pages; JSON has all of them.
 const maxShown = 24
 
 // Shown returns the transactions to show, and how many more there are.
@@ -95,8 +94,8 @@ type Edge = explain.Edge
 // Txn is a transaction of a counterexample.
 type Txn = explain.Txn
 
-// NewOutcome describes r, a verdict on h, with everything that depends on the
-// history. h may be nil when it could not be read whole.
+// NewOutcome describes r, a verdict on h, with everything that depends on the history. h is nil
+// if it could not be read completely.
 func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 	o := Outcome{
 		Path: path, Level: r.Level.String(), Verdict: r.Verdict, Reason: r.Reason, Engine: r.Engine, Certified: r.Certified,
@@ -126,7 +125,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 
 func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: a.Text, Count: a.Count, Shortest: a.Shortest}
-	// Of a contradiction only the operations that it rests on are shown.
+	// For a contradiction, only the operations that prove it are shown.
 	kept := map[int32][]int{}
 	if a.Kind == verdict.Contradiction {
 		for _, r := range a.Ops {

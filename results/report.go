@@ -14,12 +14,11 @@ type causeCount struct {
 	Count int64
 }
 
-// Page draws a page with a name: package pages does.
+// Page draws the page with a given name; package pages does.
 type Page func(name string, data any) ([]byte, error)
 
-// Draw writes what is made of a run's files into dir, its reports for people and
-// for machines, and returns the path of the report for the browser. A
-// reproduction folder gets a report, too.
+// Draw writes the files that are derived from a run into dir, its reports for people and for
+// programs, and returns the path of the HTML report. A reproduction folder also gets a report.
 func Draw(dir string, r *Run, page Page) (string, error) {
 	report := filepath.Join(dir, reportFile)
 	repro := filepath.Join(dir, ReproFolder)
@@ -50,10 +49,10 @@ func Draw(dir string, r *Run, page Page) (string, error) {
 	return report, nil
 }
 
-// fileLink is a file beside a report.
+// fileLink is a file in the folder of a report.
 type fileLink struct{ Name, What string }
 
-// filesIn lists what there is for a report to refer to.
+// filesIn lists the files that a report can link to.
 func filesIn(folder string, r *Run) []fileLink {
 	var there []fileLink
 	for _, f := range []fileLink{
@@ -77,7 +76,7 @@ func filesIn(folder string, r *Run) []fileLink {
 	return there
 }
 
-// render draws the report, beside which files are.
+// render draws the report with links to files.
 func render(r *Run, files []fileLink, page Page) ([]byte, error) {
 	data := struct {
 		*Run
@@ -93,11 +92,11 @@ func render(r *Run, files []fileLink, page Page) ([]byte, error) {
 	return page("report", data)
 }
 
-// notes are what limits the meaning of a run's verdicts.
+// notes are the limits on the meaning of a run's verdicts.
 func notes(r *Run) []string {
 	all := slices.Clone(r.Config.Notes)
 	if len(r.Outcomes) > 0 {
-		all = append(all, r.Outcomes[0].Notes...) // of the file, so the same for all levels
+		all = append(all, r.Outcomes[0].Notes...) // about the file, so they are the same for all levels
 		if r.Outcomes[0].Predicates != "" {
 			all = append(all, "Transactions read or changed rows by predicates. The rows count as reads and writes of items; that other rows were not among them is recorded, and not judged.")
 		}

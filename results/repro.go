@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// maxHistory is the largest history, in bytes, that goes into a reproduction
-	// folder whole.
+	// maxHistory is the size in bytes up to which a whole history is copied into a reproduction
+	// folder.
 	maxHistory = 64 << 20
-	// maxLog is what is kept of an attached file, in bytes: its end.
+	// maxLog is how many bytes are kept of an attached file, at its end.
 	maxLog = 16 << 20
 
 	readmeFile = "README.md"
@@ -33,7 +33,7 @@ const (
 //go:embed repro.md
 var readmeText string
 
-// readmeTemplate is parsed once it is needed.
+// readmeTemplate is parsed when needed.
 var readmeTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New(readmeFile).Funcs(template.FuncMap{
 		"commas": func(s []string) string { return strings.Join(s, ",") },
@@ -43,15 +43,14 @@ var readmeTemplate = sync.OnceValue(func() *template.Template {
 	}).Parse(readmeText))
 })
 
-// Repro is what a reproduction folder needs that the run's files do not have.
+// Repro is what a reproduction folder needs in addition to the run's files.
 type Repro struct {
-	// Command are the words that run the same again, without what is in DSN.
+	// Command is the command that repeats the run, without the DSN.
 	Command string
-	// DSN says where the database was, with its password masked, a line for
-	// each endpoint; empty where the command needs none. The script takes the
-	// real one from the environment.
+	// DSN says where the database was, with the password masked, a line for each endpoint. It is
+	// empty if the command needs none. The script takes the real DSN from the environment.
 	DSN []string
-	// Attach are files to keep beside, logs of servers say.
+	// Attach are files to copy into the folder, such as logs of servers.
 	Attach []string
 
 	minimal []*minimal
@@ -64,8 +63,8 @@ type minimal struct {
 	part   *history.History
 }
 
-// Minimal gives the part of the history that shows an anomaly of an outcome,
-// and that was judged violated by itself at the outcome's level.
+// Minimal adds the part of the history that shows an anomaly of an outcome. The part was judged
+// violated on its own at the outcome's level.
 func (p *Repro) Minimal(o *Outcome, a *Anomaly, part *history.History) {
 	n := slices.IndexFunc(p.minimal, func(m *minimal) bool { return m.id == a.id() })
 	if n < 0 {
@@ -75,17 +74,17 @@ func (p *Repro) Minimal(o *Outcome, a *Anomaly, part *history.History) {
 	p.minimal[n].levels = append(p.minimal[n].levels, o.Level)
 }
 
-// found is a finding as the folder's README tells it.
+// found is a finding as described in the folder's README.
 type found struct {
 	finding
-	File     string // of the minimal history; empty if there is none
+	File     string // the name of the minimal history's file; empty if there is none
 	MinLevel []string
-	Text     string // of that file
+	Text     string // the content of that file
 	Words    []string
 }
 
-// SaveRepro makes the reproduction folder of a run in dir, which holds the
-// history. missing says which files could not be attached, and why.
+// SaveRepro makes the reproduction folder of a run in dir, which holds the history. missing
+// lists the files that could not be attached, and why.
 func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	out := filepath.Join(dir, ReproFolder)
 	if err := os.MkdirAll(out, 0o755); err != nil {
@@ -129,7 +128,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	return missing, write(out, readmeFile, b.Bytes())
 }
 
-// first returns the first finding with a history of its own, or nil.
+// first returns the first finding with a minimal history, or nil.
 func first(all []found) *found {
 	for n := range all {
 		if all[n].File != "" {
@@ -169,7 +168,7 @@ func (p *Repro) saveMinimal(out string, r *Run) ([]found, error) {
 	return all, nil
 }
 
-// script is repeat.sh.
+// script returns the content of repeat.sh.
 func (p *Repro) script(r *Run) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# Runs the workload again that was checked for %s, with the same seed, %d.\n", strings.Join(r.Config.Levels, ", "), r.Config.Seed)

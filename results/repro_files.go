@@ -16,10 +16,10 @@ import (
 	"github.com/isohound/isohound/history/native"
 )
 
-// portable writes a history in the notation that people read, or, where that
-// cannot carry all of it, in the native format.
+// portable writes a history in the DSL, or, if that cannot carry all of it, in the native
+// format.
 func portable(h *history.History, name string) (file string, text []byte, err error) {
-	fits, losses, _, err := fit.To(h, dsl.Carries()) // h itself if nothing need change
+	fits, losses, _, err := fit.To(h, dsl.Carries()) // h itself if nothing needs to change
 	if err != nil {
 		return "", nil, err
 	}
@@ -44,8 +44,8 @@ func portable(h *history.History, name string) (file string, text []byte, err er
 	return name + ".jsonl", b.Bytes(), err
 }
 
-// keepHistory gives the folder the whole history, by another name for the same
-// file where the file system can, and says whether it is there.
+// keepHistory puts the whole history into the folder, as a hard link if the file system supports
+// it, and reports whether it is there.
 func keepHistory(dir, out, name string) (bool, error) {
 	from, to := filepath.Join(dir, name), filepath.Join(out, name)
 	st, err := os.Stat(from)
@@ -91,7 +91,7 @@ func copyTail(from, to string, limit int64) error {
 	return err
 }
 
-// attach keeps the attached files and names those that it could not.
+// attach copies the attached files and lists those that could not be copied.
 func (p *Repro) attach(out string) (kept, missing []string) {
 	if len(p.Attach) == 0 {
 		return nil, nil

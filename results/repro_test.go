@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// TestRepro: what is attached is kept, the end of what is long; a history that
-// the notation cannot hold is in the native format.
+// TestRepro: attached files are kept, long ones only their end. A history that the DSL cannot
+// hold is in the native format.
 func TestRepro(t *testing.T) {
 	dir := t.TempDir()
 	r := sample(t)
@@ -70,7 +70,7 @@ func TestRepro(t *testing.T) {
 	}
 }
 
-// withPredicate returns a history with what the notation cannot hold.
+// withPredicate returns a history that the DSL cannot hold.
 func withPredicate(t *testing.T) *history.History {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "h.jsonl")

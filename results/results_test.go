@@ -67,8 +67,7 @@ func explanation(t *testing.T, h *history.History, r *verdict.Result) *counterex
 	return x
 }
 
-// TestSaveAndDraw: the report drawn again from the saved files is the report
-// that was drawn at first.
+// TestSaveAndDraw: the report drawn from the saved files is the same as the original report.
 func TestSaveAndDraw(t *testing.T) {
 	dir := t.TempDir()
 	report, err := results.Save(dir, sample(t), pages.Draw)
@@ -146,8 +145,8 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestJUnitOfBadRuns: a run that ended early, or a level that was not judged,
-// is never green.
+// TestJUnitOfBadRuns: a run that ended early, or a level that was not judged, never counts as
+// passed.
 func TestJUnitOfBadRuns(t *testing.T) {
 	r := sample(t)
 	r.Config.Ended = generator.ServerLost
@@ -196,7 +195,7 @@ func TestDamagedFolder(t *testing.T) {
 	}
 }
 
-// TestControlCharacters: what keys may contain must not reach a terminal.
+// TestControlCharacters: control characters in keys must not reach a terminal.
 func TestControlCharacters(t *testing.T) {
 	h := dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)")
 	h.Symbols = evilNames(h.Symbols)
@@ -223,7 +222,7 @@ func evilNames(s *history.Symbols) *history.Symbols {
 	return out
 }
 
-// TestCutOff: a run that never came to its verdicts can still be drawn.
+// TestCutOff: a run without verdicts can still be drawn.
 func TestCutOff(t *testing.T) {
 	dir := t.TempDir()
 	c := sample(t).Config
@@ -274,8 +273,8 @@ func TestLargeCounterexample(t *testing.T) {
 	}
 }
 
-// TestInvariants: one that does not hold is a failure where a serial level was
-// to be checked, and told in any case.
+// TestInvariants: a violated invariant is a failure if a serial level was to be checked, and is
+// reported in any case.
 func TestInvariants(t *testing.T) {
 	for lvl, failures := range map[string]int{"ser": 1, "sser": 1, "si": 0} {
 		r := sample(t)
@@ -300,8 +299,8 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// TestExplanation: what is written of a counterexample is judged as it was, and
-// odd names stay what they are.
+// TestExplanation: the written files of a counterexample have the same verdict, and unusual
+// names stay the same.
 func TestExplanation(t *testing.T) {
 	sym := history.NewSymbols()
 	sym.DefaultInitial = sym.Int(0)

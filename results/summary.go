@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxRows and maxWords bound a summary, in rows of its table and in
-	// anomalies told in words: systems of continuous integration show 1 MiB.
+	// maxRows bounds the rows of a summary's table, and maxWords the anomalies described in
+	// words, because continuous integration systems show at most 1 MiB.
 	maxRows, maxWords = 200, 10
 )
 
-// RunSummary is a run in Markdown, for the page of a job: the verdicts, the
-// anomaly in words, how to repeat it, and what the run's folder holds. repro
-// says that there is a reproduction folder.
+// RunSummary is a run in Markdown, for the summary page of a CI job: the verdicts, the anomaly
+// in words, how to repeat the run, and what the run's folder holds. repro says whether there is
+// a reproduction folder.
 func RunSummary(r *Run, repro bool) string {
 	var b strings.Builder
 	c := &r.Config
@@ -56,8 +56,8 @@ func RunSummary(r *Run, repro bool) string {
 	return b.String()
 }
 
-// CheckSummary is verdicts on histories in Markdown. unread are the errors of
-// those that could not be judged.
+// CheckSummary is verdicts on histories in Markdown. unread are the errors of histories that
+// could not be judged.
 func CheckSummary(outcomes []Outcome, unread []error) string {
 	var b strings.Builder
 	counts := map[verdict.Verdict]int{}
@@ -96,8 +96,7 @@ func CheckSummary(outcomes []Outcome, unread []error) string {
 	return b.String()
 }
 
-// AppendSummary adds Markdown to the end of a file, as the pages of jobs ask
-// for.
+// AppendSummary appends Markdown to a file, as the summary pages of CI jobs require.
 func AppendSummary(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
@@ -136,7 +135,7 @@ func loud(v verdict.Verdict) string {
 	return "**" + v.String() + "**"
 }
 
-// inWords tells anomalies, each once.
+// inWords describes anomalies in words, each once.
 func inWords(b *strings.Builder, outcomes []Outcome) {
 	all := map[string][]Outcome{}
 	var paths []string
@@ -179,7 +178,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 	}
 }
 
-// TxnLine is a transaction for people.
+// TxnLine formats a transaction as a line.
 func TxnLine(t Txn) string {
 	return fmt.Sprintf("T%-6d session %-4d %-10s %s", t.ID, t.Session, t.Status, explain.Join(t.Ops))
 }
@@ -187,10 +186,10 @@ func TxnLine(t Txn) string {
 var markdown = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "\\<", "&", "\\&",
 	"|", "\\|", "~", "\\~", "#", "\\#", "\r", " ", "\n", " ")
 
-// plain is text that Markdown leaves as it is, on one line.
+// plain escapes text for Markdown, on one line.
 func plain(s string) string { return markdown.Replace(s) }
 
-// fenced is a block of code. Its fence is longer than any in the text.
+// fenced returns a code block. Its fence is longer than any in the text.
 func fenced(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -12,8 +12,8 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// TestRunSummary: a summary has the verdicts, the anomaly once, the command,
-// and the files; nothing in it is taken for Markdown.
+// TestRunSummary: a summary has the verdicts, the anomaly once, the command and the files;
+// special characters of Markdown are escaped.
 func TestRunSummary(t *testing.T) {
 	r := sample(t)
 	r.Config.Isolation = "a|b *c* <d>"

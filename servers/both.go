@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// Both runs tests with a private PostgreSQL and a private MariaDB, whose DSNs it
-// puts into dsn by the names of their drivers. It is for TestMain, and returns
-// the exit code.
+// Both runs tests with a private PostgreSQL and a private MariaDB. It puts their DSNs into dsn,
+// by the names of their drivers. It is for TestMain, and returns the exit code.
 func Both(m interface{ Run() int }, dsn map[string]string) int {
 	pg, err := StartPostgres()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestStandby has one synchronous standby and one that is not, which the
-// primary tells apart; what is committed with remote_apply is at the first.
+// TestStandby has one synchronous standby and one that is not, which the primary distinguishes.
+// A commit with remote_apply is visible at the first.
 func TestStandby(t *testing.T) {
 	here(t)
 	primary, err := StartPostgres(Set("synchronous_commit", "remote_apply"))
@@ -57,7 +57,7 @@ func TestStandby(t *testing.T) {
 	if got := ask(t, standby, "SELECT coalesce(max(n), 0)::text FROM t"); got != "7" {
 		t.Errorf("the standby reads %s after a commit with remote_apply", got)
 	}
-	// A second one joins those that commits wait for.
+	// Commits also wait for a second synchronous standby.
 	another, err := primary.StartStandby(Synchronous())
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestGalera(t *testing.T) {
 		}
 	}
 	for i, node := range g.nodes {
-		// wsrep_sync_wait=1 has reads wait for what was committed elsewhere.
+		// With wsrep_sync_wait=1, reads wait for commits of other nodes.
 		if got := askMaria(t, node, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'there'"); got != "2" {
 			t.Errorf("node %d sees %s tables", i+1, got)
 		}
@@ -109,8 +109,8 @@ func TestGalera(t *testing.T) {
 	}
 }
 
-// TestGaleraGivenUp ends the context in the middle of a start: when the second
-// node is there, which takes its data over, and before anything runs.
+// TestGaleraGivenUp ends the context during a start: while the second node copies the data, and
+// before anything runs.
 func TestGaleraGivenUp(t *testing.T) {
 	here(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -15,24 +15,24 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Dgraph is a private cluster: one zero, and alphas of which each serves a
-// group of its own, or all the same one.
+// Dgraph is a private cluster: one zero, and several alphas. The alphas serve separate groups,
+// or all the same group.
 type Dgraph struct {
 	zero   *process
 	alphas []*process
 	bin    string
-	old    bool // 1.x, whose flags are others
+	old    bool // 1.x, which has other flags
 }
 
-// FindDgraph returns the program of a version, "1.1.1" say, or says where it is
-// to be had. A program that is called dgraph may be of any version.
+// FindDgraph returns the program of a version, such as "1.1.1", or an error that says where to
+// get it. A program called dgraph may be of any version.
 func FindDgraph(version string) (string, error) {
 	name := "dgraph-" + version
 	path, err := exec.LookPath(name)
 	return path, errors.Wrapf(err, "%s is missing; ./run.sh dgraph builds it into bin/, which must be on PATH", name)
 }
 
-// StartDgraph starts a cluster of n alphas. A group has so many replicas.
+// StartDgraph starts a cluster of n alphas. replicas is the number of replicas of a group.
 func StartDgraph(version string, n, replicas int, opts ...Option) (*Dgraph, error) {
 	c, err := configure(opts)
 	if err != nil {
@@ -61,8 +61,8 @@ func StartDgraph(version string, n, replicas int, opts ...Option) (*Dgraph, erro
 	return s, nil
 }
 
-// asks queries an alpha for the whole schema, which takes all groups: alphas
-// call themselves healthy before they know each other.
+// asks queries an alpha for the whole schema, which involves all groups. The health check is not
+// enough: alphas report that they are healthy before they know each other.
 func (s *Dgraph) asks(i int) func(context.Context) error {
 	return func(context.Context) error {
 		mime := "application/dql"
@@ -78,7 +78,7 @@ func (s *Dgraph) asks(i int) func(context.Context) error {
 	}
 }
 
-// Dgraph's ports are these and an offset, which is the port of a process here.
+// Dgraph's ports are these plus an offset, which is stored as the port of the process.
 const (
 	zeroGRPC, zeroHTTP                = 5080, 6080
 	alphaInside, alphaHTTP, alphaGRPC = 7080, 8080, 9080
@@ -100,8 +100,8 @@ func (s *Dgraph) startZero(ctx context.Context, replicas int) (err error) {
 	return s.zero.start(ctx, s.answers(s.zero.port+zeroHTTP, "/state"), s.bin, args...)
 }
 
-// my is the address that others in the cluster find a process at, which newer
-// versions know by themselves.
+// my sets the address at which others in the cluster find a process. Newer versions find it
+// themselves.
 func (s *Dgraph) my(port int) string { return fmt.Sprintf("--my=localhost:%d", port) }
 
 func (s *Dgraph) addAlpha(ctx context.Context) error {
@@ -122,7 +122,7 @@ func (s *Dgraph) addAlpha(ctx context.Context) error {
 	return p.start(ctx, s.answers(p.port+alphaHTTP, "/health"), s.bin, args...)
 }
 
-// Logs are the ends of all logs.
+// Logs returns the ends of all logs.
 func (s *Dgraph) Logs() string {
 	var b strings.Builder
 	for _, p := range append([]*process{s.zero}, s.alphas...) {
@@ -133,10 +133,10 @@ func (s *Dgraph) Logs() string {
 	return b.String()
 }
 
-// KillAlpha ends an alpha at once, as a crash would.
+// KillAlpha kills an alpha, like a crash.
 func (s *Dgraph) KillAlpha(i int) { s.alphas[i].Kill() }
 
-// DSNs are where the alphas listen.
+// DSNs returns the addresses of the alphas.
 func (s *Dgraph) DSNs() (out []string) {
 	for _, p := range s.alphas {
 		out = append(out, fmt.Sprintf("dgraph://localhost:%d", p.port+alphaGRPC))
@@ -167,7 +167,7 @@ func read(resp *http.Response, err error) ([]byte, error) {
 	return body, err
 }
 
-// Stop ends the cluster and removes its folders.
+// Stop stops the cluster and removes its folders.
 func (s *Dgraph) Stop() {
 	for _, p := range append(s.alphas, s.zero) {
 		if p != nil {
@@ -177,7 +177,7 @@ func (s *Dgraph) Stop() {
 	}
 }
 
-// freeOffset finds a number with which each of some ports is free.
+// freeOffset finds an offset at which each of the given ports is free.
 func freeOffset(ports ...int) (int, error) {
 	for range 100 {
 		offset := 10000 + rand.Intn(40000)

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Galera is a private cluster of MariaDB servers that replicate with Galera.
-// Every node takes writes.
+// Galera is a private cluster of MariaDB servers with Galera replication. Every node accepts
+// writes.
 type Galera struct {
 	nodes   []*MariaDB
 	version string
 }
 
-// StartGalera starts a cluster of n nodes, from 1 on, and waits until all are
-// synced. The first node makes the cluster; the others take its data over with
-// rsync. Settings are those of StartMariaDB, for every node; what
-// wsrep_provider_options has is added to what a private cluster needs.
+// StartGalera starts a cluster of n nodes, from 1 on, and waits until all are synced. The first
+// node bootstraps the cluster; the others copy its data with rsync. Settings are those of
+// StartMariaDB, for every node. The value of wsrep_provider_options is added to the options of a
+// private cluster.
 func StartGalera(n int, opts ...Option) (*Galera, error) {
 	c, err := configure(opts)
 	if err != nil {
@@ -46,20 +46,20 @@ func StartGalera(n int, opts ...Option) (*Galera, error) {
 			return g, nil
 		}
 		g.Stop()
-		// On a busy machine a node may fail to join; the first one has nobody to
-		// wait for.
+		// On a busy machine a node may fail to join. With a single node there is nothing to
+		// join.
 		if len(g.nodes) < 2 || try == maxGaleraStarts || c.ctx.Err() != nil {
 			return nil, err
 		}
 	}
 }
 
-// maxGaleraStarts is how often a cluster is started whose nodes do not come together.
+// maxGaleraStarts is how often the start of a cluster is tried if its nodes do not join.
 const maxGaleraStarts = 3
 
 const galeraPackage = "galera-4"
 
-// galeraProvider is Galera itself, a library that servers load.
+// galeraProvider is the path of Galera, a library that servers load.
 func galeraProvider() (string, error) {
 	return find("libgalera_smm.so", galeraPackage, "/usr/lib/galera", "/usr/lib64/galera*", "/usr/lib")
 }
@@ -67,9 +67,9 @@ func galeraProvider() (string, error) {
 // The ports of a node.
 const (
 	forClients    = iota
-	forCluster    // what nodes tell each other all the time
-	forWriteSets  // write sets that a node has missed (IST)
-	forWholeState // all data, for a node that joins (SST)
+	forCluster    // group communication
+	forWriteSets  // incremental state transfer (IST): write sets that a node has missed
+	forWholeState // state snapshot transfer (SST): all data, for a node that joins
 	portsPerNode
 )
 
@@ -90,7 +90,7 @@ func (g *Galera) start(n int, c *config, provider, own string) error {
 		}
 		g.nodes = append(g.nodes, node)
 		node.port = ports[i*portsPerNode+forClients]
-		// A busy machine is silent for a while without being gone.
+		// A node on a busy machine may be silent for a while without having failed.
 		options := "gmcast.listen_addr=tcp://" + at(i, forCluster) + ";ist.recv_addr=" + at(i, forWriteSets) +
 			";gcache.size=16M;evs.suspect_timeout=PT30S;evs.inactive_timeout=PT1M;" + own
 		args := node.arguments("--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-autoinc-lock-mode=2",
@@ -106,7 +106,7 @@ func (g *Galera) start(n int, c *config, provider, own string) error {
 			return errors.WithMessagef(err, "node %d of %d", i+1, n)
 		}
 	}
-	all, ctx := errgroup.WithContext(c.ctx) // nobody waits for a node that has ended
+	all, ctx := errgroup.WithContext(c.ctx) // if one node ends, the others are not waited for
 	for i, node := range g.nodes {
 		all.Go(func() error {
 			return errors.WithMessagef(node.await(ctx, node.synced(n)), "node %d of %d", i+1, n)
@@ -135,7 +135,7 @@ func (s *MariaDB) found(ctx context.Context, args []string) error {
 	return s.process.start(ctx, s.synced(1), s.bin, append(args, "--wsrep-new-cluster", "--init-file="+s.initFile())...)
 }
 
-// join launches a node that takes all its data from another.
+// join starts a node that copies all its data from another.
 func (s *MariaDB) join(args []string) error {
 	if err := os.Mkdir(s.data(), 0o700); err != nil {
 		return errors.WithStack(err)
@@ -148,7 +148,7 @@ func (s *MariaDB) join(args []string) error {
 	return s.launch(s.bin, args...)
 }
 
-// synced says whether a node is one of n that have all data.
+// synced returns a check that a node is synced in a cluster of n.
 func (s *MariaDB) synced(n int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := s.ping(ctx); err != nil {
@@ -172,7 +172,7 @@ func status(name string) string {
 	return "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '" + name + "')"
 }
 
-// DSNs are where the nodes listen.
+// DSNs returns the addresses of the nodes.
 func (g *Galera) DSNs() []string {
 	var all []string
 	for _, node := range g.nodes {
@@ -181,10 +181,10 @@ func (g *Galera) DSNs() []string {
 	return all
 }
 
-// Version is what the servers call their version, and Galera its own.
+// Version is the version that the servers report, with Galera's.
 func (g *Galera) Version() string { return g.version }
 
-// Logs is what the nodes have written to their logs, until Stop removes them.
+// Logs returns the nodes' logs, until Stop removes them.
 func (g *Galera) Logs() string {
 	var b strings.Builder
 	for i, node := range g.nodes {
@@ -193,8 +193,7 @@ func (g *Galera) Logs() string {
 	return b.String()
 }
 
-// Stop ends all nodes at once, since nothing of them is kept, and removes their
-// folders.
+// Stop kills all nodes, since none of their data is kept, and removes their folders.
 func (g *Galera) Stop() {
 	for _, node := range g.nodes {
 		node.Kill()

@@ -61,8 +61,7 @@ func newMariaDB(kind string, settings []setting) (*MariaDB, error) {
 	return &MariaDB{process: p, bin: bin, settings: settings}, nil
 }
 
-// install makes a data folder with a user isohound, who may do everything and
-// has no password.
+// install makes a data folder with a user isohound, who has all privileges and no password.
 func (s *MariaDB) install(ctx context.Context) error {
 	install, err := find("mariadb-install-db", mariadbPackage)
 	if err != nil {
@@ -71,12 +70,12 @@ func (s *MariaDB) install(ctx context.Context) error {
 	if err := s.run(ctx, install, "--no-defaults", "--datadir="+s.data(), "--auth-root-authentication-method=normal", "--skip-test-db", redoLog); err != nil {
 		return err
 	}
-	// The server wants one statement a line here.
+	// The server requires one statement per line here.
 	grant := "CREATE USER IF NOT EXISTS 'isohound'@'%';\nGRANT ALL ON *.* TO 'isohound'@'%';\n"
 	return errors.WithStack(os.WriteFile(s.initFile(), []byte(grant), 0o644))
 }
 
-// redoLog keeps InnoDB's log small: nobody writes much, and a cluster copies it.
+// redoLog keeps InnoDB's log small: little is written, and a cluster copies it.
 const redoLog = "--innodb-log-file-size=16M"
 
 // allocate finds a port.
@@ -109,19 +108,19 @@ func (s *MariaDB) arguments(more ...string) []string {
 	return args
 }
 
-// DSN is where the server listens.
+// DSN returns the address of the server.
 func (s *MariaDB) DSN() string { return fmt.Sprintf("mariadb://isohound@127.0.0.1:%d/", s.port) }
 
 func (s *MariaDB) ping(ctx context.Context) error {
 	return s.query(ctx, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&s.version) })
 }
 
-// query runs f on a connection of its own.
+// query runs f on its own connection.
 func (s *MariaDB) query(ctx context.Context, f func(*sql.DB) error) error {
 	conf := mysql.NewConfig()
 	conf.User, conf.Net, conf.Addr = "isohound", "tcp", fmt.Sprintf("127.0.0.1:%d", s.port)
 	conf.Timeout, conf.ReadTimeout = 5*time.Second, 5*time.Second
-	conf.Logger = log.New(io.Discard, "", 0) // what it would print comes as an error, too
+	conf.Logger = log.New(io.Discard, "", 0) // it would print errors that are also returned
 	to, err := mysql.NewConnector(conf)
 	if err != nil {
 		return err

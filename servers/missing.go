@@ -1,7 +1,6 @@
 package servers
 
-// MissingPostgres names the package without which PostgreSQL cannot be started
-// here, or "".
+// MissingPostgres names the package that is missing for starting PostgreSQL here, or "".
 func MissingPostgres() string {
 	return missing("postgresql", "/usr/lib/postgresql/*/bin", "initdb")
 }

@@ -17,13 +17,12 @@ type config struct {
 	synchronous bool
 }
 
-// setting is a setting of a server, by the server's own name for it.
+// setting is a setting of a server, by the server's name for it.
 type setting struct{ name, value string }
 
-// Set changes a setting of the server, by the server's own name: a system
-// variable of MariaDB, a parameter of PostgreSQL. The last value of a name
-// counts. Where a server listens and where its data lie cannot be set. A name
-// that the server does not know lets the start fail.
+// Set changes a setting of the server, by the server's name for it: a system variable of
+// MariaDB, a parameter of PostgreSQL. The last value of a name counts. The address and the data
+// folder cannot be set. An unknown name makes the start fail.
 func Set(name, value string) Option {
 	return func(c *config) { c.settings = append(c.settings, setting{name, value}) }
 }
@@ -34,8 +33,8 @@ func Context(ctx context.Context) Option {
 	return func(c *config) { c.ctx = ctx }
 }
 
-// Synchronous makes commits at the primary wait for the standby, as
-// synchronous_commit says how long; see StartStandby.
+// Synchronous makes commits at the primary wait for the standby; synchronous_commit says until
+// when. See StartStandby.
 func Synchronous() Option {
 	return func(c *config) { c.synchronous = true }
 }

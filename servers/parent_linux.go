@@ -2,5 +2,5 @@ package servers
 
 import "syscall"
 
-// endWithParent has the kernel send the server a signal when its parent is gone.
+// endWithParent makes the kernel signal the server when its parent has ended.
 func endWithParent(a *syscall.SysProcAttr, s syscall.Signal) { a.Pdeathsig = s }

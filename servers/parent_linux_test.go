@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestParentKilled kills the process that has started a server with a signal
-// that it cannot catch: the server ends, too.
+// TestParentKilled kills the process that has started a server with SIGKILL: the server must end
+// too.
 func TestParentKilled(t *testing.T) {
 	if os.Getenv("ISOHOUND_START") != "" {
 		_, err := StartPostgres()
@@ -48,7 +48,7 @@ func TestParentKilled(t *testing.T) {
 	if left := processes(dir); len(left) > 0 {
 		t.Errorf("still running: %q", left)
 	}
-	// Nobody was there to remove the folder.
+	// The folder was not removed.
 	left, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if len(left) != 1 {
 		t.Errorf("folders %v", left)

@@ -4,5 +4,5 @@ package servers
 
 import "syscall"
 
-// endWithParent does nothing where no kernel does it.
+// endWithParent does nothing: this kernel cannot signal a server when its parent has ended.
 func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}

@@ -8,14 +8,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Ports that servers get lie below those that kernels give to outgoing
-// connections, one of which could else take a port between its choice and its use.
+// The ports of servers are below those that kernels use for outgoing connections. Otherwise such
+// a connection could take a port between its choice and its use.
 const (
 	lowestPort  = 10_000
 	highestPort = 32_767
 )
 
-// freePorts finds count different ports on loopback that nobody listens on.
+// freePorts finds count different ports on loopback that are not in use.
 func freePorts(count int) ([]int, error) {
 	var ports []int
 	for tries := 0; len(ports) < count; tries++ {
@@ -27,7 +27,7 @@ func freePorts(count int) ([]int, error) {
 			}
 			continue
 		}
-		defer l.Close() // all are held until all are found, so that they differ
+		defer l.Close() // all stay open until all are found, so that they differ
 		ports = append(ports, port)
 	}
 	return ports, nil

@@ -17,7 +17,7 @@ type Postgres struct {
 	bin      string
 	data     string
 	settings []setting
-	// name is how the server calls itself where it is a standby.
+	// name is the application name of a standby.
 	name string
 	// waitsFor are the standbys that commits wait for.
 	waitsFor []string
@@ -41,7 +41,7 @@ func StartPostgres(opts ...Option) (*Postgres, error) {
 	})
 }
 
-// newPostgres makes a folder, has fill put data there, and starts a server.
+// newPostgres makes a folder, lets fill create the data, and starts a server.
 func newPostgres(c *config, kind, bin string, fill func(*Postgres) error) (*Postgres, error) {
 	p, err := newProcess(kind, "postgres", syscall.SIGQUIT)
 	if err != nil {
@@ -81,24 +81,24 @@ func (s *Postgres) begin(ctx context.Context) error {
 	}
 }
 
-// stillInUse is what a server logs, and ends, while processes of one that was
-// killed have not noticed yet: they are in process groups of their own.
+// stillInUse is logged by a server that ends because processes of a killed server are still
+// running. They are in their own process groups.
 const stillInUse = "pre-existing shared memory block"
 
 func (s *Postgres) ping(ctx context.Context) error {
 	return s.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		err := c.QueryRow(ctx, "SHOW server_version").Scan(&s.version)
-		s.version, _, _ = strings.Cut(s.version, " ") // the package's name follows
+		s.version, _, _ = strings.Cut(s.version, " ") // the rest is the package's name
 		return err
 	})
 }
 
-// DSN is where the server listens.
+// DSN returns the address of the server.
 func (s *Postgres) DSN() string {
 	return fmt.Sprintf("postgres://isohound@127.0.0.1:%d/postgres", s.port)
 }
 
-// Admin runs f on a connection of its own, as the superuser.
+// Admin runs f on its own connection, as the superuser.
 func (s *Postgres) Admin(f func(context.Context, *pgx.Conn) error) error {
 	return s.admin(context.Background(), f)
 }
@@ -114,8 +114,7 @@ func (s *Postgres) admin(ctx context.Context, f func(context.Context, *pgx.Conn)
 	return f(ctx, c)
 }
 
-// Stop shuts the server down and removes its folder. Where it has standbys,
-// they are to be stopped first.
+// Stop shuts the server down and removes its folder. Its standbys must be stopped first.
 func (s *Postgres) Stop() {
 	s.signal(syscall.SIGINT)
 	s.remove()

@@ -1,11 +1,10 @@
-// Package servers starts private database servers, for tests and for scenarios:
-// on loopback, on ports of their own, in folders of their own, stopped by their
-// process id and no other. Servers are the packages of the distribution; one that
-// is missing is an error that names its package.
+// Package servers starts private database servers, for tests and for scenarios: on loopback, on
+// free ports, in temporary folders. They are stopped by their process id only. The servers come
+// from packages of the distribution; the error for a missing server names its package.
 //
-// As root, servers run as the users that their packages made; else as the user.
-// On Linux they end when the process that started them does, however it ends;
-// their folders are left behind then.
+// For root, servers run as the users that their packages created; otherwise as the current user.
+// On Linux they end when the process that started them ends, for whatever reason; their folders
+// then remain.
 package servers
 
 import (
@@ -34,22 +33,22 @@ type process struct {
 }
 
 const (
-	// startTimeout bounds the start of a server. Machines may be busy.
+	// startTimeout bounds the start of a server, also on a busy machine.
 	startTimeout = 2 * time.Minute
 	// stopTimeout bounds a shutdown; a server that takes longer is killed.
 	stopTimeout = 30 * time.Second
 )
 
-// newProcess makes a folder that belongs to the user as which the server is to
-// run, since most refuse to run as root; "" is whoever runs this. The signal
-// orphaned ends it when its parent is gone.
+// newProcess makes a folder for a server. The folder belongs to the user as which the server
+// will run, since most servers refuse to run as root; "" is the current user. The signal
+// orphaned ends the server when its parent has ended.
 func newProcess(kind, owner string, orphaned syscall.Signal) (*process, error) {
 	dir, err := os.MkdirTemp("", "isohound-"+kind+"-")
 	if err != nil {
 		return nil, errors.WithStack(err)
 	}
 	p := &process{dir: dir, cred: &syscall.SysProcAttr{}}
-	// The server must not get the signals of the caller's terminal.
+	// Signals of the caller's terminal must not reach the server.
 	p.cred.Setpgid = true
 	endWithParent(p.cred, orphaned)
 	if os.Geteuid() == 0 && owner != "" {
@@ -61,7 +60,7 @@ func newProcess(kind, owner string, orphaned syscall.Signal) (*process, error) {
 	return p, nil
 }
 
-// become has the server run as a user of its own.
+// become makes the server run as the user owner.
 func (p *process) become(owner string) error {
 	u, err := user.Lookup(owner)
 	if err != nil {
@@ -79,8 +78,8 @@ func (p *process) command(ctx context.Context, name string, args ...string) *exe
 	c.Dir = p.dir
 	c.SysProcAttr = p.cred
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	// A MariaDB that starts removes temporary tables from its TMPDIR, also those
-	// of another one that is being installed.
+	// A starting MariaDB removes temporary tables from its TMPDIR, including those of another
+	// MariaDB that is being installed.
 	c.Env = append(os.Environ(), "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C")
 	return c
 }
@@ -94,8 +93,8 @@ func (p *process) run(ctx context.Context, name string, args ...string) error {
 	return errors.Wrapf(err, "%s: %s", filepath.Base(name), tail(string(bytes.TrimSpace(out))))
 }
 
-// launch starts the server. Its process group is its own, and its output goes
-// to a file, so that nobody waits for what it leaves running.
+// launch starts the server in its own process group. Its output goes to a file, so that nobody
+// waits for child processes that hold a pipe.
 func (p *process) launch(name string, args ...string) error {
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -128,7 +127,7 @@ func (p *process) start(ctx context.Context, ready func(context.Context) error, 
 	return err
 }
 
-// await waits until ready succeeds, as long as the server runs.
+// await waits until ready succeeds, or the server ends.
 func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -153,7 +152,7 @@ func (p *process) await(ctx context.Context, ready func(context.Context) error) 
 
 func (p *process) logFile() string { return filepath.Join(p.dir, "log") }
 
-// Logs is what the server has written to its log, until Stop removes it.
+// Logs returns the server's log, until Stop removes it.
 func (p *process) Logs() string {
 	text, err := os.ReadFile(p.logFile())
 	if err != nil {
@@ -162,14 +161,13 @@ func (p *process) Logs() string {
 	return string(text)
 }
 
-// tail keeps the end of a log, which says what went wrong.
+// tail returns the end of a log, which has the error.
 func tail(s string) string { return s[max(0, len(s)-2000):] }
 
-// Version is what the server calls its version.
+// Version is the version that the server reports.
 func (p *process) Version() string { return p.version }
 
-// signal sends a signal and waits for the end of the server. A server that
-// does not end is killed.
+// signal sends a signal and waits for the server to end. A server that does not end is killed.
 func (p *process) signal(s syscall.Signal) {
 	if p.done == nil {
 		return
@@ -183,15 +181,14 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// Kill ends the server at once, as a crash would, with the programs that it has
-// started. Child processes that form groups of their own, as PostgreSQL's do,
-// notice and end too.
+// Kill kills the server, like a crash, with its process group. Child processes in other groups,
+// such as PostgreSQL's, notice and end too.
 func (p *process) Kill() {
 	if p.done == nil {
 		return
 	}
 	select {
-	case <-p.done: // its id may be another's by now
+	case <-p.done: // its id may have been reused
 	default:
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		<-p.done
@@ -199,15 +196,14 @@ func (p *process) Kill() {
 	p.done = nil
 }
 
-// remove deletes the server's folder. Processes that are about to end may still
-// put files there.
+// remove deletes the server's folder. Processes that are ending may still create files there.
 func (p *process) remove() {
 	for deadline := time.Now().Add(stopTimeout); os.RemoveAll(p.dir) != nil && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// find returns the path of a server program that need not be on PATH.
+// find returns the path of a server program that may not be in PATH.
 func find(name, pkg string, globs ...string) (string, error) {
 	for _, g := range globs {
 		// The last match has the highest version.

@@ -14,16 +14,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// here has the servers of a test put their folders into one of its own, and
-// looks at the end whether anything of them is left: a folder, or a process
-// that was told one.
+// here makes the servers of a test use a separate folder, and checks at the end that no folder
+// and no process is left in it.
 func here(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "isohound-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Servers that run as users of their own have to get there.
+	// Servers that run as other users need access.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +31,7 @@ func here(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
-		// A process that was killed along with others may take a moment.
+		// A killed process may take a moment to end.
 		deadline := time.Now().Add(30 * time.Second)
 		for len(processes(dir)) > 0 && time.Now().Before(deadline) {
 			time.Sleep(20 * time.Millisecond)
@@ -44,7 +43,7 @@ func here(t *testing.T) {
 	})
 }
 
-// processes lists the command lines that name dir, where the system tells.
+// processes lists the command lines that contain dir, if the system shows them.
 func processes(dir string) []string {
 	var out []string
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -106,8 +105,8 @@ func TestPostgres(t *testing.T) {
 	s.Stop() // does nothing
 }
 
-// TestRestartWhileBusy: a process that has not noticed the crash of its server keeps
-// the next one from starting, which waits for it.
+// TestRestartWhileBusy: a process that has not noticed the crash of its server prevents the
+// start of the next one, which waits for it.
 func TestRestartWhileBusy(t *testing.T) {
 	here(t)
 	s, err := StartPostgres()
@@ -161,7 +160,7 @@ func TestMariaDB(t *testing.T) {
 	}
 }
 
-// TestRefused: what cannot start says why, and leaves nothing.
+// TestRefused: a server that cannot start reports the reason and leaves nothing.
 func TestRefused(t *testing.T) {
 	here(t)
 	postgres := func(opts ...Option) error { s, err := StartPostgres(opts...); stop(s, err); return err }
@@ -194,7 +193,7 @@ func stop(s interface{ Stop() }, err error) {
 	}
 }
 
-// TestMissing: a program that is not there comes with its package.
+// TestMissing: the error for a missing program names its package.
 func TestMissing(t *testing.T) {
 	_, err := find("no-such-program", "no-such-package", t.TempDir())
 	if err == nil || err.Error() != "no-such-program is not installed; install the package no-such-package" {

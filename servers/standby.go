@@ -10,14 +10,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// StartStandby makes a copy of the server and starts it as a hot standby, which
-// follows by streaming replication. There may be several. Settings are those of
-// the standby; it does not take over the primary's.
+// StartStandby makes a copy of the server and starts it as a hot standby with streaming
+// replication. There may be several. Settings are those of the standby; it does not copy the
+// primary's.
 //
-// A commit waits for each standby that is Synchronous, in the way that
-// synchronous_commit of its session says: until it is on the standby's disk
-// (on, the default), or applied there (remote_apply), or not at all (local, off).
-// It waits for ever once such a standby is stopped.
+// A commit waits for each standby that is Synchronous, as the session's synchronous_commit says:
+// until it is on the standby's disk (on, the default), until it is applied there (remote_apply),
+// or not at all (local, off). It waits forever once such a standby is stopped.
 func (s *Postgres) StartStandby(opts ...Option) (*Postgres, error) {
 	c, err := configure(opts)
 	if err != nil {
@@ -37,7 +36,7 @@ func (s *Postgres) StartStandby(opts ...Option) (*Postgres, error) {
 	return standby, nil
 }
 
-// waitFor has commits wait for a standby, from when it returns.
+// waitFor makes commits wait for a standby, from its return on.
 func (s *Postgres) waitFor(ctx context.Context, standby *Postgres) error {
 	quoted := []string{}
 	names := append(s.waitsFor[:len(s.waitsFor):len(s.waitsFor)], standby.name)

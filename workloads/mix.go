@@ -9,8 +9,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Mix is how often each kind of transaction occurs: one out of Total
-// transactions for each unit of weight.
+// Mix says how often each kind of transaction occurs: its probability is its weight divided by
+// the sum of all weights.
 type Mix struct {
 	names []string
 	upTo  []int // by name, the sum of its weight and those before
@@ -19,8 +19,8 @@ type Mix struct {
 // maxWeight keeps sums of weights small.
 const maxWeight = 1_000_000
 
-// Mix reads weights of kinds, tweet:20,follow:40. A name without a weight
-// counts 1, a kind that is not named does not occur.
+// Mix reads the weights of kinds, such as tweet:20,follow:40. A name without a weight has weight
+// 1. A kind that is not named does not occur.
 func (v Values) Mix(name string, kinds ...string) (*Mix, error) {
 	weights := make([]int, len(kinds))
 	for _, part := range strings.Split(v[name], ",") {
@@ -54,7 +54,7 @@ func (v Values) Mix(name string, kinds ...string) (*Mix, error) {
 func (m *Mix) Draw(r *rand.Rand) string {
 	n := r.Intn(m.upTo[len(m.upTo)-1])
 	at, found := slices.BinarySearch(m.upTo, n)
-	for found { // upTo[at] == n belongs to the next kind that has a weight
+	for found { // n == upTo[at]: the next kind with a weight is drawn
 		at++
 		found = m.upTo[at] == n
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMix: kinds occur in proportion to their weights, those without one
-// never, whatever their places.
+// TestMix: kinds occur in proportion to their weights; kinds without a weight never occur, at
+// any position.
 func TestMix(t *testing.T) {
 	m, err := Values{"mix": "b:30, d,b:10,e:59"}.Mix("mix", "a", "b", "c", "d", "e", "f")
 	if err != nil {

@@ -1,11 +1,11 @@
 package workloads
 
-// ByPreset is the default of a parameter whose value another parameter, which
-// names a preset, decides unless the user does.
+// ByPreset is the default of a parameter that a preset sets, unless the user does. Another
+// parameter names the preset.
 const ByPreset = "by preset"
 
-// Adopt sets what a preset decides and the user has not, so that the values
-// that are in effect are printed and recorded.
+// Adopt sets the parameters of a preset that the user has not set, so that the effective values
+// are printed and recorded.
 func (v Values) Adopt(preset Values) {
 	for name, value := range preset {
 		if v[name] == ByPreset {

@@ -1,5 +1,5 @@
-// Package workloads lists what transactions can do: one folder a workload,
-// each registering itself with its parameters.
+// Package workloads is the registry of workloads. Each workload has its own folder, and
+// registers itself with its parameters.
 package workloads
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// Common are the settings that every workload has, by flags of their own.
+// Common are the settings that every workload has. Each has its own flag.
 type Common struct {
 	Sessions int
 	Keys     int64
 	Dist     string
 	Skew     float64 // 0 is the distribution's default
-	// Seed is the run's, for what all sessions share, an initial state say. What
-	// one session does comes from its own stream.
+	// Seed is the seed of the run. It is for what all sessions share, such as an initial state;
+	// each session has its own stream of random numbers.
 	Seed int64
 }
 
@@ -35,16 +35,16 @@ type Param struct {
 type Spec struct {
 	Name    string
 	Summary string
-	// Source is where the workload comes from.
+	// Source says where the workload comes from.
 	Source string
 	Params []Param
-	// Needs is what the workload cannot do without; with some parameters it may
-	// need more, see generator.Needer.
+	// Needs are the required capabilities. Some parameters may require more, see
+	// generator.Needer.
 	Needs []drivers.Capability
-	// Defaults are the settings of Common that make sense for the workload, where
-	// they are not those of all: Keys, Sessions, Dist, Skew. Zero is no opinion.
+	// Defaults are the settings of Common for this workload if they differ from the general
+	// ones: Keys, Sessions, Dist, Skew. Zero means the general default.
 	Defaults Common
-	// Checks says in words what is checked besides isolation, invariants say.
+	// Checks says what is checked in addition to isolation, such as invariants.
 	Checks string
 	// Engines are the checkers that can judge its histories.
 	Engines []string
@@ -57,7 +57,7 @@ var (
 	registryMu sync.Mutex
 )
 
-// Register makes a workload known under its name.
+// Register registers a workload under its name.
 func Register(s Spec) {
 	registryMu.Lock()
 	defer registryMu.Unlock()
@@ -91,8 +91,8 @@ func Find(name string) (Spec, error) {
 // Values are a workload's parameters, complete.
 type Values map[string]string
 
-// Resolve completes what the user set, name=value each, by the defaults. A
-// name that the workload does not know is an error.
+// Resolve adds the defaults to the parameters that the user set, each name=value. An unknown
+// name is an error.
 func (s Spec) Resolve(set []string) (Values, error) {
 	v := Values{}
 	var names []string

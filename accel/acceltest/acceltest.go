@@ -7,8 +7,8 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// Warshall returns the closure of a graph by the plain algorithm, as rows: bit u
-// of row v says that u reaches v. It is false where the graph has a cycle.
+// Warshall computes the closure of a graph by Warshall's algorithm, as rows: bit u of row v says
+// that u reaches v. It returns false if the graph has a cycle.
 func Warshall(g *accel.Graph, added []accel.Edge) ([][]bool, bool) {
 	n := g.Len()
 	rows := make([]big.Int, n)

@@ -8,13 +8,13 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// Random returns a random graph without a cycle, of up to most vertices, and
-// edges of which some close one. There may be no vertex, no edge, edges that
-// occur twice, sources, a cover, and intervals, some of them without a begin or
-// an end. Sources may be pairs. Vertices are numbered in no order.
+// Random returns a random acyclic graph of up to most vertices, and edges to insert, some of
+// which close a cycle. The graph may have no vertices, no edges, duplicate edges, sources, a
+// cover, pairs, and intervals, some of them unbounded. The numbers of the vertices are in random
+// order.
 func Random(r *rand.Rand, most int) (*accel.Graph, []accel.Edge) {
 	n := int32(r.IntN(most + 1))
-	at := make([]int32, n) // a vertex by its place
+	at := make([]int32, n) // vertex by position
 	for i, v := range r.Perm(int(n)) {
 		at[i] = int32(v)
 	}
@@ -67,8 +67,7 @@ func Random(r *rand.Rand, most int) (*accel.Graph, []accel.Edge) {
 	return g, slices.DeleteFunc(randomEdges(r, at), func(e accel.Edge) bool { return apart(g, e.From, e.To) })
 }
 
-// pairUp has the first of each pair stand before its second, and returns the edges
-// between them.
+// pairUp places the first of each pair before its second, and returns the edges between them.
 func pairUp(g *accel.Graph, at []int32) []accel.Edge {
 	var edges []accel.Edge
 	if !g.Pairs {
@@ -87,13 +86,13 @@ func pairUp(g *accel.Graph, at []int32) []accel.Edge {
 	return edges
 }
 
-// apart reports whether pairs allow no edge from u to v.
+// apart reports whether pairs forbid an edge from u to v.
 func apart(g *accel.Graph, u, v int32) bool {
 	n := g.SourceCount()
 	return g.Pairs && u < n && u&1 == 0 && (v >= n || v&1 == 0)
 }
 
-// pairCover puts pairs on paths, as sessions have them.
+// pairCover puts pairs on paths, like the transactions of sessions.
 func pairCover(at []int32, sources int32, edges []accel.Edge) (*accel.Cover, []accel.Edge) {
 	c := &accel.Cover{Chain: make([]int32, sources), Place: make([]int32, sources)}
 	var last []int32 // by path
@@ -126,8 +125,8 @@ func pairCover(at []int32, sources int32, edges []accel.Edge) (*accel.Cover, []a
 	return c, edges
 }
 
-// randomCover puts the sources on paths along their places, and makes the edges
-// of these.
+// randomCover puts the sources on paths in the order of their positions, and returns the edges
+// of the paths.
 func randomCover(r *rand.Rand, at []int32, sources int32, edges []accel.Edge) (*accel.Cover, []accel.Edge) {
 	if sources == 0 {
 		sources = int32(len(at))
@@ -158,8 +157,8 @@ func randomCover(r *rand.Rand, at []int32, sources int32, edges []accel.Edge) (*
 	return c, edges
 }
 
-// randomIntervals are some that no edge contradicts: they contain the places of
-// their vertices.
+// randomIntervals returns intervals that contradict no edge: each contains the position of its
+// vertex.
 func randomIntervals(r *rand.Rand, g *accel.Graph, at []int32) []accel.Interval {
 	list := make([]accel.Interval, len(at))
 	long := 1 + r.Float64()*r.Float64()*float64(len(at))
@@ -189,7 +188,7 @@ func randomIntervals(r *rand.Rand, g *accel.Graph, at []int32) []accel.Interval 
 	return list
 }
 
-// randomEdges are edges to insert: most go along the places, in some graphs all.
+// randomEdges returns edges to insert: most, in some graphs all, lead to later positions.
 func randomEdges(r *rand.Rand, at []int32) []accel.Edge {
 	n := int32(len(at))
 	var edges []accel.Edge

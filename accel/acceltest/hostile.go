@@ -12,7 +12,7 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// hostile tries graphs at the edge of what a graph is, and beyond.
+// hostile tests invalid graphs and valid corner cases.
 func hostile(t *testing.T, b accel.Backend) {
 	r := rand.New(rand.NewPCG(1, 9))
 	never, soon := accel.Interval{Begin: math.MinInt64, End: math.MinInt64}, accel.Interval{Begin: 1, End: 1}
@@ -89,7 +89,7 @@ func from(g *accel.Graph, sources int32) *accel.Graph {
 	return g
 }
 
-// star is a vertex that all others lead to, and one that leads to all.
+// star returns a graph with one vertex that all others lead to, and one that leads to all.
 func star(n int32) *accel.Graph {
 	var edges []accel.Edge
 	for v := int32(1); v < n-1; v++ {
@@ -98,7 +98,7 @@ func star(n int32) *accel.Graph {
 	return accel.NewGraph(n, edges)
 }
 
-// memory tries bounds.
+// memory tests memory limits.
 func memory(t *testing.T, b accel.Backend) {
 	g := Workload{Vertices: 2000, Sessions: 10, Keys: 100, Reads: 2, Writes: 2}.Graph(3)
 	need := b.Memory(g)
@@ -122,7 +122,7 @@ func memory(t *testing.T, b accel.Backend) {
 	}
 }
 
-// ended tries a context that is over.
+// ended tests a context that has ended.
 func ended(t *testing.T, b accel.Backend) {
 	g := Workload{Vertices: 3000, Sessions: 10, Keys: 100, Reads: 2, Writes: 2}.Graph(3)
 	cause := errors.New("enough")
@@ -150,7 +150,7 @@ func ended(t *testing.T, b accel.Backend) {
 	}
 }
 
-// together asks questions in several goroutines, between insertions.
+// together queries from several goroutines, between insertions.
 func together(t *testing.T, b accel.Backend) {
 	g := Workload{Vertices: 600, Sessions: 10, Keys: 100, Reads: 2, Writes: 2}.Graph(4)
 	c, err := b.Closure(t.Context(), g, accel.Options{})

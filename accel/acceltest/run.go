@@ -9,8 +9,8 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// Graphs returns how many random graphs to try: the environment's
-// ISOHOUND_GRAPHS, else the given number.
+// Graphs returns how many random graphs to try: the environment variable ISOHOUND_GRAPHS, else
+// n.
 func Graphs(n int) int {
 	if s, err := strconv.Atoi(os.Getenv("ISOHOUND_GRAPHS")); err == nil {
 		return s
@@ -18,7 +18,7 @@ func Graphs(n int) int {
 	return n
 }
 
-// Run tests what a backend promises.
+// Run tests the contract of a backend.
 func Run(t *testing.T, b accel.Backend) {
 	t.Run("random", func(t *testing.T) {
 		for seed := range Graphs(300) {
@@ -88,7 +88,7 @@ func Near(r *rand.Rand, n, span int32, size int) []accel.Edge {
 	return edges
 }
 
-// keep returns the edges that intervals do not contradict, and pairs allow.
+// keep returns the edges that contradict no interval and no pair.
 func keep(g *accel.Graph, edges []accel.Edge) []accel.Edge {
 	var kept []accel.Edge
 	for _, e := range edges {
@@ -112,7 +112,7 @@ func with(g *accel.Graph, edges []accel.Edge) *accel.Graph {
 	return more
 }
 
-// Same compares two closures of a graph in about so many rows.
+// Same compares two closures of a graph in about that many rows.
 func Same(t *testing.T, a, b accel.Closure, g *accel.Graph, rows int) bool {
 	t.Helper()
 	for i := range min(rows, int(g.Len())) {
@@ -127,8 +127,8 @@ func Same(t *testing.T, a, b accel.Closure, g *accel.Graph, rows int) bool {
 	return true
 }
 
-// Agree compares what two backends make of graphs of n vertices, before and after
-// edges are added, in some of their rows.
+// Agree compares the closures of two backends for graphs of n vertices, before and after edges
+// are added, in some of their rows.
 func Agree(t *testing.T, a, b accel.Backend, n int32) {
 	const rows = 100
 	for seed, w := range []Workload{

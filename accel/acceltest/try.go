@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// Try compares the closure of a graph, and those after more and more edges, with
-// Warshall's. It reports whether the test goes on.
+// Try compares the closure of a graph with Warshall's, also after insertions. It reports whether
+// the test should continue.
 func Try(t *testing.T, b accel.Backend, g *accel.Graph, edges []accel.Edge, r *rand.Rand, steps int) bool {
 	t.Helper()
 	rows, ok := Warshall(g, nil)
@@ -62,8 +62,8 @@ func Try(t *testing.T, b accel.Backend, g *accel.Graph, edges []accel.Edge, r *r
 	return questions(t, c, g, rows, r)
 }
 
-// someOrder is a topological order by how many vertices reach each; now and then
-// it is none.
+// someOrder returns a topological order, sorted by how many vertices reach each; sometimes it
+// returns an invalid order.
 func someOrder(r *rand.Rand, rows [][]bool) []int32 {
 	order := make([]int32, len(rows))
 	count := make([]int, len(rows))
@@ -99,9 +99,9 @@ func same(t *testing.T, c accel.Closure, g *accel.Graph, rows [][]bool) bool {
 	return true
 }
 
-// changed compares what Changed says with two closures. Unless it says that all is news,
-// it names vertices that have changed and no others, and of these at least the classes
-// of the sources that came to reach them.
+// changed compares the result of Changed with the closures before and after. Unless Changed
+// returns all classes for all vertices, it must return classes for exactly the vertices that
+// changed, and at least the classes of the sources that newly reach them.
 func changed(t *testing.T, c accel.Closure, g *accel.Graph, before, after [][]bool) bool {
 	t.Helper()
 	all := true
@@ -145,7 +145,7 @@ func isCycle(t *testing.T, g *accel.Graph, added []accel.Edge, err error) bool {
 	return true
 }
 
-// questions compares the answers to many with the closure.
+// questions compares the answers of Reaches with the closure.
 func questions(t *testing.T, c accel.Closure, g *accel.Graph, rows [][]bool, r *rand.Rand) bool {
 	t.Helper()
 	n, sources := g.Len(), g.SourceCount()
@@ -160,8 +160,8 @@ func questions(t *testing.T, c accel.Closure, g *accel.Graph, rows [][]bool, r *
 		common(t, c, g, rows, r) && ranked(t, c, rows) && alongChains(t, c, rows)
 }
 
-// common verifies what Common tells of: sources, of pairs second ones, that reach what
-// they should and not what they should not.
+// common verifies the sources that Common returns: they reach the vertices that they should, and
+// not the others; among pairs they are seconds.
 func common(t *testing.T, c accel.Closure, g *accel.Graph, rows [][]bool, r *rand.Rand) bool {
 	for range 5 {
 		not, of := r.Int32N(g.Len()), make([]int32, 1+r.IntN(3))
@@ -199,7 +199,7 @@ func ranked(t *testing.T, c accel.Closure, rows [][]bool) bool {
 	return true
 }
 
-// alongChains compares rows, if there are any, with the closure.
+// alongChains compares the rows by chains, if there are any, with the closure.
 func alongChains(t *testing.T, c accel.Closure, rows [][]bool) bool {
 	list := c.Rows()
 	if list == nil {
@@ -259,7 +259,7 @@ func among(t *testing.T, c accel.Closure, g *accel.Graph, rows [][]bool, r *rand
 			for b, to := range members {
 				got := groups.Reaches(i, int32(a), int32(b))
 				if g.Pairs && from&1 == 0 && to&1 == 0 && !got {
-					continue // it need not be told
+					continue // this bit may be missing
 				}
 				if got != rows[to][from] {
 					t.Errorf("among %v, %d reaches %d: %v, want %v", members, from, to, got, rows[to][from])

@@ -8,11 +8,11 @@ import (
 
 // Workload describes a graph like those of histories.
 type Workload struct {
-	Vertices, Sessions int32 // with as many sessions as vertices there are none
+	Vertices, Sessions int32 // if Sessions equals Vertices there are no sessions
 	Keys               int   // each vertex reads and writes some of them
 	Reads, Writes      int
 	Timed              bool // with intervals
-	Pairs              bool // twice the vertices: a start and an end of each
+	Pairs              bool // twice as many vertices: a start and an end of each
 }
 
 // Graph makes the graph: vertices are in the order of their commits, each begins
@@ -21,7 +21,7 @@ type Workload struct {
 // cover is the sessions, if these are few.
 func (w Workload) Graph(seed uint64) *accel.Graph {
 	r := rand.New(rand.NewPCG(seed, 1))
-	writer := make([]int32, w.Keys) // the latest two by key
+	writer := make([]int32, w.Keys) // by key: the latest writer; before: the one before it
 	before := make([]int32, w.Keys)
 	for i := range writer {
 		writer[i], before[i] = -1, -1
@@ -35,7 +35,7 @@ func (w Workload) Graph(seed uint64) *accel.Graph {
 	var edges []accel.Edge
 	var times []accel.Interval
 	for v := range w.Vertices {
-		begun := max(0, v-r.Int32N(running)) // what commits from here on is not seen
+		begun := max(0, v-r.Int32N(running)) // commits from here on are not visible
 		s := v
 		if w.Sessions < w.Vertices {
 			s = r.Int32N(w.Sessions)
@@ -64,7 +64,7 @@ func (w Workload) Graph(seed uint64) *accel.Graph {
 	}
 	g := accel.NewGraph(w.Vertices, edges)
 	if w.Sessions < w.Vertices {
-		full := int32(0) // sessions without a vertex are none
+		full := int32(0) // sessions without a vertex do not count
 		name := make([]int32, w.Sessions)
 		for s, n := range size {
 			if name[s] = full; n > 0 {
@@ -86,8 +86,8 @@ func (w Workload) Graph(seed uint64) *accel.Graph {
 	return g
 }
 
-// split makes a start and an end of each vertex of a graph: an edge leads from the
-// end of one to the start of the other.
+// split replaces each vertex of a graph by a start and an end: an edge now leads from the end of
+// one to the start of the other.
 func split(g *accel.Graph) *accel.Graph {
 	n := g.Len()
 	var edges []accel.Edge

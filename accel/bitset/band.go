@@ -11,11 +11,11 @@ import (
 
 const (
 	chunkBits = 16
-	widest    = 1 << 7 // words of a band, so that row's bytes suffice
+	widest    = 1 << 7 // words of a band; small enough for the bytes in row
 	narrowest = 1 << 4
 )
 
-// band is some columns of all rows.
+// band is a range of columns of all rows.
 type band struct {
 	lo, words int // its first word, and how many
 	rows      []row
@@ -25,8 +25,8 @@ type band struct {
 	chunk     int // words of the next chunk
 }
 
-// row is one of a band: off words that are full, n words in chunks from at on,
-// with room for size, and the rest is empty.
+// row is the part of a row in one band. The first off words are full. The next n words are
+// stored in chunks at address at, with room for size words. The remaining words are empty.
 type row struct {
 	at           uint32
 	off, n, size uint8
@@ -34,7 +34,7 @@ type row struct {
 
 func (r row) end() int { return int(r.off) + int(r.n) }
 
-// cut makes bands.
+// cut divides the columns into bands.
 func (c *Closure) cut(words int) {
 	if words == 0 {
 		words = widest
@@ -45,7 +45,7 @@ func (c *Closure) cut(words int) {
 	n := int(c.s.Len())
 	for c.shift = 0; 1<<c.shift < words && (1<<c.shift < c.width || n > 1<<(31-c.shift)); c.shift++ {
 	}
-	for c.shift > 0 && uint64(n)<<c.shift > 1<<31 { // at addresses all
+	for c.shift > 0 && uint64(n)<<c.shift > 1<<31 { // so that addresses fit into 32 bits
 		c.shift--
 	}
 	words = 1 << c.shift
@@ -55,7 +55,7 @@ func (c *Closure) cut(words int) {
 	}
 }
 
-// stored returns the words of a row that are.
+// stored returns the stored words of a row.
 func (b *band) stored(r row) []uint64 {
 	if r.n == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (b *band) stored(r row) []uint64 {
 	return b.chunks[r.at>>chunkBits][at : at+int(r.n)]
 }
 
-// room finds size words, and returns where.
+// room allocates size words and returns their address.
 func (b *band) room(size int) uint32 {
 	if last := len(b.chunks) - 1; last < 0 || b.used+size > len(b.chunks[last]) {
 		b.chunk = min(max(2*b.chunk, 8*b.words, 64), 1<<chunkBits)
@@ -77,8 +77,8 @@ func (b *band) room(size int) uint32 {
 	return at
 }
 
-// chunks keeps those of closed closures, as fresh memory costs more than all that
-// is done to it. Nobody expects them to be empty.
+// chunks keeps the chunks of closed closures, because fresh memory costs more than the work done
+// on it. Reused chunks are not zeroed.
 var chunks sync.Pool
 
 func newChunk(size int) []uint64 {
@@ -90,7 +90,7 @@ func newChunk(size int) []uint64 {
 	return make([]uint64, size)
 }
 
-// free gives the chunks of a band back.
+// free gives back the chunks of a band.
 func (b *band) free() {
 	for _, c := range b.chunks {
 		if len(c) == 1<<chunkBits {
@@ -100,8 +100,8 @@ func (b *band) free() {
 	b.chunks, b.rows, b.used, b.held, b.chunk = nil, nil, 0, 0, 0
 }
 
-// grow gives the row of v room for words up to end, and in the same move for
-// some more.
+// grow extends the stored words of the row of v up to end, and reserves a few more when it moves
+// them.
 func (b *band) grow(v int32, end int) {
 	r := b.rows[v]
 	old := b.stored(r)
@@ -117,7 +117,7 @@ func (b *band) grow(v int32, end int) {
 	b.rows[v] = r
 }
 
-// compact copies the rows together, if they hold more than a bound.
+// compact moves the rows together if they hold more words than the bound.
 func (b *band) compact(bound int) {
 	if b.held-b.chunk <= bound {
 		return
@@ -135,10 +135,9 @@ func (b *band) compact(bound int) {
 	}
 }
 
-// Memory implements accel.Backend: a bit for every vertex and source, which may
-// be true of the vertex; where there are intervals only for those that overlap
-// with it. For each row of a band come eight bytes, and for each band the rest of
-// a chunk.
+// Memory implements accel.Backend. It counts a bit for every vertex and every source that may
+// reach it; with intervals, only for sources that overlap with the vertex. It adds eight bytes
+// for each row of a band, and for each band the unused part of a chunk.
 func (b Backend) Memory(g *accel.Graph) int64 {
 	n, sources := int64(g.Len()), int64(g.SourceCount())
 	columns, led := sources, int64(0)
@@ -156,10 +155,9 @@ func (b Backend) Memory(g *accel.Graph) int64 {
 	return matrix + slack + 8*n*bands + lists + accel.SortedMemory(g)
 }
 
-// overlaps bounds the words of all rows of a graph with intervals. By their
-// begins, the vertices that overlap with one stand between the first that ends
-// late enough and the last that begins early enough, and rows have whole words
-// at both ends.
+// overlaps bounds the total number of words of all rows of a graph with intervals. Sorted by
+// their begins, the vertices that overlap with one are between the first that ends late enough
+// and the last that begins early enough. Rows have whole words at both ends.
 func overlaps(g *accel.Graph) int64 {
 	n := g.Len()
 	begins, latest := make([]int64, 0, n), make([]int64, 0, n)

@@ -10,20 +10,21 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// plan is what computing all bands has in common. The band that has the column of
-// the start of an edge finds out whether the edge is spared. Bands are computed
-// from the last to the first, as a start's row is empty in those behind it.
+// plan is the state shared by the computation of all bands. The band with the column of an
+// edge's start decides whether the edge is redundant. Bands are computed from the last to the
+// first, because a start's row is empty in later bands.
 type plan struct {
 	c *Closure
-	// until has by vertex the last rank of those it is the latest predecessor of.
+	// until has, for each vertex, the last rank of the vertices of which it is the latest
+	// predecessor.
 	until []int32
 	// root is the last rank of a vertex without predecessors.
 	root  int32
 	moved atomic.Int64 // words
 }
 
-// batch computes all rows: each is the union of those of its predecessors
-// (Purdom's algorithm, the other way round).
+// batch computes all rows: each is the union of the rows of its predecessors (Purdom's algorithm
+// in the opposite direction).
 func (c *Closure) batch(ctx context.Context) error {
 	p, err := c.plan(ctx)
 	if err != nil {
@@ -40,8 +41,8 @@ func (c *Closure) batch(ctx context.Context) error {
 	return err
 }
 
-// again computes all rows from the beginning, with more edges. So many change that
-// they all count as changed.
+// again computes all rows from scratch, with more edges. So many rows change that all count as
+// changed.
 func (c *Closure) again(ctx context.Context, edges []accel.Edge) error {
 	s, err := accel.Sort(c.s.Merged(edges), nil)
 	if err != nil {
@@ -84,8 +85,8 @@ type work struct {
 	lo, hi int32 // columns
 	row    union
 	parts  []row
-	time   union // reaches all vertices to come: see accel.Adjacency.Order
-	over   int32 // so many vertices, by their ends, are in time
+	time   union // union of the rows that reach all later vertices: see accel.Adjacency.Order
+	over   int32 // how many vertices, sorted by their ends, are in time
 	moved  int64
 }
 
@@ -94,16 +95,16 @@ func newWork(p *plan, b *band) *work {
 	return &work{band: b, p: p, lo: int32(b.lo) << 6, hi: min(int32(b.lo+b.words)<<6, int32(len(p.c.at)))}
 }
 
-// run goes along the order, from the first vertex whose row may have a bit to
-// the last whose row is not full. A row is if that of the latest predecessor
-// is, or that of any other.
+// run processes the vertices in topological order, from the first whose row may have a bit to
+// the last whose row may not be full. A row is full if the row of any of its predecessors is
+// full; the latest predecessor is checked.
 func (w *work) run(ctx context.Context) {
 	s, full := w.p.c.s, row{off: uint8(w.words)}
 	first := s.Len()
 	for _, v := range w.p.c.at[w.lo:w.hi] {
 		first = min(first, s.Rank[v])
 	}
-	open := w.p.root // up to this rank a row may not be full
+	open := w.p.root // rows up to this rank may not be full
 	for _, v := range s.Order[:first] {
 		open = max(open, w.p.until[v])
 	}
@@ -128,7 +129,7 @@ func (w *work) run(ctx context.Context) {
 	w.p.moved.Add(w.moved)
 }
 
-// advance adds to time what lies before v.
+// advance adds to time the rows of the vertices that lie before v in time.
 func (w *work) advance(v int32) {
 	prior := w.p.c.s.Prior(v)
 	if prior <= w.over {
@@ -141,7 +142,7 @@ func (w *work) advance(v int32) {
 	w.over = prior
 }
 
-// compute makes the row of v.
+// compute computes the row of v.
 func (w *work) compute(v int32) {
 	own := int32(-1) // its column in the band
 	if v < int32(len(w.p.c.column)) {
@@ -177,9 +178,8 @@ func (w *work) compute(v int32) {
 	w.store(v)
 }
 
-// predecessors adds the rows of those predecessors of v that others do not reach.
-// What is left for compute are parts: the rows of those that no bit of this band
-// tells of.
+// predecessors adds the rows of those predecessors of v that no other predecessor reaches. It
+// leaves in parts, for compute, the rows of predecessors without a column in this band.
 func (w *work) predecessors(v int32, begun bool) {
 	start := w.p.c.s.Start[v]
 	in := w.p.c.in[start:w.p.c.s.Start[v+1]]
@@ -217,8 +217,8 @@ func (w *work) predecessors(v int32, begun bool) {
 	}
 }
 
-// direct makes the row of v in its place, if it is the union of parts alone and
-// long enough for that to be worth it.
+// direct computes the row of v in place, if it is only the union of parts and is long enough for
+// that to be worthwhile.
 func (w *work) direct(v, own int32) bool {
 	const least = 16 // words
 	if w.row.end > 0 {
@@ -268,8 +268,7 @@ func (w *work) direct(v, own int32) bool {
 	return true
 }
 
-// leading returns where the parts together have their first word that is not
-// full.
+// leading returns the first word in which the union of the parts is not full.
 func (w *work) leading(off, end int) int {
 	for ; !w.p.c.full && off < end; off++ {
 		word := uint64(0)
@@ -285,20 +284,20 @@ func (w *work) leading(off, end int) int {
 	return off
 }
 
-// after returns the stored words of a row from one on.
+// after returns the stored words of a row, starting at a word.
 func (b *band) after(r row, off int) []uint64 {
 	words := b.stored(r)
 	return words[min(off-int(r.off), len(words)):]
 }
 
-// trim leaves leading words out that are full.
+// trim skips leading full words.
 func (w *work) trim(u *union) {
 	for !w.p.c.full && u.off < u.end && u.words[u.off] == everything {
 		u.off++
 	}
 }
 
-// store keeps the row of v.
+// store stores the row of v.
 func (w *work) store(v int32) {
 	n := w.row.end - w.row.off
 	r := row{off: uint8(w.row.off), n: uint8(n), size: uint8(n)}

@@ -1,17 +1,14 @@
-// Package bitset keeps the closure of a graph as a matrix of bits: the row of a
-// vertex has a bit for every source, which says that the source reaches it. Of pairs
-// only the second ones have bits.
+// Package bitset stores the closure of a graph as a bit matrix: the row of a vertex has a bit
+// for every source, which says that the source reaches it. Of pairs only the seconds have bits.
 //
-// The columns stand in the order of the first topological order, or of the
-// intervals' begins, so that the matrix is nearly a triangle. Most of what is
-// early reaches most of what is late: a row begins behind its leading words that
-// are full, and ends with its last bit. Where vertices have intervals that
-// leaves of each row at most the columns that overlap with it, and is the
-// compact closure of the Vbox paper (section 4.4).
+// The columns are in the order of the first topological order, or of the intervals' begins. So
+// the matrix is nearly triangular, and most early vertices reach most late ones. The stored part
+// of a row begins after its leading full words, and ends with its last bit. With intervals, at
+// most the columns that overlap with the row remain; this is the compact closure of the Vbox
+// paper (section 4.4).
 //
-// The matrix is cut into bands of columns, each of which has its rows together:
-// those that are in use at one time then fit into a processor's cache, and bands
-// are what workers share.
+// The matrix is divided into bands of columns. The rows of a band are stored together, so that
+// the rows in use at one time fit into a processor's cache. Workers share the work by bands.
 package bitset
 
 import (
@@ -24,17 +21,17 @@ import (
 
 // Backend computes closures.
 type Backend struct {
-	// Full keeps the leading full words of rows, too. That is for comparison.
+	// Full stores the leading full words of rows too, for comparison.
 	Full bool
 
-	band  int  // words of a band; 0: by size
-	tight bool // rows are compacted with every Insert
+	band  int  // words of a band; 0: chosen by size
+	tight bool // compact rows at every Insert
 }
 
 // Name returns bitset.
 func (Backend) Name() string { return "bitset" }
 
-// Closure has the matrix.
+// Closure holds the matrix.
 type Closure struct {
 	g    *accel.Graph // as it was given
 	s    *accel.Sorted
@@ -42,8 +39,8 @@ type Closure struct {
 
 	column []int32 // by source, -1 for the first of a pair, which has none
 	at     []int32 // by column: the source
-	// stand has by source the column that says whether a vertex has the row of the
-	// source in its own: for the first of a pair that of the second.
+	// stand has for each source the column used to ask whether the source reaches a vertex: for
+	// the first of a pair it is that of the second.
 	stand []int32
 	leads *leads // nil without pairs
 
@@ -51,14 +48,13 @@ type Closure struct {
 	shift   int // a band has 1<<shift words
 	bands   []band
 	bound   int // words that a band may hold
-	many    int // edges, to compute all again
+	many    int // from this number of edges on, all rows are recomputed
 	moved   int64
 	workers int
 
 	// in are the edges of the graph into each vertex, the latest start first.
 	in []int32
-	// spared has by vertex the first 64 of these, as bits, that others make
-	// redundant.
+	// spared marks for each vertex, as bits, which of its first 64 edges in in are redundant.
 	spared []uint64
 
 	passes  []*pass      // one for each worker
@@ -96,7 +92,7 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	return c, nil
 }
 
-// columns gives every source its column.
+// columns assigns every source its column.
 func (c *Closure) columns() {
 	n := c.s.SourceCount()
 	c.column, c.at = make([]int32, n), make([]int32, 0, n)
@@ -129,10 +125,10 @@ func (c *Closure) Backend() string { return Backend{}.Name() }
 // Rank implements accel.Closure.
 func (c *Closure) Rank() []int32 { return c.s.Rank }
 
-// Rows implements accel.Closure: a matrix has none.
+// Rows implements accel.Closure. A bit matrix has no rows by chains.
 func (c *Closure) Rows() accel.Rows { return nil }
 
-// row puts the row of v into out, which has width words: see word.
+// row copies the row of v into out, which has width words: see word.
 func (c *Closure) row(v int32, out []uint64) {
 	for i := range c.bands {
 		b := &c.bands[i]
@@ -145,9 +141,8 @@ func (c *Closure) row(v int32, out []uint64) {
 	}
 }
 
-// word returns a word of the row of v: bit i of word w says that the source with
-// column 64·w+i reaches v. v reaches itself. Bits behind the last column mean
-// nothing.
+// word returns a word of the row of v: bit i of word w says that the source with column 64·w+i
+// reaches v. v reaches itself. Bits after the last column are undefined.
 func (c *Closure) word(v int32, w int) uint64 {
 	b := &c.bands[w>>c.shift]
 	r := b.rows[v]
@@ -170,12 +165,12 @@ func (c *Closure) Reaches(from, to int32) bool {
 	return c.set(column, to)
 }
 
-// Class implements accel.Closure: columns share a class that are the same modulo 64,
-// and so do pairs.
+// Class implements accel.Closure: columns that are equal modulo 64 share a class, and so do the
+// two sources of a pair.
 func (c *Closure) Class(from int32) uint64 { return 1 << (c.stand[from] & 63) }
 
-// Changed implements accel.Closure. Where the first of some pair may reach more than
-// its second does, any of them may have come to reach v.
+// Changed implements accel.Closure. The first of a pair may reach more than its second does. If
+// such a pair may exist, any first may have come to reach v.
 func (c *Closure) Changed(v int32) uint64 {
 	if c.fresh || c.leads != nil && len(c.leads.column) > 0 {
 		return math.MaxUint64
@@ -183,11 +178,11 @@ func (c *Closure) Changed(v int32) uint64 {
 	return c.news[v]
 }
 
-// Moved returns the bytes of rows that computing the closure has read and
-// written, Insert not counted.
+// Moved returns the bytes of rows that the first computation of the closure read and wrote,
+// without Insert.
 func (c *Closure) Moved() int64 { return c.moved }
 
-// Close implements accel.Closure. The memory serves the next closures.
+// Close implements accel.Closure. The memory is reused by later closures.
 func (c *Closure) Close() {
 	for i := range c.bands {
 		c.bands[i].free()

@@ -19,8 +19,8 @@ func TestFullBands(t *testing.T) {
 	acceltest.Run(t, bitset.Narrow(bitset.Backend{Full: true}))
 }
 
-// TestAhead adds an edge from a row with more full words than the other has bits
-// that are new.
+// TestAhead adds an edge from a row whose leading full words extend beyond the words that are new
+// in the row of the edge's end.
 func TestAhead(t *testing.T) {
 	const n = 303
 	edges := []accel.Edge{{From: 0, To: n - 1}, {From: n - 3, To: n - 1}}

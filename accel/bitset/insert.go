@@ -11,10 +11,10 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// Insert implements accel.Closure. What it costs grows with the rows that change:
-// an edge changes those of its end and of what that reaches (Italiano's
-// algorithm, and with intervals Lemmas 4.3 and 4.4 of the Vbox paper). Where edges
-// are so many that most rows change all are computed again.
+// Insert implements accel.Closure. Its cost grows with the rows that change: an edge changes the
+// row of its end and of what that reaches (Italiano's algorithm, and with intervals Lemmas 4.3
+// and 4.4 of the Vbox paper). If so many edges are added that most rows change, all rows are
+// recomputed.
 func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -52,7 +52,7 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	return nil
 }
 
-// forget has nobody know news.
+// forget clears all news.
 func (c *Closure) forget() {
 	c.fresh = false
 	for _, v := range c.touched {
@@ -61,8 +61,8 @@ func (c *Closure) forget() {
 	c.touched = c.touched[:0]
 }
 
-// manyNews reports, by a sample, whether edges are so many that all rows are better
-// computed again.
+// manyNews estimates by a sample whether recomputing all rows is cheaper than inserting the
+// edges.
 func (c *Closure) manyNews(edges []accel.Edge) bool {
 	const sample = 64
 	if len(edges) <= c.many || c.g.CheckEdges(edges) != nil {
@@ -79,19 +79,19 @@ func (c *Closure) manyNews(edges []accel.Edge) bool {
 	return news*len(edges)/of > c.many
 }
 
-// pass brings a band up to date: along the order it goes to the vertices that
-// new edges end at and those that others with news lead to.
+// pass updates a band. In topological order it visits the ends of new edges, and the successors
+// of vertices with news.
 type pass struct {
 	c    *Closure
 	b    *band
 	due  *queue.Queue // ranks
 	news []news       // by vertex
 	met  []int32      // the vertices with news in this band
-	// touched are those that got their first news of all bands here.
+	// touched are the vertices that got their first news of all bands in this pass.
 	touched []int32
 }
 
-// news are the words of a row from lo to hi that changed, and their new bits.
+// news is the range of words of a row that changed, and their new bits.
 type news struct {
 	bits   uint64
 	lo, hi uint8
@@ -135,7 +135,7 @@ func (p *pass) run(ctx context.Context, b *band, edges []accel.Edge) {
 	b.compact(p.c.bound)
 }
 
-// trim leaves leading full words out of a row.
+// trim skips leading full words of a row.
 func (p *pass) trim(v int32) {
 	r := &p.b.rows[v]
 	for !p.c.full && r.n > 0 && p.b.stored(*r)[0] == everything {
@@ -146,7 +146,7 @@ func (p *pass) trim(v int32) {
 	}
 }
 
-// pull adds what is new in front of v to its row: what new edges bring, from base
+// pull adds to the row of v what is new among its predecessors: the rows of new edges, from base
 // on, and the news of others.
 func (p *pass) pull(v, base int32) {
 	c := p.c
@@ -166,7 +166,7 @@ func (p *pass) pull(v, base int32) {
 	})
 }
 
-// spread tells of the news of v.
+// spread marks the successors of v, which has news.
 func (p *pass) spread(v int32) {
 	p.c.s.Out(v, p.mark)
 	for _, to := range p.c.s.TimeOut(v) {
@@ -178,8 +178,8 @@ func (p *pass) spread(v int32) {
 
 func (p *pass) mark(v int32) { p.due.Add(p.c.s.Rank[v]) }
 
-// raise adds the words from lo to hi of the row of u to that of v and reports
-// whether bits were new.
+// raise adds the words lo to hi of the row of u to the row of v, and reports whether bits were
+// new.
 func (p *pass) raise(u, v int32, lo, hi int) bool {
 	b := p.b
 	from, to := b.rows[u], b.rows[v]
@@ -220,7 +220,7 @@ func (p *pass) raise(u, v int32, lo, hi int) bool {
 	return true
 }
 
-// word is one of a row with its stored words.
+// word returns word i of a row, given its stored words.
 func (r row) word(stored []uint64, i int) uint64 {
 	switch i -= int(r.off); {
 	case i < 0:

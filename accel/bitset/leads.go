@@ -2,12 +2,11 @@ package bitset
 
 import "github.com/isohound/isohound/accel"
 
-// leads are where the edges out of the first ones of pairs lead, by pair, which
-// spares these their columns: those of pair i lead to what has the columns
-// column[from[i]:from[i+1]].
+// leads holds the edges out of the firsts of pairs, so that firsts need no columns: the edges of
+// pair i lead to the vertices with the columns column[from[i]:from[i+1]].
 type leads struct{ from, column []int32 }
 
-// with returns the leads with those of more edges, which each calls for.
+// with returns the leads plus those of more edges, over which each iterates.
 func (l *leads) with(c *Closure, each func(f func(from, to int32))) *leads {
 	pairs := len(c.column) / 2
 	now := &leads{from: make([]int32, pairs+1)}
@@ -23,7 +22,7 @@ func (l *leads) with(c *Closure, each func(f func(from, to int32))) *leads {
 		}
 	}
 	now.column = make([]int32, now.from[pairs])
-	next := make([]int32, pairs) // by pair: where its next lead goes
+	next := make([]int32, pairs) // by pair: where its next edge is stored
 	for i := range next {
 		next[i] = now.from[i]
 		if l != nil {
@@ -39,13 +38,13 @@ func (l *leads) with(c *Closure, each func(f func(from, to int32))) *leads {
 	return now
 }
 
-// isLead reports whether an edge comes from the first of a pair; that to its second
-// needs no mention.
+// isLead reports whether an edge leads from the first of a pair to a vertex other than its
+// second.
 func (c *Closure) isLead(from, to int32) bool {
 	return from < int32(len(c.column)) && from&1 == 0 && to != from|1
 }
 
-// findLeads lists those of the graph.
+// findLeads lists the leads of the graph.
 func (c *Closure) findLeads() {
 	c.leads = c.leads.with(c, func(f func(from, to int32)) {
 		for v := int32(1); v < int32(len(c.column)); v += 2 {
@@ -56,7 +55,7 @@ func (c *Closure) findLeads() {
 	})
 }
 
-// addLeads adds those among edges that were inserted.
+// addLeads adds the leads among inserted edges.
 func (c *Closure) addLeads(edges []accel.Edge) {
 	if c.leads != nil {
 		c.leads = c.leads.with(c, func(f func(from, to int32)) {
@@ -67,7 +66,7 @@ func (c *Closure) addLeads(edges []accel.Edge) {
 	}
 }
 
-// of returns the columns that the first of a pair leads to, but for its second's.
+// of returns the columns of the vertices to which a first leads, without its second.
 func (l *leads) of(first int32) []int32 { return l.column[l.from[first>>1]:l.from[first>>1+1]] }
 
 // leadsTo is Reaches for the first of a pair.
@@ -89,13 +88,13 @@ func (c *Closure) leadsTo(from, to int32) bool {
 	return false
 }
 
-// set reports whether the row of v has a column.
+// set reports whether the row of v has the bit of a column.
 func (c *Closure) set(column, v int32) bool {
 	return c.word(v, int(column>>6))>>(column&63)&1 != 0
 }
 
-// reach reports whether the first of a pair reaches a vertex, given the vertex's row,
-// along a path that does not begin with the edge to its second.
+// reach reports whether the first of a pair reaches a vertex, given the row of the vertex, on a
+// path that does not begin with the edge to its second.
 func (l *leads) reach(first int32, row []uint64) bool {
 	for _, column := range l.of(first) {
 		if row[column>>6]>>(column&63)&1 != 0 {

@@ -20,10 +20,9 @@ func (c *Closure) TwoCycles(ctx context.Context, edges []accel.Edge, f func(i, j
 	return accel.TwoCycles(ctx, c, c.s.Rank, c.workers, edges, f)
 }
 
-// Among implements accel.Closure. What is asked of a row lies all over it, and for each
-// group a little of many rows is asked. So each row is read once, for all groups, in
-// the order of the columns: rows that are near each other in this order are near each
-// other in memory.
+// Among implements accel.Closure. A group asks for a few bits of many rows, all over the rows.
+// Therefore each row is read once for all groups, in the order of the columns: rows that are
+// near each other in this order are near each other in memory.
 func (c *Closure) Among(ctx context.Context, groups *accel.Groups) error {
 	groups.Layout()
 	a := newAmong(c, groups)
@@ -39,16 +38,16 @@ func (c *Closure) Among(ctx context.Context, groups *accel.Groups) error {
 type among struct {
 	c *Closure
 	*accel.Groups
-	column []uint32 // by member: its column, of the first of a pair that of the second
+	column []uint32 // by member: its column; for the first of a pair that of the second
 	// The members with column i are members[first[i]:first[i+1]].
 	members []member
 	first   []int32
-	// With pairs: by group how many members stand up to the last second one, and by
-	// member its place in the order.
+	// With pairs: seconds is, by group, the number of members up to the last second; rank is, by
+	// member, its position in the order.
 	seconds, rank []int32
 }
 
-// member is one of a group, by its place among the members of all groups.
+// member is a member of a group, by its index among the members of all groups.
 type member struct{ at, group int32 }
 
 func newAmong(c *Closure, groups *accel.Groups) *among {
@@ -105,7 +104,7 @@ func (a *among) count(g int, counts []int32) {
 	}
 }
 
-// fill answers for all members with a column: a source or both of a pair. rows is
+// fill answers for all members with a column: a source or both sources of a pair. rows is
 // scratch for their rows.
 func (a *among) fill(column int, rows [2][]uint64) {
 	var read [2]bool
@@ -141,8 +140,8 @@ func (a *among) answer(i, g int32, row []uint64) {
 	}
 }
 
-// firsts returns the bits of the firsts of pairs in [from, to) that reach member i along
-// a path that does not begin with the edge to their second. word has the other bits.
+// firsts returns the bits of the firsts in [from, to) that reach member i on a path that does
+// not begin with the edge to their second. word has the other bits.
 func (a *among) firsts(i, from, to int32, word uint64, row []uint64) uint64 {
 	bits := uint64(0)
 	for b, rank := range a.rank[from:to] {
@@ -153,11 +152,11 @@ func (a *among) firsts(i, from, to int32, word uint64, row []uint64) uint64 {
 	return bits
 }
 
-// mostCommon bounds the sources that one call of Common tells of.
+// mostCommon bounds the number of sources that one call of Common returns.
 const mostCommon = 8
 
-// Common implements accel.Closure. It calls f for the latest such source, then for the
-// latest of those that do not reach it, and so on.
+// Common implements accel.Closure. It calls f for the latest such source, then for the latest of
+// those that do not reach it, and so on.
 func (c *Closure) Common(of []int32, not int32, f func(from int32)) {
 	var common []int32
 	c.common(of, not, func(i int, w uint64) {
@@ -182,9 +181,8 @@ func (c *Closure) Common(of []int32, not int32, f func(from int32)) {
 	}
 }
 
-// common calls f for each word of columns that some source has that reaches all of
-// some vertices and not another one, with the bits of these. Bits behind the last
-// column mean nothing.
+// common calls f for each word of columns with sources that reach all vertices in of and do not
+// reach not, with the bits of these sources. Bits after the last column are undefined.
 func (c *Closure) common(of []int32, not int32, f func(word int, bits uint64)) {
 	for i := range c.bands {
 		b := &c.bands[i]

@@ -9,9 +9,8 @@ import (
 	"github.com/isohound/isohound/accel/acceltest"
 )
 
-// TestCommon: what reaches all of some vertices and not another one is told of from
-// the latest on, without what reaches something that was told of; and nothing is left
-// out, unless it is much.
+// TestCommon: sources that reach all given vertices and not another one are returned, the latest
+// first, without those that reach a returned one. Nothing is left out, unless there are many.
 func TestCommon(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	w := acceltest.Workload{Vertices: 700, Sessions: 30, Keys: 200, Reads: 2, Writes: 2}

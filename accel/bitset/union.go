@@ -5,8 +5,8 @@ import "github.com/isohound/isohound/accel/internal/lanes"
 // everything is a full word.
 const everything = ^uint64(0)
 
-// union is a row of a band that is being put together: words before off are
-// full, those from end on are empty and hold anything.
+// union is a row of a band under construction: words before off are full, words from end on are
+// empty and hold arbitrary data.
 type union struct {
 	off, end int
 	words    [widest]uint64
@@ -17,7 +17,7 @@ func (u *union) has(bit int) bool {
 	return at < u.off || at < u.end && u.words[at]>>(bit&63)&1 != 0
 }
 
-// extend makes the row end no earlier than at a word.
+// extend makes the row end at or after a word.
 func (u *union) extend(end int) {
 	if end > u.end {
 		clear(u.words[u.end:end])

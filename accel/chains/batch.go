@@ -9,11 +9,11 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// wide is the chains from which on a row costs more than to find out that it may be
-// spared.
+// wide is the number of chains from which on a union of rows costs more than the test that it is
+// redundant.
 const wide = 128
 
-// batch computes the rows along the order, each worker some chains of them.
+// batch computes the rows in topological order; each worker computes some chains of them.
 func (c *Closure) batch(ctx context.Context) error {
 	in, spare := c.s.From, c.k >= wide
 	if spare {
@@ -48,14 +48,14 @@ func (c *Closure) broken(v int32) error {
 type work struct {
 	*Closure
 	band
-	in    []int32 // as in the graph, where it pays the latest first
+	in    []int32 // as in the graph, or with the latest first where that is faster
 	spare bool
-	time  []int32 // reaches all vertices to come: see accel.Adjacency.Order
-	over  int32   // so many vertices, by their ends, are in time
+	time  []int32 // maximum of the rows that reach all later vertices: see accel.Adjacency.Order
+	over  int32   // how many vertices, sorted by their ends, are in time
 }
 
-// run returns the first vertex that the one before it on its chain does not reach,
-// or -1. (Up to there all chains are paths.)
+// run returns the first vertex that is not reached by its predecessor on its chain, or -1.
+// (Before that vertex all chains are paths.)
 func (w *work) run(ctx context.Context) int32 {
 	s, sources := w.s, w.s.SourceCount()
 	chains, places := w.cover.Chain, w.cover.Place
@@ -68,7 +68,7 @@ func (w *work) run(ctx context.Context) int32 {
 			return -1
 		}
 		row := w.part(v)
-		if len(row) > 0 { // fresh memory that is read before it is written costs twice
+		if len(row) > 0 { // reading fresh memory before it is written costs twice
 			row[0], row[len(row)-1] = 0, 0
 		}
 		if s.Intervals != nil {
@@ -93,7 +93,7 @@ func (w *work) run(ctx context.Context) int32 {
 	return wrong
 }
 
-// unite adds the rows of what leads to a vertex.
+// unite adds the rows of the predecessors of a vertex.
 func (w *work) unite(row, in []int32) {
 	for _, u := range in {
 		if !w.spare || !w.has(row, u) {
@@ -102,7 +102,7 @@ func (w *work) unite(row, in []int32) {
 	}
 }
 
-// advance adds to time what lies before v.
+// advance adds to time the rows of the vertices that lie before v in time.
 func (w *work) advance(v int32) {
 	prior := w.s.Prior(v)
 	if prior <= w.over {
@@ -114,13 +114,13 @@ func (w *work) advance(v int32) {
 	w.over = prior
 }
 
-// part is the band's part of a row.
+// part returns the part of the row of v in this band.
 func (w *work) part(v int32) []int32 {
 	at := int(v) * w.k
 	return w.rows[at+w.lo : at+w.hi]
 }
 
-// has reports whether a row says that u reaches it, and so has all that u has.
+// has reports whether the row contains u, and therefore the whole row of u.
 func (w *work) has(row []int32, u int32) bool {
 	if u >= w.s.SourceCount() {
 		return false
@@ -129,7 +129,7 @@ func (w *work) has(row []int32, u int32) bool {
 	return at >= w.lo && at < w.hi && row[at-w.lo] >= w.cover.Place[u]
 }
 
-// raise makes the entries of row at least those of u.
+// raise sets each entry of row to the maximum with the entry of u.
 func (w *work) raise(row []int32, u int32) {
 	from := w.part(u)
 	if len(row) >= 8 {

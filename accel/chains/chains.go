@@ -1,7 +1,7 @@
-// Package chains keeps the closure of a graph as vector clocks: for every vertex
-// and every path of a path cover the last place of the path that reaches the
-// vertex. As each vertex of a path reaches the next one, that says of all of
-// the path which reach it. n vertices and k paths take 4·n·k bytes.
+// Package chains stores the closure of a graph as vector clocks: for every vertex and every path
+// of a path cover, the last position on the path that reaches the vertex. Since each vertex of a
+// path reaches the next one, all earlier positions reach the vertex too. n vertices and k paths
+// take 4·n·k bytes.
 package chains
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// Backend computes closures with the cover of the graph, or one of its own.
+// Backend computes closures with the cover of the graph, or with its own if the graph has none.
 type Backend struct{}
 
 // Name returns chains.
 func (Backend) Name() string { return "chains" }
 
-// Memory is exact but for what Insert adds. Where the graph has no cover it
-// computes one; of a graph that has no closure it is 0.
+// Memory is exact except for what Insert adds. If the graph has no cover, Memory computes one.
+// For a graph with a cycle it is 0.
 func (Backend) Memory(g *accel.Graph) int64 {
 	if g.Cover != nil {
 		return memory(g, g.Cover.Count)
@@ -40,7 +40,7 @@ func (Backend) Memory(g *accel.Graph) int64 {
 	return memory(g, cover.Count)
 }
 
-// memory of the rows, the cover, the changes, and the sorted graph.
+// memory returns the memory of the rows, the cover, the changes, and the sorted graph.
 func memory(g *accel.Graph, k int32) int64 {
 	n := int64(g.Len())
 	bytes := 4*n*int64(k) + 12*int64(g.SourceCount()) + 4*int64(k+1) + 8*n + accel.SortedMemory(g)
@@ -53,7 +53,7 @@ func memory(g *accel.Graph, k int32) int64 {
 	return bytes
 }
 
-// Closure has the rows.
+// Closure holds the rows.
 type Closure struct {
 	s     *accel.Sorted
 	cover *accel.Cover
@@ -62,20 +62,20 @@ type Closure struct {
 
 	k       int
 	rows    []int32
-	bands   []band // for the closure at first
+	bands   []band // for the first computation of the closure
 	workers int
 
-	passes  []*pass      // for insertions, one for each of narrower bands
+	passes  []*pass      // for insertions, one for each of the narrower bands
 	news    []uint64     // by vertex: see Changed; nil before the first Insert
 	touched []int32      // the vertices with news
 	added   []accel.Edge // by the latest Insert
 	fresh   bool         // nothing was inserted yet
 }
 
-// band is the chains from lo to hi, which one worker brings up to date.
+// band is the chains from lo to hi, which one worker updates.
 type band struct{ lo, hi int }
 
-// Closure implements accel.Backend. A cover that the graph brings is verified.
+// Closure implements accel.Backend. A cover given with the graph is verified.
 func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -113,8 +113,7 @@ func (b Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options)
 	return c, nil
 }
 
-// most is more memory than any machine has, in bytes, and less than cannot be
-// asked for.
+// most is more bytes than any machine has, but few enough that the request does not overflow.
 const most = 1 << 46
 
 func within(g *accel.Graph, k int32, opt accel.Options) error {
@@ -162,7 +161,7 @@ func (c *Closure) index() error {
 	return nil
 }
 
-// cut makes bands of so many chains at least, one for each worker.
+// cut makes bands of at least that many chains, one for each worker.
 func (c *Closure) cut(least int) []band {
 	parts := max(1, min(c.workers, c.k/least))
 	bands := make([]band, parts)
@@ -191,16 +190,16 @@ func (c *Closure) Prefetch(from, to int32) int32 {
 	return sum
 }
 
-// line is how many entries stand in a line of the cache.
+// line is the number of entries in a cache line.
 const line = 16
 
-// Entry returns the last place of a chain that reaches v; 0 is none.
+// Entry returns the last position of a chain that reaches v; 0 means none.
 func (c *Closure) Entry(v, chain int32) int32 { return c.rows[int(v)*c.k+int(chain)] }
 
 // Cover implements accel.Rows.
 func (c *Closure) Cover() *accel.Cover { return c.cover }
 
-// VertexAt returns the vertex that has a place, from 1, on a chain.
+// VertexAt returns the vertex at a position, from 1, on a chain.
 func (c *Closure) VertexAt(chain, place int32) int32 { return c.members[c.first[chain]+place-1] }
 
 // Rank implements accel.Closure.
@@ -211,8 +210,8 @@ func (c *Closure) Reaches(from, to int32) bool {
 	return c.Entry(to, c.cover.Chain[from]) >= c.cover.Place[from]
 }
 
-// Class implements accel.Closure: the sources of a chain share a class, and so do
-// chains whose numbers are the same modulo 64.
+// Class implements accel.Closure: the sources of a chain share a class, and so do chains whose
+// numbers are equal modulo 64.
 func (c *Closure) Class(from int32) uint64 { return 1 << (c.cover.Chain[from] & 63) }
 
 // Changed implements accel.Closure.

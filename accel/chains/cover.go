@@ -6,12 +6,13 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// Cover returns a path cover of the sources. Along edges it is one with the
-// fewest paths that do not cross. With intervals paths go on where the latest of
-// all that is over ended, and there are at most as many as vertices overlap at a
-// time; few more edges join then, and it is not worth it to look for these.
+// Cover returns a path cover of the sources. Without intervals it has the fewest disjoint paths
+// along edges. With intervals, a path may continue from the vertex that ended last before the
+// next vertex begins, and there are at most as many paths as vertices overlap at a time. More
+// edges of the graph would join few more paths, so they are not searched.
 //
-// What a vertex begins its own path for may also be reached from the end of one in
+// A vertex that begins a path may be reachable from the end of another path in several steps.
+// Paths with such jumps were measured; they are hardly fewer.
 // several steps. Paths that jump so were measured and are hardly fewer.
 func Cover(ctx context.Context, s *accel.Sorted) (*accel.Cover, error) {
 	m := newMatching(s)
@@ -36,16 +37,16 @@ func Cover(ctx context.Context, s *accel.Sorted) (*accel.Cover, error) {
 	return c, nil
 }
 
-// matching joins sources to paths by edges of which no two leave or enter the
-// same one: the more edges, the fewer paths.
+// matching joins sources to paths by edges of which no two have the same start or the same end:
+// the more edges, the fewer paths.
 type matching struct {
 	s       *accel.Sorted
 	sources int32
-	// By source: the one behind it on its path, and the one before it, or -1.
+	// By source: its successor and its predecessor on its path, or -1.
 	next, previous []int32
 
-	level []int32 // by source: its distance from the first of a path, by alternating edges
-	tried []int32 // by source: how many of the edges into it were
+	level []int32 // by source: its distance from the start of a path, by alternating edges
+	tried []int32 // by source: how many of its incoming edges were tried
 }
 
 func newMatching(s *accel.Sorted) *matching {
@@ -57,11 +58,11 @@ func newMatching(s *accel.Sorted) *matching {
 	return m
 }
 
-// greedy puts each vertex behind its latest predecessor that nothing is behind
-// yet, else behind the one of those before it in time that ended last.
+// greedy appends each vertex to its latest predecessor without a successor on its path, else to
+// the vertex that ended last among those before it in time.
 func (m *matching) greedy() {
 	s := m.s
-	var over []int32 // that all vertices to come lie behind
+	var over []int32 // vertices that lie before all later vertices in time
 	prior := int32(0)
 	for _, v := range s.Order {
 		if s.Intervals != nil && s.Prior(v) > prior {
@@ -136,8 +137,8 @@ func (m *matching) measure() bool {
 	return found
 }
 
-// augment goes along the levels from v to a source that nothing is behind yet,
-// and puts each vertex on the way behind the source that it went over.
+// augment follows the levels from v to a source without a successor, and joins each vertex on
+// the way to the source through which it was reached.
 func (m *matching) augment(v int32) {
 	way := []int32{v}
 	for len(way) > 0 {

@@ -23,7 +23,7 @@ func cover(t *testing.T, g *accel.Graph) *accel.Cover {
 	return c
 }
 
-// TestFewest compares covers with the best of all choices of edges.
+// TestFewest compares covers with the optimum over all choices of edges.
 func TestFewest(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	for range acceltest.Graphs(2000) {
@@ -53,7 +53,7 @@ func most(g *accel.Graph, v int32, taken []bool) int32 {
 	return best
 }
 
-// TestSessions: what has sessions is covered by no more paths.
+// TestSessions: a graph with sessions is covered by at most as many paths as it has sessions.
 func TestSessions(t *testing.T) {
 	for _, w := range []acceltest.Workload{
 		{Vertices: 3000, Sessions: 24, Keys: 300, Reads: 4, Writes: 4},

@@ -9,7 +9,7 @@ import (
 	"github.com/isohound/isohound/accel/parallel"
 )
 
-// Insert implements accel.Closure. What it costs grows with the rows that change.
+// Insert implements accel.Closure. Its cost grows with the rows that change.
 func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -49,23 +49,22 @@ func (c *Closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	return nil
 }
 
-// few edges are not worth a goroutine.
+// Up to few edges, no goroutine is started.
 const few = 16
 
-// pass brings a band up to date, along the order.
+// pass updates a band, in topological order.
 type pass struct {
 	c *Closure
 	band
 	due  *queue.Queue // ranks
 	news []news       // by vertex
-	has  []bool       // by vertex: has news; that is looked at far more often
+	has  []bool       // by vertex: has news; this is read far more often than news
 	met  []int32      // the vertices with news in this band
-	// touched are those that got their first news of all bands here.
+	// touched are the vertices that got their first news of all bands in this pass.
 	touched []int32
 }
 
-// news are the chains from lo to hi some of whose entries grew, and the classes
-// of these.
+// news is the range of chains that contains all entries that grew, and the classes of these.
 type news struct {
 	bits   uint64
 	lo, hi int32
@@ -79,8 +78,8 @@ func (p *pass) bytes() int64 {
 	return p.due.Bytes() + 17*int64(cap(p.news)) + 4*int64(cap(p.met)+cap(p.touched))
 }
 
-// many: one in so many vertices with a new edge, and it is quicker to look at all
-// than to find out at which.
+// many: if more than one in this many vertices has a new edge, visiting all vertices is faster
+// than finding the affected ones.
 const many = 64
 
 func (p *pass) run(ctx context.Context, edges []accel.Edge) {
@@ -102,7 +101,7 @@ func (p *pass) run(ctx context.Context, edges []accel.Edge) {
 	p.met = p.met[:0]
 }
 
-// sweep goes to all vertices from the first on that a new edge ends at.
+// sweep visits all vertices from the first end of a new edge on.
 func (p *pass) sweep(ctx context.Context, edges []accel.Edge) {
 	s := p.c.s
 	first := s.Len()
@@ -134,8 +133,7 @@ func (p *pass) sweep(ctx context.Context, edges []accel.Edge) {
 	}
 }
 
-// follow goes to the vertices that new edges end at, and to those that others
-// with news lead to.
+// follow visits the ends of new edges and the successors of vertices with news.
 func (p *pass) follow(ctx context.Context, edges []accel.Edge) {
 	s := p.c.s
 	for _, e := range edges {
@@ -159,7 +157,7 @@ func (p *pass) follow(ctx context.Context, edges []accel.Edge) {
 	}
 }
 
-// spread hands the news of v on.
+// spread passes the news of v to its successors.
 func (p *pass) spread(v int32) {
 	lo, hi := p.news[v].lo, p.news[v].hi
 	push := func(to int32) {
@@ -177,8 +175,8 @@ func (p *pass) spread(v int32) {
 	}
 }
 
-// raise makes the entries of v for the chains from lo to hi at least those of u
-// and reports whether one grew.
+// raise sets the entries of v for the chains from lo to hi to at least those of u, and reports
+// whether one grew.
 func (p *pass) raise(u, v, lo, hi int32) bool {
 	from, row, n := p.c.Row(u)[lo:hi], p.c.Row(v)[lo:hi], &p.news[v]
 	grew := false

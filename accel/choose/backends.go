@@ -10,23 +10,22 @@ import (
 //
 //	go test ./accel/choose -run '^$' -bench Cost -benchtime 3x -count 4
 //
-// on two virtual processors of an Intel Xeon (Sapphire Rapids, 2 MB of second-level
-// cache each) with other work on them; the least of four counts. A word took 0.2 ns
-// with 64 sessions and 1.6 ns with 1,024: the more transactions run at one time,
-// the fewer words are full and left out.
+// on two virtual processors of an Intel Xeon (Sapphire Rapids, 2 MB of second-level cache each)
+// under other load; the minimum of four runs counts. A word took 0.2 ns with 64 sessions and 1.6
+// ns with 1,024: the more transactions overlap, the fewer words are full and skipped.
 const (
-	perEdge  = 20e-9  // of the graph: sorting and turning it around
+	perEdge  = 20e-9  // of the graph: sorting, and computing outgoing edges
 	perEntry = 1.0e-9 // of the clocks, for each edge
 	perWord  = 1.0e-9 // of half the matrix, for each edge
 )
 
-// Costs of a GPU, in seconds. Its bandwidth is what it says itself; these are not
-// measured but cautious guesses.
+// Costs of a GPU, in seconds. The bandwidth is the one that the device reports. These costs are
+// not measured; they are cautious estimates.
 const (
-	openDevice    = 0.5   // making a context, compiling the kernels, proving them
-	perStep       = 10e-6 // of those that follow each other: as many as a chain is long
+	openDevice    = 0.5   // creating a context, compiling the kernels, testing them
+	perStep       = 10e-6 // sequential steps: as many as the longest chain
 	perBusByte    = 1e-10
-	someBandwidth = 200e9 // of one that does not say
+	someBandwidth = 200e9 // of a device that does not report one
 )
 
 var backends = []Backend{
@@ -41,7 +40,7 @@ var backends = []Backend{
 		Name: string(Bitset),
 		Open: func(*accel.Graph, *Wishes) (accel.Backend, Device, error) { return bitset.Backend{}, Device{}, nil },
 		Seconds: func(s Shape, _ Device, workers int) float64 {
-			words := float64(s.Columns) / 64 / 2 // nearly a triangle
+			words := float64(s.Columns) / 64 / 2 // nearly triangular
 			return perEdge*float64(s.Edges) + perWord*words*float64(s.Edges)/float64(workers)
 		},
 	},

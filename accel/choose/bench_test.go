@@ -12,9 +12,9 @@ import (
 	"github.com/isohound/isohound/accel/choose"
 )
 
-// BenchmarkCost measures what the cost model is made of: on one processor, the
-// seconds that a closure takes for each edge and entry or word, over those that it
-// takes with next to no entries, for each edge.
+// BenchmarkCost measures the parameters of the cost model on one processor: the seconds of a
+// closure per edge and entry or word, and the seconds per edge of a closure with almost no
+// entries.
 func BenchmarkCost(b *testing.B) {
 	const txns = 40_000
 	graph := func(count int32) *accel.Graph {

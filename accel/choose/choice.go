@@ -1,6 +1,5 @@
-// Package choose is the front door to the backends of accel: it picks the one
-// that computes the closure of a graph soonest, among those that the machine has
-// and whose memory suffices.
+// Package choose selects a backend of accel: the one that is expected to compute the closure of
+// a graph fastest, among those that the machine has and that have enough memory.
 package choose
 
 import (
@@ -23,7 +22,7 @@ const (
 	CUDA Choice = "cuda"
 )
 
-// None is what a decision names where no backend was to be had.
+// None is the name in a decision if no backend was available.
 const None = "none"
 
 var choices = []struct {
@@ -55,7 +54,7 @@ func Parse(name string) (Choice, error) {
 	return "", errors.Errorf("unknown backend %q; known are %s", name, Names())
 }
 
-// Help lists the choices and what they are, one a line.
+// Help lists the choices and their meanings, one per line.
 func Help() string {
 	var b strings.Builder
 	for _, c := range choices {

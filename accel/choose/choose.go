@@ -18,49 +18,47 @@ import (
 // Wishes direct a choice. The zero value is Auto.
 type Wishes struct {
 	Choice Choice // "" is Auto
-	// Memory bounds the bytes of main memory that a closure may take; 0 leaves
-	// that to what is free.
+	// Memory bounds the bytes of main memory of a closure; 0 means that free memory decides.
 	Memory int64
-	// Without are backends that are not to be tried, because they have failed, by
-	// the reason.
+	// Without are backends that must not be tried because they failed, with the reason.
 	Without map[string]error
-	// Few chains, up to so many, are taken without a look at costs, since who asks
-	// along chains asks less.
+	// Few is the number of chains up to which chains are used without comparing costs, because
+	// algorithms that work by chains make fewer queries.
 	Few int64
-	// Instead, if set, makes a graph with the same closure that takes less memory and
-	// more time. It is for where the wish, or any, cannot be granted otherwise.
+	// Instead, if set, makes a graph with the same closure that takes less memory and more time.
+	// It is used if the requested backend, or any backend, lacks the memory otherwise.
 	Instead func() *accel.Graph
-	// Warn, if set, is told of a wish that cannot be granted, in a line.
+	// Warn, if set, gets a line about a wish that cannot be fulfilled.
 	Warn func(line string)
-	// Machine is nil for the one that the program runs on.
+	// Machine is nil for the machine that the program runs on.
 	Machine *Machine
 }
 
 // Decision says which backend computes a closure, and why.
 type Decision struct {
-	Backend string // None where none was to be had
+	Backend string // None if none was available
 	Reason  string
 	Shape   Shape
-	// Considered are the backends that were looked at, the one chosen among them.
+	// Considered are the backends that were considered, including the chosen one.
 	Considered []Estimate
 }
 
 // Estimate is what a backend is expected to cost.
 type Estimate struct {
 	Backend string
-	Device  string // what it runs on, where that is not the processor
-	Bytes   int64  // at most
-	Limit   int64  // what it may take
+	Device  string // what it runs on, if not the processor
+	Bytes   int64  // upper bound
+	Limit   int64  // the memory limit
 	Seconds float64
-	// Err says why it is not to be had: the machine has no such device, or it
-	// failed before.
+	// Err says why the backend is not available: the machine has no such device, or it failed
+	// before.
 	Err error
 
 	backend accel.Backend
 	host    int64 // the limit for main memory
 }
 
-// fits reports whether the backend is to be had.
+// fits reports whether the backend is available and has enough memory.
 func (e *Estimate) fits() bool { return e.Err == nil && e.Bytes <= e.Limit }
 
 func (e *Estimate) String() string {
@@ -86,12 +84,12 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.2g s", s)
 }
 
-// share is the part of the memory that is free, or left by a limit, that a
-// closure may take: the graph, the history and the search have to live beside it.
+// share is the part of the free memory, or of the memory limit, that a closure may take. The
+// rest is for the graph, the history and the search.
 const share = 0.75
 
-// usual is what a closure may take where nobody set a limit, in bytes, however
-// much is free.
+// usual is what a closure may take, in bytes, if nobody set a limit, even if more memory is
+// free.
 const usual = 4 << 30
 
 func (w *Wishes) auto() bool { return w.Choice == "" || w.Choice == Auto }
@@ -104,11 +102,11 @@ func (w *Wishes) limit(m *Machine) int64 {
 	return min(usual, int64(share*float64(m.Free())))
 }
 
-// Share returns what a closure may take of so many bytes that are left.
+// Share returns what a closure may take if that many bytes are left.
 func Share(left int64) int64 { return max(1, int64(share*float64(left))) }
 
-// Decide compares the backends for a graph. A wished one that can be had is
-// taken whatever it costs.
+// Decide compares the backends for a graph. If the requested backend is available, it is chosen,
+// whatever its cost.
 func Decide(g *accel.Graph, w Wishes) *Decision {
 	m := w.Machine
 	if m == nil {
@@ -166,8 +164,8 @@ func Decide(g *accel.Graph, w Wishes) *Decision {
 	return d
 }
 
-// Refused returns a line about what was asked for and cannot be had, "" if there
-// is none. To have no backend is nobody's wish.
+// Refused returns a line about a request that cannot be fulfilled, "" if there is none. It also
+// reports that no backend is available.
 func (d *Decision) Refused(w Wishes) string {
 	switch {
 	case d.Backend == None && len(d.Considered) > 0:
@@ -178,11 +176,11 @@ func (d *Decision) Refused(w Wishes) string {
 	return "backend " + d.Considered[0].String() + "; " + d.Backend + " is used instead"
 }
 
-// small is what a closure may take without asking how much memory there is,
-// in bytes: asking takes longer than computing a small one.
+// small is the size in bytes up to which a closure is computed without asking for the free
+// memory: asking takes longer than computing a small one.
 const small = 16 << 20
 
-// best returns the index of the backend to be had that takes least time, or -1.
+// best returns the index of the fastest available backend, or -1.
 func (d *Decision) best() int {
 	at := -1
 	for i := range d.Considered {
@@ -200,7 +198,7 @@ func (d *Decision) least() float64 {
 	return math.Inf(1)
 }
 
-// choose takes the best backend, and says in words what it was compared with.
+// choose takes the best backend, and states the alternatives as the reason.
 func (d *Decision) choose() {
 	at := d.best()
 	var parts []string
@@ -224,9 +222,9 @@ func count(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Closure computes the closure of a graph by the backend that Decide names, and
-// by the next one where that fails. Where none is left the closure is nil. The
-// error is that of the graph, or the cause of the context's end.
+// Closure computes the closure of a graph with the backend that Decide chooses, and with the
+// next one if that fails. If none is left the closure is nil. The error is one of the graph, or
+// the cause of the context's end.
 func Closure(ctx context.Context, g *accel.Graph, opt accel.Options, w Wishes) (accel.Closure, *Decision, error) {
 	w.Without = maps.Clone(w.Without)
 	if w.Without == nil {
@@ -234,7 +232,7 @@ func Closure(ctx context.Context, g *accel.Graph, opt accel.Options, w Wishes) (
 	}
 	for {
 		d := Decide(g, w)
-		if w.Instead != nil && d.Refused(w) != "" && (d.Backend == None || d.Considered[0].Err == nil) { // for its size
+		if w.Instead != nil && d.Refused(w) != "" && (d.Backend == None || d.Considered[0].Err == nil) { // refused for its size
 			g, opt.Order, w.Instead = w.Instead(), nil, nil
 			continue
 		}
@@ -256,7 +254,7 @@ func Closure(ctx context.Context, g *accel.Graph, opt accel.Options, w Wishes) (
 	}
 }
 
-// compute has the backend of a decision do it; without one the closure is nil.
+// compute runs the backend of a decision; without one the closure is nil.
 func (d *Decision) compute(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
 	for i := range d.Considered {
 		if e := &d.Considered[i]; e.Backend == d.Backend {

@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestCostsGrow: more of anything never takes less.
+// TestCostsGrow: a larger graph never costs less.
 func TestCostsGrow(t *testing.T) {
 	base := choose.Shape{Vertices: 1 << 10, Sources: 1 << 10, Edges: 1 << 12, Chains: 1 << 3}
 	gpu := choose.Device{Name: "some", Bandwidth: 1e12}
@@ -49,7 +49,7 @@ func TestCostsGrow(t *testing.T) {
 	}
 }
 
-// TestAuto: few chains are kept as clocks, and many as bits.
+// TestAuto: chains is chosen for few chains, bitset for many.
 func TestAuto(t *testing.T) {
 	for _, tc := range []struct {
 		txns, sessions int32
@@ -63,7 +63,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// sessions is a graph of sessions that see a transaction of another now and then.
+// sessions is a graph of sessions that occasionally see a transaction of another session.
 func sessions(txns, count int32) *accel.Graph {
 	cover := &accel.Cover{Chain: make([]int32, txns), Place: make([]int32, txns), Count: count}
 	var edges []accel.Edge
@@ -82,7 +82,7 @@ func roomy(backends ...choose.Backend) *choose.Machine {
 	return &choose.Machine{Free: func() int64 { return math.MaxInt64 }, Workers: 2, Backends: backends}
 }
 
-// stand is a backend of a test's making.
+// stand is a fake backend.
 type stand struct {
 	accel.Backend
 	name   string
@@ -96,7 +96,7 @@ func (s stand) Closure(ctx context.Context, g *accel.Graph, opt accel.Options) (
 	if s.err != nil {
 		return nil, s.err
 	}
-	opt.MaxMemory = 0 // s.memory is what a test says
+	opt.MaxMemory = 0 // the test sets the memory in s.memory
 	return s.Backend.Closure(ctx, g, opt)
 }
 
@@ -110,8 +110,7 @@ func offered(s stand, seconds float64, missing error) choose.Backend {
 	}
 }
 
-// TestOrder: the best backend that is to be had is taken, and the next one when it
-// fails.
+// TestOrder: the best available backend is chosen, and the next one when it fails.
 func TestOrder(t *testing.T) {
 	none := errors.New("there is no such device")
 	lost := errors.New("the device is lost")
@@ -156,7 +155,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestInstead: a leaner form of the graph is for when the other does not fit.
+// TestInstead: the smaller form of the graph is used if the graph itself does not fit.
 func TestInstead(t *testing.T) {
 	lean := sessions(3, 1)
 	m := roomy(choose.Backend{
@@ -176,8 +175,8 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// TestDevice: a device's own memory counts, and it is not asked where a processor
-// is faster than opening it.
+// TestDevice: a device's own memory counts, and the device is not opened if a processor is
+// faster than opening it.
 func TestDevice(t *testing.T) {
 	opened := 0
 	device := func(need, free int64) choose.Backend {
@@ -205,7 +204,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestErrors: a cycle is the graph's fault, and the end of time nobody's.
+// TestErrors: a cycle, or the end of the context, is no failure of a backend.
 func TestErrors(t *testing.T) {
 	g := accel.NewGraph(2, []accel.Edge{{From: 0, To: 1}, {From: 1, To: 0}})
 	g.Cover = &accel.Cover{Chain: []int32{0, 1}, Place: []int32{1, 1}, Count: 2}

@@ -10,11 +10,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// gpu is the first GPU of the machine. Opening it takes long, so that it is done
-// once, and when it is needed.
+// gpu is the first GPU of the machine. Opening it takes long, so it is opened once, when it is
+// needed.
 var gpu = sync.OnceValues(func() (*cuda.Backend, error) { return cuda.Open(cuda.Config{}) })
 
-// openGPU returns the GPU with what goes on without it when it fails.
+// openGPU returns the GPU, with a fallback that takes over when it fails.
 func openGPU(g *accel.Graph, w *Wishes) (accel.Backend, Device, error) {
 	b, err := gpu()
 	if err != nil {
@@ -47,7 +47,7 @@ func (o *others) decide(g *accel.Graph) *Decision { return Decide(g, o.without()
 func (o *others) without() Wishes {
 	w := o.w
 	w.Choice, w.Warn = Auto, nil
-	w.Instead = nil // what the device was asked about is what they are asked about
+	w.Instead = nil // Instead was already applied to the graph of the device
 	w.Without = maps.Clone(w.Without)
 	if w.Without == nil {
 		w.Without = map[string]error{}

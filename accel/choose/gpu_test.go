@@ -7,8 +7,7 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// TestInPlaceOfGPU: what goes on without the device has the graph that the device
-// had, or none.
+// TestInPlaceOfGPU: the fallback of the device computes the closure of the same graph, or none.
 func TestInPlaceOfGPU(t *testing.T) {
 	g := accel.NewGraph(2000, []accel.Edge{{From: 0, To: 1}})
 	w := Wishes{Choice: CUDA, Machine: Here(), Memory: 1000, Instead: func() *accel.Graph {

@@ -11,7 +11,7 @@ import (
 	"github.com/isohound/isohound/accel/cuda/cudatest"
 )
 
-// TestAgree has the PTX compute graphs as large as histories are.
+// TestAgree runs the PTX on graphs as large as those of histories.
 func TestAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a gigabyte and half a minute")

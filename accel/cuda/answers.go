@@ -58,7 +58,7 @@ func (c *closure) TwoCycles(ctx context.Context, edges []accel.Edge, f func(i, j
 	if err := c.m.valid(c.s.Len(), edges); err != nil {
 		return err
 	}
-	// A pair that was told is not told again by the fallback.
+	// A pair that was already reported is not reported again by the fallback.
 	last, stopped := int64(-1), false
 	next := func(i, j int32) bool {
 		if p := int64(i)<<32 | int64(j); p > last {

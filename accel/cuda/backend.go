@@ -9,10 +9,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// cacheBytes bounds the rows that point queries keep in the host's memory.
+// cacheBytes bounds the rows that point queries cache in the host's memory.
 const cacheBytes = 256 << 20
 
-// shape returns how many rows, columns and edges a closure of g has at most.
+// shape returns upper bounds of the rows, columns and edges of a closure of g.
 func (b *Backend) shape(g *accel.Graph) (rows, columns, edges int64) {
 	rows, columns, edges = int64(g.Len()), int64(g.SourceCount()), int64(len(g.From))
 	if g.Intervals != nil {
@@ -25,33 +25,33 @@ func (b *Backend) shape(g *accel.Graph) (rows, columns, edges int64) {
 	return rows, columns, edges
 }
 
-// Memory returns the bytes of the host's memory that a closure of g takes at
-// most, while it is computed: orders, the plan for the device, and the rows that
-// point queries keep. The matrix is on the device: see DeviceMemory.
+// Memory returns an upper bound of the host's memory, in bytes, that a closure of g takes while
+// it is computed: orders, the plan for the device, and the rows that point queries cache. The
+// matrix is on the device: see DeviceMemory.
 func (b *Backend) Memory(g *accel.Graph) int64 {
 	rows, columns, edges := b.shape(g)
 	return accel.SortedMemory(g) + planBytes(rows, edges) + 64*rows + min(cacheBytes, rows*columns/8+rowOverhead*rows)
 }
 
-// DeviceMemory returns the bytes of the device's memory that a closure of g takes
-// at most.
+// DeviceMemory returns an upper bound of the device's memory, in bytes, that a closure of g
+// takes.
 func (b *Backend) DeviceMemory(g *accel.Graph) int64 {
 	rows, columns, edges := b.shape(g)
 	return matrixBytes(rows, columns) + newsBytes(rows, columns) + planBytes(rows, edges) + b.dev.piece
 }
 
-// FreeMemory returns the bytes of the device's memory that nobody has.
+// FreeMemory returns the bytes of the device's memory that are free.
 func (b *Backend) FreeMemory() (free int64, err error) {
 	err = b.dev.do(func() error {
 		free, err = b.dev.lib.FreeMemory()
-		free += min(b.dev.scratch.size, b.dev.piece) // alloc counts no more of it
+		free += min(b.dev.scratch.size, b.dev.piece) // alloc only counts this much as reusable
 		return err
 	})
 	return free, err
 }
 
-// Closure implements accel.Backend. Options.MaxMemory bounds the host's memory
-// only; that of the device bounds itself. Options.Workers is of no use here.
+// Closure implements accel.Backend. Options.MaxMemory only bounds the host's memory; the device
+// has its own bound. Options.Workers is not used.
 func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options
 	c := &closure{b: b, opt: opt, ctx: ctx, s: newSpace(s), fresh: true}
 	order := c.s.fill(s.Order)
 	if opt.Order != nil || g.Intervals != nil {
-		order = c.s.byLevel(order, nil) // as an order is that Sort computes without these
+		order = c.s.byLevel(order, nil) // without Options.Order and intervals, Sort returns an order by level
 	}
 	c.m, err = newMatrix(ctx, b.dev, c.s, order, b.cfg.Squaring)
 	if err == nil {
@@ -86,8 +86,7 @@ func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options
 	return c.cpu, nil
 }
 
-// ofDevice reports whether the device is to blame for an error, so that a CPU may
-// do better.
+// ofDevice reports whether an error was caused by the device, so that a CPU may succeed.
 func ofDevice(err error) bool {
 	var e *driver.Error
 	var m *accel.MemoryError
@@ -99,8 +98,8 @@ var (
 	errWrong     = errors.New("the GPU gives wrong results: do not use it, and have its memory and driver checked")
 )
 
-// warn tells the user that the fallback takes over. That the device is lost it
-// tells once.
+// warn tells the user that the fallback takes over. It reports only once that the device is
+// lost.
 func (b *Backend) warn(err error) {
 	var m *accel.MemoryError
 	if !errors.As(err, &m) && b.warned.Swap(true) || b.cfg.Warn == nil {
@@ -109,7 +108,7 @@ func (b *Backend) warn(err error) {
 	b.cfg.Warn(b.say(err) + "; going on with " + b.cfg.Fallback.Name() + " on the CPU")
 }
 
-// say makes a line of what went wrong.
+// say formats an error as one line.
 func (b *Backend) say(err error) string {
 	name := b.dev.facts.Name
 	var m *accel.MemoryError

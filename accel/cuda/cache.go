@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// cache keeps rows that were fetched, for many readers, up to a number of bytes;
-// when it is full it starts anew.
+// cache keeps fetched rows for many readers, up to a number of bytes. When it is full it is
+// emptied.
 type cache struct {
 	rows  []atomic.Pointer[[]uint64] // by vertex
 	bytes int64                      // of a row
@@ -14,7 +14,7 @@ type cache struct {
 	held  []int32 // the vertices with rows
 }
 
-// rowOverhead is what a row takes besides its bits.
+// rowOverhead is the memory of a row besides its bits.
 const rowOverhead = 64
 
 func newCache(vertices int32, columns int) cache {

@@ -9,9 +9,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// closure is a matrix on the device, with what is needed to do without it: when
-// the device fails, the fallback computes the closure of the same edges, and
-// answers from then on.
+// closure is a matrix on the device, and what is needed to replace it: when the device fails,
+// the fallback computes the closure of the same edges and answers from then on.
 type closure struct {
 	b     *Backend
 	opt   accel.Options
@@ -24,9 +23,9 @@ type closure struct {
 	fresh bool     // nothing was inserted yet
 
 	mu   sync.Mutex
-	cpu  accel.Closure // instead of the device, once that failed
-	lost error         // why there is neither
-	// replaced: cpu has inserted edges that the device has not.
+	cpu  accel.Closure // used instead of the device, once that failed
+	lost error         // why neither the device nor the fallback works
+	// replaced: edges were inserted into cpu that the device does not have.
 	replaced bool
 }
 
@@ -35,14 +34,14 @@ func (c *closure) keep() {
 	c.cache = newCache(c.s.size(), c.m.columns)
 }
 
-// substitute returns what answers instead of the device, nil if that works.
+// substitute returns the closure that answers instead of the device, nil if the device works.
 func (c *closure) substitute() (accel.Closure, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cpu, c.lost
 }
 
-// fail has the fallback take over after an error of the device; others it returns.
+// fail lets the fallback take over after an error of the device; it returns other errors.
 func (c *closure) fail(ctx context.Context, err error) (accel.Closure, error) {
 	if !ofDevice(err) {
 		return nil, err
@@ -59,7 +58,7 @@ func (c *closure) fail(ctx context.Context, err error) (accel.Closure, error) {
 	return c.cpu, c.lost
 }
 
-// onCPU computes the closure of all edges so far without the device.
+// onCPU computes the closure of all edges so far on the CPU.
 func (c *closure) onCPU(ctx context.Context, cause error) (accel.Closure, error) {
 	to := c.b.cfg.Fallback
 	if to == nil {
@@ -106,8 +105,7 @@ func (c *closure) in(row []uint64, from int32) bool {
 	return row[column>>6]>>(column&63)&1 != 0
 }
 
-// search answers where neither the device nor the fallback can: Reaches has no
-// error to return.
+// search answers if neither the device nor the fallback can: Reaches cannot return an error.
 func (c *closure) search(from, to int32) bool {
 	known := make([]bool, c.s.size())
 	known[to] = true
@@ -151,8 +149,8 @@ func (c *closure) Insert(ctx context.Context, edges []accel.Edge) error {
 	return cpu.Insert(ctx, edges)
 }
 
-// onDevice inserts edges. After an error the space is as it was: a fallback has to
-// see the closure before and after.
+// onDevice inserts edges. After an error the space is restored, because a fallback needs the
+// closure before and after the insertion.
 func (c *closure) onDevice(ctx context.Context, edges []accel.Edge) error {
 	edges, err := c.unknown(ctx, edges)
 	if err != nil {
@@ -168,8 +166,8 @@ func (c *closure) onDevice(ctx context.Context, edges []accel.Edge) error {
 	return nil
 }
 
-// unknown returns the edges that may change something: those between vertices of
-// which the first is not known to reach the second.
+// unknown returns the edges that may change the closure: those whose start is not known to reach
+// their end.
 func (c *closure) unknown(ctx context.Context, edges []accel.Edge) ([]accel.Edge, error) {
 	var asked, list []accel.Edge
 	for _, e := range edges {
@@ -191,7 +189,7 @@ func (c *closure) unknown(ctx context.Context, edges []accel.Edge) ([]accel.Edge
 	return list, nil
 }
 
-// extend brings the matrix up to date after edges were added to the space.
+// extend updates the matrix after edges were added to the space.
 func (c *closure) extend(ctx context.Context, edges []accel.Edge) error {
 	p, at, err := planInsert(c.s, c.s.fill(c.s.Order), edges, c.m.chunkRows())
 	if err != nil {
@@ -220,7 +218,7 @@ func (c *closure) Backend() string {
 	return c.b.Name()
 }
 
-// Class implements accel.Closure: columns share a class that are the same modulo 64.
+// Class implements accel.Closure: columns that are equal modulo 64 share a class.
 func (c *closure) Class(from int32) uint64 { return 1 << (c.m.column[from] & 63) }
 
 // Changed implements accel.Closure. The fallback has other classes.
@@ -239,11 +237,11 @@ func (c *closure) Rank() []int32 {
 	return c.s.Rank
 }
 
-// Common implements accel.Closure. It finds nothing: each of the vertices would be a
-// question of its own.
+// Common implements accel.Closure. It returns no sources, because each vertex would need its own
+// query.
 func (c *closure) Common([]int32, int32, func(from int32)) {}
 
-// Rows implements accel.Closure: they are on the device.
+// Rows implements accel.Closure. The rows are on the device.
 func (c *closure) Rows() accel.Rows { return nil }
 
 // Bytes implements accel.Closure: the host's memory.

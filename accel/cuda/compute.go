@@ -6,16 +6,16 @@ import (
 	"github.com/isohound/isohound/accel/cuda/driver"
 )
 
-// sent is a plan on the device.
+// sent is the addresses of a plan on the device.
 type sent struct{ chunk, exStart, ex, inStart, in, levelStart, level driver.Ptr }
 
-// bytes returns what a plan takes in an arena.
+// bytes returns the size of a plan in an arena.
 func (p *plan) bytes() int64 {
 	return listBytes(p.chunk) + listBytes(p.exStart) + listBytes(p.ex) + listBytes(p.inStart) +
 		listBytes(p.in) + listBytes(p.levelStart) + listBytes(p.level)
 }
 
-// lendPlan copies a plan to the device. Within do.
+// lendPlan copies a plan to the device. It must be called within do.
 func lendPlan(a *arena, p *plan) (s sent, err error) {
 	long := func(to *driver.Ptr, list []int32) {
 		if err == nil {
@@ -37,15 +37,14 @@ func lendPlan(a *arena, p *plan) (s sent, err error) {
 	return s, err
 }
 
-// args are the arguments of a kernel that goes along a plan, from a chunk to
-// another.
+// args returns the arguments of a kernel that processes a range of chunks of a plan.
 func (s sent) args(from, to, shift int) []uint64 {
 	return []uint64{uint64(s.chunk), uint64(s.exStart), uint64(s.ex), uint64(s.inStart), uint64(s.in),
 		uint64(s.levelStart), uint64(s.level), uint64(from), uint64(to), uint64(shift)}
 }
 
-// panels calls f for ranges of chunks with about as many rows as a panel has,
-// with the context looked at between them.
+// panels calls f for ranges of chunks with about as many rows as a panel has, and checks the
+// context between them.
 func (m *matrix) panels(ctx context.Context, p *plan, f func(from, to int) error) error {
 	for from := 0; from < p.chunks(); {
 		if ctx.Err() != nil {
@@ -65,7 +64,7 @@ func (m *matrix) panels(ctx context.Context, p *plan, f func(from, to int) error
 
 // compute runs closure_rows.
 func (m *matrix) compute(ctx context.Context, p *plan, rowColumn []int32) error {
-	// By vector the first row that has a column in it or behind it.
+	// By vector: the first row that has a column in this vector or a later one.
 	first := make([]int32, m.pitch)
 	next := 0
 	for r, c := range rowColumn {
@@ -106,7 +105,7 @@ func (m *matrix) compute(ctx context.Context, p *plan, rowColumn []int32) error 
 	})
 }
 
-// square runs seed_rows, and square_rows until nothing grows.
+// square runs seed_rows, and then square_rows until nothing changes.
 func (m *matrix) square(ctx context.Context, p *plan) error {
 	var grown driver.Ptr
 	var a *arena
@@ -157,8 +156,8 @@ func (m *matrix) square(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// insert brings the matrix up to date along a plan; at has the vertices and points
-// of its positions. It returns the changes by position.
+// insert updates the matrix along a plan; at has the vertices and points of its positions. It
+// returns the changes by position.
 func (m *matrix) insert(ctx context.Context, p *plan, at []int32) ([]uint64, error) {
 	strips := m.pitch >> m.shift
 	changed := make([]uint64, len(at))

@@ -1,9 +1,9 @@
-// Package cuda keeps closures on a GPU of NVIDIA's: a row of bits for every vertex
-// in the device's memory. What crosses the bus is the graph, the questions and
-// their answers. docs/cuda.md describes it for users.
+// Package cuda stores closures on an NVIDIA GPU: a row of bits for every vertex in the device's
+// memory. Only the graph, the queries and their answers are transferred. docs/cuda.md describes
+// it for users.
 //
-// No part of CUDA is needed to build or run it, except a driver: the kernels are
-// embedded as PTX, which the driver compiles for the device it finds.
+// Building needs no part of CUDA, and running it needs only the driver: the kernels are embedded
+// as PTX, which the driver compiles for the device it finds.
 package cuda
 
 import (
@@ -16,45 +16,43 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Environment variables that stand in for what a Config leaves open.
+// Environment variables that supply defaults for a Config.
 const (
 	// LibraryVariable names the driver's library.
 	LibraryVariable = "ISOHOUND_CUDA_LIBRARY"
-	// DeviceVariable is the number of the device, from 0.
+	// DeviceVariable sets the number of the device, from 0.
 	DeviceVariable = "ISOHOUND_CUDA_DEVICE"
 )
 
-// Config says which GPU is used and what happens when it cannot be. The zero
-// value is good.
+// Config says which GPU is used, and what happens if it cannot be used. The zero value is valid.
 type Config struct {
-	// Library is the driver's library; empty is what the environment says, else
+	// Library is the driver's library. If empty, the environment variable is used, else
 	// libcuda.so.1.
 	Library string
-	// Device is the number of the device; 0 is what the environment says, else the
-	// first one.
+	// Device is the number of the device. If 0, the environment variable is used, else the first
+	// device.
 	Device int
-	// Squaring computes closures by squaring the matrix until it stays as it is,
-	// the way Cobra does (section 5 of its paper), to be compared with.
+	// Squaring computes closures by squaring the matrix until it no longer changes, as Cobra
+	// does (section 5 of its paper). It is for comparisons.
 	Squaring bool
-	// Fallback computes what the device cannot, because its memory is too small
-	// or it got lost. Without one these are errors.
+	// Fallback computes what the device cannot, because its memory is too small or it was lost.
+	// Without a fallback these are errors.
 	Fallback accel.Backend
-	// Warn, if set, is told in a line when Fallback takes over. It may be called
-	// by any goroutine.
+	// Warn, if set, gets a line when Fallback takes over. Any goroutine may call it.
 	Warn func(line string)
 }
 
-// Device is what is known of a GPU.
+// Device describes a GPU.
 type Device struct {
-	Name    string // as its maker calls it
+	Name    string // the product name
 	Binding string // how the driver is called: purego or mumax
 	// Driver is the version of CUDA that the driver knows: 1000*major + 10*minor.
 	Driver          int
 	Major, Minor    int   // compute capability
 	Multiprocessors int   // that run blocks of threads
 	Memory          int64 // bytes
-	// Bandwidth is how many bytes per second the memory can move at most, from
-	// its clock and the width of its bus; 0 if the driver does not tell.
+	// Bandwidth is the peak memory bandwidth in bytes per second, computed from the memory clock
+	// and the bus width; 0 if the driver does not report them.
 	Bandwidth float64
 }
 
@@ -62,11 +60,11 @@ type Device struct {
 type Backend struct {
 	cfg    Config
 	dev    *device
-	warned atomic.Bool // that the device is lost
+	warned atomic.Bool // the user was warned that the device is lost
 }
 
-// Open finds a GPU, compiles the kernels for it, and has it prove itself on small
-// random graphs. The error is one line that says what to do.
+// Open finds a GPU, compiles the kernels for it, and tests them on small random graphs. The
+// error is one line that says what to do.
 func Open(cfg Config) (*Backend, error) {
 	b, err := find(cfg)
 	if err != nil {
@@ -79,7 +77,7 @@ func Open(cfg Config) (*Backend, error) {
 	return b, nil
 }
 
-// find opens the GPU that a configuration and the environment name.
+// find opens the GPU that the configuration and the environment select.
 func find(cfg Config) (*Backend, error) {
 	if cfg.Library == "" {
 		cfg.Library = os.Getenv(LibraryVariable)
@@ -105,8 +103,8 @@ func find(cfg Config) (*Backend, error) {
 // Name returns cuda.
 func (b *Backend) Name() string { return "cuda" }
 
-// Device returns what is known of the GPU.
+// Device returns the description of the GPU.
 func (b *Backend) Device() Device { return b.dev.facts }
 
-// Close gives the device back. Closures must have been closed before.
+// Close releases the device. Closures must have been closed before.
 func (b *Backend) Close() { b.dev.close() }

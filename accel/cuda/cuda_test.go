@@ -26,12 +26,12 @@ func open(t *testing.T, cfg cuda.Config) *cuda.Backend {
 	return b
 }
 
-// TestContract runs what ships: the PTX.
+// TestContract tests the PTX, which is what is shipped.
 func TestContract(t *testing.T) {
 	acceltest.Run(t, open(t, cuda.Config{Library: cudatest.NewPTX(t, "").Path}))
 }
 
-// TestParts has graphs cut into many parts, and squared, by the kernels' source.
+// TestParts runs the kernels' source on graphs cut into many parts, and with squaring.
 func TestParts(t *testing.T) {
 	narrow := open(t, cuda.Config{Library: cudatest.New(t, "threads=96").Path})
 	narrow.Narrow(5, 16, 1024)
@@ -47,8 +47,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDevice does with a real GPU, where there is one, what the other tests do with
-// a stand-in.
+// TestDevice runs on a real GPU, if there is one, what the other tests run on a fake one.
 func TestDevice(t *testing.T) {
 	b, err := cuda.Open(cuda.Config{})
 	if err != nil {

@@ -10,21 +10,20 @@ import (
 	"github.com/pkg/errors"
 )
 
-// device is a GPU with the kernels loaded. What it does, it does for one
-// goroutine at a time.
+// device is a GPU with the kernels loaded. It serves one goroutine at a time.
 type device struct {
 	lib   driver.Driver
 	index int
 	facts Device
-	// threads is how many a block of any kernel has.
+	// threads is the number of threads per block, for every kernel.
 	threads int
 
 	mu   sync.Mutex
 	ctx  driver.Context
 	fn   map[string]driver.Function
-	lost error // what made the device unusable, once and for all
+	lost error // the error that made the device permanently unusable
 
-	piece   int64 // of questions: see pieceBytes
+	piece   int64 // bytes of a query: see pieceBytes
 	rows    int32 // of a chunk, at most
 	panel   int32 // rows of a launch, at most
 	scratch arena
@@ -64,7 +63,7 @@ func openDevice(lib driver.Driver, index int) (*device, error) {
 	return d, nil
 }
 
-// ask learns what the driver tells of the device.
+// ask asks the driver for the properties of the device.
 func (d *device) ask() (err error) {
 	f := &d.facts
 	if f.Name, err = d.lib.DeviceName(d.index); err != nil {
@@ -82,7 +81,7 @@ func (d *device) ask() (err error) {
 			return err
 		}
 	}
-	// Each beat of the clock moves two words: the memory of GPUs is DDR.
+	// Each clock cycle transfers two words, because GPU memory is DDR.
 	f.Bandwidth = 2 * float64(clock) * 1000 * float64(width) / 8
 	d.threads = min(kernels.MaxThreads, most&^31)
 	return nil
@@ -101,8 +100,8 @@ func (d *device) load() error {
 	return nil
 }
 
-// do runs f with the device's context current. An error of the driver other than
-// a lack of memory is the end of the device: CUDA's are sticky.
+// do runs f with the device's context current. After an error of the driver other than lack of
+// memory the device is unusable, because CUDA errors are sticky.
 func (d *device) do(f func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,17 +129,17 @@ func (d *device) close() {
 		if d.scratch.p != 0 && d.lost == nil && d.lib.SetCurrent(d.ctx) == nil {
 			d.lib.Free(d.scratch.p)
 		}
-		d.lib.Release(d.index, d.ctx) // nothing can be done about a failure
+		d.lib.Release(d.index, d.ctx) // a failure cannot be handled
 		d.ctx, d.lost = 0, errGivenBack
 	}
 }
 
-// free gives memory back, of a device that may be lost.
+// free frees memory of a device that may be lost.
 func (d *device) free(p driver.Ptr) {
 	d.do(func() error { return d.lib.Free(p) })
 }
 
-// launch starts a kernel and waits for it. Within do.
+// launch starts a kernel and waits for it. It must be called within do.
 func (d *device) launch(name string, x, y int, args ...uint64) error {
 	if len(args) != kernels.Arguments[name] {
 		panic("accel/cuda: wrong number of arguments for " + name)
@@ -154,7 +153,7 @@ func (d *device) launch(name string, x, y int, args ...uint64) error {
 	return errors.Wrapf(d.lib.Synchronize(), "kernel %s", name)
 }
 
-// fetch copies from the device into a list. Within do.
+// fetch copies from the device into a list. It must be called within do.
 func fetch[T any](d *device, list []T, from driver.Ptr) error {
 	if len(list) == 0 {
 		return nil

@@ -1,10 +1,9 @@
 package cuda
 
-// Narrow makes everything small that is done in parts, so that small graphs have
-// many.
+// Narrow makes all parts of the work small, so that small graphs have many parts.
 func (b *Backend) Narrow(rows, panel int32, piece int64) {
 	b.dev.rows, b.dev.panel, b.dev.piece = rows, panel, piece
 }
 
-// Find opens a GPU without having it prove itself.
+// Find opens a GPU without testing it.
 var Find = find

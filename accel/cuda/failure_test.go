@@ -75,8 +75,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestWrongResults: a device that computes one bit wrong is found out, whatever
-// the kernel.
+// TestWrongResults: a device that computes one bit wrong is detected, in every kernel.
 func TestWrongResults(t *testing.T) {
 	for name := range kernels.Arguments {
 		_, err := cuda.Open(cuda.Config{Library: cudatest.New(t, "wrong="+name).Path})
@@ -112,7 +111,7 @@ func TestLittleMemory(t *testing.T) {
 	}
 }
 
-// TestJustEnoughMemory: a closure takes no more than was said.
+// TestJustEnoughMemory: a closure takes no more memory than announced.
 func TestJustEnoughMemory(t *testing.T) {
 	g, later := shape{chains: 24, far: 300, points: true, sources: 100, vertices: 5000}.graph(rand.New(rand.NewPCG(1, 1)))
 	d := cudatest.New(t, "")
@@ -129,8 +128,8 @@ func TestJustEnoughMemory(t *testing.T) {
 	ask(t, c, g, rand.New(rand.NewPCG(8, 8)))
 }
 
-// TestLostInTheMiddle: every call to the driver fails once, in some way, and the
-// answers are the same.
+// TestLostInTheMiddle: every call to the driver fails once, in several ways, and the answers
+// stay the same.
 func TestLostInTheMiddle(t *testing.T) {
 	d := cudatest.New(t, "")
 	r := rand.New(rand.NewPCG(2, 2))
@@ -197,8 +196,8 @@ func TestLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestNeitherNor: without the device and the fallback Reaches still answers, and
-// all else says why it does not.
+// TestNeitherNor: without the device and the fallback, Reaches still answers, and all other
+// calls return the reason.
 func TestNeitherNor(t *testing.T) {
 	d := cudatest.New(t, "")
 	b := open(t, cuda.Config{Library: d.Path})

@@ -9,13 +9,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// matrix is a closure on a device. Its methods may not run beside insert.
+// matrix is a closure on a device. Its methods must not run concurrently with insert.
 type matrix struct {
 	d       *device
-	held    *arena // all of what follows on the device
+	held    *arena // all device memory of the fields below
 	bits    driver.Ptr
-	pitch   int     // vectors of 16 bytes of a row
-	sources int32   // the vertices that are asked about
+	pitch   int     // vectors of 16 bytes per row
+	sources int32   // the vertices that may be sources of queries
 	shift   int     // a strip is 1<<shift vectors wide
 	columns int     // sources
 	row     []int32 // by vertex and point
@@ -25,29 +25,29 @@ type matrix struct {
 	bytes   int64 // of the device's memory
 }
 
-// panelRows is how many rows a launch takes at most, so that none runs for long:
-// contexts can end between them, and displays do not freeze.
+// panelRows is the maximum number of rows per launch, so that no launch takes long: contexts can
+// end between launches, and displays do not freeze.
 const panelRows = 16384
 
-// pitchOf returns the vectors of a row with so many columns: whole widest strips.
+// pitchOf returns the vectors of a row with that many columns: a multiple of the widest strip.
 func pitchOf(columns int64) int64 { return (columns + 1023) / 1024 * 8 }
 
-// matrixBytes returns what a matrix takes on the device, besides plans.
+// matrixBytes returns the size of a matrix on the device, without plans.
 func matrixBytes(rows, columns int64) int64 { return rows*(16*pitchOf(columns)+4) + 4*columns }
 
-// newsBytes returns what insertions take besides plans: a flag for each row and
-// strip, and what changed by row.
+// newsBytes returns the memory of insertions without plans: a flag for each row and strip, and
+// the changes by row.
 func newsBytes(rows, columns int64) int64 { return rows*(pitchOf(columns)/2+12) + 16*pitchOf(columns) }
 
-// newMatrix computes the closure of a space on the device, by rows or by squaring,
-// with a topological order of the whole space, best one by levels.
+// newMatrix computes the closure of a space on the device, by rows or by squaring. order must be
+// a topological order of the whole space, and is best sorted by levels.
 func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring bool) (*matrix, error) {
 	columns := s.SourceCount()
 	if squaring {
 		columns = s.size()
 	}
 	m := &matrix{d: d, sources: s.SourceCount(), columns: int(columns), pitch: int(pitchOf(int64(columns))), shift: 1}
-	// As many strips as the device can have under way, and no narrower ones.
+	// Strips are widened while there are more of them than the device can process at once.
 	for m.shift < 3 && m.pitch>>m.shift > 4*d.facts.Multiprocessors {
 		m.shift++
 	}
@@ -80,11 +80,11 @@ func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring
 	return m, nil
 }
 
-// chunkRows is how many rows a chunk may have.
+// chunkRows is the maximum number of rows per chunk.
 func (m *matrix) chunkRows() int32 { return min(m.d.rows, kernels.Vectors>>m.shift) }
 
-// number gives the sources columns, in the order of their rows. It returns the
-// column of every row, -1 for none.
+// number assigns columns to the sources, in the order of their rows. It returns the column of
+// every row, -1 for none.
 func (m *matrix) number(s *space, columns int32) []int32 {
 	of := make([]int32, s.size()) // by row: the source
 	for r := range of {
@@ -105,7 +105,7 @@ func (m *matrix) number(s *space, columns int32) []int32 {
 	return of
 }
 
-// alloc takes memory, if there is as much as is needed in all. Within do.
+// alloc allocates the memory if all of need is free. It must be called within do.
 func (m *matrix) alloc(s *space, need int64) error {
 	free, err := m.d.lib.FreeMemory()
 	if err != nil {

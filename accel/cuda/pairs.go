@@ -8,9 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// twoCycles calls f for the pairs of edges that close a cycle together. It takes
-// some of the edges at a time, as first ones of pairs with all that come later;
-// if there were more pairs than there is room for, fewer.
+// twoCycles calls f for the pairs of edges that close a cycle together. It takes a batch of
+// edges at a time as the first of a pair, together with all later edges. If there are more pairs
+// than there is room for, it repeats with a smaller batch.
 func (m *matrix) twoCycles(ctx context.Context, edges []accel.Edge, f func(i, j int32) bool) error {
 	tails, heads := make([]int32, len(edges)), make([]int32, len(edges))
 	for i, e := range edges {
@@ -51,8 +51,8 @@ func (m *matrix) twoCycles(ctx context.Context, edges []accel.Edge, f func(i, j 
 	return nil
 }
 
-// pairs returns the pairs of edges i to i+rows-1 with later ones, as 1<<32 times
-// the first plus the second, and how many there are if there is no room for all.
+// pairs returns the pairs of edges i to i+rows-1 with later ones, as 1<<32 times the first plus
+// the second. If there is no room for all, it returns how many there are.
 func (m *matrix) pairs(tails, heads []int32, i, rows int, room int64) (list []uint64, found int64, err error) {
 	d, rest := m.d, len(tails)-i
 	across, down := int64(rest+31)/32, int64(rows+31)/32

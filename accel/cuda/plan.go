@@ -8,9 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// plan is the way of the kernels closure_rows and insert_rows through the rows:
-// see there. Edges are twice the position that they come from, plus one if they
-// are new.
+// plan is the order in which the kernels closure_rows and insert_rows process the rows; the
+// kernels' source describes it. An edge is stored as twice the position of its start, plus one
+// if it is new.
 type plan struct {
 	chunk       []int32 // the positions where chunks begin, and the end
 	exStart, ex []int32
@@ -20,11 +20,11 @@ type plan struct {
 	level       []uint16
 }
 
-// planner lays positions out, one after the other, in a topological order.
+// planner adds positions to a plan, one after the other, in a topological order.
 type planner struct {
 	plan
 	rows  int32   // of a chunk, at most
-	seen  []int32 // by position: the last one, plus one, that has an edge from it
+	seen  []int32 // by position: one plus the last position to which it has an edge
 	start int32   // of the last level
 	edges int64
 }
@@ -37,7 +37,7 @@ func newPlanner(positions, rows int32, edges int) *planner {
 	return p
 }
 
-// row lays out the next position with the edges into it, which it sorts out.
+// row adds the next position with the edges into it, and removes duplicate edges.
 func (p *planner) row(from []int32) {
 	at := int32(len(p.exStart)) - 1
 	begin := p.chunk[len(p.chunk)-1]
@@ -70,7 +70,7 @@ func (p *planner) row(from []int32) {
 	p.inStart = append(p.inStart, int32(len(p.in)))
 }
 
-// split tells edges from the same chunk from others.
+// split separates edges from the same chunk from others.
 func (p *planner) split(edges []int32, begin, at int32) {
 	for _, e := range edges {
 		u := e >> 1
@@ -111,12 +111,12 @@ func (p *planner) done() (*plan, error) {
 // chunks returns how many there are.
 func (p *plan) chunks() int { return len(p.chunk) - 1 }
 
-// bytes returns the memory that a plan of so many positions and edges takes, at
-// most, here and on the device.
+// planBytes returns an upper bound of the memory of a plan with that many positions and edges,
+// on the host and on the device.
 func planBytes(positions, edges int64) int64 { return 4*edges + 14*positions + 4096 }
 
-// planAll lays out all rows of a space that are in the given order, by levels
-// if that is what it is sorted by. It returns the row of each vertex and point.
+// planAll plans all rows of a space in the given order, which is by levels if it was sorted so.
+// It returns the row of each vertex and point.
 func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
 	p := newPlanner(s.size(), rows, len(s.From)+len(s.Added))
 	row := make([]int32, s.size())
@@ -135,8 +135,8 @@ func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
 	return done, row, err
 }
 
-// planInsert lays out what edges, which the space has already, may change, given
-// an order of the whole space. It returns the vertex or point of each position.
+// planInsert plans the rows that some edges, already in the space, may change, given an order of
+// the whole space. It returns the vertex or point of each position.
 func planInsert(s *space, order []int32, edges []accel.Edge, rows int32) (*plan, []int32, error) {
 	news := map[int32][]int32{}
 	for _, e := range edges {

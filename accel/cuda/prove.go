@@ -9,8 +9,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// prove has every kernel compute what a few plain lines compute on the CPU, for a
-// random graph that is large enough for several chunks and strips.
+// prove compares every kernel with a simple computation on the CPU, for a random graph that is
+// large enough for several chunks and strips.
 func (b *Backend) prove() error {
 	r := rand.New(rand.NewPCG(7, uint64(b.dev.index)))
 	for _, squaring := range []bool{false, true} {
@@ -21,7 +21,7 @@ func (b *Backend) prove() error {
 	return nil
 }
 
-// trial is a graph to prove on: its vertices stand in a topological order.
+// trial is a graph to test on. Its vertices are in topological order.
 type trial struct {
 	g     *accel.Graph
 	later []accel.Edge
@@ -32,7 +32,7 @@ func randomTrial(r *rand.Rand) trial {
 	var edges, later []accel.Edge
 	for v := int32(1); v < n; v++ {
 		for range r.IntN(3) {
-			// Some come from nearby, some from far away.
+			// Some edges come from nearby, some from far away.
 			u := max(0, v-1-r.Int32N(40))
 			if r.IntN(4) == 0 {
 				u = r.Int32N(v)

@@ -8,13 +8,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// blocks returns how many blocks of threads a kernel gets whose threads share n
-// things: at most as many as keep the device busy.
+// blocks returns how many blocks of threads a kernel gets for n work items: at most as many as
+// keep the device busy.
 func (d *device) blocks(n int) int {
 	return min((n+d.threads-1)/d.threads, 64*max(1, d.facts.Multiprocessors))
 }
 
-// valid reports the first edge that does not lead from a vertex to a source.
+// valid returns an error for the first edge that does not lead from a vertex to a source.
 func (m *matrix) valid(n int32, edges []accel.Edge) error {
 	for _, e := range edges {
 		if uint32(e.From) >= uint32(n) || uint32(e.To) >= uint32(len(m.column)) || e.To >= n {
@@ -62,7 +62,7 @@ func (m *matrix) closing(ctx context.Context, edges []accel.Edge) ([]uint32, err
 	return out, nil
 }
 
-// among computes the matrices of groups that are laid out, some groups at a time.
+// among computes the matrices of groups that are laid out, in batches of groups.
 func (m *matrix) among(ctx context.Context, g *accel.Groups) error {
 	count := len(g.Start) - 1
 	for i := 0; i < count; {
@@ -81,7 +81,7 @@ func (m *matrix) among(ctx context.Context, g *accel.Groups) error {
 	return nil
 }
 
-// some computes the matrices of groups i to last-1, some words at a time.
+// some computes the matrices of groups i to last-1, in batches of words.
 func (m *matrix) some(ctx context.Context, g *accel.Groups, i, last int) error {
 	d := m.d
 	start := make([]int32, last-i+1)

@@ -27,7 +27,7 @@ var advice = map[driver.Code]string{
 
 const newer = "install one of CUDA " + kernels.MinCUDA + " or later"
 
-// remedy makes one line of why a GPU cannot be used, with what to do.
+// remedy formats one line that says why a GPU cannot be used and what to do.
 func remedy(err error) error {
 	if errors.Is(err, driver.ErrNoLibrary) {
 		return fmt.Errorf("no GPU: %w; install NVIDIA's driver, or name its libcuda.so in %s", err, LibraryVariable)

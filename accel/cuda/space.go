@@ -7,16 +7,15 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// space is what has rows on the device: the vertices of a graph, 0 to n-1, and
-// behind them, if it has intervals, points in time. Every vertex that begins
-// after others have ended comes behind a point, a point behind the one before it
-// and the vertices that ended since: so time takes two edges for each vertex
-// instead of up to n.
+// space is everything that has a row on the device: the vertices of a graph, 0 to n-1, and after
+// them, if the graph has intervals, points in time. Every vertex that begins after others have
+// ended has an edge from a point. A point has edges from the previous point and from the
+// vertices that ended since. So the time order takes two edges per vertex instead of up to n.
 type space struct {
 	*accel.Sorted
 	point []int32 // by vertex: the last point before it, or -1
-	ends  []int32 // vertices by their ends
-	since []int32 // by point: the first of ends that belongs to it; one more
+	ends  []int32 // vertices sorted by their ends
+	since []int32 // by point: the first of ends that belongs to it; one entry more
 }
 
 func newSpace(a *accel.Sorted) *space {
@@ -47,7 +46,7 @@ func (s *space) points() int32 { return int32(max(0, len(s.since)-1)) }
 // size returns how many rows there are.
 func (s *space) size() int32 { return s.Len() + s.points() }
 
-// into appends where the edges into a row's vertex or point come from.
+// into appends the starts of the edges into the vertex or point of a row.
 func (s *space) into(list []int32, x int32) []int32 {
 	n := s.Len()
 	if x < n {
@@ -66,7 +65,7 @@ func (s *space) into(list []int32, x int32) []int32 {
 	return append(list, s.ends[s.since[x-n]:s.since[x-n+1]]...)
 }
 
-// fill puts the points in time into an order of the vertices.
+// fill inserts the points in time into an order of the vertices.
 func (s *space) fill(order []int32) []int32 {
 	if s.points() == 0 {
 		return order
@@ -82,9 +81,8 @@ func (s *space) fill(order []int32) []int32 {
 	return all
 }
 
-// byLevel sorts an order of some of the rows so that those come first that fewest
-// edges, one after the other, lead to. Edges from rows that chosen leaves out do
-// not count; nil leaves none out.
+// byLevel sorts an order of some of the rows by level: the length of the longest chain of edges
+// to a row. Edges from rows that chosen leaves out do not count; nil leaves none out.
 func (s *space) byLevel(order []int32, chosen []bool) []int32 {
 	level := make([]int32, s.size())
 	var count []int32

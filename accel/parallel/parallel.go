@@ -1,5 +1,4 @@
-// Package parallel has several goroutines share work. All of isohound that
-// computes on several processors does so with it.
+// Package parallel shares work among goroutines. All parallel computations of isohound use it.
 package parallel
 
 import (
@@ -10,11 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// Share has goroutines share the numbers from 0 to n-1. Each goroutine calls work
-// once, with the numbers that fall to it: size consecutive ones at a time, whenever it
-// has finished those before. So work may keep memory of its own from one number to the
-// next. There are at most so many workers; 0 is as many as there are processors.
-// After the context's end no more numbers are given out, and the error is its cause.
+// Share divides the numbers from 0 to n-1 among goroutines. Each goroutine calls work once, with
+// the numbers assigned to it: size consecutive ones at a time, whenever it has finished the
+// previous ones. So work may keep state from one number to the next. There are at most workers
+// goroutines; 0 means one per processor. After the context's end no more numbers are assigned,
+// and the error is its cause.
 func Share(ctx context.Context, workers, n, size int, work func(numbers iter.Seq[int])) error {
 	var given atomic.Int64
 	numbers := func(yield func(int) bool) {
@@ -56,8 +55,7 @@ func Both(first, second func()) {
 	Do(2, func(i int) { [...]func(){first, second}[i]() })
 }
 
-// Workers returns the wanted number of goroutines; 0 is as many as there are
-// processors.
+// Workers returns the requested number of goroutines; 0 means one per processor.
 func Workers(wanted int) int {
 	if wanted <= 0 {
 		return runtime.GOMAXPROCS(0)

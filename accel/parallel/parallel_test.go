@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestShare: each number falls to one goroutine, in ascending order, and work is
-// called no more often than it can be of use.
+// TestShare: each number is assigned to one goroutine, in ascending order, and work is not
+// called more often than useful.
 func TestShare(t *testing.T) {
 	for _, workers := range []int{0, 1, 2, 7} {
 		for _, n := range []int{0, 1, 5, 64, 1000} {
@@ -44,7 +44,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareEnds: after the context's end nothing more is given out.
+// TestShareEnds: after the context's end no more numbers are assigned.
 func TestShareEnds(t *testing.T) {
 	over := errors.New("over")
 	ctx, cancel := context.WithCancelCause(t.Context())

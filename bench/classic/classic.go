@@ -1,12 +1,11 @@
-// Package classic has the algorithms that Figure 8 of the Vbox paper compares,
-// for the same comparison: Warshall's, Purdom's and Italiano's, which keep a
-// full matrix, and Purdom+ and Italiano+, which keep only what overlaps (section
-// 4.4 there). They are written as the paper has them, one byte for each pair and
-// one goroutine, and are no backends: accel/bitset is what isohound computes
-// with.
+// Package classic has the algorithms that Figure 8 of the Vbox paper compares, for the same
+// comparison: Warshall's, Purdom's and Italiano's, which keep a full matrix, and Purdom+ and
+// Italiano+, which keep only vertices that overlap (section 4.4 of the paper). They are
+// implemented as in the paper, with one byte for each pair and one goroutine. isohound itself
+// does not use them; it uses accel/bitset.
 //
-// The paper has an edge from i to j where e(i) <= s(j). Here intervals are
-// closed, and the end of i must be strictly before the begin of j.
+// The paper has an edge from i to j if e(i) <= s(j). Here intervals are closed, and the end of i
+// must be strictly before the begin of j.
 package classic
 
 import (
@@ -19,22 +18,22 @@ import (
 
 // Closure says which vertices reach which.
 type Closure interface {
-	// Reaches reports whether there is a path, of no edge or more.
+	// Reaches reports whether there is a path, possibly empty.
 	Reaches(from, to int32) bool
-	// Insert adds an edge. If that would close a cycle it returns false and adds
-	// nothing. Only Italiano's algorithms do better than to begin anew.
+	// Insert adds an edge. If that would close a cycle, it returns false and adds nothing. Only
+	// Italiano's algorithms do not recompute the closure.
 	Insert(ctx context.Context, e accel.Edge) (bool, error)
 	// Bytes is the memory of the matrix.
 	Bytes() int64
 }
 
-// Algorithm is a way to construct a closure.
+// Algorithm is an algorithm to construct a closure.
 type Algorithm struct {
-	// Name is what the paper calls it.
+	// Name is the name in the paper.
 	Name string
 	// Compact says that it keeps the compact closure.
 	Compact bool
-	// Build constructs the closure of an acyclic graph; of one with a cycle it is
+	// Build constructs the closure of an acyclic graph; for a graph with a cycle the result is
 	// wrong. The error is the cause of the context's end.
 	Build func(ctx context.Context, g *accel.Graph) (Closure, error)
 }
@@ -53,14 +52,14 @@ func (a *Algorithm) Memory(g *accel.Graph) int64 {
 	return int64(g.Len()) * int64(g.Len())
 }
 
-// timed is a graph turned around, with its vertices by their begins, so that
-// those that one comes before in time are the last ones of the list.
+// timed is a graph with outgoing edges, and its vertices sorted by their begins, so that the
+// vertices after a given one in time are the end of the list.
 type timed struct {
 	n     int32
-	out   [][]int32 // by vertex: where its edges lead
-	begin []int32   // the vertices by their begins; T^s in the paper
-	pos   []int32   // by vertex: its place in begin
-	last  []int32   // by vertex: the place of the last one that it is not before; r
+	out   [][]int32 // by vertex: the ends of its edges
+	begin []int32   // the vertices sorted by their begins; T^s in the paper
+	pos   []int32   // by vertex: its position in begin
+	last  []int32   // by vertex: the position of the last vertex that it is not before; r
 }
 
 func newTimed(g *accel.Graph) *timed {
@@ -105,5 +104,5 @@ func newTimed(g *accel.Graph) *timed {
 	return t
 }
 
-// late are the vertices that begin after v has ended.
+// late returns the vertices that begin after v has ended.
 func (t *timed) late(v int32) []int32 { return t.begin[t.last[v]+1:] }

@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/bench/classic"
 )
 
-// random makes a graph of vertices with intervals, or without, and edges that
-// keep some order of moments within the intervals; so it is acyclic.
+// random makes an acyclic graph, with or without intervals. Its edges follow the order of some
+// moments within the intervals.
 func random(rng *rand.Rand) (*accel.Graph, []int64) {
 	n := int32(1 + rng.IntN(40))
 	span := []int64{3, 10, 100}[rng.IntN(3)]
@@ -56,8 +56,8 @@ func compare(t *testing.T, name string, c classic.Closure, rows [][]bool) {
 	}
 }
 
-// TestAlgorithms: all agree with the plain algorithm, also after edges came in
-// one by one, and refuse what would close a cycle.
+// TestAlgorithms: all agree with Warshall's algorithm, also after single insertions, and refuse
+// edges that close a cycle.
 func TestAlgorithms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
 	ctx := context.Background()
@@ -106,8 +106,8 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// TestTouching: with closed intervals an end at the begin of another one does not come before it,
-// where the paper says it does.
+// TestTouching: intervals are closed. If one ends when another begins, it does not come before
+// the other, unlike in the paper.
 func TestTouching(t *testing.T) {
 	g := accel.NewGraph(3, nil)
 	g.Intervals = []accel.Interval{{Begin: 0, End: 5}, {Begin: 5, End: 6}, {Begin: 6, End: 7}}

@@ -7,28 +7,28 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// compact is the compact closure of section 4.4: vertices go by their places in
-// the list of begins, and for each there is a byte for every place from the
-// first to the last that overlaps with it. Of the others the intervals tell.
+// compact is the compact closure of section 4.4. Vertices are identified by their positions in
+// the list of begins. Each has a byte for every position from the first to the last that
+// overlaps with it; the intervals decide the others.
 type compact struct {
 	n     int32
-	pos   []int32   // by vertex: its place
-	edges [][]int32 // by place: where its edges lead to that time does not; E \ T
+	pos   []int32   // by vertex: its position
+	edges [][]int32 // by position: the ends of its edges that time does not imply; E \ T
 	bytes []byte    // R
-	first []int32   // by place: the first one that overlaps; L, or l
-	last  []int32   // by place: the last one that overlaps; r
-	at    []int64   // by place: where its bytes begin; O
-	anew  bool      // what is inserted has Purdom+ construct R again
+	first []int32   // by position: the first that overlaps; L, or l
+	last  []int32   // by position: the last that overlaps; r
+	at    []int64   // by position: where its bytes begin; O
+	anew  bool      // after an insertion Purdom+ constructs R again
 }
 
-// newCompact makes all but R.
+// newCompact makes everything except R.
 func newCompact(g *accel.Graph) *compact {
 	t := newTimed(g)
 	c := &compact{n: t.n, pos: t.pos, edges: make([][]int32, t.n), first: make([]int32, t.n), last: make([]int32, t.n), at: make([]int64, t.n+1)}
 	first := int32(0)
 	for i, v := range t.begin {
 		c.last[i] = t.last[v]
-		for c.last[first] < int32(i) { // it has ended before this one begins
+		for c.last[first] < int32(i) { // first ended before i begins
 			first++
 		}
 		c.first[i] = first
@@ -42,8 +42,8 @@ func newCompact(g *accel.Graph) *compact {
 	return c
 }
 
-// Windows returns for every vertex of a graph with intervals the first and the
-// last place, among the vertices by their begins, of those that overlap with it.
+// Windows returns for every vertex of a graph with intervals the first and the last position,
+// among the vertices sorted by their begins, of those that overlap with it.
 func Windows(g *accel.Graph) (first, last []int32) {
 	c := newCompact(g)
 	first, last = make([]int32, c.n), make([]int32, c.n)
@@ -55,7 +55,7 @@ func Windows(g *accel.Graph) (first, last []int32) {
 
 func (c *compact) size() int64 { return c.at[c.n] }
 
-// reset makes R, in which each reaches itself.
+// reset initialises R: each position reaches itself.
 func (c *compact) reset() {
 	c.bytes = make([]byte, c.size())
 	for i := range c.n {
@@ -65,7 +65,7 @@ func (c *compact) reset() {
 
 func (c *compact) set(i, j int32) { c.bytes[c.at[i]+int64(j-c.first[i])] = 1 }
 
-// reaches is r(i, j) of places.
+// reaches is r(i, j) for positions.
 func (c *compact) reaches(i, j int32) bool {
 	switch {
 	case j > c.last[i]:
@@ -95,8 +95,8 @@ func (c *compact) Insert(ctx context.Context, e accel.Edge) (bool, error) {
 	return true, c.purdom(ctx)
 }
 
-// ItalianoPlus adds the edges that time does not give one by one, those of the
-// transactions that begin last first, as Italiano does.
+// ItalianoPlus adds the edges that time does not imply one by one, like Italiano: first those of
+// the transactions that begin last.
 func ItalianoPlus(ctx context.Context, g *accel.Graph) (Closure, error) {
 	c := newCompact(g)
 	c.reset()
@@ -113,8 +113,8 @@ func ItalianoPlus(ctx context.Context, g *accel.Graph) (Closure, error) {
 	return c, nil
 }
 
-// italiano adds the edge from i to j. What comes to reach something lies where
-// Lemma 4.3 says, and what it comes to reach where Lemma 4.4 does.
+// italiano adds the edge from i to j. Lemma 4.3 bounds the vertices that newly reach something,
+// and Lemma 4.4 the vertices that are newly reached.
 func (c *compact) italiano(i, j int32) {
 	for u := c.first[j]; u <= min(c.last[i], c.last[j]); u++ {
 		if !c.reaches(u, i) {

@@ -10,8 +10,8 @@ import (
 type full struct {
 	n     int32
 	bytes []byte
-	// again constructs the closure of the graph with the edges added, for the
-	// algorithms that know no other way.
+	// again constructs the closure of the graph with the added edges, for algorithms without an
+	// incremental insertion.
 	again func(ctx context.Context, g *accel.Graph) (Closure, error)
 	g     *accel.Graph
 }
@@ -30,14 +30,14 @@ func (f *full) row(v int32) []byte { return f.bytes[int64(v)*int64(f.n):][:f.n] 
 func (f *full) Reaches(from, to int32) bool { return f.bytes[int64(from)*int64(f.n)+int64(to)] != 0 }
 func (f *full) Bytes() int64                { return int64(len(f.bytes)) }
 
-// unite adds what u reaches to row.
+// unite adds to row what u reaches.
 func (f *full) unite(row []byte, u int32) {
 	for j, b := range f.row(u)[:len(row)] {
 		row[j] |= b
 	}
 }
 
-// Insert constructs the closure again, or with Italiano's algorithm updates it.
+// Insert recomputes the closure, or updates it with Italiano's algorithm.
 func (f *full) Insert(ctx context.Context, e accel.Edge) (bool, error) {
 	switch {
 	case f.Reaches(e.From, e.To):
@@ -63,7 +63,7 @@ func (f *full) Insert(ctx context.Context, e accel.Edge) (bool, error) {
 	return true, err
 }
 
-// Warshall goes over the matrix once for every vertex, in O(n³) time.
+// Warshall traverses the matrix once for every vertex, in O(n³) time.
 func Warshall(ctx context.Context, g *accel.Graph) (Closure, error) {
 	f, t := newFull(g), newTimed(g)
 	f.again = Warshall
@@ -87,8 +87,8 @@ func Warshall(ctx context.Context, g *accel.Graph) (Closure, error) {
 	return f, nil
 }
 
-// Purdom goes through the vertices in reverse topological order and unites what
-// their successors reach, those left out that are reached already.
+// Purdom visits the vertices in reverse topological order and unites the rows of their
+// successors, except those already reached.
 func Purdom(ctx context.Context, g *accel.Graph) (Closure, error) {
 	f, t := newFull(g), newTimed(g)
 	f.again = Purdom
@@ -108,9 +108,9 @@ func Purdom(ctx context.Context, g *accel.Graph) (Closure, error) {
 	return f, nil
 }
 
-// reverse returns the vertices in reverse topological order, by a search in
-// depth. late lists those later ones in time of a vertex that are to be visited
-// from it, given the first place in begin from which on all have been.
+// reverse returns the vertices in reverse topological order, by depth-first search. late lists
+// the later vertices in time that are to be visited from a vertex, given the position in begin
+// from which on all have been visited.
 func (t *timed) reverse(late func(v, seen int32) []int32) []int32 {
 	visited := make([]bool, t.n)
 	order := make([]int32, 0, t.n)
@@ -139,9 +139,9 @@ func (t *timed) reverse(late func(v, seen int32) []int32) []int32 {
 	return order
 }
 
-// Italiano adds the edges one by one. It begins with those of the transactions
-// that begin last, so that what an edge leads to is nearly complete when the
-// edge is added; in the opposite order it takes n times as long.
+// Italiano adds the edges one by one. It begins with the edges of the transactions that begin
+// last, so that the row of an edge's end is nearly complete when the edge is added. The opposite
+// order takes n times as long.
 func Italiano(ctx context.Context, g *accel.Graph) (Closure, error) {
 	f, t := newFull(g), newTimed(g)
 	for i := t.n - 1; i >= 0; i-- {
@@ -160,8 +160,8 @@ func Italiano(ctx context.Context, g *accel.Graph) (Closure, error) {
 	return f, nil
 }
 
-// italiano adds the edge from i to j: what reaches i, and did not reach j, now
-// reaches what j reaches (equation 6).
+// italiano adds the edge from i to j: what reaches i and did not reach j now reaches what j
+// reaches (equation 6).
 func (f *full) italiano(i, j int32) {
 	for u := range f.n {
 		if f.Reaches(u, i) && !f.Reaches(u, j) {

@@ -6,16 +6,17 @@ import (
 	"github.com/isohound/isohound/accel"
 )
 
-// PurdomPlus is Algorithm 1. What differs from it as printed:
+// PurdomPlus is Algorithm 1 of the paper, with these corrections:
 //
-//   - line 11 has to begin the loop over time-successors behind the one over
-//     edges, and the places that a vertex reaches together (lines 16 and 17) are
-//     those behind d, not d itself, which at first is the last one that overlaps;
-//   - o_g (lines 22 and 27) becomes r + 1: with r, the place r itself would count
-//     as visited and never be;
-//   - a vertex that is last in time has no minimum time-successor, and nothing is
-//     left out there;
-//   - in s only places up to d are kept.
+//   - line 11 must begin the loop over time-successors after the last position
+//     of the loop over edges; and the positions that a vertex reaches together
+//     (lines 16 and 17) are those after d, without d itself, which at first is
+//     the last one that overlaps;
+//   - o_g (lines 22 and 27) becomes r + 1: with r, position r itself would count
+//     as visited without being visited;
+//   - a vertex that is last in time has no minimum time-successor, and nothing
+//     is skipped there;
+//   - s only keeps positions up to d.
 func PurdomPlus(ctx context.Context, g *accel.Graph) (Closure, error) {
 	c := newCompact(g)
 	c.anew = true
@@ -27,15 +28,15 @@ func PurdomPlus(ctx context.Context, g *accel.Graph) (Closure, error) {
 
 func (c *compact) purdom(ctx context.Context) error {
 	c.reset()
-	// enough is, by place, the last place of the time-successor that ends first:
-	// what lies behind is reached through it.
+	// enough is, by position, the last position that overlaps with the time-successor that ends
+	// first: later positions are reached through it.
 	enough := make([]int32, c.n+1)
 	enough[c.n] = c.n - 1
 	for i := c.n - 1; i >= 0; i-- {
 		enough[i] = min(enough[i+1], c.last[i])
 	}
-	s := make([][]int32, c.n) // by place: what it reaches up to d, in order
-	d := make([]int32, c.n)   // by place: it reaches everything behind
+	s := make([][]int32, c.n) // by position: what it reaches up to d, in order
+	d := make([]int32, c.n)   // by position: it reaches everything after this
 	var merged, spare []int32
 	for n, i := range c.reverse() {
 		if n&0xff == 0 && ctx.Err() != nil {
@@ -70,7 +71,7 @@ func (c *compact) purdom(ctx context.Context) error {
 	return nil
 }
 
-// union appends two ascending lists without duplicates to out, as one.
+// union appends the union of two ascending lists without duplicates to out.
 func union(out, a, b []int32) []int32 {
 	for len(a) > 0 && len(b) > 0 {
 		switch x, y := a[0], b[0]; {
@@ -85,8 +86,7 @@ func union(out, a, b []int32) []int32 {
 	return append(append(out, a...), b...)
 }
 
-// reverse is timed.reverse for places, without the edges of time that lead to
-// what has been visited.
+// reverse is timed.reverse for positions. It skips edges of time to visited positions.
 func (c *compact) reverse() []int32 {
 	t := timed{n: c.n, out: c.edges, last: c.last}
 	places := make([]int32, c.n)

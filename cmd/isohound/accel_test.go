@@ -20,7 +20,7 @@ func general(t *testing.T, sessions string) string {
 	return path
 }
 
-// TestAccel: every backend judges alike, and says that it did.
+// TestAccel: every backend gives the same verdict, and the output names the backend.
 func TestAccel(t *testing.T) {
 	t.Setenv(cuda.LibraryVariable, filepath.Join(t.TempDir(), "no-such-library"))
 	h := general(t, "100")
@@ -53,7 +53,7 @@ func TestAccel(t *testing.T) {
 	}
 }
 
-// TestAccelOnDevice asks for a GPU that a library stands in for.
+// TestAccelOnDevice uses a fake GPU.
 func TestAccelOnDevice(t *testing.T) {
 	h := general(t, "100")
 	t.Setenv(cuda.LibraryVariable, cudatest.New(t, "").Path)
@@ -83,15 +83,15 @@ func TestAccelRefused(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q", tc.args, c.code, c.msg)
 		}
 	}
-	// The default goes with every engine.
+	// The default is accepted with every engine.
 	if c := isohound(t, "check", h, "--level", "ser", "--accel", "auto", "--engine", "baseline"); c.code != 0 {
 		t.Errorf("exit code %d, %s", c.code, c.msg)
 	}
 }
 
-// TestAccelRepeats: a run's command has its backend.
+// TestAccelRepeats: the command that repeats a run includes the backend.
 func TestAccelRepeats(t *testing.T) {
-	// Updates get lost, so that no first guess of an execution decides.
+	// Updates are lost, so no first guess of an execution decides.
 	args := []string{"run", "--isolation", "DetectConflicts=false", "--check", "ser", "--workload", "mini", "--accel", "bitset", "--engine", "polygraph",
 		"--sessions", "4", "--txns", "300", "--keys", "5", "--quiet=false", "--no-progress"}
 	c := isohound(t, append(args, "--json")...)
@@ -103,15 +103,14 @@ func TestAccelRepeats(t *testing.T) {
 			t.Errorf("%+v", o.Accel)
 		}
 	}
-	// Where a guess decides, people who asked for a backend are told that none ran.
+	// If a guess decides, users who requested a backend are told that none ran.
 	if c := isohound(t, "run", "--accel", "bitset", "--engine", "polygraph", "--sessions", "4", "--txns", "30", "--keys", "20", "--no-progress"); !strings.Contains(c.out, "\n  note: "+noReachability+"\n") {
 		t.Errorf("exit code %d, %s", c.code, c.out)
 	}
 }
 
-// TestAccelDeviceLost: a GPU that gets lost, at first, half-way (it is proved in the
-// first two dozen launches), or never, is told of in one line, and
-// the verdict is the same.
+// TestAccelDeviceLost: a GPU that is lost (at first, half-way, or never; the first two dozen
+// launches are its self-test) is reported in one line, and the verdict is the same.
 func TestAccelDeviceLost(t *testing.T) {
 	h := general(t, "100")
 	t.Setenv(cuda.LibraryVariable, cudatest.New(t, "").Path)

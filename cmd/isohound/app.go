@@ -22,26 +22,26 @@ type app struct {
 	out, msg *os.File // results, and everything else
 	code     exitCode // the worst so far
 
-	// stop ends at the first signal: what runs may finish. ctx ends at the
-	// second: nothing waits any more.
+	// stop ends at the first signal; running work may finish. ctx ends at the second signal;
+	// nothing waits any more.
 	ctx, stop context.Context
-	// owns names what the run has made on the server, while it has.
+	// owns names what the run has created on the server, until it is dropped.
 	owns atomic.Pointer[string]
-	// stopSignals ends what listen began, with each command that runs.
+	// stopSignals ends what listen began, for each command.
 	stopSignals func()
-	// work is the context of judging: stop, unless a run was interrupted.
+	// work is the context for judging: stop, unless a run was interrupted.
 	work context.Context
-	// warned has the warnings that were told.
+	// warned has the warnings already printed.
 	warned sync.Map
 	running
 }
 
 var errInterrupted = errors.New("interrupted")
 
-// lastMoment is what remains after the second signal for closing files.
+// lastMoment is the time for closing files after the second signal.
 const lastMoment = 3 * time.Second
 
-// listen makes the contexts end with signals.
+// listen makes the contexts end on signals.
 func (a *app) listen() (done func()) {
 	var cancel, cancelStop context.CancelCauseFunc
 	a.ctx, cancel = context.WithCancelCause(context.Background())
@@ -52,7 +52,7 @@ func (a *app) listen() (done func()) {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// A broken pipe is an error of the write that met it.
+	// A broken pipe is reported as an error of the write.
 	signal.Ignore(syscall.SIGPIPE)
 	go func() {
 		if _, ok := <-signals; !ok {
@@ -77,7 +77,7 @@ func (a *app) listen() (done func()) {
 	}
 }
 
-// found notes the code of a result.
+// found records the exit code of a result.
 func (a *app) found(c exitCode) { a.code = worse(a.code, c) }
 
 func version() string {
@@ -123,7 +123,7 @@ result, and judges whether the history is one that the isolation level allows.
 	return root
 }
 
-// atMost is cobra.MaximumNArgs as a usage error.
+// atMost is cobra.MaximumNArgs with a usage error.
 func atMost(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
@@ -133,7 +133,7 @@ func atMost(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// exactly is cobra.ExactArgs as a usage error.
+// exactly is cobra.ExactArgs with a usage error.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {

@@ -9,9 +9,9 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// TestConvertLists: a run of the workload append becomes lists with append for
-// Elle, with the same verdict; what is no list any more becomes registers, with
-// the reason.
+// TestConvertLists: a run of the workload append is converted to lists with append for Elle,
+// with the same verdict. If values are no longer lists, it is converted to registers, with the
+// reason.
 func TestConvertLists(t *testing.T) {
 	dir := t.TempDir()
 	for isolation, want := range map[string]verdict.Verdict{"serializable": verdict.Satisfied, "DetectConflicts=false": verdict.Violated} {

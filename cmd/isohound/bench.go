@@ -20,7 +20,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 )
 
-// benching are the wishes for a benchmark.
+// benching are the options of a benchmark.
 type benching struct {
 	growth, doubling, quick, asJSON, quiet       bool
 	levels, contestants, against, out, maxMemory string
@@ -32,7 +32,7 @@ type benching struct {
 	chosen                                       []bench.Contestant
 }
 
-// quickScale is what --quick makes of the sizes.
+// quickScale is the factor of --quick for the sizes.
 const quickScale = 0.02
 
 func (a *app) benchCommand() *cobra.Command {
@@ -112,7 +112,7 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 	return c
 }
 
-// defaultSeed is that of the histories that are made.
+// defaultSeed is the seed of generated histories.
 const defaultSeed = 1
 
 // resolve checks the flags.
@@ -212,7 +212,7 @@ func (a *app) bench(b *benching, files []string) error {
 	if errors.As(err, &failed) {
 		err = withCode(exitCode(failed.ExitCode), err)
 	}
-	// What was measured before an error is shown all the same.
+	// Measurements before an error are shown too.
 	if perr := a.printMeasurements(r.Measurements, b.asJSON); perr != nil {
 		return perr
 	}
@@ -222,7 +222,7 @@ func (a *app) bench(b *benching, files []string) error {
 	return a.wrong(r.Wrong, err)
 }
 
-// wrong tells of wrong verdicts, and returns err.
+// wrong prints wrong verdicts, and returns err.
 func (a *app) wrong(lines []string, err error) error {
 	for _, line := range lines {
 		a.found(exitInternal)
@@ -251,7 +251,7 @@ func (a *app) benchDoubling(b *benching, c *bench.Checker) error {
 	if errors.As(err, &failed) {
 		err = withCode(exitCode(failed.ExitCode), err)
 	}
-	// What was measured before an error is shown all the same.
+	// Measurements before an error are shown too.
 	var perr error
 	if b.asJSON {
 		for i := range d.Steps {
@@ -273,7 +273,7 @@ func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
 	if b.out == "" {
 		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
 	}
-	// A folder that cannot be made is found out before hours of measuring.
+	// Create the folder first, so that a failure does not come after hours of measuring.
 	if err := os.MkdirAll(b.out, 0o777); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))
 	}
@@ -306,7 +306,7 @@ func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
 	return a.wrong(g.Wrong, err)
 }
 
-// repeatLine is the command that measures the same again.
+// repeatLine is the command that repeats the measurement.
 func (b *benching) repeatLine() string {
 	words := []string{"isohound", "bench", "checker", "--growth", "--level", b.levels, "--contestants", b.contestants, "--timeout", b.timeout.String(),
 		"--repeat", strconv.Itoa(b.repeat), "--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--points", strconv.Itoa(b.points), "--seed", strconv.FormatUint(b.seed, 10)}

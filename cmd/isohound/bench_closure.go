@@ -18,7 +18,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 )
 
-// closing are the wishes for a benchmark of closures.
+// closing are the options of a benchmark of closures.
 type closing struct {
 	level, maxMemory, histories, out     string
 	sizes, sessions, workloads, backends []string
@@ -198,7 +198,7 @@ func (a *app) benchClosure(b *closing) error {
 	if errors.As(err, &failed) {
 		err = withCode(exitCode(failed.ExitCode), err)
 	}
-	// What was measured before an error is shown all the same.
+	// Measurements before an error are shown too.
 	var perr error
 	if b.asJSON {
 		for i := range c.Measurements {
@@ -215,7 +215,7 @@ func (a *app) benchClosure(b *closing) error {
 	return firstError(withCode(exitIO, errors.Wrap(perr, "standard output")), a.disagree(append(c.Wrong, c.Failed()...), err))
 }
 
-// disagree tells of closures that are wrong, and returns err.
+// disagree prints wrong closures, and returns err.
 func (a *app) disagree(lines []string, err error) error {
 	for _, line := range lines {
 		a.found(exitInternal)
@@ -224,7 +224,7 @@ func (a *app) disagree(lines []string, err error) error {
 	return err
 }
 
-// about says where it was measured.
+// about describes the machine.
 func (b *closing) about() string {
 	text := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	for _, c := range b.chosen {
@@ -241,7 +241,7 @@ func (b *closing) about() string {
 	return text
 }
 
-// repeatLine is the command that measures the same again.
+// repeatLine is the command that repeats the measurement.
 func (b *closing) repeatLine() string {
 	words := []string{"isohound", "bench", "closure"}
 	for i := range b.specs {

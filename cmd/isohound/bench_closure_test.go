@@ -13,7 +13,7 @@ import (
 	"github.com/isohound/isohound/bench"
 )
 
-// small has a benchmark of closures take little memory for its bandwidth.
+// small limits the memory that a benchmark of closures uses for its bandwidth.
 var small = []string{"bench", "closure", "--max-memory", "64MiB"}
 
 func closureLines(t *testing.T, c call) []bench.ClosureMeasurement {
@@ -29,8 +29,8 @@ func closureLines(t *testing.T, c call) []bench.ClosureMeasurement {
 	return all
 }
 
-// TestBenchClosure: every backend answers on every graph, all agree, a GPU among
-// them, and what was recorded is not recorded again.
+// TestBenchClosure: every backend, including a GPU, answers on every graph, all agree, and
+// existing recordings are reused.
 func TestBenchClosure(t *testing.T) {
 	t.Setenv(cuda.LibraryVariable, cudatest.New(t, "").Path)
 	kept := filepath.Join(t.TempDir(), "h")
@@ -68,7 +68,7 @@ func TestBenchClosure(t *testing.T) {
 	}
 }
 
-// TestBenchClosureNoFigures: what cannot be measured is told, and the rest goes on.
+// TestBenchClosureNoFigures: what cannot be measured is reported, and the rest is measured.
 func TestBenchClosureNoFigures(t *testing.T) {
 	t.Setenv(cuda.LibraryVariable, "/nowhere/libcuda.so.1")
 	bad, good := write(t, "bad.txt", lostUpdate), write(t, "good.txt", fine)
@@ -119,8 +119,8 @@ func TestBenchClosureNoFigures(t *testing.T) {
 	}
 }
 
-// TestBenchCompact: every algorithm constructs and updates the closure of every
-// graph, or says why not; table, picture and report are there.
+// TestBenchCompact: every algorithm constructs and updates the closure of every graph, or
+// reports why not. Table, picture and report are written.
 func TestBenchCompact(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "c")
 	c := isohound(t, append(slices.Clone(small), "--compact", "--sizes", "200", "--repeat", "1", "--timeout", "1m", "--out", out, "--json")...)

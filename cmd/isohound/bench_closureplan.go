@@ -50,7 +50,7 @@ func (b *closing) plan(files []string) error {
 	return nil
 }
 
-// withoutSessions is the level that leaves out session order.
+// withoutSessions is the level without session order.
 func (b *closing) withoutSessions() (level.Level, error) {
 	for _, l := range level.All() {
 		if with, ok := l.WithSessionOrder(); l == b.lvl && ok || ok && with == b.lvl {
@@ -76,7 +76,7 @@ func parseCount(text string) (int, error) {
 	return n * times, err
 }
 
-// recorder makes the folder of the histories; done removes a temporary one.
+// recorder makes the folder for the histories; done removes it if it is temporary.
 func (b *closing) recorder(progress func(string)) (r *bench.Recorder, done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {

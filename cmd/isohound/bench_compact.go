@@ -14,12 +14,12 @@ import (
 	"github.com/isohound/isohound/bench"
 )
 
-// benchCompact is bench closure --compact.
+// benchCompact runs bench closure --compact.
 func (a *app) benchCompact(b *closing, r *bench.Recorder) error {
 	if b.out == "" {
 		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
 	}
-	// A folder that cannot be made is found out before minutes of measuring.
+	// Create the folder first, so that a failure does not come after minutes of measuring.
 	if err := os.MkdirAll(b.out, 0o777); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))
 	}

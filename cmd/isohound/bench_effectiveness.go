@@ -23,7 +23,7 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// hunting are the wishes for a benchmark of effectiveness.
+// hunting are the options of a benchmark of effectiveness.
 type hunting struct {
 	driver, isolation, out string
 	dsns, params           []string
@@ -35,7 +35,7 @@ type hunting struct {
 	bench.Effectiveness
 }
 
-// effectTxns are the transactions of a trial in the MTC paper's section V-F2.
+// effectTxns is the number of transactions of a trial in section V-F2 of the MTC paper.
 const effectTxns = 3000
 
 func (a *app) benchEffectivenessCommand() *cobra.Command {
@@ -175,7 +175,7 @@ func (a *app) benchEffectiveness(b *hunting) error {
 		}
 	}
 	if len(b.dsns) > 0 && !d.Info().Embedded {
-		r.Env = []string{dsnVariable + "=" + strings.Join(b.dsns, "\n")} // where no other user sees it
+		r.Env = []string{dsnVariable + "=" + strings.Join(b.dsns, "\n")} // not visible to other users there
 	}
 	if !b.quiet {
 		r.Progress = func(line string) { fmt.Fprintln(a.msg, line) }

@@ -76,7 +76,7 @@ isohound check.`,
 	return c
 }
 
-// explained prints what was measured before err, and returns err.
+// explained prints the measurements before err, and returns err.
 func (a *app) explained(all []bench.Explaining, asJSON bool, err error) error {
 	var perr error
 	if asJSON {

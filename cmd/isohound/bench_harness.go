@@ -52,8 +52,8 @@ recording takes.`,
 	return c
 }
 
-// nothingTxns is the number of transactions per session that take a second or
-// so where the database does nothing.
+// nothingTxns is a number of transactions per session that takes about a second on a database
+// that does nothing.
 const nothingTxns = 30_000
 
 func (a *app) benchHarness(s *settings, nothing bool, rounds int, compress, asJSON bool) error {

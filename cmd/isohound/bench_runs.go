@@ -18,7 +18,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// benchingRuns are the wishes for a benchmark of whole runs.
+// benchingRuns are the options of a benchmark of whole runs.
 type benchingRuns struct {
 	driver, dsn, si, ser, out string
 	levels                    string
@@ -45,7 +45,7 @@ func (b *benchingRuns) flags(c *cobra.Command) {
 	f.BoolVarP(&b.quiet, "quiet", "q", false, "print results only")
 }
 
-// resolve checks the flags, and finds the names of isolations.
+// resolve checks the flags, and resolves the names of isolations.
 func (b *benchingRuns) resolve() (drivers.Driver, error) {
 	d, err := findDriver(b.driver)
 	if err != nil {
@@ -161,13 +161,13 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 	if b.out == "" {
 		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
 	}
-	// A folder that cannot be made is found out before minutes of measuring.
+	// Create the folder first, so that a failure does not come after minutes of measuring.
 	if err := os.MkdirAll(b.out, 0o777); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))
 	}
 	r := &bench.Runner{Command: self, Flags: []string{"--driver", b.driver}, Scale: b.scale, Points: b.points, Seed: b.seed, Timeout: b.timeout}
 	if b.dsn != "" {
-		r.Env = []string{dsnVariable + "=" + b.dsn} // where no other user sees it
+		r.Env = []string{dsnVariable + "=" + b.dsn} // not visible to other users there
 		if d.Info().Embedded {
 			r.Flags = append(r.Flags, "--dsn", b.dsn)
 		}

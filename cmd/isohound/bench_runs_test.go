@@ -26,14 +26,13 @@ func table(t *testing.T, path string) [][]string {
 	return rows[1:]
 }
 
-// TestBenchAbortRate: every contestant runs at every point and is judged; on
-// Badger nothing breaks serializability, and without its protection the
-// benchmark says so.
+// TestBenchAbortRate: every contestant runs at every point and is judged. On Badger nothing
+// violates serializability; without conflict detection the benchmark reports violations.
 func TestBenchAbortRate(t *testing.T) {
 	for snapshot, code := range map[string]int{"serializable": 0, "DetectConflicts=false": 1} {
 		var out string
 		var c call
-		for range 3 { // on a busy machine hardly anything may overlap
+		for range 3 { // on a busy machine transactions may hardly overlap
 			out = filepath.Join(t.TempDir(), "b")
 			c = isohound(t, "bench", "abort-rate", "--driver", "badger", "--snapshot", snapshot, "--points", "2", "--out", out)
 			if !strings.Contains(c.msg, "vacuous") {
@@ -75,8 +74,7 @@ func TestBenchEndToEnd(t *testing.T) {
 	}
 }
 
-// TestBenchHarness: what does nothing is driven and recorded, and so is what
-// does something.
+// TestBenchHarness: both a database that does nothing and a real one are measured.
 func TestBenchHarness(t *testing.T) {
 	for _, args := range [][]string{{"--txns", "50"}, {"--driver", "badger", "--txns", "50", "--compress"}} {
 		c := isohound(t, append([]string{"bench", "harness", "--rounds", "2", "--sessions", "4", "--json"}, args...)...)
@@ -93,8 +91,8 @@ func TestBenchHarness(t *testing.T) {
 	}
 }
 
-// TestBenchEffectiveness: each workload has its trials at each length, and finds
-// what nothing protects from; with protection none does.
+// TestBenchEffectiveness: each workload has its trials at each length, and finds the defect
+// without conflict detection; with conflict detection none does.
 func TestBenchEffectiveness(t *testing.T) {
 	for isolation, found := range map[string]string{"DetectConflicts=false": "2", "serializable": "0"} {
 		out := filepath.Join(t.TempDir(), "b")
@@ -120,7 +118,7 @@ func TestBenchEffectiveness(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s", args, c.code, c.msg)
 		}
 	}
-	// What does not end in time does not count.
+	// Trials that do not end in time do not count.
 	c := isohound(t, "bench", "effectiveness", "--duration", "1ms", "--workloads", "mini", "--json", "--out", filepath.Join(t.TempDir(), "b"))
 	if c.code != 0 || !strings.Contains(c.out, `"trials":0,"found":0`) {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)

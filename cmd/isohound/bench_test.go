@@ -12,7 +12,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// TestBenchTargets: every target is measured at each level, and comes out right.
+// TestBenchTargets: every target is measured at each level, with the right verdict.
 func TestBenchTargets(t *testing.T) {
 	c := isohound(t, "bench", "checker", "--scale", "0.002", "--json", "--repeat", "2")
 	seen := map[string]int{}
@@ -37,8 +37,7 @@ func TestBenchTargets(t *testing.T) {
 	}
 }
 
-// TestBenchFiles: contestants that agree are right whatever they say, and the
-// table has a row for each check.
+// TestBenchFiles: if contestants agree, no verdict is wrong. The table has a row for each check.
 func TestBenchFiles(t *testing.T) {
 	bad, good := write(t, "bad.txt", lostUpdate), write(t, "good.txt", fine)
 	c := isohound(t, "bench", "checker", bad, good, "--level", "ser,sser", "--quiet")
@@ -47,7 +46,7 @@ func TestBenchFiles(t *testing.T) {
 	}
 }
 
-// TestBenchGrowth: the table parses, and every plot is there.
+// TestBenchGrowth: the table can be parsed, and every plot is written.
 func TestBenchGrowth(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "g")
 	c := isohound(t, "bench", "checker", "--growth", "--scale", "0.02", "--points", "2", "--contestants", "polygraph,baseline", "--out", out)
@@ -84,8 +83,8 @@ func TestBenchGrowth(t *testing.T) {
 	}
 }
 
-// TestBenchDoubling: every shape is measured at four sizes, each compared with half
-// of it, and what is not decided at one size is not measured at larger ones.
+// TestBenchDoubling: every shape is measured at four sizes, each compared with half the size.
+// After an undecided size, larger ones are not measured.
 func TestBenchDoubling(t *testing.T) {
 	steps := func(args ...string) (map[string][]bench.Step, call) {
 		c := isohound(t, append([]string{"bench", "checker", "--doubling", "--scale", "0.00025", "--level", "ser", "--json"}, args...)...)
@@ -128,7 +127,7 @@ func TestBenchDoubling(t *testing.T) {
 	}
 }
 
-// TestBenchAgainst: another program judges the same histories.
+// TestBenchAgainst: another isohound judges the same histories.
 func TestBenchAgainst(t *testing.T) {
 	other := write(t, "other", "#!/bin/sh\nexec \""+command(t).Path+"\" \"$@\"\n")
 	if err := os.Chmod(other, 0o755); err != nil {
@@ -140,8 +139,8 @@ func TestBenchAgainst(t *testing.T) {
 	}
 }
 
-// TestBenchExplain: histories that are made are violated and explained, and of
-// files only those count that are violated.
+// TestBenchExplain: generated histories are violated and explained; of given files only violated
+// ones count.
 func TestBenchExplain(t *testing.T) {
 	c := isohound(t, "bench", "explain", "--count", "4", "--json", "-q")
 	var all []bench.Explaining
@@ -167,7 +166,7 @@ func TestBenchExplain(t *testing.T) {
 	}
 }
 
-// TestBenchMistakes: each has its exit code and a remedy.
+// TestBenchMistakes: each mistake has its exit code and a message with the remedy.
 func TestBenchMistakes(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
@@ -200,8 +199,8 @@ func TestBenchMistakes(t *testing.T) {
 	}
 }
 
-// TestBaseline: the baseline engine says violated without a counterexample of its
-// own, for which another engine's is shown, and nothing where a proof is wanted.
+// TestBaseline: the baseline engine finds a violation without a counterexample, so another
+// engine's is shown. With --certify the verdict is then unknown.
 func TestBaseline(t *testing.T) {
 	bad := write(t, "bad.txt", lostUpdate)
 	c := isohound(t, "check", bad, "--level", "ser", "--engine", "baseline")

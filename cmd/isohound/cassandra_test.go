@@ -10,7 +10,7 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// cassandraDSN starts a server that plays Cassandra.
+// cassandraDSN starts a fake Cassandra server.
 func cassandraDSN(t *testing.T) string {
 	t.Helper()
 	s, err := cqltest.Start()
@@ -21,9 +21,8 @@ func cassandraDSN(t *testing.T) string {
 	return "cassandra://" + s.Addr() + "/"
 }
 
-// TestCassandra runs the command on a server that only plays Cassandra, with
-// two endpoints, of which the connections are disturbed: there is no real one to
-// test against. Reads that may be old must be found out.
+// TestCassandra runs the command on two endpoints of a fake server, because no real one is
+// available, and disturbs the connections. Stale reads must be found.
 func TestCassandra(t *testing.T) {
 	s, err := cqltest.Start()
 	if err != nil {
@@ -55,7 +54,7 @@ func TestCassandra(t *testing.T) {
 	}
 }
 
-// TestCassandraTransactions: what Cassandra lacks is said before anything is
+// TestCassandraTransactions: a capability that Cassandra lacks is reported before anything is
 // done.
 func TestCassandraTransactions(t *testing.T) {
 	c := isohound(t, "run", "--driver", "cassandra", "--dsn", "cassandra://127.0.0.1:1/", "--check", "lin")

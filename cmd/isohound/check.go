@@ -103,7 +103,7 @@ other engines do not use it. It changes no verdict:
 
 var accelUsage = "how the polygraph engine computes reachability: " + choose.Names()
 
-// explainFor is how long explaining a violation may take by default.
+// explainFor is the default time limit for explaining a violation.
 const explainFor = 10 * time.Second
 
 const explainUsage = "time limit for explaining a violation: its counterexample, and the other levels; 0 explains nothing"
@@ -116,15 +116,14 @@ func levelHelp() string {
 	return strings.Join(parts, ", ")
 }
 
-// check judges one file after another. If one cannot be read, the others are judged
-// all the same.
+// check judges one file after another. If one cannot be read, it still judges the others.
 func (a *app) check(paths []string, k *checking, asJSON bool, summary string) error {
 	var outcomes []results.Outcome
 	var unread []error
 	judge := func() error {
 		for _, path := range paths {
 			err := a.judge(path, k, nil, func(o results.Outcome) error {
-				if summary != "" { // outcomes may be large, and files many
+				if summary != "" { // only kept for a summary: outcomes may be large, and files many
 					outcomes = append(outcomes, o)
 				}
 				if k.tellAccel {
@@ -173,7 +172,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// text is an outcome for people.
+// text formats an outcome as text.
 func text(o results.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s", o.Path, o.Level, o.Verdict)
@@ -242,7 +241,7 @@ func parseSize(flag, text string) (int64, error) {
 
 const summaryHelp = "append the verdicts to this file as Markdown, such as \"$GITHUB_STEP_SUMMARY\"; an empty name writes nothing"
 
-// appendSummary appends a summary, if one is wanted.
+// appendSummary appends a summary, if path is set.
 func appendSummary(path string, text func() string) error {
 	if path == "" {
 		return nil
@@ -250,8 +249,8 @@ func appendSummary(path string, text func() string) error {
 	return errors.Wrap(results.AppendSummary(path, text()), "--summary")
 }
 
-// noReachability is said to those who asked for a backend where the polygraph engine
-// decided without one.
+// noReachability is printed if the user chose a backend but the polygraph engine decided without
+// one.
 const noReachability = "reachability: this check did not need it, so no backend ran"
 
 func tellReachability(o *results.Outcome) {

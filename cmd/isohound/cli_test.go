@@ -18,8 +18,7 @@ const (
 	fine       = "s1 T1 [0,5]: r(x,0) w(x,1)\ns2 T2 [6,7]: r(x,1) w(x,2)\n"
 )
 
-// TestBadInput: each mistake has its exit code and one clear line that names
-// the place or the remedy.
+// TestBadInput: each mistake has its exit code and one clear line with the place or the remedy.
 func TestBadInput(t *testing.T) {
 	torn := write(t, "torn.jsonl", "{\"isohound\":1,\"initial\":0}\n{\"txn\":1,\"session\":1,\"status\":\"committed\",\"ops\":[[\"r\",\"x\",0]]}\n{\"txn\":2,\"ses")
 	for _, tc := range []struct {
@@ -100,9 +99,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestPrecedence: over several files and levels the first of 1, 70, 74, 69,
-// 65, 2, 3, 0 is the exit code, and one bad file keeps no other from being
-// judged.
+// TestPrecedence: over several files and levels the first of 1, 70, 74, 69, 65, 2, 3, 0 is the
+// exit code. A bad file does not prevent others from being judged.
 func TestPrecedence(t *testing.T) {
 	good, bad := write(t, "good.txt", fine), write(t, "bad.txt", lostUpdate)
 	broken, odd := write(t, "broken.txt", "nonsense"), write(t, "odd.txt", "s1 T5: w(x,5) abort\n")
@@ -128,8 +126,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestJSON: the keys that scripts rely on are there, and standard output has
-// nothing else.
+// TestJSON: the keys that scripts rely on exist, and standard output has nothing else.
 func TestJSON(t *testing.T) {
 	path := write(t, "bad.txt", lostUpdate)
 	c := isohound(t, "check", path, "--level", "si,ser", "--json", "--certify")
@@ -156,14 +153,14 @@ func TestJSON(t *testing.T) {
 			t.Errorf("key %s of an anomaly is missing", key)
 		}
 	}
-	// Lists are lists even when they are empty.
+	// Empty lists are lists, not null.
 	c = isohound(t, "check", write(t, "good.txt", fine), "--level", "ser", "--json")
 	if !strings.Contains(c.out, `"anomalies":[]`) || strings.Contains(c.out, "null") {
 		t.Errorf("%s", c.out)
 	}
 }
 
-// TestPipeline: a configuration is that of the polygraph engine, and told.
+// TestPipeline: the polygraph engine's configuration can be set, and is reported.
 func TestPipeline(t *testing.T) {
 	path := write(t, "blind.txt", "s1: w(x,1) w(y,1)\ns2: w(x,2) w(y,2)\ns3: r(x,1) r(y,1)\ns4: r(x,2) r(y,2)\n")
 	for _, text := range []string{"default", "paper", "paper,-pruning,+combine", "cobra"} {
@@ -181,7 +178,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestLimits: time and memory that run out end in unknown.
+// TestLimits: exceeded limits of time and memory give the verdict unknown.
 func TestLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.jsonl.zst")
 	if c := isohound(t, "gen", "--txns", "10000", "--history", path, "--no-progress"); c.code != 0 {
@@ -205,7 +202,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestConvert: nothing is lost on the way from one form to another.
+// TestConvert: a conversion loses nothing.
 func TestConvert(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -224,7 +221,7 @@ func TestConvert(t *testing.T) {
 		}
 		return string(b)
 	}
-	// The recorder's intents are not part of the history; all else stays.
+	// The recorder's intents are not part of the history; everything else stays.
 	var want []string
 	for _, line := range strings.Split(read("a.jsonl"), "\n") {
 		if !strings.HasPrefix(line, `{"intent":`) {
@@ -278,7 +275,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// TestVacuous: a run that tested nothing is no pass.
+// TestVacuous: a run that tested nothing does not pass.
 func TestVacuous(t *testing.T) {
 	for _, args := range [][]string{{"--sessions", "1"}, {"--txns", "1", "--sessions", "2"}, {"--sessions", "20", "--keys", "1000000", "--txns", "20"}} {
 		c := isohound(t, append([]string{"run", "--json", "--no-progress"}, args...)...)
@@ -288,7 +285,7 @@ func TestVacuous(t *testing.T) {
 	}
 }
 
-// TestOut: a folder that holds a run is left alone.
+// TestOut: an existing run folder is not changed.
 func TestOut(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	if c := isohound(t, "run", "--txns", "100", "--out", out, "--no-progress"); c.code != 0 {
@@ -304,9 +301,9 @@ func TestOut(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsTouched: a file that a run's folder would have, in the
-// user's own folder, is none of a run's business, and of what a conversion
-// leaves half done only a file of its own is removed.
+// TestNothingElseIsTouched: a run does not change files in the user's own folder, even if they
+// have the names of a run's files. An incomplete conversion is removed only if it is a regular
+// file.
 func TestNothingElseIsTouched(t *testing.T) {
 	c := command(t, "run", "--txns", "200", "--no-progress")
 	if err := os.WriteFile(filepath.Join(c.Dir, "config.json"), []byte("{}"), 0o644); err != nil {
@@ -333,7 +330,7 @@ func TestNothingElseIsTouched(t *testing.T) {
 	}
 }
 
-// TestLists: what can be driven and run is listed with what one needs to know.
+// TestLists: drivers and workloads are listed with what a user needs to know.
 func TestLists(t *testing.T) {
 	c := isohound(t, "drivers")
 	for _, want := range []string{"badger", "postgres", "mariadb", `"repeatable read"`, "promises si", "promises no level", "phantoms"} {

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Targets of the garbage collector while histories are judged; the last one
-// is that until the first collection, which waits for as many times 4 MB.
+// Targets of the garbage collector while histories are judged. gcPercentFirst applies until the
+// first collection, whose base is 4 MB.
 const gcPercent, gcPercentSmall, gcPercentFirst = 80, 400, 3200
 
-// collect sets the target of the garbage collector. Until its first collection a
-// process has little to collect and is likely done soon, so that waits.
-// restore sets the target that there was.
+// collect sets the target of the garbage collector. Before its first collection a process has
+// little garbage and will probably end soon, so the first collection is delayed. restore
+// restores the previous target.
 func collect(percent int) (restore func()) {
 	if collected() {
 		before := debug.SetGCPercent(percent)
@@ -36,7 +36,7 @@ func collect(percent int) (restore func()) {
 	}
 }
 
-// collected reports whether garbage has been collected in this process.
+// collected reports whether a garbage collection has happened in this process.
 func collected() bool {
 	var s debug.GCStats
 	debug.ReadGCStats(&s)

@@ -24,21 +24,21 @@ import (
 	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 
-// completion are the options of shells' completion.
+// completion are the options of shell completion.
 var completion = cobra.CompletionOptions{HiddenDefaultCmd: true}
 
-// handOver does nothing: this program has every command. See front.go.
+// handOver does nothing, because this program has every command. See front.go.
 func handOver([]string) {}
 
-// running is what a command that drives a database keeps.
+// running is the state of a command that uses a database.
 type running struct {
-	// others are the endpoints of the database behind the first, while it is open.
+	// others are the endpoints of the database after the first, while it is open.
 	others []drivers.DB
-	// faults stand before the endpoints, if any are asked for.
+	// faults are the proxies of the endpoints, if faults are requested.
 	faults *faults.Set
 }
 
-// commands are those that this program has.
+// commands returns the commands of this program.
 func (a *app) commands([]string) []*cobra.Command {
 	return []*cobra.Command{a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
 		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand()}

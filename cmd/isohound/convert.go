@@ -13,7 +13,7 @@ import (
 	"github.com/isohound/isohound/history/fit"
 )
 
-// conversion are the wishes for rewriting a history.
+// conversion are the options of a conversion.
 type conversion struct {
 	from, to file.Format
 	lossy    bool
@@ -111,13 +111,13 @@ func (a *app) convert(in, out string, k conversion) error {
 			err = withCode(exitIO, cerr)
 		}
 		if st, serr := os.Stat(out); err != nil && serr == nil && st.Mode().IsRegular() {
-			os.Remove(out) // half a conversion is worth nothing; a device stays
+			os.Remove(out) // removes an incomplete file; a device stays
 		}
 	}
 	return a.interruptedOr(err)
 }
 
-// interruptedOr returns what ended a conversion.
+// interruptedOr returns the cause of the end of a conversion.
 func (a *app) interruptedOr(err error) error {
 	if err != nil && a.stop.Err() != nil {
 		return errInterrupted
@@ -125,8 +125,7 @@ func (a *app) interruptedOr(err error) error {
 	return err
 }
 
-// fit reads a history and leaves out what the format cannot carry, if that is
-// wanted.
+// fit reads a history and, if allowed, leaves out what the format cannot carry.
 func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 	h, err := history.Load(a.stop, f)
 	if err != nil {
@@ -150,8 +149,8 @@ func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 	return out, nil
 }
 
-// createHistory makes a new file, or opens a device or a pipe. What was
-// recorded before is never overwritten.
+// createHistory creates a file, or opens a device or a pipe. It never overwrites an existing
+// file.
 func createHistory(path string) (*os.File, error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
@@ -164,7 +163,7 @@ func createHistory(path string) (*os.File, error) {
 	return f, withCode(exitIO, err)
 }
 
-// note prints what a conversion assumed, or changed without consequence.
+// note prints assumptions of a conversion, and changes without consequence.
 func (a *app) note(notes []string) {
 	for _, n := range notes {
 		fmt.Fprintf(a.msg, "note: %s\n", n)

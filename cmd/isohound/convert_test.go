@@ -11,8 +11,7 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// TestConvertFormats: on the way through every format a history keeps its
-// verdict, and check knows the format by itself.
+// TestConvertFormats: a history keeps its verdict in every format, and check detects the format.
 func TestConvertFormats(t *testing.T) {
 	dir := t.TempDir()
 	for name, tc := range map[string]struct {
@@ -26,12 +25,12 @@ func TestConvertFormats(t *testing.T) {
 		for _, f := range file.Formats {
 			out := filepath.Join(dir, name+"-"+string(f))
 			args := []string{"convert", from, out, "--to", string(f)}
-			if f == file.Elle || f == file.ElleJSON { // their keys begin absent
+			if f == file.Elle || f == file.ElleJSON { // in these formats keys begin absent
 				args = append(args, "--lossy")
 			}
 			c := isohound(t, args...)
 			txns := 2
-			if f == file.Awdit { // a transaction more writes the initial value
+			if f == file.Awdit { // an additional transaction writes the initial value
 				txns = 3
 			}
 			if c.code != 0 || c.out != "" || strings.Contains(c.msg, "1 initial value and a mark") != (txns == 3) {
@@ -48,8 +47,8 @@ func TestConvertFormats(t *testing.T) {
 	}
 }
 
-// TestConvertLossy: what would be lost is refused with the transaction and the
-// remedy, and named when it is wanted. Nothing is left of a refused conversion.
+// TestConvertLossy: a lossy conversion is refused, with the transaction and the remedy; if it is
+// allowed, the losses are listed. A refused conversion leaves nothing.
 func TestConvertLossy(t *testing.T) {
 	dir := t.TempDir()
 	h := write(t, "h.txt", "initial nil\nopen\ns1 T4 [1,2]: r(k1,nil) w(k1,abc)\ns2 T5 [1,3]: r(k1,abc) w(k1,7) unknown\ns3 T6 [4,5]: r(k1,7) r(k2,9) abort\n")
@@ -93,8 +92,8 @@ lost: 1 value such as "abc" cannot stand in the file, first transaction 4: numbe
 	}
 }
 
-// TestConvertOut: by name, into folders that are not empty, and onto a full
-// device.
+// TestConvertOut: the format follows from the name, and conversions into folders that are not
+// empty, and onto a full device, fail.
 func TestConvertOut(t *testing.T) {
 	dir := t.TempDir()
 	in := write(t, "h.txt", "s1 T1: r(1,0) w(1,5)\n")
@@ -119,8 +118,8 @@ func TestConvertOut(t *testing.T) {
 	}
 }
 
-// TestTimeoutWhileReading: a reader that must take in all of a file before the
-// first transaction ends in time too.
+// TestTimeoutWhileReading: the time limit also ends a reader that must read the whole file
+// before the first transaction.
 func TestTimeoutWhileReading(t *testing.T) {
 	var b strings.Builder
 	for i := range 400000 {
@@ -133,8 +132,8 @@ func TestTimeoutWhileReading(t *testing.T) {
 	}
 }
 
-// TestNotUnderstood: what a reader left out makes the verdict unknown, on the way
-// through native, too; other formats cannot say it.
+// TestNotUnderstood: operations that a reader left out make the verdict unknown, also after a
+// conversion to native. Other formats cannot record this.
 func TestNotUnderstood(t *testing.T) {
 	from := write(t, "bank.edn", `{:time 1 :process 0 :type :ok :f :txn :value [[:w :x 1]]}
 {:time 2 :process 0 :type :ok :f :transfer :value {:from 1 :to 2}}

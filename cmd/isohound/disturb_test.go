@@ -10,15 +10,14 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// TestFaults disturbs connections in all ways: sessions reconnect, what was in
-// doubt is settled or stays unknown, nothing that committed is lost, and no
-// violation is made of it.
+// TestFaults disturbs connections in all ways: sessions reconnect, unanswered commits are
+// resolved or stay unknown, no committed write is lost, and no violation is reported.
 func TestFaults(t *testing.T) {
 	const script = "200ms latency 3ms 2ms for 500ms; 500ms cut every 1s; 1s reset for 100ms every 1s"
 	for _, tc := range []struct{ name, dsn, isolation, check string }{
 		{"postgres", postgresDSN(t), "serializable", "ser,sser"},
 		{"mariadb", mariadbDSN(t), "serializable", "ser,sser"},
-		{"mongo", mongoDSN(t), "snapshot, majority", "si"}, // a server that plays MongoDB
+		{"mongo", mongoDSN(t), "snapshot, majority", "si"}, // a fake MongoDB server
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "run")
@@ -29,7 +28,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("exit code %d\n%s", c.code, c.out)
 			}
 			for _, o := range c.outcomes(t) {
-				if o.Verdict != verdict.Satisfied || !o.Certified || o.Sessions < 2*8 { // on a slow machine some cuts find nobody reconnected yet
+				if o.Verdict != verdict.Satisfied || !o.Certified || o.Sessions < 2*8 { // on a slow machine sessions may not have reconnected before some cuts
 					t.Errorf("%s: %s with %d sessions: %s %v", o.Level, o.Verdict, o.Sessions, o.Reason, o.Anomalies)
 				}
 			}
@@ -50,7 +49,7 @@ func TestFaults(t *testing.T) {
 			}
 			n := h.Count()
 			t.Logf("%+v", n)
-			if tc.name == "postgres" { // those that only read have no id to ask after
+			if tc.name == "postgres" { // read-only transactions have no id to ask for
 				for i := range h.Txns {
 					if tx := &h.Txns[i]; tx.Status == history.Unknown && writes(h, tx) {
 						t.Errorf("transaction %d (database %d) was not settled", tx.ID, h.DBTxn(i))
@@ -61,7 +60,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsRefused: what makes no sense is told before anything is done.
+// TestFaultsRefused: mistakes are reported before anything is done.
 func TestFaultsRefused(t *testing.T) {
 	for _, tc := range []struct {
 		args []string

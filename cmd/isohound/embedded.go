@@ -2,6 +2,6 @@
 
 package main
 
-// leftOut says which drivers this program was built without. The drivers that
-// servers.go imports take more time to build than all the rest.
+// leftOut says which drivers this program lacks. The drivers imported by servers.go take more
+// time to build than everything else.
 const leftOut = "; this program was built without the others (build tag embedded), ./run.sh drivers builds them all"

@@ -13,10 +13,10 @@ import (
 	"github.com/isohound/isohound/drivers/faults"
 )
 
-// maxEndpoints bounds what a run can be spread over.
+// maxEndpoints bounds the number of endpoints of a run.
 const maxEndpoints = 100
 
-// resolveEndpoints finds out where the database is.
+// resolveEndpoints determines the DSNs of the database.
 func (s *settings) resolveEndpoints() error {
 	s.dsns = slices.DeleteFunc(s.dsns, func(dsn string) bool { return strings.TrimSpace(dsn) == "" })
 	if len(s.dsns) == 0 && !s.info.Embedded {
@@ -39,7 +39,7 @@ func (s *settings) resolveEndpoints() error {
 	return nil
 }
 
-// endpoints returns the DSNs as they may be shown.
+// endpoints returns the DSNs for display, with passwords masked.
 func (s *settings) endpoints() []string {
 	var shown []string
 	for _, dsn := range s.dsns {
@@ -48,7 +48,7 @@ func (s *settings) endpoints() []string {
 	return shown
 }
 
-// nodes names the endpoints where there are several.
+// nodes names the endpoints if there are several.
 func (s *settings) nodes() []string {
 	if len(s.dsns) < 2 {
 		return nil
@@ -80,7 +80,7 @@ func (s *settings) script() string {
 	return strings.Join(texts, "; ")
 }
 
-// open connects to the database. The endpoints behind the first are a.others.
+// open connects to the database. The endpoints after the first become a.others.
 func (a *app) open(s *settings) (drivers.DB, error) {
 	dsns := s.dsns
 	if len(dsns) == 0 {
@@ -114,7 +114,7 @@ func (a *app) open(s *settings) (drivers.DB, error) {
 	return first, nil
 }
 
-// join lets the other endpoints use what was created at the first.
+// join makes the other endpoints use what was created at the first.
 func (a *app) join(s *settings, first drivers.DB) error {
 	for n, db := range a.others {
 		if err := db.(drivers.Joiner).Join(a.stop, first); err != nil {
@@ -124,7 +124,7 @@ func (a *app) join(s *settings, first drivers.DB) error {
 	return nil
 }
 
-// atEndpoint says at which of several endpoints something went wrong.
+// atEndpoint adds to an error at which of several endpoints it occurred.
 func (s *settings) atEndpoint(n int, err error) error {
 	if len(s.dsns) < 2 {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/isohound/isohound/servers"
 )
 
-// TestEndpoints runs through a primary and its hot standby: each session stays
-// at its node, which the history names, and what writes at the standby aborts.
+// TestEndpoints runs on a primary and its hot standby: each session keeps its node, which the
+// history names, and transactions that write at the standby abort.
 func TestEndpoints(t *testing.T) {
 	primary, err := servers.StartPostgres()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestEndpoints(t *testing.T) {
 	c := isohound(t, "run", "--driver", "postgres", "--dsn", primary.DSN(), "--dsn", secret, "--isolation", "repeatable read",
 		"--check", "si", "--sessions", "10", "--txns", "200", "--out", out, "--no-progress")
 	t.Log(c.out, c.msg)
-	// A long fork between primary and standby would be PostgreSQL's.
+	// A long fork between primary and standby would be an error of PostgreSQL.
 	if c.code > 1 || !strings.Contains(c.msg, "on 2 endpoints") || !strings.Contains(c.msg, "hot standby") {
 		t.Errorf("exit code %d", c.code)
 	}
@@ -76,7 +76,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestEndpointsRefused: what cannot be spread is told before anything is done.
+// TestEndpointsRefused: mistakes with several endpoints are reported before anything is done.
 func TestEndpointsRefused(t *testing.T) {
 	pg := postgresDSN(t)
 	for _, tc := range []struct {
@@ -96,8 +96,8 @@ func TestEndpointsRefused(t *testing.T) {
 	}
 }
 
-// TestEndpointsFromEnvironment: one a line, and none of them in the line that
-// repeats the run.
+// TestEndpointsFromEnvironment: the environment variable has one DSN per line, and the command
+// that repeats the run contains none of them.
 func TestEndpointsFromEnvironment(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	c := command(t, "run", "--driver", "mariadb", "--txns", "50", "--sessions", "4", "--out", out, "--no-progress")

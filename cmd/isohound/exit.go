@@ -16,7 +16,7 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// exitCode is what the process ends with. Scripts rely on the numbers.
+// exitCode is the exit code of the process. Scripts rely on the numbers.
 type exitCode int
 
 const (
@@ -39,15 +39,15 @@ const exitHelp = `Exit codes:
 With several files or levels, the first of these that occurs: 1, 70, 74, 69, 65, 2, 3,
 0. An interruption comes before 2.`
 
-// precedence orders codes when several apply. An interrupted command that has
-// found a violation says so.
+// precedence orders codes if several apply. An interrupted command that has found a violation
+// exits with the code for a violation.
 var precedence = []exitCode{exitViolated, exitInternal, exitIO, exitUnavailable, exitData, exitInterrupted, exitUnknown, exitVacuous, exitSatisfied}
 
-// worse returns the code of the two that counts.
+// worse returns the code with the higher precedence.
 func worse(a, b exitCode) exitCode {
 	ra, rb := slices.Index(precedence, a), slices.Index(precedence, b)
 	switch {
-	case ra < 0: // usage: nothing was done at all
+	case ra < 0: // a usage error: nothing was done
 		return a
 	case rb < 0:
 		return b
@@ -87,7 +87,7 @@ func usage(format string, args ...any) error {
 	return withCode(exitUsage, errors.Errorf(format, args...))
 }
 
-// codeOfError finds the exit code of an error by what it is.
+// codeOfError returns the exit code for an error.
 func codeOfError(err error) exitCode {
 	var c *coded
 	var proof *checker.ProofError
@@ -120,8 +120,8 @@ func codeOfError(err error) exitCode {
 	return exitInternal
 }
 
-// finish prints what ended the command and returns its exit code: the worse of
-// the error's and of what was found before.
+// finish prints the error that ended the command and returns the exit code: the worse of the
+// error's and of those found before.
 func (a *app) finish(err error) exitCode {
 	if err == nil {
 		return a.code

@@ -53,7 +53,7 @@ Levels: ` + levelHelp() + `
 				return withCode(exitUsage, err)
 			}
 			if k.engine == checker.Baseline {
-				k.certify = false // it has no proof; the counterexample is certified by itself
+				k.certify = false // the baseline engine gives no proof of a violation; the counterexample is certified separately
 			}
 			if k.format, err = file.ParseFormat(format); err != nil {
 				return withCode(exitUsage, err)
@@ -120,7 +120,7 @@ func hasPictures(o *results.Outcome) bool {
 	return false
 }
 
-// emptyFolder makes a folder, or finds it empty.
+// emptyFolder makes a folder, or checks that an existing one is empty.
 func emptyFolder(path string) error {
 	entries, err := os.ReadDir(path)
 	switch {

@@ -14,8 +14,8 @@ import (
 
 const writeSkew = "s1 T1 [0,5]: r(x,0) r(y,0) w(x,1)\ns2 T2 [2,7]: r(x,0) r(y,0) w(y,1)\n"
 
-// TestStandingInCheck: a violated verdict says which levels fall with it, in one
-// line and in JSON, unless that is not wanted; a satisfied one says nothing.
+// TestStandingInCheck: a violated verdict reports which levels are violated with it, in one line
+// and in JSON, unless the user switches that off; a satisfied verdict does not.
 func TestStandingInCheck(t *testing.T) {
 	path := write(t, "skew.txt", writeSkew)
 	c := isohound(t, "check", path, "--level", "ser,si")
@@ -48,8 +48,8 @@ func TestStandingInCheck(t *testing.T) {
 	}
 }
 
-// TestExplain: what is written is judged again as it was, and the folder is not
-// written over.
+// TestExplain: the written counterexample has the same verdict, and the folder is not
+// overwritten.
 func TestExplain(t *testing.T) {
 	path := write(t, "skew.txt", writeSkew+"s3 T3 [8,9]: r(x,1) r(z,0)\ns3 T4 [10,11]: r(z,0) w(z,1)\n")
 	out := filepath.Join(t.TempDir(), "why")
@@ -88,8 +88,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestLevelsTogether: outcomes come in the order in which their levels were asked
-// for, and a level that another one settles says so.
+// TestLevelsTogether: outcomes are in the order in which the levels were given, and a level
+// whose verdict follows from another one says so.
 func TestLevelsTogether(t *testing.T) {
 	serial := write(t, "serial.txt", "s1 [0,1]: r(x,0) w(x,1)\ns2 [2,3]: r(x,1) w(x,2)\n")
 	untimed := write(t, "lost.txt", "s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)\n")
@@ -122,8 +122,8 @@ func TestLevelsTogether(t *testing.T) {
 	}
 }
 
-// TestExplainKeys: whatever keys and values are, check reads what explain writes, and
-// they are still the same.
+// TestExplainKeys: check reads what explain writes, for any keys and values, and they stay the
+// same.
 func TestExplainKeys(t *testing.T) {
 	for _, key := range []string{`""`, `"a b"`, `"stock(1,17).level"`, `")"`, `"a#=\"[1]"`, `"\n"`, `"\u0001"`, `"\u007f"`, `"nil"`, `"7"`, `"\ud800"`} {
 		path := write(t, "h.jsonl", `{"isohound":1,"initial":`+key+"}\n"+

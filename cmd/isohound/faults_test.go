@@ -63,9 +63,9 @@ func load(t *testing.T, path string) *history.History {
 	return h
 }
 
-// TestServerKilled kills the server in the middle of a run and starts it
-// again: sessions reconnect, what was in doubt is settled or stays unknown,
-// and no violation is made of it, but for what MariaDB's readers see of it.
+// TestServerKilled kills the server during a run and starts it again: sessions reconnect,
+// unanswered commits are resolved or stay unknown, and no violation is reported, except for what
+// MariaDB's readers saw before the crash.
 func TestServerKilled(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -104,9 +104,9 @@ type server interface {
 	Stop()
 }
 
-// killed makes a run during which the server is killed and started again. InnoDB
-// refuses its own log after a kill once in many times ("Data structure corruption");
-// a fresh server is tried then, as there is none to go on with.
+// killed makes a run during which the server is killed and started again. In rare cases InnoDB
+// refuses its own log after a kill ("Data structure corruption"). Then the test is repeated with
+// a fresh server.
 func killed(t *testing.T, driver string, start func() (server, error)) (c call, out string) {
 	t.Helper()
 	for try := 1; ; try++ {
@@ -133,10 +133,10 @@ func killed(t *testing.T, driver string, start func() (server, error)) (c call, 
 	}
 }
 
-// withoutReaders checks what is left of a history without committed transactions
-// that wrote nothing. InnoDB shows a commit to others before it is durable, and a
-// crash may take it back from those, but not from what wrote something and was
-// told that it committed: the log has one behind the other (docs/drivers.md).
+// withoutReaders checks the history without committed read-only transactions. InnoDB shows a
+// commit to others before it is durable. A crash may undo what read-only transactions have seen,
+// but not what an acknowledged writing transaction has seen, because its commit comes later in
+// the log (docs/drivers.md).
 func withoutReaders(t *testing.T, h *history.History) {
 	t.Helper()
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
@@ -159,8 +159,7 @@ func withoutReaders(t *testing.T, h *history.History) {
 	}
 }
 
-// again starts a server that was killed; its old processes may hold on to it
-// for a moment.
+// again restarts a killed server; its old processes may still block the start for a moment.
 func again(start func() error) error {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -172,8 +171,8 @@ func again(start func() error) error {
 	}
 }
 
-// TestServerLost kills the server for good: the run ends with 69, and what was
-// recorded can be judged.
+// TestServerLost kills the server permanently: the run ends with 69, and the recorded part can
+// be judged.
 func TestServerLost(t *testing.T) {
 	pg, err := servers.StartPostgres()
 	if err != nil {
@@ -198,9 +197,9 @@ func TestServerLost(t *testing.T) {
 	}
 }
 
-// TestConnectionCutAtCommit cuts connections just before and just after the
-// server sees a COMMIT. PostgreSQL settles each with txid_status; on MariaDB
-// they stay unknown. Neither makes a violation.
+// TestConnectionCutAtCommit cuts connections just before and just after the server receives a
+// COMMIT. On PostgreSQL txid_status resolves each outcome; on MariaDB they stay unknown. No
+// violation is reported.
 func TestConnectionCutAtCommit(t *testing.T) {
 	for _, tc := range []struct {
 		name, dsn, word string
@@ -233,7 +232,7 @@ func TestConnectionCutAtCommit(t *testing.T) {
 			n := h.Count()
 			t.Logf("%d cut before, %d after the commit: %+v", proxy.cutBefore, proxy.cutAfter, n)
 			if tc.settles {
-				// Transactions that only read have no id to ask after.
+				// Read-only transactions have no id to ask for.
 				for i := range h.Txns {
 					if tx := &h.Txns[i]; tx.Status == history.Unknown && writes(h, tx) {
 						t.Errorf("transaction %d (database %d) was not settled", tx.ID, h.DBTxn(i))
@@ -301,9 +300,8 @@ func TestInterruptRead(t *testing.T) {
 	}
 }
 
-// TestKilled kills isohound itself: every transaction that had finished is on
-// disk, those in doubt count as unknown, and the history is still judged
-// right.
+// TestKilled kills isohound itself: every finished transaction is on disk, unanswered commits
+// count as unknown, and the history is judged correctly.
 func TestKilled(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -332,7 +330,7 @@ func TestKilled(t *testing.T) {
 			if checked.code != 0 || !strings.Contains(checked.out, "no closing line") {
 				t.Errorf("exit code %d\n%s%s", checked.code, checked.out, checked.msg)
 			}
-			// The configuration suffices to draw a report of what there is.
+			// The configuration is enough to draw a report of what exists.
 			if r := isohound(t, "report", out); r.code != 0 {
 				t.Errorf("report: exit code %d: %s", r.code, r.msg)
 			}
@@ -340,7 +338,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// waitForSize waits until a history that is being recorded has so many bytes.
+// waitForSize waits until a history that is being recorded has that many bytes.
 func waitForSize(t *testing.T, path string, bytes int64) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -353,8 +351,8 @@ func waitForSize(t *testing.T, path string, bytes int64) {
 	t.Fatalf("%s did not reach %d bytes", path, bytes)
 }
 
-// TestDiskFull lets the history meet a limit of 256 KiB: the run ends with 74,
-// and what was recorded is judged.
+// TestDiskFull limits the history to 256 KiB: the run ends with 74, and the recorded part is
+// judged.
 func TestDiskFull(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	c := command(t, "run", "--duration", "20s", "--out", out, "--no-progress", "--plain")

@@ -12,26 +12,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// With the build tag front this program has only the commands that need neither a
-// database nor a chart, and becomes the complete program, which lies beside it, for
-// all others. Go initialises each package that is linked in before main starts:
-// the clients of the databases and the fonts of the charts take three times as
-// long for that as all else.
+// With the build tag front this program has only the commands that need neither a database nor a
+// chart. For all others it executes the complete program, which is in the same folder. The
+// reason is the start time: Go initialises each linked package before main starts, and for the
+// database clients and the chart fonts this takes three times as long as for everything else.
 
 // completeName is the file name of the complete program.
 const completeName = "isohound-full"
 
-// here are the commands that this program has, and what makes each.
+// here are the commands of this program, with their constructors.
 var here = map[string]func(a *app) *cobra.Command{
 	"check": (*app).checkCommand, "explain": (*app).explainCommand, "convert": (*app).convertCommand, "synth": (*app).synthCommand,
 	"--version": nil, "-v": nil,
 }
 
-// completion are the options of shells' completion, a command of the complete program.
+// completion are the options of shell completion, a command of the complete program.
 var completion = cobra.CompletionOptions{DisableDefaultCmd: true}
 
-// handOver becomes the complete program where that is needed. It returns where
-// this program does.
+// handOver replaces this program by the complete one if that is needed. It returns if this
+// program runs the command.
 func handOver(args []string) {
 	needed := true
 	if len(args) > 1 {
@@ -55,8 +54,8 @@ func handOver(args []string) {
 	}
 }
 
-// wantsGPU reports whether reachability may be computed on a GPU: one is asked for,
-// or the machine has one and the choice is free. This program cannot open it.
+// wantsGPU reports whether a GPU may be used for reachability: the user requested it, or the
+// machine has one and the user made no choice. This program cannot open it.
 func wantsGPU(args []string) bool {
 	for n, arg := range args {
 		if value, ok := strings.CutPrefix(arg, "--accel="); ok {
@@ -74,10 +73,10 @@ func wantsGPU(args []string) bool {
 	return false
 }
 
-// running is what a command that drives a database would keep.
+// running would be the state of a command that uses a database.
 type running struct{}
 
-// commands is the one that is called: the complete program has the list.
+// commands returns the command that is called. The complete program has the list.
 func (a *app) commands(args []string) []*cobra.Command {
 	if build := here[args[0]]; build != nil {
 		return []*cobra.Command{build(a)}

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestFront: the program with the build tag front judges by itself, becomes the
-// program beside it for every other command and for a GPU, and says what is
-// missing where there is none.
+// TestFront: the program with the build tag front judges by itself, and executes the complete
+// program next to it for every other command and for a GPU. If that is missing, it reports so.
 func TestFront(t *testing.T) {
 	dir := t.TempDir()
 	front := filepath.Join(dir, "isohound")
@@ -41,7 +40,7 @@ func TestFront(t *testing.T) {
 			t.Errorf("%q: %+v", args, c)
 		}
 	}
-	// Named, or a machine with a GPU would have it choose.
+	// The backend is set, because with a GPU the choice would be different.
 	if c := call("check", skew, "--level", "ser", "--accel", "chains"); c.code != int(exitViolated) || !strings.Contains(c.out, "WriteSkew") {
 		t.Errorf("check: %+v", c)
 	}
@@ -51,8 +50,8 @@ func TestFront(t *testing.T) {
 	if c := call("synth", "lwt", "-o", "-"); c.code != 0 || c.out == "" {
 		t.Errorf("synth: %d, %s", c.code, c.msg)
 	}
-	// What packages allocate before main is a measure of a start that no other work
-	// on the machine changes. The complete program takes 1.6 MB.
+	// The memory that packages allocate before main is a measure of the start that does not
+	// depend on other load. The complete program takes 1.6 MB.
 	traced := exec.Command(front, "--version")
 	traced.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	bytes := 0
@@ -68,7 +67,7 @@ func TestFront(t *testing.T) {
 	if bytes == 0 || bytes > 400_000 {
 		t.Errorf("packages allocate %d bytes before main", bytes)
 	}
-	// A link to the program finds the complete one all the same.
+	// The complete program is also found through a link to this program.
 	link := filepath.Join(t.TempDir(), "hound")
 	if err := os.Symlink(front, link); err != nil {
 		t.Fatal(err)

@@ -20,16 +20,16 @@ import (
 	"github.com/isohound/isohound/history/native"
 )
 
-// recording is what a generation left.
+// recording is the result of a generation.
 type recording struct {
 	server, promises, ended string
 	stats                   generator.Stats
 	invariants              []generator.InvariantResult
-	// err is what ended it early; what was recorded before is complete.
+	// err is what ended it early; the history before that is complete.
 	err error
 }
 
-// create makes the run's schema and its initial keys.
+// create creates the run's schema and its initial keys.
 func (a *app) create(s *settings, db drivers.DB) error {
 	err := db.Create(a.stop, s.work.Initial())
 	if t, ok := s.work.(generator.Tables); ok && err == nil {
@@ -61,7 +61,7 @@ func promises(s *settings, db drivers.DB) string {
 	return s.level.Promises
 }
 
-// record runs the workload against db, whose schema exists, and writes the history to w.
+// record runs the workload on db, whose schema exists, and writes the history to w.
 func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (*recording, error) {
 	log, err := native.NewLog(w, compressed)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	}
 	timeout := s.callTimeout
 	if s.info.Embedded {
-		timeout = 0 // its calls are no calls, and end by themselves
+		timeout = 0 // calls to an embedded database do not block on a network, and end by themselves
 	}
 	started, lift := func() {}, func() {}
 	if a.faults != nil {
@@ -115,11 +115,11 @@ func (s *settings) header(db drivers.DB) history.Header {
 	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes()}
 }
 
-// closeDB drops the run's schema. A failure is worth a line, not more.
+// closeDB drops the run's schema. It only prints a line if that fails.
 func (a *app) closeDB(db drivers.DB) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	for _, other := range a.others { // they drop nothing
+	for _, other := range a.others { // for these, Close drops nothing
 		_ = other.Close(ctx)
 	}
 	a.others = nil
@@ -132,7 +132,7 @@ func (a *app) closeDB(db drivers.DB) {
 	a.owns.Store(nil)
 }
 
-// notes are what the servers have to say, once each.
+// notes returns the notes of the servers, each once.
 func (a *app) notes(db drivers.DB) []string {
 	var all []string
 	for _, db := range append([]drivers.DB{db}, a.others...) {
@@ -172,7 +172,7 @@ func (a *app) announce(s *settings, db drivers.DB) {
 	fmt.Fprintf(a.msg, "%s, %s: %s, %s, %d keys, seed %d\n", db.Server(), s.level.Name, s.workload, what, s.keys, s.seed)
 }
 
-// idle says why a run with these settings cannot test anything, or "".
+// idle returns why a run with these settings cannot test anything, or "".
 func (s *settings) idle() string {
 	if s.sessions == 1 {
 		return "with one session no two transactions are concurrent"
@@ -183,8 +183,7 @@ func (s *settings) idle() string {
 	return ""
 }
 
-// summarize prints what a generation did. What does not hold is told even if
-// little else is.
+// summarize prints what a generation did. Violated invariants are printed even with --quiet.
 func (a *app) summarize(s *settings, r *recording) {
 	held := 0
 	for _, i := range r.invariants {
@@ -211,7 +210,7 @@ func (a *app) summarize(s *settings, r *recording) {
 	}
 }
 
-// showGenerating shows how far a run has come.
+// showGenerating shows the progress of a run.
 func (a *app) showGenerating(s *settings, m *generator.Meter) (done func()) {
 	if s.quiet || s.noProgress {
 		return func() {}
@@ -229,7 +228,7 @@ func (a *app) showGenerating(s *settings, m *generator.Meter) (done func()) {
 			fmt.Fprintf(a.msg, "%4.0f s: %s\n", time.Since(begun).Seconds(), text)
 		})
 	}
-	// A run that ends by time is measured in milliseconds.
+	// The progress of a run with a duration is measured in milliseconds.
 	byTime := total == 0 || s.duration > 0 && s.txns == 0
 	template := pb.ProgressBarTemplate(`{{ "generating" }} {{ bar . }} {{ percent . }} {{ string . "text" }}`)
 	if byTime {

@@ -18,30 +18,30 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// judging is the work on one history.
+// judging is the state of judging one history.
 type judging struct {
 	app   *app
 	c     *checking
 	limit budget.Limit // of memory, for each level and for each explanation
 	path  string
-	h     *history.History // nil where it could not be read whole
+	h     *history.History // nil if it could not be read completely
 	show  *checkProgress
 	parse time.Duration
-	// finish and tell are those of judge.
+	// finish and tell are the arguments of judge.
 	finish func(*history.History, *results.Outcome)
 	tell   func(results.Outcome) error
 
 	levels    *checker.Levels
 	explainer *counterexample.Explainer
-	// known are the verdicts of levels, and those that explanations have found.
+	// known are the verdicts of levels, including those found by explanations.
 	known checker.Known
-	// outcomes are those that are to be told, nil for a level whose proof did not
-	// hold; told counts the levels of c.levels whose turn is over.
+	// outcomes are the final outcomes, nil for a level whose proof did not hold. told counts the
+	// levels of c.levels already reported.
 	outcomes map[level.Level]*results.Outcome
 	told     int
 }
 
-// unread tells that every level is unknown, for why the history was not read.
+// unread reports every level as unknown, because the history was not read.
 func (j *judging) unread(why error) error {
 	for _, lvl := range j.c.levels {
 		j.outcome(&verdict.Result{Level: lvl, Engine: string(j.c.engine), Reason: why.Error()})
@@ -49,10 +49,10 @@ func (j *judging) unread(why error) error {
 	return j.flush()
 }
 
-// all judges the history at each level, the strongest first, since one that is
-// satisfied settles those below it. Violations are explained when all levels have
-// been judged. What is unknown then may follow from what is known. Each outcome is
-// told as soon as it is final and its turn has come.
+// all judges the history at each level. It begins with the strongest, since a satisfied level
+// implies those below it. Violations are explained after all levels have been judged. After
+// that, unknown levels may follow from the known ones. Each outcome is reported as soon as it is
+// final and those before it in c.levels have been reported.
 func (j *judging) all(ctx context.Context) error {
 	j.levels, j.known = checker.NewLevels(j.h), checker.Known{}
 	j.explainer = counterexample.NewExplainer(j.h, func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
@@ -99,7 +99,7 @@ func (j *judging) all(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// What was judged is told all the same.
+	// Final verdicts are reported in spite of the error.
 	for _, lvl := range j.c.levels {
 		if _, final := j.outcomes[lvl]; final {
 			continue
@@ -114,9 +114,8 @@ func (j *judging) all(ctx context.Context) error {
 	return errors.Wrap(err, j.path)
 }
 
-// each does something for each of levels, and tells after each what is final. A
-// proof that does not hold is told of, and takes away the outcome of its level
-// unless that is there already.
+// each calls do for each level, and after each call reports the outcomes that are final. If a
+// proof does not hold, it reports that, and the level gets no outcome unless it already has one.
 func (j *judging) each(levels []level.Level, do func(level.Level) error) error {
 	for _, lvl := range levels {
 		if err := do(lvl); err != nil {
@@ -134,14 +133,14 @@ func (j *judging) each(levels []level.Level, do func(level.Level) error) error {
 	return nil
 }
 
-// outcome makes the outcome of a verdict, which is final with that.
+// outcome makes the final outcome of a verdict.
 func (j *judging) outcome(r *verdict.Result) *results.Outcome {
 	o := results.NewOutcome(j.path, j.h, r)
 	j.outcomes[r.Level] = &o
 	return &o
 }
 
-// flush tells the outcomes that are final, in the order of c.levels.
+// flush reports the outcomes that are final, in the order of c.levels.
 func (j *judging) flush() error {
 	for ; j.told < len(j.c.levels); j.told++ {
 		o, final := j.outcomes[j.c.levels[j.told]]
@@ -164,7 +163,7 @@ func (j *judging) flush() error {
 	return nil
 }
 
-// options are those of the check at one level, whose limit counts the reading.
+// options are the options of the check at one level. The time limit includes the reading.
 func (j *judging) options() checker.Options {
 	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
 	if j.c.timeout > 0 {
@@ -173,9 +172,8 @@ func (j *judging) options() checker.Options {
 	return opt
 }
 
-// explain adds to the outcome of r, a violated verdict, its counterexamples and
-// where the history stands among the levels. Without the memory for that the verdict
-// stands by itself.
+// explain adds counterexamples and the standing among the levels to the outcome of r, a violated
+// verdict. If there is not enough memory for that, the outcome has only the verdict.
 func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Outcome) error {
 	j.show.stage("explain")
 	limited, stopWatch := budget.Memory(ctx, j.limit)
@@ -197,7 +195,7 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 	return err
 }
 
-// warn tells of what was asked for and cannot be had, once.
+// warn reports, once, a request that cannot be fulfilled.
 func (j *judging) warn(line string) {
 	if _, told := j.app.warned.LoadOrStore(line, true); !told {
 		j.show.pause()
@@ -205,7 +203,7 @@ func (j *judging) warn(line string) {
 	}
 }
 
-// broken tells of a proof that does not hold, and reports whether err is that.
+// broken reports whether err is a proof that does not hold, and prints it.
 func (j *judging) broken(err error) bool {
 	var proof *checker.ProofError
 	if !errors.As(err, &proof) {

@@ -9,11 +9,11 @@ import (
 
 var memoryUsage = fmt.Sprintf("memory limit, such as 2GiB, above which the verdict is unknown; 0 or none is no limit (default %d%% of the free memory, or of what a container leaves)", budget.FreeShare)
 
-// freeMemory is the default limit. It counts from the first judgement: before that a
-// run has a database to feed, and after it there is garbage.
+// freeMemory is the default limit. It is computed at the first judgement, because a run needs
+// memory for the database before, and leaves garbage after.
 var freeMemory = sync.OnceValue(budget.Default)
 
-// parseMemory reads the limit of --max-memory. The default has no figure yet; see
+// parseMemory reads the limit of --max-memory. The default limit is not computed yet; see
 // memoryLimit.
 func parseMemory(text string) (budget.Limit, error) {
 	if text == "" {

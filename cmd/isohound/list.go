@@ -87,7 +87,7 @@ func join(capabilities []drivers.Capability) string {
 	return strings.Join(names, ", ")
 }
 
-// defaults spells a workload's own defaults as flags.
+// defaults formats a workload's own defaults as flags.
 func defaults(d workloads.Common) string {
 	var flags []string
 	if d.Sessions > 0 {

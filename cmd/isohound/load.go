@@ -21,17 +21,17 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// checking are the wishes for judging a history.
+// checking are the options for judging a history.
 type checking struct {
 	levels  []level.Level
 	engine  checker.Engine
 	format  file.Format
 	timeout time.Duration
-	// explain bounds the time for explaining a violation; 0 leaves that out.
+	// explain bounds the time for explaining a violation; 0 means no explanation.
 	explain time.Duration
 	memory  budget.Limit
 	accel   choose.Choice
-	// tellAccel: people are told what it came to.
+	// tellAccel: the text output reports how reachability was computed.
 	tellAccel  bool
 	certify    bool
 	pipeline   polygraph.Config
@@ -39,20 +39,19 @@ type checking struct {
 	noProgress bool
 }
 
-// smallFile is how large a small file may be, in bytes.
+// smallFile is the maximum size of a small file, in bytes.
 const smallFile = 8 << 20
 
 var errReadTimeout = errors.New("the time for checking ran out while the history was read")
 
-// judge reads the history at path and judges it at each level, telling each
-// outcome to tell as it comes. finish, if set, sees each outcome before, with
-// the result that it describes and the history, which is nil when it could not
-// be read whole.
+// judge reads the history at path and judges it at each level. It calls tell with each outcome
+// when it is final. finish, if set, is called with each outcome before tell, and with the
+// history, which is nil if it could not be read completely.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
 	memory.ResetPeak()
-	// Large histories are free of pointers: collecting garbage early costs
-	// little and saves a third of the memory. For small ones, of which there may
-	// be thousands, it would take longer than judging them.
+	// Large histories are free of pointers: early garbage collections cost little and save a
+	// third of the memory. For small ones, of which there may be thousands, they would take
+	// longer than judging.
 	percent := gcPercentSmall
 	if sizeOf(path) > smallFile {
 		percent = gcPercent
@@ -76,12 +75,11 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	return j.all(a.work)
 }
 
-// compression is how many times as long as its file a compressed history may
-// well be.
+// compression is the assumed ratio of a history's length to the size of its compressed file.
 const compression = 16
 
-// sizeOf is the size of a history's file, or of the files in its folder, in
-// bytes, at its likely length if compressed; of what has none it is the largest.
+// sizeOf is the size of a history in bytes: of its file or of the files in its folder, estimated
+// if compressed. It is the largest number for input without a size.
 func sizeOf(path string) int64 {
 	st, err := os.Stat(path)
 	switch {
@@ -105,8 +103,8 @@ func sizeOf(path string) int64 {
 	return size
 }
 
-// interruptible returns a reader of r whose reads end with ctx. A read of
-// standard input itself cannot be broken off; it stays behind.
+// interruptible returns a reader of r whose reads end with ctx. A read of standard input cannot
+// be interrupted; its goroutine remains.
 func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	pr, pw := io.Pipe()
 	context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
@@ -117,8 +115,7 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return pr
 }
 
-// openHistory opens the history at path. Reading it ends with ctx. done
-// releases the file.
+// openHistory opens the history at path. Reading it ends with ctx. done closes the file.
 func (a *app) openHistory(ctx context.Context, path string, format file.Format) (f *file.File, done func(), err error) {
 	in := io.Reader(a.in)
 	if path == "-" {

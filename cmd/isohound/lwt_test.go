@@ -15,9 +15,8 @@ import (
 	"github.com/isohound/isohound/servers"
 )
 
-// TestLightweight runs lwt on each engine: what is claimed of lightweight
-// transactions is checked without being asked for, whatever the isolation
-// promises of others.
+// TestLightweight runs lwt on each engine: by default the promise for lightweight transactions
+// is checked, whatever the isolation promises for others.
 func TestLightweight(t *testing.T) {
 	for _, tc := range []struct {
 		name, isolation, level string
@@ -55,8 +54,8 @@ func TestLightweight(t *testing.T) {
 	}
 }
 
-// TestLightweightRefusals: what promises nothing is not checked unasked, and
-// each mistake is one clear line.
+// TestLightweightRefusals: without a promise a level must be given, and each mistake gives one
+// clear line.
 func TestLightweightRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
@@ -82,8 +81,8 @@ func TestLightweightRefusals(t *testing.T) {
 	}
 }
 
-// TestSynth: what is made can be judged, is what was asked for, and is the same
-// for the same seed.
+// TestSynth: generated histories can be judged, are as requested, and are the same for the same
+// seed.
 func TestSynth(t *testing.T) {
 	dir := t.TempDir()
 	for n, tc := range []struct {
@@ -122,9 +121,9 @@ func TestSynth(t *testing.T) {
 	}
 }
 
-// TestLightweightCut cuts connections just before and just after the server
-// sees a compare-and-set: nobody can say whether those were applied. Those that
-// were are read by others, and no violation is made of either.
+// TestLightweightCut cuts connections just before and just after the server receives a
+// compare-and-set: the outcomes are unknown. Some were applied and are read by others. No
+// violation is reported.
 func TestLightweightCut(t *testing.T) {
 	for name, dsn := range map[string]string{"postgres": postgresDSN(t), "mariadb": mariadbDSN(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +134,7 @@ func TestLightweightCut(t *testing.T) {
 			proxy := newCutter(t, u.Host, "UPDATE kv SET", 20)
 			u.Host = proxy.addr()
 			if name == "postgres" {
-				u.RawQuery = "sslmode=disable&default_query_exec_mode=exec" // the text each time, for the proxy to see
+				u.RawQuery = "sslmode=disable&default_query_exec_mode=exec" // sends the text of each statement, so that the proxy can recognise it
 			}
 			out := filepath.Join(t.TempDir(), "run")
 			c := isohound(t, "run", "--workload", "lwt", "--driver", name, "--dsn", u.String(),
@@ -176,11 +175,11 @@ func TestLightweightCut(t *testing.T) {
 	}
 }
 
-// TestLightweightServerKilled kills the server in the middle of a run and
-// starts it again. What was acknowledged is still there. On PostgreSQL, so is
-// all that was seen; InnoDB shows a commit to readers before it is durable, so
-// that what they saw just before the crash may be gone. What only wrote must
-// be linearizable there, too: the log keeps the order of commits.
+// TestLightweightServerKilled kills the server during a run and starts it again. No acknowledged
+// write is lost. On PostgreSQL, nothing that was read is lost either. InnoDB shows a commit to
+// readers before it is durable, so values read just before the crash may be lost. Without
+// read-only transactions the history must be linearizable there too, because the log keeps the
+// order of commits.
 func TestLightweightServerKilled(t *testing.T) {
 	pg, err := servers.StartPostgres()
 	if err != nil {
@@ -196,7 +195,7 @@ func TestLightweightServerKilled(t *testing.T) {
 		name, dsn string
 		kill      func()
 		start     func() error
-		durable   bool // what is seen is durable
+		durable   bool // values that were read are durable
 	}{
 		{"postgres", pg.DSN(), pg.Kill, pg.Start, true},
 		{"mariadb", ma.DSN(), ma.Kill, ma.Start, false},
@@ -228,7 +227,7 @@ func TestLightweightServerKilled(t *testing.T) {
 	}
 }
 
-// writers is a history without the transactions that wrote nothing.
+// writers returns a history without the read-only transactions.
 func writers(h *history.History) *history.History {
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 	for i := range h.Txns {
@@ -237,7 +236,7 @@ func writers(h *history.History) *history.History {
 		}
 		rec := h.Record(i)
 		if err := b.Add(&rec); err != nil {
-			panic(err) // as it was before
+			panic(err) // the records come from a valid history
 		}
 	}
 	return b.Done(h.Closed, nil)

@@ -1,6 +1,5 @@
-// Command isohound hunts isolation bugs in databases: it drives one with
-// concurrent transactions, records what happens, and judges whether that is
-// what the isolation level allows.
+// Command isohound finds isolation bugs in databases: it runs concurrent transactions on a
+// database, records the history, and judges whether the isolation level allows it.
 package main
 
 import (
@@ -15,7 +14,7 @@ func main() {
 	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
 }
 
-// run is main with everything that it touches as an argument.
+// run is main with all its inputs and outputs as arguments.
 func run(args []string, in *os.File, out, msg *os.File) (code exitCode) {
 	a := &app{in: in, out: out, msg: msg, stopSignals: func() {}}
 	defer func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/isohound/isohound/servers"
 )
 
-// TestMain lets the test binary stand for the command: with ISOHOUND_MAIN set
-// it is one, so that tests can send it signals and read its exit code.
+// TestMain makes the test binary the command if ISOHOUND_MAIN is set, so that tests can send it
+// signals and read its exit code.
 func TestMain(m *testing.M) {
 	if os.Getenv("ISOHOUND_MAIN") != "" {
 		main()
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// started are servers that tests share, each from the first test that needs it on.
+// started are servers shared by tests. Each is started by the first test that needs it.
 var started = &shared{}
 
 type shared struct {
@@ -75,7 +75,7 @@ type call struct {
 	out, msg string
 }
 
-// command prepares an invocation in a folder of its own.
+// command prepares an invocation in a new folder.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()

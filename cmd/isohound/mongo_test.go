@@ -9,7 +9,7 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// mongoDSN starts a server that plays MongoDB.
+// mongoDSN starts a fake MongoDB server.
 func mongoDSN(t *testing.T) string {
 	t.Helper()
 	s, err := mongotest.Start()
@@ -20,8 +20,8 @@ func mongoDSN(t *testing.T) string {
 	return s.URI()
 }
 
-// TestMongo runs the command on a server that only plays MongoDB: there is no
-// real one to test against. What it gets wrong on purpose must be found.
+// TestMongo runs the command on a fake server, because no real one is available. Its intended
+// errors must be found.
 func TestMongo(t *testing.T) {
 	for name, tc := range map[string]struct {
 		prepare func(*mongotest.Server)

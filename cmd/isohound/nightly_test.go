@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNightly: the commands of the README's nightly builds get as far as the
-// server, which is not there.
+// TestNightly: the commands of the README's nightly builds are valid up to the connection; there
+// is no server.
 func TestNightly(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// lineEvery is how often a line tells about progress where no bar can.
+// lineEvery is the interval of progress lines where a bar cannot be shown.
 const lineEvery = 3 * time.Second
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -39,7 +39,7 @@ func every(d time.Duration, f func()) (stop func()) {
 	}
 }
 
-// checkProgress shows how far the reading and judging of a file has come.
+// checkProgress shows the progress of reading and judging a file.
 type checkProgress struct {
 	mu    sync.Mutex
 	file  *file.File
@@ -49,7 +49,7 @@ type checkProgress struct {
 	total int64
 }
 
-// showAfter keeps short checks from flashing a bar.
+// showAfter is the delay before a bar is shown, so that short checks show none.
 const showAfter = 400 * time.Millisecond
 
 func (a *app) showChecking(path string, c *checking) *checkProgress {
@@ -81,13 +81,13 @@ func (a *app) showChecking(path string, c *checking) *checkProgress {
 		if p.bar == nil {
 			p.bar = template.New(0).SetWriter(a.msg).SetRefreshRate(100 * time.Millisecond).Start()
 		}
-		// Judging takes less than reading, and counts as the last tenth.
+		// Judging takes less time than reading, and counts as the last tenth.
 		p.bar.SetTotal(max(total+total/9, 1)).SetCurrent(n).Set("text", p.what)
 	})
 	return p
 }
 
-// read returns how many bytes of how many the file has given, 0 if unknown.
+// read returns how many bytes of the file were read, and its size, 0 if unknown.
 func (p *checkProgress) read() (n, total int64) {
 	if p.file == nil {
 		return 0, 0
@@ -107,7 +107,7 @@ func (p *checkProgress) stage(name string) {
 	p.what = name
 }
 
-// pause takes the bar away, so that a result can be printed.
+// pause removes the bar, so that a result can be printed.
 func (p *checkProgress) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// cutter is a proxy on loopback that cuts connections at commits: every nth
-// one either before the server sees it or before the client sees the answer.
+// cutter is a proxy on loopback that cuts connections at every nth commit: either before the
+// server receives it or before the client receives the answer.
 type cutter struct {
 	t        *testing.T
 	listener net.Listener
@@ -68,7 +68,7 @@ func (c *cutter) serve(client net.Conn) {
 		for {
 			n, err := server.Read(buf)
 			select {
-			case <-deaf: // the client must not see the answer
+			case <-deaf: // the client must not receive the answer
 				client.Close()
 				return
 			default:
@@ -103,7 +103,7 @@ func (c *cutter) serve(client net.Conn) {
 	}
 }
 
-// decide says what to do with a message of a client.
+// decide decides what happens to a message of a client.
 func (c *cutter) decide(msg []byte) string {
 	if !bytes.Contains(msg, c.word) {
 		return ""

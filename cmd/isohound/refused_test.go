@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// oneLine fails unless a command ended with a code and told why in one line.
+// oneLine checks that a command ended with an exit code and a reason in one line.
 func oneLine(t *testing.T, c call, code int, words ...string) {
 	t.Helper()
 	t.Log(c.msg)
@@ -42,7 +42,7 @@ func TestWrongServer(t *testing.T) {
 		return u.Host
 	}
 	pg, ma := postgresDSN(t), mariadbDSN(t)
-	var calls sync.WaitGroup // at once, since some wait for a greeting
+	var calls sync.WaitGroup // concurrently, since some wait for a greeting
 	for _, tc := range []struct {
 		name, driver, dsn string
 		words             []string
@@ -102,7 +102,7 @@ func adminMariaDB(t *testing.T, stmt string) {
 	}
 }
 
-// TestPermissionDenied: a user who may connect and nothing else.
+// TestPermissionDenied: the user may connect but has no other privilege.
 func TestPermissionDenied(t *testing.T) {
 	pg, ma := postgresDSN(t), mariadbDSN(t)
 	adminPostgres(t, "CREATE ROLE guest LOGIN")
@@ -117,8 +117,8 @@ func TestPermissionDenied(t *testing.T) {
 	oneLine(t, isohound(t, "run", "--driver", "mariadb", "--dsn", strings.Replace(ma, "isohound@", "nobody@", 1)), 69, "Access denied for user 'nobody'")
 }
 
-// TestTableDropped takes the table away in the middle of a run: it ends with
-// 69 and says why, and what was recorded is closed and judged.
+// TestTableDropped drops the table during a run: the run ends with 69 and the reason, and the
+// recorded part is closed and judged.
 func TestTableDropped(t *testing.T) {
 	for _, tc := range []struct {
 		name, dsn, want string
@@ -152,7 +152,7 @@ func TestTableDropped(t *testing.T) {
 
 const listSchemas = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'isohound%'"
 
-// schemas lists what runs have made on a server.
+// schemas lists what runs have created on a server.
 func schemas(t *testing.T, driver string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

@@ -11,8 +11,8 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// replayed are parameters with which workloads are replayed besides their
-// defaults: those that make them do something else.
+// replayed are parameters with which workloads are replayed in addition to their defaults: those
+// with a different behaviour.
 var replayed = map[string][]string{
 	"append":   {"appends=5 rollback=20%"},
 	"blindw":   {"variant=Pred"},
@@ -28,22 +28,21 @@ var replayed = map[string][]string{
 	"ycsbt": {"preset=HD duplicates=100"},
 }
 
-// large are the workloads whose default population is too large for a model
-// that looks at all rows in every scan: only the parameters in replayed count.
+// large are the workloads whose default population is too large for a model that reads all rows
+// in every scan. They only run with the parameters in replayed.
 var large = []string{"tpcc"}
 
-// blind are the drivers that cannot tell whether what they overwrite existed.
+// blind are the drivers that do not report whether overwritten data existed.
 var blind = []string{"badger", "bbolt"}
 
-// absent are the drivers whose databases cannot be installed here, and share
-// their code with those of PostgreSQL and MariaDB; and those whose own packages
-// have a test like this one: etcd, whose server stands in a module of its own,
-// and Dgraph.
+// absent are drivers without a test here. The databases of some cannot be installed; they share
+// their code with PostgreSQL and MariaDB. Others have such a test in their own package: etcd,
+// whose server is in a separate module, and Dgraph.
 var absent = []string{"cockroach", "tidb", "yugabyte", "etcd", "dgraph"}
 
-// TestAgainstModel runs each workload serially on each database, and on one of
-// plain maps: what is recorded must be the same, operation by operation, rows of
-// predicates included, and all invariants must hold.
+// TestAgainstModel runs each workload serially on each database, and on a database of plain
+// maps. The histories must be the same, operation by operation, including the rows of
+// predicates, and all invariants must hold.
 func TestAgainstModel(t *testing.T) {
 	const workers, txns = 4, 40
 	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN, "cassandra": cassandraDSN}
@@ -69,7 +68,7 @@ func TestAgainstModel(t *testing.T) {
 			for _, set := range sets {
 				t.Run(strings.Join(strings.Fields(info.Name+" "+spec.Name+" "+set), " "), func(t *testing.T) {
 					make := func() (generator.Workload, error) {
-						// Few keys, so that transactions meet.
+						// Few keys, so that transactions conflict.
 						c := workloads.Common{Sessions: workers, Keys: 40}
 						if n := spec.Defaults.Keys; n > 0 && n <= 100 {
 							c.Keys = n

@@ -91,8 +91,8 @@ func (a *app) report(dirs []string, o *reporting) error {
 	return withCode(exitIO, err)
 }
 
-// file returns where the table goes, "" for standard output. An index.html
-// that something else has made is not overwritten.
+// file returns the output file of the table, "" for standard output. An existing index.html that
+// is not an index page of isohound is not overwritten.
 func (o *reporting) file(dirs []string) (string, error) {
 	if o.out != "" || o.markdown || o.asJSON {
 		return o.out, nil
@@ -108,7 +108,7 @@ func (o *reporting) file(dirs []string) (string, error) {
 	return out, withCode(exitIO, err)
 }
 
-// render draws the table, whose links are relative to folder.
+// render draws the table. Its links are relative to folder.
 func (o *reporting) render(x *results.Index, folder string) ([]byte, error) {
 	switch {
 	case o.markdown:

@@ -20,8 +20,8 @@ func (s *settings) repro(o *runOptions, k *checking) *results.Repro {
 	return p
 }
 
-// minimal keeps the counterexamples of a violation. Where there was no time to
-// find one, the whole history is the reproduction.
+// minimal keeps the counterexamples of a violation. If there was no time to find one, the whole
+// history is the reproduction.
 func minimal(p *results.Repro, o *results.Outcome) {
 	for n := range o.Anomalies {
 		if c := o.Anomalies[n].Counterexample; c != nil && c.Sub != nil {
@@ -30,7 +30,7 @@ func minimal(p *results.Repro, o *results.Outcome) {
 	}
 }
 
-// save writes the results of a run. All is tried; the first error is returned.
+// save writes the results of a run. It tries everything, and returns the first error.
 func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions) (report string, err error) {
 	var errs [3]error
 	if run.Violated() {

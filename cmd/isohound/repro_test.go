@@ -23,12 +23,12 @@ func violated(t *testing.T, args ...string) (dir string, c call) {
 	return dir, c
 }
 
-// TestReproduction: what the README of a reproduction folder tells one to do
-// works, wherever the folder is, and shows what it says.
+// TestReproduction: the instructions in the README of a reproduction folder work, wherever the
+// folder is, with the described results.
 func TestReproduction(t *testing.T) {
 	log := write(t, "server.log", "the server's log")
 	dir, _ := violated(t, "--attach", log)
-	// The folder stands by itself.
+	// The folder is self-contained.
 	folder := filepath.Join(t.TempDir(), "sent")
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join(dir, results.ReproFolder))); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestReproduction(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(folder, "logs", "server.log")); err != nil || string(b) != "the server's log" {
 		t.Errorf("%q, %v", b, err)
 	}
-	// Every file that it lists is there.
+	// Every file that the README lists exists.
 	for _, line := range strings.Split(string(readme), "\n") {
 		if names, _, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(names, "- `") {
 			for _, name := range strings.Split(strings.Trim(strings.TrimPrefix(names, "- "), "`"), "`, `") {
@@ -84,8 +84,8 @@ func TestReproduction(t *testing.T) {
 	}
 }
 
-// TestNoPassword: nothing in a run's folder has the password of a DSN, and the
-// script takes it from the environment.
+// TestNoPassword: no file in a run's folder contains the password of a DSN, and the script takes
+// the DSN from the environment.
 func TestNoPassword(t *testing.T) {
 	dsn := strings.Replace(postgresDSN(t), "://isohound@", "://isohound:hush-hush@", 1)
 	if !strings.Contains(dsn, "hush-hush") {
@@ -126,8 +126,7 @@ func TestNoPassword(t *testing.T) {
 	}
 }
 
-// TestNoReproduction: what holds has no reproduction, and what is not there is
-// named.
+// TestNoReproduction: a satisfied run has no reproduction, and missing files are named.
 func TestNoReproduction(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := isohound(t, "run", "--txns", "100", "--check", "ser", "--out", dir, "--attach", "/nowhere/log")
@@ -140,8 +139,7 @@ func TestNoReproduction(t *testing.T) {
 	}
 }
 
-// TestSummaryFlag: run and check append to one file; an empty name asks for
-// nothing.
+// TestSummaryFlag: run and check append to one file; an empty name writes no summary.
 func TestSummaryFlag(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary")
 	dir, _ := violated(t, "--summary", path)

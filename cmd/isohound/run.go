@@ -24,7 +24,7 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// runOptions are the flags of run beside the settings.
+// runOptions are the flags of run besides the settings.
 type runOptions struct {
 	check, engine, accel, out, maxMemory string
 	checkTimeout, explain                time.Duration
@@ -127,16 +127,15 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	release() // judging may take long and needs memory, and no database
+	release() // judging may take long and needs memory, but no database
 	return a.conclude(s, o, k, dir, run, rec)
 }
 
-// conclude checks what was recorded and writes the results, even when the
-// recording ended early.
+// conclude checks the history and writes the results, even if the recording ended early.
 func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording) error {
 	interrupted := rec.ended == generator.Interrupted
 	if interrupted {
-		a.work = a.ctx // what was recorded is judged; the next signal ends that
+		a.work = a.ctx // the history is still judged; the next signal ends that
 	}
 	path := filepath.Join(dir, run.Config.History)
 	repro := s.repro(o, k)
@@ -150,7 +149,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		if k.accel != choose.Auto {
 			tellReachability(&out)
 		} else if !o.asJSON {
-			out.Accel = nil // nobody asked
+			out.Accel = nil // the user did not ask for it
 		}
 		return a.print(out, o.asJSON)
 	})
@@ -172,7 +171,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	if interrupted {
 		a.found(exitInterrupted)
 	}
-	// All are told; the first gives the command's error.
+	// All errors are printed; the first becomes the command's error.
 	var first error
 	for _, e := range []error{rec.err, err, serr} {
 		switch {
@@ -208,8 +207,8 @@ func (a *app) generateInto(s *settings, db drivers.DB, dir string, run *results.
 	return rec, nil
 }
 
-// vacuous turns a satisfied outcome of a run that tested nothing into that, and one
-// of a run without a commit, of which nothing is known.
+// vacuous changes the verdict to vacuous for a run that tested nothing: if it was satisfied, or
+// unknown without any commit.
 func vacuous(h *history.History, o *results.Outcome) {
 	if h == nil || o.Verdict != verdict.Satisfied && !(o.Verdict == verdict.Unknown && h.Count().Committed == 0) {
 		return
@@ -285,7 +284,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	return c
 }
 
-// words are the command that does the same again.
+// words is the command that repeats the run.
 func (s *settings) words(k *checking, forOthers bool) []string {
 	var names []string
 	for _, l := range k.levels {

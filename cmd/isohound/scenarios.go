@@ -18,7 +18,7 @@ import (
 	"github.com/isohound/isohound/scenarios"
 )
 
-// choosing are the flags that choose scenarios.
+// choosing are the flags that select scenarios.
 type choosing struct {
 	dir, target string
 }
@@ -43,7 +43,7 @@ func (c *choosing) load() (*catalogue.Catalogue, error) {
 	return cat, withCode(exitData, err)
 }
 
-// choose returns the scenarios of the given names and kinds.
+// choose returns the scenarios with the given names and kinds.
 func (c *choosing) choose(names ...string) ([]*catalogue.Scenario, error) {
 	var kinds []catalogue.Kind
 	for _, name := range strings.FieldsFunc(c.target, func(r rune) bool { return r == ',' }) {
@@ -96,7 +96,7 @@ found, and recorded histories with their verdicts; and whether each can run here
 	return c
 }
 
-// listed is a scenario as the list has it.
+// listed is a scenario as shown in the list.
 type listed struct {
 	Name     string          `json:"name"`
 	Title    string          `json:"title"`
@@ -154,7 +154,7 @@ func (a *app) scenariosShowCommand() *cobra.Command {
 	return c
 }
 
-// describe tells all about a scenario.
+// describe describes a scenario completely.
 func (a *app) describe(s *catalogue.Scenario) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", s.Name, s.Title)

@@ -22,7 +22,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 func seconds(d catalogue.Duration) float64 { return time.Duration(d).Seconds() }
 
-// staging are the wishes for a run of scenarios.
+// staging are the options of a run of scenarios.
 type staging struct {
 	choosing
 	out, summary        string
@@ -164,7 +164,7 @@ func (a *app) runScenarios(st *staging, list []*catalogue.Scenario, names []stri
 	return firstError(withCode(exitIO, serr), printed)
 }
 
-// scenarioCode is the exit code of what became of a scenario.
+// scenarioCode is the exit code for the result of a scenario.
 func scenarioCode(res *catalogue.Result) exitCode {
 	switch res.Status {
 	case catalogue.Unmet:
@@ -175,7 +175,7 @@ func scenarioCode(res *catalogue.Result) exitCode {
 		if code := exitCode(res.Code); code != exitUsage {
 			return code
 		}
-		return exitData // the mistake is in the scenario
+		return exitData // the error is in the scenario
 	}
 	return exitSatisfied
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/isohound/isohound/catalogue"
 )
 
-// scenario is one on Badger that loses updates.
+// scenario is a scenario on Badger that loses updates.
 const scenario = `name: NAME
 title: t
 about: b
@@ -31,7 +31,7 @@ expect:
   - {level: si, verdict: violated, anomaly: LostUpdate}
 `
 
-// shelf makes a folder of scenarios: by name, what is changed in the one above.
+// shelf makes a folder of scenarios: by name, the changes to the scenario above.
 func shelf(t *testing.T, changed map[string][]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,8 +58,8 @@ func statuses(t *testing.T, c call) map[string]catalogue.Result {
 	return all
 }
 
-// TestScenariosExit: the exit code says whether all came out as expected, and
-// what is found where nothing must be is as loud as what is not found.
+// TestScenariosExit: the exit code says whether all results were as expected. An unexpected
+// violation counts as much as a missing one.
 func TestScenariosExit(t *testing.T) {
 	clean := []string{"DetectConflicts=false", "serializable", "violated, anomaly: LostUpdate", "satisfied"}
 	docker := []string{"{kind: embedded}", "{kind: docker, image: 'postgres:12.3', containers: [{name: n1, port: 5432, dsn: 'postgres://{addr}/x'}]}",
@@ -74,7 +74,7 @@ func TestScenariosExit(t *testing.T) {
 		"nowhere":  {"badger", "badger\ndsn: /proc/isohound"},
 		"retrying": {"LostUpdate", "LostUpdate", "seed: 1", "seed: 7\ntries: 3"},
 	})
-	// A docker that answers, and can do nothing else.
+	// A docker command that answers, but can do nothing.
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\n[ \"$1\" = version ] && [ -z \"$NONE\" ] && echo 1 && exit\necho no such thing >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestScenariosExit(t *testing.T) {
 	}
 }
 
-// TestScenariosUsage: mistakes are told before anything runs.
+// TestScenariosUsage: mistakes are reported before anything runs.
 func TestScenariosUsage(t *testing.T) {
 	dir := shelf(t, map[string][]string{"lost": nil})
 	broken := shelf(t, map[string][]string{"a": {"badger", "bager"}, "b": {"sessions", "sesions"}})
@@ -159,8 +159,8 @@ func TestScenariosUsage(t *testing.T) {
 	}
 }
 
-// TestScenariosResults: the shipped histories come out as they must, by both
-// engines; and what a run leaves can be drawn again.
+// TestScenariosResults: the shipped histories have the expected verdicts with both engines, and
+// saved results can be drawn again.
 func TestScenariosResults(t *testing.T) {
 	out, summary := filepath.Join(t.TempDir(), "out"), write(t, "summary.md", "# Before\n")
 	c := isohound(t, "scenarios", "run", "badger-lost-update", "figure5/1*", "--jobs", "2", "--out", out, "--summary", summary, "--quiet")
@@ -184,7 +184,7 @@ func TestScenariosResults(t *testing.T) {
 	}
 }
 
-// serversFolder is where servers make their folders, under whatever user they run.
+// serversFolder is where servers create their folders, for any user.
 func serversFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "isohound-")
@@ -199,8 +199,8 @@ func serversFolder(t *testing.T) string {
 	return dir
 }
 
-// TestScenariosLocal: scenarios share one start of a server, which is stopped
-// and leaves nothing.
+// TestScenariosLocal: scenarios share one start of a server, which is stopped and leaves
+// nothing.
 func TestScenariosLocal(t *testing.T) {
 	mariadb := []string{"{kind: embedded}", "{kind: local, start: mariadb}", "badger", "mariadb", "DetectConflicts=false", "'repeatable read, innodb_snapshot_isolation=OFF'"}
 	dir := shelf(t, map[string][]string{"lost": mariadb, "same": append([]string{"seed: 1", "seed: 2\ndsn: '{1}?wait_timeout=600'"}, mariadb...)})
@@ -215,8 +215,8 @@ func TestScenariosLocal(t *testing.T) {
 	}
 }
 
-// TestScenariosInterrupted: an interrupt ends the run, stops the server, and
-// says so; what did not run is listed.
+// TestScenariosInterrupted: an interrupt ends the run, stops the server, and is reported;
+// scenarios that did not run are listed.
 func TestScenariosInterrupted(t *testing.T) {
 	dir := shelf(t, map[string][]string{"a-long": {"{kind: embedded}", "{kind: local, start: mariadb}", "badger", "mariadb", "DetectConflicts=false", "read committed", "txns: 200", "duration: 10m"}, "b-never": nil})
 	tmp := serversFolder(t)
@@ -250,8 +250,7 @@ func TestScenariosInterrupted(t *testing.T) {
 	}
 }
 
-// TestScenariosKeep: a target is kept until the interrupt, which is then no
-// failure.
+// TestScenariosKeep: a target is kept until the interrupt, which is then not a failure.
 func TestScenariosKeep(t *testing.T) {
 	dir := shelf(t, map[string][]string{"lost": {"{kind: embedded}", "{kind: local, start: mariadb}", "badger", "mariadb", "DetectConflicts=false", "read committed"}})
 	tmp := serversFolder(t)
@@ -278,8 +277,8 @@ func TestScenariosKeep(t *testing.T) {
 	}
 }
 
-// TestScenariosShipped: the catalogue within isohound is read from its folder as from
-// the program, and says where everything is known from.
+// TestScenariosShipped: the shipped scenarios can be loaded, are complete, and are found by name
+// and kind.
 func TestScenariosShipped(t *testing.T) {
 	c, err := catalogue.Load(os.DirFS("../../scenarios"))
 	if err != nil {

@@ -12,5 +12,5 @@ import (
 	_ "github.com/isohound/isohound/drivers/sqlite"
 )
 
-// leftOut says which drivers this program was built without.
+// leftOut says which drivers this program lacks.
 const leftOut = ""

@@ -22,7 +22,7 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// settings are the flags that run and gen share, and what follows from them.
+// settings are the flags that run and gen share, and values derived from them.
 type settings struct {
 	driver, isolation, workload string
 	dsns                        []string // one for each endpoint
@@ -41,20 +41,20 @@ type settings struct {
 	level  drivers.Isolation
 	values workloads.Values
 	work   generator.Workload
-	// events are what the scripts of faults say.
+	// events are the parsed scripts of faults.
 	events []faults.Event
-	// lightweight says that the workload's transactions are lightweight ones,
-	// for which an isolation has a promise of its own.
+	// lightweight says that the workload has lightweight transactions, for which an isolation
+	// has a separate promise.
 	lightweight bool
 	// dsnGiven says that the DSN came from the environment.
 	dsnGiven bool
 }
 
-// dsnVariable is where a DSN with a password is safe from being printed.
+// dsnVariable is the environment variable for a DSN. A password in it is not printed.
 const dsnVariable = "ISOHOUND_DSN"
 
-// defaultTxns is the number of transactions per session where neither --txns
-// nor --duration is given.
+// defaultTxns is the number of transactions per session if neither --txns nor --duration is
+// given.
 const defaultTxns = 500
 
 func (s *settings) flags(c *cobra.Command) {
@@ -98,7 +98,7 @@ func skewHelp() string {
 	return strings.Join(parts, "; ")
 }
 
-// maxSessions bounds what a run can be asked for: each session is a connection.
+// maxSessions bounds the number of sessions, since each is a connection.
 const maxSessions = 10_000
 
 // resolve checks everything that can be checked before connecting.
@@ -162,7 +162,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 	return nil
 }
 
-// adopt takes a workload's own defaults for what the user did not set.
+// adopt uses a workload's own defaults for settings that the user did not set.
 func (s *settings) adopt(c *cobra.Command, d workloads.Common) {
 	set := c.Flags().Changed
 	if d.Sessions > 0 && !set("sessions") {
@@ -179,7 +179,7 @@ func (s *settings) adopt(c *cobra.Command, d workloads.Common) {
 	}
 }
 
-// capable lists the drivers that have all that is needed.
+// capable lists the drivers that have all required capabilities.
 func capable(needs []drivers.Capability) []string {
 	var names []string
 	for _, d := range drivers.All() {
@@ -191,17 +191,16 @@ func capable(needs []drivers.Capability) []string {
 	return names
 }
 
-// drawSeed draws a seed that is short enough to be read out.
+// drawSeed draws a seed that is short enough to be read aloud.
 func drawSeed() int64 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
 	return int64(binary.BigEndian.Uint32(b[:])&0x7fffffff) + 1
 }
 
-// arguments spells the settings as the arguments that repeat them. They are
-// printed and saved, so a password in the DSN is masked, and a DSN from the
-// environment stays there; so does every DSN of a server if others are to
-// repeat them.
+// arguments formats the settings as the arguments that repeat them. They are printed and saved,
+// so a password in the DSN is masked, and a DSN from the environment is left out. If the
+// arguments are for others, the DSNs of servers are left out too.
 func (s *settings) arguments(forOthers bool) []string {
 	args := []string{"--driver", s.driver}
 	if !s.dsnGiven && (s.info.Embedded || !forOthers) {

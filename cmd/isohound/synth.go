@@ -21,7 +21,7 @@ type synthesis struct {
 	out                  string
 }
 
-// Bounds of what can be asked for. All keys of a run are inserted before it begins.
+// Limits of the sizes. All keys of a run are inserted before it begins.
 const (
 	maxSynthetic = 100_000_000 // transactions of a synthetic history
 	maxKeys      = 10_000_000
@@ -45,8 +45,8 @@ it in other formats.`,
 	return c
 }
 
-// synthFlags adds the common flags, with these defaults, to a command that
-// makes a history and writes it.
+// synthFlags adds the common flags, with these defaults, to a command that makes and writes a
+// history.
 func (a *app) synthFlags(c *cobra.Command, sessions, txns, keys int, make func(s *synthesis) (*history.History, error)) *cobra.Command {
 	s := &synthesis{}
 	f := c.Flags()
@@ -175,8 +175,8 @@ func percent(flag, text string) (float64, error) {
 	return p, nil
 }
 
-// writeSynthetic writes h to a new file or to standard output. After an error
-// no half of it is left.
+// writeSynthetic writes h to a new file or to standard output. After an error it removes the
+// incomplete file.
 func (a *app) writeSynthetic(h *history.History, path string) error {
 	w := a.out
 	var err error

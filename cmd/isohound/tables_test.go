@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTablesInHistories: a recorded history says on which tables it ran, and so do
-// a conversion of it and its counterexample, which keeps predicates, too.
+// TestTablesInHistories: a recorded history contains the schema of its tables. So do its
+// conversion and its counterexample, which keeps predicates too.
 func TestTablesInHistories(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := isohound(t, "run", "--driver", "sim", "--isolation", "snapshot isolation", "--workload", "skew", "-p", "patterns=oncall", "--txns", "100", "--seed", "5", "--check", "ser", "--plain", "--quiet", "--out", dir)
@@ -35,7 +35,7 @@ func TestTablesInHistories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var left [][]byte // what a conversion keeps: all but intents
+	var left [][]byte // what a conversion keeps: everything except intents
 	for _, line := range bytes.SplitAfter(raw, []byte("\n")) {
 		if !bytes.HasPrefix(line, []byte(`{"intent"`)) {
 			left = append(left, line)

@@ -9,10 +9,9 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 )
 
-// TestTPCC runs tpcc on real databases: both oracles, the checker and the
-// consistency conditions, are content where the isolation is strong enough, and
-// neither is where it is not. Snapshot isolation is enough for TPC-C to be
-// serializable (Fekete and others, TODS 2005).
+// TestTPCC runs tpcc on real databases: the checker and the consistency conditions find no
+// violation if the isolation is strong enough, and both find one if it is not. At snapshot
+// isolation TPC-C is serializable (Fekete and others, TODS 2005).
 func TestTPCC(t *testing.T) {
 	for _, tc := range []struct {
 		name, isolation string

@@ -1,5 +1,4 @@
-// Package badger drives an embedded Badger store, the engine with nothing to
-// install.
+// Package badger drives an embedded Badger store, an engine that needs no installation.
 package badger
 
 import (
@@ -150,7 +149,7 @@ func (x tx) Insert(_ context.Context, key string, value int64) error {
 	return classify(x.t.Set([]byte(key), encode(value)))
 }
 
-// Update sets the key; Badger does not tell whether it existed.
+// Update sets the key. Badger does not report whether it existed.
 func (x tx) Update(_ context.Context, key string, value int64) (bool, error) {
 	return true, classify(x.t.Set([]byte(key), encode(value)))
 }

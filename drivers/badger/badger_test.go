@@ -15,7 +15,7 @@ func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, "") }
 
 func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, "") }
 
-// TestOnDisk: a store on disk lives in a folder of its own, which is removed.
+// TestOnDisk: a store on disk has its own folder, which is removed.
 func TestOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	t.Run("driver", func(t *testing.T) { drivertest.Run(t, driver{}, dir, true) })

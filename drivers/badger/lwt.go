@@ -6,10 +6,9 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// Badger has no statement that compares: a lightweight transaction is a
-// transaction of its own, and what keeps it atomic is that conflicts are
-// detected at its commit. A conflict is told, not tried again here, so that
-// the history has the attempt.
+// Badger has no conditional statements. A lightweight transaction is its own Badger transaction;
+// it is atomic because Badger detects conflicts at the commit. A conflict is reported and not
+// retried here, so that the history contains the attempt.
 
 // ReadOne implements drivers.LWT.
 func (s session) ReadOne(ctx context.Context, key string) (int64, bool, error) {
@@ -28,8 +27,8 @@ func (s session) CompareAndSet(ctx context.Context, key string, old, value int64
 	return s.setIf(ctx, key, value, func(v int64, found bool) bool { return found && v == old })
 }
 
-// setIf sets key if what it holds is as wanted. What is not written commits
-// nothing: it was seen in the snapshot, which is as new as the call.
+// setIf sets key if its value passes the test wanted. If it does not, nothing is committed: the
+// value was read from a snapshot taken during the call.
 func (s session) setIf(ctx context.Context, key string, value int64, wanted func(v int64, found bool) bool) (bool, error) {
 	t := s.store.NewTransaction(true)
 	defer t.Discard()

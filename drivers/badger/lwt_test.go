@@ -10,8 +10,8 @@ import (
 
 func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, "") }
 
-// TestLightweightConflict: a compare-and-set during which the key changed is
-// aborted where conflicts are detected, and overwrites the change where not.
+// TestLightweightConflict: a compare-and-set during which the key changes is aborted with
+// conflict detection, and overwrites the change without it.
 func TestLightweightConflict(t *testing.T) {
 	ctx := context.Background()
 	for isolation, lost := range map[string]bool{"serializable": false, unprotected: true} {

@@ -49,8 +49,8 @@ func (p pairs) Put(_ context.Context, key, value []byte) error { return classify
 func (p pairs) Remove(_ context.Context, key []byte) error { return classify(p.t.Delete(key)) }
 
 func (p pairs) Ascend(ctx context.Context, prefix []byte, f func(key, value []byte) bool) error {
-	// Values are small and lie with their keys: fetching them ahead, each in a
-	// goroutine of its own, takes longer than reading them.
+	// Values are small and stored with their keys. Prefetching them starts a goroutine for each,
+	// which takes longer than reading them.
 	it := p.t.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	defer it.Close()
 	for it.Rewind(); it.Valid(); it.Next() {

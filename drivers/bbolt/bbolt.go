@@ -29,9 +29,9 @@ func (driver) Info() drivers.Info {
 		DSN:      "/var/tmp",
 		DSNHelp:  "a folder, in which the store gets a folder of its own and syncs each commit; without it the store is in the system's temporary folder and does not sync",
 		Isolations: []drivers.Isolation{
-			// One writer at a time, whose commit is visible before it returns: the
-			// order of the transactions is that in which they held the lock, which
-			// lies within the interval of each.
+			// There is one writer at a time, and its commit is visible before it returns. So the
+			// order of the transactions is the order in which they held the lock, which is
+			// within the interval of each.
 			{Name: "serializable", Promises: "sser", Lightweight: "lin", Note: "one read-write transaction at a time"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
@@ -74,9 +74,8 @@ type db struct {
 	store  *bbolt.DB
 	folder string
 	synced bool
-	// writer is held by the transaction that is open. bbolt's own lock, which
-	// nobody can stop waiting for, is taken only by who holds this one, and is
-	// always free then.
+	// writer is held by the open transaction. Waiting for bbolt's own lock cannot be cancelled.
+	// Therefore it is taken only by the holder of writer, for whom it is always free.
 	writer chan struct{}
 }
 
@@ -136,7 +135,7 @@ func (d *db) CreateTables(ctx context.Context, _ schema.Schema, rows iter.Seq2[*
 	})
 }
 
-// fill runs f, which puts what exists from the beginning, in one transaction.
+// fill runs f, which writes the initial content, in one transaction.
 func (d *db) fill(ctx context.Context, f func(put func(k, v []byte) error) error) error {
 	if err := d.lock(ctx); err != nil {
 		return err
@@ -156,7 +155,7 @@ func (d *db) fill(ctx context.Context, f func(put func(k, v []byte) error) error
 
 func (d *db) Connect(context.Context) (drivers.Session, error) { return &session{db: d}, nil }
 
-// Close waits for an open transaction as long as ctx lasts.
+// Close waits for an open transaction until ctx ends.
 func (d *db) Close(ctx context.Context) error {
 	if err := d.lock(ctx); err != nil {
 		return errors.Wrap(err, "bbolt: a transaction is still open")

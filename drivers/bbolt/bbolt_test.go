@@ -15,8 +15,7 @@ func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, "") }
 
 func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, "") }
 
-// TestOnDisk: a store in a given folder syncs, lives in a folder of its own,
-// and is removed.
+// TestOnDisk: a store in a given folder syncs, has its own folder, and is removed.
 func TestOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	t.Run("driver", func(t *testing.T) { drivertest.Run(t, driver{}, dir, true) })
@@ -38,8 +37,8 @@ func connect(t *testing.T, d drivers.DB) *session {
 	return s.(*session)
 }
 
-// TestWaiting: a transaction waits for the one that is open, and stops waiting
-// when its context ends; whatever ends the one before lets it in.
+// TestWaiting: a transaction waits for the open one, and stops waiting when its context ends. It
+// can begin however the open one ends.
 func TestWaiting(t *testing.T) {
 	ctx := context.Background()
 	d := drivertest.Open(t, driver{}, "", "")
@@ -75,8 +74,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestClose: a store is not closed under an open transaction, and who waits
-// for one that was closed is told.
+// TestClose: a store is not closed while a transaction is open, and those that wait for a closed
+// store get an error.
 func TestClose(t *testing.T) {
 	ctx := context.Background()
 	d, err := driver{}.Open(ctx, drivers.Config{})
@@ -132,8 +131,8 @@ func TestTxnID(t *testing.T) {
 
 func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, "") }
 
-// TestReadOne: a lightweight read waits for no writer and does not see what is
-// not committed.
+// TestReadOne: a lightweight read does not wait for a writer and does not see uncommitted
+// values.
 func TestReadOne(t *testing.T) {
 	ctx := context.Background()
 	d := drivertest.Open(t, driver{}, "", "")

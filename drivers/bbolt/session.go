@@ -15,7 +15,7 @@ type session struct {
 	open *tx // the transaction in progress, which holds db.writer
 }
 
-// Begin waits until no other transaction is open, as long as ctx lasts.
+// Begin waits until no other transaction is open, or until ctx ends.
 func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 	if err := s.db.lock(ctx); err != nil {
 		return nil, err
@@ -30,15 +30,15 @@ func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 	return s.open, nil
 }
 
-// Close rolls back what is open.
+// Close rolls back an open transaction.
 func (s *session) Close() {
 	if s.open != nil {
 		s.open.end(s.open.t.Rollback)
 	}
 }
 
-// ReadOne implements drivers.LWT with a read-only transaction, which sees all
-// that was committed before it began and waits for nobody.
+// ReadOne implements drivers.LWT with a read-only transaction, which sees everything committed
+// before it began and never waits.
 func (s *session) ReadOne(_ context.Context, key string) (value int64, found bool, err error) {
 	err = s.db.store.View(func(t *bbolt.Tx) error {
 		value, found, err = read(t.Bucket(bucket), key)
@@ -57,8 +57,7 @@ func (s *session) CompareAndSet(ctx context.Context, key string, old, value int6
 	return s.alone(ctx, key, value, func(now int64, found bool) bool { return found && now == old })
 }
 
-// alone sets key in a transaction of its own if the test of what it holds
-// succeeds.
+// alone sets key in its own transaction if its value passes the test.
 func (s *session) alone(ctx context.Context, key string, value int64, test func(now int64, found bool) bool) (bool, error) {
 	begun, err := s.Begin(ctx)
 	if err != nil {
@@ -87,9 +86,8 @@ type tx struct {
 	tablekv.Tx
 }
 
-// TxnID implements drivers.TxnIDer. The ids of committed transactions grow in
-// the order of their commits; one that was rolled back leaves its id to the
-// next.
+// TxnID implements drivers.TxnIDer. The ids of committed transactions grow in the order of the
+// commits. The id of a rolled-back transaction is reused by the next one.
 func (x *tx) TxnID() int64 { return x.id }
 
 func (x *tx) Read(_ context.Context, key string) (int64, bool, error) {
@@ -106,17 +104,17 @@ func read(b *bbolt.Bucket, key string) (int64, bool, error) {
 	return v, err == nil, err
 }
 
-// Insert sets the key; bbolt has no insertion of its own.
+// Insert sets the key. bbolt has no separate insertion.
 func (x *tx) Insert(_ context.Context, key string, value int64) error {
 	return failure(x.b.Put([]byte(key), encode(value)))
 }
 
-// Update sets the key; bbolt does not tell whether it existed.
+// Update sets the key. bbolt does not report whether it existed.
 func (x *tx) Update(_ context.Context, key string, value int64) (bool, error) {
 	return true, failure(x.b.Put([]byte(key), encode(value)))
 }
 
-// Delete removes the key; bbolt does not tell whether it existed.
+// Delete removes the key. bbolt does not report whether it existed.
 func (x *tx) Delete(_ context.Context, key string) (bool, error) {
 	return true, failure(x.b.Delete([]byte(key)))
 }
@@ -130,15 +128,15 @@ func (x *tx) Commit(context.Context) error {
 
 func (x *tx) Rollback(context.Context) error { return x.end(x.t.Rollback) }
 
-// end ends the transaction by how and lets the next one in, once.
+// end ends the transaction by calling how, once, and lets the next one begin.
 func (x *tx) end(how func() error) error {
 	if x.s.open != x {
 		return bbolt.ErrTxClosed
 	}
 	err := how()
 	if err != nil {
-		// A commit can fail and leave the transaction open. One that it closed
-		// itself says here only that it is closed.
+		// A failed commit may leave the transaction open. If the commit closed it, Rollback only
+		// returns an error that it is closed.
 		x.t.Rollback()
 	}
 	x.s.open = nil
@@ -146,7 +144,7 @@ func (x *tx) end(how func() error) error {
 	return err
 }
 
-// failure is an error of anything but a commit. None of them goes away.
+// failure classifies an error of any call but a commit. Such errors are permanent.
 func failure(err error) error {
 	if err == nil {
 		return nil

@@ -1,10 +1,10 @@
-// Package cassandra drives Cassandra, and what speaks its protocol, through
-// gocql, in lightweight transactions: Cassandra has no others.
+// Package cassandra drives Cassandra, and databases that speak its protocol, through gocql. It
+// uses lightweight transactions, because Cassandra has no others.
 //
-// What it says about the server's behaviour is taken from Cassandra's
-// documentation, its native protocol specifications (versions 2 to 5) and the
-// source of StorageProxy, where conditional statements are executed. The client
-// is gocql 1.7 because later ones do not speak to Cassandra 2.0.
+// Statements about the server's behaviour are taken from Cassandra's documentation, its native
+// protocol specifications (versions 2 to 5) and the source of StorageProxy, which executes
+// conditional statements. The client is gocql 1.7, because later versions do not support
+// Cassandra 2.0.
 package cassandra
 
 import (
@@ -45,19 +45,18 @@ func (driver) Info() drivers.Info {
 	return info
 }
 
-// isolation is a consistency level for reads, and what conditional statements
-// need: a serial consistency for the condition, another one for the write.
+// isolation is a consistency level for reads, and two for conditional statements: a serial
+// consistency for the condition, and one for the write.
 type isolation struct {
 	drivers.Isolation
 	read, write gocql.Consistency
 	serial      gocql.SerialConsistency
 }
 
-// isolations, the default first. Reads are linearizable with the conditional
-// statements at the consistency that these have for their conditions
-// (documentation, "Guarantees": lightweight transactions with linearizable
-// consistency; "CQL", SERIAL CONSISTENCY). A read at another consistency does
-// not look at what is proposed and not yet written.
+// isolations, the default first. Reads are linearizable with the conditional statements if they
+// use the consistency that these have for their conditions (documentation, "Guarantees":
+// lightweight transactions with linearizable consistency; "CQL", SERIAL CONSISTENCY). A read at
+// another consistency does not see values that are proposed but not yet written.
 var isolations = []isolation{
 	{drivers.Isolation{Name: "SERIAL", Lightweight: "lin", Note: "reads and conditions at SERIAL"},
 		gocql.Consistency(gocql.Serial), gocql.Quorum, gocql.Serial},
@@ -72,8 +71,7 @@ var isolations = []isolation{
 // MaskDSN implements drivers.Masker.
 func (driver) MaskDSN(dsn string) string { return drivers.MaskURL(dsn) }
 
-// setupTimeout bounds creating and dropping, each. Changes of the schema wait
-// for all nodes.
+// setupTimeout bounds creating, and also dropping. Schema changes wait for all nodes.
 const setupTimeout = 60 * time.Second
 
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
@@ -115,8 +113,8 @@ type db struct {
 
 func (d *db) Server() string { return "Cassandra " + d.version }
 
-// inspect finds out which protocol the server speaks, what it is, and how many
-// nodes it knows of, itself among them.
+// inspect finds out the protocol version, the kind of server, and how many nodes it knows,
+// including itself.
 func (d *db) inspect(ctx context.Context) error {
 	s, err := d.target.negotiate(ctx)
 	if err != nil {
@@ -133,10 +131,10 @@ func (d *db) inspect(ctx context.Context) error {
 	return nil
 }
 
-// maxReplication is the replication factor where nobody asks for another.
+// maxReplication is the replication factor if the user sets none.
 const maxReplication = 3
 
-// replication is the keyspace's, as CQL has it.
+// replication is the replication of the keyspace, in CQL.
 func (d *db) replication() string {
 	n := d.target.replication
 	if n == 0 {
@@ -148,7 +146,7 @@ func (d *db) replication() string {
 	return fmt.Sprintf("{'class': 'SimpleStrategy', 'replication_factor': %d}", n)
 }
 
-// admin runs f with a session of its own.
+// admin runs f with its own session.
 func (d *db) admin(ctx context.Context, f func(context.Context, *gocql.Session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
@@ -163,7 +161,7 @@ func (d *db) admin(ctx context.Context, f func(context.Context, *gocql.Session) 
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
 	err := d.admin(ctx, func(ctx context.Context, s *gocql.Session) error {
 		d.created = true // from here on there may be something to drop
-		// The keys are blobs: texts must be UTF-8.
+		// The keys are blobs, because texts must be UTF-8.
 		for _, stmt := range []string{
 			fmt.Sprintf("CREATE KEYSPACE %s WITH replication = %s", d.keyspace, d.replication()),
 			fmt.Sprintf("CREATE TABLE %s.kv (k blob PRIMARY KEY, v bigint)", d.keyspace),
@@ -190,8 +188,8 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	return nil
 }
 
-// Connect opens a session of the client: one connection for statements and, as
-// the client wants it, one that watches the node.
+// Connect opens a session of the client: one connection for statements and, because the client
+// requires it, one that monitors the node.
 func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	s, err := d.target.connect(ctx)
 	if err != nil {
@@ -221,8 +219,8 @@ func (d *db) Close(ctx context.Context) error {
 	return errors.Wrapf(unusable(err), "left behind: %s", d.Owns())
 }
 
-// Join implements drivers.Joiner. The node must know the table; what is in it
-// is read from a quorum, wherever that is.
+// Join implements drivers.Joiner. The node must know the table; its content is read from a
+// quorum, on whichever nodes that is.
 func (d *db) Join(ctx context.Context, first drivers.DB) error {
 	f, ok := first.(*db)
 	if !ok || !f.created {

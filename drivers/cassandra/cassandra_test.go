@@ -39,9 +39,8 @@ func TestLightweight(t *testing.T) {
 	}
 }
 
-// TestIsolations looks at what the server is sent: the consistency of reads and
-// writes, that of conditions, and that nothing is repeated or written without
-// a condition.
+// TestIsolations checks the requests that the server gets: the consistency of reads, writes and
+// conditions, and that nothing is repeated or written without a condition.
 func TestIsolations(t *testing.T) {
 	for name, want := range map[string]struct{ read, write, serial primitive.ConsistencyLevel }{
 		"SERIAL":       {primitive.ConsistencyLevelSerial, primitive.ConsistencyLevelQuorum, primitive.ConsistencyLevelSerial},
@@ -79,8 +78,8 @@ func TestIsolations(t *testing.T) {
 	}
 }
 
-// TestProtocol: the best version that the server speaks is found, down to that
-// of Cassandra 2.0.
+// TestProtocol: the highest version that the server supports is found, down to that of Cassandra
+// 2.0.
 func TestProtocol(t *testing.T) {
 	for protocol, want := range map[primitive.ProtocolVersion]string{2: "protocol 2", 3: "protocol 3", 4: "protocol 4"} {
 		s := start(t)
@@ -95,8 +94,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestKeyspace: it has a replica on each node, up to three, unless the DSN says
-// otherwise, and is dropped at the end, once.
+// TestKeyspace: the keyspace has a replica on each node, up to three, unless the DSN says
+// otherwise, and is dropped once at the end.
 func TestKeyspace(t *testing.T) {
 	for _, tc := range []struct {
 		peers        int
@@ -148,7 +147,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestPassword: it is sent, and shown nowhere.
+// TestPassword: the password is sent, but never shown.
 func TestPassword(t *testing.T) {
 	s := start(t)
 	s.Password = "s3cret"
@@ -207,7 +206,7 @@ func TestDSN(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: what is wrong is told in one line, without the password.
+// TestOpenRefuses: errors are reported in one line, without the password.
 func TestOpenRefuses(t *testing.T) {
 	for dsn, usage := range map[string]bool{"cassandra://me:s3cret@127.0.0.1:1/": false, "cassandra://me:s3cret@h:x/": true} {
 		_, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: "SERIAL"})
@@ -218,7 +217,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestCreateFails: the run does not begin, and says what may be left.
+// TestCreateFails: the run does not begin, and the error says what may be left behind.
 func TestCreateFails(t *testing.T) {
 	s := start(t)
 	s.Inject(cqltest.Fault{Begins: "CREATE TABLE", Error: &message.Unauthorized{ErrorMessage: "no"}})

@@ -18,11 +18,10 @@ import (
 	_ "github.com/isohound/isohound/workloads/lwt"
 )
 
-// TestChain takes histories of the test's server the whole way to a verdict.
-// What the server does wrong must be found, and what it does right must not be
-// suspected. "denied" is a server that calls statements not applied that are. A
-// history does not say what such a statement would have written, so that the
-// value comes from nowhere.
+// TestChain tests the whole path from the fake server to a verdict. Errors of the server must be
+// found, and correct behaviour must not be reported. "denied" is a server that reports applied
+// statements as not applied. A history does not contain what such a statement would have
+// written, so the value has no writer.
 func TestChain(t *testing.T) {
 	timeout := &message.WriteTimeout{Consistency: primitive.ConsistencyLevelSerial, BlockFor: 2, WriteType: primitive.WriteTypeCas}
 	for name, tc := range map[string]struct {
@@ -76,8 +75,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestAgainstModel runs lightweight transactions serially on the test's server
-// and on a database of maps. What is recorded must be the same.
+// TestAgainstModel runs lightweight transactions serially on the fake server and on a database
+// of maps. The histories must be the same.
 func TestAgainstModel(t *testing.T) {
 	make := func() (generator.Workload, error) {
 		return replay.New("lwt", workloads.Common{Sessions: 4, Keys: 10})

@@ -11,16 +11,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// anyone is the address that the client believes to connect to. The dialer
-// knows better: a name may have several addresses, and the client would take
-// each for a node.
+// anyone is the address that the client believes it connects to. The dialer uses the real one: a
+// name may have several addresses, and the client would treat each as a separate node.
 const anyone = "127.0.0.1"
 
-// dialer makes the two connections of a session, in the order in which the
-// client asks for them: the one that watches the node, and the one for
-// statements. It makes no others. A session that broke stays broken, and a
-// client whose watching connection came back would look for other nodes, and
-// panic where a node does not tell its address, as those of Cassandra 2.0.
+// dialer makes the two connections of a session, in the order in which the client asks for them:
+// the one that monitors the node, and the one for statements. It makes no others, so a session
+// that broke stays broken. A client whose monitoring connection was restored would look for
+// other nodes, and would panic if a node does not report its address, as in Cassandra 2.0.
 type dialer struct {
 	target  *target
 	timeout time.Duration
@@ -30,7 +28,7 @@ type dialer struct {
 	watch *watched
 }
 
-// watched is a connection of which it is known whether it has ended.
+// watched is a connection that records whether it has ended.
 type watched struct {
 	net.Conn
 	ended atomic.Bool

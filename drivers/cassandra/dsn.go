@@ -15,7 +15,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// target is what a DSN says.
+// target is a parsed DSN.
 type target struct {
 	host           string
 	port           int
@@ -27,8 +27,8 @@ type target struct {
 	dial           drivers.Dial
 }
 
-// protocols are the versions of the native protocol, the best first. Version 1
-// cannot say at which consistency a condition is to be read.
+// protocols are the versions of the native protocol, the best first. Version 1 cannot specify
+// the consistency for reading a condition.
 var protocols = []int{4, 3, 2}
 
 func parseDSN(dsn string) (*target, error) {
@@ -85,12 +85,12 @@ func (t *target) set(name, value string) (err error) {
 	return nil
 }
 
-// connectTimeout bounds connecting where the context does not.
+// connectTimeout bounds connecting if the context has no deadline.
 const connectTimeout = 10 * time.Second
 
-// cluster is the client's configuration. The client keeps to one node, with one
-// connection for statements: it looks for no others, and repeats nothing. It
-// writes no timestamps of its own, which conditional statements do not take.
+// cluster returns the client's configuration. The client uses one node, with one connection for
+// statements. It does not look for other nodes and does not retry. It sends no timestamps,
+// because conditional statements do not allow them.
 func (t *target) cluster(ctx context.Context) *gocql.ClusterConfig {
 	c := gocql.NewCluster(anyone)
 	c.Port = t.port
@@ -99,18 +99,18 @@ func (t *target) cluster(ctx context.Context) *gocql.ClusterConfig {
 	c.Consistency = gocql.Quorum
 	c.DefaultTimestamp = false
 	c.DisableInitialHostLookup = true
-	// The answer to a conditional statement depends on what it found, so that
-	// what was said of it when it was prepared does not describe it.
+	// The columns of the answer to a conditional statement depend on what it found, so the
+	// metadata from preparing it does not describe the answer.
 	c.DisableSkipMetadata = true
 	c.Events.DisableNodeStatusEvents = true
 	c.Events.DisableTopologyEvents = true
 	c.Events.DisableSchemaEvents = true
 	c.ReconnectInterval = 0
-	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1} // tries once
+	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1} // one attempt
 	c.WriteCoalesceWaitTime = 0
 	c.MaxWaitSchemaAgreement = setupTimeout
 	c.Logger = silent{}
-	// How long a statement may take is for the context to say.
+	// The context bounds how long a statement may take.
 	c.Timeout, c.WriteTimeout = 0, 0
 	c.ConnectTimeout = connectTimeout
 	if until, ok := ctx.Deadline(); ok {
@@ -126,7 +126,7 @@ func (t *target) cluster(ctx context.Context) *gocql.ClusterConfig {
 	return c
 }
 
-// silent is a log that nobody reads.
+// silent is a logger that discards everything.
 type silent struct{}
 
 func (silent) Print(...any)          {}
@@ -140,8 +140,8 @@ func (t *target) connect(ctx context.Context) (*gocql.Session, error) {
 	return t.cluster(ctx).CreateSession()
 }
 
-// negotiate connects with the best protocol that the server speaks. Servers
-// refuse others in words that differ from version to version.
+// negotiate connects with the best protocol version that the server supports. The error for
+// other versions depends on the server's version.
 func (t *target) negotiate(ctx context.Context) (s *gocql.Session, err error) {
 	if t.protocol != 0 {
 		return t.connect(ctx)

@@ -33,8 +33,8 @@ var names = map[int]string{
 	gocql.ErrCodeUnprepared:      "unprepared",
 }
 
-// hopeless are codes with which a server refuses a statement before it begins
-// to execute it, and would refuse it again.
+// hopeless are codes with which a server refuses a statement before executing it, and would
+// refuse it again.
 var hopeless = map[int]bool{
 	gocql.ErrCodeCredentials: true, gocql.ErrCodeSyntax: true, gocql.ErrCodeUnauthorized: true,
 	gocql.ErrCodeInvalid: true, gocql.ErrCodeConfig: true, gocql.ErrCodeAlreadyExists: true,
@@ -43,19 +43,19 @@ var hopeless = map[int]bool{
 // readError classifies an error of a statement that writes nothing.
 func readError(err error) error { return classify(err, drivers.Aborted) }
 
-// connectError classifies an error of connecting, when nothing is at stake.
+// connectError classifies an error of connecting, before anything was sent.
 func connectError(err error) error {
 	e := drivers.AsError(classify(err, drivers.Aborted))
 	e.Broken = true
 	return e
 }
 
-// writeError classifies an error of a conditional statement. That it had no
-// effect is certain only if it was refused before it began, or not sent. All
-// else may follow a proposal that some replicas have accepted, which whoever
-// comes next will complete. Unavailable and overloaded are no exceptions: the
-// coordinator looks for live replicas at the beginning of each of its attempts
-// (StorageProxy.cas), and once more, since version 4, when it writes what was
+// writeError classifies an error of a conditional statement. That it had no effect is only
+// certain if it was refused before execution, or not sent. Any other error may follow a proposal
+// that some replicas have accepted and that a later statement will complete. This includes
+// Unavailable and Overloaded: the coordinator checks for live replicas at the beginning of each
+// of its attempts (StorageProxy.cas), and since version 4 once more when it writes the accepted
+// proposal.
 // agreed on.
 func writeError(err error) error { return classify(err, drivers.OutcomeUnknown) }
 

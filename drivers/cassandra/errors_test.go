@@ -15,8 +15,8 @@ import (
 
 const serial, quorum = primitive.ConsistencyLevelSerial, primitive.ConsistencyLevelQuorum
 
-// TestErrors compares what is said of a conditional statement with what the
-// server did, and demands that it was sent once.
+// TestErrors compares the class of an error of a conditional statement with what the server did,
+// and checks that the statement was sent once.
 func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault  cqltest.Fault
@@ -110,8 +110,8 @@ func TestTimesOut(t *testing.T) {
 	}
 }
 
-// TestNoConnection: a session whose connection was lost is not connected again
-// by the client, and what it does not send has no effect.
+// TestNoConnection: the client does not reconnect a session that lost its connection, and
+// statements that were not sent have no effect.
 func TestNoConnection(t *testing.T) {
 	s := start(t)
 	l := drivertest.Light(t, drivertest.Open(t, driver{}, dsn(s), ""))

@@ -45,9 +45,8 @@ func (s *session) CompareAndSet(ctx context.Context, key string, old, value int6
 	return s.conditional(ctx, "UPDATE "+s.db.keyspace+".kv SET v = ? WHERE k = ? IF v = ?", value, []byte(key), old)
 }
 
-// conditional returns what the server says under the name [applied]. The rest
-// of the answer, what the row holds if the condition is not fulfilled, is not
-// asked for.
+// conditional returns the value of [applied] in the server's answer. The rest of the answer, the
+// row's content if the condition failed, is not read.
 func (s *session) conditional(ctx context.Context, stmt string, args ...any) (bool, error) {
 	it := s.query(ctx, stmt, args...).Consistency(s.db.iso.write).SerialConsistency(s.db.iso.serial).Iter()
 	row := map[string]any{}

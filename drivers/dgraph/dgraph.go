@@ -1,7 +1,7 @@
 // Package dgraph drives Dgraph through its Go client, dgo.
 //
-// What it says about the server's behaviour is taken from Dgraph's
-// documentation and from the source of versions 1.1.1 and 25.0.0.
+// Statements about the server's behaviour are taken from Dgraph's documentation and from the
+// source of versions 1.1.1 and 25.0.0.
 package dgraph
 
 import (
@@ -50,8 +50,8 @@ func (driver) Info() drivers.Info {
 func (driver) MaskDSN(dsn string) string { return maskDSN(dsn) }
 
 const (
-	// openTimeout bounds the search for a server, and setupTimeout creating and
-	// dropping, each. Dgraph builds indexes when a schema is made.
+	// openTimeout bounds the search for a server. setupTimeout bounds creating, and also
+	// dropping; Dgraph builds indexes when a schema is created.
 	openTimeout  = 5 * time.Second
 	setupTimeout = 30 * time.Second
 )
@@ -97,7 +97,7 @@ func (d *db) Server() string {
 	return "Dgraph " + d.version
 }
 
-// admin runs f with a client of its own.
+// admin runs f with its own client.
 func (d *db) admin(ctx context.Context, limit time.Duration, f func(context.Context, *client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -109,9 +109,9 @@ func (d *db) admin(ctx context.Context, limit time.Duration, f func(context.Cont
 	return f(ctx, c)
 }
 
-// place is where a key is: the predicates that hold it and its value, and the
-// text that stands for it. The text is the same for no two keys and has no
-// character that needs to be quoted; the mark of Create is no such text.
+// place is where a key is stored: the predicates that hold the key and its value, and a text
+// that stands for the key. Different keys have different texts. A text has no character that
+// must be quoted, and never equals the mark of Create.
 type place struct{ key, value, text string }
 
 const mark = "created"
@@ -129,9 +129,9 @@ func (d *db) place(key string) place {
 func (d *db) keys(n int) string   { return fmt.Sprintf("%s.k%d", d.name, n) }
 func (d *db) values(n int) string { return fmt.Sprintf("%s.v%d", d.name, n) }
 
-// schema declares the predicates. With @upsert a transaction that adds a key
-// conflicts with others that add or remove the same one; values need no
-// directive, since two writes of one value always conflict.
+// schema declares the predicates. With @upsert a transaction that adds a key conflicts with
+// others that add or remove the same key. Values need no directive, because two writes of one
+// value always conflict.
 func (d *db) schema() string {
 	var b strings.Builder
 	for n := range d.target.predicates {
@@ -214,9 +214,8 @@ func (d *db) Close(ctx context.Context) error {
 	return errors.Wrapf(unusable(err), "left behind: %s", d.Owns())
 }
 
-// drop drops a predicate. As long as transactions that have written it are
-// open, such as those of sessions that broke, the server aborts them and wants
-// to be asked again.
+// drop drops a predicate. While transactions that wrote it are open, such as those of broken
+// sessions, the server aborts them and must be asked again.
 func drop(ctx context.Context, c *client, predicate string) error {
 	for {
 		err := c.Alter(ctx, &api.Operation{DropOp: api.Operation_ATTR, DropValue: predicate})

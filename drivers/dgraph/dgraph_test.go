@@ -50,8 +50,8 @@ func lightweight(t *testing.T, c *servers.Dgraph) {
 	drivertest.Lightweight(t, driver{}, c.DSNs()[1]+"?predicates=3")
 }
 
-// snapshot: what a transaction reads is of one moment, which its first read
-// decides, and two transactions that change a key cannot both commit.
+// snapshot: all reads of a transaction are from one moment, that of its first read, and two
+// transactions that change a key cannot both commit.
 func snapshot(t *testing.T, c *servers.Dgraph) {
 	db := drivertest.Open(t, driver{}, c.DSNs()[0]+"?predicates=2", "")
 	reader, writer, other := drivertest.Begin(t, db), drivertest.Begin(t, db), drivertest.Begin(t, db)
@@ -88,8 +88,7 @@ func snapshot(t *testing.T, c *servers.Dgraph) {
 	}
 }
 
-// sameKey: of transactions that add, or remove, the same key at the same
-// time one commits.
+// sameKey: of concurrent transactions that add, or remove, the same key, one commits.
 func sameKey(t *testing.T, c *servers.Dgraph) {
 	db := drivertest.Open(t, driver{}, c.DSNs()[0], "")
 	for what, do := range map[string]func(tx drivers.Tx) error{
@@ -113,7 +112,7 @@ func sameKey(t *testing.T, c *servers.Dgraph) {
 	drivertest.Class(t, "duplicate", drivertest.Begin(t, db).Insert(ctx, "A", 1), drivers.Aborted, false)
 }
 
-// keys: keys are bytes, which strings of Dgraph need not be.
+// keys: keys are bytes, although strings of Dgraph are not.
 func keys(t *testing.T, c *servers.Dgraph) {
 	tx := drivertest.Begin(t, drivertest.Open(t, driver{}, c.DSNs()[0], ""))
 	for n, k := range []string{"", "\x00", "\xff", "\xff\xfe", "$a", "%41", "x/y", "}{)(", strings.Repeat("long", 200)} {
@@ -129,8 +128,7 @@ func keys(t *testing.T, c *servers.Dgraph) {
 	}
 }
 
-// dropped: the predicates of a run are gone when it is closed, and those of
-// others are not.
+// dropped: closing a run drops its predicates, and not those of others.
 func dropped(t *testing.T, c *servers.Dgraph) {
 	other := drivertest.Open(t, driver{}, c.DSNs()[0], "").(*db)
 	var name string
@@ -153,7 +151,7 @@ func dropped(t *testing.T, c *servers.Dgraph) {
 	}
 }
 
-// join: what one alpha has created is there at the other.
+// join: what one alpha has created is visible at the other.
 func join(t *testing.T, c *servers.Dgraph) {
 	first := drivertest.Open(t, driver{}, c.DSNs()[0], "")
 	open := func(dsn string) drivers.DB {
@@ -222,7 +220,7 @@ func TestMaskDSN(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: what is wrong is told in one line, without the password.
+// TestOpenRefuses: errors are reported in one line, without the password.
 func TestOpenRefuses(t *testing.T) {
 	for dsn, usage := range map[string]bool{"dgraph://me:s3cret@127.0.0.1:1": false, "dgraph://127.0.0.1:1": false, "dgraph://me:s3cret@h:x": true} {
 		_, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: snapshotIsolation})

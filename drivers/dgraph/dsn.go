@@ -19,7 +19,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// target is what a DSN says.
+// target is a parsed DSN.
 type target struct {
 	addr           string
 	user, password string
@@ -30,8 +30,8 @@ type target struct {
 	dial           drivers.Dial
 }
 
-// maxPredicates bounds how many pairs of predicates a run makes. Each is a
-// tablet of its own.
+// maxPredicates bounds how many pairs of predicates a run creates. Each predicate is a separate
+// tablet.
 const maxPredicates = 64
 
 func parseDSN(dsn string) (*target, error) {
@@ -90,9 +90,8 @@ type client struct {
 	conn *grpc.ClientConn
 }
 
-// connect makes a client with one connection, which is opened by its first
-// request. gRPC repeats a request by itself only where it knows that no server
-// has seen it.
+// connect makes a client with one connection, which the first request opens. gRPC repeats a
+// request by itself only if no server has seen it.
 func (t *target) connect(ctx context.Context) (*client, error) {
 	opts := []grpc.DialOption{grpc.WithTransportCredentials(t.credentials()), grpc.WithNoProxy(), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig()}
 	if t.dial != nil {
@@ -108,7 +107,7 @@ func (t *target) connect(ctx context.Context) (*client, error) {
 		return nil, err
 	}
 	c := &client{api: api.NewDgraphClient(conn), conn: conn}
-	// Not dgo.NewClient, which hides what tells the server's version.
+	// Not dgo.NewClient, which hides the call for the server's version.
 	c.Dgraph = dgo.NewDgraphClient(c.api)
 	if t.user != "" {
 		if err := c.LoginIntoNamespace(ctx, t.user, t.password, t.namespace); err != nil {
@@ -131,7 +130,7 @@ func (t *target) credentials() credentials.TransportCredentials {
 	return insecure.NewCredentials()
 }
 
-// addToken sends the token that a server wants for changes of the schema.
+// addToken sends the token that a server requires for schema changes.
 func (t *target) addToken(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return invoke(metadata.AppendToOutgoingContext(ctx, "auth-token", t.token), method, req, reply, cc, opts...)
 }

@@ -13,8 +13,8 @@ import (
 // catchUp bounds how long an alpha may lag behind at the beginning.
 const catchUp = 60 * time.Second
 
-// Join implements drivers.Joiner. An alpha that can read the mark of Create,
-// which is written last, reads all that was written before.
+// Join implements drivers.Joiner. The mark of Create is written last. An alpha that can read it
+// can read everything written before.
 func (d *db) Join(ctx context.Context, first drivers.DB) error {
 	f, ok := first.(*db)
 	if !ok || !f.created {

@@ -15,13 +15,12 @@ import (
 // statementError classifies an error of any request that commits nothing.
 func statementError(err error) error { return classify(err, drivers.Aborted) }
 
-// commitError classifies an error of a request that commits. Only the word
-// Aborted of an alpha is certain: it says so when a zero has decided that the
-// transaction aborts, and nothing else uses that code. Any other error may
-// come from the way between alpha and zero, after the zero has decided.
+// commitError classifies an error of a request that commits. Only the code Aborted from an alpha
+// is certain: it is used only when a zero has decided that the transaction aborts. Any other
+// error may happen between alpha and zero, after the zero has decided.
 //
-// A commit must not be sent twice: a zero finds the writes of the first in
-// conflict with the second, and says that the transaction aborted.
+// A commit must not be sent twice: a zero would find a conflict between the first and the
+// second, and report that the transaction aborted.
 func commitError(err error) error { return classify(err, drivers.OutcomeUnknown) }
 
 func classify(err error, otherwise drivers.Class) error {
@@ -44,10 +43,10 @@ func classify(err error, otherwise drivers.Class) error {
 	return e
 }
 
-// hopeless are codes with which trying again makes no sense.
+// hopeless are codes after which a retry makes no sense.
 var hopeless = map[codes.Code]bool{codes.Unauthenticated: true, codes.PermissionDenied: true, codes.Unimplemented: true}
 
-// refusals are texts of servers that have no code of their own.
+// refusals are error texts of servers for errors without their own code.
 var refusals = []struct{ text, cause string }{
 	{"predicate is being moved", "predicate being moved"},
 	{"blocked due to predicate move", "predicate being moved"},
@@ -59,7 +58,7 @@ var refusals = []struct{ text, cause string }{
 	{"pending", "too much pending"},
 }
 
-// cause names an error, and says whether the connection is of no use any more.
+// cause names an error, and reports whether the connection is unusable.
 func cause(err error) (string, bool) {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return "call timed out", true

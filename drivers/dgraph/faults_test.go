@@ -122,8 +122,8 @@ func look(d *db, key string) (int64, error) {
 	return v, err
 }
 
-// answerLost: what commits, and loses its connection after the server has done
-// it, is of unknown outcome. It is not sent again.
+// answerLost: a commit that loses its connection after the server has executed it has an unknown
+// outcome, and is not sent again.
 func answerLost(t *testing.T, c *servers.Dgraph) {
 	for what, send := range map[string]func(drivers.LWT, drivers.Tx) error{
 		"commit": func(_ drivers.LWT, tx drivers.Tx) error { return tx.Commit(ctx) },
@@ -149,8 +149,8 @@ func answerLost(t *testing.T, c *servers.Dgraph) {
 	}
 }
 
-// notSent: what did not leave has no effect, and nobody says that it has one.
-// What commits nothing is aborted.
+// notSent: a request that was not sent has no effect, and its outcome is not committed. Requests
+// that commit nothing are aborted.
 func notSent(t *testing.T, c *servers.Dgraph) {
 	w, d, tx := over(t, c)
 	reading, l := drivertest.Begin(t, d), drivertest.Light(t, d)
@@ -168,7 +168,7 @@ func notSent(t *testing.T, c *servers.Dgraph) {
 	holds(t, d, "a", 1)
 }
 
-// neverAnswered: a commit that is not answered in time is of unknown outcome.
+// neverAnswered: a commit that is not answered in time has an unknown outcome.
 func neverAnswered(t *testing.T, c *servers.Dgraph) {
 	w, _, tx := over(t, c)
 	w.deaf.Store(true)
@@ -181,8 +181,8 @@ func neverAnswered(t *testing.T, c *servers.Dgraph) {
 	}
 }
 
-// alphaKilled: the outcome of a commit is unknown to which a dead alpha gives no
-// answer. The cluster is of no use afterwards.
+// alphaKilled: a commit that a killed alpha does not answer has an unknown outcome. The cluster
+// cannot be used afterwards.
 func alphaKilled(t *testing.T, c *servers.Dgraph) {
 	d, tx := open(t, c, nil)
 	s, err := d.Connect(ctx)

@@ -17,8 +17,8 @@ import (
 	_ "github.com/isohound/isohound/workloads/register"
 )
 
-// againstModel runs workloads serially on Dgraph and on a database of maps.
-// What is recorded must be the same.
+// againstModel runs workloads serially on Dgraph and on a database of maps. The histories must
+// be the same.
 func againstModel(t *testing.T, c *servers.Dgraph) {
 	cfg := drivers.Config{DSN: c.DSNs()[0] + "?predicates=2", Isolation: snapshotIsolation}
 	for _, name := range []string{"mini", "register", "general", "lwt"} {
@@ -31,8 +31,8 @@ func againstModel(t *testing.T, c *servers.Dgraph) {
 	}
 }
 
-// hunt takes histories of Dgraph the whole way to a verdict. It keeps snapshot
-// isolation, which allows write skew.
+// hunt tests the whole path from Dgraph to a verdict. Dgraph keeps snapshot isolation, which
+// allows write skew.
 func hunt(t *testing.T, c *servers.Dgraph) {
 	for workload, want := range map[string]map[level.Level]verdict.Verdict{
 		"mini": {level.SI: verdict.Satisfied, level.StrongSI: verdict.Satisfied, level.SER: verdict.Violated},

@@ -7,8 +7,8 @@ import (
 	"github.com/dgraph-io/dgo/v250/protos/api"
 )
 
-// Lightweight transactions are upsert blocks, a query and what to write where
-// it finds something, which one request runs and commits.
+// Lightweight transactions are upsert blocks: one request runs a query, writes depending on its
+// result, and commits.
 
 // ReadOne implements drivers.LWT.
 func (s *session) ReadOne(ctx context.Context, key string) (int64, bool, error) {
@@ -40,7 +40,7 @@ func (s *session) CompareAndSet(ctx context.Context, key string, old, value int6
 		&api.Mutation{SetNquads: []byte(p.quad("uid(m)", value))})
 }
 
-// upsert tells whether the query found a node.
+// upsert reports whether the query found a node.
 func (s *session) upsert(ctx context.Context, key, query string, m *api.Mutation) (bool, error) {
 	resp, err := s.client.NewTxn().Do(ctx, &api.Request{Query: query, Mutations: []*api.Mutation{m}, CommitNow: true})
 	if err != nil {

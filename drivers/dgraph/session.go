@@ -17,32 +17,29 @@ type session struct {
 	db     *db
 }
 
-// Begin asks the server nothing: the first request of a transaction takes its
-// snapshot.
+// Begin sends nothing: the first request of a transaction takes its snapshot.
 func (s *session) Begin(context.Context) (drivers.Tx, error) {
 	return &tx{db: s.db, txn: s.client.NewTxn(), nodes: map[string]string{}}, nil
 }
 
 func (s *session) Close() { s.client.close() }
 
-// tx is a transaction. A key is a node with two predicates, its name and its
-// value. The server keeps writes apart until the commit, which fails if
-// another transaction has committed a write to the same value, or of the same
-// key, since the snapshot.
+// tx is a transaction. A key is a node with two predicates, its name and its value. The server
+// keeps writes private until the commit. The commit fails if another transaction has committed a
+// write to the same value, or of the same key, since the snapshot.
 type tx struct {
 	db  *db
 	txn *dgo.Txn
-	// nodes are the nodes of keys that this transaction has seen or made, which
-	// are the same as long as it lasts.
+	// nodes are the nodes of keys that this transaction has read or created. They do not change
+	// during the transaction.
 	nodes   map[string]string
 	startTs uint64
 }
 
-// TxnID implements drivers.TxnIDer: the timestamp of the snapshot, given out
-// once.
+// TxnID implements drivers.TxnIDer. It is the timestamp of the snapshot, which is unique.
 func (x *tx) TxnID() int64 { return int64(x.startTs) }
 
-// node is what the query of a key finds.
+// node is the result of the query of a key.
 type node struct {
 	UID   string `json:"uid"`
 	Value *int64 `json:"v"`
@@ -53,7 +50,7 @@ func (p place) query() string {
 	return fmt.Sprintf(`{ q(func: eq(%s, %q)) { uid v: %s } }`, p.key, p.text, p.value)
 }
 
-// quads make a node hold a key and a value.
+// quads are the triples that give a node a key and a value.
 func (p place) quads(uid string, value int64) string {
 	return fmt.Sprintf("%s <%s> %q .\n%s", uid, p.key, p.text, p.quad(uid, value))
 }
@@ -62,8 +59,8 @@ func (p place) quad(uid string, value int64) string {
 	return fmt.Sprintf("%s <%s> \"%d\"^^<xs:int> .\n", uid, p.value, value)
 }
 
-// only returns the one node in an answer, nil if there is none. Two would be
-// two keys of one name, which @upsert rules out.
+// only returns the single node in an answer, nil if there is none. Two nodes would be two keys
+// with one name, which @upsert prevents.
 func only(key string, answer []byte) (*node, error) {
 	var out struct {
 		Q []node `json:"q"`
@@ -93,8 +90,8 @@ func (x *tx) find(ctx context.Context, key string) (*node, error) {
 	return n, err
 }
 
-// Read implements drivers.Tx. A node without a value is what is read of a key
-// that is not there: no transaction leaves such a node.
+// Read implements drivers.Tx. A node without a value counts as an absent key, because no
+// transaction leaves such a node.
 func (x *tx) Read(ctx context.Context, key string) (int64, bool, error) {
 	n, err := x.find(ctx, key)
 	if err != nil || n == nil || n.Value == nil {
@@ -163,6 +160,6 @@ func (x *tx) Delete(ctx context.Context, key string) (bool, error) {
 // Commit implements drivers.Tx. A transaction that only read needs no request.
 func (x *tx) Commit(ctx context.Context) error { return commitError(x.txn.Commit(ctx)) }
 
-// Rollback discards the transaction. Whether the server hears of it makes no
-// difference: without a commit it cannot take effect, and it blocks nobody.
+// Rollback discards the transaction. It does not matter whether the server receives the message:
+// without a commit the transaction has no effect, and it blocks nobody.
 func (x *tx) Rollback(ctx context.Context) error { return statementError(x.txn.Discard(ctx)) }

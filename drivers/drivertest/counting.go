@@ -10,9 +10,9 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Counting has sessions add 1 to a column at the same time. What a dependent
-// update tells that it left must be what it left: those of the committed
-// transactions count from 1 without a gap.
+// Counting lets sessions add 1 to a column concurrently. A dependent update must return the
+// value that it left: the values of the committed transactions must be 1, 2, 3 and so on,
+// without a gap.
 func Counting(t *testing.T, d drivers.Driver, dsn string) {
 	db := OpenTables(t, d, dsn, func(yield func(*schema.Table, schema.Row) bool) {
 		yield(accounts, account(1, "a", 0, 0, "", 0))

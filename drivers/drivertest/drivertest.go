@@ -12,11 +12,11 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// Initial are the keys that Open creates. Their names differ only by case and
-// by what comes behind a space, which no database may fold.
+// Initial are the keys that Open creates. Some names differ only by case or by a trailing space;
+// the database must keep them apart.
 var Initial = map[string]int64{"a": 1, "A": 2, "a ": 3, "ü'\"\\": -4}
 
-// Open opens and creates a database and has it closed at the end of the test.
+// Open opens and creates a database, and closes it at the end of the test.
 func Open(t *testing.T, d drivers.Driver, dsn, isolation string) drivers.DB {
 	t.Helper()
 	iso, err := d.Info().FindIsolation(isolation)
@@ -64,8 +64,7 @@ func Begin(t *testing.T, db drivers.DB) drivers.Tx {
 	return tx
 }
 
-// Run checks that d, at its default isolation, does what package drivers asks
-// for.
+// Run checks that d, at its default isolation, fulfils the contract of package drivers.
 func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
 	ctx := context.Background()
 	t.Run("values", func(t *testing.T) {
@@ -107,7 +106,7 @@ func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
 		s, err := db.Connect(ctx)
 		must(t, err)
 		defer s.Close()
-		for range 3 { // the session goes on
+		for range 3 { // the session remains usable
 			tx, err := s.Begin(ctx)
 			must(t, err)
 			_, err = tx.Update(ctx, "a", 99)
@@ -128,8 +127,8 @@ func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
 	t.Run("conflicts", func(t *testing.T) { conflicts(t, Open(t, d, dsn, "")) })
 }
 
-// conflicts has sessions increment one key: whatever the driver calls
-// committed must have counted, and what fails must be called aborted.
+// conflicts lets sessions increment one key. Every commit that the driver reports must have
+// counted, and failures must be reported as aborted.
 func conflicts(t *testing.T, db drivers.DB) {
 	ctx := context.Background()
 	var mu sync.Mutex
@@ -174,7 +173,7 @@ func increment(ctx context.Context, s drivers.Session) error {
 	}
 	v, _, err := tx.Read(ctx, "a")
 	if err == nil {
-		time.Sleep(100 * time.Microsecond) // lets others in
+		time.Sleep(100 * time.Microsecond) // lets other sessions run
 		_, err = tx.Update(ctx, "a", v+1)
 	}
 	if err != nil {
@@ -186,7 +185,7 @@ func increment(ctx context.Context, s drivers.Session) error {
 	return tx.Commit(ctx)
 }
 
-// expect reads keys and wants their values, and wants others absent.
+// expect reads keys and compares their values, and checks that others are absent.
 func expect(t *testing.T, tx drivers.Tx, values map[string]int64, absent ...string) {
 	t.Helper()
 	ctx := context.Background()
@@ -202,7 +201,7 @@ func expect(t *testing.T, tx drivers.Tx, values map[string]int64, absent ...stri
 	}
 }
 
-// Class fails unless err is of a class and has a cause that contains a text.
+// Class fails unless err is of the given class and its cause contains a text.
 func Class(t *testing.T, what string, err error, class drivers.Class, broken bool) {
 	t.Helper()
 	e := drivers.AsError(err)

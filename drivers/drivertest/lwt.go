@@ -11,7 +11,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// Light opens a session that has lightweight transactions.
+// Light opens a session with lightweight transactions.
 func Light(t *testing.T, db drivers.DB) drivers.LWT {
 	t.Helper()
 	s, err := db.Connect(context.Background())
@@ -20,8 +20,8 @@ func Light(t *testing.T, db drivers.DB) drivers.LWT {
 	return s.(drivers.LWT)
 }
 
-// Lightweight checks the lightweight transactions of d, at each isolation that
-// promises that they are linearizable.
+// Lightweight checks the lightweight transactions of d, at each isolation that promises
+// linearizability for them.
 func Lightweight(t *testing.T, d drivers.Driver, dsn string) {
 	if !slices.Contains(d.Info().Can, drivers.Lightweight) {
 		t.Fatalf("%s does not say that it has lightweight transactions", d.Info().Name)
@@ -37,8 +37,8 @@ func Lightweight(t *testing.T, d drivers.Driver, dsn string) {
 	}
 }
 
-// statements runs single statements one after another, on two sessions in turn,
-// so that each has committed what the other looks at.
+// statements runs single statements one after another, alternating between two sessions, so that
+// each statement sees what the other session has committed.
 func statements(t *testing.T, db drivers.DB) {
 	ctx := context.Background()
 	sessions := []drivers.LWT{Light(t, db), Light(t, db)}
@@ -56,7 +56,7 @@ func statements(t *testing.T, db drivers.DB) {
 		{true, "a", 0, 1, false, map[string]int64{"a": 1}, ""},
 		{false, "new", low, high, true, map[string]int64{"new": high}, ""},
 		{false, "new", low, 7, false, map[string]int64{"new": high}, ""},
-		{false, "new", high, high, true, map[string]int64{"new": high}, ""}, // nothing changes, but it held what was expected
+		{false, "new", high, high, true, map[string]int64{"new": high}, ""}, // nothing changes, but it held the expected value
 		{false, "a", 1, 11, true, map[string]int64{"a": 11, "A": 2, "a ": 3}, ""},
 		{false, "A", 1, 12, false, map[string]int64{"a": 11, "A": 2, "a ": 3}, ""},
 		{false, "a ", 3, 13, true, map[string]int64{"a": 11, "A": 2, "a ": 13}, ""},
@@ -89,16 +89,16 @@ func statements(t *testing.T, db drivers.DB) {
 	}
 }
 
-// races has sessions insert the same keys and increment one key: each key is
-// inserted once, and each increment that was applied counts.
+// races lets sessions insert the same keys and increment one key. Each key must be inserted
+// once, and each applied increment must count.
 func races(t *testing.T, db drivers.DB) {
 	ctx := context.Background()
 	const sessions, rounds = 8, 30
 	var mu sync.Mutex
 	increments, failures := 0, 0
 	inserted := map[string]int{}
-	// note tells whether a statement was applied, and demands of its error that
-	// it had no effect.
+	// note counts an applied statement. It requires of an error that the statement had no
+	// effect.
 	note := func(applied bool, err error, count func()) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -119,7 +119,7 @@ func races(t *testing.T, db drivers.DB) {
 			defer wg.Done()
 			for round := range rounds {
 				key := fmt.Sprintf("raced%d", round)
-				for { // an insertion that was refused says nothing about the key
+				for { // a refused insertion does not show whether the key exists
 					applied, err := s.InsertIfAbsent(ctx, key, int64(n))
 					note(applied, err, func() { inserted[key]++ })
 					if err == nil || drivers.AsError(err).Class != drivers.Aborted {
@@ -131,7 +131,7 @@ func races(t *testing.T, db drivers.DB) {
 					note(false, err, nil)
 					continue
 				}
-				time.Sleep(100 * time.Microsecond) // lets others in
+				time.Sleep(100 * time.Microsecond) // lets other sessions run
 				applied, err := s.CompareAndSet(ctx, "a", v, v+1)
 				note(applied, err, func() { increments++ })
 			}

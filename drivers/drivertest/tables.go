@@ -15,8 +15,7 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// accounts has a primary key of two columns, two groups, and names that are
-// words of SQL.
+// accounts has a primary key of two columns, two groups, and SQL keywords as names.
 var accounts = &schema.Table{
 	Name: "order",
 	Key:  []schema.Column{{Name: "branch", Type: schema.Int}, {Name: "key", Type: schema.Text, Size: 20}},
@@ -50,8 +49,8 @@ func OpenTables(t *testing.T, d drivers.Driver, dsn string, rows iter.Seq2[*sche
 	return db
 }
 
-// Tables tries every operation on tables, at random, against maps that say what
-// must come out, in transactions of which some are rolled back.
+// Tables compares random operations on tables with a model made of maps. Some of the
+// transactions are rolled back.
 func Tables(t *testing.T, d drivers.Driver, dsn string) {
 	m := &model{rows: map[*schema.Table]map[string]schema.Row{accounts: {}, lists: {}}}
 	for i, name := range names {
@@ -104,7 +103,7 @@ func Tables(t *testing.T, d drivers.Driver, dsn string) {
 	}
 }
 
-// model is tables as maps from the text of a primary key.
+// model holds tables as maps, by the text of the primary key.
 type model struct {
 	rows map[*schema.Table]map[string]schema.Row
 }
@@ -126,7 +125,7 @@ func with(r schema.Row, group int, values []any) schema.Row {
 	return r
 }
 
-// only returns the groups that were asked for.
+// only returns a row with only the given groups.
 func only(r schema.Row, groups []int) schema.Row {
 	out := schema.Row{Key: r.Key, Groups: make([][]any, len(r.Groups))}
 	for _, g := range groups {
@@ -141,7 +140,7 @@ type answer struct {
 	Found bool
 }
 
-// step does one operation on both.
+// step does one operation on both the database and the model.
 func (m *model) step(ctx context.Context, rng *rand.Rand, tx drivers.TableTx) (what string, got, want answer, err error) {
 	key := []any{int64(rng.Intn(3)), names[rng.Intn(len(names))]}
 	at := fmt.Sprint(key...)

@@ -11,9 +11,8 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// refusals are answers of the server that it gives instead of doing anything,
-// whether the request reads or writes. It is useless to ask again after a
-// fatal one.
+// refusals are answers that the server gives instead of executing a request, whether it reads or
+// writes. After a fatal one a retry is useless.
 var refusals = map[error]struct {
 	class drivers.Class
 	cause string
@@ -30,13 +29,12 @@ var refusals = map[error]struct {
 	rpctypes.ErrFutureRev:        {drivers.Aborted, "revision not there yet"},
 }
 
-// statementError classifies an error of any call but a commit: nothing that
-// writes was sent.
+// statementError classifies an error of any call but a commit: no write was sent.
 func statementError(err error) error { return classify(err, drivers.Aborted) }
 
-// commitError classifies an error of a request that may have written. The
-// client does not repeat such a request once it may have reached a server, so
-// that a refusal is the answer to the only one.
+// commitError classifies an error of a request that may have written. The client does not repeat
+// such a request once it may have reached a server, so a refusal is the answer to the only
+// attempt.
 func commitError(err error) error { return classify(err, drivers.OutcomeUnknown) }
 
 func classify(err error, otherwise drivers.Class) error {
@@ -55,8 +53,8 @@ func classify(err error, otherwise drivers.Class) error {
 	return &drivers.Error{Class: otherwise, Cause: cause(err), Broken: true, Err: err}
 }
 
-// cause names an error that is no refusal: the connection was lost, the server
-// is on its way down, or has no leader, or time ran out.
+// cause names an error other than a refusal: the connection was lost, the server is shutting
+// down or has no leader, or the time ran out.
 func cause(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return "call timed out"

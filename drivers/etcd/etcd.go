@@ -22,7 +22,7 @@ import (
 
 func init() { drivers.Register(driver{}) }
 
-// The isolations are those of the package concurrency of etcd's client.
+// The isolations are those of package concurrency of etcd's client.
 const (
 	serializable         = "serializable"
 	serializableSnapshot = "serializable snapshot"
@@ -73,7 +73,7 @@ func endpoints(dsn string) []string {
 	return out
 }
 
-// setupTimeout bounds connecting, creating and dropping, each.
+// setupTimeout bounds connecting, creating and dropping separately.
 const setupTimeout = 15 * time.Second
 
 func parse(dsn string) (conf clientv3.Config, err error) {
@@ -93,7 +93,7 @@ func parse(dsn string) (conf clientv3.Config, err error) {
 	}
 	conf.Logger = zap.NewNop()
 	conf.DialTimeout = setupTimeout
-	// A connection that is dead without a sign is noticed.
+	// Keep-alives detect a dead connection.
 	conf.DialKeepAliveTime, conf.DialKeepAliveTimeout = 10*time.Second, 5*time.Second
 	return conf, nil
 }
@@ -136,7 +136,7 @@ type db struct {
 
 func (d *db) Server() string { return "etcd " + d.version }
 
-// admin runs f with a client of its own.
+// admin runs f with its own client.
 func (d *db) admin(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
@@ -148,8 +148,7 @@ func (d *db) admin(ctx context.Context, f func(context.Context, *clientv3.Client
 	return f(ctx, c)
 }
 
-// batch is how many keys are created with one request, which is etcd's default
-// limit.
+// batch is how many keys one request creates. It is etcd's default limit.
 const batch = 128
 
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
@@ -176,8 +175,7 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	return nil
 }
 
-// Connect makes a client, which has a connection of its own, and sees that
-// somebody answers there.
+// Connect makes a client with its own connection, and checks that the server answers.
 func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	c, err := clientv3.New(d.conf)
 	if err != nil {

@@ -14,7 +14,7 @@ type session struct {
 	db *db
 }
 
-// Begin asks the server nothing: a transaction is at what it reads first.
+// Begin sends nothing: the first read fixes the transaction's revision.
 func (s *session) Begin(context.Context) (drivers.Tx, error) {
 	return &tx{s: s, reads: map[string]version{}, writes: map[string]clientv3.Op{}, values: map[string]version{}}, nil
 }
@@ -32,8 +32,7 @@ func (s *session) InsertIfAbsent(ctx context.Context, key string, value int64) (
 	return s.putIf(ctx, key, value, clientv3.Compare(clientv3.CreateRevision(s.db.prefix+key), "=", 0))
 }
 
-// CompareAndSet implements drivers.LWT. No value equals that of a key that is
-// absent.
+// CompareAndSet implements drivers.LWT. An absent key has no value, so it equals no old value.
 func (s *session) CompareAndSet(ctx context.Context, key string, old, value int64) (bool, error) {
 	return s.putIf(ctx, key, value, clientv3.Compare(clientv3.Value(s.db.prefix+key), "=", encode(old)))
 }
@@ -46,11 +45,10 @@ func (s *session) putIf(ctx context.Context, key string, value int64, cmp client
 	return resp.Succeeded, nil
 }
 
-// version is what a key held, and the revision at which it was put there, 0
-// for a key that was absent.
+// version is the value of a key, and the revision at which it was written; 0 for an absent key.
 type version struct{ value, modified int64 }
 
-// get reads a key, and tells the store's revision at that moment.
+// get reads a key, and returns the store's revision at that moment.
 func (s *session) get(ctx context.Context, key string, opts ...clientv3.OpOption) (v version, revision int64, err error) {
 	resp, err := s.c.Get(ctx, s.db.prefix+key, opts...)
 	if err != nil {
@@ -66,43 +64,40 @@ func (s *session) get(ctx context.Context, key string, opts ...clientv3.OpOption
 }
 
 // tx is an optimistic transaction like those of etcd's package concurrency
-// (client/v3/concurrency, stm.go). Its writes are sent with the commit, as one
-// request, under the condition that every key that was read has the
-// modification revision that was read.
+// (client/v3/concurrency, stm.go). Its writes are sent with the commit, as one request, on the
+// condition that every key that was read still has the modification revision that was read.
 //
-// Why serializable promises strict serializability. etcd applies requests that
-// write one after the other, each at a revision of its own.
+// Why serializable promises strict serializability: etcd applies requests that write one after
+// the other, each at its own revision.
 //
-//   - A transaction that wrote: when its request was applied, all that it had
-//     read was still what the keys held, an absent key being one of modification
-//     revision 0. So it could as well have read then, and acts as one step at
-//     that moment, between its first call and its last.
-//   - One that only read: all it read is what the store held at one revision,
-//     which the first read learnt. That read is linearizable, so the revision
-//     was the store's at a moment during the transaction, and it acts there. It
-//     needs no request to commit.
+//   - A transaction that wrote: when its request was applied, all keys still
+//     had the values that it had read (an absent key has modification
+//     revision 0). So all its reads could have happened at that moment, and
+//     it acts as one step between its first call and its last.
+//   - A transaction that only read: all its reads return the state of the
+//     store at one revision, that of its first read. That read is
+//     linearizable, so the store had this revision at a moment during the
+//     transaction, and the transaction acts then. Its commit needs no request.
 //
-// Serializable snapshot also wants that no key that is written was written since
-// that revision, which only aborts more. Repeatable reads compares as
-// serializable does, but reads each key as a member has it at the time, maybe
-// behind. So there one that only read must compare, too, and acts when that is
-// done. Read committed compares nothing.
+// Serializable snapshot also requires that no written key was changed since that revision, which
+// only aborts more. Repeatable reads compares as serializable does, but each read returns the
+// key's current state at a member, which may be behind. So a transaction that only read must
+// compare too, and acts when the comparison is done. Read committed compares nothing.
 type tx struct {
 	s      *session
 	reads  map[string]version
 	writes map[string]clientv3.Op
-	// values are what the keys hold after the writes; absent is modified 0.
+	// values are the values of the keys after the writes; an absent key has modified 0.
 	values map[string]version
-	// revision is the store's at the first read, 0 before.
+	// revision is the store's revision at the first read, 0 before.
 	revision int64
-	// committed is the revision that the writes made.
+	// committed is the revision of the writes.
 	committed int64
 }
 
-// TxnID implements drivers.TxnIDer: the revision that the transaction's writes
-// made, known when it has committed. No two transactions share one, and the
-// order of these ids is the order of the versions of every key. Transactions
-// that only read have none.
+// TxnID implements drivers.TxnIDer. It is the revision of the transaction's writes, known after
+// the commit. It is unique, and the order of these ids is the order of the versions of every
+// key. Transactions that only read have none.
 func (x *tx) TxnID() int64 { return x.committed }
 
 func (x *tx) Read(ctx context.Context, key string) (int64, bool, error) {
@@ -124,7 +119,7 @@ func (x *tx) Read(ctx context.Context, key string) (int64, bool, error) {
 	return v.value, v.modified != 0, nil
 }
 
-// options are those of the next read.
+// options are the options of the next read.
 func (x *tx) options() []clientv3.OpOption {
 	switch {
 	case x.s.db.isolation == repeatableReads || x.s.db.isolation == readCommitted:
@@ -135,7 +130,7 @@ func (x *tx) options() []clientv3.OpOption {
 	return nil
 }
 
-// own stands for the revision of what the transaction itself has written.
+// own stands for the revision of the transaction's own writes.
 const own = 1
 
 // Insert sets the key at commit, whether it exists or not.
@@ -145,12 +140,12 @@ func (x *tx) Insert(_ context.Context, key string, value int64) error {
 	return nil
 }
 
-// Update sets the key at commit; whether it exists is not asked.
+// Update sets the key at commit. It does not check whether the key exists.
 func (x *tx) Update(ctx context.Context, key string, value int64) (bool, error) {
 	return true, x.Insert(ctx, key, value)
 }
 
-// Delete removes the key at commit; whether it exists is not asked.
+// Delete removes the key at commit. It does not check whether the key exists.
 func (x *tx) Delete(_ context.Context, key string) (bool, error) {
 	x.writes[key] = clientv3.OpDelete(x.s.db.prefix + key)
 	x.values[key] = version{}
@@ -164,8 +159,8 @@ func (x *tx) Commit(ctx context.Context) error {
 	}
 	then := x.operations()
 	if len(then) == 0 {
-		// A request that only compares would be answered by a member from what it
-		// has. A linearizable read in it has the member catch up first.
+		// A member would answer a request that only compares from its own state, which may be
+		// behind. A linearizable read in the request makes the member catch up first.
 		then = append(then, clientv3.OpGet(x.s.db.prefix, clientv3.WithCountOnly()))
 	}
 	resp, err := x.s.c.Txn(ctx).If(x.conditions()...).Then(then...).Commit()
@@ -178,7 +173,7 @@ func (x *tx) Commit(ctx context.Context) error {
 	if !resp.Succeeded {
 		return &drivers.Error{Class: drivers.Aborted, Cause: "conflict"}
 	}
-	// The deletion of a key that was absent makes no revision.
+	// Deleting an absent key creates no revision.
 	for _, r := range resp.Responses {
 		if r.GetResponsePut() != nil || r.GetResponseDeleteRange().GetDeleted() > 0 {
 			x.committed = resp.Header.Revision
@@ -187,7 +182,7 @@ func (x *tx) Commit(ctx context.Context) error {
 	return nil
 }
 
-// conditions are what must hold for the writes to be done.
+// conditions are the conditions of the writes.
 func (x *tx) conditions() []clientv3.Cmp {
 	isolation := x.s.db.isolation
 	if isolation == readCommitted {

@@ -8,17 +8,16 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// delay is a toxic that stays in its stream from beginning to end and holds
-// answers up for as long as its node says at the moment. It stands alone:
-// toxiproxy's chains, whose toxics come and go, do not survive that while
-// connections end (v2.12.0: a link that is ending keeps the toxic that is
-// removed, and then the next one that is added is an index out of range).
+// delay is a toxic that stays in its stream for the stream's lifetime, and delays answers by the
+// current delay of its node. It is the only toxic: toxiproxy's chains, to which toxics are added
+// and from which they are removed, fail while connections end (v2.12.0: an ending link keeps the
+// removed toxic, and adding the next one then panics with an index out of range).
 type delay struct{ node *node }
 
-// waitingAnswers is how many answers may wait before the next is not read.
+// waitingAnswers is how many answers may be queued before the next is not read.
 const waitingAnswers = 1024
 
-// carry takes bytes from one end of a pair to the other.
+// carry copies bytes from one end of a pair to the other.
 func carry(to io.WriteCloser, from io.Reader) {
 	_, _ = io.Copy(to, from)
 	to.Close()
@@ -52,7 +51,7 @@ func (d *delay) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// delay draws how much later than it came an answer goes on.
+// delay draws the current delay of an answer.
 func (n *node) delay() (sum time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

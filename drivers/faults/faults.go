@@ -12,7 +12,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// Set are the proxies before the endpoints of one database.
+// Set is the proxies for the endpoints of one database.
 type Set struct {
 	events []Event
 	nodes  []*node
@@ -20,27 +20,26 @@ type Set struct {
 	played sync.WaitGroup
 }
 
-// node is what stands before one endpoint. Toxiproxy's streams carry the bytes;
-// the connections are made here, so that they can be reset, and so that an
-// endpoint that cannot be reached looks as it would without a proxy.
+// node is the proxy for one endpoint. Toxiproxy's streams carry the bytes. The connections are
+// made here, so that they can be reset, and so that an unreachable endpoint looks as it would
+// without a proxy.
 type node struct {
 	mu    sync.Mutex
 	pairs map[*pair]bool
-	// down counts the events that refuse connections now; late are those that
-	// have answers come later.
+	// down counts the events that currently refuse connections; late are the events that
+	// currently delay answers.
 	down   int
 	late   map[*Event]bool
 	jitter *rand.Rand
 }
 
-// pair is one connection of a client, which ends here, and the one to the
-// server that goes on for it.
+// pair is one connection of a client, which ends here, and the corresponding connection to the
+// server.
 type pair struct {
 	client, server net.Conn
 }
 
-// New prepares proxies that do nothing yet. What varies at random is drawn from
-// seed.
+// New prepares proxies that do nothing yet. Random choices are drawn from seed.
 func New(events []Event, endpoints int, seed int64) *Set {
 	s := &Set{events: events, stop: func() {}}
 	for n := range endpoints {
@@ -49,10 +48,10 @@ func New(events []Event, endpoints int, seed int64) *Set {
 	return s
 }
 
-// Dial returns how connections to endpoint n, from 0, are made.
+// Dial returns the dial function for endpoint n, from 0.
 func (s *Set) Dial(n int) drivers.Dial { return s.nodes[n].dial }
 
-// Play begins the script.
+// Play starts the script.
 func (s *Set) Play() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -71,13 +70,13 @@ func (s *Set) Play() {
 	}
 }
 
-// Lift ends the script and all that lasts.
+// Lift stops the script and ends all its effects.
 func (s *Set) Lift() {
 	s.stop()
 	s.played.Wait()
 }
 
-// Close ends the script and all connections.
+// Close stops the script and ends all connections.
 func (s *Set) Close() {
 	s.Lift()
 	for _, n := range s.nodes {
@@ -97,8 +96,8 @@ func until(ctx context.Context, t time.Time) bool {
 	}
 }
 
-// play does one event at one node, as often as it comes. Moments are counted
-// from the start, so that delays do not add up.
+// play runs one event at one node, with its repetitions. Times are counted from the start, so
+// that delays do not add up.
 func (n *node) play(ctx context.Context, e *Event, start time.Time) {
 	for t := start.Add(e.At); until(ctx, t); t = t.Add(e.Every) {
 		lift := n.begin(e)
@@ -114,7 +113,7 @@ func (n *node) play(ctx context.Context, e *Event, start time.Time) {
 	}
 }
 
-// begin makes an event begin, and returns what ends it.
+// begin begins an event, and returns a function that ends it.
 func (n *node) begin(e *Event) (lift func()) {
 	if e.Action == Latency {
 		n.mu.Lock()
@@ -138,8 +137,7 @@ func (n *node) begin(e *Event) (lift func()) {
 	}
 }
 
-// end ends all connections, and refuses new ones as long as down is not taken
-// back.
+// end ends all connections. It adds down to the count of events that refuse new ones.
 func (n *node) end(reset bool, down int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -166,7 +164,7 @@ func (n *node) refusing() bool {
 	return n.down > 0
 }
 
-// dial makes a connection to a server with the proxy between.
+// dial makes a connection to a server through the proxy.
 func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if n.refusing() {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
@@ -182,7 +180,7 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		return nil, err
 	}
 	p := &pair{client: far, server: server}
-	if !n.add(p) { // since a moment ago
+	if !n.add(p) { // connections are refused since a moment ago
 		p.close(true)
 		near.Close()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
@@ -192,7 +190,7 @@ func (n *node) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return &conn{near, server.RemoteAddr()}, nil
 }
 
-// add notes a new pair, unless it is refused.
+// add registers a new pair, unless connections are refused.
 func (n *node) add(p *pair) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -203,16 +201,16 @@ func (n *node) add(p *pair) bool {
 	return true
 }
 
-// output is where one direction of a pair ends. When its input has ended it is
-// closed, and then the pair is gone.
+// output is the end of one direction of a pair. When the input has ended, output is closed and
+// the pair is removed.
 type output struct {
 	n *node
 	p *pair
 	net.Conn
 }
 
-// Write never fails, so that what was read on the way here is taken off the
-// streams before. The end of the connection reaches these from where they read.
+// Write never fails, so that the stream before it is drained. Streams learn of the end of a
+// connection where they read.
 func (o *output) Write(b []byte) (int, error) {
 	_, _ = o.Conn.Write(b)
 	return len(b), nil
@@ -225,8 +223,8 @@ func (o *output) Close() error {
 	return o.Conn.Close()
 }
 
-// conn is a client's end. It names the server's address, where clients ask for
-// statements to be cancelled.
+// conn is a client's end. It returns the server's address, because clients connect to it to
+// cancel statements.
 type conn struct {
 	*net.TCPConn
 	remote net.Addr
@@ -234,7 +232,7 @@ type conn struct {
 
 func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
-// loopback makes a connection of this process with itself.
+// loopback makes a connection of this process to itself.
 func loopback(ctx context.Context) (near, far *net.TCPConn, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -255,6 +253,6 @@ func loopback(ctx context.Context) (near, far *net.TCPConn, err error) {
 		if b.RemoteAddr().String() == a.LocalAddr().String() {
 			return a.(*net.TCPConn), b.(*net.TCPConn), nil
 		}
-		b.Close() // a stranger was faster
+		b.Close() // another process connected first
 	}
 }

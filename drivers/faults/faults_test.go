@@ -131,7 +131,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 	t.Fatalf("%s did not happen", what)
 }
 
-// TestUndisturbed: without events bytes pass, and an end reaches the other side.
+// TestUndisturbed: without events bytes are passed on, and an end reaches the other side.
 func TestUndisturbed(t *testing.T) {
 	s := set(t, "", 1)
 	c := connect(t, s, 0, echo(t))
@@ -147,8 +147,8 @@ func TestUndisturbed(t *testing.T) {
 	}
 }
 
-// TestEnds: a cut connection ends, a reset one breaks, those of other
-// endpoints go on, and new ones are refused as long as the event lasts.
+// TestEnds: a cut connection ends, a reset one breaks, those of other endpoints continue, and
+// new ones are refused during the event.
 func TestEnds(t *testing.T) {
 	for action, want := range map[string]error{"cut": io.EOF, "reset": syscall.ECONNRESET} {
 		s := set(t, "0s "+action+" on 1 for 1h", 2)
@@ -174,7 +174,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestEvery: an event comes again.
+// TestEvery: an event repeats.
 func TestEvery(t *testing.T) {
 	s := set(t, "1ms reset every 5ms", 1)
 	addr := echo(t)
@@ -185,8 +185,8 @@ func TestEvery(t *testing.T) {
 	}
 }
 
-// TestLatency: answers come later as long as it lasts. They cannot come
-// earlier, so that the test cannot fail by chance.
+// TestLatency: answers are delayed during the event. They cannot come earlier, so the test
+// cannot fail by chance.
 func TestLatency(t *testing.T) {
 	s := set(t, "0s latency 60ms 10ms; 0s latency 50ms on 2", 2)
 	addr := echo(t)

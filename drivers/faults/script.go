@@ -1,6 +1,6 @@
-// Package faults disturbs the connections to a database, as a script says:
-// answers come late, connections end or are reset, new ones are refused. It
-// stands between a driver and its server on loopback, and knows no protocol.
+// Package faults disturbs the connections to a database according to a script: answers are
+// delayed, connections end or are reset, new ones are refused. It is a proxy between a driver
+// and its server on loopback, and does not depend on a protocol.
 package faults
 
 import (
@@ -17,12 +17,12 @@ type Action string
 
 // The actions.
 const (
-	// Latency has each answer come later.
+	// Latency delays each answer.
 	Latency Action = "latency"
-	// Cut ends connections as a server does that shuts down.
+	// Cut ends connections like a server that shuts down.
 	Cut Action = "cut"
-	// Reset ends them as a broken network does: what was on its way is lost,
-	// also what the client might still have read.
+	// Reset ends connections like a broken network: data in transit is lost, including data that
+	// the client has received but not yet read.
 	Reset Action = "reset"
 )
 
@@ -31,14 +31,14 @@ type Event struct {
 	// At is the time since the sessions started.
 	At     time.Duration
 	Action Action
-	// Delay is that of Latency, Jitter how much it varies to either side.
+	// Delay is the delay of Latency, Jitter its maximum variation in either direction.
 	Delay, Jitter time.Duration
-	// Node is the endpoint concerned, from 1, or 0 for all.
+	// Node is the endpoint, from 1, or 0 for all.
 	Node int
-	// For is how long it lasts. Connections that are cut or reset cannot be made
-	// anew for as long. 0: latency stays to the end; other events last no time.
+	// For is the duration. During it, connections that were cut or reset cannot be opened again.
+	// 0: latency lasts until the end; other events are instantaneous.
 	For time.Duration
-	// Every is the time from one beginning to the next, 0 if it happens once.
+	// Every is the time from one beginning to the next, 0 if the event happens once.
 	Every time.Duration
 }
 
@@ -102,7 +102,7 @@ func (e *Event) check(endpoints int) error {
 	return nil
 }
 
-// parser reads the words of one event; the first error counts.
+// parser reads the words of one event; it keeps the first error.
 type parser struct {
 	words []string
 	err   error

@@ -6,8 +6,8 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// The isolations, by the databases' own names and, for the faces of repeatable
-// read, the setting that tells them apart.
+// The isolations, by the databases' own names. The variants of repeatable read also name the
+// setting in which they differ.
 const (
 	serializable      = "serializable"
 	repeatableRead    = "repeatable read"
@@ -22,10 +22,10 @@ const (
 // flavour is a database that speaks MySQL's protocol.
 type flavour struct {
 	info drivers.Info
-	// sign stands in what VERSION() of this database returns, and of no other;
-	// it is empty for MariaDB, which stands for all the others, too.
+	// sign occurs in VERSION() of this database, and of no other. It is empty for MariaDB, which
+	// also stands for all other servers.
 	sign string
-	// on are system variables to be turned on where the server has them.
+	// on are system variables to turn on if the server has them.
 	on []string
 }
 
@@ -82,8 +82,8 @@ func identify(version string) *flavour {
 	return plainMariaDB
 }
 
-// title names the database whose VERSION() is given: drivers for MariaDB are
-// used with MySQL, too.
+// title names the database whose VERSION() is given. The driver for MariaDB is also used with
+// MySQL.
 func (f *flavour) title(version string) string {
 	if f.sign == "" && !strings.Contains(strings.ToLower(version), "mariadb") {
 		return "MySQL"

@@ -28,8 +28,8 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestTiDB runs TiDB's statements on MariaDB, which understands all but those
-// that set TiDB's variables.
+// TestTiDB runs TiDB's statements on MariaDB, which understands all except those that set TiDB's
+// variables.
 func TestTiDB(t *testing.T) {
 	forced := *tidb
 	forced.sign = ""
@@ -56,7 +56,7 @@ func TestOtherServer(t *testing.T) {
 	}
 }
 
-// TestCommitErrors: only what says that nothing was committed is an abort.
+// TestCommitErrors: only errors that exclude a commit count as aborted.
 func TestCommitErrors(t *testing.T) {
 	for number, want := range map[uint16]drivers.Class{
 		1213: drivers.Aborted, 1062: drivers.Aborted, 8002: drivers.Aborted, 8005: drivers.Aborted,
@@ -69,15 +69,14 @@ func TestCommitErrors(t *testing.T) {
 	}
 }
 
-// TestReadOnly: a replica refuses writes, which does not end a run; a server
-// that everything depends on does.
+// TestReadOnly: writes refused by a replica do not end a run; writes refused by the only endpoint do.
 func TestReadOnly(t *testing.T) {
 	err := &mysql.MySQLError{Number: readOnly, Message: "running with the --read-only option"}
 	drivertest.Class(t, "at a replica", tx{readOnly: true}.failed(err), drivers.Refused, false)
 	drivertest.Class(t, "at the only endpoint", tx{}.failed(err), drivers.Fatal, false)
 }
 
-// TestHopeless: what no other attempt can help ends a run.
+// TestHopeless: errors that a retry cannot fix end a run.
 func TestHopeless(t *testing.T) {
 	for number, want := range map[uint16]drivers.Class{
 		1044: drivers.Fatal, 1045: drivers.Fatal, 1142: drivers.Fatal, 1146: drivers.Fatal, diskFull: drivers.Fatal, tableFull: drivers.Fatal,

@@ -9,16 +9,16 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// Single statements outside a transaction commit by themselves, since sessions
-// are opened with autocommit, at the session's isolation.
+// Single statements outside a transaction commit by themselves, at the session's isolation,
+// because sessions have autocommit on.
 
 // ReadOne implements drivers.LWT.
 func (s *session) ReadOne(ctx context.Context, key string) (value int64, found bool, err error) {
 	return tx{s.c, s.readOnly}.Read(ctx, key)
 }
 
-// InsertIfAbsent implements drivers.LWT. It is a plain INSERT, which fails where
-// the key exists: INSERT IGNORE would turn other errors into warnings.
+// InsertIfAbsent implements drivers.LWT. It is a plain INSERT, which fails if the key exists.
+// INSERT IGNORE would turn other errors into warnings.
 func (s *session) InsertIfAbsent(ctx context.Context, key string, value int64) (bool, error) {
 	_, err := s.single(ctx, "INSERT INTO kv (k, v) VALUES (?, ?)", key, value)
 	var me *mysql.MySQLError
@@ -28,8 +28,8 @@ func (s *session) InsertIfAbsent(ctx context.Context, key string, value int64) (
 	return err == nil, s.failed(err)
 }
 
-// CompareAndSet implements drivers.LWT. The count is that of the rows found
-// (ClientFoundRows), so that setting a key to what it holds applies, too.
+// CompareAndSet implements drivers.LWT. The count is the number of rows found (ClientFoundRows),
+// so setting a key to the value it already has counts as applied.
 func (s *session) CompareAndSet(ctx context.Context, key string, old, value int64) (bool, error) {
 	n, err := s.single(ctx, "UPDATE kv SET v = ? WHERE k = ? AND v = ?", value, key, old)
 	return n > 0, s.failed(err)
@@ -43,8 +43,8 @@ func (s *session) single(ctx context.Context, query string, args ...any) (int64,
 	return res.RowsAffected()
 }
 
-// failed classifies an error of a write that commits by itself, at an endpoint
-// that may refuse all.
+// failed classifies an error of a write that commits by itself. An endpoint that is a replica
+// refuses all writes.
 func (s *session) failed(err error) error {
 	if err != nil && s.readOnly && isNumber(err, readOnly) {
 		return tx{s.c, true}.failed(err)
@@ -52,9 +52,9 @@ func (s *session) failed(err error) error {
 	return singleError(err)
 }
 
-// singleError classifies an error of a write that commits by itself. It is
-// certain that there was no effect when the server refused the statement or
-// rolled it back in as many words; all else may have happened at its commit.
+// singleError classifies an error of a write that commits by itself. It certainly had no effect
+// if the server refused the statement or explicitly rolled it back. Any other error may have
+// happened at its commit.
 func singleError(err error) error {
 	if err == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 
 func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, server.DSN()) }
 
-// TestLightweightErrors: a write without an answer is of unknown outcome, a read
-// never is; what the server refused had no effect.
+// TestLightweightErrors: a write without an answer has an unknown outcome, a read never does. A
+// refused statement had no effect.
 func TestLightweightErrors(t *testing.T) {
 	d := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
 	kill := func(s drivers.LWT) drivers.LWT {

@@ -1,4 +1,4 @@
-// Package mariadb drives MariaDB, and MySQL where it is the same.
+// Package mariadb drives MariaDB, and also MySQL as far as the two agree.
 package mariadb
 
 import (
@@ -28,7 +28,7 @@ func init() {
 	}
 }
 
-// driver drives a flavour, MariaDB where none is named.
+// driver drives a flavour, MariaDB if none is given.
 type driver struct{ *flavour }
 
 func (d driver) is() *flavour {
@@ -40,7 +40,7 @@ func (d driver) is() *flavour {
 
 func (d driver) Info() drivers.Info { return d.is().info }
 
-// setupTimeout bounds connecting, creating and dropping, each.
+// setupTimeout bounds connecting, creating and dropping separately.
 const setupTimeout = 15 * time.Second
 
 func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
@@ -54,7 +54,7 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	if conf.Params == nil {
 		conf.Params = map[string]string{}
 	}
-	conf.Params["autocommit"] = "1" // a server without it would roll set-up back
+	conf.Params["autocommit"] = "1" // a server without autocommit would roll back the set-up
 	conf.DialFunc = cfg.Dial
 	conf.Logger = log.New(io.Discard, "", 0)
 	if conf.Timeout == 0 {
@@ -71,7 +71,7 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
 	}
 	d.pool = sql.OpenDB(connector)
-	d.pool.SetMaxIdleConns(0) // a closed session is a closed connection
+	d.pool.SetMaxIdleConns(0) // closing a session closes its connection
 	if err := d.inspect(ctx); err != nil {
 		d.pool.Close()
 		return nil, d.unusable(err)
@@ -100,7 +100,7 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	if s := query.Get("socket"); s != "" {
 		network, address = "unix", s
 	}
-	// The other parameters are those of a DSN, which spells them its own way.
+	// The other parameters are in the spelling of a DSN of go-sql-driver.
 	params := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "socket=") })
 	conf, err := mysql.ParseDSN(fmt.Sprintf("%s(%s)%s?%s", network, address, cmp.Or(u.EscapedPath(), "/"), strings.Join(params, "&")))
 	if err != nil {
@@ -234,7 +234,7 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	return nil
 }
 
-// perInsert keeps the statements that load the initial keys short.
+// perInsert bounds the length of the statements that load the initial keys.
 const perInsert = 1000
 
 func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error {
@@ -248,10 +248,10 @@ func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	d.created = true // from here on there may be something to drop
 	if _, err := c.ExecContext(ctx, "CREATE DATABASE "+d.schema); err != nil {
 		var me *mysql.MySQLError
-		d.created = !errors.As(err, &me) // the server says that there is nothing
+		d.created = !errors.As(err, &me) // the server refused, so nothing was created
 		return err
 	}
-	// Binary keys: no collation may take two keys for one.
+	// Keys are binary, so that no collation treats two keys as equal.
 	_, err = c.ExecContext(ctx, "CREATE TABLE "+d.schema+".kv (k VARBINARY(255) PRIMARY KEY, v BIGINT NOT NULL) ENGINE=InnoDB")
 	if err != nil {
 		return err

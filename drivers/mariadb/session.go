@@ -11,8 +11,8 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// session is one connection; statements are sent as they are, because the
-// transactions of database/sql roll back on their own when a context ends.
+// session is one connection. BEGIN and COMMIT are sent as statements, because the transactions
+// of database/sql roll back by themselves when a context ends.
 type session struct {
 	c        *sql.Conn
 	readOnly bool
@@ -26,7 +26,7 @@ func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 }
 
 func (s *session) Close() {
-	// The pool keeps no idle connection, so this disconnects.
+	// The pool keeps no idle connections, so this disconnects.
 	_ = s.c.Close()
 }
 
@@ -35,8 +35,8 @@ type tx struct {
 	readOnly bool // the endpoint is a replica
 }
 
-// failed classifies an error of a statement. A replica refuses writes, which is
-// no reason to end a run that has a primary.
+// failed classifies an error of a statement. A replica refuses writes; this must not end a run
+// that has a primary.
 func (x tx) failed(err error) error {
 	e := statementError(err)
 	if x.readOnly && isNumber(err, readOnly) {
@@ -137,9 +137,8 @@ func cause(me *mysql.MySQLError) string {
 	return me.Error()
 }
 
-// statementError classifies an error of any call but a commit. Whatever it is,
-// the transaction did not commit: no commit was sent, and the server rolls
-// back what a connection leaves behind.
+// statementError classifies an error of any call but a commit. The transaction certainly did not
+// commit: no commit was sent, and the server rolls back the transaction of an ended connection.
 func statementError(err error) error {
 	if err == nil {
 		return nil
@@ -156,8 +155,8 @@ func statementError(err error) error {
 	return e
 }
 
-// commitError classifies an error of a commit. It is certain that the
-// transaction aborted only when the server says so in as many words.
+// commitError classifies an error of a commit. The transaction certainly aborted only if the
+// server explicitly says so.
 func commitError(err error) error {
 	if err == nil {
 		return nil
@@ -168,22 +167,22 @@ func commitError(err error) error {
 	}
 	e := &drivers.Error{Class: drivers.OutcomeUnknown, Cause: cause(me), Broken: true, Err: err}
 	switch me.Number {
-	case deadlock, // also Galera's certification failure
-		duplicateKey, // which TiDB's optimistic transactions look for at the end
+	case deadlock, // also a failed certification of Galera
+		duplicateKey, // which TiDB's optimistic transactions check at the commit
 		cannotRetry, staleWrite, commitFailed, schemaHasChanged, writeConflict:
 		e.Class, e.Broken = drivers.Aborted, false
 	}
 	return e
 }
 
-// connectError classifies an error of connecting, when nothing is at stake.
+// connectError classifies an error of connecting, before anything was sent.
 func connectError(err error) error {
 	e := statementError(err).(*drivers.Error)
 	e.Broken = true
 	return e
 }
 
-// lost names the loss of a connection, or a call that took too long.
+// lost names a lost connection, or a call that took too long.
 func lost(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "call timed out"

@@ -17,7 +17,7 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// dialect is MariaDB's. Texts are bytes, which no collation folds.
+// dialect is MariaDB's. Texts are binary, so that no collation treats two texts as equal.
 var dialect = &sqltable.Dialect{
 	Quote: "`", Int: "BIGINT",
 	Text: func(size int) string {
@@ -88,8 +88,8 @@ func (d *db) createTables(ctx context.Context, tables schema.Schema, rows iter.S
 				return errors.Wrap(err, "an index of table "+t.Name)
 			}
 		}
-		// A planner that thinks that tables are empty scans them whole, and then
-		// serializability locks them whole.
+		// If the planner believes that a table is empty, it scans the whole table, and
+		// serializable then locks all of it.
 		if err := exec(sqltable.Statement{SQL: "ANALYZE TABLE `" + t.Name + "`"}); err != nil {
 			return err
 		}
@@ -148,13 +148,12 @@ func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, group
 	return sqltable.Sorted(t, p, rows), x.failed(found.Err())
 }
 
-// MariaDB has no UPDATE ... RETURNING. What an update leaves is caught in a
-// user variable of the session while the statement computes it: the first
-// assignment of each row notes the row's key and the new values, computed by the
-// same expressions from the same columns, before any of them changes. Reading
-// the variable afterwards touches no table. The rules that make it exact: the
-// server evaluates assignments from left to right, once for each row that it
-// updates; a statement that fails half-way aborts the transaction here.
+// MariaDB has no UPDATE ... RETURNING. A user variable of the session records what an update
+// leaves, while the statement computes it. The first assignment of each row records the row's
+// key and the new values, computed by the same expressions from the same columns, before any of
+// them changes. Reading the variable afterwards accesses no table. This is exact because the
+// server evaluates assignments from left to right, once for each row that it updates, and
+// because a statement that fails half-way aborts the transaction here.
 
 const variable = "@isohound"
 
@@ -182,8 +181,8 @@ func (x tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condit
 	return sqltable.Sorted(t, schema.Predicate{}, rows), err
 }
 
-// Upsert implements drivers.TableTx with INSERT ... ON DUPLICATE KEY UPDATE,
-// whose assignments are evaluated only where the row was there.
+// Upsert implements drivers.TableTx with INSERT ... ON DUPLICATE KEY UPDATE, whose assignments
+// are only evaluated if the row exists.
 func (x tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
 	b := &catcher{dialect.Insert(t, row).Add(" ON DUPLICATE KEY UPDATE ")}
 	rows, err := x.caught(ctx, t, 0, b.catch(t, 0, exprs).Done())
@@ -196,7 +195,7 @@ func (x tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs [
 	return rows[0].Groups[0], false, nil
 }
 
-// catcher builds statements that note what they do.
+// catcher builds statements that record what they do.
 type catcher struct{ *sqltable.Builder }
 
 func catching(verb string, t *schema.Table) *catcher {
@@ -208,9 +207,8 @@ func (b *catcher) Add(text string) *catcher {
 	return b
 }
 
-// catch appends the assignments to the columns of a group, of which the first
-// notes the primary key and the new values: numbers as they are, texts in
-// hexadecimal digits, each ended by a semicolon.
+// catch appends the assignments to the columns of a group. The first one records the primary key
+// and the new values: numbers as they are, texts in hexadecimal, each followed by a semicolon.
 func (b *catcher) catch(t *schema.Table, group int, exprs []schema.Expr) *sqltable.Builder {
 	columns := t.Groups[group].Columns
 	note := func(c schema.Column, value func()) {
@@ -237,7 +235,7 @@ func (b *catcher) catch(t *schema.Table, group int, exprs []schema.Expr) *sqltab
 	return b.Builder
 }
 
-// caught runs a statement with notes and reads them.
+// caught runs a recording statement and reads what it recorded.
 func (x tx) caught(ctx context.Context, t *schema.Table, group int, s sqltable.Statement) ([]schema.Row, error) {
 	if _, err := x.c.ExecContext(ctx, "SET "+variable+" = ''"); err != nil {
 		return nil, x.failed(err)
@@ -260,7 +258,7 @@ func (x tx) caught(ctx context.Context, t *schema.Table, group int, s sqltable.S
 func readNotes(t *schema.Table, groups []int, notes string) ([]schema.Row, error) {
 	columns := sqltable.Types(t, true, groups)
 	fields := strings.Split(notes, ";")
-	fields = fields[:len(fields)-1] // behind the last semicolon is nothing
+	fields = fields[:len(fields)-1] // the text ends with a semicolon
 	if len(fields)%len(columns) != 0 {
 		return nil, errors.Errorf("the notes of an update are %.100q", notes)
 	}

@@ -71,9 +71,8 @@ func run(t *testing.T, s *mongotest.Server, isolation, workload string, keys int
 	return h
 }
 
-// TestChain takes histories of the test's server through the whole way to a
-// verdict. What the server does wrong must be found, and what it does right
-// must not be suspected.
+// TestChain tests the whole path from the fake server to a verdict. Errors of the server must be
+// found, and correct behaviour must not be reported.
 func TestChain(t *testing.T) {
 	const causal, acausal = "snapshot, majority", "snapshot, majority, causalConsistency=false"
 	commit := []string{"commitTransaction"}
@@ -87,7 +86,7 @@ func TestChain(t *testing.T) {
 			map[level.Level]verdict.Verdict{level.SI: verdict.Satisfied, level.StrongSI: verdict.Satisfied, level.SER: verdict.Violated}},
 		"conflicts ignored": {causal, (*mongotest.Server).IgnoreConflicts, false,
 			map[level.Level]verdict.Verdict{level.SI: verdict.Violated}},
-		// Old snapshots are allowed, as long as they hold what the session knows.
+		// Old snapshots are allowed, as long as they contain what the session knows.
 		"old snapshots": {causal, func(s *mongotest.Server) { s.Lag(6) }, false,
 			map[level.Level]verdict.Verdict{level.SI: verdict.Satisfied, level.StrongSI: verdict.Violated}},
 		"old snapshots, sessions that do not say what they know": {acausal, func(s *mongotest.Server) { s.Lag(6) }, false,
@@ -124,8 +123,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestLightweightChain: on a server that may answer from the past, only read
-// concern linearizable is linearizable.
+// TestLightweightChain: on a server that may return old states, only read concern linearizable
+// is linearizable.
 func TestLightweightChain(t *testing.T) {
 	for isolation, want := range map[string]verdict.Verdict{"linearizable, majority": verdict.Satisfied, "local, w1": verdict.Violated} {
 		t.Run(isolation, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/isohound/isohound/internal/mongotest"
 )
 
-// TestCommitErrors: what is said of a commit is compared with what the server
-// did, and with how often the client asked.
+// TestCommitErrors compares the class of an error of a commit with what the server did, and with
+// how often the client sent it.
 func TestCommitErrors(t *testing.T) {
 	var together sync.WaitGroup
 	const (
@@ -105,8 +105,8 @@ func TestCommitErrors(t *testing.T) {
 	together.Wait()
 }
 
-// TestRetryAsksForMajority: a commit at write concern w1 is repeated with
-// write concern majority, so that what the second answer says lasts.
+// TestRetryAsksForMajority: a commit at write concern w1 is repeated with write concern
+// majority, so that the outcome in the second answer is permanent.
 func TestRetryAsksForMajority(t *testing.T) {
 	s := start(t)
 	tx := drivertest.Begin(t, drivertest.Open(t, driver{}, s.URI(), "snapshot, w1"))
@@ -165,8 +165,8 @@ func TestCommitTimesOut(t *testing.T) {
 	}
 }
 
-// TestServerAborts: a transaction that the server gave up is aborted, and the
-// session goes on.
+// TestServerAborts: a transaction that the server aborted is aborted, and the session remains
+// usable.
 func TestServerAborts(t *testing.T) {
 	s := start(t)
 	session, err := drivertest.Open(t, driver{}, s.URI(), "").Connect(ctx)
@@ -187,7 +187,7 @@ func TestServerAborts(t *testing.T) {
 	}
 }
 
-// TestNotSent: a commit that never left is no commit.
+// TestNotSent: a commit that was not sent is aborted.
 func TestNotSent(t *testing.T) {
 	s := start(t)
 	tx := drivertest.Begin(t, drivertest.Open(t, driver{}, s.URI(), ""))
@@ -206,9 +206,8 @@ func TestNotSent(t *testing.T) {
 	s.Heal()
 }
 
-// TestOwnLabels: the client labels errors that it made up itself, such as
-// "connection pool was cleared", TransientTransactionError. That says nothing
-// of a commit that was sent before.
+// TestOwnLabels: the client gives its own errors, such as "connection pool was cleared", the
+// label TransientTransactionError. That says nothing about a commit that was sent before.
 func TestOwnLabels(t *testing.T) {
 	err := mongo.CommandError{Message: "connection pool was cleared", Labels: []string{transientTransactionError}}
 	var sent atomic.Int32

@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// parseDSN reads a connection string. An error of one that holds a password
-// does not repeat any of it.
+// parseDSN reads a connection string. Its errors repeat nothing of a string that holds a
+// password.
 func parseDSN(dsn string) (*options.ClientOptions, error) {
 	opts := options.Client().ApplyURI(dsn)
 	if err := opts.Validate(); err != nil {
@@ -26,12 +26,12 @@ func parseDSN(dsn string) (*options.ClientOptions, error) {
 	}
 	// Transactions read from the primary only.
 	opts.SetReadPreference(readpref.Primary())
-	// An answer of "overloaded" is for the runner to see, not for the client to
-	// wait out.
+	// The runner, not the client, handles the answer "overloaded": the client must not wait and
+	// retry.
 	if opts.MaxAdaptiveRetries == nil {
 		opts.SetMaxAdaptiveRetries(0)
 	}
-	// With "poll", one connection beside a session's own is enough.
+	// With "poll", a session needs only one connection besides its own.
 	if opts.ServerMonitoringMode == nil {
 		opts.SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	}
@@ -41,7 +41,7 @@ func parseDSN(dsn string) (*options.ClientOptions, error) {
 	return opts, nil
 }
 
-// A connection string is no URL of package url: it may name several hosts.
+// Package url cannot parse a connection string, which may name several hosts.
 var (
 	userPassword = regexp.MustCompile(`^(mongodb(?:\+srv)?://[^:@/]*:).*@`)
 	secretOption = regexp.MustCompile(`(?i)([?&][a-z]*(?:password|properties)=)[^&]*`)

@@ -28,8 +28,8 @@ const (
 	notPrimaryNoRead = 13435
 )
 
-// hopeless are codes with which trying again makes no sense: what was asked is
-// not understood, not permitted or not supported, or the disk is full.
+// hopeless are codes after which a retry makes no sense: the request is not understood, not
+// permitted or not supported, or the disk is full.
 var hopeless = []int{
 	2, 9, 14, // BadValue, FailedToParse, TypeMismatch
 	13, 18, // Unauthorized, AuthenticationFailed
@@ -39,12 +39,11 @@ var hopeless = []int{
 	14031, // OutOfDiskSpace
 }
 
-// sentKey carries the number of times that the commands of a call were sent.
+// sentKey is the context key of the number of times that the commands of a call were sent.
 type sentKey struct{}
 
-// counting returns a context that counts how often a command is sent. The
-// client repeats some commands by itself, and what the last attempt says need
-// not hold for those before.
+// counting returns a context that counts how often a command is sent. The client repeats some
+// commands by itself, and the answer to the last attempt need not apply to the earlier ones.
 func counting(ctx context.Context) (context.Context, *atomic.Int32) {
 	n := new(atomic.Int32)
 	return context.WithValue(ctx, sentKey{}, n), n
@@ -56,17 +55,16 @@ func count(ctx context.Context, _ *event.CommandStartedEvent) {
 	}
 }
 
-// said is what the server said of an error.
+// said is the server's answer in an error.
 type said struct {
 	code int
 	name string
-	// unconfirmed: what was asked was done, but the write concern was not
-	// fulfilled.
+	// unconfirmed: the command was executed, but the write concern was not fulfilled.
 	unconfirmed bool
 }
 
-// answer returns what the server said, and false if it did not say anything:
-// the client makes up errors of its own and labels them, too.
+// answer returns the server's answer, and false if there is none: the client also creates its
+// own errors, and gives them labels too.
 func answer(err error) (said, bool) {
 	var ce mongo.CommandError
 	if errors.As(err, &ce) {
@@ -106,7 +104,7 @@ func labelled(err error, label string) bool {
 	return errors.As(err, &l) && l.HasErrorLabel(label)
 }
 
-// lost names what went wrong when the server said nothing.
+// lost names the error if the server did not answer.
 func lost(err error) string {
 	switch {
 	case mongo.IsTimeout(err):
@@ -117,9 +115,9 @@ func lost(err error) string {
 	return "server not available"
 }
 
-// statementError classifies an error of any call but a commit and a
-// lightweight write. Whatever it is, the transaction did not commit: no commit
-// was sent, and the server aborts what is left behind.
+// statementError classifies an error of any call but a commit or a lightweight write. The
+// transaction certainly did not commit: no commit was sent, and the server aborts transactions
+// left open.
 func statementError(err error) error {
 	if err == nil {
 		return nil
@@ -134,19 +132,18 @@ func statementError(err error) error {
 	return &drivers.Error{Class: drivers.Aborted, Cause: a.cause(), Err: err}
 }
 
-// connectError classifies an error of connecting, when nothing is at stake.
+// connectError classifies an error of connecting, before anything was sent.
 func connectError(err error) error {
 	e := drivers.AsError(statementError(err))
 	e.Broken = true
 	return e
 }
 
-// commitError classifies an error of a commit that was sent so many times. It
-// is certain that the transaction aborted if the server itself labels its
-// answer TransientTransactionError, "safe to run the whole transaction again":
-// for an answer to commitTransaction it does so only if a majority agrees. The
-// client gives the same label to errors of its own, which may follow a commit
-// that was sent and had its effect.
+// commitError classifies an error of a commit that was sent that many times. The transaction
+// certainly aborted if the server itself labels its answer TransientTransactionError, "safe to
+// run the whole transaction again": for an answer to commitTransaction it does so only if a
+// majority agrees. The client gives the same label to its own errors, which may follow a commit
+// that was sent and took effect.
 func commitError(err error, sent *atomic.Int32) error {
 	if err == nil {
 		return nil
@@ -163,12 +160,11 @@ func commitError(err error, sent *atomic.Int32) error {
 	return &drivers.Error{Class: drivers.OutcomeUnknown, Cause: lost(err), Broken: true, Err: err}
 }
 
-// refused are codes with which the server did not write.
+// refused are codes with which the server refuses a write.
 var refused = []int{writeConflict, lockTimeout, notPrimary, notPrimaryNoRead}
 
-// writeError classifies an error of a lightweight write that was sent so many
-// times. That it had no effect is certain if it was sent at most once and the
-// server refused it.
+// writeError classifies an error of a lightweight write that was sent that many times. It
+// certainly had no effect if it was sent at most once and the server refused it.
 func writeError(err error, sent *atomic.Int32) error {
 	if err == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/internal/mongotest"
 )
 
-// TestStatementErrors: whatever happens before a commit, the transaction is
-// aborted; only what no repetition can mend is fatal.
+// TestStatementErrors: after any error before a commit, the transaction is aborted; only an
+// error that a retry cannot fix is fatal.
 func TestStatementErrors(t *testing.T) {
 	var together sync.WaitGroup // the client waits most of the time, 500 ms after each broken connection
 	for name, tc := range map[string]struct {
@@ -79,8 +79,8 @@ func statement(tx drivers.Tx, command string) (err error) {
 	return err
 }
 
-// TestAbort: after an error that the server does not know of, a session's end
-// aborts its transaction, so that its writes stand in nobody's way.
+// TestAbort: after an error that the server does not know of, closing the session aborts its
+// transaction, so that its writes do not block others.
 func TestAbort(t *testing.T) {
 	s := start(t)
 	db := drivertest.Open(t, driver{}, s.URI(), "")

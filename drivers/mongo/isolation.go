@@ -7,25 +7,23 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// isolation is a read concern and a write concern, and whether sessions are
-// causally consistent, as MongoDB's own are unless one asks for less.
+// isolation is a read concern and a write concern, and whether sessions are causally consistent,
+// which is MongoDB's default.
 type isolation struct {
 	drivers.Isolation
 	read    string
 	write   any
 	acausal bool
-	// single says that the read concern is for single documents, outside of
-	// transactions.
+	// single says that the read concern is for single documents, outside transactions.
 	single bool
 }
 
-// isolations, the default first. MongoDB promises a snapshot for read concern
-// snapshot only, and only if the transaction commits with write concern
-// majority; that the snapshot holds what the session did before, only in a
-// causally consistent session (manual, "Read Concern snapshot", "Transactions
-// and Read Concern"). Reads and writes of a single document are linearizable
-// with the read concern of that name and write concern majority (manual, "Read
-// Concern linearizable").
+// isolations, the default first. MongoDB promises a snapshot only for read concern snapshot, and
+// only if the transaction commits with write concern majority. That the snapshot contains what
+// the session did before is promised only in a causally consistent session (manual, "Read
+// Concern snapshot", "Transactions and Read Concern"). Reads and writes of a single document are
+// linearizable with read concern linearizable and write concern majority (manual, "Read Concern
+// linearizable").
 var isolations = []isolation{
 	{Isolation: drivers.Isolation{Name: "snapshot, majority", Promises: "si", Note: "in causally consistent sessions"}, read: "snapshot", write: "majority"},
 	{Isolation: drivers.Isolation{Name: "snapshot, majority, causalConsistency=false", Promises: "si-noso", Note: "a snapshot may lack what the session did before"}, read: "snapshot", write: "majority", acausal: true},

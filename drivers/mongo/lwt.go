@@ -7,12 +7,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Lightweight transactions are writes of one document, which MongoDB executes
-// atomically, at the isolation's read and write concern. They use sessions of
-// the client's own, so that servers without sessions can be asked, too. A
-// retryable write whose answer was lost is sent again with the number that it
-// had, and answered by what it did the first time (specification "Retryable
-// Writes").
+// Lightweight transactions are writes of one document, which MongoDB executes atomically, at the
+// isolation's read and write concern. They use the client's implicit sessions, so that servers
+// without sessions work too. A retryable write whose answer was lost is sent again with the same
+// number, and the answer describes the first execution (specification "Retryable Writes").
 
 // ReadOne implements drivers.LWT.
 func (s *session) ReadOne(ctx context.Context, k string) (int64, bool, error) {

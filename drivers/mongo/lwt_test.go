@@ -62,8 +62,8 @@ func TestLWT(t *testing.T) {
 	}
 }
 
-// TestLWTErrors compares what is said of a write with what the server did, and
-// with how often the client asked.
+// TestLWTErrors compares the class of an error of a write with what the server did, and with how
+// often the client sent it.
 func TestLWTErrors(t *testing.T) {
 	var together sync.WaitGroup
 	const no = "&retryWrites=false"
@@ -136,8 +136,7 @@ func TestLWTErrors(t *testing.T) {
 	together.Wait()
 }
 
-// TestLastAnswer: what the server says of the second attempt says nothing of
-// the first.
+// TestLastAnswer: the server's answer to the second attempt says nothing about the first.
 func TestLastAnswer(t *testing.T) {
 	s := start(t)
 	l := lightweight(t, s.URI(), "")
@@ -150,8 +149,7 @@ func TestLastAnswer(t *testing.T) {
 	}
 }
 
-// TestUnconfirmedDuplicate: a key whose existence no majority confirms may
-// vanish again.
+// TestUnconfirmedDuplicate: a key whose existence no majority confirms may disappear again.
 func TestUnconfirmedDuplicate(t *testing.T) {
 	s := start(t)
 	l := lightweight(t, s.URI(), "")

@@ -1,8 +1,8 @@
 // Package mongo drives MongoDB through its official client, in multi-document
 // transactions and in writes of single documents.
 //
-// What it says about the server's behaviour is taken from MongoDB's manual and
-// from MongoDB's driver specifications (github.com/mongodb/specifications).
+// Statements about the server's behaviour are taken from MongoDB's manual and from MongoDB's
+// driver specifications (github.com/mongodb/specifications).
 package mongo
 
 import (
@@ -49,14 +49,14 @@ func (driver) Info() drivers.Info {
 }
 
 const (
-	// openTimeout bounds the search for a server that takes writes, and
-	// setupTimeout creating and dropping, each.
+	// openTimeout bounds the search for a server that accepts writes. setupTimeout bounds
+	// creating, and also dropping.
 	openTimeout  = 5 * time.Second
 	setupTimeout = 15 * time.Second
 	closeTimeout = time.Second
 )
 
-// dialer is a drivers.Dial as MongoDB's client wants it.
+// dialer adapts a drivers.Dial to MongoDB's client.
 type dialer drivers.Dial
 
 func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -95,14 +95,14 @@ type db struct {
 	opts    *options.ClientOptions
 	name    string
 	version string
-	lack    string // why there are no transactions here
+	lack    string // why transactions are not available
 	created bool
-	// Sessions begin with what Create did.
+	// Sessions begin after what Create did.
 	clusterTime   bson.Raw
 	operationTime *bson.Timestamp
 
 	mu      sync.Mutex
-	failure error // the last time that a server did not answer
+	failure error // the last failure to get an answer from a server
 }
 
 func (d *db) Server() string { return d.version }
@@ -115,7 +115,7 @@ func (d *db) Notes() []string {
 	return []string{"there are no transactions here: " + d.lack}
 }
 
-// admin runs f with a client of its own.
+// admin runs f with its own client.
 func (d *db) admin(ctx context.Context, limit time.Duration, f func(context.Context, *mongo.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -127,8 +127,8 @@ func (d *db) admin(ctx context.Context, limit time.Duration, f func(context.Cont
 	return f(ctx, c)
 }
 
-// disconnect closes a client's connections. A server in trouble may not hear
-// of it.
+// disconnect closes a client's connections. It bounds the wait for a server that does not
+// respond.
 func disconnect(c *mongo.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -157,7 +157,7 @@ func (d *db) inspect(ctx context.Context, c *mongo.Client) error {
 	case build.Ferret != "":
 		d.version = "FerretDB " + build.Ferret + " (as MongoDB " + build.Version + ")"
 		d.lack = "FerretDB has no multi-document transactions"
-	case hello.SetName == "" && hello.Msg != "isdbgrid": // which a mongos says
+	case hello.SetName == "" && hello.Msg != "isdbgrid": // a mongos answers isdbgrid
 		d.lack = "the server is neither a member of a replica set nor a mongos"
 	}
 	return nil
@@ -169,8 +169,7 @@ func (d *db) noteFailure(e *event.ServerHeartbeatFailedEvent) {
 	d.failure = e.Failure
 }
 
-// reason is why no server was found, in place of the client's description of
-// all that it knows.
+// reason says why no server was found. It replaces the client's long description of its state.
 func (d *db) reason(err error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,12 +179,12 @@ func (d *db) reason(err error) error {
 	return errors.Wrapf(d.failure, "no server that takes writes was found within %v", openTimeout)
 }
 
-// key is the _id of a key: binary, since strings must be UTF-8.
+// key is the _id of a key. It is binary, because strings must be UTF-8.
 func key(k string) bson.D { return bson.D{{Key: "_id", Value: bson.Binary{Data: []byte(k)}}} }
 
 func entry(k string, v int64) bson.D { return append(key(k), bson.E{Key: "v", Value: v}) }
 
-// perInsert keeps the commands that load the initial keys short.
+// perInsert bounds the size of the commands that load the initial keys.
 const perInsert = 1000
 
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
@@ -210,7 +209,7 @@ func (d *db) create(ctx context.Context, c *mongo.Client, initial iter.Seq2[stri
 	}
 	data := c.Database(d.name, options.Database().SetWriteConcern(writeconcern.Majority()))
 	d.created = true // from here on there may be something to drop
-	// Transactions could not create a collection before MongoDB 4.4.
+	// Before MongoDB 4.4, transactions could not create a collection.
 	if err := data.CreateCollection(ctx, "kv"); err != nil {
 		return err
 	}
@@ -233,9 +232,9 @@ func (d *db) create(ctx context.Context, c *mongo.Client, initial iter.Seq2[stri
 	return flush()
 }
 
-// Connect opens a client with one connection for statements and, as the client
-// wants it, one that watches the server. A client that all sessions share
-// would give up all their connections when one breaks.
+// Connect opens a client with one connection for statements and, because the client requires it,
+// one that monitors the server. A client shared by all sessions would close all their
+// connections when one breaks.
 func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	c, err := mongo.Connect(d.opts)
 	if err != nil {

@@ -27,10 +27,9 @@ func start(t *testing.T) *mongotest.Server {
 
 func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, start(t).URI(), false) }
 
-// TestIsolations looks at what the server is sent at each isolation: the read
-// concern with the first statement, the write concern with the commit, and
-// afterClusterTime in causally consistent sessions, from the first transaction
-// on.
+// TestIsolations checks the requests that the server gets at each isolation: the read concern
+// with the first statement, the write concern with the commit, and afterClusterTime in causally
+// consistent sessions, from the first transaction on.
 func TestIsolations(t *testing.T) {
 	for _, iso := range isolations {
 		if iso.single {
@@ -97,8 +96,8 @@ func concern(w bson.RawValue) any {
 	return int(n)
 }
 
-// TestSnapshot: the values of one transaction are those of one moment, and a
-// transaction sees what it wrote itself.
+// TestSnapshot: all reads of a transaction are from one moment, and a transaction reads its own
+// writes.
 func TestSnapshot(t *testing.T) {
 	db := drivertest.Open(t, driver{}, start(t).URI(), "")
 	reader, writer := drivertest.Begin(t, db), drivertest.Begin(t, db)
@@ -124,7 +123,7 @@ func TestSnapshot(t *testing.T) {
 	drivertest.Class(t, "a write to what changed since", err, drivers.Aborted, false)
 }
 
-// TestSameValue: a write of the value that is there conflicts like any other.
+// TestSameValue: a write of the current value conflicts like any other write.
 func TestSameValue(t *testing.T) {
 	db := drivertest.Open(t, driver{}, start(t).URI(), "")
 	one, two := drivertest.Begin(t, db), drivertest.Begin(t, db)
@@ -135,7 +134,7 @@ func TestSameValue(t *testing.T) {
 	drivertest.Class(t, "second writer", err, drivers.Aborted, false)
 }
 
-// TestKeys: keys are bytes, which strings of BSON need not be.
+// TestKeys: keys are bytes, although strings of BSON are not.
 func TestKeys(t *testing.T) {
 	s := start(t)
 	tx := drivertest.Begin(t, drivertest.Open(t, driver{}, s.URI(), ""))
@@ -163,8 +162,8 @@ func TestDatabaseIsDropped(t *testing.T) {
 	}
 }
 
-// TestStandalone: a server without transactions is told apart, and single
-// documents can still be changed there.
+// TestStandalone: a server without transactions is recognised, and single documents can still be
+// changed.
 func TestStandalone(t *testing.T) {
 	s := start(t)
 	s.Standalone = true
@@ -211,7 +210,7 @@ func TestMaskDSN(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: what is wrong is told in one line, without the password.
+// TestOpenRefuses: errors are reported in one line, without the password.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	for dsn, usage := range map[string]bool{

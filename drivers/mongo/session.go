@@ -25,8 +25,8 @@ func newSession(d *db, c *mongo.Client, s *mongo.Session) *session {
 	return &session{db: d, client: c, s: s, kv: kv}
 }
 
-// Begin starts a transaction. The server learns of it with the first
-// statement, which carries the read concern.
+// Begin starts a transaction. Nothing is sent: the first statement starts it on the server, and
+// carries the read concern.
 func (s *session) Begin(context.Context) (drivers.Tx, error) {
 	switch {
 	case s.db.lack != "":
@@ -41,11 +41,10 @@ func (s *session) Begin(context.Context) (drivers.Tx, error) {
 	return &tx{s}, nil
 }
 
-// Close aborts a transaction that is open. One whose commit was sent must not
-// be told to abort, since on a sharded cluster commit and abort could meet (so
-// says mongo.Session.WithTransaction); its session is killed, which aborts it
-// unless it is committed or prepared (manual, "killSessions"). Else the server
-// would let it stand in the way of others until transactionLifetimeLimitSeconds.
+// Close aborts an open transaction. A transaction whose commit was sent must not be aborted,
+// because on a sharded cluster commit and abort could meet (see mongo.Session.WithTransaction).
+// Its session is killed instead, which aborts it unless it is committed or prepared (manual,
+// "killSessions"). Otherwise it would block others until transactionLifetimeLimitSeconds.
 func (s *session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -94,8 +93,8 @@ func (x *tx) Update(ctx context.Context, k string, value int64) (bool, error) {
 	return res.MatchedCount > 0, nil
 }
 
-// set changes the value, and counts the changes: an update that leaves a
-// document as it is would be no write to MongoDB and conflict with nobody.
+// set changes the value, and counts the changes. For MongoDB an update that leaves a document
+// unchanged is not a write and conflicts with nothing.
 func set(value int64) bson.D {
 	return bson.D{{Key: "$set", Value: bson.D{{Key: "v", Value: value}}}, {Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1)}}}}
 }
@@ -108,11 +107,11 @@ func (x *tx) Delete(ctx context.Context, k string) (bool, error) {
 	return res.DeletedCount > 0, nil
 }
 
-// Commit sends commitTransaction. The client sends it again when it gets no
-// answer, or one that says that the primary is changing: until ctx ends, or
-// once if ctx has no deadline. That hides no outcome, since the server answers
-// a repeated commit as it did the first, and every further attempt asks for
-// write concern majority (specification "Transactions", "Drivers MUST apply a
+// Commit sends commitTransaction. The client sends it again when it gets no answer, or an answer
+// that the primary is changing: until ctx ends, or once if ctx has no deadline. This hides no
+// outcome, because the server answers a repeated commit as it did the first, and every further
+// attempt uses write concern majority (specification "Transactions", "Drivers MUST apply a
+// majority write concern when retrying commitTransaction").
 // majority write concern when retrying commitTransaction").
 func (x *tx) Commit(ctx context.Context) error {
 	ctx, sent := counting(ctx)
@@ -124,8 +123,8 @@ func (x *tx) Commit(ctx context.Context) error {
 	return err
 }
 
-// Rollback aborts the transaction. Whether the server hears of it makes no
-// difference to what is known: without a commit it cannot take effect.
+// Rollback aborts the transaction. It does not matter whether the server receives the message:
+// without a commit the transaction has no effect.
 func (x *tx) Rollback(ctx context.Context) error {
 	if err := x.s.AbortTransaction(ctx); err != nil {
 		return statementError(err)

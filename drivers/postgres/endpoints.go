@@ -13,8 +13,8 @@ import (
 // catchUp bounds how long an endpoint may lag behind at the beginning.
 var catchUp = 60 * time.Second
 
-// Join implements drivers.Joiner. What is made last arrives last: once a table
-// made at the first endpoint is here, so is all that was made before.
+// Join implements drivers.Joiner. Changes arrive in order: once a table created last at the
+// first endpoint is here, everything created before is here too.
 func (d *db) Join(ctx context.Context, first drivers.DB) error {
 	f, ok := first.(*db)
 	if !ok || !f.created {

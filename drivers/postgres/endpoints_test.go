@@ -11,7 +11,7 @@ import (
 	"github.com/isohound/isohound/servers"
 )
 
-// open opens a database at the endpoint dsn and has it closed.
+// open opens a database at the endpoint dsn and closes it at the end of the test.
 func open(t *testing.T, dsn, isolation string) *db {
 	t.Helper()
 	d, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: isolation, CallTimeout: 10 * time.Second})
@@ -70,8 +70,7 @@ func TestStandby(t *testing.T) {
 	})
 }
 
-// TestJoinStranger: an endpoint of another database never shows what was
-// created.
+// TestJoinStranger: an endpoint of another database never shows what was created.
 func TestJoinStranger(t *testing.T) {
 	other, err := servers.StartPostgres()
 	if err != nil {

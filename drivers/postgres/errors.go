@@ -44,8 +44,8 @@ func cause(pe *pgconn.PgError) string {
 	return pe.Code + " " + pe.Message
 }
 
-// fatal reports whether the server ends the session with the error. Severity
-// itself is in the server's language.
+// fatal reports whether the server ends the session with the error. The field Severity cannot be
+// used, because it is in the server's language.
 func fatal(pe *pgconn.PgError) bool {
 	severity := pe.SeverityUnlocalized
 	if severity == "" { // before PostgreSQL 9.6
@@ -54,9 +54,9 @@ func fatal(pe *pgconn.PgError) bool {
 	return severity != "ERROR"
 }
 
-// oneLine is an error of connecting in one line. A client that tries several
-// addresses, with and without TLS, tells about each on a line of its own; what
-// the server itself said counts most, else the last attempt.
+// oneLine is an error of connecting, as one line. A client that tries several addresses, with
+// and without TLS, reports each attempt on its own line. The answer of a server takes
+// precedence, then the last attempt.
 type oneLine struct {
 	text string
 	err  error
@@ -79,9 +79,8 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &pe) && pe.Code == code
 }
 
-// statementError classifies an error of any call but a commit. Whatever it is,
-// the transaction did not commit: no commit was sent, and the server rolls
-// back what a connection leaves behind.
+// statementError classifies an error of any call but a commit. The transaction certainly did not
+// commit: no commit was sent, and the server rolls back the transaction of an ended connection.
 func statementError(err error, c *pgx.Conn) error {
 	if err == nil {
 		return nil
@@ -97,16 +96,15 @@ func statementError(err error, c *pgx.Conn) error {
 	return e
 }
 
-// hopeless reports whether trying again makes no sense: no such table or no
-// permission (class 42), not authorised (28), no such database (3D), disk full,
-// a server that only reads.
+// hopeless reports whether a retry makes no sense: no such table or no permission (class 42),
+// not authorised (28), no such database (3D), disk full, a read-only server.
 func hopeless(code string) bool {
 	class := code[:min(2, len(code))]
 	return class == "42" || class == "28" || class == "3D" || code == diskFull || code == readOnlyTransaction
 }
 
-// commitError classifies an error of a commit. It is certain that the
-// transaction aborted only when the server says so in as many words.
+// commitError classifies an error of a commit. The transaction certainly aborted only if the
+// server explicitly says so.
 func commitError(err error, c *pgx.Conn) error {
 	if err == nil {
 		return nil
@@ -127,7 +125,7 @@ func commitError(err error, c *pgx.Conn) error {
 	return e
 }
 
-// connectError classifies an error of connecting, when nothing is at stake.
+// connectError classifies an error of connecting, before anything was sent.
 func connectError(err error) error {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {
@@ -140,7 +138,7 @@ func connectError(err error) error {
 	return e
 }
 
-// lost names the loss of a connection, or a call that took too long.
+// lost names a lost connection, or a call that took too long.
 func lost(err error) string {
 	if pgconn.Timeout(err) {
 		return "call timed out"

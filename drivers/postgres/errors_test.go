@@ -10,8 +10,8 @@ import (
 	"github.com/isohound/isohound/drivers/drivertest"
 )
 
-// TestCodes: what each error means within a transaction, and at its commit,
-// where only what says that nothing was committed is an abort.
+// TestCodes: the class of each error within a transaction and at its commit. At a commit only
+// errors that exclude a commit count as aborted.
 func TestCodes(t *testing.T) {
 	c := (*drivertest.Begin(t, drivertest.Open(t, driver{}, server.DSN(), "")).(*tx)).c
 	const unknown, aborted, fatal, refused = drivers.OutcomeUnknown, drivers.Aborted, drivers.Fatal, drivers.Refused

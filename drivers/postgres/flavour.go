@@ -7,23 +7,21 @@ import (
 	"github.com/isohound/isohound/drivers/sqltable"
 )
 
-// flavour is a database that speaks PostgreSQL's protocol, with what it has
-// and lacks of the rest.
+// flavour is a database that speaks PostgreSQL's protocol, and how it differs from PostgreSQL.
 type flavour struct {
 	info drivers.Info
-	// sign stands in what version() of this database returns, and of no other.
+	// sign occurs in version() of this database, and of no other.
 	sign string
 	// dialect is for tables.
 	dialect *sqltable.Dialect
-	// keys is the type of the table of keys' primary key: texts ordered by
-	// their bytes.
+	// keys is the type of the primary key of the table of keys: texts ordered by their bytes.
 	keys string
-	// returning ends each statement that writes, so that a row found is a row
-	// returned. Where the database has ids of transactions that Resolve can ask
-	// after, it returns the one, else 0.
+	// returning is appended to each statement that writes, so that a row found is a row
+	// returned. It returns the transaction's id if the database has ids that Resolve can use,
+	// else 0.
 	returning string
-	// recovers says that it is PostgreSQL's own storage: with txid_status, crash
-	// recovery, standbys, row versions with an xmax, and their settings.
+	// recovers says that the storage is PostgreSQL's own: with txid_status, crash recovery,
+	// standbys, row versions with an xmax, and their settings.
 	recovers bool
 }
 
@@ -98,8 +96,8 @@ var yugabyte = &flavour{
 
 var flavours = []*flavour{plainPostgres, cockroach, yugabyte}
 
-// identify returns the flavour of the server whose version() is given, or nil.
-// YugabyteDB's names PostgreSQL, too.
+// identify returns the flavour of the server whose version() is given, or nil. YugabyteDB's
+// version() also contains PostgreSQL.
 func identify(version string) *flavour {
 	for _, f := range []*flavour{cockroach, yugabyte, plainPostgres} {
 		if strings.Contains(version, f.sign) {

@@ -22,29 +22,27 @@ func (s *session) ReadOne(ctx context.Context, key string) (value int64, found b
 	return value, err == nil, statementError(err, s.c)
 }
 
-// InsertIfAbsent implements drivers.LWT. Where the key was inserted by somebody
-// whom the statement's snapshot does not show, read committed does nothing, and
-// the stronger isolations fail with 40001.
+// InsertIfAbsent implements drivers.LWT. If the key was inserted by a transaction outside the
+// statement's snapshot, read committed does nothing, and stronger isolations fail with 40001.
 func (s *session) InsertIfAbsent(ctx context.Context, key string, value int64) (bool, error) {
 	return s.single(ctx, "INSERT INTO kv (k, v) VALUES ($1, $2) ON CONFLICT DO NOTHING", key, value)
 }
 
-// CompareAndSet implements drivers.LWT. A row that changes while the statement
-// waits for it is looked at again at read committed, and fails the stronger
-// isolations with 40001.
+// CompareAndSet implements drivers.LWT. If a row changes while the statement waits for it, read
+// committed evaluates it again, and stronger isolations fail with 40001.
 func (s *session) CompareAndSet(ctx context.Context, key string, old, value int64) (bool, error) {
 	return s.single(ctx, "UPDATE kv SET v = $3 WHERE k = $1 AND v = $2", key, old, value)
 }
 
-// single sends a write that commits by itself. Its commit happens behind the
-// count of rows, and may fail still; Exec reads that far.
+// single sends a write that commits by itself. The commit happens after the row count is sent
+// and may still fail; Exec waits for its result.
 func (s *session) single(ctx context.Context, sql string, args ...any) (bool, error) {
 	tag, err := s.c.Exec(ctx, sql, args...)
 	return err == nil && tag.RowsAffected() > 0, s.failed(err)
 }
 
-// failed classifies an error of a write that commits by itself, at an endpoint
-// that may refuse all.
+// failed classifies an error of a write that commits by itself. An endpoint that is a standby
+// refuses all writes.
 func (s *session) failed(err error) error {
 	if s.db.standby && isCode(err, readOnlyTransaction) {
 		return (&tx{c: s.c, db: s.db}).failed(err)
@@ -52,9 +50,9 @@ func (s *session) failed(err error) error {
 	return singleError(err, s.c)
 }
 
-// singleError classifies an error of a write that commits by itself. It is
-// certain that there was no effect when the server refused the statement, when
-// it says so in the words that count for a commit, or when nothing was sent.
+// singleError classifies an error of a write that commits by itself. It certainly had no effect
+// if the server refused the statement, if the error proves an abort of a commit, or if nothing
+// was sent.
 func singleError(err error, c *pgx.Conn) error {
 	if err == nil {
 		return nil

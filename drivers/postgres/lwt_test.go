@@ -37,8 +37,8 @@ func execute(t *testing.T, statements ...string) {
 	}
 }
 
-// TestLightweightFailsAtCommit: the count of rows comes before the commit. A
-// commit that fails behind it means that nothing was applied.
+// TestLightweightFailsAtCommit: the row count is sent before the commit. If the commit then
+// fails, nothing was applied.
 func TestLightweightFailsAtCommit(t *testing.T) {
 	d := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
 	s := drivertest.Light(t, d)
@@ -62,8 +62,8 @@ func TestLightweightFailsAtCommit(t *testing.T) {
 	}
 }
 
-// TestLightweightErrors: a write without an answer is of unknown outcome, a read
-// never is; what the server refused had no effect.
+// TestLightweightErrors: a write without an answer has an unknown outcome, a read never does. A
+// refused statement had no effect.
 func TestLightweightErrors(t *testing.T) {
 	d := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
 	kill := func(s drivers.LWT) drivers.LWT {
@@ -83,11 +83,11 @@ func TestLightweightErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := drivertest.Light(t, d)
-	short, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // so long that the statement is sent
+	short, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // long enough for the statement to be sent
 	defer cancel()
 	_, err = late.CompareAndSet(short, "a", 1, 2)
 	drivertest.Class(t, "a compare-and-set that takes too long", err, drivers.OutcomeUnknown, true)
-	_, err = drivertest.Light(t, d).CompareAndSet(short, "a", 1, 2) // time is over already
+	_, err = drivertest.Light(t, d).CompareAndSet(short, "a", 1, 2) // the deadline has already passed
 	drivertest.Class(t, "a compare-and-set that was never sent", err, drivers.Aborted, true)
 	waiting := drivertest.Light(t, d)
 	if _, err := waiting.(*session).c.Exec(ctx, "SET lock_timeout = '20ms'"); err != nil {

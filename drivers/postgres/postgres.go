@@ -24,7 +24,7 @@ func init() {
 	}
 }
 
-// driver drives a flavour, PostgreSQL itself where none is named.
+// driver drives a flavour, PostgreSQL itself if none is given.
 type driver struct{ *flavour }
 
 func (d driver) is() *flavour {
@@ -46,7 +46,7 @@ func (driver) MaskDSN(dsn string) string {
 	return keywordPassword.ReplaceAllString(dsn, "${1}"+drivers.Masked)
 }
 
-// setupTimeout bounds connecting, creating and dropping, each.
+// setupTimeout bounds connecting, creating and dropping separately.
 const setupTimeout = 15 * time.Second
 
 func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
@@ -72,8 +72,8 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	return d, nil
 }
 
-// stranger is an error of the first connection. A server that answers, and not
-// as this one does, is of another kind.
+// stranger explains an error of the first connection. A server that answers, but not in
+// PostgreSQL's protocol, is of another kind.
 func (f *flavour) stranger(err error) error {
 	var pe *pgconn.PgError
 	var ce *pgconn.ConnectError
@@ -87,7 +87,7 @@ func (f *flavour) stranger(err error) error {
 	case errors.As(err, &op) && op.Op == "dial", errors.As(err, &name):
 		return plain(err)
 	}
-	// The library has no words for what it got.
+	// The library's message has a formatting error here.
 	text := strings.ReplaceAll(plain(err).Error(), ": %!w(<nil>)", "")
 	return errors.Errorf("%s; is this a %s server?", text, f.info.Title)
 }
@@ -112,8 +112,7 @@ func (d *db) inspect(ctx context.Context, c *pgx.Conn) error {
 	return c.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&d.standby)
 }
 
-// verify has a server that may replace the isolation requested say which is in
-// effect.
+// verify asks a server that may replace the requested isolation which one is in effect.
 func (d *db) verify(ctx context.Context, c *pgx.Conn) error {
 	t, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: d.level})
 	if err != nil {
@@ -141,12 +140,12 @@ type db struct {
 	level   pgx.TxIsoLevel
 	version string
 	created bool
-	standby bool // it only reads, as long as nobody promotes it
+	standby bool // read-only, unless it is promoted
 }
 
 func (d *db) Server() string { return d.version }
 
-// admin runs f on a connection of its own.
+// admin runs f on its own connection.
 func (d *db) admin(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
@@ -158,9 +157,9 @@ func (d *db) admin(ctx context.Context, f func(context.Context, *pgx.Conn) error
 	return f(ctx, c)
 }
 
-// Create makes the table of keys, and epoch, an unlogged table of one row.
-// Crash recovery empties unlogged tables, so that the row's presence proves
-// that the server has not crashed since.
+// Create makes the table of keys, and epoch, an unlogged table with one row. Crash recovery
+// empties unlogged tables, so the presence of the row proves that the server has not crashed
+// since.
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
 	if d.standby {
 		return d.unusable(errors.New("this is a hot standby, which only reads; name the primary as the first --dsn"))
@@ -170,7 +169,7 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 		d.created = true // from here on there may be something to drop
 		if _, err := c.Exec(ctx, "CREATE SCHEMA "+s); err != nil {
 			var pe *pgconn.PgError
-			d.created = !errors.As(err, &pe) // the server says that there is nothing
+			d.created = !errors.As(err, &pe) // the server refused, so nothing was created
 			return err
 		}
 		stmts := []string{`CREATE TABLE ` + s + `.kv (k ` + d.keys + ` PRIMARY KEY, v bigint NOT NULL)`}
@@ -204,7 +203,7 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	conf := d.conf.Copy()
 	conf.RuntimeParams["search_path"] = d.schema
-	// For statements that commit by themselves; Begin names the isolation anew.
+	// For statements that commit by themselves; Begin sets the isolation explicitly.
 	conf.RuntimeParams["default_transaction_isolation"] = string(d.level)
 	if conf.RuntimeParams["application_name"] == "" {
 		conf.RuntimeParams["application_name"] = "isohound"
@@ -225,13 +224,13 @@ func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 	if !d.recovers {
 		return nil
 	}
-	// A server that crashes may lose commits of asynchronous sessions, which
-	// would look like lost updates.
+	// A server that crashes may lose commits of sessions with asynchronous commit, which would
+	// look like lost updates.
 	if _, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"); err != nil {
 		return err
 	}
-	// A small table is scanned whole rather than through its index, and then
-	// serializability locks it whole, so that most transactions abort.
+	// A small table would be scanned completely instead of through its index. Serializable then
+	// locks all of it, and most transactions abort.
 	if _, err := c.Exec(ctx, "SET enable_seqscan = off"); err != nil {
 		return err
 	}
@@ -263,8 +262,8 @@ func (d *db) Close(ctx context.Context) error {
 	return errors.Wrapf(d.unusable(plain(err)), "schema %s is left behind, drop it with DROP SCHEMA %s CASCADE", d.schema, d.schema)
 }
 
-// Resolve asks txid_status, which exists since PostgreSQL 10. Flavours without
-// it have no ids to ask after.
+// Resolve uses txid_status, which exists since PostgreSQL 10. Flavours without it have no ids to
+// ask for.
 func (d *db) Resolve(ctx context.Context, txnID int64) (drivers.Outcome, error) {
 	out := drivers.Lost
 	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {

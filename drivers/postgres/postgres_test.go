@@ -120,8 +120,8 @@ func TestErrors(t *testing.T) {
 	drivertest.Class(t, "a table that is gone", err, drivers.Fatal, false)
 }
 
-// TestResolve asks after transactions in each state, and after a crash, when
-// ids may have been given out again.
+// TestResolve asks for the outcome of transactions in each state, and after a crash, when ids
+// may have been reused.
 func TestResolve(t *testing.T) {
 	own, err := servers.StartPostgres()
 	if err != nil {
@@ -208,7 +208,7 @@ func TestLocalizedSeverity(t *testing.T) {
 	}
 }
 
-// TestReason: of several attempts to connect, what the server said is told.
+// TestReason: if several attempts to connect fail, the server's answer is reported.
 func TestReason(t *testing.T) {
 	_, err := driver{}.Open(ctx, drivers.Config{DSN: strings.Replace(server.DSN(), "/postgres", "/nosuchdatabase", 1), Isolation: "serializable"})
 	if err == nil || !strings.Contains(err.Error(), `database "nosuchdatabase" does not exist`) || strings.Contains(err.Error(), "\n") {
@@ -216,7 +216,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// TestSynchronousCommit: sessions that may lose commits in a crash are not used.
+// TestSynchronousCommit: sessions never use asynchronous commit, which may lose commits in a
+// crash.
 func TestSynchronousCommit(t *testing.T) {
 	d := drivertest.Open(t, driver{}, server.DSN()+"?synchronous_commit=off", "")
 	var got string

@@ -23,7 +23,7 @@ func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 }
 
 func (s *session) Close() {
-	// A connection in trouble may not say goodbye; it is cut then.
+	// A broken connection may not close properly; it is cut after the timeout.
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	s.c.Close(ctx)
@@ -44,7 +44,7 @@ func (x *tx) Read(ctx context.Context, key string) (value int64, found bool, err
 	return value, err == nil, statementError(err, x.c)
 }
 
-// Writes return the transaction's id, which costs no round trip of its own.
+// Writes return the transaction's id, which costs no extra round trip.
 
 func (x *tx) Insert(ctx context.Context, key string, value int64) error {
 	_, err := x.write(ctx, "INSERT INTO kv (k, v) VALUES ($1, $2)", key, value)
@@ -67,8 +67,8 @@ func (x *tx) write(ctx context.Context, sql string, args ...any) (bool, error) {
 	return err == nil, x.failed(err)
 }
 
-// failed classifies an error of a statement. A standby refuses writes, which
-// is no reason to end a run that has a primary.
+// failed classifies an error of a statement. A standby refuses writes; this must not end a run
+// that has a primary.
 func (x *tx) failed(err error) error {
 	e := statementError(err, x.c)
 	if x.db.standby && isCode(err, readOnlyTransaction) {

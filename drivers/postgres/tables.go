@@ -23,7 +23,7 @@ var dialect = &sqltable.Dialect{
 // loadTimeout bounds creating tables with their rows.
 const loadTimeout = 10 * time.Minute
 
-// perCopy is how many rows of a table are sent together.
+// perCopy is how many rows of a table are sent at once.
 const perCopy = 10_000
 
 // CreateTables implements drivers.TableDB.
@@ -48,8 +48,8 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 					return errors.Wrap(err, "an index of table "+t.Name)
 				}
 			}
-			// A planner that thinks that tables are empty scans them whole, and
-			// then serializability locks them whole.
+			// If the planner believes that a table is empty, it scans the whole table, and
+			// serializable then locks all of it.
 			if _, err := c.Exec(ctx, "ANALYZE "+pgx.Identifier{t.Name}.Sanitize()); err != nil {
 				return err
 			}
@@ -94,8 +94,7 @@ func (x *tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) 
 	return sqltable.Unflatten(t, append(key[:len(key):len(key)], values...), groups), true, nil
 }
 
-// one runs a statement that returns at most one row: columns, and one number
-// more if extra.
+// one runs a statement that returns at most one row: columns, and one more number if extra.
 func (x *tx) one(ctx context.Context, s sqltable.Statement, columns []schema.Column, extra bool) (values []any, found bool, err error) {
 	var more []any
 	if extra {
@@ -142,8 +141,8 @@ func (x *tx) returned(ctx context.Context, s sqltable.Statement, t *schema.Table
 	return to.Values(), err == nil, x.failed(err)
 }
 
-// Upsert implements drivers.TableTx. The row version that an insertion makes
-// has no xmax; that of an update was locked first, and has.
+// Upsert implements drivers.TableTx. A row version made by an insertion has no xmax. One made by
+// an update has, because the row was locked first.
 func (x *tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
 	if !x.db.recovers {
 		return x.insertOrUpdate(ctx, t, row, exprs)
@@ -158,9 +157,9 @@ func (x *tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs 
 	return after, inserted, err
 }
 
-// insertOrUpdate is Upsert where rows do not show whether they are new. It
-// takes two statements: an insertion that does nothing where the row exists,
-// and then an update that returns what it left.
+// insertOrUpdate is Upsert for databases whose rows do not show whether they are new. It uses
+// two statements: an insertion that does nothing if the row exists, and then an update that
+// returns what it left.
 func (x *tx) insertOrUpdate(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
 	s := x.db.dialect.Insert(t, row).Add(" ON CONFLICT (").Names(sqltable.Columns(t, true, nil)).Add(") DO NOTHING").Done()
 	inserted, err := x.write(ctx, s.SQL, s.Args...)
@@ -195,8 +194,7 @@ func (x *tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condi
 	return sqltable.Sorted(t, schema.Predicate{}, rows), err
 }
 
-// many runs a statement that returns rows, each behind the transaction's id if
-// withID.
+// many runs a statement that returns rows, each preceded by the transaction's id if withID.
 func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int, withID bool) ([]schema.Row, error) {
 	found, err := x.t.Query(ctx, s.SQL, s.Args...)
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	siReplicas  = "snapshot isolation, replicas"
 )
 
-// Verdicts of all levels that have a defect in common: which are refuted.
+// Verdicts common to several defects: the levels that are violated.
 var (
 	everything = []level.Level{level.SER, level.SI, level.SERNoSO, level.SINoSO, level.SSER, level.StrongSI}
 	serial     = []level.Level{level.SER, level.SERNoSO, level.SSER}
@@ -38,8 +38,8 @@ var (
 	realTime   = []level.Level{level.SSER, level.StrongSI}
 )
 
-// plant is a defect, and what must come of it: an anomaly, by its name, at a
-// level, and which levels are refuted.
+// plant is a defect with the expected result: an anomaly, by its name, at a level, and the
+// violated levels.
 type plant struct {
 	anomaly, isolation, dsn string
 	at                      level.Level
@@ -48,10 +48,9 @@ type plant struct {
 	workload                string // with parameters; "" is mini
 }
 
-// planted has the 14 anomalies of the MTC paper first, and then defects that
-// show one of them in another way, or at another level. LongFork on serializable
-// replicas is named at SI: at SER the checker may name a cycle of the same length
-// instead.
+// planted has the 14 anomalies of the MTC paper first, and then defects that show one of them in
+// another way, or at another level. LongFork on serializable replicas is named at SI, because at
+// SER the checker may name a cycle of the same length instead.
 var planted = []plant{
 	{"ThinAirRead", ssi, "off=checksums", level.SER, everything, 0, ""},
 	{"AbortedRead", ssi, "off=undo", level.SER, everything, 0, ""},
@@ -77,7 +76,7 @@ var planted = []plant{
 	{"NotMyOwnWrite", si, "off=same-value-writes&rate=1", level.SI, everything, 0, "ycsbt operations=6 duplicates=100 values=3"},
 }
 
-// seeds are how many runs each defect gets: a few, or ISOHOUND_SEEDS.
+// seeds is the number of runs of each defect: a few, or ISOHOUND_SEEDS.
 func seeds(t *testing.T) []int64 {
 	n := 5
 	if text := os.Getenv("ISOHOUND_SEEDS"); text != "" {
@@ -93,7 +92,7 @@ func seeds(t *testing.T) []int64 {
 	return out
 }
 
-// run runs p with a seed, of the workload and of the defect.
+// run runs p with a seed, which is used for the workload and the defect.
 func (p plant) run(t *testing.T, seed int64) *history.History {
 	t.Helper()
 	d, err := drivers.Find("sim")
@@ -118,8 +117,8 @@ func (p plant) run(t *testing.T, seed int64) *history.History {
 	return h
 }
 
-// TestAnomalies: each defect shows its anomaly in an ordinary run of mini-
-// transactions, and refutes the levels that forbid it and no others.
+// TestAnomalies: each defect shows its anomaly in an ordinary run of mini-transactions. It
+// violates the levels that forbid the anomaly, and no others.
 func TestAnomalies(t *testing.T) {
 	for _, p := range planted {
 		t.Run(p.anomaly+" "+p.dsn, func(t *testing.T) {
@@ -134,8 +133,8 @@ func TestAnomalies(t *testing.T) {
 	}
 }
 
-// judge checks h at all levels, with proofs, wants those refuted and the others
-// satisfied, and returns the names of the anomalies.
+// judge checks h at all levels, with proofs. It expects violations of exactly the levels in
+// refuted, and returns the names of the anomalies.
 func judge(t *testing.T, h *history.History, seed int64, refuted []level.Level) map[level.Level][]string {
 	t.Helper()
 	names := map[level.Level][]string{}

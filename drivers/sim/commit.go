@@ -42,7 +42,7 @@ func (t *tx) Rollback(context.Context) error {
 	return nil
 }
 
-// abort ends t without its effects.
+// abort ends t and discards its effects.
 func (t *tx) abort() {
 	if len(t.order) > 0 && !t.s.keeps(undo) {
 		t.s.db.commits++
@@ -52,7 +52,7 @@ func (t *tx) abort() {
 	t.end()
 }
 
-// install makes the writes of t, which has its number, versions.
+// install turns the writes of t, which has its commit number, into versions.
 func (t *tx) install() {
 	d, horizon := t.s.db, t.s.db.horizon()
 	atomic := len(t.order) < 2 || t.s.keeps(atomicVisibility)
@@ -76,11 +76,11 @@ func (t *tx) end() {
 	}
 }
 
-// certify says why t must not commit.
+// certify returns the reason why t must not commit.
 func (t *tx) certify() error {
 	d := t.s.db
 	if d.iso.locking {
-		return nil // its locks have kept everybody else away
+		return nil // its locks have excluded all others
 	}
 	first := t.light
 	if d.iso.keeps[firstCommitterWins] {
@@ -99,9 +99,9 @@ func (t *tx) certify() error {
 	return nil
 }
 
-// dangerous reports whether t completes two anti-dependencies in a row, a to b
-// to c, between transactions that were concurrent, of which c committed first:
-// as b, or as a. As c it would be the last to commit, and needs no look.
+// dangerous reports whether t completes two consecutive anti-dependencies, a to b to c, between
+// concurrent transactions, of which c committed first. It checks t as b and as a. As c, t would
+// be the last to commit, so that case cannot occur.
 func (t *tx) dangerous() bool {
 	lastIn, danger := int64(0), false
 	for _, u := range t.s.db.recent {
@@ -121,7 +121,7 @@ func (t *tx) dangerous() bool {
 	return danger || t.firstOut > 0 && t.firstOut <= lastIn
 }
 
-// overwritten reports whether u wrote something that t read, as far as t knows.
+// overwritten reports whether u is known to have written something that t read.
 func (t *tx) overwritten(u *tx) bool {
 	return slices.ContainsFunc(u.order, func(key string) bool { return t.covers(key) && t.missed[key] != u.commit })
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// controls are the isolations with all protections on: which levels a run
-// refutes, and which anomalies it never shows where it refutes them all.
+// controls are the isolations with all protections on: the levels that a run violates, and the
+// anomalies that it never shows if it violates all levels.
 var controls = []struct {
 	isolation string
 	refuted   []level.Level
@@ -31,11 +31,11 @@ var controls = []struct {
 	{siReplicas, []level.Level{level.SER, level.SERNoSO, level.SSER, level.StrongSI}, nil},
 }
 
-// internal are what even read uncommitted does not show.
+// internal are anomalies that not even read uncommitted shows.
 var internal = []string{"ThinAirRead", "FutureRead", "NotMyOwnWrite", "NotMyLastWrite"}
 
-// TestControls: with all protections on, an isolation keeps what it promises,
-// and no more than that, while transactions run at the same time and conflict.
+// TestControls: with all protections on, an isolation keeps exactly what it promises, while
+// concurrent transactions conflict.
 func TestControls(t *testing.T) {
 	for _, c := range controls {
 		t.Run(c.isolation, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// TestPromises: what is promised is what the controls show to hold.
+// TestPromises: each isolation promises what the controls satisfy.
 func TestPromises(t *testing.T) {
 	for _, c := range controls {
 		iso, err := info(t).FindIsolation(c.isolation)
@@ -104,7 +104,7 @@ func TestAgainstModel(t *testing.T) {
 	}
 }
 
-// TestAllPlanted: there is no protection whose absence no test shows.
+// TestAllPlanted: for every protection, a test shows its absence.
 func TestAllPlanted(t *testing.T) {
 	shown := "off=absent-reads off=predicates off=range-locks " // schedule_test.go, predicates_test.go
 	for _, p := range planted {

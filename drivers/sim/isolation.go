@@ -6,19 +6,18 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// isolation is a way to control concurrency, and the protections that it rests
-// on.
+// isolation is a method of concurrency control, and the protections that it relies on.
 type isolation struct {
 	drivers.Isolation
-	// locking isolations have writers lock what they write until they end, and
-	// read the newest version; the others read versions and wait for nobody.
+	// locking: writers lock what they write until they end, and transactions read the newest
+	// version. Other isolations read versions and never wait.
 	locking bool
-	// statement: each statement reads the newest commit, not each transaction.
+	// statement: the snapshot is taken for each statement, not for each transaction.
 	statement bool
 	keeps     map[protection]bool
 }
 
-// always are the protections that every isolation rests on.
+// always are the protections that every isolation relies on.
 var always = []protection{undo, durability, checksums, ownWrites, lastOwnWrite, sameValueWrites, programOrder, atomicVisibility, monotonicReads}
 
 var (
@@ -28,22 +27,23 @@ var (
 	replicated   = []protection{replicationOrder, causality}
 )
 
-// Why each keeps its promise:
+// Why each isolation keeps its promise:
 //
-// serializable: strict two-phase locking of keys and ranges. The order of the
-// commits is a serial order, and each lies within its transaction's interval.
+// serializable: strict two-phase locking of keys and ranges. The order of the commits is a
+// serial order, and each commit lies within its transaction's interval.
 //
-// serializable snapshot isolation: every cycle of dependencies has two anti-
-// dependencies in a row, of which the last transaction commits first (Fekete
-// and others, "Making Snapshot Isolation Serializable", TODS 2005; Cahill, Röhm
-// and Fekete, SIGMOD 2008). The proof needs of the other dependencies only that
-// the one commits before the other takes its snapshot. Real time does that too
-// where snapshots are fresh, so cycles through it are prevented likewise.
+// serializable snapshot isolation: every cycle of dependencies has two consecutive
+// anti-dependencies, of which the last transaction commits first (Fekete and others, "Making
+// Snapshot Isolation Serializable", TODS 2005; Cahill, Röhm and Fekete, SIGMOD 2008). About the
+// other dependencies the proof only needs that the first transaction commits before the second
+// takes its snapshot. With fresh snapshots this also holds for real-time edges, so cycles with
+// them are prevented too.
 //
-// repeatable read: as serializable for keys; ranges are not locked.
+// repeatable read: like serializable for keys; ranges are not locked.
 //
-// replicas: a snapshot is what a replica has, a prefix of the commits that
-// holds all that the session did and saw. That is no matter of freshness, which
+// replicas: a snapshot is the state of a replica, a prefix of the commits that contains
+// everything that the session did and saw. It need not be fresh; only real-time order requires
+// that.
 // only real time asks for.
 var isolations = []*isolation{
 	{Isolation: drivers.Isolation{Name: "serializable", Promises: "sser", Note: "strict two-phase locking of keys and ranges"},
@@ -66,8 +66,8 @@ var isolations = []*isolation{
 		keeps: set(always, snapshots, replicated)},
 }
 
-// Lightweight transactions lock their key or have it certified, at the newest
-// commit, whatever the isolation.
+// Lightweight transactions lock their key or have it certified, at the newest commit, at every
+// isolation.
 func init() {
 	for _, iso := range isolations {
 		iso.Lightweight = "lin"

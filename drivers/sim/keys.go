@@ -72,8 +72,8 @@ func (t *tx) swap(ctx context.Context, key string, old, value []byte) (bool, err
 	return true, nil
 }
 
-// InsertRow implements drivers.TableTx. A row that exists is an error, as in a
-// database with tables of its own.
+// InsertRow implements drivers.TableTx. It is an error if the row exists, as in a database with
+// its own tables.
 func (t *tx) InsertRow(ctx context.Context, table *schema.Table, row schema.Row) error {
 	for k, v := range tablekv.Pairs(table, row) {
 		if err := t.insert(ctx, string(k), v); err != nil {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// lockRead waits until no other transaction has written key. That it is locked
-// afterwards is for the caller to note.
+// lockRead waits until no other open transaction has written key. The caller records the lock.
 func (t *tx) lockRead(ctx context.Context, key string) error {
 	if !t.s.db.iso.locking {
 		return nil
@@ -15,8 +14,7 @@ func (t *tx) lockRead(ctx context.Context, key string) error {
 	return t.wait(ctx, func(u *tx) bool { return u.writes[key] != nil })
 }
 
-// lockRange waits until no other transaction has written a key that begins with
-// prefix.
+// lockRange waits until no other open transaction has written a key with the prefix.
 func (t *tx) lockRange(ctx context.Context, prefix string) error {
 	if !t.s.db.iso.locking {
 		return nil
@@ -26,8 +24,8 @@ func (t *tx) lockRange(ctx context.Context, prefix string) error {
 	})
 }
 
-// lockWrite waits until no other transaction has read or written key, or read a
-// range that it lies in.
+// lockWrite waits until no other open transaction has read or written key, or read a range that
+// contains it.
 func (t *tx) lockWrite(ctx context.Context, key string) error {
 	if !t.s.db.iso.locking {
 		return nil
@@ -35,11 +33,11 @@ func (t *tx) lockWrite(ctx context.Context, key string) error {
 	return t.wait(ctx, func(u *tx) bool { return u.writes[key] != nil || u.covers(key) })
 }
 
-// wait waits, with the store given back, until nobody else blocks. It fails if
-// it would wait for itself, or when ctx ends.
+// wait waits, with the store unlocked, until no other transaction blocks. It fails if t would
+// wait for itself, or when ctx ends.
 //
-// A transaction waits for one of its blockers at a time, and looks again for a
-// circle when that one has ended. A circle of such waits is found by the last
+// A transaction waits for one of its blockers at a time, and looks for a cycle again when that
+// one has ended. The last transaction to close a cycle of waits detects it.
 // one that closes it.
 func (t *tx) wait(ctx context.Context, blocks func(u *tx) bool) error {
 	d := t.s.db

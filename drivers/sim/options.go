@@ -8,12 +8,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// options are what a DSN says.
+// options are the options in a DSN.
 type options struct {
 	off  map[protection]bool
 	rate float64
-	// lag is how many commits a replica is behind at most, and how many a
-	// defect that looks into the past looks back.
+	// lag is how many commits a replica is behind at most. It is also how many commits a defect
+	// that reads an old state goes back at most.
 	lag   int64
 	nodes int
 	yield float64
@@ -24,7 +24,7 @@ func defaults() options {
 	return options{off: map[protection]bool{}, rate: 0.1, lag: 8, nodes: 3, yield: 0.2, seed: 1}
 }
 
-// names lists what is off, in the order of protections.
+// names lists the protections that are off, in their fixed order.
 func (o options) names() []string {
 	var out []string
 	for _, p := range protections {
@@ -35,8 +35,7 @@ func (o options) names() []string {
 	return out
 }
 
-// parse reads a DSN. What is switched off must be something that the isolation
-// rests on.
+// parse reads a DSN. Only protections of the isolation can be switched off.
 func parse(dsn string, iso *isolation) (options, error) {
 	o := defaults()
 	if dsn == "" {

@@ -35,8 +35,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestEveryProtection: each has a name, some isolation rests on it, and the docs
-// know it; what is switched off is told.
+// TestEveryProtection: each protection has a name, is used by some isolation, and is documented.
+// What is switched off is reported.
 func TestEveryProtection(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/sim.md")
 	if err != nil {

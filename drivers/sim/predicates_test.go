@@ -11,8 +11,8 @@ import (
 	_ "github.com/isohound/isohound/workloads/skew"
 )
 
-// TestPredicates: phantoms and predicate write skew break the invariants of the
-// workload skew where predicates are not protected, and only there.
+// TestPredicates: phantoms and predicate write skew break the invariants of the workload skew if
+// and only if predicates are not protected.
 func TestPredicates(t *testing.T) {
 	const phantom, oncall = "bookings", "on call"
 	for _, c := range []struct {

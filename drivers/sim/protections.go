@@ -2,7 +2,7 @@ package sim
 
 import "slices"
 
-// protection is something that an engine does so that no anomaly shows.
+// protection is a mechanism of an engine that prevents an anomaly.
 type protection int
 
 const (
@@ -31,14 +31,13 @@ const (
 
 type description struct {
 	id protection
-	// name is what off takes.
+	// name is the name in the option off.
 	name string
 	// without says what the engine does when it is off.
 	without string
 }
 
-// protections describes each protection. docs/sim.md says which real systems
-// lacked it.
+// protections describes each protection. docs/sim.md says which real systems lacked it.
 var protections = []description{
 	{firstCommitterWins, "first-committer-wins", "a transaction commits although another one has overwritten, since its snapshot, what it writes (lost update)"},
 	{dangerousStructure, "dangerous-structure", "two anti-dependencies in a row are not looked for at the commit (write skew)"},

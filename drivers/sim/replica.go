@@ -2,20 +2,19 @@ package sim
 
 import "slices"
 
-// node is a replica: the commits that it has not shown yet. Nothing is copied;
-// a replica is a set of commits, and what it has of a key is what that set
-// shows. Time is counted in commits, so that how far it is behind does not
-// depend on the machine.
+// node is a replica: the commits that it does not show yet. Nothing is copied: a replica is a
+// set of commits, and its state is what that set shows. Time is counted in commits, so that the
+// lag does not depend on the machine.
 type node struct{ pending []*arrival }
 
-// arrival is a commit on its way to a node.
+// arrival is a commit that a node does not show yet.
 type arrival struct {
 	t *tx
-	// at is the number of the commit with which it shows here.
+	// at is the number of the commit from which on it shows here.
 	at int64
 }
 
-// whole is the commit up to which the node has them all.
+// whole is the last commit up to which the node shows all.
 func (n *node) whole(now int64) int64 {
 	for _, a := range n.pending {
 		if a.at > now {
@@ -25,8 +24,7 @@ func (n *node) whole(now int64) int64 {
 	return now
 }
 
-// snapshot is what the node has, and what is asked of it besides: all commits
-// up to least.
+// snapshot is the state of the node, plus all commits up to least.
 func (n *node) snapshot(now, least int64) snapshot {
 	n.pending = slices.DeleteFunc(n.pending, func(a *arrival) bool { return a.at <= now })
 	s := snapshot{upto: now}
@@ -38,9 +36,8 @@ func (n *node) snapshot(now, least int64) snapshot {
 	return s
 }
 
-// replicate sends a commit to all nodes. That of its session shows it at once,
-// the others within lag commits; each shows first what the commit must not
-// overtake.
+// replicate sends a commit to all nodes. The session's own node shows it at once, the others
+// within lag commits. Each node first shows the commits that this one must not overtake.
 func (d *db) replicate(t *tx) {
 	inOrder, causal := t.s.keeps(replicationOrder), t.s.keeps(causality)
 	if !d.iso.keeps[replicationOrder] {
@@ -63,9 +60,8 @@ func (d *db) replicate(t *tx) {
 	}
 }
 
-// show has a node show a commit now, and before that what it must not overtake.
-// These have been sent with the same care, so that the node has what they
-// depend on, or gets it here too.
+// show makes a node show a commit at a.at, and before it those that it must not overtake,
+// together with the commits on which these depend.
 func (n *node) show(a *arrival, before func(*arrival) bool) {
 	must := map[*tx]bool{}
 	for i := len(n.pending) - 1; i >= 0; i-- {
@@ -81,6 +77,6 @@ func (n *node) show(a *arrival, before func(*arrival) bool) {
 	}
 }
 
-// dependsOn reports whether t, which committed later, may have learnt of u or
-// changed what u read: it must not show where u does not.
+// dependsOn reports whether t, which committed later, may have read from u, or overwritten what
+// u read. Then t must not show where u does not.
 func (t *tx) dependsOn(u *tx) bool { return t.snap.has(u.commit) || t.s == u.s || t.overwrote(u) }

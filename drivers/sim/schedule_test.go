@@ -30,10 +30,10 @@ func update(t *testing.T, x *tx, key string, value int64) {
 	}
 }
 
-// TestAbsentReads is the defect of PostgreSQL before 12.4 and 11.9: one
-// transaction inserts a key and reads a; another one updates the key; a third
-// one, whose snapshot has neither, finds it absent and writes a. Each of the
-// first and the third would have to come before the other.
+// TestAbsentReads tests the defect of PostgreSQL before 12.4 and 11.9: a first transaction
+// inserts a key and reads a; a second one updates the key; a third one, whose snapshot contains
+// neither, finds the key absent and writes a. The first and the third would each have to come
+// before the other.
 func TestAbsentReads(t *testing.T) {
 	for dsn, commits := range map[string]bool{"": false, "sim://?off=absent-reads&rate=1": true} {
 		d := open(t, "serializable snapshot isolation", dsn)
@@ -63,8 +63,8 @@ func TestAbsentReads(t *testing.T) {
 	}
 }
 
-// TestDeadlock: of two transactions that wait for each other one is told so, and
-// the other goes on when that one is rolled back.
+// TestDeadlock: of two transactions that wait for each other, one gets an error, and the other
+// continues when that one is rolled back.
 func TestDeadlock(t *testing.T) {
 	d := open(t, "serializable", "")
 	one, two := d.connect().begin(false), d.connect().begin(false)
@@ -89,8 +89,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// TestWaiting: who waits for a lock stops when its context ends, and is let in
-// when a session that holds it is closed.
+// TestWaiting: a transaction that waits for a lock stops when its context ends, and gets the
+// lock when the session that holds it is closed.
 func TestWaiting(t *testing.T) {
 	d := open(t, "serializable", "")
 	holder, waiter := d.connect(), d.connect()
@@ -113,8 +113,8 @@ func TestWaiting(t *testing.T) {
 	<-let
 }
 
-// TestReplicas: a replica shows commits late and in their order; that of the
-// session which made them at once.
+// TestReplicas: a replica shows commits late and in order; the replica of the session that
+// committed shows its commit immediately.
 func TestReplicas(t *testing.T) {
 	d := open(t, "snapshot isolation, replicas", "sim://?lag=5&nodes=2")
 	writer, other := d.connect(), d.connect()
@@ -141,8 +141,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestForgetting: versions and deleted keys that nobody can read are forgotten,
-// and a snapshot keeps those that it needs.
+// TestForgetting: versions and deleted keys that nobody can read are removed, and those that a
+// snapshot needs are kept.
 func TestForgetting(t *testing.T) {
 	d := open(t, "snapshot isolation", "")
 	old := d.connect().begin(false)

@@ -15,7 +15,7 @@ type session struct {
 	rng  *rand.Rand
 	home int
 	open *tx
-	// seen is the last commit of the fresh snapshots that the session had.
+	// seen is the last commit in the fresh snapshots of the session.
 	seen int64
 	// wrote are the last two numbers that it wrote, the newer one last.
 	wrote [2]int64
@@ -28,14 +28,14 @@ func (d *db) connect() *session {
 	return &session{db: d, rng: rand.New(rand.NewPCG(d.opt.seed, uint64(d.sessions))), home: d.sessions % d.opt.nodes}
 }
 
-// keeps reports whether a protection holds this time. One that is off is missing
-// at the given rate; one that the isolation does not have never holds.
+// keeps reports whether a protection is active this time. One that is off is inactive at the
+// given rate; one that the isolation does not have is never active.
 func (s *session) keeps(p protection) bool {
 	return s.db.iso.keeps[p] && (!s.db.opt.off[p] || s.rng.Float64() >= s.db.opt.rate)
 }
 
-// pause lets other sessions in. A store in memory answers so fast that a
-// transaction would mostly be over before another one is scheduled.
+// pause lets other sessions run. A store in memory is so fast that most transactions would end
+// before another one is scheduled.
 func (s *session) pause() {
 	if s.rng.Float64() < s.db.opt.yield {
 		runtime.Gosched()
@@ -62,7 +62,7 @@ func (s *session) begin(light bool) *tx {
 	return t
 }
 
-// begins is the snapshot with which t begins.
+// begins returns the snapshot with which t begins.
 func (t *tx) begins() snapshot {
 	s, d := t.s, t.s.db
 	switch {

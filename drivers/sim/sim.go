@@ -1,10 +1,9 @@
-// Package sim is an embedded engine that keeps to every isolation from read
-// uncommitted to strict serializability with real concurrency control, and
-// whose protections can be switched off one at a time, by name. With all of
-// them on it is the control that must pass; without one it shows what that one
-// is for. It is made to be read: one mutex, transactions that remember what
-// they read and wrote, and versions that carry the number of their commit.
-// docs/sim.md has the table of what is missing when.
+// Package sim is an embedded engine. It implements the isolations from read uncommitted to
+// strict serializability with real concurrency control. Its protections can be switched off one
+// at a time, by name. With all protections on, every check must pass; with one off, it shows the
+// anomaly that this protection prevents. The code is kept simple: one mutex, transactions that
+// remember what they read and wrote, and versions that carry the number of their commit.
+// docs/sim.md has the table of anomalies.
 package sim
 
 import (

@@ -7,8 +7,7 @@ import (
 	"github.com/isohound/isohound/drivers/drivertest"
 )
 
-// only is the driver with one isolation, so that tests of the default one test
-// that.
+// only is the driver with one isolation, so that tests of the default isolation test this one.
 type only struct {
 	driver
 	iso *isolation
@@ -20,8 +19,8 @@ func (o only) Info() drivers.Info {
 	return i
 }
 
-// TestDriver has every isolation that forbids lost updates and reads fresh
-// values do what package drivers asks for.
+// TestDriver runs the tests of drivertest at every isolation that forbids lost updates and has
+// fresh reads.
 func TestDriver(t *testing.T) {
 	for _, iso := range isolations {
 		if iso.Promises != "sser" && iso.Promises != "strong-si" {

@@ -11,11 +11,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// version is what a commit left of a key.
+// version is the value that a commit gave to a key.
 type version struct {
 	value  []byte // nil where the key was deleted
 	commit int64
-	// shown is the commit with which it shows: its own, unless visibility is not
+	// shown is the commit from which on the version shows: its own, unless visibility is not
 	// atomic.
 	shown int64
 }
@@ -36,7 +36,7 @@ type deletion struct {
 	commit int64
 }
 
-// snapshot is a set of commits: those up to one, without those that are hidden.
+// snapshot is a set of commits: those up to one, without the hidden ones.
 type snapshot struct {
 	upto   int64
 	hidden []int64
@@ -48,7 +48,7 @@ func (s snapshot) has(commit int64) bool {
 
 func (s snapshot) shows(v version) bool { return s.has(v.commit) && v.shown <= s.upto }
 
-// whole is the commit up to which the snapshot hides none.
+// whole is the last commit up to which the snapshot hides none.
 func (s snapshot) whole() int64 {
 	low := s.upto
 	for _, h := range s.hidden {
@@ -57,7 +57,7 @@ func (s snapshot) whole() int64 {
 	return low
 }
 
-// at returns what the snapshot shows of the item, nil where that is nothing.
+// at returns the value of the item in the snapshot, nil if there is none.
 func (i *item) at(s snapshot) []byte {
 	for n := len(i.versions) - 1; n >= 0; n-- {
 		if s.shows(i.versions[n]) {
@@ -67,7 +67,7 @@ func (i *item) at(s snapshot) []byte {
 	return nil
 }
 
-// db is the store. Everything in it is used with mu held.
+// db is the store. All fields are protected by mu.
 type db struct {
 	iso *isolation
 	opt options
@@ -77,13 +77,13 @@ type db struct {
 	keys  []string // sorted
 	// deleted are the deletions that may be the last version of a key.
 	deleted []deletion
-	// commits is the number of the last commit. Those that wrote nothing count.
+	// commits is the number of the last commit. Commits without writes count too.
 	commits  int64
 	ids      int64 // of transactions
 	sessions int
 	active   []*tx
-	// recent are the transactions whose commits some snapshot, taken or yet to
-	// be taken, may lack.
+	// recent are the transactions whose commits may be missing in a snapshot, taken now or
+	// later.
 	recent []*tx
 	nodes  []*node
 }
@@ -100,7 +100,7 @@ func newDB(iso *isolation, opt options) *db {
 
 func (d *db) newest() snapshot { return snapshot{upto: d.commits} }
 
-// item returns a key's versions, of which there may be none yet.
+// item returns a key's versions; there may be none yet.
 func (d *db) item(key string) *item {
 	i := d.items[key]
 	if i == nil {
@@ -119,7 +119,7 @@ func (d *db) below(prefix string) []string {
 	return slices.Clone(d.keys[from : from+n])
 }
 
-// fill puts what exists from the beginning, as commit 0.
+// fill writes the initial content, as commit 0.
 func (d *db) fill(ctx context.Context, f func(put func(key string, value []byte))) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,8 +136,8 @@ func (d *db) fill(ctx context.Context, f func(put func(key string, value []byte)
 	return nil
 }
 
-// install adds what a commit left of a key, and forgets versions that nobody
-// can read any more.
+// install adds the version of a commit to a key, and removes versions that no transaction can
+// read any more.
 func (d *db) install(key string, v version, horizon int64) {
 	i := d.item(key)
 	i.versions = append(i.versions, v)
@@ -156,8 +156,8 @@ func (d *db) install(key string, v version, horizon int64) {
 	}
 }
 
-// forget removes keys that are deleted for everybody, and transactions whose
-// commits everybody has.
+// forget removes keys that are deleted in every snapshot, and transactions whose commits are in
+// every snapshot.
 func (d *db) forget(horizon int64) {
 	d.recent = slices.DeleteFunc(d.recent, func(t *tx) bool { return t.commit <= horizon })
 	for len(d.deleted) > 0 && d.deleted[0].commit < horizon-2*d.opt.lag {
@@ -173,8 +173,7 @@ func (d *db) forget(horizon int64) {
 	}
 }
 
-// horizon is the commit up to which every snapshot, taken or yet to be taken,
-// has them all.
+// horizon is the last commit up to which every snapshot, taken now or later, has all commits.
 func (d *db) horizon() int64 {
 	low := d.commits
 	for _, n := range d.nodes {

@@ -9,9 +9,8 @@ import (
 	"github.com/isohound/isohound/drivers/tablekv"
 )
 
-// tx is a transaction. What it has read and written is all that concurrency
-// control needs: while it is open these are its locks, and afterwards they tell
-// who depends on it.
+// tx is a transaction. Concurrency control only needs what it has read and written: while it is
+// open these are its locks, and afterwards they show who depends on it.
 type tx struct {
 	s  *session
 	id int64
@@ -23,17 +22,17 @@ type tx struct {
 	ranges []string // prefixes of keys
 	writes map[string][][]byte
 	order  []string // keys of writes, in the order of their first ones
-	// missed has keys that were found absent, and whose inserter was lost.
+	// missed has keys that were found absent and whose inserting commit was misjudged: see miss.
 	missed map[string]int64
-	read   bool // a read was answered
+	read   bool // a read has returned
 
-	waiting []*tx         // who it waits for
+	waiting []*tx         // the transactions that it waits for
 	done    chan struct{} // closed at its end
 	ended   bool
 
 	commit int64 // its number, once committed
-	// firstOut is the first commit of those that overwrote what it read, 0 for
-	// none, as known at its own commit.
+	// firstOut is the first commit among those that overwrote what it read, 0 for none, as known
+	// at its own commit.
 	firstOut int64
 
 	tablekv.Tx
@@ -42,7 +41,7 @@ type tx struct {
 // TxnID implements drivers.TxnIDer.
 func (t *tx) TxnID() int64 { return t.id }
 
-// call is what every call does first: it lets others in, and takes the store.
+// call begins every call: it lets other sessions run, and locks the store.
 func (t *tx) call() (unlock func(), err error) {
 	t.s.pause()
 	t.s.db.mu.Lock()
@@ -70,17 +69,17 @@ func (t *tx) get(ctx context.Context, key string) ([]byte, error) {
 	return t.look(key, dirty), nil
 }
 
-// dirty reports whether a read looks at what is not committed.
+// dirty reports whether a read may see uncommitted writes.
 func (t *tx) dirty() bool { return !t.light && !t.s.keeps(committedReads) }
 
-// keep remembers a read: for as long as the transaction is open it is a lock.
+// keep records a read. While the transaction is open, the record is a lock.
 func (t *tx) keep(key string) {
 	if !t.s.db.iso.locking || t.s.keeps(longReadLocks) {
 		t.reads[key] = true
 	}
 }
 
-// look returns what a read of key sees.
+// look returns what a read of key returns.
 func (t *tx) look(key string, dirty bool) []byte {
 	s, d := t.s, t.s.db
 	again := t.read
@@ -122,10 +121,9 @@ func (t *tx) view() snapshot {
 	return t.snap
 }
 
-// miss plants the defect of PostgreSQL before 12.4 and 11.9: of a row that the
-// snapshot does not show, and that was updated since, it took the updater for
-// the inserter (commit 5940ffb2, "Avoid update conflict out serialization
-// anomalies").
+// miss reproduces the defect of PostgreSQL before 12.4 and 11.9: if a row is not in the snapshot
+// and has been updated since, it took the updater for the inserter (commit 5940ffb2, "Avoid
+// update conflict out serialization anomalies").
 func (t *tx) miss(key string, i *item) {
 	for n, v := range i.versions {
 		if !t.snap.shows(v) && n+1 < len(i.versions) {
@@ -135,8 +133,8 @@ func (t *tx) miss(key string, i *item) {
 	}
 }
 
-// uncommitted finds what the last of the other open transactions that wrote key
-// has written.
+// uncommitted finds the last value written to key by the latest other open transaction that
+// wrote it.
 func (d *db) uncommitted(t *tx, key string) ([]byte, bool) {
 	for _, u := range slices.Backward(d.active) {
 		if w := u.writes[key]; u != t && w != nil {
@@ -146,8 +144,8 @@ func (d *db) uncommitted(t *tx, key string) ([]byte, bool) {
 	return nil, false
 }
 
-// exists looks whether there is a key, for a statement that is about to write
-// it: in its own writes, or in the state that it reads.
+// exists reports whether a key exists, for a statement that is about to write it: in its own
+// writes, or in the state that it reads.
 func (t *tx) exists(key string) bool {
 	if own := t.writes[key]; own != nil {
 		return own[len(own)-1] != nil
@@ -156,8 +154,8 @@ func (t *tx) exists(key string) bool {
 	return i != nil && i.at(t.view()) != nil
 }
 
-// set writes a key if it exists, or only if it does not. It returns whether it
-// was as wanted.
+// set writes a key if it exists (wanted true), or only if it does not (wanted false). It returns
+// whether it wrote.
 func (t *tx) set(ctx context.Context, key string, value []byte, wanted bool) (bool, error) {
 	unlock, err := t.call()
 	if err != nil {

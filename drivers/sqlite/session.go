@@ -12,8 +12,8 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// session is one connection; statements are sent as they are, because
-// database/sql knows no BEGIN IMMEDIATE.
+// session is one connection. BEGIN and COMMIT are sent as statements, because database/sql has
+// no BEGIN IMMEDIATE.
 type session struct {
 	c     *sql.Conn
 	begin string
@@ -26,7 +26,7 @@ func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 	return tx{s.c}, nil
 }
 
-// Close closes the file, which rolls back what is open.
+// Close closes the file, which rolls back an open transaction.
 func (s *session) Close() { _ = s.c.Close() }
 
 // ReadOne implements drivers.LWT.
@@ -44,9 +44,9 @@ func (s *session) CompareAndSet(ctx context.Context, key string, old, value int6
 	return s.alone(ctx, "UPDATE kv SET v = ? WHERE k = ? AND v = ?", value, key, old)
 }
 
-// alone runs a statement that writes, as a transaction of its own.
+// alone runs a statement that writes, as its own transaction.
 func (s *session) alone(ctx context.Context, query string, args ...any) (bool, error) {
-	// A statement that was interrupted might have been over.
+	// An interrupted statement might already have committed.
 	res, err := s.c.ExecContext(context.WithoutCancel(ctx), query, args...)
 	if err != nil {
 		return false, commitError(err)
@@ -87,8 +87,8 @@ func (x tx) write(ctx context.Context, query string, args ...any) (bool, error) 
 	return n > 0, statementError(err)
 }
 
-// Commit is not broken off when ctx ends: SQLite itself limits the wait, and
-// then knows what became of the transaction.
+// Commit is not interrupted when ctx ends: SQLite itself limits the wait, and its result is then
+// certain.
 func (x tx) Commit(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	_, err := x.c.ExecContext(ctx, "COMMIT")
@@ -116,7 +116,7 @@ func statementError(err error) error {
 	code, ok := primary(err)
 	switch {
 	case !ok || code == lib.SQLITE_INTERRUPT:
-		// SQLite may have rolled back on its own.
+		// SQLite may have rolled back by itself.
 		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: err}
 	case code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED || code == lib.SQLITE_CONSTRAINT:
 		return &drivers.Error{Class: drivers.Aborted, Cause: cause(err), Err: err}
@@ -124,9 +124,8 @@ func statementError(err error) error {
 	return &drivers.Error{Class: drivers.Fatal, Cause: cause(err), Err: err}
 }
 
-// commitError classifies an error of a commit, or of a statement that commits
-// by itself. It is certain that nothing was done only when a lock was not to be
-// had.
+// commitError classifies an error of a commit, or of a statement that commits by itself. It is
+// only certain that nothing was done if a lock was not available.
 func commitError(err error) error {
 	if err == nil {
 		return nil
@@ -137,7 +136,7 @@ func commitError(err error) error {
 	return &drivers.Error{Class: drivers.OutcomeUnknown, Cause: cause(err), Broken: true, Err: err}
 }
 
-// primary is the result code without what extends it.
+// primary returns the primary result code of an extended one.
 func primary(err error) (int, bool) {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
@@ -165,7 +164,7 @@ func cause(err error) string {
 	return strings.Join(strings.Fields(se.Error()), " ")
 }
 
-// lost names an error that is none of SQLite's.
+// lost names an error that does not come from SQLite.
 func lost(err error) string {
 	if code, ok := primary(err); ok && code == lib.SQLITE_INTERRUPT ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

@@ -22,7 +22,7 @@ func init() { drivers.Register(driver{}) }
 
 type driver struct{}
 
-// mode is what an isolation stands for.
+// mode is the settings of an isolation.
 type mode struct{ begin, journal, more string }
 
 const (
@@ -46,10 +46,11 @@ func (driver) Info() drivers.Info {
 		DSN:      "/var/tmp",
 		DSNHelp:  "a folder, in which the database gets a folder of its own and synchronous=FULL; without it the database is in the system's temporary folder, with synchronous=OFF",
 		Isolations: []drivers.Isolation{
-			// A transaction that writes holds the one write lock from its first
-			// write, which fails unless what it has read is still the newest, to its
-			// commit, which is visible before it returns. So it acts at its commit.
-			// One that only reads acts where it took its snapshot. With a rollback
+			// A transaction that writes holds the only write lock from its first write to its
+			// commit. The first write fails unless everything read is still the newest state.
+			// The commit is visible before it returns. So the transaction acts at its commit. A
+			// transaction that only reads acts when it takes its snapshot. With a rollback
+			// journal, no commit happens while anybody reads.
 			// journal, no commit happens while anybody reads.
 			{Name: "deferred", Promises: "sser", Lightweight: "lin", Note: "WAL; locks are taken when they are needed: a write after a read of what is not the newest fails (SQLITE_BUSY_SNAPSHOT)"},
 			{Name: "immediate", Promises: "sser", Lightweight: "lin", Note: "WAL; one transaction at a time"},
@@ -64,8 +65,8 @@ func (driver) Info() drivers.Info {
 	}
 }
 
-// maxWait is the longest that SQLite waits for a lock. A wait does not end when
-// a context does, so it is kept below the time that a call may take.
+// maxWait is the longest time that SQLite waits for a lock. The end of a context does not end
+// the wait, so it is kept below the time that a call may take.
 const maxWait = 5 * time.Second
 
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
@@ -85,7 +86,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	d.pool, err = sql.Open("sqlite", fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=journal_mode(%s)&_pragma=synchronous(%s)%s",
 		file.EscapedPath(), wait.Milliseconds(), d.mode.journal, d.synchronous, d.mode.more))
 	if err == nil {
-		d.pool.SetMaxIdleConns(-1) // to close a connection is to close the file
+		d.pool.SetMaxIdleConns(-1) // closing a connection closes the file
 		err = d.pool.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&d.version)
 	}
 	if err != nil {
@@ -125,7 +126,7 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	})
 }
 
-// fill runs f, which creates what exists from the beginning, in one transaction.
+// fill runs f, which creates the initial content, in one transaction.
 func (d *db) fill(ctx context.Context, f func(*sql.Tx) error) error {
 	t, err := d.pool.BeginTx(ctx, nil)
 	if err == nil {

@@ -16,8 +16,7 @@ func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, "") }
 
 func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, "") }
 
-// TestOnDisk: a database in a given folder lives in a folder of its own,
-// whatever the path looks like, and is removed.
+// TestOnDisk: a database in a given folder has its own folder, for any path, and is removed.
 func TestOnDisk(t *testing.T) {
 	dir := t.TempDir() + "/a ?#%20b"
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -32,8 +31,7 @@ func TestOnDisk(t *testing.T) {
 	}
 }
 
-// open opens a database on which nobody waits long for a lock, with key a = 1
-// and key b = 2.
+// open opens a database with short waits for locks, with key a = 1 and key b = 2.
 func open(t *testing.T, isolation string) drivers.DB {
 	t.Helper()
 	ctx := context.Background()
@@ -73,7 +71,7 @@ func commit(t *testing.T, x drivers.Tx) {
 	}
 }
 
-// busy fails unless err says that a lock was not to be had.
+// busy fails unless err says that a lock was not available.
 func busy(t *testing.T, err error, cause string) {
 	t.Helper()
 	drivertest.Class(t, cause, err, drivers.Aborted, false)
@@ -82,8 +80,8 @@ func busy(t *testing.T, err error, cause string) {
 	}
 }
 
-// TestStaleSnapshot: with WAL, readers see their snapshot, and cannot write
-// once it is not the newest.
+// TestStaleSnapshot: with WAL, readers see their snapshot, and cannot write once it is not the
+// newest.
 func TestStaleSnapshot(t *testing.T) {
 	ctx := context.Background()
 	db := open(t, "deferred")
@@ -102,7 +100,7 @@ func TestStaleSnapshot(t *testing.T) {
 	read(t, again, "b", 50)
 }
 
-// TestOneWriter: an immediate transaction keeps others from beginning.
+// TestOneWriter: an immediate transaction prevents others from beginning.
 func TestOneWriter(t *testing.T) {
 	ctx := context.Background()
 	for _, isolation := range []string{"immediate", "immediate" + inJournal} {
@@ -116,7 +114,7 @@ func TestOneWriter(t *testing.T) {
 		_, err = s.Begin(ctx)
 		busy(t, err, "SQLITE_BUSY")
 		commit(t, one)
-		two, err := s.Begin(ctx) // the session goes on
+		two, err := s.Begin(ctx) // the session remains usable
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +122,8 @@ func TestOneWriter(t *testing.T) {
 	}
 }
 
-// TestJournal: with a rollback journal a commit fails while anybody reads, has
-// no effect then, and leaves a session that goes on.
+// TestJournal: with a rollback journal a commit fails during any read, has no effect then, and
+// leaves the session usable.
 func TestJournal(t *testing.T) {
 	ctx := context.Background()
 	db := open(t, "deferred"+inJournal)
@@ -153,7 +151,7 @@ func TestJournal(t *testing.T) {
 	commit(t, writer)
 }
 
-// TestReadUncommitted: nothing but that isolation shows what is not committed.
+// TestReadUncommitted: only that isolation shows uncommitted values.
 func TestReadUncommitted(t *testing.T) {
 	ctx := context.Background()
 	for isolation, want := range map[string]int64{readUncommitted: 7, "deferred": 1, "deferred" + inJournal: 1} {
@@ -168,7 +166,7 @@ func TestReadUncommitted(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a scan ends with its context, and with it the session.
+// TestInterrupted: a scan ends with its context, and so does the session.
 func TestInterrupted(t *testing.T) {
 	gone, cancel := context.WithCancel(context.Background())
 	x := drivertest.Begin(t, open(t, "deferred"))
@@ -189,7 +187,7 @@ func TestDuplicate(t *testing.T) {
 
 func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, "") }
 
-// TestLightweightBusy: where a lock is not to be had, nothing was done.
+// TestLightweightBusy: if a lock is not available, nothing is done.
 func TestLightweightBusy(t *testing.T) {
 	ctx := context.Background()
 	db := open(t, "deferred")

@@ -11,8 +11,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// dialect is SQLite's. Texts are compared by their bytes (collation BINARY);
-// strict tables let no integer turn into a floating-point number.
+// dialect is SQLite's. Texts are compared by their bytes (collation BINARY). Strict tables
+// prevent integers from becoming floating-point numbers.
 var dialect = &sqltable.Dialect{
 	Quote: `"`, Int: "INTEGER",
 	Text:    func(int) string { return "TEXT" },
@@ -74,8 +74,7 @@ func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (
 	return sqltable.Unflatten(t, append(key[:len(key):len(key)], values...), groups), true, nil
 }
 
-// one runs a statement that returns at most one row: columns, and one number
-// more if extra.
+// one runs a statement that returns at most one row: columns, and one more number if extra.
 func (x tx) one(ctx context.Context, s sqltable.Statement, columns []schema.Column, extra bool) (values []any, found bool, err error) {
 	var more []any
 	if extra {
@@ -113,10 +112,10 @@ func (x tx) Set(ctx context.Context, t *schema.Table, key []any, group int, expr
 	return x.one(ctx, s, sqltable.Types(t, false, groups), false)
 }
 
-// Upsert implements drivers.TableTx with an insertion that does nothing where
-// the row is there, and an update then. The insertion takes SQLite's only
-// write lock whether it inserts or not, so the two are as good as one statement,
-// and tell what INSERT ... ON CONFLICT DO UPDATE does not: which it was.
+// Upsert implements drivers.TableTx with an insertion that does nothing if the row exists,
+// followed by an update in that case. The insertion takes SQLite's only write lock whether it
+// inserts or not, so the two act as one statement. INSERT ... ON CONFLICT DO UPDATE would not
+// report which of the two happened.
 func (x tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
 	s := dialect.Insert(t, row).Add(" ON CONFLICT DO NOTHING").Done()
 	inserted, err := x.write(ctx, s.SQL, s.Args...)

@@ -1,5 +1,5 @@
-// Package sqltable spells operations on tables as SQL, for drivers of databases
-// that speak it. What differs between them is a Dialect.
+// Package sqltable spells operations on tables as SQL, for drivers of SQL databases. A Dialect
+// holds the differences between databases.
 package sqltable
 
 import (
@@ -17,7 +17,7 @@ type Dialect struct {
 	Numbered bool
 	Int      string // type of integers
 	Text     func(size int) string
-	Options  string // behind the columns of a new table
+	Options  string // appended after the columns of a new table
 	Concat   func(a, b string) string
 }
 
@@ -58,7 +58,7 @@ func (b *Builder) Value(v any) *Builder {
 	return b.Add("?")
 }
 
-// each calls f for each of n things, with commas between them.
+// each calls f for each of n items, with commas between them.
 func (b *Builder) each(n int, f func(i int)) *Builder {
 	for i := range n {
 		if i > 0 {
@@ -74,8 +74,8 @@ func (b *Builder) Names(names []string) *Builder {
 	return b.each(len(names), func(i int) { b.Name(names[i]) })
 }
 
-// Columns lists the names of a table's columns: those of the primary key, if
-// asked for, and of groups.
+// Columns lists the names of a table's columns: those of the primary key, if key is set, and of
+// groups.
 func Columns(t *schema.Table, key bool, groups []int) []string {
 	var names []string
 	if key {
@@ -103,7 +103,7 @@ func Types(t *schema.Table, key bool, groups []int) []schema.Column {
 	return out
 }
 
-// Flat is a row's values in the order of its columns.
+// Flat returns a row's values in the order of its columns.
 func Flat(row schema.Row) []any {
 	out := slices.Clone(row.Key)
 	for _, g := range row.Groups {
@@ -112,7 +112,7 @@ func Flat(row schema.Row) []any {
 	return out
 }
 
-// Unflatten makes a row of values in the order of Columns.
+// Unflatten makes a row from values in the order of Columns.
 func Unflatten(t *schema.Table, values []any, groups []int) schema.Row {
 	row := schema.Row{Key: values[:len(t.Key):len(t.Key)], Groups: make([][]any, len(t.Groups))}
 	at := len(t.Key)
@@ -154,7 +154,7 @@ func (d *Dialect) Insert(t *schema.Table, rows ...schema.Row) *Builder {
 	})
 }
 
-// Get reads groups of a row; without groups, whether there is one.
+// Get reads groups of a row; without groups it reads whether the row exists.
 func (d *Dialect) Get(t *schema.Table, key []any, groups []int) Statement {
 	b := d.New().Add("SELECT ")
 	if len(groups) == 0 {
@@ -191,8 +191,8 @@ func (d *Dialect) Update(t *schema.Table, group int, exprs []schema.Expr) *Build
 	return b.Assign(t, group, exprs, "")
 }
 
-// Assign appends assignments to the columns of a group; prefix stands before
-// the name of a column that is read.
+// Assign appends assignments to the columns of a group. prefix is put before the name of a
+// column that is read.
 func (b *Builder) Assign(t *schema.Table, group int, exprs []schema.Expr, prefix string) *Builder {
 	columns := t.Groups[group].Columns
 	return b.each(len(columns), func(i int) {
@@ -200,7 +200,7 @@ func (b *Builder) Assign(t *schema.Table, group int, exprs []schema.Expr, prefix
 	})
 }
 
-// Expr appends what a column is set to.
+// Expr appends the new value of a column.
 func (b *Builder) Expr(column string, e schema.Expr, prefix string) *Builder {
 	if e.Kind == schema.Constant {
 		return b.Value(e.Value)
@@ -222,8 +222,8 @@ func (d *Dialect) Delete(t *schema.Table, key []any) *Builder {
 	return d.New().Add("DELETE FROM ").Name(t.Name).Key(t, key)
 }
 
-// Scan reads the primary key and groups of the rows that a predicate selects.
-// The database sorts only where the order can be seen.
+// Scan reads the primary key and groups of the rows that a predicate selects. The database only
+// sorts if the predicate has an order or a limit.
 func (d *Dialect) Scan(t *schema.Table, p schema.Predicate, groups []int) Statement {
 	b := d.New().Add("SELECT ").Names(Columns(t, true, groups)).Add(" FROM ").Name(t.Name).Where(p.Where)
 	if len(p.Order) > 0 || p.Limit > 0 {
@@ -246,8 +246,7 @@ func (d *Dialect) Scan(t *schema.Table, p schema.Predicate, groups []int) Statem
 	return b.Done()
 }
 
-// Sorted gives rows that the database left unsorted an order, that of their
-// primary keys.
+// Sorted sorts rows that the database left unsorted, by their primary keys.
 func Sorted(t *schema.Table, p schema.Predicate, rows []schema.Row) []schema.Row {
 	if len(p.Order) == 0 && p.Limit == 0 {
 		return p.Arrange(t, rows)
@@ -263,7 +262,7 @@ type Targets struct {
 	Into    []any
 }
 
-// NewTargets makes variables for columns, and has more follow them.
+// NewTargets makes variables for columns, followed by more.
 func NewTargets(columns []schema.Column, more ...any) *Targets {
 	x := &Targets{columns: columns, ints: make([]int64, len(columns)), texts: make([]string, len(columns))}
 	for i, c := range columns {
@@ -277,7 +276,7 @@ func NewTargets(columns []schema.Column, more ...any) *Targets {
 	return x
 }
 
-// Values returns what was scanned.
+// Values returns the scanned values.
 func (x *Targets) Values() []any {
 	out := make([]any, len(x.columns))
 	for i, c := range x.columns {

@@ -1,8 +1,7 @@
-// Package tablekv keeps tables in a transactional store of ordered keys: one
-// pair for each group of each row. A scan reads all rows that share the
-// primary key's leading columns with the predicate, so that whatever protects
-// single pairs in the store protects rows, and whatever protects ranges
-// protects predicates.
+// Package tablekv stores tables in a transactional store of ordered keys: one pair for each
+// group of each row. A scan reads all rows whose primary key begins with the values that the
+// predicate fixes. So whatever protects single pairs in the store protects rows, and whatever
+// protects ranges protects predicates.
 package tablekv
 
 import (
@@ -22,8 +21,8 @@ type Store interface {
 	Get(ctx context.Context, key []byte) (value []byte, err error)
 	Put(ctx context.Context, key, value []byte) error
 	Remove(ctx context.Context, key []byte) error
-	// Ascend calls f for each pair whose key begins with prefix, in the order of
-	// the keys' bytes, until it returns false. f does not keep its arguments.
+	// Ascend calls f for each pair whose key begins with prefix, in the order of the keys'
+	// bytes, until f returns false. f must not keep its arguments.
 	Ascend(ctx context.Context, prefix []byte, f func(key, value []byte) bool) error
 }
 
@@ -45,8 +44,8 @@ func (x Tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (
 	return row, true, nil
 }
 
-// InsertRow implements drivers.TableTx. A row that exists is overwritten, since
-// a store has no insertion of its own.
+// InsertRow implements drivers.TableTx. An existing row is overwritten, because a store has no
+// separate insertion.
 func (x Tx) InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error {
 	for k, v := range Pairs(t, row) {
 		if err := x.Store.Put(ctx, k, v); err != nil {
@@ -56,8 +55,7 @@ func (x Tx) InsertRow(ctx context.Context, t *schema.Table, row schema.Row) erro
 	return nil
 }
 
-// Set implements drivers.TableTx by a read and a write, which is what a store
-// can do.
+// Set implements drivers.TableTx by a read and a write.
 func (x Tx) Set(ctx context.Context, t *schema.Table, key []any, group int, exprs []schema.Expr) ([]any, bool, error) {
 	k := Key(t, group, key)
 	b, err := x.Store.Get(ctx, k)
@@ -95,8 +93,8 @@ func (x Tx) DeleteRow(ctx context.Context, t *schema.Table, key []any) (bool, er
 	return true, nil
 }
 
-// Scan implements drivers.TableTx. What the predicate does not look at is read
-// of the rows that remain within the limit only.
+// Scan implements drivers.TableTx. Groups that the predicate does not need are only read for the
+// rows within the limit.
 func (x Tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
 	looked := p.Columns(t)
 	if len(looked) == 0 {
@@ -201,7 +199,7 @@ func possible(t *schema.Table, p schema.Predicate, r schema.Row) bool {
 	return read.Matches(t, r)
 }
 
-// Pairs yields what a row is in a store.
+// Pairs yields the pairs of a row in a store.
 func Pairs(t *schema.Table, row schema.Row) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		for g, values := range row.Groups {
@@ -212,17 +210,16 @@ func Pairs(t *schema.Table, row schema.Row) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Key is the key of a group of a row, or, of the first columns of a primary key,
-// what the keys of all such rows begin with. No table has it for a prefix of
-// another's.
+// Key is the key of a group of a row. Given only the first columns of a primary key, it is the
+// common prefix of the keys of all such rows. No table's keys have a prefix of another table.
 func Key(t *schema.Table, group int, key []any) []byte {
 	b := append([]byte{0}, t.Name...)
 	b = append(b, 0, byte(group))
 	return append(b, encode(key)...)
 }
 
-// encode keeps the order of values: integers with their sign turned round, texts
-// ended by two zeros, zeros in them doubled.
+// encode preserves the order of values: the sign bit of integers is inverted; texts end with two
+// zero bytes, and each zero byte in them is followed by a 1.
 func encode(values []any) []byte {
 	var b []byte
 	for _, v := range values {

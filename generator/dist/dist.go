@@ -1,5 +1,5 @@
-// Package dist draws keys from the distributions of the MTC paper's section
-// V-A and of YCSB, on the generators of go-ycsb.
+// Package dist draws keys from the distributions of section V-A of the MTC paper and of YCSB. It
+// uses the generators of go-ycsb.
 package dist
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Distribution draws numbers from 0 to n-1. It is used by one goroutine.
+// Distribution draws numbers from 0 to n-1. Only one goroutine may use it.
 type Distribution interface {
 	Next(r *rand.Rand) int64
 }
 
-// Kind describes a distribution to people.
+// Kind describes a distribution.
 type Kind struct {
 	Name string
 	Help string
@@ -34,15 +34,14 @@ var Kinds = []Kind{
 	{"latest", "zipfian, from the newest key downwards", 0.99, "above 0, at most 0.999"},
 }
 
-// hotKeys is the share of the keys that hotspot prefers, and firstKeys that of
-// exponential, both as in YCSB's core workload.
+// hotKeys is the share of the keys that hotspot prefers, and firstKeys the share that
+// exponential prefers, both as in YCSB's core workload.
 const (
 	hotKeys   = 0.2
 	firstKeys = 6.0 / 7
 )
 
-// Spec is a distribution over a number of keys, from which each session makes
-// its own generator.
+// Spec is a distribution over a number of keys. Each session makes its own generator from it.
 type Spec struct {
 	kind  Kind
 	n     int64
@@ -50,16 +49,16 @@ type Spec struct {
 	zetan float64 // the sum of 1/i^skew for i up to n, for zipfian and latest
 }
 
-// nearOne is how close to 1 the method behind YCSB's zipfian generator, whose
-// exponent is 1/(1-skew), can come before its arithmetic fails.
+// nearOne is the smallest distance of the skew from 1 that YCSB's zipfian method supports. Its
+// exponent is 1/(1-skew), so its arithmetic fails closer to 1.
 const nearOne = 1e-3
 
-// leastShare keeps exponential from drawing mostly keys beyond the last one,
-// which are drawn again.
+// leastShare is a lower bound of the share of exponential. With a smaller share most draws would
+// be beyond the last key and be repeated.
 const leastShare = 0.05
 
-// Parse checks the name of a distribution, the number n of keys, at least 1,
-// and the skew, of which 0 is the distribution's default.
+// Parse checks the name of a distribution, the number n of keys, at least 1, and the skew; 0
+// means the default skew.
 func Parse(name string, n int64, skew float64) (*Spec, error) {
 	if n < 1 {
 		return nil, errors.Errorf("there must be at least one key, not %d", n)
@@ -105,12 +104,12 @@ func (s *Spec) New() Distribution {
 	switch s.kind.Name {
 	case "zipfian":
 		if skew > 1 {
-			// The method behind YCSB's generator needs a skew below 1.
+			// The method of YCSB's generator needs a skew below 1.
 			return &stdZipf{s: skew, n: uint64(n)}
 		}
 		return ycsb.NewZipfian(0, n-1, skew, s.zetan)
 	case "hotspot":
-		if n >= 1/hotKeys { // else there are too few to have a fifth of
+		if n >= 1/hotKeys { // with fewer keys, a fifth is less than one key
 			return ycsb.NewHotspot(0, n-1, hotKeys, skew)
 		}
 	case "exponential":
@@ -132,8 +131,7 @@ func find(name string) (Kind, error) {
 	return Kind{}, errors.Errorf("unknown distribution %q; known are %s", name, strings.Join(names, ", "))
 }
 
-// stdZipf is the standard library's Zipf generator, bound to the source of the
-// first call.
+// stdZipf is the standard library's Zipf generator. It uses the random source of the first call.
 type stdZipf struct {
 	s float64
 	n uint64
@@ -147,7 +145,7 @@ func (d *stdZipf) Next(r *rand.Rand) int64 {
 	return int64(d.z.Uint64())
 }
 
-// bounded draws again what lies beyond the last key.
+// bounded repeats draws beyond the last key.
 type bounded struct {
 	d Distribution
 	n int64
@@ -161,7 +159,7 @@ func (b bounded) Next(r *rand.Rand) int64 {
 	}
 }
 
-// newest counts down from the last key.
+// newest counts downwards from the last key.
 type newest struct {
 	d Distribution
 	n int64

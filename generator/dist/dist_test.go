@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestShapes draws from each distribution and compares the frequencies with
-// what its description says.
+// TestShapes draws from each distribution and compares the frequencies with its description.
 func TestShapes(t *testing.T) {
 	const n, draws = 100, 200_000
 	count := func(name string, skew float64) []float64 {
@@ -58,8 +57,7 @@ func TestShapes(t *testing.T) {
 	near("latest, last key", count("latest", 0)[n-1], 1/harmonic(0.99))
 	near("hotspot, first fifth", sum(count("hotspot", 0)[:n/5]), 0.8)
 	near("hotspot, skew 0.5", sum(count("hotspot", 0.5)[:n/5]), 0.5)
-	// What lies beyond the last key is drawn again, so that the share is a
-	// little higher than the skew.
+	// Draws beyond the last key are repeated, so the share is a little higher than the skew.
 	e := count("exponential", 0)
 	near("exponential, first six sevenths", sum(e[:n*6/7])*(1-math.Pow(0.05, 7.0/6)), 0.95)
 	if e[0] < 2*e[50] {
@@ -83,7 +81,7 @@ func TestRefusals(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, k := range Kinds { // each works on one key, too
+	for _, k := range Kinds { // each also works with a single key
 		spec, err := Parse(k.Name, 1, 0)
 		if err != nil || spec.New().Next(rand.New(rand.NewSource(1))) != 0 {
 			t.Errorf("%s over one key: %v", k.Name, err)

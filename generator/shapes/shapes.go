@@ -1,6 +1,5 @@
-// Package shapes lists the mini-transactions of the MTC paper's Definition 8
-// by their shape: one or two reads, at most two writes, each write after a
-// read of its key.
+// Package shapes lists the shapes of the mini-transactions of the MTC paper's Definition 8: one
+// or two reads, at most two writes, each write after a read of its key.
 package shapes
 
 import "strings"
@@ -13,7 +12,7 @@ type Step struct {
 
 // Shape is the sequence of operations of a mini-transaction, on keys x and y.
 type Shape struct {
-	// Name spells the steps: R or W and the key, RxRyWx say.
+	// Name spells the steps, R or W and the key, such as RxRyWx.
 	Name  string
 	Steps []Step
 	Keys  int // 1 or 2
@@ -22,8 +21,8 @@ type Shape struct {
 // Writes returns the number of writes.
 func (s Shape) Writes() int { return strings.Count(s.Name, "W") }
 
-// All returns every shape, in a fixed order. The first key touched is x, so
-// shapes that differ only by the names of their keys occur once.
+// All returns every shape, in a fixed order. The first key touched is x, so shapes that only
+// differ in the names of their keys occur once.
 func All() []Shape {
 	var out []Shape
 	var grow func(s Shape, reads, writes int)

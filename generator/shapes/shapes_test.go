@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAllAreDefinition8 enumerates every sequence of up to four operations on
-// two keys and keeps those that Definition 8 admits, in another way than All.
+// TestAllAreDefinition8 enumerates every sequence of up to four operations on two keys and keeps
+// those that Definition 8 allows, with a different algorithm than All.
 func TestAllAreDefinition8(t *testing.T) {
 	var want []string
 	letters := []string{"Rx", "Wx", "Ry", "Wy"}

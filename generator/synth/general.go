@@ -9,32 +9,31 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// GeneralConfig describes a history of transactions of any shape, as the
-// generator of the VeriStrong paper makes them (section 7.1).
+// GeneralConfig describes a history of transactions of any shape, like the generator of the
+// VeriStrong paper (section 7.1).
 type GeneralConfig struct {
 	Sessions, Txns, Ops, Keys int // Ops: operations in a transaction
 	// Reads is the share of the operations that read, 0 to 1.
 	Reads float64
-	// Duplicates is the share of the keys whose values are drawn from Values
-	// values, of which the i-th comes up in proportion to 1/i^Theta; those of the
-	// other keys are unique.
+	// Duplicates is the share of the keys whose values are drawn from Values values; the i-th of
+	// these is drawn in proportion to 1/i^Theta. The values of the other keys are unique.
 	Duplicates, Theta float64
 	Values            int
-	// Snapshot runs transactions on snapshots of up to Lag commits ago, with first
-	// committer wins; else they run one after another.
+	// Snapshot runs transactions on snapshots of up to Lag commits ago, with first committer
+	// wins. Otherwise they run one after another.
 	Snapshot bool
-	// LoseUpdates leaves out first committer wins: a snapshot's keys may be
-	// overwritten although others have written them since.
+	// LoseUpdates switches first committer wins off: a transaction may overwrite keys that
+	// others have written since its snapshot.
 	LoseUpdates bool
 	Seed        uint64
 }
 
-// lag is how many commits a snapshot may be old.
+// lag is the maximum age of a snapshot, in commits.
 const lag = 20
 
-// General simulates a database in memory. The history is valid, has no times,
-// and stands session by session, so that nothing in it tells the order of
-// execution. Keys begin at 0, which nobody writes.
+// General simulates a database in memory. The history is valid, has no times, and lists the
+// transactions session by session, so that it does not show the order of execution. Keys begin
+// at 0, which nobody writes.
 func General(cfg GeneralConfig) *history.History {
 	rng := rand.New(rand.NewPCG(cfg.Seed, 2))
 	sym := history.NewSymbols()

@@ -7,10 +7,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// The histories of this file are hard for their size. All are serializable: their
-// transactions ran one after another in memory, and stand in that order, as a
-// recorder would have written them, but without times. Keys begin at 0, which
-// nobody writes.
+// The histories of this file are hard to check for their size. All are serializable: their
+// transactions ran one after another in memory, and are listed in that order, like a recorder
+// would write them, but without times. Keys begin at 0, which nobody writes.
 
 // serial executes transactions one after another.
 type serial struct {
@@ -38,8 +37,7 @@ func (s *serial) read(k int) history.Op {
 	return history.Op{Kind: history.Read, Key: s.keys[k], Value: s.state[k]}
 }
 
-// write writes one of so many values, or where values is 0 one that nobody else
-// writes.
+// write writes one of that many values, or a unique value if values is 0.
 func (s *serial) write(k, values int) history.Op {
 	s.written++
 	v := s.written
@@ -67,8 +65,8 @@ func (s *serial) commit(session int, ops ...history.Op) {
 	s.txns++
 }
 
-// Hot has transactions of so many operations on keys drawn uniformly, half of them
-// reads. They write one of so many values, or, where values is 0, unique ones.
+// Hot has transactions of ops operations on keys drawn uniformly, half of them reads. They write
+// one of that many values, or unique ones if values is 0.
 func Hot(sessions, txns, ops, keys, values int, seed uint64) *history.History {
 	s := newSerial("hot", txns, keys, seed)
 	for range txns {
@@ -81,9 +79,8 @@ func Hot(sessions, txns, ops, keys, values int, seed uint64) *history.History {
 	return s.b.Done(true, nil)
 }
 
-// Bulk has one transaction that writes all keys, or reads them, in a session of its
-// own, half-way through the transactions of the other sessions, which are those of
-// Hot.
+// Bulk has one transaction that writes all keys, or reads them, in its own session, half-way
+// through the transactions of the other sessions, which are those of Hot.
 func Bulk(sessions, txns, keys int, reads bool, seed uint64) *history.History {
 	s := newSerial("bulk", txns+1, keys, seed)
 	for i := range txns {
@@ -103,8 +100,8 @@ func Bulk(sessions, txns, keys int, reads bool, seed uint64) *history.History {
 	return s.b.Done(true, nil)
 }
 
-// Counter has transactions that read one key and write the next of the values from 1
-// to modulus, after which 1 comes again.
+// Counter has transactions that read one key and write the next value: 1 to modulus, then 1
+// again.
 func Counter(sessions, txns, modulus int, seed uint64) *history.History {
 	s := newSerial("counter", txns, 1, seed)
 	for i := range txns {

@@ -15,8 +15,8 @@ type LWTConfig struct {
 	Sessions       int
 	TxnsPerSession int
 	Keys           int
-	// Concurrent is the number of sessions that run at once; the others wait
-	// their turn. Between 1 and Sessions. The paper gives it as a percentage.
+	// Concurrent is the number of sessions that run at the same time; the others wait. It is
+	// between 1 and Sessions. The paper gives it as a percentage.
 	Concurrent int
 	// Failures is the percentage of operations that are plain reads or failed
 	// compare-and-sets and insertions: a third each of reads, failures that
@@ -25,21 +25,20 @@ type LWTConfig struct {
 	Seed     uint64
 }
 
-// LWT makes a linearizable history: an insertion for each key, then
-// compare-and-sets that follow one another. Rounds of Concurrent sessions run
-// at the same time, with overlapping intervals.
+// LWT makes a linearizable history: an insertion for each key, then compare-and-sets, each of
+// the previous value. Rounds of Concurrent sessions run at the same time, with overlapping
+// intervals.
 func LWT(cfg LWTConfig) *history.History {
 	h, err := newLWTStore(cfg, None).run()
 	if err != nil {
-		panic(err) // only a defect can lack its place
+		panic(err) // only a defect can lack an opportunity
 	}
 	return h
 }
 
-// DefectiveLWT makes a history like LWT's in which the simulated database
-// misbehaves once, somewhere in its second quarter or, where that has no
-// occasion for the defect, later. It is not linearizable. The error says that
-// it is too short to have an occasion.
+// DefectiveLWT makes a history like LWT's in which the simulated database misbehaves once: in
+// its second quarter, or later if there is no opportunity in that quarter. It is not
+// linearizable. The error says that the history is too short for an opportunity.
 func DefectiveLWT(cfg LWTConfig, d Defect) (*history.History, error) {
 	return newLWTStore(cfg, d).run()
 }
@@ -49,25 +48,25 @@ type lwtStore struct {
 	cfg   LWTConfig
 	rng   *rand.Rand
 	keys  []lwtKey
-	value history.Value // the last that was written
+	value history.Value // the last one written
 	round int64
 
 	defect Defect
 	from   int // the first transaction that may be defective
 	done   bool
 	next   *scheduled
-	// rest is a key that nobody may change in this round, or -1.
+	// rest is a key that must not change in this round, or -1.
 	rest int
 }
 
-// lwtKey is the state of a key: its value, the one before, and the round in
-// which it changed.
+// lwtKey is the state of a key: its value, the previous value, and the round in which it
+// changed.
 type lwtKey struct {
 	state, previous history.Value
 	changed         int64
 }
 
-// scheduled are operations that must follow a defect for it to show.
+// scheduled are operations that must follow a defect to make it visible.
 type scheduled struct {
 	newRound bool // they wait for the first place of a round
 	ops      func() []history.Op
@@ -84,8 +83,8 @@ func newLWTStore(cfg LWTConfig, d Defect) *lwtStore {
 	return s
 }
 
-// place is where a transaction stands: its number, and whether it is the first
-// or the last of its round.
+// place is the position of a transaction: its number, and whether it is the first or the last of
+// its round.
 type place struct {
 	n           int
 	first, last bool
@@ -103,8 +102,8 @@ func (s *lwtStore) run() (*history.History, error) {
 	}
 	b := history.NewBuilder(hdr, sym, total)
 	rec := history.Record{Due: history.NoTime}
-	// Within a round all intervals share a moment, at which the operations take
-	// effect in the order in which they are made.
+	// All intervals of a round share a moment, at which the operations take effect in the order
+	// in which they are generated.
 	const round = 1000
 	for n, base := 0, int64(0); n < total; base += 2 * round {
 		for c := 0; c < cfg.Concurrent && n < total; c++ {
@@ -128,7 +127,7 @@ func (s *lwtStore) run() (*history.History, error) {
 	return b.Done(true, nil), nil
 }
 
-// txn does one transaction at a place.
+// txn executes one transaction at a place.
 func (s *lwtStore) txn(p place, status *history.Status) []history.Op {
 	if f := s.next; f != nil && (p.first || !f.newRound) {
 		s.next = nil
@@ -163,8 +162,8 @@ func (s *lwtStore) never() history.Value {
 	return history.Value(s.cfg.Sessions*s.cfg.TxnsPerSession) + s.value + 1
 }
 
-// other returns what a statement that fails may have expected: the value
-// before, absence, or one that never was.
+// other returns the expected value of a failing statement: the previous value, absence, or a
+// value that nobody writes.
 func (s *lwtStore) other(k int) history.Value {
 	switch s.rng.IntN(3) {
 	case 0:
@@ -175,7 +174,7 @@ func (s *lwtStore) other(k int) history.Value {
 	return s.never()
 }
 
-// set is an insertion or a compare-and-set that is applied.
+// set is an applied insertion or compare-and-set.
 func (s *lwtStore) set(k int, v history.Value) []history.Op {
 	old := s.keys[k].state
 	s.keys[k] = lwtKey{v, old, s.round}

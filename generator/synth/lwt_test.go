@@ -13,8 +13,7 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// lwtConfig draws shapes from few and short sessions to many, from none at a
-// time to all.
+// lwtConfig draws sizes from few short sessions to many, and any concurrency.
 func lwtConfig(seed uint64) synth.LWTConfig {
 	sessions := 2 + int(seed%7)
 	return synth.LWTConfig{
@@ -32,8 +31,8 @@ func lin(t *testing.T, h *history.History) *verdict.Result {
 	return r
 }
 
-// TestLWT: without a defect histories are linearizable, and have the sessions,
-// the transactions and the concurrency that were asked for.
+// TestLWT: without a defect, histories are linearizable, with the requested sessions,
+// transactions and concurrency.
 func TestLWT(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range uint64(200) {
@@ -64,8 +63,7 @@ func TestLWT(t *testing.T) {
 	}
 }
 
-// overlaps counts the transactions that run at the same time as that at i, with
-// itself.
+// overlaps counts the transactions that overlap with that at i, including itself.
 func overlaps(h *history.History, i int) int {
 	n := 0
 	for j := range h.Txns {
@@ -76,8 +74,8 @@ func overlaps(h *history.History, i int) int {
 	return n
 }
 
-// TestLWTDefects: each defect is a violation, of the kind that it is made to
-// be, in histories of many shapes; each is the only one.
+// TestLWTDefects: each defect is found as a violation of its kind, in histories of many sizes,
+// and as the only one.
 func TestLWTDefects(t *testing.T) {
 	want := map[synth.Defect]string{
 		synth.StaleRead:    "G-single-realtime",
@@ -101,7 +99,8 @@ func TestLWTDefects(t *testing.T) {
 					t.Fatalf("%+v: %s %s\n%s", cfg, r.Verdict, r.Reason, dsl.Format(h))
 				}
 				for _, a := range r.Anomalies {
-					// An impossible failure can leave later failures no place either.
+					// An impossible failure may leave later failures without a possible position
+					// too.
 					once := a.Count == 1 || d.Name == synth.FalseFailure
 					if a.Names[0] != want[d.Name] || !once {
 						t.Errorf("%+v: %s, %d times\n%s", cfg, a.Names[0], a.Count, a.Text)
@@ -126,8 +125,8 @@ func TestDefectiveSeed(t *testing.T) {
 	}
 }
 
-// TestTooShort: where a defect has no occasion, there is an error, and no
-// history that is quietly valid.
+// TestTooShort: a history without an opportunity for the defect is an error, and not silently
+// valid.
 func TestTooShort(t *testing.T) {
 	for _, d := range synth.LWTDefects {
 		for total := 1; total < 12; total++ {

@@ -8,11 +8,10 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Defect is something that a simulated database does wrong once.
+// Defect is one error of a simulated database.
 type Defect string
 
-// The defects of histories of lightweight transactions. Each makes the history
-// not linearizable, whatever else happens in it.
+// The defects of histories of lightweight transactions. Each makes any history not linearizable.
 const (
 	None         Defect = "none"
 	StaleRead    Defect = "stale-read"
@@ -24,7 +23,7 @@ const (
 	FalseFailure Defect = "false-failure"
 )
 
-// LWTDefects lists the defects of lightweight transactions, with what each is.
+// LWTDefects lists the defects of lightweight transactions with their descriptions.
 var LWTDefects = []struct {
 	Name Defect
 	Help string
@@ -53,8 +52,8 @@ func ParseDefect(name string) (Defect, error) {
 	return None, errors.Errorf("unknown defect %q; known are %s", name, strings.Join(names, ", "))
 }
 
-// misbehave does a defective transaction on some key that gives occasion to
-// it, or returns nil.
+// misbehave executes a defective transaction on a key that allows the defect. It returns nil if
+// there is none.
 func (s *lwtStore) misbehave(p place, status *history.Status) []history.Op {
 	start := s.rng.IntN(len(s.keys))
 	for i := range s.keys {
@@ -71,7 +70,7 @@ func (s *lwtStore) misbehave(p place, status *history.Status) []history.Op {
 
 func (s *lwtStore) wrong(k int, p place, status *history.Status) []history.Op {
 	key, id := s.keys[k], history.Key(k)
-	// settled: whoever wrote the value had ended before this round began.
+	// settled: the writer of the value had ended before this round began.
 	settled := key.changed < s.round
 	total := s.cfg.Sessions * s.cfg.TxnsPerSession
 	switch s.defect {
@@ -106,8 +105,9 @@ func (s *lwtStore) wrong(k int, p place, status *history.Status) []history.Op {
 			return compareAndSet(k, first, second)
 		}
 	case FalseFailure:
-		// Nobody else of the round may change the key: the failure could then
-		// stand behind that. So it comes last, and the key rests from the first on.
+		// No other transaction of the round may change the key, since the failure could then be
+		// ordered after that change. So the failure comes last in the round, and the key is not
+		// changed in the whole round.
 		if p.first {
 			s.rest = k
 		}
@@ -119,8 +119,7 @@ func (s *lwtStore) wrong(k int, p place, status *history.Status) []history.Op {
 	return nil
 }
 
-// visibleOrNot returns a fresh value, which later transactions find in the key
-// or not.
+// visibleOrNot returns a fresh value. At random, later transactions find it in the key or not.
 func (s *lwtStore) visibleOrNot(k int) history.Value {
 	v := s.fresh()
 	if s.rng.IntN(2) == 0 {

@@ -7,46 +7,47 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// FromSAT returns a history that is serializable if and only if the clauses can
-// be satisfied together, and that has snapshot isolation under the same
-// condition; session order and real time, in which all overlap, change nothing.
-// A clause is a list of literals, v or -v for a variable v > 0, at least one;
-// its literals may repeat. There are three transactions for each variable and
-// three for each literal of each clause, each a session of its own, and each
-// value is written once. (That deciding serializability is NP-complete is
-// Papadimitriou's theorem, J. ACM 26(4), 1979, by way of polygraphs; the
-// construction here is one of that kind.)
+// FromSAT returns a history that is serializable if and only if the clauses can be satisfied
+// together. The same holds for snapshot isolation. Session order and real time add no
+// constraints: each transaction is its own session, and all overlap. A clause is a list of at
+// least one literal, v or -v for a variable v > 0; literals may repeat. There are three
+// transactions for each variable and three for each literal of each clause. Each value is
+// written once. (Papadimitriou showed with polygraphs that deciding serializability is
+// NP-complete, J. ACM 26(4), 1979; this is a construction of that kind.)
 //
-// Two devices make it. An edge A -> B: A alone writes a key, B reads that. A
-// choice (T, S, W): T and W write a key and S reads T's value, so that T comes
-// before S, and W before T or S before W; not both, for that is a cycle.
+// It uses two gadgets. An edge A -> B: only A writes a key, and B reads it. A choice (T, S, W):
+// T and W write a key and S reads T's value. So T comes before S, and either W comes before T or
+// S before W. Both together would be a cycle.
 //
 //   - Variable v: the choice (T, S, W). v is true if W -> T, and false if S -> W.
 //   - Occurrence o of a literal in a clause: the choice (T_o, P_o, Q_o), and
-//     edges that leave P_o -> Q_o as the only possibility where the literal is
-//     false: T_o -> S and W -> Q_o for v; T_o -> W and T -> Q_o for -v. For then
+//     edges that leave P_o -> Q_o as the only possibility if the literal is
+//     false: T_o -> S and W -> Q_o for v; T_o -> W and T -> Q_o for -v. Then
 //     Q_o -> T_o would close a cycle with S -> W, or W -> T.
-//   - Clause: edges from Q_o to P of its next occurrence, from the last one's to
-//     the first one's.
+//   - Clause: edges from Q_o to P of its next occurrence, and from the last
+//     one's Q to the first one's P.
 //
-// If there is an execution, its choices give an assignment, and if that made
-// all literals of a clause false, each P_o -> Q_o would be there and with the
-// clause's edges a cycle. So it satisfies all clauses.
+// If there is an execution, its choices give an assignment. If all literals of a clause were
+// false, all edges P_o -> Q_o would exist and form a cycle with the clause's edges. So the
+// assignment satisfies all clauses.
 //
-// Conversely, take the choices of a satisfying assignment, Q_o -> T_o for true
-// literals and P_o -> Q_o for false ones; there is no cycle then. From Q_o of a
-// false literal one gets only to the next P, and on to its Q while literals are
-// false; P of the clause's true literal, which there is, leads nowhere. So no
-// cycle has a Q of a false literal, nor any P. Q_o of a true literal leads to
-// T_o besides, and T_o to the variable: to S where v is true, which leads
-// nowhere since W follows S only where v is false; to W where v is false, which
-// leads only to Q's of occurrences of v, which are false. So no cycle has any of
-// these, and W, T, S of a variable have none among themselves.
+// Conversely, take the choices of a satisfying assignment: Q_o -> T_o for true literals and P_o
+// -> Q_o for false ones. Then there is no cycle, for these reasons:
 //
-// At snapshot isolation, a choice is W's commit before T's start or S's start
-// before W's commit, since T and W do not overlap. In the cycles above no two
-// anti-dependencies (P_o -> Q_o and S -> W) are adjacent, so that snapshot
-// isolation forbids them too. And a serializable history has it.
+//   - The Q_o of a false literal leads only to the next P, and from there to
+//     its Q while literals are false. Every clause has a true literal, whose P
+//     leads nowhere. So no Q of a false literal is on a cycle, and no P is.
+//   - The Q_o of a true literal also leads to T_o, and T_o leads to the
+//     variable. If v is true it leads to S, which leads nowhere, since S -> W
+//     holds only if v is false. If v is false it leads to W, which leads only
+//     to the Q of occurrences of v, which are false. So none of these are on
+//     a cycle.
+//   - The W, T, S of a variable form no cycle among themselves.
+//
+// At snapshot isolation, a choice means that W commits before T starts, or that S starts before
+// W commits, since T and W do not overlap. In the cycles above no two anti-dependencies (P_o ->
+// Q_o and S -> W) are adjacent, so snapshot isolation forbids them too. And every serializable
+// history satisfies snapshot isolation.
 func FromSAT(clauses [][]int) *history.History {
 	f := &formula{sym: history.NewSymbols(), vars: map[int]*choice{}, key: map[int]history.Key{}}
 	f.sym.DefaultInitial = f.sym.Int(0)
@@ -74,9 +75,9 @@ func FromSAT(clauses [][]int) *history.History {
 	return f.history()
 }
 
-// RandomSAT returns clauses of three literals over different variables each,
-// drawn uniformly. With 4.26 clauses for each variable about half of the
-// formulas can be satisfied, and these are the hardest to decide.
+// RandomSAT returns clauses of three literals with different variables, drawn uniformly. With
+// 4.26 clauses per variable, about half of the formulas can be satisfied, and these are the
+// hardest to decide.
 func RandomSAT(rng *rand.Rand, vars, clauses int) [][]int {
 	out := make([][]int, clauses)
 	for j := range out {
@@ -101,7 +102,7 @@ func RandomSAT(rng *rand.Rand, vars, clauses int) [][]int {
 	return out
 }
 
-// formula gathers the transactions of a history.
+// formula collects the transactions of a history.
 type formula struct {
 	sym  *history.Symbols
 	txns [][]history.Op
@@ -110,7 +111,7 @@ type formula struct {
 	key  map[int]history.Key // by transaction: the key that its edges go through
 }
 
-// choice are transactions: w comes before t, or s before w.
+// choice has three transactions: either w comes before t, or s before w.
 type choice struct{ t, s, w int }
 
 func (f *formula) txn() int {
@@ -156,7 +157,7 @@ func (f *formula) edge(from, to int) {
 	f.op(to, history.Read, k, 1)
 }
 
-// history has the transactions overlap in time, each in a session of its own.
+// history makes all transactions overlap in time, each in its own session.
 func (f *formula) history() *history.History {
 	b := history.NewBuilder(history.Header{Workload: "synthetic SAT"}, f.sym, len(f.txns))
 	for i, ops := range f.txns {

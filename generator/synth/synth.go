@@ -1,6 +1,6 @@
-// Package synth makes histories without a database: by simulating one, valid
-// by construction, of any size, the same for the same seed. They serve
-// benchmarks and tests of checkers.
+// Package synth makes histories without a database, by simulating one. They are valid by
+// construction, of any size, and the same for the same seed. They are used in benchmarks and
+// tests of checkers.
 package synth
 
 import (
@@ -17,15 +17,15 @@ type MiniConfig struct {
 	Txns     int // in all
 	Keys     int
 	Seed     uint64
-	// Snapshot simulates snapshot isolation with first committer wins, which
-	// aborts some and lets write skew through; otherwise transactions take
-	// effect one by one, each within its interval (strict serializability).
+	// Snapshot simulates snapshot isolation with first committer wins, which aborts some
+	// transactions and allows write skew. Otherwise transactions take effect one by one, each
+	// within its interval (strict serializability).
 	Snapshot bool
 }
 
-// Mini simulates sessions that run mini-transactions of all shapes on
-// uniformly drawn keys. Values are unique; keys begin at 0. The transactions
-// stand in the order of their ends, as a recorder would have written them.
+// Mini simulates sessions that run mini-transactions of all shapes on keys drawn uniformly.
+// Values are unique; keys begin at 0. The transactions are in the order of their ends, like a
+// recorder would write them.
 func Mini(cfg MiniConfig) *history.History {
 	s := &store{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 1)), shapes: shapes.All(), sym: history.NewSymbols()}
 	s.sym.DefaultInitial = s.sym.Int(0)
@@ -79,8 +79,8 @@ func Mini(cfg MiniConfig) *history.History {
 	return b.Done(true, nil)
 }
 
-// A simulated transaction begins when the one before it has ended, then reads,
-// then commits, then its client learns that it ended.
+// The phases of a simulated transaction: it begins when the previous one of its session has
+// ended, then reads, then commits, and then its client receives the answer.
 const (
 	toRead = iota
 	toCommit

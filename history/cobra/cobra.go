@@ -1,7 +1,7 @@
-// Package cobra reads and writes Cobra's logs: a folder with one file T<n>.log
-// for each session n. Other files in it, .debug and .error, are not read.
+// Package cobra reads and writes Cobra's logs: a folder with one file T<n>.log for each session
+// n. Other files in the folder (.debug and .error) are not read.
 //
-// A log is a sequence of records, each a letter and big-endian 64-bit numbers:
+// A log is a sequence of records. Each record is a letter and big-endian 64-bit numbers:
 //
 //	S txn                       a transaction starts
 //	R writer wid key value      it read what the transaction writer wrote
@@ -11,23 +11,22 @@
 //
 // Keys and values are hashes. wid is the id of a write. There are no times.
 //
-// What a read returned is known by who wrote it, and there are two ways of
-// that. In the format cobra, wid and writer are 0xabddefee throughout: a write
-// is known by its value, and values may repeat. In cobra-uv each write has an
-// id of its own, and is known by wid, transaction and value together. Read as
-// the other, a correct history looks violated, so that a log that is not of
-// its kind is refused. Detect tells them apart by the first write, or the first
-// read of one: cobra if its wid is 0xabddefee.
+// A read names the write whose value it returned. There are two ways to name a write. In the
+// format cobra, wid and writer are always 0xabddefee: a write is identified by its value, and
+// values may repeat. In cobra-uv each write has its own id and is identified by wid, transaction
+// and value together. If a log is read as the other format, a correct history looks violated.
+// Therefore the reader refuses a log of the other format. Detect looks at the first write, or
+// the first read of a write: the format is cobra if its wid is 0xabddefee.
 //
-// Four numbers in place of writer and wid mean more: 0xbebeebee is a value from
-// before the first transaction; 0xdeadbeef (null) and 0xabcdefab (deleted) are
-// absence, read or written; 0xadeafbee (missing) says that the writer is not
-// known, and such a read is left out. The first value of a key is that of its
-// first read of 0xbebeebee, and absence if there is none.
+// Four numbers have a special meaning in place of writer and wid: 0xbebeebee is the value from
+// before the first transaction; 0xdeadbeef (null) and 0xabcdefab (deleted) are absence, read or
+// written; 0xadeafbee (missing) means that the writer is not known, and such a read is left out.
+// The initial value of a key is the value of its first read of 0xbebeebee, or absence if there
+// is no such read.
 //
-// A transaction without C or A is of unknown outcome. Where a log ends inside
-// one, whole or torn, its client died and may have done more than is on file,
-// so that the history does not count as closed.
+// A transaction without C or A has an unknown outcome. If a log ends inside a transaction, at a
+// record boundary or within a record, its client died and may have done more than the log holds.
+// Then the history does not count as closed.
 package cobra
 
 import (
@@ -43,7 +42,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Identity is how writes are told apart.
+// Identity is how writes are identified.
 type Identity int
 
 const (
@@ -59,13 +58,13 @@ func (id Identity) String() string {
 	return "cobra"
 }
 
-// The numbers that mean more in place of writer and wid.
+// The numbers with a special meaning in place of writer and wid.
 const (
 	idInit     = 0xbebeebee
 	idNull     = 0xdeadbeef
 	idDeleted  = 0xabcdefab
 	idMissing  = 0xadeafbee
-	idAnything = 0xabddefee // every writer and every write of the format cobra
+	idAnything = 0xabddefee // every writer and every wid of the format cobra
 )
 
 // logFile is one log and the session that it belongs to.
@@ -74,7 +73,7 @@ type logFile struct {
 	session int64
 }
 
-// logs returns the logs in a folder by their numbers; where a name has none,
+// logs returns the logs in a folder in the order of their numbers. If a file name has no number,
 // all sessions are numbered from 1 in the order of names.
 func logs(folder fs.FS) ([]logFile, error) {
 	entries, err := fs.ReadDir(folder, ".")
@@ -109,8 +108,8 @@ func IsFolder(folder fs.FS) bool {
 	return err == nil && len(all) > 0
 }
 
-// Detect tells how the writes in a folder are told apart. Where it has none and
-// no read of one, both readings are the same.
+// Detect finds out how the writes in a folder are identified. If there is no write and no read of
+// one, both formats mean the same.
 func Detect(folder fs.FS) (Identity, error) {
 	all, err := logs(folder)
 	if err != nil {
@@ -130,8 +129,8 @@ func Detect(folder fs.FS) (Identity, error) {
 	return ByValue, nil
 }
 
-// detect looks for a write of its own kind. What is wrong with the log is for
-// the reader to say.
+// detect looks for a write of its own kind. It does not report errors in the log: the reader
+// does.
 func detect(l *log) (id Identity, found bool) {
 	for {
 		r, err := l.next()
@@ -163,7 +162,7 @@ type Reader struct {
 	sym    *history.Symbols
 	values values
 
-	logs   []logFile // from the one in progress on
+	logs   []logFile // the log in progress and those after it
 	log    *log      // in progress, or nil
 	buffer *bufio.Reader
 	latest *log // the last that was read from
@@ -171,8 +170,8 @@ type Reader struct {
 	begun  bool // a transaction has started
 	rec    history.Record
 	closed bool
-	// size is that of all logs, read that of those behind, in bytes; txns are those
-	// that have started.
+	// size is the size of all logs in bytes, read that of the finished ones. txns counts the
+	// transactions that have started.
 	size, read int64
 	txns       int
 
@@ -183,8 +182,7 @@ type Reader struct {
 
 var _ history.Source = (*Reader)(nil)
 
-// perKey is about how many bytes of logs there are for each key, where keys are
-// many.
+// perKey estimates the bytes of logs per key in a history with many keys.
 const perKey = 50
 
 // NewReader returns a reader of the logs in folder; path is its name, for

@@ -79,8 +79,8 @@ func TestRead(t *testing.T) {
 		logs map[string][]byte
 		want string
 	}{
-		// Only the first transaction read what was there at first: the other
-		// read a write of the same value.
+		// Only the first transaction read the initial value. The other read a write of the same
+		// value.
 		{cobra.ByValue, byValue(), `initial nil
 initial 1=50
 s3 T7: r(1,50) w(1,51)
@@ -106,7 +106,7 @@ s2 T3: r(1,5) r(1,5@2.102) r(1,5@9.103) r(1,6)
 		if id, err := cobra.Detect(f); err != nil || id != tc.id || !cobra.IsFolder(f) {
 			t.Errorf("%s is taken for %s (%v)", tc.id, id, err)
 		}
-		// Read as the other it would look violated.
+		// Read as the other format it would look violated.
 		if _, err := read(f, 1-tc.id); err == nil || !strings.Contains(err.Error(), tc.id.String()+" reads it") {
 			t.Errorf("%s read as the other: %v", tc.id, err)
 		}
@@ -122,8 +122,8 @@ s2 T3: r(1,5) r(1,5@2.102) r(1,5@9.103) r(1,6)
 	}
 }
 
-// TestCut: a log that ends inside a transaction leaves it unknown and the
-// history open; one that ends between two leaves it as it is.
+// TestCut: a log that ends inside a transaction leaves it unknown and the history open. A log
+// that ends between two transactions has no such effect.
 func TestCut(t *testing.T) {
 	data := byValue()["T3.log"]
 	boundary := map[int]bool{0: true, len(data): true, bytes.Index(data, rec('S', 8)): true}
@@ -158,8 +158,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNames: sessions have the numbers of their logs, and numbers of their own
-// where a log has none.
+// TestNames: sessions have the numbers of their logs, or new numbers if a log has none.
 func TestNames(t *testing.T) {
 	one := func(id int64) []byte { return logOf(rec('S', id), rec('C', id)) }
 	for _, tc := range []struct {
@@ -180,7 +179,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCorpus reads the public histories beside the project, where they are.
+// TestCorpus reads the public histories next to the project, if they are there.
 func TestCorpus(t *testing.T) {
 	found := false
 	for name, want := range map[string]struct {
@@ -252,8 +251,8 @@ type file struct{ f *fstest.MapFile }
 func (f file) Write(b []byte) (int, error) { f.f.Data = append(f.f.Data, b...); return len(b), nil }
 func (f file) Close() error                { return nil }
 
-// FuzzRead: a history or an error, no more operations than the input has
-// room for, and a format that is detected is not refused as the other.
+// FuzzRead: any input gives a history or an error, and no more operations than the input has
+// room for. A detected format is not refused as the other.
 func FuzzRead(f *testing.F) {
 	for _, logs := range []map[string][]byte{byValue(), byWrite()} {
 		for _, data := range logs {
@@ -278,7 +277,7 @@ func FuzzRead(f *testing.F) {
 		}
 		out := memory{}
 		if err := cobra.Write(out.create, h, id); err != nil {
-			return // values that have a text cannot be written again
+			return // values with a text cannot be written again
 		}
 		if _, err := read(fstest.MapFS(out), id); err != nil && len(h.AllOps()) > 0 && id == cobra.ByValue {
 			t.Fatal(err)

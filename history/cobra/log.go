@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// record is one record of a log. What its letter has no use for is 0.
+// record is one record of a log. Fields that its letter does not use are 0.
 type record struct {
 	letter     byte
 	txn        int64 // of S, C, A
@@ -30,10 +30,10 @@ func newBuffer(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 64<<10
 
 func newLog(r *bufio.Reader, name string) *log { return &log{name: name, r: r} }
 
-// numbers is how many numbers stand behind a letter.
+// numbers is how many numbers follow each letter.
 var numbers = [256]int{'S': 1, 'C': 1, 'A': 1, 'W': 3, 'R': 4}
 
-// next returns the next record, and io.EOF behind the last whole one.
+// next returns the next record, and io.EOF after the last complete one.
 func (l *log) next() (record, error) {
 	l.start = l.after
 	b, err := l.r.Peek(1)

@@ -75,11 +75,11 @@ func (r *Reader) end() (inside bool) {
 	return inside
 }
 
-// take takes in a record, and reports whether rec holds a transaction now.
+// take processes a record, and reports whether rec now holds a complete transaction.
 func (r *Reader) take(x record, rec *history.Record) (done bool, err error) {
 	switch x.letter {
 	case 'S':
-		if r.begun { // its client went on without knowing its outcome
+		if r.begun { // the client continued without knowing the outcome
 			*rec = r.rec
 			r.noOutcome++
 			r.start(x.txn, nil)
@@ -111,7 +111,7 @@ func (r *Reader) start(id int64, ops []history.Op) {
 		ID: id, Session: r.logs[0].session, Ops: ops[:0],
 		Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
 	}
-	if r.id == ByWrite { // else nothing says who wrote
+	if r.id == ByWrite { // the format cobra does not record who wrote
 		r.writers.started(id)
 	}
 }
@@ -155,8 +155,7 @@ func absent(x record) bool {
 	return gone(x.wid) || x.letter == 'R' && gone(x.writer)
 }
 
-// kind refuses an operation of the other format, which would be
-// misunderstood.
+// kind refuses an operation of the other format, which would be misread.
 func (r *Reader) kind(x record) error {
 	if special(x.wid) || x.letter == 'R' && special(x.writer) {
 		return nil
@@ -171,7 +170,7 @@ func (r *Reader) kind(x record) error {
 	return nil
 }
 
-// Notes tells what is missing from the logs.
+// Notes reports what is missing from the logs.
 func (r *Reader) Notes() []string {
 	var notes []string
 	if r.noOutcome > 0 {

@@ -7,18 +7,18 @@ import (
 	"github.com/isohound/isohound/history/hashed"
 )
 
-// identity is what makes a value of a key this value and no other.
+// identity distinguishes one value of a key from all others.
 type identity struct {
 	key                history.Key
 	writer, wid, value int64
 }
 
-// values gives identities their values. The first identity of a key that has
-// some value gets that number itself, so that people see what was written;
-// others with the same get a text, 5@17.3 for the write 3 of transaction 17.
+// values maps identities to values. The first identity of a key with some number gets that
+// number itself, so that people see what was written. Later identities with the same number get
+// a text: 5@17.3 is the value 5 of write 3 of transaction 17.
 //
-// Many keys have one value all the time; the first of each stands by key, and
-// only others need hashing.
+// Many keys only ever have one value. The first value of each key is stored by key; only further
+// values need hashing.
 type values struct {
 	sym     *history.Symbols
 	keys    []keyValues
@@ -26,8 +26,8 @@ type values struct {
 	origins []origin
 }
 
-// keyValues are the first value met of a key and where it came from, and whether
-// the initial value is known.
+// keyValues holds the first value met of a key, its origin, and whether the initial value is
+// known.
 type keyValues struct {
 	value        int64
 	origin       int32
@@ -36,13 +36,13 @@ type keyValues struct {
 
 type origin struct{ writer, wid int64 }
 
-// newValues expects about so many keys.
+// newValues reserves room for about that many keys.
 func newValues(sym *history.Symbols, keys int) values {
 	return values{sym: sym, keys: make([]keyValues, 0, keys),
 		origins: []origin{{idInit, idInit}, {idAnything, idAnything}}}
 }
 
-// of a key, which may be new.
+// key returns the entry of a key, which may be new.
 func (v *values) key(k history.Key) *keyValues {
 	if n := int(k) + 1 - len(v.keys); n > 0 {
 		v.keys = append(v.keys, make([]keyValues, n)...)
@@ -50,8 +50,7 @@ func (v *values) key(k history.Key) *keyValues {
 	return &v.keys[k]
 }
 
-// firstOrigin returns where the number of id came from when it was first met at
-// its key.
+// firstOrigin returns the origin with which the number of id was first met at its key.
 func (v *values) firstOrigin(id identity) origin {
 	k := v.key(id.key)
 	if k.met && k.value == id.value {
@@ -69,8 +68,8 @@ func (v *values) firstOrigin(id identity) origin {
 	return v.origins[*at]
 }
 
-// index returns a place of o in the list of origins. The two of the format cobra
-// have theirs.
+// index returns the place of o in the list of origins. The two origins of the format cobra have
+// fixed places.
 func (v *values) index(o origin) int32 {
 	for i := range int32(2) {
 		if v.origins[i] == o {
@@ -98,8 +97,7 @@ func (v *values) of(id identity) history.Value {
 	return v.sym.String(text)
 }
 
-// initial notes that v was there before the first transaction. A second value
-// of which a log says the same cannot have been.
+// initial sets the initial value of a key. Only the first call for a key counts.
 func (v *values) initial(k history.Key, value history.Value) {
 	if x := v.key(k); !x.initial {
 		x.initial = true
@@ -107,7 +105,7 @@ func (v *values) initial(k history.Key, value history.Value) {
 	}
 }
 
-// writers finds transactions that were read from and are in no log.
+// writers finds transactions that were read from but are in no log.
 type writers struct {
 	met hashed.Table[hashed.Number, met]
 }
@@ -124,7 +122,7 @@ func (w *writers) read(id int64) {
 	m.read = true
 }
 
-// unknown counts them.
+// unknown counts the transactions that were read from but are in no log.
 func (w *writers) unknown() int {
 	n := 0
 	w.met.All(func(m *met) {

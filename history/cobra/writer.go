@@ -12,8 +12,8 @@ import (
 	"github.com/isohound/isohound/history/fit"
 )
 
-// Carries is what a format of Cobra can hold: no times; keys and values are
-// 64-bit numbers; the first value of a key only if it was read.
+// Carries is what a format of Cobra can hold: no times; keys and values are 64-bit numbers; the
+// initial value of a key only if it was read.
 func Carries(id Identity) fit.Carries {
 	c := fit.Carries{
 		Format: id.String(), Unknown: true, OpenAtUnknown: true, Aborted: fit.AbortedWhole, Empty: true,
@@ -27,8 +27,8 @@ func Carries(id Identity) fit.Carries {
 	return c
 }
 
-// Write writes h, which fit.To must have made fit, as the files that create
-// makes. It does not close the last of them where an error occurs.
+// Write writes h, which fit.To must have prepared, to the files that create opens. After an
+// error it does not close the last file.
 func Write(create func(name string) (io.WriteCloser, error), h *history.History, id Identity) error {
 	w := &writer{h: h, id: id}
 	if id == ByWrite {
@@ -59,11 +59,11 @@ type writer struct {
 	h  *history.History
 	id Identity
 	b  *bufio.Writer
-	// by tells who wrote what, and wid the id of a transaction's first write.
+	// by has the writer of each value; wids has the id of each transaction's first write.
 	by   map[valueOf]origin
 	wids []int64
-	// nobody is the id of a transaction that is in no log, for values that
-	// nobody wrote.
+	// nobody is an id that no transaction has. It stands for the writer of values that nobody
+	// wrote.
 	nobody int64
 }
 
@@ -132,7 +132,7 @@ func (w *writer) txn(i int) error {
 	return nil
 }
 
-// origin says where a read is from.
+// origin returns the writer and wid of a read.
 func (w *writer) origin(op history.Op) origin {
 	switch {
 	case op.Value == history.Absent:

@@ -1,14 +1,13 @@
-// Package dbcop reads and writes the histories of dbcop: the binary format,
-// which VeriStrong, PolySI and AWDIT use too, and its JSON (see JSONReader).
+// Package dbcop reads and writes the histories of dbcop: the binary format, which VeriStrong,
+// PolySI and AWDIT use too, and its JSON (see JSONReader).
 //
-// Layout of the binary format, little-endian: five u64 (id, nodes, variables,
-// transactions, events), three strings (info, start, end), each a u64 length and UTF-8;
-// then a u64 count of sessions, and in each a u64 count of transactions, and
-// in each a u64 count of events of {u8 write, u64 key, u64 value, u8 success}
-// and a u8 success of the transaction itself. A key begins as 0, unless the file
-// writes the first 0 itself (see fit.Openings). The counts in the header are known to be wrong in public files and
-// are not used. An event without success did not happen; a transaction
-// without success aborted. There are no times.
+// Layout of the binary format, little-endian: five u64 (id, nodes, variables, transactions,
+// events), three strings (info, start, end), each a u64 length and UTF-8; then a u64 count of
+// sessions, and in each a u64 count of transactions, and in each a u64 count of events of {u8
+// write, u64 key, u64 value, u8 success} and a u8 success of the transaction itself. A key
+// begins as 0, unless the file writes the first 0 itself (see fit.Openings). The counts in the
+// header are wrong in some public files and are not used. An event without success did not
+// happen. A transaction without success aborted. There are no times.
 package dbcop
 
 import (
@@ -54,7 +53,7 @@ func Detect(head []byte, size int64) bool {
 	at := strings
 	for range 3 {
 		if len(head) < at+8 {
-			return true // the texts are longer than what we see, and so far sane
+			return true // the texts are longer than head, and valid so far
 		}
 		n := binary.LittleEndian.Uint64(head[at:])
 		if n > maxString || size > 0 && int64(n) > size {
@@ -65,8 +64,8 @@ func Detect(head []byte, size int64) bool {
 	return true
 }
 
-// NewReader reads the header. path is for messages; size is the length of the
-// input in bytes, or 0 where that is not known.
+// NewReader reads the header. path is for messages; size is the length of the input in bytes, or
+// 0 if it is not known.
 func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 	d := &Reader{path: path, size: size, r: bufio.NewReaderSize(r, 64<<10), sym: history.NewSymbols()}
 	d.sym.DefaultInitial = d.sym.Int(0)
@@ -96,8 +95,8 @@ func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 func (d *Reader) Header() *history.Header   { return &d.hdr }
 func (d *Reader) Symbols() *history.Symbols { return d.sym }
 
-// SizeHint extrapolates from what was read so far, 0 where the length of the
-// input is not known.
+// SizeHint extrapolates from what was read so far. It returns 0 if the length of the input is
+// not known.
 func (d *Reader) SizeHint() int {
 	if d.size == 0 || d.off == 0 {
 		return 0
@@ -107,7 +106,7 @@ func (d *Reader) SizeHint() int {
 
 func (d *Reader) Closed() bool { return true }
 
-// Notes tells, after io.EOF, which 0 was taken for the first.
+// Notes reports, after io.EOF, how many keys the file itself sets to 0 first.
 func (d *Reader) Notes() []string {
 	if note := d.openings.Note(); note != "" {
 		return []string{note}

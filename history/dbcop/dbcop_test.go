@@ -71,7 +71,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestFirstZero: a key that the file sets to 0 first begins absent, others as 0.
+// TestFirstZero: a key that the file first sets to 0 begins absent, others begin as 0.
 func TestFirstZero(t *testing.T) {
 	for text, opened := range map[string]string{
 		"s1 T1: w(1,0) w(2,0)\ns2 T2: r(1,0) w(1,5)\ns2 T3: r(2,0)\n":         "initial 1=nil\ninitial 2=nil\n",
@@ -105,7 +105,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCorpus reads the public histories beside the project, where they are.
+// TestCorpus reads the public histories next to the project, if they are there.
 func TestCorpus(t *testing.T) {
 	files, _ := filepath.Glob("../../../shared/corpus/*.bincode")
 	if len(files) == 0 {
@@ -130,8 +130,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds the reader anything: a history or an error, and no more
-// memory than the input deserves.
+// FuzzRead: any input gives a history or an error, and takes memory in proportion to its size.
 func FuzzRead(f *testing.F) {
 	f.Add(sample())
 	f.Fuzz(func(t *testing.T, data []byte) {

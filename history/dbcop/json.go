@@ -17,9 +17,9 @@ import (
 //
 // or the array of sessions alone. A session is an array of transactions
 // {"events":[…],"committed":true}; an event is {"Read":{"variable":0,"version":1}},
-// {"Write":{…}}, or ["r",0,1]. Variables are numbers or texts. The version null
-// that was read is absence; whether a key begins absent or as 0 depends on the whole
-// file (see fit.Versions), which is read before the first transaction is complete. The
+// {"Write":{…}}, or ["r",0,1]. Variables are numbers or texts. A read of the version null is a
+// read of absence. Whether a key begins absent or as 0 depends on the whole file (see
+// fit.Versions). Therefore the whole file is read before the first transaction is returned. The
 // numbers in params are not used. There are no times.
 type JSONReader struct {
 	path string
@@ -38,7 +38,7 @@ type JSONReader struct {
 
 var _ history.Source = (*JSONReader)(nil)
 
-// NewJSONReader reads what stands before the sessions. path is for messages.
+// NewJSONReader reads up to the first session. path is for messages.
 func NewJSONReader(r io.Reader, path string) (*JSONReader, error) {
 	d := &JSONReader{path: path, in: forms.NewScanner(r, true), sym: history.NewSymbols(), hdr: history.Header{Source: path}}
 	d.versions = fit.NewVersions(d.sym)
@@ -60,11 +60,11 @@ func (d *JSONReader) SizeHint() int {
 	return d.all.SizeHint()
 }
 
-// Notes tells, after io.EOF, which initial values were assumed.
+// Notes reports, after io.EOF, which initial values were assumed.
 func (d *JSONReader) Notes() []string { return d.versions.Notes() }
 
-// At returns err as a history.FormatError at the latest line, or at its byte
-// while the file has only one line.
+// At returns err as a history.FormatError at the latest line, or at the byte if the file has
+// only one line so far.
 func (d *JSONReader) At(err error) error {
 	line, at := d.in.Place()
 	return &history.FormatError{Path: d.path, Line: line, Byte: at, Err: err}
@@ -108,8 +108,8 @@ func (d *JSONReader) begin() error {
 	}
 }
 
-// field reads the name of a field and the first token of its value. The name
-// is empty behind the last field.
+// field reads the name of a field and the first token of its value. The name is empty after the
+// last field.
 func (d *JSONReader) field() (string, forms.Kind, error) {
 	kind, err := d.in.Next()
 	switch {
@@ -182,7 +182,7 @@ func (d *JSONReader) next(rec *history.Record) (bool, error) {
 	}
 }
 
-// end reads what stands behind the sessions.
+// end reads what follows the sessions.
 func (d *JSONReader) end() error {
 	for !d.bare {
 		name, kind, err := d.field()

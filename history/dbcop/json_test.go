@@ -41,7 +41,7 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-// TestVersions: null is absence, and 0 the initial value only where nobody writes it.
+// TestVersions: null is absence, and 0 is the initial value only if nobody writes it.
 func TestVersions(t *testing.T) {
 	for text, want := range map[string]string{
 		`["r",1,null]`:                        "initial 1=nil\nr(1,nil)",
@@ -95,7 +95,7 @@ func TestJSONErrors(t *testing.T) {
 	}
 }
 
-// TestWrite: the binary format and JSON say the same of a history.
+// TestWrite: the binary format and JSON represent the same history.
 func TestWrite(t *testing.T) {
 	h, err := read(sample())
 	if err != nil {
@@ -128,8 +128,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// FuzzReadJSON: a history or an error, no more memory than the input deserves,
-// and what was read is the same after it was written.
+// FuzzReadJSON: any input gives a history or an error, and takes memory in proportion to its
+// size. What was read is the same after it was written and read again.
 func FuzzReadJSON(f *testing.F) {
 	f.Add([]byte(jsonSample))
 	f.Add([]byte(`[[{"events":[["r",1,0]],"committed":true}]]`))

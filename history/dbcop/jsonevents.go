@@ -33,7 +33,7 @@ func (d *JSONReader) events(rec *history.Record) error {
 	}
 }
 
-// long reads {"Read":{"variable":0,"version":1}} behind its first bracket.
+// long reads {"Read":{"variable":0,"version":1}} after its first bracket.
 func (d *JSONReader) long() (op history.Op, err error) {
 	name, kind, err := d.field()
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *JSONReader) long() (op history.Op, err error) {
 	}
 }
 
-// short reads ["r",0,1] behind its bracket.
+// short reads ["r",0,1] after its bracket.
 func (d *JSONReader) short() (op history.Op, err error) {
 	kind, err := d.in.Next()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// jsonParams is the head of dbcop's JSON, in its order.
+// jsonParams is the head of dbcop's JSON, with its fields in dbcop's order.
 type jsonParams struct {
 	ID           int `json:"id"`
 	Nodes        int `json:"n_node"`
@@ -18,11 +18,11 @@ type jsonParams struct {
 	Events       int `json:"n_event"`
 }
 
-// noTime stands for a start that is not known, which dbcop cannot do without.
+// noTime stands for an unknown start, which dbcop requires.
 const noTime = "1970-01-01T00:00:00+00:00"
 
-// WriteJSON writes h, which fit.To must have made fit, as dbcop's JSON, a
-// transaction a line.
+// WriteJSON writes h, which fit.To must have prepared, as dbcop's JSON, one transaction per
+// line.
 func WriteJSON(w io.Writer, h *history.History) error {
 	keys, err := keyNumbers(h)
 	if err != nil {
@@ -64,7 +64,7 @@ func WriteJSON(w io.Writer, h *history.History) error {
 		_ = b.WriteByte(']')
 	}
 	_, _ = b.WriteString("]}\n")
-	return b.Flush() // it returns the first error of all writes
+	return b.Flush() // Flush returns the first error of all writes
 }
 
 func comma(b *bufio.Writer, n int) {

@@ -21,16 +21,16 @@ func Carries() fit.Carries {
 	}
 }
 
-// CarriesJSON is what JSON can hold: that a key was found absent, too, where nobody
-// had deleted it.
+// CarriesJSON is what JSON can hold: in contrast to the binary format, also reads of absence of
+// a key that nobody deleted.
 func CarriesJSON() fit.Carries {
 	c := Carries()
 	c.Format, c.Initial = "dbcop-json", fit.InitialVersion
 	return c
 }
 
-// Write writes h, which fit.To must have made fit, in the binary format. The
-// header's info and start are those of a dbcop history that was read.
+// Write writes h, which fit.To must have prepared, in the binary format. If h was read from a
+// dbcop file, the header's info and start are copied.
 func Write(w io.Writer, h *history.History) error {
 	keys, err := keyNumbers(h)
 	if err != nil {
@@ -60,7 +60,7 @@ func Write(w io.Writer, h *history.History) error {
 			}
 		}
 	}
-	return b.Flush() // it returns the first error of all writes
+	return b.Flush() // Flush returns the first error of all writes
 }
 
 func writeTxn(b *bufio.Writer, h *history.History, t *history.Txn, keys []uint64) error {

@@ -1,22 +1,20 @@
 // Package dsl is a compact notation for small histories, for tests, docs and
 // people. A file is a list of lines, in any of these forms:
 //
-//	# a comment, also behind anything else
+//	# a comment, also after anything else
 //	initial 0                      the initial value of every key (0 if not given)
 //	initial x=5 y=nil              the initial value of some keys
 //	open                           the recording was cut off (see History.Closed)
 //	s1: r(x,0) w(x,1)              a transaction of session 1
 //	s2 T7 [3,9]: r(x,1) abort      with its id, begin and end, and its outcome
 //
-// Operations are r(key,value), w(key,value), and n(key,value) for a failed
-// compare-and-set that only showed that the value differed. A value is nil or null for
-// absence, a number, true or false, or text, in double quotes where it is not a word;
-// quotes are those of JSON. A key is a word, in which brackets may stand in pairs,
-// stock(1,17) say, or in quotes. Neither a key nor the default may have two initial
-// values.
-// The outcome is commit, abort or unknown; none means commit. Either end of
-// an interval may be ?, not recorded. Transactions without an id are numbered
-// from 1 in the order of lines, skipping ids that are taken.
+// Operations are r(key,value), w(key,value), and n(key,value) for a failed compare-and-set that
+// only showed that the value differed. A value is nil or null for absence, a number, true or
+// false, or text. Text that is not a word stands in double quotes, quoted as in JSON. A key is a
+// word or a quoted text; a word may contain balanced brackets, such as stock(1,17). Neither a
+// key nor the default may have two initial values. The outcome is commit, abort or unknown; none
+// means commit. Either end of an interval may be ?, not recorded. Transactions without an id are
+// numbered from 1 in the order of lines, skipping ids that are taken.
 package dsl
 
 import (
@@ -185,7 +183,7 @@ func (p *parser) add(rec history.Record, named bool, s *scanner) error {
 	return s.end()
 }
 
-// number gives ids to the transactions that came without.
+// number gives ids to the transactions that have none.
 func (p *parser) number() {
 	taken := map[int64]bool{}
 	for _, r := range p.records {
@@ -244,7 +242,7 @@ func (p *parser) value(s *scanner) (history.Value, error) {
 	case word == "nil", word == "null":
 		return history.Absent, nil
 	case fit.Signed(word):
-		n, _ := strconv.ParseInt(word, 10, 64) // it is one
+		n, _ := strconv.ParseInt(word, 10, 64) // the caller checked that it is a number
 		return p.sym.Int(n), nil
 	case json.Valid([]byte(word)):
 		return p.sym.Raw(word), nil
@@ -255,7 +253,7 @@ func (p *parser) value(s *scanner) (history.Value, error) {
 	return p.sym.String(word), nil
 }
 
-// isScalar reports whether a word is something else than text.
+// isScalar reports whether a word is a value other than text.
 func isScalar(word string) bool {
 	_, err := strconv.ParseInt(word, 10, 64)
 	return err == nil || word == "nil" || json.Valid([]byte(word))
@@ -289,7 +287,7 @@ func (s *scanner) prefix(p string) bool {
 
 func (s *scanner) byte(c byte) bool { return s.prefix(string(c)) }
 
-// word takes w if it stands alone.
+// word consumes w if it stands alone.
 func (s *scanner) word(w string) bool {
 	rest, ok := strings.CutPrefix(s.rest, w)
 	if !ok || rest != "" && !strings.ContainsRune(" \t\r#", rune(rest[0])) {
@@ -303,8 +301,8 @@ func (s *scanner) word(w string) bool {
 // separators end a word.
 const separators = " \t\r\n,()=#\"[]"
 
-// key takes the name of a key: a text in quotes, or everything up to a separator, but
-// for what stands in brackets.
+// key consumes the name of a key: a text in quotes, or everything up to a separator outside
+// brackets.
 func (s *scanner) key() (string, error) {
 	if text, ok, err := s.quoted(); ok || err != nil {
 		return text, err
@@ -328,7 +326,7 @@ func (s *scanner) key() (string, error) {
 	return name, nil
 }
 
-// name takes everything up to a separator.
+// name consumes everything up to a separator.
 func (s *scanner) name() string {
 	end := strings.IndexAny(s.rest, separators)
 	if end < 0 {

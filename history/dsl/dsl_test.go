@@ -78,7 +78,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNames: every key and value is read as what it was.
+// TestNames: every key and value is the same after it was written and read.
 func TestNames(t *testing.T) {
 	texts := []string{"", "x", "a b", "a,b", "stock(1,17).level", "f(g(1),2)", ")", "(", "a)b(", "a#", "#a", `"`, `a"b`, `\`, "[1]", "a=b", "é", "\u00a0", "\u2028", "\ufeffx",
 		"\n", "\t", "\x00", "\x7f", "nil", "null", "true", "7", "-7", "+7", "007", "1.5", "-0", "1e3", "18446744073709551616", "commit", "abort", "open", "initial", "s1:", "T1", "\ufffd",

@@ -11,7 +11,7 @@ import (
 	"github.com/isohound/isohound/history/quote"
 )
 
-// Carries is what the notation can hold: all but the header.
+// Carries is what the notation can hold: everything except the header.
 func Carries() fit.Carries {
 	return fit.Carries{
 		Format: "dsl", Times: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
@@ -20,8 +20,8 @@ func Carries() fit.Carries {
 	}
 }
 
-// Format writes h in the notation that Parse reads. Parse(Format(h)) is h but
-// for its header.
+// Format writes h in the notation that Parse reads. Parse(Format(h)) equals h except for its
+// header.
 func Format(h *history.History) string {
 	var b strings.Builder
 	if zero := h.Int(0); h.DefaultInitial != zero {
@@ -60,7 +60,7 @@ func Txn(h *history.History, t *history.Txn) string {
 	return b.String()
 }
 
-// Op writes one operation, r(x,1) say.
+// Op writes one operation, such as r(x,1).
 func Op(h *history.History, op history.Op) string {
 	return Spell(op.Kind, h.KeyName(op.Key), h.ValueText(op.Value))
 }
@@ -70,8 +70,7 @@ func Spell(kind history.OpKind, name, value string) string {
 	return kind.String() + "(" + key(name) + "," + word(value) + ")"
 }
 
-// key is the name of a key as the notation has it, in quotes where it would not be
-// read back.
+// key spells the name of a key, in quotes if it could not be read back without them.
 func key(name string) string {
 	s := scanner{rest: name}
 	if plain, err := s.key(); err != nil || plain != name || name[0] == '"' || !isPrintable(name) {
@@ -87,13 +86,13 @@ func isPrintable(s string) bool {
 
 func value(h *history.History, v history.Value) string { return word(h.ValueText(v)) }
 
-// word is a JSON scalar as the notation has it.
+// word spells a JSON scalar in the notation.
 func word(text string) string {
 	if text == "null" {
 		return "nil"
 	}
 	s, err := quote.Unquote([]byte(text))
-	// A word needs no quotes unless it reads as something else without them.
+	// A word needs no quotes unless it would be read as something else without them.
 	if err != nil || s == "" || isScalar(s) || strings.ContainsAny(s, separators) || !isPrintable(s) {
 		return text
 	}

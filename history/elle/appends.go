@@ -8,31 +8,32 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// appends turns registers that hold lists into lists with append, the way back
-// from lists. It does so for a history of the workload "append", as a whole or
-// not at all, since Elle judges a history by one model, and only where the lists
-// say neither more nor less than the registers did:
+// appends turns registers that hold lists into lists with append. It is the inverse of lists. It
+// only does so for a history of the workload "append", and for all of it or none of it, because
+// Elle judges a history by one model. The lists must carry the same information as the
+// registers:
 //
 //   - every value is a list or absence, and no write deletes;
 //   - a committed transaction writes what it has just read or written of the
-//     key, and one element more. What it read stays in the file, so that nothing
-//     is lost when nobody ever sees the element;
-//   - reads of others are not in the file. What such a transaction wrote is
-//     taken for an append, since that is all the workload does; but where its
-//     outcome is unknown, the list that it appended to must have been written,
-//     since it counts as having read that list if its element is seen;
+//     key, plus one element. Its read stays in the file, so nothing is lost
+//     if no other transaction sees the element;
+//   - reads of other transactions are not in the file. Their writes are taken
+//     for appends, since the workload does nothing else. But if the outcome is
+//     unknown, the list that the transaction appended to must have been
+//     written: when its element is seen, the transaction counts as having
+//     read that list;
 //   - no two writes of a key append the same element.
 //
-// Then a list and its last element name the same write, and a list that nobody
-// wrote gives one of its elements two predecessors, an appender that aborted, or
-// none at all, each of which is as wrong as the read of a value that nobody
-// wrote. So the verdict is the same, at serializability and at snapshot
+// Then a list and its last element identify the same write. A list that nobody wrote gives one
+// of its elements two predecessors, an aborted appender, or no appender. Each of these is as
+// wrong as a read of a value that nobody wrote. So the verdict is the same, at serializability
+// and at snapshot isolation.
 // isolation.
 type appends struct {
 	h *history.History
 	// lists caches the elements of lists by their values.
 	lists map[history.Value][]int64
-	// written has what was written, by elements, to find the same one twice.
+	// written maps a list's last element to the value written. It finds elements appended twice.
 	written map[last]history.Value
 }
 
@@ -42,8 +43,8 @@ type last struct {
 	element int64
 }
 
-// Appends reports whether h, which fit.To has made fit, is written with appends,
-// and where it comes from the workload for that and is not, why.
+// Appends reports whether h, which fit.To has prepared, is written with appends. If h is of the
+// append workload and cannot be, why gives the reason.
 func Appends(h *history.History) (ok bool, why string) {
 	if h.Workload != ListWorkload {
 		return false, ""
@@ -52,7 +53,7 @@ func Appends(h *history.History) (ok bool, why string) {
 	return why == "", why
 }
 
-// Notes tells what a reader of the file might not expect.
+// Notes reports what a reader of the file might not expect.
 func Notes(h *history.History) []string {
 	if _, why := Appends(h); why != "" {
 		return []string{"written as registers, not as lists with append: " + why}
@@ -60,7 +61,7 @@ func Notes(h *history.History) []string {
 	return nil
 }
 
-// newAppends finds out whether h can be written with appends; why says why not.
+// newAppends finds out whether h can be written with appends; why gives the reason if not.
 func newAppends(h *history.History) (a *appends, why string) {
 	a = &appends{h: h, lists: map[history.Value][]int64{}, written: map[last]history.Value{}}
 	if why := a.values(); why != "" {
@@ -74,7 +75,7 @@ func newAppends(h *history.History) (a *appends, why string) {
 	return a, ""
 }
 
-// values looks at each value, and at each write for its element.
+// values checks each value, and the element that each write appends.
 func (a *appends) values() (why string) {
 	h := a.h
 	for i := range h.Txns {
@@ -103,7 +104,7 @@ func (a *appends) values() (why string) {
 	return ""
 }
 
-// bases looks at what a transaction appends to.
+// bases checks the lists that a transaction appends to.
 func (a *appends) bases(t *history.Txn) (why string) {
 	if t.Status == history.Aborted {
 		return ""
@@ -130,7 +131,7 @@ func (a *appends) bases(t *history.Txn) (why string) {
 	return ""
 }
 
-// exists reports whether a list was written, or is that of the beginning.
+// exists reports whether a list was written or is the initial one.
 func (a *appends) exists(k history.Key, list []int64) bool {
 	if len(list) == 0 {
 		return true
@@ -159,8 +160,8 @@ func (a *appends) list(v history.Value) ([]int64, bool) {
 	return list, len(list) > 0
 }
 
-// appendValue appends what a micro-operation has behind the key: the element
-// that a write appended, or the list that a read returned.
+// appendValue appends what follows the key in a micro-operation: the element that a write
+// appended, or the list that a read returned.
 func (a *appends) appendValue(b []byte, op history.Op, asJSON bool) []byte {
 	list, _ := a.list(op.Value)
 	if op.Kind == history.Write {

@@ -19,7 +19,7 @@ import (
 	"github.com/isohound/isohound/history/fit"
 )
 
-// written makes h fit and writes it.
+// written fits h to the format and writes it.
 func written(t *testing.T, h *history.History, json bool) string {
 	t.Helper()
 	name := "elle"
@@ -71,8 +71,8 @@ s1 T4 [7,8]: r(x,"5,-7,2,")
 	}
 }
 
-// TestNoAppends: what is not faithful as lists is written as registers, with the
-// reason, and so is what comes from elsewhere.
+// TestNoAppends: a history that lists cannot represent faithfully is written as registers, with
+// the reason; so is a history of another workload.
 func TestNoAppends(t *testing.T) {
 	for _, tc := range []struct{ text, why string }{
 		{`s1 T1: r(x,nil) w(x,5)`, "transaction 1 has 5 of key x, which is not a list"},
@@ -105,8 +105,8 @@ func TestNoAppends(t *testing.T) {
 	}
 }
 
-// lister is a database of lists that makes mistakes, and the histories of its
-// clients. Elements are unique.
+// lister simulates a database of lists that makes errors, and the histories of its clients.
+// Elements are unique.
 type lister struct {
 	rng     *rand.Rand
 	mistake float64 // how likely each step goes wrong
@@ -116,9 +116,9 @@ type lister struct {
 	fresh   int64
 }
 
-// history lets transactions run one after another, each on the state that the
-// last committed one left, except for mistakes: states that are old, updates
-// that are lost, aborted and foreign elements that stay.
+// history runs transactions one after another, each on the state left by the last committed one,
+// except for errors: old states, lost updates, elements of aborted transactions that remain, and
+// elements that nobody appended.
 func (l *lister) history(txns int) *history.History {
 	sym := history.NewSymbols()
 	b := history.NewBuilder(history.Header{Workload: elle.ListWorkload}, sym, 0)
@@ -136,7 +136,7 @@ func (l *lister) history(txns int) *history.History {
 		if l.rng.IntN(6) == 0 {
 			rec.Status = history.Aborted
 		}
-		lags := l.rng.Float64() < l.lag && latest != rec.Session // a session sees what it did
+		lags := l.rng.Float64() < l.lag && latest != rec.Session // a session sees its own writes
 		own, wrote := map[string]string{}, map[string]bool{}
 		for range 1 + l.rng.IntN(4) {
 			name := []string{"x", "y", "z"}[l.rng.IntN(3)]
@@ -154,7 +154,7 @@ func (l *lister) history(txns int) *history.History {
 			}
 			if wrong() && wrong() {
 				l.fresh++
-				text += elle.Tail(l.fresh) // nobody's
+				text += elle.Tail(l.fresh) // an element that nobody appended
 			}
 			k := sym.Key(name)
 			rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: k, Value: value(text)})
@@ -187,8 +187,8 @@ func (l *lister) history(txns int) *history.History {
 	return b.Done(true, nil)
 }
 
-// TestAppendsVerdict: a history of lists, right or wrong, has the same verdict
-// as lists with append, at every level, however it went wrong.
+// TestAppendsVerdict: a history of lists, correct or not, has the same verdict when it is
+// written as lists with append, at every level and for every kind of error.
 func TestAppendsVerdict(t *testing.T) {
 	counts := map[string]int{}
 	for seed := range uint64(400) {
@@ -236,9 +236,8 @@ func verdictOf(t *testing.T, h *history.History, lvl level.Level) verdict.Verdic
 	return r.Verdict
 }
 
-// TestAppendsUnknown: an append of unknown outcome stays one, and counts when
-// its element is seen. What else such a transaction read is lost in every
-// history of Elle.
+// TestAppendsUnknown: an append of unknown outcome stays unknown, and counts if its element is
+// read. The other reads of such a transaction are lost in every history of Elle.
 func TestAppendsUnknown(t *testing.T) {
 	for _, tc := range []struct {
 		text        string

@@ -8,22 +8,23 @@ import (
 	"github.com/isohound/isohound/history/forms"
 )
 
-// call is an operation on one register, as Knossos has it:
+// call is an operation on one register, in Knossos's notation:
 //
 //	{:process 0, :type :ok, :f :read, :value 3}
 //	{:process 1, :type :ok, :f :write, :value 3}
 //	{:process 2, :type :ok, :f :cas, :value [3 4]}
 //
-// or on a mutex, :f :acquire and :release. The register has no name, unless the value
-// is a pair of a key and what is said above, as in tests of independent keys. A
-// register begins absent, and a free mutex is absent.
+// or on a mutex, :f :acquire and :release. The register has no name, unless the value is a pair
+// of a key and one of the values above, as in tests of independent keys. A register begins
+// absent. A free mutex is absent.
 type call struct {
 	f     string
 	key   history.Key
 	keyed bool // the key was named
-	known bool // the value makes sense
+	known bool // the value was understood
 	given bool // there is a value
-	// from is what a compare-and-set expects, to what is written, or was read.
+	// from is the value that a compare-and-set expects, to the value that is written or was
+	// read.
 	from, to history.Value
 }
 
@@ -35,7 +36,7 @@ func isCall(f string) bool {
 	return false
 }
 
-// call reads what an operation says of a register.
+// call reads an operation on a register.
 func (p *parser) call(op *operation) (call, error) {
 	c := call{f: op.f, from: history.Absent, to: history.Absent}
 	name := "register"
@@ -68,7 +69,7 @@ func (p *parser) call(op *operation) (call, error) {
 	return c, nil
 }
 
-// after returns what was done, by an outcome and the invocation before it, and
+// after combines an outcome with the invocation before it and returns what was done. known
 // reports whether that is known.
 func (c call) after(in *invocation, st history.Status) (done call, known bool) {
 	asked := in != nil && in.how == onRegister
@@ -81,13 +82,13 @@ func (c call) after(in *invocation, st history.Status) (done call, known bool) {
 		return in.call, true // the outcome does not repeat what was asked
 	case c.f == "read" && c.keyed && !(asked && in.call.keyed && in.call.key == c.key),
 		c.f == "read" && !c.keyed && asked && in.call.keyed:
-		// [1 2] may be what was read, or a key and what was read.
+		// [1 2] may be the value read, or a key and the value read.
 		return c, false
 	}
 	return c, c.known
 }
 
-// ops appends what the call does. An aborted one has read nothing that counts.
+// ops appends the operations of the call. Reads of an aborted call do not count.
 func (c call) ops(out []history.Op, st history.Status) []history.Op {
 	read := history.Op{Kind: history.Read, Key: c.key, Value: c.from}
 	write := history.Op{Kind: history.Write, Key: c.key, Value: c.to}
@@ -105,7 +106,7 @@ func (c call) ops(out []history.Op, st history.Status) []history.Op {
 	return out
 }
 
-// content tells operations of no process apart by what they ask for.
+// content identifies an operation without a process by what it asks for.
 func content(op *operation, c call) string {
 	var b strings.Builder
 	b.WriteString(op.f)

@@ -126,7 +126,7 @@ func TestCallErrors(t *testing.T) {
 	}
 }
 
-// TestRealTime: where operations have no times, their order is that of time.
+// TestRealTime: if operations have no times, their order is the order of time.
 func TestRealTime(t *testing.T) {
 	const stale = `{:process 0 :type :invoke :f :write :value 1}
 {:process 0 :type :ok :f :write :value 1}
@@ -153,7 +153,7 @@ func TestRealTime(t *testing.T) {
 	}
 }
 
-// TestTable: rows of a table or of a log are operations, other lines are none.
+// TestTable: rows of a table or of a log are operations; other lines are skipped.
 func TestTable(t *testing.T) {
 	const want = "initial nil\ns0 T2 [1000000000,3000000000]: r(register,nil)\ns1 T4 [2000000000,?]: r(register,4) w(register,3) unknown\n"
 	for _, text := range []string{

@@ -1,31 +1,32 @@
-// Package elle reads and writes the histories of Jepsen and Elle: EDN, a
-// stream of operation maps or one vector of them, and the JSON of elle-cli,
-// one array of the same maps with strings for keywords.
+// Package elle reads and writes the histories of Jepsen and Elle: EDN, a stream of operation
+// maps or one vector of them, and the JSON of elle-cli, one array of the same maps with strings
+// for keywords.
 //
 //	{:index 3, :time 52000, :process 1, :type :ok, :f :txn, :value [[:r :x 1] [:w :y 2]]}
 //
-// An operation is an :invoke and the :ok (committed), :fail (aborted) or :info
-// (unknown) of the same process. An invoke without any is of unknown outcome; an
-// outcome without an invoke is taken by itself, as Elle does. A process is a session.
-// Operations without a process have a session of their own each, and an outcome
-// belongs to the first invoke that asks for the same. Begin and end are the :time of
-// the two, in nanoseconds, or, where operations have none, their places in the file,
-// since they stand in the order of time; the end of an unknown transaction means
-// nothing and is not kept. Its number is the :index of its last operation, or its
-// place among all operations where there is none.
+// An operation is an :invoke and the :ok (committed), :fail (aborted) or :info (unknown) of the
+// same process. An invoke without any of these has an unknown outcome. An outcome without an
+// invoke is read alone, as Elle does. A process is a session. Each operation without a process
+// has its own session, and an outcome without a process belongs to the first invoke that asks
+// for the same.
 //
-// Only what a committed transaction read is known: reads of others are left
-// out, since their nil says that the answer never came. A nil that was read is
-// absence, which is also the initial value of every key.
+// Begin and end are the :time of the invoke and of the outcome, in nanoseconds. If operations
+// have no :time, their positions in the file are used, since operations are in the order of
+// time. The end of an unknown transaction means nothing and is not kept. The number of a
+// transaction is the :index of its last operation, or, if there is none, its position among all
+// operations.
 //
-// Operations of :f :txn, or of none, or whose value is a list of
-// micro-operations, are transactions. Reads, writes and compare-and-sets of one
-// register are transactions of their own (see call). Others are left out, and the
-// header says which: they may have written. Those of the nemesis are passed over.
+// Only reads of committed transactions are known. Reads of others are left out: their nil means
+// that the answer never came. A nil that was read is absence, which is also the initial value of
+// every key.
 //
-// Keys and values may be integers, strings, keywords and other scalars. Lists
-// with append become registers, see lists.go. Histories may also be tables, see
-// table.go.
+// An operation is a transaction if its :f is :txn or missing, or if its value is a list of
+// micro-operations. Reads, writes and compare-and-sets of one register are transactions of one
+// call (see call). Other operations are left out and named in the header, because they may have
+// written. Operations of the nemesis are skipped.
+//
+// Keys and values may be integers, strings, keywords and other scalars. Lists with append become
+// registers, see lists.go. Histories may also be tables, see table.go.
 package elle
 
 import (
@@ -43,9 +44,9 @@ import (
 	"github.com/isohound/isohound/history/forms"
 )
 
-// Reader reads a history. It implements history.Source. Histories of
-// registers stream; from the first append on transactions are held back, since
-// what an append did shows in the lists that others read.
+// Reader reads a history. It implements history.Source. Histories of registers stream. From the
+// first append on, transactions are held back, since the effect of an append only shows in the
+// lists that other transactions read.
 type Reader struct {
 	path string
 	in   *forms.Scanner
@@ -58,16 +59,16 @@ type Reader struct {
 	ops             int64
 	times           times
 	pending         map[int64]*invocation    // by session
-	loose           map[string][]*invocation // of no process, by what they ask for
-	order           int64                    // of invocations, to find the first that is left
+	loose           map[string][]*invocation // operations without a process, by what they ask for
+	order           int64                    // number of the latest invocation, to find the oldest pending one
 	sessions        map[string]int64         // of processes that have names
-	fresh           int64                    // the latest session that no process numbered, below 0
+	fresh           int64                    // the latest session given to a process without a number, below 0
 	lists           *lists
 	left            []history.Record
 	eof             bool
 
 	nemesis int64            // operations of the nemesis
-	out     map[string]int64 // operations that were left out, by :f
+	out     map[string]int64 // operations that were left out, counted by :f
 }
 
 // times says where times come from.
@@ -76,10 +77,10 @@ type times uint8
 const (
 	undecided times = iota
 	ownTimes        // of operations that have one
-	fileOrder       // the place in the file
+	fileOrder       // the position in the file
 )
 
-// placeUnit is the time between two operations that have none, a second.
+// placeUnit is the time between two operations that have no :time: one second.
 const placeUnit = 1_000_000_000
 
 var _ history.Source = (*Reader)(nil)
@@ -105,7 +106,7 @@ func (r *Reader) SizeHint() int             { return 0 }
 // Closed is false where operations were left out that may have written.
 func (r *Reader) Closed() bool { return len(r.out) == 0 }
 
-// Notes tells what was passed over, and what was taken for times.
+// Notes reports what was skipped, and what was used as times.
 func (r *Reader) Notes() []string {
 	var notes []string
 	if r.nemesis > 0 {
@@ -117,10 +118,10 @@ func (r *Reader) Notes() []string {
 	return notes
 }
 
-// leaveOut books an operation that may have written, and nobody knows what.
+// leaveOut counts an operation that may have written something unknown.
 func (r *Reader) leaveOut(f string) { r.out[f]++ }
 
-// leftOut tells what was left out, "" if nothing.
+// leftOut describes what was left out, "" if nothing.
 func (r *Reader) leftOut() string {
 	var names, parts []string
 	total := int64(0)
@@ -151,10 +152,10 @@ func (r *Reader) leftOut() string {
 	return fmt.Sprintf("%d operations were not understood and left out (%s)", total, strings.Join(parts, ", "))
 }
 
-// maxNamed is how many kinds of operations that were left out are named.
+// maxNamed is how many kinds of left-out operations the message names.
 const maxNamed = 5
 
-// session returns that of a process.
+// session returns the session of a process.
 func (r *Reader) session(who process) (int64, error) {
 	switch who.kind {
 	case numbered:
@@ -181,14 +182,14 @@ func (p process) String() string {
 	return strconv.FormatInt(p.number, 10)
 }
 
-// At returns err as a history.FormatError at the latest line, or at its byte
-// while the file has only one line.
+// At returns err as a history.FormatError at the latest line, or at the byte if the file has
+// only one line so far.
 func (r *Reader) At(err error) error {
 	line, at := r.in.Place()
 	return &history.FormatError{Path: r.path, Line: line, Byte: at, Err: err}
 }
 
-// Next yields the next transaction, in the order of their outcomes.
+// Next yields the next transaction, in the order of the outcomes.
 func (r *Reader) Next(rec *history.Record) error {
 	for !r.eof {
 		done, err := r.take(rec)
@@ -217,8 +218,8 @@ func (r *Reader) Next(rec *history.Record) error {
 	return nil
 }
 
-// take reads an operation, and reports whether rec now holds a transaction,
-// whose appends are not registers yet.
+// take reads an operation, and reports whether rec now holds a transaction. Its appends are not
+// yet turned into registers.
 func (r *Reader) take(rec *history.Record) (done bool, err error) {
 	op := &r.op
 	more, err := r.read(op)
@@ -234,7 +235,7 @@ func (r *Reader) take(rec *history.Record) (done bool, err error) {
 	return true, r.lists.learn(rec, op.value.mops, op.value.elements)
 }
 
-// finish makes what has no outcome unknown.
+// finish gives every operation without an outcome the outcome unknown.
 func (r *Reader) finish() error {
 	r.eof = true
 	rest := slices.Collect(maps.Values(r.pending))
@@ -257,7 +258,7 @@ func (r *Reader) finish() error {
 	return nil
 }
 
-// read reads the next operation; more is false behind the last one.
+// read reads the next operation; more is false after the last one.
 func (r *Reader) read(op *operation) (more bool, err error) {
 	kind, err := r.in.Next()
 	if err == nil && !r.started {
@@ -281,7 +282,7 @@ func (r *Reader) read(op *operation) (more bool, err error) {
 		return false, errNoMap
 	}
 	r.ops++
-	// The memory of the last operation's value is used again.
+	// The memory of the last operation's value is reused.
 	*op = operation{number: r.ops - 1, time: history.NoTime, value: value{mops: op.value.mops[:0], elements: op.value.elements[:0], parts: op.value.parts[:0]}}
 	return true, r.p.operation(op)
 }

@@ -183,7 +183,7 @@ const jepsen = `{:index 0, :time 1, :process 0, :type :invoke, :f :txn, :value [
 {:index 2, :time 3, :process 1, :type :info, :f :txn, :value [[:append :y 5]], :error "t"}
 `
 
-// TestCut: a file that was cut inside an operation is an error with its place.
+// TestCut: a file that was cut inside an operation is an error with its position.
 func TestCut(t *testing.T) {
 	for n := range jepsen {
 		_, err := read(jepsen[:n], false)
@@ -197,8 +197,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestOrder: operations are written in the order of their times, and what
-// begins at a moment before what ends at it.
+// TestOrder: operations are written in the order of their times. At the same time, begins come
+// before ends.
 func TestOrder(t *testing.T) {
 	h := dsl.MustParse("initial nil\ns1 T1 [1,5]: w(x,1)\ns2 T2 [2,?]: w(x,2) unknown\ns1 T3 [5,9]: r(x,1) w(y,text)\ns3 T4 [5,6]: abort")
 	var b bytes.Buffer
@@ -219,8 +219,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// FuzzRead: a history or an error, no more memory than the input deserves, and
-// what was read survives being written.
+// FuzzRead: any input gives a history or an error, and takes memory in proportion to its size.
+// What was read is the same after it was written and read again.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(jepsen), false)
 	f.Add([]byte(`[{"index":7,"process":0,"type":"ok","f":"txn","value":[["w","x",2],["r","y",null]]}]`), true)

@@ -8,41 +8,40 @@ import (
 
 // lists turns lists with append into registers.
 //
-// A list shows the whole order in which its elements were appended. A register
-// shows it too if every write of it also reads what it overwrites. So
+// A list shows the whole order in which its elements were appended. A register shows that order
+// too if every write of it also reads the value that it overwrites. So
 //
-//   - a list that was read becomes a read of its last element; an empty one,
-//     and nil, a read of absence;
+//   - a read of a list becomes a read of its last element; a read of an empty
+//     list or of nil becomes a read of absence;
 //   - an append of e becomes r(k,p) w(k,e), where p stands before e in a list
-//     that was read; absence, where e stands first. The read is left out where
+//     that was read, or is absence if e stands first. The read is left out if
 //     the transaction has just read or written p itself;
-//   - an append that no list shows becomes w(k,e).
+//   - an append whose element is in no list becomes w(k,e).
 //
-// Under serializability and snapshot isolation that is exact: appends to one
-// key conflict, so one of two must see the other; a read of the last element
-// fixes all before it; and a write that nobody saw can only come behind those
-// that were seen, each of which reads its own predecessor. Lists that disagree
-// give an element several predecessors, all of which are read: a non-repeatable
-// read. An element twice in a list is overwritten by its own append, which is
-// no execution either. Below snapshot isolation an append reads nothing, and
-// the registers promise more than the lists did: a checker of such a level must
-// not be given them.
+// Under serializability and snapshot isolation the translation is exact. Appends to one key
+// conflict, so one of two appenders must see the other. A read of the last element fixes all
+// elements before it. A write that nobody saw can only come after the writes that were seen,
+// each of which reads its own predecessor. Lists that disagree give an element several
+// predecessors, and all of them are read: a non-repeatable read. An element that is twice in a
+// list is overwritten by its own append, which no execution allows either. Below snapshot
+// isolation an append reads nothing, and the registers promise more than the lists did. A
+// checker of such a level must not be given the registers.
 //
-// An element that was appended twice, by transactions that did not abort,
-// could stand for either, and is refused.
+// If transactions that did not abort appended an element twice, a read of it could mean either
+// append. Such a history is refused.
 type lists struct {
 	sym *history.Symbols
-	// any says that something was appended.
+	// any says whether anything was appended.
 	any bool
 	use []use // by key
-	// before holds the predecessor that the first list showed, more those that
-	// others showed, in their order.
+	// before holds the predecessor of an element in the first list that showed it; more holds
+	// further predecessors from other lists, in their order.
 	before map[element]history.Value
 	more   map[element][]history.Value
-	pairs  map[pair]struct{} // those of more
-	// by is the transaction, not aborted, that appended an element.
+	pairs  map[pair]struct{} // the pairs in more
+	// by is the non-aborted transaction that appended an element.
 	by map[element]int64
-	// last is what a transaction read or wrote last of each key.
+	// last is the last value of each key that a transaction read or wrote.
 	last map[history.Key]history.Value
 }
 
@@ -51,7 +50,7 @@ type element struct {
 	value history.Value
 }
 
-// pair is an element and one that stands before it.
+// pair is an element and one of its predecessors.
 type pair struct {
 	element
 	before history.Value
@@ -70,8 +69,8 @@ func newLists(sym *history.Symbols) *lists {
 	return &lists{sym: sym, before: map[element]history.Value{}, more: map[element][]history.Value{}, pairs: map[pair]struct{}{}, by: map[element]int64{}, last: map[history.Key]history.Value{}}
 }
 
-// learn takes in a transaction, and the micro-operations and the elements of
-// the lists that it read if it committed.
+// learn processes a transaction, its micro-operations, and, if it committed, the elements of the
+// lists that it read.
 func (l *lists) learn(rec *history.Record, mops []mop, elements []history.Value) error {
 	for _, op := range rec.Ops {
 		switch op.Kind {
@@ -110,7 +109,7 @@ func (l *lists) learn(rec *history.Record, mops []mop, elements []history.Value)
 	return nil
 }
 
-// as notes how a key is used: a register and a list are not one.
+// as notes how a key is used: a key cannot be both a register and a list.
 func (l *lists) as(k history.Key, how use) error {
 	if int(k) >= len(l.use) {
 		l.use = append(l.use, make([]use, l.sym.KeyCount()-len(l.use))...)
@@ -141,7 +140,7 @@ func (l *lists) append(rec *history.Record, op history.Op) error {
 	return nil
 }
 
-// follows notes that e stands behind p in a list.
+// follows notes that e stands directly after p in a list.
 func (l *lists) follows(e element, p history.Value) {
 	first, seen := l.before[e]
 	switch {
@@ -155,14 +154,14 @@ func (l *lists) follows(e element, p history.Value) {
 	}
 }
 
-// fewKeys is how many keys of one transaction are no burden on the next.
+// fewKeys is how many keys the map of a transaction may have to be cleared and reused.
 const fewKeys = 256
 
-// registers appends ops to out with reads and writes for appends. What an
-// aborted transaction read means nothing, and it gets no reads.
+// registers appends ops to out, with reads and writes instead of appends. Reads of an aborted
+// transaction mean nothing, so its appends get no reads.
 func (l *lists) registers(out, ops []history.Op, st history.Status) []history.Op {
 	if len(l.last) > fewKeys {
-		l.last = map[history.Key]history.Value{} // clearing it would stay slow
+		l.last = map[history.Key]history.Value{} // clearing a large map would stay slow
 	}
 	clear(l.last)
 	for _, op := range ops {

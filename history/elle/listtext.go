@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// ListWorkload is the workload whose values are lists: a history whose header
-// names it is written with appends, where that is faithful.
+// ListWorkload is the workload whose values are lists. A history whose header names it is
+// written with appends if Appends allows it.
 const ListWorkload = "append"
 
-// Tail is the text that appending an element adds to a list. The text of a list
-// is the tails of its elements, 4,17,3, say, so that a list is a prefix of
-// another exactly when its text is, and an insertion of the first element has
-// the same text as its appending.
+// Tail is the text that appending an element adds to a list. The text of a list is the tails of
+// its elements, such as 4,17,3, with a final comma. So a list is a prefix of another exactly
+// when its text is, and inserting the first element gives the same text as appending it.
 func Tail(element int64) string { return strconv.FormatInt(element, 10) + "," }
 
-// parseList takes the text of a list apart, without the quotes of JSON. The
-// empty text is no list: one without elements is absent.
+// parseList splits the text of a list, given without its JSON quotes, into elements. The empty
+// text is not a list: a list without elements is absence.
 func parseList(text string) (elements []int64, ok bool) {
 	for text != "" {
 		one, rest, cut := strings.Cut(text, ",")

@@ -6,12 +6,12 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// lane is a session on its way into the file.
+// lane is a session whose transactions are being written.
 type lane struct {
 	h       *history.History
 	txns    []int32 // from the one in progress on
 	invoked bool    // it has begun
-	moment  int64   // of the next event, or of the last one if it has no time
+	moment  int64   // of the next event, or of the last one before it that has a time
 }
 
 func newLane(h *history.History, txns []int32) *lane {
@@ -22,8 +22,7 @@ func newLane(h *history.History, txns []int32) *lane {
 
 func (l *lane) txn() *history.Txn { return &l.h.Txns[l.txns[0]] }
 
-// time returns that of the next event. What ended a transaction of unknown
-// outcome has none.
+// time returns the time of the next event. The outcome of an unknown transaction has no time.
 func (l *lane) time() int64 {
 	t := l.txn()
 	switch {
@@ -54,8 +53,8 @@ func (l *lane) advance() bool {
 	return true
 }
 
-// queue orders lanes by their next events. Of events at the same moment what
-// begins comes first, since intervals are closed: neither precedes the other.
+// queue orders lanes by their next events. Of events at the same moment, invocations come first:
+// since intervals are closed, neither transaction then precedes the other.
 type queue struct{ lanes []*lane }
 
 func (q *queue) Len() int { return len(q.lanes) }

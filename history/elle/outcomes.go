@@ -11,12 +11,12 @@ type invocation struct {
 	rec   history.Record
 	f     string
 	how   how
-	named bool // it came with its micro-operations
-	call  call // where it is one on a register
+	named bool // its micro-operations are known
+	call  call // if it is a call on a register
 	order int64
 }
 
-// how is what an operation does.
+// how is the kind of an operation.
 type how uint8
 
 const (
@@ -31,8 +31,8 @@ var (
 	errNoAnswer = errors.New("an :ok operation has no value, so that what it read is not known")
 )
 
-// operation takes in one operation, and reports whether rec now holds a
-// transaction, whose appends are not registers yet.
+// operation processes one operation, and reports whether rec now holds a transaction. Its
+// appends are not yet turned into registers.
 func (r *Reader) operation(op *operation, rec *history.Record) (done bool, err error) {
 	if op.who.kind == named && op.who.name == nemesis {
 		r.nemesis++
@@ -60,11 +60,11 @@ func (r *Reader) operation(op *operation, rec *history.Record) (done bool, err e
 	return r.complete(op, st, rec)
 }
 
-// nemesis is the process that disturbs the database, and is no client of it.
+// nemesis is the process that injects faults. It is not a client of the database.
 const nemesis = "nemesis"
 
-// clock gives an operation its time: its own, or where operations have none its
-// place in the file, since they stand in the order of time.
+// clock sets the time of an operation: its own, or, if operations have none, its position in the
+// file.
 func (r *Reader) clock(op *operation) {
 	if r.times == undecided {
 		r.times = fileOrder
@@ -78,7 +78,7 @@ func (r *Reader) clock(op *operation) {
 	}
 }
 
-// understand tells what an operation does, and what it says of a register.
+// understand returns the kind of an operation, and its call if it is one on a register.
 func (r *Reader) understand(op *operation) (what how, c call, err error) {
 	switch v := &op.value; {
 	case len(v.mops) > 0, (op.f == "txn" || op.f == "") && v.shape <= micro:
@@ -127,8 +127,8 @@ func (r *Reader) invoke(op *operation) error {
 	return nil
 }
 
-// invoked takes the invocation of an outcome, nil where there is none. Whoever has no
-// process is known by what it does.
+// invoked removes and returns the invocation of an outcome, nil if there is none. Without a
+// process, the invocation is found by the content of the operation.
 func (r *Reader) invoked(op *operation, c call) (*invocation, error) {
 	if op.who.kind == nobody {
 		key := content(op, c)
@@ -145,7 +145,7 @@ func (r *Reader) invoked(op *operation, c call) (*invocation, error) {
 	return in, err
 }
 
-// complete makes rec of an outcome and the invocation before it, if any.
+// complete fills rec from an outcome and the invocation before it, if any.
 func (r *Reader) complete(op *operation, st history.Status, rec *history.Record) (done bool, err error) {
 	what, c, err := r.understand(op)
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *Reader) complete(op *operation, st history.Status, rec *history.Record)
 	}
 	switch {
 	case st != history.Committed && in != nil:
-		what = in.how // the value may tell what went wrong
+		what = in.how // the value may be an error message
 	case in != nil && in.how == transaction && in.named && what != transaction:
 		return false, errNotOne
 	}
@@ -190,8 +190,8 @@ func (r *Reader) complete(op *operation, st history.Status, rec *history.Record)
 	return done, err
 }
 
-// txn makes rec of the outcome of a transaction, and reports whether it is known what
-// that did.
+// txn fills rec from the outcome of a transaction. known reports whether it is known what the
+// transaction did.
 func (r *Reader) txn(op *operation, in *invocation, rec *history.Record) (known bool, err error) {
 	named := in != nil && in.named
 	switch {
@@ -209,8 +209,7 @@ func (r *Reader) txn(op *operation, in *invocation, rec *history.Record) (known 
 	return true, nil
 }
 
-// fill appends the micro-operations of op to rec, reads only where what they
-// returned is known.
+// fill appends the micro-operations of op to rec, reads only if their results are known.
 func fill(rec *history.Record, op *operation, reads bool) {
 	for _, m := range op.value.mops {
 		if reads || m.kind != history.Read {

@@ -9,8 +9,8 @@ import (
 	"github.com/isohound/isohound/history/forms"
 )
 
-// realTime is the field by which Write says that the order of operations is not that
-// of time, where a history has no times.
+// realTime is the field by which Write marks a history without times: then the order of
+// operations is not the order of time.
 const realTime = "real-time"
 
 // MaxOperation is the longest operation that is read, in bytes. It bounds the
@@ -26,14 +26,14 @@ var (
 type operation struct {
 	number   int64 // its :index, or its place in the file
 	time     int64
-	timeless bool // it says that the order of the file is not that of time
+	timeless bool // the operation says that the order of the file is not that of time
 	who      process
 	outcome  string
 	f        string
 	value    value
 }
 
-// process is who did an operation: a number, a name, or nobody in particular.
+// process is who did an operation: a number, a name, or nothing.
 type process struct {
 	number int64
 	name   string
@@ -48,13 +48,13 @@ const (
 	named
 )
 
-// value is what an operation has to say.
+// value is the value of an operation.
 type value struct {
 	shape    shape
 	mops     []mop
 	elements []history.Value // of all lists that were read
-	unknown  string          // a micro-operation that is not known, if there is one
-	parts    []part          // of a scalar or a list that is none of micro-operations
+	unknown  string          // an unknown micro-operation, if there is one
+	parts    []part          // of a scalar, or of a list that does not hold micro-operations
 }
 
 type shape uint8
@@ -73,11 +73,10 @@ type part struct {
 	kind  forms.Kind
 	text  string
 	value history.Value
-	list  []history.Value // where kind is Vector
+	list  []history.Value // if kind is Vector
 }
 
-// maxParts is how many elements a list of a register's operation has; more are not
-// kept.
+// maxParts is how many elements of the list of a register's operation are kept.
 const maxParts = 2
 
 // mop is a micro-operation: [:r k v], [:w k v], [:append k v].
@@ -89,20 +88,20 @@ type mop struct {
 	from, to int
 }
 
-// appended is the kind of an append until the lists are known.
+// appended is the kind of an append until lists turns it into a write.
 const appended history.OpKind = 0
 
 // parser reads operations.
 type parser struct {
 	in  *forms.Scanner
 	sym *history.Symbols
-	// kinds tells keys apart that are spelt the same, :x and "x" say, which
-	// cannot be told apart by their names.
+	// kinds distinguishes keys with the same spelling, such as :x and "x". They have the same
+	// name, so a history that uses both is refused.
 	kinds map[history.Key]forms.Kind
 	begin int64
 }
 
-// operation reads a map whose bracket was read.
+// operation reads a map whose opening bracket was read.
 func (p *parser) operation(op *operation) error {
 	p.begin = p.in.Offset()
 	for {
@@ -185,8 +184,8 @@ func (p *parser) int(kind forms.Kind, what string) (int64, error) {
 	return 0, errors.Errorf("the %s of an operation is not an integer", what)
 }
 
-// value reads a list of micro-operations, a scalar, or a list of scalars, and passes
-// over something else.
+// value reads a list of micro-operations, a scalar, or a list of scalars, and skips anything
+// else.
 func (p *parser) value(v *value, kind forms.Kind) error {
 	*v = value{mops: v.mops[:0], elements: v.elements[:0], parts: v.parts[:0]}
 	switch kind {
@@ -203,7 +202,7 @@ func (p *parser) value(v *value, kind forms.Kind) error {
 	return p.in.Skip(kind)
 }
 
-// vector reads a list whose bracket was read.
+// vector reads a list whose opening bracket was read.
 func (p *parser) vector(v *value) error {
 	v.shape = micro
 	depth := p.in.Depth() - 1
@@ -226,8 +225,8 @@ func (p *parser) vector(v *value) error {
 			return err
 		}
 		if !ok {
-			// What was read so far stays: if that was a micro-operation, v is
-			// wrong rather than a value of another kind.
+			// What was read so far stays. If that was a micro-operation, v is an invalid list of
+			// micro-operations, not another kind of value.
 			if v.shape == micro && v.unknown == "" {
 				v.unknown = "something else"
 			}
@@ -248,7 +247,7 @@ func isScalar(kind forms.Kind) bool {
 	return false
 }
 
-// part reads an element of a list, or a value that is none.
+// part reads an element of a list, or a value that is not a list.
 func (p *parser) part(v *value, kind forms.Kind) error {
 	if len(v.parts) > maxParts {
 		return p.in.Skip(kind)
@@ -271,7 +270,7 @@ func (p *parser) part(v *value, kind forms.Kind) error {
 			break
 		}
 		if !isScalar(kind) || len(x.list) > maxParts {
-			x.kind = forms.Map // nothing that a register holds
+			x.kind = forms.Map // not a value that a register can hold
 			if err := p.leave(depth); err != nil {
 				return err
 			}
@@ -287,7 +286,7 @@ func (p *parser) part(v *value, kind forms.Kind) error {
 	return nil
 }
 
-// leave passes over everything down to the given depth.
+// leave skips everything down to the given depth.
 func (p *parser) leave(depth int) error {
 	for p.in.Depth() > depth {
 		if _, err := p.in.Next(); err != nil {
@@ -297,8 +296,8 @@ func (p *parser) leave(depth int) error {
 	return nil
 }
 
-// mop reads a micro-operation whose bracket was read. ok is false where it is
-// none; then its rest may not have been read.
+// mop reads a micro-operation whose opening bracket was read. ok is false if it is not a
+// micro-operation; then its rest may not have been read.
 func (p *parser) mop(v *value) (ok bool, err error) {
 	if p.in.Offset()-p.begin > MaxOperation {
 		return false, errTooLong

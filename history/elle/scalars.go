@@ -19,7 +19,7 @@ func (p *parser) key() (history.Key, error) {
 	return p.named(kind, p.in.Text())
 }
 
-// named returns the key of the given spelling.
+// named returns the key with the given spelling.
 func (p *parser) named(kind forms.Kind, text []byte) (history.Key, error) {
 	switch kind {
 	case forms.Number, forms.String, forms.Keyword, forms.Word:
@@ -56,8 +56,8 @@ func (p *parser) scalar(kind forms.Kind) (history.Value, error) {
 	return 0, errors.New("the value of a micro-operation is neither a scalar nor a list that was read")
 }
 
-// number interprets a number of EDN or JSON. Integers stand for themselves,
-// whatever their spelling; others are compared by their text.
+// number interprets a number of EDN or JSON. Equal integers are equal values, whatever their
+// spelling. Other numbers are compared by their text.
 func (p *parser) number(text string) history.Value {
 	plain := strings.TrimSuffix(text, "N") // an EDN integer of any size
 	if n, err := strconv.ParseInt(plain, 10, 64); err == nil {
@@ -66,10 +66,10 @@ func (p *parser) number(text string) history.Value {
 	if json.Valid([]byte(plain)) {
 		return p.sym.Raw(plain)
 	}
-	return p.sym.String(text) // a ratio, say
+	return p.sym.String(text) // such as a ratio
 }
 
-// integer reports whether name is an integer in its only spelling.
+// integer reports whether name is an integer in its canonical spelling.
 func integer(name string) bool {
 	n, err := strconv.ParseInt(name, 10, 64)
 	return err == nil && strconv.FormatInt(n, 10) == name

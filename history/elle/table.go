@@ -12,20 +12,20 @@ import (
 	"github.com/isohound/isohound/history/forms"
 )
 
-// Jepsen writes histories as tables, too, and the same rows into its log, with tabs
-// between process, type, function, value and error:
+// Jepsen also writes histories as tables, and the same rows into its log, with tabs between
+// process, type, function, value and error:
 //
-//	0	:invoke	:cas	[4 3]
-//	INFO  jepsen.util - 0	:info	:cas	:timed-out
+//	0  :invoke  :cas  [4 3]
+//	INFO  jepsen.util - 0  :info  :cas  :timed-out
 //
-// Other lines of a log are passed over.
+// Other lines of a log are skipped.
 
-// row is a line with an operation.
+// row matches a line with an operation.
 var row = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|\s)(:?[\w.-]+)\t:(invoke|ok|fail|info)\t:([^\t]+)\t([^\t\r\n]*)`)
 })
 
-// jepsenLog is how a log begins before there is any operation.
+// jepsenLog matches the beginning of a log before there is any operation.
 var jepsenLog = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\n]*\bjepsen\.`) })
 
 // Table reports whether head, the beginning of a file, looks like a table.
@@ -34,15 +34,15 @@ func Table(head []byte) bool {
 	return len(head) > 0 && bytes.IndexByte([]byte("[({#;"), head[0]) < 0 && (row().Match(head) || jepsenLog().Match(head))
 }
 
-// tables gives back what it reads, but for a table, of which it makes EDN.
+// tables converts a table to EDN and passes all other input on unchanged.
 type tables struct {
 	src  *bufio.Reader
-	rows *bufio.Scanner // nil where it is no table
+	rows *bufio.Scanner // nil if the input is not a table
 	line bytes.Buffer
 	seen bool
 }
 
-// tableHead is how much of a file is looked at to know a table.
+// tableHead is how many bytes of a file are searched for a table.
 const tableHead = 4 << 10
 
 func newTables(r io.Reader) io.Reader { return &tables{src: bufio.NewReaderSize(r, tableHead)} }
@@ -50,7 +50,7 @@ func newTables(r io.Reader) io.Reader { return &tables{src: bufio.NewReaderSize(
 func (t *tables) Read(b []byte) (int, error) {
 	if !t.seen {
 		t.seen = true
-		if head, _ := t.src.Peek(tableHead); Table(head) { // an error comes again
+		if head, _ := t.src.Peek(tableHead); Table(head) { // Read returns the error again
 			t.rows = bufio.NewScanner(t.src)
 			t.rows.Buffer(nil, forms.MaxToken)
 		}
@@ -70,8 +70,8 @@ func (t *tables) Read(b []byte) (int, error) {
 	return t.line.Read(b)
 }
 
-// row makes a map of a row, on a line of its own, so that places stay the same. Only
-// the values of invocations and of what was done say what that was.
+// row turns a row into a map on its own line, so that line numbers stay the same. It keeps the
+// values of :invoke and :ok rows; other rows have errors in their place.
 func (t *tables) row(line []byte) {
 	if m := row().FindSubmatch(line); m != nil {
 		process, outcome, f, value := m[1], m[2], m[3], m[4]

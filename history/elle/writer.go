@@ -14,8 +14,8 @@ import (
 	"github.com/isohound/isohound/history/quote"
 )
 
-// Carries is what both formats can hold: all but reads that nobody was told
-// of, and first values.
+// Carries is what both formats can hold: everything except reads whose results nobody received,
+// and initial values.
 func Carries(format string) fit.Carries {
 	return fit.Carries{
 		Format: format, Times: true, Unknown: true, KnownOnly: true, Aborted: fit.AbortedWhole,
@@ -25,11 +25,11 @@ func Carries(format string) fit.Carries {
 	}
 }
 
-// Write writes h, which fit.To must have made fit, as a stream of EDN maps, or
-// as a JSON array. Operations stand in the order of their times. Elle takes
-// what ends before another begins in the file for real time; where h has no
-// times, sessions run side by side as far as they can, and real time must not be
-// asked of it: the first operation, if it has no time, says :real-time false. Values are those of registers, or lists where Appends says so.
+// Write writes h, which fit.To must have prepared, as a stream of EDN maps or as a JSON array.
+// Operations are in the order of their times. Elle derives the real-time order from the order in
+// the file. If h has no times, sessions are written side by side as far as possible, and Elle
+// must not be asked for real time: the first operation without a time then says :real-time
+// false. Values are those of registers, or lists if Appends says so.
 func Write(w io.Writer, h *history.History, asJSON bool) error {
 	o := &output{b: bufio.NewWriterSize(w, 64<<10), h: h, json: asJSON}
 	if h.Workload == ListWorkload {
@@ -59,7 +59,7 @@ func Write(w io.Writer, h *history.History, asJSON bool) error {
 	if asJSON {
 		_, _ = o.b.WriteString("]\n")
 	}
-	return o.b.Flush() // it returns the first error of all writes
+	return o.b.Flush() // Flush returns the first error of all writes
 }
 
 // output writes operations.
@@ -68,7 +68,7 @@ type output struct {
 	h     *history.History
 	json  bool
 	index int64 // of the next operation
-	// appends is nil where values are those of registers.
+	// appends is nil if values are those of registers.
 	appends *appends
 }
 
@@ -113,7 +113,7 @@ func (o *output) event(l *lane) error {
 	return nil
 }
 
-// mop appends a micro-operation. What an invocation reads is not known yet.
+// mop appends a micro-operation. The invocation of a read has no value yet.
 func (o *output) mop(b []byte, op history.Op, known bool) []byte {
 	what := op.Kind.String()
 	if o.appends != nil && op.Kind == history.Write {

@@ -8,7 +8,7 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// BenchmarkCorpus reads public histories, where they lie beside the project.
+// BenchmarkCorpus reads public histories next to the project, if they are there.
 func BenchmarkCorpus(b *testing.B) {
 	for _, name := range []string{"RH-10k.bincode", "BlindW-RW-4k.bincode", "G-RUBiS-10k", "G-TPCC-10k", "G-Twitter-10k"} {
 		b.Run(name, func(b *testing.B) {

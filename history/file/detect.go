@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// shortHead is enough for binary formats and our own. A pipe may deliver
-	// its first bytes slowly, and they do not wait for more.
+	// shortHead is enough for binary formats and our own. A pipe may deliver its first bytes
+	// slowly; detection then waits only for these.
 	shortHead = 64
-	// longHead is looked at in texts that begin with comments or space.
+	// longHead is how many bytes are searched in texts that begin with comments or space.
 	longHead = 4 << 10
 )
 
-// byteOrderMark is what some editors put before UTF-8.
+// byteOrderMark stands before UTF-8 in the files of some editors.
 const byteOrderMark = "\ufeff"
 
 var errEmpty = errors.New("the file is empty")
 
-// begin returns the first bytes of a file behind a byte order mark, which is skipped.
-// A pipe may deliver them slowly, so that it waits for few, unless they are blank.
+// begin returns the first bytes of a file after a byte order mark, which is skipped. A pipe may
+// deliver them slowly, so begin waits for few bytes, or for more if those are blank.
 func begin(r *bufio.Reader) ([]byte, error) {
 	head, err := r.Peek(shortHead)
 	if rest, marked := bytes.CutPrefix(head, []byte(byteOrderMark)); marked && isText(rest) {
-		_, _ = r.Discard(len(byteOrderMark)) // they are there
+		_, _ = r.Discard(len(byteOrderMark)) // they were peeked
 		head, err = r.Peek(shortHead)
 	}
 	if len(bytes.TrimSpace(head)) == 0 && err == nil {
@@ -46,7 +46,7 @@ func begin(r *bufio.Reader) ([]byte, error) {
 	return head, nil
 }
 
-// detect tells the format by the first bytes; more returns more of them.
+// detect finds the format by the first bytes; more returns more of them.
 func detect(head []byte, size int64, more func() []byte) (Format, error) {
 	if ok, _ := native.Detect(head); ok {
 		return Native, nil
@@ -72,10 +72,9 @@ func isText(b []byte) bool {
 	return true
 }
 
-// kinds are the beginnings by which texts are told apart, behind blank lines
-// and comments. JSON that is none of these counts as native, whose reader then
-// says what is wrong with the header. They are compiled where a text is met, for
-// most of what is started meets none.
+// kinds are the beginnings that distinguish the text formats, after blank lines and comments.
+// JSON that matches none of them counts as native, whose reader then reports the error in the
+// header. The patterns are compiled on use, because most runs meet no text.
 var kinds = []struct {
 	format Format
 	begins string
@@ -88,7 +87,7 @@ var kinds = []struct {
 	{Awdit, `^([rw][ \t]+\d+[ \t]+\d+|-+|=+)[ \t\r]*(\n|$)`},
 }
 
-// comments are those of EDN, and of the notation of tests.
+// comments matches the comments of EDN and of the DSL.
 const comments = `^(\s|;[^\n]*(\n|$)|#([ \t#!][^\n]*)?(\n|$))*`
 
 func detectText(head []byte) Format {
@@ -99,7 +98,7 @@ func detectText(head []byte) Format {
 		}
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(";")) || elle.Table(head) {
-		return Elle // it begins with comments only EDN has, or is a table of Jepsen
+		return Elle // it begins with comments that only EDN has, or is a table of Jepsen
 	}
 	return DSL
 }

@@ -63,14 +63,14 @@ func TestDetectTexts(t *testing.T) {
 			f.Close()
 			continue
 		}
-		// What is damaged is still told by its kind.
+		// A damaged file is still detected as its format.
 		if says := map[file.Format]string{file.Native: "isohound header", file.DSL: "expected"}[want]; says == "" || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v, want %s", data, err, want)
 		}
 	}
 }
 
-// TestEmpty: a file without anything in it is an error, whatever its format is.
+// TestEmpty: an empty file is an error, in every format.
 func TestEmpty(t *testing.T) {
 	for _, data := range []string{"", "\n", " \r\n\t\n", "\ufeff", "\ufeff\n", strings.Repeat("\n", 1000)} {
 		for _, format := range append(file.Formats, file.Auto) {
@@ -86,7 +86,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark: what some editors put before a text is no part of it.
+// TestByteOrderMark: a byte order mark before a text is skipped.
 func TestByteOrderMark(t *testing.T) {
 	for _, text := range []string{
 		`{"isohound":1}` + "\n" + `{"txn":1,"session":1,"status":"committed","ops":[["w","x",1]]}` + "\n" + `{"closed":{"reason":"complete","txns":1}}` + "\n",
@@ -113,8 +113,7 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestFolders: a folder is one of Cobra's logs or none of ours, and a file is
-// never one of Cobra's.
+// TestFolders: a folder must hold Cobra's logs, and a file is never one of Cobra's formats.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	open := func(path string, f file.Format) string {

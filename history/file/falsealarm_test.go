@@ -13,8 +13,8 @@ import (
 	"github.com/isohound/isohound/history/file"
 )
 
-// doubtful makes some transactions of a correct history of unknown outcome and
-// leaves some out of an open recording.
+// doubtful gives some transactions of a correct history unknown outcomes, and removes some from
+// an open recording.
 func doubtful(h *history.History, rng *rand.Rand) *history.History {
 	sym := h.Symbols.Clone(h.KeyName)
 	sym.DefaultInitial = h.DefaultInitial
@@ -36,8 +36,7 @@ func doubtful(h *history.History, rng *rand.Rand) *history.History {
 	return b.Done(!open, nil)
 }
 
-// TestNoFalseAlarm: what is lost on the way into a format makes no correct
-// history look violated.
+// TestNoFalseAlarm: what is lost in a conversion makes no correct history look violated.
 func TestNoFalseAlarm(t *testing.T) {
 	ser, err := level.ParseList("ser,si")
 	if err != nil {

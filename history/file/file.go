@@ -30,12 +30,12 @@ type File struct {
 	size   int64
 }
 
-// Progress returns how many bytes of the file were read, and how many there
-// are, 0 where that is not known. It may be called while the file is read.
+// Progress returns how many bytes of the file were read and how many it has, 0 if that is not
+// known. It may be called while the file is read.
 func (f *File) Progress() (read, total int64) { return f.taken.n.Load(), f.size }
 
-// Interrupt makes reads of the file fail. A reader may have to take in all of
-// a file before it yields anything.
+// Interrupt makes reads of the file fail. It is needed because a reader may have to read the
+// whole file before it yields anything.
 func (f *File) Interrupt() { f.taken.stopped.Store(true) }
 
 var errInterrupted = errors.New("interrupted")
@@ -81,8 +81,8 @@ func (f countedFile) Read(b []byte) (int, error) { return f.c.count(f.File, b) }
 // Close releases the file.
 func (f *File) Close() { f.close() }
 
-// Open opens the history at path, or on stdin where path is "-". Errors are
-// history.FormatErrors, or those of the operating system.
+// Open opens the history at path, or on stdin if path is "-". Errors are history.FormatErrors,
+// or those of the operating system.
 func Open(path string, format Format, stdin io.Reader) (*File, error) {
 	if path == "-" {
 		return open(stdin, "standard input", 0, format, func() {})
@@ -124,7 +124,7 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 	}
 	if format == Auto {
 		more := func() []byte {
-			head, _ := br.Peek(longHead) // what is wrong will show again
+			head, _ := br.Peek(longHead) // the reader meets the error again
 			return head
 		}
 		if format, err = detect(head, size, more); err != nil {
@@ -205,7 +205,7 @@ func openDSL(r io.Reader, path string) (history.Source, error) {
 	return history.NewReplay(h), nil
 }
 
-// maxDSL bounds what is read as text before it is parsed, in bytes.
+// maxDSL bounds the size of a DSL file, in bytes.
 const maxDSL = 16 << 20
 
 // Load opens and reads the whole history at path.

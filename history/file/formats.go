@@ -10,12 +10,12 @@ import (
 type Format string
 
 const (
-	Auto      Format = "auto"       // by what is in the file
+	Auto      Format = "auto"       // detected from the content
 	Native    Format = "native"     // JSON Lines, compressed or not
 	Dbcop     Format = "dbcop"      // dbcop's binary format
 	DbcopJSON Format = "dbcop-json" // dbcop's JSON
-	Cobra     Format = "cobra"      // a folder of Cobra's logs, writes known by their values
-	CobraUV   Format = "cobra-uv"   // the same, writes known by their ids
+	Cobra     Format = "cobra"      // a folder of Cobra's logs, writes identified by their values
+	CobraUV   Format = "cobra-uv"   // the same, writes identified by their ids
 	Text      Format = "text"       // PolySI's and Plume's r(key,value,session,transaction)
 	Awdit     Format = "awdit"      // AWDIT's text
 	Elle      Format = "elle"       // Jepsen's and Elle's EDN
@@ -48,8 +48,8 @@ func ParseFormat(s string) (Format, error) {
 	return "", errors.Errorf("unknown format %q; known are auto, %s", s, Names())
 }
 
-// ByName guesses the format to write from the name of a file: native, unless
-// its ending belongs to another format alone.
+// ByName guesses the format to write from the name of a file: native, unless only one other
+// format has that ending.
 func ByName(path string) Format {
 	switch {
 	case strings.HasSuffix(path, ".bincode"):

@@ -19,8 +19,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// random makes a history with everything that a history can have, or, if
-// plain, with nothing that some format cannot carry.
+// random makes a history with every feature that a history can have, or, if plain, only with
+// features that every format can carry.
 func random(rng *rand.Rand, plain bool) *history.History {
 	sym := history.NewSymbols()
 	sym.DefaultInitial = sym.Int(0)
@@ -122,9 +122,8 @@ func random(rng *rand.Rand, plain bool) *history.History {
 	return b.Done(plain || rng.IntN(3) > 0, nil)
 }
 
-// spell writes down a history session by session, with the initial value of
-// each key that it uses; numbered says whether transactions and sessions have
-// numbers of their own.
+// spell formats a history session by session, with the initial value of each key that it uses.
+// numbered says whether transactions and sessions keep their numbers.
 func spell(h *history.History, numbered bool) string {
 	var sessions []string
 	used := map[history.Key]bool{}
@@ -236,14 +235,13 @@ func fitted(t *testing.T, h *history.History, f file.Format) (*history.History, 
 	return out, losses
 }
 
-// keepsNumbers are the formats in which transactions and sessions have
-// numbers.
+// keepsNumbers reports whether a format has numbers of transactions and sessions.
 func keepsNumbers(f file.Format) bool {
 	return f == file.Native || f == file.DSL || f == file.Cobra || f == file.CobraUV
 }
 
-// TestRoundTrip: what was made fit for a format is the same after it was
-// written and read, and needs no fitting then.
+// TestRoundTrip: a history that was fitted to a format is the same after it was written and
+// read, and then needs no fitting.
 func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range 150 {
@@ -252,10 +250,10 @@ func TestRoundTrip(t *testing.T) {
 			fits, _ := fitted(t, h, f)
 			got := read(t, write(t, fits, f), f)
 			want := spell(fits, keepsNumbers(f))
-			if f == file.Text { // what aborted is one transaction
+			if f == file.Text { // all aborted transactions of a session become one
 				want = spell(merged(fits), false)
 			}
-			// Cobra tells apart what has the same value.
+			// Cobra distinguishes writes of the same value.
 			if s := origins.ReplaceAllString(spell(got, keepsNumbers(f)), ""); s != want {
 				t.Fatalf("%s: got\n%s\nwant\n%s\nof\n%s", f, s, want, dsl.Format(h))
 			}
@@ -268,7 +266,7 @@ func TestRoundTrip(t *testing.T) {
 
 var origins = regexp.MustCompile(`@(init|write|-?\d+\.\d+)`)
 
-// merged is h with all that aborted in a session as one transaction at its end.
+// merged is h with all aborted operations of a session as one transaction at its end.
 func merged(h *history.History) *history.History {
 	sym := h.Symbols.Clone(h.KeyName)
 	sym.DefaultInitial = h.DefaultInitial
@@ -295,8 +293,8 @@ func merged(h *history.History) *history.History {
 	return b.Done(true, nil)
 }
 
-// TestPairs: a history that every format can carry is the same on every way
-// from one format to another.
+// TestPairs: a history that every format can carry stays the same in every conversion from one
+// format to another.
 func TestPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 8 {

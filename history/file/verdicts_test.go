@@ -54,8 +54,8 @@ func zeros(rng *rand.Rand) *history.History {
 	return b.Done(true, nil)
 }
 
-// TestVerdictsStay: no format changes a verdict, whatever the initial values are and
-// whoever writes them again. Values may be renamed, and absent keys become others.
+// TestVerdictsStay: no format changes a verdict, whatever the initial values are and even if
+// they are written again. Values and absent keys may be renamed.
 func TestVerdictsStay(t *testing.T) {
 	levels, err := level.ParseList("ser,si,ser-noso,si-noso")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestVerdictsStay(t *testing.T) {
 		for _, f := range file.Formats {
 			fits, losses := fitted(t, h, f)
 			if file.Folder(f) && len(losses) > 0 || len(fits.Txns) == 0 {
-				continue // reads are left out where they could be from several writes
+				continue // reads with several possible writers are left out
 			}
 			got, err := file.Load(context.Background(), write(t, fits, f), f, nil)
 			if err != nil {
@@ -101,8 +101,8 @@ func TestVerdictsStay(t *testing.T) {
 	t.Logf("%v", counts)
 }
 
-// TestVerdictsOfFiles: what files in formats of others say, where a reader once
-// said otherwise.
+// TestVerdictsOfFiles: verdicts on files in other tools' formats that a reader once read
+// wrongly.
 func TestVerdictsOfFiles(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -21,8 +21,7 @@ import (
 // Folder reports whether a format consists of several files in a folder.
 func Folder(f Format) bool { return f == Cobra || f == CobraUV }
 
-// Carries returns what a format other than native, which holds everything, can
-// carry.
+// Carries returns what a format other than native can hold. Native holds everything.
 func Carries(f Format) fit.Carries {
 	switch f {
 	case Dbcop:
@@ -43,8 +42,7 @@ func Carries(f Format) fit.Carries {
 	return dsl.Carries()
 }
 
-// Write writes h, which fit.To must have made fit, in a format of one file
-// other than native.
+// Write writes h, which fit.To must have prepared, in a format of one file other than native.
 func Write(w io.Writer, h *history.History, f Format) error {
 	switch f {
 	case Dbcop:
@@ -62,8 +60,8 @@ func Write(w io.Writer, h *history.History, f Format) error {
 	return err
 }
 
-// Notes tells what a reader of h, which fit.To must have made fit, might not
-// expect in a format.
+// Notes reports what a reader might not expect of h, which fit.To must have prepared, in a
+// format.
 func Notes(h *history.History, f Format) []string {
 	if f == Elle || f == ElleJSON {
 		return elle.Notes(h)
@@ -71,9 +69,8 @@ func Notes(h *history.History, f Format) []string {
 	return nil
 }
 
-// WriteFolder writes h, which fit.To must have made fit, as a folder of Cobra's
-// logs. The folder may exist, but must be empty. After an error nothing of it
-// is left.
+// WriteFolder writes h, which fit.To must have prepared, as a folder of Cobra's logs. The folder
+// may exist, but must be empty. After an error, everything written is removed.
 func WriteFolder(path string, h *history.History, f Format) error {
 	id := cobra.ByValue
 	if f == CobraUV {
@@ -103,7 +100,7 @@ func WriteFolder(path string, h *history.History, f Format) error {
 	return err
 }
 
-// emptyFolder makes a folder, or finds it empty.
+// emptyFolder makes a folder, or checks that an existing one is empty.
 func emptyFolder(path string) (made bool, err error) {
 	entries, err := os.ReadDir(path)
 	switch {
@@ -115,14 +112,14 @@ func emptyFolder(path string) (made bool, err error) {
 	return false, err
 }
 
-// WriteNative writes what src yields as native JSON Lines, record by record, so
-// that memory stays small, where the initial values stand before the first
-// transaction; else all of src is read before.
+// WriteNative writes what src yields as native JSON Lines, record by record, which needs little
+// memory. This works if the initial values are known before the first transaction. Otherwise all
+// of src is read first.
 func WriteNative(ctx context.Context, w io.Writer, f *File, compressed bool) error {
 	src := f.Source
 	switch f.Format {
 	case Native, DbcopJSON, Text, Awdit, DSL:
-	default: // initial values are not known before the end
+	default: // initial values are only known at the end
 		h, err := history.Load(ctx, src)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (f *fitting) numbers() {
 	}
 }
 
-// outOfOrder reports whether numbers are not those that a reader would give.
+// outOfOrder reports whether the numbers differ from those that a reader would assign.
 func (f *fitting) outOfOrder() bool {
 	id := int64(0)
 	for s, txns := range f.h.BySession() {
@@ -43,7 +43,7 @@ func (f *fitting) outOfOrder() bool {
 	return false
 }
 
-// build makes the history that is left. Where nothing changes it is h itself.
+// build makes the resulting history. If nothing changed it is h itself.
 func (f *fitting) build() (*history.History, error) {
 	if len(f.losses) == 0 && f.keyOf == nil && !f.newIDs && !f.newSessions && (f.c.Empty || !f.hasEmpty()) && f.c.Aborted != AbortedWrites && !f.c.KnownOnly &&
 		len(f.load) == 0 && !f.misread() {
@@ -52,7 +52,7 @@ func (f *fitting) build() (*history.History, error) {
 	h := f.h
 	sym := f.symbols()
 	hdr := h.Header
-	hdr.LeftOut = "" // which is told as a loss
+	hdr.LeftOut = "" // reported as a loss
 	b := history.NewBuilder(hdr, sym, len(h.Txns))
 	maxSession := int64(h.SessionCount())
 	for s := range int32(h.SessionCount()) {
@@ -138,8 +138,8 @@ func (f *fitting) ops(i int) []history.Op {
 	return out
 }
 
-// symbols returns those of the result: keys by their new names, the values of
-// h, and the initial values that the format has. Sessions are learnt anew.
+// symbols returns the symbols of the result: keys under their new names, the values of h, and
+// the initial values that the format has. Sessions are numbered anew.
 func (f *fitting) symbols() *history.Symbols {
 	sym := f.h.Symbols.Clone(func(k history.Key) string {
 		if f.keyOf != nil {

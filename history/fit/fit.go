@@ -1,10 +1,9 @@
-// Package fit makes a history fit a format that cannot carry everything: it
-// finds what would be lost, and gives a history without it.
+// Package fit makes a history fit a format that cannot carry everything. It finds what would be
+// lost, and returns a history without it.
 //
-// What can change a verdict is a Loss. Where there is a choice the way is taken
-// that cannot make a correct history look violated: rather leave a read out
-// than have it find no writer. What cannot change a verdict, such as the names
-// of keys, is told in notes.
+// A Loss is something that can change a verdict. If there is a choice, fit chooses what cannot
+// make a correct history look violated: it leaves out a read rather than keep a read without a
+// writer. What cannot change a verdict, such as the names of keys, is reported in notes.
 package fit
 
 import (
@@ -21,39 +20,39 @@ type Carries struct {
 
 	Times     bool // begin and end
 	Unknown   bool // transactions of unknown outcome
-	KnownOnly bool // reads of committed transactions and of no others
+	KnownOnly bool // only reads of committed transactions
 	Aborted   Aborted
-	Open      bool // that a recording was cut off
+	Open      bool // histories whose recording was cut off
 	// OpenAtUnknown: a session that ends in a transaction of unknown outcome
 	// makes the recording look cut off.
 	OpenAtUnknown bool
 	ReadNot       bool
 	Empty         bool // transactions without operations
-	Header        bool // how the history came to be, ids of the database, nodes
+	Header        bool // how the history was recorded, ids of the database, nodes
 
-	// Initial says what keys hold before the first transaction.
+	// Initial says which value keys have before the first transaction.
 	Initial Initial
-	// Tells says which values must have only one origin each, so that a read
-	// tells by its value where that is from.
+	// Tells says which values must have only one origin each, so that the value of a read
+	// identifies its writer.
 	Tells Origin
 
-	// Key and Value say which names of keys and which values, as JSON scalars,
-	// can stand as they are; nil means all. Others are numbered.
+	// Key and Value report which names of keys and which values, as JSON scalars, can stay as
+	// they are; nil means all. Others are replaced by numbers.
 	Key, Value func(text string) bool
 
-	// Renumbers: transactions and sessions are numbered from 1 in the order of
-	// the file, session by session. Elsewhere Txn and Session say which numbers
-	// can stand; nil means all.
+	// Renumbers: transactions and sessions are numbered from 1 in the order of the file, session
+	// by session. Without Renumbers, Txn and Session report which numbers can stay; nil means
+	// all.
 	Renumbers    bool
 	Txn, Session func(int64) bool
 }
 
-// Aborted says what is kept of transactions that aborted.
+// Aborted says what is kept of aborted transactions.
 type Aborted uint8
 
 const (
 	AbortedNone   Aborted = iota // nothing
-	AbortedWrites                // what they wrote, all as one
+	AbortedWrites                // their writes, all in one transaction
 	AbortedWhole
 )
 
@@ -61,15 +60,15 @@ const (
 type Initial uint8
 
 const (
-	InitialZero    Initial = iota // 0, but for keys that the file itself sets to 0 first: see Openings
+	InitialZero    Initial = iota // 0, except for keys that the file itself sets to 0 first: see Openings
 	InitialVersion                // absence, or 0 where nobody writes 0: see Versions
 	InitialNone                   // nothing: every read needs a writer in the file
 	InitialAbsent                 // no key exists
-	InitialRead                   // absent, but a read can say that it found a first value
+	InitialRead                   // absent, but a read can be marked as a read of the initial value
 	InitialAny
 )
 
-// Origin is what a read can come from.
+// Origin says what a read can come from.
 type Origin uint8
 
 const (
@@ -83,10 +82,10 @@ type Loss struct {
 	What  string // "3 transactions have an unknown outcome"
 	First int64  // the id of the first transaction concerned, where First is known
 	Known bool
-	Done  string // what becomes of it, "they are left out" say
+	Done  string // what happens to it, such as "they are left out"
 }
 
-// String says what is lost and what becomes of it.
+// String says what is lost and what happens to it.
 func (l Loss) String() string { return l.What + l.where() + ": " + l.Done }
 
 func (l Loss) where() string {
@@ -113,9 +112,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the format %s cannot carry this: %s%s%s; %s", e.Format, l.What, l.where(), more, e.Remedy)
 }
 
-// To returns h as a format with the properties c can carry it, what is lost on
-// the way, and notes on what is lost without consequence. h is not changed;
-// the result shares memory with it.
+// To returns h as a format that can carry c holds it, what is lost in the conversion, and notes
+// on what is lost without consequence. h is not changed; the result shares memory with it.
 func To(h *history.History, c Carries) (*history.History, []Loss, []string, error) {
 	f := &fitting{h: h, c: c, status: make([]history.Status, len(h.Txns)), apart: map[int]bool{}, drop: map[int]bool{}}
 	for i := range h.Txns {
@@ -135,8 +133,7 @@ func To(h *history.History, c Carries) (*history.History, []Loss, []string, erro
 	return out, f.losses, f.notes, err
 }
 
-// fitting is the state of one call of To. Operations are known by their
-// position in AllOps.
+// fitting is the state of one call of To. Operations are identified by their position in AllOps.
 type fitting struct {
 	h      *history.History
 	c      Carries
@@ -150,11 +147,11 @@ type fitting struct {
 	drop   map[int]bool     // operations that are left out
 	rename map[slot]history.Value
 	keyOf  []string // the new names of keys, nil if they stay
-	// initialRead are the keys whose initial value is read, where that is how
-	// a format knows it.
+	// initialRead are the keys whose initial value is read, for formats that record it only in
+	// reads.
 	initialRead map[history.Key]bool
 	keyUses     []keyUse // by key, where the initial value depends on the file: see survey
-	// load are the keys whose initial value a transaction of its own writes: see loading.
+	// load are the keys whose initial value is written by an extra transaction: see loading.
 	load []history.Key
 
 	newIDs, newSessions, dropTimes bool
@@ -166,8 +163,8 @@ type slot struct {
 	value history.Value
 }
 
-// lose notes a loss that concerns n things, the first in the transaction at
-// index first, or none in particular if it is negative.
+// lose records a loss that concerns n things. The first of them is in the transaction at index
+// first; a negative first means no transaction in particular.
 func (f *fitting) lose(n, first int, what, done string) {
 	if n == 0 {
 		return

@@ -7,14 +7,14 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// This file is about formats in which the initial value of a key depends on what the
-// file does with it (see Openings and Versions), or that have none.
+// This file is about formats without initial values, and formats in which the initial value of a
+// key depends on what the file does with the key (see Openings and Versions).
 
-// keyUse is what the transactions that stay do with a key.
+// keyUse is what the remaining transactions do with a key.
 type keyUse struct {
 	readInitial, wroteInitial bool
 	wroteZero, wroteAbsent    bool
-	// counts: a transaction that committed read the initial value.
+	// counts: a committed transaction read the initial value.
 	counts bool
 	// opened: the first committed transaction that touches the key writes it blindly,
 	// and leaves openedWith.
@@ -22,7 +22,7 @@ type keyUse struct {
 	openedWith      history.Value
 }
 
-// surveyKeys fills keyUses where a format needs it.
+// surveyKeys fills keyUses if the format needs it.
 func (f *fitting) surveyKeys() {
 	switch f.c.Initial {
 	case InitialZero, InitialVersion, InitialNone:
@@ -61,7 +61,7 @@ func (f *fitting) surveyKeys() {
 	}
 }
 
-// fileOrder lists the transactions that stay in the order of the file.
+// fileOrder lists the remaining transactions in the order of the file.
 func (f *fitting) fileOrder() []int {
 	var sessions [][]int
 	place := map[int32]int{}
@@ -71,7 +71,7 @@ func (f *fitting) fileOrder() []int {
 		}
 		s := f.h.Txns[i].Session
 		if !f.c.Renumbers {
-			s = 0 // as the history stands
+			s = 0 // keep the order of the history
 		}
 		n, known := place[s]
 		if !known || f.c.Renumbers && f.apart[i] {
@@ -86,7 +86,7 @@ func (f *fitting) fileOrder() []int {
 	return slices.Concat(sessions...)
 }
 
-// target returns what the initial value of a key that is read becomes in a format
+// target returns the value that replaces the initial value of a key that is read, in a format
 // with initial values.
 func (f *fitting) target(k history.Key) history.Value {
 	if f.c.Initial == InitialVersion && f.h.Initial(k) == history.Absent && !f.keyUses[k].wroteAbsent {
@@ -95,8 +95,8 @@ func (f *fitting) target(k history.Key) history.Value {
 	return f.h.Int(0)
 }
 
-// fitsZero decides whether 0, absence and the initial value of a key can stand as
-// they are, which is not only a matter of spelling.
+// fitsZero decides whether 0, absence and the initial value of a key can stay as they are.
+// Whether they can depends on the uses of the key, not only on the spelling of the value.
 func (f *fitting) fitsZero(s slot) (fits, decided bool) {
 	u, initial, zero := &f.keyUses[s.key], f.h.Initial(s.key), f.h.Int(0)
 	switch {
@@ -112,8 +112,8 @@ func (f *fitting) fitsZero(s slot) (fits, decided bool) {
 	return false, s.value == history.Absent
 }
 
-// loading decides which initial values a transaction of the file has to write, since
-// the format has none, or would take a later 0 for it.
+// loading decides which initial values an extra transaction has to write: the format has no
+// initial values, or a reader would take a later 0 for the initial value.
 func (f *fitting) loading() {
 	for k := range f.keyUses {
 		u, k := &f.keyUses[k], history.Key(k)
@@ -136,8 +136,8 @@ func (f *fitting) loading() {
 	}
 }
 
-// loadRecord returns the transaction that writes initial values. It is the first, in
-// a session of its own.
+// loadRecord returns the transaction that writes initial values. It is the first transaction, in
+// its own session.
 func (f *fitting) loadRecord(mark history.Key) history.Record {
 	ids, sessions := map[int64]bool{}, map[int64]bool{}
 	for i := range f.h.Txns {
@@ -174,10 +174,10 @@ func (f *fitting) loaded(mark history.Key) []history.Op {
 	return ops
 }
 
-// marked is the value of the mark.
+// marked is the value that the mark key gets.
 const marked = 1
 
-// markKey learns a key that no transaction uses.
+// markKey adds a key that no transaction uses.
 func markKey(sym *history.Symbols) history.Key {
 	for n := sym.KeyCount(); ; n++ {
 		before := sym.KeyCount()
@@ -187,8 +187,8 @@ func markKey(sym *history.Symbols) history.Key {
 	}
 }
 
-// withMark puts a read of the mark before the operations of a transaction that writes
-// a key whose initial value was loaded.
+// withMark prepends a read of the mark to the operations of a transaction that writes a key
+// whose initial value was loaded.
 func (f *fitting) withMark(ops []history.Op, mark history.Key) []history.Op {
 	for _, op := range ops {
 		if _, found := slices.BinarySearch(f.load, op.Key); found && op.Kind == history.Write {
@@ -198,7 +198,7 @@ func (f *fitting) withMark(ops []history.Op, mark history.Key) []history.Op {
 	return ops
 }
 
-// infer sets the initial values that a reader of the file will find.
+// infer sets the initial values that a reader of the file will infer.
 func (f *fitting) infer(h *history.History) {
 	switch f.c.Initial {
 	case InitialZero:
@@ -230,8 +230,8 @@ func (f *fitting) inOrder(h *history.History, g func(*history.Txn)) {
 	}
 }
 
-// misread reports whether a reader of the history as it stands would find another
-// initial value of a key than it has, where that is one that somebody writes.
+// misread reports whether a reader of the unchanged history would infer a wrong initial value
+// for a key to which some transaction writes its real initial value.
 func (f *fitting) misread() bool {
 	zero := f.h.Int(0)
 	for k := range f.keyUses {

@@ -2,12 +2,11 @@ package fit
 
 import "github.com/isohound/isohound/history"
 
-// Openings finds the initial values of keys in formats in which a key begins as 0
-// unless the file itself says otherwise. It does where the first transaction that
-// touches the key and committed, in the order of the file, writes it without having
-// read it and leaves 0: that is the transaction that loaded the database. The key
-// then counts as absent before. Were there an initial 0 beside the one that was
-// written, every stale read of 0 could choose between the two.
+// Openings finds the initial values of keys in formats in which a key begins as 0 unless the
+// file itself writes the first 0. The file does so if the first committed transaction that
+// touches the key, in the order of the file, writes it without having read it and leaves 0: that
+// transaction loaded the database. The key then counts as absent before it. With an initial 0 in
+// addition to the written one, every stale read of 0 could choose between the two.
 //
 // A 0 that is written later is a second one, and a read of 0 may be from either.
 type Openings struct {
@@ -23,7 +22,7 @@ type opening uint8
 const (
 	untouched opening = iota
 	implicit          // begins as 0
-	blindZero         // written by the transaction in progress, which leaves 0 so far
+	blindZero         // written by the current transaction, whose last write of it so far is 0
 	blindOther
 	opened // the file writes its first 0
 )
@@ -31,8 +30,8 @@ const (
 // NewOpenings returns one that has seen no transaction of a file with these symbols.
 func NewOpenings(sym *history.Symbols) *Openings { return &Openings{zero: sym.Int(0)} }
 
-// Add takes in a committed transaction, and sets the initial values in sym of the keys
-// that it opens.
+// Add processes a committed transaction. If the transaction writes the first 0 of a key, Add
+// sets the key's initial value in sym to absent.
 func (o *Openings) Add(sym *history.Symbols, ops []history.Op) {
 	if o.decided == sym.KeyCount() {
 		return
@@ -69,7 +68,7 @@ func (o *Openings) Add(sym *history.Symbols, ops []history.Op) {
 	o.blind = o.blind[:0]
 }
 
-// Note tells how many keys a file sets to 0 first, "" if none.
+// Note reports how many keys a file sets to 0 first, "" if none.
 func (o *Openings) Note() string {
 	switch o.opened {
 	case 0:

@@ -2,13 +2,13 @@ package fit
 
 import "github.com/isohound/isohound/history"
 
-// outcomes decides what becomes of transactions of unknown outcome. Such a one
-// counts exactly when one that counts reads from it. Nobody reads from it: then
-// it is written as aborted. Nobody else can have written what was read: then as
-// committed. Somebody else can: then as committed, but without its reads, as
-// that only adds writes, which an execution can place behind all others. No
-// session order leaves an unknown transaction, so that one that becomes
-// committed and is not the last of its session moves into one of its own.
+// outcomes decides what replaces a transaction of unknown outcome. Such a transaction counts
+// exactly when a transaction that counts reads from it. There are three cases. If nobody reads
+// from it, it is written as aborted. If nobody else can have written a value that was read, it
+// is written as committed. If somebody else can, it is written as committed but without its
+// reads: that only adds writes, which an execution can place after all others. The successors of
+// an unknown transaction in its session are not ordered after it. Therefore one that becomes
+// committed and is not the last of its session moves into its own session.
 func (f *fitting) outcomes() {
 	if f.c.Unknown {
 		f.openEnds()
@@ -84,8 +84,8 @@ func (f *fitting) outcomes() {
 		"written as aborted, or left out")
 }
 
-// openEnds finds sessions that end in a transaction of unknown outcome, where
-// that means more to a format.
+// openEnds finds sessions that end in a transaction of unknown outcome, for formats in which
+// that marks a recording that was cut off.
 func (f *fitting) openEnds() {
 	if !f.c.OpenAtUnknown || !f.h.Closed {
 		return
@@ -100,14 +100,14 @@ func (f *fitting) openEnds() {
 		"the recording will look cut off, so that a read that found no writer proves nothing")
 }
 
-// origins are those who may have written a value: transactions of unknown
-// outcome, and how many others.
+// origins are the possible writers of a value: the transactions of unknown outcome, and the
+// number of others.
 type origins struct {
 	unknown []int
 	sure    int
 }
 
-// writersOf finds the origins of each value that one of unknown wrote.
+// writersOf finds the origins of each value that a transaction of unknown outcome wrote.
 func (f *fitting) writersOf(unknown []int) map[slot]*origins {
 	all := map[slot]*origins{}
 	for _, u := range unknown {
@@ -140,8 +140,8 @@ func (f *fitting) writersOf(unknown []int) map[slot]*origins {
 	return all
 }
 
-// aborted leaves out the transactions that aborted where they cannot be kept.
-// A read of what they wrote then finds no writer, which is as wrong.
+// aborted leaves out aborted transactions if they cannot be kept. A read from one of them then
+// finds no writer, which is a violation too.
 func (f *fitting) aborted() {
 	var t tally
 	for i := range f.h.Txns {

@@ -2,8 +2,8 @@ package fit
 
 import "github.com/isohound/isohound/history"
 
-// reads leaves out what was read and cannot be carried. Fewer reads allow more
-// executions, so that none of this raises a false alarm.
+// reads leaves out reads that the format cannot carry. Fewer reads allow more executions, so
+// this raises no false alarm.
 func (f *fitting) reads() {
 	var not, unsure, aborted tally
 	var written map[slot]int
@@ -47,7 +47,7 @@ func (f *fitting) reads() {
 	}
 }
 
-// each calls g for every operation of the transactions that stay.
+// each calls g for every remaining operation.
 func (f *fitting) each(g func(txn, at int, op history.Op)) {
 	for i := range f.h.Txns {
 		if f.gone[i] {
@@ -76,8 +76,8 @@ func (f *fitting) written() map[slot]int {
 	return all
 }
 
-// ambiguous reports whether a format that tells where a value is from cannot
-// tell it of s. Absence is told by itself.
+// ambiguous reports whether a format in which a value identifies its writer cannot identify the
+// writer of s. Absence always identifies itself.
 func (f *fitting) ambiguous(s slot, written map[slot]int) bool {
 	n := written[s]
 	if f.c.Tells == Anything || n == 0 || s.value == history.Absent {
@@ -86,7 +86,7 @@ func (f *fitting) ambiguous(s slot, written map[slot]int) bool {
 	return f.h.Initial(s.key) == s.value || f.c.Tells == OneWrite && n > 1
 }
 
-// times leaves out when transactions began and ended.
+// times leaves out begins and ends of transactions.
 func (f *fitting) times() {
 	if f.c.Times {
 		return
@@ -101,7 +101,7 @@ func (f *fitting) times() {
 	f.lose(t.n, t.first, many(t.n, "transaction has times", "transactions have times"), "left out, so that levels with real time cannot be checked")
 }
 
-// rest notes what else is left behind.
+// rest notes what else is lost.
 func (f *fitting) rest() {
 	var with tally
 	for i := range f.h.Txns {

@@ -7,9 +7,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// values renames what a format cannot carry. Per key no two values become one,
-// and values are only ever compared, so that an execution stays one; but what
-// is read from the file is not what the database held, hence a loss.
+// values renames values that a format cannot carry. Different values of a key stay different,
+// and values are only ever compared, so an execution stays an execution. But the values in the
+// file are then not those that the database held; therefore it is a loss.
 func (f *fitting) values() {
 	if f.c.Initial == InitialAny && f.c.Value == nil {
 		return
@@ -49,7 +49,7 @@ func (f *fitting) values() {
 	}
 }
 
-// fits reports whether a value can stand as it is.
+// fits reports whether a value can stay as it is.
 func (f *fitting) fits(s slot) bool {
 	initial := f.h.Initial(s.key)
 	switch f.c.Initial {
@@ -69,7 +69,7 @@ func (f *fitting) fits(s slot) bool {
 	return f.c.Value == nil || f.c.Value(f.h.ValueText(s.value))
 }
 
-// standIn returns what the initial value of a key becomes, where s is it.
+// standIn returns the replacement of the initial value of a key, if s is that value.
 func (f *fitting) standIn(s slot) (v history.Value, isInitial bool) {
 	if s.value != f.h.Initial(s.key) {
 		return 0, false
@@ -104,8 +104,8 @@ func (n *fresh) value() history.Value {
 	return n.f.h.Int(n.next - 1)
 }
 
-// unread looks for keys whose first value shows in no read, which the format
-// then does not know, so that a read of absence passes for one of it.
+// unread looks for keys that were found absent and whose initial value was never read. The
+// format then does not record the initial value, and the key looks absent from the beginning.
 func (f *fitting) unread() {
 	var t tally
 	seen := map[history.Key]bool{}
@@ -119,8 +119,8 @@ func (f *fitting) unread() {
 		"they begin absent")
 }
 
-// keys numbers keys where their names cannot stand. k17 becomes 17 where all
-// names are of one such kind.
+// keys replaces the names of keys by numbers if the format cannot carry them. k17 becomes 17 if
+// all names have the same form.
 func (f *fitting) keys() {
 	if f.c.Key == nil {
 		return
@@ -151,7 +151,7 @@ func (f *fitting) keys() {
 	f.notes = append(f.notes, fmt.Sprintf("keys are numbered: %q is %s, …, %q is %s", f.h.KeyName(0), f.keyOf[0], f.h.KeyName(last), f.keyOf[last]))
 }
 
-// trimDigits returns s without the digits that it ends in.
+// trimDigits returns s without its final digits.
 func trimDigits(s string) string {
 	for len(s) > 0 && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' {
 		s = s[:len(s)-1]

@@ -2,10 +2,10 @@ package fit
 
 import "github.com/isohound/isohound/history"
 
-// Versions finds the initial values of keys in dbcop's JSON, where null was read
-// from a key that nobody had written. A 0 that the file writes is a value like any
-// other, so that the key begins absent. A 0 that nobody writes is the initial value,
-// and where both were read they mean the same.
+// Versions finds the initial values of keys in dbcop's JSON if null was read from a key that
+// nobody had written. If the file writes a 0 to the key, 0 is a value like any other, and the
+// key begins absent. If nobody writes a 0, 0 is the initial value; reads of null and of 0 then
+// mean the same.
 type Versions struct {
 	zero history.Value
 	use  []versionUse // by key
@@ -16,7 +16,7 @@ type versionUse struct{ readNull, readZero, writtenZero bool }
 // NewVersions returns one that has seen no transaction of a file with these symbols.
 func NewVersions(sym *history.Symbols) *Versions { return &Versions{zero: sym.Int(0)} }
 
-// Add takes in a transaction, whatever its outcome.
+// Add processes a transaction, whatever its outcome.
 func (v *Versions) Add(sym *history.Symbols, ops []history.Op) {
 	if n := sym.KeyCount(); n > len(v.use) {
 		v.use = append(v.use, make([]versionUse, n-len(v.use))...)
@@ -44,8 +44,7 @@ func (v *Versions) SetInitial(sym *history.Symbols) {
 	}
 }
 
-// Unify makes reads of a 0 that is the initial value ones of null where both were
-// read.
+// Unify replaces reads of a 0 that is the initial value by reads of null, if both were read.
 func (v *Versions) Unify(ops []history.Op) {
 	for i, op := range ops {
 		if op.Value == v.zero && v.use[op.Key].both() {
@@ -56,7 +55,7 @@ func (v *Versions) Unify(ops []history.Op) {
 
 func (u versionUse) both() bool { return u.readZero && u.readNull && !u.writtenZero }
 
-// Notes tells what was assumed.
+// Notes reports what was assumed.
 func (v *Versions) Notes() []string {
 	written, both := 0, 0
 	for _, u := range v.use {

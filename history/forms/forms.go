@@ -1,12 +1,10 @@
-// Package forms splits EDN and JSON into tokens as they stream in, within
-// limits: a token of at most MaxToken bytes, a nesting of at most MaxDepth. It
-// exists because a reader that builds trees, or recurses without a bound, lets
-// a hostile file take all memory or overflow the stack.
+// Package forms splits streamed EDN and JSON into tokens, within limits: a token has at most
+// MaxToken bytes, and forms are nested at most MaxDepth deep. The limits protect against hostile
+// files, which could otherwise exhaust the memory or overflow the stack.
 //
-// It is lenient where nothing depends on it. In EDN a comma is white space; in
-// JSON mode comma and colon are, so that {"a":1} and {"a" 1} are the same. EDN
-// tags (#inst, #jepsen.history.Op) are passed over in favour of what they tag;
-// comments and discarded forms (#_) are left out.
+// It is lenient where that changes no meaning. In EDN a comma is white space; in JSON mode comma
+// and colon are, so that {"a":1} and {"a" 1} are the same. EDN tags (#inst, #jepsen.history.Op)
+// are skipped and the tagged form is read. Comments and discarded forms (#_) are left out.
 package forms
 
 import (
@@ -46,7 +44,7 @@ type Scanner struct {
 	off  int64 // of the next byte
 	line int   // of the next byte, from 1
 	text []byte
-	open []byte // the closing brackets that are due
+	open []byte // the closing brackets still expected
 
 	start     int64 // of the latest token
 	startLine int
@@ -57,7 +55,7 @@ func NewScanner(r io.Reader, json bool) *Scanner {
 	return &Scanner{r: bufio.NewReaderSize(r, 64<<10), json: json, line: 1}
 }
 
-// Text is that of the latest token, valid until the next one.
+// Text returns the text of the latest token, valid until the next one.
 func (s *Scanner) Text() []byte { return s.text }
 
 // Depth returns how many brackets are open.
@@ -66,8 +64,8 @@ func (s *Scanner) Depth() int { return len(s.open) }
 // Offset returns how many bytes were read.
 func (s *Scanner) Offset() int64 { return s.off }
 
-// Place returns where the latest token begins: its line from 1, or 0 while
-// there was only one line, and its byte.
+// Place returns where the latest token begins: its line from 1, or 0 if the input has had only
+// one line so far, and its byte.
 func (s *Scanner) Place() (line int, byte int64) {
 	if s.line == 1 {
 		return 0, s.start
@@ -96,7 +94,7 @@ func (s *Scanner) unread(c byte) {
 	}
 }
 
-// more is read where the input must not end.
+// more reads a byte at a place where the input must not end.
 func (s *Scanner) more() (byte, error) {
 	c, err := s.read()
 	if err == io.EOF {
@@ -116,8 +114,8 @@ func (s *Scanner) space(c byte) bool {
 	return false
 }
 
-// Next reads a token. At the end of the input, which must not lie inside a
-// form, it returns End.
+// Next reads a token. At the end of the input it returns End. The input must not end inside a
+// form.
 func (s *Scanner) Next() (Kind, error) {
 	for {
 		c, err := s.read()
@@ -181,7 +179,7 @@ func (s *Scanner) comment() error {
 	}
 }
 
-// dispatch reads what follows #. again says that nothing came of it.
+// dispatch reads what follows #. again says that it produced no token.
 func (s *Scanner) dispatch() (kind Kind, again bool, err error) {
 	c, err := s.more()
 	switch {
@@ -207,7 +205,7 @@ func (s *Scanner) dispatch() (kind Kind, again bool, err error) {
 	return End, true, nil // a tag: what it tags comes next
 }
 
-// discard reads a form to leave it out.
+// discard reads a form and drops it.
 func (s *Scanner) discard() error {
 	// Discarded forms may begin with discarded forms, each a level deeper.
 	if err := s.push('_'); err != nil {

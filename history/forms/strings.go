@@ -11,12 +11,11 @@ import (
 	"github.com/isohound/isohound/history/quote"
 )
 
-// str reads the rest of a string into text. Invalid UTF-8 is refused, since
-// what replaces it would make different texts equal. A lone surrogate that was escaped
-// is kept (see quote).
+// str reads the rest of a string into text. Invalid UTF-8 is refused, since replacing it would
+// make different texts equal. An escaped lone surrogate is kept (see quote).
 func (s *Scanner) str() error {
 	s.text = s.text[:0]
-	valid := 0 // up to where text is known to be valid
+	valid := 0 // text up to here is known to be valid
 	for {
 		c, err := s.more()
 		switch {
@@ -51,7 +50,7 @@ var errNotUTF8 = errors.New("a string is not valid UTF-8")
 
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/'}
 
-// escape reads what follows a backslash, and reports whether that is a lone surrogate.
+// escape reads what follows a backslash, and reports whether it is a lone surrogate.
 func (s *Scanner) escape() (lone bool, err error) {
 	c, err := s.more()
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Scanner) escape() (lone bool, err error) {
 		s.text = utf8.AppendRune(s.text, r)
 		return false, nil
 	}
-	// The other half may follow as an escape of its own.
+	// The other half may follow as its own escape.
 	if next, _ := s.r.Peek(len(`\udc00`)); len(next) > 0 {
 		if low, err := strconv.ParseUint(string(bytes.TrimPrefix(next, []byte(`\u`))), 16, 16); err == nil && next[0] == '\\' {
 			if pair := utf16.DecodeRune(r, rune(low)); pair != utf8.RuneError {

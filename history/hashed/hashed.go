@@ -1,6 +1,5 @@
-// Package hashed has a hash table for what readers look up in every operation.
-// It keeps an entry in one place, where the maps of the language take two or
-// three looks into memory.
+// Package hashed has a hash table for lookups that readers make in every operation. It keeps an
+// entry in one place; Go's maps need two or three memory accesses for a lookup.
 package hashed
 
 import (
@@ -11,8 +10,7 @@ import (
 // Key is what can be looked up.
 type Key interface {
 	comparable
-	// Hash depends on the seed, which is random, so that no file can make
-	// keys collide on purpose.
+	// Hash depends on the seed, which is random, so a file cannot make keys collide on purpose.
 	Hash(seed uint64) uint64
 }
 
@@ -51,7 +49,7 @@ type slot[K Key, V any] struct {
 // least is the size of the smallest table.
 const least = 64
 
-// Expect makes room for so many keys.
+// Expect makes room for that many keys.
 func (t *Table[K, V]) Expect(keys int) {
 	size := least
 	for size/4*3 <= keys {
@@ -62,8 +60,8 @@ func (t *Table[K, V]) Expect(keys int) {
 	}
 }
 
-// At returns the entry of k, which is the zero value where k is new. It may be
-// written until the next call.
+// At returns the entry of k. A new k gets an entry with the zero value. The entry may be written
+// until the next call.
 func (t *Table[K, V]) At(k K) (entry *V, known bool) {
 	if t.used >= len(t.slots)/4*3 {
 		t.resize(max(2*len(t.slots), least))

@@ -1,10 +1,9 @@
 // Package native reads and writes isohound's own history format: JSON Lines,
 // optionally compressed with zstd. docs/history-format.md describes it.
 //
-// A file is a header line, lines with initial values, one line for each
-// transaction that finished, one intent line before each commit of a writing
-// transaction, and a closing line. The writer never holds a record back, so
-// that a crash loses at most what nobody had finished.
+// A file is a header line, lines with initial values, one line for each finished transaction,
+// one intent line before each commit of a writing transaction, and a closing line. The writer
+// never holds a record back, so a crash loses at most transactions that had not finished.
 package native
 
 import (
@@ -23,8 +22,8 @@ const Version = 1
 
 // Ending is the closing line: the recording ended in good order.
 type Ending struct {
-	// Reason is "complete", "duration reached", "interrupted", or what else
-	// ended the recording.
+	// Reason is "complete", "duration reached", "interrupted", or another reason for the end of
+	// the recording.
 	Reason string `json:"reason"`
 	Txns   int64  `json:"txns"`
 }
@@ -35,8 +34,8 @@ type headerLine struct {
 	Initial json.RawMessage `json:"initial,omitempty"`
 }
 
-// AppendHeader appends the header line. initial is the value of every key
-// that has none of its own.
+// AppendHeader appends the header line. initial is the default initial value, of keys without
+// their own.
 func AppendHeader(b []byte, h *history.Header, initial string) ([]byte, error) {
 	line, err := json.Marshal(headerLine{Isohound: Version, Header: *h, Initial: json.RawMessage(initial)})
 	if err != nil {
@@ -78,8 +77,8 @@ func (i *Initials) End(b []byte) []byte {
 	return append(b, "]}\n"...)
 }
 
-// BeginTxn appends a transaction line up to its operations, which the caller
-// adds with AppendOp before EndLine. Only rec.Ops is not used.
+// BeginTxn appends a transaction line up to its operations, which the caller adds with AppendOp
+// before EndLine. It uses all of rec except rec.Ops.
 func BeginTxn(b []byte, rec *history.Record) []byte {
 	b = append(b, `{"txn":`...)
 	b = beginCommon(b, rec)
@@ -97,8 +96,8 @@ func BeginTxn(b []byte, rec *history.Record) []byte {
 	return append(b, `,"ops":[`...)
 }
 
-// BeginIntent appends an intent line up to its operations: what the
-// transaction has done when its commit is about to be sent.
+// BeginIntent appends an intent line up to its operations: what the transaction has done by the
+// time its commit is sent.
 func BeginIntent(b []byte, rec *history.Record) []byte {
 	b = append(b, `{"intent":`...)
 	b = beginCommon(b, rec)
@@ -128,8 +127,8 @@ func beginCommon(b []byte, rec *history.Record) []byte {
 	return b
 }
 
-// AppendOp appends an operation up to its value: the caller appends a JSON
-// scalar, null for absence, and then calls EndOp.
+// AppendOp appends an operation up to its value. The caller then appends a JSON scalar, null for
+// absence, and calls EndOp.
 func AppendOp(b []byte, kind history.OpKind, key string) []byte {
 	if b[len(b)-1] == ']' {
 		b = append(b, ',')
@@ -150,7 +149,7 @@ func EndLine(b []byte) []byte { return append(b, "]}\n"...) }
 // AppendText appends a text as a JSON scalar.
 func AppendText(b []byte, text string) []byte { return appendString(b, text) }
 
-// AppendRecord appends the line of a whole transaction.
+// AppendRecord appends the line of a complete transaction.
 func AppendRecord(b []byte, rec *history.Record, sym *history.Symbols) []byte {
 	b = BeginTxn(b, rec)
 	for _, op := range rec.Ops {

@@ -6,10 +6,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// fast reads a transaction line in the exact spelling of BeginTxn, AppendOp
-// and EndLine, which is what nearly every line of a file has, several times as
-// fast as a parser of all of JSON can. It reports false, whatever it has put
-// into rec, for any other spelling: the line may still be fine.
+// fast reads a transaction line in the exact spelling of BeginTxn, AppendOp and EndLine. Nearly
+// every line has this spelling, and fast is several times faster than a general JSON parser. For
+// any other spelling it reports false: rec is then undefined, and the line may still be valid.
 func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 	s := cursor{line, true}
 	*rec = history.Record{Due: history.NoTime, Begin: history.NoTime, End: history.NoTime, Ops: rec.Ops[:0]}
@@ -91,8 +90,8 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 	return s.ok && len(s.rest) == 0
 }
 
-// cursor moves over a line. Once something is not as expected, ok stays false
-// and nothing moves any more.
+// cursor moves over a line. After the first mismatch, ok stays false and the cursor no longer
+// moves.
 type cursor struct {
 	rest []byte
 	ok   bool
@@ -113,7 +112,7 @@ func (s *cursor) literal(text string) {
 	}
 }
 
-// int takes an integer of up to 18 digits in its only spelling.
+// int reads an integer of up to 18 digits in its canonical spelling.
 func (s *cursor) int() int64 {
 	b := s.rest
 	neg := len(b) > 0 && b[0] == '-'
@@ -136,7 +135,7 @@ func (s *cursor) int() int64 {
 	return n
 }
 
-// plain takes a string, with its quotes, in the spelling that quote.Append has.
+// plain reads a string, with its quotes, in the spelling of quote.Append.
 func (s *cursor) plain() []byte {
 	whole := s.rest
 	text := s.text()
@@ -146,7 +145,7 @@ func (s *cursor) plain() []byte {
 	return whole[:len(text)+2]
 }
 
-// text takes a string without escapes and without anything but ASCII.
+// text reads an ASCII string without escapes.
 func (s *cursor) text() []byte {
 	if len(s.rest) > 1 && s.rest[0] == '"' {
 		if end := bytes.IndexByte(s.rest[1:], '"'); end >= 0 {

@@ -27,8 +27,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzFast compares the fast parser of transaction lines with the general one:
-// what the fast one takes, the general one must take and understand the same.
+// FuzzFast compares the fast parser of transaction lines with the general one: what the fast one
+// accepts, the general one must accept with the same result.
 func FuzzFast(f *testing.F) {
 	for _, line := range []string{
 		`{"txn":12,"session":3,"begin":5,"end":9,"status":"committed","ops":[["r","k1",5],["w","k1",-7],["n","k2",null]]}`,
@@ -45,7 +45,7 @@ func FuzzFast(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		fast, general := recordParser{sym: history.NewSymbols()}, recordParser{sym: history.NewSymbols()}
-		// A record is used again and again; nothing of the last one may stay.
+		// A record is reused; nothing of the previous one may remain.
 		a := history.Record{ID: 5, DBTxn: 5, Node: 5, Due: 5, Cause: "stale", Ops: make([]history.Op, 3), Predicates: make([]history.Predicate, 2)}
 		var b history.Record
 		if !fast.fast(line, &a) {

@@ -26,9 +26,9 @@ func newLineReader(src io.Reader) *lineReader {
 	return &lineReader{src: src, buf: make([]byte, 256<<10)}
 }
 
-// next returns the next line without its newline. torn says that the stream
-// ended before the newline. At the end of the stream it returns io.EOF, or
-// the error that ended it once everything before was returned.
+// next returns the next line without its newline. torn says that the stream ended before the
+// newline. At the end of the stream it returns io.EOF. A read error is returned after all lines
+// before it.
 func (r *lineReader) next() (line []byte, torn bool, err error) {
 	scanned := 0
 	for {
@@ -58,7 +58,7 @@ func (r *lineReader) next() (line []byte, torn bool, err error) {
 	}
 }
 
-// fill reads more bytes behind the line in progress, making room first.
+// fill reads more bytes after the unfinished line, and makes room for them first.
 func (r *lineReader) fill() error {
 	if r.from > 0 {
 		copy(r.buf, r.buf[r.from:r.to])

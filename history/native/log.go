@@ -9,27 +9,26 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Log appends lines from many goroutines to one stream, in groups: whoever
-// finds no write in progress writes what everybody has appended so far, so
-// that a slow disk makes groups larger and not sessions slower. Each group is
-// one write call. When compressed, each group ends a zstd block, so that a
-// reader can use every group that reached the kernel, and every frameSize
-// bytes end a frame; blocks of one frame share their history, which makes
-// small groups half as large as frames of their own would.
+// Log appends lines from many goroutines to one stream, in groups. A goroutine that finds no
+// write in progress writes everything appended so far. So a slow disk makes groups larger
+// instead of sessions slower. Each group is one write call. When compressed, each group ends a
+// zstd block, so a reader can use every group that reached the kernel. Every frameSize bytes end
+// a frame. Blocks of one frame share their history, which makes small groups half as large as
+// one frame per group would.
 //
-// After an error nothing more is written: the stream then ends with a group
-// that may be torn, as after a crash.
+// After an error nothing more is written. The stream then ends with a group that may be torn, as
+// after a crash.
 type Log struct {
 	w   io.Writer
 	enc *zstd.Encoder
 
 	mu      sync.Mutex
 	written sync.Cond
-	group   []byte       // appended, not handed to the writer
+	group   []byte       // appended, not yet written
 	spare   []byte       // the writer's former buffer
 	frame   bytes.Buffer // compression output, used by the one writer
 	inFrame int          // bytes that went into the frame so far
-	next    int64        // number of the group that is filling
+	next    int64        // number of the group being filled
 	done    int64        // groups below this number have reached the kernel
 	writing bool
 	err     error
@@ -58,8 +57,8 @@ func (l *Log) Append(lines []byte) (ticket int64) {
 	return l.next
 }
 
-// Wait returns once the lines of the ticket have reached the kernel, writing
-// them itself if nobody else is.
+// Wait returns once the lines of the ticket have reached the kernel. It writes them itself if no
+// other goroutine does.
 func (l *Log) Wait(ticket int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,8 +80,8 @@ func (l *Log) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// flushLocked writes the group that is filling. It is called with mu held and
-// gives it up while it writes.
+// flushLocked writes the group being filled. It is called with mu held and releases it during
+// the write.
 func (l *Log) flushLocked() {
 	group := l.group
 	l.group, l.spare = l.spare[:0], nil

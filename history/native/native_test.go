@@ -29,7 +29,7 @@ func read(data []byte) (*history.History, error) {
 	return history.Load(context.Background(), r)
 }
 
-// same compares two histories, but for the numbers of their symbols.
+// same compares two histories, ignoring the numbers of their symbols.
 func same(t *testing.T, got, want *history.History) {
 	t.Helper()
 	if g, w := dsl.Format(got), dsl.Format(want); g != w {
@@ -120,8 +120,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTorn cuts a file at every byte: whatever was complete is read, nothing
-// is invented, and the reader says that the recording was cut off.
+// TestTorn cuts a file at every byte: all complete lines are read, nothing is invented, and the
+// reader reports that the recording was cut off.
 func TestTorn(t *testing.T) {
 	h := synth.Mini(synth.MiniConfig{Sessions: 3, Txns: 40, Keys: 5, Seed: 1})
 	for _, compressed := range []bool{false, true} {
@@ -162,8 +162,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestIntents: an intent with an outcome is forgotten, one without counts as
-// unknown.
+// TestIntents: an intent with an outcome is dropped; one without becomes an unknown transaction.
 func TestIntents(t *testing.T) {
 	got, err := read([]byte(`{"isohound":1,"initial":0}
 {"intent":1,"session":1,"begin":1,"ops":[["r","x",0],["w","x",1]]}
@@ -236,8 +235,8 @@ func TestNull(t *testing.T) {
 	}
 }
 
-// TestSurrogates: each half of a surrogate pair is a key and a value of its own, and
-// stays one when it is written again.
+// TestSurrogates: each half of a surrogate pair is a separate key and value, and stays the same
+// when it is written again.
 func TestSurrogates(t *testing.T) {
 	text := `{"isohound":1}` + "\n" + `{"initial":[["\ud800",1],["\udc00",2],["\ufffd",3]]}` + "\n" +
 		`{"txn":1,"session":1,"status":"committed","ops":[["w","\ud800","\ud801"],["w","\udc00","\udc01"],["w","\ufffd","\ufffd"],["w","\ud83d\ude00","\ud83d\ude00"]]}` + "\n" +
@@ -262,7 +261,7 @@ s1 T1: w("\ud800","\ud801") w("\udc00","\udc01") w(?,?) w(😀,😀)
 	}
 }
 
-// TestForward: what later versions may add is passed over.
+// TestForward: fields that later versions may add are skipped.
 func TestForward(t *testing.T) {
 	got, err := read([]byte(`{"isohound":1,"initial":0,"shiny":{"a":[1]}}
 {"txn":1,"new":{"x":[null]},"session":1,"status":"committed","ops":[["r","x",0,{"version":7}],["w","x",1]],"node":3}
@@ -319,7 +318,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogFails: after an error everybody learns of it and nothing is written.
+// TestLogFails: after an error all callers get it, and nothing more is written.
 func TestLogFails(t *testing.T) {
 	w := &failing{left: 100}
 	log, err := native.NewLog(w, false)
@@ -388,8 +387,8 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// TestBadPredicates: what says of operations that there are none, or nothing
-// that makes sense, is refused with its line.
+// TestBadPredicates: a predicate about operations that do not exist, or without sense, is
+// refused with its line.
 func TestBadPredicates(t *testing.T) {
 	for _, preds := range []string{
 		`[{"kind":"scan","table":"t","ops":[0,1]}]`,
@@ -412,8 +411,8 @@ func TestBadPredicates(t *testing.T) {
 	}
 }
 
-// TestBadTables: a predicate that does not fit the header's schema is refused
-// with its line, and so is a schema that makes no sense.
+// TestBadTables: a predicate that does not fit the header's schema is refused with its line, and
+// so is an invalid schema.
 func TestBadTables(t *testing.T) {
 	const good = `[{"name":"t","key":[{"name":"k","type":"int"}],"groups":[{"columns":[{"name":"v","type":"text","size":8}]}]}]`
 	file := func(tables, preds string) error {

@@ -21,9 +21,8 @@ const (
 	lineClosed
 )
 
-// recordParser turns a line into a record. Fields come in any order; fields
-// that it does not know are passed over, so that later versions may add some,
-// but an operation that it does not know is an error, because leaving one out
+// recordParser turns a line into a record. Fields come in any order. Unknown fields are skipped,
+// so that later versions may add some. An unknown operation is an error, because leaving one out
 // could change a verdict.
 type recordParser struct {
 	sym    *history.Symbols
@@ -119,7 +118,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	return kind, nil
 }
 
-// isOptional reports whether a field may be left out, which null says, too.
+// isOptional reports whether a field may be left out or null.
 func isOptional(field string) bool {
 	switch field {
 	case "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops":
@@ -175,8 +174,8 @@ func parseKind(s string) (history.OpKind, bool) {
 	return 0, false
 }
 
-// key reads the name of a key. The lexer's own strings would make different names
-// equal (see quote).
+// key reads the name of a key. The lexer's own string decoding would make different names equal
+// (see quote).
 func (p *recordParser) key(l *jlexer.Lexer) history.Key {
 	raw := l.Raw()
 	if !l.Ok() {
@@ -230,7 +229,7 @@ func parseValue(raw []byte, sym *history.Symbols) (history.Value, error) {
 			return history.Absent, nil
 		}
 	case '"':
-		// Escapes have several spellings; one text must be one value.
+		// A text can be escaped in several ways, but must be one value.
 		s, err := quote.Unquote(raw)
 		if err != nil {
 			return 0, errors.Wrap(err, "value")
@@ -245,7 +244,7 @@ func parseValue(raw []byte, sym *history.Symbols) (history.Value, error) {
 	return sym.Raw(string(raw)), nil
 }
 
-// parseInt reads a decimal integer in its only JSON spelling.
+// parseInt reads a decimal integer in its canonical JSON spelling.
 func parseInt(b []byte) (int64, bool) {
 	neg := false
 	if len(b) > 0 && b[0] == '-' {
@@ -283,7 +282,7 @@ func parseLongInt(b []byte, neg bool) (int64, bool) {
 	return n, true
 }
 
-// describe turns the lexer's error into one that a person can use.
+// describe replaces the lexer's error by a readable one.
 func describe(err error) error {
 	var le *jlexer.LexerError
 	if errors.As(err, &le) {

@@ -76,8 +76,7 @@ func appendStrings(b []byte, name string, list []string) []byte {
 	return append(b, ']')
 }
 
-// predicates reads what EndOps wrote behind the operations, up to the end of the
-// line.
+// predicates reads what EndOps wrote after the operations, up to the end of the line.
 func (p *recordParser) predicates(s *cursor) []history.Predicate {
 	var out []history.Predicate
 	for s.ok && !s.optional(`]}`) {
@@ -132,7 +131,7 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 	return out
 }
 
-// words reads a list of strings behind its opening bracket.
+// words reads a list of strings after its opening bracket.
 func (p *recordParser) words(s *cursor) []string {
 	var out []string
 	for s.ok && !s.optional(`]`) {
@@ -144,11 +143,11 @@ func (p *recordParser) words(s *cursor) []string {
 	return out
 }
 
-// maxWords bounds the strings that are kept to be used again: names of tables
-// and columns, of which there are few.
+// maxWords bounds how many strings are cached: names of tables and columns, of which there are
+// few.
 const maxWords = 10_000
 
-// word reads a string that probably was read before.
+// word reads a string, and returns the cached copy if it was read before.
 func (p *recordParser) word(s *cursor) string {
 	b := s.text()
 	if w, ok := p.seen[string(b)]; ok { // the compiler avoids the copy

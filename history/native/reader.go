@@ -14,8 +14,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Reader reads a native history. It implements history.Source. The first
-// records come before the file is complete, so that a pipe works.
+// Reader reads a native history. It implements history.Source. It yields records before the file
+// is complete, so that a pipe works.
 type Reader struct {
 	path   string
 	lines  *lineReader
@@ -29,14 +29,13 @@ type Reader struct {
 	notes  []string
 	parse  recordParser
 
-	// pending holds the lines of intents whose outcome has not been read, by
-	// transaction id. Each session has at most one, so it stays small. Only
-	// those without an outcome are ever interpreted: spare keeps the memory of
-	// the others.
+	// pending holds the lines of intents whose outcome has not been read, by transaction id.
+	// Each session has at most one, so it stays small. Only intents that never get an outcome
+	// are parsed; spare keeps the memory of the others for reuse.
 	pending map[int64]intentLine
 	spare   [][]byte
-	// left are the transactions of pending in the order of their lines once
-	// the file is exhausted.
+	// left are the transactions of pending, in the order of their lines, once the file has been
+	// read.
 	left []history.Record
 	eof  bool
 }
@@ -73,8 +72,7 @@ func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 	}
 	var src io.Reader = br
 	if bytes.Equal(magic, zstdMagic) {
-		// One decoder goroutine less than the default keeps memory small; a
-		// frame is only as large as one group of records.
+		// A single decoder keeps memory small.
 		rd.zr, err = zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxLine), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, rd.At(err)
@@ -124,19 +122,19 @@ func (r *Reader) readHeader() error {
 	return nil
 }
 
-// Header returns what the file's first line says.
+// Header returns the file's header.
 func (r *Reader) Header() *history.Header { return &r.hdr }
 
 // Symbols returns the names behind the numbers of the records.
 func (r *Reader) Symbols() *history.Symbols { return r.sym }
 
-// Ending returns, after io.EOF, what the closing line says.
+// Ending returns, after io.EOF, the content of the closing line.
 func (r *Reader) Ending() Ending { return r.parse.ending }
 
 // Closed reports, after io.EOF, whether the file had its closing line.
 func (r *Reader) Closed() bool { return r.closed }
 
-// Notes tells, after io.EOF, what was wrong with the end of the file.
+// Notes reports, after io.EOF, what was wrong with the end of the file.
 func (r *Reader) Notes() []string { return r.notes }
 
 // At returns err as a history.FormatError at the latest line.
@@ -155,20 +153,20 @@ func (r *Reader) Close() {
 	}
 }
 
-// SizeHint extrapolates from what was read so far, 0 where the length of the
-// input is not known.
+// SizeHint extrapolates from what was read so far. It returns 0 if the length of the input is
+// not known.
 func (r *Reader) SizeHint() int {
 	if r.size == 0 || r.input.taken == 0 {
 		return 0
 	}
-	// The decompressor and the line buffer read ahead, so this is a little low.
-	// No honest file spends less than a few bytes on a transaction.
+	// The decompressor and the line buffer read ahead, so the hint is a little low. A real file
+	// needs at least a few bytes per transaction.
 	hint := float64(r.txns) * float64(r.size) / float64(r.input.taken)
 	return int(min(hint, float64(r.size)/8))
 }
 
-// Next reads the next transaction. After the last line it returns, as unknown,
-// every transaction whose intent is on file and whose outcome is not.
+// Next reads the next transaction. After the last line it returns, with outcome unknown, every
+// transaction that has an intent line and no outcome.
 func (r *Reader) Next(rec *history.Record) error {
 	for !r.eof {
 		line, torn, err := r.lines.next()
@@ -179,7 +177,7 @@ func (r *Reader) Next(rec *history.Record) error {
 			break
 		}
 		done := false
-		if torn { // an intent is not looked into before it is needed
+		if torn { // an intent is not parsed before it is needed
 			_, err = r.parse.line(line, rec)
 		}
 		if err == nil {
@@ -255,7 +253,7 @@ func intentID(line []byte) (int64, bool) {
 	return parseInt(rest[:end])
 }
 
-// intent keeps an intent until its outcome comes.
+// intent keeps an intent until its outcome is read.
 func (r *Reader) intent(id int64, line []byte) error {
 	if old, dup := r.pending[id]; dup {
 		return errors.Errorf("transaction id %d has two intents, the first on line %d", id, old.line)
@@ -276,8 +274,7 @@ func (r *Reader) outcome(id int64) {
 	}
 }
 
-// interpret turns the intents that are left into transactions of unknown
-// outcome.
+// interpret turns the remaining intents into transactions of unknown outcome.
 func (r *Reader) interpret() error {
 	lines := slices.SortedFunc(maps.Values(r.pending), func(a, b intentLine) int { return a.line - b.line })
 	for _, in := range lines {
@@ -294,7 +291,7 @@ func (r *Reader) interpret() error {
 	return nil
 }
 
-// atEnd handles the end of the stream, and tells a cut from corruption.
+// atEnd handles the end of the stream, and distinguishes a cut from corruption.
 func (r *Reader) atEnd(err error) error {
 	switch {
 	case err == io.EOF:
@@ -310,7 +307,7 @@ func (r *Reader) atEnd(err error) error {
 	return r.interpret()
 }
 
-// prefixReader gives back bytes that were looked at, and counts.
+// prefixReader first returns bytes that were already read, and counts what is read.
 type prefixReader struct {
 	r     io.Reader
 	head  []byte

@@ -6,8 +6,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Writer writes a history that is complete already: a conversion, a synthetic
-// history, a counterexample. Recorders of live runs use Log.
+// Writer writes a history that is already complete: a conversion, a synthetic history, a
+// counterexample. Recorders of live runs use Log.
 type Writer struct {
 	log  *Log
 	buf  []byte
@@ -53,7 +53,7 @@ func (w *Writer) spill() error {
 	return err
 }
 
-// Close writes the closing line if the history was closed, and what is left.
+// Close writes what is left, with the closing line if the history was closed.
 func (w *Writer) Close(closed bool, reason string) error {
 	if closed {
 		var err error

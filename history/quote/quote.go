@@ -1,9 +1,9 @@
-// Package quote spells texts as JSON strings and reads them back, so that different
-// texts stay different. encoding/json replaces what is no UTF-8 by U+FFFD, half a
-// surrogate pair among it, and two keys become one.
+// Package quote spells texts as JSON strings and reads them back, so that different texts stay
+// different. encoding/json replaces invalid UTF-8, including a lone surrogate, by U+FFFD, which
+// can make two keys equal.
 //
-// A lone surrogate, \ud800 say, is kept as the three bytes that UTF-8 would have for it
-// if it allowed it.
+// A lone surrogate, such as \ud800, is kept as the three bytes that UTF-8 would use for it if it
+// were allowed.
 package quote
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Append appends s as a JSON string, in its only spelling: equal texts are equal
-// strings. Bytes that Unquote cannot have made become U+FFFD.
+// Append appends s as a JSON string in canonical spelling: equal texts give equal strings. Bytes
+// that Unquote cannot return become U+FFFD.
 func Append(b []byte, s string) []byte {
 	b = append(b, '"')
-	plain := 0 // what is before it was appended
+	plain := 0 // everything before it was appended
 	for i := 0; i < len(s); {
 		c, n := s[i], 1
 		if c >= utf8.RuneSelf {
@@ -45,7 +45,7 @@ func Append(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendEscape appends the escape of a character, or of a byte that is none.
+// appendEscape appends the escape of a character or of an invalid byte.
 func appendEscape(b []byte, s string) []byte {
 	r := rune(s[0])
 	switch {
@@ -69,7 +69,7 @@ func appendEscape(b []byte, s string) []byte {
 // loneSize is the length of a lone surrogate, and of the separators below.
 const loneSize = 3
 
-// These end a line for some readers of lines.
+// Some readers end a line at these.
 const lineSeparator, paragraphSeparator = '\u2028', '\u2029'
 
 // isLone reports whether s begins with a lone surrogate.
@@ -82,13 +82,13 @@ func AppendLone(b []byte, r rune) []byte {
 	return append(b, 0xed, byte(0x80|r>>6&0x3f), byte(0x80|r&0x3f))
 }
 
-// Valid reports whether s is UTF-8 but for lone surrogates, so that Unquote reads what
-// Append makes of it.
+// Valid reports whether s is UTF-8 except for lone surrogates, so that Unquote returns what
+// Append was given.
 func Valid(s string) bool {
 	if utf8.ValidString(s) {
 		return true
 	}
-	high := false // a high surrogate came just before
+	high := false // the previous character was a high surrogate
 	for s != "" {
 		n := loneSize
 		if !isLone(s) {
@@ -98,7 +98,7 @@ func Valid(s string) bool {
 			}
 			high = false
 		} else if low := s[1] >= 0xb0; low && high {
-			return false // they would be read as one character
+			return false // the two would be read as one character
 		} else {
 			high = !low
 		}
@@ -127,7 +127,7 @@ func Unquote(raw []byte) (string, error) {
 		n := 0 // up to the next escape of a surrogate
 		for n < len(in) && surrogate(in[n:]) == 0 {
 			if in[n] == '\\' {
-				n++ // what it escapes is none
+				n++ // the escaped character starts no escape
 			}
 			n++
 		}
@@ -153,7 +153,7 @@ func Unquote(raw []byte) (string, error) {
 
 const escapeSize = len(`\ud800`)
 
-// surrogate returns the half that b begins with as an escape, or 0.
+// surrogate returns the surrogate that b begins with as an escape, or 0.
 func surrogate(b []byte) rune {
 	if len(b) < escapeSize || b[0] != '\\' || b[1] != 'u' || b[2]|0x20 != 'd' {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/isohound/isohound/history/quote"
 )
 
-// TestStrings: what is UTF-8 is read as encoding/json does.
+// TestStrings: valid UTF-8 is read as by encoding/json.
 func TestStrings(t *testing.T) {
 	for _, s := range []string{"", "a", `a"b\`, "<&>", "é\n\x01", "\u2028\ufffd", "😀", `\ud800`, `\\ud800`} {
 		other, _ := json.Marshal(s)
@@ -34,7 +34,7 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// TestLone: each half of a surrogate pair is a text of its own.
+// TestLone: each half of a surrogate pair is a separate text.
 func TestLone(t *testing.T) {
 	seen := map[string]string{}
 	for _, raw := range []string{`"\ud800"`, `"\udc00"`, `"\udfff"`, `"\udbff"`, `"\ufffd"`, `"\udc00\ud800"`, `"\ud800\ud800\udc00"`, `"\ud800\ud800"`, `"\ud800\\udc00"`, `"a\ud800b"`, `"\ud800A"`, `"\ud800é"`} {
@@ -66,8 +66,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzUnquote: what encoding/json reads is read the same, and what was read survives
-// being written.
+// FuzzUnquote: what encoding/json reads is read the same, and stays the same when it is written
+// and read.
 func FuzzUnquote(f *testing.F) {
 	for _, s := range []string{`"a"`, `"\ud800"`, `"\ud83d\ude00\udc00x\\u"`, "\"\xff\""} {
 		f.Add([]byte(s))

@@ -27,8 +27,8 @@ func (t *Type) UnmarshalText(b []byte) error {
 	return errors.Errorf("a column has the type %q, which this isohound does not know", b)
 }
 
-// Check reports what of a schema makes no sense: names that are missing or occur
-// twice, columns without a type, indexes of columns that do not exist.
+// Check reports errors in a schema: names that are missing or occur twice, columns without a
+// type, indexes of columns that do not exist.
 func (s Schema) Check() error {
 	seen := map[string]bool{}
 	for _, t := range s {

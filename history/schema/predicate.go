@@ -48,7 +48,7 @@ func (c *Condition) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Check reports what of a condition makes no sense, whatever its table.
+// Check reports errors in a condition that do not depend on its table.
 func (c *Condition) Check() error {
 	if !slices.Contains(Comparisons, c.Op) {
 		return errors.Errorf("there is no comparison %q", c.Op)
@@ -60,8 +60,8 @@ func (c *Condition) Check() error {
 	return errors.Errorf("column %s is compared with %#v, which is neither a 64-bit integer nor a text", c.Column, c.Value)
 }
 
-// Predicate selects rows of a table: those that fulfil all conditions, in an
-// order, up to a number.
+// Predicate selects the rows of a table that fulfil all conditions, sorted by Order, at most
+// Limit of them.
 type Predicate struct {
 	Where []Condition `json:"where"`
 	// Order lists columns; a leading minus sorts downwards. Texts are ordered
@@ -87,13 +87,13 @@ func (p Predicate) By(columns ...string) Predicate {
 	return p
 }
 
-// First keeps the first n rows.
+// First limits the predicate to the first n rows.
 func (p Predicate) First(n int) Predicate {
 	p.Limit = n
 	return p
 }
 
-// Check reports what of a predicate makes no sense for a table.
+// Check reports errors in a predicate for a table.
 func (p *Predicate) Check(t *Table) error {
 	for i := range p.Where {
 		c := &p.Where[i]
@@ -117,8 +117,8 @@ func (p *Predicate) Check(t *Table) error {
 	return nil
 }
 
-// Matches reports whether a row fulfils all conditions. The groups that they
-// name must have been read.
+// Matches reports whether a row fulfils all conditions. The groups of their columns must have
+// been read.
 func (p Predicate) Matches(t *Table, r Row) bool {
 	for _, c := range p.Where {
 		v, ok := t.Value(r, c.Column)
@@ -152,8 +152,8 @@ func compare(a, b any) int {
 	return strings.Compare(a.(string), b.(string))
 }
 
-// Arrange sorts rows by the order of a predicate, the primary key where that
-// leaves a choice, and cuts them at its limit.
+// Arrange sorts rows by the order of a predicate, ties by the primary key, and applies the
+// limit.
 func (p Predicate) Arrange(t *Table, rows []Row) []Row {
 	slices.SortFunc(rows, func(a, b Row) int {
 		for _, name := range p.Order {
@@ -180,8 +180,7 @@ func (p Predicate) Arrange(t *Table, rows []Row) []Row {
 	return rows
 }
 
-// Columns lists the groups, without the primary key, that conditions and order
-// name.
+// Columns lists the groups of the columns in conditions and order, without the primary key.
 func (p Predicate) Columns(t *Table) []int {
 	var groups []int
 	add := func(name string) {
@@ -198,8 +197,8 @@ func (p Predicate) Columns(t *Table) []int {
 	return groups
 }
 
-// Leading returns the values of the primary key's first columns that conditions
-// fix.
+// Leading returns the values of the primary key's first columns that conditions fix to a
+// constant.
 func (p Predicate) Leading(t *Table) []any {
 	var out []any
 	for _, column := range t.Key {

@@ -69,7 +69,7 @@ func TestPredicates(t *testing.T) {
 			t.Errorf("%+v selects %v, not %v", c.p, got, c.want)
 		}
 	}
-	// A group that was not read fulfils nothing.
+	// Conditions on a group that was not read are not fulfilled.
 	part := schema.Row{Key: []any{int64(1)}, Groups: [][]any{nil, {int64(1), int64(1)}}}
 	if schema.Where(schema.Not("name", "x")).Matches(people, part) || !schema.Where(schema.Is("age", int64(1))).Matches(people, part) {
 		t.Error("a row of which a group was not read")

@@ -1,10 +1,10 @@
-// Package schema describes tables, the conditions of statements, and the updates
-// of rows. Drivers translate them for their databases; everything that works on
-// rows in Go evaluates them here. The package imports nothing of the project.
+// Package schema describes tables, the conditions of statements, and the updates of rows.
+// Drivers translate them for their databases; Go code that works on rows evaluates them here.
+// The package imports nothing of the project.
 //
-// An item of a history is one group of columns of one row, (table, primary key,
-// group). Statements read and write whole groups, so that what a transaction saw
-// and what it left behind is always a complete value.
+// An item of a history is one group of columns of one row, (table, primary key, group).
+// Statements read and write whole groups, so a transaction always reads and leaves complete
+// values.
 //
 // The files are schema.go (tables, rows, items), format.go (how a history's
 // header describes tables), predicate.go (conditions and their evaluation) and
@@ -32,7 +32,7 @@ const (
 type Column struct {
 	Name string `json:"name"`
 	Type Type   `json:"type"`
-	Size int    `json:"size,omitempty"` // of a Text: the most bytes that it holds, 0 is 255
+	Size int    `json:"size,omitempty"` // of a Text: the maximum length in bytes; 0 means 255
 }
 
 // Ints and Texts make columns of one type.
@@ -74,16 +74,16 @@ func (s Schema) Table(name string) (*Table, bool) {
 	return nil, false
 }
 
-// Row is a row, or of what was read of one the key and some groups.
+// Row is a complete row, or the key and the groups that were read of it.
 type Row struct {
 	Key []any
-	// Groups has the values of each group in the order of Table.Groups; nil
-	// for one that was not read.
+	// Groups has the values of each group in the order of Table.Groups; nil for a group that was
+	// not read.
 	Groups [][]any
 }
 
-// Column finds a column by its name: the group that it belongs to, or -1 for the
-// primary key, and its place there.
+// Column finds a column by its name. It returns the column's group, or -1 for the primary key,
+// and its position there.
 func (t *Table) Column(name string) (group, at int, ok bool) {
 	for i, c := range t.Key {
 		if c.Name == name {
@@ -112,8 +112,8 @@ func (t *Table) find(name string) (*Column, bool) {
 	}
 }
 
-// Group returns the number of the group called name; it panics if there is
-// none, which is a mistake of the workload.
+// Group returns the number of the group called name. It panics if there is none, which is a bug
+// of the workload.
 func (t *Table) Group(name string) int {
 	for g := range t.Groups {
 		if t.Groups[g].Name == name {
@@ -161,8 +161,8 @@ func (t *Table) Item(key []any, group int) string {
 	return string(b)
 }
 
-// Content is what a group holds, as the value of an item: a single integer
-// stands for itself, everything else is a text, 7,'BARBAR',100.
+// Content is what a group holds, as the value of an item: a single integer stays an integer,
+// everything else is a text, such as 7,'BARBAR',100.
 func Content(values []any) (text string, number int64, isNumber bool) {
 	if len(values) == 1 {
 		switch v := values[0].(type) {

@@ -6,8 +6,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Expr is what an update sets a column to: a constant, or something that
-// depends on what the column held.
+// Expr is the new value of a column in an update: a constant, or an expression of the old value.
 type Expr struct {
 	Kind  ExprKind
 	Value any // the constant, the summand (int64), or what is appended (string)
@@ -37,9 +36,9 @@ func Sets(values ...any) []Expr {
 	return out
 }
 
-// Depends reports whether an update depends on what the group held. Then every
-// column of it must: from the new values follows what each was before, and a
-// constant would leave a column unknown.
+// Depends reports whether an update depends on the old values of the group. Then every column of
+// the update must depend on its old value: the old value is computed from the new one, and a
+// constant would leave it unknown.
 func Depends(exprs []Expr) (bool, error) {
 	n := 0
 	for _, e := range exprs {

@@ -19,10 +19,10 @@ import (
 //	=
 //	w 2 7
 //
-// An operation is a letter, a key and a value. A line of - separates
-// transactions, one of = sessions, which are numbered from 1 in the order of
-// the file. Every transaction committed; those without an operation are not
-// there. Keys have no initial value: a read needs a writer in the file.
+// An operation is a letter, a key and a value. A line of - separates transactions, and a line of
+// = separates sessions, which are numbered from 1 in the order of the file. Every transaction is
+// committed; transactions without an operation are left out. Keys have no initial value: a read
+// needs a writer in the file.
 type Awdit struct {
 	in      lines
 	hdr     history.Header
@@ -48,7 +48,7 @@ func (a *Awdit) Symbols() *history.Symbols { return a.sym }
 func (a *Awdit) SizeHint() int             { return 0 }
 func (a *Awdit) Closed() bool              { return true }
 
-// Notes tells, after io.EOF, of keys that seem to begin as 0.
+// Notes reports, after io.EOF, keys that seem to begin as 0.
 func (a *Awdit) Notes() []string {
 	n := 0
 	for _, z := range a.zeros {

@@ -15,7 +15,7 @@ import (
 // maxLine is the longest line, in bytes.
 const maxLine = 1 << 16
 
-// lines reads lines and knows where it is.
+// lines reads lines and counts them.
 type lines struct {
 	path string
 	r    *bufio.Reader
@@ -26,8 +26,8 @@ func newLines(r io.Reader, path string) lines {
 	return lines{path: path, r: bufio.NewReaderSize(r, maxLine)}
 }
 
-// next returns the next line that is not blank, without the space around it,
-// and io.EOF behind the last one.
+// next returns the next line that is not blank, without the space around it, and io.EOF after
+// the last one.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.r.ReadSlice('\n')
@@ -49,7 +49,7 @@ func (l *lines) at(err error) error {
 	return &history.FormatError{Path: l.path, Line: l.line, Byte: -1, Err: err}
 }
 
-// key learns the name of a key, which must be an integer from 0.
+// key returns the key with the given name, which must be a non-negative integer.
 func key(sym *history.Symbols, b []byte) (history.Key, error) {
 	if _, err := number(b); err != nil {
 		return 0, errors.Errorf("key %.40q is not an integer from 0", b)
@@ -57,7 +57,7 @@ func key(sym *history.Symbols, b []byte) (history.Key, error) {
 	return sym.KeyBytes(b), nil
 }
 
-// value interprets an integer from 0.
+// value returns the value of a non-negative integer.
 func value(sym *history.Symbols, b []byte) (history.Value, error) {
 	n, err := number(b)
 	if err != nil {
@@ -69,8 +69,7 @@ func value(sym *history.Symbols, b []byte) (history.Value, error) {
 	return sym.Int(int64(n)), nil
 }
 
-// number reads an integer in its only spelling, since keys are compared by
-// theirs.
+// number reads an integer in its canonical spelling, since keys are compared by their spelling.
 func number(b []byte) (uint64, error) {
 	if len(b) > 1 && b[0] == '0' || len(b) > 20 {
 		return 0, strconv.ErrSyntax
@@ -78,8 +77,7 @@ func number(b []byte) (uint64, error) {
 	return strconv.ParseUint(string(b), 10, 64)
 }
 
-// plain refuses what a format without times, outcomes and absence cannot
-// carry.
+// plain refuses a transaction that a format without times, outcomes and absence cannot carry.
 func plain(h *history.History, t *history.Txn) error {
 	if t.Begin != history.NoTime || t.End != history.NoTime || t.Status == history.Unknown {
 		return errors.Errorf("transaction %d has times or an unknown outcome, which the format cannot carry", t.ID)

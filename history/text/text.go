@@ -1,21 +1,19 @@
-// Package text reads and writes two formats of lines with integers, in which
-// nothing has a time.
+// Package text reads and writes two line formats with integers and without times.
 //
-// The text of PolySI, Plume and IsoVista has an operation a line,
+// The text of PolySI, Plume and IsoVista has one operation per line,
 //
 //	r(key,value,session,transaction)
 //	w(key,value,session,transaction)
 //
-// where the operations of a transaction stand in program order, though not
-// always together, and the transactions of a session in the order of their
-// first. Plume gives what aborted the number -1; here all of a session that
-// aborted becomes one transaction, of which only the writes count. Where two
-// sessions use the same number, they mean two transactions, and all are
-// numbered anew. A key begins as 0, unless the file writes the first 0 itself
-// (see fit.Openings).
+// The operations of a transaction are in program order, though not always together. The
+// transactions of a session are in the order of their first operations. Plume gives aborted
+// operations the transaction number -1; here all aborted operations of a session become one
+// transaction, of which only the writes count. If two sessions use the same number, they mean
+// two transactions, and all transactions are renumbered. A key begins as 0, unless the file
+// writes the first 0 itself (see fit.Openings).
 //
-// The text of AWDIT (see Awdit) has a line for each operation, and lines that
-// separate transactions and sessions. Its keys have no initial value.
+// The text of AWDIT (see Awdit) has a line for each operation, and lines that separate
+// transactions and sessions. Its keys have no initial value.
 package text
 
 import (
@@ -29,7 +27,7 @@ import (
 	"github.com/isohound/isohound/history/fit"
 )
 
-// aborted is the number of what Plume knows to have aborted.
+// aborted is the transaction number that Plume gives to aborted operations.
 const aborted = -1
 
 // Reader reads the text of PolySI and Plume. It implements history.Source. All
@@ -42,7 +40,7 @@ type Reader struct {
 	index map[name]int32
 	txns  []txn
 	ops   []history.Op // of all transactions, in the order of lines
-	of    []int32      // the transaction of each
+	of    []int32      // the transaction of each operation
 
 	read     bool
 	next     int
@@ -50,13 +48,13 @@ type Reader struct {
 	openings *fit.Openings
 }
 
-// name is what a line calls its transaction.
+// name identifies a transaction in the file.
 type name struct{ session, txn int64 }
 
 type txn struct {
 	name
 	id    int64
-	first int64 // its first operation among the sorted ones
+	first int64 // its first operation in the sorted list
 	count int64
 }
 
@@ -75,8 +73,8 @@ func (t *Reader) Symbols() *history.Symbols { return t.sym }
 func (t *Reader) SizeHint() int             { return len(t.txns) }
 func (t *Reader) Closed() bool              { return true }
 
-// Notes tells whether transactions were numbered anew, and which 0 was taken for
-// the first.
+// Notes reports whether transactions were renumbered, and how many keys the file itself sets to
+// 0 first.
 func (t *Reader) Notes() []string {
 	var notes []string
 	if t.renamed {
@@ -185,7 +183,7 @@ func (t *Reader) line(line []byte) error {
 		t.index[n] = i
 		t.txns = append(t.txns, txn{name: n})
 	}
-	// What an aborted transaction read means nothing.
+	// Reads of an aborted transaction mean nothing.
 	if n.txn != aborted || op.Kind == history.Write {
 		t.txns[i].count++
 		t.ops, t.of = append(t.ops, op), append(t.of, i)
@@ -208,7 +206,7 @@ func (t *Reader) name(session, txn []byte) (name, error) {
 	return name{int64(s), int64(n)}, nil
 }
 
-// sort brings the operations of each transaction together.
+// sort groups the operations by transaction.
 func (t *Reader) sort() {
 	at := make([]int64, len(t.txns))
 	sum := int64(0)
@@ -224,8 +222,8 @@ func (t *Reader) sort() {
 	t.ops, t.of = sorted, nil
 }
 
-// number gives transactions their ids: those of the file, those that aborted
-// one behind them, or all anew where the numbers of the file occur twice.
+// number gives transactions their ids: those of the file, and higher ones for aborted
+// transactions; or new ids for all if the numbers of the file occur twice.
 func (t *Reader) number() {
 	t.index = nil
 	last := int64(-1)

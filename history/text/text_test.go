@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestNotes: what was assumed of 0 is told where it matters.
+// TestNotes: assumptions about 0 are reported if they matter.
 func TestNotes(t *testing.T) {
 	for _, tc := range []struct {
 		open func(io.Reader) history.Source
@@ -101,8 +101,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCut: a cut inside a line is an error, but for one inside its last
-// number, which nobody can see.
+// TestCut: a cut inside a line is an error, except inside its last number, which cannot be
+// detected.
 func TestCut(t *testing.T) {
 	const whole = "w(1,51,0,71)\nr(1,51,1,72)\n"
 	for n := range whole {
@@ -113,8 +113,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// fuzz: a history or an error, no more memory than the input deserves, and
-// what was read is the same after it was written.
+// fuzz: any input gives a history or an error, and takes memory in proportion to its size. What
+// was read is the same after it was written and read again.
 func fuzz(t *testing.T, data []byte, open func(io.Reader) history.Source, write func(io.Writer, *history.History) error) {
 	h, err := read(open, string(data))
 	if err != nil {

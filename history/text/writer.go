@@ -23,8 +23,8 @@ func CarriesAwdit() fit.Carries {
 	return fit.Carries{Format: "awdit", Initial: fit.InitialNone, Key: fit.NotNegative, Value: fit.NotNegative, Renumbers: true}
 }
 
-// Write writes h, which fit.To must have made fit, as the text of PolySI and
-// Plume. What aborted comes last, so that it moves nothing else.
+// Write writes h, which fit.To must have prepared, as the text of PolySI and Plume. Aborted
+// transactions come last, so that the order of the others does not change.
 func Write(w io.Writer, h *history.History) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	for _, st := range []history.Status{history.Committed, history.Aborted} {
@@ -50,10 +50,10 @@ func Write(w io.Writer, h *history.History) error {
 			}
 		}
 	}
-	return b.Flush() // it returns the first error of all writes
+	return b.Flush() // Flush returns the first error of all writes
 }
 
-// WriteAwdit writes h, which fit.To must have made fit, as AWDIT's text.
+// WriteAwdit writes h, which fit.To must have prepared, as AWDIT's text.
 func WriteAwdit(w io.Writer, h *history.History) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	for s, txns := range h.BySession() {
@@ -76,5 +76,5 @@ func WriteAwdit(w io.Writer, h *history.History) error {
 			}
 		}
 	}
-	return b.Flush() // it returns the first error of all writes
+	return b.Flush() // Flush returns the first error of all writes
 }

@@ -1,4 +1,4 @@
-// Package arch holds the test that keeps the project's directions true.
+// Package arch tests the directions of dependencies in the project.
 package arch
 
 import (
@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/isohound/isohound/"
 
-// never says, for each room, which rooms it must not depend on, directly or
-// through others. docs/architecture.md has the picture.
+// never lists, for each room, the rooms on which it must not depend, directly or indirectly.
+// docs/architecture.md has the picture.
 var never = map[string][]string{
 	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
 	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
@@ -26,8 +26,8 @@ var never = map[string][]string{
 	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "cmd"},
 }
 
-// words are packages that a room may import of one that it must not depend on:
-// drivers translate the tables and conditions of histories.
+// words are packages that a room may import from a room on which it must not depend: drivers
+// translate the tables and conditions of histories.
 var words = map[string][]string{"drivers": {"history/schema"}}
 
 func deps(t *testing.T, pattern string, flags ...string) map[string][]string {
@@ -44,8 +44,8 @@ func deps(t *testing.T, pattern string, flags ...string) map[string][]string {
 	return all
 }
 
-// room returns the room of a package, "" for one that every room may use:
-// internal/memory asks the system about memory and knows nothing of the project.
+// room returns the room of a package, "" for one that every room may use: internal/memory only
+// asks the system about memory.
 func room(pkg string) string {
 	rest, ok := strings.CutPrefix(pkg, module)
 	if !ok || rest == "internal/memory" {
@@ -76,12 +76,12 @@ func TestDirections(t *testing.T) {
 	}
 }
 
-// clients are the libraries that talk to databases.
+// clients are the client libraries of databases.
 var clients = []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo"}
 
-// TestIndependence: the certifier shares no code with the checkers, the words of
-// tables depend on nothing of the project, and a build that checks saved histories
-// knows no database client.
+// TestIndependence: the certifier shares no code with the checkers, package history/schema
+// depends on nothing of the project, and a build that checks saved histories links no database
+// client.
 func TestIndependence(t *testing.T) {
 	for _, dep := range deps(t, "checker/certify")["checker/certify"] {
 		if strings.HasPrefix(dep, module+"checker/") && dep != module+"checker/level" && dep != module+"checker/verdict" {
@@ -102,8 +102,8 @@ func TestIndependence(t *testing.T) {
 	}
 }
 
-// TestFront: the program that judges only starts fast because it does without
-// the clients of databases, the library of the charts, and what loads libc.
+// TestFront: the program with only the judging commands starts fast because it links no database
+// client, no chart library, and nothing that loads libc.
 func TestFront(t *testing.T) {
 	for _, dep := range deps(t, "cmd/isohound", "-tags", "front,nogpu")["cmd/isohound"] {
 		for _, heavy := range append(clients, "gonum.org", "ebitengine/purego", "Shopify/toxiproxy", "google.golang.org", "net/http", "crypto/tls") {

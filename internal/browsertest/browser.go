@@ -1,6 +1,5 @@
-// Package browsertest looks at pages as a person would, in a real browser:
-// Chromium, headless, without a network. A browser that is missing is a
-// failure, not a skip.
+// Package browsertest checks pages in a real browser: Chromium, headless, without a network. A
+// missing browser is a failure, not a skip.
 package browsertest
 
 import (
@@ -23,10 +22,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience bounds one look at a page, so that a browser that hangs fails.
+// patience bounds one check of a page, so that a browser that hangs fails the test.
 const patience = 2 * time.Minute
 
-// screenshots is where every look leaves a picture, for people, if it is set.
+// screenshots, if set, is the folder where every check saves a picture of the page.
 var screenshots = os.Getenv("ISOHOUND_SCREENSHOTS")
 
 //go:embed probe.js
@@ -35,12 +34,12 @@ var probe string
 // Browser is a running Chromium with one tab.
 type Browser struct{ ctx context.Context }
 
-// Start starts a browser, which ends with the test.
+// Start starts a browser, which is stopped at the end of the test.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("chromium"),
-		chromedp.NoSandbox, // which Chromium needs where it is root
+		chromedp.NoSandbox, // required by Chromium when it runs as root
 		chromedp.DisableGPU,
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"),
 	)
@@ -53,7 +52,7 @@ func Start(t testing.TB) *Browser {
 	return &Browser{ctx}
 }
 
-// View is how a page is looked at.
+// View is a way to display a page.
 type View struct {
 	Width int64 // in CSS pixels
 	Dark  bool
@@ -62,7 +61,7 @@ type View struct {
 	NoScript bool
 }
 
-// Views are those in which every page must look right.
+// Views are the displays in which every page must look right.
 var Views = []View{{Width: 1200}, {Width: 1200, Dark: true}, {Width: 400}, {Width: 400, Dark: true}, {Width: 800, Dark: true, Print: true}}
 
 func (v View) String() string {
@@ -78,27 +77,25 @@ func (v View) String() string {
 	return name
 }
 
-// Seen is what probe.js found out about a page.
+// Seen is the result of probe.js for a page.
 type Seen struct {
 	ScrollWidth, InnerWidth float64
-	// Faint are texts whose contrast is below 4.5 to 1.
+	// Faint are texts with a contrast below 4.5 to 1.
 	Faint []string
 	// Squeezed are texts in columns so narrow that words break into letters.
 	Squeezed []string
 	// Pictures are the sizes of all SVGs, as width and height.
 	Pictures [][2]float64
-	// Overlaps are pairs of texts in one picture that cover each other, Cut
-	// those that reach beyond it, Tiny those under 8 pixels.
+	// Overlaps are pairs of overlapping texts in one picture, Cut the texts that extend beyond
+	// the picture, Tiny the texts under 8 pixels.
 	Overlaps, Cut, Tiny []string
-	// Sections are the ids of sections in their order, or the classes of those
-	// that have none.
+	// Sections are the ids of sections in order, or the classes of sections without an id.
 	Sections []string
 }
 
-// Look opens the file at path and returns what was seen, after doing the
-// actions. It fails the test where the page reports an error, asks for
-// anything but itself, or where anyone would be annoyed: text that is faint,
-// cut or covered, a page wider than its window, an empty picture.
+// Look opens the file at path, runs the actions, and returns what was seen. It fails the test if
+// the page reports an error, loads anything but itself, or has a visible defect: text that is
+// faint, cut or covered, a page wider than its window, an empty picture.
 func (b *Browser) Look(t testing.TB, path string, v View, actions ...chromedp.Action) *Seen {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -145,7 +142,7 @@ func scheme(dark bool) string {
 	return "light"
 }
 
-// problems are what is wrong with any page.
+// problems lists defects that no page may have.
 func (s *Seen) problems() []string {
 	var all []string
 	if s.ScrollWidth > s.InnerWidth {
@@ -167,7 +164,7 @@ func (s *Seen) problems() []string {
 	return all
 }
 
-// complaints are what a page reports and asks for while it is looked at.
+// complaints are the errors that a page reports and the requests that it makes.
 type complaints struct {
 	page string
 	mu   sync.Mutex
@@ -199,7 +196,7 @@ func (c *complaints) listen(event any) {
 	}
 }
 
-// shoot keeps a picture of the whole page.
+// shoot saves a picture of the whole page.
 func shoot(ctx context.Context, path string, v View) error {
 	var png []byte
 	if err := chromedp.FullScreenshot(&png, 100).Do(ctx); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recorder keeps what a test would have failed with.
+// recorder records the failures of a test.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -18,7 +18,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 
-// TestProblems: every fault is noticed.
+// TestProblems: every defect of a page is detected.
 func TestProblems(t *testing.T) {
 	b := Start(t)
 	for name, tc := range map[string]struct{ body, want string }{

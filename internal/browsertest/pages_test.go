@@ -29,7 +29,7 @@ const (
 	fine = "s1 [0,5]: r(x,0) w(x,1)\ns2 [6,7]: r(x,1) w(x,2)\n"
 )
 
-// ring is a cycle of n transactions, by keys with long names.
+// ring is a cycle of n transactions, on keys with long names.
 func ring(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -105,8 +105,7 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 	return path
 }
 
-// TestReports: reports look right in every view, and tell things in the order
-// in which a person asks.
+// TestReports: reports look right in every view, and have their sections in a useful order.
 func TestReports(t *testing.T) {
 	b := Start(t)
 	folder := t.TempDir()
@@ -153,8 +152,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestColours: what holds on a page of a violation is not in the colour of what
-// does not.
+// TestColours: on a page with a violation, satisfied and violated levels have different colours.
 func TestColours(t *testing.T) {
 	path := run(t, t.TempDir(), skew, []level.Level{level.SI, level.SER}, nil)
 	var colours []string
@@ -164,8 +162,8 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// TestIndex: the page of several runs looks right, sorts and filters, and has
-// everything without scripts.
+// TestIndex: the page of several runs looks right, sorts and filters, and is complete without
+// scripts.
 func TestIndex(t *testing.T) {
 	b := Start(t)
 	folder := t.TempDir()

@@ -1,8 +1,7 @@
-// Package cqltest is a small server that speaks Cassandra's native protocol,
-// for tests of clients. It keeps one table of keys and values for each
-// keyspace, executes conditional statements one after the other, and fails as it
-// is told to. It says nothing about how a real server replicates or loses
-// anything.
+// Package cqltest is a small server that speaks Cassandra's native protocol, for tests of
+// clients. It keeps one table of keys and values for each keyspace, executes conditional
+// statements one after the other, and injects faults. It does not model the replication or the
+// data loss of a real server.
 package cqltest
 
 import (
@@ -18,12 +17,13 @@ import (
 
 // Server is a node. Its fields may be set before the first client connects.
 type Server struct {
-	// Version is what it calls itself, Protocol the best that it speaks.
+	// Version is the version that it reports, Protocol the highest protocol version that it
+	// supports.
 	Version  string
 	Protocol primitive.ProtocolVersion
-	// Password is asked for if it is not empty, whoever the user.
+	// Password, if not empty, is required, for any user.
 	Password string
-	// Peers is how many other nodes it knows of.
+	// Peers is the number of other nodes that it reports.
 	Peers int
 
 	listener net.Listener
@@ -37,7 +37,7 @@ type Server struct {
 	closed bool
 }
 
-// Statement is one that the server was sent, those on system tables aside.
+// Statement is a received statement; statements on system tables are not recorded.
 type Statement struct {
 	CQL                 string
 	Consistency, Serial primitive.ConsistencyLevel
@@ -45,21 +45,21 @@ type Statement struct {
 
 // Fault makes statements fail.
 type Fault struct {
-	// Begins is how the statements that fail begin, "UPDATE" say.
+	// Begins is the beginning of the statements that fail, such as "UPDATE".
 	Begins string
 	// Times is how often; 0 is always.
 	Times int
-	// Executed lets the statement be executed before it fails.
+	// Executed executes the statement before it fails.
 	Executed bool
-	// Error is the answer. Deny answers that a condition was not fulfilled.
-	// With neither the connection is closed.
+	// Error is the answer. Deny answers that a condition was not fulfilled. If neither is set,
+	// the connection is closed.
 	Error message.Error
 	Deny  bool
-	// Hold holds the statement back until the channel is closed.
+	// Hold delays the statement until the channel is closed.
 	Hold <-chan struct{}
 }
 
-// Start starts a server on a port of its own.
+// Start starts a server on a free port.
 func Start() (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,18 +86,17 @@ func (s *Server) Stop() {
 	s.done.Wait()
 }
 
-// Lag lets reads that are not serial be n writes old.
+// Lag makes reads that are not serial return the state before the last n writes.
 func (s *Server) Lag(n int) { s.locked(func() { s.store.lag = n }) }
 
-// Inject makes statements fail from now on. Of several faults the first that
-// fits counts.
+// Inject makes statements fail from now on. If several faults match, the first applies.
 func (s *Server) Inject(f Fault) { s.locked(func() { s.faults = append(s.faults, &f) }) }
 
-// Heal takes all faults away.
+// Heal removes all faults.
 func (s *Server) Heal() { s.locked(func() { s.faults = nil }) }
 
-// Statements returns those that begin with a text and were sent since the last
-// call of Forget.
+// Statements returns the statements that begin with a text and were received since the last call
+// of Forget.
 func (s *Server) Statements(begins string) (out []Statement) {
 	s.locked(func() {
 		for _, st := range s.log {
@@ -112,7 +111,7 @@ func (s *Server) Statements(begins string) (out []Statement) {
 // Forget empties the list of statements.
 func (s *Server) Forget() { s.locked(func() { s.log = nil }) }
 
-// Keyspaces is how many there are.
+// Keyspaces returns the number of keyspaces.
 func (s *Server) Keyspaces() (n int) {
 	s.locked(func() { n = len(s.store.keyspaces) })
 	return n
@@ -167,7 +166,7 @@ func (s *Server) serve(c net.Conn) {
 	}
 }
 
-// answer returns the answer to a request, nil if the connection is to be closed.
+// answer returns the answer to a request, nil if the connection must be closed.
 func (s *Server) answer(f *frame.Frame) message.Message {
 	switch m := f.Body.Message.(type) {
 	case *message.Options:
@@ -192,7 +191,7 @@ func (s *Server) answer(f *frame.Frame) message.Message {
 	return &message.ProtocolError{ErrorMessage: "not understood"}
 }
 
-// run executes a statement, or has it fail.
+// run executes a statement, or makes it fail.
 func (s *Server) run(cql string, o *message.QueryOptions) message.Message {
 	st := Statement{CQL: cql, Consistency: o.Consistency}
 	if o.SerialConsistency != nil {
@@ -218,7 +217,7 @@ func (s *Server) run(cql string, o *message.QueryOptions) message.Message {
 	return nil
 }
 
-// fault notes a statement and returns what it is to suffer.
+// fault records a statement and returns the fault that applies to it.
 func (s *Server) fault(st Statement) (out *Fault) {
 	s.locked(func() {
 		if strings.Contains(st.CQL, " system.") {

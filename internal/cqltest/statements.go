@@ -9,7 +9,7 @@ import (
 	"github.com/datastax/go-cassandra-native-protocol/primitive"
 )
 
-// The statements that the server understands, on tables that are called kv.
+// The statements that the server understands, on tables with the name kv.
 var (
 	createKeyspace = regexp.MustCompile(`^CREATE KEYSPACE (\w+) WITH replication = \{'class': '\w+', '\w+': \d+\}$`)
 	createTable    = regexp.MustCompile(`^CREATE TABLE (\w+)\.kv \(k blob PRIMARY KEY, v bigint\)$`)
@@ -55,8 +55,8 @@ func long(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v))
 
 func number(v *primitive.Value) int64 { return int64(binary.BigEndian.Uint64(v.Contents)) }
 
-// outcome is the answer to a conditional statement. One that was not applied
-// tells what the row holds, if there is one.
+// outcome is the answer to a conditional statement. If the statement was not applied, the answer
+// contains the row, if there is one.
 func outcome(applied, found bool, names []string, row message.Row) message.Message {
 	if applied {
 		return rows(columns("[applied]"), message.Row{{1}})
@@ -67,8 +67,7 @@ func outcome(applied, found bool, names []string, row message.Row) message.Messa
 	return rows(columns(append([]string{"[applied]"}, names...)...), append(message.Row{{0}}, row...))
 }
 
-// denied turns the answer of a statement that was applied into one that was
-// not.
+// denied turns the answer of an applied statement into one of a statement that was not applied.
 func denied(answer message.Message) message.Message {
 	if r, ok := answer.(*message.RowsResult); ok && r.Data[0][0][0] == 1 {
 		return outcome(false, false, nil, nil)
@@ -120,7 +119,7 @@ func changed(how primitive.SchemaChangeType, target primitive.SchemaChangeTarget
 	return &message.SchemaChangeResult{ChangeType: how, Target: target, Keyspace: keyspace, Object: object}
 }
 
-// system are columns of system.local, those that Cassandra 2.0 has among them.
+// system are the columns of system.local, including those of Cassandra 2.0.
 var system = []string{"key", "cluster_name", "data_center", "rack", "release_version", "native_protocol_version", "partitioner"}
 
 func (s *Server) local(what string) message.Message {
@@ -155,7 +154,7 @@ func (s *Server) local(what string) message.Message {
 	return rows(cols, row)
 }
 
-// peers have nothing but an address, so that the client asks none of them.
+// peers returns rows with only an address, so that the client does not contact the peers.
 func (s *Server) peers() message.Message {
 	var out []message.Row
 	for n := range s.Peers {

@@ -7,7 +7,7 @@ import (
 	"github.com/datastax/go-cassandra-native-protocol/primitive"
 )
 
-// store holds all that was written, in order, so that reads can be old.
+// store holds all writes, in order, so that reads can return old states.
 type store struct {
 	keyspaces map[string]bool // true if it has its table
 	rows      map[string][]version
@@ -15,7 +15,7 @@ type store struct {
 	lag       int
 }
 
-// version is what a row holds from the n-th write on.
+// version is the content of a row from the n-th write on.
 type version struct {
 	value int64
 	n     int
@@ -23,7 +23,7 @@ type version struct {
 
 func newStore() store { return store{keyspaces: map[string]bool{}, rows: map[string][]version{}} }
 
-// read returns what a row held when there had been so many writes.
+// read returns the content of a row after n writes.
 func (s *store) read(key string, n int) (value int64, found bool) {
 	for _, v := range s.rows[key] {
 		if v.n <= n {

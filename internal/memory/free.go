@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Free returns the bytes of main memory that the process can still have: what the
-// kernel can give, and the control groups of the process leave. It is
-// math.MaxInt64 where neither is known.
+// Free returns the bytes of main memory that the process can still get: what the kernel can
+// provide and the process's control groups allow. It is math.MaxInt64 if neither is known.
 func Free() int64 { return free(system) }
 
 func free(system fs.FS) int64 {
@@ -24,8 +23,8 @@ func free(system fs.FS) int64 {
 		return left
 	}
 	for line := range strings.Lines(string(text)) {
-		// A line is "number:controllers:group". Version 2 has one hierarchy, whose
-		// controllers are not named.
+		// A line is "number:controllers:group". Version 2 has one hierarchy, with an empty list
+		// of controllers.
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, group, ok := strings.Cut(rest, ":")
 		switch {
@@ -42,7 +41,7 @@ func free(system fs.FS) int64 {
 // hierarchy is a tree of control groups with limits on memory.
 type hierarchy struct {
 	root, most, now string
-	inactive        string // in memory.stat: the cached files that the kernel drops first
+	inactive        string // in memory.stat: cached files that the kernel drops first
 }
 
 var (
@@ -50,9 +49,9 @@ var (
 	version2 = hierarchy{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}
 )
 
-// left returns the bytes that a group and all groups above it leave. In a container
-// the path of the group may be that of the host, of which nothing but the group
-// itself is there, as the root.
+// left returns the bytes that a group and all groups above it still allow. In a container, the
+// path of the group may be that on the host, although only the group itself exists there, as the
+// root.
 func (h *hierarchy) left(system fs.FS, group string) int64 {
 	left := int64(math.MaxInt64)
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {
@@ -68,8 +67,8 @@ func (h *hierarchy) left(system fs.FS, group string) int64 {
 	}
 }
 
-// number reads a file that holds one. A group without a limit has a word there, or
-// a number beyond any memory.
+// number reads a file that holds a number. For a group without a limit the file has a word, or a
+// number larger than any memory.
 func number(system fs.FS, path string) (int64, bool) {
 	text, err := fs.ReadFile(system, path)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// TestFree: the least of what the kernel has and of what each control group leaves.
+// TestFree: the minimum of the kernel's free memory and what each control group allows.
 func TestFree(t *testing.T) {
 	const meminfo = "MemTotal:       8000000 kB\nMemFree:         100 kB\nMemAvailable:    4000 kB\n"
 	for name, tc := range map[string]struct {
@@ -42,7 +42,7 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestHere: on a system that tells, the figures are of this process.
+// TestHere: if the system reports them, the figures are those of this process.
 func TestHere(t *testing.T) {
 	if n := Resident(); n < 1<<20 || n > 1<<40 {
 		t.Errorf("%d bytes resident", n)

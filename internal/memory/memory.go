@@ -1,5 +1,5 @@
-// Package memory says how much memory the process holds and has held, and how much
-// more there is for it.
+// Package memory returns the current and the peak memory of the process, and how much more it
+// can get.
 package memory
 
 import (
@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// system is where the files of the system are.
+// system is the root of the system's files.
 var system = os.DirFS("/")
 
-// Resident returns the memory that the process takes now, in bytes.
+// Resident returns the current memory of the process, in bytes.
 func Resident() int64 {
-	if b, err := os.ReadFile("/proc/self/statm"); err == nil { // once in some milliseconds, so without fs.FS
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil { // called every few milliseconds, so fs.FS is avoided
 		if f := bytes.Fields(b); len(f) > 1 {
 			if pages, err := strconv.ParseInt(string(f[1]), 10, 64); err == nil {
 				return pages * int64(os.Getpagesize())
@@ -28,14 +28,13 @@ func Resident() int64 {
 	return int64(m.Sys - m.HeapReleased)
 }
 
-// ResetPeak has the kernel forget the peak so far, where it can, so that each
-// of several tasks is told its own.
+// ResetPeak resets the peak, if the kernel supports it, so that each of several tasks gets its
+// own peak.
 func ResetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// Peak returns the most memory that the process has held, in bytes; 0 where the
-// system does not tell.
+// Peak returns the peak memory of the process, in bytes; 0 if the system does not report it.
 func Peak() int64 {
 	if n := field(system, "proc/self/status", "VmHWM:"); n > 0 {
 		return n << 10

@@ -1,7 +1,6 @@
-// Package modeldb is a database of plain maps, for tests: it says what a
-// workload must see when its transactions run one after another. It knows one
-// transaction at a time, shares no code with the drivers but the evaluation of
-// conditions, and is not registered.
+// Package modeldb is a database of plain maps, for tests: it shows what a workload must see when
+// its transactions run one after another. It supports one transaction at a time. Except for the
+// evaluation of conditions it shares no code with the drivers. It is not registered.
 package modeldb
 
 import (
@@ -14,11 +13,11 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Driver makes databases that know nothing but their contents.
+// Driver makes model databases.
 type Driver struct {
-	// Blind is for comparison with a store that does not tell whether a key or a
-	// row existed before it was written: an update or deletion of a key always
-	// succeeds, and an insertion overwrites.
+	// Blind makes it comparable with a store that does not report whether a key or a row existed
+	// before a write: an update or deletion of a key always succeeds, and an insertion
+	// overwrites.
 	Blind bool
 }
 
@@ -40,7 +39,7 @@ type db struct {
 	blind  bool
 	keys   map[string]int64
 	tables map[string]map[string]schema.Row // by name, then by primary key
-	open   bool                             // there is a transaction
+	open   bool                             // a transaction is open
 }
 
 func (d *db) Server() string { return "model" }
@@ -86,7 +85,7 @@ func (s session) Begin(context.Context) (drivers.Tx, error) {
 
 func (session) Close() {}
 
-// tx changes the database at once and knows how to take that back.
+// tx changes the database immediately and can undo its changes.
 type tx struct {
 	d    *db
 	undo []func()
@@ -145,7 +144,7 @@ func (x *tx) Rollback(context.Context) error {
 	return nil
 }
 
-// duplicate is what a database says that refuses a second row with a key.
+// duplicate is the error for a second row with the same key.
 var duplicate = &drivers.Error{Class: drivers.Aborted, Cause: "duplicate key"}
 
 func mistake(err error) error {

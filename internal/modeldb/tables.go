@@ -10,10 +10,10 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// name is a primary key as a text; quotes keep its columns apart.
+// name is a primary key as a text; quotes separate its columns.
 func name(key []any) string { return fmt.Sprintf("%#v", key) }
 
-// fits reports what of a row does not fit its table.
+// fits reports how a row does not fit its table.
 func fits(t *schema.Table, row schema.Row) error {
 	if len(row.Groups) != len(t.Groups) {
 		return errors.Errorf("a row of table %s has %d groups, not %d", t.Name, len(row.Groups), len(t.Groups))
@@ -62,7 +62,7 @@ func (x *tx) table(t *schema.Table) (map[string]schema.Row, error) {
 	return rows, nil
 }
 
-// replace puts a row, or nothing, in the place of what is there.
+// replace replaces a row, or removes it if row is nil.
 func (x *tx) replace(rows map[string]schema.Row, at string, row *schema.Row) {
 	before, there := rows[at]
 	x.undo = append(x.undo, func() {
@@ -86,7 +86,7 @@ func some(row schema.Row, groups []int) schema.Row {
 	return out
 }
 
-// change sets a group of a row that is there.
+// change sets a group of an existing row.
 func (x *tx) change(t *schema.Table, rows map[string]schema.Row, at string, group int, exprs []schema.Expr) ([]any, error) {
 	row := rows[at]
 	columns := t.Groups[group].Columns

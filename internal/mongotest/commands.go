@@ -9,7 +9,7 @@ import (
 
 var hellos = map[string]bool{"hello": true, "isMaster": true, "ismaster": true}
 
-// epoch is the seconds of every cluster time; only the increment counts.
+// epoch is the seconds part of every cluster time; only the increment changes.
 const epoch = 1
 
 func (s *Server) execute(q *request, f Fault) bson.D {
@@ -26,8 +26,8 @@ func (s *Server) execute(q *request, f Fault) bson.D {
 		}
 	}
 	if err != nil {
-		// An error ends the transaction in which it occurs. One of a commit does
-		// so if its label promises that.
+		// An error ends its transaction. An error of a commit does so if its label promises
+		// that.
 		all := err.labelled(c.kind, q.name, f.WriteConcernError != 0)
 		if c.txn != nil && (!ends(q.name) || slices.Contains(all, any(transientTransactionError))) {
 			s.kill(c.session)
@@ -54,7 +54,7 @@ func (s *Server) execute(q *request, f Fault) bson.D {
 
 func ends(name string) bool { return name == "commitTransaction" || name == "abortTransaction" }
 
-// run executes a command. Its reply lacks what all replies have.
+// run executes a command. Its reply lacks the fields common to all replies.
 func (s *Server) run(c *context) (bson.D, *commandError) {
 	switch c.name {
 	case "hello", "isMaster", "ismaster":
@@ -97,8 +97,8 @@ func (s *Server) run(c *context) (bson.D, *commandError) {
 	return nil, fail(CommandNotFound, "no such command: '"+c.name+"'")
 }
 
-// hello is the answer of the primary of a replica set of one, or of a
-// standalone server (source/server-discovery-and-monitoring).
+// hello is the answer of the primary of a replica set with one member, or of a standalone server
+// (source/server-discovery-and-monitoring).
 func (s *Server) hello() bson.D {
 	out := bson.D{
 		{Key: "helloOk", Value: true}, {Key: "ismaster", Value: true}, {Key: "isWritablePrimary", Value: true},
@@ -114,7 +114,7 @@ func (s *Server) hello() bson.D {
 		bson.E{Key: "hosts", Value: bson.A{s.Addr()}}, bson.E{Key: "me", Value: s.Addr()}, bson.E{Key: "primary", Value: s.Addr()})
 }
 
-// see returns the document with a key as the command sees it.
+// see returns the document with a key that is visible to the command.
 func (s *Server) see(c *context, key string) *document {
 	if c.txn == nil {
 		return s.store.latest(key)
@@ -130,7 +130,7 @@ func (c *context) key(id bson.RawValue) string {
 	return c.db + "." + coll + "\x00" + string(rune(id.Type)) + string(id.Value)
 }
 
-// fits reports whether a document fulfils a filter, which may name _id and v.
+// fits reports whether a document matches a filter, which may name _id and v.
 func fits(d *document, filter bson.Raw) bool {
 	if d == nil {
 		return false

@@ -53,24 +53,23 @@ var codeNames = map[int32]string{
 type commandError struct {
 	code   int32
 	msg    string
-	labels []string // as given by a fault; else the server's rules decide
+	labels []string // set by a fault; if nil, the server's rules apply
 }
 
 func fail(code int32, msg string) *commandError { return &commandError{code: code, msg: msg} }
 
-// transientErrors make a transaction worth repeating wherever they occur in it;
-// retriableErrors is the category RetriableError of error_codes.yml.
+// transientErrors mean that the transaction can be retried, whichever of its commands they occur
+// in. retriableErrors is the category RetriableError of error_codes.yml.
 var (
 	transientErrors = []int32{WriteConflict, LockTimeout, PreparedTransactionInProgress, SnapshotUnavailable, 239 /* SnapshotTooOld */}
 	retriableErrors = []int32{6, 7, 89, ShutdownInProgress, PrimarySteppedDown, 262, 317, 358, 9001, NotWritablePrimary, 11600, InterruptedDueToReplStateChange, 13435, 13436}
 )
 
-// labels are those that the server gives to an error, by the rules of
-// src/mongo/db/error_labels.cpp. In a transaction an error is transient when
-// all of the transaction can be run again; for commit and abort that holds
-// for NoSuchTransaction only if the write concern was fulfilled, since else
-// the data could be rolled back. A retriable error of a retryable write, of a
-// commit or an abort carries RetryableWriteError.
+// labels are the labels that the server gives to an error, by the rules of
+// src/mongo/db/error_labels.cpp. An error in a transaction is transient if the whole transaction
+// can be run again. For commit and abort this holds for NoSuchTransaction only if the write
+// concern was fulfilled, because otherwise the data could be rolled back. A retriable error of a
+// retryable write, a commit or an abort has the label RetryableWriteError.
 func labels(code int32, k kind, name string, writeConcernFailed bool) bson.A {
 	out := bson.A{}
 	if k == inTransaction {
@@ -90,8 +89,7 @@ func labels(code int32, k kind, name string, writeConcernFailed bool) bson.A {
 	return out
 }
 
-// labelled returns the labels of an error: those that a fault asks for, or the
-// server's own.
+// labelled returns the labels of an error: those set by a fault, or the server's own.
 func (e *commandError) labelled(k kind, name string, writeConcernFailed bool) bson.A {
 	if e.labels == nil {
 		return labels(e.code, k, name, writeConcernFailed)

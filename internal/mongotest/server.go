@@ -1,10 +1,9 @@
-// Package mongotest is a small server that speaks MongoDB's wire protocol, for
-// tests of clients. It keeps documents {_id, v} in memory and copies what
-// MongoDB's published specifications say of servers: sessions, transactions,
-// retryable writes and error labels (github.com/mongodb/specifications,
-// source/transactions, source/retryable-writes, source/sessions), and the
-// faults that their tests ask of servers (failCommand). It says nothing about
-// how a real server orders, replicates or loses anything.
+// Package mongotest is a small server that speaks MongoDB's wire protocol, for tests of clients.
+// It keeps documents {_id, v} in memory and implements what MongoDB's published specifications
+// say of servers: sessions, transactions, retryable writes and error labels
+// (github.com/mongodb/specifications, source/transactions, source/retryable-writes,
+// source/sessions), and the faults that their tests require of servers (failCommand). It does
+// not model the ordering, the replication or the data loss of a real server.
 package mongotest
 
 import (
@@ -23,7 +22,7 @@ type Server struct {
 	Standalone bool
 
 	listener net.Listener
-	store    *store // its mutex guards what is below, too
+	store    *store // its mutex also protects the fields below
 	sessions map[string]*session
 	faults   []*Fault
 	log      []Command
@@ -33,38 +32,38 @@ type Server struct {
 	done     sync.WaitGroup
 }
 
-// Command is one that the server was sent, hello aside.
+// Command is a received command; hello is not recorded.
 type Command struct {
 	Name string
 	Body bson.Raw
 }
 
-// Fault makes commands fail, as the fail point failCommand does; its fields
-// are those of "failCommand" in the tests of the specifications.
+// Fault makes commands fail, like the fail point failCommand. Its fields are those of
+// "failCommand" in the tests of the specifications.
 type Fault struct {
 	// Commands are the names of the commands that fail.
 	Commands []string
 	// Times is how often; 0 is always.
 	Times int
-	// Code fails the command before it is executed, with Labels, or with those
-	// that the server would give it if Labels is nil.
+	// Code fails the command before it is executed, with Labels, or with the server's own labels
+	// if Labels is nil.
 	Code   int32
 	Labels []string
 	// CloseConnection closes the connection before the command is executed.
 	CloseConnection bool
-	// WriteConcernError lets the command be executed and reports that its
-	// write concern was not fulfilled.
+	// WriteConcernError executes the command and reports that its write concern was not
+	// fulfilled.
 	WriteConcernError int32
-	// The rest goes beyond failCommand. LoseAnswer lets the command be executed
-	// and closes the connection instead of answering. RefuseThen does one of
-	// the two, and closes every new connection from then on. Hold holds the
-	// command back until the channel is closed.
+	// The following fields are not part of failCommand. LoseAnswer executes the command and
+	// closes the connection instead of answering. With RefuseThen, CloseConnection and LoseAnswer
+	// also close every new connection from then on. Hold delays the command until the channel is
+	// closed.
 	LoseAnswer bool
 	RefuseThen bool
 	Hold       <-chan struct{}
 }
 
-// Start starts a server on a port of its own.
+// Start starts a server on a free port.
 func Start() (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -90,7 +89,7 @@ func (s *Server) URI() string {
 // Stop ends the server, all transactions and all connections.
 func (s *Server) Stop() {
 	s.listener.Close()
-	s.AbortAll() // writes may be waiting for their end
+	s.AbortAll() // writes may be waiting for the end of transactions
 	s.store.mu.Lock()
 	s.closed = true
 	for c := range s.conns {
@@ -100,23 +99,22 @@ func (s *Server) Stop() {
 	s.done.Wait()
 }
 
-// IgnoreConflicts turns the detection of write conflicts off, so that the
-// server loses updates.
+// IgnoreConflicts switches the detection of write conflicts off, so that the server loses
+// updates.
 func (s *Server) IgnoreConflicts() { s.locked(func() { s.store.detect = false }) }
 
-// Lag lets snapshots, and reads outside of transactions, be n commits old,
-// unless a client asks for more.
+// Lag makes snapshots, and reads outside transactions, n commits old, unless a client requires a
+// newer state.
 func (s *Server) Lag(n int) { s.locked(func() { s.store.lag = uint32(n) }) }
 
-// Inject makes commands fail from now on. Of several faults the first that
-// fits counts.
+// Inject makes commands fail from now on. If several faults match, the first applies.
 func (s *Server) Inject(f Fault) { s.locked(func() { s.faults = append(s.faults, &f) }) }
 
-// Heal takes all faults away.
+// Heal removes all faults.
 func (s *Server) Heal() { s.locked(func() { s.faults, s.refusing = nil, false }) }
 
-// AbortAll aborts all open transactions, as a server does that ran out of
-// cache or patience.
+// AbortAll aborts all open transactions, like a server that runs out of cache or enforces a time
+// limit.
 func (s *Server) AbortAll() {
 	s.locked(func() {
 		for _, x := range s.sessions {
@@ -125,8 +123,8 @@ func (s *Server) AbortAll() {
 	})
 }
 
-// Commands returns the commands of some names, all without a name, that were
-// sent since the last call of Forget.
+// Commands returns the commands with the given names, or all if there are no names, that were
+// received since the last call of Forget.
 func (s *Server) Commands(names ...string) (out []Command) {
 	s.locked(func() {
 		for _, c := range s.log {
@@ -205,7 +203,7 @@ func (s *Server) refuse(f Fault) {
 	}
 }
 
-// fault notes a command and returns what it is to suffer.
+// fault records a command and returns the fault that applies to it.
 func (s *Server) fault(q *request) (out Fault) {
 	s.locked(func() {
 		if _, hello := hellos[q.name]; !hello {

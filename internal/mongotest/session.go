@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// kind is what a command's session fields make of it.
+// kind is the kind of a command, by its session fields.
 type kind int
 
 const (
@@ -23,14 +23,13 @@ const (
 	aborted
 )
 
-// session is what the server remembers of a logical session: the highest
-// transaction number, and the transaction or the retryable write of that
-// number ("Driver Sessions", "Retryable Writes" and "Transactions" in
-// MongoDB's specifications).
+// session is the server's state of a logical session: the highest transaction number, and the
+// transaction or the retryable write with that number ("Driver Sessions", "Retryable Writes" and
+// "Transactions" in MongoDB's specifications).
 type session struct {
 	number int64
 	txn    *txn
-	done   bson.D // the reply of a retryable write that was executed
+	done   bson.D // the reply of an executed retryable write
 }
 
 type txn struct {
@@ -47,7 +46,7 @@ type context struct {
 	txn     *txn
 }
 
-// enter finds a command's session, and its transaction or what it did before.
+// enter finds a command's session, and its transaction, or the reply of its first execution.
 func (s *Server) enter(q *request) (*context, bson.D, *commandError) {
 	c := &context{request: q}
 	number, numbered := q.body.Lookup("txnNumber").AsInt64OK()
@@ -87,7 +86,7 @@ func (s *Server) kill(session *session) {
 	}
 }
 
-// advance makes number the session's newest, which ends an open transaction.
+// advance makes number the session's newest number, and aborts an open transaction.
 func (s *Server) advance(session *session, number int64) {
 	s.kill(session)
 	session.number, session.txn, session.done = number, nil, nil
@@ -129,9 +128,8 @@ func (s *Server) enterTransaction(c *context, number int64) *commandError {
 	return nil
 }
 
-// commit makes the transaction's writes visible. A commit that is repeated is
-// answered like the first ("commitTransaction" in the transactions
-// specification: a driver retries it).
+// commit makes the transaction's writes visible. A repeated commit gets the same answer as the
+// first ("commitTransaction" in the transactions specification: a driver retries it).
 func (s *Server) commit(c *context) (bson.D, *commandError) {
 	switch c.txn.state {
 	case aborted:

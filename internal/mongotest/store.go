@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// document is {_id, v}, all that this server stores.
+// document is {_id, v}; the server stores only these fields.
 type document struct{ id, v bson.RawValue }
 
 func (d *document) raw() bson.D {
@@ -22,13 +22,12 @@ type version struct {
 // owner of a key is the open transaction that wrote it.
 type store struct {
 	mu       sync.Mutex
-	freed    *sync.Cond // signalled when an owner is gone
+	freed    *sync.Cond // signalled when an owner has ended
 	clock    uint32     // the time of the latest commit
 	versions map[string][]version
 	owner    map[string]*txn
-	// Whether conflicts are detected, and how far behind the clock snapshots
-	// may be taken, in commits. They hold what was written outside of
-	// transactions, up to floor.
+	// detect switches the detection of conflicts. lag is how many commits a snapshot may be
+	// behind the clock. Every snapshot contains the writes outside transactions, up to floor.
 	detect bool
 	lag    uint32
 	floor  uint32
@@ -40,15 +39,14 @@ func newStore() *store {
 	return s
 }
 
-// snapshot returns the time at which a transaction reads. A transaction need
-// not see the latest commits, but what its client has seen, which
-// afterClusterTime says.
+// snapshot returns the time at which a transaction reads. A transaction need not see the latest
+// commits, but it must see what its client has seen, up to afterClusterTime.
 func (s *store) snapshot(after uint32) uint32 {
 	return max(s.stale(), after, s.floor)
 }
 
-// stale returns the time at which a read outside of transactions reads unless
-// it asks for read concern linearizable.
+// stale returns the time at which a read outside transactions reads, unless it has read concern
+// linearizable.
 func (s *store) stale() uint32 { return s.clock - min(s.lag, s.clock-1) }
 
 // read returns the newest version of key that is not later than at.
@@ -75,8 +73,8 @@ func (s *store) put(writes map[string]*document) {
 	}
 }
 
-// claim makes t the owner of key, or returns a write conflict: the first
-// updater wins, be it still open or committed since t's snapshot.
+// claim makes t the owner of key, or returns a write conflict: the first updater wins, whether
+// it is still open or has committed since t's snapshot.
 func (s *store) claim(key string, t *txn) *commandError {
 	if !s.detect {
 		return nil
@@ -91,7 +89,7 @@ func (s *store) claim(key string, t *txn) *commandError {
 	return nil
 }
 
-// release gives up what t owns.
+// release releases the keys that t owns.
 func (s *store) release(t *txn) {
 	for key := range t.writes {
 		if s.owner[key] == t {
@@ -102,8 +100,8 @@ func (s *store) release(t *txn) {
 	s.freed.Broadcast()
 }
 
-// await waits until nobody owns key, as a write outside of transactions does
-// ("In-progress Transactions and Write Conflicts" in the manual).
+// await waits until key has no owner, as a write outside transactions does ("In-progress
+// Transactions and Write Conflicts" in the manual).
 func (s *store) await(key string) {
 	for s.owner[key] != nil {
 		s.freed.Wait()

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Opcodes of MongoDB's wire protocol ("MongoDB Wire Protocol" in the manual).
-// Clients say hello with the old OP_QUERY, and everything else with OP_MSG.
+// Opcodes of MongoDB's wire protocol ("MongoDB Wire Protocol" in the manual). Clients send hello
+// with the old OP_QUERY, and everything else with OP_MSG.
 const (
 	opReply = 1
 	opQuery = 2004
@@ -18,8 +18,8 @@ const (
 
 const maxMessage = 48_000_000
 
-// request is one command. Arrays of documents may travel beside the body, in
-// sections of their own (OP_MSG, kind 1).
+// request is one command. Arrays of documents may be in separate sections after the body
+// (OP_MSG, kind 1).
 type request struct {
 	id     int32
 	legacy bool
@@ -122,7 +122,7 @@ func (q *request) query(msg []byte) error {
 	return err
 }
 
-// cut takes what begins with its own length off b.
+// cut splits off the part of b that begins with its own length.
 func cut(b []byte) (bson.Raw, int, error) {
 	if len(b) < 4 {
 		return nil, 0, io.ErrUnexpectedEOF
@@ -134,7 +134,7 @@ func cut(b []byte) (bson.Raw, int, error) {
 	return bson.Raw(b[:n]), n, nil
 }
 
-// documents returns an array of the command, wherever it travelled.
+// documents returns an array of the command, from the body or from a separate section.
 func (q *request) documents(name string) []bson.Raw {
 	if docs, ok := q.beside[name]; ok {
 		return docs

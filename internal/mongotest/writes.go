@@ -21,7 +21,7 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 		}
 		now := s.see(c, key)
 		if c.name == "insert" && now != nil {
-			// The reply is ok, with a write error, and the transaction is gone.
+			// The reply is ok, with a write error, and the transaction has ended.
 			if c.txn != nil {
 				s.kill(c.session)
 			}
@@ -35,7 +35,7 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 		if cerr != nil {
 			return nil, cerr
 		}
-		// An update that changes nothing writes nothing; one with $inc always does.
+		// An update that changes nothing writes nothing, except with $inc.
 		_, counts := stmt.Lookup("u", "$inc").DocumentOK()
 		if !counts && next != nil && now != nil && fits(now, bson.Raw(mustMarshal(next.raw()))) {
 			n++
@@ -54,7 +54,7 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 	return out, nil
 }
 
-// result is the document that a statement leaves, nil for a deletion.
+// result returns the document that a statement leaves, nil for a deletion.
 func (c *context) result(stmt bson.Raw, id bson.RawValue) (*document, *commandError) {
 	switch c.name {
 	case "insert":
@@ -85,7 +85,7 @@ func (s *Server) apply(c *context, key string, d *document) *commandError {
 func mustMarshal(d bson.D) []byte {
 	b, err := bson.Marshal(d)
 	if err != nil {
-		panic(err) // it holds what was unmarshalled before
+		panic(err) // it was unmarshalled before
 	}
 	return b
 }

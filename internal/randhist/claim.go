@@ -7,7 +7,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Claim makes up an anomaly of h, which is rarely one.
+// Claim makes up an anomaly of h. The claim is rarely true.
 func Claim(rng *rand.Rand, h *history.History) verdict.Anomaly {
 	n := len(h.Txns)
 	txn := func() int32 { return int32(rng.IntN(n)) }
@@ -39,7 +39,7 @@ func Claim(rng *rand.Rand, h *history.History) verdict.Anomaly {
 		a.Txns = at
 	default:
 		a.Kind = verdict.Kind(1 + rng.IntN(int(verdict.ImpossibleFailure)))
-		if !h.Closed { // of a value that somebody is known to have written nobody else is taken to have written it
+		if !h.Closed { // in an open history, a value with a known writer is assumed to have no unrecorded writer
 			a.Kind = verdict.Contradiction
 		}
 		for range 1 + rng.IntN(2) {
@@ -51,7 +51,7 @@ func Claim(rng *rand.Rand, h *history.History) verdict.Anomaly {
 	return a
 }
 
-// edge makes up an edge, mostly about something that both ends access.
+// edge makes up an edge, mostly about a key that both ends access.
 func edge(rng *rand.Rand, h *history.History, from, to int32) verdict.Edge {
 	e := verdict.Edge{From: from, To: to, Kind: verdict.EdgeKind(1 + rng.IntN(int(verdict.RW)))}
 	if ops := h.Ops(&h.Txns[[]int32{from, to}[rng.IntN(2)]]); len(ops) > 0 {

@@ -1,5 +1,5 @@
-// Package randhist makes small random histories, on which engines are compared
-// with the trial of every execution, and damages larger ones.
+// Package randhist makes small random histories, on which engines are compared with an
+// enumeration of all executions, and damages larger ones.
 package randhist
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// New makes a small history: transactions of any shape on few keys with few
-// values, that were run one after another in a hidden order, with mistakes.
-// Some have more of what is rare: unknown outcomes, values read back or written
+// New makes a small history: transactions of any shape on few keys with few values, executed one
+// after another in a hidden order, with errors. Some histories have more of what is rare:
+// unknown outcomes, values that are read again or written again.
 // again.
 func New(rng *rand.Rand) *history.History {
 	h := Of(rng, 3, 5, 6)
@@ -29,7 +29,7 @@ func twist(rng *rand.Rand, h *history.History) *history.History {
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 	for i := range h.Txns {
 		rec := h.Record(i)
-		rec.Ops = slices.Clone(rec.Ops) // h keeps its own
+		rec.Ops = slices.Clone(rec.Ops) // h must not change
 		if rec.Status == history.Committed && rng.IntN(4) == 0 {
 			rec.Status = history.Unknown
 		}
@@ -49,8 +49,8 @@ func twist(rng *rand.Rand, h *history.History) *history.History {
 	return b.Done(h.Closed, nil)
 }
 
-// WithoutValues returns h with some of its reads turned into reads that say only
-// which value they did not find: mostly another one than they found.
+// WithoutValues returns h with some of its reads turned into ReadNot operations, mostly with a
+// value that they did not find.
 func WithoutValues(rng *rand.Rand, h *history.History) *history.History {
 	values := []history.Value{history.Absent}
 	for i := range h.AllOps() {
@@ -59,7 +59,7 @@ func WithoutValues(rng *rand.Rand, h *history.History) *history.History {
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 	for i := range h.Txns {
 		rec := h.Record(i)
-		rec.Ops = slices.Clone(rec.Ops) // h keeps its own
+		rec.Ops = slices.Clone(rec.Ops) // h must not change
 		for j := range rec.Ops {
 			op := &rec.Ops[j]
 			if op.Kind != history.Read || rng.IntN(2) == 0 {
@@ -78,19 +78,19 @@ func WithoutValues(rng *rand.Rand, h *history.History) *history.History {
 	return b.Done(h.Closed, nil)
 }
 
-// Of makes one of up to so many keys, transactions and sessions, or one
-// transaction more.
+// Of makes a history with at most maxKeys keys, maxSessions sessions, and maxTxns transactions
+// or one more.
 func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
 	sym := history.NewSymbols()
 	if rng.IntN(3) > 0 {
 		sym.DefaultInitial = sym.Int(0)
 	}
 	keys, txns, sessions := 1+rng.IntN(maxKeys), 2+rng.IntN(maxTxns), 1+rng.IntN(maxSessions)
-	values := []int64{2, 3, 100}[rng.IntN(3)] // few values are written often
+	values := []int64{2, 3, 100}[rng.IntN(3)] // few values are written repeatedly
 	chaos := []int{5, 15, 40, 70}[rng.IntN(4)]
 	maxOps := 1 + rng.IntN(5)
 	aborts := rng.IntN(2) == 0
-	blind := rng.IntN(2) == 0 // transactions only read or only write, so that little is known
+	blind := rng.IntN(2) == 0 // transactions only read or only write, so that little of the order is known
 	state := map[history.Key]history.Value{}
 	snapshots := []map[history.Key]history.Value{}
 	copyState := func() map[history.Key]history.Value {
@@ -121,7 +121,7 @@ func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
 			rec.Status = history.Unknown
 		}
 		view := copyState()
-		if rng.IntN(100) < chaos { // an old snapshot
+		if rng.IntN(100) < chaos { // reads an old snapshot
 			view = map[history.Key]history.Value{}
 			for k, v := range snapshots[rng.IntN(len(snapshots))] {
 				view[k] = v
@@ -167,9 +167,9 @@ func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
 	return b.Done(rng.IntN(10) > 0, nil)
 }
 
-// Completed returns a history that was cut off with what may be missing: a
-// writer of each value that is read from outside, is not there initially, and was
-// written by nobody but perhaps its reader.
+// Completed returns a history that was cut off, with the writers that may be missing. It adds
+// one for each value that a transaction reads before it accesses the key otherwise, if the value
+// is not the initial one and no other transaction wrote it.
 func Completed(h *history.History) *history.History {
 	type cell struct {
 		key   history.Key
@@ -220,8 +220,8 @@ func Completed(h *history.History) *history.History {
 	return b.Done(true, nil)
 }
 
-// Damage returns h with up to so many reads that return another value which
-// their key had at some time.
+// Damage returns h with at most times reads changed to return another value that their key had
+// at some time.
 func Damage(rng *rand.Rand, h *history.History, times int) *history.History {
 	written := map[history.Key][]history.Value{}
 	for _, op := range h.AllOps() {
@@ -236,7 +236,7 @@ func Damage(rng *rand.Rand, h *history.History, times int) *history.History {
 	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 	for i := range h.Txns {
 		rec := h.Record(i)
-		rec.Ops = slices.Clone(rec.Ops) // h keeps its own
+		rec.Ops = slices.Clone(rec.Ops) // h must not change
 		if first := rec.Ops[0]; at[i] && first.Kind == history.Read && len(written[first.Key]) > 0 {
 			value := written[first.Key][rng.IntN(len(written[first.Key]))]
 			for n := range rec.Ops {
@@ -252,13 +252,13 @@ func Damage(rng *rand.Rand, h *history.History, times int) *history.History {
 	return b.Done(true, nil)
 }
 
-// Count returns how many histories a test tries: ISOHOUND_HISTORIES, or as many
-// as usual.
+// Count returns how many histories a test tries: the environment variable ISOHOUND_HISTORIES, or
+// usual.
 func Count(t testing.TB, usual int) int {
 	return int(fromEnv(t, "ISOHOUND_HISTORIES", uint64(usual)))
 }
 
-// Seed returns ISOHOUND_SEED, which repeats a test, or the usual seed.
+// Seed returns the environment variable ISOHOUND_SEED, which repeats a test, or the usual seed.
 func Seed(t testing.TB, usual uint64) uint64 { return fromEnv(t, "ISOHOUND_SEED", usual) }
 
 func fromEnv(t testing.TB, name string, usual uint64) uint64 {

@@ -1,4 +1,4 @@
-// Package replay runs workloads in tests and reads back what was recorded.
+// Package replay runs workloads in tests and reads the recorded histories.
 package replay
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// New makes the workload called name. Where c has a zero, the workload's own
-// default counts, and where it has none, that of the command.
+// New makes the workload called name. A zero in c is replaced by the workload's default, or, if
+// it has none, by the command's default.
 func New(name string, c workloads.Common, set ...string) (generator.Workload, error) {
 	spec, err := workloads.Find(name)
 	if err != nil {
@@ -47,8 +47,8 @@ func Record(d drivers.Driver, dbCfg drivers.Config, w generator.Workload, cfg ge
 	return record(d, dbCfg, w, w, cfg)
 }
 
-// record makes the tables of w, whose plans are those of planner. A run that
-// was serial must leave all invariants true.
+// record creates the tables of w and runs the plans of planner. After a serial run all
+// invariants must hold.
 func record(d drivers.Driver, dbCfg drivers.Config, w, planner generator.Workload, cfg generator.Config) ([]byte, error) {
 	ctx := context.Background()
 	db, err := d.Open(ctx, dbCfg)

@@ -16,15 +16,14 @@ import (
 	"github.com/isohound/isohound/internal/modeldb"
 )
 
-// Serial runs the plans of several workers on one session, transaction by
-// transaction in turn, and returns the bytes of the history, after which all
-// invariants must hold.
+// Serial runs the plans of several workers on one session, one transaction of each worker in
+// turn, and returns the bytes of the history. All invariants must hold afterwards.
 func Serial(d drivers.Driver, dbCfg drivers.Config, w generator.Workload, workers, txns int, seed int64) ([]byte, error) {
 	cfg := generator.Config{Sessions: 1, Txns: workers * txns, Seed: seed}
 	return record(d, dbCfg, w, inTurn{w, workers, seed}, cfg)
 }
 
-// inTurn is a workload whose only worker does what several would have done.
+// inTurn is a workload whose only worker runs the plans of several workers in turn.
 type inTurn struct {
 	generator.Workload
 	workers int
@@ -49,9 +48,9 @@ func (p *turns) Next() generator.Program {
 	return p.plans[(p.next-1)%len(p.plans)].Next()
 }
 
-// AgainstModel runs w serially on d and on a model, and reports where what was
-// recorded differs. make makes the workload, anew for each of them. blind says
-// that d cannot tell whether what it overwrites existed.
+// AgainstModel runs w serially on d and on a model, and reports differences between the
+// histories. make makes a new workload for each of them. blind says that d does not report
+// whether overwritten data existed.
 func AgainstModel(d drivers.Driver, dbCfg drivers.Config, blind bool, make func() (generator.Workload, error), workers, txns int, seed int64) error {
 	var raw [2][]byte
 	for i, d := range []drivers.Driver{d, modeldb.Driver{Blind: blind}} {
@@ -72,8 +71,8 @@ func AgainstModel(d drivers.Driver, dbCfg drivers.Config, blind bool, make func(
 	return telling(raw[1])
 }
 
-// telling reports a history that shows nothing: that of a workload in which
-// nobody reads what a transaction before wrote.
+// telling returns an error for a history that tests nothing: no transaction reads what an
+// earlier one wrote.
 func telling(raw []byte) error {
 	h, err := Load(raw)
 	if err != nil {
@@ -93,12 +92,10 @@ func telling(raw []byte) error {
 	return errors.Errorf("no transaction of %d reads what one before wrote", len(h.Txns))
 }
 
-// timings are the fields that differ from run to run and from database to
-// database. Nothing else may.
+// timings are the only fields that may differ between runs and between databases.
 var timings = []string{"created", "begin", "end", "due", "dbtxn", "cause"}
 
-// Same reports the first difference between two histories besides times and
-// what databases call things.
+// Same returns the first difference between two histories, apart from the fields in timings.
 func Same(got, want []byte) error {
 	a, b := json.NewDecoder(bytes.NewReader(got)), json.NewDecoder(bytes.NewReader(want))
 	for line := 1; ; line++ {
@@ -133,7 +130,7 @@ func text(line map[string]any) []byte {
 	return b
 }
 
-// hold reports the first invariant that does not.
+// hold returns the first violated invariant.
 func hold(ctx context.Context, db drivers.DB, w generator.Workload) error {
 	for _, r := range generator.CheckInvariants(ctx, db, w) {
 		if r.Problem != "" || r.Error != "" {

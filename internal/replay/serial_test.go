@@ -14,7 +14,7 @@ import (
 	_ "github.com/isohound/isohound/workloads/mini"
 )
 
-// faulty is the model with one fault, which shows once in a while.
+// faulty is the model with one fault, which occurs from time to time.
 type faulty struct {
 	modeldb.Driver
 	fault string
@@ -54,7 +54,7 @@ type faultyTx struct {
 	s *faultySession
 }
 
-// now says that a fault is to show in this call.
+// now reports whether a fault must occur in this call.
 func (x *faultyTx) now(fault string) bool {
 	x.s.calls++
 	return x.s.fault == fault && x.s.calls%20 == 0
@@ -99,7 +99,7 @@ func (x *faultyTx) Rollback(ctx context.Context) error {
 	return x.Tx.Rollback(ctx)
 }
 
-// TestFaults: a database with a fault does not pass, the same without it does.
+// TestFaults: a database with a fault fails the comparison; without it passes.
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct{ fault, name, set string }{
 		{"", "mini", "rollback=20"}, {"", "blindw", "variant=Pred"},
@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTelling: a run in which nobody reads proves nothing.
+// TestTelling: a run without reads of earlier writes proves nothing.
 func TestTelling(t *testing.T) {
 	make := func() (generator.Workload, error) {
 		return New("blindw", workloads.Common{Sessions: 3, Keys: 20}, "reads=0")
@@ -127,7 +127,7 @@ func TestTelling(t *testing.T) {
 	}
 }
 
-// TestSame: times and names of causes may differ, nothing else.
+// TestSame: only times and causes may differ.
 func TestSame(t *testing.T) {
 	const line = `{"txn":1,"session":1,"begin":5,"end":6,"status":"committed","ops":[["r","x",1],["w","x",2]]}`
 	for other, same := range map[string]bool{

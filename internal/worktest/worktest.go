@@ -1,6 +1,5 @@
-// Package worktest runs workloads on tables for their tests: on a database that
-// stays open afterwards, so that a test can look at its invariants and damage
-// it.
+// Package worktest runs workloads on tables for their tests. The database stays open afterwards,
+// so that a test can check the invariants and damage the data.
 package worktest
 
 import (
@@ -30,7 +29,7 @@ func New(t testing.TB, name string, common workloads.Common, set ...string) gene
 	return w
 }
 
-// Open opens a database, closed at the end of the test, with what w begins with.
+// Open opens a database with the initial data of w. It is closed at the end of the test.
 func Open(t testing.TB, driver string, cfg drivers.Config, w generator.Workload) drivers.DB {
 	t.Helper()
 	ctx := context.Background()
@@ -58,7 +57,7 @@ func Open(t testing.TB, driver string, cfg drivers.Config, w generator.Workload)
 	return db
 }
 
-// Run runs w and returns what was recorded.
+// Run runs w and returns the recorded history.
 func Run(t testing.TB, db drivers.DB, w generator.Workload, cfg generator.Config) *history.History {
 	t.Helper()
 	ctx := context.Background()
@@ -94,8 +93,7 @@ func Verdict(t testing.TB, h *history.History, lvl level.Level, want verdict.Ver
 	}
 }
 
-// Problems returns what the workload's invariants complain about, by their
-// names.
+// Problems returns the violated invariants of the workload, by name.
 func Problems(t testing.TB, db drivers.DB, w generator.Workload) map[string]string {
 	t.Helper()
 	results := generator.CheckInvariants(context.Background(), db, w)
@@ -114,7 +112,7 @@ func Problems(t testing.TB, db drivers.DB, w generator.Workload) map[string]stri
 	return problems
 }
 
-// Change does something to a database in a transaction that commits.
+// Change changes a database in a transaction that commits.
 func Change(t testing.TB, db drivers.DB, change func(ctx context.Context, tx drivers.TableTx) error) {
 	t.Helper()
 	ctx := context.Background()
@@ -135,8 +133,8 @@ func Change(t testing.TB, db drivers.DB, change func(ctx context.Context, tx dri
 	}
 }
 
-// SamePlans fails unless the plans of what create creates, the same workload
-// each time, are the same for the same seed and worker, and only then.
+// SamePlans checks that the workloads that create returns have the same plans for the same seed
+// and worker, and different plans otherwise.
 func SamePlans(t testing.TB, create func() generator.Workload) {
 	t.Helper()
 	draw := func(seed int64, worker int) (out []generator.Program) {

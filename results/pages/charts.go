@@ -17,8 +17,7 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// series is one line of a chart. Lines differ in their dashes as well as in
-// colour.
+// series is one line of a chart. Lines differ in colour and in their dashes.
 type series struct {
 	name   string
 	color  color.Color
@@ -27,7 +26,7 @@ type series struct {
 }
 
 var (
-	// style.css names these colours and replaces them where it is dark.
+	// style.css names these colours and replaces them in dark mode.
 	blue   = color.RGBA{0x1a, 0x5f, 0xb4, 0xff}
 	orange = color.RGBA{0xb3, 0x59, 0x00, 0xff}
 	grey   = color.RGBA{0x6b, 0x72, 0x80, 0xff}
@@ -57,8 +56,8 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 		return "", nil
 	}
 	p := plot.New()
-	// Arial and its relatives, which the page asks for, are as wide as the font
-	// that the library measures.
+	// Arial and its relatives, which the page requests, are as wide as the font that the library
+	// measures.
 	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 	}
@@ -77,8 +76,8 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 	for _, l := range lines {
 		pts := plotter.XYs{}
 		for n, v := range s.Intervals {
-			// A point stands in the middle of its interval; the last interval is
-			// rarely full, so that its rate would mislead.
+			// A point is drawn in the middle of its interval. The last interval is rarely
+			// complete, so its rate would be misleading.
 			if n == len(s.Intervals)-1 && n > 0 {
 				break
 			}
@@ -98,7 +97,7 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 	grid.Horizontal.Color = color.NRGBA{0x80, 0x80, 0x80, 0x40}
 	p.Add(grid)
 	canvas := vgsvg.New(5.2*vg.Inch, 2.5*vg.Inch)
-	p.Draw(draw.Crop(draw.New(canvas), 0, 0, 0, -vg.Points(5))) // or the title's first pixels are cut
+	p.Draw(draw.Crop(draw.New(canvas), 0, 0, 0, -vg.Points(5))) // without this, the title's first pixels are cut off
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return "", errors.Wrap(err, title)
@@ -106,7 +105,7 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 	return scalable(b.Bytes())
 }
 
-// ticks are the library's, with labels as short as they can be.
+// ticks are the library's ticks with the shortest labels.
 type ticks struct{}
 
 func (ticks) Ticks(low, high float64) []plot.Tick {
@@ -119,8 +118,8 @@ func (ticks) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-// scalable makes a chart fit the width of the page: only its view box has a
-// size, and the XML header does not belong inside HTML.
+// scalable makes a chart fit the width of the page: it removes the size, so that only the view
+// box remains, and the XML header, which is not allowed in HTML.
 func scalable(svg []byte) (template.HTML, error) {
 	at := bytes.Index(svg, []byte("<svg"))
 	end := bytes.IndexByte(svg[max(at, 0):], '>')

@@ -1,6 +1,6 @@
-// Package pages draws the pages of results: the report of a run, and the index of
-// several. It is apart from results so that a program that draws none does without
-// the library of the charts, its fonts, and the templates.
+// Package pages draws the pages of results: the report of a run, and the index of several. It is
+// separate from results, so that programs without pages do not need the chart library, its fonts
+// and the templates.
 package pages
 
 import (
@@ -18,9 +18,8 @@ import (
 //go:embed *.tmpl *.css *.js
 var pageFiles embed.FS
 
-// templates are those of all pages: "report" of one run, "index" of
-// several, and their parts. They are parsed once they are needed: few commands
-// draw pages.
+// templates are those of all pages: "report" of one run, "index" of several, and their parts.
+// They are parsed when needed, because few commands draw pages.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("pages").Funcs(template.FuncMap{
 		"style":        func() template.CSS { return template.CSS(pageFile("style.css")) },
@@ -44,7 +43,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(pageFiles, "*.tmpl"))
 })
 
-// pageFile returns an embedded file, which is there.
+// pageFile returns an embedded file, which must exist.
 func pageFile(name string) string {
 	b, err := pageFiles.ReadFile(name)
 	if err != nil {
@@ -62,7 +61,7 @@ func Draw(name string, data any) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// span shows a transaction's interval in milliseconds.
+// span formats a transaction's interval in milliseconds.
 func span(t results.Txn) string {
 	show := func(ns *int64) string {
 		if ns == nil {

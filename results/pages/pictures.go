@@ -7,8 +7,8 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// pictures are the drawings of an anomaly, each in a frame that can be zoomed
-// with the mouse, with fingers on its buttons, and with the keyboard.
+// pictures are the drawings of an anomaly. Each is in a frame that can be zoomed with the mouse,
+// by touch on its buttons, and with the keyboard.
 func pictures(a *results.Anomaly) template.HTML {
 	p := a.Picture()
 	out := ""
@@ -22,8 +22,8 @@ func pictures(a *results.Anomaly) template.HTML {
 	return template.HTML(out)
 }
 
-// pictureParts are the styles and the script of all pictures of a page. They
-// reach for nothing outside it. On paper every picture is shown whole.
+// pictureParts are the styles and the script of all pictures of a page. They load nothing from
+// outside. In print every picture is shown completely.
 const pictureParts = template.HTML(`<style>
 figure.zoom{position:relative;margin:.8rem 0;border:1px solid var(--line,#d5dae0);border-radius:6px;overflow:hidden}
 figure.zoom svg{display:block;margin:0 auto;max-width:100%;height:auto;touch-action:pan-y}

@@ -1,8 +1,7 @@
-// Package append is the workload of list appends, as Elle has it (Kingsbury and
-// Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Observations",
-// VLDB 2020, section 3): a list shows the whole order in which its elements were
-// appended. Its histories can be judged by isohound and, converted to EDN or
-// JSON, by Elle.
+// Package append is the workload of list appends of Elle (Kingsbury and Alvaro, "Elle: Inferring
+// Isolation Anomalies from Experimental Observations", VLDB 2020, section 3): a list shows the
+// whole order in which its elements were appended. isohound can judge its histories, and Elle
+// can after a conversion to EDN or JSON.
 package append
 
 import (
@@ -41,7 +40,7 @@ func init() {
 	})
 }
 
-// maxAppends bounds how long lists get, and with it the column.
+// maxAppends bounds the length of lists, and so the size of the column.
 const maxAppends = 1000
 
 type lists struct {
@@ -85,9 +84,9 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	return l, err
 }
 
-// size is the room for a list in bytes: for twice as many elements as a key gets
-// on average and some more, which a sum of independent draws does not reach, of
-// eleven digits each.
+// size is the maximum size of a list in bytes: for twice as many elements as a key gets on
+// average, plus 64. A sum of independent draws does not reach this. An element takes eleven
+// digits and a comma.
 func (l *lists) size() int { return int(2*l.appends+64) * 12 }
 
 // Schema implements generator.Tables.
@@ -109,7 +108,7 @@ func (l *lists) Idle() string {
 	return ""
 }
 
-// Lag implements generator.Paced: a quarter of the time that a key lives.
+// Lag implements generator.Paced: a quarter of the lifetime of a key.
 func (l *lists) Lag() int {
 	if l.reads == 100 {
 		return 0
@@ -117,20 +116,19 @@ func (l *lists) Lag() int {
 	return int(max(1, float64(l.common.Keys)/l.speed()/4))
 }
 
-// speed is by how many keys the window moves with each transaction of a session:
-// by one whenever all sessions together have planned as many appends, on
-// average, as a key gets.
+// speed is how many keys the window moves per transaction of a session. It moves by one whenever
+// all sessions together have planned as many appends, on average, as a key gets.
 func (l *lists) speed() float64 {
 	// A transaction has (1+length)/2 operations on average.
 	each := float64(1+l.length) / 2 * (1 - l.reads/100)
 	return float64(l.common.Sessions) * each / float64(l.appends)
 }
 
-// Plan draws transactions on a window of keys that moves with the number of the
-// worker's transactions, so that a key is retired after its appends and a fresh
-// one comes in, absent until somebody appends to it. All sessions go at about
-// the same pace. A key passes through every place of the window, so that it gets
-// the same number of appends on average, whatever the distribution.
+// Plan draws transactions on a window of keys that moves with the number of the worker's
+// transactions. So a key is retired after its appends, and a new one enters, absent until a
+// transaction appends to it. All sessions move at about the same pace. A key passes through
+// every position of the window, so it gets the same number of appends on average, whatever the
+// distribution.
 func (l *lists) Plan(_ int, stream *rand.Rand) generator.Plan {
 	return &plan{l: l, rng: stream, keys: l.dist.New()}
 }

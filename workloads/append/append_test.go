@@ -27,7 +27,7 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// dsn is where the servers are, by driver.
+// dsn is the DSNs of the servers, by driver.
 var dsn = map[string]string{}
 
 func TestMain(m *testing.M) { os.Exit(servers.Both(m, dsn)) }
@@ -90,8 +90,8 @@ func judge(t *testing.T, h *history.History, lvl level.Level) verdict.Verdict {
 	return r.Verdict
 }
 
-// TestPlan: the same seed gives the same plan, another one does not, and
-// neither do two workers share one.
+// TestPlan: the same seed gives the same plan, another seed another one, and different workers
+// have different plans.
 func TestPlan(t *testing.T) {
 	w := newLists(t, workloads.Common{Sessions: 4, Keys: 20, Dist: "zipfian"}, "appends=8")
 	draw := func(seed int64, worker int) []generator.Program {
@@ -110,9 +110,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestRetirement: a key gets as many appends on average as was asked for, from
-// whatever distribution, and fits into its column; a worker goes back to no key
-// that left the window.
+// TestRetirement: a key gets the requested number of appends on average, for every distribution,
+// and its list fits into the column. A worker does not return to a key that has left the window.
 func TestRetirement(t *testing.T) {
 	for _, tc := range []struct {
 		dist     string
@@ -155,8 +154,8 @@ func TestRetirement(t *testing.T) {
 	}
 }
 
-// TestRecorded: appends are recorded as the read and the write that they are,
-// with fresh elements, from the absent list on.
+// TestRecorded: an append is recorded as a read and a write, with a fresh element, beginning
+// with the absent list.
 func TestRecorded(t *testing.T) {
 	h := run(t, newLists(t, workloads.Common{Sessions: 8, Keys: 5}, "appends=20", "rollback=5"), "badger", "serializable", 8, 300)
 	if ok, why := elle.Appends(h); !ok {
@@ -190,8 +189,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestElle: what is recorded has the verdict that it should have, and keeps it as
-// lists with append in EDN and JSON.
+// TestElle: a recorded history has the expected verdict, and keeps it when converted to lists
+// with append in EDN and JSON.
 func TestElle(t *testing.T) {
 	for _, tc := range []struct {
 		driver, isolation string

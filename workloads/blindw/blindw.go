@@ -1,6 +1,5 @@
-// Package blindw is BlindW, the microbenchmark of the Cobra paper, with the
-// variants of the Vbox paper: read-only and write-only transactions on a set of
-// keys, or on ranges of rows.
+// Package blindw is BlindW, the microbenchmark of the Cobra paper, with the variants of the Vbox
+// paper: read-only and write-only transactions on a set of keys, or on ranges of rows.
 package blindw
 
 import (
@@ -39,7 +38,7 @@ func init() {
 	})
 }
 
-// variants has what each decides.
+// variants has the parameters that each variant sets.
 var variants = map[string]workloads.Values{
 	"RM":   {"reads": "90%"},
 	"RW":   {"reads": "50%"},
@@ -49,7 +48,7 @@ var variants = map[string]workloads.Values{
 	"Pred": {"reads": "50%"},
 }
 
-// maxOperations keeps a transaction within what databases take.
+// maxOperations bounds the size of a transaction, because databases do.
 const maxOperations = 10_000
 
 // shared are the settings of all variants.

@@ -42,8 +42,8 @@ func near(got, want float64, n int) bool {
 	return math.Abs(got-want) <= 4*math.Sqrt(want*(1-want)/float64(n))+1e-9
 }
 
-// TestVariants: each variant has its share of read-only transactions; the
-// others write only; all have eight operations, on keys that differ.
+// TestVariants: each variant has its share of read-only transactions; all others only write. All
+// have eight operations on different keys.
 func TestVariants(t *testing.T) {
 	const n = 5000
 	for set, want := range map[string]float64{
@@ -90,9 +90,8 @@ func keysOf(w generator.Workload) func(func(string) bool) {
 	}
 }
 
-// TestRanges: half of the transactions of Pred only read ranges, half only
-// update them, half on each column, and no update leaves the domain or changes
-// nothing.
+// TestRanges: half of the transactions of Pred only read ranges, and half only update them, half
+// on each column. No update leaves the domain or changes nothing.
 func TestRanges(t *testing.T) {
 	const n = 5000
 	w := newWorkload(t, workloads.Common{Keys: 50}, "variant=Pred", "rows=5").(*ranges)
@@ -134,8 +133,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestSpread: after a long run the rows are still spread over the whole domain,
-// ranges find about as many as they should, and rows differ.
+// TestSpread: after a long run the rows are still spread over the whole domain, ranges find
+// about the expected number of rows, and rows differ.
 func TestSpread(t *testing.T) {
 	const txns, n, width = 2000, 60, 3
 	w := newWorkload(t, workloads.Common{Sessions: 1, Keys: n}, "variant=Pred", "rows=3")
@@ -153,7 +152,7 @@ func TestSpread(t *testing.T) {
 	for i := range h.Txns {
 		for _, p := range h.Predicates(i) {
 			predicates++
-			rows += (p.Ops[1] - p.Ops[0]) / 2 // two operations for each row, be it a read or an update
+			rows += (p.Ops[1] - p.Ops[0]) / 2 // two operations for each row, in a read and in an update
 		}
 		if i < txns*3/4 {
 			continue
@@ -163,8 +162,7 @@ func TestSpread(t *testing.T) {
 			quarter[int64(op.Value)*4/(n*spacing)]++
 		}
 	}
-	// A window lies inside the domain, so that rows near its ends are a little
-	// less likely to be found.
+	// A window lies inside the domain, so rows near its ends are found a little less often.
 	if mean := float64(rows) / float64(predicates); predicates != 8*txns || mean < 0.8*width || mean > 1.2*width {
 		t.Errorf("%d predicates found %d rows", predicates, rows)
 	}
@@ -182,8 +180,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed gives the same plan, however many sessions there are;
-// other seeds and workers give others.
+// TestSeed: the same seed gives the same plan for any number of sessions; other seeds and
+// workers give other plans.
 func TestSeed(t *testing.T) {
 	for _, variant := range []string{"variant=RW", "variant=Pred"} {
 		few, many := newWorkload(t, workloads.Common{Sessions: 1}, variant), newWorkload(t, workloads.Common{Sessions: 50}, variant)
@@ -196,10 +194,9 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestVerdicts: runs on Badger. Read-only transactions that read several keys of
-// write-only ones see the order of commits, so that on snapshots every execution
-// is serializable even where no conflicts are detected: a blind write loses
-// nothing. Updates of ranges without conflict detection do lose some.
+// TestVerdicts: runs on Badger. Without conflict detection, blind writes lose nothing: read-only
+// transactions read snapshots, which follow the order of commits, so every execution is
+// serializable. Updates of ranges without conflict detection do lose updates.
 func TestVerdicts(t *testing.T) {
 	for _, tc := range []struct {
 		variant, isolation string

@@ -13,9 +13,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// table is that of the Vbox paper, (k, v1, v2). Each value is a group of its
-// own, because an update changes one of them and must not count as a write of
-// the other.
+// table is the table of the Vbox paper, (k, v1, v2). Each value is a separate group, because an
+// update changes one of them and must not count as a write of the other.
 var table = &schema.Table{
 	Name:    "blindw",
 	Key:     schema.Ints("k"),
@@ -23,20 +22,18 @@ var table = &schema.Table{
 	Indexes: [][]string{{"v1"}, {"v2"}},
 }
 
-// spacing is how far apart values lie on average: so far that two rows hardly
-// ever get the same one.
+// spacing is the average distance of values: large enough that two rows rarely get the same
+// value.
 const spacing = 1_000_000
 
-// ranges is BlindW-Pred. Values lie between 0 and domain, and each range of the
-// given width is as likely as any other.
+// ranges is BlindW-Pred. Values are between 0 and domain, and each range of the given width is
+// equally likely.
 //
-// The paper leaves open what an update writes. Here it moves the rows that it
-// finds, by adding to the column that it selects by, into another range. So
-// rows come into ranges and go out of them, which is what phantoms are made of;
-// values stay spread over the whole domain however long the run; and rows stay
-// different. If an update set a constant, the rows of a range would become
-// equal, no predicate could ever tell them apart again, and in the end there
-// would be one row, many times over.
+// The paper does not say what an update writes. Here it moves the rows that it finds into
+// another range, by adding to the column that it selects by. So rows enter and leave ranges,
+// which can cause phantoms; values stay spread over the whole domain, however long the run is;
+// and rows stay different. If an update set a constant, all rows of a range would become equal,
+// and no predicate could distinguish them again. In the end all rows would be equal.
 type ranges struct {
 	shared
 	domain, width int64
@@ -92,7 +89,7 @@ func (p *rangePlan) Next() generator.Program {
 		if p.rng.Intn(2) == 1 {
 			s.column = "v2"
 		}
-		if s.to == s.from { // an update that changes nothing is none
+		if s.to == s.from { // avoids an update that changes nothing
 			s.to = (s.from + 1) % (w.domain - w.width + 1)
 		}
 		t.steps = append(t.steps, s)
@@ -100,8 +97,7 @@ func (p *rangePlan) Next() generator.Program {
 	return t
 }
 
-// rangeStep reads the rows with a column in [from, from+width), or moves them to
-// [to, to+width).
+// rangeStep reads the rows with a column in [from, from+width), or moves them to [to, to+width).
 type rangeStep struct {
 	column   string
 	from, to int64

@@ -1,6 +1,6 @@
-// Package ctwitter is C-Twitter, a clone of Twitter: the workload of the Cobra
-// paper's section 6, which the Vbox and VeriStrong papers use too, on tables,
-// with the duplicate values that such an application writes.
+// Package ctwitter is C-Twitter, a clone of Twitter: the workload of section 6 of the Cobra
+// paper, which the Vbox and VeriStrong papers use too. It works on tables, and writes duplicate
+// values as such an application does.
 package ctwitter
 
 import (
@@ -27,8 +27,8 @@ const (
 	aProfile   = "profile"
 )
 
-// skew is the skew of whom users follow. The Cobra paper says α = 100, which is
-// 1/(1-θ) of the method that YCSB's generator follows, for its θ of 0.99.
+// skew is the skew of whom users follow. The Cobra paper gives α = 100, which is 1/(1-θ) in the
+// method of YCSB's generator for its θ of 0.99.
 const skew = 0.99
 
 func init() {
@@ -92,7 +92,7 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	return w, err
 }
 
-// activity reads the distribution of who acts.
+// activity reads the distribution of the acting users.
 func activity(users int64, text string) (*dist.Spec, error) {
 	skew, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -106,16 +106,16 @@ func activity(users int64, text string) (*dist.Spec, error) {
 	return d, errors.Wrapf(err, "-p activity=%s", text)
 }
 
-// maxPage is more than any page of the application has.
+// maxPage bounds the size of a page. No page of the application is that large.
 const maxPage = 1_000_000
 
-// Initial implements generator.Workload: there are no keys besides the tables.
+// Initial implements generator.Workload: there are no keys outside the tables.
 func (w *twitter) Initial() iter.Seq2[string, int64] {
 	return func(func(string, int64) bool) {}
 }
 
-// Plan draws who does what to whom. The users at the head of both
-// distributions are the same: who is followed most is the most active.
+// Plan draws the transactions. The most likely users of both distributions are the same: the
+// most followed user is the most active.
 func (w *twitter) Plan(_ int, stream *rand.Rand) generator.Plan {
 	return &plan{w: w, rng: stream, others: w.others.New(), active: w.active.New()}
 }
@@ -128,8 +128,8 @@ type plan struct {
 
 func (p *plan) Next() generator.Program {
 	kind := p.w.mix.Draw(p.rng)
-	// Both are drawn whether needed or not, so that a plan with another mix
-	// differs only where it must.
+	// Both are always drawn, even if not needed, so that plans with different mixes differ as
+	// little as possible.
 	who, whom := p.active.Next(p.rng), p.others.Next(p.rng)
 	if whom == who {
 		whom = (whom + 1) % p.w.users

@@ -20,14 +20,13 @@ import (
 
 const serializable = "serializable"
 
-// small is a network in which much is done twice.
+// small is a network in which many actions repeat.
 func small(t *testing.T, sessions int, set ...string) generator.Workload {
 	return worktest.New(t, "ctwitter", workloads.Common{Sessions: sessions, Keys: 20}, append([]string{"length=20", "tweets=3", "page=5"}, set...)...)
 }
 
-// TestSerial: what is recorded of plans that are run one transaction after
-// another is what a plain model of the tables says, operation by operation and
-// predicate by predicate, and the invariants hold.
+// TestSerial: a serial run is recorded as a plain model of the tables predicts, operation by
+// operation and predicate by predicate, and the invariants hold.
 func TestSerial(t *testing.T) {
 	set := []string{"length=20", "tweets=3", "page=5", "mix=tweet:10,follow:20,unfollow:15,like:25,timeline:10,followers:10,profile:10"}
 	create := func() (generator.Workload, error) {
@@ -52,7 +51,7 @@ func TestSerial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All that can happen did.
+	// Every kind of event has happened.
 	seen := map[string]int{}
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
@@ -75,8 +74,8 @@ func TestSerial(t *testing.T) {
 	}
 }
 
-// TestConcurrent: sessions that meet on few users leave a serializable history
-// on a serializable database, and the invariants hold.
+// TestConcurrent: sessions that conflict on few users leave a serializable history on a
+// serializable database, and the invariants hold.
 func TestConcurrent(t *testing.T) {
 	w := small(t, 8)
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: serializable}, w)
@@ -90,8 +89,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestLostUpdates: on a database that detects no conflicts the counters go
-// wrong, and invariants and checker tell.
+// TestLostUpdates: on a database without conflict detection the counters become wrong, and the
+// invariants and the checker detect it.
 func TestLostUpdates(t *testing.T) {
 	w := small(t, 8, "mix=follow:50,unfollow:20,like:30")
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: "DetectConflicts=false"}, w)
@@ -103,7 +102,7 @@ func TestLostUpdates(t *testing.T) {
 	}
 }
 
-// TestInvariants: each invariant notices damage of its own, and only that.
+// TestInvariants: each invariant detects the damage that it covers, and no other.
 func TestInvariants(t *testing.T) {
 	one := []any{int64(1)}
 	for _, tc := range []struct {
@@ -119,7 +118,7 @@ func TestInvariants(t *testing.T) {
 			return err
 		}},
 		{"both directions", func(ctx context.Context, tx drivers.TableTx) error {
-			// A follow between others, so that the numbers stay.
+			// A follow between other users, so that the numbers stay the same.
 			for _, row := range []schema.Row{{Key: key(1, 2), Groups: [][]any{one}}, {Key: key(2, 1), Groups: [][]any{one}}} {
 				if err := tx.InsertRow(ctx, following, row); err != nil {
 					return err
@@ -159,8 +158,7 @@ func TestPlan(t *testing.T) {
 	worktest.SamePlans(t, func() generator.Workload { return small(t, 4) })
 }
 
-// TestMix: transactions occur in proportion, only those that were asked for,
-// and nobody follows himself.
+// TestMix: only the requested transactions occur, in proportion, and no user follows himself.
 func TestMix(t *testing.T) {
 	p := small(t, 1, "mix=tweet:1,follow:3").Plan(0, generator.Stream(1, 0))
 	tweeted, followed := 0, 0
@@ -182,7 +180,7 @@ func TestMix(t *testing.T) {
 	}
 }
 
-// TestSkew: by default the first user is who is looked at most, by the paper's
+// TestSkew: by default the first user is accessed most, with the frequency of the paper's
 // distribution.
 func TestSkew(t *testing.T) {
 	p := worktest.New(t, "ctwitter", workloads.Common{}, "mix=profile").Plan(0, generator.Stream(1, 0))
@@ -193,7 +191,7 @@ func TestSkew(t *testing.T) {
 			first++
 		}
 	}
-	// 1 / (1 + 1/2^0.99 + ... + 1/1000^0.99), less those who are themselves.
+	// 1 / (1 + 1/2^0.99 + ... + 1/1000^0.99), minus the cases in which both users are the same.
 	if share := float64(first) / draws; share < 0.11 || share > 0.15 {
 		t.Errorf("the first user has %.3f", share)
 	}

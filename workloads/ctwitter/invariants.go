@@ -9,8 +9,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Invariants implements generator.Invariants. Each follows from every
-// transaction by itself, so it holds after any serial execution.
+// Invariants implements generator.Invariants. Each transaction alone preserves each invariant,
+// so it holds after any serial execution.
 func (w *twitter) Invariants() []generator.Invariant {
 	return []generator.Invariant{
 		{Name: "follow counters", Text: "a user's counters are the numbers of rows of those who follow the user and whom the user follows", Check: countsFollows},
@@ -20,7 +20,7 @@ func (w *twitter) Invariants() []generator.Invariant {
 	}
 }
 
-// pair is a primary key, or its beginning, of two integers.
+// pair is a primary key of two integers, or its first two columns.
 type pair [2]int64
 
 func all(ctx context.Context, tx drivers.Tx, t *schema.Table) ([]schema.Row, error) {

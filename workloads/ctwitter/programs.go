@@ -8,14 +8,13 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// base is what all transactions have: who acts, and whom it concerns.
+// base is common to all transactions: the acting user and the user concerned.
 type base struct {
 	w         *twitter
 	who, whom int64
 }
 
-// tweet posts a tweet, and notes it as the user's newest without looking at
-// what was there.
+// tweet posts a tweet, and records it as the user's newest without reading the old value.
 type tweet struct{ base }
 
 func (t tweet) Run(ctx context.Context, tx *generator.Tx) error {
@@ -45,7 +44,7 @@ func (f follow) Run(ctx context.Context, tx *generator.Tx) error {
 	return f.count(ctx, tx, 1)
 }
 
-// count counts a follow that begins or ends.
+// count updates the counters for a follow that begins or ends.
 func (b base) count(ctx context.Context, tx *generator.Tx, by int64) error {
 	if _, _, err := tx.Set(ctx, users, key(b.who), "following", schema.Add(by)); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (u unfollow) Run(ctx context.Context, tx *generator.Tx) error {
 	return u.count(ctx, tx, -1)
 }
 
-// like likes a user's newest tweet, or takes back the like.
+// like likes a user's newest tweet, or removes the like.
 type like struct{ base }
 
 func (l like) Run(ctx context.Context, tx *generator.Tx) error {
@@ -98,7 +97,7 @@ func (l like) Run(ctx context.Context, tx *generator.Tx) error {
 	return err
 }
 
-// timeline shows the newest tweets of those whom the user has followed last.
+// timeline shows the newest tweets of the users that the user followed last.
 type timeline struct{ base }
 
 func (t timeline) Run(ctx context.Context, tx *generator.Tx) error {
@@ -114,7 +113,7 @@ func (t timeline) Run(ctx context.Context, tx *generator.Tx) error {
 		}
 		shown = append(shown, rows...)
 	}
-	// What is shown is read with its likes only then, as a page is put together.
+	// Likes are read only for the tweets that are shown.
 	slices.SortStableFunc(shown, func(a, b schema.Row) int { return int(b.Key[1].(int64) - a.Key[1].(int64)) })
 	for _, s := range shown[:min(len(shown), t.w.page)] {
 		if _, _, err := tx.Row(ctx, tweets, s.Key, "likes"); err != nil {

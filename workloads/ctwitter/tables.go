@@ -11,9 +11,8 @@ import (
 // maxText is the longest tweet in bytes.
 const maxText = 255
 
-// users has the counters that a profile shows, each an item of its own, and the
-// id of the newest tweet, 0 before the first. That one is written without being
-// read, as in Cobra's own program.
+// users has the counters that a profile shows, each a separate item, and the id of the newest
+// tweet, 0 before the first. That id is written without being read, as in Cobra's own program.
 var users = &schema.Table{
 	Name: "users",
 	Key:  schema.Ints("id"),
@@ -25,8 +24,8 @@ var users = &schema.Table{
 	},
 }
 
-// tweets are kept by author, so that the tweets of one are next to each other.
-// Ids grow with time as far as sessions go at one pace.
+// tweets are stored by author, so that the tweets of one author are adjacent. Ids grow with time
+// as far as sessions run at the same pace.
 var tweets = &schema.Table{
 	Name: "tweets",
 	Key:  schema.Ints("author", "id"),
@@ -36,8 +35,8 @@ var tweets = &schema.Table{
 	},
 }
 
-// following and follower are one relation by both of its ends, as Twitter keeps
-// it. since is the time at which it began.
+// following and follower are one relation, stored by each of its ends, as Twitter does. since is
+// the time at which it began.
 var (
 	following = &schema.Table{
 		Name:   "following",
@@ -51,7 +50,7 @@ var (
 	}
 )
 
-// likes has a row, with the same value always, for each user who likes a tweet.
+// likes has a row, always with the same value, for each user who likes a tweet.
 var likes = &schema.Table{
 	Name:   "likes",
 	Key:    schema.Ints("author", "tweet", "fan"),
@@ -63,9 +62,9 @@ func (w *twitter) Schema() schema.Schema {
 	return schema.Schema{users, tweets, following, follower, likes}
 }
 
-// Rows yields the users, numbered from 1, and their first tweets. Nobody
-// follows anybody, and nobody likes a tweet. The first tweets' ids are negative,
-// the newest being -1, so that all later ones, which are positive, are newer.
+// Rows yields the users, numbered from 1, and their first tweets. There are no follows and no
+// likes. The ids of the first tweets are negative, the newest being -1, so that all later
+// tweets, whose ids are positive, are newer.
 func (w *twitter) Rows() iter.Seq2[*schema.Table, schema.Row] {
 	return func(yield func(*schema.Table, schema.Row) bool) {
 		for u := int64(1); u <= w.users; u++ {
@@ -94,8 +93,8 @@ func key(ids ...int64) []any {
 	return out
 }
 
-// text is what a tweet says: its author and id, so that no two say the same,
-// and dots up to the length that was asked for.
+// text is the text of a tweet: its author and id, so that texts are unique, and dots up to the
+// requested length.
 func (w *twitter) text(author, id int64) string {
 	s := strconv.FormatInt(author, 10) + "/" + strconv.FormatInt(id, 10)
 	return s + strings.Repeat(".", max(0, int(w.length)-len(s)))

@@ -1,6 +1,5 @@
-// Package general is the workload of general transactions, GT in the MTC paper:
-// read-only, write-only and read-modify-write transactions of many operations,
-// as Cobra's generator makes them.
+// Package general is the workload of general transactions, GT in the MTC paper: read-only,
+// write-only and read-modify-write transactions of many operations, as in Cobra's generator.
 package general
 
 import (
@@ -57,7 +56,7 @@ type general struct {
 	think      time.Duration
 }
 
-// maxOperations keeps a transaction within what databases take.
+// maxOperations bounds the size of a transaction, because databases do.
 const maxOperations = 10_000
 
 // New makes the workload.
@@ -96,7 +95,7 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	return w, err
 }
 
-// keysOf is how many keys a transaction touches.
+// keysOf returns how many keys a transaction touches.
 func (w *general) keysOf(k kind) int {
 	if k == readModifyWrite {
 		return (w.operations + 1) / 2

@@ -36,7 +36,7 @@ func draw(w generator.Workload, seed int64, worker, n int) []*plain.Txn {
 	return out
 }
 
-// kindOf recognises what a transaction is from its operations alone.
+// kindOf finds the kind of a transaction from its operations alone.
 func kindOf(t *testing.T, txn *plain.Txn, operations int, ascending bool) kind {
 	t.Helper()
 	if len(txn.Steps) != operations {
@@ -85,8 +85,8 @@ func kindOf(t *testing.T, txn *plain.Txn, operations int, ascending bool) kind {
 	return readModifyWrite
 }
 
-// TestPlan: kinds come up in their shares, each with the right operations, for
-// any distribution and number of operations.
+// TestPlan: kinds occur in their shares, each with the right operations, for every distribution
+// and number of operations.
 func TestPlan(t *testing.T) {
 	const n = 20_000
 	for _, tc := range []struct {
@@ -114,8 +114,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed gives the same plan, however many sessions there are;
-// other seeds and workers give others.
+// TestSeed: the same seed gives the same plan for any number of sessions; other seeds and
+// workers give other plans.
 func TestSeed(t *testing.T) {
 	few, many := newWorkload(t, workloads.Common{Sessions: 1}), newWorkload(t, workloads.Common{Sessions: 50})
 	if !reflect.DeepEqual(draw(few, 1, 0, 200), draw(many, 1, 0, 200)) {

@@ -27,8 +27,8 @@ func (b broken) Connect(ctx context.Context) (drivers.Session, error) {
 	}{s, b.wrap(s.(drivers.LWT))}, nil
 }
 
-// retrying sends each statement again until the key has not changed meanwhile,
-// so that what is broken is only what a test breaks.
+// retrying repeats each statement until the key did not change meanwhile, so that only the
+// errors of the test occur.
 func retrying(statement func() (bool, error)) (applied bool, err error) {
 	for {
 		if applied, err = statement(); err == nil || drivers.AsError(err).Class != drivers.Aborted {
@@ -54,7 +54,7 @@ func (s torn) CompareAndSet(ctx context.Context, key string, old, value int64) (
 	})
 }
 
-// blind inserts over what there is.
+// blind inserts even if the key exists.
 type blind struct{ drivers.LWT }
 
 func (s blind) InsertIfAbsent(ctx context.Context, key string, value int64) (bool, error) {
@@ -70,7 +70,7 @@ func (s blind) InsertIfAbsent(ctx context.Context, key string, value int64) (boo
 	})
 }
 
-// liar calls a compare-and-set applied that was not, now and then.
+// liar sometimes reports a compare-and-set as applied that was not.
 type liar struct {
 	drivers.LWT
 	n *int
@@ -84,7 +84,7 @@ func (s liar) CompareAndSet(ctx context.Context, key string, old, value int64) (
 	return applied, err
 }
 
-// stale reads what it read a while ago.
+// stale returns what it read some time ago.
 type stale struct {
 	drivers.LWT
 	last map[string]int64
@@ -104,8 +104,8 @@ func (s stale) ReadOne(ctx context.Context, key string) (int64, bool, error) {
 	return v, found, nil
 }
 
-// TestBroken: a database that breaks a promise is caught; one that is wrapped
-// and breaks none is not.
+// TestBroken: a database that breaks a promise is detected; a wrapped one that breaks none is
+// not.
 func TestBroken(t *testing.T) {
 	for name, wrap := range map[string]func(drivers.LWT) drivers.LWT{
 		"":      func(s drivers.LWT) drivers.LWT { return s },

@@ -15,7 +15,7 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// keys is how many keys there are by default: few, so that sessions meet.
+// keys is the default number of keys: few, so that sessions conflict.
 const keys = 10
 
 func init() {
@@ -84,16 +84,16 @@ func (w *lwt) Idle() string {
 	return ""
 }
 
-// Initial yields nothing: keys come to exist by insertion.
+// Initial yields nothing: keys are created by insertions.
 func (w *lwt) Initial() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
 
-// Plan draws chains of statements on a window of keys, which moves by one key
-// after each birth statements of a session. All sessions move at about the same
-// pace, so that they race for the insertion of the key that enters.
+// Plan draws chains of statements on a window of keys, which moves by one key after each birth
+// statements of a session. All sessions move at about the same pace, so they race for the
+// insertion of the key that enters.
 //
-// What a plan draws is keys and kinds. What a session saw decides, when the
-// statement is run, what a compare-and-set expects, or that it has to look
-// first.
+// A plan only draws keys and kinds. The value that a compare-and-set expects depends on what the
+// session last read, when the statement is run. If the session does not know the value, the
+// statement is a read.
 func (w *lwt) Plan(_ int, stream *rand.Rand) generator.Plan {
 	return &plan{w: w, rng: stream, keys: w.dist.New(), seen: &memory{}}
 }
@@ -147,15 +147,15 @@ func (p *plan) Next() generator.Program {
 	return statement{s}
 }
 
-// step is one lightweight transaction. seen is the session's, shared by all of
-// its steps.
+// step is one lightweight transaction. seen belongs to the session and is shared by all its
+// steps.
 type step struct {
 	key  string
 	kind kind
 	seen *memory
 }
 
-// store is where a step is done.
+// store executes a step.
 type store interface {
 	ReadOne(ctx context.Context, key string) (value int64, found bool, err error)
 	InsertIfAbsent(ctx context.Context, key string, value int64) (applied bool, err error)
@@ -163,8 +163,8 @@ type store interface {
 	Fresh() int64
 }
 
-// do sends the statement of a step. After a failure, and after an error, the
-// session knows nothing of the key.
+// do sends the statement of a step. After a failure or an error, the session does not know the
+// key's value.
 func (s step) do(ctx context.Context, db store) error {
 	m := s.seen
 	if m.key != s.key {
@@ -187,16 +187,16 @@ func (s step) do(ctx context.Context, db store) error {
 	return err
 }
 
-// statement is a step as a statement that commits by itself.
+// statement runs a step as a single statement that commits by itself.
 type statement struct{ step }
 
 // RunLightweight implements generator.LightweightProgram.
 func (s statement) RunLightweight(ctx context.Context, l *generator.Light) error { return s.do(ctx, l) }
 
-// Run does the step as a transaction: what it writes follows from what it read.
+// Run runs the step as a transaction: what it writes depends on what it read.
 func (s step) Run(ctx context.Context, tx *generator.Tx) error { return s.do(ctx, transaction{tx}) }
 
-// transaction does statements as reads and writes of a transaction.
+// transaction executes statements as reads and writes of a transaction.
 type transaction struct{ *generator.Tx }
 
 func (t transaction) ReadOne(ctx context.Context, key string) (int64, bool, error) {

@@ -34,7 +34,7 @@ func newLWT(t *testing.T, c workloads.Common, set ...string) generator.Workload 
 	return worktest.New(t, "lwt", c, set...)
 }
 
-// open opens a database of its own.
+// open opens a new database.
 func open(t *testing.T, driver, isolation string) drivers.DB {
 	t.Helper()
 	d, err := drivers.Find(driver)
@@ -85,8 +85,8 @@ func run(t *testing.T, db drivers.DB, w generator.Workload, sessions, txns int) 
 	return h
 }
 
-// shape spells a lightweight transaction without its key and values: "r",
-// "rw", "n", "w", and "r-" or "n-" where the value is absence.
+// shape formats a lightweight transaction without its key and values: "r", "rw", "n", "w", and
+// "r-" or "n-" if the value is absence.
 func shape(h *history.History, t *history.Txn) string {
 	s := ""
 	for _, op := range h.Ops(t) {
@@ -117,8 +117,8 @@ func judge(t *testing.T, h *history.History, lvl level.Level) *verdict.Result {
 	return r
 }
 
-// TestEngines: at each isolation that promises it, lightweight transactions are
-// linearizable, of all kinds, concurrent, and on keys that sessions share.
+// TestEngines: at each isolation that promises it, lightweight transactions are linearizable: of
+// all kinds, concurrent, and on shared keys.
 func TestEngines(t *testing.T) {
 	for _, name := range []string{"badger", "postgres", "mariadb"} {
 		d, err := drivers.Find(name)
@@ -149,7 +149,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestUndetected: Badger without detection of conflicts loses compare-and-sets.
+// TestUndetected: Badger without conflict detection loses compare-and-sets.
 func TestUndetected(t *testing.T) {
 	h := run(t, open(t, "badger", "DetectConflicts=false"), newLWT(t, workloads.Common{Keys: 2}), 16, 500)
 	if r := judge(t, h, level.LIN); r.Verdict != verdict.Violated || !r.Certified {
@@ -157,8 +157,8 @@ func TestUndetected(t *testing.T) {
 	}
 }
 
-// TestTransactions: the same steps as transactions are mini-transactions, which
-// are serializable, and linearizable on these databases.
+// TestTransactions: the same steps as transactions are mini-transactions, which are
+// serializable, and linearizable on these databases.
 func TestTransactions(t *testing.T) {
 	for _, driver := range []string{"badger", "postgres", "mariadb"} {
 		h := run(t, open(t, driver, ""), newLWT(t, workloads.Common{}, "as=transaction"), 8, 100)
@@ -173,8 +173,8 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-// TestPlan: the same seed gives the same plan, another one does not, and
-// neither do two workers share one.
+// TestPlan: the same seed gives the same plan, another seed another one, and different workers
+// have different plans.
 func TestPlan(t *testing.T) {
 	w := newLWT(t, workloads.Common{Sessions: 4, Dist: "zipfian"}, "birth=7")
 	draw := func(seed int64, worker int) []generator.Program {
@@ -193,9 +193,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestChains: one session alone inserts each key that it meets and then changes
-// it by compare-and-sets from its own values, without a failure but those of
-// insertions that did not look.
+// TestChains: a single session inserts each key and then changes it by compare-and-sets from its
+// own values. Only insertions that did not read first fail.
 func TestChains(t *testing.T) {
 	h := run(t, open(t, "badger", ""), newLWT(t, workloads.Common{Keys: 3}, "birth=0", "chain=100", "reads=0", "inserts=0"), 1, 1000)
 	if n := shapes(h); n["n"] > 0 || n["n-"] > 0 || n["w"] != 3 || n["rw"] < 900 || n["r"] > 10 {
@@ -209,7 +208,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestBirth: keys go on entering the window, and each is inserted once.
+// TestBirth: new keys keep entering the window, and each is inserted once.
 func TestBirth(t *testing.T) {
 	h := run(t, open(t, "badger", ""), newLWT(t, workloads.Common{Keys: 5, Dist: "latest"}, "birth=10"), 8, 400)
 	born := map[history.Key]int{}

@@ -1,6 +1,5 @@
-// Package mini is the workload of mini-transactions: exactly those of
-// Definition 8 of the MTC paper, every shape of them, with parameters as in
-// its section V-A.
+// Package mini is the workload of mini-transactions: all shapes of Definition 8 of the MTC
+// paper, and no others, with parameters as in its section V-A.
 package mini
 
 import (
@@ -40,8 +39,8 @@ func init() {
 	})
 }
 
-// weight is the default weight of a shape: the shapes of the paper's examples,
-// which read and write one key or read two and write one, are the commonest.
+// weight is the default weight of a shape. The shapes of the paper's examples, which read and
+// write one key or read two and write one, are the most frequent.
 func weight(s shapes.Shape) int {
 	switch s.Name {
 	case "RxWx", "RxRyWx", "RxRyWy", "RxRyWxWy", "RxRy":
@@ -55,7 +54,7 @@ func weight(s shapes.Shape) int {
 type mini struct {
 	common   workloads.Common
 	dist     *dist.Spec
-	wheel    []shapes.Shape // a shape as often as it weighs
+	wheel    []shapes.Shape // each shape as often as its weight
 	pairs    float64        // percent
 	rollback float64        // percent
 	think    time.Duration
@@ -148,8 +147,8 @@ func (m *mini) Needs() []drivers.Capability {
 	return nil
 }
 
-// Lag implements generator.Paced: windows of sessions keep three quarters of
-// their keys in common.
+// Lag implements generator.Paced: the windows of any two sessions have at least three quarters
+// of their keys in common.
 func (m *mini) Lag() int { return int(m.birth * max(m.common.Keys/4, 1)) }
 
 // Initial yields the keys of the first window, with the value 0.
@@ -163,11 +162,10 @@ func (m *mini) Initial() iter.Seq2[string, int64] {
 	}
 }
 
-// Plan draws transactions on a window of keys. The window moves by one key
-// after each birth transactions of a session; all sessions move at about the
-// same pace, so that they race for the key that enters it, which does not
-// exist until one of them inserts it. The key that leaves the window is killed
-// by one session.
+// Plan draws transactions on a window of keys. The window moves by one key after each birth
+// transactions of a session. All sessions move at about the same pace, so they race for the key
+// that enters, which does not exist until one of them inserts it. One session kills the key that
+// leaves the window.
 func (m *mini) Plan(worker int, stream *rand.Rand) generator.Plan {
 	return &plan{m: m, worker: int64(worker), rng: stream, keys: m.dist.New()}
 }
@@ -193,7 +191,7 @@ func (p *plan) Next() generator.Program {
 	t := &transaction{shape: s, think: m.think}
 	first := p.keys.Next(p.rng)
 	t.keys[0] = key(base + first)
-	// Drawn whether needed or not, so that plans differ only where they must.
+	// Always drawn, even if not needed, so that plans differ as little as possible.
 	second := p.keys.Next(p.rng)
 	for tries := 0; second == first && tries < 8; tries++ {
 		second = p.keys.Next(p.rng)
@@ -217,8 +215,8 @@ type transaction struct {
 	think    time.Duration
 }
 
-// Run does the operations of the shape. A write inserts what was found absent
-// and updates what was found; a key that is dead is not written any more.
+// Run executes the operations of the shape. A write inserts a key that was found absent and
+// updates one that was found. A dead key is not written any more.
 func (t *transaction) Run(ctx context.Context, tx *generator.Tx) error {
 	var exists, dead [2]bool
 	for n, step := range t.shape.Steps {
@@ -255,8 +253,8 @@ func (t *transaction) Run(ctx context.Context, tx *generator.Tx) error {
 	return nil
 }
 
-// kill ends a key: it reads it and writes its tombstone, a negative value, or
-// deletes it.
+// kill ends a key: it reads the key and writes its tombstone, a negative value, or deletes the
+// key.
 type kill struct {
 	key     string
 	deletes bool

@@ -81,8 +81,8 @@ func run(t *testing.T, w generator.Workload, isolation string, sessions, txns in
 	return h
 }
 
-// TestPlan: the same seed gives the same plan, another one does not, and
-// neither do two workers share one.
+// TestPlan: the same seed gives the same plan, another seed another one, and different workers
+// have different plans.
 func TestPlan(t *testing.T) {
 	for _, set := range [][]string{nil, {"birth=7"}} {
 		w := newMini(t, workloads.Common{Sessions: 4, Keys: 20, Dist: "zipfian"}, set...)
@@ -103,8 +103,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// shapeOf spells a transaction as shapes are spelled, on the keys that it
-// touches first and second.
+// shapeOf formats a transaction like a shape, on the keys that it touches first and second.
 func shapeOf(h *history.History, t *history.Txn) string {
 	name, keys := "", []history.Key{}
 	for _, op := range h.Ops(t) {
@@ -124,8 +123,8 @@ func shapeOf(h *history.History, t *history.Txn) string {
 	return name
 }
 
-// TestShapes: what is recorded are exactly the shapes of Definition 8, all of
-// them, and transactions that were rolled back.
+// TestShapes: exactly the shapes of Definition 8 are recorded, all of them, and transactions
+// that were rolled back.
 func TestShapes(t *testing.T) {
 	h := run(t, newMini(t, workloads.Common{Sessions: 8, Keys: 50}, "rollback=5"), "serializable", 8, 500)
 	known, seen := map[string]bool{}, map[string]int{}
@@ -155,7 +154,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestWeights: only the shapes that were asked for occur, in proportion.
+// TestWeights: only the requested shapes occur, in proportion.
 func TestWeights(t *testing.T) {
 	h := run(t, newMini(t, workloads.Common{Sessions: 1, Keys: 50}, "shapes=RxWx:3,RxRy", "rollback=0"), "serializable", 1, 2000)
 	seen := map[string]int{}
@@ -167,8 +166,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestBirth: keys are born by insertion, are never born again, and die by a
-// tombstone that ends their writes; the linear engine judges all of it.
+// TestBirth: keys are created by an insertion, only once, and end with a tombstone, after which
+// they are not written. The linear engine judges the history.
 func TestBirth(t *testing.T) {
 	h := run(t, newMini(t, workloads.Common{Sessions: 8, Keys: 10, Dist: "latest"}, "birth=5"), "serializable", 8, 400)
 	born, dead := map[history.Key]int{}, map[history.Key]int{}
@@ -213,8 +212,8 @@ func TestBirth(t *testing.T) {
 	}
 }
 
-// TestDeath: real deletes leave keys absent, and histories in which a key is
-// inserted twice are refused rather than judged wrongly.
+// TestDeath: real deletes leave keys absent. Histories in which a key is inserted twice are
+// refused instead of judged wrongly.
 func TestDeath(t *testing.T) {
 	h := run(t, newMini(t, workloads.Common{Sessions: 4, Keys: 5, Dist: "latest"}, "birth=3", "death=delete"), "serializable", 4, 400)
 	deletes := 0

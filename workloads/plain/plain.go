@@ -1,5 +1,5 @@
-// Package plain is what workloads on plain keys share: transactions that are a
-// list of reads and writes, fixed before they run.
+// Package plain is shared by workloads on plain keys: its transactions are lists of reads and
+// writes, fixed before they run.
 package plain
 
 import (
@@ -31,23 +31,22 @@ func Initial(n int64) iter.Seq2[string, int64] {
 type Step struct {
 	Key   string
 	Write bool
-	// Value is what is written; 0 draws a unique value when it is.
+	// Value is the value to write; 0 means a unique value drawn when the step runs.
 	Value int64
 }
 
 // Txn is a transaction of steps. It implements generator.Program.
 type Txn struct {
 	Steps []Step
-	// Above is added to unique values, so that they lie above all others.
+	// Above is added to unique values, so that they are larger than all others.
 	Above int64
-	// Inserts says that keys may not exist: where an update finds none, the key is
-	// inserted.
+	// Inserts says that keys may not exist: if an update finds no key, the key is inserted.
 	Inserts bool
-	// Think is how long to wait between two steps.
+	// Think is the time to wait between two steps.
 	Think time.Duration
 }
 
-// Run does the steps in their order.
+// Run executes the steps in order.
 func (t *Txn) Run(ctx context.Context, tx *generator.Tx) error {
 	for n, s := range t.Steps {
 		if n > 0 && t.Think > 0 {
@@ -78,12 +77,12 @@ func (t *Txn) do(ctx context.Context, tx *generator.Tx, s Step) error {
 	return tx.Insert(ctx, s.Key, value)
 }
 
-// tries bounds how often a key is drawn again that was drawn before. Under a
-// skewed distribution over few keys the rarest may take for ever to come up.
+// tries bounds how often a key that was already drawn is drawn again. Under a skewed
+// distribution over few keys, the rarest may take very long to be drawn.
 const tries = 16
 
-// Distinct draws count different keys out of n, which must not be fewer. Where
-// a distribution insists on keys that are taken, the next free one upwards is.
+// Distinct draws count different keys out of n; n must be at least count. If the distribution
+// keeps drawing keys that are taken, the next higher free key is used.
 func Distinct(d dist.Distribution, rng *rand.Rand, count int, n int64) []int64 {
 	taken := make(map[int64]bool, count)
 	out := make([]int64, 0, count)

@@ -1,6 +1,6 @@
-// Package register is the workload of read-write registers as Jepsen and Elle
-// use them: short transactions of reads and unique blind writes on a small pool
-// of keys that changes all the time.
+// Package register is the workload of read-write registers of Jepsen and Elle: short
+// transactions of reads and unique blind writes on a small set of keys that changes all the
+// time.
 package register
 
 import (
@@ -24,7 +24,7 @@ func init() {
 		Source:  "Jepsen, rw-register; Elle, elle.rw-register and its generator wr-txns",
 		Needs:   []drivers.Capability{drivers.Transactions},
 		Engines: []string{"polygraph"},
-		// wr-txns has 10 keys at a time, each less often than the one before.
+		// wr-txns uses 10 keys at a time, each less often than the previous one.
 		Defaults: workloads.Common{Keys: 10, Dist: "exponential"},
 		Params: []workloads.Param{
 			{Name: "min-length", Default: "1", Help: "operations of the shortest transactions; all lengths come up equally often"},
@@ -45,7 +45,7 @@ type register struct {
 	think    time.Duration
 }
 
-// maxOperations keeps a transaction within what databases take.
+// maxOperations bounds the size of a transaction, because databases do.
 const maxOperations = 10_000
 
 // New makes the workload.
@@ -85,7 +85,7 @@ func (w *register) Idle() string {
 	return ""
 }
 
-// Initial yields nothing: registers begin absent, as Elle takes for granted.
+// Initial yields nothing: registers begin absent, as Elle assumes.
 func (w *register) Initial() iter.Seq2[string, int64] {
 	return func(func(string, int64) bool) {}
 }

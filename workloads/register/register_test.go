@@ -43,8 +43,8 @@ func near(got, want float64, n int) bool {
 	return math.Abs(got-want) <= 4*math.Sqrt(want*(1-want)/float64(n))+1e-9
 }
 
-// TestPlan: lengths are equally frequent, reads come up in their share, and the
-// window of keys moves.
+// TestPlan: all lengths are equally frequent, reads occur in their share, and the window of keys
+// moves.
 func TestPlan(t *testing.T) {
 	const n = 20_000
 	for _, tc := range []struct {
@@ -91,8 +91,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed gives the same plan, however many sessions there are;
-// other seeds and workers give others.
+// TestSeed: the same seed gives the same plan for any number of sessions; other seeds and
+// workers give other plans.
 func TestSeed(t *testing.T) {
 	few, many := newWorkload(t, workloads.Common{Sessions: 1}), newWorkload(t, workloads.Common{Sessions: 50})
 	if !reflect.DeepEqual(draw(few, 1, 0, 200), draw(many, 1, 0, 200)) {
@@ -103,8 +103,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestElle: a run keeps nothing that Elle's format cannot carry, so that both
-// judge the same history: what was exported and read back gets the same verdict.
+// TestElle: a run has nothing that Elle's format cannot carry, so that both judge the same
+// history: after export and import the verdict is the same.
 func TestElle(t *testing.T) {
 	for isolation, want := range map[string]struct {
 		level   level.Level

@@ -9,8 +9,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Invariants implements generator.Invariants. Each follows from every
-// transaction by itself, so it holds after any serial execution.
+// Invariants implements generator.Invariants. Each transaction alone preserves each invariant,
+// so it holds after any serial execution.
 func (w *rubis) Invariants() []generator.Invariant {
 	return []generator.Invariant{
 		{Name: "bids", Text: "an item's counter is the number of its bids, and its price the highest of them, or the start", Check: bidsAddUp},
@@ -26,11 +26,10 @@ func all(ctx context.Context, tx drivers.Tx, t *schema.Table) ([]schema.Row, err
 	return tx.(drivers.TableTx).Scan(ctx, t, schema.Predicate{}, t.All())
 }
 
-// tally is what rows about one thing add up to.
+// tally summarises rows: how many there are, and the sum and the maximum of a column.
 type tally struct{ rows, sum, highest int64 }
 
-// tallies adds up a column of the rows of a table, by the first column of the
-// primary key.
+// tallies computes a tally of a column for each value of the first column of the primary key.
 func tallies(ctx context.Context, tx drivers.Tx, t *schema.Table, column string) (map[int64]tally, error) {
 	rows, err := all(ctx, tx, t)
 	if err != nil {
@@ -49,7 +48,7 @@ func tallies(ctx context.Context, tx drivers.Tx, t *schema.Table, column string)
 	return out, nil
 }
 
-// anyOther names one that is in tallies and was not looked at.
+// anyOther names an entry of the tallies that was not checked.
 func anyOther(what string, left map[int64]tally) string {
 	if len(left) == 0 {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// base is what most transactions have: an item that they are about, and who
-// acts, by the nickname that RUBiS looks up anew each time.
+// base is common to most transactions: the item concerned and the nickname of the acting user.
+// RUBiS looks up the nickname each time.
 type base struct {
 	w    *rubis
 	item int64
@@ -24,8 +24,8 @@ func (b *base) login(ctx context.Context, tx *generator.Tx) (int64, error) {
 	return row.Groups[0][0].(int64), nil
 }
 
-// lookUp logs in and reads groups of the item. Unless both are there nothing is
-// to be done.
+// lookUp logs in and reads groups of the item. If the user or the item does not exist, the
+// transaction does nothing.
 func (b *base) lookUp(ctx context.Context, tx *generator.Tx, groups ...string) (user int64, item schema.Row, found bool, err error) {
 	if user, err = b.login(ctx, tx); err != nil || user == 0 {
 		return 0, item, false, err
@@ -116,7 +116,7 @@ func (v *view) Run(ctx context.Context, tx *generator.Tx) error {
 	return err
 }
 
-// bid outbids the highest bid, as long as some are left.
+// bid outbids the highest bid, if the item is in stock.
 type bid struct {
 	base
 	raise int64
@@ -142,7 +142,7 @@ func (b *bid) Run(ctx context.Context, tx *generator.Tx) error {
 	return err
 }
 
-// buy buys some of an item at once, which is possible until somebody bids.
+// buy buys some of an item at once, which is only possible before the first bid.
 type buy struct {
 	base
 	quantity int64
@@ -170,7 +170,7 @@ type comment struct {
 	rating int64
 }
 
-// bodies are what comments say, by rating.
+// bodies are the texts of comments, by rating.
 var bodies = map[int64]string{-5: "bad", -3: "below average", 0: "average", 3: "above average", 5: "excellent"}
 
 func (c *comment) Run(ctx context.Context, tx *generator.Tx) error {
@@ -187,8 +187,8 @@ func (c *comment) Run(ctx context.Context, tx *generator.Tx) error {
 	return err
 }
 
-// about shows a user's own page: what others say of the user, and what the user
-// sells, bids for and has bought, the newest first.
+// about shows a user's own page: comments of others on the user, and what the user sells, bids
+// for and has bought, the newest first.
 type about struct{ base }
 
 func (a *about) Run(ctx context.Context, tx *generator.Tx) error {

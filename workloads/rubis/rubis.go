@@ -1,6 +1,6 @@
-// Package rubis is RUBiS, an auction site after eBay: the workload of the Cobra
-// paper's section 6, which the VeriStrong paper uses too, on tables, with the
-// prices, quantities and ratings that many rows share.
+// Package rubis is RUBiS, an auction site modelled on eBay: the workload of section 6 of the
+// Cobra paper, which the VeriStrong paper uses too. It works on tables, and many rows share
+// prices, quantities and ratings.
 package rubis
 
 import (
@@ -28,8 +28,8 @@ const (
 	aboutUser    = "about"
 )
 
-// Sizes. The papers' market has 200,000 items and 20,000 users. A tenth of it is
-// ready before anybody wonders, and sessions still meet.
+// Sizes. The papers' market has 200,000 items and 20,000 users. The default is a tenth of that:
+// it is created quickly, and sessions still conflict.
 const (
 	defaultItems = 20_000
 	itemsPerUser = 10 // as in the papers
@@ -68,7 +68,7 @@ type rubis struct {
 	popular    *dist.Spec // items
 }
 
-// maxPage is more than any page of the application has.
+// maxPage bounds the size of a page. No page of the application is that large.
 const maxPage = 1_000_000
 
 // New makes the workload. The keys are the items.
@@ -99,13 +99,13 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	return w, errors.Wrap(err, "items")
 }
 
-// Initial implements generator.Workload: there are no keys besides the tables.
+// Initial implements generator.Workload: there are no keys outside the tables.
 func (w *rubis) Initial() iter.Seq2[string, int64] {
 	return func(func(string, int64) bool) {}
 }
 
-// Plan draws who does what. The users and items that a worker registers have
-// numbers of its own, so that others can go for them before they exist.
+// Plan draws the transactions. The users and items that a worker registers have numbers that
+// only this worker uses, so that other sessions can try to access them before they exist.
 func (w *rubis) Plan(worker int, stream *rand.Rand) generator.Plan {
 	return &plan{w: w, worker: int64(worker), rng: stream, popular: w.popular.New()}
 }
@@ -115,21 +115,21 @@ type plan struct {
 	worker  int64
 	rng     *rand.Rand
 	popular dist.Distribution
-	// registered users and items so far, of this worker
+	// users and items count those registered so far by this worker.
 	users, items int64
 }
 
 func (p *plan) Next() generator.Program {
 	w := p.w
 	kind := w.mix.Draw(p.rng)
-	// All are drawn whether needed or not, so that a plan with another mix
-	// differs only where it must.
+	// All are always drawn, even if not needed, so that plans with different mixes differ as
+	// little as possible.
 	item, user, draw := p.item(), p.user(), p.rng.Int63()
 	b := base{w: w, item: item, nick: nickname(user)}
 	switch kind {
 	case registerUser:
 		u := &newUser{id: w.users + p.users*w.sessions + p.worker + 1, region: 1 + draw%regions}
-		// Workers that are at the same point try names out of the same few.
+		// Workers at the same point of their plans choose from the same few names.
 		u.nick = nickname(w.users + p.users*w.sessions + 1 + draw/regions%(2*w.sessions))
 		p.users++
 		return u
@@ -151,8 +151,8 @@ func (p *plan) Next() generator.Program {
 	return &about{b}
 }
 
-// item draws an item: one of the beginning, or one that was registered, or will
-// be, at about this time.
+// item draws an item: an initial one, or one that is registered at about this time, perhaps
+// later.
 func (p *plan) item() int64 {
 	w := p.w
 	popular, recent, share := p.popular.Next(p.rng), p.rng.Int63n(2*w.sessions), p.rng.Float64()*100
@@ -162,8 +162,8 @@ func (p *plan) item() int64 {
 	return 1 + popular
 }
 
-// user draws who acts: every user equally often, and at times one that was just
-// registered, or will be.
+// user draws the acting user, uniformly. Sometimes it is one that is registered at about this
+// time, perhaps later.
 func (p *plan) user() int64 {
 	w := p.w
 	user, recent, share := p.rng.Int63n(w.users), p.rng.Int63n(2*w.sessions), p.rng.Float64()*100

@@ -21,14 +21,13 @@ import (
 
 const serializable = "serializable"
 
-// small is a market in which everybody meets everybody.
+// small is a market in which users often conflict.
 func small(t *testing.T, sessions int, set ...string) generator.Workload {
 	return worktest.New(t, "rubis", workloads.Common{Sessions: sessions, Keys: 30}, append([]string{"users=8", "categories=4", "page=4"}, set...)...)
 }
 
-// TestSerial: what is recorded of plans that are run one transaction after
-// another is what a plain model of the tables says, operation by operation and
-// predicate by predicate, and the invariants hold.
+// TestSerial: a serial run is recorded as a plain model of the tables predicts, operation by
+// operation and predicate by predicate, and the invariants hold.
 func TestSerial(t *testing.T) {
 	set := []string{"users=8", "categories=4", "page=4"}
 	create := func() (generator.Workload, error) {
@@ -53,7 +52,7 @@ func TestSerial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All that can happen did.
+	// Every kind of event has happened.
 	seen := map[string]int{}
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
@@ -76,8 +75,8 @@ func TestSerial(t *testing.T) {
 	}
 }
 
-// TestConcurrent: sessions that meet on few items leave a serializable history
-// on a serializable database, and the invariants hold.
+// TestConcurrent: sessions that conflict on few items leave a serializable history on a
+// serializable database, and the invariants hold.
 func TestConcurrent(t *testing.T) {
 	w := small(t, 8)
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: serializable}, w)
@@ -91,8 +90,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestLostUpdates: on a database that detects no conflicts counters and stocks
-// go wrong, and invariants and checker tell.
+// TestLostUpdates: on a database without conflict detection counters and stocks become wrong,
+// and the invariants and the checker detect it.
 func TestLostUpdates(t *testing.T) {
 	w := small(t, 8, "mix=bid:40,buy:20,comment:40")
 	db := worktest.Open(t, "badger", drivers.Config{Isolation: "DetectConflicts=false"}, w)
@@ -104,7 +103,7 @@ func TestLostUpdates(t *testing.T) {
 	}
 }
 
-// TestInvariants: each invariant notices damage of its own, and only that.
+// TestInvariants: each invariant detects the damage that it covers, and no other.
 func TestInvariants(t *testing.T) {
 	w := small(t, 1).(*rubis)
 	add := func(table *schema.Table, id []any, group string, by ...int64) func(context.Context, drivers.TableTx) error {
@@ -182,8 +181,8 @@ func TestPlan(t *testing.T) {
 	worktest.SamePlans(t, func() generator.Workload { return small(t, 4) })
 }
 
-// TestNumbers: no two workers register a user or an item under the same number,
-// and they try nicknames and items of each other.
+// TestNumbers: no two workers register a user or an item under the same number, and they use
+// each other's nicknames and items.
 func TestNumbers(t *testing.T) {
 	const sessions = 4
 	w := small(t, sessions, "fresh=50")
@@ -223,7 +222,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestMix: only what was asked for occurs, in proportion.
+// TestMix: only the requested transactions occur, in proportion.
 func TestMix(t *testing.T) {
 	p := small(t, 1, "mix=bid:1,about:3").Plan(0, generator.Stream(1, 0))
 	pages := 0
@@ -241,7 +240,7 @@ func TestMix(t *testing.T) {
 	}
 }
 
-// TestSizes: the market is as large as was asked for, in the papers' proportion.
+// TestSizes: the market has the requested size, in the papers' proportions.
 func TestSizes(t *testing.T) {
 	for _, tc := range []struct {
 		set   []string

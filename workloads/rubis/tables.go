@@ -7,8 +7,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// users has who they are and since when, 0 being the beginning, and what others
-// said of them: the sum of the ratings and their number.
+// users has a user's data and time of registration, 0 for the initial users, and the ratings by
+// others: their sum and number.
 var users = &schema.Table{
 	Name: "users",
 	Key:  schema.Ints("id"),
@@ -18,16 +18,15 @@ var users = &schema.Table{
 	},
 }
 
-// nicknames is the unique index on nicknames, as a table, which is what Cobra's
-// own program has.
+// nicknames is a unique index on nicknames, stored as a table as in Cobra's own program.
 var nicknames = &schema.Table{
 	Name:   "nicknames",
 	Key:    schema.Texts("nickname"),
 	Groups: []schema.Group{{Columns: schema.Ints("user_id")}},
 }
 
-// items are kept by category, which follows from the id, as that is how they
-// are browsed; selling lists them by seller.
+// items are stored by category, which is computed from the id, because they are browsed by
+// category; selling lists them by seller.
 var items = &schema.Table{
 	Name: "items",
 	Key:  schema.Ints("category", "id"),
@@ -44,9 +43,9 @@ var selling = &schema.Table{
 	Groups: []schema.Group{{Columns: schema.Ints("category")}},
 }
 
-// stock is how many of an item are left. It is no part of the item's row: who
-// buys writes it and reads the number of bids, and who bids does the reverse, on
-// different rows. So two of them that do not see each other are a write skew.
+// stock is the remaining quantity of an item. It is not part of the item's row: a purchase
+// writes stock and reads the number of bids, and a bid does the reverse, on different rows. So a
+// purchase and a bid that do not see each other are a write skew.
 var stock = &schema.Table{
 	Name:   "stock",
 	Key:    schema.Ints("item"),
@@ -73,10 +72,10 @@ var (
 	}
 )
 
-// regions is how many RUBiS has.
+// regions is the number of regions in RUBiS.
 const regions = 62
 
-// ratings are those of RUBiS' comments.
+// ratings are the ratings of RUBiS' comments.
 var ratings = []int64{-5, -3, 0, 3, 5}
 
 // Schema implements generator.Tables.
@@ -84,8 +83,8 @@ func (w *rubis) Schema() schema.Schema {
 	return schema.Schema{users, nicknames, items, selling, stock, bids, purchases, comments}
 }
 
-// Rows yields the users and their items, spread over categories and sellers.
-// There are neither bids nor purchases nor comments.
+// Rows yields the users and their items, spread over categories and sellers. There are no bids,
+// purchases or comments.
 func (w *rubis) Rows() iter.Seq2[*schema.Table, schema.Row] {
 	return func(yield func(*schema.Table, schema.Row) bool) {
 		for id := int64(1); id <= w.users; id++ {
@@ -108,7 +107,7 @@ func (w *rubis) Rows() iter.Seq2[*schema.Table, schema.Row] {
 
 func nickname(n int64) string { return "nick" + strconv.FormatInt(n, 10) }
 
-// part is a row of what is kept in several tables.
+// part is one row of a user or an item, which are stored in several tables.
 type part struct {
 	table *schema.Table
 	row   schema.Row
@@ -121,8 +120,8 @@ func userParts(id int64, nick string, region, created int64) []part {
 	}
 }
 
-// offer is what is sold: how many, and the price from which bids go up. Twice of
-// it buys at once.
+// offer is what is sold: the quantity, and the price at which bids start. Twice that price buys
+// an item at once.
 type offer struct{ start, quantity int64 }
 
 func (w *rubis) itemParts(id, seller int64, o offer, created int64) []part {

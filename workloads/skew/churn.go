@@ -9,9 +9,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// churn deletes rows and inserts them again: a token moves from a place of its
-// group to another one that is free. Where both places have one, both are
-// updated. So each group keeps as many tokens as it had.
+// churn deletes rows and inserts them again: a token moves from a place of its group to a free
+// one. If both places have a token, both are updated. So each group keeps its number of tokens.
 type churn struct {
 	w      *skew
 	tokens *schema.Table
@@ -54,7 +53,7 @@ func (c *churn) invariants() []generator.Invariant {
 	})}
 }
 
-// move moves a token between two places, whichever way is possible.
+// move moves a token between two places, in whichever direction is possible.
 type move struct {
 	c              *churn
 	ring, from, to int64
@@ -93,7 +92,7 @@ func (m *move) Run(ctx context.Context, tx *generator.Tx) error {
 		return err
 	}
 	if !found {
-		return generator.ErrRollback // somebody else took it, which weak isolations show
+		return generator.ErrRollback // another transaction took it, which weak isolations allow
 	}
 	return tx.InsertRow(ctx, t, schema.Row{Key: []any{m.ring, to}, Groups: [][]any{{tx.Fresh()}}})
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// insert is write skew on absent keys: of each pair only one side may exist. A
-// transaction looks for the other side, and writes its own where that is absent:
-// it inserts, or updates what somebody inserted before. So keys that are born
-// are inserted and updated while others still look for them in vain, which is
-// what PostgreSQL before 12.4 and 11.9 failed to see when it was serializable:
-// a row that was inserted and then updated, both after the snapshot of a
-// reader, lost the trace of its inserter.
+// insert is write skew on absent keys: of each pair only one side may exist. A transaction reads
+// the other side, and writes its own side if the other is absent: it inserts the row, or updates
+// it if it exists. So new rows are inserted and updated while other transactions still find them
+// absent. PostgreSQL before 12.4 and 11.9 at serializable missed conflicts with such rows: if a
+// row was inserted and then updated, both after the snapshot of a reader, the conflict with the
+// inserter was lost.
 type insert struct {
 	w     *skew
 	pairs *schema.Table
@@ -49,12 +48,12 @@ func (i *insert) invariants() []generator.Invariant {
 	})}
 }
 
-// race writes a side of each of some neighbouring pairs where it may.
+// race writes one side of each of some neighbouring pairs, where that is allowed.
 type race struct {
 	i        *insert
 	pair     int64
 	sides    []int64 // of pair, pair+1, ...
-	ownFirst bool    // a side is looked for before the other one
+	ownFirst bool    // the transaction's own side is read first
 }
 
 func (r *race) Run(ctx context.Context, tx *generator.Tx) error {

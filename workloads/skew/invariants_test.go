@@ -34,9 +34,8 @@ func key(values ...int64) (out []any) {
 // step changes a table.
 type step = func(*testing.T, generator.Workload, drivers.TableTx) error
 
-// TestInvariants: what the tables begin with fulfils every invariant, and so
-// does what a serial execution may leave; each state that none can leave breaks
-// one.
+// TestInvariants: the initial tables fulfil every invariant, and so does every state that a
+// serial execution can leave. Each other state in the test breaks one.
 func TestInvariants(t *testing.T) {
 	ctx := context.Background()
 	insert := func(name string, k []any, values ...int64) step {
@@ -107,8 +106,8 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// TestNeeds: a pattern asks for no more than it uses, and only its tables are
-// made.
+// TestNeeds: a pattern needs only the capabilities that it uses, and only its tables are
+// created.
 func TestNeeds(t *testing.T) {
 	for set, want := range map[string]struct {
 		needs  []drivers.Capability
@@ -151,7 +150,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestRoom: lists fit into their columns however a run goes on.
+// TestRoom: lists fit into their columns, however long a run is.
 func TestRoom(t *testing.T) {
 	for _, sessions := range []int{1, 20, 200} {
 		w := newSkew(t, workloads.Common{Sessions: sessions, Dist: "zipfian"}, "patterns=upsert")

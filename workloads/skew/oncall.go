@@ -8,14 +8,14 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// oncall is write skew through a count predicate: doctors of a shift, of whom at
-// least one must be on call (Cahill, Röhm and Fekete, "Serializable Isolation for
-// Snapshot Databases", SIGMOD 2008, section 2.2). A doctor goes off call if the
-// predicate shows at least two who are on, and comes back at any time. Two who go
-// at the same time, each on a snapshot that has the other, leave nobody.
+// oncall is write skew through a count predicate: at least one doctor of a shift must be on call
+// (Cahill, Röhm and Fekete, "Serializable Isolation for Snapshot Databases", SIGMOD 2008,
+// section 2.2). A doctor goes off call if the predicate shows at least two on call, and may come
+// back at any time. If two go off call at the same time, each with a snapshot in which the other
+// is on call, nobody is left.
 //
-// A shift without anybody stays as it is, so that a violation is there at the
-// end: a serial execution never meets one.
+// A shift with nobody on call is not changed any more, so that the violation remains until the
+// end. A serial execution never reaches such a state.
 type oncall struct {
 	w    *skew
 	duty *schema.Table
@@ -58,7 +58,7 @@ func (o *oncall) invariants() []generator.Invariant {
 	})}
 }
 
-// change has a doctor go off call, or come back.
+// change makes a doctor go off call, or come back.
 type change struct {
 	o             *oncall
 	shift, doctor int64

@@ -9,16 +9,15 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// phantom is the constraint on a sum over a predicate, kept by insertions only
-// (phantom A5B of Berenson and others, "A Critique of ANSI SQL Isolation Levels",
-// SIGMOD 1995, section 4.2: job tasks of at most eight hours). A transaction reads
-// the bookings of a slot and adds one if the sum stays within the limit; if it
-// would not, it removes one. Each row that is inserted has a key of its own, so
-// that no two transactions write the same: only what protects the predicate
+// phantom is a constraint on a sum over a predicate that only insertions can violate (phantom
+// A5B of Berenson and others, "A Critique of ANSI SQL Isolation Levels", SIGMOD 1995, section
+// 4.2: job tasks of at most eight hours). A transaction reads the bookings of a slot and adds
+// one if the sum stays within the limit; otherwise it removes one. Each inserted row has a
+// unique key, so no two transactions write the same key: only protection of the predicate
 // protects the sum.
 //
-// A slot beyond its limit stays as it is, so that a violation is there at the
-// end: a serial execution never meets one.
+// A slot beyond its limit is not changed any more, so that the violation remains until the end.
+// A serial execution never reaches such a state.
 type phantom struct {
 	w        *skew
 	bookings *schema.Table

@@ -9,7 +9,7 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// rolledBack is a transaction that ends without its effects.
+// rolledBack is a transaction that is rolled back at its end.
 type rolledBack struct{ generator.Program }
 
 func (r rolledBack) Run(ctx context.Context, tx *generator.Tx) error {
@@ -19,7 +19,7 @@ func (r rolledBack) Run(ctx context.Context, tx *generator.Tx) error {
 	return generator.ErrRollback
 }
 
-// wait lets time pass between what a transaction reads and what it writes.
+// wait waits between a transaction's reads and its writes.
 func (w *skew) wait(ctx context.Context, tx *generator.Tx) error {
 	if w.think == 0 {
 		return nil
@@ -27,9 +27,9 @@ func (w *skew) wait(ctx context.Context, tx *generator.Tx) error {
 	return tx.Pause(ctx, w.think)
 }
 
-// perGroup makes an invariant that looks at all rows of a table, group by group,
-// where the group is the first column of the primary key. broken returns what
-// does not hold of the rows of a group, which may be none, or "".
+// perGroup makes an invariant that checks all rows of a table, group by group; the group is the
+// first column of the primary key. broken returns what is wrong with the rows of a group, of
+// which there may be none, or "".
 func perGroup(name, text string, t *schema.Table, groups func([]schema.Row) []int64, broken func([]schema.Row) string) generator.Invariant {
 	check := func(ctx context.Context, tx drivers.Tx) (string, error) {
 		rows, err := tx.(drivers.TableTx).Scan(ctx, t, schema.Predicate{}.By(t.Key[0].Name), t.All())
@@ -57,7 +57,7 @@ func perGroup(name, text string, t *schema.Table, groups func([]schema.Row) []in
 	return generator.Invariant{Name: name, Text: text, Check: check}
 }
 
-// everyGroup lists the groups that exist from the beginning.
+// everyGroup lists the groups that exist at the beginning.
 func (w *skew) everyGroup([]schema.Row) []int64 {
 	out := make([]int64, w.common.Keys)
 	for g := range out {
@@ -66,7 +66,7 @@ func (w *skew) everyGroup([]schema.Row) []int64 {
 	return out
 }
 
-// found lists the groups of rows that are ordered by them.
+// found lists the groups of rows; the rows are sorted by group.
 func found(rows []schema.Row) []int64 {
 	var out []int64
 	for _, r := range rows {

@@ -1,6 +1,5 @@
-// Package skew is the workload of small patterns on predicates and insertions:
-// the shapes behind anomalies that transactions on rows which exist from the
-// beginning never show.
+// Package skew is the workload of small patterns on predicates and insertions. They show
+// anomalies that transactions on rows that exist from the beginning cannot show.
 package skew
 
 import (
@@ -52,7 +51,7 @@ type pattern interface {
 	needs() []drivers.Capability
 }
 
-// kinds are the patterns, in the order in which docs and help list them.
+// kinds are the patterns, in the order of docs and help.
 var kinds = []struct {
 	name string
 	make func(w *skew) pattern
@@ -76,7 +75,7 @@ type skew struct {
 	common   workloads.Common
 	dist     *dist.Spec
 	patterns []pattern // those that are used
-	wheel    []pattern // each as often as it weighs
+	wheel    []pattern // each as often as its weight
 
 	doctors, limit, birth, places int64
 	rollback                      float64 // percent
@@ -196,7 +195,7 @@ func (w *skew) Invariants() []generator.Invariant {
 	return out
 }
 
-// Lag implements generator.Paced: a quarter of the time that what is born lives.
+// Lag implements generator.Paced: a quarter of the lifetime of what is inserted.
 func (w *skew) Lag() int {
 	for _, p := range w.patterns {
 		switch p.(type) {
@@ -229,6 +228,6 @@ func (p *plan) Next() generator.Program {
 	return t
 }
 
-// born returns the first group that is still alive, where groups are born: all
-// sessions go at about the same pace, so that they race for the one that enters.
+// born returns the first group that is still alive, for patterns with new groups. All sessions
+// move at about the same pace, so they race for the group that enters.
 func (p *plan) born() int64 { return p.count / p.w.birth }

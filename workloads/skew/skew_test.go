@@ -25,7 +25,7 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// dsn is where the servers are, by driver.
+// dsn is the DSNs of the servers, by driver.
 var dsn = map[string]string{}
 
 func TestMain(m *testing.M) { os.Exit(servers.Both(m, dsn)) }
@@ -35,13 +35,13 @@ func newSkew(t *testing.T, c workloads.Common, set ...string) generator.Workload
 	return worktest.New(t, "skew", c, set...)
 }
 
-// outcome is a history and the invariants that did not hold after it.
+// outcome is a history and the invariants that were violated after it.
 type outcome struct {
 	h      *history.History
 	broken []string
 }
 
-// run executes a workload on a database and looks at its invariants.
+// run runs a workload on a database and checks its invariants.
 func run(t *testing.T, w generator.Workload, driver, isolation string, sessions, txns int) outcome {
 	t.Helper()
 	ctx := context.Background()
@@ -94,7 +94,7 @@ func open(t *testing.T, w generator.Workload, driver, isolation string) drivers.
 	return db
 }
 
-// broken lists the invariants that do not hold.
+// broken lists the violated invariants.
 func broken(t *testing.T, db drivers.DB, w generator.Workload) []string {
 	t.Helper()
 	var out []string
@@ -119,8 +119,8 @@ func judge(t *testing.T, h *history.History, lvl level.Level) verdict.Verdict {
 	return r.Verdict
 }
 
-// TestPlan: the same seed gives the same plan, another one does not, and
-// neither do two workers share one.
+// TestPlan: the same seed gives the same plan, another seed another one, and different workers
+// have different plans.
 func TestPlan(t *testing.T) {
 	for _, set := range append(names(), "all") {
 		w := newSkew(t, workloads.Common{Sessions: 4}, "patterns="+set)
@@ -151,14 +151,14 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPatterns: what each pattern shows on each database. Isolations that
-// protect it keep the invariants, and the history is serializable; others break
-// what they are known to break, in every run.
+// TestPatterns: the result of each pattern on each database. If the isolation protects the
+// pattern, the invariants hold and the history is serializable. Otherwise the expected
+// invariants are broken in every run.
 func TestPatterns(t *testing.T) {
 	const (
 		yes   = verdict.Satisfied
 		no    = verdict.Violated
-		maybe = verdict.Unknown // not asked
+		maybe = verdict.Unknown // not checked
 	)
 	for _, tc := range []struct {
 		driver, isolation, patterns string

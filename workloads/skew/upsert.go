@@ -10,26 +10,26 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// upsert is the shape of a report about PostgreSQL 18.4, said to break
-// serializability: three tables, INSERT ... ON CONFLICT that appends to lists,
-// and reads of keys that mostly are absent still.
+// upsert is the shape of a report about PostgreSQL 18.4, which is said to break serializability:
+// three tables, INSERT ... ON CONFLICT that appends to lists, and reads of keys of which most
+// are still absent.
 type upsert struct {
 	w     *skew
 	lists [3]*schema.Table
 }
 
 const (
-	// mostOps is the most operations of a transaction.
+	// mostOps is the maximum number of operations of a transaction.
 	mostOps = 4
-	// maxRoom bounds the elements of a list, so that any database holds it.
+	// maxRoom bounds the elements of a list, so that every database can store it.
 	maxRoom = 5000
 )
 
 func newUpsert(w *skew) pattern {
 	u := &upsert{w: w}
-	// A key passes through each place of the window, while each session runs
-	// birth transactions; of their operations, three on average, half append to
-	// one of three tables. So lists have half as many elements on average.
+	// A key passes through each position of the window. Meanwhile each session runs birth
+	// transactions of three operations on average. Half of the operations append, to one of
+	// three tables. So a list gets Sessions*birth/2 elements on average.
 	room := 64 + int64(w.common.Sessions)*w.birth
 	for n := range u.lists {
 		u.lists[n] = &schema.Table{
@@ -45,8 +45,8 @@ func (u *upsert) needs() []drivers.Capability                    { return nil }
 func (u *upsert) rows(func(*schema.Table, schema.Row) bool) bool { return true }
 func (u *upsert) invariants() []generator.Invariant              { return nil }
 
-// next plans reads and appends; the first is on the group, the others on keys
-// near it, so that transactions that meet on one key often meet on two.
+// next plans reads and appends on two neighbouring keys, so that transactions that share one key
+// often share two.
 func (u *upsert) next(p *plan, group int64) generator.Program {
 	b := &batch{u: u}
 	key := p.born() + group

@@ -9,9 +9,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Invariants implements generator.Invariants: the consistency conditions of
-// clause 3.3.2, each for all rows that it speaks of. They hold initially, and
-// every transaction keeps them.
+// Invariants implements generator.Invariants: the consistency conditions of clause 3.3.2, each
+// for all rows that it applies to. They hold initially, and every transaction preserves them.
 func (w *tpcc) Invariants() []generator.Invariant {
 	var out []generator.Invariant
 	for n, c := range conditions {
@@ -28,8 +27,7 @@ func (w *tpcc) Invariants() []generator.Invariant {
 	return out
 }
 
-// condition is one of clause 3.3.2, looked at warehouse by warehouse or
-// district by district.
+// condition is one of clause 3.3.2, checked for each warehouse or each district.
 type condition struct {
 	text      string
 	warehouse func(a *audit, w int64)
@@ -47,14 +45,13 @@ var conditions = [12]condition{
 	{text: "w_ytd of a warehouse is the sum of h_amount of its payments", warehouse: (*audit).condition8},
 	{text: "d_ytd of a district is the sum of h_amount of its payments", district: (*audit).condition9},
 	{text: "c_balance is the sum of ol_amount of what was delivered to the customer less the sum of h_amount", district: (*audit).condition10},
-	// The clause has the constant 2100 for the deliveries before the run, which
-	// is right until the first delivery; c_delivery_cnt counts those of the run.
+	// The clause has the constant 2100 for the deliveries before the run, which is only correct
+	// before the first delivery of the run. c_delivery_cnt counts the deliveries of the run.
 	{text: "a district has as many orders as new orders, deliveries before the run and deliveries that c_delivery_cnt counts", district: (*audit).condition11},
 	{text: "c_balance + c_ytd_payment is the sum of ol_amount of what was delivered to the customer", district: (*audit).condition12},
 }
 
-// audit looks at one condition in one transaction. After an error it reads
-// nothing.
+// audit checks one condition in one transaction. After an error it reads nothing more.
 type audit struct {
 	*tpcc
 	ctx      context.Context
@@ -62,7 +59,7 @@ type audit struct {
 	problems int
 	first    string
 	err      error
-	paid     map[owner]int64 // by condition 10, once for all districts
+	paid     map[owner]int64 // computed by condition 10, once for all districts
 }
 
 // owner is a customer.
@@ -79,10 +76,10 @@ func (a *audit) each(warehouse func(*audit, int64), district func(*audit, int64,
 	}
 }
 
-// wrong notes what does not hold.
+// wrong records a violation.
 func (a *audit) wrong(format string, args ...any) {
 	if a.err != nil {
-		return // what was read is not complete
+		return // the rows that were read are incomplete
 	}
 	if a.problems++; a.problems == 1 {
 		a.first = fmt.Sprintf(format, args...)
@@ -96,8 +93,7 @@ func (a *audit) problem() string {
 	return a.first
 }
 
-// rows reads a group, or with "" all, of the rows whose primary key begins with
-// numbers.
+// rows reads a group, or all if group is "", of the rows whose primary key begins with numbers.
 func (a *audit) rows(t *schema.Table, group string, numbers ...int64) []schema.Row {
 	if a.err != nil {
 		return nil
@@ -266,8 +262,8 @@ func (a *audit) condition12(w, d int64) {
 	}
 }
 
-// customerRows reads the balances of a district's customers. A missing one
-// would be missed by what goes through them.
+// customerRows reads the balances of a district's customers, and checks that none is missing:
+// callers iterate over the rows and would not notice.
 func (a *audit) customerRows(w, d int64) []schema.Row {
 	rows := a.rows(customer, "balance", w, d)
 	if int64(len(rows)) != a.customers {
@@ -276,7 +272,7 @@ func (a *audit) customerRows(w, d int64) []schema.Row {
 	return rows
 }
 
-// owed sums up what was delivered to each customer of a district.
+// owed sums up the amounts delivered to each customer of a district.
 func (a *audit) owed(w, d int64) map[int64]int64 {
 	buyer := map[int64]int64{}
 	for _, o := range a.rows(orders, "info", w, d) {

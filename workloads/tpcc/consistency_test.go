@@ -63,7 +63,7 @@ func (d damage) insert(t *schema.Table, from, to []any) {
 	d.must(true, d.tx.InsertRow(ctx, t, schema.Row{Key: to, Groups: row.Groups}))
 }
 
-// deliver delivers an order, whether it is its turn or not.
+// deliver delivers an order, even if it is not the oldest.
 func (d damage) deliver(o int64) {
 	d.t.Helper()
 	d.remove(newOrder, 1, 1, o)
@@ -78,8 +78,8 @@ func (d damage) deliver(o int64) {
 	d.add(customer, "c_delivery_cnt", 1, 1, 1, c)
 }
 
-// TestConditions: what is broken is seen by the conditions that speak of it, and
-// by no other. Each district has 20 orders, of which 15 to 20 are new.
+// TestConditions: damage is detected by the conditions that it concerns, and by no others. Each
+// district has 20 orders, of which 15 to 20 are new.
 func TestConditions(t *testing.T) {
 	w := newTPCC(t, "warehouses=2", "customers=20", "items=10", "districts=2")
 	db := load(t, w, "serializable")

@@ -7,9 +7,8 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// delivery is the Delivery transaction (clause 2.7): the oldest order of each
-// district that is not delivered, all in one transaction and at once, not in
-// the background.
+// delivery is the Delivery transaction (clause 2.7): it delivers the oldest undelivered order of
+// each district. All are delivered in one transaction, immediately and not in the background.
 type delivery struct {
 	wait
 	districts, warehouse, carrier int64
@@ -26,8 +25,8 @@ func (t *delivery) Run(ctx context.Context, tx *generator.Tx) error {
 	return nil
 }
 
-// deliver relies on isolation as the specification's sample program does: it
-// does not ask whether the row that it saw was still there to be deleted.
+// deliver relies on isolation, like the specification's sample program: it does not check that
+// the row that it read still existed when it was deleted.
 func (t *delivery) deliver(ctx context.Context, tx *generator.Tx, district, date int64) error {
 	oldest, err := tx.Scan(ctx, newOrder, of(newOrder, t.warehouse, district).By("no_o_id").First(1))
 	if err != nil || len(oldest) == 0 {

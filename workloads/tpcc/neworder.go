@@ -72,12 +72,11 @@ func (t *newOrderTx) number(ctx context.Context, tx *generator.Tx) (id int64, fo
 	return id, found, err
 }
 
-// restock is what comes in when less than 10 pieces would be left (clause
-// 2.4.2.2).
+// restock is added to the stock if less than 10 pieces would be left (clause 2.4.2.2).
 const restock, leastStock = 91, 10
 
-// order takes one line's quantity out of the stock. The item that does not
-// exist, a user's mistake, rolls the order back (clause 2.4.2.3).
+// order takes one line's quantity out of the stock. If the item does not exist, which simulates
+// a user's mistake, the order is rolled back (clause 2.4.2.3).
 func (t *newOrderTx) order(ctx context.Context, tx *generator.Tx, id, n int64, l line) error {
 	i, found, err := tx.Row(ctx, item, key(l.item))
 	if err == nil && !found && t.unused && int(n) == len(t.lines) {

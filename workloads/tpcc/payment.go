@@ -50,8 +50,8 @@ func (t *payment) Run(ctx context.Context, tx *generator.Tx) error {
 	})
 }
 
-// pay changes the customer's balance, and of a customer with bad credit notes
-// the payment in front of what was noted before (clause 2.5.2.2).
+// pay changes the customer's balance. For a customer with bad credit it also prepends the
+// payment to the customer's data (clause 2.5.2.2).
 func (t *payment) pay(ctx context.Context, tx *generator.Tx, c schema.Row) error {
 	row, found, err := tx.Row(ctx, customer, c.Key, "balance")
 	if err != nil || !found {
@@ -73,8 +73,8 @@ func (t *payment) pay(ctx context.Context, tx *generator.Tx, c schema.Row) error
 	return err
 }
 
-// find reads what does not change of the customer: of those with the name, in
-// the order of their first names, the one in the middle, rounded up.
+// find reads the columns of the customer that do not change. By name, it takes the middle one,
+// rounded up, of the customers with that last name, sorted by first name.
 func (c who) find(ctx context.Context, tx *generator.Tx) (schema.Row, bool, error) {
 	if c.last == "" {
 		return tx.Row(ctx, customer, key(c.warehouse, c.district, c.id), "info")

@@ -24,20 +24,19 @@ const (
 	kinds
 )
 
-// keying and thinking are the waits of clause 5.2.5.7 in seconds: the time to
-// key in a transaction, and the mean of the exponential distribution of the
-// time to think after it.
+// keying and thinking are the waits of clause 5.2.5.7 in seconds: the time for keying in a
+// transaction, and the mean of the exponentially distributed think time after it.
 var (
 	keying   = [kinds]float64{18, 3, 2, 2, 2}
 	thinking = [kinds]float64{12, 12, 10, 5, 5}
 )
 
-// longestThought is where thinking times are cut off, in means (clause 5.2.5.4).
+// longestThought is where think times are cut off, in means (clause 5.2.5.4).
 const longestThought = 10
 
 const maxCards = 10_000
 
-// parseMix reads how many cards each kind has, and returns them.
+// parseMix reads how many cards each kind has, and returns the deck of cards.
 func parseMix(text string) ([]kind, error) {
 	parts := strings.Split(text, ",")
 	if len(parts) != int(kinds) {
@@ -73,10 +72,10 @@ type plan struct {
 	r             *rand.Rand
 	home, station int64 // the terminal's warehouse and district
 	cards         []kind
-	thought       float64 // seconds to think after the transaction before
+	thought       float64 // think time after the previous transaction, in seconds
 }
 
-// Next implements generator.Plan. Everything that is keyed in is drawn here.
+// Next implements generator.Plan. All input of the user is drawn here.
 func (p *plan) Next() generator.Program {
 	if len(p.cards) == 0 {
 		for _, i := range p.r.Perm(len(p.deck)) {

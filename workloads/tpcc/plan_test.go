@@ -19,8 +19,8 @@ func draw(w generator.Workload, seed int64, worker, n int) []generator.Program {
 	return out
 }
 
-// TestPlan: the same seed gives the same plan for any number of sessions,
-// another one does not, and neither do two workers share one.
+// TestPlan: the same seed gives the same plan for any number of sessions, another seed another
+// one, and different workers have different plans.
 func TestPlan(t *testing.T) {
 	make := func(seed int64, sessions int) generator.Workload {
 		w, err := makeTPCC(workloads.Common{Seed: seed, Sessions: sessions, Keys: 100, Dist: "uniform"})
@@ -38,8 +38,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// near fails unless a share of n draws is what is expected, within five
-// standard deviations.
+// near fails unless the share of n draws is as expected, within five standard deviations.
 func near(t *testing.T, what string, hits, n int, percent float64) {
 	t.Helper()
 	p := percent / 100
@@ -48,8 +47,7 @@ func near(t *testing.T, what string, hits, n int, percent float64) {
 	}
 }
 
-// TestMix: each deck has exactly the cards that it should, in another order than
-// the one before.
+// TestMix: each deck has exactly the right cards, in a different order than the previous deck.
 func TestMix(t *testing.T) {
 	for _, tc := range []struct {
 		mix   string
@@ -96,8 +94,7 @@ func kindOf(p generator.Program) kind {
 	return stockLevelKind
 }
 
-// TestInputs: what is keyed in is in its range and as frequent as clauses 2.4.1
-// to 2.8.1 have it.
+// TestInputs: inputs are in their ranges and have the frequencies of clauses 2.4.1 to 2.8.1.
 func TestInputs(t *testing.T) {
 	w := newTPCC(t, "warehouses=4", "mix=1,1,1,1,1")
 	const worker, n = 6, 100_000
@@ -183,7 +180,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestOneWarehouse: where there is no other warehouse everything is local.
+// TestOneWarehouse: with a single warehouse everything is local.
 func TestOneWarehouse(t *testing.T) {
 	w := newTPCC(t, "warehouses=1", "remote-stock=100%", "remote-payment=100%", "mix=1,1,0,0,0")
 	for _, p := range draw(w, 1, 0, 1000) {
@@ -200,7 +197,7 @@ func TestOneWarehouse(t *testing.T) {
 	}
 }
 
-// TestNames: customers are asked for by names that exist.
+// TestNames: only existing names of customers are used.
 func TestNames(t *testing.T) {
 	w := newTPCC(t, "warehouses=1")
 	known := map[string]bool{}
@@ -214,8 +211,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPace: waits are those of clause 5.2.5 in proportion, and the plan is the
-// same but for them.
+// TestPace: waits are those of clause 5.2.5, scaled, and do not change the plan.
 func TestPace(t *testing.T) {
 	full, half, off := draw(newTPCC(t, "pace=100%"), 1, 0, 20_000), draw(newTPCC(t, "pace=50%"), 1, 0, 20_000), draw(newTPCC(t), 1, 0, 20_000)
 	total, want := 0.0, 0.0

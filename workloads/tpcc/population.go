@@ -8,7 +8,7 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// What rows begin with. Dates of transactions are positive.
+// Initial values of rows. Dates of transactions are positive.
 const (
 	loadDate     = -1
 	none         = 0     // no carrier, no date of delivery
@@ -27,7 +27,7 @@ func (w *tpcc) Rows() iter.Seq2[*schema.Table, schema.Row] {
 	}
 }
 
-// loader yields rows until its consumer has enough.
+// loader yields rows until the consumer stops.
 type loader struct {
 	*tpcc
 	r       *rand.Rand
@@ -66,7 +66,7 @@ func (l *loader) district(w, d int64) {
 	for c := int64(1); c <= l.customers && !l.stopped; c++ {
 		l.customerRow(w, d, c)
 	}
-	var customers []int64 // each has one order, as far as there are as many
+	var customers []int64 // each has one order, if there are as many orders
 	for o := int64(1); o <= l.orders && !l.stopped; o++ {
 		if len(customers) == 0 {
 			customers = shuffle(l.r, l.customers)
@@ -85,7 +85,7 @@ func (l *loader) customerRow(w, d, c int64) {
 	if chance(l.r, 10) {
 		credit = badCredit
 	}
-	// An address without its name.
+	// An address without the name.
 	info := append([]any{word(l.r, 8, 16), "OE", lastName(last)}, l.address()[1:]...)
 	info = append(info, l.phone(), credit, int64(loadDate), int64(creditLimit), between(l.r, 0, 5000))
 	l.add(customer, key(w, d, c), info, values(-firstPayment, firstPayment, 1, 0), []any{l.filler(300, dataSize)})
@@ -118,7 +118,7 @@ func (l *loader) address() []any {
 
 func (l *loader) phone() string { return digits(l.r, 16) }
 
-// filler draws a text without a meaning, as long as the padding has it.
+// filler draws a meaningless text. The parameter padding scales its length.
 func (l *loader) filler(low, high int64) string {
 	return word(l.r, l.padded(low), l.padded(high))
 }
@@ -128,7 +128,7 @@ func (w *tpcc) padded(n int64) int64 { return max(1, int64(float64(n)*w.pad/100)
 
 const originalMark = "ORIGINAL"
 
-// original draws i_data or s_data: a tenth of them have a mark in them.
+// original draws i_data or s_data: a tenth of them contain "ORIGINAL".
 func (l *loader) original() string {
 	s := l.filler(26, 50)
 	if !chance(l.r, 10) {

@@ -17,8 +17,8 @@ func tables(w *tpcc) map[*schema.Table][]schema.Row {
 	return out
 }
 
-// TestPopulation: tables have as many rows as the sizes say, rows are complete
-// and their keys unique, and all conditions hold.
+// TestPopulation: tables have the right number of rows, rows are complete, keys are unique, and
+// all conditions hold.
 func TestPopulation(t *testing.T) {
 	for _, tc := range []struct {
 		set                                             []string
@@ -91,8 +91,8 @@ func complete(t *testing.T, table *schema.Table, r schema.Row) {
 	}
 }
 
-// TestFull: at its full size a district is what clause 4.3.3.1 says. Only the
-// items are fewer.
+// TestFull: at full size a district is as in clause 4.3.3.1. Only the number of items is
+// smaller.
 func TestFull(t *testing.T) {
 	w := newTPCC(t, "scale=100%", "warehouses=1", "districts=1", "items=100", "pad=100%")
 	all := tables(w)
@@ -134,7 +134,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed gives the same rows each time, another one others.
+// TestSeed: the same seed gives the same rows each time, another seed other rows.
 func TestSeed(t *testing.T) {
 	make := func(seed int64) map[*schema.Table][]schema.Row {
 		w, err := makeTPCC(workloads.Common{Seed: seed}, small...)
@@ -155,7 +155,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestStopped: whoever has enough rows is not given more.
+// TestStopped: no more rows are yielded after the consumer stops.
 func TestStopped(t *testing.T) {
 	w := newTPCC(t, small...)
 	total := 0

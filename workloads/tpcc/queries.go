@@ -33,9 +33,9 @@ func (t *orderStatus) Run(ctx context.Context, tx *generator.Tx) error {
 	return err
 }
 
-// stockLevel is the Stock-Level transaction (clause 2.8): the stock of the items
-// in a district's last 20 orders. How many are below a threshold is only shown to
-// the user, so there is none: the levels are read, whatever they are.
+// stockLevel is the Stock-Level transaction (clause 2.8): it reads the stock of the items in a
+// district's last 20 orders. The threshold of the specification only matters for the display, so
+// it is left out.
 type stockLevel struct {
 	wait
 	warehouse, district int64

@@ -5,7 +5,7 @@ import "math/rand"
 // between draws a number from low to high, each equally often.
 func between(r *rand.Rand, low, high int64) int64 { return low + r.Int63n(high-low+1) }
 
-// chance is true in a share of the draws, given in per cent.
+// chance returns true with a probability given in per cent.
 func chance(r *rand.Rand, percent float64) bool { return r.Float64()*100 < percent }
 
 // nurand is the non-uniform distribution of clause 2.1.6,
@@ -13,9 +13,9 @@ func chance(r *rand.Rand, percent float64) bool { return r.Float64()*100 < perce
 //	NURand(A, x, y) = (((random(0, A) | random(x, y)) + C) % (y - x + 1)) + x.
 type nurand struct{ a, c, x, y int64 }
 
-// newNURand makes a distribution from x to y and draws its constant C. For as
-// many values as the specification has, all, its A is a; for fewer A is smaller
-// in proportion, and like every A one less than a power of two.
+// newNURand makes a distribution from x to y and draws its constant C. If there are as many
+// values as in the specification, all, its A is a. For fewer values A is proportionally smaller,
+// and like every A one less than a power of two.
 func newNURand(r *rand.Rand, a, x, y, all int64) nurand {
 	limit := a * (y - x + 1) / all
 	for a > max(limit, 0) {
@@ -30,7 +30,7 @@ func (n nurand) draw(r *rand.Rand) int64 {
 
 var syllables = [10]string{"BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"}
 
-// lastName is the last name of a number from 0 to 999 (clause 4.3.2.3).
+// lastName returns the last name for a number from 0 to 999 (clause 4.3.2.3).
 func lastName(n int64) string { return syllables[n/100] + syllables[n/10%10] + syllables[n%10] }
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

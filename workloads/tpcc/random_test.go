@@ -36,8 +36,8 @@ func TestNURand(t *testing.T) {
 			distance += math.Abs(got[v]-want[v]) / 2
 			fromUniform += math.Abs(got[v]-1/float64(size)) / 2
 		}
-		// The mean distance of so many draws from their own distribution is
-		// below half the square root of values over draws.
+		// The mean distance of that many draws from their own distribution is below half the
+		// square root of values over draws.
 		if bound := math.Sqrt(float64(size) / n); distance > bound {
 			t.Errorf("%+v: distance %.4f from the formula, at most %.4f", tc, distance, bound)
 		}

@@ -2,11 +2,10 @@ package tpcc
 
 import "github.com/isohound/isohound/history/schema"
 
-// The nine tables of clause 1.3. Columns that transactions read and write
-// together are groups. Money is in cents, rates are in hundredths of a per
-// cent. There are no nulls: an order without a carrier has carrier 0, a line
-// that is not delivered has date 0. Dates are numbers that tell transactions
-// apart, not times.
+// The nine tables of clause 1.3. Columns that transactions read and write together form groups.
+// Money is in cents; rates are in hundredths of a per cent. There are no nulls: an order without
+// a carrier has carrier 0, an undelivered line has date 0. Dates are numbers that distinguish
+// transactions, not times.
 var (
 	warehouse = &schema.Table{
 		Name: "warehouse",
@@ -36,15 +35,15 @@ var (
 		},
 		Indexes: [][]string{{"c_w_id", "c_d_id", "c_last"}},
 	}
-	// The specification gives a row of history no key; h_id is one.
+	// The specification gives history no key; h_id is added as one.
 	historyTable = &schema.Table{
 		Name: "history",
 		Key:  schema.Ints("h_w_id", "h_d_id", "h_id"),
 		Groups: []schema.Group{{Columns: append(schema.Ints("h_c_w_id", "h_c_d_id", "h_c_id", "h_date", "h_amount"),
 			schema.Texts("h_data")...)}},
 	}
-	// The specification has nothing in a row of new_order but its key. no_date is
-	// o_entry_d again: something to read, which tells who wrote it.
+	// In the specification a row of new_order has only its key. no_date, a copy of o_entry_d, is
+	// added so that a read has a value that identifies the writer.
 	newOrder = &schema.Table{
 		Name:   "new_order",
 		Key:    schema.Ints("no_w_id", "no_d_id", "no_o_id"),
@@ -83,7 +82,7 @@ var (
 	}
 )
 
-// dataSize is the most characters that c_data holds.
+// dataSize is the maximum length of c_data.
 const dataSize = 500
 
 // Schema implements generator.Tables.

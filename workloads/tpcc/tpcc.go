@@ -1,10 +1,10 @@
-// Package tpcc is the five transactions of TPC Benchmark C (revision 5.11) on a
-// population that may be much smaller than one warehouse, with the twelve
-// consistency conditions of clause 3.3.2 as an oracle beside the checkers.
+// Package tpcc is the five transactions of TPC Benchmark C (revision 5.11) on a population that
+// may be much smaller than one warehouse. The twelve consistency conditions of clause 3.3.2 are
+// a test oracle in addition to the checkers.
 //
-// What the specification only displays is read, not computed. Where a row that
-// must exist is not found, what depends on it is left out and the transaction
-// commits: only reads of committed transactions accuse a database.
+// Values that the specification only displays are read, but not computed. If a row that must
+// exist is not found, the operations that depend on it are left out and the transaction commits,
+// because only reads of committed transactions can prove a violation.
 package tpcc
 
 import (
@@ -20,12 +20,11 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// keysUnused is the only value of --keys that the workload takes: it has keys
-// of its own.
+// keysUnused is the only allowed value of --keys, because the workload has its own keys.
 const keysUnused = 100
 
-// The population of one warehouse by clauses 1.2.1 and 4.3.3.1. Of the orders
-// of a district seven tenths are delivered.
+// The population of one warehouse by clauses 1.2.1 and 4.3.3.1. Seven tenths of the orders of a
+// district are delivered.
 const (
 	allItems     = 100_000
 	allDistricts = 10
@@ -105,7 +104,7 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	return w, nil
 }
 
-// sizes reads how large the population is.
+// sizes reads the sizes of the population.
 func (w *tpcc) sizes(v workloads.Values) error {
 	scale, err := v.Percent("scale")
 	if err != nil {
@@ -140,11 +139,10 @@ func (w *tpcc) sizes(v workloads.Values) error {
 	return nil
 }
 
-// delivered is how many of a district's first orders are delivered from the
-// beginning, 2100 of 3000.
+// delivered is how many of a district's first orders are initially delivered, 2100 of 3000.
 func (w *tpcc) delivered() int64 { return w.orders * 7 / 10 }
 
-// Streams of random numbers beside those of the workers.
+// Streams of random numbers in addition to those of the workers.
 const constantsStream, populationStream = -1_000_001, -1_000_002
 
 // constants draws the constants of clause 2.1.6, which are the same for all
@@ -154,8 +152,8 @@ func (w *tpcc) constants(r *rand.Rand) {
 	w.item = newNURand(r, 8191, 1, w.items, allItems)
 	w.lastLoad = newNURand(r, 255, 0, w.names-1, allNames)
 	w.lastRun = newNURand(r, 255, 0, w.names-1, allNames)
-	// Clause 2.1.6.1: the run must not prefer the names that the population
-	// does. Where names are few there is no such choice.
+	// Clause 2.1.6.1: the run must not prefer the same names as the population. With few names
+	// there is no such choice.
 	for w.lastRun.a == 255 && !apart(w.lastLoad.c, w.lastRun.c) {
 		w.lastRun.c = r.Int63n(256)
 	}
@@ -166,11 +164,11 @@ func apart(load, run int64) bool {
 	return d >= 65 && d <= 119 && d != 96 && d != 112
 }
 
-// Initial implements generator.Workload: there are no keys beside the tables.
+// Initial implements generator.Workload: there are no keys outside the tables.
 func (w *tpcc) Initial() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
 
-// home is the warehouse of a worker, and of its terminal the district that
-// Stock-Level looks at (clause 2.8.1.1).
+// home returns the warehouse of a worker, and the district that its Stock-Level transactions
+// read (clause 2.8.1.1).
 func (w *tpcc) home(worker int) (warehouse, district int64) {
 	n := int64(worker)
 	return n%w.warehouses + 1, n/w.warehouses%w.districts + 1

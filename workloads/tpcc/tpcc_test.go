@@ -20,7 +20,7 @@ import (
 	"github.com/isohound/isohound/workloads"
 )
 
-// small is a population on which everything happens often.
+// small is a population on which transactions often conflict.
 var small = []string{"warehouses=2", "scale=0.2%", "items=20", "districts=3"}
 
 func newTPCC(t *testing.T, set ...string) *tpcc {
@@ -84,8 +84,7 @@ func begin(t *testing.T, db drivers.DB) drivers.Tx {
 	return tx
 }
 
-// violated returns the numbers of the conditions that do not hold for tx, and
-// what is wrong.
+// violated returns the numbers of the conditions that are violated in tx, and descriptions.
 func violated(t *testing.T, w *tpcc, tx drivers.Tx) (numbers []string, problems []string) {
 	t.Helper()
 	all := w.Invariants()
@@ -133,7 +132,7 @@ func drive(t *testing.T, w generator.Workload, db drivers.DB, sessions, txns int
 	return h, r.Meter().Stats()
 }
 
-// dump returns all rows of all tables, a text each.
+// dump returns all rows of all tables, each as a text.
 func dump(t *testing.T, db drivers.DB, w *tpcc) map[string]string {
 	t.Helper()
 	tx := begin(t, db).(drivers.TableTx)
@@ -196,7 +195,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestWeak: on a database that loses updates both oracles see it.
+// TestWeak: on a database that loses updates, the conditions and the checker both detect it.
 func TestWeak(t *testing.T) {
 	w := newTPCC(t, slices.Concat(small, []string{"next=set"})...)
 	db := load(t, w, "DetectConflicts=false")

@@ -1,5 +1,5 @@
-// Package ycsbt is the workload of the VeriStrong paper: YCSB-like transactions
-// in which some keys get the same values again and again.
+// Package ycsbt is the workload of the VeriStrong paper: YCSB-like transactions in which some
+// keys get the same values repeatedly.
 package ycsbt
 
 import (
@@ -48,8 +48,8 @@ var presets = map[string]workloads.Values{
 	"HD": {"reads": "50%", "theta": "1.5"},
 }
 
-// Bounds of parameters: what databases take in a transaction, and what keeps
-// the table of probabilities small.
+// Bounds of parameters: the size of a transaction that databases accept, and the size of the
+// table of probabilities.
 const (
 	maxOperations = 10_000
 	maxValues     = 1_000_000
@@ -109,8 +109,8 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 	return w, err
 }
 
-// duplicated says whether a key gets duplicate values. Such keys are spread
-// evenly among the others, so that a skewed distribution of accesses meets both.
+// duplicated reports whether a key gets duplicate values. Such keys are spread evenly among the
+// others, so that a skewed distribution accesses both kinds.
 func (w *ycsbt) duplicated(key int64) bool {
 	upTo := func(k int64) int64 { return int64(math.Floor(float64(k) * w.duplicates / 100)) }
 	return upTo(key+1) > upTo(key)
@@ -130,7 +130,7 @@ func (w *ycsbt) Idle() string {
 // Initial implements generator.Workload.
 func (w *ycsbt) Initial() iter.Seq2[string, int64] { return plain.Initial(w.common.Keys) }
 
-// Plan implements generator.Workload. Unique values lie above the duplicates.
+// Plan implements generator.Workload. Unique values are larger than the duplicates.
 func (w *ycsbt) Plan(_ int, stream *rand.Rand) generator.Plan {
 	return &plan{w, stream, w.dist.New()}
 }
@@ -155,8 +155,8 @@ func (p *plan) Next() generator.Program {
 	return t
 }
 
-// value draws a duplicate value. The probabilities are exact for every theta,
-// which those of YCSB's own generator are not, and it has none above 1.
+// value draws a duplicate value. The probabilities are exact for every theta. YCSB's own
+// generator is not exact, and does not support a theta above 1.
 func (p *plan) value() int64 {
 	upTo := p.w.upTo
 	at := p.rng.Float64() * upTo[len(upTo)-1]

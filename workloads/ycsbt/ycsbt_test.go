@@ -36,13 +36,13 @@ func draw(w generator.Workload, seed int64, worker, n int) []*plain.Txn {
 	return out
 }
 
-// near allows four standard deviations of a share of n draws.
+// near reports whether a share of n draws is within four standard deviations.
 func near(got, want float64, n int) bool {
 	return math.Abs(got-want) <= 4*math.Sqrt(want*(1-want)/float64(n))+1e-9
 }
 
-// TestPlan: reads, keys with duplicates and each of their values come up as
-// often as the parameters say.
+// TestPlan: reads, keys with duplicates and each of their values occur as often as the
+// parameters say.
 func TestPlan(t *testing.T) {
 	for _, tc := range []struct {
 		set               string
@@ -112,8 +112,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPreset: what is printed and recorded are the values in effect, and those
-// that were set win.
+// TestPreset: the effective values are printed and recorded, and values set by the user take
+// precedence.
 func TestPreset(t *testing.T) {
 	spec, err := workloads.Find("ycsbt")
 	if err != nil {
@@ -136,8 +136,8 @@ func TestPreset(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed gives the same plan, values included, however many
-// sessions there are; other seeds and workers give others.
+// TestSeed: the same seed gives the same plan, including values, for any number of sessions;
+// other seeds and workers give other plans.
 func TestSeed(t *testing.T) {
 	few, many := newWorkload(t, workloads.Common{Sessions: 1}), newWorkload(t, workloads.Common{Sessions: 50})
 	if !reflect.DeepEqual(draw(few, 1, 0, 200), draw(many, 1, 0, 200)) {
@@ -148,8 +148,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestVerdicts: a run on Badger is serializable, duplicates and all; without
-// conflict detection it is not even under snapshot isolation.
+// TestVerdicts: a run on Badger is serializable, with duplicates. Without conflict detection it
+// does not even satisfy snapshot isolation.
 func TestVerdicts(t *testing.T) {
 	for isolation, want := range map[string]struct {
 		level   level.Level

@@ -1,11 +1,10 @@
 //go:build linux
 
-// Package cudatest makes a stand-in for the CUDA driver, for tests on machines
-// without a GPU: a library whose device is the CPU. It runs the kernels' own
-// source, compiled as C, or their PTX, made into C an instruction at a time, with
-// fibers as threads; memory that is touched outside of what was allocated ends
-// the process. What it cannot show is what a real driver makes of the PTX, and how
-// threads interleave that really run at once.
+// Package cudatest makes a fake CUDA driver, for tests on machines without a GPU: a library
+// whose device is the CPU. It runs the kernels' own source, compiled as C, or their PTX,
+// translated to C instruction by instruction, with fibers as threads. An access to memory
+// outside of an allocation ends the process. It cannot show how a real driver compiles the PTX,
+// or how threads interleave when they run in parallel.
 package cudatest
 
 import (
@@ -25,14 +24,14 @@ import (
 //go:embed fake
 var sources embed.FS
 
-// Driver is a stand-in. Each has a device of its own.
+// Driver is a fake driver. Each has its own device.
 type Driver struct {
 	Path      string // of the library
 	configure func(options string)
 	leaks     func() int64
 }
 
-// How the kernels run: as their source, or as what nvcc made of it.
+// How the kernels run: from their source, or from the PTX that nvcc compiled.
 type form int
 
 const (
@@ -46,7 +45,7 @@ var builds [2]struct {
 	err     error
 }
 
-// build compiles a stand-in, once for each form.
+// build compiles a fake driver, once for each form.
 func build(f form) ([]byte, error) {
 	b := &builds[f]
 	b.once.Do(func() { b.library, b.err = compile(f) })
@@ -89,12 +88,12 @@ func compile(f form) ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "libcuda.so.1"))
 }
 
-// New makes a stand-in that runs the kernels' source and does as its options say:
-// see fake/driver.c. It skips the test where there is no C compiler or the driver
-// is linked in.
+// New makes a fake driver that runs the kernels' source. The options are described in
+// fake/driver.c. New skips the test if there is no C compiler or if the driver is linked into
+// the program.
 func New(t testing.TB, options string) *Driver { return start(t, source, options) }
 
-// NewPTX makes one that runs the kernels' PTX.
+// NewPTX makes a fake driver that runs the kernels' PTX.
 func NewPTX(t testing.TB, options string) *Driver { return start(t, ptx, options) }
 
 func start(t testing.TB, f form, options string) *Driver {
@@ -126,6 +125,6 @@ func start(t testing.TB, f form, options string) *Driver {
 // Set changes the options.
 func (d *Driver) Set(options string) { d.configure(options) }
 
-// Leaked returns the bytes of the device's memory that were still allocated when
-// the device was given back.
+// Leaked returns the bytes of the device's memory that were still allocated when the device was
+// released.
 func (d *Driver) Leaked() int64 { return d.leaks() }

@@ -10,9 +10,8 @@ import (
 	"text/template"
 )
 
-// translate makes C of the PTX of a module, an instruction a line: what nvcc made
-// of the kernels runs, too, not only their source. It knows the instructions that
-// the kernels use, and fails on others.
+// translate translates the PTX of a module to C, one instruction per line, so that the output of
+// nvcc can be tested too. It knows the instructions that the kernels use, and fails on others.
 func translate(ptx string) (string, error) {
 	var c strings.Builder
 	for _, m := range regexp.MustCompile(`(?s)\.entry (\w+)\(.*?\n\{\n(.*?)\n\}\n`).FindAllStringSubmatch(ptx, -1) {
@@ -30,7 +29,7 @@ func translate(ptx string) (string, error) {
 	return c.String(), nil
 }
 
-// function is a kernel on its way to C.
+// function is a kernel being translated to C.
 type function struct {
 	name   string
 	at     map[string]int // offsets of shared variables
@@ -81,8 +80,8 @@ func (f *function) line(s string) (string, error) {
 	return "    " + c + "\n", err
 }
 
-// patterns are instructions as C: T is the type, S the one to convert from, W the
-// width in bits; a to d are the operands after the first, which is to.
+// patterns are instructions as C: T is the type, S the source type of a conversion, W the width
+// in bits; a to d are the operands after the first, and to is the first.
 var patterns = func() map[string]*template.Template {
 	all := map[string]*template.Template{}
 	for op, c := range map[string]string{
@@ -106,7 +105,7 @@ var patterns = func() map[string]*template.Template {
 		"setp.gt": "({{.T}})({{.A}}) > ({{.T}})({{.B}})", "setp.ge": "({{.T}})({{.A}}) >= ({{.T}})({{.B}})",
 		"atom.global.or":  "__atomic_fetch_or(({{.T}} *){{.A}}, {{.B}}, __ATOMIC_RELAXED)",
 		"atom.global.add": "__atomic_fetch_add(({{.T}} *){{.A}}, {{.B}}, __ATOMIC_RELAXED)",
-		// The same on predicates.
+		// The same for predicates.
 		"and.pred": "({{.A}}) && ({{.B}})", "or.pred": "({{.A}}) || ({{.B}})", "xor.pred": "!({{.A}}) != !({{.B}})",
 		"not.pred": "!({{.A}})", "mov.pred": "({{.A}}) != 0",
 	} {
@@ -156,10 +155,10 @@ func (f *function) instruction(op string, args []string) (string, error) {
 	return fmt.Sprintf("%s = %s;", f.value(args[0]), c.String()), nil
 }
 
-// ctype is a type in C; bits count as unsigned.
+// ctype returns the C type; bit types count as unsigned.
 func ctype(kind string) string { return strings.Replace(kind, "b", "u", 1) }
 
-// move is a load or a store, of vectors too.
+// move translates a load or a store, also of vectors.
 func (f *function) move(op, kind string, args []string) (string, error) {
 	load := strings.HasPrefix(op, "ld.")
 	values, at := args[0], args[len(args)-1]
@@ -176,12 +175,12 @@ func (f *function) move(op, kind string, args []string) (string, error) {
 			fmt.Fprintf(&c, "%s = %s; ", place, v)
 		}
 	}
-	// Vectors lie at multiples of their size.
+	// The addresses of vectors are multiples of their size.
 	size := map[bool]int{true: 1}[strings.HasSuffix(op, ".v2")]*2 + map[bool]int{true: 1}[strings.HasSuffix(op, ".v4")]*4
 	return fmt.Sprintf("fake_aligned(%s, %d * sizeof(%s)); %s", f.place(op, at), max(1, size), kind, c.String()), nil
 }
 
-// place is the address of a load or store.
+// place returns the address of a load or store.
 func (f *function) place(op, at string) string {
 	m := address.FindStringSubmatch(at)
 	if i := strings.LastIndex(m[1], "_param_"); strings.Contains(op, ".param") && i >= 0 {
@@ -197,7 +196,7 @@ func (f *function) place(op, at string) string {
 	return fmt.Sprintf("(%s + (%s))", f.value(m[1]), offset)
 }
 
-// value is an operand: a register, a number, or the address of a shared variable.
+// value returns an operand: a register, a number, or the address of a shared variable.
 func (f *function) value(s string) string {
 	if at, ok := f.at[s]; ok {
 		return strconv.Itoa(at)

@@ -1,8 +1,7 @@
-// Package driver is what accel/cuda needs of the CUDA driver: some twenty calls, in
-// two bindings. The default one opens the driver's library at run time and needs
-// neither cgo nor anything of CUDA to build. The other one, with the build tag
-// mumax, is github.com/mumax/3/cuda/cu: it needs cgo, cuda.h and libcuda, and a
-// program built with it falls under the GPLv3.
+// Package driver wraps the calls of the CUDA driver that accel/cuda uses, about twenty, in two
+// bindings. The default one opens the driver's library at run time and needs neither cgo nor
+// CUDA to build. The other one, with the build tag mumax, is github.com/mumax/3/cuda/cu: it
+// needs cgo, cuda.h and libcuda, and a program built with it falls under the GPLv3.
 package driver
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// What the driver hands out.
+// Handles returned by the driver.
 type (
 	Ptr      uint64 // an address in the device's memory
 	Context  uintptr
@@ -20,20 +19,19 @@ type (
 	Function uintptr
 )
 
-// Driver is the CUDA driver. A context is current for a thread of the operating
-// system: calls from SetCurrent on need a goroutine locked to its thread. The
-// errors of calls are *Error.
+// Driver is the CUDA driver. A context is current for an operating-system thread: calls from
+// SetCurrent on need a goroutine locked to its thread. The errors of calls are *Error.
 type Driver interface {
-	// Init makes the driver ready and returns the version of CUDA that it knows,
-	// as 1000*major + 10*minor.
+	// Init initializes the driver and returns the supported version of CUDA, as 1000*major +
+	// 10*minor.
 	Init() (version int, err error)
 	DeviceCount() (int, error)
 	DeviceName(device int) (string, error)
-	// DeviceMemory returns the bytes of memory that a device has.
+	// DeviceMemory returns the total memory of a device in bytes.
 	DeviceMemory(device int) (int64, error)
 	Attribute(device int, a Attribute) (int, error)
 
-	// Retain opens a context of a device, for Release to give back.
+	// Retain opens a context of a device; Release releases it.
 	Retain(device int) (Context, error)
 	Release(device int, c Context) error
 	SetCurrent(c Context) error
@@ -42,26 +40,26 @@ type Driver interface {
 	Load(ptx string) (Module, error)
 	Function(m Module, name string) (Function, error)
 
-	// FreeMemory returns the bytes of the current device that nobody has.
+	// FreeMemory returns the free memory of the current device in bytes.
 	FreeMemory() (int64, error)
 	Alloc(bytes int64) (Ptr, error)
 	Free(p Ptr) error
 	Upload(to Ptr, from unsafe.Pointer, bytes int64) error
 	Download(to unsafe.Pointer, from Ptr, bytes int64) error
-	// Fill sets bytes to a value.
+	// Fill sets all of the bytes to a value.
 	Fill(p Ptr, value byte, bytes int64) error
 
-	// Launch starts a function for x by y blocks of some threads each. Every
-	// argument is a cell of 8 bytes, of which the function takes what it needs.
+	// Launch starts a function on x by y blocks with that many threads each. Every argument is a
+	// cell of 8 bytes, of which the function uses as many as it needs.
 	Launch(f Function, x, y, threads int, args []uint64) error
 	// Synchronize waits until everything launched is done.
 	Synchronize() error
 }
 
-// Attribute is a number that a device has, by CUDA's numbers for them.
+// Attribute is a property of a device, by CUDA's number for it.
 type Attribute int
 
-// What accel/cuda asks devices for.
+// The attributes that accel/cuda reads.
 const (
 	MaxThreads      Attribute = 1  // of a block
 	Multiprocessors Attribute = 16 // that run blocks
@@ -74,7 +72,7 @@ const (
 // Code is a CUresult.
 type Code int32
 
-// Codes that mean something to accel/cuda.
+// The codes that accel/cuda handles.
 const (
 	InvalidValue          Code = 1
 	OutOfMemory           Code = 2
@@ -93,11 +91,11 @@ const (
 	Unknown               Code = 999
 )
 
-// Error is a call that did not succeed.
+// Error is a failed call.
 type Error struct {
-	Call string // by the driver's name for it
+	Call string // the driver's name for it
 	Code Code
-	Name string // by the driver's name for it; may be empty
+	Name string // the driver's name for it; may be empty
 }
 
 func (e *Error) Error() string {
@@ -107,6 +105,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s failed with %s (%d)", e.Call, e.Name, e.Code)
 }
 
-// ErrNoLibrary is the cause where the driver's library is not there, or is not
-// one of a CUDA driver.
+// ErrNoLibrary is the cause if the driver's library is missing, or is not a CUDA driver.
 var ErrNoLibrary = errors.New("no CUDA driver")

@@ -14,7 +14,7 @@ import (
 // Binding says how the driver is called.
 const Binding = "purego"
 
-// DefaultLibrary is where the driver is unless the user says otherwise.
+// DefaultLibrary is the library that is opened unless the user names another.
 const DefaultLibrary = "libcuda.so.1"
 
 // library is a driver whose functions were looked up in a shared library.
@@ -68,7 +68,7 @@ func (l *library) result(call string, r uintptr) error {
 	return e
 }
 
-// cString copies a string of C.
+// cString copies a C string.
 func cString(at *byte) string {
 	n := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(at), n)) != 0 {

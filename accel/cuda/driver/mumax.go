@@ -12,7 +12,7 @@ import (
 // Binding says how the driver is called.
 const Binding = "mumax"
 
-// DefaultLibrary is where the driver is: the linker's business with this binding.
+// DefaultLibrary is empty: with this binding the linker finds the driver.
 const DefaultLibrary = ""
 
 // Open returns the driver that the program is linked with.
@@ -23,7 +23,7 @@ func Open(path string) (Driver, error) {
 	return linked{}, nil
 }
 
-// linked is the driver by way of mumax, which panics where a call fails.
+// linked is the driver called through mumax, which panics if a call fails.
 type linked struct{}
 
 // guard turns the panic of a call into its error.
@@ -69,7 +69,7 @@ func (linked) Attribute(device int, a Attribute) (n int, err error) {
 	return
 }
 
-// Retain makes a context of its own: this binding knows no primary ones.
+// Retain creates a new context, because this binding does not support primary contexts.
 func (linked) Retain(device int) (c Context, err error) {
 	err = guard("cuCtxCreate", func() { c = Context(cu.CtxCreate(cu.CTX_SCHED_AUTO, cu.DeviceGet(device))) })
 	return

@@ -10,10 +10,10 @@ import (
 // Binding says how the driver is called.
 const Binding = "none"
 
-// DefaultLibrary is where the driver is unless the user says otherwise.
+// DefaultLibrary is the library that is opened unless the user names another.
 const DefaultLibrary = ""
 
-// Open fails: CUDA is used on Linux only, and not with the build tag nogpu.
+// Open fails: CUDA is only used on Linux, without the build tag nogpu.
 func Open(string) (Driver, error) {
 	return nil, fmt.Errorf("%w: this program was built for %s/%s without CUDA, which takes Linux on amd64 or arm64 and no build tag nogpu",
 		ErrNoLibrary, runtime.GOOS, runtime.GOARCH)

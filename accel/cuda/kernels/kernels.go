@@ -1,5 +1,5 @@
-// Package kernels holds the programs that run on the GPU: *.cu is their source,
-// reach.ptx what nvcc made of it. See docs/cuda.md for how it is made anew.
+// Package kernels holds the programs that run on the GPU: *.cu is their source, reach.ptx the
+// output of nvcc. docs/cuda.md describes how to regenerate it.
 package kernels
 
 import "embed"
@@ -16,14 +16,14 @@ var PTX string
 //go:embed *.cu *.cuh
 var Sources embed.FS
 
-// What the kernels need: a device of this compute capability, and a driver of
-// this version of CUDA, the first one to know PTX 6.0.
+// Requirements of the kernels: the compute capability of the device, and the version of CUDA
+// that the driver supports, which is the first one with PTX 6.0.
 const (
 	MinMajor = 6
 	MinCUDA  = "9.0"
 )
 
-// Sizes that the sources share with those who launch them; a test compares.
+// Sizes that the CUDA sources share with the Go code; a test compares them.
 const (
 	MaxThreads = 512  // of a block
 	Rows       = 512  // of a chunk, at most
@@ -31,7 +31,7 @@ const (
 	Inner      = 4096 // edges inside a chunk, at most
 )
 
-// Arguments has the kernels, and how many arguments each takes.
+// Arguments maps each kernel to its number of arguments.
 var Arguments = map[string]int{
 	"closure_rows": 14, "insert_rows": 17, "seed_rows": 5, "square_rows": 6,
 	"closing_edges": 7, "among_groups": 11, "gather_bits": 8, "join_pairs": 8,

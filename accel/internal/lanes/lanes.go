@@ -1,5 +1,5 @@
-// Package lanes does to rows of numbers what closures need, many at a time where
-// the processor can.
+// Package lanes has the operations on rows of numbers that closures need, with vector
+// instructions if the processor has them.
 package lanes
 
 import "slices"
@@ -7,7 +7,7 @@ import "slices"
 // wide says that the processor has instructions for 256 bits (AVX2).
 var wide bool
 
-// Or sets the bits of a, which is as long as dst, in dst.
+// Or ors a into dst, which has the same length.
 func Or(dst, a []uint64) {
 	if a = a[:len(dst)]; wide && len(dst) >= 4 {
 		orWide(&dst[0], &dst[0], &a[0], len(dst))
@@ -18,7 +18,7 @@ func Or(dst, a []uint64) {
 	}
 }
 
-// OrTo makes dst the bits of a and b, which are as long.
+// OrTo sets dst to a or b, which have the same length.
 func OrTo(dst, a, b []uint64) {
 	if a, b = a[:len(dst)], b[:len(dst)]; wide && len(dst) >= 4 {
 		orWide(&dst[0], &a[0], &b[0], len(dst))
@@ -29,7 +29,7 @@ func OrTo(dst, a, b []uint64) {
 	}
 }
 
-// Max makes the numbers of dst at least those of a, which is as long.
+// Max sets each number of dst to the maximum with that of a, which has the same length.
 func Max(dst, a []int32) {
 	if a = a[:len(dst)]; wide && len(dst) >= 8 {
 		maxWide(&dst[0], &a[0], len(dst))
@@ -40,8 +40,8 @@ func Max(dst, a []int32) {
 	}
 }
 
-// News sets the bits of a, which is as long as dst, in dst, and returns those that
-// were new in any word.
+// News ors a into dst, which has the same length, and returns the union of the bits that were
+// new in any word.
 func News(dst, a []uint64) uint64 {
 	if a = a[:len(dst)]; wide && len(dst) >= 4 {
 		return newsWide(&dst[0], &a[0], len(dst))
@@ -54,7 +54,7 @@ func News(dst, a []uint64) uint64 {
 	return news
 }
 
-// MaxRows makes the numbers of dst at least those of some rows of a matrix whose
+// MaxRows sets each number of dst to the maximum with those of the given rows of a matrix whose
 // rows are as long as dst.
 func MaxRows(dst, matrix, rows []int32) {
 	k := len(dst)

@@ -1,4 +1,4 @@
-// Package queue hands out small numbers, the least first.
+// Package queue is a priority queue of small numbers, the least first.
 package queue
 
 import "math/bits"
@@ -34,7 +34,7 @@ func (q *Queue) Least() int32 {
 	return -1
 }
 
-// Next takes the least number away and returns it, or -1.
+// Next removes the least number and returns it, or -1.
 func (q *Queue) Next() int32 {
 	i := q.Least()
 	if i < 0 {

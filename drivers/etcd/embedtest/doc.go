@@ -1,6 +1,5 @@
-// Package embedtest tests the etcd driver against etcd's own server, embedded.
-// It is a module of its own so that the server's many dependencies are none of
-// isohound's:
+// Package embedtest tests the etcd driver against etcd's own server, embedded. It is a separate
+// module, so that isohound does not depend on the server's many dependencies:
 //
 //	cd drivers/etcd/embedtest && go test ./...
 package embedtest

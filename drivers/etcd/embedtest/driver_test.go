@@ -45,9 +45,8 @@ func commit(t *testing.T, x drivers.Tx) {
 	}
 }
 
-// TestIsolations: what each isolation lets through and what it stops. In each
-// case a first transaction is overtaken by another one, which changes keys a
-// and A and deletes "a ". The key "new" never exists.
+// TestIsolations: what each isolation allows and prevents. In each case a second transaction
+// overtakes the first: it changes the keys a and A and deletes "a ". The key "new" never exists.
 func TestIsolations(t *testing.T) {
 	server := newServer(t)
 	for _, tc := range []struct {
@@ -119,7 +118,7 @@ func TestIsolations(t *testing.T) {
 	}
 }
 
-// TestSnapshot: reads are at the revision of the first, where that is promised.
+// TestSnapshot: reads are at the revision of the first read, if that is promised.
 func TestSnapshot(t *testing.T) {
 	server := newServer(t)
 	for isolation, want := range map[string]int64{
@@ -136,8 +135,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestRevision: the id of a transaction that wrote is the revision of its
-// writes, and no other one has it.
+// TestRevision: the id of a transaction that wrote is the revision of its writes, and is unique.
 func TestRevision(t *testing.T) {
 	ctx := context.Background()
 	server := newServer(t)
@@ -188,8 +186,8 @@ func TestRevision(t *testing.T) {
 
 func TestLightweight(t *testing.T) { drivertest.Lightweight(t, find(t), newServer(t).client) }
 
-// TestErrors: what the server refuses did not happen; what it does not answer
-// is unknown once writes were sent, and aborted before.
+// TestErrors: requests that the server refuses have no effect. Without an answer the outcome is
+// unknown if writes were sent, and aborted if not.
 func TestErrors(t *testing.T) {
 	ctx := context.Background()
 	server := newServer(t)

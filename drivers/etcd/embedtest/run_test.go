@@ -24,8 +24,8 @@ func build(t *testing.T) string {
 	return bin
 }
 
-// run runs mini against a server, has something happen meanwhile, and returns
-// the exit code and what was found.
+// run runs mini against a server, calls meanwhile during the run, and returns the exit code and
+// the outcomes.
 func run(t *testing.T, bin string, s *server, meanwhile func(), args ...string) (int, []results.Outcome) {
 	t.Helper()
 	c := exec.Command(bin, append([]string{"run", "--driver", "etcd", "--dsn", s.client, "--json", "--no-progress",
@@ -49,8 +49,8 @@ func run(t *testing.T, bin string, s *server, meanwhile func(), args ...string) 
 	return c.ProcessState.ExitCode(), all
 }
 
-// TestHunt runs mini at every isolation: what is promised holds, and where
-// nothing is compared updates get lost.
+// TestHunt runs mini at every isolation: promises hold, and without comparisons updates are
+// lost.
 func TestHunt(t *testing.T) {
 	bin, server := build(t), newServer(t)
 	for _, isolation := range find(t).Info().Isolations {
@@ -90,9 +90,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestServerKilled kills the server in the middle of a run, twice, and starts it
-// again: what was in doubt stays unknown, nothing that was committed is lost,
-// and no violation is made of it.
+// TestServerKilled kills the server twice during a run and starts it again: unanswered commits
+// stay unknown, no committed write is lost, and no violation is reported.
 func TestServerKilled(t *testing.T) {
 	bin, server := build(t), newServer(t)
 	for name, args := range map[string][]string{

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// serve in the environment makes the test binary a server: a folder, then the
+// serve is the environment variable that makes the test binary a server: a folder, then the
 // ports for clients and for peers.
 const serve = "ISOHOUND_ETCD"
 
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runServer serves until standard input ends, which it does when the test
-// binary that started it is no more.
+// runServer runs a server until standard input ends, which happens when the test process has
+// ended.
 func runServer(arg []string) error {
 	cfg := embed.NewConfig()
 	cfg.Dir = arg[0]
@@ -55,7 +55,7 @@ func runServer(arg []string) error {
 	case err := <-e.Err():
 		return err
 	}
-	os.Stdin.Read(make([]byte, 1)) // nothing ever comes but the end
+	os.Stdin.Read(make([]byte, 1)) // returns at the end of the input
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (s *server) start(t *testing.T) {
 	}
 }
 
-// kill ends the server without a chance to tidy up.
+// kill kills the server without a shutdown.
 func (s *server) kill() {
 	if s.cmd.ProcessState == nil {
 		s.cmd.Process.Kill()

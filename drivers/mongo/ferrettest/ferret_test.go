@@ -1,6 +1,6 @@
-// Package ferrettest runs the lightweight transactions of the MongoDB driver
-// against FerretDB, which answers MongoDB's protocol from SQLite. It is a
-// module of its own, so that isohound does not depend on FerretDB.
+// Package ferrettest runs the lightweight transactions of the MongoDB driver on FerretDB, which
+// implements MongoDB's protocol with SQLite. It is a separate module, so that isohound does not
+// depend on FerretDB.
 package ferrettest
 
 import (
@@ -89,8 +89,8 @@ func TestLWT(t *testing.T) {
 	holds("new", -1<<62, true)
 }
 
-// TestNoTransactions: FerretDB ignores what would make a transaction of
-// statements, so the driver must not begin one.
+// TestNoTransactions: FerretDB ignores the fields that make statements a transaction, so the
+// driver must not begin one.
 func TestNoTransactions(t *testing.T) {
 	s, err := open(t).Connect(ctx)
 	if err != nil {
@@ -101,11 +101,11 @@ func TestNoTransactions(t *testing.T) {
 	drivertest.Class(t, "a transaction", err, drivers.Fatal, false)
 }
 
-// TestLinearizable: one session after the other sees one register. Several at
-// once lose updates: FerretDB 1.24 looks for the document that an update's
-// filter describes, and then updates by _id whatever the document holds by then
-// (internal/handler/msg_update.go, internal/backends/sqlite/collection.go). So
-// the way from the driver to the verdict finds what a database does wrong.
+// TestLinearizable: sequential sessions see one register. Concurrent ones lose updates: FerretDB
+// 1.24 looks up the document that matches an update's filter, and then updates it by _id, even
+// if the document has changed meanwhile (internal/handler/msg_update.go,
+// internal/backends/sqlite/collection.go). So the path from the driver to the verdict finds real
+// errors of a database.
 func TestLinearizable(t *testing.T) {
 	if r := run(t, open(t), 1); r.Verdict != verdict.Satisfied {
 		t.Errorf("one session: %+v", r)
@@ -113,7 +113,7 @@ func TestLinearizable(t *testing.T) {
 	for attempt := range 10 {
 		r := run(t, open(t), 8)
 		if r.Verdict == verdict.Satisfied {
-			continue // the sessions did not meet
+			continue // the sessions did not conflict
 		}
 		if r.Verdict != verdict.Violated || !slices.Contains(r.Anomalies[0].Names, "LostUpdate") {
 			t.Errorf("eight sessions: %+v", r)
@@ -125,7 +125,7 @@ func TestLinearizable(t *testing.T) {
 	t.Error("no update was lost; if FerretDB has become atomic, say so here and in docs/drivers.md")
 }
 
-// run runs the workload lwt and judges what its sessions were told.
+// run runs the workload lwt and judges its history.
 func run(t *testing.T, db drivers.DB, sessions int) *verdict.Result {
 	t.Helper()
 	spec, err := workloads.Find("lwt")
