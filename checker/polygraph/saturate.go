@@ -85,7 +85,11 @@ func newSaturator(m *model, g *graph, prune bool) *saturator {
 	}
 	opened := 0 // at most
 	for r := range m.reads {
-		if m.reads[r].source == fromOpen {
+		rd := &m.reads[r]
+		if rd.source != fromOpen {
+			continue
+		}
+		if n := m.mostMembers(rd); n > 1 || n == 1 && m.acceptsInitial(rd) {
 			opened++
 		}
 	}
