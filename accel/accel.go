@@ -304,5 +304,5 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("backend %s needs %d bytes for the closure, and may take %d", e.Backend, e.Need, e.Limit)
+	return fmt.Sprintf("backend %s needs %d bytes for the closure, and the limit is %d", e.Backend, e.Need, e.Limit)
 }

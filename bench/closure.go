@@ -283,7 +283,7 @@ func (c *Closures) once(ctx context.Context, b *ClosureBackend, g *accel.Graph, 
 	case errors.Is(err, errClosureTime):
 		m.Status, m.Reason = StatusTimeout, fmt.Sprintf("not done in %v", c.Timeout)
 	case errors.As(err, &little):
-		m.Status, m.Reason = StatusSkipped, fmt.Sprintf("needs %s, and may take %s", humanize.IBytes(uint64(little.Need)), humanize.IBytes(uint64(little.Limit)))
+		m.Status, m.Reason = StatusSkipped, fmt.Sprintf("needs %s, and the limit is %s", humanize.IBytes(uint64(little.Need)), humanize.IBytes(uint64(little.Limit)))
 	default:
 		m.Status, m.Reason = StatusFailed, err.Error()
 	}

@@ -94,12 +94,12 @@ func (c *Closures) Table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, `
 Seconds: the closure, its topological order included (median of %d); batch tests of %s edges; the insertion of %d edges at once.
-Held: the closure, on a GPU what it holds there, too; of n² bits: that as a share of a full matrix; peak: by how much the process grew meanwhile.
+Held: memory of the closure, on a GPU its GPU memory, too; of n² bits: that as a share of a full matrix; peak: growth of the process meanwhile.
 %s
-The graph goes over a GPU's bus within the seconds of the closure, and the edges and their answers within those of
-the questions; the matrix stays on the device, and opening the device does not count.
-GB/s: bytes moved by the seconds of the closure. × bandwidth: those seconds by the ones in which the
-memory, at the bandwidth above (a GPU's own at its), moves as much. Counted: bytes of rows that the backend itself says it moved.
+On a GPU the seconds of the closure include the transfer of the graph, and those of the questions the transfer of
+the edges and answers; the matrix stays on the device, and opening the device does not count.
+GB/s: bytes moved, divided by the seconds of the closure. × bandwidth: those seconds, divided by the time that the
+memory needs for as many bytes at the bandwidth above (for a GPU, at its own). Counted: bytes of rows moved, counted by the backend.
 × bitset: how many times as fast as bitset, with two goroutines where that was measured.
 `, c.Repeat, humanize.Comma(int64(questions)), inserted, TrafficHelp)
 	return errors.WithStack(err)

@@ -9,8 +9,8 @@ import (
 const TrafficHelp = `Bytes moved: the closure's rows, each written once, and read once for every edge that leads
 away from its vertex. For rows of bits a row ends at its vertex's place in a topological order, and
 with intervals begins and ends where those that overlap with it do; for chains it has four bytes for
-each chain. A backend that unites rows part by part in a cache, or leaves out edges
-that say nothing new, moves less through the memory, and may take less than the bandwidth's time.`
+each chain. A backend that unites rows part by part in a cache, or skips redundant edges,
+moves less through the memory, and may take less than the bandwidth's time.`
 
 // bitTraffic is the number of bytes that a closure with rows of bits moves.
 func bitTraffic(g *accel.Graph, order []int32) int64 {

@@ -12,7 +12,7 @@ func nothing(h *history.History) string {
 	if slices.ContainsFunc(h.Txns, func(t history.Txn) bool { return t.Status == history.Committed }) {
 		return ""
 	}
-	return "there is no committed transaction, and so nothing to judge"
+	return "there is no committed transaction, so there is nothing to check"
 }
 
 // doubt makes the verdict unknown if h lacks operations that its reader did not understand. Such
@@ -22,9 +22,9 @@ func doubt(h *history.History, r *verdict.Result) {
 	if h.LeftOut == "" {
 		return
 	}
-	why := h.LeftOut + ", so that no verdict holds"
+	why := h.LeftOut + ", so the verdict is unknown"
 	if r.Verdict == verdict.Violated {
-		why += ", though the rest shows a violation"
+		why += ", although the rest of the history is violated"
 	}
 	r.Verdict, r.Anomalies, r.Witness, r.Reason = verdict.Unknown, nil, nil, why
 }

@@ -14,11 +14,11 @@ import (
 // TestLeftOut checks that no engine gives a verdict if operations were not understood.
 func TestLeftOut(t *testing.T) {
 	for text, want := range map[string]string{
-		"s1: r(x,0) w(x,1)\ns2: r(x,1)":        "3 operations were left out, so that no verdict holds",
-		"s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)": "3 operations were left out, so that no verdict holds, though the rest shows a violation",
-		"s1: r(x,0) r(x,1)\ns2: r(x,0) w(x,1)": "3 operations were left out, so that no verdict holds, though the rest shows a violation",
-		"open\ns1: r(x,7)":                     "3 operations were left out, so that no verdict holds",
-		"s1: r(x,0) w(x,1) abort\ns2: unknown": "3 operations were left out, so that no verdict holds",
+		"s1: r(x,0) w(x,1)\ns2: r(x,1)":        "3 operations were left out, so the verdict is unknown",
+		"s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)": "3 operations were left out, so the verdict is unknown, although the rest of the history is violated",
+		"s1: r(x,0) r(x,1)\ns2: r(x,0) w(x,1)": "3 operations were left out, so the verdict is unknown, although the rest of the history is violated",
+		"open\ns1: r(x,7)":                     "3 operations were left out, so the verdict is unknown",
+		"s1: r(x,0) w(x,1) abort\ns2: unknown": "3 operations were left out, so the verdict is unknown",
 	} {
 		for _, engine := range []checker.Engine{checker.Auto, checker.Polygraph, checker.Baseline} {
 			for _, certify := range []bool{false, true} {

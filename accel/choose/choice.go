@@ -29,10 +29,10 @@ var choices = []struct {
 	choice Choice
 	says   string
 }{
-	{Auto, "the one that is expected to take least time, of those that fit into memory"},
+	{Auto, "the fastest one, by estimate, that fits into memory"},
 	{Chains, "vector clocks over the sessions; memory grows with transactions times sessions"},
 	{Bitset, "a matrix of bits; memory grows with the square of the transactions"},
-	{CUDA, "that matrix on an NVIDIA GPU"},
+	{CUDA, "the same matrix on an NVIDIA GPU"},
 }
 
 // Names lists the choices, separated by commas.

@@ -68,11 +68,11 @@ func (e *Estimate) String() string {
 	}
 	switch {
 	case e.Err != nil:
-		return fmt.Sprintf("%s is not to be had: %v", name, e.Err)
+		return fmt.Sprintf("%s is not available: %v", name, e.Err)
 	case e.Bytes > e.Limit:
-		return fmt.Sprintf("%s takes up to %s, and may take %s", name, size(e.Bytes), size(e.Limit))
+		return fmt.Sprintf("%s needs up to %s, and the limit is %s", name, size(e.Bytes), size(e.Limit))
 	}
-	return fmt.Sprintf("%s takes up to %s and about %s", name, size(e.Bytes), seconds(e.Seconds))
+	return fmt.Sprintf("%s needs up to %s and about %s", name, size(e.Bytes), seconds(e.Seconds))
 }
 
 func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
@@ -141,7 +141,7 @@ func Decide(g *accel.Graph, w Wishes) *Decision {
 	if i := slices.IndexFunc(m.Backends, wished); i >= 0 {
 		consider(&m.Backends[i])
 		if e := &d.Considered[0]; e.fits() {
-			d.Backend, d.Reason = e.Backend, "asked for: "+e.String()
+			d.Backend, d.Reason = e.Backend, "requested: "+e.String()
 			return d
 		}
 	}
@@ -169,7 +169,7 @@ func Decide(g *accel.Graph, w Wishes) *Decision {
 func (d *Decision) Refused(w Wishes) string {
 	switch {
 	case d.Backend == None && len(d.Considered) > 0:
-		return "reachability is done without: no backend can have it: " + d.Reason
+		return "no backend can compute reachability, so the check does without: " + d.Reason
 	case w.auto() || d.Backend == string(w.Choice) || len(d.Considered) == 0:
 		return ""
 	}

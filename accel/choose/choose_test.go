@@ -57,7 +57,7 @@ func TestAuto(t *testing.T) {
 		want           string
 	}{{2000, 10, 64, "chains"}, {2000, 1000, 64, "bitset"}, {4000, 2000, 0, "bitset"}, {64_000, 10, 0, "chains"}} {
 		d := choose.Decide(sessions(tc.txns, tc.sessions), choose.Wishes{Few: tc.few, Machine: roomy(choose.Here().Backends[:2]...)})
-		if d.Backend != tc.want || !strings.Contains(d.Reason, tc.want+" takes up to") {
+		if d.Backend != tc.want || !strings.Contains(d.Reason, tc.want+" needs up to") {
 			t.Errorf("%d transactions of %d sessions: %s, want %s: %s", tc.txns, tc.sessions, d.Backend, tc.want, d.Reason)
 		}
 	}
@@ -128,15 +128,15 @@ func TestOrder(t *testing.T) {
 		reason   string
 		warning  string
 	}{
-		{"the fastest", []choose.Backend{slow(100), fast(100, nil, nil)}, "", "bitset", "bitset takes up to 100 B and about 1 s; chains", ""},
-		{"the one that fits", []choose.Backend{slow(100), fast(5000, nil, nil)}, "auto", "chains", "bitset takes up to 4.9 KiB, and may take 1000 B", ""},
-		{"the one that is there", []choose.Backend{fast(100, nil, none), slow(100)}, "auto", "chains", "bitset is not to be had: there is no such device", ""},
+		{"the fastest", []choose.Backend{slow(100), fast(100, nil, nil)}, "", "bitset", "bitset needs up to 100 B and about 1 s; chains", ""},
+		{"the one that fits", []choose.Backend{slow(100), fast(5000, nil, nil)}, "auto", "chains", "bitset needs up to 4.9 KiB, and the limit is 1000 B", ""},
+		{"the one that is there", []choose.Backend{fast(100, nil, none), slow(100)}, "auto", "chains", "bitset is not available: there is no such device", ""},
 		{"the one that works", []choose.Backend{fast(100, lost, nil), slow(100)}, "auto", "chains", "the device is lost", ""},
-		{"the wish", []choose.Backend{fast(100, nil, nil), slow(100)}, "chains", "chains", "asked for: chains", ""},
-		{"a wish too large", []choose.Backend{fast(5000, nil, nil), slow(100)}, "bitset", "chains", "1 chain", "backend bitset takes up to 4.9 KiB, and may take 1000 B; chains is used instead"},
-		{"a wish that is not there", []choose.Backend{fast(100, nil, none), slow(100)}, "bitset", "chains", "1 chain", "bitset is not to be had: there is no such device; chains is used instead"},
+		{"the wish", []choose.Backend{fast(100, nil, nil), slow(100)}, "chains", "chains", "requested: chains", ""},
+		{"a wish too large", []choose.Backend{fast(5000, nil, nil), slow(100)}, "bitset", "chains", "1 chain", "backend bitset needs up to 4.9 KiB, and the limit is 1000 B; chains is used instead"},
+		{"a wish that is not there", []choose.Backend{fast(100, nil, none), slow(100)}, "bitset", "chains", "1 chain", "bitset is not available: there is no such device; chains is used instead"},
 		{"a wish that fails", []choose.Backend{fast(100, lost, nil), slow(100)}, "bitset", "chains", "1 chain", "the device is lost; chains is used instead"},
-		{"none", []choose.Backend{fast(5000, nil, nil), slow(5000)}, "", choose.None, "chains takes up to", "no backend can have it"},
+		{"none", []choose.Backend{fast(5000, nil, nil), slow(5000)}, "", choose.None, "chains needs up to", "no backend can compute reachability"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var told []string

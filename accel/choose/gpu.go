@@ -61,7 +61,7 @@ var errFailed = errors.New("the device has failed")
 func (o *others) Closure(ctx context.Context, g *accel.Graph, opt accel.Options) (accel.Closure, error) {
 	c, d, err := Closure(ctx, g, opt, o.without())
 	if c == nil && err == nil {
-		err = errors.Errorf("no backend can have the closure: %s", d.Reason)
+		err = errors.Errorf("no backend can compute the closure: %s", d.Reason)
 	}
 	return c, err
 }

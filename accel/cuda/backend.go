@@ -105,7 +105,7 @@ func (b *Backend) warn(err error) {
 	if !errors.As(err, &m) && b.warned.Swap(true) || b.cfg.Warn == nil {
 		return
 	}
-	b.cfg.Warn(b.say(err) + "; going on with " + b.cfg.Fallback.Name() + " on the CPU")
+	b.cfg.Warn(b.say(err) + "; using " + b.cfg.Fallback.Name() + " on the CPU instead")
 }
 
 // say formats an error as one line.

@@ -106,7 +106,7 @@ func TestLittleMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if len(warned) != 1 || !strings.Contains(warned[0], "MiB are free; going on with bitset on the CPU") {
+	if len(warned) != 1 || !strings.Contains(warned[0], "MiB are free; using bitset on the CPU instead") {
 		t.Errorf("warned %q", warned)
 	}
 }

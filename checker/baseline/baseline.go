@@ -47,7 +47,7 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
 	}
-	if err := engine.ReadsValues(e, h, "this engine judges values only"); err != nil {
+	if err := engine.ReadsValues(e, h, "this engine needs the value of each read"); err != nil {
 		return nil, err
 	}
 	res := &verdict.Result{Level: lvl, Engine: Name}

@@ -41,7 +41,7 @@ type MemoryError struct{ Limit }
 func (e *MemoryError) Error() string {
 	text := "the memory for checking, " + humanize.IBytes(uint64(e.Bytes)) + ", ran out"
 	if e.Default {
-		text += "; that is the default, most of what was free, and --max-memory sets another limit"
+		text += "; this is the default, most of the free memory; --max-memory sets another limit"
 	}
 	return text
 }

@@ -92,15 +92,15 @@ func (f *facts) edge(lvl level.Level, e verdict.Edge) error {
 		}
 	case verdict.WR:
 		if !unique || source != e.From || !readsTo {
-			return errors.New("no read of the one's write by the other")
+			return errors.New("the second transaction did not read the first one's write")
 		}
 	case verdict.WW:
 		if !unique || source != e.From || !readsTo || !f.writes(e.To, e.Key) {
-			return errors.New("no overwriting of the one's write by the other")
+			return errors.New("the second transaction did not overwrite the first one's write")
 		}
 	case verdict.RW:
 		if !unique || !f.reads(e.From, c) || !readsTo || !f.writes(e.To, e.Key) {
-			return errors.New("no overwriting of what the first one read")
+			return errors.New("the second transaction did not overwrite what the first one read")
 		}
 	default:
 		return errors.New("unknown kind of edge")

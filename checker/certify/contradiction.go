@@ -29,7 +29,7 @@ const contradictionBudget = 50_000_000
 // the rest is an execution of the sub-history.
 func (f *facts) contradiction(a *verdict.Anomaly) error {
 	if f.lvl == level.LIN {
-		return errors.New("no sub-history is closed at level lin, where absence is what an insertion saw")
+		return errors.New("level lin has no anomaly of this kind")
 	}
 	if err := f.drawn(a.Cycle); err != nil {
 		return err
@@ -275,7 +275,7 @@ func (f *facts) drawn(edges []verdict.Edge) error {
 			ok = false
 		}
 		if !ok {
-			return errors.Errorf("edge %d of the cycle, %s from transaction %d to %d, is not what it is called", n+1, e.Kind, f.id(e.From), f.id(e.To))
+			return errors.Errorf("edge %d of the cycle, %s from transaction %d to %d, has the wrong kind", n+1, e.Kind, f.id(e.From), f.id(e.To))
 		}
 	}
 	return nil

@@ -226,7 +226,7 @@ func TestForcedWords(t *testing.T) {
 	e := verdict.Edge{From: 0, To: 1, Kind: verdict.WW, Key: 0, Value: 1}
 	a := &verdict.Anomaly{Kind: verdict.Cycle, Cycle: []verdict.Edge{e}, Forced: map[int]verdict.OpRef{0: {Txn: 2}}}
 	cycle, _ := Edges(h, a)
-	if want := "T1 -WW-> T2: both wrote x: T1 wrote 1, T2 wrote 2. T3 read x = 2 from T2, and T1 had come before T3: so T1 was first, or its write would have been read."; cycle[0].Text != want {
+	if want := "T1 -WW-> T2: both wrote x: T1 wrote 1, T2 wrote 2. T3 read x = 2 from T2, and T1 came before T3. So T1 was first: otherwise its write would have been read."; cycle[0].Text != want {
 		t.Errorf("got  %s\nwant %s", cycle[0].Text, want)
 	}
 }

@@ -162,7 +162,7 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		return fmt.Sprintf("%s read %s, which only %s wrote, and that transaction aborted.",
 			w.introduce(last), w.pair(op.Key, op.Value), w.introduce(a.Txns[0]))
 	case verdict.IntermediateRead:
-		return fmt.Sprintf("%s read %s, which %s wrote but then overwrote itself: it %s. Nobody else may see the value in between.",
+		return fmt.Sprintf("%s read %s, which %s wrote but then overwrote itself: it %s. No other transaction may see an intermediate value.",
 			w.introduce(last), w.pair(op.Key, op.Value), w.introduce(a.Txns[0]), w.written(a.Txns[0], op.Key))
 	case verdict.FutureRead:
 		return fmt.Sprintf("%s read %s before it wrote that value itself, and nobody else wrote it.", w.introduce(last), w.pair(other.Key, other.Value))
@@ -218,8 +218,8 @@ func (w words) divergence(a *verdict.Anomaly) string {
 func (w words) impossibleFailure(a *verdict.Anomaly) string {
 	last := a.Ops[0].Txn
 	op := w.ref(a.Ops[0])
-	return fmt.Sprintf("The compare-and-set of %s failed, so that %s did not hold while it ran, from %s to %s. "+
-		"But what the other operations saw before and after leaves no moment in between at which it did not.",
+	return fmt.Sprintf("The compare-and-set of %s failed, so %s must have been false at some moment while it ran, from %s to %s. "+
+		"But the other operations show that it was true all that time.",
 		w.introduce(last), w.pair(op.Key, op.Value), seconds(w.h.Txns[last].Begin), seconds(w.h.Txns[last].End))
 }
 
@@ -268,7 +268,7 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 	if reads > maxListed {
 		fmt.Fprintf(&b, "… and %d more reads.\n", reads-maxListed)
 	}
-	fmt.Fprintf(&b, "No execution that %s allows explains all of that: however the writes are ordered, some read is wrong or some transaction comes before itself.", lvl.Title())
+	fmt.Fprintf(&b, "No execution that %s allows explains these reads: every order of the writes makes a read wrong or puts a transaction before itself.", lvl.Title())
 	return b.String()
 }
 
@@ -344,11 +344,11 @@ func (w words) overwrote(e verdict.Edge, n int) string {
 	both := fmt.Sprintf("both wrote %s: %s %s, %s %s. ", w.key(e.Key), from, w.written(e.From, e.Key), to, w.written(e.To, e.Key))
 	if ref, ok := w.forced[n]; ok {
 		read := w.ref(ref)
-		return both + fmt.Sprintf("%s read %s from %s, and %s had come before %s: so %s was first, or its write would have been read.",
+		return both + fmt.Sprintf("%s read %s from %s, and %s came before %s. So %s was first: otherwise its write would have been read.",
 			w.txn(ref.Txn), w.pair(read.Key, read.Value), to, from, w.txn(ref.Txn), from)
 	}
 	if w.snapshot {
-		return both + fmt.Sprintf("No two that write one key may overlap, and %s had begun before %s committed: so %s came first.", from, to, from)
+		return both + fmt.Sprintf("Transactions that write the same key must not overlap, and %s began before %s committed. So %s came first.", from, to, from)
 	}
 	return both + fmt.Sprintf("%s came first: the other order would make a read wrong.", from)
 }

@@ -110,7 +110,7 @@ func (l *lwt) tooFar(earliest []int32) {
 		}
 	}
 	if len(failed) > 0 && !h.Closed {
-		l.undecided = fmt.Sprintf("the failed compare-and-set %d has no place, and the history was cut off, so that what made it fail may be missing", h.Txns[failed[0]].ID)
+		l.undecided = fmt.Sprintf("the failed compare-and-set of transaction %d has no place in the order; the history was cut off, so the write that made it fail may be missing", h.Txns[failed[0]].ID)
 		return
 	}
 	// A failure may be too late only because of an earlier failure, so the earliest is reported.

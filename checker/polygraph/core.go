@@ -16,7 +16,7 @@ import (
 // counterexample.
 const minimizeFor = 5 * time.Second
 
-var errNoCore = errors.New("a refutation does not show what it rests on; this is a bug in isohound")
+var errNoCore = errors.New("the part of the history that a refutation uses is not violated; this is a bug in isohound")
 
 // counterexample cuts out of the history the closed part that the evidence rests on, and shrinks it.
 func (c *check) counterexample(used *evidence) error {

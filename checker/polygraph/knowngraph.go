@@ -34,7 +34,7 @@ func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer 
 	}
 	s, _ := prepare(h, lvl, infer)
 	if s == nil {
-		return nil, errors.New("reads of the history are wrong by themselves, so that it has no known graph; isohound check says which")
+		return nil, errors.New("some reads are wrong by themselves, so the history has no known graph; isohound check lists these reads")
 	}
 	m, g := s.m, s.g
 	given := len(g.edges)

@@ -67,7 +67,7 @@ func newReach(m *model, g *graph, how Acceleration) *reach {
 	return r
 }
 
-var errNear = errors.New("the history is part of another one")
+var errNear = errors.New("it is not used for a part of a history")
 
 // update makes the closure include all known edges, and computes the closure if necessary. It
 // reports whether there is a closure. There is none if the graph has a cycle or if no backend is
@@ -163,7 +163,7 @@ func (r *reach) drop(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	r.spent[r.told.Backend] = err
-	r.warn("backend " + r.told.Backend + " failed, and another one goes on: " + err.Error())
+	r.warn("backend " + r.told.Backend + " failed, another one is used: " + err.Error())
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (c *check) unfinished(err error) error {
 	u := &engine.Unfinished{Cause: err, Result: c.res}
 	switch s, x := c.saturator, c.search; {
 	case c.res.Verdict == verdict.Violated:
-		u.Progress = "a violation was found, but no counterexample was cut out yet"
+		u.Progress = "a violation was found, but no counterexample was extracted yet"
 	case x != nil:
 		u.Progress = fmt.Sprintf("%s; search: %s, %s, %s", openReads(s, "after saturation"), count(x.s.Stats.Variables, "variable"),
 			count(x.s.Stats.Clauses, "clause"), count(int(x.s.Stats.Conflicts), "conflict"))
@@ -26,7 +26,7 @@ func (c *check) unfinished(err error) error {
 			u.Progress += fmt.Sprintf("; %d of %s made up front left open by the known graph", p.left, count(p.constraints, "constraint"))
 		}
 		if txns, keys := x.largestComponent(); txns > 0 {
-			u.Progress += fmt.Sprintf("; its clauses join up to %s on %s", count(txns, "transaction"), count(keys, "key"))
+			u.Progress += fmt.Sprintf("; the largest component of the clauses has %s on %s", count(txns, "transaction"), count(keys, "key"))
 		}
 	case s != nil:
 		u.Progress = fmt.Sprintf("saturation: %s, %s added, %s", count(s.passes, "pass"), count(len(s.g.edges)-s.given, "edge"), openReads(s, "so far"))

@@ -143,7 +143,7 @@ func (c *Collector) Doubtful() (why string) {
 	if len(c.Anomalies) > 0 {
 		return ""
 	}
-	return c.doubts.describe(c.h, "nobody else is known to have left, and the reader itself wrote later") + "the writer is missing"
+	return c.doubts.describe(c.h, "no other known transaction finally wrote and that the reader wrote later") + "the writer is missing"
 }
 
 // Orphan adds a read of a value without a known writer, by the transaction at i, in a history that
@@ -156,7 +156,7 @@ func (c *Collector) Orphaned() (why string) {
 	if c.orphans.count == 0 {
 		return ""
 	}
-	return c.orphans.describe(c.h, "nobody is known to have written") + "the writer may be missing"
+	return c.orphans.describe(c.h, "no known transaction wrote") + "the writer may be missing"
 }
 
 // reads counts some reads. first is the transaction of the first one.
@@ -178,7 +178,7 @@ func (r *reads) describe(h *history.History, what string) string {
 	if r.count == 1 {
 		reads = fmt.Sprintf("a read in transaction %d returned a value", id)
 	}
-	return reads + " that " + what + ", and the history was cut off, so that "
+	return reads + " that " + what + "; the history was cut off, so "
 }
 
 // writtenLater returns the first operation that writes what ops[j] read, after it,

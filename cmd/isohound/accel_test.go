@@ -31,9 +31,9 @@ func TestAccel(t *testing.T) {
 	}{
 		{nil, "", " chains: ", ""},
 		{[]string{"--accel", "auto"}, "", " chains: ", ""},
-		{[]string{"--accel", "chains"}, "chains", "asked for: chains takes up to ", ""},
-		{[]string{"--accel", "bitset"}, "bitset", "asked for: bitset takes up to ", ""},
-		{[]string{"--accel", "cuda"}, "", "cuda is not to be had: no GPU: ", "isohound: backend cuda is not to be had: no GPU: "},
+		{[]string{"--accel", "chains"}, "chains", "requested: chains needs up to ", ""},
+		{[]string{"--accel", "bitset"}, "bitset", "requested: bitset needs up to ", ""},
+		{[]string{"--accel", "cuda"}, "", "cuda is not available: no GPU: ", "isohound: backend cuda is not available: no GPU: "},
 	} {
 		for _, lvl := range []string{"ser", "si"} {
 			c := isohound(t, append([]string{"check", h, "--level", lvl, "--json", "--quiet"}, tc.args...)...)
@@ -62,7 +62,7 @@ func TestAccelOnDevice(t *testing.T) {
 		if c.code != 0 || c.msg != "" {
 			t.Fatalf("exit code %d, %q", c.code, c.msg)
 		}
-		if a := c.outcomes(t)[0].Accel; a == nil || a.Backend != "cuda" || !strings.HasPrefix(a.Reason, "asked for: cuda (") {
+		if a := c.outcomes(t)[0].Accel; a == nil || a.Backend != "cuda" || !strings.HasPrefix(a.Reason, "requested: cuda (") {
 			t.Errorf("at %s: %+v", lvl, a)
 		}
 	}
@@ -121,7 +121,7 @@ func TestAccelDeviceLost(t *testing.T) {
 		if c.code != 0 || strings.Count(c.msg, "\n") > 1 {
 			t.Fatalf("lost at launch %d: exit code %d, %q", n, c.code, c.msg)
 		}
-		if strings.Contains(c.msg, "going on with another backend on the CPU") {
+		if strings.Contains(c.msg, "using another backend on the CPU instead") {
 			lost++
 		}
 	}

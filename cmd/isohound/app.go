@@ -99,7 +99,7 @@ func (a *app) root(args []string) *cobra.Command {
 		Use:   "isohound",
 		Short: "Hunt isolation bugs in databases",
 		Long: `isohound drives a database with concurrent transactions, records every call and
-result, and judges whether the history is one that the isolation level allows.
+result, and checks whether the isolation level allows the history.
 
 ` + exitHelp,
 		Version:       version(),

@@ -57,23 +57,22 @@ func (a *app) benchCheckerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "checker [FILE...]",
 		Short: "Measure the checkers on large histories, or as histories grow",
-		Long: `bench checker writes synthetic valid histories of large sizes into a temporary
-folder and measures isohound check on each, in a process of its own: reading,
-checking, the whole, and peak memory. With FILEs it measures these instead. Every
-verdict must be right: satisfied for the histories that it makes; for FILEs the
-contestants must agree.
+		Long: `bench checker writes large synthetic valid histories into a temporary folder and
+runs isohound check on each in a separate process. It measures reading time, checking
+time, total time and peak memory. With FILEs it measures these instead. Every verdict
+must be right: satisfied for generated histories; for FILEs the contestants must agree.
 
 With --growth it makes histories that grow along six axes (sessions, transactions,
 operations, keys, share of writes, share of duplicate values) as in Figure 10 of
 the VeriStrong paper, and writes plots, a table in CSV and a report in Markdown to
---out. A contestant that does not decide a point within --timeout is not asked for
-larger ones.
+--out. A contestant that does not decide a point within --timeout skips the larger
+ones.
 
 With --doubling it makes histories that are hard for their size (one transaction with
-a million operations, values that occur again and again, very many writers of one
-key) at an eighth, a quarter, half and all of that size, and says how many times the
-time and the memory of half the size each takes. Proofs are verified, too. What is
-not decided at one size is not measured at larger ones.
+a million operations, values that are often repeated, very many writers of one key) at
+an eighth, a quarter, half and all of that size. For each doubling it prints the factors
+by which time and memory grow. It also verifies the proofs. If a size is not decided,
+larger ones are skipped.
 
 Contestants are ` + strings.Join(names, ", ") + `.
 The baseline engine gives no counterexample.
@@ -98,11 +97,11 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 	f.BoolVar(&b.doubling, "doubling", false, "measure histories that are hard for their size, at 1, 2, 4 and 8 times an eighth of it")
 	f.StringVar(&b.levels, "level", "ser,si", "levels to check, separated by commas; histories are made for ser and si")
 	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline)")
-	f.StringVar(&b.against, "against", "", "path of another isohound, which measures the same in turn with this one")
+	f.StringVar(&b.against, "against", "", "path of another isohound to compare with; the two are measured in turn")
 	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m, with --doubling 20s)")
 	f.StringVar(&b.maxMemory, "max-memory", "", "limit for the memory of each check, 2GiB say (default that of isohound check)")
 	f.IntVar(&b.repeat, "repeat", 1, "measure each check this often and take the median")
-	f.Float64Var(&b.scale, "scale", 1, "make histories of this many times the transactions and keys")
+	f.Float64Var(&b.scale, "scale", 1, "factor for the numbers of transactions and keys")
 	f.BoolVar(&b.quick, "quick", false, "the same as --scale "+strconv.FormatFloat(quickScale, 'g', -1, 64)+"; with --growth only three points an axis instead")
 	f.IntVar(&b.points, "points", 0, "with --growth, only the first points of each axis (default all)")
 	f.Uint64Var(&b.seed, "seed", defaultSeed, "seed of the histories")
@@ -155,7 +154,7 @@ func (b *benching) resolve(args []string) error {
 	}
 	for _, l := range b.parsedLevels {
 		if len(args) == 0 && l.RealTime() {
-			return usage("level %s needs times, which the histories that are made do not have; give files", l)
+			return usage("level %s needs times, and generated histories have none; give files", l)
 		}
 	}
 	if b.quick && b.growth && b.points == 0 {

@@ -42,20 +42,20 @@ func (a *app) benchClosureCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "closure [FILE...]",
 		Short: "Measure the backends of reachability on known graphs of histories",
-		Long: `bench closure records histories on Badger in memory, takes the known graph of each (session
-order, and the writes of reads that can have only one), and measures on it every backend that
-keeps a transitive closure: time, memory, and bytes moved against the bandwidth of the
-memory, which it measures first. With FILEs it takes these histories instead. Every backend
-answers the same million random edge tests and other questions, and all must agree, with
-one another, with plain searches and, on a part, with Warshall's algorithm. Tables come in Markdown.
+		Long: `bench closure records histories on Badger in memory and builds the known graph of each: session
+order, and reads that have only one possible writer. On this graph it measures every backend
+that keeps a transitive closure: time, memory, and bytes moved compared with the memory
+bandwidth, which it measures first. With FILEs it uses these histories instead. Every backend
+answers the same million random edge tests and other queries. All answers must agree with one
+another, with plain searches and, on a part, with Warshall's algorithm. Tables are in Markdown.
 
-With --sessions n each transaction stands for itself: the level is then the one without
+With --sessions n each transaction is its own session: the level is then the variant without
 session order, on a history of ` + strconv.Itoa(bench.UsualSessions) + ` sessions.
 
-With --compact it compares the construction and the updating of compact and full closures as
-in Figure 8 of the Vbox paper, by the algorithms there and the backend bitset, at a level with
-real time, and writes pictures, a table in CSV and a report in Markdown to --out. An
-algorithm that does not end within --timeout is reported as such.
+With --compact it compares how long it takes to construct and update compact and full closures,
+as in Figure 8 of the Vbox paper, with the paper's algorithms and the backend bitset, at a level
+with real time. It writes pictures, a table in CSV and a report in Markdown to --out. The report
+also lists algorithms that do not end within --timeout.
 
 ` + bench.TrafficHelp + `
 
@@ -82,13 +82,13 @@ end within --timeout (not with --compact); others as for isohound check.`,
 	f.StringSliceVar(&b.sizes, "sizes", []string{"10k", "100k", "200k"}, "transactions; with --compact 10k")
 	f.StringSliceVar(&b.sessions, "sessions", []string{"1", "24", "1000", "n"}, "sessions, n for as many as transactions; with --compact 24")
 	f.StringVar(&b.level, "level", "", "level of the graphs (default ser; with --compact sser)")
-	f.BoolVar(&b.infer, "infer", false, "let the edges that saturation infers belong to the graphs")
+	f.BoolVar(&b.infer, "infer", false, "add the edges that saturation infers to the graphs")
 	f.StringSliceVar(&b.backends, "backends", nil, "backends (default all that differ on this machine)")
 	f.IntVar(&b.workers, "workers", 0, "goroutines of a backend (default as many as there are processors)")
 	f.IntVar(&b.repeat, "repeat", 3, "compute each closure this often and take the median")
 	f.DurationVar(&b.timeout, "timeout", 2*time.Minute, "limit for each closure; 0 is none (with --compact 1m by default, with --quick 5s)")
-	f.StringVar(&b.maxMemory, "max-memory", "", "leave out closures that take more, 2GiB say (default three quarters of what is available)")
-	f.StringVar(&b.histories, "histories", "", "folder where recorded histories are kept, and taken from if they are there (default a temporary one)")
+	f.StringVar(&b.maxMemory, "max-memory", "", "skip closures that need more memory, such as 2GiB (default three quarters of the available memory)")
+	f.StringVar(&b.histories, "histories", "", "folder to keep recorded histories in and to reuse them from (default a temporary one)")
 	f.Int64Var(&b.seed, "seed", 1, "seed of the histories and of the questions")
 	f.BoolVar(&b.quick, "quick", false, "size 2k, sessions 24 and n, each closure computed once")
 	f.BoolVar(&b.compact, "compact", false, "compare compact and full closures as in Figure 8 of the Vbox paper")
@@ -147,13 +147,13 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 	case b.lvl == level.LIN:
 		return usage("--level lin has no known graph")
 	case b.compact && !b.lvl.RealTime():
-		return usage("--compact compares what real time allows, and level %s has none; take sser or strong-si", b.lvl)
+		return usage("--compact needs a level with real time, and %s has none; take sser or strong-si", b.lvl)
 	case b.repeat < 1:
 		return usage("--repeat must be at least 1")
 	case b.timeout < 0 || b.workers < 0:
 		return usage("--timeout and --workers must not be negative")
 	case b.compact && (b.infer || len(b.backends) > 0 || b.workers > 0):
-		return usage("--compact takes neither --infer nor --backends nor --workers: what is compared is fixed")
+		return usage("--compact cannot be combined with --infer, --backends or --workers")
 	case b.out != "" && !b.compact:
 		return usage("--out goes with --compact; without it the tables are printed")
 	}

@@ -81,7 +81,7 @@ func TestBenchClosureNoFigures(t *testing.T) {
 		{[]string{good, "--backends", "bitset,cuda"}, 0, bench.StatusUnavailable, "no GPU: "},
 		{[]string{bad, "--infer", "--backends", "chains"}, 0, bench.StatusCyclic, "a cycle"},
 		{[]string{good, "--backends", "chains", "--timeout", "1ns"}, 2, bench.StatusTimeout, "not done in 1ns"},
-		{[]string{good, "--backends", "bitset", "--max-memory", "8B"}, 0, bench.StatusSkipped, "may take 8 B"},
+		{[]string{good, "--backends", "bitset", "--max-memory", "8B"}, 0, bench.StatusSkipped, "the limit is 8 B"},
 	} {
 		c := isohound(t, append(append(slices.Clone(small), "--json", "--quiet"), tc.args...)...)
 		ms := closureLines(t, c)
@@ -107,7 +107,7 @@ func TestBenchClosureNoFigures(t *testing.T) {
 		{[]string{"--repeat", "0"}, 64, "--repeat"},
 		{[]string{"--out", "x"}, 64, "--out goes with --compact"},
 		{[]string{"--compact", "--level", "ser"}, 64, "take sser or strong-si"},
-		{[]string{"--compact", "--backends", "bitset"}, 64, "what is compared is fixed"},
+		{[]string{"--compact", "--backends", "bitset"}, 64, "--compact cannot be combined with"},
 		{[]string{"--compact", "--out", "/proc/isohound"}, 74, "--out"},
 		{[]string{"--histories", "/proc/isohound"}, 74, "--histories"},
 		{[]string{"/nowhere"}, 65, "/nowhere"},

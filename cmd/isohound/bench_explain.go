@@ -46,7 +46,7 @@ isohound check.`,
 			}
 			for _, l := range list {
 				if len(args) == 0 && l.RealTime() {
-					return usage("level %s needs times, which the histories that are made do not have; give files", l)
+					return usage("level %s needs times, and generated histories have none; give files", l)
 				}
 			}
 			self, err := os.Executable()

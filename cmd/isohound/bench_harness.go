@@ -22,10 +22,10 @@ func (a *app) benchHarnessCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "harness",
 		Short: "Measure what generating and recording cost",
-		Long: `bench harness runs a workload with recording, intents included, to a file, and
-without, in turns. By default it drives a database that does nothing, so that what is
-measured is isohound alone; with --driver it tells how much of a database's throughput
-recording takes.`,
+		Long: `bench harness runs a workload alternately with recording to a file, intents
+included, and without recording. By default it drives a database that does nothing, so
+it measures isohound alone. With --driver it measures how much recording reduces the
+throughput of a database.`,
 		Example: `  isohound bench harness
   isohound bench harness --driver postgres --dsn "$DSN" --duration 5s --rounds 9`,
 		Args: exactly(0, "flags only"),
@@ -58,7 +58,7 @@ const nothingTxns = 30_000
 
 func (a *app) benchHarness(s *settings, nothing bool, rounds int, compress, asJSON bool) error {
 	if _, ok := s.work.(generator.Tables); ok {
-		return usage("bench harness takes workloads on keys, and %s is one on tables", s.workload)
+		return usage("bench harness needs a workload on keys, and %s uses tables", s.workload)
 	}
 	h := &bench.Harness{
 		Workload: s.work, Rounds: rounds, Compressed: compress, Open: bench.OpenNothing,

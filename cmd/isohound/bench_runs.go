@@ -104,7 +104,7 @@ Exit codes: 0 all checked and satisfied; 1 a history is violated; others as for 
 				return err
 			}
 			if b.si == "" || b.ser == "" {
-				return usage("driver %s promises serializability and snapshot isolation by no isolation each; name them with --serializable and --snapshot", b.driver)
+				return usage("driver %s lacks an isolation for serializability or one for snapshot isolation; name them with --serializable and --snapshot", b.driver)
 			}
 			return a.benchRuns(b, d, "abort-rate", bench.AbortRate(b.si, b.ser))
 		},
@@ -118,10 +118,10 @@ func (a *app) benchEndToEndCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "end-to-end",
 		Short: "Compare general and mini-transactions, generation and checking",
-		Long: `bench end-to-end runs general transactions, checked by the polygraph engine, and
-mini-transactions, checked by the linear one, against a database, as transactions,
-operations and keys change (Figures 10 and 17 of the MTC paper). It writes plots of
-time and memory, tables in CSV and reports in Markdown to --out.
+		Long: `bench end-to-end runs general transactions and mini-transactions against a database.
+The polygraph engine checks the general ones, the linear engine the mini ones. The
+numbers of transactions, operations and keys vary as in Figures 10 and 17 of the MTC
+paper. It writes plots of time and memory, tables in CSV and reports in Markdown to --out.
 
 Exit codes: 0 all checked and satisfied; 1 a history is violated; others as for isohound run.`,
 		Example: `  isohound bench end-to-end --driver postgres --dsn "$DSN"

@@ -26,18 +26,18 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE|FOLDER...|- --level L[,L...]",
 		Short: "Judge recorded histories",
-		Long: `check reads histories in any format that isohound knows, and judges each of them at
-each level. - means standard input. A folder holds the logs of Cobra. isohound
-convert --help lists the formats. Of several levels the strongest is judged first:
-if it is satisfied, so are all weaker ones.
+		Long: `check reads histories in any format that isohound knows, and checks each of them at
+each level. - means standard input. A folder is read as Cobra logs. isohound convert
+--help lists the formats. With several levels the strongest is checked first: if it is
+satisfied, so are all weaker ones.
 
 Levels: ` + levelHelp() + `
 
 --pipeline runs the polygraph engine with other parts, for comparison. No part changes
 a verdict. Name a preset, then add parts with + and leave out parts with -:
 ` + polygraph.ConfigHelp() + `
---accel chooses how the polygraph engine computes which transactions reach which. The
-other engines do not use it. It changes no verdict:
+--accel chooses how the polygraph engine computes reachability between transactions.
+The other engines do not use it. It changes no verdict:
 ` + choose.Help() + `
 ` + exitHelp,
 		Example: `  isohound check h.jsonl --level ser
@@ -204,7 +204,7 @@ func text(o results.Outcome) string {
 			fmt.Fprintf(&b, " (%s)", strings.Join(an.Names[1:], ", "))
 		}
 		if an.Count > 1 {
-			fmt.Fprintf(&b, ", met %d times; the first:", an.Count)
+			fmt.Fprintf(&b, ", found %d times; the first:", an.Count)
 		}
 		b.WriteString("\n")
 		for _, line := range strings.Split(an.Text, "\n") {

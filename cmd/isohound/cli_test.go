@@ -76,7 +76,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"check", write(t, "lwt.txt", fine), "--level", "lin"}, 0, ""},
 		{[]string{"check", write(t, "blind.txt", "s1 T5: w(x,1)\n"), "--level", "ser", "--engine", "linear"}, 2, "transaction 5 (session 1) is not a mini-transaction"},
 		{[]string{"check", write(t, "untimed.txt", "s1 T5: r(x,0)\n"), "--level", "sser"}, 2, "needs the begin and end of transactions"},
-		{[]string{"check", torn, "--level", "ser"}, 0, "line 3 is torn"},
+		{[]string{"check", torn, "--level", "ser"}, 0, "line 3 is incomplete"},
 		{[]string{"report", t.TempDir()}, 65, "is not the folder of a run"},
 		{[]string{"report"}, 64, "the folder of a run"},
 		{[]string{"convert", torn}, 64, "a file to read and a file to write"},

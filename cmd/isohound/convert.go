@@ -43,9 +43,9 @@ Formats:
   elle-json    the same as elle-cli's JSON
   dsl          the notation of the docs
 
-What the format of OUT cannot carry and could change a verdict (times, unknown
-outcomes, deleted keys …) is refused, unless --lossy says to leave it out or
-replace it. What was lost is then named on standard error.`,
+Some formats cannot carry everything that could change a verdict (times, unknown
+outcomes, deleted keys …). convert then fails, unless --lossy is given: it leaves out
+or replaces such parts, and prints what was lost to standard error.`,
 		Example: `  isohound convert history.bincode history.jsonl.zst
   isohound convert history.jsonl - --to dsl
   isohound convert history.jsonl.zst logs --to cobra --lossy`,
@@ -139,7 +139,7 @@ func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 		return nil, withCode(exitUsage, &fit.Error{Format: string(k.to), Losses: losses, Remedy: "nothing was written; convert to native, or use --lossy"})
 	}
 	if len(out.Txns) == 0 {
-		return nil, withCode(exitUsage, errors.Errorf("there is no transaction that the format %s can carry; nothing was written", k.to))
+		return nil, withCode(exitUsage, errors.Errorf("the format %s cannot carry any of the transactions; nothing was written", k.to))
 	}
 	for _, l := range losses {
 		fmt.Fprintf(a.msg, "lost: %s\n", l)

@@ -71,12 +71,12 @@ func TestConvertLossy(t *testing.T) {
 		}
 	}
 	aborted := write(t, "aborted.txt", "s1: w(1,5) abort\n")
-	if c := isohound(t, "convert", aborted, filepath.Join(dir, "none"), "--to", "awdit", "--lossy"); c.code != 64 || !strings.Contains(c.msg, "no transaction that the format awdit can carry") {
+	if c := isohound(t, "convert", aborted, filepath.Join(dir, "none"), "--to", "awdit", "--lossy"); c.code != 64 || !strings.Contains(c.msg, "the format awdit cannot carry any of the transactions") {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
 	}
 	c := isohound(t, "convert", h, filepath.Join(dir, "more.bincode"), "--lossy")
-	want := `lost: the recording was cut off: what is written counts as complete
-lost: 1 read is of a value that nobody is known to have written, first transaction 6: left out
+	want := `lost: the recording was cut off: the written history counts as complete
+lost: 1 read has no known writer, first transaction 6: left out
 lost: 3 transactions have times, first transaction 4: left out, so that levels with real time cannot be checked
 lost: 1 key begins with a value other than 0, first transaction 4: their initial value is written as 0
 lost: 1 value such as "abc" cannot stand in the file, first transaction 4: numbered
@@ -152,7 +152,7 @@ func TestNotUnderstood(t *testing.T) {
 		}
 	}
 	none := write(t, "set.edn", "{:process 0 :type :ok :f :add :value 1}\n")
-	if c := isohound(t, "check", none, "--level", "ser"); c.code != 2 || !strings.Contains(c.out, "1 operation was not understood and left out (1 :add), so that no verdict holds") {
+	if c := isohound(t, "check", none, "--level", "ser"); c.code != 2 || !strings.Contains(c.out, "1 operation was not understood and left out (1 :add), so the verdict is unknown") {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 	if c := isohound(t, "check", write(t, "empty", ""), "--level", "ser"); c.code != 65 || !strings.Contains(c.msg, "the file is empty") {

@@ -22,17 +22,17 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain FILE|FOLDER|- --level L [--out DIR]",
 		Short: "Show why a history violates a level",
-		Long: `explain judges a history at a level and explains a violation: the names of the
-anomaly, which levels the history violates and which it satisfies, why each
-transaction would have to come before the next, and the smallest part of the history
-that shows all that by itself. --out writes that part and its pictures to files, with
-a folder for each anomaly:
+		Long: `explain checks a history at a level and explains a violation: the names of the
+anomaly, which levels the history violates and which it satisfies, the dependencies
+between the transactions, and the smallest part of the history that is violated by
+itself. --out writes that part and its pictures to files, with a folder for each
+anomaly:
 
   minimal.txt      the smallest part, in isohound's short notation
   minimal.jsonl    the same as a history, which isohound check judges
-  graph.svg        who must come before whom
+  graph.svg        the dependencies between the transactions
   graph.dot        the same for Graphviz
-  timeline.svg     the sessions, and what else ran at the same time
+  timeline.svg     the sessions, and other concurrent transactions
   explanation.txt  what is printed
 
 Levels: ` + levelHelp() + `
@@ -92,7 +92,7 @@ func (a *app) explain(path string, k *checking, out string) error {
 			return err
 		}
 		if o.Verdict == verdict.Violated && !hasPictures(&o) {
-			fmt.Fprintln(a.msg, "isohound: time did not suffice for a counterexample; give more with --explain-timeout")
+			fmt.Fprintln(a.msg, "isohound: no counterexample was found in time; set a longer --explain-timeout")
 		}
 		for n := range o.Anomalies {
 			if o.Anomalies[n].Counterexample == nil {

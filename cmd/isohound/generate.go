@@ -191,7 +191,7 @@ func (a *app) summarize(s *settings, r *recording) {
 		case i.Problem != "":
 			fmt.Fprintf(a.msg, "invariant %s does not hold: %s (%s)\n", i.Name, i.Problem, i.Text)
 		case i.Error != "":
-			fmt.Fprintf(a.msg, "invariant %s could not be looked at: %s\n", i.Name, i.Error)
+			fmt.Fprintf(a.msg, "invariant %s could not be checked: %s\n", i.Name, i.Error)
 		default:
 			held++
 		}

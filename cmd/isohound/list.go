@@ -123,7 +123,7 @@ func (a *app) workloadsCommand() *cobra.Command {
 			for _, w := range list {
 				fmt.Fprintf(&b, "%s – %s\n  source: %s\n  checked by: %s\n", w.Name, w.Summary, w.Source, strings.Join(w.Engines, ", "))
 				if w.Checks != "" {
-					fmt.Fprintf(&b, "  besides: %s\n", w.Checks)
+					fmt.Fprintf(&b, "  checks: %s\n", w.Checks)
 				}
 				if len(w.Needs) > 0 {
 					fmt.Fprintf(&b, "  needs: %s\n", join(w.Needs))

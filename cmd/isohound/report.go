@@ -27,14 +27,14 @@ func (a *app) reportCommand() *cobra.Command {
 	o := &reporting{}
 	c := &cobra.Command{
 		Use:   "report DIR...",
-		Short: "Draw the report of a run again, or one page of several runs",
-		Long: `Of the folder of one run, report draws report.html and what lies beside it again,
+		Short: "Rebuild the report of a run, or make one page of several runs",
+		Long: `Given the folder of one run, report rebuilds report.html and the files beside it
 from the saved configuration, figures and verdicts.
 
-Of several folders, or of one with runs somewhere below, it makes a table of all
-runs with links to their reports. Runs that are unfinished or cannot be read are
-named in it. The page is index.html, in DIR if there is one DIR, else here.
---out, --markdown and --json ask for the table of a single run, too.`,
+Given several folders, or one folder that contains runs, it makes a table of all runs
+with links to their reports. The table also lists runs that are unfinished or cannot
+be read. The page is index.html, in DIR if there is one DIR, else in the current
+folder. With --out, --markdown or --json a single run gets a table, too.`,
 		Example: `  isohound report runs/20260131-235959-postgres
   isohound report runs
   isohound report runs/* --out nightly.html

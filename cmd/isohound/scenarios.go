@@ -70,9 +70,9 @@ func (a *app) scenariosCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "scenarios",
 		Short: "Show known anomalies and bugs on demand",
-		Long: `scenarios lists the catalogue: known anomalies and bugs, each with the recipe that
-shows it and the verdict that must come out, controls in which nothing must be
-found, and recorded histories with their verdicts; and whether each can run here.`,
+		Long: `scenarios lists the catalogue: known anomalies and bugs with the recipe that
+reproduces them and the expected verdict, controls without a violation, and recorded
+histories with their verdicts. It also says whether each scenario can run here.`,
 		Example: `  isohound scenarios --target embedded
   isohound scenarios show figure5/13-lost-update
   isohound scenarios run all --target embedded,local`,
@@ -114,7 +114,7 @@ func (a *app) listScenarios(list []*catalogue.Scenario, asJSON bool) error {
 	states := &catalogue.States{}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	if !asJSON {
-		fmt.Fprintln(w, "NAME\tTARGET\tENGINE\tMUST COME OUT\tTIME\tHERE")
+		fmt.Fprintln(w, "NAME\tTARGET\tENGINE\tEXPECTED\tTIME\tHERE")
 	}
 	enc := json.NewEncoder(a.out)
 	for _, s := range list {
@@ -134,7 +134,7 @@ func (a *app) scenariosShowCommand() *cobra.Command {
 	var ch choosing
 	c := &cobra.Command{
 		Use:     "show NAME",
-		Short:   "Tell all about a scenario, and the command that it runs",
+		Short:   "Show a scenario and the commands that it runs",
 		Example: "  isohound scenarios show figure5/13-lost-update",
 		Args:    exactly(1, "the name of a scenario"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -206,9 +206,9 @@ func (a *app) scenariosTableCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "table DIR...",
 		Short: "Draw the table of engines and anomalies from the results of scenarios",
-		Long: `table draws what isohound scenarios run found, from the folders that its --out
-named: engines and isolations by anomalies, with links to the runs, and every
-scenario with what was expected. Links count from the current folder.`,
+		Long: `table reads the --out folders of isohound scenarios run and makes a table of engines
+and isolations by anomalies, with links to the runs. It lists every scenario with its
+expected result. Links are relative to the current folder.`,
 		Example: "  isohound scenarios table runs/scenarios-20260131-235959 --format html > table.html",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

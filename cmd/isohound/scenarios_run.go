@@ -31,9 +31,9 @@ type staging struct {
 }
 
 const scenariosExits = `Exit codes:
-  0 all that ran came out as expected   1 one did not: something was found where
-  nothing must be, or not found where it must be   2 one could not be decided
-  69 a target did not start, or nothing could run here   65 a scenario is wrong
+  0 all scenarios that ran gave the expected result   1 one did not: an unexpected
+  violation, or an expected one that was not found   2 one could not be decided
+  69 a target did not start, or nothing could run here   65 a scenario is invalid
   64, 70, 74, 130 as for isohound --help, also when a run ended with one
 The first that occurs of 1, 70, 74, 69, 65, 130, 2, 0.`
 
@@ -41,12 +41,12 @@ func (a *app) scenariosRunCommand() *cobra.Command {
 	st := &staging{}
 	c := &cobra.Command{
 		Use:   "run NAME...|all",
-		Short: "Run scenarios and compare what comes out with what must",
+		Short: "Run scenarios and compare the results with the expected ones",
 		Long: `run starts the target of each scenario, runs and checks it, compares the verdicts
-with what is expected, and stops what it started. Names may be patterns: 'figure5/*'.
-Scenarios of one target share one start. What cannot run here is listed as not run.
---out gets the folder of each run, scenarios.json, and the table of engines and
-anomalies as scenarios.md and scenarios.html.
+with the expected ones, and stops what it started. Names may be patterns: 'figure5/*'.
+Scenarios of one target share one start. Scenarios that cannot run here are listed as
+not run. --out receives the folder of each run, scenarios.json, and the table of engines
+and anomalies as scenarios.md and scenarios.html.
 
 ` + scenariosExits,
 		Example: `  isohound scenarios run all --target embedded

@@ -36,7 +36,7 @@ func (driver) Info() drivers.Info {
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{
-			"What a transaction will do is not known when it begins, so each is a read-write transaction and waits for the one before it; snapshots of read-only transactions are used by lightweight reads only.",
+			"Each transaction is a read-write transaction and waits for the one before it, because its operations are not known when it begins. Only lightweight reads use read-only transactions.",
 		},
 	}
 }

@@ -34,7 +34,7 @@ func (driver) Info() drivers.Info {
 		DSNHelp: "one node, which coordinates what its sessions send: cassandra://[user:password@]host:port/; replication=N (the number of nodes, 3 at most) and dc=NAME are those of the run's keyspace; protocol=2, 3 or 4 is found out if it is not given; tls=true, or tls=insecure without a check of the certificate",
 		Can:     []drivers.Capability{drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{
-			"Not run against a real Cassandra: none was to be had.",
+			"Never run against a real Cassandra: none was available.",
 			"Only lightweight transactions (INSERT ... IF NOT EXISTS, UPDATE ... IF v = ?); the initial keys are inserted by them, too, since Cassandra does not order other writes with them.",
 			"A statement that the server gave up, whatever the reason, may still take effect later: its outcome is unknown.",
 		},

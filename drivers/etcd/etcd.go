@@ -41,7 +41,7 @@ func (driver) Info() drivers.Info {
 		Isolations: []drivers.Isolation{
 			{Name: serializable, Promises: "sser", Lightweight: "lin", Note: "reads at one revision, compared at commit"},
 			{Name: serializableSnapshot, Promises: "sser", Lightweight: "lin", Note: "keys that are written are compared, too"},
-			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Note: "reads at revisions of their own, compared at commit: only what aborts has read from different moments"},
+			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Note: "each read at its own revision, compared at commit: only aborted transactions have read different revisions"},
 			{Name: readCommitted, Lightweight: "lin", Note: "nothing compared"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb},

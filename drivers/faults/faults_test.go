@@ -43,7 +43,7 @@ func TestParseErrors(t *testing.T) {
 		"1s latency 0s":                  "how much later answers come",
 		"1s latency 5ms 6ms":             "cannot vary by 6ms",
 		"1s latency 5ms every 1s":        "needs an end",
-		"1s latency 5ms for 2s every 1s": "what lasts 2s cannot begin every 1s",
+		"1s latency 5ms for 2s every 1s": "a fault that lasts 2s cannot begin every 1s",
 		"1s cut for":                     "how long it lasts",
 		"1s cut every 0s":                "when it begins again",
 		"1s cut 5ms":                     `expected on, for or every, not "5ms"`,

@@ -93,9 +93,9 @@ func (e *Event) check(endpoints int) error {
 	case e.Jitter > e.Delay:
 		return errors.Errorf("a latency of %v cannot vary by %v", e.Delay, e.Jitter)
 	case e.Action == Latency && e.Every > 0 && e.For == 0:
-		return errors.New("latency that comes again needs an end: for, and a time")
+		return errors.New("a repeated latency needs an end: for, and a time")
 	case e.Every > 0 && e.For >= e.Every:
-		return errors.Errorf("what lasts %v cannot begin every %v", e.For, e.Every)
+		return errors.Errorf("a fault that lasts %v cannot begin every %v", e.For, e.Every)
 	case e.Node > endpoints:
 		return errors.Errorf("there is no endpoint %d", e.Node)
 	}

@@ -28,7 +28,7 @@ func (d *db) Join(ctx context.Context, first drivers.DB) error {
 		return d.unusable(err)
 	}
 	if d.readOnly = readOnly != "0" && readOnly != "OFF"; d.readOnly {
-		d.notes = append(d.notes, "an endpoint is read_only: transactions that write there abort (1290) unless the user is exempt, which would make a copy of its own of the replica; what is read there lags behind the first endpoint")
+		d.notes = append(d.notes, "an endpoint is read_only: transactions that write there abort (1290), unless the user is exempt, and then the replica diverges; reads there lag behind the first endpoint")
 	}
 	deadline := time.Now().Add(catchUp)
 	for {

@@ -34,12 +34,12 @@ func (driver) Info() drivers.Info {
 		Name:    "mongo",
 		Title:   "MongoDB",
 		DSN:     "mongodb://user:password@127.0.0.1:27017/?replicaSet=rs0",
-		DSNHelp: "a connection string; its read and write concern give way to the isolation's, its retryWrites decides whether a lightweight transaction with a lost answer is tried again",
+		DSNHelp: "a connection string; the isolation overrides its read and write concern; retryWrites decides whether a lightweight transaction with a lost answer is retried",
 		Can:     []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb},
 		Notes: []string{
 			"Transactions need a replica set or a sharded cluster; the run's one collection is not sharded.",
 			"A commit without an answer is sent again, by MongoDB's client, until --call-timeout is over, or once if there is none; if there is still no answer the outcome stays unknown.",
-			"What write concern w1 loses when the primary changes, or a replica set with writeConcernMajorityJournalDefault=false in a crash, is no isolation bug but looks like one.",
+			"Write concern w1 can lose commits when the primary changes, a replica set with writeConcernMajorityJournalDefault=false in a crash. That looks like an isolation bug, but is none.",
 		},
 	}
 	for _, i := range isolations {

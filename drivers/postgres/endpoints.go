@@ -59,5 +59,5 @@ func (d *db) Notes() []string {
 	if !d.standby {
 		return nil
 	}
-	return []string{"an endpoint is a hot standby: transactions that write there abort (25006), and what is read there lags behind the primary, so that real time and reads of one's own writes do not hold across endpoints"}
+	return []string{"an endpoint is a hot standby: transactions that write there abort (25006), and reads there lag behind the primary, so real time and read-your-writes do not hold across endpoints"}
 }

@@ -42,7 +42,7 @@ var plainPostgres = &flavour{
 		Notes: []string{
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
 			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",
-			"enable_seqscan is turned off in each session: a small table would be scanned and locked whole at serializable, and half of the transactions abort.",
+			"enable_seqscan is turned off in each session: otherwise serializable scans and locks small tables whole, and half of the transactions abort.",
 			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow.",
 			"Of several endpoints the first is the primary; hot standbys only read, lag behind it, and have no serializable isolation.",
 		},

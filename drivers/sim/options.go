@@ -111,7 +111,7 @@ func (o *options) switchOff(text string, iso *isolation) error {
 			return errors.Errorf("there is no protection %q to switch off; there are %s", name, strings.Join(known(nil), ", "))
 		}
 		if !iso.keeps[p.id] {
-			return errors.Errorf("isolation %q does not rest on %s; what it rests on is %s", iso.Name, p.name, strings.Join(known(iso), ", "))
+			return errors.Errorf("isolation %q does not use %s; it uses %s", iso.Name, p.name, strings.Join(known(iso), ", "))
 		}
 		o.off[p.id] = true
 	}

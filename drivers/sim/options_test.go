@@ -18,7 +18,7 @@ func TestOptions(t *testing.T) {
 		{"serializable", "sim://host", "expected sim://?off=NAME"},
 		{"serializable", "sim://?of=undo", `unknown option "of"; known are off, rate, lag`},
 		{"serializable", "sim://?off=nothing", `no protection "nothing" to switch off; there are first-committer-wins, dangerous-structure`},
-		{"serializable", "sim://?off=first-committer-wins", `does not rest on first-committer-wins; what it rests on is predicates, range-locks`},
+		{"serializable", "sim://?off=first-committer-wins", `does not use first-committer-wins; it uses predicates, range-locks`},
 		{"serializable", "sim://?off=", `no protection "" to switch off`},
 		{"serializable", "sim://?rate=0", "rate=0: expected a share"},
 		{"serializable", "sim://?rate=2", "rate=2: expected a share"},

@@ -60,7 +60,7 @@ func (driver) Info() drivers.Info {
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{
-			"Who waits for a lock asks again after a while, up to 100 ms; SQLite keeps no queue, so on many sessions some wait long.",
+			"SQLite has no queue for locks: a waiting session retries after up to 100 ms, so with many sessions some wait long.",
 		},
 	}
 }

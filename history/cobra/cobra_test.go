@@ -107,17 +107,17 @@ s2 T3: r(1,5) r(1,5@2.102) r(1,5@9.103) r(1,6)
 			t.Errorf("%s is taken for %s (%v)", tc.id, id, err)
 		}
 		// Read as the other format it would look violated.
-		if _, err := read(f, 1-tc.id); err == nil || !strings.Contains(err.Error(), tc.id.String()+" reads it") {
+		if _, err := read(f, 1-tc.id); err == nil || !strings.Contains(err.Error(), "so the format is "+tc.id.String()) {
 			t.Errorf("%s read as the other: %v", tc.id, err)
 		}
 	}
 	h, _ := read(folder(byWrite()), cobra.ByWrite)
-	if notes := strings.Join(h.Notes, "\n"); !strings.Contains(notes, "1 transactions that were read from are in none of the logs") {
+	if notes := strings.Join(h.Notes, "\n"); !strings.Contains(notes, "1 transactions whose writes were read are missing from the logs") {
 		t.Errorf("notes: %s", notes)
 	}
 	h, _ = read(folder(byValue()), cobra.ByValue)
 	notes := strings.Join(h.Notes, "\n")
-	if !strings.Contains(notes, "1 transactions have neither commit nor abort") || !strings.Contains(notes, "1 reads whose writer was missing") {
+	if !strings.Contains(notes, "1 transactions have neither commit nor abort") || !strings.Contains(notes, "1 reads were left out because the client did not find their writer") {
 		t.Errorf("notes: %s", notes)
 	}
 }
@@ -140,14 +140,14 @@ func TestCut(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for want, data := range map[string][]byte{
-		"f/T1.log at byte 0: a record begins with 'X'":                []byte("X"),
-		"f/T1.log at byte 9: a record begins with":                    append(rec('S', 1), 0),
-		"f/T1.log at byte 0: an operation stands outside":             rec('W', shared, 1, 1),
-		"f/T1.log at byte 0: the end of transaction 4 stands outside": rec('C', 4),
-		"f/T1.log at byte 9: the end of transaction 2 stands outside": append(rec('S', 1), rec('C', 2)...),
-		"f/T1.log at byte 27: transaction id 1 occurs twice":          logOf(rec('S', 1), rec('C', 1), rec('S', 1), rec('C', 1)),
-		"f/T1.log at byte 9: a write has an id of its own":            append(rec('S', 1), rec('W', 5, 1, 1)...),
-		"f/T1.log at byte 34: a write has an id of its own":           logOf(rec('S', 1), rec('W', shared, 1, 1), rec('R', 3, shared, 1, 1)),
+		"f/T1.log at byte 0: a record begins with 'X'":           []byte("X"),
+		"f/T1.log at byte 9: a record begins with":               append(rec('S', 1), 0),
+		"f/T1.log at byte 0: an operation is outside":            rec('W', shared, 1, 1),
+		"f/T1.log at byte 0: transaction 4 ends but is not open": rec('C', 4),
+		"f/T1.log at byte 9: transaction 2 ends but is not open": append(rec('S', 1), rec('C', 2)...),
+		"f/T1.log at byte 27: transaction id 1 occurs twice":     logOf(rec('S', 1), rec('C', 1), rec('S', 1), rec('C', 1)),
+		"f/T1.log at byte 9: a write has a unique id":            append(rec('S', 1), rec('W', 5, 1, 1)...),
+		"f/T1.log at byte 34: a write has a unique id":           logOf(rec('S', 1), rec('W', shared, 1, 1), rec('R', 3, shared, 1, 1)),
 	} {
 		if _, err := read(folder(map[string][]byte{"T1.log": data}), cobra.ByValue); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", data, err, want)

@@ -43,7 +43,7 @@ func (l *log) next() (record, error) {
 	letter := b[0]
 	n := numbers[letter]
 	if n == 0 {
-		return record{}, errors.Errorf("a record begins with %q; known are S, R, W, C and A, so this is not a log of Cobra, or a damaged one", letter)
+		return record{}, errors.Errorf("a record begins with %q instead of S, R, W, C or A; this is not a log of Cobra, or it is damaged", letter)
 	}
 	if b, err = l.r.Peek(1 + 8*n); err != nil {
 		l.torn = err == io.EOF

@@ -89,7 +89,7 @@ func (r *Reader) take(x record, rec *history.Record) (done bool, err error) {
 		return false, nil
 	case 'C', 'A':
 		if !r.begun || r.rec.ID != x.txn {
-			return false, errors.Errorf("the end of transaction %d stands outside it", x.txn)
+			return false, errors.Errorf("transaction %d ends but is not open", x.txn)
 		}
 		r.rec.Status = history.Committed
 		if x.letter == 'A' {
@@ -99,7 +99,7 @@ func (r *Reader) take(x record, rec *history.Record) (done bool, err error) {
 		return true, nil
 	}
 	if !r.begun {
-		return false, errors.New("an operation stands outside a transaction")
+		return false, errors.New("an operation is outside any transaction")
 	}
 	return false, r.op(x)
 }
@@ -163,9 +163,9 @@ func (r *Reader) kind(x record) error {
 	shared := x.wid == idAnything
 	switch {
 	case r.id == ByValue && (!shared || x.letter == 'R' && x.writer != idAnything):
-		return errors.New("a write has an id of its own, so that this is no log of the format cobra; cobra-uv reads it")
+		return errors.New("a write has a unique id, so the format is cobra-uv, not cobra")
 	case r.id == ByWrite && (shared || x.letter == 'R' && x.writer == idAnything):
-		return errors.New("a write has the id of every write, 0xabddefee, so that this is no log of the format cobra-uv; cobra reads it")
+		return errors.New("a write has the shared id 0xabddefee, so the format is cobra, not cobra-uv")
 	}
 	return nil
 }
@@ -184,10 +184,10 @@ func (r *Reader) Notes() []string {
 		notes = append(notes, fmt.Sprintf("%d logs end inside a transaction (%s): the recording was cut off", n, names))
 	}
 	if r.missing > 0 {
-		notes = append(notes, fmt.Sprintf("%d reads whose writer was missing to the client were left out", r.missing))
+		notes = append(notes, fmt.Sprintf("%d reads were left out because the client did not find their writer", r.missing))
 	}
 	if n := r.writers.unknown(); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d transactions that were read from are in none of the logs", n))
+		notes = append(notes, fmt.Sprintf("%d transactions whose writes were read are missing from the logs", n))
 	}
 	return notes
 }

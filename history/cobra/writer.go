@@ -154,7 +154,7 @@ func (w *writer) numbers(t *history.Txn, op history.Op) (key, value int64, err e
 		value, err = strconv.ParseInt(w.h.ValueText(op.Value), 10, 64)
 	}
 	if err != nil || op.Kind == history.ReadNot {
-		return 0, 0, errors.Errorf("transaction %d: %s(%s,%s) is nothing that Cobra's logs can carry", t.ID, op.Kind, w.h.KeyName(op.Key), w.h.ValueText(op.Value))
+		return 0, 0, errors.Errorf("transaction %d: Cobra's logs cannot carry %s(%s,%s)", t.ID, op.Kind, w.h.KeyName(op.Key), w.h.ValueText(op.Value))
 	}
 	return int64(k), value, nil
 }

@@ -125,7 +125,7 @@ func (d *Reader) Next(rec *history.Record) error {
 	for d.txns == 0 {
 		if d.session == d.sessions {
 			if _, err := d.r.ReadByte(); err != io.EOF {
-				return d.At(errors.New("there is more behind the last transaction; this is not a dbcop history, or a damaged one"))
+				return d.At(errors.New("there is data after the last transaction; this is not a dbcop history, or it is damaged"))
 			}
 			return io.EOF
 		}

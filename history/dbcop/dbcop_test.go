@@ -100,7 +100,7 @@ func TestCut(t *testing.T) {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
-	if _, err := read(append(data, 0)); err == nil || !strings.Contains(err.Error(), "more behind the last transaction") {
+	if _, err := read(append(data, 0)); err == nil || !strings.Contains(err.Error(), "data after the last transaction") {
 		t.Errorf("one byte more: %v", err)
 	}
 }

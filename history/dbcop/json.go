@@ -201,7 +201,7 @@ func (d *JSONReader) end() error {
 	}
 	kind, err := d.in.Next()
 	if err == nil && kind != forms.End {
-		err = errors.New("there is more behind the history")
+		err = errors.New("there is data after the history")
 	}
 	return err
 }
@@ -234,7 +234,7 @@ func (d *JSONReader) txn(rec *history.Record) error {
 				rec.Status = history.Committed
 			}
 		case name == "events" || name == "committed":
-			return errors.Errorf("%q of transaction %d is of the wrong kind, or there twice", name, d.id)
+			return errors.Errorf("%q of transaction %d has the wrong type or occurs twice", name, d.id)
 		default:
 			if err := d.in.Skip(kind); err != nil {
 				return err

@@ -81,7 +81,7 @@ func TestJSONErrors(t *testing.T) {
 		`[[{"events":[["r",1,2,3]],"committed":true}]]`:                             "f at byte 22: there is more in an event",
 		`[[{"events":[["x",1,2]],"committed":true}]]`:                               `f at byte 14: expected "r"`,
 		`[[{"events":[],"committed":1}]]`:                                           `f at byte 27: "committed" of`,
-		`[] 5`:                                                                      "f at byte 3: there is more behind",
+		`[] 5`:                                                                      "f at byte 3: there is data after",
 	} {
 		if _, err := readJSON(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -125,5 +125,5 @@ func number(h *history.History, t *history.Txn, op history.Op) (uint64, error) {
 			return n, nil
 		}
 	}
-	return 0, errors.Errorf("transaction %d: %s(%s,%s) is nothing that dbcop can carry", t.ID, op.Kind, h.KeyName(op.Key), h.ValueText(op.Value))
+	return 0, errors.Errorf("transaction %d: dbcop cannot carry %s(%s,%s)", t.ID, op.Kind, h.KeyName(op.Key), h.ValueText(op.Value))
 }

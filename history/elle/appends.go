@@ -120,12 +120,12 @@ func (a *appends) bases(t *history.Txn) (why string) {
 		before := list[:len(list)-1]
 		if !known && t.Status == history.Unknown {
 			if !a.exists(op.Key, before) {
-				return fmt.Sprintf("has an unknown outcome, and appended to a list of key %s that nobody is known to have written", a.h.KeyName(op.Key))
+				return fmt.Sprintf("has an unknown outcome, and appended to a list of key %s without a known writer", a.h.KeyName(op.Key))
 			}
 			continue
 		}
 		if had, _ := a.list(base); !known || !slices.Equal(had, before) {
-			return fmt.Sprintf("writes %s to key %s, which is not what it read and one element more", a.h.ValueText(op.Value), a.h.KeyName(op.Key))
+			return fmt.Sprintf("writes %s to key %s, which is not the list that it read plus one element", a.h.ValueText(op.Value), a.h.KeyName(op.Key))
 		}
 	}
 	return ""

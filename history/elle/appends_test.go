@@ -79,13 +79,13 @@ func TestNoAppends(t *testing.T) {
 		{`s1 T1: r(x,nil) w(x,"5")`, `transaction 1 has "5" of key x, which is not a list`},
 		{`s1 T1: r(x,nil) w(x,"05,")`, `transaction 1 has "05," of key x, which is not a list`},
 		{`s1 T1: r(x,nil) w(x,"5,") w(x,nil)`, "transaction 1 deletes key x"},
-		{`s1 T1: w(x,"5,")`, `transaction 1 writes "5," to key x, which is not what it read and one element more`},
-		{`s1 T1: r(x,nil) w(x,"5,6,")`, `transaction 1 writes "5,6," to key x, which is not what it read`},
+		{`s1 T1: w(x,"5,")`, `transaction 1 writes "5," to key x, which is not the list that it read plus one element`},
+		{`s1 T1: r(x,nil) w(x,"5,6,")`, `transaction 1 writes "5,6," to key x, which is not the list that it read`},
 		{"s1 T1: r(x,nil) w(x,\"5,\")\ns1 T2: r(x,\"5,\") w(x,\"6,\")", `transaction 2 writes "6," to key x, which is not`},
 		{"s1 T1: r(x,nil) w(x,\"5,\")\ns1 T2: r(x,\"5,\") w(x,\"5,5,\")", "transaction 2 appends 5 to key x, as another write does"},
 		{"s1 T1: r(x,nil) w(x,\"5,\") abort\ns1 T2: r(x,nil) w(x,\"5,\")", "transaction 2 appends 5 to key x, as another write does"},
 		{`s1 T1: n(x,"5,")`, "transaction 1 has a failed compare-and-set"},
-		{`s1 T1: w(x,"4,5,") unknown`, "transaction 1 has an unknown outcome, and appended to a list of key x that nobody"},
+		{`s1 T1: w(x,"4,5,") unknown`, "transaction 1 has an unknown outcome, and appended to a list of key x without a known writer"},
 	} {
 		h := listHistory(tc.text)
 		ok, why := elle.Appends(h)

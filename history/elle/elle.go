@@ -110,10 +110,10 @@ func (r *Reader) Closed() bool { return len(r.out) == 0 }
 func (r *Reader) Notes() []string {
 	var notes []string
 	if r.nemesis > 0 {
-		notes = append(notes, fmt.Sprintf("%d operations of the nemesis were passed over", r.nemesis))
+		notes = append(notes, fmt.Sprintf("%d operations of the nemesis were skipped", r.nemesis))
 	}
 	if r.times == fileOrder {
-		notes = append(notes, "the operations have no times; their order in the file counts as that of time, with a second between them")
+		notes = append(notes, "the operations have no times; their order in the file is used, one second apart")
 	}
 	return notes
 }

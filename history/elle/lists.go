@@ -133,7 +133,7 @@ func (l *lists) append(rec *history.Record, op history.Op) error {
 	}
 	e := element{op.Key, op.Value}
 	if other, dup := l.by[e]; dup {
-		return errors.Errorf("element %s is appended to key %s twice, by operations %d and %d; a list that shows it could mean either",
+		return errors.Errorf("element %s is appended to key %s twice, by operations %d and %d; a read of it has two possible writers",
 			l.sym.ValueText(op.Value), l.sym.KeyName(op.Key), other, rec.ID)
 	}
 	l.by[e] = rec.ID

@@ -27,8 +27,8 @@ const (
 
 var (
 	errNoList   = errors.New("the value of a transaction is not a list of micro-operations")
-	errNotOne   = errors.New("the outcome of a transaction is not one of a transaction")
-	errNoAnswer = errors.New("an :ok operation has no value, so that what it read is not known")
+	errNotOne   = errors.New("an operation is invoked as a transaction and completed as something else")
+	errNoAnswer = errors.New("an :ok operation has no value, so its reads are unknown")
 )
 
 // operation processes one operation, and reports whether rec now holds a transaction. Its

@@ -18,7 +18,7 @@ const realTime = "real-time"
 const MaxOperation = 64 << 20
 
 var (
-	errBehind = errors.New("there is more behind the vector of operations")
+	errBehind = errors.New("there is data after the vector of operations")
 	errNoMap  = errors.New("expected a map, {:process 1, :type :ok, :value [[:r :x 1]]} say")
 )
 

@@ -28,7 +28,7 @@ func (p *parser) named(kind forms.Kind, text []byte) (history.Key, error) {
 	}
 	k := p.sym.KeyBytes(text)
 	if before, known := p.kinds[k]; known && before != kind {
-		return 0, errors.Errorf("key %s is written in two ways, as a keyword and as a string say; they cannot be told apart", p.sym.KeyName(k))
+		return 0, errors.Errorf("key %s occurs in two types, such as keyword and string; isohound cannot tell them apart", p.sym.KeyName(k))
 	} else if !known {
 		p.kinds[k] = kind
 	}

@@ -97,7 +97,7 @@ func (o *output) event(l *lane) error {
 	b = append(o.name(append(b, ", "...), "value"), '[')
 	for n, op := range o.h.Ops(t) {
 		if op.Kind == history.ReadNot || op.Kind == history.Read && t.Status != history.Committed {
-			return errors.Errorf("transaction %d: what it read, %s(%s,%s), is nothing that Elle's histories can carry",
+			return errors.Errorf("transaction %d: Elle's histories cannot carry %s(%s,%s)",
 				t.ID, op.Kind, o.h.KeyName(op.Key), o.h.ValueText(op.Value))
 		}
 		if n > 0 {

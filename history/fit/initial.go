@@ -131,8 +131,8 @@ func (f *fitting) loading() {
 		}
 	}
 	if n := len(f.load); n > 0 {
-		f.notes = append(f.notes, "a transaction of its own writes "+many(n, "initial value", "initial values")+
-			" and a mark, which whoever writes these keys reads, so that it comes before them")
+		f.notes = append(f.notes, "an extra transaction writes "+many(n, "initial value", "initial values")+
+			" and a mark; transactions that write these keys read the mark, so that they come after it")
 	}
 }
 

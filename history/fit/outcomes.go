@@ -77,7 +77,7 @@ func (f *fitting) outcomes() {
 		f.apart[u] = last[f.h.Txns[u].Session] != u
 	}
 	f.lose(sure.n, sure.first, many(sure.n, "transaction of unknown outcome was read from", "transactions of unknown outcome were read from"),
-		"written as committed, which they must have")
+		"written as committed, because the reads prove it")
 	f.lose(unsure.n, unsure.first, many(unsure.n, "transaction of unknown outcome may have been read from", "transactions of unknown outcome may have been read from"),
 		"written as committed, without their reads")
 	f.lose(unread.n, unread.first, many(unread.n, "transaction of unknown outcome was not read from", "transactions of unknown outcome were not read from"),
@@ -97,7 +97,7 @@ func (f *fitting) openEnds() {
 		}
 	}
 	f.lose(t.n, t.first, many(t.n, "session ends in a transaction of unknown outcome", "sessions end in transactions of unknown outcome"),
-		"the recording will look cut off, so that a read that found no writer proves nothing")
+		"the recording will look cut off, so a read without a writer is no longer a violation")
 }
 
 // origins are the possible writers of a value: the transactions of unknown outcome, and the
@@ -157,7 +157,7 @@ func (f *fitting) aborted() {
 				f.gone[i] = true
 			}
 		}
-		f.lose(t.n, t.first, many(t.n, "transaction aborted", "transactions aborted"), "left out, so that a read from one finds no writer at all")
+		f.lose(t.n, t.first, many(t.n, "transaction aborted", "transactions aborted"), "left out, so reads from them have no writer")
 	case AbortedWrites:
 		if t.n > 0 {
 			f.notes = append(f.notes, many(t.n, "aborted transaction keeps only its writes, and not its number", "aborted transactions keep only their writes, and not their numbers"))

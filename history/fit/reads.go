@@ -35,15 +35,15 @@ func (f *fitting) reads() {
 		}
 		f.drop[at] = true
 	})
-	f.lose(not.n, not.first, many(not.n, "failed compare-and-set showed only what a value was not", "failed compare-and-sets showed only what a value was not"), "left out")
-	f.lose(unsure.n, unsure.first, many(unsure.n, "read is of a transaction of unknown outcome", "reads are of transactions of unknown outcome"), "left out")
-	f.lose(twice.n, twice.first, many(twice.n, "read is of a value that was written, or was there, more than once", "reads are of values that were written, or were there, more than once"), "left out")
+	f.lose(not.n, not.first, many(not.n, "failed compare-and-set returned no value", "failed compare-and-sets returned no value"), "left out")
+	f.lose(unsure.n, unsure.first, many(unsure.n, "read belongs to a transaction of unknown outcome", "reads belong to transactions of unknown outcome"), "left out")
+	f.lose(twice.n, twice.first, many(twice.n, "read has several possible writers", "reads have several possible writers"), "left out")
 	if aborted.n > 0 {
 		f.notes = append(f.notes, many(aborted.n, "read of an aborted transaction is left out", "reads of aborted transactions are left out"))
 	}
 	if open {
-		f.losses = append(f.losses, Loss{What: "the recording was cut off", Done: "what is written counts as complete"})
-		f.lose(lost.n, lost.first, many(lost.n, "read is of a value that nobody is known to have written", "reads are of values that nobody is known to have written"), "left out")
+		f.losses = append(f.losses, Loss{What: "the recording was cut off", Done: "the written history counts as complete"})
+		f.lose(lost.n, lost.first, many(lost.n, "read has no known writer", "reads have no known writer"), "left out")
 	}
 }
 
@@ -109,9 +109,9 @@ func (f *fitting) rest() {
 			with.add(i)
 		}
 	}
-	f.lose(with.n, with.first, many(with.n, "transaction read or changed rows by predicates", "transactions read or changed rows by predicates"), "the rows are reads and writes like others")
+	f.lose(with.n, with.first, many(with.n, "transaction read or changed rows by predicates", "transactions read or changed rows by predicates"), "written as plain reads and writes of the rows")
 	if f.h.LeftOut != "" {
-		f.losses = append(f.losses, Loss{What: f.h.LeftOut, Done: "what is written counts as complete"})
+		f.losses = append(f.losses, Loss{What: f.h.LeftOut, Done: "the written history counts as complete"})
 	}
 	if f.c.Header {
 		return

@@ -253,7 +253,7 @@ func (s *Scanner) pop(c byte) error {
 		if s.open[n] == '_' {
 			return errors.New("a form is missing here")
 		}
-		return errors.Errorf("unexpected %q where %q is due", c, s.open[n])
+		return errors.Errorf("unexpected %q instead of %q", c, s.open[n])
 	}
 	s.open = s.open[:n]
 	return nil

@@ -47,7 +47,7 @@ func TestTokens(t *testing.T) {
 		{`{"a":[1,-2.5e3,null],"b":{"c":"\ud83d\ude00\/"}}`, true, "{ s<a> [ n<1> n<-2.5e3> nil end s<b> { s<c> s<😀/> end end"},
 		{`[null nil]`, false, "[ w<null> nil end"},
 		{`[nil]`, true, `[ error at 0/1: unexpected "nil"`},
-		{"[1\n}", false, "[ n<1> error at 2/3: unexpected '}' where ']' is due"},
+		{"[1\n}", false, "[ n<1> error at 2/3: unexpected '}' instead of ']'"},
 		{"]", false, "error at 0/0: unexpected ']'"},
 		{"{:a", false, "{ :<a> error at 0/3: the file ends in the middle of a form; it was cut off"},
 		{`"abc`, false, "error at 0/4: the file ends in the middle of a form; it was cut off"},

@@ -184,7 +184,7 @@ func (r *Reader) Next(rec *history.Record) error {
 			done, err = r.readLine(line, rec)
 		}
 		if err != nil && torn {
-			r.notes = append(r.notes, fmt.Sprintf("line %d is torn (%d bytes without an end) and was left out", r.lines.line, len(line)))
+			r.notes = append(r.notes, fmt.Sprintf("line %d is incomplete (%d bytes without a line end) and was left out", r.lines.line, len(line)))
 			continue
 		}
 		if err != nil {
@@ -208,7 +208,7 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 		return false, nil
 	}
 	if r.closed {
-		return false, errors.New("there is more behind the closing line; two histories in one file cannot be told apart")
+		return false, errors.New("there is data after the closing line; a file can have only one history")
 	}
 	if id, ok := intentID(line); ok {
 		return false, r.intent(id, line)
@@ -229,7 +229,7 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 		return false, r.intent(rec.ID, line)
 	case lineInitial:
 		if r.txns > 0 {
-			return false, errors.New("initial values must stand before the first transaction")
+			return false, errors.New("initial values must come before the first transaction")
 		}
 	case lineClosed:
 		if n := r.parse.ending.Txns; n >= 0 && n != r.txns {

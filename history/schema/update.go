@@ -62,11 +62,11 @@ func Before(after []any, exprs []Expr) ([]any, error) {
 		case Suffix:
 			head, ok := strings.CutSuffix(after[i].(string), e.Value.(string))
 			if !ok {
-				return nil, errors.Errorf("the database says that appending %q gave %q", e.Value, after[i])
+				return nil, errors.Errorf("after appending %q the database returned %q", e.Value, after[i])
 			}
 			out[i] = head
 		default:
-			return nil, errors.New("a constant does not tell what was before")
+			return nil, errors.New("the old value of a column that is set to a constant is not known")
 		}
 	}
 	return out, nil

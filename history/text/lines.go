@@ -84,7 +84,7 @@ func plain(h *history.History, t *history.Txn) error {
 	}
 	for _, op := range h.Ops(t) {
 		if op.Kind == history.ReadNot || op.Value < 0 {
-			return errors.Errorf("transaction %d: %s(%s,%s) is nothing that the format can carry", t.ID, op.Kind, h.KeyName(op.Key), h.ValueText(op.Value))
+			return errors.Errorf("transaction %d: the format cannot carry %s(%s,%s)", t.ID, op.Kind, h.KeyName(op.Key), h.ValueText(op.Value))
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ import (
 func init() {
 	workloads.Register(workloads.Spec{
 		Name:     elle.ListWorkload,
-		Summary:  "appends to lists and reads of them, by upserts that return what they left",
+		Summary:  "reads of lists and appends to them, by upserts that return the new list",
 		Source:   "Elle (VLDB 2020), section 3, and the list-append generator of Jepsen",
 		Needs:    []drivers.Capability{drivers.Transactions, drivers.Tables},
 		Defaults: workloads.Common{Keys: 10},

@@ -14,7 +14,7 @@ import (
 func (w *twitter) Invariants() []generator.Invariant {
 	return []generator.Invariant{
 		{Name: "follow counters", Text: "a user's counters are the numbers of rows of those who follow the user and whom the user follows", Check: countsFollows},
-		{Name: "both directions", Text: "who follows somebody is among the followers of that user, since the same time, and the other way round", Check: bothDirections},
+		{Name: "both directions", Text: "each follow has a follower row with the same time, and each follower row a follow", Check: bothDirections},
 		{Name: "like counters", Text: "the like counter of a tweet is the number of its likes", Check: countsLikes},
 		{Name: "newest tweet", Text: "the newest tweet of a user exists", Check: newestExists},
 	}

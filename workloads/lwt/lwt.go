@@ -26,7 +26,7 @@ func init() {
 		Engines:  []string{"linear"},
 		Defaults: workloads.Common{Keys: keys},
 		Params: []workloads.Param{
-			{Name: "chain", Default: "4", Help: "statements that a session sends to one key before it draws another; after its compare-and-set was applied the next one follows from its own value, after a failure it reads first"},
+			{Name: "chain", Default: "4", Help: "statements that a session sends to one key before it draws another; after a successful compare-and-set the next one expects the new value, after a failure it reads first"},
 			{Name: "reads", Default: "10%", Help: "share of the statements that only read, besides the reads that compare-and-sets need"},
 			{Name: "inserts", Default: "5%", Help: "share of the statements that insert the key if it does not exist, without having looked; besides the insertions of keys that were found absent"},
 			{Name: "birth", Default: "50", Help: "after so many statements of a session one new key, which does not exist, replaces the oldest; 0 keeps the keys as they are, so that there are insertions at the beginning only"},

@@ -14,8 +14,8 @@ import (
 func (w *rubis) Invariants() []generator.Invariant {
 	return []generator.Invariant{
 		{Name: "bids", Text: "an item's counter is the number of its bids, and its price the highest of them, or the start", Check: bidsAddUp},
-		{Name: "stock", Text: "what is left of an item and what was bought are the quantity that was offered, and never less than nothing is left", Check: stockAddsUp},
-		{Name: "bid or buy", Text: "an item with bids is not sold out: once there is a bid nobody can buy, and who bids sees that some are left", Check: bidOrBuy},
+		{Name: "stock", Text: "the remaining and the bought quantity of an item add up to the offered one, and the remaining one is never negative", Check: stockAddsUp},
+		{Name: "bid or buy", Text: "an item with bids is not sold out: after the first bid nobody can buy it, and a bid needs remaining stock", Check: bidOrBuy},
 		{Name: "ratings", Text: "a user's rating is the sum of the ratings in the comments, and the counter their number", Check: ratingsAddUp},
 		{Name: "sellers", Text: "each item is in its seller's list, and nothing else is", Check: sellersListed},
 		{Name: "nicknames", Text: "each user has a nickname and each nickname one user", Check: nicknamesUnique},
@@ -105,7 +105,7 @@ func stockAddsUp(ctx context.Context, tx drivers.Tx) (string, error) {
 		id, offered := number(items, item, "id"), number(items, item, "quantity")
 		left := stocks[id].sum
 		if left < 0 || left+bought[id].sum != offered {
-			return fmt.Sprintf("of %d of item %d %d are left and %d were bought", offered, id, left, bought[id].sum), nil
+			return fmt.Sprintf("offered were %d of item %d, but %d are left and %d were bought", offered, id, left, bought[id].sum), nil
 		}
 		delete(bought, id)
 		delete(stocks, id)

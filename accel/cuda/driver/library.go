@@ -49,7 +49,7 @@ func Open(path string) (Driver, error) {
 		{"cuLaunchKernel", &l.launch}, {"cuGetErrorName", &l.errorName},
 	} {
 		if *f.at, err = purego.Dlsym(handle, f.name); err != nil {
-			return nil, fmt.Errorf("%w: %s has no %s, so it is none, or one from before CUDA 7", ErrNoLibrary, path, f.name)
+			return nil, fmt.Errorf("%w: %s has no %s, so it is not libcuda, or it is older than CUDA 7", ErrNoLibrary, path, f.name)
 		}
 	}
 	return l, nil
