@@ -47,10 +47,10 @@ var parts = []struct {
 	{"pruning", Pruning, "saturate the known graph first"},
 	{"schedule", Schedule, "begin with a guessed execution"},
 	{"cycles", Cycles, "clauses for cycles of two uncertain edges; with eager"},
-	{"order", Order, "try first what the current order has"},
+	{"order", Order, "prefer decisions that agree with the current order"},
 	{"combine", Combine, "order chains of read-modify-writes as wholes"},
 	{"coalesce", Coalesce, "one variable for each pair of transactions, not for each key too"},
-	{"first", First, "guess an execution before saturation, too, where that may do; with schedule"},
+	{"first", First, "guess an execution before saturation, too, if that is likely to be enough; with schedule"},
 }
 
 const defaultParts = Pruning | Schedule | Order | Coalesce | First
@@ -142,7 +142,7 @@ next:
 		return c, errors.Errorf("unknown part %q of a pipeline; known are %s", name, partNames())
 	}
 	if c.Has(Cycles) && !c.Has(Eager) {
-		return c, errors.Errorf("the pipeline %q has cycles without eager: on demand there are no uncertain edges up front; add +eager or -cycles", text)
+		return c, errors.Errorf("the pipeline %q has cycles without eager, but cycles needs all constraints up front; add +eager or -cycles", text)
 	}
 	return c, nil
 }
