@@ -40,7 +40,8 @@ func TestControls(t *testing.T) {
 	for _, c := range controls {
 		t.Run(c.isolation, func(t *testing.T) {
 			for _, seed := range seeds(t) {
-				h := plant{isolation: c.isolation}.run(t, seed)
+				p := plant{isolation: c.isolation, refuted: c.refuted}
+				h := p.runUntilShown(t, seed)
 				n := h.Count()
 				if why := checker.Vacuous(h); why != "" {
 					t.Errorf("seed %d: %s", seed, why)

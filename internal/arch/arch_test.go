@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/isohound/isohound/"
 
-// never lists, for each room, the rooms on which it must not depend, directly or indirectly.
+// never lists, for each folder, the folders on which it must not depend, directly or indirectly.
 // docs/architecture.md has the picture.
 var never = map[string][]string{
 	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
@@ -26,7 +26,7 @@ var never = map[string][]string{
 	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "cmd"},
 }
 
-// words are packages that a room may import from a room on which it must not depend: drivers
+// words are packages that a folder may import from a folder on which it must not depend: drivers
 // translate the tables and conditions of histories.
 var words = map[string][]string{"drivers": {"history/schema"}}
 
@@ -44,9 +44,9 @@ func deps(t *testing.T, pattern string, flags ...string) map[string][]string {
 	return all
 }
 
-// room returns the room of a package, "" for one that every room may use: internal/memory only
+// folder returns the folder of a package, "" for one that every folder may use: internal/memory only
 // asks the system about memory.
-func room(pkg string) string {
+func folder(pkg string) string {
 	rest, ok := strings.CutPrefix(pkg, module)
 	if !ok || rest == "internal/memory" {
 		return ""
@@ -64,14 +64,14 @@ func TestDirections(t *testing.T) {
 			if slices.Contains(words[own], strings.TrimPrefix(dep, module)) {
 				continue
 			}
-			if r := room(dep); r != "" && slices.Contains(never[own], r) {
+			if r := folder(dep); r != "" && slices.Contains(never[own], r) {
 				t.Errorf("%s depends on %s", pkg, dep)
 			}
 		}
 	}
 	for r := range never {
 		if !seen[r] {
-			t.Errorf("there is no room %s", r)
+			t.Errorf("there is no folder %s", r)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestIndependence(t *testing.T) {
 		}
 	}
 	for _, dep := range deps(t, "history/schema")["history/schema"] {
-		if room(dep) != "" {
+		if folder(dep) != "" {
 			t.Errorf("the words of tables depend on %s", dep)
 		}
 	}
