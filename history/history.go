@@ -35,6 +35,8 @@ type History struct {
 	dbIDs []int64
 	// predicates is by index in Txns; nil when there are none.
 	predicates map[int][]Predicate
+	// Scans says which predicates are judged; nil if none are.
+	Scans *Scans
 }
 
 // Ops returns the operations of t in program order. The slice is shared with

@@ -97,10 +97,11 @@ func (h *History) cutPredicates(p Part) []Predicate {
 		x := &list[i]
 		from, _ := slices.BinarySearch(p.Ops, x.Ops[0])
 		to, _ := slices.BinarySearch(p.Ops, x.Ops[1])
+		returned, _ := slices.BinarySearch(p.Ops, x.Ops[0]+x.Implied)
 		if to-from < x.Ops[1]-x.Ops[0] {
-			x.Omitted = h.omitted(x, all, p.Ops[from:to])
+			x.Omitted = h.omitted(x, all, p.Ops[returned:to])
 		}
-		x.Ops = [2]int{from, to}
+		x.Ops, x.Implied = [2]int{from, to}, returned-from
 	}
 	return list
 }
@@ -112,7 +113,7 @@ func (h *History) omitted(x *Predicate, all []Op, kept []int) []string {
 		seen[all[j].Key] = true
 	}
 	names := slices.Clone(x.Omitted)
-	for _, op := range all[x.Ops[0]:x.Ops[1]] {
+	for _, op := range all[x.Ops[0]+x.Implied : x.Ops[1]] {
 		if !seen[op.Key] {
 			seen[op.Key] = true
 			names = append(names, h.KeyName(op.Key))

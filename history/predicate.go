@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/isohound/isohound/history/schema"
 )
@@ -19,6 +20,10 @@ type Predicate struct {
 	Groups []string `json:"groups"`
 	// Ops are its operations: the index of the first, and the index after the last.
 	Ops [2]int `json:"ops"`
+	// Implied is how many of these operations, the first ones, the statement did not return. They
+	// follow from its conditions (checker/scans): what the transaction saw, or did not see, of rows
+	// that were not found, or that were changed without being read.
+	Implied int `json:"implied,omitempty"`
 	// Omitted lists, in a part of a history, the items that the statement also returned or
 	// changed and whose operations are left out.
 	Omitted []string `json:"omitted"`
@@ -32,6 +37,9 @@ func (p *Predicate) check(ops int, tables schema.Schema) error {
 	}
 	if p.Ops[0] < 0 || p.Ops[1] < p.Ops[0] || p.Ops[1] > ops {
 		return fmt.Errorf("a predicate's operations are %d to %d, of %d", p.Ops[0], p.Ops[1], ops)
+	}
+	if p.Implied < 0 || p.Implied > p.Ops[1]-p.Ops[0] {
+		return fmt.Errorf("a predicate has %d implied operations, of %d", p.Implied, p.Ops[1]-p.Ops[0])
 	}
 	if len(tables) == 0 {
 		for i := range p.Where {
@@ -49,4 +57,23 @@ func (p *Predicate) check(ops int, tables schema.Schema) error {
 		return fmt.Errorf("a predicate: %w", err)
 	}
 	return nil
+}
+
+// Asked says what the statement asked for: "rows of t with v > 10 and name = 'x'".
+func (p *Predicate) Asked() string {
+	text := "rows of " + p.Table
+	for n, c := range p.Where {
+		word := " and "
+		if n == 0 {
+			word = " with "
+		}
+		text += word + c.String()
+	}
+	if p.Limit > 0 {
+		text = fmt.Sprintf("the first %d %s", p.Limit, text)
+	}
+	if len(p.Order) > 0 {
+		text += " by " + strings.Join(p.Order, ", ")
+	}
+	return text
 }

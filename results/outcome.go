@@ -47,9 +47,10 @@ type Outcome struct {
 	Search *verdict.Search `json:"search,omitempty"`
 	// Accel says how that engine computed reachability.
 	Accel *verdict.Accel `json:"accel,omitempty"`
-	// Predicates is "not judged" if transactions read or changed rows by predicates: the rows
-	// count as items, but the absence of other rows is not judged.
-	Predicates string `json:"predicates,omitempty"`
+	// Predicates says how many statements with conditions the history has, and how many of them
+	// were judged. Without judgement their rows count as items, but that other rows were not among
+	// them does not.
+	Predicates *history.Scans `json:"predicates,omitempty"`
 	// Invariants are the invariants that were checked in the database after the run.
 	Invariants []generator.InvariantResult `json:"invariants,omitempty"`
 	// Notes reports what was wrong with the file and repaired.
@@ -114,8 +115,8 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 	c := h.Count()
 	o.Sessions, o.Txns, o.Committed, o.Aborted, o.UnknownOutcome, o.Ops = c.Sessions, c.Txns, c.Committed, c.Aborted, c.Unknown, c.Ops
 	o.Seed, o.Notes = h.Seed, h.Notes
-	if h.HasPredicates() {
-		o.Predicates = "not judged"
+	if o.Predicates = h.Scans; h.Scans != nil {
+		o.Ops -= h.Scans.Instantiated
 	}
 	for n := range r.Anomalies {
 		o.Anomalies = append(o.Anomalies, newAnomaly(h, &r.Anomalies[n]))

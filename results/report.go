@@ -97,8 +97,8 @@ func notes(r *Run) []string {
 	all := slices.Clone(r.Config.Notes)
 	if len(r.Outcomes) > 0 {
 		all = append(all, r.Outcomes[0].Notes...) // about the file, so they are the same for all levels
-		if r.Outcomes[0].Predicates != "" {
-			all = append(all, "Transactions read or changed rows by predicates. The rows count as reads and writes of items; that other rows were not among them is recorded, and not judged.")
+		if p := r.Outcomes[0].Predicates; p != nil && p.Reason != "" {
+			all = append(all, p.Reason+". The rows of these scans count as reads and writes of items; that other rows were not among them is not judged.")
 		}
 	}
 	return all

@@ -58,6 +58,32 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
+// TestWithoutValue is TestAgainstOracle for histories with reads that returned no value.
+func TestWithoutValue(t *testing.T) {
+	n := randhist.Count(t, 2_000)
+	for _, lvl := range level.All() {
+		if lvl == level.LIN {
+			continue
+		}
+		t.Run(lvl.String(), func(t *testing.T) {
+			seed := randhist.Seed(t, rand.Uint64())
+			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+			count := map[verdict.Verdict]int{}
+			for range n {
+				h := randhist.New(rng)
+				for !h.Closed || lvl.RealTime() && !h.Timed() {
+					h = randhist.New(rng)
+				}
+				count[compare(t, randhist.WithoutValues(rng, h), lvl, seed).Verdict]++
+			}
+			t.Logf("seed %d: %v", seed, count)
+			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 {
+				t.Errorf("%v of %d histories; the generator tests one side only", count, n)
+			}
+		})
+	}
+}
+
 func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) *verdict.Result {
 	t.Helper()
 	r, err := baseline.Engine{}.Judge(context.Background(), h, lvl, engine.Options{Proof: true})
@@ -133,7 +159,7 @@ func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		h   *history.History
 		lvl level.Level
-	}{{dsl.MustParse("s1: r(x,0)"), level.LIN}, {dsl.MustParse("s1: r(x,0)"), level.SSER}, {dsl.MustParse("s1: n(x,0)"), level.SER}, {hot, level.SI}} {
+	}{{dsl.MustParse("s1: r(x,0)"), level.LIN}, {dsl.MustParse("s1: r(x,0)"), level.SSER}, {dsl.MustParse("open\ns1: n(x,0)"), level.SER}, {hot, level.SI}} {
 		_, err := baseline.Engine{}.Judge(context.Background(), tc.h, tc.lvl, engine.Options{})
 		var na *engine.Refusal
 		if !errors.As(err, &na) {

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/isohound/isohound/checker/level"
@@ -23,8 +24,11 @@ type index struct {
 	// read, orphaned those with a read of a value that nobody is known to have written.
 	optional, broken, orphaned []bool
 
-	writers [][]int32 // by key: the transactions that write it, in the history's order
+	writers [][]int32         // by key: the transactions that write it, in the history's order
+	values  [][]history.Value // by key: what they finally write
 	reads   []read
+	// impossible: a read without a value has no source.
+	impossible bool
 }
 
 // read is a transaction's read of a key before its own first write of that key.
@@ -54,7 +58,7 @@ type cell struct {
 }
 
 func newIndex(h *history.History, lvl level.Level, found *single.Collector) *index {
-	x := &index{h: h, lvl: lvl, writers: make([][]int32, h.KeyCount())}
+	x := &index{h: h, lvl: lvl, writers: make([][]int32, h.KeyCount()), values: make([][]history.Value, h.KeyCount())}
 	for i := range h.Txns {
 		if s := h.Txns[i].Status; s != history.Aborted {
 			x.txns = append(x.txns, int32(i))
@@ -84,6 +88,7 @@ func (x *index) finals() map[cell][]int32 {
 				}
 				places[c] = append(places[c], int32(len(x.writers[op.Key])))
 				x.writers[op.Key] = append(x.writers[op.Key], t)
+				x.values[op.Key] = append(x.values[op.Key], op.Value)
 			}
 		}
 	}
@@ -95,30 +100,41 @@ func (x *index) finals() map[cell][]int32 {
 func (x *index) externalReads(places map[cell][]int32, found *single.Collector) {
 	for t := range int32(len(x.txns)) {
 		i, ops := x.txns[t], x.ops(t)
-		own := map[history.Key]int{} // the operation that later reads of the key must match
+		own := map[history.Key]int{}   // the operation that later reads of the key must match
+		not := map[history.Key][]int{} // the reads without a value before it
 		for j, op := range ops {
 			n, touched := own[op.Key]
+			if op.Kind == history.ReadNot {
+				switch {
+				case !touched:
+					not[op.Key] = append(not[op.Key], j)
+				case ops[n].Value == op.Value:
+					x.contradicts(found, t, n, j)
+				}
+				continue
+			}
+			if !touched && op.Kind == history.Read {
+				for _, i := range not[op.Key] {
+					if ops[i].Value == op.Value {
+						x.contradicts(found, t, i, j)
+					}
+				}
+				delete(not, op.Key)
+			}
 			if op.Kind == history.Write || !touched {
 				own[op.Key] = j
 			}
 			switch {
 			case op.Kind == history.Write:
 			case touched && ops[n].Value == op.Value:
-			case touched && x.optional[t]:
-				x.broken[t] = true
 			case touched:
-				found.Internal(i, n, j)
+				x.contradicts(found, t, n, j)
 			default:
 				r := read{t, op.Key, places[cell{op.Key, op.Value}], none}
 				if r.sources == nil && op.Value == x.h.Initial(op.Key) {
 					r.sources = untouched
 				}
-				// Indices rise as transactions do.
-				if p, writes := slices.BinarySearch(x.writers[op.Key], t); writes {
-					if _, same := slices.BinarySearch(r.sources, int32(p)); same {
-						r.own = int32(p)
-					}
-				}
+				x.excludeOwn(&r)
 				switch {
 				case r.count() > 0:
 					x.reads = append(x.reads, r)
@@ -132,6 +148,54 @@ func (x *index) externalReads(places map[cell][]int32, found *single.Collector) 
 				}
 			}
 		}
+		for _, k := range slices.Sorted(maps.Keys(not)) {
+			x.withoutValue(t, k, not[k])
+		}
+	}
+}
+
+// contradicts records that operation j of t contradicts operation n of t.
+func (x *index) contradicts(found *single.Collector, t int32, n, j int) {
+	if x.optional[t] {
+		x.broken[t] = true
+	} else {
+		found.Internal(x.txns[t], n, j)
+	}
+}
+
+// excludeOwn sets r.own. Indices rise as transactions do.
+func (x *index) excludeOwn(r *read) {
+	if p, writes := slices.BinarySearch(x.writers[r.key], r.txn); writes {
+		if _, same := slices.BinarySearch(r.sources, int32(p)); same {
+			r.own = int32(p)
+		}
+	}
+}
+
+// withoutValue adds the read of a key that the given operations of t did not find with their
+// values. Its sources are the writers of all other values.
+func (x *index) withoutValue(t int32, k history.Key, list []int) {
+	ops := x.ops(t)
+	excluded := func(v history.Value) bool {
+		return slices.ContainsFunc(list, func(j int) bool { return ops[j].Value == v })
+	}
+	r := read{t, k, nil, none}
+	if !excluded(x.h.Initial(k)) {
+		r.sources = append(r.sources, initial)
+	}
+	for w, v := range x.values[k] {
+		if !excluded(v) {
+			r.sources = append(r.sources, int32(w))
+		}
+	}
+	x.excludeOwn(&r)
+	switch {
+	case r.count() > 0:
+		x.reads = append(x.reads, r)
+	case x.optional[t]:
+		x.broken[t] = true
+	default:
+		x.impossible = true
 	}
 }
 

@@ -76,7 +76,7 @@ func ReadsValues(e Engine, h *history.History, why string) error {
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
 			if op.Kind == history.ReadNot {
-				return &Refusal{e.Name(), fmt.Sprintf("transaction %d has a failed compare-and-set on %s that returned no value, and %s",
+				return &Refusal{e.Name(), fmt.Sprintf("transaction %d has a read of %s that returned no value, and %s",
 					h.Txns[i].ID, h.KeyName(op.Key), why)}
 			}
 		}

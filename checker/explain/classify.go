@@ -26,6 +26,16 @@ const (
 	WriteSkew                 = "WriteSkew"
 )
 
+// Names of cycles in which a scan did not find a row.
+const (
+	// Phantom is a cycle with one anti-dependency, from a transaction that did not find a row to
+	// one that inserted or changed it.
+	Phantom = "Phantom"
+	// PredicateWriteSkew is a write skew in which at least one transaction did not find a row that
+	// the other one inserted or changed.
+	PredicateWriteSkew = "PredicateWriteSkew"
+)
+
 // kindNames are the names of the anomalies that are not cycles: the MTC paper's first, then Adya's
 // or Elle's. A lost update is G-single, whichever of the two writes came second: the transaction of
 // the second write read the version that the first one overwrote.
@@ -65,6 +75,9 @@ type shape struct {
 	newThenOld bool
 	// oldWritten: a transaction wrote the old value of that cycle; it is not the initial value.
 	oldWritten bool
+	// scans counts the reads that follow from the conditions of a scan, and missed those
+	// anti-dependencies from a transaction that did not find a row.
+	scans, missed int
 }
 
 // two reports whether s is a cycle of two edges with the given numbers of WR, WW and RW edges.
@@ -89,6 +102,8 @@ var cycleNames = []struct {
 	fits func(s shape) bool
 }{
 	{LostUpdate, shape.lostUpdate},
+	{Phantom, func(s shape) bool { return s.missed > 0 && s.rw == 1 }},
+	{PredicateWriteSkew, func(s shape) bool { return s.missed > 0 && s.writeSkew() }},
 	{WriteSkew, shape.writeSkew},
 	{SessionGuaranteeViolation, func(s shape) bool { return s.rw == 1 && s.so == s.edges-1 && s.so > 0 }},
 	{NonMonotonicRead, func(s shape) bool { return s.two(1, 0, 1) && s.newThenOld && s.oldWritten }},
@@ -101,9 +116,12 @@ var cycleNames = []struct {
 	{"long-fork", func(s shape) bool { return s.rw == 2 && !s.adjacent && s.rt == 0 }},
 	{"G0", func(s shape) bool { return s.rw == 0 && s.overwrites && s.wr+s.ww > 0 && s.inferred == 0 }},
 	{"G1c", func(s shape) bool { return s.rw == 0 && s.wr > 0 && s.inferred == 0 }},
+	{"G1-predicate", func(s shape) bool { return s.rw == 0 && s.scans > 0 && s.inferred == 0 }},
+	{"G-single-predicate", func(s shape) bool { return s.rw == 1 && s.scans > 0 }},
 	{"G-single", func(s shape) bool { return s.rw == 1 || s.rw == 0 && s.inferred > 0 || s.lostUpdate() }},
 	{"G-nonadjacent", func(s shape) bool { return s.rw > 1 && !s.adjacent }},
-	{"G2-item", func(s shape) bool { return s.rw > 1 && s.adjacent && !s.lostUpdate() }},
+	{"G2-item", func(s shape) bool { return s.missed == 0 && s.rw > 1 && s.adjacent && !s.lostUpdate() }},
+	{"G2", func(s shape) bool { return s.missed > 0 && s.rw > 1 && s.adjacent && !s.lostUpdate() }},
 }
 
 // Classify returns the names of a cycle, the most specific first. Adya's phenomena get Elle's
@@ -162,6 +180,15 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 		if e.Kind == verdict.SO || e.Kind == verdict.RT {
 			continue
 		}
+		if e.Kind != verdict.WW {
+			scan, missed := readOf(h, e)
+			if scan {
+				s.scans++
+			}
+			if missed && e.Kind == verdict.RW {
+				s.missed++
+			}
+		}
 		if e.Kind != verdict.WW && !(e.Kind == verdict.WR && writesKey(h, e.To, e.Key)) {
 			s.overwrites = false
 		}
@@ -206,13 +233,13 @@ func dirtyUpdate(h *history.History, a *verdict.Anomaly) bool {
 	return writesKey(h, read.Txn, h.Ops(&h.Txns[read.Txn])[read.Op].Key)
 }
 
-// Skews returns those names of a cycle that snapshot isolation allows: write skew and G2-item. If
+// Skews returns those names of a cycle that snapshot isolation allows: write skew, G2-item and G2. If
 // there are none, it returns G2-item, with the suffix of the names.
 func Skews(names []string) []string {
 	var out []string
 	suffix := ""
 	for _, n := range names {
-		if n == WriteSkew || n == "write-skew" || strings.HasPrefix(n, "G2-item") {
+		if n == PredicateWriteSkew || n == WriteSkew || n == "write-skew" || strings.HasPrefix(n, "G2") {
 			out = append(out, n)
 		}
 		for _, s := range []string{"-process", "-realtime"} {

@@ -150,10 +150,13 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 	}
 	last := a.Txns[len(a.Txns)-1]
 	if (a.Kind == verdict.NotMyOwnWrite || a.Kind == verdict.NonRepeatableReads) && (op.Kind == history.ReadNot || other.Kind == history.ReadNot) {
-		return w.selfContradiction(last, other, op)
+		return w.selfContradiction(a)
 	}
 	switch a.Kind {
 	case verdict.ThinAirRead:
+		if text, ok := w.scan(last, a.Ops[len(a.Ops)-1].Op); ok && op.Value == history.Absent {
+			return fmt.Sprintf("%s %s, although the row always exists and every value that anybody wrote fulfils the conditions.", w.introduce(last), text)
+		}
 		if op.Value == history.Absent {
 			return fmt.Sprintf("%s found %s, although it exists at first and nobody deleted it.", w.introduce(last), w.pair(op.Key, op.Value))
 		}
@@ -169,9 +172,15 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 	case verdict.NotMyLastWrite:
 		return fmt.Sprintf("%s read %s, a value of its own that it had overwritten before: it must read its latest write.", w.introduce(last), w.pair(op.Key, op.Value))
 	case verdict.NotMyOwnWrite:
+		if w.ofScan(a.Ops[len(a.Ops)-1]) {
+			return w.selfContradiction(a)
+		}
 		return fmt.Sprintf("%s read %s after it had itself written %s: it must read its own write.",
 			w.introduce(last), w.pair(op.Key, op.Value), w.value(other.Value))
 	case verdict.NonRepeatableReads:
+		if w.ofScan(a.Ops[0]) || w.ofScan(a.Ops[len(a.Ops)-1]) {
+			return w.selfContradiction(a)
+		}
 		return fmt.Sprintf("%s read %s and later %s, without writing the key in between: a second read must return what the first one did.",
 			w.introduce(last), w.pair(other.Key, other.Value), w.pair(op.Key, op.Value))
 	case verdict.Divergence:
@@ -193,17 +202,50 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 
 // selfContradiction explains two operations of one transaction on a key that contradict each other.
 // One of them only says which value the key did not have.
-func (w words) selfContradiction(txn int32, first, second history.Op) string {
-	say := func(op history.Op) string {
-		switch op.Kind {
-		case history.ReadNot:
-			return "found that " + w.pair(op.Key, op.Value) + " did not hold"
-		case history.Write:
-			return "wrote " + w.pair(op.Key, op.Value)
-		}
-		return "read " + w.pair(op.Key, op.Value)
+func (w words) selfContradiction(a *verdict.Anomaly) string {
+	first, second := a.Ops[0], a.Ops[len(a.Ops)-1]
+	if first.Op > second.Op {
+		first, second = second, first
 	}
-	return fmt.Sprintf("%s %s and later %s, without writing the key in between.", w.introduce(txn), say(first), say(second))
+	return fmt.Sprintf("%s %s and later %s, without writing the key in between.", w.introduce(first.Txn), w.did(first), w.did(second))
+}
+
+// did says what an operation did.
+func (w words) did(r verdict.OpRef) string {
+	op := w.ref(r)
+	if text, ok := w.scan(r.Txn, r.Op); ok {
+		if w.returned(r) {
+			return text + ", which " + w.state(op.Value) + " and does not fulfil the conditions"
+		}
+		if op.Kind == history.ReadNot {
+			return text + ", so it was not " + w.value(op.Value)
+		}
+		return text + ", so it " + w.state(op.Value)
+	}
+	switch op.Kind {
+	case history.ReadNot:
+		return "found that " + w.pair(op.Key, op.Value) + " did not hold"
+	case history.Write:
+		return "wrote " + w.pair(op.Key, op.Value)
+	}
+	return "read " + w.pair(op.Key, op.Value)
+}
+
+// returned reports whether an operation says that a version was not seen which the statement
+// nevertheless returned.
+func (w words) returned(r verdict.OpRef) bool {
+	op := w.ref(r)
+	p, missed := implied(w.h, r.Txn, r.Op)
+	if p == nil || missed || op.Kind != history.ReadNot {
+		return false
+	}
+	return slices.Contains(w.h.Ops(&w.h.Txns[r.Txn])[p.Ops[0]+p.Implied:p.Ops[1]], history.Op{Kind: history.Read, Key: op.Key, Value: op.Value})
+}
+
+// ofScan reports whether an operation follows from the conditions of a statement.
+func (w words) ofScan(r verdict.OpRef) bool {
+	p, _ := implied(w.h, r.Txn, r.Op)
+	return p != nil
 }
 
 func (w words) divergence(a *verdict.Anomaly) string {
@@ -248,7 +290,7 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 			continue
 		}
 		if op.Kind == history.ReadNot {
-			fmt.Fprintf(&b, "%s found that %s did not hold.\n", w.txn(r.Txn), w.pair(op.Key, op.Value))
+			fmt.Fprintf(&b, "%s %s.\n", w.txn(r.Txn), w.did(r))
 			continue
 		}
 		var from []string
@@ -263,7 +305,7 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 		if len(from) == 0 {
 			from = []string{"nobody else"}
 		}
-		fmt.Fprintf(&b, "%s read %s, which %s wrote.\n", w.txn(r.Txn), w.pair(op.Key, op.Value), alternatives(from))
+		fmt.Fprintf(&b, "%s %s, which %s wrote.\n", w.txn(r.Txn), w.did(r), alternatives(from))
 	}
 	if reads > maxListed {
 		fmt.Fprintf(&b, "… and %d more reads.\n", reads-maxListed)
@@ -326,13 +368,19 @@ func (w words) edge(e verdict.Edge, n int) string {
 	case verdict.RT:
 		return head + fmt.Sprintf("%s ended at %s, before %s began at %s.", from, seconds(w.h.Txns[e.From].End), to, seconds(w.h.Txns[e.To].Begin))
 	case verdict.WR:
-		return head + fmt.Sprintf("%s read %s, which %s wrote.", to, w.pair(e.Key, e.Value), from)
+		if e.Value == history.Absent {
+			return head + fmt.Sprintf("%s %s; %s had deleted it.", to, w.read(e.To, e.Key, e.Value), from)
+		}
+		return head + fmt.Sprintf("%s %s, which %s wrote.", to, w.read(e.To, e.Key, e.Value), from)
 	case verdict.WW:
 		if readBy(w.h, e) {
 			return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
 		}
 		return head + w.overwrote(e, n)
 	default:
+		if pr, _ := readOf(w.h, e); pr {
+			return head + fmt.Sprintf("%s %s; %s then %s.", from, w.read(e.From, e.Key, e.Value), to, w.written(e.To, e.Key))
+		}
 		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
 			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
 	}

@@ -188,6 +188,12 @@ func text(o results.Outcome) string {
 	for _, note := range o.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", note)
 	}
+	if p := o.Predicates; p != nil {
+		fmt.Fprintf(&b, "  scans: %d of %d judged, with %s that they could have returned and did not\n", p.Judged, p.Scans, plural(p.ClassReads, "row"))
+		if p.Reason != "" {
+			fmt.Fprintf(&b, "  %s\n", p.Reason)
+		}
+	}
 	if o.Accel != nil {
 		fmt.Fprintf(&b, "  reachability: %s in %.2f s, %s of %s; %s\n", o.Accel.Backend, o.Accel.Seconds,
 			humanize.IBytes(uint64(o.Accel.Bytes)), fmt.Sprintf("%d vertices", o.Accel.Vertices), o.Accel.Reason)

@@ -15,6 +15,7 @@ import (
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/internal/memory"
@@ -144,7 +145,11 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		}
 		defer done()
 		show.reading(f)
-		return history.Load(ctx, f)
+		h, err := history.Load(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		return scans.Expand(ctx, h)
 	}()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

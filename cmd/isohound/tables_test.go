@@ -5,7 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/results"
 )
 
 // TestTablesInHistories: a recorded history contains the schema of its tables. So do its
@@ -43,5 +48,41 @@ func TestTablesInHistories(t *testing.T) {
 	}
 	if again, err := os.ReadFile(converted); err != nil || !bytes.Equal(again, bytes.Join(left, nil)) {
 		t.Errorf("the conversion differs, %v", err)
+	}
+}
+
+// TestScansJudged: Badger does not protect ranges. A run whose scans miss rows violates ser by that
+// alone, with a proof, and the report and the counterexample say so.
+func TestScansJudged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	var o results.Outcome
+	for seed := 1; ; seed++ { // how sessions overlap is a matter of timing
+		c := isohound(t, "run", "--driver", "badger", "--workload", "skew", "-p", "patterns=phantom", "--sessions", "10", "--txns", "200",
+			"--seed", strconv.Itoa(seed), "--check", "ser,si", "--json", "--quiet", "--out", dir+strconv.Itoa(seed))
+		o = c.outcomes(t)[0]
+		if o.Verdict == verdict.Violated {
+			if c.code != 1 {
+				t.Errorf("exit code %d", c.code)
+			}
+			if si := c.outcomes(t)[1]; si.Verdict != verdict.Satisfied || !si.Certified {
+				t.Errorf("si %s, certified %v", si.Verdict, si.Certified)
+			}
+			dir += strconv.Itoa(seed)
+			break
+		}
+		if seed == 5 {
+			t.Fatalf("no phantom in %d runs: %s", seed, c.out)
+		}
+	}
+	if p := o.Predicates; p == nil || p.Judged != p.Scans || p.Scans < 1000 || p.ClassReads < 1000 || p.Instantiated < p.ClassReads || p.Reason != "" {
+		t.Errorf("predicates %+v", o.Predicates)
+	}
+	if !o.Certified || len(o.Anomalies) == 0 || !strings.Contains(o.Anomalies[0].Text, "looked for rows of bookings with slot = ") {
+		t.Errorf("certified %v: %+v", o.Certified, o.Anomalies)
+	}
+	minimal := filepath.Join(dir, "repro", "minimal.jsonl")
+	c := isohound(t, "check", minimal, "--level", "ser,si", "--certify")
+	if c.code != 1 || !strings.Contains(c.out, "scans: 2 of 2 judged") || !strings.Contains(c.out, "si satisfied") {
+		t.Errorf("exit code %d: %s", c.code, c.out)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	_ "github.com/isohound/isohound/drivers/sim"
@@ -111,6 +112,10 @@ func (p plant) run(t *testing.T, seed int64) *history.History {
 		t.Fatal(err)
 	}
 	h, err := replay.Load(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err = scans.Expand(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,12 @@ package sim_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/internal/worktest"
@@ -46,6 +50,62 @@ func TestPredicates(t *testing.T) {
 					if broken := problems[name] != ""; broken != want {
 						t.Errorf("seed %d: invariant %q broken: %v %s", seed, name, broken, problems[name])
 					}
+				}
+			}
+		})
+	}
+}
+
+// TestPhantoms: without protected predicates, scans in runs of the workload skew violate the levels
+// that forbid what they miss, and no others. With locks but without range locks, a scan may miss a
+// row of a transaction of which its own transaction then reads something else, which violates
+// snapshot isolation, too.
+func TestPhantoms(t *testing.T) {
+	skews := []string{"PredicateWriteSkew", "G2", "WriteSkew"}
+	for _, c := range []struct {
+		isolation, off string
+		refuted, may   []level.Level
+		names          []string // one of them at ser
+	}{
+		{"serializable", "", nil, nil, nil},
+		{"serializable", "range-locks", serial, everything, append(skews, "Phantom")},
+		{"repeatable read", "", serial, everything, append(skews, "Phantom")},
+		{ssi, "", nil, nil, nil},
+		{ssi, "range-locks", serial, nil, skews},
+		{ssi, "predicates", serial, nil, skews},
+		{ssiReplicas, "", nil, realTime, nil},
+		{si, "", serial, nil, skews},
+		{"read committed snapshot", "", serial, everything, nil},
+	} {
+		t.Run(c.isolation+" "+c.off, func(t *testing.T) {
+			for _, seed := range seeds(t) {
+				dsn := "rate=1"
+				if c.off != "" {
+					dsn += "&off=" + c.off
+				}
+				p := plant{isolation: c.isolation, dsn: dsn, refuted: c.refuted, txns: 200, workload: "skew patterns=phantom"}
+				h := p.runUntilShown(t, seed)
+				if s := h.Scans; s == nil || s.Scans < 100 || s.Judged != s.Scans || s.ClassReads < 100 {
+					t.Fatalf("seed %d: scans %+v", seed, s)
+				}
+				var names []string
+				for _, lvl := range everything {
+					r, err := checker.Check(t.Context(), h, lvl, checker.Options{Certify: true})
+					if err != nil {
+						t.Fatalf("seed %d: %v", seed, err)
+					}
+					must, may := slices.Contains(c.refuted, lvl), slices.Contains(c.may, lvl)
+					if violated := r.Verdict == verdict.Violated; violated != must && !(violated && may) {
+						t.Errorf("seed %d: %s at %s", seed, r.Verdict, lvl)
+					}
+					for n := range r.Anomalies {
+						if lvl == level.SER {
+							names = append(names, r.Anomalies[n].Names...)
+						}
+					}
+				}
+				if c.names != nil && !slices.ContainsFunc(c.names, func(n string) bool { return slices.Contains(names, n) }) {
+					t.Errorf("seed %d: %v, none of %v", seed, names, c.names)
 				}
 			}
 		})

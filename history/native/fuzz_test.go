@@ -39,6 +39,7 @@ func FuzzFast(f *testing.F) {
 		`{"txn":1,"session":1,"status":"committed","ops":[["r","t(1)",5]],"preds":[{"kind":"read","table":"t","where":[["a","<",-7],["b","=","x"]],"order":["-a","b"],"limit":3,"groups":["g"],"ops":[0,1]},{"kind":"update","table":"t","ops":[1,1]}]}`,
 		`{"txn":1,"session":1,"status":"committed","ops":[],"preds":[]}`,
 		`{"txn":1,"session":1,"status":"committed","ops":[],"preds":[{"kind":"read","table":"t","where":[["a",">=",1]],"ops":[0,0],"omitted":["t(1).g","t(2)"]}]}`,
+		`{"txn":1,"session":1,"status":"committed","ops":[["r","t(1)",1]],"preds":[{"kind":"read","table":"t","ops":[0,1],"implied":1,"omitted":["t(2)"]}]}`,
 		`{"txn":999999999999999999,"session":1,"begin":9999999999999999999,"status":"unknown","ops":[]} `,
 	} {
 		f.Add([]byte(line))

@@ -58,6 +58,10 @@ func appendPredicate(b []byte, p *history.Predicate) []byte {
 	b = append(b, ',')
 	b = strconv.AppendInt(b, int64(p.Ops[1]), 10)
 	b = append(b, ']')
+	if p.Implied > 0 {
+		b = append(b, `,"implied":`...)
+		b = strconv.AppendInt(b, int64(p.Implied), 10)
+	}
 	b = appendStrings(b, `,"omitted":[`, p.Omitted)
 	return append(b, '}')
 }
@@ -122,6 +126,9 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 		s.literal(`,`)
 		x.Ops[1] = int(s.int())
 		s.literal(`]`)
+		if s.optional(`,"implied":`) {
+			x.Implied = int(s.int())
+		}
 		if s.optional(`,"omitted":[`) {
 			x.Omitted = p.words(s)
 		}

@@ -48,6 +48,11 @@ func (c *Condition) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// String returns the condition as in SQL: "v > 10", "name = 'x'".
+func (c Condition) String() string {
+	return c.Column + " " + c.Op + " " + string(appendTuple(nil, []any{c.Value}))
+}
+
 // Check reports errors in a condition that do not depend on its table.
 func (c *Condition) Check() error {
 	if !slices.Contains(Comparisons, c.Op) {
@@ -122,7 +127,7 @@ func (p *Predicate) Check(t *Table) error {
 func (p Predicate) Matches(t *Table, r Row) bool {
 	for _, c := range p.Where {
 		v, ok := t.Value(r, c.Column)
-		if !ok || !holds(compare(v, c.Value), c.Op) {
+		if !ok || !holds(Compare(v, c.Value), c.Op) {
 			return false
 		}
 	}
@@ -145,7 +150,8 @@ func holds(sign int, op string) bool {
 	return sign >= 0
 }
 
-func compare(a, b any) int {
+// Compare orders two values of one column: integers by size, texts by their bytes.
+func Compare(a, b any) int {
 	if x, ok := a.(int64); ok {
 		return cmp.Compare(x, b.(int64))
 	}
@@ -160,7 +166,7 @@ func (p Predicate) Arrange(t *Table, rows []Row) []Row {
 			column, down := strings.CutPrefix(name, "-")
 			x, _ := t.Value(a, column)
 			y, _ := t.Value(b, column)
-			if c := compare(x, y); c != 0 {
+			if c := Compare(x, y); c != 0 {
 				if down {
 					return -c
 				}
@@ -168,7 +174,7 @@ func (p Predicate) Arrange(t *Table, rows []Row) []Row {
 			}
 		}
 		for i := range a.Key {
-			if c := compare(a.Key[i], b.Key[i]); c != 0 {
+			if c := Compare(a.Key[i], b.Key[i]); c != 0 {
 				return c
 			}
 		}

@@ -1,0 +1,108 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// implied returns the predicate from which an operation follows, and whether its row is one that
+// the statement did not find. It returns nil if the statement returned the operation itself.
+func implied(h *history.History, txn int32, op int) (p *history.Predicate, missed bool) {
+	p, follows := h.PredicateOf(int(txn), op)
+	if p == nil || !follows {
+		return nil, false
+	}
+	ops := h.Ops(&h.Txns[txn])
+	row := rowOf(h, ops[op].Key)
+	for _, other := range ops[p.Ops[0]+p.Implied : p.Ops[1]] {
+		if rowOf(h, other.Key) == row {
+			return p, false
+		}
+	}
+	for _, name := range p.Omitted {
+		if cutGroup(name) == row {
+			return p, false
+		}
+	}
+	return p, true
+}
+
+// rowOf is the name of an item without its group of columns.
+func rowOf(h *history.History, k history.Key) string { return cutGroup(h.KeyName(k)) }
+
+func cutGroup(item string) string { return item[:strings.LastIndexByte(item, ')')+1] }
+
+// reading returns the operation with which i read a version, or -1. It prefers one that a
+// statement returned.
+func reading(h *history.History, i int32, k history.Key, v history.Value) int {
+	found := -1
+	for n, op := range h.Ops(&h.Txns[i]) {
+		if op.Kind != history.Read || op.Key != k || op.Value != v {
+			continue
+		}
+		if p, _ := implied(h, i, n); p == nil {
+			return n
+		}
+		if found < 0 {
+			found = n
+		}
+	}
+	return found
+}
+
+// scan says what a statement with conditions showed of the row of an operation that follows from
+// it. ok is false for other operations.
+func (w words) scan(txn int32, op int) (text string, ok bool) {
+	p, missed := implied(w.h, txn, op)
+	if p == nil {
+		return "", false
+	}
+	row := Printable(rowOf(w.h, w.h.Ops(&w.h.Txns[txn])[op].Key))
+	asked := Printable(p.Asked())
+	switch {
+	case !missed && p.Kind == "update":
+		return fmt.Sprintf("changed %s, %s among them", asked, row), true
+	case !missed:
+		return fmt.Sprintf("looked for %s and found %s", asked, row), true
+	case p.Kind == "update":
+		return fmt.Sprintf("changed %s and did not find %s", asked, row), true
+	default:
+		return fmt.Sprintf("looked for %s and did not find %s", asked, row), true
+	}
+}
+
+// state says that an item has a value, or does not exist.
+func (w words) state(v history.Value) string {
+	if v == history.Absent {
+		return "did not exist"
+	}
+	return "was " + w.value(v)
+}
+
+// read says how a transaction read a version: "read x = 5", or by which scan.
+func (w words) read(i int32, k history.Key, v history.Value) string {
+	if n := reading(w.h, i, k, v); n >= 0 {
+		if text, ok := w.scan(i, n); ok {
+			return text + ", which " + w.state(v)
+		}
+	}
+	return "read " + w.pair(k, v)
+}
+
+// readOf reports how an edge's reader read its version: pr by a scan at all, missed as a row that
+// the scan did not find.
+func readOf(h *history.History, e verdict.Edge) (pr, missed bool) {
+	reader := e.From
+	if e.Kind == verdict.WR {
+		reader = e.To
+	}
+	n := reading(h, reader, e.Key, e.Value)
+	if n < 0 {
+		return false, false
+	}
+	p, missed := implied(h, reader, n)
+	return p != nil, p != nil && missed
+}

@@ -1,0 +1,20 @@
+// Package scans judges what a statement with a condition did not find. It turns that into reads of
+// single items, so that every engine that judges these reads judges predicates, with the same
+// proofs and counterexamples.
+//
+// A statement with a condition sees one version of every row of its table: the transaction's own
+// latest write of the row, or else the version that the transaction sees. The condition is true
+// for the rows that the statement returned or changed. For every other row it is false, or the row
+// does not exist (Vbox paper, section 4; Emme paper, Algorithm 3). So a row that was not returned
+// is a read of a class of values: those for which the condition is false, and absence. The
+// versions of a row are known. So this class read is the same as one operation for each version
+// for which the condition is true: the transaction did not see this version (history.ReadNot).
+// If only one version is left, or only absence, it is a read of that. Rows that a statement changed
+// without reading them are class reads, too: of the values for which the condition is true.
+//
+// Only versions count that another transaction may see. Rows of which no version fulfils the
+// condition need no operation.
+//
+// Files in reading order: scans.go (which predicates, and their operations), page.go (order and
+// limit), candidates.go (the versions that fulfil conditions), index.go (all versions of the rows).
+package scans

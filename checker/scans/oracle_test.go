@@ -1,0 +1,572 @@
+package scans_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/history/schema"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// TestAgainstOracle compares verdicts on histories with scans with the trial of every execution.
+// The trial evaluates each scan on the rows that its transaction sees. It knows nothing of reads of
+// items or of classes. ISOHOUND_HISTORIES sets how many histories per level.
+func TestAgainstOracle(t *testing.T) {
+	n := randhist.Count(t, 5_000)
+	for _, lvl := range level.All() {
+		if lvl == level.LIN {
+			continue
+		}
+		t.Run(lvl.String(), func(t *testing.T) {
+			t.Parallel()
+			seed := randhist.Seed(t, rand.Uint64())
+			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+			count := map[verdict.Verdict]int{}
+			byScans := 0 // violated, but satisfied without the judgement of scans
+			for range n {
+				r := newRun(rng, lvl)
+				h := r.history(t)
+				x := expand(t, h)
+				if x.Scans != nil && x.Scans.Judged != x.Scans.Scans {
+					t.Fatalf("seed %d: %+v\n%s", seed, x.Scans, r.text(t))
+				}
+				got, err := checker.Check(t.Context(), x, lvl, checker.Options{Certify: true})
+				if err != nil {
+					t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, r.text(t))
+				}
+				if x.Count().Committed == 0 {
+					continue // nothing to judge
+				}
+				count[got.Verdict]++
+				if allowed := r.allowed(lvl); allowed != (got.Verdict == verdict.Satisfied) {
+					t.Fatalf("seed %d, %s: engine says %s, oracle says allowed=%v\n%s", seed, lvl, got.Verdict, allowed, r.text(t))
+				}
+				if err := certify.Result(t.Context(), x, got); err != nil {
+					t.Fatalf("seed %d, %s: proof of %s: %v\n%s", seed, lvl, got.Verdict, err, r.text(t))
+				}
+				base, err := checker.Check(t.Context(), x, lvl, checker.Options{Engine: "baseline"})
+				if err != nil || base.Verdict != got.Verdict {
+					t.Fatalf("seed %d, %s: %s, but the baseline engine: %+v, %v\n%s", seed, lvl, got.Verdict, base, err, r.text(t))
+				}
+				if got.Verdict == verdict.Violated {
+					if bare, err := checker.Check(t.Context(), h, lvl, checker.Options{}); err != nil {
+						t.Fatal(err)
+					} else if bare.Verdict == verdict.Satisfied {
+						byScans++
+					}
+				}
+			}
+			t.Logf("seed %d: %v, %d violated by scans alone", seed, count, byScans)
+			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 {
+				t.Errorf("%v of %d histories, %d violated by scans alone; the generator tests one side only", count, n, byScans)
+			}
+		})
+	}
+}
+
+var tables = schema.Schema{
+	{Name: "t", Key: schema.Ints("k"), Groups: []schema.Group{{Columns: schema.Ints("v")}}},
+	{Name: "u", Key: schema.Texts("k"), Groups: []schema.Group{
+		{Name: "a", Columns: []schema.Column{{Name: "x", Type: schema.Int}, {Name: "y", Type: schema.Text}}},
+		{Name: "b", Columns: schema.Ints("z")}}},
+}
+
+// statement is one statement of a transaction and what it returned.
+type statement struct {
+	kind  string // get, set, insert, delete, scan, update
+	table int
+	key   any
+	group int
+	to    []any      // what set and update write
+	row   schema.Row // what get and set read, what insert writes
+	found bool       // of get
+	where schema.Predicate
+	rows  []schema.Row // what a scan returned; the keys that an update changed
+}
+
+type transaction struct {
+	session    int64
+	status     history.Status
+	begin, end int64
+	statements []statement
+}
+
+// state has the rows of each table by key.
+type state [2]map[any]schema.Row
+
+func (s state) clone() state {
+	var out state
+	for i := range s {
+		out[i] = map[any]schema.Row{}
+		for k, r := range s[i] {
+			out[i][k] = schema.Row{Key: r.Key, Groups: slices.Clone(r.Groups)}
+		}
+	}
+	return out
+}
+
+// apply applies what a statement wrote.
+func (s state) apply(x *statement) {
+	switch x.kind {
+	case "set":
+		if r, ok := s[x.table][x.key]; ok {
+			r.Groups[x.group] = x.to
+		}
+	case "insert":
+		s[x.table][x.key] = schema.Row{Key: x.row.Key, Groups: slices.Clone(x.row.Groups)}
+	case "delete":
+		delete(s[x.table], x.key)
+	case "update":
+		for _, r := range x.rows {
+			if mine, ok := s[x.table][r.Key[0]]; ok {
+				mine.Groups[x.group] = x.to
+			}
+		}
+	}
+}
+
+// selects returns the rows that fulfil the conditions, in order.
+func (s state) selects(x *statement) []schema.Row {
+	var rows []schema.Row
+	for _, r := range s[x.table] {
+		if x.where.Matches(tables[x.table], r) {
+			rows = append(rows, schema.Row{Key: r.Key, Groups: slices.Clone(r.Groups)})
+		}
+	}
+	p := x.where
+	p.Limit = 0
+	return p.Arrange(tables[x.table], rows)
+}
+
+// sees reports whether a statement may have returned what it did on these rows.
+func (s state) sees(x *statement) bool {
+	switch x.kind {
+	case "get", "set":
+		r, ok := s[x.table][x.key]
+		return ok == x.found && (!ok || fmt.Sprint(r.Groups[x.group]) == fmt.Sprint(x.row.Groups[x.group]))
+	case "insert", "delete": // recorded as writes alone
+		return true
+	case "scan", "update":
+		want := s.selects(x)
+		full := x.where.Limit > 0 && len(x.rows) >= x.where.Limit
+		var last *schema.Row
+		for i := range x.rows {
+			r := &x.rows[i]
+			at := slices.IndexFunc(want, func(w schema.Row) bool { return w.Key[0] == r.Key[0] })
+			if at < 0 || x.kind == "scan" && fmt.Sprint(want[at].Groups) != fmt.Sprint(r.Groups) {
+				return false
+			}
+			if last == nil || before(x, last, r) {
+				last = r
+			}
+		}
+		for i := range want {
+			w := &want[i]
+			if !slices.ContainsFunc(x.rows, func(r schema.Row) bool { return w.Key[0] == r.Key[0] }) && (!full || before(x, w, last)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// before reports whether a sorts strictly before b in the order of a scan.
+func before(x *statement, a, b *schema.Row) bool {
+	for _, name := range x.where.Order {
+		down := name[0] == '-'
+		if down {
+			name = name[1:]
+		}
+		v, _ := tables[x.table].Value(*a, name)
+		w, _ := tables[x.table].Value(*b, name)
+		if c := schema.Compare(v, w); c != 0 {
+			return (c < 0) != down
+		}
+	}
+	return false
+}
+
+// run is a history in the terms of the oracle.
+type run struct {
+	initial state
+	txns    []transaction
+}
+
+func keyOf(table, n int) any {
+	if table == 0 {
+		return int64(n)
+	}
+	return string(rune('a'+n)) + "'"
+}
+
+func content(rng *rand.Rand, table, group int) []any {
+	n := int64(rng.IntN(4))
+	if table == 1 && group == 0 {
+		return []any{n % 2, []string{"", "p", "q,"}[rng.IntN(3)]}
+	}
+	return []any{n}
+}
+
+func newRow(rng *rand.Rand, table int, key any) schema.Row {
+	r := schema.Row{Key: []any{key}}
+	for g := range tables[table].Groups {
+		r.Groups = append(r.Groups, content(rng, table, g))
+	}
+	return r
+}
+
+// newRun runs transactions one after another, some of them on an older state than the latest one,
+// and changes some results.
+func newRun(rng *rand.Rand, lvl level.Level) *run {
+	r := &run{}
+	for i := range r.initial {
+		r.initial[i] = map[any]schema.Row{}
+		for n := range 3 {
+			if rng.IntN(2) == 0 {
+				k := keyOf(i, n)
+				r.initial[i][k] = newRow(rng, i, k)
+			}
+		}
+	}
+	states := []state{r.initial}
+	one := rng.IntN(2) // most statements are on one table
+	n := 2 + rng.IntN(3)
+	for i := range n {
+		x := transaction{session: int64(rng.IntN(n)), status: history.Committed, begin: history.NoTime, end: history.NoTime}
+		if rng.IntN(8) == 0 {
+			x.status = []history.Status{history.Unknown, history.Aborted}[rng.IntN(2)]
+		}
+		if lvl.RealTime() && x.status == history.Committed {
+			x.begin, x.end = int64(10*i+10-rng.IntN(12)), int64(10*i+10+rng.IntN(12))
+		}
+		latest := states[len(states)-1]
+		view, after := states[max(0, len(states)-1-rng.IntN(3)/2*rng.IntN(3))].clone(), latest.clone()
+		for range 1 + rng.IntN(3) {
+			s := newStatement(rng, one, view)
+			view.apply(&s)
+			after.apply(&s)
+			x.statements = append(x.statements, s)
+		}
+		r.txns = append(r.txns, x)
+		if x.status == history.Committed || x.status == history.Unknown && rng.IntN(2) == 0 {
+			states = append(states, after)
+		}
+	}
+	if lvl.RealTime() { // transactions of one session must not overlap
+		end := map[int64]int64{}
+		for i := range r.txns {
+			x := &r.txns[i]
+			if x.begin == history.NoTime {
+				continue
+			}
+			x.begin = max(x.begin, end[x.session])
+			x.end = max(x.end, x.begin)
+			end[x.session] = x.end
+		}
+	}
+	return r
+}
+
+func newStatement(rng *rand.Rand, one int, view state) statement {
+	s := statement{table: one}
+	if rng.IntN(5) == 0 {
+		s.table = 1 - one
+	}
+	t := tables[s.table]
+	s.key, s.group = keyOf(s.table, rng.IntN(3)), rng.IntN(len(t.Groups))
+	old, exists := view[s.table][s.key]
+	old.Groups = slices.Clone(old.Groups)
+	switch kind := rng.IntN(10); {
+	case kind == 0:
+		s.kind, s.row, s.found = "get", old, exists
+		if rng.IntN(10) == 0 && exists {
+			s.row = newRow(rng, s.table, s.key)
+		}
+	case kind < 3 && exists:
+		s.kind, s.row, s.found, s.to = "set", old, true, content(rng, s.table, s.group)
+	case kind < 4 && exists:
+		s.kind = "delete"
+	case kind < 5:
+		s.kind, s.row = "insert", newRow(rng, s.table, s.key)
+	default:
+		s.scan(rng, view, kind > 8)
+	}
+	return s
+}
+
+// scan makes s a scan or an update with conditions.
+func (s *statement) scan(rng *rand.Rand, view state, update bool) {
+	t := tables[s.table]
+	group := rng.IntN(len(t.Groups)) // of the conditions
+	columns := append(slices.Clone(t.Groups[group].Columns), t.Key...)
+	for range rng.IntN(3) {
+		c := columns[rng.IntN(len(columns))]
+		var v any = int64(rng.IntN(4))
+		if c.Name == "k" {
+			v = keyOf(s.table, rng.IntN(3))
+		} else if c.Type == schema.Text {
+			v = []string{"", "p", "q,"}[rng.IntN(3)]
+		}
+		s.where.Where = append(s.where.Where, schema.Condition{Column: c.Name, Op: schema.Comparisons[rng.IntN(6)], Value: v})
+	}
+	if s.kind = "scan"; update {
+		s.kind, s.to = "update", content(rng, s.table, s.group)
+	} else if rng.IntN(3) == 0 {
+		s.where.Limit = 1 + rng.IntN(2)
+		if rng.IntN(4) > 0 {
+			s.where.Order = []string{[]string{"", "-"}[rng.IntN(2)] + columns[rng.IntN(len(columns))].Name}
+		}
+	}
+	s.rows = view.selects(s)
+	switch rng.IntN(14) {
+	case 0:
+		if n := len(s.rows); n > 0 {
+			i := rng.IntN(n)
+			s.rows = slices.Delete(s.rows, i, i+1)
+		}
+	case 1:
+		k := keyOf(s.table, rng.IntN(3))
+		if !slices.ContainsFunc(s.rows, func(r schema.Row) bool { return r.Key[0] == k }) {
+			s.rows = append(s.rows, newRow(rng, s.table, k))
+		}
+	}
+	if s.where.Limit > 0 && len(s.rows) > s.where.Limit {
+		s.rows = s.rows[:s.where.Limit]
+	}
+}
+
+// history writes the run as isohound records it.
+func (r *run) history(t *testing.T) *history.History {
+	sym := history.NewSymbols()
+	item := func(table int, key any, g int) history.Key { return sym.Key(tables[table].Item([]any{key}, g)) }
+	value := func(content []any) history.Value {
+		text, n, isNumber := schema.Content(content)
+		if isNumber {
+			return sym.Int(n)
+		}
+		return sym.String(text)
+	}
+	for i, rows := range r.initial {
+		for n := range 3 {
+			if row, ok := rows[keyOf(i, n)]; ok {
+				for g := range row.Groups {
+					sym.SetInitial(item(i, row.Key[0], g), value(row.Groups[g]))
+				}
+			}
+		}
+	}
+	b := history.NewBuilder(history.Header{Schema: tables}, sym, len(r.txns))
+	for i := range r.txns {
+		x := &r.txns[i]
+		rec := history.Record{ID: int64(i + 1), Session: x.session, Status: x.status, Begin: x.begin, End: x.end}
+		add := func(kind history.OpKind, table int, key any, g int, v history.Value) {
+			rec.Ops = append(rec.Ops, history.Op{Kind: kind, Key: item(table, key, g), Value: v})
+		}
+		for n := range x.statements {
+			s := &x.statements[n]
+			switch s.kind {
+			case "get":
+				v := history.Absent
+				if s.found {
+					v = value(s.row.Groups[s.group])
+				}
+				add(history.Read, s.table, s.key, s.group, v)
+			case "set":
+				add(history.Read, s.table, s.key, s.group, value(s.row.Groups[s.group]))
+				add(history.Write, s.table, s.key, s.group, value(s.to))
+			case "insert", "delete":
+				for g := range tables[s.table].Groups {
+					v := history.Absent
+					if s.kind == "insert" {
+						v = value(s.row.Groups[g])
+					}
+					add(history.Write, s.table, s.key, g, v)
+				}
+			default:
+				p := history.Predicate{Kind: "read", Table: tables[s.table].Name, Predicate: s.where, Ops: [2]int{len(rec.Ops), 0}}
+				for _, row := range s.rows {
+					if s.kind == "update" {
+						p.Kind = "update"
+						add(history.Write, s.table, row.Key[0], s.group, value(s.to))
+						continue
+					}
+					for g := range row.Groups {
+						add(history.Read, s.table, row.Key[0], g, value(row.Groups[g]))
+					}
+				}
+				p.Ops[1] = len(rec.Ops)
+				for _, g := range tables[s.table].Groups {
+					if g.Name != "" && (s.kind == "scan" || g.Name == tables[s.table].Groups[s.group].Name) {
+						p.Groups = append(p.Groups, g.Name)
+					}
+				}
+				rec.Predicates = append(rec.Predicates, p)
+			}
+		}
+		if err := b.Add(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Done(true, nil)
+}
+
+func (r *run) text(t *testing.T) string {
+	var out bytes.Buffer
+	h := r.history(t)
+	w, err := native.NewWriter(&out, false, &h.Header, h.Symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range h.Txns {
+		rec := h.Record(i)
+		if err := w.Write(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(true, "complete"); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// allowed tries every execution of every set of transactions that may have committed.
+func (r *run) allowed(lvl level.Level) bool {
+	var may []int
+	must := 0
+	for i := range r.txns {
+		switch r.txns[i].status {
+		case history.Committed:
+			must |= 1 << i
+		case history.Unknown:
+			may = append(may, i)
+		}
+	}
+	for set := range 1 << len(may) {
+		in := must
+		for n, i := range may {
+			if set>>n&1 == 1 {
+				in |= 1 << i
+			}
+		}
+		x := trial{run: r, lvl: lvl, in: in, views: make([]state, len(r.txns))}
+		if x.next(r.initial, 0, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// trial tries the orders of the starts and commits of a set of transactions.
+type trial struct {
+	*run
+	lvl   level.Level
+	in    int
+	views []state // at the start of each transaction
+}
+
+// next tries every event after those of the transactions that started and committed.
+func (x *trial) next(s state, started, committed int) bool {
+	if committed == x.in {
+		return true
+	}
+	for i := range x.txns {
+		switch bit := 1 << i; {
+		case x.in&bit == 0 || committed&bit != 0:
+		case started&bit != 0:
+			if x.conflicts(i, started&^committed) {
+				continue
+			}
+			after := s.clone()
+			for n := range x.txns[i].statements {
+				after.apply(&x.txns[i].statements[n])
+			}
+			if x.next(after, started, committed|bit) {
+				return true
+			}
+		case x.mayStart(i, committed) && (x.lvl.Snapshot() || started == committed):
+			if !x.runs(i, s) {
+				continue
+			}
+			if x.next(s, started|bit, committed) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayStart reports whether session order and real time allow i to start.
+func (x *trial) mayStart(i, committed int) bool {
+	for j := range x.txns {
+		if x.in>>j&1 == 0 || j == i || committed>>j&1 == 1 {
+			continue
+		}
+		a, b := &x.txns[j], &x.txns[i]
+		if x.lvl.SessionOrder() && a.session == b.session && j < i && a.status != history.Unknown {
+			return false
+		}
+		if x.lvl.RealTime() && a.end != history.NoTime && b.begin != history.NoTime && a.end < b.begin {
+			return false
+		}
+	}
+	return true
+}
+
+// runs reports whether i may have seen what it returned if it started on this state.
+func (x *trial) runs(i int, s state) bool {
+	view := s.clone()
+	for n := range x.txns[i].statements {
+		st := &x.txns[i].statements[n]
+		if !view.sees(st) {
+			return false
+		}
+		view.apply(st)
+	}
+	return true
+}
+
+// conflicts reports whether a transaction that is running has written an item that i writes, or
+// will: one of the two must not commit.
+func (x *trial) conflicts(i, running int) bool {
+	mine := x.writes(i)
+	for j := range x.txns {
+		if j != i && running>>j&1 == 1 {
+			for item := range x.writes(j) {
+				if mine[item] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (x *trial) writes(i int) map[string]bool {
+	out := map[string]bool{}
+	for n := range x.txns[i].statements {
+		s := &x.txns[i].statements[n]
+		t := tables[s.table]
+		switch s.kind {
+		case "set":
+			out[t.Item([]any{s.key}, s.group)] = true
+		case "insert", "delete":
+			for g := range t.Groups {
+				out[t.Item([]any{s.key}, g)] = true
+			}
+		case "update":
+			for _, r := range s.rows {
+				out[t.Item(r.Key, s.group)] = true
+			}
+		}
+	}
+	return out
+}

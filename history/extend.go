@@ -1,0 +1,71 @@
+package history
+
+// Scans says which predicates of a history are judged. Package checker/scans sets it.
+type Scans struct {
+	// Scans is the number of predicates of transactions that did not abort.
+	Scans int `json:"scans"`
+	// Judged is how many of them are judged.
+	Judged int `json:"judged"`
+	// ClassReads is the number of rows that a judged predicate did not return, although some
+	// version of the row fulfils its conditions, and of rows that it changed without reading.
+	ClassReads int `json:"class_reads"`
+	// Instantiated is the number of operations that stand for these rows.
+	Instantiated int `json:"instantiated"`
+	// Reason says why some predicates are not judged, or is "".
+	Reason string `json:"reason,omitempty"`
+}
+
+// Extend returns h with further operations: more[i][n] stand before the operations of predicate n
+// of the transaction at index i, and are implied by it. The predicates of these transactions must be
+// in the order of their operations, without overlaps. The result shares everything else with h.
+func (h *History) Extend(more map[int][][]Op, scans *Scans) *History {
+	out := *h
+	out.Scans = scans
+	if len(more) == 0 {
+		return &out
+	}
+	total := len(h.ops)
+	for _, list := range more {
+		for _, ops := range list {
+			total += len(ops)
+		}
+	}
+	out.Txns, out.ops = make([]Txn, len(h.Txns)), make([]Op, 0, total)
+	out.predicates = make(map[int][]Predicate, len(h.predicates))
+	for i, t := range h.Txns {
+		old := h.Ops(&t)
+		from := len(out.ops)
+		if list, changed := more[i]; changed {
+			predicates, done := make([]Predicate, len(list)), 0
+			for n, p := range h.predicates[i] {
+				out.ops = append(out.ops, old[done:p.Ops[0]]...)
+				begin := len(out.ops) - from
+				out.ops = append(append(out.ops, list[n]...), old[p.Ops[0]:p.Ops[1]]...)
+				done = p.Ops[1]
+				p.Ops, p.Implied = [2]int{begin, len(out.ops) - from}, p.Implied+len(list[n])
+				predicates[n] = p
+			}
+			old = old[done:]
+			out.predicates[i] = predicates
+		} else if list := h.predicates[i]; len(list) > 0 {
+			out.predicates[i] = list
+		}
+		out.ops = append(out.ops, old...)
+		t.opFrom, t.opCount = int64(from), uint32(len(out.ops)-from)
+		out.Txns[i] = t
+	}
+	return &out
+}
+
+// PredicateOf returns the predicate of the transaction at index i to which its operation op
+// belongs, and whether the operation only follows from the conditions. It returns nil if there is
+// none.
+func (h *History) PredicateOf(i int, op int) (p *Predicate, implied bool) {
+	list := h.predicates[i]
+	for n := range list {
+		if p := &list[n]; p.Ops[0] <= op && op < p.Ops[1] {
+			return p, op < p.Ops[0]+p.Implied
+		}
+	}
+	return nil, false
+}
