@@ -10,16 +10,52 @@ import (
 // fewRows is how many rows are looked at one by one, rather than sorting all versions by a column.
 const fewRows = 64
 
-// matching returns the positions, ascending, of the versions of group g that fulfil the
-// conditions. They are in the order of their rows.
-func (x *index) matching(t *table, g int, p *schema.Predicate) ([]int32, error) {
-	candidates, err := x.candidates(t, g, p)
-	if err != nil {
-		return nil, err
+// locate finds the smallest range that has all versions that fulfil the conditions: of rows in the
+// order of their keys, or of versions in the order of s.column.
+func (s *scan) locate() error {
+	rows := s.t.keyRange(&s.p.Predicate)
+	s.from, s.to = within(s.t.byKey, rows)
+	if len(rows) <= fewRows {
+		return nil
 	}
-	var out []int32
+	for _, c := range s.p.Where {
+		if c.Op == "<>" {
+			continue
+		}
+		all, err := s.index.order(s.t, s.group, c.Column)
+		if err != nil {
+			return err
+		}
+		list := s.index.rangeOf(s.t, s.group, c.Column, &s.p.Predicate)
+		if from, to := within(all, list); to-from < s.to-s.from {
+			s.from, s.to, s.column = from, to, c.Column
+		}
+	}
+	return nil
+}
+
+// within returns the positions of a part of a list.
+func within(list, part []int32) (from, to int32) {
+	from = int32(cap(list) - cap(part))
+	return from, from + int32(len(part))
+}
+
+// matching returns the positions, ascending, of the versions that fulfil the conditions. They are in
+// the order of their rows.
+func (s *scan) matching() ([]int32, error) {
+	vs := &s.t.groups[s.group]
+	var candidates, out []int32
+	if s.column != "" {
+		candidates = vs.sorted[s.column][s.from:s.to]
+	} else {
+		for _, r := range s.t.byKey[s.from:s.to] {
+			for i := vs.from[r]; i < vs.from[r+1]; i++ {
+				candidates = append(candidates, i)
+			}
+		}
+	}
 	for _, i := range candidates {
-		switch ok, err := x.fulfils(t, g, p, &t.groups[g].list[i]); {
+		switch ok, err := s.index.fulfils(s.t, s.group, &s.p.Predicate, &vs.list[i]); {
 		case err != nil:
 			return nil, err
 		case ok:
@@ -28,39 +64,6 @@ func (x *index) matching(t *table, g int, p *schema.Predicate) ([]int32, error) 
 	}
 	slices.Sort(out)
 	return out, nil
-}
-
-// candidates returns the versions that fulfil the most selective conditions: those on the first
-// columns of the key, or that on another column.
-func (x *index) candidates(t *table, g int, p *schema.Predicate) ([]int32, error) {
-	vs := &t.groups[g]
-	rows := t.keyRange(p)
-	if len(rows) > fewRows {
-		var best []int32
-		found := false
-		for _, c := range p.Where {
-			if c.Op == "<>" {
-				continue
-			}
-			list, err := x.rangeOf(t, g, c.Column, p)
-			if err != nil {
-				return nil, err
-			}
-			if !found || len(list) < len(best) {
-				best, found = list, true
-			}
-		}
-		if found && len(best) < len(rows) {
-			return best, nil
-		}
-	}
-	var list []int32
-	for _, r := range rows {
-		for i := vs.from[r]; i < vs.from[r+1]; i++ {
-			list = append(list, i)
-		}
-	}
-	return list, nil
 }
 
 // keyRange returns the rows that fulfil the conditions on the first columns of the key: equality,
@@ -84,23 +87,31 @@ func (t *table) keyRange(p *schema.Predicate) []int32 {
 	return rows
 }
 
-// rangeOf returns the positions of the versions that fulfil the conditions on one column, except <>.
-func (x *index) rangeOf(t *table, g int, column string, p *schema.Predicate) ([]int32, error) {
+// order returns the positions of all versions in the order of a column.
+func (x *index) order(t *table, g int, column string) ([]int32, error) {
 	vs := &t.groups[g]
-	list, ok := vs.sorted[column]
-	if !ok {
-		list = make([]int32, len(vs.list))
-		values := make([]any, len(vs.list))
-		for i := range list {
-			v, err := x.value(t, g, &vs.list[i], column)
-			if err != nil {
-				return nil, err
-			}
-			list[i], values[i] = int32(i), v
-		}
-		slices.SortFunc(list, func(a, b int32) int { return schema.Compare(values[a], values[b]) })
-		vs.sorted[column] = list
+	if list, ok := vs.sorted[column]; ok {
+		return list, nil
 	}
+	list := make([]int32, len(vs.list))
+	values := make([]any, len(vs.list))
+	for i := range list {
+		v, err := x.value(t, g, &vs.list[i], column)
+		if err != nil {
+			return nil, err
+		}
+		list[i], values[i] = int32(i), v
+	}
+	slices.SortFunc(list, func(a, b int32) int { return schema.Compare(values[a], values[b]) })
+	vs.sorted[column] = list
+	return list, nil
+}
+
+// rangeOf returns the positions of the versions that fulfil the conditions on one column, except
+// <>. The column must have been sorted.
+func (x *index) rangeOf(t *table, g int, column string, p *schema.Predicate) []int32 {
+	vs := &t.groups[g]
+	list := vs.sorted[column]
 	for _, c := range p.Where {
 		if c.Column == column && c.Op != "<>" {
 			list = cut(list, c, func(i int32) any {
@@ -109,7 +120,7 @@ func (x *index) rangeOf(t *table, g int, column string, p *schema.Predicate) ([]
 			})
 		}
 	}
-	return list, nil
+	return list
 }
 
 // cut returns the part of a list, sorted by value, that fulfils a condition, which is not <>.

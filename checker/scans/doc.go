@@ -15,6 +15,11 @@
 // Only versions count that another transaction may see. Rows of which no version fulfils the
 // condition need no operation.
 //
+// A scan may miss every row that is ever inserted. So in a large history these operations are added
+// on demand: Rest.Settle checks the history, replays the execution that the check found, and adds
+// operations where a scan should have found a row, until no scan should have.
+//
 // Files in reading order: scans.go (which predicates, and their operations), page.go (order and
-// limit), candidates.go (the versions that fulfil conditions), index.go (all versions of the rows).
+// limit), candidates.go (the versions that fulfil conditions), index.go (all versions of the rows),
+// rest.go and replay.go (operations on demand), tree.go (sets from which ranges are listed).
 package scans

@@ -31,6 +31,7 @@ func TestAgainstOracle(t *testing.T) {
 			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
+			onDemand := 0
 			byScans := 0 // violated, but satisfied without the judgement of scans
 			for range n {
 				r := newRun(rng, lvl)
@@ -57,6 +58,20 @@ func TestAgainstOracle(t *testing.T) {
 				if err != nil || base.Verdict != got.Verdict {
 					t.Fatalf("seed %d, %s: %s, but the baseline engine: %+v, %v\n%s", seed, lvl, got.Verdict, base, err, r.text(t))
 				}
+				lazy, rest := settle(t, h, rng.IntN(3), lvl)
+				if later, err := checker.Check(t.Context(), lazy, lvl, checker.Options{Certify: true}); err != nil || later.Verdict != got.Verdict {
+					t.Fatalf("seed %d, %s: %s, but on demand: %+v, %v\n%s", seed, lvl, got.Verdict, later, err, r.text(t))
+				} else if rest != nil {
+					onDemand++
+					if lazy.Scans.Judged != lazy.Scans.Scans {
+						t.Fatalf("seed %d: %+v\n%s", seed, lazy.Scans, r.text(t))
+					}
+					if later.Verdict == verdict.Satisfied {
+						if fits, err := rest.Fits(t.Context(), lazy, later.Witness); err != nil || !fits {
+							t.Fatalf("seed %d: %v, %v\n%s", seed, fits, err, r.text(t))
+						}
+					}
+				}
 				if got.Verdict == verdict.Violated {
 					if bare, err := checker.Check(t.Context(), h, lvl, checker.Options{}); err != nil {
 						t.Fatal(err)
@@ -65,8 +80,8 @@ func TestAgainstOracle(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("seed %d: %v, %d violated by scans alone", seed, count, byScans)
-			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 {
+			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand", seed, count, byScans, onDemand)
+			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 {
 				t.Errorf("%v of %d histories, %d violated by scans alone; the generator tests one side only", count, n, byScans)
 			}
 		})

@@ -3,6 +3,7 @@ package scans
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -10,22 +11,20 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// mostOps bounds the operations that Expand adds to a history: so many, or mostTimes its own. So time
-// and memory grow with the history, although a scan may miss every row that is ever inserted.
-const (
-	mostOps   = 1 << 18
-	mostTimes = 2
-)
+// EagerOps bounds the operations that Expand adds for rows that scans did not find. A scan may miss
+// every row that is ever inserted. So in a large history these operations are added on demand.
+const EagerOps = 1 << 12
 
-// Expand returns h with the operations that say what its predicates did not find, and with
-// History.Scans set. It returns h itself if h has no predicates. A predicate that cannot be judged
-// adds no operations: the rows that it returned still count as reads of items. If ctx ends, the
-// error is its cause.
-func Expand(ctx context.Context, h *history.History) (*history.History, error) {
+// Expand returns h with operations that say what its predicates did not find, and with History.Scans
+// set. It returns h itself if h has no predicates. A predicate that cannot be judged adds no
+// operations: the rows that it returned still count as reads of items. rest has the predicates for
+// which operations are still to be added, or is nil; Rest.Settle adds them. eager is EagerOps. If ctx
+// ends, the error is its cause.
+func Expand(ctx context.Context, h *history.History, eager int) (x *history.History, rest *Rest, err error) {
 	if !h.HasPredicates() {
-		return h, nil
+		return h, nil, nil
 	}
-	e := &expansion{h: h, more: map[int][][]history.Op{}, limit: max(mostOps, mostTimes*len(h.AllOps()))}
+	e := &expansion{h: h, more: map[int][][]history.Op{}, limit: eager}
 	switch {
 	case len(h.Schema) == 0:
 		e.reason = "the header has no schema"
@@ -38,16 +37,27 @@ func Expand(ctx context.Context, h *history.History) (*history.History, error) {
 	}
 	for i := range h.Txns {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 		if list := h.Predicates(i); len(list) > 0 && h.Txns[i].Status != history.Aborted {
 			e.transaction(i, list)
 		}
 	}
+	x = h.Extend(e.more, &e.done)
+	e.more = nil
+	e.tell()
+	if len(e.later) > 0 {
+		rest = &Rest{expansion: e, judged: e.done.Judged}
+	}
+	return x, rest, nil
+}
+
+// tell sets the reason why predicates are not judged.
+func (e *expansion) tell() {
+	e.done.Reason = ""
 	if e.done.Judged < e.done.Scans {
 		e.done.Reason = fmt.Sprintf("%d of %d scans are not judged: %s", e.done.Scans-e.done.Judged, e.done.Scans, e.reason)
 	}
-	return h.Extend(e.more, &e.done), nil
 }
 
 type expansion struct {
@@ -55,9 +65,10 @@ type expansion struct {
 	index *index // nil: nothing can be judged
 	more  map[int][][]history.Op
 	done  history.Scans
-	limit int // of operations to add
-	// full: the limit is reached, and no more scans are judged.
-	full bool
+	limit int // of operations for rows that were not found
+	// later are the scans for which such operations are added on demand, because the limit was
+	// reached. They are not judged yet.
+	later []*scan
 	// reason says why the first predicate that is not judged is not.
 	reason string
 }
@@ -84,17 +95,17 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 				own[op.Key] = op.Value
 			}
 		}
-		s := scan{expansion: e, p: p, implied: ops[p.Ops[0] : p.Ops[0]+p.Implied], ops: ops[p.Ops[0]+p.Implied : p.Ops[1]], own: own}
-		if e.full {
-			// Later scans would miss at least as many rows.
-		} else if err := s.expand(); err != nil {
+		s := &scan{expansion: e, txn: i, number: n, p: p, implied: ops[p.Ops[0] : p.Ops[0]+p.Implied], ops: ops[p.Ops[0]+p.Implied : p.Ops[1]], own: own}
+		if err := s.expand(); err != nil {
 			e.refuse(err.Error())
 		} else {
-			e.done.Judged++
-			e.done.ClassReads += s.rows
-			e.done.Instantiated += len(s.added)
-			more[n] = s.added
-			added = added || len(s.added) > 0
+			if s.later {
+				e.later = append(e.later, s)
+			} else {
+				e.done.Judged++
+			}
+			more[n] = s.take()
+			added = added || len(more[n]) > 0
 		}
 		for _, op := range s.ops {
 			if op.Kind == history.Write {
@@ -117,17 +128,37 @@ func (e *expansion) refuse(reason string) {
 // scan is one statement with a condition.
 type scan struct {
 	*expansion
-	p       *history.Predicate
-	implied []history.Op // what the history already says
-	ops     []history.Op // what the statement returned or changed
-	own     map[history.Key]history.Value
+	txn, number int // of the transaction in the history, and of the predicate in it
+	p           *history.Predicate
+	implied     []history.Op // what the history already says
+	ops         []history.Op // what the statement returned or changed
+	own         map[history.Key]history.Value
 
 	t        *table
 	group    int            // of the columns in conditions and order
 	returned map[int32]bool // rows that the statement returned or changed
 	page     page
-	added    []history.Op
-	rows     int
+	// from and to are the range of rows by key that may fulfil the conditions or, if column is set,
+	// of versions in the order of that column.
+	from, to int32
+	column   string
+	// written are the rows that the transaction wrote before. later: the operations for other rows
+	// that were not found are added on demand; known are those rows that have them.
+	written map[int32]bool
+	later   bool
+	known   map[int32]bool
+
+	added []history.Op
+	rows  int
+}
+
+// take returns the operations to add, and counts them.
+func (s *scan) take() []history.Op {
+	s.done.ClassReads += s.rows
+	s.done.Instantiated += len(s.added)
+	out := s.added
+	s.rows, s.added = 0, nil
+	return out
 }
 
 // expand finds the operations to add. An error says why the scan cannot be judged.
@@ -152,14 +183,17 @@ func (s *scan) expand() error {
 	if err := s.found(); err != nil {
 		return err
 	}
-	if err := s.missed(); err != nil {
+	if err := s.locate(); err != nil {
 		return err
 	}
-	if s.done.Instantiated+len(s.added) > s.limit {
-		s.full = true
-		return errors.Errorf("scans missed too many rows; %d operations for them are the limit for a history of this size", s.limit)
+	if err := s.ownMissed(); err != nil {
+		return err
 	}
-	return nil
+	if s.later = s.limit <= 0; s.later {
+		s.own = nil
+		return nil
+	}
+	return s.missed()
 }
 
 // prepare finds the table and the group of columns.
@@ -274,9 +308,41 @@ func (s *scan) fulfilled(r int32, value history.Value) (bool, error) {
 	return s.index.fulfils(s.t, s.group, &s.p.Predicate, &version{row: r, value: value})
 }
 
-// missed judges the rows that the statement did not return or change.
+// ownMissed judges the rows that the transaction wrote before and that the statement did not return or
+// change.
+func (s *scan) ownMissed() error {
+	s.written = map[int32]bool{}
+	for _, item := range slices.Sorted(maps.Keys(s.own)) {
+		at := s.index.places[item]
+		if at.t != s.t || int(at.group) != s.group {
+			continue
+		}
+		s.written[at.row] = true
+		value := s.own[item]
+		if s.returned[at.row] || value == history.Absent {
+			continue
+		}
+		v := &version{row: at.row, value: value}
+		hit, err := s.fulfilled(at.row, value)
+		if err == nil && hit {
+			var behind bool
+			behind, err = s.page.behind(s.index, s.t, s.group, v)
+			hit = !behind
+		}
+		if err != nil {
+			return err
+		}
+		if hit {
+			s.add(history.ReadNot, item, value)
+			s.rows++
+		}
+	}
+	return nil
+}
+
+// missed judges the other rows that the statement did not return or change.
 func (s *scan) missed() error {
-	hits, err := s.index.matching(s.t, s.group, &s.p.Predicate)
+	hits, err := s.matching()
 	if err != nil {
 		return err
 	}
@@ -287,10 +353,12 @@ func (s *scan) missed() error {
 		for n < len(hits) && vs.list[hits[n]].row == r {
 			n++
 		}
-		if !s.returned[r] {
+		if !s.returned[r] && !s.written[r] {
+			before := len(s.added)
 			if err := s.missedRow(r, hits[:n]); err != nil {
 				return err
 			}
+			s.limit -= len(s.added) - before
 		}
 		hits = hits[n:]
 	}
@@ -319,18 +387,10 @@ func (s *scan) missedRow(r int32, hits []int32) error {
 			yes = append(yes, v.value)
 		}
 	}
-	item := s.index.item(s.t, r, s.group)
-	if value, written := s.own[item]; written {
-		if slices.Contains(no, value) {
-			s.add(history.ReadNot, item, value)
-			s.rows++
-		}
-		return nil
-	}
 	if vs.mayBeAbsent[r] || len(yes) == 0 {
 		yes = append(yes, history.Absent)
 	}
-	s.class(item, yes, no)
+	s.class(s.index.item(s.t, r, s.group), yes, no)
 	return nil
 }
 

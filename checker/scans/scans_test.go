@@ -43,7 +43,7 @@ func load(t *testing.T, lines ...string) *history.History {
 // expand is scans.Expand.
 func expand(t *testing.T, h *history.History) *history.History {
 	t.Helper()
-	x, err := scans.Expand(t.Context(), h)
+	x, _, err := scans.Expand(t.Context(), h, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,20 +226,56 @@ func TestImpliedInFiles(t *testing.T) {
 	}
 }
 
-// TestLimit: scans that miss very many rows are judged up to a limit, and the reason says so.
-func TestLimit(t *testing.T) {
-	var lines []string
-	for i := range 1200 {
-		lines = append(lines, txn(fmt.Sprint(i+1), fmt.Sprintf(`["w","t(%d)",%d]`, i, i+5), `{"kind":"read","table":"t","where":[["v",">",4]],"ops":[0,0]}`))
+// settle is scans.Expand with all operations added on demand.
+func settle(t *testing.T, h *history.History, eager int, lvl level.Level) (*history.History, *scans.Rest) {
+	t.Helper()
+	x, rest, err := scans.Expand(t.Context(), h, eager)
+	if err != nil {
+		t.Fatal(err)
 	}
-	h := expand(t, load(t, slices.Concat([]string{header}, lines, []string{footer})...))
-	if s := h.Scans; s.Scans != 1200 || s.Judged != 262144/1200 || s.Instantiated != s.Judged*1200 || !strings.Contains(s.Reason, "982 of 1200 scans are not judged: scans missed too many rows") {
-		t.Errorf("%+v", s)
+	if rest != nil {
+		x, err = rest.Settle(t.Context(), x, func(h *history.History) (*verdict.Result, error) {
+			return checker.Check(t.Context(), h, lvl, checker.Options{Certify: true})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest.Done()
+	}
+	return x, rest
+}
+
+// TestOnDemand: scans that miss very many rows are judged, and need few operations.
+func TestOnDemand(t *testing.T) {
+	lines := func(n int, wrong string) (lines []string) {
+		for i := range n {
+			scan := fmt.Sprintf(`{"kind":"read","table":"t","where":[["k",">=",%d]],"ops":[0,0]}`, i)
+			lines = append(lines, txn(fmt.Sprint(i+1), fmt.Sprintf(`["w","t(%d)",%d]`, i, i+5), scan))
+		}
+		return slices.Concat([]string{header}, append(lines, wrong), []string{footer})
+	}
+	const n = 3000
+	good := load(t, lines(n, txn("9000", `["r","t(17)",22]`, `{"kind":"read","table":"t","where":[["k","=",17],["v",">",3]],"ops":[0,1]}`))...)
+	h, rest := settle(t, good, scans.EagerOps, level.SER)
+	if s := h.Scans; rest == nil || s.Scans != n+1 || s.Judged != n+1 || s.Instantiated > 2*scans.EagerOps+10*n || s.Reason != "" {
+		t.Errorf("%+v", h.Scans)
+	}
+	r, err := checker.Check(t.Context(), h, level.SER, checker.Options{Certify: true})
+	if err != nil || r.Verdict != verdict.Satisfied {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if fits, err := rest.Fits(t.Context(), h, r.Witness); err != nil || !fits {
+		t.Error(fits, err)
+	}
+	bad := load(t, lines(n, txn("9000", `["r","t(2999)",3004]`, `{"kind":"read","table":"t","where":[["k","=",17]],"ops":[1,1]}`))...)
+	h, _ = settle(t, bad, scans.EagerOps, level.SER)
+	if r, err = checker.Check(t.Context(), h, level.SER, checker.Options{Certify: true}); err != nil || r.Verdict != verdict.Violated || !slices.Contains(r.Anomalies[0].Names, "G2") {
+		t.Errorf("%+v, %v", r, err) // t(17) was inserted before t(2999)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
 	cancel(cause)
-	if _, err := scans.Expand(ctx, load(t, slices.Concat([]string{header}, lines, []string{footer})...)); err != cause {
+	if _, _, err := scans.Expand(ctx, good, 0); err != cause {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/internal/memory"
@@ -25,6 +26,7 @@ type judging struct {
 	limit budget.Limit // of memory, for each level and for each explanation
 	path  string
 	h     *history.History // nil if it could not be read completely
+	rest  *scans.Rest      // the scans that are judged on demand, or nil
 	show  *checkProgress
 	parse time.Duration
 	// finish and tell are the arguments of judge.
@@ -54,6 +56,9 @@ func (j *judging) unread(why error) error {
 // that, unknown levels may follow from the known ones. Each outcome is reported as soon as it is
 // final and those before it in c.levels have been reported.
 func (j *judging) all(ctx context.Context) error {
+	if err := j.settle(ctx); err != nil {
+		return errors.Wrap(err, j.path)
+	}
 	j.levels, j.known = checker.NewLevels(j.h), checker.Known{}
 	j.explainer = counterexample.NewExplainer(j.h, func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
 		if slices.Contains(j.c.levels, lvl) {
@@ -66,6 +71,9 @@ func (j *judging) all(ctx context.Context) error {
 	err := j.each(level.Descending(j.c.levels), func(lvl level.Level) error {
 		r, err := j.levels.Check(ctx, lvl, j.options())
 		if err != nil {
+			return err
+		}
+		if err := j.fits(ctx, r); err != nil {
 			return err
 		}
 		verdicts[lvl], j.known[lvl] = r, r.Verdict
@@ -112,6 +120,38 @@ func (j *judging) all(ctx context.Context) error {
 		return ferr
 	}
 	return errors.Wrap(err, j.path)
+}
+
+// settle adds, before levels are judged, the operations that scans need at these levels.
+func (j *judging) settle(ctx context.Context) error {
+	if j.rest == nil {
+		return nil
+	}
+	j.show.stage("scans")
+	for _, lvl := range level.Descending(j.c.levels) {
+		h, err := j.rest.Settle(ctx, j.h, func(h *history.History) (*verdict.Result, error) {
+			return checker.Check(ctx, h, lvl, j.options())
+		})
+		if j.h = h; errors.As(err, new(*checker.ProofError)) {
+			break // the check of this level reports it
+		} else if err != nil {
+			return err
+		}
+	}
+	j.rest.Done()
+	return nil
+}
+
+// fits checks that the scans agree with the witness of a satisfied level.
+func (j *judging) fits(ctx context.Context, r *verdict.Result) error {
+	if j.rest == nil || r.Verdict != verdict.Satisfied {
+		return nil
+	}
+	fits, err := j.rest.Fits(ctx, j.h, r.Witness)
+	if err == nil && !fits {
+		r.Verdict, r.Reason = verdict.Unknown, "an execution was found that explains all reads, but not all scans"
+	}
+	return err
 }
 
 // each calls do for each level, and after each call reports the outcomes that are final. If a
@@ -165,7 +205,7 @@ func (j *judging) flush() error {
 
 // options are the options of the check at one level. The time limit includes the reading.
 func (j *judging) options() checker.Options {
-	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Certify: j.c.certify, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
+	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
 	if j.c.timeout > 0 {
 		opt.Timeout = max(j.c.timeout-j.parse, time.Millisecond)
 	}

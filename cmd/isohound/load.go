@@ -62,14 +62,14 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	defer show.done()
 	limit := c.memoryLimit()
 	begun := time.Now()
-	h, err := a.read(path, c, limit, show)
+	h, rest, err := a.read(path, c, limit, show)
 	parse := time.Since(begun)
 	var mem *budget.MemoryError
 	starved := errors.As(err, &mem) || errors.Is(err, errReadTimeout)
 	if err != nil && !starved {
 		return err
 	}
-	j := &judging{app: a, c: c, limit: limit, path: path, h: h, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
+	j := &judging{app: a, c: c, limit: limit, path: path, h: h, rest: rest, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
 	if starved {
 		return j.unread(err)
 	}
@@ -129,8 +129,8 @@ func (a *app) openHistory(ctx context.Context, path string, format file.Format) 
 	return f, func() { stop(); f.Close() }, nil
 }
 
-// read loads the history within the limits.
-func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProgress) (*history.History, error) {
+// read loads the history within the limits. rest is what Expand returns.
+func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProgress) (h *history.History, rest *scans.Rest, err error) {
 	ctx, stopWatch := budget.Memory(a.work, limit)
 	defer stopWatch()
 	if c.timeout > 0 {
@@ -138,7 +138,7 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, errReadTimeout)
 		defer cancel()
 	}
-	h, err := func() (*history.History, error) {
+	h, err = func() (*history.History, error) {
 		f, done, err := a.openHistory(ctx, path, c.format)
 		if err != nil {
 			return nil, err
@@ -149,10 +149,11 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		if err != nil {
 			return nil, err
 		}
-		return scans.Expand(ctx, h)
+		h, rest, err = scans.Expand(ctx, h, scans.EagerOps)
+		return h, err
 	}()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return h, err
+	return h, rest, err
 }

@@ -115,7 +115,7 @@ func (p plant) run(t *testing.T, seed int64) *history.History {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err = scans.Expand(t.Context(), h)
+	h, _, err = scans.Expand(t.Context(), h, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
