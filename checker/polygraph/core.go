@@ -28,7 +28,7 @@ func (c *check) counterexample(used *evidence) error {
 	limited, stop := context.WithTimeout(c.ctx, minimizeFor)
 	defer stop()
 	core := shrink.New(c.h, shrink.Rules{Level: c.lvl, Possible: true})
-	for _, p := range used.parts() {
+	for _, p := range used.parts(limited) {
 		core.Add(p.Txn, p.Ops...)
 	}
 	core.Close()
@@ -71,7 +71,7 @@ func (c *check) violates(ctx context.Context, h *history.History) (j shrink.Judg
 	}
 	j = shrink.Judgement{Violated: sub.res.Verdict == verdict.Violated, Leap: true}
 	if sub.used != nil {
-		j.Enough = sub.used.parts
+		j.Enough = func() []history.Part { return sub.used.parts(ctx) }
 	}
 	return j, nil
 }
@@ -80,15 +80,15 @@ func (c *check) violates(ctx context.Context, h *history.History) (j shrink.Judg
 func (c *check) cyclic(ctx context.Context, h *history.History) (j shrink.Judgement, err error) {
 	found := c.knownCycle(ctx, h)
 	if found != nil {
-		j = shrink.Judgement{Violated: true, Enough: found.used.parts}
+		j = shrink.Judgement{Violated: true, Enough: func() []history.Part { return found.used.parts(ctx) }}
 	}
 	return j, nil
 }
 
 // parts returns the transactions of the evidence, with their reads in the evidence and with their
 // final writes to the keys of the evidence.
-func (v *evidence) parts() []history.Part {
-	v.explain()
+func (v *evidence) parts(ctx context.Context) []history.Part {
+	v.explain(ctx)
 	m, g := v.s.m, v.s.g
 	keys := map[history.Key]bool{}
 	for _, r := range v.reads.list {

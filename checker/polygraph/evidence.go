@@ -1,5 +1,7 @@
 package polygraph
 
+import "context"
+
 // evidence records what a refutation rests on, so that a counterexample can be cut out of the
 // history. A search records much, and most searches end without a refutation. So recording is
 // cheap, and paths are searched only by explain.
@@ -87,8 +89,9 @@ func (v *evidence) open(o *openRead) {
 	}
 }
 
-// explain finds the reads and transactions on which the recorded edges and paths rest.
-func (v *evidence) explain() {
+// explain finds the reads and transactions on which the recorded edges and paths rest. If ctx ends,
+// they are all reads and transactions.
+func (v *evidence) explain(ctx context.Context) {
 	s := v.s
 	closed := map[int32]*openRead{}
 	for _, list := range [][]openRead{s.open, s.closed} {
@@ -107,6 +110,10 @@ func (v *evidence) explain() {
 		if len(v.work) == 0 {
 			return
 		}
+		if ctx.Err() != nil {
+			v.everything()
+			return
+		}
 		it := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
 		switch {
@@ -120,6 +127,21 @@ func (v *evidence) explain() {
 			}
 		}
 	}
+}
+
+// everything records all reads and transactions.
+func (v *evidence) everything() {
+	for t := range int32(len(v.s.m.txns)) {
+		if !v.s.m.optional[t] || v.txns.has != nil && v.txns.has[t] {
+			v.txn(t)
+		}
+	}
+	for r := range int32(len(v.s.m.reads)) {
+		if t := v.s.m.reads[r].txn; v.txns.has[t] {
+			v.read(r)
+		}
+	}
+	v.searched = true // so all writes count
 }
 
 // because records what an edge rests on.

@@ -62,7 +62,12 @@ func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness)
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
 func (r *Rest) Done() {
 	if !r.gaveUp {
-		r.done.Judged = r.judged + len(r.later)
+		r.done.Judged = r.judged
+		for _, s := range r.later {
+			if !s.refused {
+				r.done.Judged++
+			}
+		}
 	}
 	r.tell()
 }
@@ -88,7 +93,13 @@ func (r *Rest) missing(ctx context.Context, h *history.History, w *verdict.Witne
 			return context.Cause(ctx)
 		}
 		for _, s := range byTxn[txn] {
-			if err := play.missed(s, s.missedNow); err != nil {
+			if s.refused {
+				continue
+			}
+			if err := play.missed(s, s.missedNow); errors.As(err, new(*limitError)) {
+				s.refused, s.added, s.rows = true, nil, 0
+				r.refuse(err.Error())
+			} else if err != nil {
 				return err
 			}
 			if len(s.added) > 0 {

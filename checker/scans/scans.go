@@ -15,6 +15,10 @@ import (
 // every row that is ever inserted. So in a large history these operations are added on demand.
 const EagerOps = 1 << 12
 
+// MostVersions bounds the versions of a row that a scan did not find, if more than one of them could
+// explain that. What a refutation rests on is searched for each of them.
+const MostVersions = 64
+
 // Expand returns h with operations that say what its predicates did not find, and with History.Scans
 // set. It returns h itself if h has no predicates. A predicate that cannot be judged adds no
 // operations: the rows that it returned still count as reads of items. rest has the predicates for
@@ -119,6 +123,11 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 	}
 }
 
+// limitError says that a scan would need too many operations.
+type limitError struct{ text string }
+
+func (e *limitError) Error() string { return e.text }
+
 func (e *expansion) refuse(reason string) {
 	if e.reason == "" {
 		e.reason = reason
@@ -147,6 +156,7 @@ type scan struct {
 	written map[int32]bool
 	later   bool
 	known   map[int32]bool
+	refused bool // it cannot be judged, which was found later
 
 	added []history.Op
 	rows  int
@@ -280,7 +290,9 @@ func (s *scan) found() error {
 		if vs.mayBeAbsent[r] {
 			no = append(no, history.Absent)
 		}
-		s.class(item, yes, no)
+		if err := s.class(item, yes, no); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -390,22 +402,24 @@ func (s *scan) missedRow(r int32, hits []int32) error {
 	if vs.mayBeAbsent[r] || len(yes) == 0 {
 		yes = append(yes, history.Absent)
 	}
-	s.class(s.index.item(s.t, r, s.group), yes, no)
-	return nil
+	return s.class(s.index.item(s.t, r, s.group), yes, no)
 }
 
 // class says that the transaction saw one of the versions yes of an item, and none of the versions
-// no, which are all others.
-func (s *scan) class(item history.Key, yes, no []history.Value) {
+// no, which are all others. It is an error if these are too many.
+func (s *scan) class(item history.Key, yes, no []history.Value) error {
 	switch {
 	case len(no) == 0:
-		return
+		return nil
 	case len(yes) == 1:
 		s.add(history.Read, item, yes[0])
+	case len(yes)+len(no) > MostVersions:
+		return &limitError{fmt.Sprintf("%s has %d versions, and scans that did not find a row are judged if it has up to %d", s.h.KeyName(item), len(yes)+len(no), MostVersions)}
 	default:
 		for _, v := range no {
 			s.add(history.ReadNot, item, v)
 		}
 	}
 	s.rows++
+	return nil
 }

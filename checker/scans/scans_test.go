@@ -179,12 +179,22 @@ func TestNotJudged(t *testing.T) {
 		"1 of 1 scans are not judged: k is no row of table t":                                            {header, txn("1", `["r","k",null]`, `{"kind":"read","table":"t","where":[["v",">",4]],"ops":[0,1]}`), footer},
 		"1 of 1 scans are not judged: a scan of table u has an order and a limit, and did not read the columns of the order": {header, `{"initial":[["u(1).a",1],["u(1).b","p"]]}`,
 			txn("1", `["r","u(1).b","p"]`, `{"kind":"read","table":"u","order":["x"],"limit":1,"groups":["b"],"ops":[0,1]}`), footer},
+		"1 of 1 scans are not judged: t(1) has 70 versions, and scans that did not find a row are judged if it has up to 64": manyVersions(scan),
 	} {
 		h := expand(t, load(t, lines...))
 		if h.Scans == nil || !strings.HasPrefix(h.Scans.Reason, reason) || h.Scans.Judged == h.Scans.Scans {
 			t.Errorf("%s: %+v", reason, h.Scans)
 		}
 	}
+}
+
+// manyVersions are the lines of a history with a scan that did not find a row of 70 versions.
+func manyVersions(scan string) []string {
+	lines := []string{header, txn("1", ``, scan)}
+	for i := range 69 { // absence is one, too
+		lines = append(lines, txn(fmt.Sprint(i+2), fmt.Sprintf(`["w","t(1)",%d]`, i), ``))
+	}
+	return append(lines, footer)
 }
 
 // TestImpliedInFiles: a part of a history with its predicates gives the same operations when it
