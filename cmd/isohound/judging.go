@@ -64,8 +64,12 @@ func (j *judging) all(ctx context.Context) error {
 		if slices.Contains(j.c.levels, lvl) {
 			return j.levels.Check(ctx, lvl, j.options())
 		}
-		opt.Certify, opt.Progress, opt.Accel = j.c.certify, j.show.stage, j.c.accel
-		return checker.Check(ctx, j.h, lvl, opt)
+		opt.Certify, opt.Progress, opt.Accel = j.c.certify || j.rest != nil, j.show.stage, j.c.accel
+		r, err := checker.Check(ctx, j.h, lvl, opt)
+		if err == nil {
+			err = j.fits(ctx, r)
+		}
+		return r, err
 	})
 	verdicts := map[level.Level]*verdict.Result{}
 	err := j.each(level.Descending(j.c.levels), func(lvl level.Level) error {
