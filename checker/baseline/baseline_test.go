@@ -60,7 +60,7 @@ func TestAgainstOracle(t *testing.T) {
 
 // TestWithoutValue is TestAgainstOracle for histories with reads that returned no value.
 func TestWithoutValue(t *testing.T) {
-	n := randhist.Count(t, 2_000)
+	n := randhist.Count(t, 10_000) / 5
 	for _, lvl := range level.All() {
 		if lvl == level.LIN {
 			continue
