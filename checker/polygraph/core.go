@@ -28,7 +28,7 @@ func (c *check) counterexample(used *evidence) error {
 	limited, stop := context.WithTimeout(c.ctx, minimizeFor)
 	defer stop()
 	core := shrink.New(c.h, shrink.Rules{Level: c.lvl, Possible: true})
-	for _, p := range used.parts(limited) {
+	for _, p := range used.parts(c.ctx) {
 		core.Add(p.Txn, p.Ops...)
 	}
 	core.Close()

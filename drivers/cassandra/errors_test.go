@@ -125,7 +125,12 @@ func TestNoConnection(t *testing.T) {
 			t.Fatalf("the session is back: %v", err)
 		}
 	}
-	_, err = l.CompareAndSet(ctx, "a", 1, 10)
+	for range 100 { // until the client has noticed that the connection is gone
+		if _, err = l.CompareAndSet(ctx, "a", 1, 10); drivers.AsError(err).Class == drivers.Aborted {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	drivertest.Class(t, "not sent", err, drivers.Aborted, true)
 	if n := len(s.Statements("UPDATE")); n > 0 {
 		t.Errorf("%d statements arrived", n)
