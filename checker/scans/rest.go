@@ -53,10 +53,28 @@ func (r *Rest) Settle(ctx context.Context, h *history.History, check func(*histo
 	return h, nil
 }
 
-// Fits reports whether the scans found all rows that they should have found in a witness of h.
+// errMisfit says that a scan should have found a row.
+var errMisfit = errors.New("a scan should have found a row")
+
+// Fits reports whether the scans found all rows that they should have found in a witness of h. Scans
+// that are not judged fit every witness. Fits changes nothing.
 func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness) (bool, error) {
-	more, err := r.missing(ctx, h, w)
-	return len(more) == 0, err
+	if r.gaveUp {
+		return true, nil
+	}
+	err := r.replay(ctx, h, w, func(s *scan, play *replay) error {
+		return play.missed(s, func(v *version) error {
+			wrong, err := s.shouldHave(v)
+			if err == nil && wrong {
+				err = errMisfit
+			}
+			return err
+		})
+	})
+	if errors.Is(err, errMisfit) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
@@ -77,49 +95,65 @@ func (r *Rest) giveUp(why string) {
 	r.refuse(why)
 }
 
-// missing returns the operations for the rows that scans should have found in a witness.
-func (r *Rest) missing(ctx context.Context, h *history.History, w *verdict.Witness) (map[int][][]history.Op, error) {
+// replay executes a witness and calls f with each scan that is still judged, at its moment.
+func (r *Rest) replay(ctx context.Context, h *history.History, w *verdict.Witness, f func(*scan, *replay) error) error {
 	play, err := newReplay(r.index, r.later)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	byTxn := map[int32][]*scan{}
 	for _, s := range r.later {
-		byTxn[int32(s.txn)] = append(byTxn[int32(s.txn)], s)
+		if !s.refused {
+			byTxn[int32(s.txn)] = append(byTxn[int32(s.txn)], s)
+		}
 	}
-	more := map[int][][]history.Op{}
-	err = play.run(h, w, func(txn int32) error {
+	return play.run(h, w, func(txn int32) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		for _, s := range byTxn[txn] {
-			if s.refused {
-				continue
-			}
-			if err := play.missed(s, s.missedNow); errors.As(err, new(*limitError)) {
-				s.refused, s.added, s.rows = true, nil, 0
-				r.refuse(err.Error())
-			} else if err != nil {
+			if err := f(s, play); err != nil {
 				return err
 			}
-			if len(s.added) > 0 {
-				if more[s.txn] == nil {
-					more[s.txn] = make([][]history.Op, len(h.Predicates(s.txn)))
-				}
-				more[s.txn][s.number] = s.take()
+		}
+		return nil
+	})
+}
+
+// missing returns the operations for the rows that scans should have found in a witness.
+func (r *Rest) missing(ctx context.Context, h *history.History, w *verdict.Witness) (map[int][][]history.Op, error) {
+	more := map[int][][]history.Op{}
+	err := r.replay(ctx, h, w, func(s *scan, play *replay) error {
+		if err := play.missed(s, s.missedNow); errors.As(err, new(*limitError)) {
+			s.refused, s.added, s.rows = true, nil, 0
+			r.refuse(err.Error())
+		} else if err != nil {
+			return err
+		}
+		if len(s.added) > 0 {
+			if more[s.txn] == nil {
+				more[s.txn] = make([][]history.Op, len(h.Predicates(s.txn)))
 			}
+			more[s.txn][s.number] = s.take()
 		}
 		return nil
 	})
 	return more, err
 }
 
+// shouldHave reports whether the scan should have found a row whose current version fulfils the
+// conditions.
+func (s *scan) shouldHave(v *version) (bool, error) {
+	if s.returned[v.row] || s.written[v.row] {
+		return false, nil
+	}
+	behind, err := s.page.behind(s.index, s.t, s.group, v)
+	return !behind, err
+}
+
 // missedNow judges a row whose current version fulfils the conditions.
 func (s *scan) missedNow(v *version) error {
-	if s.returned[v.row] || s.written[v.row] {
-		return nil
-	}
-	if behind, err := s.page.behind(s.index, s.t, s.group, v); err != nil || behind {
+	if wrong, err := s.shouldHave(v); err != nil || !wrong {
 		return err
 	}
 	if s.known[v.row] {

@@ -282,6 +282,21 @@ func TestOnDemand(t *testing.T) {
 	if r, err = checker.Check(t.Context(), h, level.SER, checker.Options{Certify: true}); err != nil || r.Verdict != verdict.Violated || !slices.Contains(r.Anomalies[0].Names, "G2") {
 		t.Errorf("%+v, %v", r, err) // t(17) was inserted before t(2999)
 	}
+	// In the reverse order the first scan should have found all other rows. Asking changes nothing.
+	h, rest, err = scans.Expand(t.Context(), good, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reverse []int32
+	for i := int32(n); i >= 0; i-- {
+		reverse = append(reverse, i)
+	}
+	before := *h.Scans
+	for range 2 {
+		if fits, err := rest.Fits(t.Context(), h, &verdict.Witness{Order: reverse}); err != nil || fits || *h.Scans != before {
+			t.Errorf("%v, %v, %+v", fits, err, h.Scans)
+		}
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
 	cancel(cause)
