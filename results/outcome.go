@@ -48,8 +48,8 @@ type Outcome struct {
 	// Accel says how that engine computed reachability.
 	Accel *verdict.Accel `json:"accel,omitempty"`
 	// Predicates says how many statements with conditions the history has, and how many of them
-	// were judged. Without judgement their rows count as items, but that other rows were not among
-	// them does not.
+	// were judged. The rows of a statement that is not judged count as items; rows that it did not
+	// return count for nothing.
 	Predicates *history.Scans `json:"predicates,omitempty"`
 	// Invariants are the invariants that were checked in the database after the run.
 	Invariants []generator.InvariantResult `json:"invariants,omitempty"`

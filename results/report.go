@@ -98,7 +98,7 @@ func notes(r *Run) []string {
 	if len(r.Outcomes) > 0 {
 		all = append(all, r.Outcomes[0].Notes...) // about the file, so they are the same for all levels
 		if p := r.Outcomes[0].Predicates; p != nil && p.Reason != "" {
-			all = append(all, p.Reason+". The rows of these scans count as reads and writes of items; that other rows were not among them is not judged.")
+			all = append(all, p.Reason+". The rows of these scans count as reads and writes of items. Rows that they did not return count for nothing.")
 		}
 	}
 	return all
