@@ -1,21 +1,23 @@
 package history
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Predicate is a statement on all rows of a table that fulfil conditions: a read, an update or a
-// deletion. The rows that it returned or changed are among the transaction's operations, which
-// checkers judge as reads and writes of items. What the statement implies about rows that it did
-// not return is recorded, but not judged yet.
+// Predicate is a statement on all rows of a table that fulfil conditions. The rows that it returned
+// or changed are among the transaction's operations, which checkers judge as reads and writes of
+// items. Package checker/scans judges what the statement implies about the other rows.
 type Predicate struct {
-	// Kind is "read" or "update".
-	Kind  string `json:"kind"`
-	Table string `json:"table"`
+	Kind  string `json:"kind"`  // one of ScanRead, ScanUpdate, ScanDelete and ScanCount
+	Table string `json:"table"` // "" in a history of plain keys (schema.Plain)
 	schema.Predicate
+	// Count is the number of rows that a ScanCount returned.
+	Count int `json:"count,omitempty"`
 	// Groups are the groups of columns that were read or written.
 	Groups []string `json:"groups"`
 	// Ops are its operations: the index of the first, and the index after the last.
@@ -29,17 +31,38 @@ type Predicate struct {
 	Omitted []string `json:"omitted"`
 }
 
+// The kinds of predicates. ScanRead returned the rows. ScanUpdate changed them; those whose old values
+// it returned are read, too. ScanDelete removed them. ScanCount returned their number alone: it has no
+// operations but implied ones.
+const (
+	ScanRead   = "read"
+	ScanUpdate = "update"
+	ScanDelete = "delete"
+	ScanCount  = "count"
+)
+
+// Kinds are the kinds of predicates.
+var Kinds = []string{ScanRead, ScanUpdate, ScanDelete, ScanCount}
+
 // check reports what is wrong with a predicate of a transaction with that many operations. If
 // the tables are known, the predicate must fit its table.
 func (p *Predicate) check(ops int, tables schema.Schema) error {
-	if p.Kind != "read" && p.Kind != "update" {
-		return fmt.Errorf("a predicate's kind is %q; it must be read or update", p.Kind)
+	if !slices.Contains(Kinds, p.Kind) {
+		return fmt.Errorf("a predicate's kind is %q; it must be one of %s", p.Kind, strings.Join(Kinds, ", "))
 	}
 	if p.Ops[0] < 0 || p.Ops[1] < p.Ops[0] || p.Ops[1] > ops {
 		return fmt.Errorf("a predicate's operations are %d to %d, of %d", p.Ops[0], p.Ops[1], ops)
 	}
 	if p.Implied < 0 || p.Implied > p.Ops[1]-p.Ops[0] {
 		return fmt.Errorf("a predicate has %d implied operations, of %d", p.Implied, p.Ops[1]-p.Ops[0])
+	}
+	switch {
+	case p.Kind != ScanCount && p.Count != 0:
+		return fmt.Errorf("a predicate of kind %s has a count", p.Kind)
+	case p.Kind == ScanCount && (p.Count < 0 || p.Ops[1]-p.Ops[0] > p.Implied || p.Limit != 0 || len(p.Order) > 0):
+		return errors.New("a predicate of kind count has a negative count, operations, an order or a limit")
+	case p.Kind != ScanRead && (p.Limit != 0 || len(p.Order) > 0):
+		return fmt.Errorf("a predicate of kind %s has an order or a limit, which only reads may have", p.Kind)
 	}
 	if len(tables) == 0 {
 		for i := range p.Where {
@@ -62,12 +85,11 @@ func (p *Predicate) check(ops int, tables schema.Schema) error {
 // Asked says what the statement asked for: "rows of t with v > 10 and name = 'x'".
 func (p *Predicate) Asked() string {
 	text := "rows of " + p.Table
-	for n, c := range p.Where {
-		word := " and "
-		if n == 0 {
-			word = " with "
-		}
-		text += word + c.String()
+	if p.Table == "" {
+		text = "keys"
+	}
+	if len(p.Where) > 0 {
+		text += " with " + p.Conditions()
 	}
 	if p.Limit > 0 {
 		text = fmt.Sprintf("the first %d %s", p.Limit, text)

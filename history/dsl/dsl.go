@@ -15,6 +15,19 @@
 // key nor the default may have two initial values. The outcome is commit, abort or unknown; none
 // means commit. Either end of an interval may be ?, not recorded. Transactions without an id are
 // numbered from 1 in the order of lines, skipping ids that are taken.
+//
+// A statement with conditions works on all keys. Each key that exists is a row with two integer
+// columns: k, the key where it is a number, and v, its value (schema.Plain).
+//
+//	p(v>10; x=12, y=15)            a scan that returned x and y with these values, and no other row
+//	p(v>=3 and v<9;)               a scan that returned nothing
+//	p(k>5 by -v limit 1; 7=3)      an order, downwards by v, and a limit
+//	pw(v>10; x=12->13, y=->14)     an update: it read 12 and left 13 in x; it left 14 in y
+//	pd(v in (1,2); x, y=2)         a deletion of x and of y, of which it read the value
+//	pc(v between 1 and 5; 3)       a count of the rows
+//
+// A row with the value ? was returned or changed, too, but its operation is left out. Conditions are
+// = <> < <= > >= with a number, in, between, is null and is not null.
 package dsl
 
 import (
@@ -28,20 +41,25 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/fit"
 	"github.com/isohound/isohound/history/quote"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Parse reads a history. Errors name path and the line.
 func Parse(text, path string) (*history.History, error) {
 	sym := history.NewSymbols()
 	sym.DefaultInitial = sym.Int(0)
-	p := parser{sym: sym, closed: true}
+	p := parser{sym: sym, closed: true, plain: schema.Plain()}
 	for n, line := range strings.Split(text, "\n") {
 		if err := p.line(line); err != nil {
 			return nil, &history.FormatError{Path: path, Line: n + 1, Byte: -1, Err: err}
 		}
 	}
 	p.number()
-	b := history.NewBuilder(history.Header{Source: path}, sym, len(p.records))
+	hdr := history.Header{Source: path}
+	if p.scans {
+		hdr.Schema = p.plain
+	}
+	b := history.NewBuilder(hdr, sym, len(p.records))
 	for i := range p.records {
 		if err := b.Add(&p.records[i]); err != nil {
 			return nil, &history.FormatError{Path: path, Line: p.lineOf[i], Byte: -1, Err: err}
@@ -67,6 +85,8 @@ type parser struct {
 	records   []history.Record
 	lineOf    []int
 	unnamed   []int
+	plain     schema.Schema
+	scans     bool // a transaction has a statement with conditions
 }
 
 func (p *parser) line(line string) error {
@@ -165,6 +185,11 @@ func (p *parser) txn(s *scanner) error {
 			rec.Status = history.Unknown
 			return p.add(rec, named, s)
 		}
+		if found, err := p.scan(s, &rec); err != nil {
+			return err
+		} else if found {
+			continue
+		}
 		op, err := p.op(s)
 		if err != nil {
 			return err
@@ -209,7 +234,7 @@ func (p *parser) op(s *scanner) (history.Op, error) {
 	case s.prefix("n("):
 		op.Kind = history.ReadNot
 	default:
-		return op, errors.Errorf("expected r(key,value), w(key,value), n(key,value), commit, abort or unknown, at %q", s.rest)
+		return op, errors.Errorf("expected r(key,value), w(key,value), n(key,value), p(conditions; rows), commit, abort or unknown, at %q", s.rest)
 	}
 	name, err := s.key()
 	if err != nil {

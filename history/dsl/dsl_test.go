@@ -1,12 +1,14 @@
 package dsl_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/schema"
 )
 
 func TestParse(t *testing.T) {
@@ -144,4 +146,49 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q, then %q", once, twice)
 		}
 	})
+}
+
+// TestScans: statements with conditions are read, and written as they were read.
+func TestScans(t *testing.T) {
+	for _, text := range []string{
+		"s1 T1: w(x,12) p(v > 10; x=12, y=15) r(x,12)",
+		"s1 T1: p(v >= 3 and v < 9; )",
+		"s1 T1: p(; x=1)",
+		"s1 T1: p(k > 5 by -v limit 1; 7=3)",
+		"s1 T1: pw(v > 10; x=12->13, y=->14) pw(v <> -1; )",
+		"s1 T1: pd(v in (1,2); x, y=2)",
+		"s1 T1: pc(v between 1 and 5; 3)",
+		"s1 T1: p(k is null and v is not null; y=1, x=?)",
+		`s1 T1: pw(v = 1; "a b"="x->y"->"->")`,
+	} {
+		h, err := dsl.Parse(text, "")
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := strings.TrimSpace(dsl.Format(h)); got != text {
+			t.Errorf("%s is written as %s", text, got)
+		}
+	}
+	h := dsl.MustParse("s1: p(v>10;x=12,y=15) pw(v in(1,2);z=1->2) pd( v=2 ; z ) pc(;0)")
+	want := []history.Predicate{
+		{Kind: history.ScanRead, Predicate: schema.Where(schema.Above("v", int64(10))), Ops: [2]int{0, 2}},
+		{Kind: history.ScanUpdate, Predicate: schema.Where(schema.In("v", int64(1), int64(2))), Ops: [2]int{2, 4}},
+		{Kind: history.ScanDelete, Predicate: schema.Where(schema.Is("v", int64(2))), Ops: [2]int{4, 5}},
+		{Kind: history.ScanCount, Ops: [2]int{5, 5}},
+	}
+	if got := h.Predicates(0); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	for _, text := range []string{
+		"s1: p(v>10)", "s1: p(v>10;x=nil)", "s1: p(v>10;x)", "s1: p(w>1;)", "s1: p(v~1;)", "s1: p(v>x;)", "s1: p(v>1 v<3;)", "s1: p(v between 1;)",
+		"s1: p(v in 1;)", "s1: p(v in (1 2);)", "s1: pc(v>1;)", "s1: pc(v>1;x=1)", "s1: pc(;-1)", "s1: pc(v>1 limit 1;1)", "s1: p(limit -1;)", "s1: p(by k;)", "s1: pd(v>1 by v;)",
+		"s1: p(v like-prefix 1;)", "s1: pw(v>1; x=12)", "s1: pw(v>1; x)", "s1: p(v>1; x=12", "s1: p(v>1; x=1 y=2)",
+	} {
+		if _, err := dsl.Parse(text, ""); err == nil {
+			t.Errorf("%s is taken", text)
+		} else {
+			t.Log(err)
+		}
+	}
 }

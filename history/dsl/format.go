@@ -15,13 +15,14 @@ import (
 func Carries() fit.Carries {
 	return fit.Carries{
 		Format: "dsl", Times: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
-		Initial: fit.InitialAny,
-		Key:     quote.Valid,
+		Initial: fit.InitialAny, PlainScans: true,
+		Key: quote.Valid,
 	}
 }
 
 // Format writes h in the notation that Parse reads. Parse(Format(h)) equals h except for its
-// header.
+// header, and for operations that follow from statements with conditions (history.Predicate.Implied),
+// which are left out.
 func Format(h *history.History) string {
 	var b strings.Builder
 	if zero := h.Int(0); h.DefaultInitial != zero {
@@ -35,20 +36,31 @@ func Format(h *history.History) string {
 		b.WriteString("open\n")
 	}
 	for i := range h.Txns {
-		b.WriteString(Txn(h, &h.Txns[i]) + "\n")
+		b.WriteString(Txn(h, i) + "\n")
 	}
 	return b.String()
 }
 
-// Txn writes one transaction as a line of the notation.
-func Txn(h *history.History, t *history.Txn) string {
+// Txn writes the transaction at index i as a line of the notation.
+func Txn(h *history.History, i int) string {
 	var b strings.Builder
+	t := &h.Txns[i]
 	b.WriteString("s" + strconv.FormatInt(h.SessionName(t.Session), 10) + " T" + strconv.FormatInt(t.ID, 10))
 	if t.Begin != history.NoTime || t.End != history.NoTime {
 		b.WriteString(" [" + moment(t.Begin) + "," + moment(t.End) + "]")
 	}
 	b.WriteByte(':')
-	for _, op := range h.Ops(t) {
+	ops, done := h.Ops(t), 0
+	if len(h.Schema) == 1 && h.Schema[0].IsPlain() {
+		for _, p := range h.Predicates(i) {
+			for _, op := range ops[done:p.Ops[0]] {
+				b.WriteString(" " + Op(h, op))
+			}
+			b.WriteString(" " + Scan(h, &p, ops))
+			done = p.Ops[1]
+		}
+	}
+	for _, op := range ops[done:] {
 		b.WriteString(" " + Op(h, op))
 	}
 	switch t.Status {

@@ -74,7 +74,10 @@ func (f *fitting) build() (*history.History, error) {
 		}
 		rec := h.Record(i)
 		rec.Status = f.status[i]
-		rec.Ops, rec.Predicates = f.ops(i), nil
+		rec.Ops = f.ops(i)
+		if !f.keepsScans() {
+			rec.Predicates = nil
+		}
 		if len(rec.Ops) == 0 && !f.c.Empty {
 			empty++
 			continue

@@ -28,6 +28,7 @@ type Carries struct {
 	OpenAtUnknown bool
 	ReadNot       bool
 	Empty         bool // transactions without operations
+	PlainScans    bool // statements with conditions on plain keys (schema.Plain)
 	Header        bool // how the history was recorded, ids of the database, nodes
 
 	// Initial says which value keys have before the first transaction.

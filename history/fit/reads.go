@@ -101,11 +101,17 @@ func (f *fitting) times() {
 	f.lose(t.n, t.first, many(t.n, "transaction has times", "transactions have times"), "left out, so that levels with real time cannot be checked")
 }
 
+// keepsScans reports whether statements with conditions stay.
+func (f *fitting) keepsScans() bool {
+	plain := len(f.h.Schema) == 1 && f.h.Schema[0].IsPlain()
+	return f.c.PlainScans && plain && len(f.drop) == 0 && f.keyOf == nil
+}
+
 // rest notes what else is lost.
 func (f *fitting) rest() {
 	var with tally
 	for i := range f.h.Txns {
-		if !f.gone[i] && len(f.h.Predicates(i)) > 0 {
+		if !f.keepsScans() && !f.gone[i] && len(f.h.Predicates(i)) > 0 {
 			with.add(i)
 		}
 	}

@@ -140,7 +140,7 @@ func TestTorn(t *testing.T) {
 				if got.Txns[i].Status == history.Unknown {
 					continue
 				}
-				if g, w := dsl.Txn(got, &got.Txns[i]), dsl.Txn(h, &h.Txns[i]); g != w {
+				if g, w := dsl.Txn(got, i), dsl.Txn(h, i); g != w {
 					t.Fatalf("cut at %d: %s, want %s", cut, g, w)
 				}
 				finished++

@@ -37,15 +37,25 @@ func appendPredicate(b []byte, p *history.Predicate) []byte {
 			b = appendString(b, c.Column)
 			b = append(b, ',')
 			b = appendString(b, c.Op)
-			b = append(b, ',')
-			if n, ok := c.Value.(int64); ok {
-				b = strconv.AppendInt(b, n, 10)
-			} else {
-				b = appendString(b, c.Value.(string))
+			if list, isList := c.Value.([]any); isList {
+				b = append(b, ",["...)
+				for j, v := range list {
+					if j > 0 {
+						b = append(b, ',')
+					}
+					b = appendConstant(b, v)
+				}
+				b = append(b, ']')
+			} else if c.Value != nil {
+				b = appendConstant(append(b, ','), c.Value)
 			}
 			b = append(b, ']')
 		}
 		b = append(b, ']')
+	}
+	if p.Count > 0 {
+		b = append(b, `,"count":`...)
+		b = strconv.AppendInt(b, int64(p.Count), 10)
 	}
 	b = appendStrings(b, `,"order":[`, p.Order)
 	if p.Limit > 0 {
@@ -64,6 +74,13 @@ func appendPredicate(b []byte, p *history.Predicate) []byte {
 	}
 	b = appendStrings(b, `,"omitted":[`, p.Omitted)
 	return append(b, '}')
+}
+
+func appendConstant(b []byte, v any) []byte {
+	if n, ok := v.(int64); ok {
+		return strconv.AppendInt(b, n, 10)
+	}
+	return appendString(b, v.(string))
 }
 
 func appendStrings(b []byte, name string, list []string) []byte {
@@ -102,15 +119,28 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 				c.Column = p.word(s)
 				s.literal(`,`)
 				c.Op = p.word(s)
-				s.literal(`,`)
-				if len(s.rest) > 0 && s.rest[0] == '"' {
-					c.Value = string(s.text())
-				} else {
-					c.Value = s.int()
+				switch {
+				case s.optional(`]`):
+				case s.optional(`,[`):
+					list := []any{}
+					for s.ok && !s.optional(`]`) {
+						if len(list) > 0 {
+							s.literal(`,`)
+						}
+						list = append(list, constant(s))
+					}
+					c.Value = list
+					s.literal(`]`)
+				default:
+					s.literal(`,`)
+					c.Value = constant(s)
+					s.literal(`]`)
 				}
-				s.literal(`]`)
 				x.Where = append(x.Where, c)
 			}
+		}
+		if s.optional(`,"count":`) {
+			x.Count = int(s.int())
 		}
 		if s.optional(`,"order":[`) {
 			x.Order = p.words(s)
@@ -136,6 +166,13 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 		out = append(out, x)
 	}
 	return out
+}
+
+func constant(s *cursor) any {
+	if len(s.rest) > 0 && s.rest[0] == '"' {
+		return string(s.text())
+	}
+	return s.int()
 }
 
 // words reads a list of strings after its opening bracket.

@@ -30,6 +30,9 @@ func (t *Type) UnmarshalText(b []byte) error {
 // Check reports errors in a schema: names that are missing or occur twice, columns without a
 // type, indexes of columns that do not exist.
 func (s Schema) Check() error {
+	if len(s) == 1 && s[0] != nil && s[0].IsPlain() {
+		return s[0].check()
+	}
 	seen := map[string]bool{}
 	for _, t := range s {
 		if t == nil || t.Name == "" {
@@ -58,6 +61,9 @@ func (t *Table) check() error {
 		}
 		groups[g.Name] = true
 		columns = append(columns, g.Columns...)
+		if len(g.Columns) == 1 && g.Columns[0].Type == Text && g.Columns[0].Null {
+			return errors.Errorf("column %s may be null and is the only one of its group, so a null looks like the text %s; put another column into the group", g.Columns[0].Name, null)
+		}
 	}
 	for _, c := range columns {
 		switch {
@@ -69,6 +75,11 @@ func (t *Table) check() error {
 			return errors.Errorf("column %s has no type", c.Name)
 		}
 		names[c.Name] = true
+	}
+	for _, c := range t.Key {
+		if c.Null && !t.IsPlain() {
+			return errors.Errorf("column %s of the primary key may not be null", c.Name)
+		}
 	}
 	for _, index := range t.Indexes {
 		for _, name := range index {

@@ -17,6 +17,9 @@ type Place struct {
 // ParseItem is the inverse of Table.Item. It returns false for names that are not the item of a
 // group of a table of s with a key of the right types.
 func (s Schema) ParseItem(name string) (Place, bool) {
+	if len(s) == 1 && s[0].IsPlain() {
+		return s[0].plain(name), true
+	}
 	open := strings.IndexByte(name, '(')
 	if open < 0 {
 		return Place{}, false
@@ -51,8 +54,10 @@ func (g *Group) ParseContent(text string, number int64, isNumber bool) ([]any, b
 	switch {
 	case isNumber:
 		return []any{number}, len(g.Columns) == 1 && g.Columns[0].Type == Int
+	case len(g.Columns) == 1 && g.Columns[0].Type == Text:
+		return []any{text}, true
 	case len(g.Columns) == 1:
-		return []any{text}, g.Columns[0].Type == Text
+		return []any{nil}, g.Columns[0].Null && text == null
 	}
 	values, rest, ok := parseTuple(text, g.Columns)
 	return values, ok && rest == ""
@@ -68,9 +73,13 @@ func parseTuple(b string, columns []Column) (values []any, rest string, ok bool)
 			}
 			b = b[1:]
 		}
-		if columns[i].Type == Int {
+		rest, isNull := strings.CutPrefix(b, null)
+		switch {
+		case isNull && columns[i].Null:
+			values[i], b, ok = nil, rest, true
+		case columns[i].Type == Int:
 			values[i], b, ok = cutInt(b)
-		} else {
+		default:
 			values[i], b, ok = cutText(b)
 		}
 		if !ok {

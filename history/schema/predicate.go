@@ -1,69 +1,11 @@
 package schema
 
 import (
-	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 )
-
-// Condition compares a column with a constant of its type. In files it is
-// [column, comparison, constant].
-type Condition struct {
-	Column string
-	Op     string // one of Comparisons
-	Value  any    // int64 or string
-}
-
-// Comparisons are the comparisons of conditions. Texts are compared by their
-// bytes.
-var Comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *Condition) UnmarshalJSON(b []byte) error {
-	var parts []json.RawMessage
-	if err := json.Unmarshal(b, &parts); err != nil || len(parts) != 3 {
-		return errors.Errorf("a condition is %s; it must be [column, comparison, constant]", b)
-	}
-	if err := json.Unmarshal(parts[0], &c.Column); err != nil {
-		return errors.Wrap(err, "a condition's column")
-	}
-	if err := json.Unmarshal(parts[1], &c.Op); err != nil {
-		return errors.Wrap(err, "a condition's comparison")
-	}
-	constant := parts[2]
-	if constant[0] == '"' {
-		var text string
-		err := json.Unmarshal(constant, &text)
-		c.Value = text
-		return err
-	}
-	var number *int64
-	if err := json.Unmarshal(constant, &number); err != nil || number == nil {
-		return errors.Errorf("a condition compares %s with %s, which is neither a 64-bit integer nor a text", c.Column, constant)
-	}
-	c.Value = *number
-	return nil
-}
-
-// String returns the condition as in SQL: "v > 10", "name = 'x'".
-func (c Condition) String() string {
-	return c.Column + " " + c.Op + " " + string(appendTuple(nil, []any{c.Value}))
-}
-
-// Check reports errors in a condition that do not depend on its table.
-func (c *Condition) Check() error {
-	if !slices.Contains(Comparisons, c.Op) {
-		return errors.Errorf("there is no comparison %q", c.Op)
-	}
-	switch c.Value.(type) {
-	case int64, string:
-		return nil
-	}
-	return errors.Errorf("column %s is compared with %#v, which is neither a 64-bit integer nor a text", c.Column, c.Value)
-}
 
 // Predicate selects the rows of a table that fulfil all conditions, sorted by Order, at most
 // Limit of them.
@@ -78,14 +20,6 @@ type Predicate struct {
 // Where makes a predicate of conditions.
 func Where(conditions ...Condition) Predicate { return Predicate{Where: conditions} }
 
-// Is, Below, AtMost, Above, AtLeast and Not make conditions.
-func Is(column string, v any) Condition      { return Condition{column, "=", v} }
-func Not(column string, v any) Condition     { return Condition{column, "<>", v} }
-func Below(column string, v any) Condition   { return Condition{column, "<", v} }
-func AtMost(column string, v any) Condition  { return Condition{column, "<=", v} }
-func Above(column string, v any) Condition   { return Condition{column, ">", v} }
-func AtLeast(column string, v any) Condition { return Condition{column, ">=", v} }
-
 // By sorts the rows; see Order.
 func (p Predicate) By(columns ...string) Predicate {
 	p.Order = columns
@@ -98,26 +32,33 @@ func (p Predicate) First(n int) Predicate {
 	return p
 }
 
+// Conditions spells the conditions: "v > 10 and name = 'x'".
+func (p Predicate) Conditions() string {
+	texts := make([]string, len(p.Where))
+	for i, c := range p.Where {
+		texts[i] = c.String()
+	}
+	return strings.Join(texts, " and ")
+}
+
 // Check reports errors in a predicate for a table.
 func (p *Predicate) Check(t *Table) error {
 	for i := range p.Where {
-		c := &p.Where[i]
-		if err := c.Check(); err != nil {
+		if err := p.Where[i].fits(t); err != nil {
 			return err
-		}
-		column, ok := t.find(c.Column)
-		if !ok {
-			return errors.Errorf("table %s has no column %s", t.Name, c.Column)
-		}
-		if _, isInt := c.Value.(int64); isInt != (column.Type == Int) {
-			return errors.Errorf("column %s of table %s has type %s and is compared with %#v", c.Column, t.Name, typeNames[column.Type], c.Value)
 		}
 	}
 	for _, name := range p.Order {
 		name = strings.TrimPrefix(name, "-")
-		if _, ok := t.find(name); !ok {
-			return errors.Errorf("table %s has no column %s", t.Name, name)
+		switch column, ok := t.find(name); {
+		case !ok:
+			return errors.Errorf("%s has no column %s", t.Title(), name)
+		case column.Null:
+			return errors.Errorf("%s is ordered by column %s, which may be null; databases sort nulls in different ways", t.Title(), name)
 		}
+	}
+	if p.Limit < 0 {
+		return errors.Errorf("a limit of %d rows is not possible", p.Limit)
 	}
 	return nil
 }
@@ -125,37 +66,13 @@ func (p *Predicate) Check(t *Table) error {
 // Matches reports whether a row fulfils all conditions. The groups of their columns must have
 // been read.
 func (p Predicate) Matches(t *Table, r Row) bool {
-	for _, c := range p.Where {
-		v, ok := t.Value(r, c.Column)
-		if !ok || !holds(Compare(v, c.Value), c.Op) {
+	for i := range p.Where {
+		v, ok := t.Value(r, p.Where[i].Column)
+		if !ok || !p.Where[i].Holds(v) {
 			return false
 		}
 	}
 	return true
-}
-
-func holds(sign int, op string) bool {
-	switch op {
-	case "=":
-		return sign == 0
-	case "<>":
-		return sign != 0
-	case "<":
-		return sign < 0
-	case "<=":
-		return sign <= 0
-	case ">":
-		return sign > 0
-	}
-	return sign >= 0
-}
-
-// Compare orders two values of one column: integers by size, texts by their bytes.
-func Compare(a, b any) int {
-	if x, ok := a.(int64); ok {
-		return cmp.Compare(x, b.(int64))
-	}
-	return strings.Compare(a.(string), b.(string))
 }
 
 // Arrange sorts rows by the order of a predicate, ties by the primary key, and applies the

@@ -6,9 +6,9 @@
 // Statements read and write whole groups, so a transaction always reads and leaves complete
 // values.
 //
-// The files are schema.go (tables, rows, items), format.go (how a history's
-// header describes tables), predicate.go (conditions and their evaluation) and
-// update.go (what statements set columns to).
+// The files are schema.go (tables, rows, items), plain.go (the table of a history of keys), format.go
+// (how a history's header describes tables), condition.go (single conditions and their evaluation),
+// predicate.go (which rows a statement selects) and update.go (what statements set columns to).
 package schema
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 // Type is the type of a column. A value of type Int is an int64, one of type
-// Text a string. There are no nulls.
+// Text a string, and a null is nil.
 type Type int
 
 // The types of columns.
@@ -33,6 +33,7 @@ type Column struct {
 	Name string `json:"name"`
 	Type Type   `json:"type"`
 	Size int    `json:"size,omitempty"` // of a Text: the maximum length in bytes; 0 means 255
+	Null bool   `json:"null,omitempty"` // it may be null
 }
 
 // Ints and Texts make columns of one type.
@@ -175,12 +176,17 @@ func Content(values []any) (text string, number int64, isNumber bool) {
 	return string(appendTuple(nil, values)), 0, false
 }
 
+// null is how a null is spelled in the content of a group.
+const null = "NULL"
+
 func appendTuple(b []byte, values []any) []byte {
 	for i, v := range values {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		switch v := v.(type) {
+		case nil:
+			b = append(b, null...)
 		case int64:
 			b = strconv.AppendInt(b, v, 10)
 		case string:

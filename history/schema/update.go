@@ -56,6 +56,9 @@ func Depends(exprs []Expr) (bool, error) {
 func Before(after []any, exprs []Expr) ([]any, error) {
 	out := make([]any, len(after))
 	for i, e := range exprs {
+		if after[i] == nil && e.Kind != Constant { // the sum with a null is a null
+			continue
+		}
 		switch e.Kind {
 		case Plus:
 			out[i] = after[i].(int64) - e.Value.(int64)
@@ -76,6 +79,9 @@ func Before(after []any, exprs []Expr) ([]any, error) {
 func After(before []any, exprs []Expr) []any {
 	out := make([]any, len(exprs))
 	for i, e := range exprs {
+		if e.Kind != Constant && before[i] == nil {
+			continue
+		}
 		switch e.Kind {
 		case Constant:
 			out[i] = e.Value
