@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -23,7 +22,7 @@ func implied(h *history.History, txn int32, op int) (p *history.Predicate, misse
 		}
 	}
 	for _, name := range p.Omitted {
-		if cutGroup(name) == row {
+		if h.Schema.RowOf(name) == row {
 			return p, false
 		}
 	}
@@ -31,9 +30,7 @@ func implied(h *history.History, txn int32, op int) (p *history.Predicate, misse
 }
 
 // rowOf is the name of an item without its group of columns.
-func rowOf(h *history.History, k history.Key) string { return cutGroup(h.KeyName(k)) }
-
-func cutGroup(item string) string { return item[:strings.LastIndexByte(item, ')')+1] }
+func rowOf(h *history.History, k history.Key) string { return h.Schema.RowOf(h.KeyName(k)) }
 
 // reading returns the operation with which i read a version, or -1. It prefers one that a
 // statement returned.
@@ -63,14 +60,16 @@ func (w words) scan(txn int32, op int) (text string, ok bool) {
 	row := Printable(rowOf(w.h, w.h.Ops(&w.h.Txns[txn])[op].Key))
 	asked := Printable(p.Asked())
 	switch {
-	case !missed && p.Kind == "update":
-		return fmt.Sprintf("changed %s, %s among them", asked, row), true
+	verb := map[string]string{history.ScanRead: "looked for", history.ScanUpdate: "changed", history.ScanDelete: "deleted", history.ScanCount: "counted"}[p.Kind]
+	switch {
+	case !missed && p.Kind == history.ScanRead:
+		return fmt.Sprintf("%s %s and found %s", verb, asked, row), true
 	case !missed:
-		return fmt.Sprintf("looked for %s and found %s", asked, row), true
-	case p.Kind == "update":
-		return fmt.Sprintf("changed %s and did not find %s", asked, row), true
+		return fmt.Sprintf("%s %s, %s among them", verb, asked, row), true
+	case p.Kind == history.ScanCount:
+		return fmt.Sprintf("%s %s, without %s", verb, asked, row), true
 	default:
-		return fmt.Sprintf("looked for %s and did not find %s", asked, row), true
+		return fmt.Sprintf("%s %s and did not find %s", verb, asked, row), true
 	}
 }
 

@@ -20,7 +20,7 @@ func (s *scan) locate() error {
 	}
 	for _, c := range s.p.Where {
 		if c.Op == "<>" {
-			continue
+			continue // its range is the whole list
 		}
 		all, err := s.index.order(s.t, s.group, c.Column)
 		if err != nil {
@@ -80,7 +80,7 @@ func (t *table) keyRange(p *schema.Predicate) []int32 {
 		return rows
 	}
 	for _, c := range p.Where {
-		if c.Column == t.Key[at].Name && c.Op != "<>" {
+		if c.Column == t.Key[at].Name {
 			rows = cut(rows, c, func(r int32) any { return t.rows[r].key[at] })
 		}
 	}
@@ -107,13 +107,13 @@ func (x *index) order(t *table, g int, column string) ([]int32, error) {
 	return list, nil
 }
 
-// rangeOf returns the positions of the versions that fulfil the conditions on one column, except
-// <>. The column must have been sorted.
+// rangeOf returns positions that include those of all versions that fulfil the conditions on one
+// column. The column must have been sorted.
 func (x *index) rangeOf(t *table, g int, column string, p *schema.Predicate) []int32 {
 	vs := &t.groups[g]
 	list := vs.sorted[column]
 	for _, c := range p.Where {
-		if c.Column == column && c.Op != "<>" {
+		if c.Column == column {
 			list = cut(list, c, func(i int32) any {
 				v, _ := x.value(t, g, &vs.list[i], column) // it was evaluated before
 				return v
@@ -123,21 +123,10 @@ func (x *index) rangeOf(t *table, g int, column string, p *schema.Predicate) []i
 	return list
 }
 
-// cut returns the part of a list, sorted by value, that fulfils a condition, which is not <>.
+// cut returns the part of a list, sorted by value, that has all values that fulfil a condition.
 func cut(list []int32, c schema.Condition, value func(int32) any) []int32 {
-	first := func(sign int) int { // the first one whose value is at least, or greater than, the constant
-		return sort.Search(len(list), func(i int) bool { return schema.Compare(value(list[i]), c.Value) >= sign })
+	first := func(place int) int { // the first one at that place
+		return sort.Search(len(list), func(i int) bool { return c.Place(value(list[i])) >= place })
 	}
-	switch c.Op {
-	case "<":
-		return list[:first(0)]
-	case "<=":
-		return list[:first(1)]
-	case ">":
-		return list[first(1):]
-	case ">=":
-		return list[first(0):]
-	default:
-		return list[first(0):first(1)]
-	}
+	return list[first(0):first(1)]
 }

@@ -94,11 +94,15 @@ func (x *index) findRows() {
 	named := map[string]bool{}
 	for t := range x.tables {
 		named[t.Name] = true
+		if t.IsPlain() {
+			named = nil // every key is a row
+			break
+		}
 	}
 	rows := map[string]int32{} // by table and key
 	for k := range x.places {
 		name := x.h.KeyName(history.Key(k))
-		if end := strings.IndexByte(name, '('); end < 0 || !named[name[:end]] {
+		if end := strings.IndexByte(name, '('); named != nil && !named[name[:max(end, 0)]] {
 			continue
 		}
 		p, ok := x.h.Schema.ParseItem(name)

@@ -208,6 +208,9 @@ func (s *scan) expand() error {
 
 // prepare finds the table and the group of columns.
 func (s *scan) prepare() error {
+	if s.p.Kind == history.ScanCount {
+		return errors.New("counts are not judged")
+	}
 	t, ok := s.h.Schema.Table(s.p.Table)
 	if !ok {
 		return errors.Errorf("the schema has no table %s", s.p.Table)

@@ -48,6 +48,14 @@ func (s Schema) ParseItem(name string) (Place, bool) {
 	return Place{}, false
 }
 
+// RowOf returns the part of an item's name that identifies its row: table and key.
+func (s Schema) RowOf(item string) string {
+	if len(s) == 1 && s[0].IsPlain() {
+		return item
+	}
+	return item[:strings.LastIndexByte(item, ')')+1]
+}
+
 // ParseContent is the inverse of Content: it returns the values of a group's columns. It returns
 // false if text or number is not the content of such columns.
 func (g *Group) ParseContent(text string, number int64, isNumber bool) ([]any, bool) {
