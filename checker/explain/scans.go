@@ -59,7 +59,6 @@ func (w words) scan(txn int32, op int) (text string, ok bool) {
 	}
 	row := Printable(rowOf(w.h, w.h.Ops(&w.h.Txns[txn])[op].Key))
 	asked := Printable(p.Asked())
-	switch {
 	verb := map[string]string{history.ScanRead: "looked for", history.ScanUpdate: "changed", history.ScanDelete: "deleted", history.ScanCount: "counted"}[p.Kind]
 	switch {
 	case !missed && p.Kind == history.ScanRead:
