@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history/dsl"
 )
@@ -50,6 +51,9 @@ func TestRegressions(t *testing.T) {
 			h, err := dsl.Parse(string(text), file)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if h, _, err = scans.Expand(t.Context(), h, 1<<30); err != nil || h.Scans != nil && h.Scans.Judged != h.Scans.Scans {
+				t.Fatalf("%+v, %v", h.Scans, err)
 			}
 			for _, pair := range strings.Fields(strings.Join(regexp.MustCompile(`(?m)^# expect (.*)$`).FindAllString(string(text), -1), " ")) {
 				name, want, ok := strings.Cut(pair, "=")

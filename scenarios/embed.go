@@ -7,5 +7,5 @@ import "embed"
 
 // Files are the scenarios (*.yaml) and recorded histories (*.txt).
 //
-//go:embed catalogue figure5 figures found regressions
+//go:embed catalogue figure5 figures found regressions table1
 var Files embed.FS

@@ -231,7 +231,7 @@ func without(h *history.History, lvl level.Level, txn, op int) *history.History 
 	for i := range h.Txns {
 		rec := h.Record(i)
 		all := rec.Ops
-		rec.Ops = nil
+		rec.Ops, rec.Predicates = nil, nil // the operations that follow from predicates stay
 		for j := range all {
 			if !gone[[2]int{i, j}] {
 				rec.Ops = append(rec.Ops, all[j])

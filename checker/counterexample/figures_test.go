@@ -12,6 +12,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
@@ -76,7 +77,7 @@ func TestFigures(t *testing.T) {
 				t.Error("the comments lack an expectation or a source")
 			}
 			for lvl, want := range f.expect {
-				h := dsl.MustParse(f.text)
+				h := parse(t, f.text)
 				if lvl != level.LIN && allowed(t, h, lvl) != (want == "satisfied") {
 					t.Errorf("%s: the trial of every execution does not say %s", lvl, want)
 				}
@@ -86,7 +87,7 @@ func TestFigures(t *testing.T) {
 					}
 					judge(t, f, h, lvl, engine, want)
 					if lvl != level.LIN {
-						judge(t, f, dsl.MustParse(f.text+noise(h)), lvl, engine, want)
+						judge(t, f, parse(t, f.text+noise(h)), lvl, engine, want)
 					}
 				}
 			}
@@ -98,13 +99,26 @@ func TestFigures(t *testing.T) {
 func TestFigure5(t *testing.T) {
 	for _, f := range figures(t, "../../scenarios/figure5/*.txt") {
 		for lvl, want := range f.expect {
-			h := dsl.MustParse(f.text)
+			h := parse(t, f.text)
 			for _, engine := range checker.Engines {
 				judge(t, f, h, lvl, engine, want)
-				judge(t, f, dsl.MustParse(f.text+noise(h)), lvl, engine, want)
+				judge(t, f, parse(t, f.text+noise(h)), lvl, engine, want)
 			}
 		}
 	}
+}
+
+// parse reads a history and judges its scans.
+func parse(t *testing.T, text string) *history.History {
+	t.Helper()
+	h, _, err := scans.Expand(t.Context(), dsl.MustParse(text), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Scans != nil && h.Scans.Judged != h.Scans.Scans {
+		t.Fatalf("%s\n%s", h.Scans.Reason, text)
+	}
+	return h
 }
 
 func mini(h *history.History, lvl level.Level) bool {
