@@ -19,7 +19,8 @@ const (
 	Deletes Capability = "deletes"
 	// Tables: its DB is a TableDB, its Tx a TableTx.
 	Tables Capability = "tables"
-	// Predicates: its TableTx has Scan and SetWhere.
+	// Predicates: its TableTx has Scan, CountWhere, SetWhere and DeleteWhere, with every comparison
+	// of conditions.
 	Predicates Capability = "predicates"
 	// Lightweight: its Session is an LWT.
 	Lightweight Capability = "lightweight transactions"
@@ -61,6 +62,12 @@ type TableTx interface {
 	// SetWhere updates a group of all rows that fulfil the conditions, in one statement. It
 	// returns the keys of the changed rows with the new content of the group.
 	SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error)
+	// CountWhere returns the number of rows that fulfil the conditions, as the database counted
+	// them in one statement.
+	CountWhere(ctx context.Context, t *schema.Table, where []schema.Condition) (int, error)
+	// DeleteWhere removes all rows that fulfil the conditions. It returns the primary keys of the
+	// rows that it removed, in any order.
+	DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Condition) (keys [][]any, err error)
 }
 
 // LWT is a Session with lightweight transactions (MTC paper, section IV-E): single statements on

@@ -177,7 +177,7 @@ func (t *Tx) Scan(ctx context.Context, table *schema.Table, p schema.Predicate, 
 			t.item(history.Read, table, r.Key, g, r.Groups[g])
 		}
 	}
-	t.predicate("read", table, p, gs, from)
+	t.predicate(history.ScanRead, table, p, gs, from)
 	return rows, nil
 }
 
@@ -210,8 +210,50 @@ func (t *Tx) SetWhere(ctx context.Context, table *schema.Table, where []schema.C
 			t.item(history.Write, table, r.Key, g, r.Groups[g])
 		}
 	}
-	t.predicate("update", table, p, []int{g}, from)
+	t.predicate(history.ScanUpdate, table, p, []int{g}, from)
 	return rows, nil
+}
+
+// Count returns the number of rows that fulfil conditions. It is recorded as a predicate count,
+// without operations.
+func (t *Tx) Count(ctx context.Context, table *schema.Table, where []schema.Condition) (int, error) {
+	p := schema.Where(where...)
+	if err := p.Check(table); err != nil {
+		return 0, mistake(err)
+	}
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	n, err := t.tables().CountWhere(ctx, table, where)
+	if err != nil {
+		return 0, err
+	}
+	t.predicate(history.ScanCount, table, p, nil, len(t.a.ops))
+	t.a.rec.Predicates[len(t.a.rec.Predicates)-1].Count = n
+	return n, nil
+}
+
+// DeleteWhere removes all rows that fulfil conditions, and returns their primary keys. It is recorded
+// as a predicate deletion, with a write of absence to each group of the rows that it removed.
+func (t *Tx) DeleteWhere(ctx context.Context, table *schema.Table, where []schema.Condition) (keys [][]any, err error) {
+	p := schema.Where(where...)
+	if err := p.Check(table); err != nil {
+		return nil, mistake(err)
+	}
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	keys, err = t.tables().DeleteWhere(ctx, table, where)
+	t.a.noteID(t.tx)
+	if err != nil {
+		return nil, err
+	}
+	from := len(t.a.ops)
+	for _, key := range keys {
+		for g := range table.Groups {
+			t.item(history.Write, table, key, g, nil)
+		}
+	}
+	t.predicate(history.ScanDelete, table, p, table.All(), from)
+	return keys, nil
 }
 
 func (t *Tx) predicate(kind string, table *schema.Table, p schema.Predicate, gs []int, from int) {

@@ -15,7 +15,7 @@ import (
 // without a gap.
 func Counting(t *testing.T, d drivers.Driver, dsn string) {
 	db := OpenTables(t, d, dsn, func(yield func(*schema.Table, schema.Row) bool) {
-		yield(accounts, account(1, "a", 0, 0, "", 0))
+		yield(accounts, account(1, "a", 0, int64(0), "", 0, nil))
 	})
 	ctx := context.Background()
 	var mu sync.Mutex

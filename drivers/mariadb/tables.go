@@ -130,7 +130,12 @@ func (x tx) DeleteRow(ctx context.Context, t *schema.Table, key []any) (bool, er
 
 // Scan implements drivers.TableTx.
 func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, groups []int) ([]schema.Row, error) {
-	s := dialect.Scan(t, p, groups)
+	rows, err := x.many(ctx, dialect.Scan(t, p, groups), t, groups)
+	return sqltable.Sorted(t, p, rows), err
+}
+
+// many runs a statement that returns rows.
+func (x tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
 	found, err := x.c.QueryContext(ctx, s.SQL, s.Args...)
 	if err != nil {
 		return nil, x.failed(err)
@@ -145,7 +150,20 @@ func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, group
 		}
 		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
 	}
-	return sqltable.Sorted(t, p, rows), x.failed(found.Err())
+	return rows, x.failed(found.Err())
+}
+
+// CountWhere implements drivers.TableTx.
+func (x tx) CountWhere(ctx context.Context, t *schema.Table, where []schema.Condition) (n int, err error) {
+	s := dialect.Count(t, where)
+	err = x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(&n)
+	return n, x.failed(err)
+}
+
+// DeleteWhere implements drivers.TableTx with DELETE ... RETURNING, which MySQL does not have.
+func (x tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Condition) ([][]any, error) {
+	rows, err := x.many(ctx, dialect.DeleteWhere(t, where, " RETURNING "), t, nil)
+	return sqltable.Keys(rows), err
 }
 
 // MariaDB has no UPDATE ... RETURNING. A user variable of the session records what an update
@@ -208,18 +226,21 @@ func (b *catcher) Add(text string) *catcher {
 }
 
 // catch appends the assignments to the columns of a group. The first one records the primary key
-// and the new values: numbers as they are, texts in hexadecimal, each followed by a semicolon.
+// and the new values: numbers as they are, texts in hexadecimal, nulls as a minus, each followed by
+// a semicolon.
 func (b *catcher) catch(t *schema.Table, group int, exprs []schema.Expr) *sqltable.Builder {
 	columns := t.Groups[group].Columns
 	note := func(c schema.Column, value func()) {
-		if b.Add(", "); c.Type == schema.Text {
-			b.Add("HEX(")
-			value()
-			b.Add(")")
-		} else {
-			value()
+		before, after := "", ""
+		if c.Null {
+			before, after = "IFNULL(", ", '-')"
 		}
-		b.Add(", ';'")
+		if c.Type == schema.Text {
+			before, after = before+"HEX(", ")"+after
+		}
+		b.Add(", " + before)
+		value()
+		b.Add(after + ", ';'")
 	}
 	b.Name(columns[0].Name).Add(" = IF((" + variable + " := CONCAT(" + variable)
 	for _, c := range t.Key {
@@ -266,6 +287,9 @@ func readNotes(t *schema.Table, groups []int, notes string) ([]schema.Row, error
 	for ; len(fields) > 0; fields = fields[len(columns):] {
 		values := make([]any, len(columns))
 		for i, c := range columns {
+			if c.Null && fields[i] == "-" {
+				continue
+			}
 			if c.Type == schema.Text {
 				text, err := hex.DecodeString(fields[i])
 				if err != nil {

@@ -194,6 +194,19 @@ func (x *tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condi
 	return sqltable.Sorted(t, schema.Predicate{}, rows), err
 }
 
+// CountWhere implements drivers.TableTx.
+func (x *tx) CountWhere(ctx context.Context, t *schema.Table, where []schema.Condition) (n int, err error) {
+	s := x.db.dialect.Count(t, where)
+	err = x.t.QueryRow(ctx, s.SQL, s.Args...).Scan(&n)
+	return n, x.failed(err)
+}
+
+// DeleteWhere implements drivers.TableTx with DELETE ... RETURNING.
+func (x *tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Condition) ([][]any, error) {
+	rows, err := x.many(ctx, x.db.dialect.DeleteWhere(t, where, x.db.returning+", "), t, nil, true)
+	return sqltable.Keys(rows), err
+}
+
 // many runs a statement that returns rows, each preceded by the transaction's id if withID.
 func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int, withID bool) ([]schema.Row, error) {
 	found, err := x.t.Query(ctx, s.SQL, s.Args...)

@@ -17,6 +17,7 @@ var dialect = &sqltable.Dialect{
 	Quote: `"`, Int: "INTEGER",
 	Text:    func(int) string { return "TEXT" },
 	Options: " STRICT",
+	Glob:    true,
 	Concat:  func(a, b string) string { return a + " || " + b },
 }
 
@@ -146,6 +147,19 @@ func (x tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condit
 	s := dialect.Update(t, group, exprs).Where(where).Add(" RETURNING ").Names(sqltable.Columns(t, true, groups)).Done()
 	rows, err := x.many(ctx, s, t, groups)
 	return sqltable.Sorted(t, schema.Predicate{}, rows), err
+}
+
+// CountWhere implements drivers.TableTx.
+func (x tx) CountWhere(ctx context.Context, t *schema.Table, where []schema.Condition) (n int, err error) {
+	s := dialect.Count(t, where)
+	err = x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(&n)
+	return n, statementError(err)
+}
+
+// DeleteWhere implements drivers.TableTx with DELETE ... RETURNING.
+func (x tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Condition) ([][]any, error) {
+	rows, err := x.many(ctx, dialect.DeleteWhere(t, where, " RETURNING "), t, nil)
+	return sqltable.Keys(rows), err
 }
 
 // many runs a statement that returns rows.

@@ -18,6 +18,7 @@ type Dialect struct {
 	Int      string // type of integers
 	Text     func(size int) string
 	Options  string // appended after the columns of a new table
+	Glob     bool   // LIKE ignores case, and GLOB does not
 	Concat   func(a, b string) string
 }
 
@@ -134,7 +135,10 @@ func (d *Dialect) Create(t *schema.Table) Statement {
 		} else {
 			b.Add(d.Text(max(c.Size, 0)))
 		}
-		b.Add(" NOT NULL, ")
+		if !c.Null {
+			b.Add(" NOT NULL")
+		}
+		b.Add(", ")
 	}
 	return b.Add("PRIMARY KEY (").Names(Columns(t, true, nil)).Add("))" + d.Options).Done()
 }
@@ -180,10 +184,45 @@ func (b *Builder) Where(where []schema.Condition) *Builder {
 		} else {
 			b.Add(" AND ")
 		}
-		b.Name(c.Column).Add(" " + c.Op + " ").Value(c.Value)
+		b.condition(c)
 	}
 	return b
 }
+
+// condition appends a condition. Columns and constants are compared by their bytes, because the
+// types of a Dialect have no other order.
+func (b *Builder) condition(c schema.Condition) {
+	list := c.Constants()
+	switch c.Op {
+	case "in":
+		if len(list) == 0 { // SQL has no empty list
+			b.Add("1 = 0")
+			return
+		}
+		b.Name(c.Column).Add(" IN (").each(len(list), func(i int) { b.Value(list[i]) }).Add(")")
+	case "between":
+		b.Name(c.Column).Add(" BETWEEN ").Value(list[0]).Add(" AND ").Value(list[1])
+	case "like-prefix":
+		if b.d.Glob {
+			b.Name(c.Column).Add(" GLOB ").Value(globEscapes.Replace(c.Value.(string)) + "*")
+		} else {
+			b.Name(c.Column).Add(" LIKE ").Value(likeEscapes.Replace(c.Value.(string)) + "%").Add(" ESCAPE '!'")
+		}
+	case "is-null":
+		b.Name(c.Column).Add(" IS NULL")
+	case "is-not-null":
+		b.Name(c.Column).Add(" IS NOT NULL")
+	default:
+		b.Name(c.Column).Add(" " + c.Op + " ").Value(c.Value)
+	}
+}
+
+// The characters that LIKE and GLOB do not take as they are. The escape character of LIKE is
+// spelled out, because the one of MariaDB depends on its sql_mode.
+var (
+	likeEscapes = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+	globEscapes = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
+)
 
 // Update appends UPDATE t SET, without its condition.
 func (d *Dialect) Update(t *schema.Table, group int, exprs []schema.Expr) *Builder {
@@ -217,6 +256,17 @@ func (b *Builder) Expr(column string, e schema.Expr, prefix string) *Builder {
 	return b.Add(b.d.Concat(own, value))
 }
 
+// Count counts the rows that fulfil conditions.
+func (d *Dialect) Count(t *schema.Table, where []schema.Condition) Statement {
+	return d.New().Add("SELECT COUNT(*) FROM ").Name(t.Name).Where(where).Done()
+}
+
+// DeleteWhere removes the rows that fulfil conditions. returning ends where the names of the primary key's
+// columns go.
+func (d *Dialect) DeleteWhere(t *schema.Table, where []schema.Condition, returning string) Statement {
+	return d.New().Add("DELETE FROM ").Name(t.Name).Where(where).Add(returning).Names(Columns(t, true, nil)).Done()
+}
+
 // Delete removes a row.
 func (d *Dialect) Delete(t *schema.Table, key []any) *Builder {
 	return d.New().Add("DELETE FROM ").Name(t.Name).Key(t, key)
@@ -246,6 +296,15 @@ func (d *Dialect) Scan(t *schema.Table, p schema.Predicate, groups []int) Statem
 	return b.Done()
 }
 
+// Keys returns the primary keys of rows.
+func Keys(rows []schema.Row) [][]any {
+	keys := make([][]any, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].Key
+	}
+	return keys
+}
+
 // Sorted sorts rows that the database left unsorted, by their primary keys.
 func Sorted(t *schema.Table, p schema.Predicate, rows []schema.Row) []schema.Row {
 	if len(p.Order) == 0 && p.Limit == 0 {
@@ -266,9 +325,14 @@ type Targets struct {
 func NewTargets(columns []schema.Column, more ...any) *Targets {
 	x := &Targets{columns: columns, ints: make([]int64, len(columns)), texts: make([]string, len(columns))}
 	for i, c := range columns {
-		if c.Type == schema.Int {
+		switch {
+		case c.Null && c.Type == schema.Int:
+			x.Into = append(x.Into, new(*int64))
+		case c.Null:
+			x.Into = append(x.Into, new(*string))
+		case c.Type == schema.Int:
 			x.Into = append(x.Into, &x.ints[i])
-		} else {
+		default:
 			x.Into = append(x.Into, &x.texts[i])
 		}
 	}
@@ -279,11 +343,20 @@ func NewTargets(columns []schema.Column, more ...any) *Targets {
 // Values returns the scanned values.
 func (x *Targets) Values() []any {
 	out := make([]any, len(x.columns))
-	for i, c := range x.columns {
-		if c.Type == schema.Int {
-			out[i] = x.ints[i]
-		} else {
-			out[i] = x.texts[i]
+	for i := range x.columns {
+		switch v := x.Into[i].(type) {
+		case *int64:
+			out[i] = *v
+		case *string:
+			out[i] = *v
+		case **int64:
+			if *v != nil {
+				out[i] = **v
+			}
+		case **string:
+			if *v != nil {
+				out[i] = **v
+			}
 		}
 	}
 	return out

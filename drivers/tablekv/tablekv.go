@@ -67,7 +67,7 @@ func (x Tx) Set(ctx context.Context, t *schema.Table, key []any, group int, expr
 		return nil, false, err
 	}
 	after := schema.After(before, exprs)
-	return after, true, x.Store.Put(ctx, k, encode(after))
+	return after, true, x.Store.Put(ctx, k, encode(t.Groups[group].Columns, after))
 }
 
 // Upsert implements drivers.TableTx by a read and a write.
@@ -76,7 +76,7 @@ func (x Tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs [
 	if err != nil || found {
 		return after, false, err
 	}
-	return row.Groups[0], true, x.Store.Put(ctx, Key(t, 0, row.Key), encode(row.Groups[0]))
+	return row.Groups[0], true, x.Store.Put(ctx, Key(t, 0, row.Key), encode(t.Groups[0].Columns, row.Groups[0]))
 }
 
 // DeleteRow implements drivers.TableTx by a read and a removal.
@@ -180,12 +180,36 @@ func (x Tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condit
 	}
 	for i := range rows {
 		after := schema.After(rows[i].Groups[group], exprs)
-		if err := x.Store.Put(ctx, Key(t, group, rows[i].Key), encode(after)); err != nil {
+		if err := x.Store.Put(ctx, Key(t, group, rows[i].Key), encode(t.Groups[group].Columns, after)); err != nil {
 			return nil, err
 		}
 		rows[i].Groups[group] = after
 	}
 	return rows, nil
+}
+
+// CountWhere implements drivers.TableTx by a scan.
+func (x Tx) CountWhere(ctx context.Context, t *schema.Table, where []schema.Condition) (int, error) {
+	rows, err := x.Scan(ctx, t, schema.Where(where...), nil)
+	return len(rows), err
+}
+
+// DeleteWhere implements drivers.TableTx by a scan and a removal of each row.
+func (x Tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Condition) ([][]any, error) {
+	rows, err := x.Scan(ctx, t, schema.Where(where...), nil)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([][]any, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].Key
+		for g := range t.Groups {
+			if err := x.Store.Remove(ctx, Key(t, g, keys[i])); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return keys, nil
 }
 
 // possible reports whether a row may match, by the columns that were read.
@@ -203,7 +227,7 @@ func possible(t *schema.Table, p schema.Predicate, r schema.Row) bool {
 func Pairs(t *schema.Table, row schema.Row) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		for g, values := range row.Groups {
-			if !yield(Key(t, g, row.Key), encode(values)) {
+			if !yield(Key(t, g, row.Key), encode(t.Groups[g].Columns, values)) {
 				return
 			}
 		}
@@ -215,14 +239,22 @@ func Pairs(t *schema.Table, row schema.Row) iter.Seq2[[]byte, []byte] {
 func Key(t *schema.Table, group int, key []any) []byte {
 	b := append([]byte{0}, t.Name...)
 	b = append(b, 0, byte(group))
-	return append(b, encode(key)...)
+	return append(b, encode(t.Key, key)...)
 }
 
 // encode preserves the order of values: the sign bit of integers is inverted; texts end with two
-// zero bytes, and each zero byte in them is followed by a 1.
-func encode(values []any) []byte {
+// zero bytes, and each zero byte in them is followed by a 1. A column that may be null has a byte
+// before its value, 0 for a null and else 1. There may be fewer values than columns.
+func encode(columns []schema.Column, values []any) []byte {
 	var b []byte
-	for _, v := range values {
+	for i, v := range values {
+		if columns[i].Null && v == nil {
+			b = append(b, 0)
+			continue
+		}
+		if columns[i].Null {
+			b = append(b, 1)
+		}
 		switch v := v.(type) {
 		case int64:
 			b = binary.BigEndian.AppendUint64(b, uint64(v)^1<<63)
@@ -241,6 +273,15 @@ func encode(values []any) []byte {
 func decode(columns []schema.Column, b []byte) ([]any, error) {
 	out := make([]any, len(columns))
 	for i, c := range columns {
+		if c.Null {
+			if len(b) == 0 {
+				return nil, errors.Errorf("column %s is cut off", c.Name)
+			}
+			isNull := b[0] == 0
+			if b = b[1:]; isNull {
+				continue
+			}
+		}
 		if c.Type == schema.Int {
 			if len(b) < 8 {
 				return nil, errors.Errorf("column %s is cut off", c.Name)

@@ -35,6 +35,10 @@ func typed(t *schema.Table, columns []schema.Column, values []any) error {
 	}
 	for i, c := range columns {
 		switch v := values[i].(type) {
+		case nil:
+			if c.Null {
+				continue
+			}
 		case int64:
 			if c.Type == schema.Int {
 				continue
@@ -95,6 +99,9 @@ func (x *tx) change(t *schema.Table, rows map[string]schema.Row, at string, grou
 	}
 	after := make([]any, len(exprs))
 	for i, e := range exprs {
+		if e.Kind != schema.Constant && row.Groups[group][i] == nil {
+			continue
+		}
 		switch e.Kind {
 		case schema.Constant:
 			after[i] = e.Value
@@ -208,6 +215,28 @@ func (x *tx) SetWhere(_ context.Context, t *schema.Table, where []schema.Conditi
 		found[i] = some(rows[name(row.Key)], []int{group})
 	}
 	return found, nil
+}
+
+// CountWhere implements drivers.TableTx.
+func (x *tx) CountWhere(_ context.Context, t *schema.Table, where []schema.Condition) (int, error) {
+	p := schema.Where(where...)
+	found, err := x.matching(t, &p)
+	return len(found), err
+}
+
+// DeleteWhere implements drivers.TableTx.
+func (x *tx) DeleteWhere(_ context.Context, t *schema.Table, where []schema.Condition) ([][]any, error) {
+	p := schema.Where(where...)
+	found, err := x.matching(t, &p)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([][]any, len(found))
+	for i, row := range found {
+		x.replace(x.d.tables[t.Name], name(row.Key), nil)
+		keys[i] = row.Key
+	}
+	return keys, nil
 }
 
 // matching returns the rows that a predicate selects, in its order.
