@@ -88,8 +88,8 @@ func (h *History) PartRecord(p Part) Record {
 }
 
 // cutPredicates returns the predicates of a transaction of which a part is kept. They point to
-// the operations kept, and list the items of the others as omitted. Otherwise they would claim
-// that these rows were not found.
+// the operations kept, and list the items of the others as omitted. They are partial: versions of rows
+// may be missing that explain why the statement did not find them.
 func (h *History) cutPredicates(p Part) []Predicate {
 	list := slices.Clone(h.predicates[int(p.Txn)])
 	all := h.Ops(&h.Txns[p.Txn])
@@ -101,7 +101,7 @@ func (h *History) cutPredicates(p Part) []Predicate {
 		if to-from < x.Ops[1]-x.Ops[0] {
 			x.Omitted = h.omitted(x, all, p.Ops[returned:to])
 		}
-		x.Ops, x.Implied = [2]int{from, to}, returned-from
+		x.Ops, x.Implied, x.Partial = [2]int{from, to}, returned-from, true
 	}
 	return list
 }

@@ -29,6 +29,9 @@ type Predicate struct {
 	// Omitted lists, in a part of a history, the items that the statement also returned or
 	// changed and whose operations are left out.
 	Omitted []string `json:"omitted"`
+	// Partial: the history is a part of another one. Of rows that the statement did not return, only
+	// the implied operations say anything; other rows may have been left out.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // The kinds of predicates. ScanRead returned the rows. ScanUpdate changed them; those whose old values

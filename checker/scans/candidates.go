@@ -11,122 +11,103 @@ import (
 const fewRows = 64
 
 // locate finds the smallest range that has all versions that fulfil the conditions: of rows in the
-// order of their keys, or of versions in the order of s.column.
-func (s *scan) locate() error {
-	rows := s.t.keyRange(&s.p.Predicate)
-	s.from, s.to = within(s.t.byKey, rows)
-	if len(rows) <= fewRows {
-		return nil
+// order of their keys, or of versions in the order of s.column of group s.drive.
+func (s *scan) locate() {
+	s.drive, s.column = s.groups[0], -1
+	s.from, s.to = s.t.keyRange(&s.p.Predicate)
+	if s.to-s.from <= fewRows {
+		return
 	}
-	for _, c := range s.p.Where {
-		if c.Op == "<>" {
-			continue // its range is the whole list
-		}
-		all, err := s.index.order(s.t, s.group, c.Column)
-		if err != nil {
-			return err
-		}
-		list := s.index.rangeOf(s.t, s.group, c.Column, &s.p.Predicate)
-		if from, to := within(all, list); to-from < s.to-s.from {
-			s.from, s.to, s.column = from, to, c.Column
-		}
-	}
-	return nil
-}
-
-// within returns the positions of a part of a list.
-func within(list, part []int32) (from, to int32) {
-	from = int32(cap(list) - cap(part))
-	return from, from + int32(len(part))
-}
-
-// matching returns the positions, ascending, of the versions that fulfil the conditions. They are in
-// the order of their rows.
-func (s *scan) matching() ([]int32, error) {
-	vs := &s.t.groups[s.group]
-	var candidates, out []int32
-	if s.column != "" {
-		candidates = vs.sorted[s.column][s.from:s.to]
-	} else {
-		for _, r := range s.t.byKey[s.from:s.to] {
-			for i := vs.from[r]; i < vs.from[r+1]; i++ {
-				candidates = append(candidates, i)
+	for _, g := range s.groups {
+		vs := &s.t.groups[g]
+		done := map[int]bool{}
+		for _, c := range s.tests[g] {
+			if c.Op == "<>" || done[c.column] {
+				continue // the range of <> is the whole list
+			}
+			done[c.column] = true
+			col, list := &vs.columns[c.column], vs.order(c.column)
+			from, to := 0, len(list)
+			for n := range s.tests[g] {
+				if other := &s.tests[g][n]; other.column == c.column {
+					a, b := cut(to-from, other.Condition, func(i int) any { return col.at(list[from+i]) })
+					from, to = from+a, from+b
+				}
+			}
+			if int32(to-from) < s.to-s.from {
+				s.from, s.to, s.column, s.drive = int32(from), int32(to), c.column, g
 			}
 		}
 	}
-	for _, i := range candidates {
-		switch ok, err := s.index.fulfils(s.t, s.group, &s.p.Predicate, &vs.list[i]); {
-		case err != nil:
-			return nil, err
-		case ok:
-			out = append(out, i)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
 }
 
-// keyRange returns the rows that fulfil the conditions on the first columns of the key: equality,
-// and a range of the column after those.
-func (t *table) keyRange(p *schema.Predicate) []int32 {
-	leading := p.Leading(t.Table)
-	rows := t.byKey
-	first := func(sign int) int {
-		return sort.Search(len(rows), func(i int) bool { return compareKeys(t.rows[rows[i]].key, leading) >= sign })
+// candidates returns the rows, ascending, whose key fits and of which a version of group s.drive
+// fulfils the conditions.
+func (s *scan) candidates() []int32 {
+	vs := &s.t.groups[s.drive]
+	var rows []int32
+	if s.column >= 0 {
+		for _, i := range vs.sorted[s.column][s.from:s.to] {
+			if r := vs.list[i].row; s.fits(s.drive, i) && s.keyFits(r) {
+				rows = append(rows, r)
+			}
+		}
+		slices.Sort(rows)
+		return slices.Compact(rows)
 	}
-	rows = rows[first(0):first(1)]
-	at := len(leading)
-	if at == len(t.Key) {
-		return rows
-	}
-	for _, c := range p.Where {
-		if c.Column == t.Key[at].Name {
-			rows = cut(rows, c, func(r int32) any { return t.rows[r].key[at] })
+	for _, r := range s.t.byKey[s.from:s.to] {
+		if !s.keyFits(r) {
+			continue
+		}
+		for i := vs.from[r]; i < vs.from[r+1]; i++ {
+			if s.fits(s.drive, i) {
+				rows = append(rows, r)
+				break
+			}
 		}
 	}
+	slices.Sort(rows)
 	return rows
 }
 
-// order returns the positions of all versions in the order of a column.
-func (x *index) order(t *table, g int, column string) ([]int32, error) {
-	vs := &t.groups[g]
-	if list, ok := vs.sorted[column]; ok {
-		return list, nil
-	}
-	list := make([]int32, len(vs.list))
-	values := make([]any, len(vs.list))
-	for i := range list {
-		v, err := x.value(t, g, &vs.list[i], column)
-		if err != nil {
-			return nil, err
+// keyRange returns the positions, in the order of the key, of the rows that fulfil the conditions on
+// the first columns of the key: equality, and a range of the column after those.
+func (t *table) keyRange(p *schema.Predicate) (from, to int32) {
+	low, high := 0, len(t.byKey)
+	for k := range t.Key {
+		fixed := false
+		for i := range p.Where {
+			if c := &p.Where[i]; c.Column == t.Key[k].Name {
+				a, b := cut(high-low, c, func(i int) any { return t.keys[k].at(t.byKey[low+i]) })
+				low, high = low+a, low+b
+				fixed = fixed || c.Op == "="
+			}
 		}
-		list[i], values[i] = int32(i), v
+		if !fixed {
+			break
+		}
 	}
-	slices.SortFunc(list, func(a, b int32) int { return schema.Compare(values[a], values[b]) })
-	vs.sorted[column] = list
-	return list, nil
+	return int32(low), int32(high)
 }
 
-// rangeOf returns positions that include those of all versions that fulfil the conditions on one
-// column. The column must have been sorted.
-func (x *index) rangeOf(t *table, g int, column string, p *schema.Predicate) []int32 {
-	vs := &t.groups[g]
-	list := vs.sorted[column]
-	for _, c := range p.Where {
-		if c.Column == column {
-			list = cut(list, c, func(i int32) any {
-				v, _ := x.value(t, g, &vs.list[i], column) // it was evaluated before
-				return v
-			})
-		}
+// order returns the positions of all versions in the order of a column.
+func (vs *versions) order(c int) []int32 {
+	if list, ok := vs.sorted[c]; ok {
+		return list
 	}
+	list := make([]int32, len(vs.list))
+	for i := range list {
+		list[i] = int32(i)
+	}
+	slices.SortFunc(list, vs.columns[c].compare)
+	vs.sorted[c] = list
 	return list
 }
 
-// cut returns the part of a list, sorted by value, that has all values that fulfil a condition.
-func cut(list []int32, c schema.Condition, value func(int32) any) []int32 {
+// cut returns the part of a sorted list of n values that has all values that fulfil a condition.
+func cut(n int, c *schema.Condition, value func(int) any) (from, to int) {
 	first := func(place int) int { // the first one at that place
-		return sort.Search(len(list), func(i int) bool { return c.Place(value(list[i])) >= place })
+		return sort.Search(n, func(i int) bool { return c.Place(value(i)) >= place })
 	}
-	return list[first(0):first(1)]
+	return first(0), first(1)
 }

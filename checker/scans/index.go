@@ -1,10 +1,12 @@
 package scans
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/quote"
@@ -29,6 +31,7 @@ type place struct {
 type table struct {
 	*schema.Table
 	rows   []row
+	keys   []column   // the columns of the primary key, by row
 	byKey  []int32    // the rows in the order of their keys
 	groups []versions // by group
 }
@@ -36,26 +39,27 @@ type table struct {
 // row is a row of a table, whether or not it ever existed.
 type row struct {
 	name  string
-	key   []any
 	items []history.Key // by group; -1 if no transaction and no initial value names the item
 }
 
-// versions are the versions of one group of all rows of a table, by row.
+// versions are the versions of one group of all rows of a table, by row and then by value.
 type versions struct {
 	list []version
 	from []int32 // by row: its first version in list; one more at the end
 	// mayBeAbsent is, by row: there is a moment at which the row may not exist.
 	mayBeAbsent []bool
-	// sorted has, by name of a column, the positions in list in the order of the column. It is
+	columns     []column // of list; nil until they are needed
+	// misfit is the first version whose value does not fit the columns, or nil.
+	misfit *version
+	// sorted has, by number of a column, the positions in list in the order of the column. It is
 	// made when a condition needs it.
-	sorted map[string][]int32
+	sorted map[int][]int32
 }
 
 // version is a value of an item, other than absence.
 type version struct {
-	row     int32
-	value   history.Value
-	columns []any // nil until they are needed
+	row   int32
+	value history.Value
 }
 
 // newIndex indexes the tables that have predicates.
@@ -100,6 +104,7 @@ func (x *index) findRows() {
 		}
 	}
 	rows := map[string]int32{} // by table and key
+	keys := map[*table][][]any{}
 	for k := range x.places {
 		name := x.h.KeyName(history.Key(k))
 		if end := strings.IndexByte(name, '('); named != nil && !named[name[:max(end, 0)]] {
@@ -118,12 +123,19 @@ func (x *index) findRows() {
 			for g := range items {
 				items[g] = -1
 			}
-			t.rows = append(t.rows, row{p.Row, p.Key, items})
+			t.rows, keys[t] = append(t.rows, row{p.Row, items}), append(keys[t], p.Key)
 		}
 		t.rows[r].items[p.Group] = history.Key(k)
 		x.places[k] = place{t, r, int32(p.Group)}
 	}
 	for _, t := range x.tables {
+		for i := range t.Key {
+			c := newColumn(&t.Key[i], len(t.rows))
+			for r, key := range keys[t] {
+				c.set(r, key[i])
+			}
+			t.keys = append(t.keys, c)
+		}
 		for g := range t.groups {
 			t.groups[g].mayBeAbsent = make([]bool, len(t.rows))
 		}
@@ -136,7 +148,7 @@ func (x *index) add(k history.Key, v history.Value) {
 	if vs := &p.t.groups[p.group]; v == history.Absent {
 		vs.mayBeAbsent[p.row] = true
 	} else {
-		vs.list = append(vs.list, version{row: p.row, value: v})
+		vs.list = append(vs.list, version{p.row, v})
 	}
 }
 
@@ -145,11 +157,20 @@ func (x *index) add(k history.Key, v history.Value) {
 func (x *index) item(t *table, r int32, g int) history.Key {
 	items := t.rows[r].items
 	if items[g] < 0 {
-		items[g] = x.h.Key(t.Item(t.rows[r].key, g))
+		items[g] = x.h.Key(t.Item(t.key(r), g))
 		x.places = append(x.places, place{t, r, int32(g)})
 		t.groups[g].mayBeAbsent[r] = true
 	}
 	return items[g]
+}
+
+// key returns the primary key of a row.
+func (t *table) key(r int32) []any {
+	out := make([]any, len(t.keys))
+	for i := range t.keys {
+		out[i] = t.keys[i].at(r)
+	}
+	return out
 }
 
 // sort sorts the rows by key, and the versions by row, without repetitions.
@@ -158,16 +179,23 @@ func (t *table) sort() {
 	for r := range t.byKey {
 		t.byKey[r] = int32(r)
 	}
-	slices.SortFunc(t.byKey, func(a, b int32) int { return compareKeys(t.rows[a].key, t.rows[b].key) })
+	slices.SortFunc(t.byKey, func(a, b int32) int {
+		for i := range t.keys {
+			if c := t.keys[i].compare(a, b); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(a, b)
+	})
 	for g := range t.groups {
 		vs := &t.groups[g]
 		slices.SortFunc(vs.list, func(a, b version) int {
-			if a.row != b.row {
-				return int(a.row - b.row)
+			if c := cmp.Compare(a.row, b.row); c != 0 {
+				return c
 			}
-			return compareValues(a.value, b.value)
+			return cmp.Compare(a.value, b.value)
 		})
-		vs.list = slices.CompactFunc(vs.list, func(a, b version) bool { return a.row == b.row && a.value == b.value })
+		vs.list = slices.Compact(vs.list)
 		vs.from = make([]int32, len(t.rows)+1)
 		for _, v := range vs.list {
 			vs.from[v.row+1]++
@@ -175,87 +203,60 @@ func (t *table) sort() {
 		for r := range t.rows {
 			vs.from[r+1] += vs.from[r]
 		}
-		vs.sorted = map[string][]int32{}
+		vs.sorted = map[int][]int32{}
 	}
 }
 
-func compareValues(a, b history.Value) int {
-	switch {
-	case a < b:
+// find returns the position of a version, or -1 if no transaction that counts wrote it.
+func (vs *versions) find(r int32, v history.Value) int32 {
+	n, ok := slices.BinarySearchFunc(vs.list[vs.from[r]:vs.from[r+1]], v, func(a version, v history.Value) int { return cmp.Compare(a.value, v) })
+	if !ok {
 		return -1
-	case a > b:
-		return 1
 	}
-	return 0
+	return vs.from[r] + int32(n)
 }
 
-// compareKeys compares a key with another one, or with its first columns.
-func compareKeys(key, first []any) int {
-	for i := range first {
-		if c := schema.Compare(key[i], first[i]); c != 0 {
-			return c
+// parse makes the columns of the versions of a group. It returns an error if a value does not fit
+// them.
+func (x *index) parse(t *table, g int) error {
+	vs := &t.groups[g]
+	if vs.columns == nil {
+		for i := range t.Groups[g].Columns {
+			vs.columns = append(vs.columns, newColumn(&t.Groups[g].Columns[i], len(vs.list)))
+		}
+		for i := range vs.list {
+			content, ok := x.content(t, g, vs.list[i].value)
+			if !ok {
+				vs.misfit = &vs.list[i]
+				break
+			}
+			for c := range content {
+				vs.columns[c].set(i, content[c])
+			}
 		}
 	}
-	return 0
-}
-
-func (vs *versions) of(r int32) []version { return vs.list[vs.from[r]:vs.from[r+1]] }
-
-// columns returns the columns of a version of group g. It returns an error if its value does not
-// fit them.
-func (x *index) columns(t *table, g int, v *version) ([]any, error) {
-	if v.columns == nil {
-		c, ok := x.content(t, g, v.value)
-		if !ok {
-			return nil, fmt.Errorf("%s has the value %s, which does not fit the columns of table %s", t.rows[v.row].name, x.h.ValueText(v.value), t.Name)
-		}
-		v.columns = c
+	if v := vs.misfit; v != nil {
+		return errors.Errorf("%s has the value %s, which does not fit the columns of %s", t.rows[v.row].name, x.h.ValueText(v.value), t.Title())
 	}
-	return v.columns, nil
+	return nil
 }
 
 // content returns the values of a group's columns.
 func (x *index) content(t *table, g int, v history.Value) ([]any, bool) {
+	return contentOf(x.h, &t.Groups[g], v)
+}
+
+func contentOf(h *history.History, g *schema.Group, v history.Value) ([]any, bool) {
 	if v >= history.MinInt {
-		return t.Groups[g].ParseContent("", int64(v), true)
+		return g.ParseContent("", int64(v), true)
 	}
-	raw := x.h.ValueText(v)
+	raw := h.ValueText(v)
 	if n, err := strconv.ParseInt(raw, 10, 64); err == nil { // an integer below MinInt
-		return t.Groups[g].ParseContent("", n, true)
+		return g.ParseContent("", n, true)
 	}
 	text, err := quote.Unquote([]byte(raw))
 	if err != nil {
 		return nil, false
 	}
-	return t.Groups[g].ParseContent(text, 0, false)
-}
-
-// value returns a column of a version of group g.
-func (x *index) value(t *table, g int, v *version, column string) (any, error) {
-	in, at, _ := t.Column(column)
-	if in < 0 {
-		return t.rows[v.row].key[at], nil
-	}
-	c, err := x.columns(t, g, v)
-	if err != nil {
-		return nil, err
-	}
-	return c[at], nil
-}
-
-// fulfils reports whether a version of group g fulfils the conditions, which must be on columns of
-// g and of the key.
-func (x *index) fulfils(t *table, g int, p *schema.Predicate, v *version) (bool, error) {
-	r := schema.Row{Key: t.rows[v.row].key, Groups: make([][]any, len(t.groups))}
-	for _, c := range p.Where {
-		if in, _, _ := t.Column(c.Column); in >= 0 {
-			columns, err := x.columns(t, g, v)
-			if err != nil {
-				return false, err
-			}
-			r.Groups[g] = columns
-			break
-		}
-	}
-	return p.Matches(t.Table, r), nil
+	return g.ParseContent(text, 0, false)
 }

@@ -13,84 +13,131 @@ import (
 // that it returned, or with it, may fulfil the conditions without being returned.
 type page struct {
 	full  bool
-	order []string
+	group int  // of the columns of order that are not in the key, or -1
+	added bool // group was added to the scan's groups, and has no conditions
+	order []orderBy
 	last  []any // the last row's values of the columns in order
 }
 
-// fullPage sets s.page. It must be called before omitted rows count as returned.
+// orderBy is a column of an order.
+type orderBy struct {
+	group, column int // group is -1 for the key
+	down          bool
+}
+
+// fullPage finds the order, and whether the page is full. It must be called before omitted rows count
+// as returned. The group of the order is added to the groups if the page is full.
 func (s *scan) fullPage() error {
-	if s.p.Limit == 0 || len(s.returned)+len(s.p.Omitted) < s.p.Limit {
-		return nil
-	}
-	s.page = page{full: true, order: s.p.Order}
-	if len(s.p.Order) == 0 {
-		return nil
-	}
-	if len(s.p.Omitted) > 0 {
-		return errors.Errorf("a scan of table %s has an order and a limit, and some of its rows are omitted", s.p.Table)
-	}
-	for _, op := range s.ops {
-		at := s.index.places[op.Key]
-		if op.Kind != history.Read || op.Value == history.Absent || int(at.group) != s.group {
+	s.page.full = s.p.Limit > 0 && len(s.returned)+len(s.p.Omitted) >= s.p.Limit
+	for _, name := range s.p.Order {
+		column, down := strings.CutPrefix(name, "-")
+		g, at, _ := s.t.Column(column)
+		s.page.order = append(s.page.order, orderBy{g, at, down})
+		if !s.page.full || g < 0 || g == s.page.group {
 			continue
 		}
-		v := version{row: at.row, value: op.Value}
-		c := 1
-		if s.page.last != nil {
-			var err error
-			if c, err = s.page.compare(s.index, s.t, s.group, &v); err != nil {
-				return err
-			}
+		if s.page.group >= 0 {
+			return errors.Errorf("a scan of %s has a limit and is ordered by columns of several groups", s.t.Title())
 		}
-		if c > 0 {
-			if err := s.page.endAt(s.index, s.t, s.group, &v); err != nil {
-				return err
-			}
+		s.page.group = g
+	}
+	if g := s.page.group; g >= 0 && !contains(s.groups, g) {
+		if len(s.groups) == 1 && len(s.tests[s.groups[0]]) == 0 {
+			s.groups[0] = g // it stood for the existence of the row
+		} else {
+			s.groups, s.page.added = append(s.groups, g), true
+		}
+	}
+	if s.page.full && len(s.p.Order) > 0 && len(s.p.Omitted) > 0 {
+		return errors.Errorf("a scan of %s has an order and a limit, and some of its rows are omitted", s.t.Title())
+	}
+	return nil
+}
+
+func contains(list []int, g int) bool {
+	for _, x := range list {
+		if x == g {
+			return true
+		}
+	}
+	return false
+}
+
+// endPage finds the last row of a full page.
+func (s *scan) endPage() error {
+	if !s.page.full || len(s.page.order) == 0 {
+		return nil
+	}
+	for n, op := range s.ops {
+		r := s.index.places[op.Key].row
+		if n > 0 && s.index.places[s.ops[n-1].Key].row == r {
+			continue
+		}
+		if values, ok := s.ordered(r, s.ops[n:]); ok && (s.page.last == nil || s.page.compare(values) > 0) {
+			s.page.last = values
 		}
 	}
 	if s.page.last == nil {
-		return errors.Errorf("a scan of table %s has an order and a limit, and did not read the columns of the order", s.p.Table)
+		return errors.Errorf("a scan of %s has an order and a limit, and did not read the columns of the order", s.t.Title())
 	}
 	return nil
 }
 
-// endAt makes a version the last row of the page.
-func (p *page) endAt(x *index, t *table, g int, v *version) error {
-	last := make([]any, len(p.order))
-	for i, name := range p.order {
-		c, err := x.value(t, g, v, strings.TrimPrefix(name, "-"))
-		if err != nil {
-			return err
+// ordered returns the values by which a row that the statement returned sorts, if it read them.
+// ops begin with the row's operations.
+func (s *scan) ordered(r int32, ops []history.Op) ([]any, bool) {
+	values := make([]any, len(s.page.order))
+	for i, o := range s.page.order {
+		if o.group < 0 {
+			values[i] = s.t.keys[o.column].at(r)
+			continue
 		}
-		last[i] = c
+		v, ok := s.saw(s.index.item(s.t, r, o.group), ops)
+		if !ok || v == history.Absent {
+			return nil, false
+		}
+		content, ok := s.index.content(s.t, o.group, v)
+		if !ok {
+			return nil, false
+		}
+		values[i] = content[o.column]
 	}
-	p.last = last
-	return nil
+	return values, true
 }
 
-// compare says whether a version sorts before the last row (-1), with it (0), or behind it (1).
-func (p *page) compare(x *index, t *table, g int, v *version) (int, error) {
-	for i, name := range p.order {
-		column, down := strings.CutPrefix(name, "-")
-		mine, err := x.value(t, g, v, column)
-		if err != nil {
-			return 0, err
-		}
-		if c := schema.Compare(mine, p.last[i]); c != 0 {
-			if down {
-				return -c, nil
+// compare says whether values of the columns of the order sort before the last row (-1), with it (0),
+// or behind it (1).
+func (p *page) compare(values []any) int {
+	for i, o := range p.order {
+		if c := schema.Compare(values[i], p.last[i]); c != 0 {
+			if o.down {
+				return -c
 			}
-			return c, nil
+			return c
 		}
 	}
-	return 0, nil
+	return 0
 }
 
-// behind reports whether the limit explains that a version was not returned.
-func (p *page) behind(x *index, t *table, g int, v *version) (bool, error) {
+// behind reports whether the limit explains that a row was not returned while it had version i of
+// group g. The order is judged in its own group, or in each group if it is on the key.
+func (p *page) behind(s *scan, r int32, g int, i int32) bool {
 	if !p.full || len(p.order) == 0 {
-		return p.full, nil
+		return p.full
 	}
-	c, err := p.compare(x, t, g, v)
-	return c >= 0, err
+	if p.group >= 0 && p.group != g {
+		return false
+	}
+	for n, o := range p.order {
+		c := 0
+		if o.group < 0 {
+			c = schema.Compare(s.t.keys[o.column].at(r), p.last[n])
+		} else {
+			c = schema.Compare(s.t.groups[g].columns[o.column].at(i), p.last[n])
+		}
+		if c != 0 {
+			return c > 0 != o.down
+		}
+	}
+	return true
 }

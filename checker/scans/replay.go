@@ -1,8 +1,6 @@
 package scans
 
 import (
-	"sort"
-
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -24,7 +22,7 @@ type groupState struct {
 	current []int32 // by row: its version, as a position in vs.list, or -1
 	keyAt   []int32 // by row: its position in byKey
 	present *tree   // of positions in byKey: the rows that exist
-	columns map[string]*columnState
+	columns map[int]*columnState
 }
 
 // columnState has the current versions in the order of a column.
@@ -33,39 +31,37 @@ type columnState struct {
 	present *tree   // of positions in the order
 }
 
-func newReplay(x *index, scans []*scan) (*replay, error) {
+func newReplay(x *index, scans []*scan) *replay {
 	r := &replay{x, map[groupOf]*groupState{}}
 	for _, s := range scans {
-		of := groupOf{s.t, s.group}
-		state := r.groups[of]
-		if state == nil {
-			state = newGroupState(s.t, s.group)
-			r.groups[of] = state
-		}
-		if s.column != "" && state.columns[s.column] == nil {
-			list, err := x.order(s.t, s.group, s.column)
-			if err != nil {
-				return nil, err
+		for _, g := range s.groups {
+			if of := (groupOf{s.t, g}); r.groups[of] == nil {
+				r.groups[of] = newGroupState(s.t, g)
 			}
-			c := &columnState{make([]int32, len(list)), newTree(len(list))}
-			for i, v := range list {
-				c.at[v] = int32(i)
-			}
-			state.columns[s.column] = c
 		}
+		state := r.groups[groupOf{s.t, s.drive}]
+		if s.column < 0 || state.columns[s.column] != nil {
+			continue
+		}
+		list := state.vs.order(s.column)
+		c := &columnState{make([]int32, len(list)), newTree(len(list))}
+		for i, v := range list {
+			c.at[v] = int32(i)
+		}
+		state.columns[s.column] = c
 	}
 	for k, p := range x.places {
 		if p.t != nil {
 			r.write(history.Key(k), x.h.Initial(history.Key(k)))
 		}
 	}
-	return r, nil
+	return r
 }
 
 func newGroupState(t *table, g int) *groupState {
 	state := &groupState{
 		vs: &t.groups[g], current: make([]int32, len(t.rows)), keyAt: make([]int32, len(t.rows)),
-		present: newTree(len(t.rows)), columns: map[string]*columnState{},
+		present: newTree(len(t.rows)), columns: map[int]*columnState{},
 	}
 	for i, row := range t.byKey {
 		state.keyAt[row], state.current[row] = int32(i), -1
@@ -90,8 +86,7 @@ func (r *replay) write(k history.Key, v history.Value) {
 	if v == history.Absent {
 		return
 	}
-	of := state.vs.of(p.row)
-	now := state.vs.from[p.row] + int32(sort.Search(len(of), func(i int) bool { return of[i].value >= v }))
+	now := state.vs.find(p.row, v)
 	state.current[p.row] = now
 	state.present.insert(state.keyAt[p.row])
 	for _, c := range state.columns {
@@ -99,27 +94,40 @@ func (r *replay) write(k history.Key, v history.Value) {
 	}
 }
 
-// missed calls f with each version that fulfils the conditions of a scan and that exists now.
-func (r *replay) missed(s *scan, f func(*version) error) error {
-	state := r.groups[groupOf{s.t, s.group}]
-	set := state.present
-	version := func(i int32) int32 { return state.current[s.t.byKey[i]] }
-	if s.column != "" {
-		list, err := r.x.order(s.t, s.group, s.column)
-		if err != nil {
-			return err
+// version returns the position of the version of a row in a group that a statement sees, or -1 if the
+// row does not exist.
+func (r *replay) version(s *scan, row int32, g int) int32 {
+	if item := s.t.rows[row].items[g]; item >= 0 {
+		if v, own := s.own[item]; own && v == history.Absent {
+			return -1
+		} else if own {
+			return s.t.groups[g].find(row, v)
 		}
-		set = state.columns[s.column].present
-		version = func(i int32) int32 { return list[i] }
+	}
+	return r.groups[groupOf{s.t, g}].current[row]
+}
+
+// finds reports whether a statement has to find a row, whose key fits.
+func (r *replay) finds(s *scan, row int32) bool {
+	for _, g := range s.groups {
+		if i := r.version(s, row, g); i < 0 || !s.fits(g, i) || s.page.behind(s, row, g, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// each calls f with each row that a statement has to find and that the transaction did not write before.
+func (r *replay) each(s *scan, f func(row int32) error) error {
+	state := r.groups[groupOf{s.t, s.drive}]
+	set, row := state.present, func(i int32) int32 { return s.t.byKey[i] }
+	if s.column >= 0 {
+		list := state.vs.sorted[s.column]
+		set, row = state.columns[s.column].present, func(i int32) int32 { return state.vs.list[list[i]].row }
 	}
 	for i := set.next(s.from); i >= 0 && i < s.to; i = set.next(i + 1) {
-		v := &state.vs.list[version(i)]
-		ok, err := r.x.fulfils(s.t, s.group, &s.p.Predicate, v)
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := f(v); err != nil {
+		if at := row(i); !s.written[at] && s.keyFits(at) && r.finds(s, at) {
+			if err := f(at); err != nil {
 				return err
 			}
 		}
@@ -131,7 +139,7 @@ func (r *replay) missed(s *scan, f func(*version) error) error {
 func (r *replay) run(h *history.History, w *verdict.Witness, before func(txn int32) error) error {
 	commit := func(txn int32) {
 		for _, op := range h.Ops(&h.Txns[txn]) {
-			if op.Kind == history.Write && r.x.places[op.Key].t != nil {
+			if op.Kind == history.Write && int(op.Key) < len(r.x.places) && r.x.places[op.Key].t != nil {
 				r.write(op.Key, op.Value)
 			}
 		}

@@ -2,9 +2,12 @@ package scans
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -13,11 +16,16 @@ import (
 // check finds is replayed. Where a scan should have found a row, operations for that row are added,
 // and the history is checked again. A violation needs only the operations that it has. A history is
 // satisfied if no scan of its execution should have found another row.
+//
+// Some scans leave a choice: a row may be missing because of one of two groups of columns, and a count
+// does not say which rows it counted. If the execution does not agree with such a scan, all ways to
+// choose are tried (choices.go).
 type Rest struct {
 	*expansion
 	// gaveUp: the history is not settled, and these predicates are not judged.
-	gaveUp bool
-	judged int // other predicates that are judged
+	gaveUp  bool
+	judged  int // other predicates that are judged
+	decided map[level.Level]*Decision
 }
 
 // mostRounds bounds the checks of one level. mostOps bounds the operations that are added; in a large
@@ -28,10 +36,10 @@ const (
 	mostTimes  = 4
 )
 
-// Settle checks h until the verdict agrees with the scans. check must give a witness if the verdict is
-// satisfied. It returns h with the operations that were needed, which must take the place of h in all
-// later calls. The predicates then count as judged, unless Settle gave up.
-func (r *Rest) Settle(ctx context.Context, h *history.History, check func(*history.History) (*verdict.Result, error)) (*history.History, error) {
+// Settle checks h at a level until the verdict agrees with the scans. check must give a witness if the
+// verdict is satisfied. Settle returns h with the operations that were needed, which must take the
+// place of h in all later calls. The predicates then count as judged, unless Settle gave up.
+func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, check func(*history.History) (*verdict.Result, error)) (*history.History, error) {
 	for range mostRounds {
 		res, err := check(h)
 		if err != nil {
@@ -40,12 +48,22 @@ func (r *Rest) Settle(ctx context.Context, h *history.History, check func(*histo
 		if res.Verdict != verdict.Satisfied || res.Witness == nil {
 			return h, nil
 		}
-		more, err := r.missing(ctx, h, res.Witness)
-		if err != nil || len(more) == 0 {
+		f, err := r.findings(ctx, h, res.Witness)
+		if err != nil {
 			return h, err
 		}
-		if h = h.Extend(more, &r.done); r.done.Instantiated > max(mostOps, mostTimes*len(r.h.AllOps())) {
-			r.giveUp("scans missed too many rows")
+		if f.more == nil {
+			if len(f.clauses) == 0 {
+				return h, nil
+			}
+			c := &choices{Rest: r, h: h, clauses: f.clauses, check: check}
+			decision, err := c.decide(ctx)
+			if err == nil {
+				r.decided[lvl] = decision
+			}
+			return c.h, err
+		}
+		if h = r.extend(h, f.more); r.gaveUp {
 			return h, nil
 		}
 	}
@@ -53,8 +71,17 @@ func (r *Rest) Settle(ctx context.Context, h *history.History, check func(*histo
 	return h, nil
 }
 
-// errMisfit says that a scan should have found a row.
-var errMisfit = errors.New("a scan should have found a row")
+// extend adds operations to a history.
+func (r *Rest) extend(h *history.History, more map[int][][]history.Op) *history.History {
+	h = h.Extend(more, &r.done)
+	if r.done.Instantiated > max(mostOps, mostTimes*len(r.h.AllOps())) {
+		r.giveUp("scans missed too many rows")
+	}
+	return h
+}
+
+// errMisfit says that a statement should have found or not found a row.
+var errMisfit = errors.New("a scan should have found a row, or should not have found one")
 
 // Fits reports whether the scans found all rows that they should have found in a witness of h. Scans
 // that are not judged fit every witness. Fits changes nothing.
@@ -62,14 +89,9 @@ func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness)
 	if r.gaveUp {
 		return true, nil
 	}
+	misfit := func(*scan, int32) error { return errMisfit }
 	err := r.replay(ctx, h, w, func(s *scan, play *replay) error {
-		return play.missed(s, func(v *version) error {
-			wrong, err := s.shouldHave(v)
-			if err == nil && wrong {
-				err = errMisfit
-			}
-			return err
-		})
+		return s.examine(play, visitor{absent: misfit, present: func(*scan, int32, int) error { return errMisfit }, open: func([]literal) error { return errMisfit }})
 	})
 	if errors.Is(err, errMisfit) {
 		return false, nil
@@ -77,15 +99,37 @@ func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness)
 	return err == nil, err
 }
 
+// Decision is the verdict on a level whose scans leave a choice.
+type Decision struct {
+	Verdict verdict.Verdict
+	Reason  string
+	Witness *verdict.Witness
+}
+
+// Decide makes a satisfied verdict on h agree with the scans. It returns false if the verdict was
+// reached by trying all ways to choose.
+func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Result) (alone bool, err error) {
+	if res.Verdict != verdict.Satisfied || r.gaveUp {
+		return true, nil
+	}
+	if fits, err := r.Fits(ctx, h, res.Witness); err != nil || fits {
+		return err == nil, err
+	}
+	d := r.decided[res.Level]
+	if d == nil {
+		d = &Decision{Reason: "an execution was found that explains all reads, but not all scans"}
+	}
+	res.Verdict, res.Reason, res.Witness = d.Verdict, d.Reason, d.Witness
+	if res.FollowsFrom = 0; d.Verdict != verdict.Satisfied {
+		res.Certified = false
+	}
+	return false, nil
+}
+
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
 func (r *Rest) Done() {
 	if !r.gaveUp {
-		r.done.Judged = r.judged
-		for _, s := range r.later {
-			if !s.refused {
-				r.done.Judged++
-			}
-		}
+		r.done.Judged = r.judged + len(r.later)
 	}
 	r.tell()
 }
@@ -95,17 +139,12 @@ func (r *Rest) giveUp(why string) {
 	r.refuse(why)
 }
 
-// replay executes a witness and calls f with each scan that is still judged, at its moment.
+// replay executes a witness and calls f with each scan, at its moment.
 func (r *Rest) replay(ctx context.Context, h *history.History, w *verdict.Witness, f func(*scan, *replay) error) error {
-	play, err := newReplay(r.index, r.later)
-	if err != nil {
-		return err
-	}
+	play := newReplay(r.index, r.later)
 	byTxn := map[int32][]*scan{}
 	for _, s := range r.later {
-		if !s.refused {
-			byTxn[int32(s.txn)] = append(byTxn[int32(s.txn)], s)
-		}
+		byTxn[int32(s.txn)] = append(byTxn[int32(s.txn)], s)
 	}
 	return play.run(h, w, func(txn int32) error {
 		if ctx.Err() != nil {
@@ -120,59 +159,119 @@ func (r *Rest) replay(ctx context.Context, h *history.History, w *verdict.Witnes
 	})
 }
 
-// missing returns the operations for the rows that scans should have found in a witness.
-func (r *Rest) missing(ctx context.Context, h *history.History, w *verdict.Witness) (map[int][][]history.Op, error) {
-	more := map[int][][]history.Op{}
-	err := r.replay(ctx, h, w, func(s *scan, play *replay) error {
-		if err := play.missed(s, s.missedNow); errors.As(err, new(*limitError)) {
-			s.refused, s.added, s.rows = true, nil, 0
-			r.refuse(err.Error())
-		} else if err != nil {
+// findings is what the replay of a witness showed.
+type findings struct {
+	more    map[int][][]history.Op // operations that are missing
+	clauses [][]literal            // choices with which the witness does not agree
+}
+
+func (r *Rest) findings(ctx context.Context, h *history.History, w *verdict.Witness) (f findings, err error) {
+	err = r.replay(ctx, h, w, func(s *scan, play *replay) error {
+		err := s.examine(play, visitor{
+			absent:  func(s *scan, row int32) error { return s.missedNow(play, row) },
+			present: func(s *scan, row int32, g int) error { return s.foundNow(play, row, g) },
+			open: func(c []literal) error {
+				f.clauses = append(f.clauses, c)
+				return nil
+			},
+		})
+		if err != nil || len(s.added) == 0 {
 			return err
 		}
-		if len(s.added) > 0 {
-			if more[s.txn] == nil {
-				more[s.txn] = make([][]history.Op, len(h.Predicates(s.txn)))
-			}
-			more[s.txn][s.number] = s.take()
+		if f.more == nil {
+			f.more = map[int][][]history.Op{}
 		}
+		if f.more[s.txn] == nil {
+			f.more[s.txn] = make([][]history.Op, len(h.Predicates(s.txn)))
+		}
+		f.more[s.txn][s.number] = s.take()
 		return nil
 	})
-	return more, err
+	return f, err
 }
 
-// shouldHave reports whether the scan should have found a row whose current version fulfils the
-// conditions.
-func (s *scan) shouldHave(v *version) (bool, error) {
-	if s.returned[v.row] || s.written[v.row] {
-		return false, nil
-	}
-	behind, err := s.page.behind(s.index, s.t, s.group, v)
-	return !behind, err
+// visitor is told where a statement does not fit the rows that it sees: absent has a row that it should
+// have found, present a row that it should not have found because of a group, and open the choices of
+// which one must hold.
+type visitor struct {
+	absent  func(s *scan, row int32) error
+	present func(s *scan, row int32, g int) error
+	open    func([]literal) error
 }
 
-// missedNow judges a row whose current version fulfils the conditions.
-func (s *scan) missedNow(v *version) error {
-	if wrong, err := s.shouldHave(v); err != nil || !wrong {
-		return err
-	}
-	if s.known[v.row] {
-		return errors.Errorf("the witness contradicts what transaction %d did not find of %s; this is a bug in isohound", s.h.Txns[s.txn].ID, s.t.rows[v.row].name)
-	}
-	if s.known == nil {
-		s.known = map[int32]bool{}
-	}
-	s.known[v.row] = true
-	vs := &s.t.groups[s.group]
-	var hits []int32
-	for i := vs.from[v.row]; i < vs.from[v.row+1]; i++ {
-		ok, err := s.index.fulfils(s.t, s.group, &s.p.Predicate, &vs.list[i])
+// examine evaluates a statement on the rows that it sees.
+func (s *scan) examine(play *replay, v visitor) error {
+	if s.absentees {
+		err := play.each(s, func(row int32) error {
+			if s.returned[row] || s.either[row] {
+				return nil
+			}
+			return v.absent(s, row)
+		})
 		if err != nil {
 			return err
 		}
-		if ok {
-			hits = append(hits, i)
+	}
+	for _, row := range slices.Sorted(maps.Keys(s.either)) {
+		if play.finds(s, row) {
+			if err := v.open(s.absences(nil, row)); err != nil {
+				return err
+			}
 		}
 	}
-	return s.missedRow(v.row, hits)
+	for _, row := range slices.Sorted(maps.Keys(s.unread)) {
+		for _, g := range s.groups {
+			if i := play.version(s, row, g); i < 0 || !s.fits(g, i) {
+				if err := v.present(s, row, g); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if s.count == nil {
+		return nil
+	}
+	if clause := s.miscounted(play); len(clause) > 0 {
+		return v.open(clause)
+	}
+	return nil
+}
+
+// missedNow judges a row that the statement should have found.
+func (s *scan) missedNow(play *replay, r int32) error {
+	if s.known[r] {
+		return s.contradicted(r)
+	}
+	list, _, _ := s.alternatives(r)
+	if len(list) != 1 || len(list[0].no) == 1 || len(list[0].yes)+len(list[0].no) <= MostVersions {
+		s.missedRow(r)
+		return nil
+	}
+	return s.not(play, r, list[0].group)
+}
+
+// foundNow judges a row that was changed without being read, and that should not have been.
+func (s *scan) foundNow(play *replay, r int32, g int) error { return s.not(play, r, g) }
+
+// not says that the statement did not see the version of a row that it sees now.
+func (s *scan) not(play *replay, r int32, g int) error {
+	v := history.Absent
+	if i := play.version(s, r, g); i >= 0 {
+		v = s.t.groups[g].list[i].value
+	}
+	op := history.Op{Kind: history.ReadNot, Key: s.index.item(s.t, r, g), Value: v}
+	if s.excluded[op] {
+		return s.contradicted(r)
+	}
+	if s.excluded == nil {
+		s.excluded = map[history.Op]bool{}
+	}
+	s.excluded[op] = true
+	s.added = append(s.added, op)
+	s.rows++
+	return nil
+}
+
+func (s *scan) contradicted(r int32) error {
+	return errors.Errorf("the witness contradicts what transaction %d found of %s; this is a bug in isohound", s.h.Txns[s.txn].ID, s.t.rows[r].name)
 }

@@ -81,14 +81,14 @@ func (j *judging) all(ctx context.Context) error {
 			return err
 		}
 		verdicts[lvl], j.known[lvl] = r, r.Verdict
-		if r.Verdict == verdict.Satisfied || r.Verdict == verdict.Violated && j.c.explain == 0 {
+		if r.Verdict == verdict.Satisfied || r.Verdict == verdict.Violated && !j.explains(r) {
 			j.outcome(r)
 		}
 		return nil
 	})
 	explain := func(lvl level.Level) error {
 		r := verdicts[lvl]
-		if r == nil || r.Verdict != verdict.Violated || j.c.explain == 0 {
+		if r == nil || r.Verdict != verdict.Violated || !j.explains(r) {
 			return nil
 		}
 		return j.explain(ctx, r, j.outcome(r))
@@ -126,6 +126,12 @@ func (j *judging) all(ctx context.Context) error {
 	return errors.Wrap(err, j.path)
 }
 
+// explains reports whether a violation is explained. One that was found by trying all choices of scans
+// has its explanation in its reason.
+func (j *judging) explains(r *verdict.Result) bool {
+	return j.c.explain > 0 && !(j.rest != nil && len(r.Anomalies) == 0 && r.Reason != "")
+}
+
 // settle adds, before levels are judged, the operations that scans need at these levels.
 func (j *judging) settle(ctx context.Context) error {
 	if j.rest == nil {
@@ -133,7 +139,7 @@ func (j *judging) settle(ctx context.Context) error {
 	}
 	j.show.stage("scans")
 	for _, lvl := range level.Descending(j.c.levels) {
-		h, err := j.rest.Settle(ctx, j.h, func(h *history.History) (*verdict.Result, error) {
+		h, err := j.rest.Settle(ctx, lvl, j.h, func(h *history.History) (*verdict.Result, error) {
 			return checker.Check(ctx, h, lvl, j.options())
 		})
 		if j.h = h; errors.As(err, new(*checker.ProofError)) {
@@ -146,15 +152,12 @@ func (j *judging) settle(ctx context.Context) error {
 	return nil
 }
 
-// fits checks that the scans agree with the witness of a satisfied level.
+// fits makes a satisfied verdict agree with the scans.
 func (j *judging) fits(ctx context.Context, r *verdict.Result) error {
-	if j.rest == nil || r.Verdict != verdict.Satisfied {
+	if j.rest == nil {
 		return nil
 	}
-	fits, err := j.rest.Fits(ctx, j.h, r.Witness)
-	if err == nil && !fits {
-		r.Verdict, r.Reason = verdict.Unknown, "an execution was found that explains all reads, but not all scans"
-	}
+	_, err := j.rest.Decide(ctx, j.h, r)
 	return err
 }
 

@@ -26,7 +26,9 @@
 //	pd(v in (1,2); x, y=2)         a deletion of x and of y, of which it read the value
 //	pc(v between 1 and 5; 3)       a count of the rows
 //
-// A row with the value ? was returned or changed, too, but its operation is left out. Conditions are
+// A row with the value ? was returned or changed, too, but its operation is left out. Three dots at the
+// end say that the history is a part of another one, in which the statement may have missed other
+// rows, too (history.Predicate.Partial). Conditions are
 // = <> < <= > >= with a number, in, between, is null and is not null.
 package dsl
 

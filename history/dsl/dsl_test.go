@@ -159,6 +159,7 @@ func TestScans(t *testing.T) {
 		"s1 T1: pd(v in (1,2); x, y=2)",
 		"s1 T1: pc(v between 1 and 5; 3)",
 		"s1 T1: p(k is null and v is not null; y=1, x=?)",
+		"s1 T1: p(v > 1; x=2, y=?, ...) p(v > 2; ...) pc(; 3...)",
 		`s1 T1: pw(v = 1; "a b"="x->y"->"->")`,
 	} {
 		h, err := dsl.Parse(text, "")

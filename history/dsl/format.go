@@ -22,7 +22,7 @@ func Carries() fit.Carries {
 
 // Format writes h in the notation that Parse reads. Parse(Format(h)) equals h except for its
 // header, and for operations that follow from statements with conditions (history.Predicate.Implied),
-// which are left out.
+// which are left out, unless the statement is partial.
 func Format(h *history.History) string {
 	var b strings.Builder
 	if zero := h.Int(0); h.DefaultInitial != zero {
@@ -55,6 +55,11 @@ func Txn(h *history.History, i int) string {
 		for _, p := range h.Predicates(i) {
 			for _, op := range ops[done:p.Ops[0]] {
 				b.WriteString(" " + Op(h, op))
+			}
+			if p.Partial { // what follows from the statement cannot be found again
+				for _, op := range ops[p.Ops[0] : p.Ops[0]+p.Implied] {
+					b.WriteString(" " + Op(h, op))
+				}
 			}
 			b.WriteString(" " + Scan(h, &p, ops))
 			done = p.Ops[1]

@@ -29,7 +29,8 @@ func (p *parser) scan(s *scanner, rec *history.Record) (found bool, err error) {
 				if err != nil {
 					return true, err
 				}
-				if x.Count = int(n); !s.byte(')') {
+				x.Count, x.Partial = int(n), s.prefix(more)
+				if !s.byte(')') {
 					return true, errors.Errorf("expected ) after the count, at %q", s.rest)
 				}
 			} else if err := p.rows(s, &x, rec); err != nil {
@@ -138,6 +139,14 @@ func (p *parser) rows(s *scanner, x *history.Predicate, rec *history.Record) err
 			return errors.Errorf("expected a comma or ) after a row, at %q", s.rest)
 		}
 		s.space()
+		if x.Partial {
+			return errors.Errorf("nothing may follow %s, at %q", more, s.rest)
+		}
+		if s.prefix(more) {
+			x.Partial = true
+			s.space()
+			continue
+		}
 		name, err := s.key()
 		if err != nil {
 			return err
@@ -187,6 +196,9 @@ func (p *parser) row(s *scanner, x *history.Predicate, rec *history.Record, name
 	return nil
 }
 
+// more says that a statement is partial (history.Predicate.Partial).
+const more = "..."
+
 // arrow stands between the old and the new value of a row that was updated.
 const arrow = "->"
 
@@ -233,8 +245,15 @@ func Scan(h *history.History, p *history.Predicate, ops []history.Op) string {
 	b.WriteString("; ")
 	if p.Kind == history.ScanCount {
 		b.WriteString(strconv.Itoa(p.Count))
+		if p.Partial {
+			b.WriteString(more)
+		}
 	} else {
-		b.WriteString(strings.Join(scanRows(h, p, ops[p.Ops[0]+p.Implied:p.Ops[1]]), ", "))
+		rows := scanRows(h, p, ops[p.Ops[0]+p.Implied:p.Ops[1]])
+		if p.Partial {
+			rows = append(rows, more)
+		}
+		b.WriteString(strings.Join(rows, ", "))
 	}
 	return b.String() + ")"
 }

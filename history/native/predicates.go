@@ -73,6 +73,9 @@ func appendPredicate(b []byte, p *history.Predicate) []byte {
 		b = strconv.AppendInt(b, int64(p.Implied), 10)
 	}
 	b = appendStrings(b, `,"omitted":[`, p.Omitted)
+	if p.Partial {
+		b = append(b, `,"partial":true`...)
+	}
 	return append(b, '}')
 }
 
@@ -162,6 +165,7 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 		if s.optional(`,"omitted":[`) {
 			x.Omitted = p.words(s)
 		}
+		x.Partial = s.optional(`,"partial":true`)
 		s.literal(`}`)
 		out = append(out, x)
 	}

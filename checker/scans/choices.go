@@ -1,0 +1,239 @@
+package scans
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// literal says of a row whether a statement found it: that it did (found), or that it did not, because
+// of the versions in one group.
+type literal struct {
+	s     *scan
+	row   int32
+	group int // of an absence
+	found bool
+}
+
+// absences appends the ways in which a row may not have been found.
+func (s *scan) absences(to []literal, r int32) []literal {
+	list, _, _ := s.alternatives(r)
+	for _, a := range list {
+		to = append(to, literal{s, r, a.group, false})
+	}
+	return to
+}
+
+// miscounted returns the choices of which one must hold if the statement counted other rows than those
+// that it sees, or nil.
+func (s *scan) miscounted(play *replay) []literal {
+	var seen, others []int32
+	for _, r := range s.count.free {
+		if play.finds(s, r) {
+			seen = append(seen, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	var clause []literal
+	switch {
+	case len(seen) > s.count.need:
+		for _, r := range seen {
+			clause = s.absences(clause, r)
+		}
+	case len(seen) < s.count.need:
+		for _, r := range others {
+			clause = append(clause, literal{s, r, 0, true})
+		}
+	}
+	return clause
+}
+
+// ops returns the operations that say that a literal holds.
+func (l *literal) ops() []history.Op {
+	s := l.s
+	implied, added, rows := s.implied, s.added, s.rows
+	s.implied, s.added = nil, nil
+	for _, g := range s.groups {
+		item := s.index.item(s.t, l.row, g)
+		if _, own := s.own[item]; own || !l.found && g != l.group {
+			continue
+		}
+		if no, yes := s.split(l.row, g); l.found {
+			s.class(item, yes, no)
+		} else {
+			s.class(item, no, yes)
+		}
+	}
+	out := s.added
+	s.implied, s.added, s.rows = implied, added, rows
+	return out
+}
+
+// against reports whether two literals cannot both hold.
+func (l *literal) against(m *literal) bool { return l.s == m.s && l.row == m.row && l.found != m.found }
+
+func (l *literal) String() string {
+	what := "did not find"
+	if l.found {
+		what = "found"
+	}
+	return fmt.Sprintf("T%d %s %s", l.s.h.Txns[l.s.txn].ID, what, l.s.t.rows[l.row].name)
+}
+
+// choices tries all ways to choose until one has an execution. A set of choices without an execution is
+// not tried again (nogoods), nor is any larger set.
+type choices struct {
+	*Rest
+	h       *history.History
+	check   func(*history.History) (*verdict.Result, error)
+	clauses [][]literal // of each, one literal must hold
+	nogoods [][]literal
+	steps   int
+}
+
+// mostChoices bounds the sets of choices that are checked. mostSteps bounds the search for the next set.
+const (
+	mostChoices = 200
+	mostSteps   = 1 << 20
+)
+
+// decide returns the verdict on the history with its choices. c.h gets operations that hold in any case.
+func (c *choices) decide(ctx context.Context) (*Decision, error) {
+	for range mostChoices {
+		set, found := c.next(nil, 0)
+		if !found {
+			if c.steps > mostSteps {
+				break
+			}
+			return &Decision{Verdict: verdict.Violated, Reason: c.cases()}, nil
+		}
+		res, err := c.check(c.with(set))
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case res.Verdict == verdict.Unknown || res.Verdict == verdict.Satisfied && res.Witness == nil:
+			return &Decision{Reason: "what scans found leaves a choice, and with one of them: " + res.Reason}, nil
+		case res.Verdict == verdict.Violated:
+			core, err := c.core(set, res)
+			if err != nil {
+				return nil, err
+			}
+			if c.nogoods = append(c.nogoods, core); len(core) == 0 {
+				return nil, nil // the history is violated without any choice
+			}
+			continue
+		}
+		f, err := c.findings(ctx, c.h, res.Witness)
+		if err != nil {
+			return nil, err
+		}
+		if f.more == nil && len(f.clauses) == 0 {
+			return &Decision{Verdict: verdict.Satisfied, Witness: res.Witness}, nil
+		}
+		c.clauses = append(c.clauses, f.clauses...)
+		if f.more != nil {
+			if c.h = c.extend(c.h, f.more); c.gaveUp {
+				return nil, nil
+			}
+		}
+	}
+	return &Decision{Reason: "what scans found leaves a choice, and too many of them would have to be tried"}, nil
+}
+
+// next returns a set of literals with one of each clause, from clause n on, that has no nogood.
+func (c *choices) next(set []literal, n int) ([]literal, bool) {
+	if c.steps++; c.steps > mostSteps {
+		return nil, false
+	}
+	for ; n < len(c.clauses); n++ {
+		if !slices.ContainsFunc(c.clauses[n], func(l literal) bool { return slices.Contains(set, l) }) {
+			break
+		}
+	}
+	if n == len(c.clauses) {
+		return set, true
+	}
+	for _, l := range c.clauses[n] {
+		more := append(set[:len(set):len(set)], l)
+		if slices.ContainsFunc(set, func(m literal) bool { return l.against(&m) }) || slices.ContainsFunc(c.nogoods, func(bad []literal) bool { return within(bad, more) }) {
+			continue
+		}
+		if found, ok := c.next(more, n+1); ok {
+			return found, true
+		}
+	}
+	return nil, false
+}
+
+func within(part, set []literal) bool {
+	for _, l := range part {
+		if !slices.Contains(set, l) {
+			return false
+		}
+	}
+	return true
+}
+
+// with returns the history with what a set of literals says.
+func (c *choices) with(set []literal) *history.History {
+	more := map[int][][]history.Op{}
+	for i := range set {
+		s := set[i].s
+		if more[s.txn] == nil {
+			more[s.txn] = make([][]history.Op, len(c.h.Predicates(s.txn)))
+		}
+		more[s.txn][s.number] = append(more[s.txn][s.number], set[i].ops()...)
+	}
+	return c.h.Extend(more, &history.Scans{})
+}
+
+// core returns a part of a set that has no execution either: the literals of the transactions that
+// take part in the violation, if a check confirms that.
+func (c *choices) core(set []literal, res *verdict.Result) ([]literal, error) {
+	if len(res.Anomalies) == 0 {
+		return set, nil
+	}
+	a, in := &res.Anomalies[0], map[int32]bool{}
+	for _, i := range a.Txns {
+		in[i] = true
+	}
+	for _, e := range a.Cycle {
+		in[e.From], in[e.To] = true, true
+	}
+	for _, op := range a.Ops {
+		in[op.Txn] = true
+	}
+	part := slices.DeleteFunc(slices.Clone(set), func(l literal) bool { return !in[int32(l.s.txn)] })
+	if len(part) == len(set) {
+		return set, nil
+	}
+	again, err := c.check(c.with(part))
+	if err != nil || again.Verdict != verdict.Violated {
+		return set, err
+	}
+	return part, nil
+}
+
+// cases says why no choice has an execution.
+func (c *choices) cases() string {
+	const most = 4
+	var texts []string
+	for _, bad := range c.nogoods[:min(most, len(c.nogoods))] {
+		words := make([]string, len(bad))
+		for i := range bad {
+			words[i] = bad[i].String()
+		}
+		texts = append(texts, strings.Join(words, " and "))
+	}
+	text := "what scans found leaves a choice, and no choice has an execution; none has it if " + strings.Join(texts, ", nor if ")
+	if n := len(c.nogoods) - most; n > 0 {
+		text += fmt.Sprintf(", nor in %d more cases", n)
+	}
+	return text
+}

@@ -1,0 +1,71 @@
+package scans
+
+import (
+	"slices"
+
+	"github.com/isohound/isohound/history"
+)
+
+// count is what a statement that counted says of the rows that it may have counted or not.
+type count struct {
+	free []int32 // these rows, ascending
+	need int     // how many of them it counted
+}
+
+// counted judges a statement that returned the number of rows alone. Rows that fulfil the conditions in
+// every version were counted. If all other rows must have been counted, or none, each is judged by
+// itself. Else s.count is set.
+func (s *scan) counted() {
+	rows := s.candidates()
+	for r := range s.written {
+		if s.keyFits(r) {
+			rows = append(rows, r)
+		}
+	}
+	slices.Sort(rows)
+	var free []int32
+	need := s.p.Count
+	for _, r := range slices.Compact(rows) {
+		list, _, possible := s.alternatives(r)
+		switch {
+		case possible && len(list) == 0:
+			s.returned[r] = true
+			need--
+		case possible:
+			free = append(free, r)
+		}
+	}
+	switch {
+	case need < 0 || need > len(free):
+		s.impossible(s.anyItem())
+	case need == 0:
+	case need == len(free):
+		for _, r := range free {
+			s.returned[r] = true
+			for _, g := range s.groups {
+				if _, own := s.own[s.index.item(s.t, r, g)]; !own {
+					s.mustMatch(r, g)
+				}
+			}
+		}
+	default:
+		s.count = &count{free, need}
+	}
+}
+
+// anyItem returns an item of the table.
+func (s *scan) anyItem() history.Key {
+	if len(s.t.rows) > 0 {
+		return s.index.item(s.t, 0, s.groups[0])
+	}
+	key := make([]any, len(s.t.Key))
+	for i := range key {
+		c := newColumn(&s.t.Key[i], 1)
+		key[i] = c.at(0)
+	}
+	item := s.h.Key(s.t.Item(key, s.groups[0]))
+	for len(s.index.places) < s.h.KeyCount() {
+		s.index.places = append(s.index.places, place{})
+	}
+	return item
+}

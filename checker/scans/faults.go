@@ -1,0 +1,102 @@
+package scans
+
+import (
+	"strings"
+
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/schema"
+)
+
+// faults judges the order of the rows that a read returned, and their number. A row at a wrong place
+// contradicts itself: its value cannot have been returned there.
+func (s *scan) faults() {
+	if s.p.Kind != history.ScanRead || len(s.p.Order) == 0 && s.p.Limit == 0 {
+		return
+	}
+	last := page{order: s.page.order}
+	rows := 0
+	for n, op := range s.ops {
+		r := s.index.places[op.Key].row
+		if n > 0 && s.index.places[s.ops[n-1].Key].row == r {
+			continue
+		}
+		rows++
+		wrong := s.p.Limit > 0 && rows > s.p.Limit
+		if values, ok := s.ordered(r, s.ops[n:]); ok && len(values) > 0 {
+			wrong = wrong || last.last != nil && last.compare(values) < 0
+			last.last = values
+		}
+		if wrong && op.Kind == history.Read {
+			s.add(history.ReadNot, op.Key, op.Value)
+		}
+	}
+}
+
+// Fault is what is wrong with a row that a statement returned, whatever other transactions did.
+type Fault int
+
+const (
+	// NoFault: the row may be returned.
+	NoFault Fault = iota
+	// WrongRow: the row does not fulfil the statement's conditions.
+	WrongRow
+	// OverLimit: the statement returned as many rows as its limit before.
+	OverLimit
+	// WrongOrder: the row sorts before the one that the statement returned before it.
+	WrongOrder
+)
+
+// FaultOf says what is wrong with the row of which the transaction at index i read a version in
+// operation op, which predicate p returned.
+func FaultOf(h *history.History, i int, p *history.Predicate, op int) Fault {
+	t, ok := h.Schema.Table(p.Table)
+	if !ok {
+		return NoFault
+	}
+	ops := h.Ops(&h.Txns[i])
+	var rows []schema.Row
+	name, at := "", -1
+	for n := p.Ops[0] + p.Implied; n < p.Ops[1]; n++ {
+		item, ok := h.Schema.ParseItem(h.KeyName(ops[n].Key))
+		if !ok {
+			return NoFault
+		}
+		if item.Row != name {
+			name, rows = item.Row, append(rows, schema.Row{Key: item.Key, Groups: make([][]any, len(t.Groups))})
+		}
+		if n == op {
+			at = len(rows) - 1
+		}
+		if ops[n].Kind == history.Read && ops[n].Value != history.Absent {
+			rows[len(rows)-1].Groups[item.Group], _ = contentOf(h, &t.Groups[item.Group], ops[n].Value)
+		}
+	}
+	if at < 0 {
+		return NoFault
+	}
+	for _, c := range p.Where {
+		if v, known := t.Value(rows[at], c.Column); known && !c.Holds(v) {
+			return WrongRow
+		}
+	}
+	if p.Limit > 0 && at >= p.Limit {
+		return OverLimit
+	}
+	if at > 0 && len(p.Order) > 0 {
+		for _, name := range p.Order {
+			column, down := strings.CutPrefix(name, "-")
+			v, known := t.Value(rows[at-1], column)
+			w, too := t.Value(rows[at], column)
+			if !known || !too {
+				break
+			}
+			if c := schema.Compare(v, w); c != 0 {
+				if c > 0 != down {
+					return WrongOrder
+				}
+				break
+			}
+		}
+	}
+	return NoFault
+}
