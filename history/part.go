@@ -21,6 +21,7 @@ func (h *History) Sub(parts []Part) *History {
 		Header: h.Header, Symbols: h.Symbols, Closed: h.Closed,
 		Txns: make([]Txn, len(parts)), ops: make([]Op, 0, n),
 	}
+	partial := len(parts) < len(h.Txns) || n < len(h.ops)
 	if h.dbIDs != nil {
 		sub.dbIDs = make([]int64, len(parts))
 	}
@@ -35,7 +36,7 @@ func (h *History) Sub(parts []Part) *History {
 		if h.dbIDs != nil {
 			sub.dbIDs[i] = h.dbIDs[p.Txn]
 		}
-		if list := h.cutPredicates(p); len(list) > 0 {
+		if list := h.cutPredicates(p, partial); len(list) > 0 {
 			if sub.predicates == nil {
 				sub.predicates = map[int][]Predicate{}
 			}
@@ -83,14 +84,14 @@ func (h *History) PartRecord(p Part) Record {
 	for i, j := range p.Ops {
 		rec.Ops[i] = all[j]
 	}
-	rec.Predicates = h.cutPredicates(p)
+	rec.Predicates = h.cutPredicates(p, true)
 	return rec
 }
 
 // cutPredicates returns the predicates of a transaction of which a part is kept. They point to
-// the operations kept, and list the items of the others as omitted. They are partial: versions of rows
-// may be missing that explain why the statement did not find them.
-func (h *History) cutPredicates(p Part) []Predicate {
+// the operations kept, and list the items of the others as omitted. They are partial, unless nothing is
+// left out: versions of rows may be missing that explain why the statement did not find them.
+func (h *History) cutPredicates(p Part, partial bool) []Predicate {
 	list := slices.Clone(h.predicates[int(p.Txn)])
 	all := h.Ops(&h.Txns[p.Txn])
 	for i := range list {
@@ -101,7 +102,7 @@ func (h *History) cutPredicates(p Part) []Predicate {
 		if to-from < x.Ops[1]-x.Ops[0] {
 			x.Omitted = h.omitted(x, all, p.Ops[returned:to])
 		}
-		x.Ops, x.Implied, x.Partial = [2]int{from, to}, returned-from, true
+		x.Ops, x.Implied, x.Partial = [2]int{from, to}, returned-from, x.Partial || partial
 	}
 	return list
 }

@@ -63,7 +63,7 @@ func TestExtract(t *testing.T) {
 	// t(1), which the first scan returned, and t(3), which the update changed, are left out. The
 	// update's read of t(2) stays.
 	want := `{"isohound":1,"workload":"w","initial":0}
-{"txn":5,"session":7,"node":1,"begin":1,"end":9,"status":"committed","ops":[["r","t(2)",0],["r","k",3],["r","t(2)",0]],"preds":[{"kind":"read","table":"t","where":[["v","<",7]],"order":["-v"],"limit":2,"ops":[0,1],"omitted":["t(1)"]},{"kind":"read","table":"t","where":[["v","=",8]],"ops":[1,1]},{"kind":"update","table":"t","ops":[2,3],"omitted":["t(3)"]}]}
+{"txn":5,"session":7,"node":1,"begin":1,"end":9,"status":"committed","ops":[["r","t(2)",0],["r","k",3],["r","t(2)",0]],"preds":[{"kind":"read","table":"t","where":[["v","<",7]],"order":["-v"],"limit":2,"ops":[0,1],"omitted":["t(1)"],"partial":true},{"kind":"read","table":"t","where":[["v","=",8]],"ops":[1,1],"partial":true},{"kind":"update","table":"t","ops":[2,3],"omitted":["t(3)"],"partial":true}]}
 {"txn":6,"session":8,"dbtxn":77,"status":"unknown","ops":[["w","k","x"]]}
 {"closed":{"reason":"complete","txns":2}}
 `
