@@ -19,6 +19,11 @@ func Known(name string) bool {
 			return true
 		}
 	}
+	for _, fault := range faultNames {
+		if fault == name {
+			return true
+		}
+	}
 	for _, names := range kindNames {
 		if slices.Contains(names, name) {
 			return true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -22,7 +23,11 @@ func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	}
 	w := newWords(h, a, nil)
 	w.snapshot = lvl.Snapshot()
-	a.Text = w.anomaly(lvl, a)
+	if f, at, p := fault(h, a); f != scans.NoFault {
+		a.Names, a.Text = []string{faultNames[f]}, w.faulty(f, at, p)
+	} else {
+		a.Text = w.anomaly(lvl, a)
+	}
 	var b strings.Builder
 	for _, e := range a.Support {
 		fmt.Fprintf(&b, "\nThe outcome of %s was not reported, but %s read %s from it, so it did commit.", w.txn(e.From), w.txn(e.To), w.pair(e.Key, e.Value))

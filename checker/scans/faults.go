@@ -1,6 +1,7 @@
 package scans
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/history"
@@ -42,18 +43,29 @@ const (
 	WrongRow
 	// OverLimit: the statement returned as many rows as its limit before.
 	OverLimit
+	// WrongCount: the statement counted rows, and no state has that number.
+	WrongCount
 	// WrongOrder: the row sorts before the one that the statement returned before it.
 	WrongOrder
 )
 
-// FaultOf says what is wrong with the row of which the transaction at index i read a version in
-// operation op, which predicate p returned.
-func FaultOf(h *history.History, i int, p *history.Predicate, op int) Fault {
+// FaultOf says what is wrong with the result of predicate p of the transaction at index i, if the
+// statement must not have seen a version that it did see: not is the operation that says so, which
+// follows from the statement.
+func FaultOf(h *history.History, i int, p *history.Predicate, not history.Op) Fault {
+	ops := h.Ops(&h.Txns[i])
+	seen := history.Op{Kind: history.Read, Key: not.Key, Value: not.Value}
+	if slices.Contains(ops[p.Ops[0]:p.Ops[0]+p.Implied], seen) { // see impossible
+		if p.Kind == history.ScanCount {
+			return WrongCount
+		}
+		return WrongRow
+	}
+	op := slices.Index(ops[p.Ops[0]+p.Implied:p.Ops[1]], seen) + p.Ops[0] + p.Implied
 	t, ok := h.Schema.Table(p.Table)
 	if !ok {
 		return NoFault
 	}
-	ops := h.Ops(&h.Txns[i])
 	var rows []schema.Row
 	name, at := "", -1
 	for n := p.Ops[0] + p.Implied; n < p.Ops[1]; n++ {

@@ -77,7 +77,7 @@ func TestAgainstOracle(t *testing.T) {
 						t.Fatalf("seed %d, %s: %s, but the baseline engine: %+v, %v\n%s", seed, lvl, got.Verdict, base, err, r.text(t))
 					}
 				}
-				lazy, rest := settle(t, h, rng.IntN(3), lvl)
+				lazy, rest := settle(t, h, rng.IntN(3), lvl, level.All()[rng.IntN(6)])
 				if later, _ := check(lazy, rest); later.Verdict != got.Verdict {
 					t.Fatalf("seed %d, %s: %s, but on demand: %+v\n%s", seed, lvl, got.Verdict, later, r.text(t))
 				} else if rest != nil {

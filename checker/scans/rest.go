@@ -54,6 +54,7 @@ func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, 
 		}
 		if f.more == nil {
 			if len(f.clauses) == 0 {
+				r.decided[lvl] = &Decision{Verdict: verdict.Satisfied, Witness: res.Witness}
 				return h, nil
 			}
 			c := &choices{Rest: r, h: h, clauses: f.clauses, check: check}
@@ -106,8 +107,10 @@ type Decision struct {
 	Witness *verdict.Witness
 }
 
-// Decide makes a satisfied verdict on h agree with the scans. It returns false if the verdict was
-// reached by trying all ways to choose.
+// Decide makes a satisfied verdict on h agree with the scans. A check may find another execution than
+// the one of Settle, because other levels needed more operations, too. Then the execution of Settle is
+// the witness: it agrees with all scans, and so with all operations that follow from them. Decide returns
+// false if it changed the verdict or its witness.
 func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Result) (alone bool, err error) {
 	if res.Verdict != verdict.Satisfied || r.gaveUp {
 		return true, nil

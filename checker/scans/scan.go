@@ -212,8 +212,9 @@ func (s *scan) found() {
 
 // impossible says that no execution has the statement's result: it contradicts itself on an item.
 func (s *scan) impossible(item history.Key) {
-	s.add(history.Read, item, history.Absent)
-	s.add(history.ReadNot, item, history.Absent)
+	v := s.h.Initial(item)
+	s.add(history.Read, item, v)
+	s.add(history.ReadNot, item, v)
 	s.rows++
 }
 

@@ -259,22 +259,25 @@ func TestImpliedInFiles(t *testing.T) {
 	}
 }
 
-// settle is scans.Expand with all operations added on demand.
-func settle(t *testing.T, h *history.History, eager int, lvl level.Level) (*history.History, *scans.Rest) {
+// settle is scans.Expand with all operations added on demand that levels need.
+func settle(t *testing.T, h *history.History, eager int, levels ...level.Level) (*history.History, *scans.Rest) {
 	t.Helper()
 	x, rest, err := scans.Expand(t.Context(), h, eager)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rest != nil {
+	if rest == nil {
+		return x, nil
+	}
+	for _, lvl := range levels {
 		x, err = rest.Settle(t.Context(), lvl, x, func(h *history.History) (*verdict.Result, error) {
 			return checker.Check(t.Context(), h, lvl, checker.Options{Certify: true})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rest.Done()
 	}
+	rest.Done()
 	return x, rest
 }
 
