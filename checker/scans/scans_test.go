@@ -85,7 +85,7 @@ func TestVerdicts(t *testing.T) {
 			[]level.Level{level.SER, level.SI}, "", ""},
 		"a result that does not fulfil its conditions": {[]string{`{"initial":[["t(1)",3]]}`,
 			txn("1", `["r","t(1)",3]`, big+`[0,1]}`)},
-			[]level.Level{level.SER, level.SI}, "", "found t(1), which was 3 and does not fulfil the conditions"},
+			[]level.Level{level.SER, level.SI}, "WrongRow", "t(1) was among them. It was 3, which does not fulfil the conditions"},
 		"a row that always exists": {[]string{`{"initial":[["t(1)",5]]}`,
 			txn("1", ``, big+`[0,0]}`)},
 			[]level.Level{level.SER, level.SI}, "ThinAirRead", "the row always exists"},
