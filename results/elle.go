@@ -9,6 +9,7 @@ import (
 
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
 )
 
 // ElleResult is the result of Elle's checkers, in elle-cli's JSON.
@@ -168,8 +169,11 @@ func elleOp(t Txn) ElleOp {
 	case "aborted":
 		op.Type = "fail"
 	}
-	for _, o := range t.Ops {
-		if o.Kind != 0 { // Kind 0 stands for operations that are left out
+	for _, step := range t.Ops {
+		for _, o := range step.Items() {
+			if step.Statement() && o.Kind == history.ReadNot { // Elle has no such operation
+				continue
+			}
 			op.Value = append(op.Value, [3]any{o.Kind.String(), explain.Printable(o.Key), scalar(explain.Printable(o.Value))})
 		}
 	}

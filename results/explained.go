@@ -1,7 +1,9 @@
 package results
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/counterexample"
@@ -34,7 +36,8 @@ type Counterexample struct {
 	Minimal bool `json:"minimal"`
 	// Standing says which levels the sub-history refutes.
 	Standing *Standing `json:"standing"`
-	// History is the sub-history in the notation of history/dsl.
+	// History is the sub-history in the notation of history/dsl. Statements with conditions that it
+	// cannot express are comments.
 	History string `json:"history"`
 	// Sub is the sub-history itself, if it is in memory.
 	Sub *history.History `json:"-"`
@@ -67,12 +70,12 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	keys := map[string]bool{}
 	for i := range c.History.Txns {
 		t := &c.History.Txns[i]
-		kept[t.ID] = []explain.Op{}
+		kept[t.ID] = explain.Steps(c.History, i)
 		for _, op := range c.History.Ops(t) {
-			kept[t.ID] = append(kept[t.ID], explain.NewOp(c.History, op))
 			keys[c.History.KeyName(op.Key)] = true
 		}
 	}
+	near := func(k history.Key) bool { return keys[h.KeyName(k)] }
 	known := map[int64]bool{}
 	for n := range a.Transactions {
 		t := &a.Transactions[n]
@@ -81,23 +84,42 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	}
 	for n, i := range c.Txns {
 		if id := c.History.Txns[n].ID; !known[id] {
-			t := explain.NewTxn(h, i, nil)
+			t := explain.NewTxn(h, i, nil, func(op int) bool { return near(h.Ops(&h.Txns[i])[op].Key) })
 			t.Kept = kept[id]
 			a.Transactions = append(a.Transactions, t)
 		}
 	}
-	x := &Counterexample{Minimal: c.Minimal, Standing: newStanding(c.Standing), Sub: c.History}
-	if fitting, _, _, err := fit.To(c.History, dsl.Carries()); err == nil {
-		x.History = dsl.Format(fitting)
-	}
+	x := &Counterexample{Minimal: c.Minimal, Standing: newStanding(c.Standing), Sub: c.History, History: notation(c.History)}
 	for _, e := range explain.Reads(c.History) {
 		if !slices.ContainsFunc(slices.Concat(a.Cycle, a.Context), func(o Edge) bool { return o.From == e.From && o.To == e.To && o.Key == e.Key }) {
 			x.Reads = append(x.Reads, e)
 		}
 	}
-	x.Around, x.More = explain.Around(h, c.Txns, func(k history.Key) bool { return keys[h.KeyName(k)] })
+	x.Around, x.More = explain.Around(h, c.Txns, near)
 	a.Counterexample = x
 	return a
+}
+
+// notation writes a history in the notation of history/dsl, or returns "" if that is not possible.
+// Comments describe statements with conditions that the notation cannot express.
+func notation(h *history.History) string {
+	fitting, _, _, err := fit.To(h, dsl.Carries())
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	if h.HasPredicates() && !fitting.HasPredicates() {
+		b.WriteString("# The reads and writes below also stand for these statements with conditions:\n")
+		for i := range h.Txns {
+			for _, o := range explain.Steps(h, i) {
+				if o.Statement() {
+					fmt.Fprintf(&b, "# T%d: %s\n", h.Txns[i].ID, o)
+				}
+			}
+		}
+	}
+	b.WriteString(dsl.Format(fitting))
+	return b.String()
 }
 
 // Picture returns the content of the anomaly's drawings.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 )
@@ -119,4 +120,9 @@ func Thousands(n any) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// scans reports whether a transaction of the anomaly has a statement with conditions.
+func (a *Anomaly) scans() bool {
+	return slices.ContainsFunc(a.Transactions, func(t Txn) bool { return slices.ContainsFunc(t.Ops, explain.Op.Statement) })
 }

@@ -133,11 +133,12 @@ func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 			kept[r.Txn] = append(kept[r.Txn], r.Op)
 		}
 	}
+	named := explain.Named(h, a)
 	seen := map[int32]bool{}
 	add := func(i int32) {
 		if !seen[i] {
 			seen[i] = true
-			out.Transactions = append(out.Transactions, explain.NewTxn(h, i, kept[i]))
+			out.Transactions = append(out.Transactions, explain.NewTxn(h, i, kept[i], func(op int) bool { return named[verdict.OpRef{Txn: i, Op: op}] }))
 		}
 	}
 	for _, i := range a.Txns {

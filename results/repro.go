@@ -14,6 +14,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/history"
 )
 
@@ -79,7 +80,8 @@ type found struct {
 	finding
 	File     string // the name of the minimal history's file; empty if there is none
 	MinLevel []string
-	Text     string // the content of that file
+	Text     string // the content of that file, or what it says for people
+	Listing  bool   // Text is for people
 	Words    []string
 }
 
@@ -120,22 +122,14 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	var b bytes.Buffer
 	err = readmeTemplate().Execute(&b, map[string]any{
 		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "Sentence": sentence(r), "Notes": notes(r),
-		"DSN": p.DSN, "Logs": logs, "Limit": maxHistory >> 20, "First": first(all),
+		"DSN": p.DSN, "Logs": logs, "Limit": maxHistory >> 20,
+		"Notation": slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && !f.Listing }),
+		"Listing":  slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && f.Listing }),
 	})
 	if err != nil {
 		return nil, errors.Wrap(err, readmeFile)
 	}
 	return missing, write(out, readmeFile, b.Bytes())
-}
-
-// first returns the first finding with a minimal history, or nil.
-func first(all []found) *found {
-	for n := range all {
-		if all[n].File != "" {
-			return &all[n]
-		}
-	}
-	return nil
 }
 
 // saveMinimal writes the minimal histories.
@@ -159,8 +153,12 @@ func (p *Repro) saveMinimal(out string, r *Run) ([]found, error) {
 				return nil, err
 			}
 			one.File, one.MinLevel = file, m.levels
-			if strings.HasSuffix(file, ".txt") && bytes.Count(text, []byte("\n")) <= maxShown {
-				one.Text = string(text)
+			shown := string(text)
+			if one.Listing = !strings.HasSuffix(file, ".txt"); one.Listing {
+				shown = explain.Listing(m.part)
+			}
+			if strings.Count(shown, "\n") <= 3*maxShown {
+				one.Text = shown
 			}
 		}
 		all = append(all, one)

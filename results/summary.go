@@ -165,7 +165,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 			var txns []string
 			shown, more := f.Shown()
 			for _, t := range shown {
-				txns = append(txns, TxnLine(t))
+				txns = append(txns, TxnLines(t)...)
 			}
 			if more > 0 {
 				txns = append(txns, fmt.Sprintf("… and %d more", more))
@@ -178,9 +178,18 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 	}
 }
 
-// TxnLine formats a transaction as a line.
-func TxnLine(t Txn) string {
-	return fmt.Sprintf("T%-6d session %-4d %-10s %s", t.ID, t.Session, t.Status, explain.Join(t.Ops))
+// TxnLines formats a transaction as a line. If it has statements with conditions, each has a line.
+func TxnLines(t Txn) []string {
+	lines := explain.Lines(t.Ops)
+	if len(lines) == 0 {
+		lines = []string{""}
+	}
+	head := fmt.Sprintf("T%-6d session %-4d %-10s ", t.ID, t.Session, t.Status)
+	for n := range lines {
+		lines[n] = head + lines[n]
+		head = strings.Repeat(" ", len(head))
+	}
+	return lines
 }
 
 var markdown = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "\\<", "&", "\\&",

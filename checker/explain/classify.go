@@ -180,14 +180,12 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 		if e.Kind == verdict.SO || e.Kind == verdict.RT {
 			continue
 		}
-		if e.Kind != verdict.WW {
-			scan, missed := readOf(h, e)
-			if scan {
-				s.scans++
-			}
-			if missed && e.Kind == verdict.RW {
-				s.missed++
-			}
+		scan, missed := scanOf(h, e)
+		if scan != nil {
+			s.scans++
+		}
+		if missed && e.Kind == verdict.RW {
+			s.missed++
 		}
 		if e.Kind != verdict.WW && !(e.Kind == verdict.WR && writesKey(h, e.To, e.Key)) {
 			s.overwrites = false

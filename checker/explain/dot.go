@@ -14,11 +14,12 @@ func DOT(p *Picture) string {
 		lines := append([]string{fmt.Sprintf("T%d", t.ID), where(t)}, texts(t.Shown())...)
 		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(fmt.Sprintf("T%d", t.ID)), quoted(strings.Join(lines, "\n")))
 	}
-	styles := map[string]string{"SO": "style=dotted", "RT": "style=\"dashed,bold\"", "WR": "style=solid", "WW": "style=solid, penwidth=3", "RW": "style=dashed", Maybe: "style=dotted, penwidth=0.7"}
+	styles := map[string]string{"SO": "style=dotted", "RT": "style=\"dashed,bold\"", "WR": "style=solid", "WW": "style=solid, penwidth=3", "RW": "style=dashed",
+		predicateWR: "style=solid", predicateRW: "style=dashed", Maybe: "style=dotted, penwidth=0.7"}
 	write := func(edges []Edge, more string) {
 		for _, e := range edges {
 			fmt.Fprintf(&b, "  %s -> %s [label=%s, tooltip=%s, %s%s];\n", quoted(fmt.Sprintf("T%d", e.From)), quoted(fmt.Sprintf("T%d", e.To)),
-				quoted(e.label()), quoted(e.Text), styles[e.Kind], more)
+				quoted(e.label()), quoted(e.Text), styles[e.drawn()], more)
 		}
 	}
 	write(p.Cycle, "")
@@ -34,10 +35,21 @@ func quoted(s string) string {
 
 // label is the text of an edge.
 func (e Edge) label() string {
-	if e.Key == "" {
+	switch {
+	case e.Key == "":
 		return e.Kind
+	case e.Scan != "":
+		return e.drawn() + " " + e.Scan + "\n" + e.sought()
 	}
 	return e.Kind + " " + e.Key + " = " + e.Value
+}
+
+// sought says whether the statement of the edge found its row.
+func (e Edge) sought() string {
+	if e.Missed {
+		return "not found: " + e.Key
+	}
+	return "found: " + e.Key
 }
 
 // where returns the session of a transaction, its node, and its number in the database, if these
@@ -68,4 +80,23 @@ func clip(s string, n int) string {
 		return string(r)
 	}
 	return string(r[:n-1]) + "…"
+}
+
+// wrap breaks a text at its spaces into at most n lines of that many characters, and shortens what
+// does not fit.
+func wrap(s string, width, n int) []string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		last := len(lines) - 1
+		switch {
+		case last >= 0 && len([]rune(lines[last]))+1+len([]rune(word)) <= width:
+			lines[last] += " " + word
+		case len(lines) < n:
+			lines = append(lines, clip(word, width))
+		default:
+			lines[last] = clip(lines[last]+" …", width)
+			return lines
+		}
+	}
+	return lines
 }

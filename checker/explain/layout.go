@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // maxDrawn is the largest graph that is drawn, in transactions. People cannot read larger ones.
@@ -114,6 +115,9 @@ func (l *layout) choose(p *Picture) {
 	}
 }
 
+// scanWidth is how many letters a line of a label about a statement has.
+const scanWidth = 26
+
 // Widths of letters and heights of lines, in pixels.
 const (
 	labelWidth, labelHeight = 7.3, 15.0
@@ -159,10 +163,18 @@ func (n *node) size() {
 	n.rect.h = float64(len(n.lines))*nodeLine + 12
 }
 
-// labelLines breaks a long label into two lines.
+// labelLines breaks a long label into lines.
 func labelLines(e Edge) []string {
 	if e.Key == "" {
 		return []string{e.Kind}
+	}
+	if e.Scan != "" {
+		table, where, some := strings.Cut(e.Scan, " where ")
+		lines := wrap(e.drawn()+" "+table, scanWidth, 2)
+		if some {
+			lines = append(lines, wrap("where "+where, scanWidth, 3)...)
+		}
+		return append(lines, wrap(e.sought(), scanWidth, 2)...)
 	}
 	if label := e.label(); len([]rune(label)) <= 18 {
 		return []string{clip(label, 18)}

@@ -7,22 +7,45 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 )
 
-// Op is an operation of a Txn. Its text, in JSON too, is in the notation of history/dsl, for
-// example r(x,1).
+// Op is a step of a Txn: an operation, or a statement with conditions. The text of an operation, in
+// JSON too, is in the notation of history/dsl, for example r(x,1). The text of a statement has what it
+// asked for, the rows that it returned or changed, and rows that it did not find: "scan t where v > 10
+// -> t(1)=12; not found: t(2)".
 type Op struct {
-	// Kind is 0 if there is only a text: for operations that are left out, and for those read from
-	// JSON.
+	// Kind is 0 if there is only a text: for statements, for operations that are left out, and for
+	// those read from JSON.
 	Kind history.OpKind
 	Key  string
 	// Value is a JSON scalar.
 	Value string
 
-	text string
+	text  string
+	items []Op // of a statement
 }
 
 // NewOp describes an operation of h.
 func NewOp(h *history.History, op history.Op) Op {
 	return Op{Kind: op.Kind, Key: h.KeyName(op.Key), Value: h.ValueText(op.Value)}
+}
+
+// Statement reports whether o is a statement with conditions.
+func (o Op) Statement() bool {
+	for _, verb := range verbs {
+		if o.Kind == 0 && strings.HasPrefix(o.text, verb+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// Items are the operations on items that o stands for: o itself, or those of a statement. What
+// follows from the conditions of the statement is among them. There are none if o was left out or
+// read from JSON.
+func (o Op) Items() []Op {
+	if o.Kind != 0 {
+		return []Op{o}
+	}
+	return o.items
 }
 
 // String returns the operation. What terminals would interpret is escaped.
@@ -43,7 +66,36 @@ func (o *Op) UnmarshalText(b []byte) error {
 }
 
 // Join writes operations in one line.
-func Join(ops []Op) string { return strings.Join(texts(ops), " ") }
+func Join(ops []Op) string {
+	var b strings.Builder
+	for n, line := range Lines(ops) {
+		if n > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// Lines writes operations in lines: each statement in one of its own, the operations between two of
+// them in one.
+func Lines(ops []Op) []string {
+	var lines []string
+	open := false // the last line has room for operations
+	for _, o := range ops {
+		switch {
+		case o.Statement():
+			lines = append(lines, o.String())
+			open = false
+		case open:
+			lines[len(lines)-1] += " " + o.String()
+		default:
+			lines = append(lines, o.String())
+			open = true
+		}
+	}
+	return lines
+}
 
 func texts(ops []Op) []string {
 	out := make([]string, len(ops))

@@ -36,11 +36,29 @@ type Edge struct {
 	Value string `json:"value,omitempty"`
 	// Next is what To wrote, for a WW or RW edge.
 	Next string `json:"next,omitempty"`
-	Text string `json:"text"`
+	// Scan is what the statement asked for from whose conditions the read of a WR or RW edge follows:
+	// "scan t where v > 10". Missed says that the statement did not find the row.
+	Scan   string `json:"scan,omitempty"`
+	Missed bool   `json:"missed,omitempty"`
+	Text   string `json:"text"`
 }
 
 // Maybe is the kind of an edge from a writer to a reader that may also have read from another writer.
 const Maybe = "WR?"
+
+// Kinds of edges in pictures whose read follows from the conditions of a statement.
+const (
+	predicateWR = "PWR"
+	predicateRW = "PRW"
+)
+
+// drawn is the kind of an edge in pictures.
+func (e *Edge) drawn() string {
+	if e.Scan != "" && (e.Kind == "WR" || e.Kind == "RW") {
+		return "P" + e.Kind
+	}
+	return e.Kind
+}
 
 // Picture is what the drawings of a counterexample show.
 type Picture struct {
@@ -55,17 +73,18 @@ type Picture struct {
 }
 
 // NewTxn describes the transaction at index i of h. If ops are given, the other operations are left
-// out and counted.
-func NewTxn(h *history.History, i int32, ops []int) Txn {
+// out and counted. A statement with conditions lists, of the rows that it did not find, those with an
+// operation that near chooses, and these rows first if it found many. near may be nil, for all.
+func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn {
 	t := &h.Txns[i]
 	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
-	for n, op := range h.Ops(t) {
-		if ops == nil || slices.Contains(ops, n) {
-			out.Ops = append(out.Ops, NewOp(h, op))
-		}
+	var shown func(int) bool
+	if ops != nil {
+		shown = func(n int) bool { return slices.Contains(ops, n) }
 	}
-	if omitted := t.OpCount() - len(out.Ops); omitted > 0 {
-		out.Ops = append(out.Ops, Op{text: fmt.Sprintf("… %d more", omitted)})
+	var more int
+	if out.Ops, more = steps(h, int(i), shown, near); more > 0 {
+		out.Ops = append(out.Ops, Op{text: fmt.Sprintf("… %d more", more)})
 	}
 	return out
 }
@@ -75,6 +94,9 @@ func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
 	edge := Edge{From: h.Txns[e.From].ID, To: h.Txns[e.To].ID, Kind: e.Kind.String(), Text: text}
 	if e.Kind != verdict.SO && e.Kind != verdict.RT {
 		edge.Key, edge.Value = Printable(h.KeyName(e.Key)), Printable(h.ValueText(e.Value))
+	}
+	if p, missed := scanOf(h, e); p != nil {
+		edge.Scan, edge.Missed = Question(p), missed
 	}
 	if e.Kind == verdict.WW || e.Kind == verdict.RW {
 		for _, op := range h.Ops(&h.Txns[e.To]) { // the last write counts
@@ -114,10 +136,11 @@ func Reads(h *history.History) []Edge {
 			certain := len(from) == 1 && op.Value != h.Initial(op.Key)
 			for _, w := range from {
 				e := NewEdge(h, verdict.Edge{From: w, To: int32(i), Kind: verdict.WR, Key: op.Key, Value: op.Value}, "")
-				e.Text = fmt.Sprintf("T%d read %s = %s, which T%d wrote.", e.To, e.Key, e.Value, e.From)
+				saw := words{h: h}.read(int32(i), op.Key, op.Value)
+				e.Text = fmt.Sprintf("T%d %s, which T%d wrote.", e.To, saw, e.From)
 				if !certain {
 					e.Kind = Maybe
-					e.Text = fmt.Sprintf("T%d read %s = %s, which T%d may have written.", e.To, e.Key, e.Value, e.From)
+					e.Text = fmt.Sprintf("T%d %s, which T%d may have written.", e.To, saw, e.From)
 				}
 				out = append(out, e)
 			}
@@ -192,7 +215,7 @@ func Around(h *history.History, txns []int32, keys func(history.Key) bool) (list
 	all := append(near, far...)
 	shown := all[:min(len(all), maxAround)]
 	for _, i := range shown {
-		list = append(list, NewTxn(h, i, nil))
+		list = append(list, NewTxn(h, i, nil, func(op int) bool { return keys(h.Ops(&h.Txns[i])[op].Key) }))
 	}
 	return list, len(all) - len(shown)
 }

@@ -185,7 +185,7 @@ func TestTimes(t *testing.T) {
 	h := dsl.MustParse("s1 T1: r(x,0) w(x,1)\ns1 T2: r(x,1)\ns2 T3: r(x,0)")
 	p := &Picture{Title: "none"}
 	for i := range h.Txns {
-		p.Txns = append(p.Txns, NewTxn(h, int32(i), nil))
+		p.Txns = append(p.Txns, NewTxn(h, int32(i), nil, nil))
 	}
 	l := newTimeline(p)
 	if l.timed || l.rows[0].bars[0].x2 > l.rows[0].bars[1].x1 || l.rows[1].bars[0].x1 != l.rows[0].bars[0].x1 {
@@ -197,7 +197,7 @@ func TestTimes(t *testing.T) {
 	h = dsl.MustParse("s1 T1 [10,20]: r(x,0)\ns2 T2 [15,?]: w(x,1) unknown\ns3 T3 [?,30]: r(x,1)")
 	p.Txns = nil
 	for i := range h.Txns {
-		p.Txns = append(p.Txns, NewTxn(h, int32(i), nil))
+		p.Txns = append(p.Txns, NewTxn(h, int32(i), nil, nil))
 	}
 	l = newTimeline(p)
 	if b := l.rows[1].bars[0]; !b.openRight || b.end != 30 {

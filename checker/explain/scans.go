@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -90,17 +91,51 @@ func (w words) read(i int32, k history.Key, v history.Value) string {
 	return "read " + w.pair(k, v)
 }
 
-// readOf reports how an edge's reader read its version: pr by a scan at all, missed as a row that
-// the scan did not find.
-func readOf(h *history.History, e verdict.Edge) (pr, missed bool) {
-	reader := e.From
-	if e.Kind == verdict.WR {
+// scanOf returns the statement from whose conditions the read of an edge follows, and whether the
+// edge's row is one that it did not find. It returns nil for other edges.
+func scanOf(h *history.History, e verdict.Edge) (p *history.Predicate, missed bool) {
+	var reader int32
+	switch e.Kind {
+	case verdict.WR:
 		reader = e.To
+	case verdict.RW:
+		reader = e.From
+	default:
+		return nil, false
 	}
 	n := reading(h, reader, e.Key, e.Value)
 	if n < 0 {
-		return false, false
+		return nil, false
 	}
-	p, missed := implied(h, reader, n)
-	return p != nil, p != nil && missed
+	return implied(h, reader, n)
+}
+
+// Named returns the operations that an anomaly names: its own, and those of its edges.
+func Named(h *history.History, a *verdict.Anomaly) map[verdict.OpRef]bool {
+	named := map[verdict.OpRef]bool{}
+	for _, r := range a.Ops {
+		named[r] = true
+	}
+	for _, e := range slices.Concat(a.Cycle, a.Support) {
+		reader, writers := int32(-1), []int32{e.From, e.To}
+		switch e.Kind {
+		case verdict.SO, verdict.RT:
+			continue
+		case verdict.WR:
+			reader, writers = e.To, writers[:1]
+		case verdict.RW:
+			reader, writers = e.From, writers[1:]
+		}
+		if reader >= 0 {
+			named[verdict.OpRef{Txn: reader, Op: reading(h, reader, e.Key, e.Value)}] = true
+		}
+		for _, i := range writers {
+			for n, op := range h.Ops(&h.Txns[i]) {
+				if op.Kind == history.Write && op.Key == e.Key {
+					named[verdict.OpRef{Txn: i, Op: n}] = true
+				}
+			}
+		}
+	}
+	return named
 }

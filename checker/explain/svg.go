@@ -41,6 +41,8 @@ var kindWords = []struct{ kind, words string }{
 	{Maybe, "the other may have read what it wrote"},
 	{"WW", "the other overwrote it"},
 	{"RW", "it read what the other overwrote"},
+	{predicateWR, "the other's scan saw the row as it wrote it"},
+	{predicateRW, "its scan saw the row before the other wrote it"},
 	{"SO", "earlier in the session"},
 	{"RT", "it ended before the other began"},
 }
@@ -58,6 +60,9 @@ func GraphSVG(p *Picture) string {
 	const pad = 12.0
 	legend := legendOf(p)
 	width := max(l.box.w+2*pad, 300)
+	for _, k := range legend {
+		width = max(width, pad+50+textWidth(k.kind+": "+k.words, 6)+pad)
+	}
 	height := l.box.h + 2*pad + float64(len(legend))*17
 	var b strings.Builder
 	open(&b, "graph", "Dependency graph: "+p.Title, width, height)
@@ -83,23 +88,29 @@ func GraphSVG(p *Picture) string {
 	return b.String()
 }
 
+// open begins a picture. --width is its width for the styles of pages, which may scale it.
 func open(b *strings.Builder, class, title string, width, height float64) {
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="isopic" data-shows="%s" role="img" aria-label="%s" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">%s<title>%s</title>`,
-		class, escape(title), width, height, width, height, pictureStyle, escape(title))
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="isopic" data-shows="%s" role="img" aria-label="%s" style="--width:%.0fpx" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">%s<title>%s</title>`,
+		class, escape(title), width, width, height, width, height, pictureStyle, escape(title))
 }
 
 func escape(s string) string { return html.EscapeString(Printable(s)) }
 
 func kindClass(kind string) string {
-	if kind == Maybe {
+	switch kind {
+	case Maybe:
 		return "maybe"
+	case predicateWR:
+		return "WR"
+	case predicateRW:
+		return "RW"
 	}
 	return kind
 }
 
 func legendOf(p *Picture) (list []struct{ kind, words string }) {
 	for _, k := range kindWords {
-		if slices.ContainsFunc(slices.Concat(p.Cycle, p.Context), func(e Edge) bool { return e.Kind == k.kind }) {
+		if slices.ContainsFunc(slices.Concat(p.Cycle, p.Context), func(e Edge) bool { return e.drawn() == k.kind }) {
 			list = append(list, k)
 		}
 	}

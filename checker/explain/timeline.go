@@ -78,7 +78,8 @@ const (
 	barLine, barPad  = 14.0, 8.0
 	rowGap, axisRoom = 12.0, 22.0
 	opsWidth         = 34 // letters in one line of operations
-	maxOpLines       = 4
+	maxParagraphs    = 4
+	statementLines   = 5
 )
 
 func newTimeline(p *Picture) *timeline {
@@ -170,23 +171,45 @@ func (b *bar) text() []string {
 	}
 	lines := []string{name}
 	shown := b.t.Shown()
-	line := ""
-	for n, o := range shown {
-		op := clip(o.String(), opsWidth)
-		switch {
-		case line == "":
-			line = op
-		case len([]rune(line))+1+len([]rune(op)) <= opsWidth:
-			line += " " + op
-		default:
-			lines = append(lines, line)
-			line = op
-		}
-		if more := len(shown) - n; len(lines) == maxOpLines && more > 1 {
-			return append(lines, fmt.Sprintf("… %d more", more))
-		}
+	list := paragraphs(shown)
+	if len(list) > maxParagraphs {
+		list = list[:maxParagraphs-1]
 	}
-	return append(lines, line)
+	rest := len(shown)
+	for _, p := range list {
+		lines = append(lines, p.lines...)
+		rest -= p.ops
+	}
+	if rest > 0 {
+		lines = append(lines, fmt.Sprintf("… %d more", rest))
+	}
+	return lines
+}
+
+// paragraph is a line with operations, or the lines of a statement.
+type paragraph struct {
+	lines []string
+	ops   int
+}
+
+func paragraphs(ops []Op) (list []*paragraph) {
+	var open *paragraph // the last one, if it has room
+	for _, o := range ops {
+		if o.Statement() {
+			list = append(list, &paragraph{wrap(o.String(), opsWidth, statementLines), 1})
+			open = nil
+			continue
+		}
+		op := clip(o.String(), opsWidth)
+		if open != nil && len([]rune(open.lines[0]))+1+len([]rune(op)) <= opsWidth {
+			open.lines[0] += " " + op
+			open.ops++
+			continue
+		}
+		open = &paragraph{[]string{op}, 1}
+		list = append(list, open)
+	}
+	return list
 }
 
 func (b *bar) need() float64 {
@@ -301,7 +324,7 @@ func (l *timeline) draw(b *strings.Builder, r *row, bar *bar) {
 		}
 		fmt.Fprintf(b, `<text class="%s" x="%.1f" y="%.1f">%s</text>`, style, bar.x1+6, y+float64(i+1)*barLine+1, escape(s))
 	}
-	fmt.Fprintf(b, `<title>%s</title></g>`, escape(fmt.Sprintf("T%d, %s, %s: %s", bar.t.ID, bar.t.Status, span(bar.t), Join(bar.t.Ops))))
+	fmt.Fprintf(b, `<title>%s</title></g>`, escape(fmt.Sprintf("T%d, %s, %s: %s", bar.t.ID, bar.t.Status, span(bar.t.Begin, bar.t.End), Join(bar.t.Ops))))
 }
 
 // grid draws the begins and ends of the counterexample as lines.
@@ -373,12 +396,12 @@ func duration(ns int64) string {
 	return fmt.Sprintf("%.4g s", float64(ns)/1e9)
 }
 
-func span(t Txn) string {
+func span(begin, end *int64) string {
 	show := func(ns *int64) string {
 		if ns == nil {
 			return "?"
 		}
 		return seconds(*ns)
 	}
-	return show(t.Begin) + " to " + show(t.End)
+	return show(begin) + " to " + show(end)
 }

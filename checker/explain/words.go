@@ -383,7 +383,7 @@ func (w words) edge(e verdict.Edge, n int) string {
 		}
 		return head + w.overwrote(e, n)
 	default:
-		if pr, _ := readOf(w.h, e); pr {
+		if p, _ := scanOf(w.h, e); p != nil {
 			return head + fmt.Sprintf("%s %s; %s then %s.", from, w.read(e.From, e.Key, e.Value), to, w.written(e.To, e.Key))
 		}
 		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",

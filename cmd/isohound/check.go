@@ -218,7 +218,9 @@ func text(o results.Outcome) string {
 		}
 		shown, more := an.Shown()
 		for _, t := range shown {
-			fmt.Fprintf(&b, "      %s\n", results.TxnLine(t))
+			for _, line := range results.TxnLines(t) {
+				fmt.Fprintf(&b, "      %s\n", line)
+			}
 		}
 		if more > 0 {
 			fmt.Fprintf(&b, "      … and %s, which --json lists\n", plural(more, "more transaction"))

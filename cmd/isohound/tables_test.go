@@ -80,8 +80,15 @@ func TestScansJudged(t *testing.T) {
 	if !o.Certified || len(o.Anomalies) == 0 || !strings.Contains(o.Anomalies[0].Text, "looked for rows of bookings with slot = ") {
 		t.Errorf("certified %v: %+v", o.Certified, o.Anomalies)
 	}
+	readme, err := os.ReadFile(filepath.Join(dir, "repro", "README.md"))
+	if text := string(readme); err != nil || !strings.Contains(text, "\n    scan bookings where slot = ") || !strings.Contains(text, "; not found: bookings(") || strings.Contains(text, " r(bookings(") {
+		t.Errorf("%v, README.md shows no statements, or a read that no statement made:\n%s", err, text)
+	}
 	minimal := filepath.Join(dir, "repro", "minimal.jsonl")
 	c := isohound(t, "check", minimal, "--level", "ser,si", "--certify")
+	if !strings.Contains(c.out, " scan bookings where slot = ") || strings.Contains(c.out, " r(bookings(") {
+		t.Errorf("no statements, or a read that no statement made: %s", c.out)
+	}
 	if c.code != 1 || !strings.Contains(c.out, "scans: 2 of 2 judged") || !strings.Contains(c.out, "si satisfied") {
 		t.Errorf("exit code %d: %s", c.code, c.out)
 	}

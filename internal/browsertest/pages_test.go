@@ -15,9 +15,12 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/results"
 	"github.com/isohound/isohound/results/pages"
 )
@@ -26,7 +29,9 @@ const (
 	skew = "s1 T270 [1000000,9000000]: r(k78,0) r(k79,0) w(k78,391)\ns2 T238 [2000000,8000000]: r(k78,0) r(k79,0) w(k79,361)\n"
 	lost = "s1 T15 [0,5]: r(x,0) w(x,1)\ns2 T17 [1,7]: r(x,0) w(x,2)\n"
 	fork = "s1: r(x,0) w(x,1)\ns2: r(y,0) w(y,1)\ns3: r(x,1) r(y,0)\ns4: r(y,1) r(x,0)\n"
-	fine = "s1 [0,5]: r(x,0) w(x,1)\ns2 [6,7]: r(x,1) w(x,2)\n"
+	// phantom: T2 sees one of T1's keys, and not the other one.
+	phantom = "initial z=12\ns1 T1: w(x,11) w(y,1)\ns2 T2: p(v>10; z=12) r(y,1)\n"
+	fine    = "s1 [0,5]: r(x,0) w(x,1)\ns2 [6,7]: r(x,1) w(x,2)\n"
 )
 
 // ring is a cycle of n transactions, on keys with long names.
@@ -36,6 +41,40 @@ func ring(n int) string {
 		fmt.Fprintf(&b, "s%d: r(warehouse-district-%d,0) r(warehouse-district-%d,0) w(warehouse-district-%d,%d)\n", i+1, i, (i+1)%n, i, 100000+i)
 	}
 	return b.String()
+}
+
+// scanRing is a cycle of n transactions, each of which inserts a row that the next one does not find,
+// with conditions of some length.
+func scanRing(n int) string {
+	lines := []string{`{"isohound":1,"initial":null,"schema":[{"name":"order_line","key":[{"name":"ol_w_id","type":"int"},{"name":"ol_d_id","type":"int"},{"name":"ol_o_id","type":"int"},{"name":"ol_number","type":"int"}],"groups":[{"columns":[{"name":"ol_i_id","type":"int"},{"name":"ol_dist_info","type":"text"}]}]}]}`}
+	for i := range n {
+		lines = append(lines, fmt.Sprintf(`{"txn":%d,"session":%d,"dbtxn":%d,"begin":%d,"end":%d,"status":"committed","ops":[["w","order_line(1,2,%d,4)","7,'information'"]],"preds":[{"kind":"read","table":"order_line","where":[["ol_w_id","=",1],["ol_d_id","=",2],["ol_o_id","=",%d],["ol_i_id","<",100]],"ops":[0,0]}]}`,
+			2000+i, i+1, 70000+i, 1000*i, 90000+1000*i, 3000+i, 3000+(i+1)%n))
+	}
+	return strings.Join(append(lines, fmt.Sprintf(`{"closed":{"reason":"complete","txns":%d}}`, n)), "\n") + "\n"
+}
+
+// parse reads a history in the notation or in the native format, and adds what its scans imply.
+func parse(t *testing.T, text string) *history.History {
+	t.Helper()
+	h := (*history.History)(nil)
+	if strings.HasPrefix(text, "{") {
+		r, err := native.NewReader(strings.NewReader(text), "h", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if h, err = history.Load(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		h = dsl.MustParse(text)
+	}
+	h, _, err := scans.Expand(t.Context(), h, scans.EagerOps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
 // run makes the folder of a run that recorded a history.
@@ -63,7 +102,7 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 	for n := range 60 {
 		r.Stats.Intervals = append(r.Stats.Intervals, generator.IntervalStats{Committed: int64(1600 + 13*n%300), Aborted: int64(n % 7), LatencyMS: generator.Quantiles{P50: 0.2, P90: 0.4, P99: 0.5 + float64(n%9)}})
 	}
-	h := dsl.MustParse(text)
+	h := parse(t, text)
 	repro := &results.Repro{Command: "run --driver postgres --check si", DSN: []string{"postgres://me:xxxxx@127.0.0.1/test"}}
 	for _, l := range levels {
 		res, err := checker.Check(context.Background(), h, l, checker.Options{Certify: true})
@@ -121,6 +160,8 @@ func TestReports(t *testing.T) {
 		"skew":      {text: skew, levels: both, sections: order, pictures: 4},
 		"lost":      {text: lost, levels: both, sections: order, few: true, pictures: 4},
 		"fork":      {text: fork, levels: both, sections: order, few: true, pictures: 4},
+		"phantom":   {text: phantom, levels: both, sections: order, few: true, pictures: 4},
+		"scan ring": {text: scanRing(5), levels: []level.Level{level.SER}, sections: order, few: true, pictures: 4},
 		"ring":      {text: ring(6), levels: []level.Level{level.SER}, sections: order, pictures: 4},
 		"satisfied": {text: fine, levels: both, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2},
 		"unchecked": {text: fine, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2, change: func(r *results.Run) { r.Config.Ended = generator.ServerLost }},
@@ -148,6 +189,29 @@ func TestReports(t *testing.T) {
 		}
 		if repro := filepath.Join(filepath.Dir(path), results.ReproFolder, "report.html"); tc.text != fine {
 			b.Look(t, repro, Views[0])
+		}
+	}
+}
+
+// TestScanLabels: on a phone, too, the picture of a counterexample has labels that name the conditions
+// of scans and the rows that they did not find, and the list of transactions has their statements.
+func TestScanLabels(t *testing.T) {
+	path := run(t, t.TempDir(), scanRing(2), []level.Level{level.SER}, nil)
+	b := Start(t)
+	for _, width := range []int64{1200, 400} {
+		var labels, statements []string
+		b.Look(t, path, View{Width: width},
+			chromedp.Evaluate(`[...document.querySelectorAll("svg[data-shows=graph] text")].map((e) => e.textContent)`, &labels),
+			chromedp.Evaluate(`[...document.querySelectorAll("code.statement")].map((e) => e.textContent)`, &statements))
+		text := strings.Join(labels, " ")
+		for _, want := range []string{"PRW scan order_line where ol_w_id = 1 and ol_d_id = 2 and ol_o_id = 3001 and ol_i_id < 100 not found: order_line(1,2,3001,4)", "not found: order_line(1,2,3000,4)"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("at %d pixels, the labels lack %q: %s", width, want, text)
+			}
+		}
+		want := "scan order_line where ol_w_id = 1 and ol_d_id = 2 and ol_o_id = 3001 and ol_i_id < 100 -> nothing; not found: order_line(1,2,3001,4)"
+		if len(statements) != 2 || !slices.Contains(statements, want) {
+			t.Errorf("at %d pixels: statements %q, want %q", width, statements, want)
 		}
 	}
 }

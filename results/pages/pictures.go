@@ -32,7 +32,7 @@ figure.zoom .tools{position:absolute;top:.3rem;right:.3rem;display:flex;gap:.2re
 figure.zoom:hover .tools,figure.zoom:focus-within .tools,figure.zoom:focus .tools{opacity:1}
 figure.zoom button{font:14px system-ui,sans-serif;min-width:2rem;height:2rem;border:1px solid var(--line,#d5dae0);border-radius:4px;background:var(--paper,#fff);color:var(--ink,#1c2126);cursor:pointer}
 @media (hover:none){figure.zoom .tools{opacity:1}}
-@media screen and (max-width:700px){figure.zoom{overflow-x:auto}figure.zoom .tools{position:sticky;left:0;right:auto;justify-content:flex-end;padding:.3rem;opacity:1}figure.zoom svg[data-shows=timeline]{min-width:36rem;max-width:none}}
+@media screen and (max-width:700px){figure.zoom{overflow-x:auto}figure.zoom .tools{position:sticky;left:0;right:auto;justify-content:flex-end;padding:.3rem;opacity:1}figure.zoom svg{width:100%;max-width:var(--width);min-width:calc(var(--width)*.7)}figure.zoom svg[data-shows=timeline]{width:auto;min-width:36rem;max-width:none}}
 @media print{figure.zoom{border:0;break-inside:avoid}figure.zoom .tools{display:none}}
 </style>
 <script>

@@ -1,0 +1,37 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isohound/isohound/history"
+)
+
+// maxInitials bounds the initial values in a listing.
+const maxInitials = 20
+
+// Listing writes a sub-history for people: initial values, then each transaction with its session,
+// outcome and times, and each of its statements on a line.
+func Listing(h *history.History) string {
+	var b strings.Builder
+	var initial []string
+	w := words{h: h}
+	_ = h.OwnInitials(func(k history.Key, v history.Value) error {
+		initial = append(initial, w.pair(k, v))
+		return nil
+	})
+	if more := len(initial) - maxInitials; more > 1 {
+		initial = append(initial[:maxInitials], fmt.Sprintf("… %d more", more))
+	}
+	if len(initial) > 0 {
+		fmt.Fprintf(&b, "initially %s\n", strings.Join(initial, ", "))
+	}
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		fmt.Fprintf(&b, "%s, %s, %s:\n", w.introduce(int32(i)), t.Status, span(moment(t.Begin), moment(t.End)))
+		for _, line := range Lines(Steps(h, i)) {
+			b.WriteString("    " + line + "\n")
+		}
+	}
+	return b.String()
+}
