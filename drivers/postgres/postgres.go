@@ -234,6 +234,11 @@ func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 	if _, err := c.Exec(ctx, "SET enable_seqscan = off"); err != nil {
 		return err
 	}
+	// A sequential scan that is needed all the same has such a high cost then that PostgreSQL compiles
+	// its statement, which takes far longer than a scan of a small table.
+	if _, err := c.Exec(ctx, "SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'"); err != nil {
+		return err
+	}
 	if _, err := c.Exec(ctx, "SET deadlock_timeout = '10ms'"); err != nil && !isCode(err, insufficientPrivilege) {
 		return err
 	}
