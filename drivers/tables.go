@@ -3,6 +3,9 @@ package drivers
 import (
 	"context"
 	"iter"
+	"slices"
+
+	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history/schema"
 )
@@ -22,6 +25,11 @@ const (
 	// Predicates: its TableTx has Scan, CountWhere, SetWhere and DeleteWhere, with every comparison
 	// of conditions.
 	Predicates Capability = "predicates"
+	// HashIndexes, GinIndexes and BrinIndexes: it makes secondary indexes of kinds hash, gin and
+	// brin (schema.Index).
+	HashIndexes Capability = schema.Hash + indexes
+	GinIndexes  Capability = schema.Gin + indexes
+	BrinIndexes Capability = schema.Brin + indexes
 	// Lightweight: its Session is an LWT.
 	Lightweight Capability = "lightweight transactions"
 	// Endpoints: its DB is a Joiner, so that sessions can be spread over several
@@ -31,10 +39,37 @@ const (
 	Disturb Capability = "faults on connections"
 )
 
+const indexes = " indexes"
+
+// IndexNeeds lists the capabilities that the secondary indexes of tables need. Indexes of kind btree
+// need none.
+func IndexNeeds(tables schema.Schema) []Capability {
+	var needs []Capability
+	for _, t := range tables {
+		for _, index := range t.Indexes {
+			if need := Capability(index.Kind + indexes); index.Kind != schema.Btree && !slices.Contains(needs, need) {
+				needs = append(needs, need)
+			}
+		}
+	}
+	return needs
+}
+
+// CheckIndexes returns an error if the driver lacks the kind of a secondary index of tables.
+func (i Info) CheckIndexes(tables schema.Schema) error {
+	for _, need := range IndexNeeds(tables) {
+		if !slices.Contains(i.Can, need) {
+			return errors.Errorf("driver %s does not have %s", i.Name, need)
+		}
+	}
+	return nil
+}
+
 // TableDB is a DB with tables.
 type TableDB interface {
 	// CreateTables makes a schema for this run with tables and the initial rows. It is called
-	// instead of Create, or after it.
+	// instead of Create, or after it. It refuses indexes of kinds that the driver lacks
+	// (Info.CheckIndexes).
 	CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error
 }
 

@@ -13,7 +13,10 @@ import (
 )
 
 // CreateTables implements drivers.TableDB.
-func (d *db) CreateTables(ctx context.Context, _ schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	if err := (driver{}).Info().CheckIndexes(tables); err != nil {
+		return err
+	}
 	batch := d.store.NewWriteBatch()
 	defer batch.Cancel()
 	for t, row := range rows {

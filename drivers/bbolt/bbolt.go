@@ -122,7 +122,10 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 }
 
 // CreateTables implements drivers.TableDB.
-func (d *db) CreateTables(ctx context.Context, _ schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	if err := (driver{}).Info().CheckIndexes(tables); err != nil {
+		return err
+	}
 	return d.fill(ctx, func(put func(k, v []byte) error) error {
 		for t, row := range rows {
 			for k, v := range tablekv.Pairs(t, row) {

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
@@ -23,8 +24,34 @@ func constants(c schema.Column) (out []any) {
 	return append(out, "x;y", "[a]", "ü")
 }
 
-// conditions evaluates every comparison on every column, in one transaction.
-func (m *model) conditions(t *testing.T, s drivers.Session) {
+// indexes makes tables with indexes of each kind but btree. A driver either has the kind, and
+// evaluates conditions as before, or refuses it.
+func indexes(t *testing.T, d drivers.Driver, dsn string) {
+	for _, kind := range schema.IndexKinds[1:] {
+		table := accountsCalled("accounts", schema.Index{Columns: []string{"balance"}, Kind: kind}, schema.Index{Columns: []string{"note"}, Kind: kind})
+		m := &model{rows: map[*schema.Table]map[string]schema.Row{table: {}}}
+		m.fill(table)
+		db := Open(t, d, dsn, "")
+		err := db.(drivers.TableDB).CreateTables(context.Background(), schema.Schema{table}, m.all)
+		need := drivers.Capability(kind + " indexes")
+		if slices.Contains(d.Info().Can, need) {
+			if err != nil {
+				t.Fatalf("indexes of kind %s: %v", kind, err)
+			}
+			s, err := db.Connect(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.conditions(t, s, table, "balance", "note")
+			s.Close()
+		} else if err == nil || !strings.Contains(err.Error(), string(need)) {
+			t.Errorf("indexes of kind %s, which it does not have: %v", kind, err)
+		}
+	}
+}
+
+// conditions evaluates every comparison on columns of a table like accounts, in one transaction.
+func (m *model) conditions(t *testing.T, s drivers.Session, table *schema.Table, columns ...string) {
 	ctx := context.Background()
 	tx, err := s.Begin(ctx)
 	if err != nil {
@@ -34,21 +61,21 @@ func (m *model) conditions(t *testing.T, s drivers.Session) {
 	check := func(c schema.Condition) {
 		t.Helper()
 		p := schema.Where(c)
-		if p.Check(accounts) != nil {
+		if p.Check(table) != nil {
 			return
 		}
-		want := m.selected(accounts, p)
-		n, err := x.CountWhere(ctx, accounts, p.Where)
+		want := m.selected(table, p)
+		n, err := x.CountWhere(ctx, table, p.Where)
 		if err != nil || n != len(want) {
 			t.Errorf("%v: it counted %d rows, not %d (%v)", c, n, len(want), err)
 		}
-		got, err := x.Scan(ctx, accounts, p, accounts.All())
+		got, err := x.Scan(ctx, table, p, table.All())
 		if err != nil || len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
 			t.Errorf("%v (%v)\nselects %v\nshould  %v", c, err, got, want)
 		}
 	}
-	for _, name := range []string{"branch", "key", "balance", "limit", "name", "since", "note"} {
-		values := constants(column(accounts, name))
+	for _, name := range columns {
+		values := constants(column(table, name))
 		for _, op := range schema.Comparisons {
 			check(schema.Condition{Column: name, Op: op})
 			for i, v := range values {

@@ -17,12 +17,12 @@ import (
 
 // accounts has a primary key of two columns, two groups with columns that may be null, and SQL
 // keywords as names.
-var accounts = accountsCalled("order")
+var accounts = accountsCalled("order", schema.IndexOn("branch", "name"), schema.IndexOn("balance"), schema.IndexOn("note"))
 
 // empty is like accounts, and has no initial rows.
-var empty = accountsCalled("empty")
+var empty = accountsCalled("empty", accounts.Indexes...)
 
-func accountsCalled(name string) *schema.Table {
+func accountsCalled(name string, indexes ...schema.Index) *schema.Table {
 	return &schema.Table{
 		Name: name,
 		Key:  []schema.Column{{Name: "branch", Type: schema.Int}, {Name: "key", Type: schema.Text, Size: 20}},
@@ -30,7 +30,7 @@ func accountsCalled(name string) *schema.Table {
 			{Name: "money", Columns: []schema.Column{{Name: "balance", Type: schema.Int}, {Name: "limit", Type: schema.Int, Null: true}}},
 			{Name: "owner", Columns: []schema.Column{{Name: "name", Type: schema.Text, Size: 400}, {Name: "since", Type: schema.Int}, {Name: "note", Type: schema.Text, Null: true}}},
 		},
-		Indexes: [][]string{{"branch", "name"}, {"balance"}, {"note"}},
+		Indexes: indexes,
 	}
 }
 
@@ -60,24 +60,11 @@ func OpenTables(t *testing.T, d drivers.Driver, dsn string, rows iter.Seq2[*sche
 // Tables compares operations on tables with a model made of maps: every comparison of conditions
 // on every column, and random operations. Some of the transactions are rolled back.
 func Tables(t *testing.T, d drivers.Driver, dsn string) {
+	indexes(t, d, dsn)
 	m := &model{rows: map[*schema.Table]map[string]schema.Row{accounts: {}, empty: {}, lists: {}}}
-	for i, name := range names {
-		var limit, note any
-		if i%3 > 0 {
-			limit, note = int64(-1<<62), names[len(names)-1-i]
-		}
-		m.put(accounts, account(int64(i%2), name, int64(i)*5-10, limit, name, int64(i%3), note))
-	}
+	m.fill(accounts)
 	m.put(lists, schema.Row{Key: []any{int64(1)}, Groups: [][]any{{"1"}}})
-	db := OpenTables(t, d, dsn, func(yield func(*schema.Table, schema.Row) bool) {
-		for table, rows := range m.rows {
-			for _, r := range rows {
-				if !yield(table, r) {
-					return
-				}
-			}
-		}
-	})
+	db := OpenTables(t, d, dsn, m.all)
 	seed := time.Now().UnixNano()
 	rng := rand.New(rand.NewSource(seed))
 	ctx := context.Background()
@@ -86,7 +73,7 @@ func Tables(t *testing.T, d drivers.Driver, dsn string) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	m.conditions(t, s)
+	m.conditions(t, s, accounts, "branch", "key", "balance", "limit", "name", "since", "note")
 	for n := range 120 {
 		tx, err := s.Begin(ctx)
 		if err != nil {
@@ -122,6 +109,28 @@ type model struct {
 }
 
 func (m *model) put(t *schema.Table, r schema.Row) { m.rows[t][fmt.Sprint(r.Key...)] = r }
+
+// fill adds the initial rows of a table like accounts.
+func (m *model) fill(table *schema.Table) {
+	for i, name := range names {
+		var limit, note any
+		if i%3 > 0 {
+			limit, note = int64(-1<<62), names[len(names)-1-i]
+		}
+		m.put(table, account(int64(i%2), name, int64(i)*5-10, limit, name, int64(i%3), note))
+	}
+}
+
+// all yields all rows.
+func (m *model) all(yield func(*schema.Table, schema.Row) bool) {
+	for table, rows := range m.rows {
+		for _, r := range rows {
+			if !yield(table, r) {
+				return
+			}
+		}
+	}
+}
 
 func (m *model) clone() *model {
 	c := &model{rows: map[*schema.Table]map[string]schema.Row{}}

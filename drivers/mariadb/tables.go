@@ -35,6 +35,9 @@ const loadTimeout = 10 * time.Minute
 
 // CreateTables implements drivers.TableDB.
 func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	if err := d.info.CheckIndexes(tables); err != nil {
+		return err
+	}
 	if err := d.createTables(ctx, tables, rows); err != nil {
 		return d.unusable(errors.Wrap(err, "creating tables in "+d.schema))
 	}

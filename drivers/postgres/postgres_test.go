@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
+	"github.com/isohound/isohound/history/schema"
 	"github.com/isohound/isohound/servers"
 )
 
@@ -232,6 +234,51 @@ func TestOpenRefuses(t *testing.T) {
 		var bad *drivers.DSNError
 		if err == nil || errors.As(err, &bad) != usage {
 			t.Errorf("%q: %v", dsn, err)
+		}
+	}
+}
+
+// TestIndexes: the planner uses an index of each kind for a condition that the kind supports. For a
+// prefix it uses a btree index, because texts are compared by their bytes.
+func TestIndexes(t *testing.T) {
+	for _, kind := range schema.IndexKinds {
+		table := &schema.Table{Name: "t", Key: schema.Ints("k"),
+			Groups:  []schema.Group{{Columns: []schema.Column{{Name: "n", Type: schema.Int, Null: true}, {Name: "s", Type: schema.Text}}}},
+			Indexes: []schema.Index{{Columns: []string{"n"}, Kind: kind}, {Columns: []string{"s"}, Kind: kind}},
+		}
+		db := drivertest.Open(t, driver{}, server.DSN(), "")
+		err := db.(drivers.TableDB).CreateTables(ctx, schema.Schema{table}, func(yield func(*schema.Table, schema.Row) bool) {
+			for i := range int64(2000) {
+				if !yield(table, schema.Row{Key: []any{i}, Groups: [][]any{{i % 200, strconv.Itoa(int(i % 200))}}}) {
+					return
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := drivertest.Begin(t, db).(*tx)
+		plan := func(c schema.Condition) string {
+			t.Helper()
+			s := dialect.Count(table, []schema.Condition{c})
+			found, err := x.t.Query(ctx, "EXPLAIN "+s.SQL, s.Args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, err := pgx.CollectRows(found, pgx.RowTo[string])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(lines, "\n")
+		}
+		if got := plan(schema.Is("n", int64(7))); !strings.Contains(got, "t_0") {
+			t.Errorf("%s: a number\n%s", kind, got)
+		}
+		if got := plan(schema.Is("s", "7")); !strings.Contains(got, "t_1") {
+			t.Errorf("%s: a text\n%s", kind, got)
+		}
+		if got := plan(schema.Prefix("s", "7_")); kind == schema.Btree && !strings.Contains(got, `Cond: ((s >= '7_'::text)`) {
+			t.Errorf("a prefix\n%s", got)
 		}
 	}
 }

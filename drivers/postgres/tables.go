@@ -28,6 +28,9 @@ const perCopy = 10_000
 
 // CreateTables implements drivers.TableDB.
 func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	if err := d.info.CheckIndexes(tables); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	err := d.admin(ctx, func(ctx context.Context, c *pgx.Conn) error {
@@ -43,7 +46,10 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 			return err
 		}
 		for _, t := range tables {
-			for i := range t.Indexes {
+			for i, index := range t.Indexes {
+				if err := extend(ctx, c, index); err != nil {
+					return err
+				}
 				if _, err := c.Exec(ctx, d.dialect.Index(t, i).SQL); err != nil {
 					return errors.Wrap(err, "an index of table "+t.Name)
 				}
@@ -60,6 +66,16 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 		return d.unusable(errors.Wrap(plain(err), "creating tables in "+d.schema))
 	}
 	return nil
+}
+
+// extend installs the extension that an index of kind gin on integers and texts needs. It stays in
+// the database, because other runs may use it.
+func extend(ctx context.Context, c *pgx.Conn, index schema.Index) error {
+	if index.Kind != schema.Gin {
+		return nil
+	}
+	_, err := c.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS btree_gin SCHEMA public")
+	return errors.Wrap(err, "indexes of kind gin need PostgreSQL's extension btree_gin")
 }
 
 func copyRows(ctx context.Context, c *pgx.Conn, rows iter.Seq2[*schema.Table, schema.Row]) error {

@@ -26,6 +26,9 @@ const perInsert = 100
 
 // CreateTables implements drivers.TableDB.
 func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	if err := (driver{}).Info().CheckIndexes(tables); err != nil {
+		return err
+	}
 	return d.fill(ctx, func(t *sql.Tx) error {
 		exec := func(s sqltable.Statement) error {
 			_, err := t.ExecContext(ctx, s.SQL, s.Args...)

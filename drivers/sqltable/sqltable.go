@@ -145,8 +145,11 @@ func (d *Dialect) Create(t *schema.Table) Statement {
 
 // Index makes the secondary index with number i.
 func (d *Dialect) Index(t *schema.Table, i int) Statement {
-	return d.New().Add("CREATE INDEX ").Name(t.Name + "_" + strconv.Itoa(i)).Add(" ON ").Name(t.Name).
-		Add(" (").Names(t.Indexes[i]).Add(")").Done()
+	b := d.New().Add("CREATE INDEX ").Name(t.Name + "_" + strconv.Itoa(i)).Add(" ON ").Name(t.Name)
+	if kind := t.Indexes[i].Kind; kind != schema.Btree {
+		b.Add(" USING " + kind)
+	}
+	return b.Add(" (").Names(t.Indexes[i].Columns).Add(")").Done()
 }
 
 // Insert adds rows.

@@ -59,7 +59,7 @@ func weird() *history.History {
 		Schema: schema.Schema{{
 			Name: "t \"", Key: []schema.Column{{Name: "a", Type: schema.Int}, {Name: "b", Type: schema.Text, Size: 9}},
 			Groups:  []schema.Group{{Name: "g", Columns: schema.Ints("c")}, {Name: "é", Columns: schema.Texts("d", "e")}},
-			Indexes: [][]string{{"b", "c"}, {"e"}},
+			Indexes: []schema.Index{schema.IndexOn("b", "c"), schema.IndexOn("e")},
 		}, {Name: "u", Key: schema.Ints("k"), Groups: []schema.Group{{Columns: schema.Texts("v")}}}},
 	}, sym, 0)
 	for _, r := range []history.Record{

@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -25,6 +27,25 @@ func (t *Type) UnmarshalText(b []byte) error {
 		}
 	}
 	return errors.Errorf("a column has the type %q, which this isohound does not know", b)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (x Index) MarshalJSON() ([]byte, error) {
+	if x.Kind == Btree {
+		return json.Marshal(x.Columns)
+	}
+	type plain Index
+	return json.Marshal(plain(x))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *Index) UnmarshalJSON(b []byte) error {
+	*x = Index{Kind: Btree}
+	if b[0] == '[' {
+		return json.Unmarshal(b, &x.Columns)
+	}
+	type plain Index
+	return json.Unmarshal(b, (*plain)(x))
 }
 
 // Check reports errors in a schema: names that are missing or occur twice, columns without a
@@ -82,7 +103,15 @@ func (t *Table) check() error {
 		}
 	}
 	for _, index := range t.Indexes {
-		for _, name := range index {
+		switch {
+		case !slices.Contains(IndexKinds, index.Kind):
+			return errors.Errorf("an index has the kind %q; it must be one of %s", index.Kind, strings.Join(IndexKinds, ", "))
+		case len(index.Columns) == 0:
+			return errors.New("an index has no columns")
+		case index.Kind == Hash && len(index.Columns) > 1:
+			return errors.New("an index of kind hash has several columns")
+		}
+		for _, name := range index.Columns {
 			if !names[name] {
 				return errors.Errorf("an index names column %s, which does not exist", name)
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/history/schema"
@@ -115,7 +116,7 @@ func TestConditionInFiles(t *testing.T) {
 
 // TestSchemaInFiles: a schema comes back as it was.
 func TestSchemaInFiles(t *testing.T) {
-	s := schema.Schema{people, {Name: "t", Key: []schema.Column{{Name: "a", Type: schema.Text, Size: 3}}, Groups: []schema.Group{{Columns: schema.Ints("b")}}, Indexes: [][]string{{"b", "a"}}}}
+	s := schema.Schema{people, {Name: "t", Key: []schema.Column{{Name: "a", Type: schema.Text, Size: 3}}, Groups: []schema.Group{{Columns: schema.Ints("b")}}, Indexes: []schema.Index{schema.IndexOn("b", "a"), {Columns: []string{"b"}, Kind: schema.Gin}}}}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +124,15 @@ func TestSchemaInFiles(t *testing.T) {
 	var back schema.Schema
 	if err := json.Unmarshal(raw, &back); err != nil || back.Check() != nil || !reflect.DeepEqual(back, s) {
 		t.Errorf("%s: %v, %v", raw, err, back.Check())
+	}
+	if !strings.Contains(string(raw), `"indexes":[["b","a"],{"columns":["b"],"kind":"gin"}]`) {
+		t.Errorf("indexes in %s", raw)
+	}
+	for _, index := range []schema.Index{{Columns: []string{"b"}}, {Columns: []string{"b"}, Kind: "tree"}, {Kind: schema.Gin}, {Columns: []string{"a", "b"}, Kind: schema.Hash}, schema.IndexOn("x")} {
+		s[1].Indexes = []schema.Index{index}
+		if s.Check() == nil {
+			t.Errorf("the index %+v is taken", index)
+		}
 	}
 	if _, err := json.Marshal(schema.Column{Name: "x"}); err == nil {
 		t.Error("a column without a type was written")

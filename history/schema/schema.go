@@ -56,11 +56,33 @@ type Group struct {
 
 // Table is a table with its primary key.
 type Table struct {
-	Name    string     `json:"name"`
-	Key     []Column   `json:"key"`
-	Groups  []Group    `json:"groups"`
-	Indexes [][]string `json:"indexes,omitempty"` // secondary indexes, by names of columns
+	Name    string   `json:"name"`
+	Key     []Column `json:"key"`
+	Groups  []Group  `json:"groups"`
+	Indexes []Index  `json:"indexes,omitempty"` // secondary indexes
 }
+
+// Index is a secondary index. In files an index of kind Btree is the list of its columns, another
+// one {"columns": [...], "kind": "gin"}.
+type Index struct {
+	Columns []string `json:"columns"`
+	Kind    string   `json:"kind"` // one of IndexKinds
+}
+
+// IndexKinds are the kinds of indexes. An index of kind Hash has one column. Databases without
+// secondary indexes ignore those of kind Btree.
+var IndexKinds = []string{Btree, Hash, Gin, Brin}
+
+// The kinds of indexes, by PostgreSQL's names.
+const (
+	Btree = "btree"
+	Hash  = "hash"
+	Gin   = "gin"
+	Brin  = "brin"
+)
+
+// IndexOn makes an index of kind Btree.
+func IndexOn(columns ...string) Index { return Index{columns, Btree} }
 
 // Schema is the tables of a workload, or of a recorded history.
 type Schema []*Table

@@ -53,6 +53,9 @@ func (d *db) Create(_ context.Context, initial iter.Seq2[string, int64]) error {
 
 // CreateTables implements drivers.TableDB.
 func (d *db) CreateTables(_ context.Context, tables schema.Schema, rows iter.Seq2[*schema.Table, schema.Row]) error {
+	if err := (Driver{}).Info().CheckIndexes(tables); err != nil {
+		return err
+	}
 	for _, t := range tables {
 		d.tables[t.Name] = map[string]schema.Row{}
 	}

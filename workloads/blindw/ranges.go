@@ -19,7 +19,7 @@ var table = &schema.Table{
 	Name:    "blindw",
 	Key:     schema.Ints("k"),
 	Groups:  []schema.Group{{Name: "v1", Columns: schema.Ints("v1")}, {Name: "v2", Columns: schema.Ints("v2")}},
-	Indexes: [][]string{{"v1"}, {"v2"}},
+	Indexes: []schema.Index{schema.IndexOn("v1"), schema.IndexOn("v2")},
 }
 
 // spacing is the average distance of values: large enough that two rows rarely get the same

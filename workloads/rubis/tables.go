@@ -57,13 +57,13 @@ var (
 		Name:    "bids",
 		Key:     schema.Ints("item", "id"),
 		Groups:  []schema.Group{{Columns: schema.Ints("bidder", "amount")}},
-		Indexes: [][]string{{"bidder"}},
+		Indexes: []schema.Index{schema.IndexOn("bidder")},
 	}
 	purchases = &schema.Table{
 		Name:    "purchases",
 		Key:     schema.Ints("item", "id"),
 		Groups:  []schema.Group{{Columns: schema.Ints("buyer", "quantity")}},
-		Indexes: [][]string{{"buyer"}},
+		Indexes: []schema.Index{schema.IndexOn("buyer")},
 	}
 	comments = &schema.Table{
 		Name:   "comments",

@@ -33,7 +33,7 @@ var (
 			{Name: "balance", Columns: schema.Ints("c_balance", "c_ytd_payment", "c_payment_cnt", "c_delivery_cnt")},
 			{Name: "data", Columns: []schema.Column{{Name: "c_data", Type: schema.Text, Size: dataSize}}},
 		},
-		Indexes: [][]string{{"c_w_id", "c_d_id", "c_last"}},
+		Indexes: []schema.Index{schema.IndexOn("c_w_id", "c_d_id", "c_last")},
 	}
 	// The specification gives history no key; h_id is added as one.
 	historyTable = &schema.Table{
@@ -56,7 +56,7 @@ var (
 			{Name: "info", Columns: schema.Ints("o_c_id", "o_entry_d", "o_ol_cnt", "o_all_local")},
 			{Name: "carrier", Columns: schema.Ints("o_carrier_id")},
 		},
-		Indexes: [][]string{{"o_w_id", "o_d_id", "o_c_id"}},
+		Indexes: []schema.Index{schema.IndexOn("o_w_id", "o_d_id", "o_c_id")},
 	}
 	orderLine = &schema.Table{
 		Name: "order_line",
