@@ -101,7 +101,9 @@ func skew(t *testing.T) (*history.History, *verdict.Anomaly) {
 	const scan = `{"kind":"read","table":"t","where":[["v",">",4]],"ops":[0,1],"implied":1}`
 	h := loadTables(t, txn(1, `["r","t(2)",null],["w","t(1)",7]`, scan), txn(2, `["r","t(1)",null],["w","t(2)",8]`, scan),
 		txn(3, `["r","t(1)",7]`, `{"kind":"update","table":"t","where":[["v",">",8]],"ops":[0,1],"implied":1}`))
-	key := func(name string) history.Key { return h.Ops(&h.Txns[map[string]int{"t(1)": 1, "t(2)": 0}[name]])[0].Key }
+	key := func(name string) history.Key {
+		return h.Ops(&h.Txns[map[string]int{"t(1)": 1, "t(2)": 0}[name]])[0].Key
+	}
 	a := &verdict.Anomaly{Kind: verdict.Cycle, Txns: []int32{0, 1}, Cycle: []verdict.Edge{
 		{From: 0, To: 1, Kind: verdict.RW, Key: key("t(2)"), Value: history.Absent},
 		{From: 1, To: 0, Kind: verdict.RW, Key: key("t(1)"), Value: history.Absent}}}

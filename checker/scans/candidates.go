@@ -1,6 +1,7 @@
 package scans
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -20,25 +21,41 @@ func (s *scan) locate() {
 	}
 	for _, g := range s.groups {
 		vs := &s.t.groups[g]
-		done := map[int]bool{}
-		for _, c := range s.tests[g] {
-			if c.Op == "<>" || done[c.column] {
+		for n := range s.tests[g] {
+			c := s.tests[g][n].column
+			if s.tests[g][n].Op == "<>" || slices.ContainsFunc(s.tests[g][:n], func(x test) bool { return x.column == c }) {
 				continue // the range of <> is the whole list
 			}
-			done[c.column] = true
-			col, list := &vs.columns[c.column], vs.order(c.column)
-			from, to := 0, len(list)
-			for n := range s.tests[g] {
-				if other := &s.tests[g][n]; other.column == c.column {
-					a, b := cut(to-from, other.Condition, func(i int) any { return col.at(list[from+i]) })
-					from, to = from+a, from+b
-				}
-			}
-			if int32(to-from) < s.to-s.from {
-				s.from, s.to, s.column, s.drive = int32(from), int32(to), c.column, g
+			if from, to := s.rangeOf(vs.order(c), &vs.columns[c], g, c); to-from < s.to-s.from {
+				s.from, s.to, s.column, s.drive = from, to, c, g
 			}
 		}
 	}
+}
+
+// rangeOf returns the part of an order of versions of group g by column c that has all versions that
+// fulfil the conditions on the column.
+func (s *scan) rangeOf(o *order, col *column, g, c int) (from, to int32) {
+	low, high, interval := int64(math.MinInt64), int64(math.MaxInt64), o.ints != nil
+	for n := range s.tests[g] {
+		if x := &s.tests[g][n]; x.column == c {
+			interval = interval && x.interval
+			low, high = max(low, x.low), min(high, x.high)
+		}
+	}
+	if interval {
+		a := sort.Search(len(o.ints), func(i int) bool { return o.ints[i] >= low })
+		b := a + sort.Search(len(o.ints)-a, func(i int) bool { return o.ints[a+i] > high })
+		return int32(a), int32(b)
+	}
+	first, behind := 0, len(o.list)
+	for n := range s.tests[g] {
+		if x := &s.tests[g][n]; x.column == c {
+			a, b := cut(behind-first, x.Condition, func(i int) any { return col.at(o.list[first+i]) })
+			first, behind = first+a, first+b
+		}
+	}
+	return int32(first), int32(behind)
 }
 
 // candidates returns the rows, ascending, whose key fits and of which a version of group s.drive
@@ -47,7 +64,7 @@ func (s *scan) candidates() []int32 {
 	vs := &s.t.groups[s.drive]
 	var rows []int32
 	if s.column >= 0 {
-		for _, i := range vs.sorted[s.column][s.from:s.to] {
+		for _, i := range vs.sorted[s.column].list[s.from:s.to] {
 			if r := vs.list[i].row; s.fits(s.drive, i) && s.keyFits(r) {
 				rows = append(rows, r)
 			}
@@ -90,18 +107,29 @@ func (t *table) keyRange(p *schema.Predicate) (from, to int32) {
 	return int32(low), int32(high)
 }
 
-// order returns the positions of all versions in the order of a column.
-func (vs *versions) order(c int) []int32 {
-	if list, ok := vs.sorted[c]; ok {
-		return list
+// order has the positions of all versions of a group in the order of a column.
+type order struct {
+	list []int32
+	ints []int64 // the values, if they are integers without nulls
+}
+
+func (vs *versions) order(c int) *order {
+	if o, ok := vs.sorted[c]; ok {
+		return o
 	}
-	list := make([]int32, len(vs.list))
-	for i := range list {
-		list[i] = int32(i)
+	o, col := &order{list: make([]int32, len(vs.list))}, &vs.columns[c]
+	for i := range o.list {
+		o.list[i] = int32(i)
 	}
-	slices.SortFunc(list, vs.columns[c].compare)
-	vs.sorted[c] = list
-	return list
+	slices.SortFunc(o.list, col.compare)
+	if col.ints != nil && col.null == nil {
+		o.ints = make([]int64, len(o.list))
+		for i, v := range o.list {
+			o.ints[i] = col.ints[v]
+		}
+	}
+	vs.sorted[c] = o
+	return o
 }
 
 // cut returns the part of a sorted list of n values that has all values that fulfil a condition.

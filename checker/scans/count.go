@@ -17,7 +17,7 @@ type count struct {
 // itself. Else s.count is set.
 func (s *scan) counted() {
 	rows := s.candidates()
-	for r := range s.written {
+	for _, r := range s.written {
 		if s.keyFits(r) {
 			rows = append(rows, r)
 		}
@@ -29,7 +29,7 @@ func (s *scan) counted() {
 		list, _, possible := s.alternatives(r)
 		switch {
 		case possible && len(list) == 0:
-			s.returned[r] = true
+			s.returned.add(r)
 			need--
 		case possible:
 			free = append(free, r)
@@ -41,7 +41,7 @@ func (s *scan) counted() {
 	case need == 0:
 	case need == len(free):
 		for _, r := range free {
-			s.returned[r] = true
+			s.returned.add(r)
 			for _, g := range s.groups {
 				if _, own := s.own[s.index.item(s.t, r, g)]; !own {
 					s.mustMatch(r, g)

@@ -53,7 +53,7 @@ type versions struct {
 	misfit *version
 	// sorted has, by number of a column, the positions in list in the order of the column. It is
 	// made when a condition needs it.
-	sorted map[int][]int32
+	sorted map[int]*order
 }
 
 // version is a value of an item, other than absence.
@@ -203,7 +203,7 @@ func (t *table) sort() {
 		for r := range t.rows {
 			vs.from[r+1] += vs.from[r]
 		}
-		vs.sorted = map[int][]int32{}
+		vs.sorted = map[int]*order{}
 	}
 }
 

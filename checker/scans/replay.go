@@ -43,7 +43,7 @@ func newReplay(x *index, scans []*scan) *replay {
 		if s.column < 0 || state.columns[s.column] != nil {
 			continue
 		}
-		list := state.vs.order(s.column)
+		list := state.vs.order(s.column).list
 		c := &columnState{make([]int32, len(list)), newTree(len(list))}
 		for i, v := range list {
 			c.at[v] = int32(i)
@@ -117,16 +117,17 @@ func (r *replay) finds(s *scan, row int32) bool {
 	return true
 }
 
-// each calls f with each row that a statement has to find and that the transaction did not write before.
+// each calls f with each row that a statement has to find and did not find, unless the transaction wrote
+// it before.
 func (r *replay) each(s *scan, f func(row int32) error) error {
 	state := r.groups[groupOf{s.t, s.drive}]
 	set, row := state.present, func(i int32) int32 { return s.t.byKey[i] }
 	if s.column >= 0 {
-		list := state.vs.sorted[s.column]
+		list := state.vs.sorted[s.column].list
 		set, row = state.columns[s.column].present, func(i int32) int32 { return state.vs.list[list[i]].row }
 	}
 	for i := set.next(s.from); i >= 0 && i < s.to; i = set.next(i + 1) {
-		if at := row(i); !s.written[at] && s.keyFits(at) && r.finds(s, at) {
+		if at := row(i); !s.returned.has(at) && !s.written.has(at) && s.keyFits(at) && r.finds(s, at) {
 			if err := f(at); err != nil {
 				return err
 			}

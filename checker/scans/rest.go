@@ -2,7 +2,6 @@ package scans
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -206,7 +205,7 @@ type visitor struct {
 func (s *scan) examine(play *replay, v visitor) error {
 	if s.absentees {
 		err := play.each(s, func(row int32) error {
-			if s.returned[row] || s.either[row] {
+			if s.either.has(row) {
 				return nil
 			}
 			return v.absent(s, row)
@@ -215,14 +214,14 @@ func (s *scan) examine(play *replay, v visitor) error {
 			return err
 		}
 	}
-	for _, row := range slices.Sorted(maps.Keys(s.either)) {
+	for _, row := range slices.Clone(s.either) {
 		if play.finds(s, row) {
 			if err := v.open(s.absences(nil, row)); err != nil {
 				return err
 			}
 		}
 	}
-	for _, row := range slices.Sorted(maps.Keys(s.unread)) {
+	for _, row := range s.unread {
 		for _, g := range s.groups {
 			if i := play.version(s, row, g); i < 0 || !s.fits(g, i) {
 				if err := v.present(s, row, g); err != nil {
@@ -242,7 +241,7 @@ func (s *scan) examine(play *replay, v visitor) error {
 
 // missedNow judges a row that the statement should have found.
 func (s *scan) missedNow(play *replay, r int32) error {
-	if s.known[r] {
+	if s.known.has(r) {
 		return s.contradicted(r)
 	}
 	list, _, _ := s.alternatives(r)

@@ -1,7 +1,6 @@
 package scans
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -26,7 +25,7 @@ type scan struct {
 	groups   []int
 	keyTests []test
 	tests    [][]test // by group
-	returned map[int32]bool
+	returned rows
 	page     page
 
 	drive    int // the group whose versions are listed
@@ -36,15 +35,15 @@ type scan struct {
 	column int
 
 	// written are the rows of which the transaction wrote an item of groups before.
-	written map[int32]bool
+	written rows
 	// absentees: operations for rows that were not found are added on demand. known are those of
 	// these rows that need no more operations.
 	absentees bool
-	known     map[int32]bool
+	known     rows
 	// either are rows whose absence has several explanations: in each of some groups, a condition
 	// may be false. unread are rows that were changed without being read and that have too many
 	// versions.
-	either, unread map[int32]bool
+	either, unread rows
 	count          *count              // of a statement that counted, if its rows are not certain
 	excluded       map[history.Op]bool // single versions of rows with many, excluded on demand
 
@@ -61,7 +60,7 @@ func (s *scan) later() bool {
 func (s *scan) keepOwn() {
 	own := map[history.Key]history.Value{}
 	for k, v := range s.own {
-		if at := s.index.places[k]; at.t == s.t && s.written[at.row] {
+		if at := s.index.places[k]; at.t == s.t && s.written.has(at.row) {
 			own[k] = v
 		}
 	}
@@ -85,13 +84,12 @@ func (s *scan) expand() error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	s.returned = map[int32]bool{}
 	for _, op := range s.ops {
 		at := s.index.places[op.Key]
 		if at.t != s.t {
 			return errors.Errorf("%s is no row of %s", s.h.KeyName(op.Key), s.t.Title())
 		}
-		s.returned[at.row] = true
+		s.returned.add(at.row)
 	}
 	if err := s.fullPage(); err != nil {
 		return err
@@ -168,7 +166,7 @@ func (s *scan) omitted() error {
 		}
 		for r := range s.t.rows { // only counterexamples, which are small, omit rows
 			if s.t.rows[r].name == at.Row {
-				s.returned[int32(r)] = true
+				s.returned.add(int32(r))
 			}
 		}
 	}
@@ -185,13 +183,13 @@ func (s *scan) add(kind history.OpKind, k history.Key, v history.Value) {
 // found judges the rows that the statement returned or changed: each must have existed and
 // fulfilled the conditions.
 func (s *scan) found() {
-	seen := map[int32]bool{}
+	var seen rows
 	for n, op := range s.ops {
 		r := s.index.places[op.Key].row
-		if seen[r] {
+		if seen.has(r) {
 			continue
 		}
-		seen[r] = true
+		seen.add(r)
 		for _, g := range s.groups {
 			if g == s.page.group && s.page.added {
 				continue // it has no conditions
@@ -222,7 +220,7 @@ func (s *scan) impossible(item history.Key) {
 func (s *scan) mustMatch(r int32, g int) {
 	no, yes := s.split(r, g)
 	if len(yes)+len(no) > MostVersions && len(yes) > 1 {
-		s.unread = with(s.unread, r)
+		s.unread.add(r)
 		return
 	}
 	s.class(s.index.item(s.t, r, g), yes, no)
@@ -301,18 +299,17 @@ func (s *scan) split(r int32, g int) (no, yes []history.Value) {
 // ownRows judges the rows that the transaction wrote before and that the statement did not return or
 // change.
 func (s *scan) ownRows() {
-	s.written = map[int32]bool{}
-	for _, item := range slices.Sorted(maps.Keys(s.own)) {
+	for item := range s.own {
 		at := s.index.places[item]
 		if at.t == s.t && slices.Contains(s.groups, int(at.group)) {
-			s.written[at.row] = true
+			s.written.add(at.row)
 		}
 	}
 	if s.p.Kind == history.ScanCount {
 		return // counted looks at all rows
 	}
-	for _, r := range slices.Sorted(maps.Keys(s.written)) {
-		if !s.returned[r] && s.keyFits(r) {
+	for _, r := range s.written {
+		if !s.returned.has(r) && s.keyFits(r) {
 			s.missedRow(r)
 		}
 	}
@@ -321,7 +318,7 @@ func (s *scan) ownRows() {
 // missed judges the other rows that the statement did not return or change.
 func (s *scan) missed() {
 	for _, r := range s.candidates() {
-		if !s.returned[r] && !s.written[r] {
+		if !s.returned.has(r) && !s.written.has(r) {
 			before := len(s.added)
 			s.missedRow(r)
 			s.limit -= len(s.added) - before
@@ -367,7 +364,7 @@ func (s *scan) missedRow(r int32) {
 	switch {
 	case !needed:
 	case len(list) > 1:
-		s.either = with(s.either, r)
+		s.either.add(r)
 	case len(list) == 1:
 		s.missedBy(r, &list[0])
 	case len(shown) > 0:
@@ -381,15 +378,15 @@ func (s *scan) missedRow(r int32) {
 // missedBy says that a row was not found for one reason.
 func (s *scan) missedBy(r int32, a *alternative) {
 	if len(a.no) > 1 && len(a.yes)+len(a.no) > MostVersions {
-		if s.written[r] {
-			s.either = with(s.either, r)
+		if s.written.has(r) {
+			s.either.add(r)
 		} else {
 			s.absentees = true
 		}
 		return
 	}
 	s.class(s.index.item(s.t, r, a.group), a.no, a.yes)
-	s.known = with(s.known, r)
+	s.known.add(r)
 }
 
 // class says that the transaction saw one of the versions in of an item, and none of out, which are all
@@ -406,13 +403,4 @@ func (s *scan) class(item history.Key, in, out []history.Value) {
 		}
 	}
 	s.rows++
-}
-
-// with adds a row to a set, which may be nil.
-func with(set map[int32]bool, r int32) map[int32]bool {
-	if set == nil {
-		set = map[int32]bool{}
-	}
-	set[r] = true
-	return set
 }
