@@ -29,13 +29,18 @@ type Options struct {
 	Pipeline polygraph.Config
 	// Accel chooses how the polygraph engine computes reachability; "" is auto.
 	Accel choose.Choice
-	// VerdictOnly leaves out anomalies and witness, which is faster. Certify overrides it.
+	// VerdictOnly leaves out anomalies, which is faster. Certify overrides it.
 	VerdictOnly bool
 	// Violated are levels that the history is known to violate. The check does not try them on the
 	// way to its verdict.
 	Violated []level.Level
 	// Certify verifies the proof with independent code.
 	Certify bool
+	// Witness asks for the witness of a satisfied verdict, also if it is not verified.
+	Witness bool
+	// Agree, if set, may change a verdict before its proof is verified. It returns false if a
+	// violation then has no proof.
+	Agree func(ctx context.Context, h *history.History, r *verdict.Result) (provable bool, err error)
 	// Progress, if set, is called with the name of each stage that begins.
 	Progress func(stage string)
 	// Warn, if set, is called with a line about an option that cannot be followed. Any goroutine
@@ -70,7 +75,13 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	if err == nil {
 		doubt(h, r)
 	}
-	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
+	provable := true
+	if err == nil && opt.Agree != nil {
+		if provable, err = opt.Agree(limited, h, r); err != nil {
+			r, err = undecided(lvl, r.Engine, err)
+		}
+	}
+	if err == nil && opt.Certify && r.Verdict != verdict.Unknown && (provable || r.Verdict == verdict.Satisfied) {
 		r, err = certified(limited, h, r, opt.Progress)
 	}
 	if r != nil {
@@ -101,7 +112,7 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Optio
 		if name = e.Name(); void != "" {
 			return &verdict.Result{Level: lvl, Engine: name, Reason: void}, nil
 		}
-		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Violated: opt.Violated, Proof: opt.Certify, Progress: opt.Progress})
+		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Violated: opt.Violated, Proof: opt.Certify || opt.Witness, Progress: opt.Progress})
 		if err == nil {
 			return r, nil
 		}

@@ -13,7 +13,12 @@ type Scans struct {
 	Instantiated int `json:"instantiated"`
 	// Reason says why some predicates are not judged, or is "".
 	Reason string `json:"reason,omitempty"`
+	// Unjudged are the predicates, of transactions that did not abort, that are not judged.
+	Unjudged map[ScanRef]bool `json:"-"`
 }
+
+// ScanRef is a predicate: the index of its transaction in the history, and its number there.
+type ScanRef struct{ Txn, Number int }
 
 // Extend returns h with further operations: more[i][n] stand before the operations of predicate n
 // of the transaction at index i, and are implied by it. The predicates of these transactions must be
@@ -43,6 +48,7 @@ func (h *History) Extend(more map[int][][]Op, scans *Scans) *History {
 				out.ops = append(append(out.ops, list[n]...), old[p.Ops[0]:p.Ops[1]]...)
 				done = p.Ops[1]
 				p.Ops, p.Implied = [2]int{begin, len(out.ops) - from}, p.Implied+len(list[n])
+				p.Added += len(list[n])
 				predicates[n] = p
 			}
 			old = old[done:]

@@ -102,7 +102,7 @@ func (h *History) cutPredicates(p Part, partial bool) []Predicate {
 		if to-from < x.Ops[1]-x.Ops[0] {
 			x.Omitted = h.omitted(x, all, p.Ops[returned:to])
 		}
-		x.Ops, x.Implied, x.Partial = [2]int{from, to}, returned-from, x.Partial || partial
+		x.Ops, x.Implied, x.Added, x.Partial = [2]int{from, to}, returned-from, 0, x.Partial || partial
 	}
 	return list
 }

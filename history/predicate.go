@@ -26,6 +26,9 @@ type Predicate struct {
 	// follow from its conditions (checker/scans): what the transaction saw, or did not see, of rows
 	// that were not found, or that were changed without being read.
 	Implied int `json:"implied,omitempty"`
+	// Added is how many of the implied operations, the first ones, History.Extend has added. The
+	// file has the others.
+	Added int `json:"-"`
 	// Omitted lists, in a part of a history, the items that the statement also returned or
 	// changed and whose operations are left out.
 	Omitted []string `json:"omitted"`

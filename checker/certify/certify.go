@@ -9,9 +9,10 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Result verifies the proof of a satisfied or violated verdict; every anomaly
-// must hold. An unknown verdict claims nothing and passes. The error says what
-// does not hold, or is the cause of ctx's end.
+// Result verifies the proof of a satisfied or violated verdict; every anomaly must hold. The proof
+// covers all scans that h.Scans counts as judged: they fit the witness, or what was added to the
+// history for them follows from them. An unknown verdict claims nothing and passes. The error says what
+// does not hold, or is ErrScans, or the cause of ctx's end.
 func Result(ctx context.Context, h *history.History, r *verdict.Result) error {
 	switch r.Verdict {
 	case verdict.Satisfied:
@@ -28,7 +29,11 @@ func Result(ctx context.Context, h *history.History, r *verdict.Result) error {
 				return errors.Wrapf(err, "anomaly %d", n+1)
 			}
 		}
-		f, err := newFacts(newStop(ctx), h, r.Level, r.Anomalies)
+		stop := newStop(ctx)
+		if err := implied(stop, h); err != nil {
+			return err
+		}
+		f, err := newFacts(stop, h, r.Level, r.Anomalies)
 		if err != nil {
 			return err
 		}

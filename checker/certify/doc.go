@@ -6,6 +6,12 @@
 //
 //	certify.go        Result: which proof belongs to which verdict
 //	witness.go        satisfied: a store that executes the transactions
+//	tables.go         the rows of the tables with scans, their versions and their current state
+//	order.go          indexes of the current rows
+//	scan.go           one scan: its conditions, what it returned, its page
+//	candidates.go     the rows that may fulfil the conditions of a scan
+//	scans.go          satisfied: every judged scan fits the witness
+//	implied.go        violated: what was added to the history for scans follows from them
 //	judge.go          Judge: the levels by the trial of every execution
 //	anomaly.go        violated: cycles, divergences and anomalies of single reads
 //	facts.go          who wrote what, and which transactions must have committed

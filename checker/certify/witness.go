@@ -12,9 +12,16 @@ import (
 
 // Witness replays w: a serial execution (at snapshot levels an execution by starts and commits) of
 // all committed transactions and some of those of unknown outcome. Every read must return what was
-// recorded, and the level's orders must be kept.
+// recorded, every judged scan must have found the rows that fulfil its conditions, and the level's
+// orders must be kept.
 func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdict.Witness) error {
-	r := newReplay(newStop(ctx), h, lvl)
+	stop := newStop(ctx)
+	scans, err := newScans(stop, h)
+	if err != nil {
+		return err
+	}
+	r := newReplay(stop, h, lvl)
+	r.scans = scans
 	if lvl.Snapshot() {
 		return r.points(w.Points)
 	}
@@ -35,6 +42,7 @@ type replay struct {
 	seen   []uint8 // by transaction: events so far
 	// newest is the latest begin of the transactions placed so far, at LIN by key.
 	newest []int64
+	scans  *scans // nil if there are none
 }
 
 func newReplay(stop *stop, h *history.History, lvl level.Level) *replay {
@@ -98,11 +106,27 @@ func (r *replay) realTimeEnd(slot int, t *history.Txn) error {
 }
 
 // execute runs the operations of t on the state and returns an error for the first read that does
-// not match. Its own reads see its writes. The writes are undone unless commit is set.
-func (r *replay) execute(t *history.Txn, commit bool) error {
+// not match, or the first scan that does not fit. Its own reads see its writes. The writes are undone
+// unless commit is set.
+func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 	ops := r.h.Ops(t)
+	statements, next := []history.Predicate(nil), 0
+	if r.scans != nil {
+		statements = r.h.Predicates(int(i))
+	}
+	scan := func(n int) error {
+		for ; next < len(statements) && statements[next].Ops[0] <= n; next++ {
+			if err := r.scans.fits(int(i), next, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	r.undo = r.undo[:0]
 	for n, op := range ops {
+		if err := scan(n); err != nil {
+			return err
+		}
 		current := r.state[op.Key]
 		bad := op.Kind == history.Read && current != op.Value ||
 			op.Kind == history.ReadNot && current == op.Value ||
@@ -114,8 +138,15 @@ func (r *replay) execute(t *history.Txn, commit bool) error {
 		if op.Kind == history.Write {
 			r.undo = append(r.undo, current)
 			r.state[op.Key] = op.Value
+			if commit || next < len(statements) {
+				r.writeRow(t, n)
+			}
 		}
 	}
+	if err := scan(len(ops)); err != nil {
+		return err
+	}
+	r.scans.keep(commit)
 	if commit {
 		return nil
 	}
@@ -127,6 +158,13 @@ func (r *replay) execute(t *history.Txn, commit bool) error {
 		}
 	}
 	return nil
+}
+
+// writeRow puts what operation n of t writes into the state of the rows.
+func (r *replay) writeRow(t *history.Txn, n int) {
+	if r.scans != nil {
+		r.scans.write(r.scans.items[r.h.Ops(t)[n].Key], r.scans.version[r.h.FirstOp(t)+n])
+	}
 }
 
 func (r *replay) serial(order []int32) error {
@@ -157,7 +195,7 @@ func (r *replay) serial(order []int32) error {
 			}
 			r.realTimeBegin(slot, t)
 		}
-		if err := r.execute(t, true); err != nil {
+		if err := r.execute(i, t, true); err != nil {
 			return err
 		}
 		if t.Status == history.Committed {
@@ -192,7 +230,7 @@ func (r *replay) points(points []int32) error {
 			}
 			r.realTimeBegin(0, t)
 			startedAt[i] = int32(now)
-			if err := r.execute(t, false); err != nil {
+			if err := r.execute(i, t, false); err != nil {
 				return err
 			}
 			continue
@@ -200,7 +238,7 @@ func (r *replay) points(points []int32) error {
 		if err := r.realTimeEnd(0, t); err != nil {
 			return err
 		}
-		for _, op := range r.h.Ops(t) {
+		for n, op := range r.h.Ops(t) {
 			if op.Kind != history.Write {
 				continue
 			}
@@ -209,7 +247,9 @@ func (r *replay) points(points []int32) error {
 			}
 			writtenAt[op.Key] = int32(now)
 			r.state[op.Key] = op.Value
+			r.writeRow(t, n)
 		}
+		r.scans.keep(true)
 		if t.Status == history.Committed {
 			r.placed[t.Session]++
 		}
@@ -217,14 +257,17 @@ func (r *replay) points(points []int32) error {
 	return r.complete(2)
 }
 
-// complete checks that every committed transaction had its events, and that no other transaction
-// had only some of them.
+// complete checks that every committed transaction had its events, that no other transaction had only
+// some of them, and that all scans were verified.
 func (r *replay) complete(events uint8) error {
 	for i := range r.h.Txns {
 		t := &r.h.Txns[i]
 		if r.seen[i] != events && (t.Status == history.Committed || r.seen[i] != 0) {
 			return errors.Errorf("the witness leaves out transaction %d, or a part of it", t.ID)
 		}
+		if r.seen[i] == 0 && r.scans != nil {
+			r.scans.leftOut(i)
+		}
 	}
-	return nil
+	return r.scans.complete()
 }

@@ -180,7 +180,7 @@ func within(part, set []literal) bool {
 	return true
 }
 
-// with returns the history with what a set of literals says.
+// with returns the history with what a set of literals says. Its proofs need not cover scans.
 func (c *choices) with(set []literal) *history.History {
 	more := map[int][][]history.Op{}
 	for i := range set {
@@ -190,7 +190,7 @@ func (c *choices) with(set []literal) *history.History {
 		}
 		more[s.txn][s.number] = append(more[s.txn][s.number], set[i].ops()...)
 	}
-	return c.h.Extend(more, &history.Scans{})
+	return c.h.Extend(more, nil)
 }
 
 // core returns a part of a set that has no execution either: the literals of the transactions that

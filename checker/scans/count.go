@@ -39,6 +39,11 @@ func (s *scan) counted() {
 	case need < 0 || need > len(free):
 		s.impossible(s.anyItem())
 	case need == 0:
+		for _, r := range free {
+			if s.written.has(r) { // missed judges the others
+				s.missedRow(r)
+			}
+		}
 	case need == len(free):
 		for _, r := range free {
 			s.returned.add(r)

@@ -140,6 +140,15 @@ func (x *index) findRows() {
 			t.groups[g].mayBeAbsent = make([]bool, len(t.rows))
 		}
 	}
+	if x.h.DefaultInitial != history.Absent { // items that no key names exist, too
+		for _, t := range x.tables {
+			for r := range t.rows {
+				for g := range t.groups {
+					x.item(t, int32(r), g)
+				}
+			}
+		}
+	}
 }
 
 // add adds a version. It may add one twice.
@@ -152,14 +161,14 @@ func (x *index) add(k history.Key, v history.Value) {
 	}
 }
 
-// item returns the key of a group of a row. If the history does not name it, the row never
-// existed with this group, and the key is new.
+// item returns the key of a group of a row. If the history does not name it, the key is new, and it
+// always has the default initial value.
 func (x *index) item(t *table, r int32, g int) history.Key {
 	items := t.rows[r].items
 	if items[g] < 0 {
 		items[g] = x.h.Key(t.Item(t.key(r), g))
 		x.places = append(x.places, place{t, r, int32(g)})
-		t.groups[g].mayBeAbsent[r] = true
+		t.groups[g].mayBeAbsent[r] = x.h.DefaultInitial == history.Absent
 	}
 	return items[g]
 }

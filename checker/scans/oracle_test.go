@@ -2,6 +2,7 @@ package scans_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -43,15 +44,16 @@ func TestAgainstOracle(t *testing.T) {
 					t.Fatalf("seed %d: %+v\n%s", seed, x.Scans, r.text(t))
 				}
 				check := func(x *history.History, rest *scans.Rest) (*verdict.Result, bool) {
-					res, err := checker.Check(t.Context(), x, lvl, checker.Options{Certify: true})
+					alone, opt := true, checker.Options{Certify: true}
+					if rest != nil {
+						opt.Agree = func(ctx context.Context, h *history.History, r *verdict.Result) (_ bool, err error) {
+							alone, err = rest.Decide(ctx, h, r)
+							return alone, err
+						}
+					}
+					res, err := checker.Check(t.Context(), x, lvl, opt)
 					if err != nil {
 						t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, r.text(t))
-					}
-					alone := true
-					if rest != nil && res.Witness != nil {
-						if alone, err = rest.Decide(t.Context(), x, res); err != nil {
-							t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, r.text(t))
-						}
 					}
 					return res, alone
 				}

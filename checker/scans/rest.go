@@ -23,7 +23,6 @@ type Rest struct {
 	*expansion
 	// gaveUp: the history is not settled, and these predicates are not judged.
 	gaveUp  bool
-	judged  int // other predicates that are judged
 	decided map[level.Level]*Decision
 }
 
@@ -131,7 +130,9 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
 func (r *Rest) Done() {
 	if !r.gaveUp {
-		r.done.Judged = r.judged + len(r.later)
+		for _, s := range r.later {
+			r.judge(s.txn, s.number)
+		}
 	}
 	r.tell()
 }

@@ -27,6 +27,7 @@ func Expand(ctx context.Context, h *history.History, eager int) (x *history.Hist
 		return h, nil, nil
 	}
 	e := &expansion{h: h, more: map[int][][]history.Op{}, limit: eager}
+	e.done.Unjudged = map[history.ScanRef]bool{}
 	switch {
 	case len(h.Schema) == 0:
 		e.reason = "the header has no schema"
@@ -49,7 +50,7 @@ func Expand(ctx context.Context, h *history.History, eager int) (x *history.Hist
 	e.more = nil
 	e.tell()
 	if len(e.later) > 0 {
-		rest = &Rest{expansion: e, judged: e.done.Judged, decided: map[level.Level]*Decision{}}
+		rest = &Rest{expansion: e, decided: map[level.Level]*Decision{}}
 	}
 	return x, rest, nil
 }
@@ -78,6 +79,9 @@ type expansion struct {
 // transaction adds the operations for the predicates of the transaction at index i.
 func (e *expansion) transaction(i int, list []history.Predicate) {
 	e.done.Scans += len(list)
+	for n := range list {
+		e.done.Unjudged[history.ScanRef{Txn: i, Number: n}] = true
+	}
 	if e.index == nil {
 		return
 	}
@@ -105,7 +109,7 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 				s.keepOwn()
 				e.later = append(e.later, s)
 			} else {
-				e.done.Judged++
+				e.judge(i, n)
 			}
 			more[n] = s.take()
 			added = added || len(more[n]) > 0
@@ -120,6 +124,12 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 	if added {
 		e.more[i] = more
 	}
+}
+
+// judge counts a predicate as judged.
+func (e *expansion) judge(txn, number int) {
+	e.done.Judged++
+	delete(e.done.Unjudged, history.ScanRef{Txn: txn, Number: number})
 }
 
 // refuse notes why a predicate is not judged. The first reason is told.

@@ -65,19 +65,15 @@ func (j *judging) all(ctx context.Context) error {
 			return j.levels.Check(ctx, lvl, j.options())
 		}
 		opt.Certify, opt.Progress, opt.Accel = j.c.certify || j.rest != nil, j.show.stage, j.c.accel
-		r, err := checker.Check(ctx, j.h, lvl, opt)
-		if err == nil {
-			err = j.fits(ctx, r)
+		if j.rest != nil {
+			opt.Agree = j.rest.Decide
 		}
-		return r, err
+		return checker.Check(ctx, j.h, lvl, opt)
 	})
 	verdicts := map[level.Level]*verdict.Result{}
 	err := j.each(level.Descending(j.c.levels), func(lvl level.Level) error {
 		r, err := j.levels.Check(ctx, lvl, j.options())
 		if err != nil {
-			return err
-		}
-		if err := j.fits(ctx, r); err != nil {
 			return err
 		}
 		verdicts[lvl], j.known[lvl] = r, r.Verdict
@@ -138,27 +134,18 @@ func (j *judging) settle(ctx context.Context) error {
 		return nil
 	}
 	j.show.stage("scans")
+	opt := j.options()
+	opt.Certify, opt.Witness, opt.Agree = false, true, nil
 	for _, lvl := range level.Descending(j.c.levels) {
 		h, err := j.rest.Settle(ctx, lvl, j.h, func(h *history.History) (*verdict.Result, error) {
-			return checker.Check(ctx, h, lvl, j.options())
+			return checker.Check(ctx, h, lvl, opt)
 		})
-		if j.h = h; errors.As(err, new(*checker.ProofError)) {
-			break // the check of this level reports it
-		} else if err != nil {
+		if j.h = h; err != nil {
 			return err
 		}
 	}
 	j.rest.Done()
 	return nil
-}
-
-// fits makes a satisfied verdict agree with the scans.
-func (j *judging) fits(ctx context.Context, r *verdict.Result) error {
-	if j.rest == nil {
-		return nil
-	}
-	_, err := j.rest.Decide(ctx, j.h, r)
-	return err
 }
 
 // each calls do for each level, and after each call reports the outcomes that are final. If a
@@ -213,6 +200,9 @@ func (j *judging) flush() error {
 // options are the options of the check at one level. The time limit includes the reading.
 func (j *judging) options() checker.Options {
 	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
+	if j.rest != nil {
+		opt.Agree = j.rest.Decide
+	}
 	if j.c.timeout > 0 {
 		opt.Timeout = max(j.c.timeout-j.parse, time.Millisecond)
 	}

@@ -1,0 +1,231 @@
+package certify
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/quote"
+	"github.com/isohound/isohound/history/schema"
+)
+
+// tables are the rows that a history names, of the tables that have scans, with their versions and,
+// while a witness is executed, their current state.
+type tables struct {
+	h      *history.History
+	byName map[string]*table
+	items  []item // by key
+	// version is, by position of an operation in the history, the version that it writes, or none.
+	version []int32
+	undo    []change
+}
+
+// item says which group of which row a key is. g is nil if it is no item of these tables.
+type item struct {
+	g   *group
+	row int32
+}
+
+type table struct {
+	*schema.Table
+	keys   [][]any  // by row: the primary key
+	names  []string // by row
+	groups []*group
+	// found is, by row, the latest scan that found the row, by the number scans.
+	found []int32
+	scans int32
+	// looked is, by row, the latest search for candidates that met the row, by the number looks.
+	looked  []int32
+	looks   int32
+	scratch [][]any // by group
+}
+
+// group is a group of columns of a table. A version is a value, other than absence, that another
+// transaction may see: an initial value, or one that a transaction wrote that did not abort.
+type group struct {
+	t        *table
+	number   int
+	versions []version
+	content  [][]any // by version: the values of the columns; nil until they are needed
+	latest   []int32 // by row: the version added last, or none
+	deleted  []bool  // by row: there may be a moment at which the row does not exist
+	current  []int32 // by row: the version in the state, or none
+	orders   map[string]*order
+}
+
+type version struct {
+	row    int32
+	before int32 // the version of the row added before this one, or none
+	value  history.Value
+}
+
+// change is a version that a write replaced.
+type change struct {
+	item
+	old int32
+}
+
+// newTables finds the rows of tables with these names, and their versions. The state is the initial
+// one.
+func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, error) {
+	x := &tables{h: h, byName: map[string]*table{}, items: make([]item, h.KeyCount()), version: make([]int32, len(h.AllOps()))}
+	for _, t := range h.Schema {
+		if names[t.Name] {
+			x.add(t)
+		}
+	}
+	if err := x.findRows(stop); err != nil {
+		return nil, err
+	}
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if err := stop.after(1 + t.OpCount()); err != nil {
+			return nil, err
+		}
+		from := h.FirstOp(t)
+		for n, op := range h.Ops(t) {
+			x.version[from+n] = none
+			if it := x.items[op.Key]; op.Kind == history.Write && it.g != nil && t.Status != history.Aborted {
+				x.version[from+n] = it.g.add(it.row, op.Value)
+			}
+		}
+	}
+	return x, nil
+}
+
+func (x *tables) add(t *schema.Table) {
+	mine := &table{Table: t}
+	for n := range t.Groups {
+		mine.groups = append(mine.groups, &group{t: mine, number: n, orders: map[string]*order{}})
+	}
+	x.byName[t.Name] = mine
+}
+
+// findRows finds the rows and their initial versions.
+func (x *tables) findRows(stop *stop) error {
+	rows := map[string]int32{} // of tables with several groups
+	for k := range x.items {
+		if err := stop.after(1); err != nil {
+			return err
+		}
+		name := x.h.KeyName(history.Key(k))
+		if x.byName[name[:max(strings.IndexByte(name, '('), 0)]] == nil && x.byName[""] == nil {
+			continue // of no table; in a history of plain keys the table has no name
+		}
+		p, ok := x.h.Schema.ParseItem(name)
+		if !ok {
+			continue
+		}
+		t := x.byName[p.Table.Name]
+		if t == nil {
+			continue
+		}
+		row, known := rows[p.Row]
+		if !known {
+			row = int32(len(t.keys))
+			t.keys, t.names, t.found = append(t.keys, p.Key), append(t.names, p.Row), append(t.found, 0)
+			t.looked = append(t.looked, 0)
+			for _, g := range t.groups {
+				g.latest, g.deleted, g.current = append(g.latest, none), append(g.deleted, false), append(g.current, none)
+			}
+			if len(t.groups) > 1 {
+				rows[p.Row] = row
+			}
+		}
+		x.items[k] = item{t.groups[p.Group], row}
+		t.groups[p.Group].begin(row, x.h.Initial(history.Key(k)))
+	}
+	// A group of a row that no key names keeps the default.
+	for _, t := range x.byName {
+		for _, g := range t.groups {
+			for row := range g.current {
+				if g.current[row] == none && !g.deleted[row] {
+					g.begin(int32(row), x.h.DefaultInitial)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// begin gives a row its initial value.
+func (g *group) begin(row int32, v history.Value) { g.current[row] = g.add(row, v) }
+
+// add adds a version. It returns none for absence.
+func (g *group) add(row int32, v history.Value) int32 {
+	if v == history.Absent {
+		g.deleted[row] = true
+		return none
+	}
+	n := int32(len(g.versions))
+	g.versions = append(g.versions, version{row, g.latest[row], v})
+	g.latest[row] = n
+	return n
+}
+
+// write puts a version, or none, into the state.
+func (x *tables) write(it item, v int32) {
+	if it.g == nil {
+		return
+	}
+	x.undo = append(x.undo, change{it, it.g.current[it.row]})
+	it.g.put(it.row, v)
+}
+
+func (g *group) put(row, v int32) {
+	old := g.current[row]
+	g.current[row] = v
+	for _, o := range g.orders {
+		if o != nil {
+			o.move(row, old, v)
+		}
+	}
+}
+
+// keep makes the latest writes permanent, and undoes them otherwise.
+func (x *tables) keep(keep bool) {
+	for n := len(x.undo) - 1; n >= 0 && !keep; n-- {
+		x.undo[n].g.put(x.undo[n].row, x.undo[n].old)
+	}
+	x.undo = x.undo[:0]
+}
+
+// columns returns the values of the columns of a version.
+func (x *tables) columns(g *group, v int32) ([]any, error) {
+	if g.content == nil {
+		g.content = make([][]any, len(g.versions))
+	}
+	if g.content[v] == nil {
+		c, err := x.parse(g, g.versions[v].value)
+		if err != nil {
+			return nil, err
+		}
+		g.content[v] = c
+	}
+	return g.content[v], nil
+}
+
+// parse returns the values of the columns that a value of an item stands for.
+func (x *tables) parse(g *group, v history.Value) ([]any, error) {
+	columns := &g.t.Groups[g.number]
+	raw, number := "", int64(v)
+	isNumber := v >= history.MinInt
+	if !isNumber {
+		raw = x.h.ValueText(v)
+		if n, err := strconv.ParseInt(raw, 10, 64); err == nil {
+			number, isNumber = n, true
+		} else if raw, err = quote.Unquote([]byte(raw)); err != nil {
+			return nil, errors.Errorf("%s is no value of table %s", x.h.ValueText(v), g.t.Name)
+		}
+	}
+	if isNumber {
+		raw = ""
+	}
+	c, ok := columns.ParseContent(raw, number, isNumber)
+	if !ok {
+		return nil, errors.Errorf("%s is no value of table %s", x.h.ValueText(v), g.t.Name)
+	}
+	return c, nil
+}
