@@ -68,12 +68,29 @@ func (h *History) Extract(parts []Part) *History {
 		}
 		sub.ops[i] = Op{Kind: op.Kind, Key: k, Value: carry(op.Value)}
 	}
+	if len(sub.ops) == len(h.ops) && h.existsBeside(keys) {
+		for _, list := range sub.predicates {
+			for i := range list {
+				list[i].Partial = true
+			}
+		}
+	}
 	for i := range sub.Txns {
 		t := &sub.Txns[i]
 		t.Session = sym.Session(h.SessionName(t.Session))
 	}
 	sub.Symbols = sym
 	return sub
+}
+
+// existsBeside reports whether an item exists at first that is not one of these keys.
+func (h *History) existsBeside(keys map[Key]Key) bool {
+	for k := range Key(h.KeyCount()) {
+		if _, kept := keys[k]; !kept && h.Initial(k) != Absent {
+			return true
+		}
+	}
+	return false
 }
 
 // PartRecord returns part of a transaction as a record.

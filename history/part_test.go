@@ -60,6 +60,15 @@ func TestExtract(t *testing.T) {
 	if got := write(t, h.Extract(all)); got != scans {
 		t.Errorf("a history with all its parts is\n%s", got)
 	}
+	// t(9) exists, and no operation of a part names it, so the part has no such row.
+	const beside = `{"isohound":1,"initial":null}
+{"initial":[["t(9)",9]]}
+{"txn":5,"session":7,"status":"committed","ops":[["r","t(1)",null]],"preds":[{"kind":"count","table":"t","count":1,"ops":[0,1],"implied":1}]}
+{"closed":{"reason":"complete","txns":1}}
+`
+	if got := read(t, beside).Extract([]history.Part{{Txn: 0, Ops: []int{0}}}).Predicates(0); !got[0].Partial {
+		t.Errorf("%+v claims that there are no other rows", got)
+	}
 	// t(1), which the first scan returned, and t(3), which the update changed, are left out. The
 	// update's read of t(2) stays.
 	want := `{"isohound":1,"workload":"w","initial":0}

@@ -101,25 +101,26 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 }
 
 // notation writes a history in the notation of history/dsl, or returns "" if that is not possible.
-// Comments describe statements with conditions that the notation cannot express.
+// Statements of which the notation has operations as plain reads and writes are comments before it.
 func notation(h *history.History) string {
 	fitting, _, _, err := fit.To(h, dsl.Carries())
 	if err != nil {
 		return ""
 	}
-	var b strings.Builder
-	if h.HasPredicates() && !fitting.HasPredicates() {
-		b.WriteString("# The reads and writes below also stand for these statements with conditions:\n")
-		for i := range h.Txns {
-			for _, o := range explain.Steps(h, i) {
-				if o.Statement() {
-					fmt.Fprintf(&b, "# T%d: %s\n", h.Txns[i].ID, o)
-				}
+	var comments strings.Builder
+	for i := range h.Txns {
+		plain := !fitting.HasPredicates() || slices.ContainsFunc(h.Predicates(i), func(p history.Predicate) bool { return p.Implied > 0 && p.Partial })
+		for _, o := range explain.Steps(h, i) {
+			if plain && o.Statement() {
+				fmt.Fprintf(&comments, "# T%d: %s\n", h.Txns[i].ID, o)
 			}
 		}
 	}
-	b.WriteString(dsl.Format(fitting))
-	return b.String()
+	text := dsl.Format(fitting)
+	if comments.Len() > 0 {
+		text = "# The reads and writes below also stand for these statements with conditions:\n" + comments.String() + text
+	}
+	return text
 }
 
 // Picture returns the content of the anomaly's drawings.

@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"strings"
+
+	"github.com/isohound/isohound/history"
 )
 
 // DOT writes the dependency graph in Graphviz's language. Kinds of edges differ by label, style and
@@ -44,12 +46,16 @@ func (e Edge) label() string {
 	return e.Kind + " " + e.Key + " = " + e.Value
 }
 
-// sought says whether the statement of the edge found its row.
+// sought says whether the statement of the edge found its row, or counted it.
 func (e Edge) sought() string {
-	if e.Missed {
-		return "not found: " + e.Key
+	verb := "found"
+	if strings.HasPrefix(e.Scan, verbs[history.ScanCount]+" ") {
+		verb = "counted"
 	}
-	return "found: " + e.Key
+	if e.Missed {
+		verb = "not " + verb
+	}
+	return verb + ": " + e.Key
 }
 
 // where returns the session of a transaction, its node, and its number in the database, if these

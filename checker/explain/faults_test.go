@@ -1,10 +1,12 @@
 package explain_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
@@ -35,5 +37,25 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s: %v: %s", text, r.Anomalies[0].Names, r.Anomalies[0].Text)
 			}
 		}
+	}
+}
+
+// TestCountedRow: a row that a statement counted, and that somebody then changed, is no phantom.
+func TestCountedRow(t *testing.T) {
+	h, _, err := scans.Expand(t.Context(), dsl.MustParse("initial nil\ninitial x=12 z=20\ns1: w(x,1) w(y,1)\ns2: pc(v>10; 2) r(y,1)"), scans.EagerOps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := checker.Check(t.Context(), h, level.SER, checker.Options{Certify: true})
+	if err != nil || r.Verdict != verdict.Violated {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	a := &r.Anomalies[0]
+	cycle, _ := explain.Edges(h, a)
+	if slices.Contains(a.Names, explain.Phantom) || !slices.Contains(a.Names, "G-single-predicate") || !strings.Contains(a.Text, "counted keys with v > 10, x among them, which was 12") {
+		t.Errorf("%v: %s", a.Names, a.Text)
+	}
+	if cycle[1].Scan != "count keys where v > 10" || cycle[1].Missed {
+		t.Errorf("%+v", cycle[1])
 	}
 }

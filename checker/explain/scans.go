@@ -4,18 +4,22 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
 
 // implied returns the predicate from which an operation follows, and whether its row is one that
-// the statement did not find. It returns nil if the statement returned the operation itself.
+// the statement did not find, or did not count. It returns nil if the statement returned the operation itself.
 func implied(h *history.History, txn int32, op int) (p *history.Predicate, missed bool) {
 	p, follows := h.PredicateOf(int(txn), op)
 	if p == nil || !follows {
 		return nil, false
 	}
 	ops := h.Ops(&h.Txns[txn])
+	if p.Kind == history.ScanCount {
+		return p, !scans.Counted(h, p, ops[op])
+	}
 	row := rowOf(h, ops[op].Key)
 	for _, other := range ops[p.Ops[0]+p.Implied : p.Ops[1]] {
 		if rowOf(h, other.Key) == row {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/history"
 )
 
@@ -58,33 +59,59 @@ func newStatement(h *history.History, i int, p *history.Predicate, shown, near f
 	}
 	o := Op{}
 	for n := p.Ops[0]; n < p.Ops[1]; n++ {
-		t := found.find(rowOf(h, ops[n].Key))
+		row := rowOf(h, ops[n].Key)
+		list := &missed
+		if found.find(row) != nil || p.Kind == history.ScanCount && scans.Counted(h, p, ops[n]) {
+			list = &found
+		}
+		t := list.find(row)
 		if shown(n) && (n >= returned || near(n)) {
 			o.items = append(o.items, NewOp(h, ops[n]))
-			if t == nil {
-				t = missed.get(rowOf(h, ops[n].Key))
+			if !impossible(h, p, ops, n) {
+				t = list.get(row)
+				t.hidden = false
 			}
-			t.hidden = false
 		}
 		if t != nil {
 			t.near = t.near || near(n)
 		}
 	}
 	o.text = Question(p) + " -> "
-	missing := "; not found: "
 	switch {
 	case p.Kind == history.ScanCount:
-		o.text += fmt.Sprint(p.Count)
-		missing = "; not counted: "
+		o.text += fmt.Sprint(p.Count) + found.titled("counted") + missed.titled("not counted")
 	case len(found.list) == 0:
-		o.text += "nothing"
+		o.text += "nothing" + missed.titled("not found")
 	default:
-		o.text += found.String()
-	}
-	if len(missed.list) > 0 {
-		o.text += missing + missed.String()
+		o.text += found.String() + missed.titled("not found")
 	}
 	return o
+}
+
+// impossible reports whether operation n says of a statement that counted that no state has this
+// count, and nothing about its row: it excludes the version that another operation of the statement
+// read, or the only one of the item.
+func impossible(h *history.History, p *history.Predicate, ops []history.Op, n int) bool {
+	op := ops[n]
+	if p.Kind != history.ScanCount {
+		return false
+	}
+	for _, other := range ops[p.Ops[0]:p.Ops[1]] {
+		if other.Key == op.Key && other.Value == op.Value && other.Kind != op.Kind {
+			return true
+		}
+	}
+	if op.Kind != history.ReadNot || op.Value != h.Initial(op.Key) {
+		return false
+	}
+	for i := range h.Txns {
+		for _, other := range h.Ops(&h.Txns[i]) {
+			if other.Kind == history.Write && other.Key == op.Key && other.Value != op.Value {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // tuples are rows of a statement, in the order in which they were added.
@@ -122,6 +149,14 @@ func (l *tuples) get(name string) *tuple {
 		l.list = append(l.list, t)
 	}
 	return t
+}
+
+// titled is the list after a semicolon and a title, or nothing if there are no rows.
+func (l *tuples) titled(title string) string {
+	if len(l.list) == 0 {
+		return ""
+	}
+	return "; " + title + ": " + l.String()
 }
 
 // add adds an operation of p on the row. A deletion leaves no value.

@@ -54,6 +54,8 @@ func TestStatements(t *testing.T) {
 		"changed, not read":   {`["r","t(1)",5],["w","t(1)",6]`, `{"kind":"update","table":"t",` + where + `"ops":[0,2],"implied":1}`, "update t where v > 4 -> t(1)->6"},
 		"delete":              {`["r","t(2)",null],["r","t(1)",5],["w","t(1)",null],["w","t(3)",null]`, `{"kind":"delete","table":"t",` + where + `"ops":[0,4],"implied":1}`, "delete t where v > 4 -> t(1)=5, t(3); not found: t(2)"},
 		"count":               {``, `{"kind":"count","table":"t",` + where + `"count":3,"ops":[0,0]}`, "count t where v > 4 -> 3"},
+		"counted":             {`["r","t(1)",5],["n","t(2)",4],["r","t(3)",4],["r","t(4)",null],["n","t(5)",5]`, `{"kind":"count","table":"t",` + where + `"count":3,"ops":[0,5],"implied":5}`, "count t where v > 4 -> 3; counted: t(1), t(2); not counted: t(3), t(4), t(5)"},
+		"an impossible count": {`["r","t(1)",5],["n","t(1)",5],["n","t(2)",null]`, `{"kind":"count","table":"t",` + where + `"count":3,"ops":[0,3],"implied":3}`, "count t where v > 4 -> 3"},
 		"omitted":             {`["r","t(1)",5]`, `{"kind":"read","table":"t","ops":[0,1],"omitted":["t(2)","t(3)"]}`, "scan t -> t(1)=5, … 2 more"},
 		"all omitted":         {`["r","t(4)",null]`, `{"kind":"read","table":"t","ops":[0,1],"implied":1,"omitted":["t(2)"]}`, "scan t -> 1 row; not found: t(4)"},
 		"omitted, not read":   {`["r","t(2)",5]`, `{"kind":"update","table":"t","ops":[0,1],"implied":1,"omitted":["t(2)","t(3)"]}`, "update t -> t(2), … 1 more"},
@@ -96,6 +98,17 @@ func TestStatementPart(t *testing.T) {
 	}
 }
 
+// TestImpossibleCount checks that a count which no state has claims nothing about the row that stands
+// for that, neither in the whole history nor in a part of it.
+func TestImpossibleCount(t *testing.T) {
+	for ops, n := range map[string]int{`["r","t(1)",5],["n","t(1)",5],["w","t(2)",1]`: 2, `["n","t(1)",null],["w","t(2)",1]`: 1} {
+		h := loadTables(t, txn(1, ops, fmt.Sprintf(`{"kind":"count","table":"t","count":3,"ops":[0,%d],"implied":%d}`, n, n)))
+		if got := strings.Join(Lines(Steps(h, 0)), "|"); got != "count t -> 3|w(t(2),1)" {
+			t.Error(got)
+		}
+	}
+}
+
 // skew is a write skew in which neither transaction found the other one's row.
 func skew(t *testing.T) (*history.History, *verdict.Anomaly) {
 	const scan = `{"kind":"read","table":"t","where":[["v",">",4]],"ops":[0,1],"implied":1}`
@@ -129,6 +142,14 @@ func TestScanEdges(t *testing.T) {
 	for _, s := range lines {
 		if len([]rune(s)) > scanWidth {
 			t.Errorf("%q is too long", s)
+		}
+	}
+	for e, want := range map[Edge]string{
+		{Kind: "RW", Key: "t(1)", Scan: "count t"}:               "PRW count t|counted: t(1)",
+		{Kind: "RW", Key: "t(1)", Scan: "count t", Missed: true}: "PRW count t|not counted: t(1)",
+	} {
+		if got := strings.Join(labelLines(e), "|"); got != want {
+			t.Errorf("label %q, want %q", got, want)
 		}
 	}
 	p := &Picture{Title: "skew", Cycle: cycle, Context: reads}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // count is what a statement that counted says of the rows that it may have counted or not.
@@ -73,4 +74,24 @@ func (s *scan) anyItem() history.Key {
 		s.index.places = append(s.index.places, place{})
 	}
 	return item
+}
+
+// Counted reports whether a statement that counted, predicate p, counted the row of op, which follows
+// from it: it saw the version of a read, and did not see the one of a history.ReadNot.
+func Counted(h *history.History, p *history.Predicate, op history.Op) bool {
+	item, ok := h.Schema.ParseItem(h.KeyName(op.Key))
+	if !ok {
+		return false
+	}
+	fits := op.Value != history.Absent
+	if fits {
+		row := schema.Row{Key: item.Key, Groups: make([][]any, len(item.Table.Groups))}
+		row.Groups[item.Group], _ = contentOf(h, &item.Table.Groups[item.Group], op.Value)
+		for _, c := range p.Where {
+			if v, known := item.Table.Value(row, c.Column); known && !c.Holds(v) {
+				fits = false
+			}
+		}
+	}
+	return fits == (op.Kind == history.Read)
 }
