@@ -84,7 +84,11 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	}
 	for n, i := range c.Txns {
 		if id := c.History.Txns[n].ID; !known[id] {
-			t := explain.NewTxn(h, i, nil, func(op int) bool { return near(h.Ops(&h.Txns[i])[op].Key) })
+			needed := map[string]bool{}
+			for _, op := range c.History.Ops(&c.History.Txns[n]) {
+				needed[dsl.Op(c.History, op)] = true
+			}
+			t := explain.NewTxn(h, i, nil, func(op int) bool { return needed[dsl.Op(h, h.Ops(&h.Txns[i])[op])] })
 			t.Kept = kept[id]
 			a.Transactions = append(a.Transactions, t)
 		}

@@ -142,6 +142,23 @@ func TestScansInReports(t *testing.T) {
 	}
 }
 
+// TestScansBeside checks that a transaction which a counterexample needs for its write alone lists no
+// rows that its scan did not find.
+func TestScansBeside(t *testing.T) {
+	r, _ := bookingsRun(t, `{"txn":1,"session":1,"status":"committed","ops":[["w","bookings(4,91)","3,5"]],"preds":[{"kind":"read","table":"bookings","where":[["slot","=",4]],"ops":[0,0]}]}
+{"txn":2,"session":2,"status":"committed","ops":[["r","bookings(4,91)","3,5"],["r","bookings(4,91)",null]]}
+`)
+	var lines []string
+	for _, txn := range r.Outcomes[0].Anomalies[0].Transactions {
+		if txn.ID == 1 {
+			lines = results.TxnLines(txn)
+		}
+	}
+	if len(lines) != 2 || !strings.HasSuffix(lines[0], " scan bookings where slot = 4 -> nothing") || !strings.HasSuffix(lines[1], ` w(bookings(4,91),"3,5")`) {
+		t.Errorf("%q", lines)
+	}
+}
+
 // TestScansInExports checks that what is written of a counterexample with scans is read back with
 // the same verdict, and that what only has reads and writes says which statements they stand for.
 func TestScansInExports(t *testing.T) {
