@@ -15,19 +15,20 @@ import (
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/internal/mongotest"
 	"github.com/isohound/isohound/workloads"
+	_ "github.com/isohound/isohound/workloads/blindw"
 	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"
 )
 
 // run runs a workload through the driver against s and loads the history.
-func run(t *testing.T, s *mongotest.Server, isolation, workload string, keys int64) *history.History {
+func run(t *testing.T, s *mongotest.Server, isolation, workload string, keys int64, txns int, params ...string) *history.History {
 	t.Helper()
 	ctx := context.Background()
 	spec, err := workloads.Find(workload)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := spec.Resolve(nil)
+	values, err := spec.Resolve(params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +48,11 @@ func run(t *testing.T, s *mongotest.Server, isolation, workload string, keys int
 	if err := db.Create(ctx, w.Initial()); err != nil {
 		t.Fatal(err)
 	}
+	if tables, ok := w.(generator.Tables); ok {
+		if err := db.(drivers.TableDB).CreateTables(ctx, tables.Schema(), tables.Rows()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var out bytes.Buffer
 	log, err := native.NewLog(&out, false)
 	if err != nil {
@@ -56,7 +62,7 @@ func run(t *testing.T, s *mongotest.Server, isolation, workload string, keys int
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := generator.Config{Sessions: 8, Txns: 120, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}
+	cfg := generator.Config{Sessions: 8, Txns: txns, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}
 	if _, err := generator.NewRunner(cfg, db, w, rec).Run(ctx, ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +113,42 @@ func TestChain(t *testing.T) {
 			}
 			defer s.Stop()
 			tc.prepare(s)
-			h := run(t, s, tc.isolation, "mini", 20)
+			h := run(t, s, tc.isolation, "mini", 20, 120)
 			n := h.Count()
 			t.Logf("%d transactions in %d sessions, %d committed, %d unknown", n.Txns, n.Sessions, n.Committed, n.Unknown)
 			if n.Committed < 300 || tc.unknown != (n.Unknown > 0) {
+				t.Errorf("%+v", n)
+			}
+			for lvl, want := range tc.want {
+				r, err := checker.Check(context.Background(), h, lvl, checker.Options{Certify: true})
+				if err != nil || r.Verdict != want {
+					t.Errorf("%s: %v, %v, want %v", lvl, r, err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestScanChain: statements with conditions come from the transaction's snapshot, and a server that
+// ignores conflicts is found out.
+func TestScanChain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		prepare func(*mongotest.Server)
+		want    map[level.Level]verdict.Verdict
+	}{
+		"snapshots":         {func(*mongotest.Server) {}, map[level.Level]verdict.Verdict{level.SI: verdict.Satisfied, level.StrongSI: verdict.Satisfied}},
+		"conflicts ignored": {(*mongotest.Server).IgnoreConflicts, map[level.Level]verdict.Verdict{level.SI: verdict.Violated}},
+		"old snapshots":     {func(s *mongotest.Server) { s.Lag(6) }, map[level.Level]verdict.Verdict{level.SI: verdict.Satisfied}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := mongotest.Start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Stop()
+			tc.prepare(s)
+			h := run(t, s, "snapshot, majority", "blindw", 20, 40, "variant=Pred")
+			if n := h.Count(); n.Committed < 100 {
 				t.Errorf("%+v", n)
 			}
 			for lvl, want := range tc.want {
@@ -134,7 +172,7 @@ func TestLightweightChain(t *testing.T) {
 			}
 			defer s.Stop()
 			s.Lag(6)
-			h := run(t, s, isolation, "lwt", 5)
+			h := run(t, s, isolation, "lwt", 5, 120)
 			if n := h.Count(); n.Committed < 300 {
 				t.Errorf("%+v", n)
 			}

@@ -35,9 +35,9 @@ func (driver) Info() drivers.Info {
 		Title:   "MongoDB",
 		DSN:     "mongodb://user:password@127.0.0.1:27017/?replicaSet=rs0",
 		DSNHelp: "a connection string; the isolation overrides its read and write concern; retryWrites decides whether a lightweight transaction with a lost answer is retried",
-		Can:     []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb},
+		Can:     []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Disturb},
 		Notes: []string{
-			"Transactions need a replica set or a sharded cluster; the run's one collection is not sharded.",
+			"Transactions need a replica set or a sharded cluster; the run's collections are not sharded.",
 			"A commit without an answer is sent again, by MongoDB's client, until --call-timeout is over, or once if there is none; if there is still no answer the outcome stays unknown.",
 			"Write concern w1 can lose commits when the primary changes, a replica set with writeConcernMajorityJournalDefault=false in a crash. That looks like an isolation bug, but is none.",
 		},
@@ -189,7 +189,7 @@ const perInsert = 1000
 
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
 	err := d.admin(ctx, setupTimeout, func(ctx context.Context, c *mongo.Client) error {
-		return d.create(ctx, c, initial)
+		return d.inSession(ctx, c, func(ctx context.Context) error { return d.create(ctx, c, initial) })
 	})
 	if err != nil {
 		return &drivers.UnreachableError{Driver: "mongo", Err: errors.Wrap(err, "creating the database "+d.name)}
@@ -197,16 +197,22 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	return nil
 }
 
-func (d *db) create(ctx context.Context, c *mongo.Client, initial iter.Seq2[string, int64]) error {
-	if d.lack == "" {
-		s, err := c.StartSession()
-		if err != nil {
-			return err
-		}
-		defer s.EndSession(ctx)
-		defer func() { d.clusterTime, d.operationTime = s.ClusterTime(), s.OperationTime() }()
-		ctx = mongo.NewSessionContext(ctx, s)
+// inSession runs f in a session after which the sessions of the run begin, if the server has
+// sessions.
+func (d *db) inSession(ctx context.Context, c *mongo.Client, f func(context.Context) error) error {
+	if d.lack != "" {
+		return f(ctx)
 	}
+	s, err := c.StartSession()
+	if err != nil {
+		return err
+	}
+	defer s.EndSession(ctx)
+	defer func() { d.clusterTime, d.operationTime = s.ClusterTime(), s.OperationTime() }()
+	return f(mongo.NewSessionContext(ctx, s))
+}
+
+func (d *db) create(ctx context.Context, c *mongo.Client, initial iter.Seq2[string, int64]) error {
 	data := c.Database(d.name, options.Database().SetWriteConcern(writeconcern.Majority()))
 	d.created = true // from here on there may be something to drop
 	// Before MongoDB 4.4, transactions could not create a collection.

@@ -27,6 +27,10 @@ func start(t *testing.T) *mongotest.Server {
 
 func TestDriver(t *testing.T) { drivertest.Run(t, driver{}, start(t).URI(), false) }
 
+func TestTables(t *testing.T) { drivertest.Tables(t, driver{}, start(t).URI()) }
+
+func TestCounting(t *testing.T) { drivertest.Counting(t, driver{}, start(t).URI()) }
+
 // TestIsolations checks the requests that the server gets at each isolation: the read concern
 // with the first statement, the write concern with the commit, and afterClusterTime in causally
 // consistent sessions, from the first transaction on.

@@ -3,6 +3,7 @@ package mongotest
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -59,7 +60,7 @@ func (s *Server) run(c *context) (bson.D, *commandError) {
 	switch c.name {
 	case "hello", "isMaster", "ismaster":
 		return s.hello(), nil
-	case "ping", "endSessions", "create":
+	case "ping", "endSessions", "create", "createIndexes":
 		return bson.D{}, nil
 	case "buildInfo":
 		return bson.D{{Key: "version", Value: "7.0.0-mongotest"}}, nil
@@ -71,7 +72,7 @@ func (s *Server) run(c *context) (bson.D, *commandError) {
 		}
 		return bson.D{}, nil
 	case "dropDatabase":
-		writes := map[string]*document{}
+		writes := map[string]bson.Raw{}
 		for key := range s.store.versions {
 			if bytes.HasPrefix([]byte(key), []byte(c.db+".")) {
 				writes[key] = nil
@@ -91,8 +92,12 @@ func (s *Server) run(c *context) (bson.D, *commandError) {
 		return s.abort(c)
 	case "find":
 		return s.find(c)
+	case "aggregate":
+		return s.aggregate(c)
 	case "insert", "update", "delete":
 		return s.write(c)
+	case "findAndModify":
+		return s.findAndModify(c)
 	}
 	return nil, fail(CommandNotFound, "no such command: '"+c.name+"'")
 }
@@ -114,8 +119,8 @@ func (s *Server) hello() bson.D {
 		bson.E{Key: "hosts", Value: bson.A{s.Addr()}}, bson.E{Key: "me", Value: s.Addr()}, bson.E{Key: "primary", Value: s.Addr()})
 }
 
-// see returns the document with a key that is visible to the command.
-func (s *Server) see(c *context, key string) *document {
+// see returns the document with a key that is visible to a write of the command.
+func (s *Server) see(c *context, key string) bson.Raw {
 	if c.txn == nil {
 		return s.store.latest(key)
 	}
@@ -125,34 +130,98 @@ func (s *Server) see(c *context, key string) *document {
 	return s.store.read(key, c.txn.snapshot)
 }
 
-func (c *context) key(id bson.RawValue) string {
-	coll, _ := c.body.Lookup(c.name).StringValueOK()
-	return c.db + "." + coll + "\x00" + string(rune(id.Type)) + string(id.Value)
+// seen returns the document with a key that is visible to a read of the command. Outside
+// transactions it may be stale, except with read concern linearizable.
+func (s *Server) seen(c *context, key string) bson.Raw {
+	if level, _ := c.body.Lookup("readConcern", "level").StringValueOK(); c.txn == nil && level != "linearizable" {
+		return s.store.read(key, s.store.stale())
+	}
+	return s.see(c, key)
 }
 
-// fits reports whether a document matches a filter, which may name _id and v.
-func fits(d *document, filter bson.Raw) bool {
-	if d == nil {
-		return false
+// collection is what the keys of a command's collection begin with.
+func (c *context) collection() string {
+	coll, _ := c.body.Lookup(c.name).StringValueOK()
+	return c.db + "." + coll + "\x00"
+}
+
+func (c *context) key(id bson.RawValue) string {
+	return c.collection() + string(rune(id.Type)) + string(id.Value)
+}
+
+// selected returns the documents that a filter selects.
+func (s *Server) selected(c *context, filter bson.Raw) ([]bson.Raw, *commandError) {
+	keys := map[string]bool{}
+	if id, err := filter.LookupErr("_id"); err == nil {
+		keys[c.key(id)] = true
+	} else {
+		for key := range s.store.versions {
+			keys[key] = strings.HasPrefix(key, c.collection())
+		}
+		if c.txn != nil {
+			for key := range c.txn.writes {
+				keys[key] = strings.HasPrefix(key, c.collection())
+			}
+		}
 	}
-	want, err := filter.LookupErr("v")
-	return err != nil || want.Type == d.v.Type && bytes.Equal(want.Value, d.v.Value)
+	var out []bson.Raw
+	for key, mine := range keys {
+		if !mine {
+			continue
+		}
+		doc := s.seen(c, key)
+		if doc == nil {
+			continue
+		}
+		ok, err := matches(doc, filter)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, doc)
+		}
+	}
+	return out, nil
+}
+
+// cursor is a reply with all documents of a cursor.
+func (c *context) cursor(docs []bson.Raw) bson.D {
+	coll, _ := c.body.Lookup(c.name).StringValueOK()
+	batch := bson.A{}
+	for _, d := range docs {
+		batch = append(batch, d)
+	}
+	return bson.D{{Key: "cursor", Value: bson.D{{Key: "id", Value: int64(0)}, {Key: "ns", Value: c.db + "." + coll}, {Key: "firstBatch", Value: batch}}}}
 }
 
 func (s *Server) find(c *context) (bson.D, *commandError) {
 	filter, _ := c.body.Lookup("filter").DocumentOK()
-	id, err := filter.LookupErr("_id")
+	docs, err := s.selected(c, filter)
 	if err != nil {
-		return nil, fail(BadValue, "this server finds documents by _id only")
+		return nil, err
 	}
-	batch := bson.A{}
-	d := s.see(c, c.key(id))
-	if level, _ := c.body.Lookup("readConcern", "level").StringValueOK(); c.txn == nil && level != "linearizable" {
-		d = s.store.read(c.key(id), s.store.stale())
+	if order, ok := c.body.Lookup("sort").DocumentOK(); ok {
+		arrange(docs, order)
 	}
-	if fits(d, filter) {
-		batch = append(batch, d.raw())
+	if limit, _ := c.body.Lookup("limit").AsInt64OK(); limit > 0 && int(limit) < len(docs) {
+		docs = docs[:limit]
 	}
-	coll, _ := c.body.Lookup("find").StringValueOK()
-	return bson.D{{Key: "cursor", Value: bson.D{{Key: "id", Value: int64(0)}, {Key: "ns", Value: c.db + "." + coll}, {Key: "firstBatch", Value: batch}}}}, nil
+	return c.cursor(docs), nil
+}
+
+// aggregate counts the documents that a filter selects; clients count so ("CRUD API", Count).
+func (s *Server) aggregate(c *context) (bson.D, *commandError) {
+	stages := array(c.body.Lookup("pipeline"))
+	if len(stages) != 2 {
+		return nil, fail(BadValue, "this server only aggregates to count")
+	}
+	filter, ok := stages[0].Document().Lookup("$match").DocumentOK()
+	if _, counts := stages[1].Document().Lookup("$group", "n", "$sum").AsInt64OK(); !ok || !counts {
+		return nil, fail(BadValue, "this server only aggregates to count")
+	}
+	docs, err := s.selected(c, filter)
+	if err != nil || len(docs) == 0 {
+		return c.cursor(nil), err
+	}
+	return c.cursor([]bson.Raw{mustMarshal(bson.D{{Key: "_id", Value: int32(1)}, {Key: "n", Value: int32(len(docs))}})}), nil
 }

@@ -1,5 +1,5 @@
 // Package mongotest is a small server that speaks MongoDB's wire protocol, for tests of clients.
-// It keeps documents {_id, v} in memory and implements what MongoDB's published specifications
+// It keeps documents in memory, finds them by filters (filter.go), and implements what MongoDB's published specifications
 // say of servers: sessions, transactions, retryable writes and error labels
 // (github.com/mongodb/specifications, source/transactions, source/retryable-writes,
 // source/sessions), and the faults that their tests require of servers (failCommand). It does

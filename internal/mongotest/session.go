@@ -35,7 +35,7 @@ type session struct {
 type txn struct {
 	state    state
 	snapshot uint32
-	writes   map[string]*document
+	writes   map[string]bson.Raw
 }
 
 // context is a command with its session.
@@ -113,7 +113,7 @@ func (s *Server) enterTransaction(c *context, number int64) *commandError {
 		}
 		s.advance(old, number)
 		_, after, _ := c.body.Lookup("readConcern", "afterClusterTime").TimestampOK()
-		old.txn = &txn{snapshot: s.store.snapshot(after), writes: map[string]*document{}}
+		old.txn = &txn{snapshot: s.store.snapshot(after), writes: map[string]bson.Raw{}}
 	case number > old.number || old.txn == nil:
 		return fail(NoSuchTransaction, noSuchTransactionMessage)
 	}

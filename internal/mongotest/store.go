@@ -6,16 +6,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// document is {_id, v}; the server stores only these fields.
-type document struct{ id, v bson.RawValue }
-
-func (d *document) raw() bson.D {
-	return bson.D{{Key: "_id", Value: d.id}, {Key: "v", Value: d.v}}
-}
-
 type version struct {
 	at  uint32
-	doc *document // nil: deleted
+	doc bson.Raw // nil: deleted
 }
 
 // store keeps all versions of all documents, ordered by commit time. The
@@ -50,7 +43,7 @@ func (s *store) snapshot(after uint32) uint32 {
 func (s *store) stale() uint32 { return s.clock - min(s.lag, s.clock-1) }
 
 // read returns the newest version of key that is not later than at.
-func (s *store) read(key string, at uint32) *document {
+func (s *store) read(key string, at uint32) bson.Raw {
 	all := s.versions[key]
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].at <= at {
@@ -60,10 +53,10 @@ func (s *store) read(key string, at uint32) *document {
 	return nil
 }
 
-func (s *store) latest(key string) *document { return s.read(key, s.clock) }
+func (s *store) latest(key string) bson.Raw { return s.read(key, s.clock) }
 
 // put adds versions, all with one commit time.
-func (s *store) put(writes map[string]*document) {
+func (s *store) put(writes map[string]bson.Raw) {
 	if len(writes) == 0 {
 		return
 	}

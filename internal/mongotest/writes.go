@@ -1,6 +1,10 @@
 package mongotest
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"bytes"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
 
 // write executes insert, update or delete, statement by statement.
 func (s *Server) write(c *context) (bson.D, *commandError) {
@@ -28,16 +32,22 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 			return bson.D{{Key: "n", Value: n}, {Key: "writeErrors", Value: bson.A{bson.D{
 				{Key: "index", Value: int32(i)}, {Key: "code", Value: int32(DuplicateKey)}, {Key: "errmsg", Value: "E11000 duplicate key error collection"}}}}}, nil
 		}
-		if c.name != "insert" && !fits(now, filter) {
-			continue
+		if c.name != "insert" {
+			if now == nil {
+				continue
+			}
+			if ok, err := matches(now, filter); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
 		}
-		next, cerr := c.result(stmt, id)
+		next, cerr := c.result(stmt, now)
 		if cerr != nil {
 			return nil, cerr
 		}
-		// An update that changes nothing writes nothing, except with $inc.
-		_, counts := stmt.Lookup("u", "$inc").DocumentOK()
-		if !counts && next != nil && now != nil && fits(now, bson.Raw(mustMarshal(next.raw()))) {
+		// An update that changes nothing writes nothing.
+		if now != nil && bytes.Equal(now, next) {
 			n++
 			continue
 		}
@@ -55,23 +65,46 @@ func (s *Server) write(c *context) (bson.D, *commandError) {
 }
 
 // result returns the document that a statement leaves, nil for a deletion.
-func (c *context) result(stmt bson.Raw, id bson.RawValue) (*document, *commandError) {
+func (c *context) result(stmt, now bson.Raw) (bson.Raw, *commandError) {
 	switch c.name {
 	case "insert":
-		return &document{id: id, v: stmt.Lookup("v")}, nil
+		return stmt, nil
 	case "update":
-		v, err := stmt.LookupErr("u", "$set", "v")
-		if err != nil {
-			return nil, fail(BadValue, "this server knows $set of v, and $inc of what nobody reads")
-		}
-		return &document{id: id, v: v}, nil
+		return changed(now, stmt.Lookup("u"))
 	}
 	return nil, nil
 }
 
-func (s *Server) apply(c *context, key string, d *document) *commandError {
+// findAndModify changes one document and returns what it left.
+func (s *Server) findAndModify(c *context) (bson.D, *commandError) {
+	filter, _ := c.body.Lookup("query").DocumentOK()
+	id, err := filter.LookupErr("_id")
+	if after, _ := c.body.Lookup("new").BooleanOK(); err != nil || !after {
+		return nil, fail(BadValue, "this server modifies by _id only, and returns the new document")
+	}
+	key := c.key(id)
 	if c.txn == nil {
-		s.store.put(map[string]*document{key: d})
+		s.store.await(key)
+	}
+	now := s.see(c, key)
+	if now == nil {
+		return bson.D{{Key: "value", Value: nil}}, nil
+	}
+	next, cerr := changed(now, c.body.Lookup("update"))
+	if cerr != nil {
+		return nil, cerr
+	}
+	if !bytes.Equal(now, next) {
+		if cerr := s.apply(c, key, next); cerr != nil {
+			return nil, cerr
+		}
+	}
+	return bson.D{{Key: "value", Value: next}}, nil
+}
+
+func (s *Server) apply(c *context, key string, d bson.Raw) *commandError {
+	if c.txn == nil {
+		s.store.put(map[string]bson.Raw{key: d})
 		s.store.floor = s.store.clock
 		return nil
 	}
