@@ -27,6 +27,15 @@ type Shape struct {
 	Size  int
 	Label string
 	make  func(size int, seed uint64) *history.History
+	// scans: the history has statements with conditions, which not every format can hold.
+	scans bool
+}
+
+func (s *Shape) format() file.Format {
+	if s.scans {
+		return file.Native
+	}
+	return file.Text
 }
 
 // doublings are how often the size doubles.
@@ -37,34 +46,53 @@ const doublings = 3
 var shapes = []Shape{
 	{"bulk load", 1_000_000, "keys, all written by one transaction", func(size int, seed uint64) *history.History {
 		return synth.Bulk(20, 20_000, size, false, seed)
-	}},
+	}, false},
 	{"bulk read", 1_000_000, "keys, all read by one transaction", func(size int, seed uint64) *history.History {
 		return synth.Bulk(20, 20_000, size, true, seed)
-	}},
+	}, false},
 	{"counter", 200_000, "transactions that count one key modulo 10", func(size int, seed uint64) *history.History {
 		return synth.Counter(20, size, 10, seed)
-	}},
+	}, false},
 	{"blind writes", 200_000, "transactions of 5000 sessions, each one write or read of one key", func(size int, seed uint64) *history.History {
 		return synth.Hot(5000, size, 1, 1, 0, seed)
-	}},
+	}, false},
 	{"blind duplicates", 200_000, "the same, with 10 values", func(size int, seed uint64) *history.History {
 		return synth.Hot(5000, size, 1, 1, 10, seed)
-	}},
+	}, false},
 	{"duplicates", 200_000, "transactions of 4 operations on 1000 keys of 5 values", func(size int, seed uint64) *history.History {
 		return synth.Hot(20, size, 4, 1000, 5, seed)
-	}},
+	}, false},
 	{"three hot keys", 200_000, "transactions of 3 operations on 3 keys", func(size int, seed uint64) *history.History {
 		return synth.Hot(20, size, 3, 3, 0, seed)
-	}},
+	}, false},
 	{"three hot keys, duplicates", 200_000, "the same, with 10 values", func(size int, seed uint64) *history.History {
 		return synth.Hot(20, size, 3, 3, 10, seed)
-	}},
+	}, false},
 }
 
-// Shapes returns the shapes, with sizes multiplied by scale.
-func Shapes(scale float64) []Shape {
-	out := make([]Shape, len(shapes))
-	for n, s := range shapes {
+// scanShapes are histories with statements with conditions, and one that reads the same rows without
+// them.
+var scanShapes = []Shape{
+	{"BlindW-Pred", 100_000, "transactions of 24 sessions, each 8 reads or updates of ranges of about 4 of 10,000 rows", func(size int, seed uint64) *history.History {
+		return synth.Pred(24, size, 10_000, 8, 4, seed)
+	}, true},
+	{"narrow scans", 100_000, "transactions of 24 sessions, each a scan of 4 of ten times as many rows and a write", func(size int, seed uint64) *history.History {
+		return synth.Narrow(24, size, 10*size, 4, true, seed)
+	}, true},
+	{"narrow reads", 100_000, "the same, but the rows are read by their keys", func(size int, seed uint64) *history.History {
+		return synth.Narrow(24, size, 10*size, 4, false, seed)
+	}, true},
+}
+
+// Shapes returns the shapes, with sizes multiplied by scale: those with statements with conditions if
+// scans is set, else the others.
+func Shapes(scans bool, scale float64) []Shape {
+	all := shapes
+	if scans {
+		all = scanShapes
+	}
+	out := make([]Shape, len(all))
+	for n, s := range all {
 		s.Size = scaled(s.Size, scale)
 		out[n] = s
 	}
@@ -108,12 +136,12 @@ func (c *Checker) MeasureDoubling(ctx context.Context, all []Shape, levels []lev
 		return err
 	}
 	defer dir.remove()
-	path := filepath.Join(dir.path, "history.txt")
+	path := filepath.Join(dir.path, "history")
 	for _, s := range all {
 		last := map[string]Step{} // by level and contestant
 		for n := range doublings + 1 {
 			size := max(1, s.Size>>(doublings-n))
-			if err := write(path, s.make(size, seed), file.Text); err != nil {
+			if err := write(path, s.make(size, seed), s.format()); err != nil {
 				return err
 			}
 			debug.FreeOSMemory() // the check may need the memory

@@ -35,9 +35,11 @@ func (f *folder) make(cfg synth.GeneralConfig, lvl level.Level) (string, error) 
 }
 
 func write(path string, h *history.History, format file.Format) error {
-	h, _, _, err := fit.To(h, file.Carries(format))
-	if err != nil {
-		return err
+	if format != file.Native {
+		var err error
+		if h, _, _, err = fit.To(h, file.Carries(format)); err != nil {
+			return err
+		}
 	}
 	out, err := os.Create(path)
 	if err != nil {

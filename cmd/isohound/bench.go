@@ -22,14 +22,14 @@ import (
 
 // benching are the options of a benchmark.
 type benching struct {
-	growth, doubling, quick, asJSON, quiet       bool
-	levels, contestants, against, out, maxMemory string
-	scale                                        float64
-	seed                                         uint64
-	repeat, points                               int
-	timeout                                      time.Duration
-	parsedLevels                                 []level.Level
-	chosen                                       []bench.Contestant
+	growth, doubling, scans, quick, asJSON, quiet bool
+	levels, contestants, against, out, maxMemory  string
+	scale                                         float64
+	seed                                          uint64
+	repeat, points                                int
+	timeout                                       time.Duration
+	parsedLevels                                  []level.Level
+	chosen                                        []bench.Contestant
 }
 
 // quickScale is the factor of --quick for the sizes.
@@ -72,7 +72,9 @@ With --doubling it makes histories that are hard for their size (one transaction
 a million operations, values that are often repeated, very many writers of one key) at
 an eighth, a quarter, half and all of that size. For each doubling it prints the factors
 by which time and memory grow. It also verifies the proofs. If a size is not decided,
-larger ones are skipped.
+larger ones are skipped. With --scans it does so for histories with statements with
+conditions: BlindW-Pred of the Vbox paper, and scans of narrow ranges of a large table
+beside reads of the same rows by key.
 
 Contestants are ` + strings.Join(names, ", ") + `.
 The baseline engine gives no counterexample.
@@ -83,6 +85,7 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
   isohound bench checker --quick
   isohound bench checker history.bincode --contestants polygraph,baseline
   isohound bench checker --doubling --timeout 1m
+  isohound bench checker --scans --timeout 1m
   isohound bench checker --growth --timeout 60s --out runs/growth`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := b.resolve(args); err != nil {
@@ -95,10 +98,11 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 	f.SortFlags = false
 	f.BoolVar(&b.growth, "growth", false, "measure how time and memory grow with the history")
 	f.BoolVar(&b.doubling, "doubling", false, "measure histories that are hard for their size, at 1, 2, 4 and 8 times an eighth of it")
+	f.BoolVar(&b.scans, "scans", false, "measure histories with statements with conditions, at the same sizes as --doubling")
 	f.StringVar(&b.levels, "level", "ser,si", "levels to check, separated by commas; histories are made for ser and si")
 	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline)")
 	f.StringVar(&b.against, "against", "", "path of another isohound to compare with; the two are measured in turn")
-	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m, with --doubling 20s)")
+	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m, with --doubling and --scans 20s)")
 	f.StringVar(&b.maxMemory, "max-memory", "", "limit for the memory of each check, 2GiB say (default that of isohound check)")
 	f.IntVar(&b.repeat, "repeat", 1, "measure each check this often and take the median")
 	f.Float64Var(&b.scale, "scale", 1, "factor for the numbers of transactions and keys")
@@ -118,10 +122,10 @@ const defaultSeed = 1
 func (b *benching) resolve(args []string) error {
 	var err error
 	switch {
-	case (b.growth || b.doubling) && len(args) > 0:
-		return usage("--growth and --doubling make their own histories; give either one of those or files")
-	case b.growth && b.doubling:
-		return usage("give either --growth or --doubling")
+	case (b.growth || b.doubling || b.scans) && len(args) > 0:
+		return usage("--growth, --doubling and --scans make their own histories; give either one of those or files")
+	case b.growth && b.doubling || b.growth && b.scans || b.doubling && b.scans:
+		return usage("give one of --growth, --doubling and --scans")
 	case !b.growth && b.out != "":
 		return usage("--out is for the plots and tables of --growth; without it results are printed, with --json for programs")
 	case !b.growth && b.points != 0:
@@ -142,7 +146,7 @@ func (b *benching) resolve(args []string) error {
 		switch {
 		case b.growth:
 			b.timeout = time.Minute
-		case b.doubling:
+		case b.doubling, b.scans:
 			b.timeout = 20 * time.Second
 		}
 	}
@@ -153,7 +157,7 @@ func (b *benching) resolve(args []string) error {
 		return withCode(exitUsage, err)
 	}
 	for _, l := range b.parsedLevels {
-		if len(args) == 0 && l.RealTime() {
+		if len(args) == 0 && !b.scans && l.RealTime() {
 			return usage("level %s needs times, and generated histories have none; give files", l)
 		}
 	}
@@ -198,7 +202,7 @@ func (a *app) bench(b *benching, files []string) error {
 	switch {
 	case b.growth:
 		return a.benchGrowth(b, c)
-	case b.doubling:
+	case b.doubling, b.scans:
 		return a.benchDoubling(b, c)
 	}
 	r := &bench.Report{}
@@ -244,7 +248,7 @@ func (a *app) printMeasurements(ms []bench.Measurement, asJSON bool) error {
 
 func (a *app) benchDoubling(b *benching, c *bench.Checker) error {
 	c.Flags = append(c.Flags, "--certify")
-	shapes, d := bench.Shapes(b.scale), &bench.Doubling{}
+	shapes, d := bench.Shapes(b.scans, b.scale), &bench.Doubling{}
 	err := c.MeasureDoubling(a.work, shapes, b.parsedLevels, b.chosen, b.seed, d)
 	var failed *bench.CheckError
 	if errors.As(err, &failed) {

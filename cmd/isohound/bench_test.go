@@ -100,7 +100,7 @@ func TestBenchDoubling(t *testing.T) {
 		return all, c
 	}
 	all, c := steps("--timeout", "1m")
-	if c.code != 0 || len(all) != len(bench.Shapes(1)) {
+	if c.code != 0 || len(all) != len(bench.Shapes(false, 1)) {
 		t.Errorf("exit code %d, %d shapes\n%s", c.code, len(all), c.msg)
 	}
 	for name, list := range all {
