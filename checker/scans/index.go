@@ -115,10 +115,15 @@ func (x *index) findRows() {
 			continue
 		}
 		t := x.tables[p.Table]
-		r, known := rows[p.Row]
+		r, known := int32(0), false
+		if len(t.groups) > 1 { // else each item is a row of its own
+			r, known = rows[p.Row]
+		}
 		if !known {
 			r = int32(len(t.rows))
-			rows[p.Row] = r
+			if len(t.groups) > 1 {
+				rows[p.Row] = r
+			}
 			items := make([]history.Key, len(t.groups))
 			for g := range items {
 				items[g] = -1

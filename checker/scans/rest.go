@@ -129,10 +129,12 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
 func (r *Rest) Done() {
-	if !r.gaveUp {
+	if r.gaveUp {
 		for _, s := range r.later {
-			r.judge(s.txn, s.number)
+			r.skip(s.txn, s.number, s.number+1)
 		}
+	} else {
+		r.done.Judged += len(r.later)
 	}
 	r.tell()
 }

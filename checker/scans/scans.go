@@ -70,7 +70,7 @@ type expansion struct {
 	done  history.Scans
 	limit int // of operations for rows that were not found
 	// later are the scans for which such operations are added on demand, because the limit was
-	// reached. They are not judged yet.
+	// reached. They count as judged when they have been settled.
 	later []*scan
 	// reason says why the first predicate that is not judged is not.
 	reason string
@@ -79,10 +79,8 @@ type expansion struct {
 // transaction adds the operations for the predicates of the transaction at index i.
 func (e *expansion) transaction(i int, list []history.Predicate) {
 	e.done.Scans += len(list)
-	for n := range list {
-		e.done.Unjudged[history.ScanRef{Txn: i, Number: n}] = true
-	}
 	if e.index == nil {
+		e.skip(i, 0, len(list))
 		return
 	}
 	ops := e.h.Ops(&e.h.Txns[i])
@@ -94,6 +92,7 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 		p := &list[n]
 		if p.Ops[0] < done {
 			e.refuse("the predicates of a transaction overlap")
+			e.skip(i, n, len(list))
 			break
 		}
 		for _, op := range ops[done:p.Ops[0]] {
@@ -104,12 +103,13 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 		s := &scan{expansion: e, txn: i, number: n, p: p, implied: ops[p.Ops[0] : p.Ops[0]+p.Implied], ops: ops[p.Ops[0]+p.Implied : p.Ops[1]], own: own}
 		if err := s.expand(); err != nil {
 			e.refuse(err.Error())
+			e.skip(i, n, n+1)
 		} else {
 			if s.later() {
 				s.keepOwn()
 				e.later = append(e.later, s)
 			} else {
-				e.judge(i, n)
+				e.done.Judged++
 			}
 			more[n] = s.take()
 			added = added || len(more[n]) > 0
@@ -126,10 +126,11 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 	}
 }
 
-// judge counts a predicate as judged.
-func (e *expansion) judge(txn, number int) {
-	e.done.Judged++
-	delete(e.done.Unjudged, history.ScanRef{Txn: txn, Number: number})
+// skip notes predicates of a transaction that are not judged, up to, not including, number to.
+func (e *expansion) skip(txn, from, to int) {
+	for n := from; n < to; n++ {
+		e.done.Unjudged[history.ScanRef{Txn: txn, Number: n}] = true
+	}
 }
 
 // refuse notes why a predicate is not judged. The first reason is told.

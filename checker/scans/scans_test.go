@@ -276,7 +276,7 @@ func settle(t *testing.T, h *history.History, eager int, levels ...level.Level) 
 	}
 	for _, lvl := range levels {
 		x, err = rest.Settle(t.Context(), lvl, x, func(h *history.History) (*verdict.Result, error) {
-			return checker.Check(t.Context(), h, lvl, checker.Options{Certify: true})
+			return checker.Check(t.Context(), h, lvl, checker.Options{Witness: true})
 		})
 		if err != nil {
 			t.Fatal(err)
