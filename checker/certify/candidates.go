@@ -73,7 +73,7 @@ func parts(where []schema.Condition) [][]schema.Condition {
 // narrowest returns the order in which the conditions leave the shortest range, with its group. It
 // returns no order, and all rows, if there are few rows or no index helps.
 func (s *scan) narrowest(where []schema.Condition) (of *group, best *order, from, to int32) {
-	to = int32(len(s.t.keys))
+	to = int32(s.t.rows())
 	try := func(g *group, o *order) {
 		if o == nil {
 			return

@@ -7,6 +7,7 @@
 //	certify.go        Result: which proof belongs to which verdict
 //	witness.go        satisfied: a store that executes the transactions
 //	tables.go         the rows of the tables with scans, their versions and their current state
+//	column.go         the values of a column
 //	order.go          indexes of the current rows
 //	scan.go           one scan: its conditions, what it returned, its page
 //	candidates.go     the rows that may fulfil the conditions of a scan

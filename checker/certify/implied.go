@@ -76,7 +76,7 @@ func (s *scan) follow(stop *stop, ops []history.Op) error {
 // follows verifies an operation. That a version was not seen follows if it contradicts the result. That
 // a version was seen follows if all others do.
 func (x *implications) follows(op history.Op) error {
-	it := x.items[op.Key]
+	it := x.item(op.Key)
 	if it.g == nil || it.g.t != x.t {
 		return errors.Errorf("%s is no row of its table", x.h.KeyName(op.Key))
 	}

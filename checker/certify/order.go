@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/isohound/isohound/history/schema"
 )
@@ -14,9 +13,9 @@ import (
 // by the primary key), or for each version (if it is ordered by a column of the group).
 type order struct {
 	columns []string
-	value   func(n int32, column int) any // of a row or a version
-	of      []int32                       // by position: the row or version
-	at      []int32                       // by row or version: its position
+	values  []*column // of these columns, by position
+	of      []int32   // by position: the row or version
+	at      []int32   // by row or version: its position
 	byRow   bool
 	present set // of positions
 }
@@ -42,11 +41,13 @@ func (x *tables) keyOrder(g *group) *order {
 	if o, made := g.orders[""]; made {
 		return o
 	}
-	o := &order{byRow: true, value: func(row int32, c int) any { return g.t.keys[row][c] }}
+	o := &order{byRow: true}
 	for _, c := range g.t.Key {
 		o.columns = append(o.columns, c.Name)
 	}
-	return g.index("", o, len(g.t.keys))
+	g.orders[""] = o
+	o.sort(g, g.t.keys, g.t.rows())
+	return o
 }
 
 // columnOrder returns nil if some version does not fit the columns.
@@ -54,60 +55,48 @@ func (x *tables) columnOrder(g *group, name string, at int) *order {
 	if o, made := g.orders[name]; made {
 		return o
 	}
-	for v := range g.versions {
-		if _, err := x.columns(g, int32(v)); err != nil {
-			g.orders[name] = nil
+	g.orders[name] = nil
+	values := newColumn(&g.t.Groups[g.number].Columns[at], len(g.versions))
+	for i := range g.versions {
+		content, err := x.parse(g, g.versions[i].value)
+		if err != nil {
 			return nil
 		}
+		values.add(content[at])
 	}
-	return g.index(name, &order{columns: []string{name}, value: func(v int32, _ int) any { return g.content[v][at] }}, len(g.versions))
+	o := &order{columns: []string{name}}
+	g.orders[name] = o
+	o.sort(g, []*column{values}, len(g.versions))
+	return o
 }
 
-// index sorts the rows or versions and enters those that are in the state.
-func (g *group) index(name string, o *order, n int) *order {
-	o.of, o.at, o.present = make([]int32, n), make([]int32, n), newSet(n)
+// sort sorts n rows or versions by their values and enters those that are in the state.
+func (o *order) sort(g *group, values []*column, n int) {
 	type entry struct {
-		null   bool
-		number int64
-		text   string
+		prefix int64
 		n      int32
 	}
 	list := make([]entry, n)
 	for i := range list {
-		e := entry{n: int32(i)}
-		switch v := o.value(int32(i), 0).(type) {
-		case nil:
-			e.null = true
-		case int64:
-			e.number = v
-		case string:
-			e.text = v
-		}
-		list[i] = e
+		list[i] = entry{values[0].prefix(int32(i)), int32(i)}
 	}
 	slices.SortFunc(list, func(a, b entry) int {
-		switch {
-		case a.null != b.null && a.null:
-			return -1
-		case a.null != b.null:
-			return 1
-		case a.number != b.number:
-			return cmp.Compare(a.number, b.number)
-		}
-		c := strings.Compare(a.text, b.text)
-		for i := 1; i < len(o.columns) && c == 0; i++ {
-			c = schema.Compare(o.value(a.n, i), o.value(b.n, i))
+		c := cmp.Compare(a.prefix, b.prefix)
+		for i := 0; i < len(values) && c == 0; i++ {
+			c = values[i].compare(a.n, b.n)
 		}
 		return c
 	})
+	o.of, o.at, o.present = make([]int32, n), make([]int32, n), newSet(n)
 	for i, e := range list {
 		o.of[i], o.at[e.n] = e.n, int32(i)
 	}
-	g.orders[name] = o
+	for _, c := range values {
+		o.values = append(o.values, c.permuted(o.of))
+	}
 	for row, v := range g.current {
 		o.move(int32(row), none, v)
 	}
-	return o
 }
 
 // narrow returns the positions of everything that may fulfil the conditions: the first columns have
@@ -121,12 +110,12 @@ func (o *order) narrow(where []schema.Condition) (from, to int32) {
 			}
 			first := func(place int) int32 {
 				return from + int32(sort.Search(int(to-from), func(p int) bool {
-					return where[i].Place(o.value(o.of[from+int32(p)], n)) >= place
+					return where[i].Place(o.values[n].at(from+int32(p))) >= place
 				}))
 			}
 			from, to = first(0), first(1)
 		}
-		if from >= to || schema.Compare(o.value(o.of[from], n), o.value(o.of[to-1], n)) != 0 {
+		if from >= to || o.values[n].compare(from, to-1) != 0 {
 			break
 		}
 	}

@@ -56,7 +56,7 @@ func TestIndexes(t *testing.T) {
 	g := x.byName["s"].groups[0]
 	found, looked, indexed := 0, 0, map[string]bool{}
 	for n, op := range rec.Ops {
-		x.write(x.items[op.Key], x.version[n])
+		x.write(x.item(op.Key), x.version[n])
 		if rng.IntN(10) == 0 {
 			x.keep(rng.IntN(2) == 0)
 		}
@@ -92,7 +92,7 @@ func TestIndexes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Matches(stock, schema.Row{Key: g.t.keys[row], Groups: [][]any{c}}) {
+			if p.Matches(stock, schema.Row{Key: []any{g.t.keys[0].at(int32(row)), g.t.keys[1].at(int32(row))}, Groups: [][]any{c}}) {
 				want = append(want, int32(row))
 			}
 		}

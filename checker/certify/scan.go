@@ -57,7 +57,7 @@ func (x *tables) scan(i, n int) (*scan, error) {
 	s.ops = x.h.Ops(s.txn)[p.Ops[0]+p.Implied : p.Ops[1]]
 	t.scans++
 	for _, op := range s.ops {
-		it := x.items[op.Key]
+		it := x.item(op.Key)
 		if it.g == nil || it.g.t != t {
 			return nil, errors.Errorf("%s is no row of its table", x.h.KeyName(op.Key))
 		}
@@ -114,7 +114,14 @@ func (s *scan) sortings() error {
 func (s *scan) returned(row int32) bool { return s.t.found[row] == s.t.scans }
 
 func (s *scan) keyFits(row int32) bool {
-	return len(s.onKey) == 0 || schema.Predicate{Where: s.onKey}.Matches(s.t.Table, schema.Row{Key: s.t.keys[row]})
+	if len(s.onKey) == 0 {
+		return true
+	}
+	s.t.key = s.t.key[:0]
+	for _, c := range s.t.keys {
+		s.t.key = append(s.t.key, c.at(row))
+	}
+	return schema.Predicate{Where: s.onKey}.Matches(s.t.Table, schema.Row{Key: s.t.key})
 }
 
 // fits reports whether the columns of group g fulfil the conditions on them.
@@ -135,7 +142,7 @@ func (s *scan) needs(g int) bool { return len(s.where[g]) > 0 || g == s.orderBy 
 // now returns the version of a row in group g that the statement sees, and its columns if they matter.
 func (s *scan) now(g int, row int32) (v int32, content []any, err error) {
 	if v = s.t.groups[g].current[row]; v != none && s.needs(g) {
-		content, err = s.columns(s.t.groups[g], v)
+		content, err = s.parse(s.t.groups[g], s.t.groups[g].versions[v].value)
 	}
 	return v, content, err
 }
@@ -170,7 +177,7 @@ func (s *scan) place(row int32, content, other []any) int {
 
 func (s *scan) sortValue(row int32, content []any, o sorting) any {
 	if o.group < 0 {
-		return s.t.keys[row][o.at]
+		return s.t.keys[o.at].at(row)
 	}
 	return content[o.at]
 }
@@ -196,7 +203,7 @@ func (s *scan) arrange() (misplaced []int32, err error) {
 	}
 	rows, previous, before := 0, none, []any(nil)
 	for n, op := range s.ops {
-		row := s.items[op.Key].row
+		row := s.item(op.Key).row
 		if row == previous {
 			continue
 		}
@@ -233,8 +240,8 @@ func (s *scan) sortedBy(n int) ([]any, error) {
 	if s.orderBy < 0 {
 		return nil, nil
 	}
-	g, row := s.t.groups[s.orderBy], s.items[s.ops[n].Key].row
-	read := slices.IndexFunc(s.ops[n:], func(op history.Op) bool { it := s.items[op.Key]; return it.g == g && it.row == row })
+	g, row := s.t.groups[s.orderBy], s.item(s.ops[n].Key).row
+	read := slices.IndexFunc(s.ops[n:], func(op history.Op) bool { it := s.item(op.Key); return it.g == g && it.row == row })
 	var v history.Value
 	if read >= 0 && s.ops[n+read].Kind == history.Read {
 		v = s.ops[n+read].Value
@@ -252,7 +259,7 @@ func (s *scan) sortedBy(n int) ([]any, error) {
 // own returns the latest value that the transaction wrote before.
 func (s *scan) own(g int, row int32) (v history.Value, wrote bool) {
 	for _, op := range s.h.Ops(s.txn)[:s.p.Ops[0]] {
-		if it := s.items[op.Key]; op.Kind == history.Write && it.g == s.t.groups[g] && it.row == row {
+		if it := s.item(op.Key); op.Kind == history.Write && it.g == s.t.groups[g] && it.row == row {
 			v, wrote = op.Value, true
 		}
 	}

@@ -102,7 +102,7 @@ func (s *scans) fits(i, n, op int) error {
 func (s *scan) found() error {
 	previous := none
 	for _, op := range s.ops {
-		row := s.items[op.Key].row
+		row := s.item(op.Key).row
 		if row == previous {
 			continue
 		}
@@ -119,12 +119,12 @@ func (s *scan) found() error {
 			ok = v != none && s.fits(g, content)
 		}
 		if !ok {
-			return errors.Errorf("it found %s, which is %s", s.t.names[row], s.text(row))
+			return errors.Errorf("it found %s, which is %s", s.name(s.t, row), s.text(row))
 		}
 	}
 	misplaced, err := s.arrange()
 	if err == nil && len(misplaced) > 0 {
-		err = errors.Errorf("it returned %s at a wrong place", s.t.names[misplaced[0]])
+		err = errors.Errorf("it returned %s at a wrong place", s.name(s.t, misplaced[0]))
 	}
 	return err
 }
@@ -152,7 +152,7 @@ func (s *scan) missed(stop *stop) error {
 		case found && counts:
 			count++
 		case found && !s.returned(row):
-			return errors.Errorf("it did not find %s, which is %s", s.t.names[row], s.text(row))
+			return errors.Errorf("it did not find %s, which is %s", s.name(s.t, row), s.text(row))
 		}
 		return nil
 	})

@@ -16,13 +16,27 @@ import (
 type tables struct {
 	h      *history.History
 	byName map[string]*table
-	items  []item // by key
+	groups []*group
+	places []place32 // by key
 	// version is, by position of an operation in the history, the version that it writes, or none.
 	version []int32
 	undo    []change
 }
 
-// item says which group of which row a key is. g is nil if it is no item of these tables.
+// place32 is an item as numbers, which garbage collection does not visit: the group is an index of
+// groups plus 1, or 0.
+type place32 struct{ group, row int32 }
+
+// item returns which item a key is.
+func (x *tables) item(k history.Key) item {
+	p := x.places[k]
+	if p.group == 0 {
+		return item{}
+	}
+	return item{x.groups[p.group-1], p.row}
+}
+
+// item is a group of a row. g is nil if a key is no item of these tables.
 type item struct {
 	g   *group
 	row int32
@@ -30,8 +44,8 @@ type item struct {
 
 type table struct {
 	*schema.Table
-	keys   [][]any  // by row: the primary key
-	names  []string // by row
+	keys   []*column     // the columns of the primary key, by row
+	named  []history.Key // by row: one of its items
 	groups []*group
 	// found is, by row, the latest scan that found the row, by the number scans.
 	found []int32
@@ -39,6 +53,7 @@ type table struct {
 	// looked is, by row, the latest search for candidates that met the row, by the number looks.
 	looked  []int32
 	looks   int32
+	key     []any   // scratch
 	scratch [][]any // by group
 }
 
@@ -46,9 +61,9 @@ type table struct {
 // transaction may see: an initial value, or one that a transaction wrote that did not abort.
 type group struct {
 	t        *table
-	number   int
+	number   int   // in the table
+	index    int32 // in tables.groups
 	versions []version
-	content  [][]any // by version: the values of the columns; nil until they are needed
 	latest   []int32 // by row: the version added last, or none
 	deleted  []bool  // by row: there may be a moment at which the row does not exist
 	current  []int32 // by row: the version in the state, or none
@@ -70,7 +85,7 @@ type change struct {
 // newTables finds the rows of tables with these names, and their versions. The state is the initial
 // one.
 func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, error) {
-	x := &tables{h: h, byName: map[string]*table{}, items: make([]item, h.KeyCount()), version: make([]int32, len(h.AllOps()))}
+	x := &tables{h: h, byName: map[string]*table{}, places: make([]place32, h.KeyCount()), version: make([]int32, len(h.AllOps()))}
 	for _, t := range h.Schema {
 		if names[t.Name] {
 			x.add(t)
@@ -87,7 +102,7 @@ func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, 
 		from := h.FirstOp(t)
 		for n, op := range h.Ops(t) {
 			x.version[from+n] = none
-			if it := x.items[op.Key]; op.Kind == history.Write && it.g != nil && t.Status != history.Aborted {
+			if it := x.item(op.Key); op.Kind == history.Write && it.g != nil && t.Status != history.Aborted {
 				x.version[from+n] = it.g.add(it.row, op.Value)
 			}
 		}
@@ -98,15 +113,19 @@ func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, 
 func (x *tables) add(t *schema.Table) {
 	mine := &table{Table: t}
 	for n := range t.Groups {
-		mine.groups = append(mine.groups, &group{t: mine, number: n, orders: map[string]*order{}})
+		mine.groups = append(mine.groups, &group{t: mine, number: n, index: int32(len(x.groups)), orders: map[string]*order{}})
+		x.groups = append(x.groups, mine.groups[n])
+	}
+	for i := range t.Key {
+		mine.keys = append(mine.keys, newColumn(&t.Key[i], 0))
 	}
 	x.byName[t.Name] = mine
 }
 
 // findRows finds the rows and their initial versions.
 func (x *tables) findRows(stop *stop) error {
-	rows := map[string]int32{} // of tables with several groups
-	for k := range x.items {
+	var rows map[string]int32 // of tables with several groups
+	for k := range x.places {
 		if err := stop.after(1); err != nil {
 			return err
 		}
@@ -124,17 +143,15 @@ func (x *tables) findRows(stop *stop) error {
 		}
 		row, known := rows[p.Row]
 		if !known {
-			row = int32(len(t.keys))
-			t.keys, t.names, t.found = append(t.keys, p.Key), append(t.names, p.Row), append(t.found, 0)
-			t.looked = append(t.looked, 0)
-			for _, g := range t.groups {
-				g.latest, g.deleted, g.current = append(g.latest, none), append(g.deleted, false), append(g.current, none)
+			row = t.addRow(history.Key(k), p.Key)
+			if rows == nil && len(t.groups) > 1 {
+				rows = make(map[string]int32, (len(x.places)-k)/len(t.groups))
 			}
 			if len(t.groups) > 1 {
 				rows[p.Row] = row
 			}
 		}
-		x.items[k] = item{t.groups[p.Group], row}
+		x.places[k] = place32{t.groups[p.Group].index + 1, row}
 		t.groups[p.Group].begin(row, x.h.Initial(history.Key(k)))
 	}
 	// A group of a row that no key names keeps the default.
@@ -149,6 +166,24 @@ func (x *tables) findRows(stop *stop) error {
 	}
 	return nil
 }
+
+// addRow adds a row without versions.
+func (t *table) addRow(k history.Key, key []any) int32 {
+	row := int32(t.rows())
+	for i, v := range key {
+		t.keys[i].add(v)
+	}
+	t.named, t.found, t.looked = append(t.named, k), append(t.found, 0), append(t.looked, 0)
+	for _, g := range t.groups {
+		g.latest, g.deleted, g.current = append(g.latest, none), append(g.deleted, false), append(g.current, none)
+	}
+	return row
+}
+
+func (t *table) rows() int { return len(t.named) }
+
+// name returns the name of a row.
+func (x *tables) name(t *table, row int32) string { return x.h.Schema.RowOf(x.h.KeyName(t.named[row])) }
 
 // begin gives a row its initial value.
 func (g *group) begin(row int32, v history.Value) { g.current[row] = g.add(row, v) }
@@ -190,21 +225,6 @@ func (x *tables) keep(keep bool) {
 		x.undo[n].g.put(x.undo[n].row, x.undo[n].old)
 	}
 	x.undo = x.undo[:0]
-}
-
-// columns returns the values of the columns of a version.
-func (x *tables) columns(g *group, v int32) ([]any, error) {
-	if g.content == nil {
-		g.content = make([][]any, len(g.versions))
-	}
-	if g.content[v] == nil {
-		c, err := x.parse(g, g.versions[v].value)
-		if err != nil {
-			return nil, err
-		}
-		g.content[v] = c
-	}
-	return g.content[v], nil
 }
 
 // parse returns the values of the columns that a value of an item stands for.

@@ -163,7 +163,7 @@ func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 // writeRow puts what operation n of t writes into the state of the rows.
 func (r *replay) writeRow(t *history.Txn, n int) {
 	if r.scans != nil {
-		r.scans.write(r.scans.items[r.h.Ops(t)[n].Key], r.scans.version[r.h.FirstOp(t)+n])
+		r.scans.write(r.scans.item(r.h.Ops(t)[n].Key), r.scans.version[r.h.FirstOp(t)+n])
 	}
 }
 
