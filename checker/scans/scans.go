@@ -20,8 +20,8 @@ const MostVersions = 64
 // Expand returns h with operations that say what its predicates did not find, and with History.Scans
 // set. It returns h itself if h has no predicates. A predicate that cannot be judged adds no
 // operations: the rows that it returned still count as reads of items. rest has the predicates for
-// which operations are still to be added, or is nil; Rest.Settle adds them. eager is EagerOps. If ctx
-// ends, the error is its cause.
+// which operations are still to be added, or is nil; Rest.Settle adds them. Proofs can be certified only
+// after Rest.Done. eager is EagerOps. If ctx ends, the error is its cause.
 func Expand(ctx context.Context, h *history.History, eager int) (x *history.History, rest *Rest, err error) {
 	if !h.HasPredicates() {
 		return h, nil, nil
