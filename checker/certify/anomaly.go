@@ -91,6 +91,9 @@ func (f *facts) edge(lvl level.Level, e verdict.Edge) error {
 			return errors.New("no such order")
 		}
 	case verdict.WR:
+		if !readsTo && f.at(e.To, e.Key).first < 0 {
+			return f.classRead(e)
+		}
 		if !unique || source != e.From || !readsTo {
 			return errors.New("the second transaction did not read the first one's write")
 		}
@@ -99,6 +102,9 @@ func (f *facts) edge(lvl level.Level, e verdict.Edge) error {
 			return errors.New("the second transaction did not overwrite the first one's write")
 		}
 	case verdict.RW:
+		if f.at(e.From, e.Key).first < 0 {
+			return f.classRead(e)
+		}
 		if !unique || !f.reads(e.From, c) || !readsTo || !f.writes(e.To, e.Key) {
 			return errors.New("the second transaction did not overwrite what the first one read")
 		}

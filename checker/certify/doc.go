@@ -15,6 +15,7 @@
 //	implied.go        violated: what was added to the history for scans follows from them
 //	judge.go          Judge: the levels by the trial of every execution
 //	anomaly.go        violated: cycles, divergences and anomalies of single reads
+//	class.go          edges of reads that only say which versions they did not see
 //	facts.go          who wrote what, and which transactions must have committed
 //	rejudge.go        the part of a history around such an anomaly, by the trial of every execution
 //	contradiction.go  closed sub-histories, by the trial of every execution

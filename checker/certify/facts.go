@@ -21,6 +21,8 @@ type facts struct {
 	// transaction that counts read from them. Each has that transaction and what it read. It is nil
 	// until it is needed.
 	pulled map[int32]pull
+	// accesses are those of keys with class reads, found so far.
+	accesses map[history.Key]*accesses
 }
 
 // cell is a value of a key.
@@ -256,6 +258,9 @@ func (f *facts) pull() error {
 			take(i, cell{ops[0].Key, history.Absent})
 		}
 		for _, op := range ops {
+			if op.Kind == history.ReadNot {
+				continue
+			}
 			if op.Kind == history.Read && seen[op.Key] != i+1 {
 				take(i, cell{op.Key, op.Value})
 			}

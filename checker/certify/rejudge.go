@@ -64,6 +64,15 @@ func (f *facts) closed(a *verdict.Anomaly, whole bool) (*closure, error) {
 		p.keys[f.h.Ops(&f.h.Txns[r.Txn])[r.Op].Key] = true
 	}
 	work := slices.Clone(a.Txns)
+	changing, err := f.changing(a.Cycle)
+	if err != nil || len(changing) > MaxJudged {
+		return nil, err
+	}
+	for _, i := range changing {
+		if !slices.Contains(work, i) {
+			work = append(work, i)
+		}
+	}
 	for n := 0; n < len(work); n++ {
 		i := work[n]
 		p.keep[i] = true

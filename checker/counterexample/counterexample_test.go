@@ -37,6 +37,8 @@ func TestEveryEngine(t *testing.T) {
 					h = lightweight(rng)
 				case rng.IntN(3) == 0:
 					h = randhist.WithoutValues(rng, h)
+				case rng.IntN(4) == 0:
+					h = randhist.WithClassReads(rng, randhist.Mini(rng))
 				}
 				for _, engine := range checker.Engines {
 					r, err := checker.Check(context.Background(), h, lvl, checker.Options{Engine: engine})

@@ -43,7 +43,33 @@ func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 		}
 	}
 	c.Close()
+	if a.Kind == verdict.Contradiction {
+		return c
+	}
+	// An edge of a read that only says which versions it did not see follows from all changes of
+	// its key.
+	for _, e := range a.Cycle {
+		if c.deniesEnd(e) {
+			for _, t := range c.Txns() {
+				c.addKey(t, e.Key)
+			}
+		}
+	}
+	c.Close()
 	return c
+}
+
+// deniesEnd reports whether the reader of an edge only says which versions it did not see.
+func (c *cut) deniesEnd(e verdict.Edge) bool {
+	reader := e.From
+	switch e.Kind {
+	case verdict.WR:
+		reader = e.To
+	case verdict.RW:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(c.ops(reader), func(op history.Op) bool { return op.Key == e.Key && op.Kind != history.ReadNot })
 }
 
 func (c *cut) ops(t int32) []history.Op { return c.h.Ops(&c.h.Txns[t]) }
@@ -57,6 +83,9 @@ func (c *cut) addEnd(t int32, e verdict.Edge) {
 		}
 		if first < 0 {
 			first = j
+		}
+		if op.Kind == history.ReadNot && c.deniesEnd(e) {
+			c.Add(t, j)
 		}
 		if op.Kind == history.Write {
 			last = j

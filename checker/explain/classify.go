@@ -196,8 +196,7 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 		last = e
 	}
 	if s.two(1, 0, 1) {
-		reader := &h.Txns[wr.To]
-		s.newThenOld = readAt(h, reader, wr) < readAt(h, reader, rw)
+		s.newThenOld = readAt(h, wr) < readAt(h, rw)
 		s.oldWritten = rw.Value != h.Initial(rw.Key)
 	}
 	return s
@@ -212,14 +211,15 @@ func writesKey(h *history.History, i int32, k history.Key) bool {
 	return false
 }
 
-// readAt returns the index of the operation with which t read the version of e.
-func readAt(h *history.History, t *history.Txn, e verdict.Edge) int {
-	for n, op := range h.Ops(t) {
+// readAt returns the index of the operation with which the reader of e saw its version.
+func readAt(h *history.History, e verdict.Edge) int {
+	reader, writer := reader(e)
+	for n, op := range h.Ops(&h.Txns[reader]) {
 		if op.Kind == history.Read && op.Key == e.Key && op.Value == e.Value {
 			return n
 		}
 	}
-	return -1
+	return denying(h, reader, e.Key, writer)
 }
 
 // dirtyUpdate reports whether the transaction with an aborted read then wrote the key, too.

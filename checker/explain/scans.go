@@ -55,6 +55,30 @@ func reading(h *history.History, i int32, k history.Key, v history.Value) int {
 	return found
 }
 
+// denying returns the operation with which i said that it did not see what to finally wrote of k, or
+// else the first one about another version of k, or -1. It is -1 if i read the key.
+func denying(h *history.History, i int32, k history.Key, to int32) int {
+	found := -1
+	for n, op := range h.Ops(&h.Txns[i]) {
+		switch {
+		case op.Key != k:
+		case op.Kind != history.ReadNot:
+			return -1
+		case found < 0 || finalValue(h, &h.Txns[to], k, op.Value):
+			found = n
+		}
+	}
+	return found
+}
+
+// reader returns the transaction that reads an edge's version, and the other one.
+func reader(e verdict.Edge) (reader, writer int32) {
+	if e.Kind == verdict.WR {
+		return e.To, e.From
+	}
+	return e.From, e.To
+}
+
 // scan says what a statement with conditions showed of the row of an operation that follows from
 // it. ok is false for other operations.
 func (w words) scan(txn int32, op int) (text string, ok bool) {
@@ -95,22 +119,27 @@ func (w words) read(i int32, k history.Key, v history.Value) string {
 	return "read " + w.pair(k, v)
 }
 
+// saw returns the operation with which an edge's reader saw its version, or said that it did not see
+// others, or -1.
+func saw(h *history.History, e verdict.Edge) int {
+	reader, writer := reader(e)
+	if n := reading(h, reader, e.Key, e.Value); n >= 0 {
+		return n
+	}
+	return denying(h, reader, e.Key, writer)
+}
+
 // scanOf returns the statement from whose conditions the read of an edge follows, and whether the
 // edge's row is one that it did not find. It returns nil for other edges.
 func scanOf(h *history.History, e verdict.Edge) (p *history.Predicate, missed bool) {
-	var reader int32
-	switch e.Kind {
-	case verdict.WR:
-		reader = e.To
-	case verdict.RW:
-		reader = e.From
-	default:
+	if e.Kind != verdict.WR && e.Kind != verdict.RW {
 		return nil, false
 	}
-	n := reading(h, reader, e.Key, e.Value)
+	n := saw(h, e)
 	if n < 0 {
 		return nil, false
 	}
+	reader, _ := reader(e)
 	return implied(h, reader, n)
 }
 
@@ -131,7 +160,7 @@ func Named(h *history.History, a *verdict.Anomaly) map[verdict.OpRef]bool {
 			reader, writers = e.From, writers[1:]
 		}
 		if reader >= 0 {
-			named[verdict.OpRef{Txn: reader, Op: reading(h, reader, e.Key, e.Value)}] = true
+			named[verdict.OpRef{Txn: reader, Op: saw(h, e)}] = true
 		}
 		for _, i := range writers {
 			for n, op := range h.Ops(&h.Txns[i]) {

@@ -367,6 +367,9 @@ func Edges(h *history.History, a *verdict.Anomaly) (cycle, context []Edge) {
 func (w words) edge(e verdict.Edge, n int) string {
 	from, to := w.txn(e.From), w.txn(e.To)
 	head := fmt.Sprintf("%s -%s-> %s: ", from, e.Kind, to)
+	if text := w.denied(e); text != "" {
+		return head + text
+	}
 	switch e.Kind {
 	case verdict.SO:
 		return head + fmt.Sprintf("%s came first in session %d.", from, w.h.SessionName(w.h.Txns[e.From].Session))
@@ -389,6 +392,29 @@ func (w words) edge(e verdict.Edge, n int) string {
 		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
 			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
 	}
+}
+
+// denied says why an edge holds at a transaction that only says which versions it did not see. It
+// returns "" for other edges.
+func (w words) denied(e verdict.Edge) string {
+	if e.Kind != verdict.WR && e.Kind != verdict.RW {
+		return ""
+	}
+	reader, writer := reader(e)
+	n := denying(w.h, reader, e.Key, writer)
+	if n < 0 {
+		return ""
+	}
+	when := "before"
+	if e.Kind == verdict.WR {
+		when = "after"
+	}
+	ref := verdict.OpRef{Txn: reader, Op: n}
+	did, scan := w.scan(reader, n)
+	if !scan {
+		did = w.did(ref)
+	}
+	return fmt.Sprintf("%s %s. So it saw %s %s %s %s.", w.txn(reader), did, w.key(e.Key), when, w.txn(writer), w.written(writer, e.Key))
 }
 
 // overwrote says why one of two writers of a key came first, if the other did not read its write.

@@ -171,7 +171,8 @@ type Edge struct {
 	// Key is the key that a WR, WW or RW edge is about.
 	Key history.Key
 	// Value is the version of Key: the one that To read (WR), that To overwrote (WW), or that From
-	// read and To overwrote (RW).
+	// read and To overwrote (RW). The reader of a WR or RW edge may say only which versions it did
+	// not see. Then it saw this version or a later one (WR), or this one or an earlier one (RW).
 	Value history.Value
 }
 
