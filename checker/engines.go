@@ -20,7 +20,7 @@ type Engine string
 const (
 	// Auto takes the first engine that does not refuse the history.
 	Auto Engine = "auto"
-	// Linear judges histories of mini-transactions with unique values, and of
+	// Linear judges histories of mini-transactions with unique values, scans among them, and of
 	// lightweight transactions.
 	Linear Engine = linear.Name
 	// Polygraph judges every history, at every level but linearizability.

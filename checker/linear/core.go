@@ -133,6 +133,18 @@ func (g *core) eachArc(f func(v int32, a arc)) {
 			}
 		}
 	}
+	if x.classes != nil {
+		for _, e := range x.classes.edges {
+			from, to := g.local[e.From], g.local[e.To]
+			switch {
+			case from == none || to == none:
+			case e.Kind == verdict.WR:
+				f(g.commit(from), newArc(g.start(to), verdict.WR))
+			default:
+				f(g.start(from), newArc(g.commit(to), verdict.RW))
+			}
+		}
+	}
 	for n, l := range g.byBegin {
 		f(g.timeLink+int32(n), newArc(g.start(l), 0))
 		if n+1 < len(g.byBegin) {

@@ -41,15 +41,15 @@ func (x *index) cycles(c *check, o *order) ([]verdict.Anomaly, error) {
 	}
 	// No cycle is shorter than two edges. A longer cycle is known to be a shortest one only if the
 	// search was complete. If a version was overwritten twice, the graph has only one of the two
-	// edges, so the search is not complete.
-	diverged := x.Has(verdict.Divergence) != nil
+	// edges, so the search is not complete. Neither is it if there are open runs of class reads.
+	partial := x.Has(verdict.Divergence) != nil || x.classes != nil
 	least := math.MaxInt
 	for n := range s.out {
 		least = min(least, len(s.out[n].Cycle))
 	}
 	for n := range s.out {
 		length := len(s.out[n].Cycle)
-		s.out[n].Shortest = length == 2 || !diverged && s.complete && length == least
+		s.out[n].Shortest = length == 2 || !partial && s.complete && length == least
 	}
 	// A cycle without real time also violates weaker levels, so it says more.
 	slices.SortStableFunc(s.out, func(a, b verdict.Anomaly) int {
@@ -308,6 +308,13 @@ func (g *core) edge(from, to int32, kind verdict.EdgeKind) verdict.Edge {
 			if v := x.opVersion[h.FirstOp(t)+j]; op.Kind == history.Read && v != none && x.writer[v] == e.From {
 				e.Key, e.Value = op.Key, op.Value
 				return e
+			}
+		}
+	}
+	if x.classes != nil && x.classes.into.first != nil {
+		for n := x.classes.into.first[e.To]; n != none; n = x.classes.into.next[n] {
+			if class := x.classes.edges[n]; class.From == e.From && class.Kind == kind {
+				return class
 			}
 		}
 	}

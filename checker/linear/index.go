@@ -19,6 +19,8 @@ const none = int32(-1)
 //	WW   writer[v] → next[v]     (always beside a WR edge)
 //	RW   S → next[v]             unless S is next[v]
 //	SO   the latest committed transaction before S in its session → S
+//
+// Reads that only say which versions they did not see have edges of their own (classes.go).
 type index struct {
 	c *check
 	h *history.History
@@ -43,17 +45,27 @@ type index struct {
 
 	*single.Collector
 	versions *versionTable
+	scans    bool // the history has statements with conditions
+	places   places
+	// rewritten has, for each transaction with more than short operations and with writes: for each
+	// operation, whether a later one writes the same key.
+	rewritten map[int32][]bool
+	classes   *classes // nil if there are no class reads
 }
 
 func buildIndex(c *check) (*index, error) {
-	x := &index{c: c, h: c.h, Collector: single.NewCollector(c.h), pulled: map[int32]verdict.Edge{}}
+	x := &index{c: c, h: c.h, Collector: single.NewCollector(c.h), pulled: map[int32]verdict.Edge{}, scans: c.h.HasPredicates(), places: places{h: c.h}}
 	if err := x.writes(); err != nil {
 		return nil, err
 	}
 	x.next = make([]int32, len(x.writer))
 	fill(x.next, none)
 	x.pure = make([]int32, len(x.writer))
-	return x, x.reads()
+	if err := x.reads(); err != nil {
+		return nil, err
+	}
+	x.placeClasses()
+	return x, nil
 }
 
 func fill(s []int32, v int32) {
@@ -84,11 +96,14 @@ func (x *index) writes() error {
 		}
 		x.counted[i] = t.Status == history.Committed
 		ops, at := h.Ops(t), h.FirstOp(t)
-		if why := x.c.shape(h.Symbols, ops); why != "" {
+		if why := x.c.shape(x, int32(i), ops); why != "" {
 			return x.c.misshapen(i, why)
 		}
+		if len(ops) > short {
+			x.findRewritten(int32(i), ops)
+		}
 		for j, op := range ops {
-			if op.Kind != history.Write || single.Writes(ops[j+1:], op.Key) {
+			if op.Kind != history.Write || x.writesLater(int32(i), ops, j) {
 				continue // a read, or a write that its own transaction overwrote later
 			}
 			v := int32(len(x.writer))
@@ -151,13 +166,30 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 			pulled = x.pull(v, i, ops[0].Key, history.Absent, pulled)
 		}
 	}
+	long := len(ops) > short
+	if long {
+		x.places.begin()
+	}
+	var denied []int // reads from outside that only say what they did not see
 	for j, op := range ops {
-		if op.Kind != history.Read {
+		if op.Kind == history.Write && !long {
 			continue
 		}
-		if own := single.LastOn(ops[:j], op.Key); own >= 0 {
-			if ops[own].Value != op.Value {
+		var own int
+		if long {
+			own = x.places.before(ops, j)
+		} else {
+			own = latest(ops[:j], op.Key)
+		}
+		if own >= 0 {
+			if op.Kind != history.Write && ops[own].Value == op.Value == (op.Kind == history.ReadNot) {
 				x.Internal(i, own, j)
+			}
+			continue
+		}
+		if op.Kind != history.Read {
+			if op.Kind == history.ReadNot {
+				denied = append(denied, j)
 			}
 			continue
 		}
@@ -169,13 +201,16 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 		x.opVersion[at+j] = v
 		pulled = x.pull(v, i, op.Key, op.Value, pulled)
 		switch {
-		case !single.Writes(ops[j+1:], op.Key):
+		case !x.writesLater(i, ops, j):
 			x.pure[v]++
 		case x.next[v] == none:
 			x.next[v] = i
 		default:
 			x.divergence(v, x.next[v], i, op)
 		}
+	}
+	if len(denied) > 0 && x.c.lvl != level.LIN {
+		x.classReads(i, ops, denied)
 	}
 	return pulled
 }

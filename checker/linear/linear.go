@@ -11,6 +11,7 @@
 //
 //   - A transaction of unknown outcome counts if a transaction that counts read from it.
 //   - Real-time order needs no edges (see topo.go), while the paper has Θ(n²).
+//   - A scan may return any number of rows. A row that it did not find is a class read (classes.go).
 //   - For SI each transaction is split into its start and its commit. So only the cycles that SI
 //     forbids are cycles of the graph.
 //
@@ -22,6 +23,8 @@
 //	table.go      finds a version by key and value
 //	topo.go       the topological order, which decides every level but lin
 //	realtime.go   real time in that order, without edges
+//	classes.go    scans, and other reads that only say which versions they did not see
+//	places.go     operations of one transaction on the same key
 //	core.go       the part of the graph without topological order
 //	cycles.go     short cycles in that graph
 //	anomalies.go  anomalies that need no cycle
@@ -57,7 +60,8 @@ func (Engine) Name() string { return Name }
 func (Engine) Levels() []level.Level { return level.All() }
 
 // Judge judges h at lvl; see engine.Engine. It refuses a history whose transactions are not
-// mini-transactions (at level lin, lightweight transactions), or whose values are not unique.
+// mini-transactions (at level lin, lightweight transactions), or whose values are not unique. It also
+// refuses one if several versions may explain what a scan did not find, and it finds no execution.
 func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
@@ -84,9 +88,9 @@ type check struct {
 	opt    engine.Options
 	res    *verdict.Result
 	stages *verdict.Stages
-	// shape says why some operations are not a transaction that the level's algorithm takes, or
-	// returns "".
-	shape func(*history.Symbols, []history.Op) string
+	// shape says why the operations of a transaction are not one that the level's algorithm takes,
+	// or returns "".
+	shape func(x *index, i int32, ops []history.Op) string
 }
 
 // pollEvery is how many steps pass between checks of the context.
@@ -113,13 +117,18 @@ func (c *check) dependencies() error {
 		return nil
 	}
 	c.stages.Begin("order")
-	order, err := x.topological(c)
+	order, err := x.topological(c, nil)
 	if err != nil {
 		return err
 	}
+	cyclic := len(order.nodes) < order.total
+	if !cyclic {
+		if order, err = x.place(c, order); err != nil {
+			return err
+		}
+	}
 	c.stages.Done("order")
 
-	cyclic := len(order.nodes) < order.total
 	if cyclic && !c.opt.VerdictOnly {
 		c.stages.Begin("explain")
 		x.collectReaders()

@@ -14,20 +14,20 @@ import (
 // compare-and-set that returned what it found (r); a failed one that returned
 // nothing (n); a successful one (r w); an insertion that found nothing (w, or
 // r w with an absent value read).
-func lightweightTransaction(sym *history.Symbols, ops []history.Op) string {
+func lightweightTransaction(x *index, _ int32, ops []history.Op) string {
 	switch {
 	case len(ops) == 0:
 		return ""
 	case len(ops) > 2:
 		return fmt.Sprintf("it has %d operations", len(ops))
 	case len(ops) == 1 && ops[0].Kind == history.Write && ops[0].Value == history.Absent:
-		return fmt.Sprintf("it inserts absence into %s", sym.KeyName(ops[0].Key))
+		return fmt.Sprintf("it inserts absence into %s", x.h.KeyName(ops[0].Key))
 	case len(ops) == 1:
 		return ""
 	case ops[0].Kind != history.Read || ops[1].Kind != history.Write:
 		return "its two operations are not a read and a write"
 	case ops[0].Key != ops[1].Key:
-		return fmt.Sprintf("it reads %s and writes %s", sym.KeyName(ops[0].Key), sym.KeyName(ops[1].Key))
+		return fmt.Sprintf("it reads %s and writes %s", x.h.KeyName(ops[0].Key), x.h.KeyName(ops[1].Key))
 	}
 	return ""
 }

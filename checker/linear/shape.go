@@ -8,24 +8,44 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// miniTransaction says why ops is not a mini-transaction (Definition 8: one or
-// two reads, at most two writes, each write after a read of its key), or
-// returns "". A transaction without operations constrains nothing and passes.
-func miniTransaction(sym *history.Symbols, ops []history.Op) string {
+// miniTransaction says why the operations of transaction i are not a mini-transaction (Definition 8:
+// one or two reads, at most two writes, each write after a read of its key), or returns "". The
+// numbers do not bound the operations of statements with conditions, nor reads that only say which
+// value they did not find. A transaction without operations constrains nothing and passes.
+func miniTransaction(x *index, i int32, ops []history.Op) string {
+	long := len(ops) > short
+	if !long && !x.scans && fewAccesses(ops) {
+		return ""
+	}
+	var scans []history.Predicate
+	if x.scans {
+		scans = x.h.Predicates(int(i))
+	}
+	if long {
+		x.places.begin()
+	}
 	reads, writes := 0, 0
-	for i, op := range ops {
-		switch op.Kind {
-		case history.Read:
-			reads++
-		case history.Write:
-			writes++
-			if !readsBefore(ops[:i], op.Key) {
-				return fmt.Sprintf("it writes %s without having read it", sym.KeyName(op.Key))
-			}
-		case history.ReadNot:
-			return fmt.Sprintf("it has a failed compare-and-set on %s that returned no value, which the linear engine judges at level lin only", sym.KeyName(op.Key))
+	for j, op := range ops {
+		for len(scans) > 0 && scans[0].Ops[1] <= j {
+			scans = scans[1:]
 		}
-		// Bounding the length first keeps readsBefore constant.
+		before := 0
+		if long {
+			before = x.places.before(ops, j)
+		} else if op.Kind == history.Write {
+			before = latest(ops[:j], op.Key)
+		}
+		switch {
+		case op.Kind == history.ReadNot && !x.h.Closed:
+			return fmt.Sprintf("it says only which value of %s it did not find, and the history was cut off, so others may be missing", x.h.KeyName(op.Key))
+		case op.Kind == history.Write && before < 0:
+			return fmt.Sprintf("it writes %s without having read it", x.h.KeyName(op.Key))
+		case op.Kind == history.ReadNot || len(scans) > 0 && scans[0].Ops[0] <= j:
+		case op.Kind == history.Write:
+			writes++
+		default:
+			reads++
+		}
 		if reads > 2 {
 			return "it has more than two reads"
 		}
@@ -36,13 +56,20 @@ func miniTransaction(sym *history.Symbols, ops []history.Op) string {
 	return ""
 }
 
-func readsBefore(ops []history.Op, k history.Key) bool {
-	for _, op := range ops {
-		if op.Kind == history.Read && op.Key == k {
-			return true
+// fewAccesses reports whether ops, all without conditions, are a mini-transaction.
+func fewAccesses(ops []history.Op) bool {
+	reads, writes := 0, 0
+	for j := range ops {
+		switch {
+		case ops[j].Kind == history.Read:
+			reads++
+		case ops[j].Kind == history.ReadNot || latest(ops[:j], ops[j].Key) < 0:
+			return false
+		default:
+			writes++
 		}
 	}
-	return false
+	return reads <= 2 && writes <= 2
 }
 
 // misshapen builds the refusal for the transaction at index i.

@@ -1,7 +1,8 @@
 package linear
 
 import (
-	"github.com/isohound/isohound/checker/single"
+	"slices"
+
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -39,9 +40,16 @@ type sorter struct {
 	// missing is, by version, how many of its pure readers are not placed.
 	missing []int32
 	rt      *realTime
+
+	// more are the edges of class reads. forStart is, by transaction, the first node that waits for
+	// its start; nil if there are no class reads.
+	more     []verdict.Edge
+	into     edgesInto
+	forStart []int32
 }
 
-func (x *index) topological(c *check) (*order, error) {
+// topological sorts the graph with some more edges.
+func (x *index) topological(c *check, guesses []verdict.Edge) (*order, error) {
 	h, shift := x.h, int32(0)
 	if c.lvl.Snapshot() {
 		shift = 1
@@ -54,6 +62,13 @@ func (x *index) topological(c *check) (*order, error) {
 		}
 	}
 	s.total <<= shift
+	if x.classes != nil {
+		s.missing = slices.Clone(x.pure) // the graph may be sorted again
+		s.more = slices.Concat(x.classes.edges, guesses)
+		s.into = newEdgesInto(n, s.more)
+		s.forStart = make([]int32, n)
+		fill(s.forStart, none)
+	}
 	s.nodes = make([]int32, 0, s.total)
 	s.forCommit, s.forReads, s.alsoWaits = make([]int32, n), make([]int32, len(x.writer)), make([]int32, n<<shift)
 	fill(s.forCommit, none)
@@ -110,16 +125,22 @@ func (s *sorter) visit(node int32) {
 	if start && s.startWaits(node, i, ops, versions) || commit && s.commitWaits(node, i, ops, versions) {
 		return
 	}
+	if s.into.first != nil && (start && s.classWaits(node, i, verdict.WR) || commit && s.classWaits(node, i, verdict.RW)) {
+		return
+	}
 	s.nodes = append(s.nodes, node)
 	s.done[node] = true
 	if start {
 		for j, v := range versions {
-			if v == none || ops[j].Kind != history.Read || single.Writes(ops[j+1:], ops[j].Key) {
+			if v == none || ops[j].Kind != history.Read || s.x.writesLater(i, ops, j) {
 				continue
 			}
 			if s.missing[v]--; s.missing[v] == 0 {
 				s.wake(&s.forReads[v])
 			}
+		}
+		if s.forStart != nil {
+			s.wake(&s.forStart[i])
 		}
 		if !commit {
 			s.ready = append(s.ready, node+1)
@@ -147,6 +168,25 @@ func (s *sorter) startWaits(node, i int32, ops []history.Op, versions []int32) b
 		}
 	}
 	return s.rt != nil && s.rt.holds(i)
+}
+
+// classWaits makes a node of i wait if the other end of an edge of a class read is missing: for WR,
+// which leads to the start, a commit, and for RW, which leads to the commit, a start.
+func (s *sorter) classWaits(node, i int32, kind verdict.EdgeKind) bool {
+	for n := s.into.first[i]; n != none; n = s.into.next[n] {
+		from := s.more[n].From
+		switch {
+		case s.more[n].Kind != kind:
+		case kind == verdict.WR:
+			if s.commitMissing(node, from) {
+				return true
+			}
+		case !s.done[from<<s.shift]:
+			s.alsoWaits[node], s.forStart[from] = s.forStart[from], node
+			return true
+		}
+	}
+	return false
 }
 
 func (s *sorter) commitMissing(node, w int32) bool {

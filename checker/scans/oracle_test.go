@@ -319,19 +319,24 @@ func newRun(rng *rand.Rand, lvl level.Level) *run {
 			states = append(states, after)
 		}
 	}
-	if lvl.RealTime() { // transactions of one session must not overlap
-		end := map[int64]int64{}
-		for i := range r.txns {
-			x := &r.txns[i]
-			if x.begin == history.NoTime {
-				continue
-			}
-			x.begin = max(x.begin, end[x.session])
-			x.end = max(x.end, x.begin)
-			end[x.session] = x.end
-		}
+	if lvl.RealTime() {
+		r.apart()
 	}
 	return r
+}
+
+// apart makes transactions of one session not overlap.
+func (r *run) apart() {
+	end := map[int64]int64{}
+	for i := range r.txns {
+		x := &r.txns[i]
+		if x.begin == history.NoTime {
+			continue
+		}
+		x.begin = max(x.begin, end[x.session])
+		x.end = max(x.end, x.begin)
+		end[x.session] = x.end
+	}
 }
 
 func newStatement(rng *rand.Rand, one int, view state) statement {
