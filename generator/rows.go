@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"slices"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/history"
@@ -233,7 +234,8 @@ func (t *Tx) Count(ctx context.Context, table *schema.Table, where []schema.Cond
 }
 
 // DeleteWhere removes all rows that fulfil conditions, and returns their primary keys. It is recorded
-// as a predicate deletion, with a write of absence to each group of the rows that it removed.
+// as a predicate deletion, with a write of absence to each group of the rows that it removed. The keys
+// are sorted, so that the record does not depend on the database's order.
 func (t *Tx) DeleteWhere(ctx context.Context, table *schema.Table, where []schema.Condition) (keys [][]any, err error) {
 	p := schema.Where(where...)
 	if err := p.Check(table); err != nil {
@@ -246,6 +248,7 @@ func (t *Tx) DeleteWhere(ctx context.Context, table *schema.Table, where []schem
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(keys, func(a, b []any) int { return slices.CompareFunc(a, b, schema.Compare) })
 	from := len(t.a.ops)
 	for _, key := range keys {
 		for g := range table.Groups {

@@ -60,3 +60,9 @@ func (m *Mix) Draw(r *rand.Rand) string {
 	}
 	return m.names[at]
 }
+
+// Draws reports whether a kind occurs.
+func (m *Mix) Draws(kind string) bool {
+	at := slices.Index(m.names, kind)
+	return at >= 0 && (at == 0 && m.upTo[0] > 0 || at > 0 && m.upTo[at] > m.upTo[at-1])
+}

@@ -19,6 +19,7 @@ import (
 	_ "github.com/isohound/isohound/workloads/mini"
 	_ "github.com/isohound/isohound/workloads/register"
 	_ "github.com/isohound/isohound/workloads/rubis"
+	_ "github.com/isohound/isohound/workloads/scan"
 	_ "github.com/isohound/isohound/workloads/skew"
 	_ "github.com/isohound/isohound/workloads/tpcc"
 	_ "github.com/isohound/isohound/workloads/ycsbt"

@@ -20,6 +20,7 @@ var replayed = map[string][]string{
 	"lwt":      {"as=transaction", "birth=3 inserts=20%"},
 	"mini":     {"birth=3 rollback=20%", "birth=3 death=delete"},
 	"register": {"retire=0"},
+	"scan":     {"scans=read,count,update,delete conditions=key,indexed,unindexed,all birth=3 stay=10 tables=5 empty=4 duplicates=30 rollback=20%"},
 	"skew":     {"birth=2 rollback=20%"},
 	"tpcc": {
 		"warehouses=3 scale=0.2% items=50 districts=4",

@@ -12,6 +12,7 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/internal/worktest"
 	"github.com/isohound/isohound/workloads"
+	_ "github.com/isohound/isohound/workloads/scan"
 	_ "github.com/isohound/isohound/workloads/skew"
 )
 
@@ -56,20 +57,21 @@ func TestPredicates(t *testing.T) {
 	}
 }
 
-// TestPhantoms: without protected predicates, scans in runs of the workload skew violate the levels
-// that forbid what they miss, and no others. With locks but without range locks, a scan may miss a
+// TestPhantoms: without protected predicates, scans in runs of the workloads skew and scan violate the
+// levels that forbid what they miss, and no others. With locks but without range locks, a scan may miss a
 // row of a transaction of which its own transaction then reads something else, which violates
 // snapshot isolation, too.
 func TestPhantoms(t *testing.T) {
-	skews := []string{"PredicateWriteSkew", "G2", "WriteSkew"}
+	skews := []string{"PredicateWriteSkew", "G2", "G2-process", "WriteSkew"}
+	locking := append(skews[:len(skews):len(skews)], "Phantom", "FracturedRead", "Contradiction")
 	for _, c := range []struct {
 		isolation, off string
 		refuted, may   []level.Level
 		names          []string // one of them at ser
 	}{
 		{"serializable", "", nil, nil, nil},
-		{"serializable", "range-locks", serial, everything, append(skews, "Phantom")},
-		{"repeatable read", "", serial, everything, append(skews, "Phantom")},
+		{"serializable", "range-locks", serial, everything, locking},
+		{"repeatable read", "", serial, everything, locking},
 		{ssi, "", nil, nil, nil},
 		{ssi, "range-locks", serial, nil, skews},
 		{ssi, "predicates", serial, nil, skews},
@@ -77,13 +79,13 @@ func TestPhantoms(t *testing.T) {
 		{si, "", serial, nil, skews},
 		{"read committed snapshot", "", serial, everything, nil},
 	} {
-		t.Run(c.isolation+" "+c.off, func(t *testing.T) {
+		forEachScan(t, c.isolation+" "+c.off, func(t *testing.T, workload string, txns int) {
 			for _, seed := range seeds(t) {
 				dsn := "rate=1"
 				if c.off != "" {
 					dsn += "&off=" + c.off
 				}
-				p := plant{isolation: c.isolation, dsn: dsn, refuted: c.refuted, txns: 200, workload: "skew patterns=phantom"}
+				p := plant{isolation: c.isolation, dsn: dsn, refuted: c.refuted, txns: txns, workload: workload}
 				h := p.runUntilShown(t, seed)
 				if s := h.Scans; s == nil || s.Scans < 100 || s.Judged != s.Scans || s.ClassReads < 100 {
 					t.Fatalf("seed %d: scans %+v", seed, s)
@@ -109,5 +111,13 @@ func TestPhantoms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// forEachScan runs a test with workloads in which only what scans do not find can be wrong, as long as
+// keys are protected, and with enough transactions of a session.
+func forEachScan(t *testing.T, name string, test func(t *testing.T, workload string, txns int)) {
+	for workload, txns := range map[string]int{"skew patterns=phantom": 200, "scan scans=read then=insert,item most=1000": 100} {
+		t.Run(name+" "+workload, func(t *testing.T) { test(t, workload, txns) })
 	}
 }
