@@ -2,6 +2,7 @@ package mariadb
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,8 @@ func TestTiDB(t *testing.T) {
 	if err := drivertest.Begin(t, db).(tx).c.QueryRowContext(ctx, "SELECT @@sql_log_off").Scan(&off); err != nil || off != "1" {
 		t.Errorf("the variable is %q (%v)", off, err)
 	}
+	drivertest.Tables(t, atReadCommitted{d}, server.DSN())
+	drivertest.Counting(t, atReadCommitted{d}, server.DSN())
 	_, err := d.Open(ctx, drivers.Config{DSN: server.DSN(), Isolation: optimistic})
 	if err == nil || !strings.Contains(err.Error(), "SET SESSION tidb_txn_mode = 'optimistic'") {
 		t.Errorf("%v", err)
@@ -47,6 +50,15 @@ func TestTiDB(t *testing.T) {
 	if got := fmt.Sprint(db.onOpen); strings.Contains(got, "auto_retry") || !strings.Contains(got, "ISOLATION LEVEL READ COMMITTED") {
 		t.Error(got)
 	}
+}
+
+// atReadCommitted is a driver whose default is the only isolation of TiDB that MariaDB has, too.
+type atReadCommitted struct{ driver }
+
+func (d atReadCommitted) Info() drivers.Info {
+	info := d.driver.Info()
+	info.Isolations = slices.DeleteFunc(slices.Clone(info.Isolations), func(i drivers.Isolation) bool { return i.Name != readCommitted })
+	return info
 }
 
 func TestOtherServer(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // ReadOne implements drivers.LWT.
 func (s *session) ReadOne(ctx context.Context, key string) (value int64, found bool, err error) {
-	return tx{s.c, s.readOnly}.Read(ctx, key)
+	return s.tx.Read(ctx, key)
 }
 
 // InsertIfAbsent implements drivers.LWT. It is a plain INSERT, which fails if the key exists.
@@ -36,7 +36,7 @@ func (s *session) CompareAndSet(ctx context.Context, key string, old, value int6
 }
 
 func (s *session) single(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := s.c.ExecContext(ctx, query, args...)
+	res, err := s.tx.c.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -46,8 +46,8 @@ func (s *session) single(ctx context.Context, query string, args ...any) (int64,
 // failed classifies an error of a write that commits by itself. An endpoint that is a replica
 // refuses all writes.
 func (s *session) failed(err error) error {
-	if err != nil && s.readOnly && isNumber(err, readOnly) {
-		return tx{s.c, true}.failed(err)
+	if err != nil && s.tx.readOnly && isNumber(err, readOnly) {
+		return s.tx.failed(err)
 	}
 	return singleError(err)
 }

@@ -19,7 +19,7 @@ func TestLightweightErrors(t *testing.T) {
 	kill := func(s drivers.LWT) drivers.LWT {
 		t.Helper()
 		var id int64
-		if err := s.(*session).c.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		if err := s.(*session).tx.c.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
 			t.Fatal(err)
 		}
 		d.exec(t, fmt.Sprintf("KILL %d", id))
@@ -47,7 +47,7 @@ func TestLightweightErrors(t *testing.T) {
 	_, err = drivertest.Light(t, d).CompareAndSet(short, "a", 1, 2)
 	drivertest.Class(t, "a compare-and-set that takes too long", err, drivers.OutcomeUnknown, true)
 	waiting := drivertest.Light(t, d)
-	if _, err := waiting.(*session).c.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = 0"); err != nil {
+	if _, err := waiting.(*session).tx.c.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = 0"); err != nil {
 		t.Fatal(err)
 	}
 	_, err = waiting.CompareAndSet(ctx, "a", 1, 2)

@@ -293,7 +293,7 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 			return nil, connectError(err)
 		}
 	}
-	return &session{c: c, readOnly: d.readOnly}, nil
+	return &session{tx: tx{c: c, readOnly: d.readOnly, rereads: d.rereads, returning: d.title(d.version) == plainMariaDB.info.Title && !d.rereads}}, nil
 }
 
 func (d *db) Close(ctx context.Context) error {

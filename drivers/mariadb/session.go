@@ -13,26 +13,25 @@ import (
 
 // session is one connection. BEGIN and COMMIT are sent as statements, because the transactions
 // of database/sql roll back by themselves when a context ends.
-type session struct {
-	c        *sql.Conn
-	readOnly bool
-}
+type session struct{ tx tx }
 
 func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
-	if _, err := s.c.ExecContext(ctx, "START TRANSACTION"); err != nil {
+	if _, err := s.tx.c.ExecContext(ctx, "START TRANSACTION"); err != nil {
 		return nil, statementError(err)
 	}
-	return tx{s.c, s.readOnly}, nil
+	return s.tx, nil
 }
 
 func (s *session) Close() {
 	// The pool keeps no idle connections, so this disconnects.
-	_ = s.c.Close()
+	_ = s.tx.c.Close()
 }
 
 type tx struct {
-	c        *sql.Conn
-	readOnly bool // the endpoint is a replica
+	c         *sql.Conn
+	readOnly  bool // the endpoint is a replica
+	rereads   bool // flavour.rereads
+	returning bool // the server has DELETE ... RETURNING
 }
 
 // failed classifies an error of a statement. A replica refuses writes; this must not end a run

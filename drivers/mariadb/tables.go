@@ -163,8 +163,11 @@ func (x tx) CountWhere(ctx context.Context, t *schema.Table, where []schema.Cond
 	return n, x.failed(err)
 }
 
-// DeleteWhere implements drivers.TableTx with DELETE ... RETURNING, which MySQL does not have.
+// DeleteWhere implements drivers.TableTx with DELETE ... RETURNING, which only MariaDB has.
 func (x tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Condition) ([][]any, error) {
+	if !x.returning {
+		return x.deleteWhereLocked(ctx, t, where)
+	}
 	rows, err := x.many(ctx, dialect.DeleteWhere(t, where, " RETURNING "), t, nil)
 	return sqltable.Keys(rows), err
 }
@@ -189,6 +192,9 @@ func (x tx) Set(ctx context.Context, t *schema.Table, key []any, group int, expr
 		found, err := x.write(ctx, s.SQL, s.Args...)
 		return nil, found, err
 	}
+	if x.rereads {
+		return x.setReread(ctx, t, key, group, exprs)
+	}
 	rows, err := x.caught(ctx, t, group, catching("UPDATE ", t).Add(" SET ").catch(t, group, exprs).Key(t, key).Done())
 	if err != nil || len(rows) == 0 {
 		return nil, false, err
@@ -198,6 +204,9 @@ func (x tx) Set(ctx context.Context, t *schema.Table, key []any, group int, expr
 
 // SetWhere implements drivers.TableTx.
 func (x tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error) {
+	if x.rereads {
+		return x.setWhereReread(ctx, t, where, group, exprs)
+	}
 	rows, err := x.caught(ctx, t, group, catching("UPDATE ", t).Add(" SET ").catch(t, group, exprs).Where(where).Done())
 	return sqltable.Sorted(t, schema.Predicate{}, rows), err
 }
@@ -205,6 +214,9 @@ func (x tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condit
 // Upsert implements drivers.TableTx with INSERT ... ON DUPLICATE KEY UPDATE, whose assignments
 // are only evaluated if the row exists.
 func (x tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs []schema.Expr) ([]any, bool, error) {
+	if x.rereads {
+		return x.upsertReread(ctx, t, row, exprs)
+	}
 	b := &catcher{dialect.Insert(t, row).Add(" ON DUPLICATE KEY UPDATE ")}
 	rows, err := x.caught(ctx, t, 0, b.catch(t, 0, exprs).Done())
 	switch {
