@@ -153,9 +153,6 @@ func (s *settings) resolve(c *cobra.Command) error {
 	if n, ok := s.work.(generator.Needer); ok {
 		needs = append(slices.Clone(needs), n.Needs()...)
 	}
-	if t, ok := s.work.(generator.Tables); ok {
-		needs = append(slices.Clone(needs), drivers.IndexNeeds(t.Schema())...)
-	}
 	s.lightweight = slices.Contains(needs, drivers.Lightweight)
 	for _, need := range needs {
 		if !slices.Contains(s.info.Can, need) {
