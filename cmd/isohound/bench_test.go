@@ -176,7 +176,7 @@ func TestBenchMistakes(t *testing.T) {
 		{[]string{"bench"}, 64, "isohound bench --help"},
 		{[]string{"bench", "checker", "--contestants", "nobody"}, 64, "known are polygraph"},
 		{[]string{"bench", "checker", "--growth", "x"}, 64, "or files"},
-		{[]string{"bench", "checker", "--growth", "--doubling"}, 64, "either --growth or --doubling"},
+		{[]string{"bench", "checker", "--growth", "--doubling"}, 64, "give one of --growth, --doubling and --scans"},
 		{[]string{"bench", "checker", "--doubling", "x"}, 64, "or files"},
 		{[]string{"bench", "checker", "--against", "/nowhere"}, 64, "--against"},
 		{[]string{"bench", "checker", "--max-memory", "much"}, 64, "--max-memory"},
