@@ -30,7 +30,7 @@ func (s *scan) absences(to []literal, r int32) []literal {
 
 // miscounted returns the choices of which one must hold if the statement counted other rows than those
 // that it sees, or nil.
-func (s *scan) miscounted(play *replay) []literal {
+func (s *scan) miscounted(play *replay) [][]literal {
 	var seen, others []int32
 	for _, r := range s.count.free {
 		if play.finds(s, r) {
@@ -50,7 +50,16 @@ func (s *scan) miscounted(play *replay) []literal {
 			clause = append(clause, literal{s, r, 0, true})
 		}
 	}
-	return clause
+	return single(clause)
+}
+
+// single makes a clause of literals of which one must hold.
+func single(list []literal) [][]literal {
+	out := make([][]literal, len(list))
+	for i := range list {
+		out[i] = list[i : i+1]
+	}
+	return out
 }
 
 // ops returns the operations that say that a literal holds.
@@ -91,20 +100,23 @@ type choices struct {
 	*Rest
 	h       *history.History
 	check   func(*history.History) (*verdict.Result, error)
-	clauses [][]literal // of each, one literal must hold
+	clauses [][][]literal // of each, all literals of one choice must hold
 	nogoods [][]literal
 	steps   int
 }
 
-// mostChoices bounds the sets of choices that are checked. mostSteps bounds the search for the next set.
+// leastChoices bounds the sets of choices that are checked in a large history. In a small one it is
+// choiceOps divided by its operations, up to mostChoices. mostSteps bounds the search for the next set.
 const (
-	mostChoices = 200
-	mostSteps   = 1 << 20
+	leastChoices = 200
+	mostChoices  = 10_000
+	choiceOps    = 1 << 20
+	mostSteps    = 1 << 20
 )
 
 // decide returns the verdict on the history with its choices. c.h gets operations that hold in any case.
 func (c *choices) decide(ctx context.Context) (*Decision, error) {
-	for range mostChoices {
+	for range max(leastChoices, min(mostChoices, choiceOps/(1+len(c.Rest.h.AllOps())))) {
 		set, found := c.next(nil, 0)
 		if !found {
 			if c.steps > mostSteps {
@@ -146,22 +158,24 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 	return &Decision{Reason: "what scans found leaves a choice, and too many of them would have to be tried"}, nil
 }
 
-// next returns a set of literals with one of each clause, from clause n on, that has no nogood.
+// next returns a set of literals with one choice of each clause, from clause n on, that has no nogood.
 func (c *choices) next(set []literal, n int) ([]literal, bool) {
 	if c.steps++; c.steps > mostSteps {
 		return nil, false
 	}
 	for ; n < len(c.clauses); n++ {
-		if !slices.ContainsFunc(c.clauses[n], func(l literal) bool { return slices.Contains(set, l) }) {
+		if !slices.ContainsFunc(c.clauses[n], func(all []literal) bool { return within(all, set) }) {
 			break
 		}
 	}
 	if n == len(c.clauses) {
 		return set, true
 	}
-	for _, l := range c.clauses[n] {
-		more := append(set[:len(set):len(set)], l)
-		if slices.ContainsFunc(set, func(m literal) bool { return l.against(&m) }) || slices.ContainsFunc(c.nogoods, func(bad []literal) bool { return within(bad, more) }) {
+	for _, all := range c.clauses[n] {
+		more := append(set[:len(set):len(set)], all...)
+		if slices.ContainsFunc(all, func(l literal) bool {
+			return slices.ContainsFunc(set, func(m literal) bool { return l.against(&m) })
+		}) || slices.ContainsFunc(c.nogoods, func(bad []literal) bool { return within(bad, more) }) {
 			continue
 		}
 		if found, ok := c.next(more, n+1); ok {

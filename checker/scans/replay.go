@@ -9,6 +9,10 @@ import (
 type replay struct {
 	x      *index
 	groups map[groupOf]*groupState
+	// log has what transactions changed, if it is kept.
+	log  []change
+	keep bool
+	txn  int32 // that commits
 }
 
 type groupOf struct {
@@ -32,7 +36,7 @@ type columnState struct {
 }
 
 func newReplay(x *index, scans []*scan) *replay {
-	r := &replay{x, map[groupOf]*groupState{}}
+	r := &replay{x: x, groups: map[groupOf]*groupState{}}
 	for _, s := range scans {
 		for _, g := range s.groups {
 			if of := (groupOf{s.t, g}); r.groups[of] == nil {
@@ -82,12 +86,16 @@ func (r *replay) write(k history.Key, v history.Value) {
 			c.present.remove(c.at[old])
 		}
 	}
-	state.current[p.row] = -1
-	if v == history.Absent {
+	now := int32(-1)
+	if v != history.Absent {
+		now = state.vs.find(p.row, v)
+	}
+	if r.keep {
+		r.log = append(r.log, change{r.txn, p.t, p.group, p.row, state.current[p.row], now})
+	}
+	if state.current[p.row] = now; now < 0 {
 		return
 	}
-	now := state.vs.find(p.row, v)
-	state.current[p.row] = now
 	state.present.insert(state.keyAt[p.row])
 	for _, c := range state.columns {
 		c.present.insert(c.at[now])
@@ -139,6 +147,7 @@ func (r *replay) each(s *scan, f func(row int32) error) error {
 // run executes a witness. before is called when a transaction takes its snapshot.
 func (r *replay) run(h *history.History, w *verdict.Witness, before func(txn int32) error) error {
 	commit := func(txn int32) {
+		r.txn = txn
 		for _, op := range h.Ops(&h.Txns[txn]) {
 			if op.Kind == history.Write && int(op.Key) < len(r.x.places) && r.x.places[op.Key].t != nil {
 				r.write(op.Key, op.Value)

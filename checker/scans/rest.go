@@ -90,7 +90,7 @@ func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness)
 	}
 	misfit := func(*scan, int32) error { return errMisfit }
 	err := r.replay(ctx, h, w, func(s *scan, play *replay) error {
-		return s.examine(play, visitor{absent: misfit, present: func(*scan, int32, int) error { return errMisfit }, open: func([]literal) error { return errMisfit }})
+		return s.examine(play, visitor{absent: misfit, present: func(*scan, int32, int) error { return errMisfit }, open: func([][]literal) error { return errMisfit }, miscounted: func(*scan, [][]literal) error { return errMisfit }})
 	})
 	if errors.Is(err, errMisfit) {
 		return false, nil
@@ -147,6 +147,7 @@ func (r *Rest) giveUp(why string) {
 // replay executes a witness and calls f with each scan, at its moment.
 func (r *Rest) replay(ctx context.Context, h *history.History, w *verdict.Witness, f func(*scan, *replay) error) error {
 	play := newReplay(r.index, r.later)
+	play.keep = slices.ContainsFunc(r.later, func(s *scan) bool { return s.count != nil })
 	byTxn := map[int32][]*scan{}
 	for _, s := range r.later {
 		byTxn[int32(s.txn)] = append(byTxn[int32(s.txn)], s)
@@ -167,16 +168,22 @@ func (r *Rest) replay(ctx context.Context, h *history.History, w *verdict.Witnes
 // findings is what the replay of a witness showed.
 type findings struct {
 	more    map[int][][]history.Op // operations that are missing
-	clauses [][]literal            // choices with which the witness does not agree
+	clauses [][][]literal          // choices with which the witness does not agree
 }
 
 func (r *Rest) findings(ctx context.Context, h *history.History, w *verdict.Witness) (f findings, err error) {
+	var counts []miscount
+	var log *replay
 	err = r.replay(ctx, h, w, func(s *scan, play *replay) error {
 		err := s.examine(play, visitor{
 			absent:  func(s *scan, row int32) error { return s.missedNow(play, row) },
 			present: func(s *scan, row int32, g int) error { return s.foundNow(play, row, g) },
-			open: func(c []literal) error {
+			open: func(c [][]literal) error {
 				f.clauses = append(f.clauses, c)
+				return nil
+			},
+			miscounted: func(s *scan, c [][]literal) error {
+				counts, log = append(counts, miscount{s, len(play.log), play.seen(s), c}), play
 				return nil
 			},
 		})
@@ -192,16 +199,22 @@ func (r *Rest) findings(ctx context.Context, h *history.History, w *verdict.Witn
 		f.more[s.txn][s.number] = s.take()
 		return nil
 	})
+	for i := range counts {
+		m := &counts[i]
+		f.clauses = append(f.clauses, append(m.nearby(log.log), m.clause...))
+	}
 	return f, err
 }
 
 // visitor is told where a statement does not fit the rows that it sees: absent has a row that it should
-// have found, present a row that it should not have found because of a group, and open the choices of
-// which one must hold.
+// have found, present a row that it should not have found because of a group, and open choices of which
+// one must hold.
 type visitor struct {
 	absent  func(s *scan, row int32) error
 	present func(s *scan, row int32, g int) error
-	open    func([]literal) error
+	open    func([][]literal) error
+	// miscounted is told of choices of a count.
+	miscounted func(s *scan, clause [][]literal) error
 }
 
 // examine evaluates a statement on the rows that it sees.
@@ -219,7 +232,7 @@ func (s *scan) examine(play *replay, v visitor) error {
 	}
 	for _, row := range slices.Clone(s.either) {
 		if play.finds(s, row) {
-			if err := v.open(s.absences(nil, row)); err != nil {
+			if err := v.open(single(s.absences(nil, row))); err != nil {
 				return err
 			}
 		}
@@ -237,7 +250,7 @@ func (s *scan) examine(play *replay, v visitor) error {
 		return nil
 	}
 	if clause := s.miscounted(play); len(clause) > 0 {
-		return v.open(clause)
+		return v.miscounted(s, clause)
 	}
 	return nil
 }
