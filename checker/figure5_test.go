@@ -98,6 +98,9 @@ func expected(t *testing.T, files []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if h, _, err = scans.Expand(context.Background(), h, scans.EagerOps); err != nil {
+				t.Fatal(err)
+			}
 			anomaly, checked := "", 0
 			for _, line := range strings.Split(string(text), "\n") {
 				if name, ok := strings.CutPrefix(line, "# anomaly "); ok {
