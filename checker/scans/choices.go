@@ -83,9 +83,6 @@ func (l *literal) ops() []history.Op {
 	return out
 }
 
-// against reports whether two literals cannot both hold.
-func (l *literal) against(m *literal) bool { return l.s == m.s && l.row == m.row && l.found != m.found }
-
 func (l *literal) String() string {
 	what := "did not find"
 	if l.found {
@@ -100,9 +97,8 @@ type choices struct {
 	*Rest
 	h       *history.History
 	check   func(*history.History) (*verdict.Result, error)
-	clauses [][][]literal // of each, all literals of one choice must hold
-	nogoods [][]literal
-	steps   int
+	pick    *picker
+	refuted [][]literal // the nogoods
 }
 
 // leastChoices bounds the sets of choices that are checked in a large history. In a small one it is
@@ -111,17 +107,20 @@ const (
 	leastChoices = 200
 	mostChoices  = 10_000
 	choiceOps    = 1 << 20
-	mostSteps    = 1 << 20
+	mostSteps    = 1 << 16
 )
 
 // decide returns the verdict on the history with its choices. c.h gets operations that hold in any case.
 func (c *choices) decide(ctx context.Context) (*Decision, error) {
 	for range max(leastChoices, min(mostChoices, choiceOps/(1+len(c.Rest.h.AllOps())))) {
-		set, found := c.next(nil, 0)
+		set, found, gaveUp := c.pick.next(ctx)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if gaveUp {
+			break
+		}
 		if !found {
-			if c.steps > mostSteps {
-				break
-			}
 			return &Decision{Verdict: verdict.Violated, Reason: c.cases()}, nil
 		}
 		res, err := c.check(c.with(set))
@@ -136,9 +135,11 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 			if err != nil {
 				return nil, err
 			}
-			if c.nogoods = append(c.nogoods, core); len(core) == 0 {
+			if len(core) == 0 {
 				return nil, nil // the history is violated without any choice
 			}
+			c.refuted = append(c.refuted, core)
+			c.pick.addNogood(core)
 			continue
 		}
 		f, err := c.findings(ctx, c.h, res.Witness)
@@ -148,7 +149,9 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 		if f.more == nil && len(f.clauses) == 0 {
 			return &Decision{Verdict: verdict.Satisfied, Witness: res.Witness}, nil
 		}
-		c.clauses = append(c.clauses, f.clauses...)
+		for _, clause := range f.clauses {
+			c.pick.addClause(clause)
+		}
 		if f.more != nil {
 			if c.h = c.extend(c.h, f.more); c.gaveUp {
 				return nil, nil
@@ -156,42 +159,6 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 		}
 	}
 	return &Decision{Reason: "what scans found leaves a choice, and too many of them would have to be tried"}, nil
-}
-
-// next returns a set of literals with one choice of each clause, from clause n on, that has no nogood.
-func (c *choices) next(set []literal, n int) ([]literal, bool) {
-	if c.steps++; c.steps > mostSteps {
-		return nil, false
-	}
-	for ; n < len(c.clauses); n++ {
-		if !slices.ContainsFunc(c.clauses[n], func(all []literal) bool { return within(all, set) }) {
-			break
-		}
-	}
-	if n == len(c.clauses) {
-		return set, true
-	}
-	for _, all := range c.clauses[n] {
-		more := append(set[:len(set):len(set)], all...)
-		if slices.ContainsFunc(all, func(l literal) bool {
-			return slices.ContainsFunc(set, func(m literal) bool { return l.against(&m) })
-		}) || slices.ContainsFunc(c.nogoods, func(bad []literal) bool { return within(bad, more) }) {
-			continue
-		}
-		if found, ok := c.next(more, n+1); ok {
-			return found, true
-		}
-	}
-	return nil, false
-}
-
-func within(part, set []literal) bool {
-	for _, l := range part {
-		if !slices.Contains(set, l) {
-			return false
-		}
-	}
-	return true
 }
 
 // with returns the history with what a set of literals says. Its proofs need not cover scans.
@@ -238,7 +205,7 @@ func (c *choices) core(set []literal, res *verdict.Result) ([]literal, error) {
 func (c *choices) cases() string {
 	const most = 4
 	var texts []string
-	for _, bad := range c.nogoods[:min(most, len(c.nogoods))] {
+	for _, bad := range c.refuted[:min(most, len(c.refuted))] {
 		words := make([]string, len(bad))
 		for i := range bad {
 			words[i] = bad[i].String()
@@ -246,7 +213,7 @@ func (c *choices) cases() string {
 		texts = append(texts, strings.Join(words, " and "))
 	}
 	text := "what scans found leaves a choice, and no choice has an execution; none has it if " + strings.Join(texts, ", nor if ")
-	if n := len(c.nogoods) - most; n > 0 {
+	if n := len(c.refuted) - most; n > 0 {
 		text += fmt.Sprintf(", nor in %d more cases", n)
 	}
 	return text

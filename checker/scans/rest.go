@@ -55,7 +55,10 @@ func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, 
 				r.decided[lvl] = &Decision{Verdict: verdict.Satisfied, Witness: res.Witness}
 				return h, nil
 			}
-			c := &choices{Rest: r, h: h, clauses: f.clauses, check: check}
+			c := &choices{Rest: r, h: h, pick: newPicker(), check: check}
+			for _, clause := range f.clauses {
+				c.pick.addClause(clause)
+			}
 			decision, err := c.decide(ctx)
 			if err == nil {
 				r.decided[lvl] = decision
@@ -126,6 +129,9 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 	}
 	return false, nil
 }
+
+// Undecided says why Settle did not decide a level, if its check was stopped.
+func (r *Rest) Undecided(lvl level.Level, why string) { r.decided[lvl] = &Decision{Reason: why} }
 
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
 func (r *Rest) Done() {

@@ -128,6 +128,8 @@ func (j *judging) explains(r *verdict.Result) bool {
 	return j.c.explain > 0 && !(j.rest != nil && len(r.Anomalies) == 0 && r.Reason != "")
 }
 
+var errSettleTimeout = errors.New("the time for checking ran out while the scans were judged")
+
 // settle adds, before levels are judged, the operations that scans need at these levels.
 func (j *judging) settle(ctx context.Context) error {
 	if j.rest == nil {
@@ -137,10 +139,17 @@ func (j *judging) settle(ctx context.Context) error {
 	opt := j.options()
 	opt.Certify, opt.Witness, opt.Agree = false, true, nil
 	for _, lvl := range level.Descending(j.c.levels) {
-		h, err := j.rest.Settle(ctx, lvl, j.h, func(h *history.History) (*verdict.Result, error) {
-			return checker.Check(ctx, h, lvl, opt)
+		limited, cancel := ctx, context.CancelFunc(func() {})
+		if opt.Timeout > 0 { // for all checks of the level
+			limited, cancel = context.WithTimeoutCause(ctx, opt.Timeout, errSettleTimeout)
+		}
+		h, err := j.rest.Settle(limited, lvl, j.h, func(h *history.History) (*verdict.Result, error) {
+			return checker.Check(limited, h, lvl, opt)
 		})
-		if j.h = h; err != nil {
+		cancel()
+		if j.h = h; errors.Is(err, errSettleTimeout) {
+			j.rest.Undecided(lvl, err.Error())
+		} else if err != nil {
 			return err
 		}
 	}
