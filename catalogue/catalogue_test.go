@@ -73,7 +73,7 @@ func TestProblems(t *testing.T) {
 		"nothing expected": {change("expect:\n  - {level: ser, verdict: satisfied}\n", ""), []string{"a.yaml: expect is missing"}},
 		"tries":            {good + "tries: 3\n", []string{"a.yaml:13: tries: only what must be found"}},
 		"faults":           {good + "faults: 2s explode\n", []string{"a.yaml:13: faults: "}},
-		"needs":            {strings.NewReplacer("driver: postgres", "driver: dgraph", "serializable", "snapshot isolation", "mini", "skew").Replace(docker), []string{"a.yaml:8: workload skew needs tables", "needs predicates"}},
+		"needs":            {strings.NewReplacer("driver: postgres", "driver: fake", "mini", "skew").Replace(docker), []string{"a.yaml:8: workload skew needs tables", "needs predicates"}},
 		"kind of driver":   {change("embedded}", "local, start: postgres}"), []string{"a.yaml:5: driver badger and a target of kind local do not go together"}},
 		"start":            {change("embedded}", "local, start: oracle}", "badger", "postgres"), []string{`a.yaml:5: target: start must be one of`, `not "oracle"`}},
 		"placeholder":      {change("embedded}", "local, start: postgres}", "badger", "postgres") + "dsn: '{2}'\n", []string{"a.yaml:13: dsn: {2} is none of the target's endpoints, {1} to {1}"}},
