@@ -14,7 +14,7 @@ import (
 // TestShrinkLarge checks that a counterexample becomes small in time even if the violation rests on
 // nearly all of a large history.
 func TestShrinkLarge(t *testing.T) {
-	h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 6_000, Ops: 20, Keys: 2_000, Reads: 0.5,
+	h := synth.General(synth.GeneralConfig{Sessions: 20, Txns: 3_000, Ops: 20, Keys: 1_000, Reads: 0.5,
 		Duplicates: 1, Values: 5, Seed: 1, Snapshot: true})
 	r, err := polygraph.Engine{}.Judge(t.Context(), h, level.SER, engine.Options{Proof: true})
 	if err != nil {
@@ -23,7 +23,7 @@ func TestShrinkLarge(t *testing.T) {
 	if r.Verdict != verdict.Violated {
 		t.Fatalf("%s, want violated", r.Verdict)
 	}
-	if n := len(r.Anomalies[0].Txns); n > 4_000 {
+	if n := len(r.Anomalies[0].Txns); n > 2_000 {
 		t.Errorf("a counterexample of %d transactions", n)
 	}
 	if err := certify.Result(t.Context(), h, r); err != nil {
