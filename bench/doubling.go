@@ -76,6 +76,9 @@ var scanShapes = []Shape{
 	{"BlindW-Pred", 100_000, "transactions of 24 sessions, each 8 reads or updates of ranges of about 4 of 10,000 rows", func(size int, seed uint64) *history.History {
 		return synth.Pred(24, size, 10_000, 8, 4, seed)
 	}, true},
+	{"BlindW-Pred, one row", 100_000, "the same with ranges of about one row", func(size int, seed uint64) *history.History {
+		return synth.Pred(24, size, 10_000, 8, 1, seed)
+	}, true},
 	{"narrow scans", 100_000, "transactions of 24 sessions, each a scan of 4 of ten times as many rows and a write", func(size int, seed uint64) *history.History {
 		return synth.Narrow(24, size, 10*size, 4, true, seed)
 	}, true},

@@ -56,9 +56,9 @@ func TestProblems(t *testing.T) {
 		"empty":            {"", []string{"a.yaml: the file is empty"}},
 		"two documents":    {good + "---\n" + good, []string{"a.yaml: a file holds one scenario"}},
 		"name":             {change("name: a", "name: b"), []string{`a.yaml:1: name: expected "a", the name of the file`}},
-		"several at once": {change("badger", "nope", "mini", "nothing", "level: ser", "level: rc", "embedded", "cloud"), []string{
+		"several at once": {change("badger", "nope", "mini", "nothing", "level: ser", "level: sre", "embedded", "cloud"), []string{
 			`a.yaml:5: target: kind must be embedded, local or docker, not "cloud"`, `a.yaml:6: unknown driver "nope"`, `a.yaml:8: unknown workload "nothing"`,
-			`a.yaml:12: level "rc" (read committed) cannot be checked`}},
+			`a.yaml:12: unknown level "sre"`}},
 		"type and sense":   {change("badger", "nope", "time: 1s", "time: 1s\ntxns: x"), []string{"a.yaml:11: str x cannot stand here", `a.yaml:6: unknown driver "nope"`}},
 		"isolation":        {change("isolation: serializable", "isolation: chaos"), []string{"a.yaml:7:", `it has "serializable"`}},
 		"parameter":        {good + "params: {speed: 9, think: 1ms}\n", []string{`a.yaml:13: speed=9: workload mini has no parameter "speed"`}},

@@ -131,7 +131,8 @@ type Expectation struct {
 	Verdict string `yaml:"verdict"`
 	// Anomaly must be among the names of the reported anomalies.
 	Anomaly string `yaml:"anomaly"`
-	// Refuted are exactly the weakest levels that the anomalies violate.
+	// Refuted are exactly the weakest levels of snapshot isolation and serializability that the history
+	// violates.
 	Refuted List `yaml:"refuted"`
 
 	Invariant string `yaml:"invariant"`

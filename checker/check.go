@@ -38,6 +38,9 @@ type Options struct {
 	Certify bool
 	// Witness asks for the witness of a satisfied verdict, also if it is not verified.
 	Witness bool
+	// Decided, if set, may have the verdict on a level already, with a witness, or is nil. Then no engine
+	// is asked. The proof is verified as always.
+	Decided func(level.Level) *verdict.Result
 	// Agree, if set, may change a verdict before its proof is verified. It returns false if a
 	// violation then has no proof.
 	Agree func(ctx context.Context, h *history.History, r *verdict.Result) (provable bool, err error)
@@ -71,12 +74,19 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 	begun := time.Now()
 	limited, stop := opt.limit(ctx)
 	defer stop()
-	r, err := decide(limited, h, lvl, &opt)
-	if err == nil {
-		doubt(h, r)
+	var r *verdict.Result
+	var err error
+	if opt.Decided != nil {
+		r = opt.Decided(lvl)
+	}
+	asked := r == nil
+	if asked {
+		if r, err = decide(limited, h, lvl, &opt); err == nil {
+			doubt(h, r)
+		}
 	}
 	provable := true
-	if err == nil && opt.Agree != nil {
+	if err == nil && asked && opt.Agree != nil {
 		if provable, err = opt.Agree(limited, h, r); err != nil {
 			r, err = undecided(lvl, r.Engine, err)
 		}
@@ -106,8 +116,8 @@ func (o *Options) limit(ctx context.Context) (limited context.Context, stop func
 // decide asks the engines in turn until one does not refuse the history.
 func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Options) (*verdict.Result, error) {
 	var name string
-	var refused error
 	void := nothing(h)
+	var refused error = &engine.Refusal{Reason: "no engine judges level " + lvl.String()}
 	for _, e := range opt.asked(lvl) {
 		if name = e.Name(); void != "" {
 			return &verdict.Result{Level: lvl, Engine: name, Reason: void}, nil
@@ -157,6 +167,8 @@ func certified(ctx context.Context, h *history.History, r *verdict.Result, progr
 	switch err := certify.Result(ctx, h, &proof); {
 	case errors.Is(err, certify.ErrTooLarge):
 		return unproven(fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns)))
+	case errors.Is(err, certify.ErrScans):
+		return unproven("a commit order was found, but not what scans saw: " + err.Error())
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		if !limitReached(err) {
 			return nil, err

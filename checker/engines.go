@@ -12,6 +12,8 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/psi"
+	"github.com/isohound/isohound/checker/weak"
 )
 
 // Engine is the name of an engine, or Auto.
@@ -23,10 +25,14 @@ const (
 	// Linear judges histories of mini-transactions with unique values, scans among them, and of
 	// lightweight transactions.
 	Linear Engine = linear.Name
-	// Polygraph judges every history, at every level but linearizability.
+	// Polygraph judges every history, at the levels of serializability and snapshot isolation, and at PC.
 	Polygraph Engine = polygraph.Name
-	// Baseline does the same with an off-the-shelf SAT solver, for comparison. It is slow, and it
-	// has no counterexample for a cycle.
+	// Weak judges histories at CC and the levels below.
+	Weak Engine = weak.Name
+	// PSI judges histories at PSI.
+	PSI Engine = psi.Name
+	// Baseline does the same as the polygraph engine, but for PC, with an off-the-shelf SAT solver, for
+	// comparison. It is slow, and it has no counterexample for a cycle.
 	Baseline Engine = baseline.Name
 )
 
@@ -42,11 +48,13 @@ var engines = []struct {
 	{name: Polygraph, make: func(o *Options) engine.Engine {
 		return polygraph.Engine{Config: o.Pipeline, Accel: polygraph.Acceleration{Choice: o.Accel, Warn: o.Warn}}
 	}},
+	{name: Weak, make: func(*Options) engine.Engine { return weak.Engine{} }},
+	{name: PSI, make: func(*Options) engine.Engine { return psi.Engine{} }},
 	{name: Baseline, make: func(*Options) engine.Engine { return baseline.Engine{} }, byName: true},
 }
 
 // Engines lists the names of the engines, for help texts.
-var Engines = []Engine{Auto, Linear, Polygraph, Baseline}
+var Engines = []Engine{Auto, Linear, Polygraph, Weak, PSI, Baseline}
 
 // asked returns the engines to ask for a level, in turn.
 func (o *Options) asked(lvl level.Level) []engine.Engine {
@@ -64,6 +72,9 @@ func (o *Options) asked(lvl level.Level) []engine.Engine {
 	}
 	return out
 }
+
+// judged reports whether an engine that Auto asks judges a level.
+func judged(lvl level.Level) bool { return len((&Options{}).asked(lvl)) > 0 }
 
 // ParseEngine checks the name of an engine.
 func ParseEngine(name string) (Engine, error) {

@@ -75,14 +75,14 @@ func (k Known) Violated() []level.Level {
 }
 
 // Judge judges h with check until the verdicts on all levels are known, and adds the verdicts to k.
-// It leaves out levels with real time if the history has no times, and always linearizability,
-// which is about other transactions. The levels of first come first, then the strongest, because a
+// It leaves out levels with real time if the history has no times, levels that no engine judges, and
+// always linearizability, which is about other transactions. The levels of first come first, then the strongest, because a
 // satisfied level decides all weaker ones. If check fails, the level is undecided, except that a
 // *ProofError is returned.
 func (k Known) Judge(h *history.History, first []level.Level, check func(level.Level) (*verdict.Result, error)) error {
 	timed := h.Timed()
 	for _, l := range append(slices.Clone(first), level.Descending(level.All())...) {
-		if _, known := k.of(l); known || l == level.LIN || l.RealTime() && !timed {
+		if _, known := k.of(l); known || l == level.LIN || l.RealTime() && !timed || !judged(l) {
 			continue
 		}
 		r, err := check(l)

@@ -29,7 +29,7 @@ func TestTimeLimit(t *testing.T) {
 		{"hot", synth.General(synth.GeneralConfig{Sessions: 50, Txns: 10_000, Ops: 8, Keys: 20, Reads: 0.5, Duplicates: 0.5, Values: 20, Theta: 0.5, Seed: 1})},
 	} {
 		for _, lvl := range level.All() {
-			if lvl == level.LIN || lvl.RealTime() && !tc.h.Timed() {
+			if !lvl.Search() || lvl.RealTime() && !tc.h.Timed() {
 				continue
 			}
 			for _, text := range []string{"default", "paper"} {

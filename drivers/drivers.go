@@ -47,16 +47,18 @@ type Info struct {
 type Isolation struct {
 	// Name is the database's own name for it.
 	Name string
-	// Promises names the strongest checkable level that the database claims for it. It is empty
-	// if the database claims none that can be checked.
+	// Promises names the strongest level that can be checked and that the database's documentation
+	// promises. If no single level is all of the promise, it names several, separated by commas. It
+	// is empty if the isolation has no transactions of several operations, or with ByServer.
 	Promises string
-	// ByServer says that the server's settings decide what is promised. The DB is then a
-	// Claimer, and Promises is empty.
+	// ByServer says that the server's settings decide what is promised: the DB is a Claimer.
 	ByServer bool
-	// Lightweight is the promise for lightweight transactions: "lin" if a single statement that
-	// commits by itself takes effect at one moment between its call and its answer; empty if
-	// nothing is claimed.
+	// Lightweight is the promise for lightweight transactions, in the same form: "lin" if a single
+	// statement that commits by itself takes effect at one moment between its call and its answer.
+	// It is empty if the driver has none.
 	Lightweight string
+	// Source is where the promise is documented: the address of a page, or its title.
+	Source string
 	// Note gives the reason for the claim, in a few words.
 	Note string
 }
@@ -143,8 +145,8 @@ const (
 	DidAbort
 )
 
-// Claimer is a DB whose isolation's promise depends on the server's settings. It returns the
-// name of a level, or "".
+// Claimer is a DB whose isolation's promise may depend on the server's settings. Promises returns
+// it in the form of Isolation.Promises.
 type Claimer interface {
 	Promises() string
 }

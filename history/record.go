@@ -36,6 +36,9 @@ type Header struct {
 	// LeftOut describes the operations of the source that were not understood and are left out.
 	// What they read and wrote is unknown.
 	LeftOut string `json:"left_out,omitempty"`
+	// Lists says that appends to lists were read as registers whose writers read what they overwrite.
+	// From snapshot isolation upwards that is exact. Below it these reads need not have happened.
+	Lists bool `json:"lists,omitempty"`
 }
 
 // Record is one transaction that is read from or written to a file. Keys and values are numbers

@@ -40,20 +40,23 @@ type Config struct {
 	Driver  string    `json:"driver"`
 	Server  string    `json:"server"`
 	// Nodes are the endpoints, if sessions are spread over several.
-	Nodes     []string          `json:"nodes,omitempty"`
-	Isolation string            `json:"isolation"`
-	Promises  string            `json:"promises,omitempty"`
-	Workload  string            `json:"workload"`
-	Params    map[string]string `json:"params"`
-	Sessions  int               `json:"sessions"`
-	Txns      int               `json:"txns_per_session"` // 0: no limit
-	Keys      int64             `json:"keys"`
-	Dist      string            `json:"dist"`
-	Skew      float64           `json:"skew,omitempty"` // 0: the distribution's default
-	Seed      int64             `json:"seed"`
-	Rate      float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
-	Duration  string            `json:"duration,omitempty"`
-	Levels    []string          `json:"levels"`
+	Nodes     []string `json:"nodes,omitempty"`
+	Isolation string   `json:"isolation"`
+	// Promises names the levels that the isolation promises, separated by commas, and PromisedBy says
+	// where that is documented.
+	Promises   string            `json:"promises,omitempty"`
+	PromisedBy string            `json:"promised_by,omitempty"`
+	Workload   string            `json:"workload"`
+	Params     map[string]string `json:"params"`
+	Sessions   int               `json:"sessions"`
+	Txns       int               `json:"txns_per_session"` // 0: no limit
+	Keys       int64             `json:"keys"`
+	Dist       string            `json:"dist"`
+	Skew       float64           `json:"skew,omitempty"` // 0: the distribution's default
+	Seed       int64             `json:"seed"`
+	Rate       float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
+	Duration   string            `json:"duration,omitempty"`
+	Levels     []string          `json:"levels"`
 	// Faults is the script by which connections were disturbed.
 	Faults string `json:"faults,omitempty"`
 	// Notes are settings of the server that weaken a verdict.
@@ -148,7 +151,11 @@ func Load(dir string) (*Run, error) {
 	if r.Config.Driver == "" {
 		return nil, errors.Errorf("%s does not describe a run", filepath.Join(dir, configFile))
 	}
-	for _, o := range r.Outcomes {
+	for n := range r.Outcomes {
+		o := &r.Outcomes[n]
+		if o.Promised == nil { // the folder is older than this field
+			r.Config.Weigh(o)
+		}
 		if o.Verdict == verdict.Violated && len(o.Anomalies) == 0 && o.Reason == "" {
 			return nil, errors.Errorf("%s: a violation without an anomaly", filepath.Join(dir, verdictFile))
 		}

@@ -28,25 +28,32 @@ func worst(r *Run) verdict.Verdict {
 
 // sentence summarises the result in words.
 func sentence(r *Run) string {
-	by := map[verdict.Verdict][]string{}
+	by := map[string][]string{}
 	for _, o := range r.Outcomes {
-		by[o.Verdict] = append(by[o.Verdict], title(o.Level))
+		by[o.Words()] = append(by[o.Words()], title(o.Level))
 	}
 	var parts []string
-	say := func(v verdict.Verdict, one, many string) {
-		if n := len(by[v]); n == 1 {
-			parts = append(parts, fmt.Sprintf(one, by[v][0]))
+	say := func(words, one, many string) {
+		if n := len(by[words]); n == 1 {
+			parts = append(parts, fmt.Sprintf(one, by[words][0]))
 		} else if n > 1 {
-			parts = append(parts, fmt.Sprintf(many, and(by[v])))
+			parts = append(parts, fmt.Sprintf(many, and(by[words])))
 		}
 	}
-	say(verdict.Violated, "%s does not hold", "%s do not hold")
+	yes, no, violated := true, false, verdict.Violated.String()
+	say(words(violated, &yes), "%s is promised and does not hold", "%s are promised and do not hold")
+	say(words(violated, nil), "%s does not hold", "%s do not hold")
+	say(words(violated, &no), "%s does not hold and is not promised", "%s do not hold and are not promised")
 	for _, i := range r.Broken() {
-		parts = append(parts, "the invariant "+i.Name+" does not hold")
+		part := "the invariant " + i.Name + " does not hold"
+		if not(r.Config.protects()) {
+			part += " and is not promised"
+		}
+		parts = append(parts, part)
 	}
-	say(verdict.Unknown, "whether %s holds is not known", "whether %s hold is not known")
-	say(verdict.Vacuous, "the run tested next to nothing of %s", "the run tested next to nothing of %s")
-	say(verdict.Satisfied, "%s holds", "%s hold")
+	say(verdict.Unknown.String(), "whether %s holds is not known", "whether %s hold is not known")
+	say(verdict.Vacuous.String(), "the run tested next to nothing of %s", "the run tested next to nothing of %s")
+	say(verdict.Satisfied.String(), "%s holds", "%s hold")
 	if len(r.Outcomes) == 0 {
 		parts = append(parts, "this run was recorded and not checked")
 	}

@@ -24,23 +24,28 @@ const (
 	BrokenFolder = "broken"
 
 	noRun = "there is no run in this folder"
+
+	violated = "violated"
 )
 
 // Row is a run at one level, in an index of runs. Violated invariants of a run have their own
 // row. A run without a verdict has a single row.
 type Row struct {
-	Folder    string    `json:"folder"`
-	Driver    string    `json:"driver"`
-	Server    string    `json:"server"`
-	Isolation string    `json:"isolation"`
-	Level     string    `json:"level"`
-	Workload  string    `json:"workload"`
-	Seed      int64     `json:"seed"`
-	Verdict   string    `json:"verdict"`
-	Anomaly   string    `json:"anomaly"`
-	Commits   int64     `json:"commits"`
-	Rate      float64   `json:"commits_per_second"`
-	Started   time.Time `json:"started,omitzero"`
+	Folder    string `json:"folder"`
+	Driver    string `json:"driver"`
+	Server    string `json:"server"`
+	Isolation string `json:"isolation"`
+	Level     string `json:"level"`
+	Workload  string `json:"workload"`
+	Seed      int64  `json:"seed"`
+	Verdict   string `json:"verdict"`
+	// Promised says whether the isolation promises the level, or protects the invariants. It is nil
+	// if there is no verdict.
+	Promised *bool     `json:"promised,omitempty"`
+	Anomaly  string    `json:"anomaly"`
+	Commits  int64     `json:"commits"`
+	Rate     float64   `json:"commits_per_second"`
+	Started  time.Time `json:"started,omitzero"`
 	// Reason says why there is no verdict, or why it is unknown or vacuous.
 	Reason string `json:"reason,omitempty"`
 	// Report is the path of the report, if there is one.
@@ -52,11 +57,13 @@ type Index struct {
 	Runs int `json:"runs"`
 	// Counts counts the runs by the worst word in their rows.
 	Counts map[string]int `json:"counts"`
-	Rows   []Row          `json:"rows"`
+	// NotPromised counts the violated runs that break no promise.
+	NotPromised int   `json:"not_promised,omitempty"`
+	Rows        []Row `json:"rows"`
 }
 
 // indexVerdicts is the order in which verdicts are counted, the worst first.
-var indexVerdicts = []string{"violated", BrokenFolder, Unfinished, "unknown", "vacuous", "satisfied"}
+var indexVerdicts = []string{violated, BrokenFolder, Unfinished, "unknown", "vacuous", "satisfied"}
 
 // NewIndex reads the runs in folders: each is the folder of a run, or has runs somewhere below.
 // Runs that cannot be read, or have no verdict, are in the index too. Paths in the result begin
@@ -91,6 +98,9 @@ func (x *Index) add(rows []Row) {
 	for _, v := range indexVerdicts {
 		if slices.ContainsFunc(rows, func(r Row) bool { return r.Verdict == v }) {
 			x.Counts[v]++
+			if v == violated && !slices.ContainsFunc(rows, func(r Row) bool { return r.Verdict == v && !not(r.Promised) }) {
+				x.NotPromised++
+			}
 			break
 		}
 	}
@@ -143,7 +153,7 @@ func rows(dir string) []Row {
 	var out []Row
 	for _, o := range r.Outcomes {
 		row := base
-		row.Level, row.Verdict, row.Reason = o.Level, o.Verdict.String(), o.Reason
+		row.Level, row.Verdict, row.Promised, row.Reason = o.Level, o.Verdict.String(), o.Promised, o.Reason
 		var names []string
 		for _, a := range o.Anomalies {
 			names = append(names, a.Name)
@@ -153,7 +163,7 @@ func rows(dir string) []Row {
 	}
 	for _, i := range r.Broken() {
 		row := base
-		row.Level, row.Verdict, row.Anomaly = "invariant", "violated", i.Name+": "+i.Problem
+		row.Level, row.Verdict, row.Promised, row.Anomaly = "invariant", violated, c.protects(), i.Name+": "+i.Problem
 		out = append(out, row)
 	}
 	if len(r.Outcomes) == 0 {
@@ -201,6 +211,9 @@ func (x *Index) Total() string {
 	for _, v := range indexVerdicts {
 		if n := x.Counts[v]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+			if v == violated && x.NotPromised > 0 {
+				parts[len(parts)-1] += fmt.Sprintf(" (%d not promised)", x.NotPromised)
+			}
 		}
 	}
 	runs := "runs"

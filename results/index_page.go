@@ -47,7 +47,7 @@ func (x *Index) Markdown(folder string) []byte {
 	fmt.Fprintf(&b, "### isohound: %s\n\n", x.Total())
 	b.WriteString("| database | isolation | level | workload | seed | verdict | anomaly | commits | commits/s | date | report |\n|---|---|---|---|---:|---|---|---:|---:|---|---|\n")
 	for _, r := range x.linked(folder).Rows {
-		date, seed, commits, rate, verdict := "", "", "", "", r.Verdict
+		date, seed, commits, rate, verdict := "", "", "", "", r.Words()
 		if !r.Started.IsZero() {
 			date, seed = r.Started.Format("2006-01-02 15:04"), fmt.Sprint(r.Seed)
 			commits, rate = Thousands(r.Commits), Thousands(fmt.Sprintf("%.0f", r.Rate))
@@ -64,6 +64,9 @@ func (x *Index) Markdown(folder string) []byte {
 	}
 	return []byte(b.String())
 }
+
+// Words is the verdict, and of a violation whether it breaks a promise.
+func (r Row) Words() string { return words(r.Verdict, r.Promised) }
 
 // Found is the text of a row next to the verdict.
 func (r Row) Found() string {

@@ -58,14 +58,14 @@ func TestIndex(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if x.Total() != "6 runs: 3 violated, 2 broken, 1 unfinished" || x.Empty() {
+	if x.Total() != "6 runs: 3 violated (1 not promised), 2 broken, 1 unfinished" || x.Empty() {
 		t.Errorf("%s", x.Total())
 	}
 	if p := strings.Join(x.Problems(), "\n"); strings.Count(p, "\n") != 2 || !strings.Contains(p, "torn: ") || !strings.Contains(p, "the run goes on, or was cut off") {
 		t.Errorf("%s", p)
 	}
 	md := string(x.Markdown(top))
-	for _, want := range []string{"### isohound: 6 runs: 3 violated", "(deep/er/b%20%281%29/report.html)", "| **violated** | LostUpdate | 1,234,567 |"} {
+	for _, want := range []string{"### isohound: 6 runs: 3 violated", "(deep/er/b%20%281%29/report.html)", "| **violated, and promised** | LostUpdate | 1,234,567 |", "| **violated, not promised** | sum: it is 7 |"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)
 		}

@@ -56,6 +56,9 @@ func JUnit(r *Run) ([]byte, error) {
 			{"isohound", c.Version}, {"repeat", c.Repeat},
 		},
 	}
+	if c.Promises != "" {
+		s.Properties = append(s.Properties, junitProperty{"promises", c.Promises})
+	}
 	class := "isohound." + c.Driver + "." + c.Workload
 	failed := func(name, what, message string) {
 		s.Errors++
@@ -76,6 +79,11 @@ func JUnit(r *Run) ([]byte, error) {
 			if len(o.Anomalies) > 0 {
 				jc.Failure.Type, jc.Failure.Message = o.Anomalies[0].Name, o.Anomalies[0].Name+" violates "+o.Level
 			}
+			if o.Promised != nil && !*o.Promised {
+				jc.Failure.Message += "; " + o.Level + " is not promised"
+			} else if o.Promised != nil {
+				jc.Failure.Message += "; " + o.Level + " is promised"
+			}
 			for _, a := range o.Anomalies {
 				jc.Failure.Text += a.Name + "\n" + a.Text + "\n\n"
 			}
@@ -89,7 +97,7 @@ func JUnit(r *Run) ([]byte, error) {
 	for _, i := range r.Broken() {
 		s.Failures++
 		s.Cases = append(s.Cases, junitCase{Class: class, Name: "invariant " + i.Name, Time: "0.000",
-			Failure: &junitProblem{Type: "invariant", Message: i.Problem, Text: i.Text + "\n\nrepeat: " + c.Repeat}})
+			Failure: &junitProblem{Type: "invariant", Message: c.InvariantWords(i), Text: i.Text + "\n\nrepeat: " + c.Repeat}})
 	}
 	for _, l := range c.Levels {
 		if !judged[l] {

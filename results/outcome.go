@@ -15,6 +15,9 @@ type Outcome struct {
 	Path    string          `json:"path"`
 	Level   string          `json:"level"`
 	Verdict verdict.Verdict `json:"verdict"`
+	// Promised says whether the isolation of the run promises the level. It is nil if no promise is
+	// known, as for a history alone.
+	Promised *bool `json:"promised,omitempty"`
 	// Reason says why the verdict is unknown or vacuous, why a violation has no anomaly to show,
 	// or which level's verdict implies this one.
 	Reason string `json:"reason,omitempty"`
@@ -67,8 +70,10 @@ type Anomaly struct {
 	// Context are further dependencies that are drawn with the anomaly.
 	Context []Edge `json:"context,omitempty"`
 	Text    string `json:"text"`
-	// Count is how often this kind of anomaly was found; cycles are not counted.
-	Count int `json:"count"`
+	// Count is how often this kind of anomaly was found: cycles that have no read in common. AtLeast says
+	// that the time for counting ran out, or that a cycle without reads was in the way.
+	Count   int  `json:"count"`
+	AtLeast bool `json:"at_least,omitempty"`
 	// Shortest says that no cycle of the history at this level is shorter.
 	Shortest bool `json:"shortest,omitempty"`
 	// Transactions are those of Txns, and those that prove that transactions of unknown outcome
@@ -76,6 +81,17 @@ type Anomaly struct {
 	Transactions []Txn `json:"transactions"`
 	// Counterexample is a closed sub-history that shows the anomaly on its own.
 	Counterexample *Counterexample `json:"counterexample,omitempty"`
+}
+
+// Times says how often the kind of anomaly was found, such as "found at least 12 times", or is "" for once.
+func (a *Anomaly) Times() string {
+	switch {
+	case a.Count <= 1:
+		return ""
+	case a.AtLeast:
+		return "found at least " + Thousands(a.Count) + " times"
+	}
+	return "found " + Thousands(a.Count) + " times"
 }
 
 // maxShown bounds the transactions shown in texts and pages; JSON has all of them.
@@ -125,7 +141,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 }
 
 func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
-	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: a.Text, Count: a.Count, Shortest: a.Shortest}
+	out := Anomaly{Name: a.Name(), Names: a.Names, Cycle: []Edge{}, Text: a.Text, Count: a.Count, AtLeast: a.AtLeast, Shortest: a.Shortest}
 	// For a contradiction, only the operations that prove it are shown.
 	kept := map[int32][]int{}
 	if a.Kind == verdict.Contradiction {

@@ -90,7 +90,7 @@ func render(r *Run, files []fileLink, page Page) ([]byte, error) {
 		Files    []fileLink
 	}{Run: r, Worst: worst(r), Sentence: sentence(r), Findings: findings(r.Outcomes), Notes: notes(r), Files: files, Causes: causes(r)}
 	data.Scans = slices.ContainsFunc(data.Findings, func(f finding) bool { return f.scans() })
-	data.Title = data.Worst.String() + ": " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
+	data.Title = r.Words() + ": " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
 	return page("report", data)
 }
 

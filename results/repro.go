@@ -121,7 +121,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	logs, missing := p.attach(out)
 	var b bytes.Buffer
 	err = readmeTemplate().Execute(&b, map[string]any{
-		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "Sentence": sentence(r), "Notes": notes(r),
+		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "Sentence": sentence(r), "Promise": r.Promise(), "Notes": notes(r),
 		"DSN": p.DSN, "Logs": logs, "Limit": maxHistory >> 20,
 		"Notation": slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && !f.Listing }),
 		"Listing":  slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && f.Listing }),
@@ -187,6 +187,9 @@ func serverText(c *Config) string {
 	fmt.Fprintf(&b, "server: %s\ndriver: %s\nisolation requested: %s\n", c.Server, c.Driver, c.Isolation)
 	if c.Promises != "" {
 		fmt.Fprintf(&b, "which promises: %s\n", c.Promises)
+		if c.PromisedBy != "" {
+			fmt.Fprintf(&b, "as documented in: %s\n", c.PromisedBy)
+		}
 	}
 	for n, node := range c.Nodes {
 		fmt.Fprintf(&b, "node %d: %s\n", n+1, node)

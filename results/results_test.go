@@ -29,7 +29,7 @@ func sample(t *testing.T) *results.Run {
 	t.Helper()
 	r := &results.Run{
 		Config: results.Config{
-			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Driver: "postgres", Server: "PostgreSQL <15>", Isolation: "repeatable read",
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Driver: "postgres", Server: "PostgreSQL <15>", Isolation: "repeatable read", Promises: "si", PromisedBy: "the manual",
 			Workload: "mini", Params: map[string]string{"think": "0"}, Sessions: 2, Txns: 5, Keys: 3, Dist: "uniform", Seed: 42,
 			Levels: []string{"si", "ser"}, Ended: "complete", Repeat: "isohound run --seed 42", History: "history.jsonl.zst",
 		},
@@ -49,6 +49,7 @@ func sample(t *testing.T) *results.Run {
 			}
 			o := results.NewOutcome("history.jsonl.zst", h, res)
 			o.Explain(h, explanation(t, h, res))
+			r.Config.Weigh(&o)
 			r.Outcomes = append(r.Outcomes, o)
 		}
 	}
@@ -94,8 +95,9 @@ func TestSaveAndDraw(t *testing.T) {
 	}
 	page := string(first)
 	for _, want := range []string{
-		"LostUpdate", "violates si, ser", "Snapshot isolation and serializability do not hold.", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
-		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `data-shows="graph"`, `data-shows="timeline"`, "violates si-noso, and so every stronger level", "Nothing of it can be left out", "figure.zoom", `class="chart"`, "r(x,0)", "seed 42",
+		"LostUpdate", "violates si, ser", "Snapshot isolation is promised and does not hold; serializability does not hold and is not promised.",
+		"<h1>Violated, and promised</h1>", "<strong>violated, not promised</strong>", "Repeatable read promises snapshot isolation (the manual).", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
+		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `data-shows="graph"`, `data-shows="timeline"`, "violates si-noso and psi, and so every stronger level", "Nothing of it can be left out", "figure.zoom", `class="chart"`, "r(x,0)", "seed 42",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the report lacks %q", want)
@@ -129,18 +131,22 @@ func TestJUnit(t *testing.T) {
 		Cases []struct {
 			Name    string `xml:"name,attr"`
 			Failure struct {
-				Type string `xml:"type,attr"`
-				Text string `xml:",chardata"`
+				Type    string `xml:"type,attr"`
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
 			} `xml:"failure"`
 		} `xml:"testcase"`
 	}
 	if err := xml.Unmarshal(b, &suite); err != nil {
 		t.Fatal(err)
 	}
+	if one, two := suite.Cases[0].Failure.Message, suite.Cases[1].Failure.Message; !strings.HasSuffix(one, "si is promised") || !strings.HasSuffix(two, "ser is not promised") {
+		t.Errorf("%q, %q", one, two)
+	}
 	if suite.Tests != 2 || suite.Failures != 2 || suite.Cases[0].Failure.Type != "LostUpdate" || !strings.Contains(suite.Cases[0].Failure.Text, "repeat: isohound") {
 		t.Errorf("%+v", suite)
 	}
-	if len(suite.Properties) != 6 || suite.Properties[0].Value != "PostgreSQL <15>" || suite.Properties[3].Value != "42" {
+	if len(suite.Properties) != 7 || suite.Properties[6].Value != "si" || suite.Properties[0].Value != "PostgreSQL <15>" || suite.Properties[3].Value != "42" {
 		t.Errorf("%+v", suite.Properties)
 	}
 }
@@ -274,7 +280,7 @@ func TestLargeCounterexample(t *testing.T) {
 }
 
 // TestInvariants: a violated invariant is a failure if a serial level was to be checked, and is
-// reported in any case.
+// reported in any case. Where no serial level is promised, it is said that the invariant is not.
 func TestInvariants(t *testing.T) {
 	for lvl, failures := range map[string]int{"ser": 1, "sser": 1, "si": 0} {
 		r := sample(t)
@@ -286,7 +292,7 @@ func TestInvariants(t *testing.T) {
 			t.Fatal(err)
 		}
 		html, err := os.ReadFile(page)
-		if err != nil || !strings.Contains(string(html), "does not hold: it is 7") || strings.Contains(string(html), "<h1>Violated") != (failures > 0) {
+		if err != nil || !strings.Contains(string(html), "does not hold, and is not promised, since no serial level is: it is 7") || strings.Contains(string(html), "<h1>Violated") != (failures > 0) {
 			t.Errorf("%s: %v\n%s", lvl, err, html)
 		}
 		junit, err := os.ReadFile(filepath.Join(dir, "junit.xml"))

@@ -64,6 +64,7 @@ func bookingsRun(t *testing.T, lines string) (*results.Run, *results.Repro) {
 	o := results.NewOutcome(path, h, res)
 	o.Explain(h, explanation(t, h, res))
 	r := sample(t)
+	r.Config.Weigh(&o)
 	r.Outcomes = []results.Outcome{o}
 	p := &results.Repro{}
 	for n := range o.Anomalies {

@@ -23,8 +23,11 @@ const (
 func RunSummary(r *Run, repro bool) string {
 	var b strings.Builder
 	c := &r.Config
-	fmt.Fprintf(&b, "### isohound: %s: %s, %s\n\n", worst(r), plain(c.Server), plain(c.Isolation))
+	fmt.Fprintf(&b, "### isohound: %s: %s, %s\n\n", r.Words(), plain(c.Server), plain(c.Isolation))
 	fmt.Fprintf(&b, "%s\n\n", plain(sentence(r)))
+	if text := r.Promise(); text != "" {
+		fmt.Fprintf(&b, "%s\n\n", plain(text))
+	}
 	fmt.Fprintf(&b, "%s, %d sessions, seed %d; %s committed, %s aborted, %s of unknown outcome in %.1f s", plain(c.Workload), c.Sessions, c.Seed,
 		Thousands(r.Stats.Committed), Thousands(r.Stats.Aborted), Thousands(r.Stats.Unknown), r.Stats.Seconds)
 	if c.Ended != "complete" {
@@ -34,13 +37,13 @@ func RunSummary(r *Run, repro bool) string {
 	if len(r.Outcomes) > 0 {
 		b.WriteString("| level | verdict | anomaly | proof | transactions |\n|---|---|---|---|---:|\n")
 		for _, o := range r.Outcomes {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), Thousands(o.Txns))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", o.Level, loud(&o), plain(what(&o)), proof(&o), Thousands(o.Txns))
 		}
 		b.WriteString("\n")
 	}
 	for _, i := range r.Invariants {
 		if i.Problem != "" {
-			fmt.Fprintf(&b, "The invariant **%s** does not hold: %s (%s)\n\n", plain(i.Name), plain(i.Problem), plain(i.Text))
+			fmt.Fprintf(&b, "The invariant **%s** %s (%s)\n\n", plain(i.Name), plain(c.InvariantWords(i)), plain(i.Text))
 		}
 	}
 	inWords(&b, r.Outcomes)
@@ -82,7 +85,7 @@ func CheckSummary(outcomes []Outcome, unread []error) string {
 			fmt.Fprintf(&b, "| … and %d more | | | | | |\n", len(outcomes)-n)
 			break
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", plain(o.Path), o.Level, loud(o.Verdict), plain(what(&o)), proof(&o), Thousands(o.Txns))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", plain(o.Path), o.Level, loud(&o), plain(what(&o)), proof(&o), Thousands(o.Txns))
 	}
 	b.WriteString("\n")
 	inWords(&b, outcomes)
@@ -128,11 +131,11 @@ func proof(o *Outcome) string {
 	return ""
 }
 
-func loud(v verdict.Verdict) string {
-	if v == verdict.Satisfied {
-		return v.String()
+func loud(o *Outcome) string {
+	if o.Verdict == verdict.Satisfied {
+		return o.Words()
 	}
-	return "**" + v.String() + "**"
+	return "**" + o.Words() + "**"
 }
 
 // inWords describes anomalies in words, each once.
@@ -155,8 +158,8 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 			if len(paths) > 1 {
 				fmt.Fprintf(b, " in %s", plain(path))
 			}
-			if f.Count > 1 {
-				fmt.Fprintf(b, "; met %s times, this is the first", Thousands(f.Count))
+			if times := f.Times(); times != "" {
+				fmt.Fprintf(b, "; %s, this is one of them", times)
 			}
 			b.WriteString(":\n\n")
 			for _, line := range strings.Split(f.Text, "\n") {

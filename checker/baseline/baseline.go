@@ -35,7 +35,7 @@ func (Engine) Name() string { return Name }
 
 // Levels are all levels but linearizability.
 func (Engine) Levels() []level.Level {
-	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return l == level.LIN })
+	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return !l.Search() })
 }
 
 // Judge judges h at lvl; see engine.Engine. It refuses a history whose encoding would be too large.

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -13,15 +14,26 @@ import (
 // anomaly verifies one anomaly of a violated verdict.
 func (f *facts) anomaly(a *verdict.Anomaly) error {
 	for _, e := range slices.Concat(a.Context, a.Support) {
-		if err := f.edge(f.lvl, e); err != nil {
+		check := f.commitEdge
+		if !f.lvl.Weak() {
+			check = func(e verdict.Edge) error { return f.edge(f.lvl, e) }
+		}
+		if err := check(e); err != nil {
 			return errors.Wrapf(err, "%s from transaction %d to %d", e.Kind, f.id(e.From), f.id(e.To))
 		}
 	}
 	var err error
 	switch a.Kind {
 	case verdict.Cycle:
-		err = f.cycle(a.Cycle)
+		if f.lvl.Weak() {
+			err = f.commitCycle(a)
+		} else {
+			err = f.cycle(a.Cycle)
+		}
 	case verdict.Divergence:
+		if f.lvl.Weak() {
+			return errors.Errorf("%s allows lost updates", f.lvl.Title())
+		}
 		err = f.divergence(a.Cycle)
 	case verdict.ImpossibleFailure, verdict.DoubleInsert:
 		if f.lvl != level.LIN || len(a.Ops) == 0 || !f.h.Closed {
@@ -45,19 +57,48 @@ func (f *facts) cycle(edges []verdict.Edge) error {
 	if len(edges) < 2 {
 		return errors.Errorf("a cycle of %d edges", len(edges))
 	}
+	if !forbids(f.lvl, edges) {
+		return errors.Errorf("%s allows a cycle with these anti-dependencies", f.lvl.Title())
+	}
 	for n, e := range edges {
 		next := edges[(n+1)%len(edges)]
 		if e.To != next.From {
 			return errors.Errorf("edge %d ends at transaction %d and the next begins at %d", n+1, f.id(e.To), f.id(next.From))
-		}
-		if f.lvl.Snapshot() && e.Kind == verdict.RW && next.Kind == verdict.RW {
-			return errors.New("two anti-dependencies follow each other, which snapshot isolation allows")
 		}
 		if err := f.edge(f.lvl, e); err != nil {
 			return errors.Wrapf(err, "edge %d, %s from transaction %d to %d", n+1, e.Kind, f.id(e.From), f.id(e.To))
 		}
 	}
 	return nil
+}
+
+// forbids reports whether a level forbids a cycle. At snapshot levels an anti-dependency leads from a
+// start to a commit, and must not be followed by another one, because that begins at the start again.
+// Where writers of one key may overlap, a write dependency leads from a commit to a commit. Parallel
+// snapshot isolation allows all cycles with two anti-dependencies or more.
+func forbids(lvl level.Level, cycle []verdict.Edge) bool {
+	if lvl == level.PSI {
+		count := 0
+		for _, e := range cycle {
+			if e.Kind == verdict.RW {
+				count++
+			}
+		}
+		return count < 2
+	}
+	if !lvl.Snapshot() {
+		return true
+	}
+	for n, e := range cycle {
+		next := (n + 1) % len(cycle)
+		for e.Kind == verdict.RW && lvl == level.PC && cycle[next].Kind == verdict.WW {
+			next = (next + 1) % len(cycle)
+		}
+		if e.Kind == verdict.RW && cycle[next].Kind == verdict.RW {
+			return false
+		}
+	}
+	return true
 }
 
 // precedes verifies an edge of session order or real time.
@@ -129,6 +170,9 @@ func (f *facts) divergence(edges []verdict.Edge) error {
 		edges[0].From != edges[1].To || edges[0].To != edges[1].From || edges[0].Key != edges[1].Key || edges[0].Value != edges[1].Value {
 		return errors.New("not two opposite anti-dependencies on one version")
 	}
+	if f.lvl == level.PC {
+		return errors.Errorf("%s allows lost updates", f.lvl.Title())
+	}
 	for _, e := range edges {
 		if err := f.edge(level.SER, e); err != nil {
 			return err
@@ -175,13 +219,19 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 		}
 		return nil
 	case verdict.NonRepeatableReads:
-		if written != nil || !slices.ContainsFunc(ops[:ref.Op], func(op history.Op) bool { return op.Key == read.Key && contradict(op, read) }) {
+		if written != nil || rereads(f.lvl) || !slices.ContainsFunc(ops[:ref.Op], func(op history.Op) bool { return op.Key == read.Key && contradict(op, read) }) {
 			return errors.New("the read repeats the ones before")
 		}
 		return nil
 	}
 	if read.Kind != history.Read {
 		return errors.New("the read returned no value")
+	}
+	if rereads(f.lvl) {
+		before = written // every read counts
+	}
+	if f.lvl == level.RU && a.Kind != verdict.ThinAirRead {
+		return errors.Errorf("%s allows it", f.lvl.Title())
 	}
 	if before != nil {
 		return errors.New("the key was touched before in the same transaction")
@@ -240,7 +290,7 @@ func wellFormed(h *history.History, a *verdict.Anomaly) error {
 			return errors.Errorf("it names transaction number %d of %d", i, len(h.Txns))
 		}
 	}
-	for _, r := range a.Ops {
+	for _, r := range append(slices.Collect(maps.Values(a.Forced)), a.Ops...) {
 		if r.Txn < 0 || int(r.Txn) >= len(h.Txns) || r.Op < 0 || r.Op >= h.Txns[r.Txn].OpCount() {
 			return errors.Errorf("it names operation %d of transaction number %d, which does not exist", r.Op, r.Txn)
 		}

@@ -4,10 +4,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/pkg/errors"
+
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/psi"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/internal/randhist"
@@ -21,8 +24,9 @@ func TestClaims(t *testing.T) {
 	tried, right, borrowed, open := 0, 0, 0, 0
 	for range randhist.Count(t, 4_000) {
 		h := randhist.New(rng)
-		lvl := level.All()[rng.IntN(len(level.All()))]
-		if lvl == level.LIN || lvl.RealTime() && !h.Timed() {
+		levels := append(polygraph.Engine{}.Levels(), level.PSI)
+		lvl := levels[rng.IntN(len(levels))]
+		if lvl.RealTime() && !h.Timed() {
 			continue
 		}
 		possible := h
@@ -54,7 +58,14 @@ func TestClaims(t *testing.T) {
 		for range 40 {
 			refused(randhist.Claim(rng, h))
 		}
-		other, err := polygraph.Engine{}.Judge(t.Context(), randhist.Damage(rng, h, 2), lvl, engine.Options{Proof: true})
+		judge := polygraph.Engine{}.Judge
+		if lvl == level.PSI {
+			judge = psi.Engine{}.Judge
+		}
+		other, err := judge(t.Context(), randhist.Damage(rng, h, 2), lvl, engine.Options{Proof: true})
+		if errors.As(err, new(*engine.Refusal)) || err == nil && other.FollowsFrom != 0 {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

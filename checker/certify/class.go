@@ -48,9 +48,9 @@ func (f *facts) accessesOf(k history.Key) (*accesses, error) {
 }
 
 // denied returns the values of a key that the transaction at i did not see, if that is all that it
-// says about the key.
+// says about the key. It returns none at levels that classRead is not for.
 func (f *facts) denied(i int32, k history.Key) map[history.Value]bool {
-	if f.lvl == level.LIN || !f.h.Closed || f.at(i, k).first >= 0 {
+	if f.lvl == level.LIN || f.lvl == level.PC || f.lvl == level.PSI || !f.h.Closed || f.at(i, k).first >= 0 {
 		return nil
 	}
 	out := map[history.Value]bool{}
@@ -64,7 +64,8 @@ func (f *facts) denied(i int32, k history.Key) map[history.Value]bool {
 
 // classRead verifies an edge at a transaction that only says which versions of a key it did not
 // see. A transaction that read a version with one source, and that writes the key, wrote the next
-// version of the key in every execution. So it is known which versions follow each other.
+// version of the key in every execution, unless updates may be lost. So it is known which versions
+// follow each other.
 func (f *facts) classRead(e verdict.Edge) error {
 	reader := e.To
 	if e.Kind == verdict.RW {

@@ -28,8 +28,8 @@ const contradictionBudget = 50_000_000
 // the latest writer before its snapshot. That write is kept, and no write was added after it. So
 // the rest is an execution of the sub-history.
 func (f *facts) contradiction(a *verdict.Anomaly) error {
-	if f.lvl == level.LIN {
-		return errors.New("level lin has no anomaly of this kind")
+	if f.lvl == level.LIN || f.lvl == level.RU {
+		return errors.Errorf("level %s has no anomaly of this kind", f.lvl)
 	}
 	if err := f.drawn(a.Cycle); err != nil {
 		return err
@@ -103,7 +103,7 @@ type outsideRead struct {
 }
 
 // outsideReads returns the outside reads of parts. A read after an own write of its key reads that
-// write, which must be kept. A read after another kept read must repeat it.
+// write, which must be kept. A read after another kept read must repeat it, except at some weak levels.
 func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 	var out []outsideRead
 	for _, p := range parts {
@@ -127,7 +127,7 @@ func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 				} else {
 					out = append(out, outsideRead{verdict.OpRef{Txn: p.Txn, Op: n}, cell{op.Key, op.Value}, true})
 				}
-			case op.Kind == history.Write || read[op.Key] && !wrote:
+			case op.Kind == history.Write || read[op.Key] && !wrote && !rereads(f.lvl):
 			case !wrote:
 				read[op.Key] = true
 				out = append(out, outsideRead{verdict.OpRef{Txn: p.Txn, Op: n}, cell{op.Key, op.Value}, false})
@@ -249,7 +249,7 @@ func (f *facts) leaveOut(p *history.Part, c cell) {
 	outside := func(n int) bool {
 		return ops[n].Kind == history.Read && ops[n].Key == c.key && (written < 0 || n < written)
 	}
-	if !slices.ContainsFunc(p.Ops, func(n int) bool { return outside(n) && ops[n].Value != c.value }) {
+	if rereads(f.lvl) || !slices.ContainsFunc(p.Ops, func(n int) bool { return outside(n) && ops[n].Value != c.value }) {
 		p.Ops = slices.DeleteFunc(p.Ops, outside)
 	}
 }
@@ -258,10 +258,13 @@ func (f *facts) leaveOut(p *history.Part, c cell) {
 // their kinds, and the level must forbid the cycle. It need not verify that the edges are forced,
 // because the judgement of the sub-history proves the violation.
 func (f *facts) drawn(edges []verdict.Edge) error {
+	if !forbids(f.lvl, edges) {
+		return errors.New("the level allows the cycle that is drawn")
+	}
 	for n, e := range edges {
 		next := edges[(n+1)%len(edges)]
 		read := func(i int32) bool { return f.reads(i, cell{e.Key, e.Value}) }
-		ok := e.From != e.To && e.To == next.From && !(f.lvl.Snapshot() && e.Kind == verdict.RW && next.Kind == verdict.RW)
+		ok := e.From != e.To && e.To == next.From
 		switch e.Kind {
 		case verdict.SO, verdict.RT:
 			ok = ok && f.precedes(f.lvl, e)

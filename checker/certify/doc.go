@@ -6,6 +6,10 @@
 //
 //	certify.go        Result: which proof belongs to which verdict
 //	witness.go        satisfied: a store that executes the transactions
+//	commitorder.go    satisfied: an order of commits, at weak levels
+//	commitrules.go    what each weak level demands of it
+//	clocks.go         level cc: the causal past of each transaction
+//	statements.go     scans of an order of commits
 //	tables.go         the rows of the tables with scans, their versions and their current state
 //	column.go         the values of a column
 //	order.go          indexes of the current rows
@@ -14,7 +18,9 @@
 //	scans.go          satisfied: every judged scan fits the witness
 //	implied.go        violated: what was added to the history for scans follows from them
 //	judge.go          Judge: the levels by the trial of every execution
+//	commits.go        the same for weak levels
 //	anomaly.go        violated: cycles, divergences and anomalies of single reads
+//	seen.go           cycles at weak levels: why a transaction had to see another one
 //	class.go          edges of reads that only say which versions they did not see
 //	facts.go          who wrote what, and which transactions must have committed
 //	rejudge.go        the part of a history around such an anomaly, by the trial of every execution

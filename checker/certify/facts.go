@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/isohound/isohound/checker/level"
@@ -15,8 +16,9 @@ type facts struct {
 	lookup
 	stop *stop
 	lvl  level.Level
-	// named are the writers of all values that the anomalies name.
-	named *writers
+	// named are the writers of all values that the anomalies name: those of wanted.
+	named  *writers
+	wanted map[cell]bool
 	// pulled are the transactions of unknown outcome that must have committed, because a
 	// transaction that counts read from them. Each has that transaction and what it read. It is nil
 	// until it is needed.
@@ -37,11 +39,11 @@ type pull struct {
 }
 
 func newFacts(stop *stop, h *history.History, lvl level.Level, anomalies []verdict.Anomaly) (*facts, error) {
-	f := &facts{stop: stop, lookup: lookup{h: h}, lvl: lvl}
 	wanted := map[cell]bool{}
+	f := &facts{stop: stop, lookup: lookup{h: h}, lvl: lvl, wanted: wanted}
 	for n := range anomalies {
 		a := &anomalies[n]
-		for _, r := range a.Ops {
+		for _, r := range append(slices.Collect(maps.Values(a.Forced)), a.Ops...) {
 			op := h.Ops(&h.Txns[r.Txn])[r.Op]
 			wanted[cell{op.Key, op.Value}] = true
 		}
@@ -208,7 +210,8 @@ func (w *writers) unsure(c cell) bool {
 // counts reports whether the transaction at i is known to have committed, or must have because a
 // transaction that counts read from it.
 func (f *facts) counts(i int32) (bool, error) {
-	if f.h.Txns[i].Status != history.Unknown {
+	// At level ru who reads from a transaction says nothing about its outcome.
+	if f.h.Txns[i].Status != history.Unknown || f.lvl == level.RU {
 		return f.h.Txns[i].Status == history.Committed, nil
 	}
 	if f.pulled == nil {
@@ -237,6 +240,9 @@ func (f *facts) pull() error {
 		return err
 	}
 	f.pulled = map[int32]pull{}
+	if f.lvl.Weak() {
+		return f.pullCommits(u, wanted)
+	}
 	var work []int32
 	take := func(i int32, c cell) {
 		if !wanted[c] {
@@ -268,17 +274,23 @@ func (f *facts) pull() error {
 		}
 		return f.stop.after(1 + len(ops))
 	}
+	return f.follow(&work, follow)
+}
+
+// follow calls do with every committed transaction, and with all that do adds to work.
+func (f *facts) follow(work *[]int32, do func(int32) error) error {
 	for i := range f.h.Txns {
 		if f.h.Txns[i].Status == history.Committed {
-			if err := follow(int32(i)); err != nil {
+			if err := do(int32(i)); err != nil {
 				return err
 			}
 		}
 	}
-	for len(work) > 0 {
-		i := work[len(work)-1]
-		work = work[:len(work)-1]
-		if err := follow(i); err != nil {
+	for len(*work) > 0 {
+		last := len(*work) - 1
+		i := (*work)[last]
+		*work = (*work)[:last]
+		if err := do(i); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,8 @@ import (
 const MaxJudged = 64
 
 // Judge decides whether h is allowed at lvl by trying every execution: every serial order (at
-// snapshot levels every order of starts and commits) of the committed transactions and any of those
-// of unknown outcome. It gives up after budget steps and returns decided false. It is for small
+// snapshot levels every order of starts and commits, at weak levels every source of each read) of the
+// committed transactions and any of those of unknown outcome. It gives up after budget steps and returns decided false. It is for small
 // histories. It implements the definitions of the levels as directly as possible.
 //
 // At level LIN a lone write is an insertion, which finds its key absent.
@@ -28,7 +28,10 @@ func try(stop *stop, h *history.History, lvl level.Level, budget int, insertions
 	if len(h.Txns) > MaxJudged {
 		return false, false, nil
 	}
-	j := &judge{stop: stop, budget: budget, snapshot: lvl.Snapshot(), dead: map[string]bool{}, room: maxDead}
+	if lvl.Weak() || lvl == level.PSI {
+		return tryCommits(stop, h, lvl, budget)
+	}
+	j := &judge{stop: stop, budget: budget, snapshot: lvl.Snapshot(), overlap: lvl == level.PC, dead: map[string]bool{}, room: maxDead}
 	if !j.prepare(h, lvl, insertions) {
 		return false, true, nil
 	}
@@ -42,6 +45,7 @@ type judge struct {
 	err      error
 	budget   int
 	snapshot bool
+	overlap  bool // writers of one key may overlap
 
 	txns []judged
 	must uint64 // the committed transactions
@@ -93,12 +97,13 @@ func (j *judge) search() bool {
 		switch bit := uint64(1) << i; {
 		case j.committed&bit != 0:
 		// A started transaction may commit now if no other transaction still has to read a value
-		// that it overwrites: no other transaction can write these keys before it commits.
-		case j.started&bit != 0 && !j.wanted(i):
+		// that it overwrites, and no other one can write these keys before it commits.
+		case j.started&bit != 0 && (!j.overlap || j.alone(i)) && !j.wanted(i):
 			return j.commit(i)
-		// A transaction that can start may start now if no other transaction still has to write a
-		// key that it writes. If its start is also its commit, the condition above must hold, too.
-		case j.started&bit == 0 && j.must&bit != 0 && j.txns[i].rivals&^j.committed == 0 && j.mayStart(i) && (j.snapshot || !j.wanted(i)):
+		// A transaction that can start may start now if that keeps no other one from writing: no
+		// other one still has to write a key that it writes, or they may overlap. If its start is
+		// also its commit, the condition above must hold, too.
+		case j.started&bit == 0 && j.must&bit != 0 && (j.overlap || j.alone(i)) && j.mayStart(i) && (j.snapshot || !j.wanted(i)):
 			return j.start(i)
 		}
 	}
@@ -129,11 +134,14 @@ func (j *judge) spent(steps int) bool {
 	return j.budget <= 0 || j.err != nil
 }
 
-// mayStart reports whether i would read its recorded values. At snapshot levels, of two writers of
-// a key the one that commits first wins. So they need not overlap.
+// alone reports whether no other transaction that may still commit writes a key that i writes.
+func (j *judge) alone(i int) bool { return j.txns[i].rivals&^j.committed == 0 }
+
+// mayStart reports whether i would read its recorded values. Where two writers of a key must not
+// overlap, the one that commits first wins. So a start can wait for the commits of those that started.
 func (j *judge) mayStart(i int) bool {
 	t := &j.txns[i]
-	if j.committed&t.before != t.before || j.started&^j.committed&t.rivals != 0 {
+	if j.committed&t.before != t.before || !j.overlap && j.started&^j.committed&t.rivals != 0 {
 		return false
 	}
 	for _, e := range t.finds {

@@ -308,9 +308,10 @@ func (p *refutation) sourceFirst(s *verdict.Step) error {
 }
 
 // nothingBetween adds: a writer of another value committed before the source started or after the
-// reader started. At a snapshot level, of two writers of a key one committed before the other
+// reader started. Where the first committer wins, of two writers of a key one committed before the other
 // started. So a writer that did not commit before the source started committed after the source,
-// and must not commit before the reader starts.
+// and must not commit before the reader starts. Where writers may overlap, it committed before the
+// source committed, or after the reader started.
 func (p *refutation) nothingBetween(s *verdict.Step) error {
 	read, err := p.sourced(s)
 	if err != nil {
@@ -329,14 +330,18 @@ func (p *refutation) nothingBetween(s *verdict.Step) error {
 	c.ifCounts(s.Other)
 	c.before(start(s.Txn), commit(s.Other))
 	if s.Source != verdict.FromInitial {
-		c.before(commit(s.Other), start(s.Source))
+		if p.lvl == level.PC {
+			c.before(commit(s.Other), commit(s.Source))
+		} else {
+			c.before(commit(s.Other), start(s.Source))
+		}
 	}
 	return c.done()
 }
 
 func (p *refutation) apart(s *verdict.Step) error {
-	if !p.lvl.Snapshot() {
-		return errors.New("only snapshot levels have that rule")
+	if !p.lvl.FirstCommitterWins() {
+		return errors.New("the level does not have that rule")
 	}
 	for _, i := range []int32{s.Txn, s.Other} {
 		if _, err := p.final(i, s.Key); err != nil {

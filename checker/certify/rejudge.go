@@ -55,16 +55,24 @@ type closure struct {
 // can be judged.
 func (f *facts) closed(a *verdict.Anomaly, whole bool) (*closure, error) {
 	p := &closure{map[history.Key]bool{}, map[int32]bool{}}
-	for _, e := range a.Cycle {
+	edges, refs, work := a.Cycle, a.Ops, slices.Clone(a.Txns)
+	if f.lvl.Weak() { // the context shows why edges are forced
+		edges, refs = slices.Concat(edges, a.Context, a.Support), append(slices.Collect(maps.Values(a.Forced)), refs...)
+		for _, e := range edges {
+			work = append(work, e.From, e.To)
+		}
+		slices.Sort(work)
+		work = slices.Compact(work)
+	}
+	for _, e := range edges {
 		if e.Kind != verdict.SO && e.Kind != verdict.RT {
 			p.keys[e.Key] = true
 		}
 	}
-	for _, r := range a.Ops {
+	for _, r := range refs {
 		p.keys[f.h.Ops(&f.h.Txns[r.Txn])[r.Op].Key] = true
 	}
-	work := slices.Clone(a.Txns)
-	changing, err := f.changing(a.Cycle)
+	changing, err := f.changing(edges)
 	if err != nil || len(changing) > MaxJudged {
 		return nil, err
 	}

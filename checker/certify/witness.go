@@ -13,16 +13,23 @@ import (
 // Witness replays w: a serial execution (at snapshot levels an execution by starts and commits) of
 // all committed transactions and some of those of unknown outcome. Every read must return what was
 // recorded, every judged scan must have found the rows that fulfil its conditions, and the level's
-// orders must be kept.
+// orders must be kept. At a weak level and at PSI the witness is an order of the commits, or an execution of one of the
+// other two kinds: every weak level allows these.
 func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdict.Witness) error {
 	stop := newStop(ctx)
 	scans, err := newScans(stop, h)
 	if err != nil {
 		return err
 	}
+	if lvl == level.PSI && w.Points != nil {
+		lvl = level.SI // no engine judges psi: it is satisfied where si is, with the execution of si
+	}
 	r := newReplay(stop, h, lvl)
 	r.scans = scans
-	if lvl.Snapshot() {
+	switch {
+	case (lvl.Weak() || lvl == level.PSI) && w.Points == nil:
+		return r.commits(w)
+	case lvl.Snapshot() || w.Points != nil && (lvl.Weak() || lvl == level.PSI):
 		return r.points(w.Points)
 	}
 	return r.serial(w.Order)
@@ -205,8 +212,9 @@ func (r *replay) serial(order []int32) error {
 	return r.complete(1)
 }
 
-// points replays starts and commits. A transaction reads at its start. It may commit only if no
-// other transaction has committed a write to one of its written keys since (first committer wins).
+// points replays starts and commits. A transaction reads at its start. Unless the level allows lost
+// updates, it may commit only if no other transaction has committed a write to one of its written keys
+// since (first committer wins).
 func (r *replay) points(points []int32) error {
 	startedAt := make([]int32, len(r.h.Txns))
 	writtenAt := make([]int32, r.h.KeyCount())
@@ -242,7 +250,7 @@ func (r *replay) points(points []int32) error {
 			if op.Kind != history.Write {
 				continue
 			}
-			if writtenAt[op.Key] > startedAt[i] && writtenAt[op.Key] != int32(now) {
+			if (r.lvl.FirstCommitterWins() || r.lvl == level.PSI) && writtenAt[op.Key] > startedAt[i] && writtenAt[op.Key] != int32(now) {
 				return errors.Errorf("transaction %d commits a write to key %s, which another one wrote since it started", t.ID, r.h.KeyName(op.Key))
 			}
 			writtenAt[op.Key] = int32(now)

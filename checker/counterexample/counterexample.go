@@ -7,6 +7,7 @@
 //	explain.go         Explain: the counterexamples of a verdict, and the other levels
 //	counterexample.go  Of: the counterexample of one anomaly
 //	cut.go             the part of the history, and how it is judged
+//	survey.go          how often there is each kind of anomaly
 package counterexample
 
 import (
@@ -154,30 +155,38 @@ func (c *Counterexample) rename(ctx context.Context, from *cut) error {
 		return err
 	}
 	found := &r.Anomalies[0]
-	for i := range found.Txns {
-		found.Txns[i] = c.Txns[found.Txns[i]]
+	from.lift(c.History, from.Parts(), found)
+	found.Count, found.Refutation = 1, nil
+	lvl := c.Level
+	if c.Weakest.Weak() { // the edges are those of its own rules
+		lvl = c.Weakest
 	}
-	parts := from.Parts()
+	explain.Fill(from.h, lvl, found)
+	c.Anomaly = *found
+	return nil
+}
+
+// lift translates an anomaly of a sub-history, which has these parts, to the whole history.
+func (c *cut) lift(sub *history.History, parts []history.Part, a *verdict.Anomaly) {
+	for i := range a.Txns {
+		a.Txns[i] = parts[a.Txns[i]].Txn
+	}
 	at := func(ref verdict.OpRef) verdict.OpRef {
 		return verdict.OpRef{Txn: parts[ref.Txn].Txn, Op: parts[ref.Txn].Ops[ref.Op]}
 	}
-	for i := range found.Ops {
-		found.Ops[i] = at(found.Ops[i])
+	for i := range a.Ops {
+		a.Ops[i] = at(a.Ops[i])
 	}
-	for n, ref := range found.Forced {
-		found.Forced[n] = at(ref)
+	for n, ref := range a.Forced {
+		a.Forced[n] = at(ref)
 	}
-	for _, edges := range [][]verdict.Edge{found.Cycle, found.Context, found.Support} {
+	for _, edges := range [][]verdict.Edge{a.Cycle, a.Context, a.Support} {
 		for i := range edges {
 			e := &edges[i]
-			e.From, e.To = c.Txns[e.From], c.Txns[e.To]
+			e.From, e.To = parts[e.From].Txn, parts[e.To].Txn
 			if e.Kind != verdict.SO && e.Kind != verdict.RT {
-				from.whole(c.History, e)
+				c.whole(sub, e)
 			}
 		}
 	}
-	found.Count, found.Refutation = 1, nil
-	explain.Fill(from.h, c.Level, found)
-	c.Anomaly = *found
-	return nil
 }

@@ -94,6 +94,9 @@ func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly
 		if l == level.LIN || lvl == level.LIN || l.RealTime() && !c.History.Timed() {
 			continue
 		}
+		if !c.History.Closed && slices.Contains(c.Undecided, l) { // a missing transaction may have written what was read
+			continue
+		}
 		allowed := allowed(t, c.History, l)
 		holds := slices.ContainsFunc(c.Holds, func(m level.Level) bool { return m.Implies(l) })
 		not := slices.ContainsFunc(c.Not, func(m level.Level) bool { return l.Implies(m) })

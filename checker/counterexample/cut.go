@@ -6,6 +6,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/shrink"
 	"github.com/isohound/isohound/checker/verdict"
@@ -33,7 +34,11 @@ func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 		}
 	}
 	if a.Kind != verdict.Contradiction {
-		for _, e := range slices.Concat(a.Cycle, a.Support) {
+		edges := slices.Concat(a.Cycle, a.Support)
+		if lvl.Weak() {
+			edges = append(edges, a.Context...)
+		}
+		for _, e := range edges {
 			for _, t := range []int32{e.From, e.To} {
 				c.Add(t)
 				if e.Kind != verdict.SO && e.Kind != verdict.RT {
@@ -41,6 +46,9 @@ func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 				}
 			}
 		}
+	}
+	for _, r := range a.Forced {
+		c.Add(r.Txn, r.Op)
 	}
 	c.Close()
 	if a.Kind == verdict.Contradiction {
@@ -76,13 +84,13 @@ func (c *cut) ops(t int32) []history.Op { return c.h.Ops(&c.h.Txns[t]) }
 
 // addEnd adds t's operations for an edge: its read of the version, and its final write to the key.
 func (c *cut) addEnd(t int32, e verdict.Edge) {
-	first, last := -1, -1
+	read, last := -1, -1
 	for j, op := range c.ops(t) {
 		if op.Key != e.Key {
 			continue
 		}
-		if first < 0 {
-			first = j
+		if op.Kind == history.Read && op.Value == e.Value && read < 0 && last < 0 {
+			read = j
 		}
 		if op.Kind == history.ReadNot && c.deniesEnd(e) {
 			c.Add(t, j)
@@ -91,8 +99,8 @@ func (c *cut) addEnd(t int32, e verdict.Edge) {
 			last = j
 		}
 	}
-	if first >= 0 && c.ops(t)[first].Kind == history.Read && c.ops(t)[first].Value == e.Value {
-		c.Add(t, first)
+	if read >= 0 {
+		c.Add(t, read)
 	}
 	if last >= 0 {
 		c.Add(t, last)
@@ -156,7 +164,7 @@ func (c *cut) levels(ctx context.Context) (checker.Known, error) {
 		return known, nil
 	}
 	err := known.Judge(h, nil, func(l level.Level) (*verdict.Result, error) {
-		if h.Closed {
+		if h.Closed && !engine.InventsReads(h, l) {
 			switch allowed, decided := certify.Judge(h, l, triedSteps); {
 			case allowed:
 				return &verdict.Result{Level: l, Verdict: verdict.Satisfied}, nil
@@ -198,8 +206,17 @@ func (c *cut) shows(a *verdict.Anomaly) bool {
 			return false
 		}
 	}
-	for _, e := range a.Cycle {
+	edges := a.Cycle
+	if len(a.Forced) > 0 { // the context shows why edges are forced
+		edges = slices.Concat(edges, a.Context)
+	}
+	for _, e := range edges {
 		if !c.HasTxn(e.From) || !c.HasTxn(e.To) {
+			return false
+		}
+	}
+	for _, r := range a.Forced {
+		if !c.Has(r.Txn, r.Op) {
 			return false
 		}
 	}

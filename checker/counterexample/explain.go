@@ -48,6 +48,8 @@ func NewExplainer(h *history.History, judge Judge) *Explainer {
 type Wishes struct {
 	// Timeout bounds all work except the judgement of the levels in Asked; 0 is no limit.
 	Timeout time.Duration
+	// Survey bounds the time for counting all anomalies, within Timeout. 0 counts none.
+	Survey time.Duration
 	// Known are earlier verdicts on the history.
 	Known checker.Known
 	// Asked are levels that are judged in any case, so this explanation's limit does not apply to
@@ -110,6 +112,11 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	out := &Explanation{Standing: known.Standing()}
 	more, err := e.weakest(limited, r.Level, out.Standing, judged, list)
 	out.Counterexamples = append(more, list...)
+	if err == nil && w.Survey > 0 {
+		within, stop := context.WithTimeout(limited, w.Survey)
+		defer stop()
+		out.Counterexamples, err = e.survey(within, r.Level, out.Counterexamples)
+	}
 	if limited.Err() != nil && ctx.Err() == nil {
 		err = nil // out of time
 	}

@@ -55,7 +55,13 @@ func (e *Refusal) Error() string {
 	return "the " + e.Engine + " engine does not apply: " + e.Reason
 }
 
-// Suits refuses a level that e does not judge, and a level with real time if h has no times.
+// InventsReads reports whether h may have reads that did not happen at lvl: those of appends to lists.
+func InventsReads(h *history.History, lvl level.Level) bool {
+	return h.Lists && !lvl.Search() && lvl != level.LIN
+}
+
+// Suits refuses a level that e does not judge, a level with real time if h has no times, and a level below
+// snapshot isolation if appends to lists were read as registers.
 func Suits(e Engine, h *history.History, lvl level.Level) error {
 	levels := e.Levels()
 	switch {
@@ -67,6 +73,8 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 		return &Refusal{e.Name(), fmt.Sprintf("it does not judge level %s, only %s", lvl, strings.Join(names, ", "))}
 	case lvl.RealTime() && !h.Timed():
 		return &Refusal{"", fmt.Sprintf("level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
+	case InventsReads(h, lvl):
+		return &Refusal{"", fmt.Sprintf("level %s cannot be judged: the history has appends to lists, which isohound reads as writes after a read of what they overwrite, and below snapshot isolation they need not have read it", lvl)}
 	}
 	return nil
 }

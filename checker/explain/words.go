@@ -14,7 +14,7 @@ import (
 // Fill sets the names and the text of a.
 func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	if a.Kind == verdict.Cycle || a.Kind == verdict.Contradiction && len(a.Cycle) > 0 {
-		a.Names = Classify(h, a.Cycle, a.Forced)
+		a.Names = Classify(h, named(h, lvl, a), a.Forced)
 	} else {
 		a.Names = kindNames[a.Kind]
 		if dirtyUpdate(h, a) {
@@ -40,8 +40,9 @@ type words struct {
 	h *history.History
 	// writers are the transactions that may have committed a version.
 	writers map[version]int32
-	// forced has, by index in the cycle, the reads that force edges.
+	// forced has, by index in the cycle of the anomaly about, the reads that force edges.
 	forced map[int]verdict.OpRef
+	about  *verdict.Anomaly
 	// snapshot: transactions read at one moment and write at another.
 	snapshot bool
 }
@@ -53,7 +54,7 @@ type version struct {
 
 // newWords finds, in one pass, the writers of the versions of a's edges and of others.
 func newWords(h *history.History, a *verdict.Anomaly, others []verdict.Edge) words {
-	w := words{h: h, writers: map[version]int32{}, forced: a.Forced}
+	w := words{h: h, writers: map[version]int32{}, forced: a.Forced, about: a}
 	wanted := map[version]bool{}
 	for _, e := range slices.Concat(a.Cycle, others) {
 		if e.Kind == verdict.RW && e.Value != h.Initial(e.Key) {
@@ -333,21 +334,34 @@ func alternatives(list []string) string {
 }
 
 func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
-	var b strings.Builder
-	for n, e := range a.Cycle {
-		if more := len(a.Cycle) - n; n >= maxListed && more > 1 {
-			fmt.Fprintf(&b, "… and %d more dependencies, of which the last leads back to %s.\n", more, w.txn(a.Cycle[0].From))
-			break
-		}
-		b.WriteString(w.edge(e, n) + "\n")
+	if lvl.Weak() {
+		return w.commitCycle(lvl, a)
 	}
+	var b strings.Builder
+	w.edges(&b, a)
 	b.WriteString("So each of them would have to come before itself: ")
-	if lvl.Snapshot() {
+	switch {
+	case lvl == level.PSI:
+		fmt.Fprintf(&b, "%s allows such a cycle only with at least two anti-dependencies (RW).", lvl.Title())
+	case lvl == level.PC:
+		fmt.Fprintf(&b, "%s allows such a cycle only where two anti-dependencies (RW) follow each other, or have only write dependencies (WW) between them.", lvl.Title())
+	case lvl.Snapshot():
 		fmt.Fprintf(&b, "%s allows such a cycle only where two anti-dependencies (RW) follow each other.", lvl.Title())
-	} else {
+	default:
 		fmt.Fprintf(&b, "%s allows no such cycle.", lvl.Title())
 	}
 	return b.String()
+}
+
+// edges writes why each edge of a's cycle holds, in lines.
+func (w words) edges(b *strings.Builder, a *verdict.Anomaly) {
+	for n, e := range a.Cycle {
+		if more := len(a.Cycle) - n; n >= maxListed && more > 1 {
+			fmt.Fprintf(b, "… and %d more dependencies, of which the last leads back to %s.\n", more, w.txn(a.Cycle[0].From))
+			return
+		}
+		b.WriteString(w.edge(e, n) + "\n")
+	}
 }
 
 // Edges describes the edges of a's cycle, and the further edges of its picture.
@@ -423,6 +437,10 @@ func (w words) overwrote(e verdict.Edge, n int) string {
 	both := fmt.Sprintf("both wrote %s: %s %s, %s %s. ", w.key(e.Key), from, w.written(e.From, e.Key), to, w.written(e.To, e.Key))
 	if ref, ok := w.forced[n]; ok {
 		read := w.ref(ref)
+		if path := seen(w.about, e.From, ref.Txn); len(path) > 0 {
+			return both + fmt.Sprintf("%s read %s from %s, %s. So %s was first: otherwise its write would have been read.",
+				w.txn(ref.Txn), w.pair(read.Key, read.Value), to, w.saw(ref, path), from)
+		}
 		return both + fmt.Sprintf("%s read %s from %s, and %s came before %s. So %s was first: otherwise its write would have been read.",
 			w.txn(ref.Txn), w.pair(read.Key, read.Value), to, from, w.txn(ref.Txn), from)
 	}

@@ -4,8 +4,6 @@ package level
 
 import (
 	"strings"
-
-	"github.com/pkg/errors"
 )
 
 // Level is an isolation level of the checkers.
@@ -29,6 +27,32 @@ const (
 	// LIN is linearizability of lightweight transactions: each transaction is
 	// one read, compare-and-set or insertion on one key (section IV-E).
 	LIN
+	// PC is prefix consistency: every transaction reads from a prefix of one order of the commits, which
+	// keeps session order (Biswas and Enea, OOPSLA 2019). It is SI that allows lost updates.
+	PC
+	// PSI is parallel snapshot isolation: CC without lost updates (Cerone, Bernardi and Gotsman, CONCUR
+	// 2015).
+	PSI
+	// CC is transactional causal consistency (Biswas and Enea; AWDIT, PLDI 2025): who sees a transaction sees
+	// all that happened before it in sessions and by reads.
+	CC
+	// RA is read atomic: who reads from a transaction, or follows it in its session, sees all its writes.
+	RA
+	// RC is read committed: who has read from a transaction reads nothing older afterwards of what it wrote.
+	RC
+	// Session is the sum of the four session guarantees (Terry et al., PDIS 1994), without atomic visibility.
+	Session
+	// RYW is read your writes: a transaction sees all earlier transactions of its session.
+	RYW
+	// MR is monotonic reads: a transaction sees what earlier transactions of its session read from.
+	MR
+	// MW is monotonic writes: who reads from a transaction sees the earlier transactions of its session.
+	MW
+	// WFR is writes follow reads: who reads from a transaction sees what it, or an earlier transaction of
+	// its session, read from.
+	WFR
+	// RU is read uncommitted: only the known orders of versions must not contradict each other (Adya's PL-1).
+	RU
 )
 
 type info struct {
@@ -43,18 +67,23 @@ var levels = [...]info{
 	SSER:     {"sser", "strict serializability"},
 	StrongSI: {"strong-si", "strong snapshot isolation"},
 	LIN:      {"lin", "linearizability"},
-}
-
-// later are known levels that this build cannot check.
-var later = map[string]string{
-	"rc": "read committed", "read-committed": "read committed",
-	"ra": "read atomic", "read-atomic": "read atomic",
-	"cc": "causal consistency", "causal": "causal consistency", "tcc": "causal consistency",
-	"psi": "parallel snapshot isolation", "pc": "prefix consistency",
+	PC:       {"pc", "prefix consistency"},
+	PSI:      {"psi", "parallel snapshot isolation"},
+	CC:       {"cc", "causal consistency"},
+	RA:       {"ra", "read atomic"},
+	RC:       {"rc", "read committed"},
+	Session:  {"session", "the four session guarantees"},
+	RYW:      {"ryw", "read your writes"},
+	MR:       {"mr", "monotonic reads"},
+	MW:       {"mw", "monotonic writes"},
+	WFR:      {"wfr", "writes follow reads"},
+	RU:       {"ru", "read uncommitted"},
 }
 
 // All lists the levels in the order in which help texts show them.
-func All() []Level { return []Level{SER, SI, SERNoSO, SINoSO, SSER, StrongSI, LIN} }
+func All() []Level {
+	return []Level{SER, SI, SERNoSO, SINoSO, SSER, StrongSI, LIN, PC, PSI, CC, RA, RC, Session, RYW, MR, MW, WFR, RU}
+}
 
 // Names lists the names of All.
 func Names() []string {
@@ -63,20 +92,6 @@ func Names() []string {
 		names = append(names, l.String())
 	}
 	return names
-}
-
-// Parse returns the level called name.
-func Parse(name string) (Level, error) {
-	n := strings.ToLower(strings.TrimSpace(name))
-	for _, l := range All() {
-		if l.String() == n {
-			return l, nil
-		}
-	}
-	if title, ok := later[n]; ok {
-		return 0, errors.Errorf("level %q (%s) cannot be checked by this build; it can check %s", name, title, strings.Join(Names(), ", "))
-	}
-	return 0, errors.Errorf("unknown level %q; known are %s", name, strings.Join(Names(), ", "))
 }
 
 // ParseList returns the levels in a comma-separated list, each once.
@@ -103,7 +118,11 @@ func (l Level) Title() string { return levels[l].title }
 
 // Snapshot reports whether a transaction reads at one moment and writes at
 // another, so that two adjacent anti-dependencies are allowed in a cycle.
-func (l Level) Snapshot() bool { return l == SI || l == SINoSO || l == StrongSI }
+func (l Level) Snapshot() bool { return l.FirstCommitterWins() || l == PC }
+
+// FirstCommitterWins reports whether l is a snapshot level at which two transactions that write one key
+// must not overlap, so that no update is lost.
+func (l Level) FirstCommitterWins() bool { return l == SI || l == SINoSO || l == StrongSI }
 
 // Snapshots returns the snapshot level with the same session order and real time as l, a serial
 // level.
@@ -123,7 +142,14 @@ func (l Level) Snapshots() (Level, bool) {
 func (l Level) Serial() bool { return l == SER || l == SERNoSO || l == SSER }
 
 // SessionOrder reports whether the level keeps the order of a session's transactions.
-func (l Level) SessionOrder() bool { return l != SERNoSO && l != SINoSO && l != LIN }
+func (l Level) SessionOrder() bool { return l != SERNoSO && l != SINoSO && l != LIN && l != RU }
+
+// Search reports whether the level is one of those that need a search in general: SER, SI and their variants.
+func (l Level) Search() bool { return l <= StrongSI }
+
+// Weak reports whether the level is below snapshot isolation with session order, and judged by its own
+// rules: CC, RA, RC, the session guarantees and RU.
+func (l Level) Weak() bool { return l >= CC }
 
 // WithSessionOrder returns the same level with session order, if l leaves it out.
 func (l Level) WithSessionOrder() (Level, bool) {

@@ -18,9 +18,16 @@ func TestParse(t *testing.T) {
 	if len(All()) != len(levels)-1 {
 		t.Error("All leaves a level out")
 	}
-	// Known levels that this build cannot check are refused by name.
-	for _, name := range []string{"rc", "causal", "read-atomic"} {
-		if _, err := Parse(name); err == nil || !strings.Contains(err.Error(), "cannot be checked by this build") {
+	for name, want := range map[string]Level{
+		"read-committed": RC, "Read Committed": RC, "read_atomic": RA, "causal": CC, "serializable": SER, "serializability": SER,
+		"snapshot isolation": SI, "strict serializability": SSER, "monotonic-reads": MR, "read uncommitted": RU,
+	} {
+		if got, err := Parse(name); err != nil || got != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	for name, want := range map[string]string{"serialisable": "did you mean ser?", "read-comitted": "did you mean rc?", "repeatable read": "is not the same everywhere", "xyzzy": "unknown level"} {
+		if _, err := Parse(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -6,7 +6,18 @@ import "slices"
 // Linearizability judges each key alone and other transactions, so it is not comparable. A new
 // level needs a line here.
 var weaker = map[Level][]Level{
-	SI:       {SINoSO},
+	WFR:      {RU},
+	MW:       {RU},
+	MR:       {RU},
+	RYW:      {RU},
+	Session:  {RYW, MR, MW, WFR},
+	RC:       {RU},
+	RA:       {RC, RYW},
+	CC:       {RA, Session},
+	PC:       {CC},
+	PSI:      {CC},
+	SINoSO:   {RU},
+	SI:       {SINoSO, PC, PSI},
 	StrongSI: {SI},
 	SERNoSO:  {SINoSO},
 	SER:      {SERNoSO, SI},

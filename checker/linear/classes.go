@@ -107,7 +107,7 @@ func (x *index) classReads(i int32, ops []history.Op, denied []int) {
 	for _, k := range keys {
 		c := class{txn: i, key: k}
 		for _, j := range byKey[k] {
-			if v := x.versions.find(k, ops[j].Value); v != none {
+			if v := x.versions.Find(k, ops[j].Value); v != none {
 				c.denied = append(c.denied, v)
 			}
 		}

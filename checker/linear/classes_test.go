@@ -24,7 +24,7 @@ import (
 func TestClassReads(t *testing.T) {
 	n := randhist.Count(t, 20_000)
 	for _, lvl := range level.All() {
-		if lvl == level.LIN {
+		if !lvl.Search() {
 			continue
 		}
 		t.Run(lvl.String(), func(t *testing.T) {

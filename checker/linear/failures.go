@@ -69,7 +69,7 @@ func (l *lwt) keyAndSlot(i int32) (history.Key, int32) {
 
 // excludes reports whether the key has, in slot p, the value that op rules out.
 func (l *lwt) excludes(op history.Op, p int32) bool {
-	v := l.x.versions.find(op.Key, op.Value)
+	v := l.x.versions.Find(op.Key, op.Value)
 	if v == none {
 		return false
 	}
@@ -186,7 +186,7 @@ func (l *lwt) impossible(i int32) {
 		if j == i {
 			near = append(near, l.after(j))
 		}
-		if v := l.x.versions.find(op.Key, op.Value); v != none && l.x.writer[v] != none && l.x.counted[l.x.writer[v]] {
+		if v := l.x.versions.Find(op.Key, op.Value); v != none && l.x.writer[v] != none && l.x.counted[l.x.writer[v]] {
 			near = append(near, l.x.writer[v])
 		}
 		for _, t := range near {

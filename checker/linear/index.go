@@ -3,6 +3,7 @@ package linear
 import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/single"
+	"github.com/isohound/isohound/checker/values"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -44,7 +45,7 @@ type index struct {
 	readers     []int32
 
 	*single.Collector
-	versions *versionTable
+	versions *values.Table
 	scans    bool // the history has statements with conditions
 	places   places
 	// rewritten has, for each transaction with more than short operations and with writes: for each
@@ -81,8 +82,8 @@ func (x *index) writes() error {
 	x.counted = make([]bool, len(h.Txns))
 	x.opVersion = make([]int32, len(h.AllOps()))
 	fill(x.opVersion, none)
-	x.versions = newVersionTable(h)
-	x.writer = make([]int32, h.KeyCount(), h.KeyCount()+x.versions.writes)
+	x.versions = values.New(h)
+	x.writer = make([]int32, h.KeyCount(), h.KeyCount()+x.versions.Writes())
 	fill(x.writer, none)
 	for i := range h.Txns {
 		if i%pollEvery == 0 {
@@ -107,7 +108,7 @@ func (x *index) writes() error {
 				continue // a read, or a write that its own transaction overwrote later
 			}
 			v := int32(len(x.writer))
-			if old := x.versions.insert(op.Key, op.Value, v); old != none {
+			if old := x.versions.Insert(op.Key, op.Value, v); old != none {
 				return x.c.notUnique(int32(i), x.writer[old], op)
 			}
 			x.writer = append(x.writer, int32(i))
@@ -148,10 +149,10 @@ func (x *index) reads() error {
 func (x *index) doubt(i int32) {
 	ops := x.h.Ops(&x.h.Txns[i])
 	for j, op := range ops {
-		if op.Kind != history.Read || single.LastOn(ops[:j], op.Key) >= 0 {
+		if op.Kind != history.Read || single.Writes(ops[:j], op.Key) {
 			continue
 		}
-		if v := x.versions.find(op.Key, op.Value); v == none || x.writer[v] == i {
+		if v := x.versions.Find(op.Key, op.Value); v == none || x.writer[v] == i {
 			x.Doubt(i, j)
 		}
 	}
@@ -162,7 +163,7 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 	ops, at := x.h.Ops(t), x.h.FirstOp(t)
 	if x.c.lvl == level.LIN && len(ops) == 1 && ops[0].Kind == history.Write {
 		// An insertion read that the key was absent
-		if v := x.versions.find(ops[0].Key, history.Absent); v != none {
+		if v := x.versions.Find(ops[0].Key, history.Absent); v != none {
 			pulled = x.pull(v, i, ops[0].Key, history.Absent, pulled)
 		}
 	}
@@ -193,7 +194,7 @@ func (x *index) readsOf(i int32, pulled []int32) []int32 {
 			}
 			continue
 		}
-		v := x.versions.find(op.Key, op.Value)
+		v := x.versions.Find(op.Key, op.Value)
 		if v == none || x.writer[v] == i {
 			x.Unexplained(i, j)
 			continue

@@ -19,8 +19,7 @@
 //
 //	linear.go     Engine.Judge, and the stages of a check
 //	shape.go      which transactions it takes
-//	index.go      versions: who wrote, read and overwrote each
-//	table.go      finds a version by key and value
+//	index.go      versions: who wrote, read and overwrote each; package values finds them
 //	topo.go       the topological order, which decides every level but lin
 //	realtime.go   real time in that order, without edges
 //	classes.go    scans, and other reads that only say which versions they did not see
@@ -39,6 +38,7 @@ package linear
 
 import (
 	"context"
+	"slices"
 
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
@@ -56,8 +56,10 @@ type Engine struct{}
 // Name is the engine's name.
 func (Engine) Name() string { return Name }
 
-// Levels are all levels.
-func (Engine) Levels() []level.Level { return level.All() }
+// Levels are those of serializability and snapshot isolation, and linearizability.
+func (Engine) Levels() []level.Level {
+	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return !l.Search() && l != level.LIN })
+}
 
 // Judge judges h at lvl; see engine.Engine. It refuses a history whose transactions are not
 // mini-transactions (at level lin, lightweight transactions), or whose values are not unique. It also

@@ -89,7 +89,7 @@ func (l *lwt) singles() {
 
 func (l *lwt) insertion(i int32, k history.Key) {
 	x := l.x
-	v := x.versions.find(k, history.Absent)
+	v := x.versions.Find(k, history.Absent)
 	if v == none && !x.h.Closed { // a deletion may not have been recorded
 		x.Orphan(i)
 		return

@@ -23,7 +23,7 @@ import (
 // per level; the long mode of docs/testing.md uses millions.
 func TestAgainstOracle(t *testing.T) {
 	n := randhist.Count(t, 20_000)
-	for _, lvl := range level.All() {
+	for _, lvl := range (linear.Engine{}).Levels() {
 		t.Run(lvl.String(), func(t *testing.T) {
 			t.Parallel()
 			seed := randhist.Seed(t, rand.Uint64())

@@ -11,7 +11,8 @@ import (
 // serializability the read would return W's value. At snapshot isolation W cannot have committed
 // between T's commit and the snapshot, for the same reason. W also cannot overlap with either of
 // them, because all three write the key. So such writers form a chain that nothing interrupts. Of
-// two chains, one comes before the other as a whole.
+// two chains, one comes before the other as a whole. At prefix consistency another writer may commit
+// between T's reader's snapshot and its commit, so writes are not combined there.
 //
 // This needs unique values: another writer of T's value may come between T and its reader. So
 // writes are combined only on keys where each value, including the initial value, has one writer,
@@ -132,7 +133,7 @@ func (m *model) combine(k int32) *combined {
 func (x *search) wroteFirst(k, t, u int32) sat.Lit {
 	c := x.writeChainsOn(k)
 	if c == nil {
-		return x.precedes(k, x.g.commit(t), x.g.start(u))
+		return x.precedes(k, x.g.commit(t), x.g.turn(u))
 	}
 	a, b := c.at[t], c.at[u]
 	switch {

@@ -74,7 +74,7 @@ func (x *search) opposites(list []constraint) (edges []accel.Edge, groups []int3
 			u := m.writer[c.other]
 			edges = append(edges, accel.Edge{From: g.commit(u), To: g.start(m.reads[c.read].txn)})
 			if c.from != fromInitial {
-				edges = append(edges, accel.Edge{From: g.start(m.writer[c.from]), To: g.commit(u)})
+				edges = append(edges, accel.Edge{From: g.turn(m.writer[c.from]), To: g.commit(u)})
 			}
 		}
 		groups = append(groups, int32(len(edges)))

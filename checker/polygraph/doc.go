@@ -2,7 +2,7 @@
 // writes, values written more than once, transactions of unknown outcome. It decides whether the
 // hyper-polygraph of the history (VeriStrong paper, Definition 3.1) has an acyclic compatible
 // graph. It does so for serializability and snapshot isolation, each with session order, without
-// session order, and with real time. All levels use the same three steps:
+// session order, and with real time, and for prefix consistency. All levels use the same three steps:
 //
 //   - Saturation adds to the known graph the edges that every execution must have.
 //   - The schedule guesses an execution that keeps all known edges. If all its reads are right,

@@ -42,7 +42,7 @@ func (x *search) configure(cfg Config) (err error) {
 	if !cfg.Has(Coalesce) {
 		x.pipe.beforeOn = map[[3]int32]int32{}
 	}
-	if cfg.Has(Combine) {
+	if cfg.Has(Combine) && x.g.late == 0 {
 		x.pipe.combine = newCombining(x.m.h.KeyCount())
 	}
 	if cfg.Has(Eager) {

@@ -84,7 +84,7 @@ func (v *evidence) open(o *openRead) {
 		case c.between == none:
 			v.pathAmong(g.start(rd.txn), g.commit(m.writer[t]), c.edges)
 		default:
-			v.pathAmong(g.start(m.writer[t]), g.commit(c.between), c.edges)
+			v.pathAmong(g.turn(m.writer[t]), g.commit(c.between), c.edges)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (s *saturator) alongSessions() {
 				if k := rd.key; mark[k] != c {
 					mark[k] = c
 				} else if seen := latest[k]; !m.accepts(rd.class, m.class[seen]) {
-					s.link(g.commit(m.writer[seen]), g.start(m.writer[rd.source]), overTake, r)
+					s.link(g.commit(m.writer[seen]), g.turn(m.writer[rd.source]), overTake, r)
 				}
 				latest[rd.key] = rd.source
 			}
@@ -159,13 +159,10 @@ func (e *execution) witness() *verdict.Witness {
 		if v >= limit || !e.included[g.txnOf(v)] {
 			continue
 		}
-		switch i := e.m.txns[g.txnOf(v)]; {
-		case !e.m.lvl.Snapshot():
+		if i := e.m.txns[g.txnOf(v)]; g.split == 0 {
 			w.Order = append(w.Order, i)
-		case g.split == 1:
+		} else {
 			w.Points = append(w.Points, i<<1|v&1)
-		default:
-			w.Points = append(w.Points, i<<1, i<<1|1)
 		}
 	}
 	return w

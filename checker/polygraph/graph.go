@@ -9,8 +9,8 @@ import (
 
 // edge leads from one node to another. Transaction t has two nodes: its start t<<split, and its
 // commit t<<split + split. For serializability split is 0, and both are the same node. For snapshot
-// isolation split is 1 (docs/checking.md). The nodes after those of the transactions are the time
-// points of real-time order.
+// isolation and prefix consistency split is 1 (docs/checking.md). The nodes after those of the
+// transactions are the time points of real-time order.
 type edge struct {
 	from, to        int32
 	nextOut, nextIn int32 // the next edge of the same node, or none
@@ -24,7 +24,10 @@ type graph struct {
 	// split is 1 if commits and starts are different nodes, else 0.
 	split int32
 	// apart: writers of one key must not overlap.
-	apart   bool
+	apart bool
+	// late is 1 if starts and commits are different nodes and writers of one key may overlap, else 0:
+	// see turn.
+	late    int32
 	nodes   int32 // including the time points
 	out, in []int32
 	edges   []edge
@@ -37,7 +40,10 @@ type graph struct {
 func newGraph(m *model) *graph {
 	g := &graph{}
 	if m.lvl.Snapshot() {
-		g.split, g.apart = 1, true
+		g.split, g.late = 1, 1
+	}
+	if m.lvl.FirstCommitterWins() {
+		g.apart, g.late = true, 0
 	}
 	n := int32(len(m.txns))
 	g.nodes = n << g.split
@@ -66,6 +72,10 @@ func newGraph(m *model) *graph {
 
 func (g *graph) start(t int32) int32  { return t << g.split }
 func (g *graph) commit(t int32) int32 { return t<<g.split | g.split }
+
+// turn returns the node that other writers of t's keys must commit before if their versions come before
+// t's: the start of t if writers of one key must not overlap, else its commit.
+func (g *graph) turn(t int32) int32 { return t<<g.split | g.late }
 
 // txnOf returns the transaction of a node. The node must not be a time point.
 func (g *graph) txnOf(node int32) int32 { return node >> g.split }

@@ -35,7 +35,7 @@ var rules = [...]struct {
 	overWrite: {verdict.RW, func(s *saturator, e *edge) grounds {
 		out := grounds{settled: e.why, overwriter: s.g.txnOf(e.to)}
 		if source := s.m.reads[e.why].source; source >= 0 {
-			out.paths = [][2]int32{{s.g.start(s.m.writer[source]), e.to}}
+			out.paths = [][2]int32{{s.g.turn(s.m.writer[source]), e.to}}
 		}
 		return out
 	}},
@@ -50,7 +50,7 @@ var rules = [...]struct {
 	}},
 	allOver: {verdict.RW, func(s *saturator, e *edge) grounds {
 		return grounds{settled: none, overwriter: s.g.txnOf(e.to), each: func(w int32) [2]int32 {
-			return [2]int32{s.g.start(s.m.writer[w]), e.to}
+			return [2]int32{s.g.turn(s.m.writer[w]), e.to}
 		}}
 	}},
 }

@@ -35,13 +35,13 @@ type local struct {
 }
 
 type localWriter struct {
-	txn, class    int32
-	chain         int32 // local
-	start, commit int32 // positions in the chain
-	rank          int32
-	live          bool // its transaction counts
-	news          uint64
-	readers       int32 // the first of its readers, or none
+	txn, class   int32
+	chain        int32 // local
+	turn, commit int32 // positions in the chain
+	rank         int32
+	live         bool // its transaction counts
+	news         uint64
+	readers      int32 // the first of its readers, or none
 }
 
 type localReader struct {
@@ -69,7 +69,7 @@ func (w *worker) gather(k int32, mask uint64, all bool) bool {
 	// not wait for each of them.
 	for i := from; i < to; i++ {
 		t := m.writer[i]
-		x := localWriter{txn: t, class: m.class[i], chain: r.c.of[t], start: r.startAt(t), commit: r.commitAt(t),
+		x := localWriter{txn: t, class: m.class[i], chain: r.c.of[t], turn: r.turnAt(t), commit: r.commitAt(t),
 			rank: r.rank[g.commit(t)], live: !m.optional[t], readers: none, news: everything}
 		if !all {
 			x.news = r.news(g.commit(t)) & mask
@@ -220,8 +220,8 @@ func unfilled(rows [][]int32, n int) [][]int32 {
 	return rows
 }
 
-// commitRow, startRow and readRow return the rows of a writer's commit, a writer's start and a
-// reader's start. They are small enough to be inlined.
+// commitRow, startRow, turnRow and readRow return the rows of a writer's commit, its start, its turn and
+// of a reader's start. They are small enough to be inlined.
 func (w *worker) commitRow(i int32) []int32 {
 	if row := w.commits[i]; row != nil {
 		return row
@@ -234,6 +234,13 @@ func (w *worker) startRow(i int32) []int32 {
 		return row
 	}
 	return w.fillStart(i)
+}
+
+func (w *worker) turnRow(i int32) []int32 {
+	if w.g.late == 1 {
+		return w.commitRow(i)
+	}
+	return w.startRow(i)
 }
 
 func (w *worker) readRow(i int32) []int32 {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker/certify"
-	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/internal/randhist"
@@ -18,10 +17,7 @@ func TestMatrix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
 	count := map[verdict.Verdict]int{}
 	for range randhist.Count(t, 6000) {
-		for _, lvl := range level.All() {
-			if lvl == level.LIN {
-				continue
-			}
+		for _, lvl := range (polygraph.Engine{}).Levels() {
 			h := randhist.New(rng)
 			for lvl.RealTime() && !h.Timed() {
 				h = randhist.New(rng)

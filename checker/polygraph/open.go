@@ -60,7 +60,7 @@ candidates:
 			continue
 		}
 		for _, i := range others {
-			if i != c-from && w.commitRow(i)[t.chain] >= t.start {
+			if i != c-from && w.commitRow(i)[t.chain] >= t.turn {
 				o.ruledOut = append(o.ruledOut, ruledOut{c, w.writers[i].txn, known})
 				continue candidates
 			}
@@ -134,11 +134,11 @@ func (w *worker) beforeWhatFollowsAll(o *openRead) {
 	}
 }
 
-// followsAll reports whether the commit of writer n follows the start of every one of others.
+// followsAll reports whether the commit of writer n follows the turn of every one of others.
 func (w *worker) followsAll(n int32, others []int32) bool {
 	row := w.commitRow(n)
 	for _, i := range others {
-		if c := &w.writers[i]; i == n || row[c.chain] < c.start {
+		if c := &w.writers[i]; i == n || row[c.chain] < c.turn {
 			return false
 		}
 	}

@@ -21,10 +21,7 @@ import (
 // sets how many per level.
 func TestAgainstOracle(t *testing.T) {
 	n := randhist.Count(t, 20_000)
-	for _, lvl := range level.All() {
-		if lvl == level.LIN {
-			continue
-		}
+	for _, lvl := range (polygraph.Engine{}).Levels() {
 		t.Run(lvl.String(), func(t *testing.T) {
 			t.Parallel()
 			seed := randhist.Seed(t, rand.Uint64())
@@ -36,6 +33,9 @@ func TestAgainstOracle(t *testing.T) {
 				h := randhist.New(rng)
 				for lvl.RealTime() && !h.Timed() {
 					h = randhist.New(rng)
+				}
+				if lvl == level.PC && rng.IntN(2) == 0 {
+					h = randhist.Prefix(rng)
 				}
 				v, s := compare(t, h, lvl, seed, polygraph.Engine{})
 				count[v]++

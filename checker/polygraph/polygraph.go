@@ -29,9 +29,9 @@ type Engine struct {
 // Name is the engine's name.
 func (Engine) Name() string { return Name }
 
-// Levels are all levels but linearizability.
+// Levels are serializability and snapshot isolation with their variants, and prefix consistency.
 func (Engine) Levels() []level.Level {
-	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return l == level.LIN })
+	return slices.DeleteFunc(level.All(), func(l level.Level) bool { return !l.Search() && l != level.PC })
 }
 
 // Judge judges h at lvl; see engine.Engine.
@@ -207,7 +207,7 @@ func (c *check) satisfied(e *execution) {
 	}
 	c.res.Verdict = verdict.Satisfied
 	if c.opt.Proof {
-		c.res.Witness = e.witness()
+		c.res.Witness = e.witness().At(c.lvl) // e may be serial, at a snapshot level
 	}
 }
 
@@ -231,7 +231,7 @@ func (c *check) guessFirst(s *saturator) (bool, error) {
 	if !s.worthGuessing() {
 		return false, nil
 	}
-	if s.g.apart { // a serial execution is also an execution at snapshot isolation
+	if s.g.split == 1 { // a serial execution is also an execution at snapshot levels
 		serial := *s.m
 		serial.lvl = level.SER
 		s = newSaturator(&serial, newGraph(&serial), false)

@@ -202,8 +202,10 @@ func (r *reach) ask(ctx context.Context, f func(accel.Closure) error) error {
 	return nil
 }
 
-// startAt and commitAt return the position of a transaction's start and commit in its chain, from 1.
+// startAt, turnAt and commitAt return the position of a transaction's start, turn and commit in its
+// chain, from 1.
 func (r *reach) startAt(t int32) int32  { return r.c.pos[t]<<r.g.split + 1 }
+func (r *reach) turnAt(t int32) int32   { return r.c.pos[t]<<r.g.split + 1 + r.g.late }
 func (r *reach) commitAt(t int32) int32 { return r.c.pos[t]<<r.g.split + 1 + r.g.split }
 
 // has reports whether the closure knows a node. It knows all nodes, except time points if it uses

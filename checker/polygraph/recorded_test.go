@@ -63,7 +63,7 @@ func TestRecordedOrder(t *testing.T) {
 		{"different values, recorded late", 0, 20, 600},
 	} {
 		h := traffic(rng, 20_000, tc.few, tc.delay)
-		for _, lvl := range []level.Level{level.SER, level.SI} {
+		for _, lvl := range []level.Level{level.SER, level.SI, level.PC} {
 			r, err := polygraph.Engine{}.Judge(t.Context(), h, lvl, engine.Options{Proof: true})
 			if err != nil {
 				t.Fatal(err)
@@ -74,6 +74,24 @@ func TestRecordedOrder(t *testing.T) {
 			if err := certify.Result(t.Context(), h, r); err != nil {
 				t.Errorf("%s at %s: %v", tc.name, lvl, err)
 			}
+		}
+	}
+}
+
+// TestSerialGuess checks the witness at snapshot levels of a history for which a serial execution is
+// guessed.
+func TestSerialGuess(t *testing.T) {
+	h := traffic(rand.New(rand.NewPCG(3, 1)), 400, 3, 3)
+	for _, lvl := range []level.Level{level.SI, level.SINoSO, level.PC} {
+		r, err := polygraph.Engine{}.Judge(t.Context(), h, lvl, engine.Options{Proof: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Verdict != verdict.Satisfied || r.Search != nil {
+			t.Errorf("%s: %s, search %v", lvl, r.Verdict, r.Search)
+		}
+		if err := certify.Result(t.Context(), h, r); err != nil {
+			t.Errorf("%s: %v", lvl, err)
 		}
 	}
 }

@@ -301,7 +301,7 @@ func (p *prover) exclude(r int32, c *ruledOut) {
 	p.nothingBetween(r, c.candidate, c.between)
 	p.cycle(g.commit(c.between), reader, c.edges)
 	if c.candidate != fromInitial {
-		p.cycle(g.start(m.writer[c.candidate]), g.commit(c.between), c.edges)
+		p.cycle(g.turn(m.writer[c.candidate]), g.commit(c.between), c.edges)
 	}
 }
 

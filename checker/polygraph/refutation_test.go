@@ -68,9 +68,14 @@ func TestReplayWhole(t *testing.T) {
 	refuted := 0
 	for range randhist.Count(t, 3000) {
 		h := randhist.Of(rng, 1+rng.IntN(8), 4+rng.IntN(40), 1+rng.IntN(12))
-		for _, lvl := range level.All() {
-			if lvl == level.LIN || lvl.RealTime() && !h.Timed() {
+		for _, lvl := range (polygraph.Engine{}).Levels() {
+			if lvl.RealTime() && !h.Timed() {
 				continue
+			}
+			if !h.Closed { // a missing transaction may have written what is read
+				if r, err := polygraph.Decide(t.Context(), h, lvl, polygraph.Engine{}); err != nil || r.Verdict != verdict.Violated {
+					continue
+				}
 			}
 			proof, err := polygraph.Refute(h, lvl, rng.IntN(4) > 0)
 			if err != nil {

@@ -36,18 +36,18 @@ func (w *worker) visit(ctx context.Context, k int32, chains uint64, all bool) {
 	}
 }
 
-// lastBy returns the last writer from lo to hi whose start is at position bound of their chain or
+// lastBy returns the last writer from lo to hi whose turn is at position bound of their chain or
 // before, or lo-1. The writers from lo to hi must be of one chain.
 func (w *worker) lastBy(lo, hi, bound int32) int32 {
 	for hi-lo > 8 {
 		mid := lo + (hi-lo)/2
-		if w.writers[mid].start <= bound {
+		if w.writers[mid].turn <= bound {
 			lo = mid
 		} else {
 			hi = mid - 1
 		}
 	}
-	for hi >= lo && w.writers[hi].start > bound {
+	for hi >= lo && w.writers[hi].turn > bound {
 		hi--
 	}
 	return hi
@@ -62,7 +62,7 @@ func (w *worker) othersBefore(row []int32, class, t int32, mask uint64, f func(i
 			continue
 		}
 		lo := w.segments[c]
-		for i := w.lastBy(lo, end-1, row[c]-w.g.split); i >= lo; i-- {
+		for i := w.lastBy(lo, end-1, row[c]-w.g.split+w.g.late); i >= lo; i-- {
 			u := &w.writers[i]
 			if w.m.accepts(class, u.class) {
 				continue
@@ -88,8 +88,8 @@ func (w *worker) seenWith(n int32, r *localReader) {
 			}
 			return false
 		}
-		if i != r.source && w.startRow(r.source)[u.chain] < u.commit {
-			w.link(w.g.commit(u.txn), w.g.start(w.writers[r.source].txn), overTake, r.read)
+		if i != r.source && w.turnRow(r.source)[u.chain] < u.commit {
+			w.link(w.g.commit(u.txn), w.g.turn(w.writers[r.source].txn), overTake, r.read)
 		}
 		return true
 	})
@@ -130,7 +130,7 @@ func (w *worker) overwrites(n int32, u *localWriter) {
 	if latest != none {
 		last, class := w.commitRow(latest), w.writers[latest].class
 		for _, i := range before {
-			if v := &w.writers[i]; i != latest && v.class != class && last[v.chain] >= v.start {
+			if v := &w.writers[i]; i != latest && v.class != class && last[v.chain] >= v.turn {
 				continue
 			}
 			w.readersBefore(w.writers[i].readers, n, u)

@@ -20,6 +20,8 @@ import (
 //	writers T and U of one key, at snapshot isolation:
 //	    T committed before U started, or U before T
 //
+// W is before S if W commits before S does; at snapshot isolation, before S starts.
+//
 // A transaction of unknown outcome counts if its variable is true. A source must count. Clauses
 // about such a transaction hold only if it counts.
 type search struct {
@@ -208,7 +210,7 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 		right := true
 		if v == g.commit(t) {
 			right = a.inPlace(k, a.writeAt[w], pos, how) && (!g.apart || how&later == 0 || a.beforeWriter(w, pos, x.included))
-		} else if how&earlier != 0 { // a start apart from its commit
+		} else if g.apart && how&earlier != 0 { // a start apart from its commit
 			right = a.afterWriter(w, pos, x.included)
 		}
 		if !right {
@@ -219,8 +221,7 @@ func (x *search) displaced(v int32, keys []int32) []int32 {
 }
 
 // precedes returns the literal that node a comes before node b. k is the key that asks; it matters
-// only without Coalesce. The nodes are a start and a commit, or transactions if these are the same.
-// So "not before" means "after".
+// only without Coalesce. The nodes are different, so "not before" means "after".
 func (x *search) precedes(k, a, b int32) sat.Lit {
 	if x.reach != nil {
 		// The order keeps known edges, so only one direction can be known.
@@ -235,7 +236,7 @@ func (x *search) precedes(k, a, b int32) sat.Lit {
 		}
 	}
 	flip := a > b
-	if x.g.split == 1 {
+	if x.g.split == 1 && a&1 != b&1 {
 		flip = a&1 == 0 // the pair begins with the commit
 	}
 	pair := [2]int32{a, b}

@@ -21,12 +21,7 @@ import (
 // unchanged and damaged.
 func TestReplayIsSound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, randhist.Seed(t, 14)))
-	var levels []level.Level
-	for _, lvl := range level.All() {
-		if lvl != level.LIN {
-			levels = append(levels, lvl)
-		}
-	}
+	levels := polygraph.Engine{}.Levels()
 	var against, damaged, dropped, noticed int
 	for range randhist.Count(t, 6_000) {
 		h := randhist.New(rng)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -95,6 +96,7 @@ func (l *literal) String() string {
 // not tried again (nogoods), nor is any larger set.
 type choices struct {
 	*Rest
+	lvl     level.Level
 	h       *history.History
 	check   func(*history.History) (*verdict.Result, error)
 	pick    *picker
@@ -123,7 +125,8 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 		if !found {
 			return &Decision{Verdict: verdict.Violated, Reason: c.cases()}, nil
 		}
-		res, err := c.check(c.with(set))
+		chosen := c.with(set)
+		res, err := c.check(chosen)
 		if err != nil {
 			return nil, err
 		}
@@ -142,12 +145,19 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 			c.pick.addNogood(core)
 			continue
 		}
-		f, err := c.findings(ctx, c.h, res.Witness)
+		w, fits, err := c.repaired(ctx, chosen, c.lvl, res.Witness)
+		if err != nil {
+			return nil, err
+		}
+		if fits {
+			return &Decision{Verdict: verdict.Satisfied, Witness: w, res: res}, nil
+		}
+		f, err := c.findings(ctx, c.h, w)
 		if err != nil {
 			return nil, err
 		}
 		if f.more == nil && len(f.clauses) == 0 {
-			return &Decision{Verdict: verdict.Satisfied, Witness: res.Witness}, nil
+			return &Decision{Verdict: verdict.Satisfied, Witness: w, res: res}, nil
 		}
 		for _, clause := range f.clauses {
 			c.pick.addClause(clause)

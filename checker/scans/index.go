@@ -18,6 +18,7 @@ import (
 type index struct {
 	h      *history.History
 	tables map[*schema.Table]*table
+	groups int     // of all tables
 	places []place // by history.Key
 }
 
@@ -30,6 +31,7 @@ type place struct {
 
 type table struct {
 	*schema.Table
+	first  int // the number of its first group; groups of all tables are numbered
 	rows   []row
 	keys   []column   // the columns of the primary key, by row
 	byKey  []int32    // the rows in the order of their keys
@@ -68,7 +70,8 @@ func newIndex(h *history.History) *index {
 	for i := range h.Txns {
 		for _, p := range h.Predicates(i) {
 			if t, ok := h.Schema.Table(p.Table); ok && x.tables[t] == nil {
-				x.tables[t] = &table{Table: t, groups: make([]versions, len(t.Groups))}
+				x.tables[t] = &table{Table: t, first: x.groups, groups: make([]versions, len(t.Groups))}
+				x.groups += len(t.Groups)
 			}
 		}
 	}

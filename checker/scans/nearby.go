@@ -10,8 +10,8 @@ import "slices"
 // exist.
 type change struct {
 	txn      int32
-	t        *table
-	g, row   int32
+	group    int32 // its number
+	row      int32
 	old, now int32
 }
 
@@ -95,15 +95,15 @@ func newWalk(m *miscount) *walk {
 // apply makes or undoes a change, and reports whether it concerns the count.
 func (w *walk) apply(c *change, undo bool) bool {
 	s := w.s
-	i := slices.Index(s.groups, int(c.g))
-	if c.t != s.t || i < 0 || int(c.txn) == s.txn {
+	i := slices.Index(s.groups, int(c.group)-s.t.first)
+	if i < 0 || int(c.txn) == s.txn {
 		return false
 	}
 	n, ok := slices.BinarySearch(s.count.free, c.row)
 	if !ok {
 		return false
 	}
-	if _, own := s.own[s.t.rows[c.row].items[c.g]]; own {
+	if _, own := s.own[s.t.rows[c.row].items[s.groups[i]]]; own {
 		return false
 	}
 	before := s.counts(c.row, w.now[n])

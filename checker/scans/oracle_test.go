@@ -11,6 +11,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -24,20 +25,20 @@ import (
 // items or of classes. ISOHOUND_HISTORIES sets five times how many histories per level.
 func TestAgainstOracle(t *testing.T) {
 	n := randhist.Count(t, 25_000) / 5
-	for _, lvl := range level.All() {
-		if lvl == level.LIN {
-			continue
-		}
+	for _, lvl := range (polygraph.Engine{}).Levels() {
 		t.Run(lvl.String(), func(t *testing.T) {
 			t.Parallel()
 			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
 			chosen := map[verdict.Verdict]int{} // found by trying choices
-			onDemand := 0
+			onDemand, settled := 0, 0
 			byScans := 0 // violated, but satisfied without the judgement of scans
 			for range n {
 				r := newRun(rng, lvl)
+				for lvl == level.PC && r.deletes() {
+					r = newRun(rng, lvl)
+				}
 				h := r.history(t)
 				x, rest := settle(t, h, 1<<30, lvl)
 				if x.Scans != nil && x.Scans.Judged != x.Scans.Scans {
@@ -73,13 +74,19 @@ func TestAgainstOracle(t *testing.T) {
 						t.Fatalf("seed %d, %s: proof of %s: %v\n%s", seed, lvl, got.Verdict, err, r.text(t))
 					}
 				}
-				if alone {
+				if alone && lvl.Search() {
 					base, err := checker.Check(t.Context(), x, lvl, checker.Options{Engine: "baseline"})
 					if err != nil || base.Verdict != got.Verdict {
 						t.Fatalf("seed %d, %s: %s, but the baseline engine: %+v, %v\n%s", seed, lvl, got.Verdict, base, err, r.text(t))
 					}
 				}
 				lazy, rest := settle(t, h, rng.IntN(3), lvl, level.All()[rng.IntN(6)])
+				if rest != nil && rest.Settled(lvl) != nil {
+					settled++
+					if err := certify.Result(t.Context(), lazy, rest.Settled(lvl)); err != nil || got.Verdict != verdict.Satisfied {
+						t.Fatalf("seed %d, %s: %s, but settled; %v\n%s", seed, lvl, got.Verdict, err, r.text(t))
+					}
+				}
 				if later, _ := check(lazy, rest); later.Verdict != got.Verdict {
 					t.Fatalf("seed %d, %s: %s, but on demand: %+v\n%s", seed, lvl, got.Verdict, later, r.text(t))
 				} else if rest != nil {
@@ -101,11 +108,11 @@ func TestAgainstOracle(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, by choices %v", seed, count, byScans, onDemand, chosen)
+			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, %d settled, by choices %v", seed, count, byScans, onDemand, settled, chosen)
 			if n >= 5000 && len(chosen) == 0 {
 				t.Errorf("%v by choices; the generator does not test choices", chosen)
 			}
-			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 {
+			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 || settled < n/20 {
 				t.Errorf("%v of %d histories, %d violated by scans alone; the generator tests one side only", count, n, byScans)
 			}
 		})

@@ -23,6 +23,7 @@ type Rest struct {
 	*expansion
 	// gaveUp: the history is not settled, and these predicates are not judged.
 	gaveUp  bool
+	effects *effects // nil until the first replay
 	decided map[level.Level]*Decision
 }
 
@@ -37,7 +38,14 @@ const (
 // Settle checks h at a level until the verdict agrees with the scans. check must give a witness if the
 // verdict is satisfied. Settle returns h with the operations that were needed, which must take the
 // place of h in all later calls. The predicates then count as judged, unless Settle gave up.
+//
+// The witness of a weak level orders commits, and has no states on which scans could be evaluated. There a
+// satisfied verdict is undecided, unless the execution of a stronger level agrees with the scans.
 func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, check func(*history.History) (*verdict.Result, error)) (*history.History, error) {
+	if lvl.Weak() {
+		r.decided[lvl] = &Decision{Reason: "the reads are allowed, but which versions the scans did not find is not known, and no execution of a stronger level says it"}
+		return h, nil
+	}
 	for range mostRounds {
 		res, err := check(h)
 		if err != nil {
@@ -46,16 +54,24 @@ func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, 
 		if res.Verdict != verdict.Satisfied || res.Witness == nil {
 			return h, nil
 		}
-		f, err := r.findings(ctx, h, res.Witness)
+		w, fits, err := r.repaired(ctx, h, lvl, res.Witness)
+		if err != nil {
+			return h, err
+		}
+		if fits {
+			r.decided[lvl] = &Decision{Verdict: verdict.Satisfied, Witness: w, res: res}
+			return h, nil
+		}
+		f, err := r.findings(ctx, h, w)
 		if err != nil {
 			return h, err
 		}
 		if f.more == nil {
 			if len(f.clauses) == 0 {
-				r.decided[lvl] = &Decision{Verdict: verdict.Satisfied, Witness: res.Witness}
+				r.decided[lvl] = &Decision{Verdict: verdict.Satisfied, Witness: w, res: res}
 				return h, nil
 			}
-			c := &choices{Rest: r, h: h, pick: newPicker(), check: check}
+			c := &choices{Rest: r, lvl: lvl, h: h, pick: newPicker(), check: check}
 			for _, clause := range f.clauses {
 				c.pick.addClause(clause)
 			}
@@ -92,8 +108,8 @@ func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness)
 		return true, nil
 	}
 	misfit := func(*scan, int32) error { return errMisfit }
-	err := r.replay(ctx, h, w, func(s *scan, play *replay) error {
-		return s.examine(play, visitor{absent: misfit, present: func(*scan, int32, int) error { return errMisfit }, open: func([][]literal) error { return errMisfit }, miscounted: func(*scan, [][]literal) error { return errMisfit }})
+	err := r.replay(ctx, w, false, func(s *scan, play *replay) error {
+		return s.examine(play, visitor{absent: misfit, either: misfit, present: func(*scan, int32, int) error { return errMisfit }, miscounted: func(*scan, [][]literal) error { return errMisfit }})
 	})
 	if errors.Is(err, errMisfit) {
 		return false, nil
@@ -106,6 +122,8 @@ type Decision struct {
 	Verdict verdict.Verdict
 	Reason  string
 	Witness *verdict.Witness
+	// res is the result of the check that found the witness, before it was repaired.
+	res *verdict.Result
 }
 
 // Decide makes a satisfied verdict on h agree with the scans. A check may find another execution than
@@ -116,8 +134,14 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 	if res.Verdict != verdict.Satisfied || r.gaveUp {
 		return true, nil
 	}
-	if fits, err := r.Fits(ctx, h, res.Witness); err != nil || fits {
-		return err == nil, err
+	found := res.Level
+	if res.FollowsFrom != 0 {
+		found = res.FollowsFrom
+	}
+	if !found.Weak() {
+		if fits, err := r.Fits(ctx, h, res.Witness); err != nil || fits {
+			return err == nil, err
+		}
 	}
 	d := r.decided[res.Level]
 	if d == nil {
@@ -130,8 +154,32 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 	return false, nil
 }
 
+// Settled returns the verdict that Settle reached on a level, if it is satisfied, else nil. Its witness
+// agrees with all scans, so it is a witness of every history that Settle returned.
+func (r *Rest) Settled(lvl level.Level) *verdict.Result {
+	d := r.decided[lvl]
+	if d == nil || d.res == nil || r.gaveUp {
+		return nil
+	}
+	res := *d.res
+	res.Witness = d.Witness
+	return &res
+}
+
 // Undecided says why Settle did not decide a level, if its check was stopped.
 func (r *Rest) Undecided(lvl level.Level, why string) { r.decided[lvl] = &Decision{Reason: why} }
+
+// Unjudged returns the history without operations for rows that scans did not find. No scan is judged in
+// it. reason says why.
+func (r *Rest) Unjudged(reason string) *history.History {
+	all := &history.Scans{Scans: r.done.Scans, Reason: reason, Unjudged: map[history.ScanRef]bool{}}
+	for i := range r.h.Txns {
+		for n := range r.h.Predicates(i) {
+			all.Unjudged[history.ScanRef{Txn: i, Number: n}] = true
+		}
+	}
+	return r.h.Extend(nil, all)
+}
 
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
 func (r *Rest) Done() {
@@ -150,19 +198,21 @@ func (r *Rest) giveUp(why string) {
 	r.refuse(why)
 }
 
-// replay executes a witness and calls f with each scan, at its moment.
-func (r *Rest) replay(ctx context.Context, h *history.History, w *verdict.Witness, f func(*scan, *replay) error) error {
-	play := newReplay(r.index, r.later)
-	play.keep = slices.ContainsFunc(r.later, func(s *scan) bool { return s.count != nil })
-	byTxn := map[int32][]*scan{}
-	for _, s := range r.later {
-		byTxn[int32(s.txn)] = append(byTxn[int32(s.txn)], s)
+// replay executes a witness and calls f with each scan, at its moment. keep says whether what
+// transactions change is logged.
+func (r *Rest) replay(ctx context.Context, w *verdict.Witness, keep bool, f func(*scan, *replay) error) error {
+	if r.effects == nil {
+		r.effects = newEffects(r.index, r.later)
 	}
-	return play.run(h, w, func(txn int32) error {
+	play := newReplay(r.effects, r.later)
+	if play.keep = keep; keep {
+		play.log = make([]change, 0, len(r.effects.list))
+	}
+	return play.run(w, func(txn int32) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		for _, s := range byTxn[txn] {
+		for _, s := range r.effects.scans[txn] {
 			if err := f(s, play); err != nil {
 				return err
 			}
@@ -180,12 +230,12 @@ type findings struct {
 func (r *Rest) findings(ctx context.Context, h *history.History, w *verdict.Witness) (f findings, err error) {
 	var counts []miscount
 	var log *replay
-	err = r.replay(ctx, h, w, func(s *scan, play *replay) error {
+	err = r.replay(ctx, w, slices.ContainsFunc(r.later, func(s *scan) bool { return s.count != nil }), func(s *scan, play *replay) error {
 		err := s.examine(play, visitor{
 			absent:  func(s *scan, row int32) error { return s.missedNow(play, row) },
 			present: func(s *scan, row int32, g int) error { return s.foundNow(play, row, g) },
-			open: func(c [][]literal) error {
-				f.clauses = append(f.clauses, c)
+			either: func(s *scan, row int32) error {
+				f.clauses = append(f.clauses, single(s.absences(nil, row)))
 				return nil
 			},
 			miscounted: func(s *scan, c [][]literal) error {
@@ -212,13 +262,14 @@ func (r *Rest) findings(ctx context.Context, h *history.History, w *verdict.Witn
 	return f, err
 }
 
-// visitor is told where a statement does not fit the rows that it sees: absent has a row that it should
-// have found, present a row that it should not have found because of a group, and open choices of which
-// one must hold.
+// visitor is told where a statement does not fit the rows that it sees.
 type visitor struct {
-	absent  func(s *scan, row int32) error
+	// absent has a row that the statement should have found.
+	absent func(s *scan, row int32) error
+	// present has a row that it changed, although group g of the row does not fulfil the conditions.
 	present func(s *scan, row int32, g int) error
-	open    func([][]literal) error
+	// either has a row that it should have found, and whose absence several groups could explain.
+	either func(s *scan, row int32) error
 	// miscounted is told of choices of a count.
 	miscounted func(s *scan, clause [][]literal) error
 }
@@ -238,7 +289,7 @@ func (s *scan) examine(play *replay, v visitor) error {
 	}
 	for _, row := range slices.Clone(s.either) {
 		if play.finds(s, row) {
-			if err := v.open(single(s.absences(nil, row))); err != nil {
+			if err := v.either(s, row); err != nil {
 				return err
 			}
 		}

@@ -58,6 +58,10 @@ func (s *scan) later() bool {
 
 // keepOwn keeps what later steps need of the transaction's own writes.
 func (s *scan) keepOwn() {
+	if len(s.written) == 0 {
+		s.own = nil
+		return
+	}
 	own := map[history.Key]history.Value{}
 	for k, v := range s.own {
 		if at := s.index.places[k]; at.t == s.t && s.written.has(at.row) {

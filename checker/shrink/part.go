@@ -133,6 +133,9 @@ func (p *Part) fills(t int32, j int) bool {
 	return kept && (found || p.n.initially(need))
 }
 
+// Drop removes an operation of a transaction and everything that needs it.
+func (p *Part) Drop(t int32, j int) { p.drop(int32(p.n.h.FirstOp(&p.n.h.Txns[t]) + j)) }
+
 // drop removes an operation and everything that needs it.
 func (p *Part) drop(at int32) {
 	work := []int32{at}

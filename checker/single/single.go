@@ -1,13 +1,14 @@
 // Package single finds the anomalies of single reads, without any graph: thin-air, aborted,
 // intermediate and future reads, and reads that contradict their own transaction (MTC paper, Figure
-// 5(a) to (g); the INT axiom of the VeriStrong paper, section 2). All levels here forbid all of
-// them.
+// 5(a) to (g); the INT axiom of the VeriStrong paper, section 2). Causal consistency and the stronger
+// levels forbid all of them.
 package single
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -23,11 +24,29 @@ type Collector struct {
 	h      *history.History
 	byKind map[verdict.Kind]int // index of the first of a kind in Anomalies
 	unseen others
+	// allowed are the kinds that Found leaves out.
+	allowed []verdict.Kind
 }
 
 // NewCollector returns an empty collector for h.
 func NewCollector(h *history.History) *Collector {
 	return &Collector{h: h, byKind: map[verdict.Kind]int{}}
+}
+
+// Repeatable reports whether a level forbids that a transaction reads two versions of a key.
+func Repeatable(lvl level.Level) bool { return !lvl.Weak() || lvl == level.CC || lvl == level.RA }
+
+// For returns an empty collector of the anomalies that lvl forbids. Below read atomic a transaction may
+// read two versions of a key. Read uncommitted also allows reads of what never committed.
+func For(h *history.History, lvl level.Level) *Collector {
+	c := NewCollector(h)
+	if !Repeatable(lvl) {
+		c.allowed = []verdict.Kind{verdict.NonRepeatableReads}
+	}
+	if lvl == level.RU {
+		c.allowed = append(c.allowed, verdict.AbortedRead, verdict.IntermediateRead, verdict.FutureRead)
+	}
+	return c
 }
 
 // Has returns the anomaly of a kind, or nil.
@@ -39,8 +58,11 @@ func (c *Collector) Has(kind verdict.Kind) *verdict.Anomaly {
 }
 
 // Found adds an anomaly. If one of its kind was found before, it only counts it. So there is one
-// example of each kind, the earliest in the history.
+// example of each kind, the earliest in the history. It leaves out what the level allows.
 func (c *Collector) Found(a verdict.Anomaly) {
+	if slices.Contains(c.allowed, a.Kind) {
+		return
+	}
 	if n, ok := c.byKind[a.Kind]; ok {
 		c.Anomalies[n].Count++
 		return
@@ -103,12 +125,15 @@ func (c *Collector) Unexplained(i int32, j int) {
 	}
 }
 
-// readBefore reports whether the first operation of the transaction at i on the key is a read of
-// the same value.
+// readBefore reports whether the transaction at i read the same value before it wrote the key.
 func (c *Collector) readBefore(i int32, read history.Op) bool {
 	for _, op := range c.h.Ops(&c.h.Txns[i]) {
-		if op.Key == read.Key {
-			return op.Kind == history.Read && op.Value == read.Value
+		switch {
+		case op.Key != read.Key:
+		case op.Kind == history.Read && op.Value == read.Value:
+			return true
+		case op.Kind == history.Write:
+			return false
 		}
 	}
 	return false

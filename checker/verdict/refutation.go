@@ -66,10 +66,10 @@ const (
 	// committed before Txn started.
 	SourceFirst
 	// NothingBetween: if Txn read Key from Source and both it and Other count,
-	// then Other, which wrote another value, committed before Source started
-	// or after Txn started.
+	// then Other, which wrote another value, committed before Source started (at
+	// PC: before it committed) or after Txn started.
 	NothingBetween
-	// Apart: two writers of Key, Txn and Other, do not overlap if both count (snapshot levels).
+	// Apart: two writers of Key, Txn and Other, do not overlap if both count (snapshot levels but PC).
 	Apart
 	// Impossible: Txn, whose outcome is unknown, contradicts itself, so it does not count.
 	Impossible

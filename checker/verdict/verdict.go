@@ -128,15 +128,22 @@ type Stage struct {
 // has all committed transactions, and those of unknown outcome that count as committed.
 type Witness struct {
 	// Order is, for serializability, a serial order of the transactions. For linearizability it is
-	// such an order of the transactions on each key, one key after the other.
+	// such an order of the transactions on each key, one key after the other. For weak levels it is an
+	// order of the commits.
 	Order []int32
-	// Points is, for snapshot isolation, the order of the starts and commits:
+	// Sources are, for an order of commits, the transactions from which reads have their values, or
+	// FromInitial. A read that is not in it has its value from the latest transaction that can have
+	// written it and that commits before the reader. Of several reads of a key that saw one version, it
+	// may have only one.
+	Sources map[OpRef]int32
+	// Points is, for snapshot isolation and prefix consistency, the order of the starts and commits:
 	// 2*i is the start of transaction i, 2*i+1 its commit.
 	Points []int32
 }
 
-// At returns the witness as a witness at lvl, which the level of w must imply. In the result each
-// commit comes right after its start. At returns nil if w is nil.
+// At returns the witness as a witness at lvl, which the level of w must imply. At a snapshot level each
+// commit comes right after its start. An execution of a stronger level is a witness of a weak level as
+// it is. At returns nil if w is nil.
 func (w *Witness) At(lvl level.Level) *Witness {
 	if w == nil || !lvl.Snapshot() || w.Points != nil {
 		return w
@@ -187,10 +194,15 @@ type Anomaly struct {
 	// Cycle lists the edges of a cycle; each begins where the one before ends.
 	Cycle []Edge
 	// Forced has, by index in Cycle, the reads that force WW edges whose To did not read what From
-	// wrote: a read of To's write by a transaction that comes after From.
+	// wrote: a read of To's write by a transaction that comes after From. At causal consistency and the
+	// levels below, the level demands that this transaction sees From, and Context has the edges (SO
+	// and WR) of the path from From to it that the level's relation accepts. At read committed the path
+	// is the WR edge of a read before the one in Forced. A read of the initial value that misses a write
+	// needs no forced edge: the cycle is the path from the write's transaction to the reader, and the
+	// RW edge back.
 	Forced map[int]OpRef
-	// Context are further edges for the picture, such as the write-read edges from the writer of a
-	// version that two transactions overwrote.
+	// Context are further edges: the paths that Forced mentions and, for the picture, others such as
+	// the write-read edges from the writer of a version that two transactions overwrote.
 	Context []Edge
 	// Support has, for each transaction of unknown outcome that is involved, the WR edge to a
 	// transaction that read from it, which shows that it committed. If that transaction's outcome
@@ -201,9 +213,11 @@ type Anomaly struct {
 	// Ops are, for anomalies within one transaction or of one read, the
 	// operations that show it.
 	Ops []OpRef
-	// Count is how often this kind of anomaly was found, at least 1. It is 1 for cycles, which are
-	// not counted.
+	// Count is how often this kind of anomaly was found, at least 1. A check counts anomalies of single
+	// reads. A survey counts cycles, too: those that have no read in common.
 	Count int
+	// AtLeast says that there may be more: time ran out, or a cycle without reads was in the way.
+	AtLeast bool
 	// Text describes what happened and why it is wrong.
 	Text string
 	// Refutation proves a contradiction if trying every execution would take too long. It is nil if

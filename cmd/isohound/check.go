@@ -15,12 +15,13 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var levels, engine, format, maxMemory, pipeline, accel, summary string
+	var levels, expect, engine, format, maxMemory, pipeline, accel, summary string
 	var asJSON bool
 	k := &checking{}
 	c := &cobra.Command{
@@ -74,6 +75,9 @@ The other engines do not use it. It changes no verdict:
 			if k.memory, err = parseMemory(maxMemory); err != nil {
 				return err
 			}
+			if k.expectViolated, err = parseExpect(expect); err != nil {
+				return err
+			}
 			if k.timeout < 0 {
 				return usage("--timeout must not be negative")
 			}
@@ -86,8 +90,9 @@ The other engines do not use it. It changes no verdict:
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&levels, "level", "", "levels to check, separated by commas")
+	f.StringVar(&expect, "expect", verdict.Satisfied.String(), expectUsage)
 	f.StringVar(&format, "format", "auto", "format of the files: auto, "+file.Names())
-	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, or baseline (a plain SAT encoding for comparison: slow, and without counterexamples)")
+	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, weak, psi, or baseline (a plain SAT encoding for comparison: slow, and without counterexamples)")
 	f.DurationVar(&k.timeout, "timeout", 0, "time limit for each file and level, after which the verdict is unknown (default none)")
 	f.DurationVar(&k.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
@@ -175,7 +180,7 @@ func plural(n int, what string) string {
 // text formats an outcome as text.
 func text(o results.Outcome) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s %s", o.Path, o.Level, o.Verdict)
+	fmt.Fprintf(&b, "%s: %s %s", o.Path, o.Level, o.Words())
 	if o.Txns > 0 {
 		fmt.Fprintf(&b, "  (%s of %s", plural(o.Txns, "transaction"), plural(o.Sessions, "session"))
 		fmt.Fprintf(&b, "; read in %.2f s, checked in %.2f s", o.ParseSeconds, o.CheckSeconds)
@@ -209,8 +214,8 @@ func text(o results.Outcome) string {
 		if len(an.Names) > 1 {
 			fmt.Fprintf(&b, " (%s)", strings.Join(an.Names[1:], ", "))
 		}
-		if an.Count > 1 {
-			fmt.Fprintf(&b, ", found %d times; the first:", an.Count)
+		if times := an.Times(); times != "" {
+			fmt.Fprintf(&b, ", %s; one of them:", times)
 		}
 		b.WriteString("\n")
 		for _, line := range strings.Split(an.Text, "\n") {

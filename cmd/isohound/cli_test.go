@@ -37,9 +37,10 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "--driver", "postgres", "--dsn", "postgres://me:pw@127.0.0.1:1/x"}, 69, "postgres: cannot use the server: 127.0.0.1:1"},
 		{[]string{"gen", "--driver", "mariadb", "--dsn", "mariadb://me@127.0.0.1:1/", "--history", "h"}, 69, "mariadb: cannot use the server: dial tcp 127.0.0.1:1"},
 		{[]string{"run", "--isolation", "bogus"}, 64, `it has "serializable", "DetectConflicts=false"`},
-		{[]string{"run", "--isolation", "DetectConflicts=false"}, 64, `isolation "DetectConflicts=false" of badger promises no level that can be checked`},
-		{[]string{"run", "--driver", "postgres", "--dsn", "x=y", "--isolation", "read committed"}, 64, `isolation "read committed" of postgres promises no level`},
-		{[]string{"run", "--check", "causal"}, 64, "cannot be checked by this build"},
+		{[]string{"run", "--driver", "mongo", "--dsn", "mongodb://127.0.0.1:1", "--isolation", "linearizable, majority"}, 64, `isolation "linearizable, majority" of mongo is for lightweight transactions`},
+		{[]string{"run", "--expect", "vacuous"}, 64, "--expect vacuous: expected satisfied or violated"},
+		{[]string{"check", torn, "--level", "ser", "--expect", "x"}, 64, "--expect x: expected satisfied or violated"},
+		{[]string{"run", "--check", "repeatable read"}, 64, "is not the same everywhere"},
 		{[]string{"run", "--check", "foo"}, 64, "known are ser, si, ser-noso, si-noso, sser, strong-si, lin"},
 		{[]string{"run", "-p", "foo=1"}, 64, `workload mini has no parameter "foo"; it has shapes`},
 		{[]string{"run", "--workload", "nope"}, 64, `unknown workload "nope"`},
@@ -61,7 +62,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"gen", "--history", torn}, 74, "exists; histories are not overwritten"},
 		{[]string{"check"}, 64, "at least one file"},
 		{[]string{"check", torn}, 64, "check needs --level; known are"},
-		{[]string{"check", torn, "--level", "rc"}, 64, "cannot be checked by this build"},
+		{[]string{"check", torn, "--level", "repeatable read"}, 64, "is not the same everywhere"},
 		{[]string{"check", torn, "--level", "ser", "--format", "xml"}, 64, "known are auto, native, dbcop, dbcop-json, cobra"},
 		{[]string{"check", torn, "--level", "ser", "--pipeline", "fast"}, 64, "unknown pipeline \"fast\"; known are default, paper, cobra"},
 		{[]string{"check", torn, "--level", "ser", "--pipeline", "paper,+speed"}, 64, "unknown part \"speed\" of a pipeline; known are eager, pruning"},
@@ -333,7 +334,7 @@ func TestNothingElseIsTouched(t *testing.T) {
 // TestLists: drivers and workloads are listed with what a user needs to know.
 func TestLists(t *testing.T) {
 	c := isohound(t, "drivers")
-	for _, want := range []string{"badger", "postgres", "mariadb", `"repeatable read"`, "promises si", "promises no level", "phantoms"} {
+	for _, want := range []string{"badger", "postgres", "mariadb", `"repeatable read"`, "promises si", "promises ryw and mr, lin for lightweight", "what the server's settings say", "https://www.postgresql.org/docs/", "phantoms"} {
 		if !strings.Contains(c.out, want) {
 			t.Errorf("drivers lacks %q", want)
 		}

@@ -34,6 +34,7 @@ const (
 
 const exitHelp = `Exit codes:
   0 satisfied   1 violated   2 unknown   3 vacuous (run only)
+  (--expect violated: 0 violated   1 satisfied)
   64 usage   65 unreadable history   69 server unreachable
   70 internal error   74 cannot write   130 interrupted
 With several files or levels, the first of these that occurs: 1, 70, 74, 69, 65, 2, 3,
@@ -65,6 +66,31 @@ func codeOf(v verdict.Verdict) exitCode {
 		return exitVacuous
 	}
 	return exitUnknown
+}
+
+const expectUsage = "expected verdict of every level: satisfied, or violated, with which the exit codes 0 and 1 change places"
+
+// parseExpect reports whether --expect asks for violations.
+func parseExpect(value string) (bool, error) {
+	switch value {
+	case verdict.Satisfied.String():
+		return false, nil
+	case verdict.Violated.String():
+		return true, nil
+	}
+	return false, usage("--expect %s: expected satisfied or violated", value)
+}
+
+// codeOf returns the exit code for a verdict, as it was expected or not.
+func (c *checking) codeOf(v verdict.Verdict) exitCode {
+	switch code := codeOf(v); {
+	case c.expectViolated && code == exitViolated:
+		return exitSatisfied
+	case c.expectViolated && code == exitSatisfied:
+		return exitViolated
+	default:
+		return code
+	}
 }
 
 // coded is an error with its exit code.

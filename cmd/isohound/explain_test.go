@@ -81,7 +81,7 @@ func TestExplain(t *testing.T) {
 	if c := isohound(t, "explain", path, "--level", "ser", "--engine", "baseline", "-q"); c.code != 1 || !strings.Contains(c.out, "WriteSkew (write-skew, G2-item)") {
 		t.Errorf("exit %d: %s%s", c.code, c.out, c.msg)
 	}
-	for _, args := range [][]string{{"explain"}, {"explain", path}, {"explain", path, "--level", "rc"}, {"explain", path, "--level", "ser", "--explain-timeout", "0"}, {"check", path, "--level", "ser", "--explain-timeout", "-1s"}} {
+	for _, args := range [][]string{{"explain"}, {"explain", path}, {"explain", path, "--level", "xyzzy"}, {"explain", path, "--level", "ser", "--explain-timeout", "0"}, {"check", path, "--level", "ser", "--explain-timeout", "-1s"}} {
 		if c := isohound(t, args...); c.code != 64 {
 			t.Errorf("%v: exit %d: %s", args, c.code, c.msg)
 		}

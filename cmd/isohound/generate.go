@@ -18,6 +18,7 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/results"
 )
 
 // recording is the result of a generation.
@@ -49,8 +50,8 @@ func (a *app) create(s *settings, db drivers.DB) error {
 	return err
 }
 
-// promises returns the level that the requested isolation promises on this
-// server for transactions of the workload's kind, or "".
+// promises returns what the requested isolation promises on this server for transactions of the
+// workload's kind, in the form of drivers.Isolation.Promises.
 func promises(s *settings, db drivers.DB) string {
 	if s.lightweight {
 		return s.level.Lightweight
@@ -186,10 +187,11 @@ func (s *settings) idle() string {
 // summarize prints what a generation did. Violated invariants are printed even with --quiet.
 func (a *app) summarize(s *settings, r *recording) {
 	held := 0
+	promise := results.Config{Promises: r.promises}
 	for _, i := range r.invariants {
 		switch {
 		case i.Problem != "":
-			fmt.Fprintf(a.msg, "invariant %s does not hold: %s (%s)\n", i.Name, i.Problem, i.Text)
+			fmt.Fprintf(a.msg, "invariant %s %s (%s)\n", i.Name, promise.InvariantWords(i), i.Text)
 		case i.Error != "":
 			fmt.Fprintf(a.msg, "invariant %s could not be checked: %s\n", i.Name, i.Error)
 		default:

@@ -66,7 +66,7 @@ func (j *judging) all(ctx context.Context) error {
 		}
 		opt.Certify, opt.Progress, opt.Accel = j.c.certify || j.rest != nil, j.show.stage, j.c.accel
 		if j.rest != nil {
-			opt.Agree = j.rest.Decide
+			opt.Agree, opt.Decided = j.rest.Decide, j.rest.Settled
 		}
 		return checker.Check(ctx, j.h, lvl, opt)
 	})
@@ -100,6 +100,9 @@ func (j *judging) all(ctx context.Context) error {
 			if verdicts[lvl], err = j.levels.Settle(ctx, lvl, j.known, j.options()); err != nil {
 				return err
 			}
+			if verdicts[lvl].Verdict == verdict.Unknown && lvl.Weak() && j.rest != nil {
+				return j.byRows(ctx, verdicts[lvl])
+			}
 			j.outcome(verdicts[lvl])
 			return explain(lvl)
 		})
@@ -122,6 +125,25 @@ func (j *judging) all(ctx context.Context) error {
 	return errors.Wrap(err, j.path)
 }
 
+// byRows judges a weak level without scans, because what these did not find leaves it open. r is the
+// verdict with scans, unknown. It stays if the rest is not satisfied.
+func (j *judging) byRows(ctx context.Context, r *verdict.Result) error {
+	h := j.rest.Unjudged(fmt.Sprintf("at %s, scans of a large history are judged by the rows that they returned alone", r.Level))
+	opt := j.options()
+	opt.Agree, opt.Decided = nil, nil
+	got, err := checker.Check(ctx, h, r.Level, opt)
+	if err != nil {
+		return err
+	}
+	if got.Verdict != verdict.Satisfied {
+		j.outcome(r)
+		return nil
+	}
+	o := results.NewOutcome(j.path, h, got)
+	j.outcomes[r.Level] = &o
+	return nil
+}
+
 // explains reports whether a violation is explained. One that was found by trying all choices of scans
 // has its explanation in its reason.
 func (j *judging) explains(r *verdict.Result) bool {
@@ -137,8 +159,12 @@ func (j *judging) settle(ctx context.Context) error {
 	}
 	j.show.stage("scans")
 	opt := j.options()
-	opt.Certify, opt.Witness, opt.Agree = false, true, nil
+	opt.Certify, opt.Witness, opt.Agree, opt.Decided = false, true, nil, nil
+	var satisfied []level.Level
 	for _, lvl := range level.Descending(j.c.levels) {
+		if slices.ContainsFunc(satisfied, func(l level.Level) bool { return l.Implies(lvl) }) {
+			continue
+		}
 		limited, cancel := ctx, context.CancelFunc(func() {})
 		if opt.Timeout > 0 { // for all checks of the level
 			limited, cancel = context.WithTimeoutCause(ctx, opt.Timeout, errSettleTimeout)
@@ -151,6 +177,9 @@ func (j *judging) settle(ctx context.Context) error {
 			j.rest.Undecided(lvl, err.Error())
 		} else if err != nil {
 			return err
+		}
+		if j.rest.Settled(lvl) != nil {
+			satisfied = append(satisfied, lvl)
 		}
 	}
 	j.rest.Done()
@@ -197,7 +226,7 @@ func (j *judging) flush() error {
 		if j.finish != nil {
 			j.finish(j.h, o)
 		}
-		j.app.found(codeOf(o.Verdict))
+		j.app.found(j.c.codeOf(o.Verdict))
 		j.show.pause()
 		if err := j.tell(*o); err != nil {
 			return err
@@ -210,7 +239,7 @@ func (j *judging) flush() error {
 func (j *judging) options() checker.Options {
 	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
 	if j.rest != nil {
-		opt.Agree = j.rest.Decide
+		opt.Agree, opt.Decided = j.rest.Decide, j.rest.Settled
 	}
 	if j.c.timeout > 0 {
 		opt.Timeout = max(j.c.timeout-j.parse, time.Millisecond)
@@ -226,7 +255,7 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 	defer stopWatch()
 	at := *r
 	at.Level = r.ProofLevel()
-	x, err := j.explainer.Explain(limited, &at, counterexample.Wishes{Timeout: j.c.explain, Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated}})
+	x, err := j.explainer.Explain(limited, &at, counterexample.Wishes{Timeout: j.c.explain, Survey: min(j.c.explain/2, surveyFor), Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated}})
 	if errors.As(err, new(*budget.MemoryError)) {
 		if o.Reason != "" {
 			o.Reason += "; "
@@ -240,6 +269,9 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 	}
 	return err
 }
+
+// surveyFor is the time limit for counting the anomalies of a level.
+const surveyFor = 5 * time.Second
 
 // warn reports, once, a request that cannot be fulfilled.
 func (j *judging) warn(line string) {

@@ -50,20 +50,11 @@ func (a *app) driversCommand() *cobra.Command {
 				fmt.Fprintf(&b, "  --dsn %s\n        %s\n", i.DSN, i.DSNHelp)
 				b.WriteString("  --isolation\n")
 				for n, iso := range i.Isolations {
-					promise := "promises no level that can be checked"
-					if iso.Promises != "" {
-						promise = "promises " + iso.Promises
-					}
-					if iso.ByServer {
-						promise = "promises what the server's settings say"
-					}
-					if iso.Lightweight != "" {
-						promise += ", " + iso.Lightweight + " for lightweight transactions"
-					}
+					promise := "promises " + promised(iso)
 					if n == 0 {
 						promise += " (default)"
 					}
-					fmt.Fprintf(&b, "    %-48q %s; %s\n", iso.Name, promise, iso.Note)
+					fmt.Fprintf(&b, "    %-48q %s; %s\n%53s%s\n", iso.Name, promise, iso.Note, "", iso.Source)
 				}
 				fmt.Fprintf(&b, "  can: %s\n", join(i.Can))
 				for _, note := range i.Notes {
@@ -77,6 +68,21 @@ func (a *app) driversCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// promised is the promise of an isolation, in words.
+func promised(iso drivers.Isolation) string {
+	var parts []string
+	switch {
+	case iso.ByServer:
+		parts = append(parts, "what the server's settings say")
+	case iso.Promises != "":
+		parts = append(parts, strings.ReplaceAll(iso.Promises, ",", " and "))
+	}
+	if iso.Lightweight != "" {
+		parts = append(parts, strings.ReplaceAll(iso.Lightweight, ",", " and ")+" for lightweight transactions")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func join(capabilities []drivers.Capability) string {

@@ -38,6 +38,8 @@ type checking struct {
 	pipeline   polygraph.Config
 	quiet      bool
 	noProgress bool
+	// expectViolated: the exit code is 0 if every level is violated, and 1 if one is satisfied.
+	expectViolated bool
 }
 
 // smallFile is the maximum size of a small file, in bytes.

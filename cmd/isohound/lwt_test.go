@@ -54,15 +54,13 @@ func TestLightweight(t *testing.T) {
 	}
 }
 
-// TestLightweightRefusals: without a promise a level must be given, and each mistake gives one
-// clear line.
+// TestLightweightRefusals: each mistake gives one clear line.
 func TestLightweightRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"run", "--workload", "lwt", "--isolation", "DetectConflicts=false"}, 64, "promises nothing of lightweight transactions; name what to check, --check lin say"},
 		{[]string{"run", "--workload", "lwt", "-p", "chain=0"}, 64, "-p chain=0: expected a whole number, at least 1"},
 		{[]string{"synth"}, 64, "synth lwt, mini or general"},
 		{[]string{"synth", "lwt"}, 64, "synth needs -o"},

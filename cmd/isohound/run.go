@@ -26,11 +26,11 @@ import (
 
 // runOptions are the flags of run besides the settings.
 type runOptions struct {
-	check, engine, accel, out, maxMemory string
-	checkTimeout, explain                time.Duration
-	certify, asJSON, plain               bool
-	summary                              string
-	attach                               []string
+	check, expect, engine, accel, out, maxMemory string
+	checkTimeout, explain                        time.Duration
+	certify, asJSON, plain                       bool
+	summary                                      string
+	attach                                       []string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -57,8 +57,9 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	}
 	s.flags(c)
 	f := c.Flags()
-	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed, the level that the isolation promises")
-	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, baseline; see isohound check --help")
+	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed, what the isolation promises")
+	f.StringVar(&o.expect, "expect", verdict.Satisfied.String(), expectUsage)
+	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, weak, baseline; see isohound check --help")
 	f.StringVar(&o.accel, "accel", "auto", accelUsage+"; see isohound check --help")
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "time limit for each level, after which the verdict is unknown; 0 is no limit")
 	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
@@ -84,14 +85,14 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if k.memory, err = parseMemory(o.maxMemory); err != nil {
 		return err
 	}
+	if k.expectViolated, err = parseExpect(o.expect); err != nil {
+		return err
+	}
 	claimed := o.check == "claimed"
-	switch {
-	case !claimed:
+	if !claimed {
 		if k.levels, err = level.ParseList(o.check); err != nil {
 			return withCode(exitUsage, err)
 		}
-	case s.lightweight && s.level.Lightweight == "", !s.lightweight && s.level.Promises == "" && !s.level.ByServer:
-		return noClaim(s)
 	}
 	if o.checkTimeout < 0 {
 		return usage("--check-timeout must not be negative")
@@ -109,8 +110,8 @@ func (a *app) run(s *settings, o *runOptions) error {
 	release := sync.OnceFunc(func() { a.closeDB(db) })
 	defer release()
 	if claimed {
-		if k.levels, err = claimedLevels(s, db); err != nil {
-			return err
+		if k.levels, err = level.ParseList(promises(s, db)); err != nil {
+			return errors.Wrapf(err, "driver %s, isolation %q", s.driver, s.level.Name)
 		}
 	}
 	if err := a.create(s, db); err != nil {
@@ -142,6 +143,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	finish := func(h *history.History, out *results.Outcome) {
 		vacuous(h, out)
 		minimal(repro, out)
+		run.Config.Weigh(out)
 	}
 	err := a.judge(path, k, finish, func(out results.Outcome) error {
 		run.Outcomes = append(run.Outcomes, out)
@@ -156,7 +158,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	if err != nil && a.work.Err() != nil {
 		err = errInterrupted
 	}
-	if len(run.Broken()) > 0 {
+	if len(run.Broken()) > 0 && !k.expectViolated {
 		a.found(exitViolated)
 	}
 	report, serr := a.save(dir, run, repro, o)
@@ -218,22 +220,6 @@ func vacuous(h *history.History, o *results.Outcome) {
 	}
 }
 
-func noClaim(s *settings) error {
-	if s.lightweight {
-		return usage("isolation %q of %s promises nothing of lightweight transactions; name what to check, --check lin say", s.level.Name, s.driver)
-	}
-	return usage("isolation %q of %s promises no level that can be checked; name what to check, --check si say", s.level.Name, s.driver)
-}
-
-func claimedLevels(s *settings, db drivers.DB) ([]level.Level, error) {
-	name := promises(s, db)
-	if name == "" {
-		return nil, noClaim(s)
-	}
-	levels, err := level.ParseList(name)
-	return levels, errors.Wrapf(err, "driver %s", s.driver)
-}
-
 // runFolder makes the folder of a run.
 func runFolder(s *settings, out string) (string, error) {
 	if out == "" {
@@ -270,7 +256,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 		names = append(names, l.String())
 	}
 	c := results.Config{
-		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db),
+		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db), PromisedBy: s.level.Source,
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
 		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: results.NotYet, Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
 	}

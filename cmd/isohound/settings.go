@@ -159,6 +159,9 @@ func (s *settings) resolve(c *cobra.Command) error {
 			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))
 		}
 	}
+	if !s.lightweight && s.level.Promises == "" && !s.level.ByServer {
+		return usage("isolation %q of %s is for lightweight transactions, as in workload lwt", s.level.Name, s.driver)
+	}
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (driver) Info() drivers.Info {
 			// There is one writer at a time, and its commit is visible before it returns. So the
 			// order of the transactions is the order in which they held the lock, which is
 			// within the interval of each.
-			{Name: "serializable", Promises: "sser", Lightweight: "lin", Note: "one read-write transaction at a time"},
+			{Name: "serializable", Promises: "sser", Lightweight: "lin", Source: "https://pkg.go.dev/go.etcd.io/bbolt#readme-transactions", Note: "one read-write transaction at a time"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{

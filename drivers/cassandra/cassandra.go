@@ -45,6 +45,9 @@ func (driver) Info() drivers.Info {
 	return info
 }
 
+// guarantees is the page of Cassandra's guarantees.
+const guarantees = "https://cassandra.apache.org/doc/latest/cassandra/architecture/guarantees.html"
+
 // isolation is a consistency level for reads, and two for conditional statements: a serial
 // consistency for the condition, and one for the write.
 type isolation struct {
@@ -56,15 +59,18 @@ type isolation struct {
 // isolations, the default first. Reads are linearizable with the conditional statements if they
 // use the consistency that these have for their conditions (documentation, "Guarantees":
 // lightweight transactions with linearizable consistency; "CQL", SERIAL CONSISTENCY). A read at
-// another consistency does not see values that are proposed but not yet written.
+// another consistency does not see values that are proposed but not yet written. Reads and writes at
+// QUORUM overlap in a replica (documentation, "Dynamo", R + W > RF), and of two such reads the later
+// one returns nothing older ("Read repair", monotonic quorum reads). At ONE nothing of the kind is
+// promised; a read returns something that was written.
 var isolations = []isolation{
-	{drivers.Isolation{Name: "SERIAL", Lightweight: "lin", Note: "reads and conditions at SERIAL"},
+	{drivers.Isolation{Name: "SERIAL", Lightweight: "lin", Source: guarantees, Note: "reads and conditions at SERIAL"},
 		gocql.Consistency(gocql.Serial), gocql.Quorum, gocql.Serial},
-	{drivers.Isolation{Name: "LOCAL_SERIAL", Lightweight: "lin", Note: "reads and conditions at LOCAL_SERIAL: within one data centre, all endpoints in it"},
+	{drivers.Isolation{Name: "LOCAL_SERIAL", Lightweight: "lin", Source: guarantees, Note: "reads and conditions at LOCAL_SERIAL: within one data centre, all endpoints in it"},
 		gocql.Consistency(gocql.LocalSerial), gocql.LocalQuorum, gocql.LocalSerial},
-	{drivers.Isolation{Name: "QUORUM", Note: "conditions at SERIAL, reads at QUORUM: they may miss what is still being written"},
+	{drivers.Isolation{Name: "QUORUM", Lightweight: "ryw,mr", Source: "https://cassandra.apache.org/doc/latest/operating/read_repair.html", Note: "conditions at SERIAL, reads at QUORUM: they may miss what is still being written"},
 		gocql.Quorum, gocql.Quorum, gocql.Serial},
-	{drivers.Isolation{Name: "ONE", Note: "conditions at SERIAL, reads and writes at ONE: reads may be stale"},
+	{drivers.Isolation{Name: "ONE", Lightweight: "rc", Source: guarantees, Note: "conditions at SERIAL, reads and writes at ONE: reads may be stale"},
 		gocql.One, gocql.One, gocql.Serial},
 }
 

@@ -30,6 +30,9 @@ const (
 	readCommitted        = "read committed"
 )
 
+// guarantees is the page that says what etcd promises for each request.
+const guarantees = "https://etcd.io/docs/latest/learning/api_guarantees/"
+
 type driver struct{}
 
 func (driver) Info() drivers.Info {
@@ -39,10 +42,10 @@ func (driver) Info() drivers.Info {
 		DSN:     "http://user:password@127.0.0.1:2379",
 		DSNHelp: "endpoints of one cluster, separated by commas; user and password, if any, in the first",
 		Isolations: []drivers.Isolation{
-			{Name: serializable, Promises: "sser", Lightweight: "lin", Note: "reads at one revision, compared at commit"},
-			{Name: serializableSnapshot, Promises: "sser", Lightweight: "lin", Note: "keys that are written are compared, too"},
-			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Note: "each read at its own revision, compared at commit: only aborted transactions have read different revisions"},
-			{Name: readCommitted, Lightweight: "lin", Note: "nothing compared"},
+			{Name: serializable, Promises: "sser", Lightweight: "lin", Source: guarantees, Note: "reads at one revision, compared at commit"},
+			{Name: serializableSnapshot, Promises: "sser", Lightweight: "lin", Source: guarantees, Note: "keys that are written are compared, too"},
+			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Source: guarantees, Note: "each read at its own revision, compared at commit: only aborted transactions have read different revisions"},
+			{Name: readCommitted, Promises: "ru", Lightweight: "lin", Source: "https://pkg.go.dev/go.etcd.io/etcd/client/v3/concurrency#Isolation", Note: "nothing compared; reads from any committed revision, so one read may be older than the one before"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb},
 		Notes: []string{

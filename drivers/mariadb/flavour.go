@@ -19,6 +19,23 @@ const (
 	readUncommitted   = "read uncommitted"
 )
 
+// Pages that say what isolations promise. MariaDB's manual leaves the details of consistent reads to
+// that of MySQL.
+const (
+	isolationPage   = "https://mariadb.com/kb/en/set-transaction/"
+	variablesPage   = "https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation"
+	consistentReads = "https://dev.mysql.com/doc/refman/8.4/en/innodb-consistent-read.html"
+	galeraPage      = "https://galeracluster.com/library/documentation/isolation-levels.html"
+	tidbPage        = "https://docs.pingcap.com/tidb/stable/transaction-isolation-levels"
+)
+
+// currentWrites is the promise where plain reads see one snapshot and statements that write see the
+// newest rows. A snapshot contains everything that was committed before it, so a session sees its own
+// transactions (ryw) and never less than it has seen (mr), and nothing that is not committed. Within a
+// transaction a plain read may return an older state than a statement before it that wrote and said
+// what it found. That breaks rc, mw and wfr.
+const currentWrites = "ryw,mr"
+
 // flavour is a database that speaks MySQL's protocol.
 type flavour struct {
 	info drivers.Info
@@ -38,12 +55,12 @@ var plainMariaDB = &flavour{info: drivers.Info{
 	DSN:     "mariadb://user:password@127.0.0.1:3306/",
 	DSNHelp: "a URL, mariadb://user:password@host:port/?socket=/path, or a DSN of go-sql-driver, user:password@tcp(host:port)/; further parameters set system variables",
 	Isolations: []drivers.Isolation{
-		{Name: serializable, Promises: "ser", Lightweight: "lin", Note: "locking; plain reads lock in share mode"},
-		{Name: repeatableRead, ByServer: true, Lightweight: "lin", Note: "as the server or the DSN sets innodb_snapshot_isolation; promises si when that is on"},
-		{Name: repeatableReadOn, Promises: "si", Lightweight: "lin", Note: "a write to a row that changed since the snapshot fails"},
-		{Name: repeatableReadOff, Lightweight: "lin", Note: "writes go to the newest row version, reads to the snapshot"},
-		{Name: readCommitted, Lightweight: "lin", Note: "a snapshot for each statement"},
-		{Name: readUncommitted, Note: "reads see what is not committed"},
+		{Name: serializable, Promises: "ser", Lightweight: "lin", Source: isolationPage, Note: "locking; plain reads lock in share mode. On nodes of Galera it promises ryw and mr: it is honoured within one node only (" + galeraPage + ")"},
+		{Name: repeatableRead, ByServer: true, Lightweight: "lin", Source: isolationPage, Note: "as the server or the DSN sets innodb_snapshot_isolation: si when that is on, else ryw and mr"},
+		{Name: repeatableReadOn, Promises: "si", Lightweight: "lin", Source: variablesPage, Note: "a write to a row that changed since the snapshot fails"},
+		{Name: repeatableReadOff, Promises: currentWrites, Lightweight: "lin", Source: consistentReads, Note: "plain reads see one snapshot; statements that write see the newest rows, so a later read may go back behind what they saw"},
+		{Name: readCommitted, Promises: "rc", Lightweight: "lin", Source: isolationPage, Note: "a snapshot for each statement"},
+		{Name: readUncommitted, Promises: "ru", Lightweight: "ru", Source: isolationPage, Note: "reads see what is not committed"},
 	},
 	Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
 	Notes: []string{
@@ -61,9 +78,9 @@ var tidb = &flavour{
 		DSN:     "mysql://root@127.0.0.1:4000/",
 		DSNHelp: "a URL or a DSN of go-sql-driver, as for driver mariadb",
 		Isolations: []drivers.Isolation{
-			{Name: optimistic, Promises: "si", Note: "snapshot isolation, which TiDB calls repeatable read; conflicts show at the commit"},
-			{Name: pessimistic, Note: "TiDB's default: writes lock and go to the newest row version, reads to the snapshot, so that updates can be lost as in MySQL"},
-			{Name: readCommitted, Note: "a snapshot for each statement, in pessimistic transactions"},
+			{Name: optimistic, Promises: "si", Source: tidbPage, Note: "snapshot isolation, which TiDB calls repeatable read; conflicts show at the commit"},
+			{Name: pessimistic, Promises: currentWrites, Source: "https://docs.pingcap.com/tidb/stable/pessimistic-transaction", Note: "TiDB's default: plain reads see the snapshot, writes lock and see the newest rows, so that updates can be lost as in MySQL"},
+			{Name: readCommitted, Promises: "rc", Source: tidbPage, Note: "a snapshot for each statement, in pessimistic transactions"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{

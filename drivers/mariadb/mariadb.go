@@ -197,16 +197,30 @@ func (d *db) inspect(ctx context.Context) error {
 		return err
 	}
 	d.promises = info.Promises
-	if d.name == repeatableRead {
-		var variable, value string
-		switch err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(&variable, &value); {
-		case err == nil && value == "ON":
+	switch d.name {
+	case serializable:
+		if on, err := isOn(ctx, c, "wsrep_on"); err != nil || on {
+			d.promises = currentWrites
+			return err
+		}
+	case repeatableRead:
+		d.promises = currentWrites
+		if on, err := isOn(ctx, c, "innodb_snapshot_isolation"); err != nil || on {
 			d.promises = "si"
-		case err != nil && err != sql.ErrNoRows:
 			return err
 		}
 	}
 	return nil
+}
+
+// isOn reports whether the session has a system variable and it is on.
+func isOn(ctx context.Context, c *sql.Conn, name string) (bool, error) {
+	var variable, value string
+	err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE '"+name+"'").Scan(&variable, &value)
+	if err == sql.ErrNoRows {
+		return false, nil
+	}
+	return value == "ON", err
 }
 
 // Notes implements drivers.Noter.

@@ -53,19 +53,28 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestPromise: what plain repeatable read promises depends on the server's
-// setting, or the DSN's.
+// TestPromise: what plain repeatable read promises depends on the server's setting, or the DSN's.
+// Serializable promises less on a node of Galera.
 func TestPromise(t *testing.T) {
-	for dsn, want := range map[string]string{
-		server.DSN() + "?innodb_snapshot_isolation=1": "si",
-		server.DSN() + "?innodb_snapshot_isolation=0": "",
+	g, err := servers.StartGalera(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	for _, tc := range []struct{ dsn, isolation, want string }{
+		{server.DSN() + "?innodb_snapshot_isolation=1", repeatableRead, "si"},
+		{server.DSN() + "?innodb_snapshot_isolation=0", repeatableRead, "ryw,mr"},
+		{server.DSN(), serializable, "ser"},
+		{server.DSN(), readCommitted, "rc"},
+		{g.DSNs()[0], serializable, "ryw,mr"},
+		{g.DSNs()[0], repeatableReadOn, "si"},
 	} {
-		d, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: repeatableRead})
+		d, err := driver{}.Open(ctx, drivers.Config{DSN: tc.dsn, Isolation: tc.isolation})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.(drivers.Claimer).Promises(); got != want {
-			t.Errorf("%s promises %q, want %q", dsn, got, want)
+		if got := d.(drivers.Claimer).Promises(); got != tc.want {
+			t.Errorf("%s at %s promises %q, want %q", tc.dsn, tc.isolation, got, tc.want)
 		}
 		d.Close(ctx)
 	}

@@ -25,6 +25,12 @@ type flavour struct {
 	recovers bool
 }
 
+// Pages that say what isolations promise.
+const (
+	isolationPage = "https://www.postgresql.org/docs/current/transaction-iso.html"
+	yugabytePage  = "https://docs.yugabyte.com/stable/architecture/transactions/isolation-levels/"
+)
+
 const noID = " RETURNING 0::bigint"
 
 var plainPostgres = &flavour{
@@ -34,9 +40,9 @@ var plainPostgres = &flavour{
 		DSN:     "postgres://user:password@127.0.0.1:5432/database",
 		DSNHelp: "a connection URL or keyword string of libpq; PGHOST and the like fill what it leaves out",
 		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Lightweight: "lin", Note: "serializable snapshot isolation"},
-			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Note: "snapshot isolation"},
-			{Name: "read committed", Lightweight: "lin", Note: "a snapshot for each statement"},
+			{Name: "serializable", Promises: "ser", Lightweight: "lin", Source: isolationPage, Note: "serializable snapshot isolation"},
+			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Source: isolationPage, Note: "snapshot isolation"},
+			{Name: "read committed", Promises: "rc", Lightweight: "lin", Source: isolationPage, Note: "a snapshot for each statement; a statement that writes also sees rows that were committed while it waited"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.HashIndexes, drivers.GinIndexes, drivers.BrinIndexes, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{
@@ -58,8 +64,8 @@ var cockroach = &flavour{
 		DSN:     "postgres://root@127.0.0.1:26257/defaultdb?sslmode=disable",
 		DSNHelp: "a connection URL or keyword string of libpq, as for driver postgres",
 		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Note: "not strict: real time is kept for single keys only"},
-			{Name: "read committed", Note: "a snapshot for each statement; refused where sql.txn.read_committed_isolation.enabled is off, since transactions are then serializable"},
+			{Name: "serializable", Promises: "ser", Source: "https://www.cockroachlabs.com/docs/stable/demo-serializable", Note: "not strict: real time is kept for single keys only"},
+			{Name: "read committed", Promises: "rc", Source: "https://www.cockroachlabs.com/docs/stable/read-committed", Note: "a snapshot for each statement; refused where sql.txn.read_committed_isolation.enabled is off, since transactions are then serializable"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{
@@ -81,9 +87,9 @@ var yugabyte = &flavour{
 		DSN:     "postgres://yugabyte@127.0.0.1:5433/yugabyte",
 		DSNHelp: "a connection URL or keyword string of libpq, as for driver postgres (YSQL)",
 		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Note: "optimistic or waiting, as the server is set"},
-			{Name: "repeatable read", Promises: "si", Note: "its snapshot isolation"},
-			{Name: "read committed", Note: "repeatable read where yb_enable_read_committed_isolation is off"},
+			{Name: "serializable", Promises: "ser", Source: yugabytePage, Note: "optimistic or waiting, as the server is set"},
+			{Name: "repeatable read", Promises: "si", Source: yugabytePage, Note: "its snapshot isolation"},
+			{Name: "read committed", Promises: "rc", Source: "https://docs.yugabyte.com/stable/architecture/transactions/read-committed/", Note: "a snapshot for each statement; repeatable read where yb_enable_read_committed_isolation is off"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/internal/replay"
@@ -65,22 +66,36 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// TestPromises: each isolation promises what the controls satisfy.
+// TestPromises: each isolation promises what the controls satisfy. The weak ones do not satisfy the next
+// stronger level.
 func TestPromises(t *testing.T) {
+	next := map[level.Level]level.Level{level.RC: level.RA, level.RU: level.RC}
 	for _, c := range controls {
 		iso, err := info(t).FindIsolation(c.isolation)
 		if err != nil {
 			t.Fatal(err)
 		}
-		promised := iso.Promises != ""
-		for _, lvl := range everything {
-			holds := !slices.Contains(c.refuted, lvl)
-			if lvl.String() == iso.Promises && !holds {
-				t.Errorf("%s does not hold at %s", lvl, c.isolation)
-			}
+		promised, err := level.Parse(iso.Promises)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if promised == (len(c.refuted) == len(everything)) {
-			t.Errorf("%s promises %q", c.isolation, iso.Promises)
+		if slices.Contains(everything, promised) { // TestControls judges these levels
+			if slices.Contains(c.refuted, promised) {
+				t.Errorf("%s does not hold at %s", promised, c.isolation)
+			}
+			continue
+		}
+		for _, seed := range seeds(t) {
+			h := plant{isolation: c.isolation, refuted: c.refuted}.runUntilShown(t, seed)
+			for lvl, want := range map[level.Level]verdict.Verdict{promised: verdict.Satisfied, next[promised]: verdict.Violated} {
+				r, err := checker.Check(t.Context(), h, lvl, checker.Options{Certify: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Verdict != want {
+					t.Errorf("%s, seed %d: %s %s, not %s (%s)", c.isolation, seed, lvl, r.Verdict, want, r.Reason)
+				}
+			}
 		}
 	}
 }

@@ -44,7 +44,9 @@ var (
 // replicas: a snapshot is the state of a replica, a prefix of the commits that contains
 // everything that the session did and saw. It need not be fresh; only real-time order requires
 // that.
-// only real time asks for.
+//
+// read committed, read committed snapshot: every read returns the newest commit, so a later one returns
+// nothing older of a transaction that an earlier one has seen.
 var isolations = []*isolation{
 	{Isolation: drivers.Isolation{Name: "serializable", Promises: "sser", Note: "strict two-phase locking of keys and ranges"},
 		locking: true, keeps: set(always, []protection{committedReads, longReadLocks, predicates, rangeLocks})},
@@ -54,11 +56,11 @@ var isolations = []*isolation{
 		keeps: set(always, snapshots, unreplicated)},
 	{Isolation: drivers.Isolation{Name: "repeatable read", Promises: "sser", Note: "keys are locked until the end, ranges are not: phantoms"},
 		locking: true, keeps: set(always, []protection{committedReads, longReadLocks, predicates})},
-	{Isolation: drivers.Isolation{Name: "read committed", Note: "reads are locked for the statement, writes until the end"},
+	{Isolation: drivers.Isolation{Name: "read committed", Promises: "rc", Note: "reads are locked for the statement, writes until the end"},
 		locking: true, keeps: set(always, []protection{committedReads})},
-	{Isolation: drivers.Isolation{Name: "read committed snapshot", Note: "each statement reads the newest commit; nothing is locked or compared"},
+	{Isolation: drivers.Isolation{Name: "read committed snapshot", Promises: "rc", Note: "each statement reads the newest commit; nothing is locked or compared"},
 		statement: true, keeps: set(always, []protection{committedReads})},
-	{Isolation: drivers.Isolation{Name: "read uncommitted", Note: "writes are locked, reads ignore the locks"},
+	{Isolation: drivers.Isolation{Name: "read uncommitted", Promises: "ru", Note: "writes are locked, reads ignore the locks"},
 		locking: true, keeps: set(always)},
 	{Isolation: drivers.Isolation{Name: "serializable snapshot isolation, replicas", Promises: "ser", Note: "the same on snapshots of replicas that may be behind"},
 		keeps: set(always, serial, replicated)},
@@ -70,7 +72,7 @@ var isolations = []*isolation{
 // isolation.
 func init() {
 	for _, iso := range isolations {
-		iso.Lightweight = "lin"
+		iso.Lightweight, iso.Source = "lin", "docs/sim.md"
 	}
 }
 

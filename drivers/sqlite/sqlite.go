@@ -38,6 +38,9 @@ var modes = map[string]mode{
 	readUncommitted:         {begin: "BEGIN DEFERRED", journal: "WAL", more: "&cache=shared&_pragma=read_uncommitted(1)"},
 }
 
+// isolationPage says what SQLite promises.
+const isolationPage = "https://www.sqlite.org/isolation.html"
+
 func (driver) Info() drivers.Info {
 	return drivers.Info{
 		Name:     "sqlite",
@@ -51,12 +54,11 @@ func (driver) Info() drivers.Info {
 			// The commit is visible before it returns. So the transaction acts at its commit. A
 			// transaction that only reads acts when it takes its snapshot. With a rollback
 			// journal, no commit happens while anybody reads.
-			// journal, no commit happens while anybody reads.
-			{Name: "deferred", Promises: "sser", Lightweight: "lin", Note: "WAL; locks are taken when they are needed: a write after a read of what is not the newest fails (SQLITE_BUSY_SNAPSHOT)"},
-			{Name: "immediate", Promises: "sser", Lightweight: "lin", Note: "WAL; one transaction at a time"},
-			{Name: "deferred" + inJournal, Promises: "sser", Lightweight: "lin", Note: "rollback journal: a commit waits for all readers, and of two readers that write one fails"},
-			{Name: "immediate" + inJournal, Promises: "sser", Lightweight: "lin", Note: "rollback journal; one transaction at a time"},
-			{Name: readUncommitted, Note: "WAL; connections share their cache, and with it what is not committed"},
+			{Name: "deferred", Promises: "sser", Lightweight: "lin", Source: isolationPage, Note: "WAL; locks are taken when they are needed: a write after a read of what is not the newest fails (SQLITE_BUSY_SNAPSHOT)"},
+			{Name: "immediate", Promises: "sser", Lightweight: "lin", Source: isolationPage, Note: "WAL; one transaction at a time"},
+			{Name: "deferred" + inJournal, Promises: "sser", Lightweight: "lin", Source: isolationPage, Note: "rollback journal: a commit waits for all readers, and of two readers that write one fails"},
+			{Name: "immediate" + inJournal, Promises: "sser", Lightweight: "lin", Source: isolationPage, Note: "rollback journal; one transaction at a time"},
+			{Name: readUncommitted, Promises: "ru", Lightweight: "ru", Source: "https://www.sqlite.org/sharedcache.html", Note: "WAL; connections share their cache, and with it what is not committed"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
 		Notes: []string{

@@ -254,7 +254,7 @@ func (r *Reader) finish() error {
 		r.left = append(r.left, in.rec)
 	}
 	r.pending, r.loose = nil, nil
-	r.hdr.LeftOut = r.leftOut()
+	r.hdr.LeftOut, r.hdr.Lists = r.leftOut(), r.lists.any
 	return nil
 }
 

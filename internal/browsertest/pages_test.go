@@ -87,7 +87,8 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 	r := &results.Run{
 		Config: results.Config{
 			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Version: "v0.0.0-20260102030405-0123456789ab", Driver: "postgres",
-			Server: "PostgreSQL 15.18", Isolation: "repeatable read", Promises: "si", Workload: "mini",
+			Server: "PostgreSQL 15.18", Isolation: "repeatable read", Workload: "mini",
+			Promises: "si", PromisedBy: "https://www.postgresql.org/docs/current/transaction-iso.html",
 			Params:   map[string]string{"birth": "0", "death": "tombstone", "pairs": "50%", "rollback": "1%", "shapes": "all", "think": "0"},
 			Sessions: 20, Txns: 500, Keys: 100, Dist: "uniform", Seed: 1422722551, Ended: generator.Complete, History: "history.jsonl",
 			Repeat: "isohound run --driver postgres --dsn 'postgres://me:xxxxx@127.0.0.1/test' --isolation 'repeatable read' --workload mini -p birth=0 --sessions 20 --seed 1422722551 --check si,ser",
@@ -120,6 +121,7 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 			}
 			o.Explain(h, x)
 		}
+		r.Config.Weigh(&o)
 		r.Config.Levels = append(r.Config.Levels, o.Level)
 		r.Outcomes = append(r.Outcomes, o)
 		for n := range o.Anomalies {

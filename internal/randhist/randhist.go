@@ -168,7 +168,7 @@ func Of(rng *rand.Rand, maxKeys, maxTxns, maxSessions int) *history.History {
 }
 
 // Completed returns a history that was cut off, with the writers that may be missing. It adds
-// one for each value that a transaction reads before it accesses the key otherwise, if the value
+// one for each value that a transaction reads before it writes the key, if the value
 // is not the initial one and no other transaction wrote it.
 func Completed(h *history.History) *history.History {
 	type cell struct {
@@ -203,7 +203,7 @@ func Completed(h *history.History) *history.History {
 		for _, op := range h.Ops(&h.Txns[i]) {
 			c := cell{op.Key, op.Value}
 			outside := op.Kind == history.Read && !touched[op.Key] && h.Initial(op.Key) != op.Value
-			touched[op.Key] = true
+			touched[op.Key] = touched[op.Key] || op.Kind == history.Write
 			others := len(writers[c])
 			if writers[c][i] {
 				others--

@@ -1,4 +1,5 @@
-package linear
+// Package values finds the versions of a history by their keys and values.
+package values
 
 import (
 	"math"
@@ -7,20 +8,23 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// versionTable finds the version of a key and value. Initial values are not in its slots but in a
-// list of their own.
+// None is no version.
+const None = int32(-1)
+
+// Table finds the version of a key and value. The initial values are versions 0 to KeyCount-1; they are
+// not in its slots but in a list of their own. The caller numbers the others.
 //
 // Generators take unique values from counters, so the values of a history are often distinct and
 // dense. Then the value itself is the index of the slot. This also keeps values that are close in
 // time close in memory. If two keys have the same value, the table becomes a hash table with linear
 // probing. If the values are sparse, it is a hash table from the start.
-type versionTable struct {
+type Table struct {
 	slots   []slot
 	direct  bool
 	low     history.Value // the lowest written value, at slots[0] if direct
 	shift   uint          // of the hash
 	initial []history.Value
-	writes  int // an upper bound on the number of versions
+	writes  int
 }
 
 type slot struct {
@@ -32,8 +36,9 @@ type slot struct {
 // sparse is how many slots for each write a table indexed by values may have.
 const sparse = 3
 
-func newVersionTable(h *history.History) *versionTable {
-	t := &versionTable{initial: make([]history.Value, h.KeyCount()), low: math.MaxInt64}
+// New returns a table of the initial values of h, with room for its writes.
+func New(h *history.History) *Table {
+	t := &Table{initial: make([]history.Value, h.KeyCount()), low: math.MaxInt64}
 	for k := range t.initial {
 		t.initial[k] = h.Initial(history.Key(k))
 	}
@@ -53,8 +58,12 @@ func newVersionTable(h *history.History) *versionTable {
 	return t
 }
 
+// Writes is the number of writes of the history, an upper bound on the number of versions but the
+// initial ones.
+func (t *Table) Writes() int { return t.writes }
+
 // makeHash allocates a hash table for all writes, at most two thirds full.
-func (t *versionTable) makeHash() {
+func (t *Table) makeHash() {
 	width := bits.Len(uint(t.writes + t.writes/2 + 1))
 	t.direct = false
 	t.slots = make([]slot, 1<<width)
@@ -63,7 +72,7 @@ func (t *versionTable) makeHash() {
 
 // hash is the slot at which the search for a key and value starts. Multiplying by odd constants and
 // keeping the high bits is enough for values that count upwards with any stride.
-func (t *versionTable) hash(k history.Key, v history.Value) uint64 {
+func (t *Table) hash(k history.Key, v history.Value) uint64 {
 	h := uint64(v) * 0x9E3779B97F4A7C15
 	h ^= h >> 32
 	h += uint64(k) * 0xC2B2AE3D27D4EB4F
@@ -72,7 +81,7 @@ func (t *versionTable) hash(k history.Key, v history.Value) uint64 {
 
 // slot returns the slot of a key and value, or the free slot where it belongs. A table indexed by
 // values may return the slot of another key with the same value.
-func (t *versionTable) slot(k history.Key, v history.Value) *slot {
+func (t *Table) slot(k history.Key, v history.Value) *slot {
 	if t.direct {
 		return &t.slots[v-t.low]
 	}
@@ -85,9 +94,9 @@ func (t *versionTable) slot(k history.Key, v history.Value) *slot {
 	}
 }
 
-// insert adds a version and returns none, or returns the version that the key
+// Insert adds a version and returns None, or returns the version that the key
 // and value already have.
-func (t *versionTable) insert(k history.Key, v history.Value, version int32) int32 {
+func (t *Table) Insert(k history.Key, v history.Value, version int32) int32 {
 	if v == t.initial[k] {
 		return int32(k)
 	}
@@ -100,10 +109,10 @@ func (t *versionTable) insert(k history.Key, v history.Value, version int32) int
 		return s.version - 1
 	}
 	*s = slot{value: v, key: k, version: version + 1}
-	return none
+	return None
 }
 
-func (t *versionTable) rehash() {
+func (t *Table) rehash() {
 	old := t.slots
 	t.makeHash()
 	for _, s := range old {
@@ -113,16 +122,16 @@ func (t *versionTable) rehash() {
 	}
 }
 
-// find returns the version of a key and value, or none.
-func (t *versionTable) find(k history.Key, v history.Value) int32 {
+// Find returns the version of a key and value, or None.
+func (t *Table) Find(k history.Key, v history.Value) int32 {
 	if v == t.initial[k] {
 		return int32(k)
 	}
 	if t.direct && (v < t.low || uint64(v-t.low) >= uint64(len(t.slots))) {
-		return none
+		return None
 	}
 	if s := t.slot(k, v); s.version != 0 && s.key == k {
 		return s.version - 1
 	}
-	return none
+	return None
 }

@@ -1,0 +1,185 @@
+package counterexample
+
+import (
+	"context"
+	"slices"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/shrink"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// A check stops at the first cycle. A survey finds the other anomalies. It judges the history in windows
+// of neighbouring transactions, each with the writers of what it read. When an anomaly is found, the reads
+// that show it are dropped, and the window is judged again. So no two anomalies have such a read in
+// common. At the end the whole history is judged without these reads, for anomalies that no window
+// contains. Each part with fewer reads allows more executions, so what it violates, the history violates.
+
+// windowTxns is the number of transactions of a window. The next window begins in the middle.
+const windowTxns = 256
+
+// tally counts the anomalies of one name.
+type tally struct {
+	count   int
+	example verdict.Anomaly // one with the fewest transactions, in the numbers of the whole history
+}
+
+type survey struct {
+	h       *history.History
+	lvl     level.Level
+	empty   *shrink.Part
+	dropped map[verdict.OpRef]bool
+	tallies []tally
+}
+
+// takeSurvey counts the anomalies of h at a level by name. complete says that it found all that have no
+// read in common with those found. The error is the cause of ctx's end; the tallies are valid then, too.
+func takeSurvey(ctx context.Context, h *history.History, lvl level.Level) (list []tally, complete bool, err error) {
+	s := &survey{h: h, lvl: lvl, empty: shrink.New(h, shrink.Rules{Level: lvl}), dropped: map[verdict.OpRef]bool{}}
+	n := len(h.Txns)
+	for from := 0; from < n && n > windowTxns; from += windowTxns / 2 {
+		if _, err := s.window(ctx, from, min(from+windowTxns, n)); err != nil {
+			return s.tallies, false, err
+		}
+	}
+	complete, err = s.window(ctx, 0, n)
+	return s.tallies, complete, err
+}
+
+// window finds the anomalies of a range of transactions. complete says that what is left satisfies the
+// level.
+func (s *survey) window(ctx context.Context, from, to int) (complete bool, err error) {
+	part := s.part(from, to)
+	for {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		c := &cut{Part: part, h: s.h, lvl: s.lvl}
+		sub := c.history()
+		r, err := checker.Check(ctx, sub, s.lvl, checker.Options{})
+		if err != nil || r.Verdict != verdict.Violated {
+			return err == nil && r.Verdict == verdict.Satisfied, err
+		}
+		parts, found := part.Parts(), false
+		for i := range r.Anomalies {
+			a := &r.Anomalies[i]
+			c.lift(sub, parts, a)
+			if s.drop(part, a) {
+				s.add(a)
+				found = true
+			}
+		}
+		if !found {
+			return false, nil // it is no anomaly of reads
+		}
+	}
+}
+
+// part is what is left of a range of transactions, with the writers of what they read.
+func (s *survey) part(from, to int) *shrink.Part {
+	part := s.empty.Clone()
+	for t := from; t < to; t++ {
+		if s.h.Txns[t].Status == history.Aborted {
+			continue
+		}
+		part.Add(int32(t))
+		for n := range s.h.Ops(&s.h.Txns[t]) {
+			if !s.dropped[verdict.OpRef{Txn: int32(t), Op: n}] {
+				part.Add(int32(t), n)
+			}
+		}
+	}
+	part.Close()
+	return part
+}
+
+// drop drops the reads that show an anomaly. It returns false if there are none, or if an anomaly before
+// has one of them.
+func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) bool {
+	var reads []verdict.OpRef
+	add := func(ref verdict.OpRef) {
+		if s.h.Ops(&s.h.Txns[ref.Txn])[ref.Op].Kind != history.Write && !slices.Contains(reads, ref) {
+			reads = append(reads, ref)
+		}
+	}
+	for _, ref := range a.Ops {
+		add(ref)
+	}
+	for _, ref := range a.Forced {
+		add(ref)
+	}
+	for _, e := range a.Cycle {
+		reader := e.To
+		if e.Kind == verdict.RW {
+			reader = e.From
+		} else if e.Kind != verdict.WR {
+			continue
+		}
+		for n, op := range s.h.Ops(&s.h.Txns[reader]) {
+			if op.Key == e.Key {
+				add(verdict.OpRef{Txn: reader, Op: n})
+			}
+		}
+	}
+	if len(reads) == 0 || slices.ContainsFunc(reads, func(ref verdict.OpRef) bool { return !part.Has(ref.Txn, ref.Op) }) {
+		return false
+	}
+	for _, ref := range reads {
+		s.dropped[ref] = true
+		part.Drop(ref.Txn, ref.Op)
+	}
+	return true
+}
+
+// add counts an anomaly.
+func (s *survey) add(a *verdict.Anomaly) {
+	explain.Fill(s.h, s.lvl, a)
+	for i := range s.tallies {
+		if t := &s.tallies[i]; t.example.Name() == a.Name() {
+			if t.count++; len(a.Txns) < len(t.example.Txns) {
+				t.example = *a
+			}
+			return
+		}
+	}
+	s.tallies = append(s.tallies, tally{1, *a})
+}
+
+// survey counts all kinds of anomalies, and adds counterexamples of the kinds that are not in list yet. An
+// error is none of ctx's end: what was counted then is a lower bound.
+func (e *Explainer) survey(ctx context.Context, lvl level.Level, list []*Counterexample) ([]*Counterexample, error) {
+	tallies, complete, err := takeSurvey(ctx, e.h, lvl)
+	if err != nil && ctx.Err() == nil {
+		return list, err
+	}
+	list = slices.Clone(list)
+	counts := make([]int, len(list))
+	for i := range tallies {
+		t := &tallies[i]
+		at := slices.IndexFunc(list, func(c *Counterexample) bool { return c.Anomaly.Name() == t.example.Name() })
+		if at < 0 && ctx.Err() == nil {
+			more, err := e.cut(ctx, lvl, []verdict.Anomaly{t.example})
+			if err != nil && ctx.Err() == nil {
+				return list, err
+			}
+			for _, c := range more { // a smaller anomaly may have been found on the way
+				if at = slices.IndexFunc(list, func(o *Counterexample) bool { return o.Anomaly.Name() == c.Anomaly.Name() }); at < 0 {
+					list, counts, at = append(list, c), append(counts, 0), len(list)
+				}
+			}
+		}
+		if at >= 0 {
+			counts[at] += t.count
+		}
+	}
+	for i, n := range counts {
+		c := *list[i]
+		c.Anomaly.Count = max(n, c.Anomaly.Count)
+		c.Anomaly.AtLeast = !complete
+		list[i] = &c
+	}
+	return list, nil
+}

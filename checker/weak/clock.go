@@ -1,0 +1,132 @@
+package weak
+
+import "github.com/isohound/isohound/history"
+
+// clocks has, for transactions, what happened before them: for each chain, the place of the latest
+// transaction on it that did, or 0. A clock is kept only until the last reader of its transaction.
+type clocks struct {
+	width int
+	rows  []int32
+	free  []int32 // rows that are not used
+	row   []int32 // by transaction: its row, or none
+	left  []int32 // by transaction: how often its clock is still needed
+}
+
+func (c *clocks) of(t int32) []int32 {
+	at := int(c.row[t]) * c.width
+	return c.rows[at : at+c.width]
+}
+
+// keep stores the clock of t.
+func (c *clocks) keep(t int32, clock []int32) {
+	if len(c.free) > 0 {
+		c.row[t] = c.free[len(c.free)-1]
+		c.free = c.free[:len(c.free)-1]
+		copy(c.of(t), clock)
+		return
+	}
+	c.row[t] = int32(len(c.rows) / c.width)
+	c.rows = append(c.rows, clock...)
+}
+
+// done is called after each use of the clock of t.
+func (c *clocks) done(t int32) {
+	if c.left[t]--; c.left[t] == 0 {
+		c.free = append(c.free, c.row[t])
+		c.row[t] = none
+	}
+}
+
+// causal finds the edges from all transactions that happened before the reader, in O(n·k) for k chains. It
+// goes through the transactions in a topological order. So a transaction's chains have, up to its clock,
+// exactly the versions that it must see.
+func (x *index) causal(o *order, s *sink) error {
+	c := newChains(x)
+	c.empty()
+	n := len(x.counted)
+	k := &clocks{width: len(c.list), row: make([]int32, n), left: make([]int32, n)}
+	for t, in := range x.counted {
+		if !in {
+			continue
+		}
+		for _, r := range x.readsBy(int32(t)) {
+			if r.writer != none {
+				k.left[r.writer]++
+			}
+		}
+		if b := x.before[t]; b != none && x.h.Txns[t].Status != history.Committed {
+			k.left[b]++
+		}
+	}
+	sessions := make([]int32, x.h.SessionCount()*k.width) // the clocks of the sessions
+	nothing, own := make([]int32, k.width), make([]int32, k.width)
+	for i, t := range o.txns {
+		if err := x.stopped(i); err != nil {
+			return err
+		}
+		at := int(x.h.Txns[t].Session) * k.width
+		clock := sessions[at : at+k.width]
+		if x.h.Txns[t].Status != history.Committed {
+			// Later transactions of the session may come before t in the order.
+			clock = own
+			clear(clock)
+			if b := x.before[t]; b != none {
+				copy(clock, k.of(b))
+				k.done(b)
+			}
+		}
+		reads := x.readsBy(t)
+		for _, r := range reads {
+			if w := r.writer; w != none && clock[c.chain[w]] < c.place[w] {
+				for n, p := range k.of(w)[:len(clock)] {
+					clock[n] = max(clock[n], p)
+				}
+			}
+		}
+		for j, r := range reads {
+			at := x.readsFrom[t] + int32(j)
+			if !s.wants(at) {
+				continue
+			}
+			known := nothing
+			if r.writer != none {
+				known = k.of(r.writer)
+			}
+			x.unseen(c, s, t, at, clock, known)
+		}
+		if s.backward && !s.keep {
+			return nil
+		}
+		for _, r := range reads {
+			if r.writer != none {
+				k.done(r.writer)
+			}
+		}
+		clock[c.chain[t]] = c.place[t]
+		if k.left[t] > 0 {
+			k.keep(t, clock)
+		}
+		c.add(t)
+	}
+	return nil
+}
+
+// unseen finds, for read number at, by t, the edges from the writers of the key in the clock of t that are
+// not known, that is, in the clock of the writer of what was read: these come before it anyway.
+func (x *index) unseen(c *chains, s *sink, t, at int32, clock, known []int32) {
+	r := &x.reads[at]
+	lo, hi := c.entriesFrom[r.key], c.entriesFrom[r.key+1]
+	chains := c.chainOf[lo:hi]
+	for n, place := range c.last[lo:hi] {
+		on := chains[n]
+		if place <= known[on] || clock[on] <= known[on] {
+			continue
+		}
+		if place > clock[on] {
+			if place = c.upTo(lo+int32(n), clock[on]); place <= known[on] {
+				continue
+			}
+		}
+		s.force(c.list[on][place-1], r.writer, t, at)
+	}
+}

@@ -1,0 +1,223 @@
+// Package weak judges histories at the levels below snapshot isolation: causal consistency, read atomic,
+// read committed, the session guarantees and read uncommitted.
+//
+// With unique values the transaction that a read is from is known. Each level then asks for a commit order:
+// a total order of the transactions that contains session order (SO) and reads (WR), and in which a
+// transaction that wrote a key, and that a reader of the key must see, comes before the one that it read
+// from (Biswas and Enea, OOPSLA 2019). What a reader must see is the level's relation (relation.go). So
+// the level allows the history if SO, WR and these forced edges have no cycle. The forced edges are found
+// in the bounds of AWDIT (Møldrup and Pavlogiannis, PLDI 2025): O(n^1.5) at RC and RA, O(n·k) with k
+// sessions at the others.
+//
+// SO and WR are sorted first. If that order agrees with all forced edges, it is the commit order, and no
+// edge is stored. Only reads that did not return the latest version in that order can force an edge that
+// contradicts it. If there is such an edge, all forced edges are collected, and the graph is sorted again.
+//
+// Values that are not unique make the problem NP-hard. Then the reads that several versions explain are
+// left out. If the rest is violated, so is the history. Else one version is guessed for each of these
+// reads; if the guess is no violation, the history is satisfied. Otherwise the engine refuses.
+//
+// Its files, in reading order:
+//
+//	weak.go      Engine.Judge, and the stages of a check
+//	relation.go  what a reader must see at each level
+//	index.go     versions: who wrote and read each
+//	places.go    operations of one transaction on the same key
+//	open.go      reads that several versions explain
+//	order.go     topological order
+//	forced.go    forced edges at RC, RA and RYW
+//	wide.go      the same for transactions with many writes
+//	chains.go    the writers of a key in each session; forced edges at MW
+//	clock.go     forced edges at CC
+//	seen.go      forced edges at MR and WFR
+//	dirty.go     level RU: the known orders of versions
+//	core.go      the part of the graph without topological order
+//	cycles.go    short cycles in it
+//	reasons.go   why an edge is forced
+//
+// Letters: h is the history, c the check or the chains, x the index, s the sink; t is a transaction, w one
+// that wrote, v a version, k a key; e is an entry of the chains, at the number of a read in the index.
+package weak
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Name is the engine's name in results.
+const Name = "weak"
+
+// Engine is the engine for weak levels.
+type Engine struct{}
+
+// Name is the engine's name.
+func (Engine) Name() string { return Name }
+
+// Levels are those below snapshot isolation that need no search.
+func (Engine) Levels() []level.Level {
+	return []level.Level{level.CC, level.RA, level.RC, level.Session, level.RYW, level.MR, level.MW, level.WFR, level.RU}
+}
+
+// Judge judges h at lvl; see engine.Engine. It refuses a history if several versions may explain a read,
+// the rest is not violated, and its guess for these reads is.
+func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
+	if err := engine.Suits(e, h, lvl); err != nil {
+		return nil, err
+	}
+	c := &check{ctx: ctx, h: h, lvl: lvl, ru: lvl == level.RU, opt: opt, res: &verdict.Result{Level: lvl, Engine: Name}}
+	c.stages = verdict.NewStages(c.res, opt.Progress)
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	return c.res, nil
+}
+
+// check is the state of one call of Judge.
+type check struct {
+	ctx    context.Context
+	h      *history.History
+	lvl    level.Level
+	ru     bool // lvl is RU, which has no session order and no reads in its commit order
+	opt    engine.Options
+	res    *verdict.Result
+	stages *verdict.Stages
+}
+
+// pollEvery is how many steps pass between checks of the context.
+const pollEvery = 1 << 12
+
+func (c *check) stopped() error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	return nil
+}
+
+// finding is what the graph of a history says.
+type finding struct {
+	order   *order // a commit order if satisfied; otherwise one of SO and WR or, if these have a cycle, a part of it
+	forced  *edges // nil if there are none, or if they were not stored
+	initial []initialRead
+	cyclic  bool
+}
+
+func (f *finding) violated() bool { return f.cyclic || len(f.initial) > 0 }
+
+func (c *check) run() error {
+	c.stages.Begin("index")
+	x, err := newIndex(c, nil)
+	if err != nil {
+		return err
+	}
+	c.stages.Done("index")
+	if c.opt.VerdictOnly && len(x.Anomalies) > 0 && len(x.open) == 0 {
+		c.decide(x, &finding{})
+		return nil
+	}
+	c.stages.Begin("order")
+	f, err := x.judge()
+	if err != nil {
+		return err
+	}
+	c.stages.Done("order")
+	if !f.violated() && len(x.Anomalies) == 0 && len(x.open) > 0 {
+		c.stages.Begin("guess")
+		if x, f, err = c.guess(x, f); err != nil {
+			return err
+		}
+		c.stages.Done("guess")
+	}
+	if f.violated() && !c.opt.VerdictOnly {
+		c.stages.Begin("explain")
+		found, err := x.explain(f)
+		if err != nil {
+			return err
+		}
+		x.Anomalies = append(x.Anomalies, found...)
+		c.stages.Done("explain")
+	}
+	if c.decide(x, f); c.res.Verdict == verdict.Satisfied && c.opt.Proof {
+		c.res.Witness = &verdict.Witness{Order: f.order.txns, Sources: x.sources()}
+	}
+	return nil
+}
+
+// judge finds the forced edges, and whether the graph has a cycle.
+func (x *index) judge() (*finding, error) {
+	if x.c.ru {
+		return x.dirty()
+	}
+	o, ok, err := x.sort(nil)
+	if err != nil || !ok {
+		return &finding{order: o, cyclic: true}, err
+	}
+	f := &finding{order: o}
+	s := &sink{rank: o.rank}
+	if s.stale, err = x.stale(o); err != nil || s.stale == nil {
+		return f, err
+	}
+	if err := x.forced(o, s); err != nil {
+		return nil, err
+	}
+	f.initial = s.initial
+	if !s.backward || x.c.opt.VerdictOnly && len(f.initial) > 0 {
+		return f, nil
+	}
+	s = &sink{rank: o.rank, keep: true}
+	if err := x.forced(o, s); err != nil {
+		return nil, err
+	}
+	f.initial, f.forced = s.initial, newEdges(len(x.h.Txns), s.list)
+	sorted, ok, err := x.sort(f.forced)
+	if f.cyclic = !ok; ok {
+		f.order = sorted
+	}
+	return f, err
+}
+
+// guess chooses versions for the open reads and judges again. It refuses if that is a violation.
+func (c *check) guess(x *index, f *finding) (*index, *finding, error) {
+	r := x.open[0]
+	refused := &engine.Refusal{Engine: Name, Reason: fmt.Sprintf(
+		"several versions explain what transaction %d read of %s, and no commit order was found for those that were tried",
+		c.h.Txns[r.txn].ID, c.h.KeyName(x.key[r.version]))}
+	y, err := newIndex(c, x.guess(f.order.rank))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(y.Anomalies) > 0 || len(y.open) > 0 {
+		return nil, nil, refused
+	}
+	g, err := y.judge()
+	if err == nil && g.violated() {
+		err = refused
+	}
+	return y, g, err
+}
+
+// decide sets the verdict.
+func (c *check) decide(x *index, f *finding) {
+	switch c.res.Reason = x.Doubtful(); {
+	case c.res.Reason != "":
+	case len(x.Anomalies) > 0 || f.violated():
+		c.res.Verdict = verdict.Violated
+		if c.opt.VerdictOnly {
+			break
+		}
+		c.res.Anomalies = x.Anomalies
+		for n := range c.res.Anomalies {
+			x.support(&c.res.Anomalies[n])
+			explain.Fill(c.h, c.lvl, &c.res.Anomalies[n])
+		}
+	case x.Orphaned() != "":
+		c.res.Reason = x.Orphaned()
+	default:
+		c.res.Verdict = verdict.Satisfied
+	}
+}

@@ -1,0 +1,128 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator"
+)
+
+// Weigh records in an outcome of the run whether its level is promised.
+func (c *Config) Weigh(o *Outcome) { o.Promised = c.promised(o.Level) }
+
+// promised reports whether a level, by its name, follows from what the isolation promises. It is nil
+// if that is not known: runs of earlier versions have no promise of weak levels.
+func (c *Config) promised(name string) *bool {
+	l, err := level.Parse(name)
+	all, lerr := level.ParseList(c.Promises)
+	if err != nil || lerr != nil {
+		return nil
+	}
+	promised := slices.ContainsFunc(all, func(p level.Level) bool {
+		// Linearizability is only promised for lightweight transactions. It is local: if each key is
+		// linearizable, so are all together, which is strict serializability of single operations (Herlihy
+		// and Wing, TOPLAS 1990, Theorem 1).
+		return p.Implies(l) || p == level.LIN && level.SSER.Implies(l)
+	})
+	return &promised
+}
+
+// protects reports whether the isolation promises a serial level, nil if that is not known. Only such
+// a promise protects the invariants of a workload.
+func (c *Config) protects() *bool { return c.promised(level.SERNoSO.String()) }
+
+func not(promised *bool) bool { return promised != nil && !*promised }
+
+// Words is the verdict. Of a violation it also says whether it breaks a promise, if that is known.
+func (o *Outcome) Words() string { return words(o.Verdict.String(), o.Promised) }
+
+func words(v string, promised *bool) string {
+	switch {
+	case v != verdict.Violated.String() || promised == nil:
+		return v
+	case *promised:
+		return v + ", and promised"
+	}
+	return v + ", not promised"
+}
+
+// Words is the run's worst verdict. A violation of what is promised is worse than another.
+func (r *Run) Words() string {
+	v := worst(r)
+	if v != verdict.Violated {
+		return v.String()
+	}
+	var kinds []*bool
+	if len(r.Broken()) > 0 {
+		kinds = append(kinds, r.Config.protects())
+	}
+	for _, o := range r.Outcomes {
+		if o.Verdict == verdict.Violated {
+			kinds = append(kinds, o.Promised)
+		}
+	}
+	worst := kinds[0]
+	for _, k := range kinds {
+		if !not(k) {
+			worst = k
+		}
+	}
+	return words(v.String(), worst)
+}
+
+// Promise says in words what the isolation promises, and whether the violations break that. It is
+// empty if nothing is known of a promise.
+func (r *Run) Promise() string {
+	c := &r.Config
+	if c.Promises == "" {
+		return ""
+	}
+	text := fmt.Sprintf("%s promises %s", Capital(c.Isolation), titles(strings.Split(c.Promises, ",")))
+	if c.PromisedBy != "" {
+		text += " (" + c.PromisedBy + ")"
+	}
+	text += "."
+	var broken, more []string
+	for _, o := range r.Outcomes {
+		if o.Verdict != verdict.Violated || o.Promised == nil {
+			continue
+		}
+		if *o.Promised {
+			broken = append(broken, title(o.Level))
+		} else {
+			more = append(more, title(o.Level))
+		}
+	}
+	if p := c.protects(); len(r.Broken()) > 0 && p != nil && *p && len(broken) == 0 {
+		broken = append(broken, title(level.SERNoSO.String()))
+	}
+	is := func(list []string) string {
+		if len(list) == 1 {
+			return "is"
+		}
+		return "are"
+	}
+	if len(broken) > 0 {
+		text += fmt.Sprintf(" So %s %s promised, and a violation is a bug to report.", and(broken), is(broken))
+	}
+	if len(more) > 0 {
+		text += fmt.Sprintf(" %s %s not promised: a violation is documented behaviour.", Capital(and(more)), is(more))
+	}
+	return text
+}
+
+// InvariantWords says in what state an invariant was after the run.
+func (c *Config) InvariantWords(i generator.InvariantResult) string {
+	switch {
+	case i.Error != "":
+		return "not looked at: " + i.Error
+	case i.Problem == "":
+		return "holds"
+	case not(c.protects()):
+		return "does not hold, and is not promised, since no serial level is: " + i.Problem
+	}
+	return "does not hold: " + i.Problem
+}

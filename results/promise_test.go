@@ -1,0 +1,141 @@
+package results_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/results/pages"
+)
+
+// TestPromised: a level is promised if one of the promised levels implies it.
+func TestPromised(t *testing.T) {
+	for _, tc := range []struct{ promises, yes, no string }{
+		{"ser", "ser,si,si-noso,psi,pc,cc,ra,rc,session,ru,ser-noso", "sser,strong-si,lin"},
+		{"si", "si,psi,pc,cc,rc", "ser,ser-noso,strong-si,sser"},
+		{"rc", "rc,ru", "ra,ryw,si-noso,ser"},
+		{"ryw,mr", "ryw,mr,ru", "rc,mw,session,ra"},
+		{"rc,session", "rc,mw,wfr", "ra,cc"},
+		{"ru", "ru", "rc,mr"},
+		{"lin", "lin,sser,ser,rc", ""}, // of lightweight transactions
+	} {
+		c := results.Config{Promises: tc.promises}
+		for want, names := range map[bool]string{true: tc.yes, false: tc.no} {
+			for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' }) {
+				o := results.Outcome{Level: name}
+				if c.Weigh(&o); o.Promised == nil || *o.Promised != want {
+					t.Errorf("%s promises %s: want %v", tc.promises, name, want)
+				}
+			}
+		}
+	}
+	o := results.Outcome{Level: "si"}
+	if (&results.Config{}).Weigh(&o); o.Promised != nil {
+		t.Error("a run whose promise is not known promises something, or nothing")
+	}
+}
+
+// TestPromise: the texts of a run tell a violated promise from a violation of more than is promised,
+// and the worse of the two is the run's.
+func TestPromise(t *testing.T) {
+	for _, tc := range []struct {
+		promises, violated string // violated are levels; "invariant" is an invariant
+		words, texts       string // texts are separated by |
+	}{
+		{"si", "si,ser", "violated, and promised", "So snapshot isolation is promised, and a violation is a bug to report.|Serializability is not promised"},
+		{"si", "ser", "violated, not promised", "Serializability is not promised: a violation is documented behaviour."},
+		{"rc", "ra,si", "violated, not promised", "Read atomic and snapshot isolation are not promised"},
+		{"rc", "rc", "violated, and promised", "So read committed is promised"},
+		{"ser", "invariant", "violated, and promised", "So serializability without session order is promised"},
+		{"si", "invariant", "violated, not promised", "promises snapshot isolation"},
+		{"", "si", "violated", ""},
+	} {
+		r := &results.Run{Config: results.Config{Driver: "d", Isolation: "that isolation", Promises: tc.promises, Levels: []string{"ser"}, Ended: "complete", History: "h"}}
+		for _, name := range strings.Split(tc.violated, ",") {
+			if name == "invariant" {
+				r.Invariants = []generator.InvariantResult{{Name: "sum", Text: "The sum is 0.", Problem: "it is 7"}}
+				continue
+			}
+			o := results.Outcome{Level: name, Verdict: verdict.Violated, Reason: "so it is", Anomalies: []results.Anomaly{}}
+			r.Config.Weigh(&o)
+			r.Outcomes = append(r.Outcomes, o)
+		}
+		if got := r.Words(); got != tc.words {
+			t.Errorf("%s, %s violated: %q, want %q", tc.promises, tc.violated, got, tc.words)
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "h"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := results.SaveRepro(dir, r, &results.Repro{}); err != nil {
+			t.Fatal(err)
+		}
+		page, err := results.Save(dir, r, pages.Draw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{page, filepath.Join(dir, "summary.md"), filepath.Join(dir, results.ReproFolder, "README.md")} {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range strings.Split(tc.texts, "|") {
+				if !strings.Contains(string(b), want) {
+					t.Errorf("%s, %s violated: %s lacks %q:\n%.3000s", tc.promises, tc.violated, filepath.Base(file), want, b)
+				}
+			}
+			if tc.promises == "" && strings.Contains(string(b), "promise") {
+				t.Errorf("%s tells of a promise that is not known", filepath.Base(file))
+			}
+		}
+		x, err := results.NewIndex([]string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.HasSuffix(tc.words, "not promised"); (x.NotPromised == 1) != want || x.Counts["violated"] != 1 {
+			t.Errorf("%s, %s violated: index %+v", tc.promises, tc.violated, x)
+		}
+	}
+}
+
+// TestOldFolders: folders without the field promised are read, and get it from the promise of the run.
+func TestOldFolders(t *testing.T) {
+	dir := t.TempDir()
+	r := sample(t)
+	if _, err := results.Save(dir, r, pages.Draw); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "verdict.json")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]any
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	if all[0]["promised"] != true || all[1]["promised"] != false {
+		t.Errorf("si %v, ser %v promised", all[0]["promised"], all[1]["promised"])
+	}
+	for _, o := range all {
+		delete(o, "promised")
+	}
+	if b, err = json.Marshal(all); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old, err := results.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := []string{old.Outcomes[0].Words(), old.Outcomes[1].Words()}; got[0] != "violated, and promised" || got[1] != "violated, not promised" {
+		t.Error(got)
+	}
+}
