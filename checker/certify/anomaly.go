@@ -274,7 +274,7 @@ func (f *facts) unexplained(a *verdict.Anomaly, ref verdict.OpRef) error {
 		if !slices.Contains(f.named.all[c], w) || w == ref.Txn || (f.h.Txns[w].Status == history.Aborted) != (a.Kind == verdict.AbortedRead) {
 			return errors.New("the transaction named did not write the value so")
 		}
-		if !f.h.Closed && f.reads(w, c) {
+		if !f.h.Closed && f.readBefore(w, c) {
 			return errors.New("who wrote the value first is missing")
 		}
 	default:

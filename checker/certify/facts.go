@@ -132,6 +132,21 @@ func (l *lookup) reads(i int32, c cell) bool {
 	return ok && v == c.value
 }
 
+// readBefore reports whether the transaction at i read c before it wrote the key. At some weak levels
+// that need not be its first read of the key.
+func (l *lookup) readBefore(i int32, c cell) bool {
+	for _, op := range l.h.Ops(&l.h.Txns[i]) {
+		switch {
+		case op.Key != c.key:
+		case op.Kind == history.Read && op.Value == c.value:
+			return true
+		case op.Kind == history.Write:
+			return false
+		}
+	}
+	return false
+}
+
 func (l *lookup) writes(i int32, k history.Key) bool { return l.at(i, k).write >= 0 }
 
 func (l *lookup) id(i int32) int64 { return l.h.Txns[i].ID }
@@ -203,7 +218,7 @@ func (w *writers) unsure(c cell) bool {
 		return false
 	}
 	return slices.ContainsFunc(w.all[c], func(i int32) bool {
-		return w.h.Txns[i].Status != history.Aborted && (len(from) == 0 || from[0] == i) && w.reads(i, c)
+		return w.h.Txns[i].Status != history.Aborted && (len(from) == 0 || from[0] == i) && w.readBefore(i, c)
 	})
 }
 
