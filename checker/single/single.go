@@ -84,6 +84,8 @@ func (c *Collector) Internal(i int32, own, j int) {
 				kind, own = verdict.NotMyLastWrite, k
 			}
 		}
+	} else if ops[j].Kind == history.Read {
+		c.Doubt(i, j)
 	}
 	c.Found(verdict.Anomaly{Kind: kind, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: own}, {Txn: i, Op: j}}})
 }
