@@ -19,10 +19,11 @@ const (
 )
 
 // Vacuous returns why h, the history of a run, tested almost nothing, or "". It is for runs only: a
-// history from elsewhere may be small.
+// history from elsewhere may be small. The final read of a run does not count.
 func Vacuous(h *history.History) string {
 	committed := 0
-	for i := range h.Txns {
+	txns := h.Txns[:h.Fences()]
+	for i := range txns {
 		if h.Txns[i].Status == history.Committed {
 			committed++
 		}
@@ -30,10 +31,10 @@ func Vacuous(h *history.History) string {
 	if committed < MinCommitted {
 		return fmt.Sprintf("only %d transactions committed, fewer than %d", committed, MinCommitted)
 	}
-	if n := overlapping(h); n*100 < committed*MinOverlap {
+	if n := overlapping(txns); n*100 < committed*MinOverlap {
 		return fmt.Sprintf("only %d of %d committed transactions overlapped with one of another session, less than %d%%", n, committed, MinOverlap)
 	}
-	if n := sharing(h); n*100 < committed*MinShared {
+	if n := sharing(h, txns); n*100 < committed*MinShared {
 		return fmt.Sprintf("only %d of %d committed transactions touched a key that another session wrote, less than %d%%", n, committed, MinShared)
 	}
 	return ""
@@ -42,18 +43,18 @@ func Vacuous(h *history.History) string {
 // overlapping counts the committed transactions that were concurrent with one of another session.
 // Histories are recorded in the order of ends. So a transaction overlaps exactly with those after
 // it that began before it ended, and with those before it that ended after it began.
-func overlapping(h *history.History) int {
+func overlapping(txns []history.Txn) int {
 	n := 0
-	concurrent := make([]bool, len(h.Txns))
-	for i := range h.Txns {
-		t := &h.Txns[i]
+	concurrent := make([]bool, len(txns))
+	for i := range txns {
+		t := &txns[i]
 		if t.Status != history.Committed {
 			continue
 		}
 		// The last few transactions before t are enough: with k sessions, a transaction that
 		// overlaps with t ended shortly before t or ends shortly after it.
 		for j := i - 1; j >= 0 && j >= i-window; j-- {
-			o := &h.Txns[j]
+			o := &txns[j]
 			if o.Session != t.Session && o.Status == history.Committed && o.End >= t.Begin && t.End >= o.Begin {
 				concurrent[i], concurrent[j] = true, true
 			}
@@ -72,14 +73,14 @@ const window = 16
 
 // sharing counts the committed transactions that touch a key which another
 // session wrote.
-func sharing(h *history.History) int {
+func sharing(h *history.History, txns []history.Txn) int {
 	const nobody, several = -1, -2
 	writer := make([]int32, h.KeyCount()) // the only session that wrote a key
 	for k := range writer {
 		writer[k] = nobody
 	}
-	for i := range h.Txns {
-		t := &h.Txns[i]
+	for i := range txns {
+		t := &txns[i]
 		if t.Status != history.Committed {
 			continue
 		}
@@ -96,8 +97,8 @@ func sharing(h *history.History) int {
 		}
 	}
 	n := 0
-	for i := range h.Txns {
-		t := &h.Txns[i]
+	for i := range txns {
+		t := &txns[i]
 		if t.Status != history.Committed {
 			continue
 		}

@@ -14,8 +14,9 @@ import (
 // with two significant digits. They are measured from the intended start in an open loop, else
 // from the start.
 type Meter struct {
-	now    func() int64
-	origin atomic.Int64 // when the sessions started, on the recorder's clock
+	now func() int64
+	// origin is when the sessions started, on the recorder's clock, and end when they ended, 0 before.
+	origin, end atomic.Int64
 
 	committed, aborted, unknown, finished atomic.Int64
 
@@ -45,6 +46,9 @@ func newMeter(now func() int64) *Meter {
 
 // start sets the zero of time.
 func (m *Meter) start(origin int64) { m.origin.Store(origin) }
+
+// stop says that the sessions have ended.
+func (m *Meter) stop() { m.end.Store(m.now()) }
 
 // add counts a finished transaction.
 func (m *Meter) add(rec *history.Record, due int64, cause string) {
@@ -129,6 +133,8 @@ type Stats struct {
 	LatencyMS       Quantiles        `json:"latency_ms"`
 	IntervalSeconds float64          `json:"interval_seconds"`
 	Intervals       []IntervalStats  `json:"intervals"`
+	// FinalRead is set if the run ended with a final read. The other figures leave it out.
+	FinalRead *FinalRead `json:"final_read,omitempty"`
 }
 
 // Quantiles of latencies.
@@ -152,8 +158,12 @@ func (m *Meter) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.Counts()
+	end := m.end.Load()
+	if end == 0 {
+		end = m.now()
+	}
 	s := Stats{
-		Seconds: float64(m.now()-m.origin.Load()) / 1e9, Committed: c.Committed, Aborted: c.Aborted, Unknown: c.Unknown,
+		Seconds: float64(end-m.origin.Load()) / 1e9, Committed: c.Committed, Aborted: c.Aborted, Unknown: c.Unknown,
 		AbortsByCause: map[string]int64{}, LatencyMS: quantiles(m.all), IntervalSeconds: float64(m.width) / 1e9,
 	}
 	if s.Seconds > 0 {

@@ -105,6 +105,9 @@ type op struct {
 	// isText says that the value is text.
 	isText bool
 	text   string
+	// table and row are where an operation on an item took place.
+	table *schema.Table
+	row   []any
 }
 
 // attempt is one transaction attempt in progress.

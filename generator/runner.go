@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"math/rand"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,10 @@ type Config struct {
 	Seed     int64
 	// Started, if set, is called when the sessions start.
 	Started func()
+	// FinalRead ends the run with a read of all that it wrote, see FinalRead.
+	FinalRead bool
+	// Lightweight says that the workload has lightweight transactions.
+	Lightweight bool
 }
 
 // Defaults of Config.
@@ -72,13 +77,16 @@ type Runner struct {
 	origin   int64 // when the sessions started
 	fatal    error
 	pace     *pace
+	gate     *gate
+	workers  []*worker
+	final    *FinalRead
 }
 
 // NewRunner prepares a run. The database's schema must exist. If the database has several
 // endpoints, each is a separate DB, and others are those after the first. Workers are assigned
 // to them in turn and keep their endpoint.
 func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder, others ...drivers.DB) *Runner {
-	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate)}
+	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate), gate: newGate()}
 }
 
 // Meter returns the run's counters, which may be read during the run.
@@ -99,13 +107,14 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	// connecting does not count for duration and rate.
 	var connected, ended sync.WaitGroup
 	start := make(chan struct{})
-	for n := range r.cfg.Sessions {
+	r.workers = make([]*worker, r.cfg.Sessions)
+	for n := range r.workers {
 		connected.Add(1)
 		ended.Add(1)
+		w := newWorker(r, n)
+		r.workers[n] = w
 		go func() {
 			defer ended.Done()
-			w := newWorker(r, n)
-			defer w.disconnect()
 			if err := w.connect(ctx, running); err != nil {
 				r.fail(err)
 			}
@@ -126,22 +135,51 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	}
 	close(start)
 	ended.Wait()
-	reason = Complete
-	var le *LogError
-	switch {
-	case errors.As(r.fatal, &le):
-		return HistoryLost, r.fatal // the log accepts no closing line any more
-	case r.fatal != nil:
-		reason = ServerLost
-	case stop.Err() != nil:
-		reason = Interrupted
-	case errors.Is(context.Cause(running), errEnough):
-		reason = DurationReached
+	r.stat.stop()
+	reason = r.reason(stop, running)
+	if r.cfg.FinalRead {
+		if err := r.finalRead(ctx, reason); err != nil {
+			r.fail(err)
+			reason = HistoryLost
+		}
+	}
+	r.disconnect()
+	if reason == HistoryLost {
+		return reason, r.fatal // the log accepts no closing line any more
 	}
 	if err := r.rec.Close(reason); err != nil {
 		return HistoryLost, &LogError{err}
 	}
 	return reason, r.fatal
+}
+
+// reason says why the sessions ended.
+func (r *Runner) reason(stop, running context.Context) string {
+	var le *LogError
+	switch {
+	case errors.As(r.fatal, &le):
+		return HistoryLost
+	case r.fatal != nil:
+		return ServerLost
+	case stop.Err() != nil:
+		return Interrupted
+	case errors.Is(context.Cause(running), errEnough):
+		return DurationReached
+	}
+	return Complete
+}
+
+// disconnect ends all sessions, several at a time because closing may take a round trip.
+func (r *Runner) disconnect() {
+	var ended sync.WaitGroup
+	for _, w := range r.workers {
+		ended.Add(1)
+		go func() {
+			defer ended.Done()
+			w.disconnect()
+		}()
+	}
+	ended.Wait()
 }
 
 // fail ends the run. The first error is kept.
@@ -162,6 +200,14 @@ type worker struct {
 	session drivers.Session
 	number  int64 // of the session
 	a       attempt
+	// committed says that the session has committed a transaction since the last cut. broken are
+	// the numbers of the earlier sessions of this worker that did, whose connections broke since.
+	committed bool
+	broken    []int64
+	// fence is what the worker's fence holds, 0 if it has none.
+	fence   int64
+	written written
+	lost    int // places that written had no room for
 }
 
 func newWorker(r *Runner, n int) *worker {
@@ -172,10 +218,11 @@ func newWorker(r *Runner, n int) *worker {
 	}
 	return &worker{
 		r: r, n: n, number: int64(n + 1), db: r.dbs[node],
-		plan:   r.w.Plan(n, Stream(r.cfg.Seed, n)),
-		jitter: Stream(r.cfg.Seed, -2-n),
-		values: newValues(n, r.cfg.Sessions),
-		a:      a,
+		plan:    r.w.Plan(n, Stream(r.cfg.Seed, n)),
+		jitter:  Stream(r.cfg.Seed, -2-n),
+		values:  newValues(n, r.cfg.Sessions),
+		a:       a,
+		written: written{},
 	}
 }
 
@@ -219,6 +266,8 @@ func (w *worker) run(ctx, running context.Context) {
 
 // attempt runs program once and reports whether a retry makes sense. An error ends the run.
 func (w *worker) attempt(ctx, running context.Context, program Program, due int64) (again bool, err error) {
+	w.r.gate.enter()
+	defer w.r.gate.leave()
 	if err := w.connect(ctx, running); err != nil || w.session == nil {
 		return false, err
 	}
@@ -226,18 +275,15 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 	if w.r.cfg.Rate > 0 {
 		recorded = due
 	}
-	w.a.begin(w.number, recorded)
-	status, cause, derr := w.execute(ctx, program)
-	if derr != nil && derr.Broken {
-		w.disconnect()
+	number := w.number
+	status, derr, err := w.try(ctx, running, number, program, recorded)
+	if err != nil {
+		return false, err
 	}
-	if status == history.Unknown {
-		status = w.resolve(ctx, running)
+	if status == history.Committed {
+		w.noteCommit(number)
 	}
-	if err := w.a.finish(status, cause); err != nil {
-		return false, &LogError{err}
-	}
-	w.r.stat.add(&w.a.rec, due, cause)
+	w.r.stat.add(&w.a.rec, due, w.a.rec.Cause)
 	if derr != nil && derr.Class == drivers.Fatal {
 		return false, errors.Wrap(derr, "the database refuses to go on")
 	}
@@ -245,6 +291,39 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 		return false, &LogError{w.a.intentErr}
 	}
 	return status == history.Aborted && derr != nil && derr.Class != drivers.Refused, nil
+}
+
+// try runs program once, on the session that is there, and records it as a transaction of session
+// number. derr is the error of the database; err says that the history is not writable.
+func (w *worker) try(ctx, running context.Context, number int64, program Program, due int64) (status history.Status, derr *drivers.Error, err error) {
+	w.a.begin(number, due)
+	status, cause, derr := w.execute(ctx, program)
+	if derr != nil && derr.Broken {
+		w.disconnect()
+	}
+	if status == history.Unknown {
+		if status = w.resolve(ctx, running); status == history.Unknown && w.r.cfg.FinalRead && !w.r.cfg.Lightweight {
+			// It may take effect after what its worker does at the next cut in the name of this
+			// session. So it is a session by itself.
+			w.a.rec.Session = w.r.sessions.Add(1)
+		}
+	}
+	if err := w.a.finish(status, cause); err != nil {
+		return status, derr, &LogError{err}
+	}
+	if status != history.Aborted && w.r.cfg.FinalRead {
+		w.lost += w.written.note(w.a.ops)
+	}
+	return status, derr, nil
+}
+
+// noteCommit remembers that a session of this worker committed.
+func (w *worker) noteCommit(number int64) {
+	if number == w.number {
+		w.committed = true
+	} else if !slices.Contains(w.broken, number) {
+		w.broken = append(w.broken, number)
+	}
 }
 
 // execute runs the transaction and returns its outcome.
@@ -339,6 +418,10 @@ func (w *worker) disconnect() {
 	}
 	w.session.Close()
 	w.session = nil
+	if w.committed {
+		w.broken = append(w.broken, w.number)
+	}
+	w.committed = false
 	w.number = w.r.sessions.Add(1)
 }
 

@@ -43,6 +43,7 @@ type outcome struct {
 	reason string
 	err    error
 	stats  generator.Stats
+	final  *generator.FinalRead
 }
 
 // drive runs a workload on db and reads the history.
@@ -70,7 +71,7 @@ func driveOn(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Co
 	r := generator.NewRunner(cfg, db, w, rec, others...)
 	var o outcome
 	o.reason, o.err = r.Run(context.Background(), stop)
-	o.stats = r.Meter().Stats()
+	o.stats, o.final = r.Meter().Stats(), r.FinalRead()
 	o.raw = out.b.String()
 	src, err := native.NewReader(strings.NewReader(o.raw), "h", int64(len(o.raw)))
 	if err != nil {

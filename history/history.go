@@ -12,7 +12,10 @@
 // history/schema (tables and conditions), history/quote and history/hashed.
 package history
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // History is a complete recorded execution. Transactions of one session stand
 // in session order; sessions may be interleaved in any way.
@@ -111,6 +114,42 @@ func (h *History) Count() Counts {
 // MemoryBytes returns the memory that the transactions and operations hold.
 func (h *History) MemoryBytes() int64 {
 	return int64(cap(h.Txns))*txnSize + int64(cap(h.ops))*opSize + int64(cap(h.dbIDs))*8
+}
+
+// Fence begins the names of the keys that sessions read and write before the final read of a run, each
+// its own. The transaction that then reads all of them comes after all sessions, and the history shows
+// it. No workload uses such keys.
+const Fence = "isohound-fence-"
+
+// Fences returns the index of the first transaction that wrote a fence, or the number of transactions
+// if there is none. From there on no transaction belongs to the workload.
+func (h *History) Fences() int {
+	for i := range h.Txns {
+		if h.passes(i) {
+			return i
+		}
+	}
+	return len(h.Txns)
+}
+
+// AtEnd reports whether the transaction at index i belongs to the final read of a run: it writes
+// nothing, and the last transaction of its session that wrote something wrote a fence.
+func (h *History) AtEnd(i int) bool {
+	writes := func(op Op) bool { return op.Kind == Write }
+	if slices.ContainsFunc(h.Ops(&h.Txns[i]), writes) {
+		return false
+	}
+	for before := i - 1; before >= 0; before-- {
+		if h.Txns[before].Session == h.Txns[i].Session && slices.ContainsFunc(h.Ops(&h.Txns[before]), writes) {
+			return h.passes(before)
+		}
+	}
+	return false
+}
+
+// passes reports whether the transaction at index i wrote a fence.
+func (h *History) passes(i int) bool {
+	return slices.ContainsFunc(h.Ops(&h.Txns[i]), func(op Op) bool { return op.Kind == Write && h.IsFence(op.Key) })
 }
 
 // NoTime stands for a moment that was not recorded.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/isohound/isohound/history/hashed"
 	"github.com/isohound/isohound/history/quote"
@@ -88,6 +89,12 @@ func (s *Symbols) Key(name string) Key {
 	s.keyTexts = append(s.keyTexts, name)
 	s.keyIDs[name] = k
 	return k
+}
+
+// IsFence reports whether the key's name begins with Fence.
+func (s *Symbols) IsFence(k Key) bool {
+	name := s.keyNames[k]
+	return name.isText && strings.HasPrefix(s.keyTexts[name.number], Fence)
 }
 
 // KeyBytes is Key for a name that the caller may overwrite afterwards.

@@ -26,6 +26,10 @@ const (
 	WriteSkew                 = "WriteSkew"
 )
 
+// LostWrite is a cycle with one anti-dependency, from a transaction of a run's final read: it found
+// an older version than a committed transaction had left.
+const LostWrite = "LostWrite"
+
 // Names of cycles in which a scan did not find a row.
 const (
 	// Phantom is a cycle with one anti-dependency, from a transaction that did not find a row to
@@ -78,6 +82,8 @@ type shape struct {
 	// scans counts the reads that follow from the conditions of a scan, and missed those
 	// anti-dependencies from a transaction that did not find a row.
 	scans, missed int
+	// atEnd: the first transaction of an anti-dependency belongs to a final read.
+	atEnd bool
 }
 
 // two reports whether s is a cycle of two edges with the given numbers of WR, WW and RW edges.
@@ -94,13 +100,14 @@ func (s shape) lostUpdate() bool {
 func (s shape) writeSkew() bool { return s.two(0, 0, 2) && !s.oneKey }
 
 // cycleNames lists the names of cycles with the shapes that have them, the most specific first. The
-// first eight rows are those of the MTC paper's Table I. NonMonotonicRead comes before or after
+// rows from LostUpdate to LongFork, without those of scans, are those of the MTC paper's Table I. NonMonotonicRead comes before or after
 // FracturedRead, depending on the order of the reads. Then come Elle's names for the same shapes.
 // The last rows are Adya's phenomena, as Elle divides them.
 var cycleNames = []struct {
 	name string
 	fits func(s shape) bool
 }{
+	{LostWrite, func(s shape) bool { return s.atEnd && s.rw == 1 }},
 	{LostUpdate, shape.lostUpdate},
 	{Phantom, func(s shape) bool { return s.missed > 0 && s.rw == 1 }},
 	{PredicateWriteSkew, func(s shape) bool { return s.missed > 0 && s.writeSkew() }},
@@ -173,6 +180,7 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 			}
 			s.rw++
 			rw = e
+			s.atEnd = s.atEnd || h.AtEnd(int(e.From))
 			if cycle[(n+1)%len(cycle)].Kind == verdict.RW {
 				s.adjacent = true
 			}

@@ -29,6 +29,13 @@ func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 		a.Text = w.anomaly(lvl, a)
 	}
 	var b strings.Builder
+	if slices.Contains(a.Names, LostWrite) {
+		for _, e := range a.Cycle {
+			if e.Kind == verdict.RW && h.AtEnd(int(e.From)) {
+				fmt.Fprintf(&b, "\n%s belongs to the final read, which came after all of the run. What %s wrote was lost, although its commit was confirmed.", w.txn(e.From), w.txn(e.To))
+			}
+		}
+	}
 	for _, e := range a.Support {
 		fmt.Fprintf(&b, "\nThe outcome of %s was not reported, but %s read %s from it, so it did commit.", w.txn(e.From), w.txn(e.To), w.pair(e.Key, e.Value))
 	}

@@ -40,7 +40,7 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"s1 T7: w(x,1)", level.SER, "transaction 7 (session 1) is not a mini-transaction: it writes x without having read it"},
-		{"s1: r(x,0)\ns2 T8: r(x,0) r(y,0) r(z,0)", level.SI, "transaction 8 (session 2) is not a mini-transaction: it has more than two reads"},
+		{"s1: r(x,0)\ns2 T8: r(x,0) r(y,0) r(z,0) w(z,1)", level.SI, "transaction 8 (session 2) is not a mini-transaction: it has more than two reads"},
 		{"s1 T8: r(x,0) w(x,1) w(x,2) w(x,3)", level.SER, "more than two writes"},
 		{"s1 T8: r(x,0) w(y,1)", level.SER, "writes y without having read it"},
 		{"open\ns1 T8: n(x,5)", level.SER, "the history was cut off"},

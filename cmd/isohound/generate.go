@@ -83,7 +83,7 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
 		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.seed,
-		Started: started,
+		Started: started, FinalRead: s.finalRead, Lightweight: s.lightweight,
 	}, db, s.work, rec, a.others...)
 	done := a.showGenerating(s, runner.Meter())
 	out := &recording{server: db.Server(), promises: promises(s, db)}
@@ -91,6 +91,7 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	lift()
 	done()
 	out.stats = runner.Meter().Stats()
+	out.stats.FinalRead = runner.FinalRead()
 	if out.err == nil && a.ctx.Err() == nil {
 		out.invariants = generator.CheckInvariants(a.ctx, db, s.work)
 	}
@@ -198,6 +199,9 @@ func (a *app) summarize(s *settings, r *recording) {
 			held++
 		}
 	}
+	if f := r.stats.FinalRead; f != nil && f.Problem != "" {
+		fmt.Fprintf(a.msg, "note: the final read is not complete (%d of %d keys and rows): %s\n", f.Places, f.Left+f.Places, f.Problem)
+	}
 	if s.quiet {
 		return
 	}
@@ -207,6 +211,9 @@ func (a *app) summarize(s *settings, r *recording) {
 	st := &r.stats
 	fmt.Fprintf(a.msg, "recorded %d committed, %d aborted (%.1f%%) and %d unknown transactions in %.1f s: %.0f commits/s, latency %.2f ms median, %.2f ms 99%%\n",
 		st.Committed, st.Aborted, 100*st.AbortRate, st.Unknown, st.Seconds, st.CommitsPerSec, st.LatencyMS.P50, st.LatencyMS.P99)
+	if f := st.FinalRead; f != nil && f.Problem == "" && f.Places > 0 {
+		fmt.Fprintf(a.msg, "final read: %d keys and rows in %.2f s\n", f.Places, f.Seconds)
+	}
 	if r.ended != generator.Complete && r.ended != generator.DurationReached {
 		fmt.Fprintf(a.msg, "the run ended early: %s\n", r.ended)
 	}

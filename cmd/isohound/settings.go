@@ -35,6 +35,7 @@ type settings struct {
 	duration, callTimeout       time.Duration
 	quiet, noProgress           bool
 	faults                      []string // scripts
+	finalRead                   bool
 
 	info   drivers.Info
 	engine drivers.Driver
@@ -76,6 +77,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
 	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections, as in \"2s latency 50ms for 1s; 5s cut; 7s reset every 1s\"; see docs/faults.md; may be repeated")
+	f.BoolVar(&s.finalRead, "final-read", true, "end with a read of all that the run wrote, which shows lost commits; see docs/faults.md")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&s.noProgress, "no-progress", false, "show no progress")
 }
@@ -234,6 +236,9 @@ func (s *settings) arguments(forOthers bool) []string {
 	}
 	if s.retries != generator.DefaultRetries {
 		args = append(args, "--retries", strconv.Itoa(s.retries))
+	}
+	if !s.finalRead {
+		args = append(args, "--final-read=false")
 	}
 	if len(s.events) > 0 {
 		args = append(args, "--fault", s.script())

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/isohound/isohound/history"
 )
@@ -43,7 +44,7 @@ func miniShapes() []string {
 	return out
 }
 
-// Mini makes a small history of mini-transactions. Most follow a real execution with some
+// Mini makes a small history of mini-transactions, and of some that only read. Most follow a real execution with some
 // stale reads added, so that both verdicts are common and violations are subtle. The others read
 // random values.
 func Mini(rng *rand.Rand) *history.History {
@@ -87,8 +88,15 @@ func Mini(rng *rand.Rand) *history.History {
 			c = (a + 1) % keys
 		}
 		own := map[history.Key]history.Value{}
-		for _, letter := range shapes[rng.IntN(len(shapes))] {
+		shape := shapes[rng.IntN(len(shapes))]
+		if rng.IntN(12) == 0 {
+			shape = strings.Repeat("x", 3+rng.IntN(3)) // it only reads, and many keys
+		}
+		for _, letter := range shape {
 			k := sym.Key("k" + strconv.Itoa(a))
+			if letter == 'x' {
+				k = sym.Key("k" + strconv.Itoa(rng.IntN(keys)))
+			}
 			if letter == 'R' || letter == 'W' {
 				k = sym.Key("k" + strconv.Itoa(c))
 			}
