@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -46,7 +47,7 @@ func (r *Runner) finalRead(ctx context.Context, reason string) error {
 	case reason == HistoryLost || reason == ServerLost:
 		err = errors.New(reason)
 	case len(names) > 0:
-		err = r.fenceAndRead(ctx, f, places, names)
+		_, _, err = r.fenceAndRead(ctx, f, places, names)
 	}
 	f.Seconds = time.Since(begin).Seconds()
 	f.Left += len(names) - f.Places
@@ -64,6 +65,9 @@ func (r *Runner) finalRead(ctx context.Context, reason string) error {
 // collect returns what all workers wrote since the last cut, and the names in order.
 func (r *Runner) collect(f *FinalRead) (written, []string) {
 	all := written{}
+	maps.Copy(all, r.kept)
+	maps.Copy(all, r.doubtful)
+	r.kept = nil
 	for _, w := range r.workers {
 		for name, p := range w.written {
 			all[name] = p
@@ -79,27 +83,58 @@ func (r *Runner) collect(f *FinalRead) (written, []string) {
 	return all, names
 }
 
-// fenceAndRead lets all sessions write their fences, and one of them read everything.
-func (r *Runner) fenceAndRead(ctx context.Context, f *FinalRead, places written, names []string) error {
+// fenceAndRead lets all sessions write their fences, and one of them read everything. It returns that
+// worker and its session.
+func (r *Runner) fenceAndRead(ctx context.Context, f *FinalRead, places written, names []string) (*worker, int64, error) {
 	reader, session, unseen := r.passFences(ctx)
 	if unseen != nil && !errors.Is(unseen, errUnseen) {
-		return unseen
+		return nil, 0, unseen
 	}
-	for len(names) > 0 {
-		n := r.perRead(len(names))
+	// What transactions of unknown outcome wrote is read last and in one transaction: one of them may take
+	// effect meanwhile, and then all that it wrote must be seen, or nothing.
+	sure, unsure := r.divide(names)
+	if len(unsure) > maxUnsure {
+		return nil, 0, errors.Errorf("transactions of unknown outcome wrote more than %d keys and rows", maxUnsure)
+	}
+	for len(sure)+len(unsure) > 0 {
+		names, n := sure, r.perRead(len(sure))
+		if len(sure) == 0 {
+			names, unsure = unsure, nil
+			if n = len(names); r.cfg.Lightweight {
+				n, unsure = 1, names[1:]
+			}
+		}
 		read := &reading{names: names[:n], places: places}
 		var program Program = read
 		if r.cfg.Lightweight {
 			program = lightReading{read}
 		}
 		if err := reader.insist(ctx, session, program); err != nil {
-			return errors.Wrap(err, "a read failed")
+			return nil, 0, errors.Wrap(err, "a read failed")
 		}
-		names = names[n:]
+		if r.rec.state != nil {
+			r.rec.note(reader.a.ops)
+		}
+		sure = sure[min(n, len(sure)):]
 		f.Places += n
 		f.Txns++
 	}
-	return unseen // what was read still comes after the other sessions
+	return reader, session, unseen // what was read still comes after the other sessions
+}
+
+// maxUnsure bounds the keys and rows that are read in one transaction.
+const maxUnsure = 10_000
+
+// divide returns the names of places that no transaction of unknown outcome wrote, and the others.
+func (r *Runner) divide(names []string) (sure, unsure []string) {
+	for _, name := range names {
+		if _, doubtful := r.doubtful[name]; doubtful {
+			unsure = append(unsure, name)
+		} else {
+			sure = append(sure, name)
+		}
+	}
+	return sure, unsure
 }
 
 // perRead is how many of n places one transaction reads.

@@ -135,6 +135,8 @@ type Stats struct {
 	Intervals       []IntervalStats  `json:"intervals"`
 	// FinalRead is set if the run ended with a final read. The other figures leave it out.
 	FinalRead *FinalRead `json:"final_read,omitempty"`
+	// Cuts is set if the run was to be cut into windows.
+	Cuts *CutStats `json:"cuts,omitempty"`
 }
 
 // Quantiles of latencies.

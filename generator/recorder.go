@@ -2,6 +2,8 @@ package generator
 
 import (
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -18,7 +20,19 @@ type Recorder struct {
 	start  time.Time
 	nextID atomic.Int64
 	count  atomic.Int64
+
+	// For windows: hdr is the header of each, state the value of every key at the last cut, as JSON
+	// scalars, and carried the lines of transactions of unknown outcome.
+	next    NextWindow
+	hdr     history.Header
+	window  int
+	state   map[string]string
+	carried [][]byte
 }
+
+// NextWindow is called when the file of a window is complete. It returns the log of the next window,
+// and a digest of the file.
+type NextWindow func() (log *native.Log, digest string, err error)
 
 // NewRecorder starts a history on log: header, then initial values. Without a log nothing is
 // recorded; this is used to measure the cost of recording. Keys that the workload does not list
@@ -33,6 +47,7 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 	if t, ok := w.(Tables); ok {
 		hdr.Schema = t.Schema()
 	}
+	r.hdr = hdr
 	buf, err := native.AppendHeader(nil, &hdr, "null")
 	if err != nil {
 		return nil, err
@@ -49,6 +64,50 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 	}
 	_, err = log.Write(in.End(buf))
 	return r, err
+}
+
+// Windows prepares the recorder for a run that is cut into windows. It must be called before the run.
+func (r *Recorder) Windows(w Workload, next NextWindow) {
+	r.next, r.window, r.state = next, 1, map[string]string{}
+	for k, v := range initial(w) {
+		if v != "null" {
+			r.state[k] = v
+		}
+	}
+}
+
+// nextWindow closes the file of the window and begins the next one. No transaction may be running.
+func (r *Recorder) nextWindow() error {
+	if err := r.Close(history.CutReason); err != nil {
+		return err
+	}
+	log, digest, err := r.next()
+	if err != nil {
+		return err
+	}
+	r.log, r.window = log, r.window+1
+	r.hdr.Window = &history.Window{Number: r.window, After: digest}
+	buf, err := native.AppendHeader(nil, &r.hdr, "null")
+	if err != nil {
+		return err
+	}
+	var in native.Initials
+	for _, k := range slices.Sorted(maps.Keys(r.state)) {
+		buf = in.Append(buf, k, r.state[k])
+		if len(buf) > 1<<20 {
+			if _, err := log.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	buf = in.End(buf)
+	for _, line := range r.carried {
+		buf = append(buf, line...)
+	}
+	r.count.Store(int64(len(r.carried)))
+	_, err = log.Write(buf)
+	return err
 }
 
 // initial yields the initial keys of a workload, with their values as JSON scalars.
@@ -110,6 +169,17 @@ type op struct {
 	row   []any
 }
 
+// appendValue appends the value as a JSON scalar.
+func (o *op) appendValue(b []byte) []byte {
+	switch {
+	case o.none:
+		return append(b, "null"...)
+	case o.isText:
+		return native.AppendText(b, o.text)
+	}
+	return strconv.AppendInt(b, o.value, 10)
+}
+
 // attempt is one transaction attempt in progress.
 type attempt struct {
 	r *Recorder
@@ -154,6 +224,11 @@ func (a *attempt) intend() error {
 func (a *attempt) finish(status history.Status, cause string) error {
 	a.rec.End = a.r.Now()
 	a.rec.Status, a.rec.Cause = status, cause
+	return a.write()
+}
+
+// write writes the finished transaction to the kernel.
+func (a *attempt) write() error {
 	if a.r.log == nil {
 		return nil
 	}
@@ -166,16 +241,7 @@ func (a *attempt) finish(status history.Status, cause string) error {
 
 func (a *attempt) appendOps(b []byte) []byte {
 	for _, o := range a.ops {
-		b = native.AppendOp(b, o.kind, o.key)
-		switch {
-		case o.none:
-			b = append(b, "null"...)
-		case o.isText:
-			b = native.AppendText(b, o.text)
-		default:
-			b = strconv.AppendInt(b, o.value, 10)
-		}
-		b = native.EndOp(b)
+		b = native.EndOp(o.appendValue(native.AppendOp(b, o.kind, o.key)))
 	}
 	return native.EndOps(b, a.rec.Predicates)
 }

@@ -35,6 +35,8 @@ type Config struct {
 	Seed     int64
 	// Started, if set, is called when the sessions start.
 	Started func()
+	// Cuts says when the run is cut into windows.
+	Cuts Cuts
 	// FinalRead ends the run with a read of all that it wrote, see FinalRead.
 	FinalRead bool
 	// Lightweight says that the workload has lightweight transactions.
@@ -80,6 +82,12 @@ type Runner struct {
 	gate     *gate
 	workers  []*worker
 	final    *FinalRead
+	cuts     CutStats
+	// kept is what was written before the last cut, if it was given up. doubtful is what transactions
+	// of unknown outcome wrote. Both are read at each cut.
+	kept, doubtful written
+	doubtMu        sync.Mutex
+	last           *worker // that read at the last cut
 }
 
 // NewRunner prepares a run. The database's schema must exist. If the database has several
@@ -134,7 +142,17 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 		r.cfg.Started()
 	}
 	close(start)
+	cutsEnd := make(chan struct{})
+	cuttable, noMoreCuts := context.WithCancel(running)
+	go func() {
+		defer close(cutsEnd)
+		if r.cfg.Cuts.any() {
+			r.cutting(ctx, cuttable)
+		}
+	}()
 	ended.Wait()
+	noMoreCuts()
+	<-cutsEnd
 	r.stat.stop()
 	reason = r.reason(stop, running)
 	if r.cfg.FinalRead {
@@ -204,6 +222,10 @@ type worker struct {
 	// the numbers of the earlier sessions of this worker that did, whose connections broke since.
 	committed bool
 	broken    []int64
+	// caughtUp is the transaction by which the session, or the one before, saw the last cut.
+	caughtUp attempt
+	// behind says that the session has not yet seen the last cut.
+	behind bool
 	// fence is what the worker's fence holds, 0 if it has none.
 	fence   int64
 	written written
@@ -275,6 +297,9 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 	if w.r.cfg.Rate > 0 {
 		recorded = due
 	}
+	if err := w.catchUp(ctx); err != nil {
+		return false, err
+	}
 	number := w.number
 	status, derr, err := w.try(ctx, running, number, program, recorded)
 	if err != nil {
@@ -302,19 +327,39 @@ func (w *worker) try(ctx, running context.Context, number int64, program Program
 		w.disconnect()
 	}
 	if status == history.Unknown {
-		if status = w.resolve(ctx, running); status == history.Unknown && w.r.cfg.FinalRead && !w.r.cfg.Lightweight {
+		if status = w.resolve(ctx, running); status == history.Unknown && w.r.fenced() && !w.r.cfg.Lightweight {
 			// It may take effect after what its worker does at the next cut in the name of this
 			// session. So it is a session by itself.
 			w.a.rec.Session = w.r.sessions.Add(1)
+			if err := w.repeatCatchUp(w.a.rec.Session); err != nil {
+				return status, derr, &LogError{err}
+			}
 		}
 	}
 	if err := w.a.finish(status, cause); err != nil {
 		return status, derr, &LogError{err}
 	}
-	if status != history.Aborted && w.r.cfg.FinalRead {
+	if status != history.Aborted && w.r.fenced() {
 		w.lost += w.written.note(w.a.ops)
 	}
+	if status == history.Unknown && w.r.cfg.Cuts.any() {
+		w.r.doubt(&w.a)
+	}
 	return status, derr, nil
+}
+
+// fenced reports whether sessions write fences.
+func (r *Runner) fenced() bool { return r.cfg.FinalRead || r.cfg.Cuts.any() }
+
+// doubt keeps a transaction of unknown outcome for the later windows.
+func (r *Runner) doubt(a *attempt) {
+	r.doubtMu.Lock()
+	defer r.doubtMu.Unlock()
+	if r.doubtful == nil {
+		r.doubtful = written{}
+	}
+	r.doubtful.note(a.ops)
+	r.rec.carried = append(r.rec.carried, slices.Clone(a.buf))
 }
 
 // noteCommit remembers that a session of this worker committed.
@@ -421,7 +466,7 @@ func (w *worker) disconnect() {
 	if w.committed {
 		w.broken = append(w.broken, w.number)
 	}
-	w.committed = false
+	w.committed, w.behind = false, w.r.last != nil
 	w.number = w.r.sessions.Add(1)
 }
 

@@ -39,7 +39,21 @@ type Header struct {
 	// Lists says that appends to lists were read as registers whose writers read what they overwrite.
 	// From snapshot isolation upwards that is exact. Below it these reads need not have happened.
 	Lists bool `json:"lists,omitempty"`
+	// Window is the place of this history in a run that was cut into windows. It is nil for the first
+	// window and for other runs.
+	Window *Window `json:"window,omitempty"`
 }
+
+// Window is the place of a history in a run that was cut into windows.
+type Window struct {
+	// Number counts from 1.
+	Number int `json:"number"`
+	// After is the SHA-256 digest, in hexadecimal, of the file of the window before.
+	After string `json:"after"`
+}
+
+// CutReason is the reason in the closing line of a window that ended with a cut.
+const CutReason = "cut"
 
 // Record is one transaction that is read from or written to a file. Keys and values are numbers
 // of the Symbols of the source of the record.

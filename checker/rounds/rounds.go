@@ -1,0 +1,171 @@
+// Package rounds judges a run that was cut into windows, one window after another, in the memory of
+// one window.
+//
+// At a cut no transaction is running. The history of a window ends with reads of everything that was
+// written in it, and these reads come after all its transactions by known edges. They are the initial
+// values of the next window, whose transactions come after them by known edges, too. So the run is
+// valid at a level with session order exactly if each window is. (The rule by which Cobra removes
+// transactions, section 5 of its paper, is another one, and not sound as printed.)
+//
+// Transactions of unknown outcome are an exception: they may take effect after the cut. So a window's
+// history contains those of the windows before. A Run knows which of them had taken effect by then.
+package rounds
+
+import (
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Judges reports whether the windows of a run can be judged one by one at a level. Levels without
+// session order, and those below snapshot isolation, do not order the transactions around a cut.
+func Judges(l level.Level) bool {
+	switch l {
+	case level.SER, level.SI, level.SSER, level.StrongSI, level.LIN:
+		return true
+	}
+	return false
+}
+
+// Run is what has to be known of earlier windows. The zero value is that of the first window.
+type Run struct {
+	// used are the ids of transactions of unknown outcome that took effect in an earlier window.
+	// perhaps are those of which that is possible, but not certain.
+	used, perhaps map[int64]bool
+	// seen are the ids of all transactions of unknown outcome so far. carried are those among the
+	// transactions of this window that began in an earlier one and may take effect in it. uncertain
+	// counts those that would be, if it were not possible that they took effect before.
+	seen      map[int64]bool
+	carried   map[int64]bool
+	uncertain int
+}
+
+// Enter prepares the next window for being judged. A transaction of unknown outcome counts as aborted if
+// it took effect in an earlier window, or perhaps did.
+func (r *Run) Enter(h *history.History) {
+	if r.used == nil {
+		r.used, r.perhaps, r.seen = map[int64]bool{}, map[int64]bool{}, map[int64]bool{}
+	}
+	r.carried, r.uncertain = map[int64]bool{}, 0
+	var unknown []int32
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		switch {
+		case t.Status != history.Unknown:
+		case r.used[t.ID]:
+			t.Status = history.Aborted
+		case r.perhaps[t.ID]:
+			t.Status = history.Aborted
+			r.uncertain++
+		default:
+			unknown = append(unknown, int32(i))
+			if r.seen[t.ID] {
+				r.carried[t.ID] = true
+			}
+			r.seen[t.ID] = true
+		}
+	}
+	if len(unknown) > 0 {
+		r.settle(h, unknown)
+	}
+}
+
+// Check judges a history at the level in question.
+type Check func(h *history.History) (verdict.Verdict, error)
+
+// Doubt returns why a violation of the window h, the last one that was entered, does not prove that the
+// run is violated; "" if it does. That a window is satisfied is never in doubt.
+//
+// A transaction of unknown outcome may have taken effect before, and counts as aborted. And at the levels
+// of snapshot isolation, one that was carried over may have taken its snapshot in an earlier window. What
+// it read then need not be there any more. So without its reads the window must be violated, too.
+func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, error) {
+	if r.uncertain > 0 {
+		return "a transaction of unknown outcome took effect in this window or in an earlier one", nil
+	}
+	if len(r.carried) == 0 || !lvl.Snapshot() {
+		return "", nil
+	}
+	parts := make([]history.Part, len(h.Txns))
+	for i := range h.Txns {
+		parts[i].Txn = int32(i)
+		for n, op := range h.Ops(&h.Txns[i]) {
+			if op.Kind == history.Write || !r.carried[h.Txns[i].ID] {
+				parts[i].Ops = append(parts[i].Ops, n)
+			}
+		}
+	}
+	v, err := check(h.Sub(parts))
+	if err != nil || v == verdict.Violated {
+		return "", err
+	}
+	return "a transaction of unknown outcome, whose snapshot is of an earlier window, took effect in this one", nil
+}
+
+// cell is a version: a value of a key.
+type cell struct {
+	key   history.Key
+	value history.Value
+}
+
+// settle finds the transactions of unknown outcome that took effect in the window: those from which a
+// transaction that counts read.
+func (r *Run) settle(h *history.History, unknown []int32) {
+	writers := map[cell][]int32{} // of the versions that transactions of unknown outcome wrote
+	open := map[int32]bool{}
+	for _, i := range unknown {
+		open[i] = true
+		for _, op := range h.Ops(&h.Txns[i]) {
+			if c := (cell{op.Key, op.Value}); op.Kind == history.Write && (len(writers[c]) == 0 || writers[c][len(writers[c])-1] != i) {
+				writers[c] = append(writers[c], i)
+			}
+		}
+	}
+	classes := false // of values, by which a read may rest on a version that it does not name
+	for i := range h.Txns {
+		classes = classes || len(h.Predicates(i)) > 0
+		for _, op := range h.Ops(&h.Txns[i]) {
+			c := cell{op.Key, op.Value}
+			switch {
+			case op.Kind == history.ReadNot:
+				classes = true
+			case op.Kind == history.Write && !open[int32(i)] && h.Txns[i].Status == history.Committed && len(writers[c]) > 0:
+				writers[c] = append(writers[c], int32(i))
+			}
+		}
+	}
+	if classes {
+		for _, i := range unknown {
+			r.perhaps[h.Txns[i].ID] = true
+		}
+	}
+	var work []int32 // transactions that count, and whose reads have not been looked at
+	for i := range h.Txns {
+		if h.Txns[i].Status == history.Committed {
+			work = append(work, int32(i))
+		}
+	}
+	for len(work) > 0 {
+		reader := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, op := range h.Ops(&h.Txns[reader]) {
+			from := writers[cell{op.Key, op.Value}]
+			if op.Kind != history.Read || len(from) == 0 {
+				continue
+			}
+			for _, w := range from {
+				id := h.Txns[w].ID
+				switch {
+				case !open[w] || w == reader || r.used[id]:
+				case len(from) == 1 && h.Initial(op.Key) != op.Value:
+					r.used[id] = true
+					delete(r.perhaps, id)
+					work = append(work, w)
+				case !r.perhaps[id]:
+					r.perhaps[id] = true
+					work = append(work, w)
+				}
+			}
+		}
+	}
+}

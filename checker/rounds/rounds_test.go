@@ -1,0 +1,310 @@
+package rounds_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/rounds"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// run simulates a run on a database that is mostly right, and writes its history as a whole and in
+// windows.
+type run struct {
+	rng      *rand.Rand
+	sessions int
+	keys     int
+	dups     bool // writes draw from few values
+	clock    int64
+	next     int64 // value
+	id       int64
+
+	state   map[string]int64
+	older   []map[string]int64
+	pending []map[string]int64 // what transactions of unknown outcome may still write
+	fences  []int64
+
+	whole   builder
+	windows []*builder
+}
+
+// builder collects records with the texts of keys. Values are integers; 0 is the initial value.
+type builder struct {
+	initial map[string]int64
+	recs    []record
+}
+
+type record struct {
+	id, session, begin, end int64
+	status                  history.Status
+	ops                     []operation
+}
+
+type operation struct {
+	kind  history.OpKind
+	key   string
+	value int64
+}
+
+func (b *builder) history(t *testing.T) *history.History {
+	sym := history.NewSymbols()
+	sym.DefaultInitial = sym.Int(0)
+	for k, v := range b.initial {
+		sym.SetInitial(sym.Key(k), sym.Int(v))
+	}
+	out := history.NewBuilder(history.Header{}, sym, len(b.recs))
+	for _, r := range b.recs {
+		rec := history.Record{ID: r.id, Session: r.session, Begin: r.begin, End: r.end, Due: history.NoTime, Status: r.status}
+		for _, o := range r.ops {
+			rec.Ops = append(rec.Ops, history.Op{Kind: o.kind, Key: sym.Key(o.key), Value: sym.Int(o.value)})
+		}
+		if err := out.Add(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Done(true, nil)
+}
+
+func (r *run) add(session int64, status history.Status, ops ...operation) {
+	r.id++
+	begin := r.clock
+	r.clock += 2
+	rec := record{r.id, session, begin, r.clock, status, ops}
+	r.whole.recs = append(r.whole.recs, rec)
+	w := r.windows[len(r.windows)-1]
+	w.recs = append(w.recs, rec)
+}
+
+func (r *run) key() string { return "k" + strconv.Itoa(r.rng.IntN(r.keys)) }
+
+func (r *run) fresh() int64 {
+	if r.dups {
+		return int64(r.rng.IntN(3))
+	}
+	r.next++
+	return r.next
+}
+
+// seen is the state that a transaction sees: now and then an old one.
+func (r *run) seen(stale int) map[string]int64 {
+	if r.rng.IntN(100) < stale && len(r.older) > 0 {
+		return r.older[len(r.older)-1-r.rng.IntN(min(3, len(r.older)))]
+	}
+	return r.state
+}
+
+func (r *run) apply(writes map[string]int64) {
+	old := map[string]int64{}
+	for k, v := range r.state {
+		old[k] = v
+	}
+	r.older = append(r.older, old)
+	for k, v := range writes {
+		r.state[k] = v
+	}
+}
+
+// late lets a pending transaction take effect.
+func (r *run) late() {
+	if len(r.pending) > 0 && r.rng.IntN(3) == 0 {
+		n := r.rng.IntN(len(r.pending))
+		r.apply(r.pending[n])
+		r.pending = append(r.pending[:n:n], r.pending[n+1:]...)
+	}
+}
+
+func (r *run) txn(session int64, stale int) {
+	r.late()
+	see := r.seen(stale)
+	own := map[string]int64{}
+	var ops []operation
+	for range 1 + r.rng.IntN(3) {
+		k := r.key()
+		v, mine := own[k]
+		if !mine {
+			v = see[k]
+		}
+		if !mine && r.rng.IntN(4) > 0 || r.rng.IntN(2) == 0 {
+			ops = append(ops, operation{history.Read, k, v})
+		}
+		if r.rng.IntN(2) == 0 {
+			own[k] = r.fresh()
+			ops = append(ops, operation{history.Write, k, own[k]})
+		}
+	}
+	switch r.rng.IntN(12) {
+	case 0:
+		r.add(session, history.Aborted, ops...)
+	case 1, 2:
+		// A session by itself, which has seen the last cut, as the runner records it.
+		alone := 1000 + r.id
+		if last := r.sessions - 1; len(r.windows) > 1 {
+			r.add(alone, history.Committed, operation{history.Read, fenceOf(last), r.fences[last]})
+		}
+		r.add(alone, history.Unknown, ops...)
+		if len(own) > 0 {
+			switch r.rng.IntN(3) {
+			case 0:
+				r.apply(own)
+			case 1:
+				r.pending = append(r.pending, own)
+			}
+		}
+	default:
+		r.add(session, history.Committed, ops...)
+		if r.rng.IntN(100) >= stale { // else it is lost
+			r.apply(own)
+		}
+	}
+}
+
+func fenceOf(s int) string { return fmt.Sprintf("%s%d", history.Fence, s) }
+
+// cut ends the window and begins another one.
+func (r *run) cut(stale int) {
+	for s := range r.sessions {
+		r.fence(s)
+	}
+	reader := int64(r.sessions - 1)
+	var see, state []operation
+	for s := range r.sessions {
+		see = append(see, operation{history.Read, fenceOf(s), r.fences[s]})
+	}
+	r.add(reader, history.Committed, see...)
+	initial := map[string]int64{}
+	var keys []string // those that transactions of unknown outcome wrote are read last, in one transaction
+	unsure := map[string]bool{}
+	for _, rec := range r.windows[len(r.windows)-1].recs {
+		for _, o := range rec.ops {
+			if rec.status == history.Unknown && o.kind == history.Write {
+				unsure[o.key] = true
+			}
+		}
+	}
+	for _, last := range []bool{false, true} {
+		for n := range r.keys {
+			if k := "k" + strconv.Itoa(n); unsure[k] == last {
+				keys = append(keys, k)
+			}
+		}
+	}
+	from := len(keys) - len(unsure)
+	seen := r.state
+	for n, k := range keys {
+		if n <= from {
+			r.late()
+			seen = r.seen(stale)
+		}
+		initial[k] = seen[k]
+		state = append(state, operation{history.Read, k, initial[k]})
+		if n+1 == from || n < from && r.rng.IntN(2) == 0 {
+			r.add(reader, history.Committed, state...)
+			state = nil
+		}
+	}
+	if len(state) > 0 {
+		r.add(reader, history.Committed, state...)
+	}
+	r.fence(r.sessions - 1)
+	for s := range r.sessions {
+		initial[fenceOf(s)] = r.fences[s]
+	}
+	w := &builder{initial: initial}
+	for _, rec := range r.windows[len(r.windows)-1].recs { // they contain those of the windows before
+		if rec.status == history.Unknown {
+			w.recs = append(w.recs, rec)
+		}
+	}
+	r.windows = append(r.windows, w)
+	for s := range r.sessions - 1 {
+		r.add(int64(s), history.Committed, operation{history.Read, fenceOf(r.sessions - 1), r.fences[r.sessions-1]})
+	}
+}
+
+func (r *run) fence(s int) {
+	r.next++
+	v := 1_000_000 + r.next
+	r.add(int64(s), history.Committed, operation{history.Read, fenceOf(s), r.fences[s]}, operation{history.Write, fenceOf(s), v})
+	r.fences[s] = v
+}
+
+func simulate(rng *rand.Rand) *run {
+	r := &run{rng: rng, sessions: 1 + rng.IntN(3), keys: 1 + rng.IntN(2), dups: rng.IntN(3) == 0, state: map[string]int64{}, windows: []*builder{{}}}
+	r.fences = make([]int64, r.sessions)
+	stale := []int{0, 0, 3, 10}[rng.IntN(4)]
+	for range 1 + rng.IntN(2) {
+		for range 1 + rng.IntN(5) {
+			r.txn(int64(rng.IntN(r.sessions)), stale)
+		}
+		r.cut(stale)
+	}
+	for range 1 + rng.IntN(5) {
+		r.txn(int64(rng.IntN(r.sessions)), stale)
+	}
+	return r
+}
+
+func check(t *testing.T, h *history.History, lvl level.Level) verdict.Verdict {
+	r, err := checker.Check(context.Background(), h, lvl, checker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Verdict
+}
+
+// TestWindowsAgree: a run is violated exactly if one of its windows is, at each level, with stale
+// reads, lost commits, repeated values, and unknown outcomes that take effect at any time.
+func TestWindowsAgree(t *testing.T) {
+	seed := randhist.Seed(t, rand.Uint64())
+	rng := rand.New(rand.NewPCG(seed, 21))
+	n := randhist.Count(t, 4000)
+	count := map[string]int{}
+	for range n {
+		r := simulate(rng)
+		for _, lvl := range []level.Level{level.SER, level.SI, level.SSER, level.StrongSI} {
+			whole := check(t, r.whole.history(t), lvl)
+			var state rounds.Run
+			got := verdict.Satisfied
+			for _, w := range r.windows {
+				h := w.history(t)
+				state.Enter(h)
+				v := check(t, h, lvl)
+				if v == verdict.Violated {
+					why, err := state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) { return check(t, h, lvl), nil })
+					if err != nil {
+						t.Fatal(err)
+					}
+					if why != "" {
+						v = verdict.Unknown
+					}
+				}
+				if v != verdict.Satisfied && got != verdict.Violated {
+					got = v
+				}
+			}
+			if got != whole && got != verdict.Unknown {
+				text := ""
+				for i, w := range r.windows {
+					text += fmt.Sprintf("window %d:\n%s", i+1, dsl.Format(w.history(t)))
+				}
+				t.Fatalf("seed %d, %s: whole %s, in windows %s\n%s\n%s", seed, lvl, whole, got, dsl.Format(r.whole.history(t)), text)
+			}
+			count[whole.String()]++
+			if got == verdict.Unknown {
+				count["undecided"]++
+			}
+		}
+	}
+	t.Logf("%v", count)
+	if total := 4 * n; count["violated"] < total/10 || count["satisfied"] < total/10 || count["undecided"] > total/10 {
+		t.Errorf("the verdicts are not well spread: %v of %d", count, total)
+	}
+}

@@ -1,0 +1,196 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
+)
+
+// Cuts says when a run is cut into windows. The zero value makes no cuts.
+//
+// A cut waits until no transaction is running. Each session that committed writes its fence; one session
+// reads all fences, then everything that was written since the last cut, and writes its own fence again.
+// What it read is the initial state of the next window. In the next window each session reads that fence
+// before it does anything else. So all transactions before the cut come before its reads, and these
+// before all transactions after it, by session order and by what was read. Therefore the history is
+// valid at a level with session order exactly if each window is, apart from transactions of unknown
+// outcome: they may take effect in any later window, and are carried over to it.
+type Cuts struct {
+	// Every and Txns are the time and the number of transactions after which a window ends.
+	Every time.Duration
+	Txns  int64
+	// Auto chooses the time so that the sessions stand still for less than 2% of it.
+	Auto bool
+	// Before, if set, is called before a window begins, and may wait.
+	Before func(ctx context.Context)
+}
+
+func (c Cuts) any() bool { return c.Every > 0 || c.Txns > 0 || c.Auto }
+
+// Limits of cuts.
+const (
+	// cutPatience is how long a cut waits for running transactions.
+	cutPatience = 30 * time.Second
+	// Windows of Auto are at least shortestWindow long, standing times the duration of a cut, and have at
+	// most autoTxns transactions.
+	shortestWindow = 5 * time.Second
+	standing       = 50
+	autoTxns       = 1_000_000
+	// A cut that was given up is tried again after this time.
+	cutAgain = 10 * time.Second
+)
+
+// CutStats say how a run was cut.
+type CutStats struct {
+	// Made and GivenUp are numbers of cuts. Problem is why the latest one was given up.
+	Made    int    `json:"made"`
+	GivenUp int    `json:"given_up"`
+	Problem string `json:"problem,omitempty"`
+	// Seconds is how long the sessions stood still for cuts, and for the wait before each window.
+	Seconds float64 `json:"seconds"`
+	// Longest is the longest of these times, in seconds.
+	Longest float64 `json:"longest_seconds"`
+}
+
+// cutting makes cuts until running ends.
+func (r *Runner) cutting(ctx, running context.Context) {
+	c := &r.cfg.Cuts
+	every, limit := c.Every, c.Txns
+	if c.Auto {
+		every, limit = shortestWindow, autoTxns
+	}
+	began, counted := time.Now(), int64(0)
+	for running.Err() == nil {
+		pause(running, 2*time.Millisecond)
+		n := r.stat.Counts()
+		total := n.Committed + n.Aborted + n.Unknown
+		if running.Err() != nil || !(every > 0 && time.Since(began) >= every || limit > 0 && total-counted >= limit) {
+			continue
+		}
+		at := time.Now()
+		err := r.cut(ctx, running)
+		took := time.Since(at)
+		r.cuts.Seconds += took.Seconds()
+		r.cuts.Longest = max(r.cuts.Longest, took.Seconds())
+		began, counted = time.Now(), total
+		if c.Auto {
+			every = max(shortestWindow, standing*took)
+		}
+		var le *LogError
+		switch {
+		case errors.As(err, &le):
+			r.fail(err)
+			return
+		case err != nil:
+			r.cuts.GivenUp++
+			r.cuts.Problem = err.Error()
+			if every > cutAgain {
+				began = began.Add(cutAgain - every)
+			}
+		default:
+			r.cuts.Made++
+		}
+	}
+}
+
+// cut ends a window and begins the next one. If it fails, the window goes on.
+func (r *Runner) cut(ctx, running context.Context) error {
+	if inside := r.gate.shut(cutPatience); inside > 0 {
+		return errors.Errorf("%d transactions did not end within %s", inside, cutPatience)
+	}
+	defer r.gate.open()
+	if running.Err() != nil {
+		return nil
+	}
+	f := &FinalRead{}
+	places, names := r.collect(f)
+	err := r.readState(ctx, f, places, names)
+	if err != nil {
+		r.kept = places
+		return err
+	}
+	if r.cfg.Cuts.Before != nil {
+		r.cfg.Cuts.Before(ctx)
+	}
+	if err := r.rec.nextWindow(); err != nil {
+		return &LogError{err}
+	}
+	return nil
+}
+
+// readState reads what was written since the last cut into the state of the recorder, and makes all
+// workers see it before their next transactions.
+func (r *Runner) readState(ctx context.Context, f *FinalRead, places written, names []string) error {
+	if f.Left > 0 {
+		return errors.Errorf("a session wrote more than %d keys and rows", maxWritten)
+	}
+	reader, session, err := r.fenceAndRead(ctx, f, places, names)
+	if err != nil {
+		return err
+	}
+	end := &fence{key: fenceOf(reader.n)}
+	if err := reader.insist(ctx, session, end); err != nil {
+		return errors.Wrap(err, "the fence could not be written")
+	}
+	reader.fence = end.wrote
+	for _, w := range r.workers {
+		if w.fence != 0 {
+			r.rec.state[fenceOf(w.n)] = fmt.Sprint(w.fence)
+		}
+		w.behind = true
+	}
+	r.last = reader
+	return nil
+}
+
+// catchUp makes the worker's session see the last cut before it does anything else.
+func (w *worker) catchUp(ctx context.Context) error {
+	if !w.behind || w.r.cfg.Lightweight {
+		return nil
+	}
+	deadline := time.Now().Add(w.r.cfg.Patience)
+	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
+		see := &sight{workers: []*worker{w.r.last}}
+		if err := w.insist(ctx, w.number, see); err != nil {
+			return errors.Wrap(err, "the last cut could not be read")
+		}
+		if len(see.late) == 0 {
+			w.behind = false
+			w.caughtUp = attempt{r: w.r.rec, rec: w.a.rec, ops: slices.Clone(w.a.ops)}
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return errors.New("a session does not see the last cut, which came before it began")
+		}
+		pause(ctx, wait)
+	}
+}
+
+// repeatCatchUp records once more, for another session, how the worker's session saw the last cut. A
+// transaction of unknown outcome, which is a session by itself, then comes after the cut, too.
+func (w *worker) repeatCatchUp(session int64) error {
+	if w.r.last == nil || w.r.cfg.Lightweight {
+		return nil
+	}
+	a := w.caughtUp
+	a.rec.ID, a.rec.Session = w.r.rec.nextID.Add(1), session
+	return a.write()
+}
+
+// note keeps what the attempt read as the state of the next window.
+func (r *Recorder) note(ops []op) {
+	for i := range ops {
+		if o := &ops[i]; o.kind == history.Read {
+			if o.none {
+				delete(r.state, o.key)
+			} else {
+				r.state[o.key] = string(o.appendValue(nil))
+			}
+		}
+	}
+}
