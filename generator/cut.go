@@ -2,8 +2,8 @@ package generator
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pkg/errors"
@@ -55,6 +55,14 @@ type CutStats struct {
 	Seconds float64 `json:"seconds"`
 	// Longest is the longest of these times, in seconds.
 	Longest float64 `json:"longest_seconds"`
+}
+
+// CutStats returns what is known of the cuts after the run, or nil if there were to be none.
+func (r *Runner) CutStats() *CutStats {
+	if !r.cfg.Cuts.any() {
+		return nil
+	}
+	return &r.cuts
 }
 
 // cutting makes cuts until running ends.
@@ -138,10 +146,8 @@ func (r *Runner) readState(ctx context.Context, f *FinalRead, places written, na
 		return errors.Wrap(err, "the fence could not be written")
 	}
 	reader.fence = end.wrote
+	r.rec.state[end.key] = strconv.FormatInt(end.wrote, 10)
 	for _, w := range r.workers {
-		if w.fence != 0 {
-			r.rec.state[fenceOf(w.n)] = fmt.Sprint(w.fence)
-		}
 		w.behind = true
 	}
 	r.last = reader

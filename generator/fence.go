@@ -117,6 +117,9 @@ func (w *worker) lookForFences(ctx context.Context, session int64) (late []*work
 			return nil, errors.Wrap(err, "the fences could not be read")
 		}
 		late = append(late, see.late...)
+		if w.r.rec.state != nil {
+			w.r.rec.note(w.a.ops)
+		}
 	}
 	return late, nil
 }
@@ -179,7 +182,7 @@ func (f *fence) Run(ctx context.Context, tx *Tx) error {
 }
 
 // sight is the transaction that reads the fences of workers. late are those whose fences did not have
-// the value that was written last.
+// the value that was written last. The values of a worker's fence increase.
 type sight struct{ workers, late []*worker }
 
 // Run implements Program.
@@ -190,7 +193,7 @@ func (s *sight) Run(ctx context.Context, tx *Tx) error {
 		if err != nil {
 			return err
 		}
-		if got != w.fence {
+		if got < w.fence { // a later value is of a fence without an answer, and comes after this one
 			s.late = append(s.late, w)
 		}
 	}

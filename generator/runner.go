@@ -63,6 +63,7 @@ const (
 	Interrupted     = "interrupted"
 	ServerLost      = "server lost"
 	HistoryLost     = "history not writable"
+	ViolationFound  = "violation found"
 )
 
 // Runner runs one workload against one database.
@@ -99,6 +100,9 @@ func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder, others ...d
 
 // Meter returns the run's counters, which may be read during the run.
 func (r *Runner) Meter() *Meter { return r.stat }
+
+// ErrViolated is the cause with which the context stop of Run ends when a window is violated.
+var ErrViolated = errors.New("a window is violated")
 
 var errEnough = errors.New("the run's time is over")
 
@@ -179,6 +183,8 @@ func (r *Runner) reason(stop, running context.Context) string {
 		return HistoryLost
 	case r.fatal != nil:
 		return ServerLost
+	case errors.Is(context.Cause(stop), ErrViolated):
+		return ViolationFound
 	case stop.Err() != nil:
 		return Interrupted
 	case errors.Is(context.Cause(running), errEnough):
@@ -322,6 +328,7 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 // number. derr is the error of the database; err says that the history is not writable.
 func (w *worker) try(ctx, running context.Context, number int64, program Program, due int64) (status history.Status, derr *drivers.Error, err error) {
 	w.a.begin(number, due)
+	behind := w.behind
 	status, cause, derr := w.execute(ctx, program)
 	if derr != nil && derr.Broken {
 		w.disconnect()
@@ -331,8 +338,10 @@ func (w *worker) try(ctx, running context.Context, number int64, program Program
 			// It may take effect after what its worker does at the next cut in the name of this
 			// session. So it is a session by itself.
 			w.a.rec.Session = w.r.sessions.Add(1)
-			if err := w.repeatCatchUp(w.a.rec.Session); err != nil {
-				return status, derr, &LogError{err}
+			if !behind {
+				if err := w.repeatCatchUp(w.a.rec.Session); err != nil {
+					return status, derr, &LogError{err}
+				}
 			}
 		}
 	}

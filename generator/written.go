@@ -2,6 +2,7 @@ package generator
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/schema"
@@ -24,7 +25,7 @@ const maxWritten = 1 << 20
 func (w written) note(ops []op) (lost int) {
 	for i := range ops {
 		o := &ops[i]
-		if o.kind != history.Write {
+		if o.kind != history.Write || strings.HasPrefix(o.key, history.Fence) {
 			continue
 		}
 		name := o.key

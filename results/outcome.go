@@ -56,6 +56,8 @@ type Outcome struct {
 	Predicates *history.Scans `json:"predicates,omitempty"`
 	// Invariants are the invariants that were checked in the database after the run.
 	Invariants []generator.InvariantResult `json:"invariants,omitempty"`
+	// Windows is set for a run that was cut into windows. The figures are then sums.
+	Windows *Windows `json:"windows,omitempty"`
 	// Notes reports what was wrong with the file and repaired.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -47,7 +47,7 @@ func portable(h *history.History, name string) (file string, text []byte, err er
 // keepHistory puts the whole history into the folder, as a hard link if the file system supports
 // it, and reports whether it is there.
 func keepHistory(dir, out, name string) (bool, error) {
-	from, to := filepath.Join(dir, name), filepath.Join(out, name)
+	from, to := filepath.Join(dir, name), filepath.Join(out, filepath.Base(name))
 	st, err := os.Stat(from)
 	if err != nil {
 		return false, errors.WithStack(err)

@@ -127,7 +127,7 @@ func (a *app) check(paths []string, k *checking, asJSON bool, summary string) er
 	var unread []error
 	judge := func() error {
 		for _, path := range paths {
-			err := a.judge(path, k, nil, func(o results.Outcome) error {
+			tell := func(o results.Outcome) error {
 				if summary != "" { // only kept for a summary: outcomes may be large, and files many
 					outcomes = append(outcomes, o)
 				}
@@ -137,7 +137,15 @@ func (a *app) check(paths []string, k *checking, asJSON bool, summary string) er
 					o.Accel = nil
 				}
 				return a.print(o, asJSON)
-			})
+			}
+			windows, err := results.WindowFiles(path)
+			switch {
+			case err != nil:
+			case len(windows) > 0:
+				err = a.checkWindows(path, windows, k, tell)
+			default:
+				err = a.judge(path, k, nil, tell)
+			}
 			switch {
 			case err == nil:
 			case a.work.Err() != nil:
@@ -190,6 +198,9 @@ func text(o results.Outcome) string {
 		b.WriteString(")")
 	}
 	b.WriteString("\n")
+	if o.Windows != nil {
+		fmt.Fprintf(&b, "  %s\n", o.Windows.Text())
+	}
 	for _, note := range o.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", note)
 	}

@@ -72,6 +72,11 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	if err != nil {
 		return nil, &generator.LogError{Err: err}
 	}
+	stop := a.stop
+	if s.next != nil {
+		rec.Windows(s.work, s.next)
+		stop = s.stop
+	}
 	timeout := s.callTimeout
 	if s.info.Embedded {
 		timeout = 0 // calls to an embedded database do not block on a network, and end by themselves
@@ -83,15 +88,15 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
 		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.seed,
-		Started: started, FinalRead: s.finalRead, Lightweight: s.lightweight,
+		Started: started, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts,
 	}, db, s.work, rec, a.others...)
 	done := a.showGenerating(s, runner.Meter())
 	out := &recording{server: db.Server(), promises: promises(s, db)}
-	out.ended, out.err = runner.Run(a.ctx, a.stop)
+	out.ended, out.err = runner.Run(a.ctx, stop)
 	lift()
 	done()
 	out.stats = runner.Meter().Stats()
-	out.stats.FinalRead = runner.FinalRead()
+	out.stats.FinalRead, out.stats.Cuts = runner.FinalRead(), runner.CutStats()
 	if out.err == nil && a.ctx.Err() == nil {
 		out.invariants = generator.CheckInvariants(a.ctx, db, s.work)
 	}
@@ -202,6 +207,9 @@ func (a *app) summarize(s *settings, r *recording) {
 	if f := r.stats.FinalRead; f != nil && f.Problem != "" {
 		fmt.Fprintf(a.msg, "note: the final read is not complete (%d of %d keys and rows): %s\n", f.Places, f.Left+f.Places, f.Problem)
 	}
+	if c := r.stats.Cuts; c != nil && c.GivenUp > 0 {
+		fmt.Fprintf(a.msg, "note: %s given up, so that a window went on: %s\n", plural(c.GivenUp, "cut"), c.Problem)
+	}
 	if s.quiet {
 		return
 	}
@@ -211,6 +219,9 @@ func (a *app) summarize(s *settings, r *recording) {
 	st := &r.stats
 	fmt.Fprintf(a.msg, "recorded %d committed, %d aborted (%.1f%%) and %d unknown transactions in %.1f s: %.0f commits/s, latency %.2f ms median, %.2f ms 99%%\n",
 		st.Committed, st.Aborted, 100*st.AbortRate, st.Unknown, st.Seconds, st.CommitsPerSec, st.LatencyMS.P50, st.LatencyMS.P99)
+	if c := st.Cuts; c != nil {
+		fmt.Fprintf(a.msg, "%s; the sessions stood still for %.2f s (%.1f%%), at most %.2f s at a time\n", plural(c.Made+1, "window"), c.Seconds, 100*c.Seconds/max(st.Seconds, 1e-9), c.Longest)
+	}
 	if f := st.FinalRead; f != nil && f.Problem == "" && f.Places > 0 {
 		fmt.Fprintf(a.msg, "final read: %d keys and rows in %.2f s\n", f.Places, f.Seconds)
 	}

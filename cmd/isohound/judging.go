@@ -226,7 +226,9 @@ func (j *judging) flush() error {
 		if j.finish != nil {
 			j.finish(j.h, o)
 		}
-		j.app.found(j.c.codeOf(o.Verdict))
+		if !j.c.window {
+			j.app.found(j.c.codeOf(o.Verdict))
+		}
 		j.show.pause()
 		if err := j.tell(*o); err != nil {
 			return err

@@ -40,6 +40,10 @@ type checking struct {
 	noProgress bool
 	// expectViolated: the exit code is 0 if every level is violated, and 1 if one is satisfied.
 	expectViolated bool
+	// window: the history is a window of a run, whose outcome decides about the exit code. prepare is
+	// called when it has been read.
+	window  bool
+	prepare func(*history.History) error
 }
 
 // smallFile is the maximum size of a small file, in bytes.
@@ -150,6 +154,11 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		h, err := history.Load(ctx, f)
 		if err != nil {
 			return nil, err
+		}
+		if c.prepare != nil {
+			if err := c.prepare(h); err != nil {
+				return nil, withCode(exitData, errors.Wrap(err, path))
+			}
 		}
 		h, rest, err = scans.Expand(ctx, h, scans.EagerOps)
 		return h, err

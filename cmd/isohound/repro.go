@@ -13,7 +13,7 @@ import (
 
 // repro prepares a reproduction folder.
 func (s *settings) repro(o *runOptions, k *checking) *results.Repro {
-	p := &results.Repro{Command: commandLine(s.words(k, true)...), Attach: o.attach}
+	p := &results.Repro{Command: commandLine(append(s.words(k, true), o.cutWords()...)...), Attach: o.attach}
 	if !s.info.Embedded {
 		p.DSN = s.endpoints()
 	}

@@ -30,6 +30,7 @@ type runOptions struct {
 	checkTimeout, explain                        time.Duration
 	certify, asJSON, plain                       bool
 	summary                                      string
+	cutEvery, keep, onViolation                  string
 	attach                                       []string
 }
 
@@ -67,6 +68,9 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")
 	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default a new folder in runs/)")
 	f.BoolVar(&o.plain, "plain", false, "do not compress the history")
+	f.StringVar(&o.cutEvery, "cut-every", "", "cut the run into windows that are judged as it goes on: auto, a time (30s) or a number of transactions (100000txns); see docs/windows.md")
+	f.StringVar(&o.keep, "keep", "all", "which windows stay on disk: all, violated, or the last so many and those not satisfied")
+	f.StringVar(&o.onViolation, "on-violation", "stop", "what a violated window does to the run: stop or continue")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
 	f.StringVar(&o.summary, "summary", "", summaryHelp)
 	f.StringArrayVar(&o.attach, "attach", nil, "keep this file too if a level is violated, such as the server's log; may be repeated")
@@ -87,6 +91,15 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	if k.expectViolated, err = parseExpect(o.expect); err != nil {
 		return err
+	}
+	if s.cuts, err = parseCuts(o.cutEvery); err != nil {
+		return err
+	}
+	if _, err := parseKeep(o.keep); err != nil {
+		return err
+	}
+	if o.onViolation != "stop" && o.onViolation != "continue" {
+		return usage("--on-violation %s: expected stop or continue", o.onViolation)
 	}
 	claimed := o.check == "claimed"
 	if !claimed {
@@ -124,6 +137,15 @@ func (a *app) run(s *settings, o *runOptions) error {
 	a.announce(s, db)
 	conf := a.config(s, o, k, db)
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
+	if o.cutEvery != "" {
+		repro := s.repro(o, k)
+		rec, err := a.generateWindows(s, o, k, db, dir, run, repro)
+		if err != nil {
+			return err
+		}
+		release()
+		return a.concludeWindows(s, o, k, dir, run, rec, repro)
+	}
 	rec, err := a.generateInto(s, db, dir, run)
 	if err != nil {
 		return err
@@ -155,6 +177,11 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		}
 		return a.print(out, o.asJSON)
 	})
+	return a.writeResults(s, o, k, dir, run, rec, repro, err)
+}
+
+// writeResults writes the results of a run. err is of judging it.
+func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording, repro *results.Repro, err error) error {
 	if err != nil && a.work.Err() != nil {
 		err = errInterrupted
 	}
@@ -170,7 +197,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 			a.found(codeOfError(e))
 		}
 	}
-	if interrupted {
+	if rec.ended == generator.Interrupted {
 		a.found(exitInterrupted)
 	}
 	// All errors are printed; the first becomes the command's error.
@@ -263,11 +290,22 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	if o.plain {
 		c.History = "history.jsonl"
 	}
+	if o.cutEvery != "" {
+		c.History = results.WindowsFolder
+	}
 	if s.duration > 0 {
 		c.Duration = s.duration.String()
 	}
-	c.Repeat = "isohound " + commandLine(s.words(k, false)...)
+	c.Repeat = "isohound " + commandLine(append(s.words(k, false), o.cutWords()...)...)
 	return c
+}
+
+// cutWords are the flags that cut a run.
+func (o *runOptions) cutWords() []string {
+	if o.cutEvery == "" {
+		return nil
+	}
+	return []string{"--cut-every", o.cutEvery, "--keep", o.keep, "--on-violation", o.onViolation}
 }
 
 // words is the command that repeats the run.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -36,6 +37,10 @@ type settings struct {
 	quiet, noProgress           bool
 	faults                      []string // scripts
 	finalRead                   bool
+	cuts                        generator.Cuts
+	// next begins the next window of a run in windows. stop, if set, ends the run.
+	next generator.NextWindow
+	stop context.Context
 
 	info   drivers.Info
 	engine drivers.Driver

@@ -1,0 +1,297 @@
+//go:build !front
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/results"
+)
+
+// maxBehind is how many windows may wait for the checker before the run waits.
+const maxBehind = 2
+
+// keeping says which windows stay on disk.
+type keeping struct {
+	all bool
+	// last is how many of the latest windows are kept at least. Windows that are not satisfied are kept
+	// with the one before.
+	last int
+}
+
+func parseKeep(text string) (keeping, error) {
+	switch n, err := strconv.Atoi(text); {
+	case text == "all":
+		return keeping{all: true}, nil
+	case text == "violated":
+		return keeping{last: 1}, nil
+	case err == nil && n > 0:
+		return keeping{last: n}, nil
+	}
+	return keeping{}, usage("--keep %s: expected all, violated or a number of windows", text)
+}
+
+// parseCuts reads --cut-every: auto, a duration such as 30s, or a number of transactions such as
+// 100000txns.
+func parseCuts(text string) (generator.Cuts, error) {
+	if text == "" {
+		return generator.Cuts{}, nil
+	}
+	if text == "auto" {
+		return generator.Cuts{Auto: true}, nil
+	}
+	if n, ok := strings.CutSuffix(text, "txns"); ok {
+		if n, err := strconv.ParseInt(n, 10, 64); err == nil && n > 0 {
+			return generator.Cuts{Txns: n}, nil
+		}
+	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return generator.Cuts{Every: d}, nil
+	}
+	return generator.Cuts{}, usage("--cut-every %s: expected auto, a time such as 30s or a number of transactions such as 100000txns", text)
+}
+
+// windowRun records a run in windows, and judges each window when it is complete.
+type windowRun struct {
+	app  *app
+	dir  string
+	o    *runOptions
+	keep keeping
+	// stop ends the run because of a violation.
+	stop context.CancelCauseFunc
+
+	judge   *windowJudge
+	number  int // of the window that is being written
+	file    *os.File
+	hash    hash.Hash
+	queue   chan string
+	done    chan struct{}
+	waiting atomic.Int64 // windows in the queue, and the one that is being judged
+	told    sync.Once
+	err     error // of judging or of writing verdicts
+	kept    []judged
+	log     *os.File // the verdicts
+}
+
+// judged is a window that was judged and is still on disk.
+type judged struct {
+	path string
+	fine bool
+}
+
+// verdictsFile has the verdicts of all windows, a line for each window and level.
+const verdictsFile = "windows.jsonl"
+
+func (a *app) newWindowRun(dir string, o *runOptions, keep keeping, k *checking) (*windowRun, error) {
+	if err := os.Mkdir(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	log, err := createHistory(filepath.Join(dir, verdictsFile))
+	if err != nil {
+		return nil, err
+	}
+	quiet := *k
+	quiet.noProgress = true
+	return &windowRun{
+		app: a, dir: dir, o: o, keep: keep, judge: a.newWindowJudge(dir, &quiet),
+		queue: make(chan string, 1<<16), done: make(chan struct{}), log: log,
+	}, nil
+}
+
+// open begins the next window, and returns the writer of its history.
+func (w *windowRun) open() (io.Writer, error) {
+	w.number++
+	f, err := createHistory(filepath.Join(w.dir, results.WindowFile(w.number, w.o.plain)))
+	if err != nil {
+		return nil, err
+	}
+	w.file, w.hash = f, sha256.New()
+	return io.MultiWriter(f, w.hash), nil
+}
+
+// close ends the file of the window, and gives it to the checker.
+func (w *windowRun) close() (digest string, err error) {
+	if err := w.file.Close(); err != nil {
+		return "", err
+	}
+	w.waiting.Add(1)
+	w.queue <- w.file.Name()
+	return hex.EncodeToString(w.hash.Sum(nil)), nil
+}
+
+// next is a generator.NextWindow.
+func (w *windowRun) next() (*native.Log, string, error) {
+	digest, err := w.close()
+	if err != nil {
+		return nil, "", err
+	}
+	out, err := w.open()
+	if err != nil {
+		return nil, "", err
+	}
+	log, err := native.NewLog(out, !w.o.plain)
+	return log, digest, err
+}
+
+// hold waits while the checker is too far behind.
+func (w *windowRun) hold(ctx context.Context) {
+	for w.waiting.Load() > maxBehind && ctx.Err() == nil {
+		w.told.Do(func() {
+			fmt.Fprintf(w.app.msg, "note: the checker is %d windows behind; the run waits for it\n", w.waiting.Load())
+		})
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// judging judges windows until the queue ends.
+func (w *windowRun) judging() {
+	defer close(w.done)
+	for path := range w.queue {
+		if w.err == nil {
+			w.err = w.window(path)
+		}
+		w.waiting.Add(-1)
+	}
+}
+
+// window judges one window, writes its verdicts to disk, and then removes windows that need not be kept.
+func (w *windowRun) window(path string) error {
+	fine := true
+	finish := w.judge.finish
+	var failed error
+	w.judge.finish = func(h *history.History, o *results.Outcome) {
+		finish(h, o)
+		fine = fine && o.Verdict == verdict.Satisfied
+		if err := json.NewEncoder(w.log).Encode(o); err != nil {
+			failed = withCode(exitIO, errors.Wrap(err, "the verdicts of windows"))
+		}
+		if o.Verdict == verdict.Violated && w.o.onViolation == "stop" {
+			w.stop(generator.ErrViolated)
+		}
+	}
+	err := w.judge.next(path)
+	w.judge.finish = finish
+	switch {
+	case err != nil:
+		return err
+	case failed != nil:
+		return failed
+	}
+	w.kept = append(w.kept, judged{path, fine})
+	return w.clean()
+}
+
+// clean removes windows. The latest ones stay, and those beside a window that is not satisfied.
+func (w *windowRun) clean() error {
+	if w.keep.all {
+		return nil
+	}
+	for n := 0; n < len(w.kept)-w.keep.last; n++ {
+		if w.kept[n].fine && w.kept[n+1].fine {
+			if err := os.Remove(w.kept[n].path); err != nil {
+				return withCode(exitIO, err)
+			}
+			w.kept = slices.Delete(w.kept, n, n+1)
+			n--
+		}
+	}
+	return nil
+}
+
+// generateWindows records a run in windows into dir, and judges them as it goes.
+func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db drivers.DB, dir string, run *results.Run, repro *results.Repro) (*recording, error) {
+	keep, err := parseKeep(o.keep)
+	if err != nil {
+		return nil, err
+	}
+	if err := results.SaveConfig(dir, &run.Config); err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	w, err := a.newWindowRun(dir, o, keep, k)
+	if err != nil {
+		return nil, err
+	}
+	defer w.log.Close()
+	w.judge.finish = func(h *history.History, out *results.Outcome) {
+		minimal(repro, out)
+		run.Config.Weigh(out)
+	}
+	out, err := w.open()
+	if err != nil {
+		return nil, err
+	}
+	stop, cancel := context.WithCancelCause(a.stop)
+	defer cancel(nil)
+	w.stop = cancel
+	s.next, s.cuts.Before, s.stop = w.next, w.hold, stop
+	go w.judging()
+	rec, err := a.record(s, db, out, !o.plain)
+	if err != nil {
+		close(w.queue)
+		<-w.done
+		return nil, err
+	}
+	if _, cerr := w.close(); cerr != nil && rec.err == nil {
+		rec.err = &generator.LogError{Err: cerr}
+	}
+	a.summarize(s, rec)
+	if behind := w.waiting.Load(); behind > 1 && !s.quiet {
+		fmt.Fprintf(a.msg, "%d windows are still to be judged\n", behind)
+	}
+	close(w.queue)
+	<-w.done
+	if w.err != nil && rec.err == nil {
+		rec.err = w.err
+	}
+	run.Config.Ended, run.Stats, run.Invariants = rec.ended, rec.stats, rec.invariants
+	run.Outcomes = w.judge.outcomes()
+	if !w.judge.tested {
+		for n := range run.Outcomes {
+			if v := &run.Outcomes[n]; v.Verdict == verdict.Satisfied {
+				v.Verdict, v.Reason = verdict.Vacuous, "no window has enough transactions that meet"
+			}
+		}
+	}
+	return rec, nil
+}
+
+// concludeWindows reports the outcomes of a run in windows.
+func (a *app) concludeWindows(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording, repro *results.Repro) error {
+	var err error
+	for n := range run.Outcomes {
+		out := run.Outcomes[n]
+		run.Config.Weigh(&out)
+		out.Invariants = run.Invariants
+		if w := out.Windows; w != nil && w.First != "" {
+			if run.Config.History, err = filepath.Rel(dir, w.First); err != nil {
+				run.Config.History = w.First
+			}
+		}
+		run.Outcomes[n] = out
+		a.found(k.codeOf(out.Verdict))
+		if err := a.print(out, o.asJSON); err != nil {
+			return err
+		}
+	}
+	return a.writeResults(s, o, k, dir, run, rec, repro, nil)
+}

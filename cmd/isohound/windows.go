@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/rounds"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/results"
+)
+
+// windowJudge judges the windows of a run, one after the other.
+type windowJudge struct {
+	app *app
+	k   checking // as asked for
+	// finish, if set, is called with the outcome of each window at each level.
+	finish func(*history.History, *results.Outcome)
+	state  rounds.Run
+	// sums are the outcomes of the run, by level.
+	sums map[level.Level]*results.Outcome
+	// number and digest are those of the latest window; digest is "" if it is not known.
+	number int
+	digest string
+	tested bool // some window tested something
+}
+
+func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
+	j := &windowJudge{app: a, k: *k, sums: map[level.Level]*results.Outcome{}}
+	for _, lvl := range k.levels {
+		j.sums[lvl] = &results.Outcome{Path: path, Level: lvl.String()}
+	}
+	return j
+}
+
+// next judges the next window.
+func (j *windowJudge) next(path string) error {
+	k := j.k
+	k.levels = nil
+	for _, lvl := range j.k.levels {
+		if rounds.Judges(lvl) {
+			k.levels = append(k.levels, lvl)
+		}
+	}
+	if len(k.levels) == 0 { // one that says something about others
+		k.levels = []level.Level{level.SER}
+		j.sums[level.SER] = &results.Outcome{Path: path, Level: level.SER.String()}
+	}
+	k.window, k.prepare = true, j.enter
+	for _, sum := range j.sums { // one violated window is explained
+		if sum.Windows != nil && sum.Windows.Violated > 0 {
+			k.explain = 0
+		}
+	}
+	digest, err := digestOf(path)
+	if err != nil {
+		return withCode(exitIO, err)
+	}
+	err = j.app.judge(path, &k, j.weigh, func(o results.Outcome) error {
+		lvl, err := level.Parse(o.Level)
+		if err == nil {
+			j.sums[lvl].AddWindow(&o)
+		}
+		return err
+	})
+	j.digest = digest
+	return err
+}
+
+// enter looks whether the window is the next one, and prepares it.
+func (j *windowJudge) enter(h *history.History) error {
+	number := 1
+	if h.Window != nil {
+		number = h.Window.Number
+	}
+	switch {
+	case j.number > 0 && number != j.number+1:
+		return errors.Errorf("this is window %d, but window %d is missing before it", number, j.number+1)
+	case j.number > 0 && j.digest != h.Window.After:
+		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
+	}
+	j.number = number
+	j.tested = j.tested || checker.Vacuous(h) == ""
+	j.state.Enter(h)
+	return nil
+}
+
+// weigh makes the outcome of a window that is violated, but does not prove that the run is, unknown.
+func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
+	if o.Verdict == verdict.Violated && h != nil {
+		lvl, err := level.Parse(o.Level)
+		var why string
+		if err == nil {
+			why, err = j.state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) {
+				r, err := checker.Check(j.app.work, h, lvl, checker.Options{Timeout: j.k.timeout})
+				if err != nil {
+					return verdict.Unknown, err
+				}
+				return r.Verdict, nil
+			})
+		}
+		if err != nil {
+			why = err.Error()
+		}
+		if why != "" {
+			o.Verdict, o.Reason, o.Anomalies, o.Standing = verdict.Unknown, why, []results.Anomaly{}, nil
+		}
+	}
+	if j.finish != nil {
+		j.finish(h, o)
+	}
+}
+
+// outcomes are those of the run, in the order of the levels asked for.
+func (j *windowJudge) outcomes() []results.Outcome {
+	var out []results.Outcome
+	for _, lvl := range j.k.levels {
+		o := *j.sums[lvl]
+		if !rounds.Judges(lvl) {
+			o = j.follow(lvl)
+		}
+		if o.Anomalies == nil {
+			o.Anomalies = []results.Anomaly{}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// follow is the outcome at a level at which windows cannot be judged. It follows from a stronger level
+// that is satisfied.
+func (j *windowJudge) follow(lvl level.Level) results.Outcome {
+	for _, from := range level.Descending(level.All()) {
+		sum := j.sums[from]
+		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || !from.Implies(lvl) {
+			continue
+		}
+		o := *sum
+		o.Level, o.FollowsFrom, o.Reason = lvl.String(), from.String(), fmt.Sprintf("%s implies it", from)
+		return o
+	}
+	o := results.Outcome{Path: j.sums[lvl].Path, Level: lvl.String(), Verdict: verdict.Unknown}
+	o.Reason = fmt.Sprintf("the windows of a run cannot be judged one by one at %s; record without --cut-every, or judge them at ser, si, sser or strong-si", lvl)
+	return o
+}
+
+// digestOf is the digest that the next window names.
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// checkWindows judges the run in a folder that was cut into windows.
+func (a *app) checkWindows(dir string, files []string, k *checking, tell func(results.Outcome) error) error {
+	j := a.newWindowJudge(dir, k)
+	for _, path := range files {
+		if err := j.next(path); err != nil {
+			return err
+		}
+		if err := context.Cause(a.work); err != nil {
+			return err
+		}
+	}
+	for _, o := range j.outcomes() {
+		a.found(k.codeOf(o.Verdict))
+		if err := tell(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package generator_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/rounds"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/history/native"
+)
+
+// windows is a run in windows.
+type windows struct {
+	files []*buffer
+	cuts  *generator.CutStats
+	err   error
+}
+
+func driveWindows(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Config) *windows {
+	t.Helper()
+	out := &windows{}
+	open := func() (*native.Log, string, error) {
+		b := &buffer{}
+		log, err := native.NewLog(b, false)
+		digest := fmt.Sprintf("digest %d", len(out.files))
+		out.files = append(out.files, b)
+		return log, digest, err
+	}
+	log, _, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Create(context.Background(), w.Initial()); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := generator.NewRecorder(log, history.Header{Seed: cfg.Seed}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Windows(w, open)
+	cfg.FinalRead = true
+	if cfg.Patience == 0 {
+		cfg.Patience = 200 * time.Millisecond
+	}
+	r := generator.NewRunner(cfg, db, w, rec)
+	_, out.err = r.Run(context.Background(), context.Background())
+	out.cuts = r.CutStats()
+	return out
+}
+
+func (w *windows) history(t *testing.T, n int) *history.History {
+	t.Helper()
+	raw := w.files[n].b.String()
+	src, err := native.NewReader(strings.NewReader(raw), fmt.Sprintf("window %d", n+1), int64(len(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Load(context.Background(), src)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	return h
+}
+
+// judge returns the verdict on the run at a level.
+func (w *windows) judge(t *testing.T, lvl level.Level) verdict.Verdict {
+	t.Helper()
+	var state rounds.Run
+	out := verdict.Satisfied
+	for n := range w.files {
+		h := w.history(t, n)
+		state.Enter(h)
+		check := func(h *history.History) (verdict.Verdict, error) {
+			r, err := checker.Check(context.Background(), h, lvl, checker.Options{})
+			if err != nil {
+				return verdict.Unknown, err
+			}
+			return r.Verdict, nil
+		}
+		v, err := check(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v == verdict.Violated {
+			t.Logf("window %d: %s", n+1, dsl.Format(h))
+			why, err := state.Doubt(h, lvl, check)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why == "" {
+				return v
+			}
+			out = verdict.Unknown
+		}
+	}
+	return out
+}
+
+// TestCuts: each window is a complete history that begins with the state at the cut.
+func TestCuts(t *testing.T) {
+	keys := []string{"x", "y", "z"}
+	w := workload{keys: keys, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
+		return add(ctx, tx, keys[(worker+n)%3])
+	}}
+	db := &fake{delay: 20 * time.Microsecond}
+	run := driveWindows(t, db, w, generator.Config{Sessions: 4, Txns: 300, Cuts: generator.Cuts{Txns: 150}})
+	if run.err != nil || run.cuts.GivenUp > 0 || run.cuts.Made < 3 || len(run.files) != run.cuts.Made+1 {
+		t.Fatalf("%v, %+v, %d files", run.err, run.cuts, len(run.files))
+	}
+	committed := 0
+	for n := range run.files {
+		h := run.history(t, n)
+		serializable(t, h)
+		committed += h.Fences()
+		switch {
+		case !h.Closed:
+			t.Errorf("window %d is not closed", n+1)
+		case n == 0 && h.Window != nil, n > 0 && (h.Window.Number != n+1 || h.Window.After != fmt.Sprintf("digest %d", n)):
+			t.Errorf("window %d: %+v", n+1, h.Window)
+		}
+		if n == 0 {
+			continue
+		}
+		before := run.history(t, n-1)
+		last := map[string]history.Value{}
+		for _, op := range before.AllOps() {
+			last[before.KeyName(op.Key)] = op.Value
+		}
+		for _, k := range keys {
+			if got := h.Initial(h.Key(k)); got != last[k] {
+				t.Errorf("window %d: %s is %d at first, and was %d", n+1, k, got, last[k])
+			}
+		}
+	}
+	if sees := 4 * (len(run.files) - 1); committed < 1200 || committed > 1200+sees {
+		t.Errorf("%d transactions in all windows", committed)
+	}
+}
+
+// TestCutsWithFaults: with broken connections and commits without an answer, some of which take effect
+// at any time later, a run in windows has no violation; with commits that get lost it has.
+func TestCutsWithFaults(t *testing.T) {
+	for _, loses := range []bool{false, true} {
+		seed := rand.Uint64()
+		rng := rand.New(rand.NewPCG(seed, 1))
+		db := &flaky{fake: &fake{delay: 100 * time.Microsecond}, rng: rng, loses: loses}
+		w := workload{keys: []string{"x", "y", "z"}, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
+			for _, k := range []string{"x", "y", "z"}[n%2 : n%2+2] {
+				if err := add(ctx, tx, k); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+		run := driveWindows(t, db, w, generator.Config{Sessions: 3, Txns: 400, Cuts: generator.Cuts{Txns: 60}, Patience: 300 * time.Millisecond})
+		if run.err != nil || run.cuts.Made < 3 {
+			t.Fatalf("%v, %+v", run.err, run.cuts)
+		}
+		unknown := 0
+		for n := range run.files {
+			unknown += run.history(t, n).Count().Unknown
+		}
+		if unknown == 0 {
+			t.Error("no outcome was unknown")
+		}
+		if got := run.judge(t, level.SER); (got == verdict.Violated) != loses {
+			t.Errorf("seed %d, loses %v: %s", seed, loses, got)
+		}
+	}
+}
+
+// flaky is a fake whose commits sometimes get no answer. What such a commit writes is held back and takes
+// effect at a later commit, unless another transaction has written one of its keys, or never. If it
+// loses, now and then a commit is confirmed and has no effect.
+type flaky struct {
+	*fake
+	rng   *rand.Rand
+	loses bool
+	held  []held
+}
+
+type held struct {
+	writes map[string]*int64
+	before map[string]int64
+}
+
+func (f *flaky) Connect(ctx context.Context) (drivers.Session, error) {
+	s, err := f.fake.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return flakySession{s.(*fakeSession), f}, nil
+}
+
+type flakySession struct {
+	*fakeSession
+	f *flaky
+}
+
+func (s flakySession) Begin(ctx context.Context) (drivers.Tx, error) {
+	tx, err := s.fakeSession.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return flakyTx{tx.(*fakeTx), s.f}, nil
+}
+
+type flakyTx struct {
+	*fakeTx
+	f *flaky
+}
+
+func (t flakyTx) Commit(ctx context.Context) error {
+	f := t.f
+	switch n := f.rng.IntN(40); {
+	case n == 0 && len(t.writes) > 0: // no answer; perhaps it takes effect later
+		f.held = append(f.held, held{maps.Clone(t.writes), maps.Clone(f.state)})
+		t.s.end()
+		return errLost
+	case n == 1:
+		t.s.end()
+		return &drivers.Error{Class: drivers.Aborted, Cause: "connection lost", Broken: true}
+	case n == 2 && f.loses:
+		t.writes = map[string]*int64{}
+	}
+	if err := t.fakeTx.Commit(ctx); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := 0; i < len(f.held); i++ {
+		if f.rng.IntN(10) > 0 {
+			continue
+		}
+		h := f.held[i]
+		f.held = append(f.held[:i:i], f.held[i+1:]...)
+		i--
+		current := true // what it read and overwrites is still there
+		for k := range h.writes {
+			current = current && f.state[k] == h.before[k]
+		}
+		if current {
+			for k, v := range h.writes {
+				f.state[k] = *v
+			}
+		}
+	}
+	return nil
+}
