@@ -3,7 +3,6 @@ package generator
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/pkg/errors"
@@ -43,6 +42,8 @@ const (
 	autoTxns       = 1_000_000
 	// A cut that was given up is tried again after this time.
 	cutAgain = 10 * time.Second
+	// fencesAtEnd is how often the fence that ends a cut is written if it is not seen.
+	fencesAtEnd = 10
 )
 
 // CutStats say how a run was cut.
@@ -141,16 +142,28 @@ func (r *Runner) readState(ctx context.Context, f *FinalRead, places written, na
 	if err != nil {
 		return err
 	}
-	end := &fence{key: fenceOf(reader.n)}
-	if err := reader.insist(ctx, session, end); err != nil {
-		return errors.Wrap(err, "the fence could not be written")
-	}
-	reader.fence = end.wrote
-	r.rec.state[end.key] = strconv.FormatInt(end.wrote, 10)
 	for _, w := range r.workers {
 		w.behind = true
 	}
 	r.last = reader
+	for try := 1; !r.cfg.Lightweight; try++ { // a database that loses commits may lose this one
+		end := &fence{key: fenceOf(reader.n)}
+		if err := reader.insist(ctx, session, end); err != nil {
+			return errors.Wrap(err, "the fence could not be written")
+		}
+		reader.fence = end.wrote
+		see := &sight{workers: []*worker{reader}}
+		if err := reader.insist(ctx, session, see); err != nil {
+			return errors.Wrap(err, "the fence could not be read")
+		}
+		if len(see.late) == 0 {
+			r.rec.note(reader.a.ops)
+			break
+		}
+		if try == fencesAtEnd {
+			return errUnseen
+		}
+	}
 	return nil
 }
 

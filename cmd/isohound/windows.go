@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -31,6 +32,7 @@ type windowJudge struct {
 	number int
 	digest string
 	tested bool // some window tested something
+	notes  []string
 }
 
 func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
@@ -82,8 +84,14 @@ func (j *windowJudge) enter(h *history.History) error {
 		number = h.Window.Number
 	}
 	switch {
-	case j.number > 0 && number != j.number+1:
-		return errors.Errorf("this is window %d, but window %d is missing before it", number, j.number+1)
+	case number <= j.number:
+		return errors.Errorf("this is window %d, after window %d", number, j.number)
+	case number != j.number+1:
+		missing := fmt.Sprintf("window %d is not there", j.number+1)
+		if number > j.number+2 {
+			missing = fmt.Sprintf("windows %d to %d are not there", j.number+1, number-1)
+		}
+		j.notes = append(j.notes, missing)
 	case j.number > 0 && j.digest != h.Window.After:
 		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
 	}
@@ -127,6 +135,7 @@ func (j *windowJudge) outcomes() []results.Outcome {
 		if !rounds.Judges(lvl) {
 			o = j.follow(lvl)
 		}
+		o.Notes = append(slices.Clone(o.Notes), j.notes...)
 		if o.Anomalies == nil {
 			o.Anomalies = []results.Anomaly{}
 		}
