@@ -265,7 +265,7 @@ func check(t *testing.T, h *history.History, lvl level.Level) verdict.Verdict {
 func TestWindowsAgree(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 21))
-	n := randhist.Count(t, 4000)
+	n := randhist.Count(t, 30_000) / 10
 	count := map[string]int{}
 	for range n {
 		r := simulate(rng)

@@ -47,7 +47,7 @@ var plainPostgres = &flavour{
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.HashIndexes, drivers.GinIndexes, drivers.BrinIndexes, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
-			"synchronous_commit=off is turned on in each session: after a crash it loses commits, which is no isolation bug.",
+			"synchronous_commit=off is turned on in each session, unless the DSN asks for it: after a crash it loses commits, which is no isolation bug.",
 			"enable_seqscan is turned off in each session: otherwise serializable scans and locks small tables whole, and half of the transactions abort.",
 			"An index of kind gin needs the extension btree_gin. It is installed in schema public unless the database has it, and stays there.",
 			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow.",

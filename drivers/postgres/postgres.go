@@ -225,9 +225,11 @@ func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 		return nil
 	}
 	// A server that crashes may lose commits of sessions with asynchronous commit, which would
-	// look like lost updates.
-	if _, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"); err != nil {
-		return err
+	// look like lost updates. Who asks for that in the DSN wants to see it.
+	if d.conf.RuntimeParams["synchronous_commit"] == "" {
+		if _, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"); err != nil {
+			return err
+		}
 	}
 	// A small table would be scanned completely instead of through its index. Serializable then
 	// locks all of it, and most transactions abort.

@@ -218,13 +218,28 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// TestSynchronousCommit: sessions never use asynchronous commit, which may lose commits in a
-// crash.
+// TestSynchronousCommit: sessions use asynchronous commit, which may lose commits in a crash, only if the
+// DSN asks for it.
 func TestSynchronousCommit(t *testing.T) {
-	d := drivertest.Open(t, driver{}, server.DSN()+"?synchronous_commit=off", "")
-	var got string
-	if err := drivertest.Begin(t, d).(*tx).t.QueryRow(ctx, "SHOW synchronous_commit").Scan(&got); err != nil || got != "on" {
-		t.Errorf("synchronous_commit is %q (%v)", got, err)
+	alter := func(value string) {
+		if err := server.Admin(func(ctx context.Context, c *pgx.Conn) error {
+			if _, err := c.Exec(ctx, "ALTER SYSTEM SET synchronous_commit = "+value); err != nil {
+				return err
+			}
+			_, err := c.Exec(ctx, "SELECT pg_reload_conf()")
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter("off")
+	defer alter("on")
+	for query, want := range map[string]string{"": "on", "?synchronous_commit=off": "off", "?synchronous_commit=local": "local"} {
+		d := drivertest.Open(t, driver{}, server.DSN()+query, "")
+		var got string
+		if err := drivertest.Begin(t, d).(*tx).t.QueryRow(ctx, "SHOW synchronous_commit").Scan(&got); err != nil || got != want {
+			t.Errorf("%s: synchronous_commit is %q (%v)", query, got, err)
+		}
 	}
 }
 
