@@ -6,16 +6,14 @@ import "github.com/isohound/isohound/history"
 // transaction on it that did, or 0. A clock is kept only until the last reader of its transaction.
 type clocks struct {
 	width int
-	rows  []int32
+	rows  [][]int32
+	block []int32 // memory of further rows
 	free  []int32 // rows that are not used
 	row   []int32 // by transaction: its row, or none
 	left  []int32 // by transaction: how often its clock is still needed
 }
 
-func (c *clocks) of(t int32) []int32 {
-	at := int(c.row[t]) * c.width
-	return c.rows[at : at+c.width]
-}
+func (c *clocks) of(t int32) []int32 { return c.rows[c.row[t]] }
 
 // keep stores the clock of t.
 func (c *clocks) keep(t int32, clock []int32) {
@@ -25,9 +23,17 @@ func (c *clocks) keep(t int32, clock []int32) {
 		copy(c.of(t), clock)
 		return
 	}
-	c.row[t] = int32(len(c.rows) / c.width)
-	c.rows = append(c.rows, clock...)
+	if len(c.block) < c.width {
+		c.block = make([]int32, c.width*max(1, blockSize/c.width))
+	}
+	c.row[t] = int32(len(c.rows))
+	c.rows = append(c.rows, c.block[:c.width:c.width])
+	c.block = c.block[c.width:]
+	copy(c.of(t), clock)
 }
+
+// blockSize is about how many numbers are allocated at once.
+const blockSize = 1 << 16
 
 // done is called after each use of the clock of t.
 func (c *clocks) done(t int32) {
