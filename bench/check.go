@@ -35,6 +35,7 @@ var Contestants = []Contestant{
 	{Name: "paper", Flags: []string{"--engine", "polygraph", "--pipeline", "paper"}},
 	{Name: "baseline", Flags: []string{"--engine", "baseline"}},
 	{Name: "linear", Flags: []string{"--engine", "linear"}},
+	{Name: "weak", Flags: []string{"--engine", "weak"}},
 	{Name: "chains", Flags: []string{"--engine", "polygraph", "--accel", "chains"}},
 	{Name: "bitset", Flags: []string{"--engine", "polygraph", "--accel", "bitset"}},
 	{Name: "cuda", Flags: []string{"--engine", "polygraph", "--accel", "cuda"}},

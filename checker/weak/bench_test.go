@@ -3,8 +3,6 @@ package weak_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"strconv"
 	"testing"
 
 	"github.com/isohound/isohound/checker/engine"
@@ -57,57 +55,7 @@ func bench(b *testing.B, h *history.History, name string) {
 	}
 }
 
-// general makes a history of transactions of four reads and four blind writes. Each session has a copy of
-// the data, and before a transaction, with the given probability, catches up with another session. Of the
-// versions that it has, a key's latest one is read. So the history is causally consistent.
-func general(txns, sessions, keys int, sync float64) *history.History {
-	type version struct {
-		value   history.Value
-		session int
-		number  int32
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	sym := history.NewSymbols()
-	sym.DefaultInitial = sym.Int(0)
-	for k := range keys {
-		sym.Key(strconv.Itoa(k))
-	}
-	b := history.NewBuilder(history.Header{}, sym, txns)
-	versions := make([][]version, keys)
-	has := make([][]int32, sessions) // by session: how many transactions it has of each session
-	for s := range has {
-		has[s] = make([]int32, sessions)
-	}
-	for i := range txns {
-		s := rng.IntN(sessions)
-		mine := has[s]
-		if sync < 1 && rng.Float64() < sync {
-			for n, number := range has[rng.IntN(sessions)] {
-				mine[n] = max(mine[n], number)
-			}
-		}
-		rec := history.Record{ID: int64(i), Session: int64(s), Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Status: history.Committed}
-		for range 4 {
-			k := rng.IntN(keys)
-			op := history.Op{Kind: history.Read, Key: history.Key(k), Value: sym.Int(0)}
-			for n := len(versions[k]) - 1; n >= 0; n-- {
-				if v := versions[k][n]; sync == 1 || v.number <= mine[v.session] {
-					op.Value = v.value
-					break
-				}
-			}
-			rec.Ops = append(rec.Ops, op)
-		}
-		mine[s]++
-		for n := range 4 {
-			k := rng.IntN(keys)
-			v := version{sym.Int(int64(4*i + n + 1)), s, mine[s]}
-			versions[k] = append(versions[k], v)
-			rec.Ops = append(rec.Ops, history.Op{Kind: history.Write, Key: history.Key(k), Value: v.value})
-		}
-		if err := b.Add(&rec); err != nil {
-			panic(err)
-		}
-	}
-	return b.Done(true, nil)
+// general makes a history of transactions of four reads and four blind writes.
+func general(txns, sessions, keys int, catchUp float64) *history.History {
+	return synth.Causal(synth.CausalConfig{Sessions: sessions, Txns: txns, Keys: keys, Reads: 4, Writes: 4, CatchUp: catchUp, Seed: 1})
 }

@@ -22,7 +22,7 @@ import (
 
 // benching are the options of a benchmark.
 type benching struct {
-	growth, doubling, scans, quick, asJSON, quiet bool
+	growth, doubling, scans, weak, quick, asJSON, quiet bool
 	levels, contestants, against, out, maxMemory  string
 	scale                                         float64
 	seed                                          uint64
@@ -76,6 +76,10 @@ larger ones are skipped. With --scans it does so for histories with statements w
 conditions: BlindW-Pred of the Vbox paper, and scans of narrow ranges of a large table
 beside reads of the same rows by key.
 
+With --weak it makes histories for rc, ra and cc: a million mini-transactions, one to
+ten million transactions of 8 operations, and 1 to 1000 sessions. One row violates these
+levels. The largest file takes 2 GB in the temporary folder.
+
 Contestants are ` + strings.Join(names, ", ") + `.
 The baseline engine gives no counterexample.
 
@@ -86,6 +90,7 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
   isohound bench checker history.bincode --contestants polygraph,baseline
   isohound bench checker --doubling --timeout 1m
   isohound bench checker --scans --timeout 1m
+  isohound bench checker --weak --scale 0.1
   isohound bench checker --growth --timeout 60s --out runs/growth`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := b.resolve(args); err != nil {
@@ -99,8 +104,9 @@ Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagr
 	f.BoolVar(&b.growth, "growth", false, "measure how time and memory grow with the history")
 	f.BoolVar(&b.doubling, "doubling", false, "measure histories that are hard for their size, at 1, 2, 4 and 8 times an eighth of it")
 	f.BoolVar(&b.scans, "scans", false, "measure histories with statements with conditions, at the same sizes as --doubling")
-	f.StringVar(&b.levels, "level", "ser,si", "levels to check, separated by commas; histories are made for ser and si")
-	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline)")
+	f.BoolVar(&b.weak, "weak", false, "measure histories for the weak levels")
+	f.StringVar(&b.levels, "level", "", "levels to check, separated by commas (default ser,si; with --weak rc,ra,cc); histories are made for these")
+	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline; with --weak weak)")
 	f.StringVar(&b.against, "against", "", "path of another isohound to compare with; the two are measured in turn")
 	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m, with --doubling and --scans 20s)")
 	f.StringVar(&b.maxMemory, "max-memory", "", "limit for the memory of each check, 2GiB say (default that of isohound check)")
@@ -122,10 +128,10 @@ const defaultSeed = 1
 func (b *benching) resolve(args []string) error {
 	var err error
 	switch {
-	case (b.growth || b.doubling || b.scans) && len(args) > 0:
-		return usage("--growth, --doubling and --scans make their own histories; give either one of those or files")
-	case b.growth && b.doubling || b.growth && b.scans || b.doubling && b.scans:
-		return usage("give one of --growth, --doubling and --scans")
+	case b.kinds() > 0 && len(args) > 0:
+		return usage("--growth, --doubling, --scans and --weak make their own histories; give either one of those or files")
+	case b.kinds() > 1:
+		return usage("give one of --growth, --doubling, --scans and --weak")
 	case !b.growth && b.out != "":
 		return usage("--out is for the plots and tables of --growth; without it results are printed, with --json for programs")
 	case !b.growth && b.points != 0:
@@ -153,10 +159,18 @@ func (b *benching) resolve(args []string) error {
 	if _, err = parseMemory(b.maxMemory); err != nil {
 		return err
 	}
+	if b.levels == "" {
+		if b.levels = "ser,si"; b.weak {
+			b.levels = "rc,ra,cc"
+		}
+	}
 	if b.parsedLevels, err = level.ParseList(b.levels); err != nil {
 		return withCode(exitUsage, err)
 	}
 	for _, l := range b.parsedLevels {
+		if b.weak && !level.CC.Implies(l) {
+			return usage("the histories of --weak are causally consistent, and not made for level %s", l)
+		}
 		if len(args) == 0 && !b.scans && l.RealTime() {
 			return usage("level %s needs times, and generated histories have none; give files", l)
 		}
@@ -171,6 +185,8 @@ func (b *benching) resolve(args []string) error {
 		switch {
 		case b.growth:
 			b.contestants = "polygraph,paper,baseline"
+		case b.weak:
+			b.contestants = "weak"
 		case len(args) > 0:
 			b.contestants = "polygraph,baseline"
 		}
@@ -185,6 +201,17 @@ func (b *benching) resolve(args []string) error {
 		b.chosen = bench.Against(b.chosen, b.against)
 	}
 	return nil
+}
+
+// kinds counts the flags that choose a benchmark.
+func (b *benching) kinds() int {
+	n := 0
+	for _, chosen := range []bool{b.growth, b.doubling, b.scans, b.weak} {
+		if chosen {
+			n++
+		}
+	}
+	return n
 }
 
 func (a *app) bench(b *benching, files []string) error {
@@ -206,9 +233,12 @@ func (a *app) bench(b *benching, files []string) error {
 		return a.benchDoubling(b, c)
 	}
 	r := &bench.Report{}
-	if len(files) > 0 {
+	switch {
+	case len(files) > 0:
 		err = c.MeasureFiles(a.work, files, b.parsedLevels, b.chosen, r)
-	} else {
+	case b.weak:
+		err = c.MeasureWeak(a.work, bench.WeakRows(b.scale, b.seed), b.parsedLevels, b.chosen, r)
+	default:
 		err = c.MeasureTargets(a.work, bench.Targets(b.scale, b.seed), b.parsedLevels, b.chosen, r)
 	}
 	var failed *bench.CheckError

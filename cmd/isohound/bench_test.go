@@ -37,6 +37,38 @@ func TestBenchTargets(t *testing.T) {
 	}
 }
 
+// TestBenchWeak: every row is measured at each level, with the right verdict, and stronger levels are refused.
+func TestBenchWeak(t *testing.T) {
+	c := isohound(t, "bench", "checker", "--weak", "--scale", "0.0005", "--json")
+	seen := map[string]int{}
+	dec := json.NewDecoder(strings.NewReader(c.out))
+	for dec.More() {
+		var m bench.Measurement
+		if err := dec.Decode(&m); err != nil {
+			t.Fatal(err, c.msg)
+		}
+		want := verdict.Satisfied
+		if strings.Contains(m.History, "old read") {
+			want = verdict.Violated
+		}
+		if m.Verdict != want || m.Txns == 0 || m.Contestant != "weak" {
+			t.Errorf("%+v, want %s", m, want)
+		}
+		seen[m.History]++
+	}
+	for _, row := range bench.WeakRows(1, 1) {
+		if seen[row.Name] != 3 {
+			t.Errorf("%s: %d measurements, want 3", row.Name, seen[row.Name])
+		}
+	}
+	if c.code != 0 {
+		t.Errorf("exit code %d\n%s", c.code, c.msg)
+	}
+	if c := isohound(t, "bench", "checker", "--weak", "--level", "rc,si"); c.code != int(exitUsage) {
+		t.Errorf("exit code %d\n%s", c.code, c.msg)
+	}
+}
+
 // TestBenchFiles: if contestants agree, no verdict is wrong. The table has a row for each check.
 func TestBenchFiles(t *testing.T) {
 	bad, good := write(t, "bad.txt", lostUpdate), write(t, "good.txt", fine)
@@ -176,7 +208,7 @@ func TestBenchMistakes(t *testing.T) {
 		{[]string{"bench"}, 64, "isohound bench --help"},
 		{[]string{"bench", "checker", "--contestants", "nobody"}, 64, "known are polygraph"},
 		{[]string{"bench", "checker", "--growth", "x"}, 64, "or files"},
-		{[]string{"bench", "checker", "--growth", "--doubling"}, 64, "give one of --growth, --doubling and --scans"},
+		{[]string{"bench", "checker", "--growth", "--doubling"}, 64, "give one of --growth, --doubling, --scans and --weak"},
 		{[]string{"bench", "checker", "--doubling", "x"}, 64, "or files"},
 		{[]string{"bench", "checker", "--against", "/nowhere"}, 64, "--against"},
 		{[]string{"bench", "checker", "--max-memory", "much"}, 64, "--max-memory"},
