@@ -67,7 +67,7 @@ func (r *WeakRow) expected(lvl level.Level) verdict.Verdict {
 	return verdict.Unknown
 }
 
-// MeasureWeak measures each row at each level. The files are in PolySI's text format, which lists the
+// MeasureWeak measures each row at each level. The files are in the native format, which lists the
 // transactions in the order in which they ran.
 func (c *Checker) MeasureWeak(ctx context.Context, rows []WeakRow, levels []level.Level, contestants []Contestant, r *Report) error {
 	dir, err := newFolder()
@@ -77,7 +77,7 @@ func (c *Checker) MeasureWeak(ctx context.Context, rows []WeakRow, levels []leve
 	defer dir.remove()
 	path := filepath.Join(dir.path, "history")
 	for _, row := range rows {
-		if err := write(path, row.make(), file.Text); err != nil {
+		if err := write(path, row.make(), file.Native); err != nil {
 			return err
 		}
 		debug.FreeOSMemory() // the check may need the memory
