@@ -77,8 +77,8 @@ conditions: BlindW-Pred of the Vbox paper, and scans of narrow ranges of a large
 beside reads of the same rows by key.
 
 With --weak it makes histories for rc, ra and cc: a million mini-transactions, one to
-ten million transactions of 8 operations, and 1 to 1000 sessions. One row violates these
-levels. The largest file takes 2.5 GB in the temporary folder.
+ten million transactions of 8 operations, and 1 to 1000 sessions. One row must be
+violated. The largest file takes 2.5 GB in the temporary folder.
 
 Contestants are ` + strings.Join(names, ", ") + `.
 The baseline engine gives no counterexample.
