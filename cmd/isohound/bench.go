@@ -23,13 +23,13 @@ import (
 // benching are the options of a benchmark.
 type benching struct {
 	growth, doubling, scans, weak, quick, asJSON, quiet bool
-	levels, contestants, against, out, maxMemory  string
-	scale                                         float64
-	seed                                          uint64
-	repeat, points                                int
-	timeout                                       time.Duration
-	parsedLevels                                  []level.Level
-	chosen                                        []bench.Contestant
+	levels, contestants, against, out, maxMemory        string
+	scale                                               float64
+	seed                                                uint64
+	repeat, points                                      int
+	timeout                                             time.Duration
+	parsedLevels                                        []level.Level
+	chosen                                              []bench.Contestant
 }
 
 // quickScale is the factor of --quick for the sizes.
