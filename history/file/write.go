@@ -47,7 +47,7 @@ func Carries(f Format) fit.Carries {
 func Write(w io.Writer, h *history.History, f Format) error {
 	switch f {
 	case Native:
-		return writeNative(w, h)
+		return native.WriteHistory(w, false, h, "complete")
 	case Dbcop:
 		return dbcop.Write(w, h)
 	case DbcopJSON:
@@ -61,20 +61,6 @@ func Write(w io.Writer, h *history.History, f Format) error {
 	}
 	_, err := io.WriteString(w, dsl.Format(h))
 	return err
-}
-
-func writeNative(w io.Writer, h *history.History) error {
-	out, err := native.NewWriter(w, false, &h.Header, h.Symbols)
-	if err != nil {
-		return err
-	}
-	for i := range h.Txns {
-		rec := h.Record(i)
-		if err := out.Write(&rec); err != nil {
-			return err
-		}
-	}
-	return out.Close(h.Closed, "complete")
 }
 
 // Notes reports what a reader might not expect of h, which fit.To must have prepared, in a
