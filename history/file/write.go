@@ -117,8 +117,8 @@ func emptyFolder(path string) (made bool, err error) {
 
 // WriteNative writes what src yields as native JSON Lines, record by record, which needs little
 // memory. This works if the initial values are known before the first transaction. Otherwise all
-// of src is read first.
-func WriteNative(ctx context.Context, w io.Writer, f *File, compressed bool) error {
+// of src is read first. inFull says that each line says everything (native.NewPlainWriter).
+func WriteNative(ctx context.Context, w io.Writer, f *File, compressed, inFull bool) error {
 	src := f.Source
 	switch f.Format {
 	case Native, DbcopJSON, Text, Awdit, DSL:
@@ -139,7 +139,11 @@ func WriteNative(ctx context.Context, w io.Writer, f *File, compressed bool) err
 	if hdr.Source == "" && f.Format != Native {
 		hdr.Source = string(f.Format)
 	}
-	out, err := native.NewWriter(w, compressed, &hdr, src.Symbols())
+	begin := native.NewWriter
+	if inFull {
+		begin = native.NewPlainWriter
+	}
+	out, err := begin(w, compressed, &hdr, src.Symbols())
 	if err != nil {
 		return &WriteError{err}
 	}

@@ -39,7 +39,7 @@ type references struct {
 	young, old map[string]*knownKey
 	weight     int // of young, in bytes
 	next       int64
-	// none: everything is written in full.
+	// none says that everything is written in full.
 	none bool
 	// texts says that operations appended since it was cleared have texts.
 	texts bool

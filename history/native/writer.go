@@ -25,15 +25,9 @@ func WriteHistory(w io.Writer, compressed bool, h *history.History, reason strin
 	return out.history(h, reason)
 }
 
-// WritePlain is WriteHistory for a history that people read: each line says everything, as in
-// version 1.
+// WritePlain is WriteHistory with NewPlainWriter.
 func WritePlain(w io.Writer, h *history.History, reason string) error {
-	log, err := NewLog(w, false)
-	if err != nil {
-		return err
-	}
-	log.refs.none = true
-	out, err := newWriter(log, &h.Header, h.Symbols)
+	out, err := NewPlainWriter(w, false, &h.Header, h.Symbols)
 	if err != nil {
 		return err
 	}
@@ -56,6 +50,17 @@ func NewWriter(w io.Writer, compressed bool, hdr *history.Header, sym *history.S
 	if err != nil {
 		return nil, err
 	}
+	return newWriter(log, hdr, sym)
+}
+
+// NewPlainWriter is NewWriter for a history that people or other programs read: each line says
+// everything, as in version 1 of the format, which is what is written.
+func NewPlainWriter(w io.Writer, compressed bool, hdr *history.Header, sym *history.Symbols) (*Writer, error) {
+	log, err := NewLog(w, compressed)
+	if err != nil {
+		return nil, err
+	}
+	log.refs.none = true
 	return newWriter(log, hdr, sym)
 }
 
