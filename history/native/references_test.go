@@ -476,3 +476,52 @@ func TestLinesAreJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestDocs reads the example of docs/history-format.md, and writes it again.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "history-format.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(text), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	h, err := read([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `initial nil
+initial k0=0
+initial k1=0
+s3 T17 [120500,130900]: r(lists(4),"11,25,31,32,47,50,") w(lists(4),"11,25,31,32,47,50,52,") r(k1,0)
+s4 T18 [121000,131000]: r(lists(4),"11,25,31,32,47,50,52,") w(lists(4),"11,25,31,32,47,50,52,58,") abort
+s4 T19 [131100,131900]: r(lists(4),"11,25,31,32,47,50,52,") w(k1,7)
+`
+	if got := dsl.Format(h); got != want || !h.Closed {
+		t.Errorf("the example is\n%s", got)
+	}
+	var out bytes.Buffer
+	log, err := native.NewLog(&out, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = log.Header(&h.Header, "null", func(yield func(string, string) bool) { _ = yield("k0", "0") && yield("k1", "0") })
+	for i := range h.Txns {
+		rec := h.Record(i)
+		if i > 0 {
+			if i == 1 {
+				rec.Cause = "40001 serialization failure"
+			}
+			err = errors.Join(err, log.Txn(&rec, spell(h, rec.Ops), nil, false))
+			continue
+		}
+		intent := rec
+		intent.DBTxn = 0
+		err = errors.Join(err, log.Intent(&intent, spell(h, rec.Ops)), log.Txn(&rec, nil, &intent, true))
+	}
+	if err := errors.Join(err, log.End(native.Ending{Reason: "complete", Txns: 3})); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != example {
+		t.Errorf("the example is written as\n%s", &out)
+	}
+}
