@@ -249,7 +249,7 @@ func recorded(tb testing.TB, rng *rand.Rand, txns int) (data []byte, want []stri
 	if err == nil {
 		err = log.Header(&history.Header{}, "null", func(func(string, string) bool) {})
 	}
-	texts := []string{"", "é", "日本語 and more of it", "\U0001f600\U0001f601\U0001f602\U0001f603", "a \"quoted\" text of some length", "12345678901234567890", "tab\tand more than sixteen"}
+	texts := []string{"", "é", "日本語 and more of it", "\U0001f600\U0001f601\U0001f602\U0001f603\U0001f605\U0001f606", "a \"quoted\" text of some length", "0123456789abcdefé", "0123456789abcdefèx", "12345678901234567890", "tab\tand more than sixteen"}
 	latest := map[string]string{}
 	value := func(key string) []byte {
 		old := latest[key]
