@@ -22,12 +22,12 @@ type Recorder struct {
 	count  atomic.Int64
 
 	// For windows: hdr is the header of each, state the value of every key at the last cut, as JSON
-	// scalars, and carried the lines of transactions of unknown outcome.
+	// scalars, and carried the transactions of unknown outcome.
 	next    NextWindow
 	hdr     history.Header
 	window  int
 	state   map[string]string
-	carried [][]byte
+	carried []attempt
 }
 
 // NextWindow is called when the file of a window is complete. It returns the log of the next window,
@@ -48,22 +48,7 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 		hdr.Schema = t.Schema()
 	}
 	r.hdr = hdr
-	buf, err := native.AppendHeader(nil, &hdr, "null")
-	if err != nil {
-		return nil, err
-	}
-	var in native.Initials
-	for k, v := range initial(w) {
-		buf = in.Append(buf, k, v)
-		if len(buf) > 1<<20 {
-			if _, err := log.Write(buf); err != nil {
-				return nil, err
-			}
-			buf = buf[:0]
-		}
-	}
-	_, err = log.Write(in.End(buf))
-	return r, err
+	return r, log.Header(&hdr, "null", initial(w))
 }
 
 // Windows prepares the recorder for a run that is cut into windows. It must be called before the run.
@@ -87,26 +72,19 @@ func (r *Recorder) nextWindow() error {
 	}
 	r.log, r.window = log, r.window+1
 	r.hdr.Window = &history.Window{Number: r.window, After: digest}
-	buf, err := native.AppendHeader(nil, &r.hdr, "null")
-	if err != nil {
-		return err
-	}
-	var in native.Initials
-	for _, k := range slices.Sorted(maps.Keys(r.state)) {
-		buf = in.Append(buf, k, r.state[k])
-		if len(buf) > 1<<20 {
-			if _, err := log.Write(buf); err != nil {
-				return err
+	err = log.Header(&r.hdr, "null", func(yield func(string, string) bool) {
+		for _, k := range slices.Sorted(maps.Keys(r.state)) {
+			if !yield(k, r.state[k]) {
+				return
 			}
-			buf = buf[:0]
+		}
+	})
+	r.count.Store(0)
+	for i := range r.carried {
+		if err == nil {
+			err = r.carried[i].write()
 		}
 	}
-	buf = in.End(buf)
-	for _, line := range r.carried {
-		buf = append(buf, line...)
-	}
-	r.count.Store(int64(len(r.carried)))
-	_, err = log.Write(buf)
 	return err
 }
 
@@ -145,14 +123,7 @@ func (r *Recorder) Close(reason string) error {
 	if r.log == nil {
 		return nil
 	}
-	buf, err := native.AppendEnding(nil, native.Ending{Reason: reason, Txns: r.count.Load()})
-	if err != nil {
-		return err
-	}
-	if _, err = r.log.Write(buf); err != nil {
-		return err
-	}
-	return r.log.Close()
+	return r.log.End(native.Ending{Reason: reason, Txns: r.count.Load()})
 }
 
 // op is an operation as it was executed.
@@ -180,6 +151,11 @@ func (o *op) appendValue(b []byte) []byte {
 	return strconv.AppendInt(b, o.value, 10)
 }
 
+// same reports whether two operations are recorded alike.
+func (o op) same(p op) bool {
+	return o.kind == p.kind && o.key == p.key && o.value == p.value && o.none == p.none && o.isText == p.isText && o.text == p.text
+}
+
 // attempt is one transaction attempt in progress.
 type attempt struct {
 	r *Recorder
@@ -187,7 +163,14 @@ type attempt struct {
 	node int16
 	rec  history.Record // without operations
 	ops  []op
-	buf  []byte
+	// intent is rec when the intent was written, to the log intentIn, and intended are the operations
+	// then. Predicates are only added, so their number tells whether they are still the same.
+	intentIn *native.Log
+	intent   history.Record
+	intended []op
+	// words are the operations as the file spells them, and buf holds their values.
+	words []native.Op
+	buf   []byte
 	// intentErr is why the intent could not be written.
 	intentErr error
 }
@@ -197,7 +180,7 @@ func (a *attempt) begin(session, due int64) {
 		ID: a.r.nextID.Add(1), Session: session, Node: a.node, Due: due,
 		Begin: a.r.Now(), End: history.NoTime, Status: history.Unknown,
 	}
-	a.ops, a.intentErr = a.ops[:0], nil
+	a.ops, a.intentIn, a.intentErr = a.ops[:0], nil, nil
 }
 
 func (a *attempt) writes() bool {
@@ -215,9 +198,8 @@ func (a *attempt) intend() error {
 	if !a.writes() || a.r.log == nil {
 		return nil
 	}
-	a.buf = a.appendOps(native.BeginIntent(a.buf[:0], &a.rec))
-	_, err := a.r.log.Write(a.buf)
-	return err
+	a.intentIn, a.intent, a.intended = a.r.log, a.rec, append(a.intended[:0], a.ops...)
+	return a.r.log.Intent(&a.rec, a.spell())
 }
 
 // finish writes the transaction's outcome to the kernel, with the current time as its end.
@@ -232,18 +214,27 @@ func (a *attempt) write() error {
 	if a.r.log == nil {
 		return nil
 	}
-	a.buf = a.appendOps(native.BeginTxn(a.buf[:0], &a.rec))
 	// Counted first: the closing line must not count fewer transactions than the file has.
 	a.r.count.Add(1)
-	_, err := a.r.log.Write(a.buf)
-	return err
+	if a.intentIn != a.r.log {
+		return a.r.log.Txn(&a.rec, a.spell(), nil, false)
+	}
+	if len(a.intent.Predicates) == len(a.rec.Predicates) && slices.EqualFunc(a.intended, a.ops, op.same) {
+		return a.r.log.Txn(&a.rec, nil, &a.intent, true)
+	}
+	return a.r.log.Txn(&a.rec, a.spell(), &a.intent, false)
 }
 
-func (a *attempt) appendOps(b []byte) []byte {
+// spell returns the operations as the file spells them. They are valid until the next call.
+func (a *attempt) spell() []native.Op {
+	a.words, a.buf = a.words[:0], a.buf[:0]
 	for _, o := range a.ops {
-		b = native.EndOp(o.appendValue(native.AppendOp(b, o.kind, o.key)))
+		from := len(a.buf)
+		a.buf = o.appendValue(a.buf)
+		// If buf grows later, its former memory keeps this value.
+		a.words = append(a.words, native.Op{Kind: o.kind, Key: o.key, Value: a.buf[from:len(a.buf):len(a.buf)]})
 	}
-	return native.EndOps(b, a.rec.Predicates)
+	return a.words
 }
 
 func (a *attempt) noteID(tx drivers.Tx) {

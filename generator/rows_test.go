@@ -104,7 +104,7 @@ func TestRowsOfConditions(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nnot %+v", got, want)
 	}
-	if !strings.Contains(out.b.String(), `"ops":[["w","users(0).age",null],["w","users(0).name",null],["r","users(1).age","NULL"]]`) {
+	if !strings.Contains(out.b.String(), `"ops":[["w",["users(0).age",0],null],["w",["users(0).name",1],null],["r",["users(1).age",2],"NULL"]],"line":3,`) {
 		t.Error(out.b.String())
 	}
 }

@@ -368,7 +368,7 @@ func (r *Runner) doubt(a *attempt) {
 		r.doubtful = written{}
 	}
 	r.doubtful.note(a.ops)
-	r.rec.carried = append(r.rec.carried, slices.Clone(a.buf))
+	r.rec.carried = append(r.rec.carried, attempt{r: r.rec, rec: a.rec, ops: slices.Clone(a.ops)})
 }
 
 // noteCommit remembers that a session of this worker committed.

@@ -36,17 +36,7 @@ func read(t *testing.T, text string) *history.History {
 func write(t *testing.T, h *history.History) string {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := native.NewWriter(&out, false, &h.Header, h.Symbols)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range h.Txns {
-		rec := h.Record(i)
-		if err := w.Write(&rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(h.Closed, "complete"); err != nil {
+	if err := native.WritePlain(&out, h, "complete"); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -34,13 +33,12 @@ const (
 // Symbols are the names behind the numbers of a history: keys, values that are not integers, and
 // sessions. They also hold the initial value of every key.
 type Symbols struct {
-	keyIDs     map[string]Key                   // by name, if it is not a number
+	keyTexts   hashed.Texts                     // names that are not numbers
+	textKeys   []Key                            // by number in keyTexts
 	numbered   []Key                            // by name, if it is a small number: the key plus 1
 	large      hashed.Table[hashed.Number, Key] // by name, if it is a larger number
 	keyNames   []keyName
-	keyTexts   []string // names that are not numbers
-	textIDs    map[string]Value
-	texts      []string
+	texts      hashed.Texts // the values that are not integers
 	sessionIDs map[int64]int32
 	sessions   []int64
 
@@ -59,8 +57,6 @@ type keyName struct {
 // NewSymbols returns an empty table in which every key is initially absent.
 func NewSymbols() *Symbols {
 	return &Symbols{
-		keyIDs:         map[string]Key{},
-		textIDs:        map[string]Value{},
 		sessionIDs:     map[int64]int32{},
 		DefaultInitial: Absent,
 	}
@@ -73,28 +69,17 @@ func (s *Symbols) Clone(name func(Key) string) *Symbols {
 	for k := range s.keyNames {
 		c.Key(name(Key(k)))
 	}
-	c.textIDs, c.texts = maps.Clone(s.textIDs), slices.Clone(s.texts)
+	c.texts = s.texts.Clone()
 	return c
 }
 
 // Key returns the number of the key called name, and adds the key if it is new.
-func (s *Symbols) Key(name string) Key {
-	if n, ok := number(name); ok {
-		return s.KeyNumber(n)
-	}
-	if k, ok := s.keyIDs[name]; ok {
-		return k
-	}
-	k := s.addKey(keyName{uint64(len(s.keyTexts)), true})
-	s.keyTexts = append(s.keyTexts, name)
-	s.keyIDs[name] = k
-	return k
-}
+func (s *Symbols) Key(name string) Key { return s.KeyBytes([]byte(name)) }
 
 // IsFence reports whether the key's name begins with Fence.
 func (s *Symbols) IsFence(k Key) bool {
 	name := s.keyNames[k]
-	return name.isText && strings.HasPrefix(s.keyTexts[name.number], Fence)
+	return name.isText && strings.HasPrefix(s.keyTexts.Text(int(name.number)), Fence)
 }
 
 // KeyBytes is Key for a name that the caller may overwrite afterwards.
@@ -102,10 +87,11 @@ func (s *Symbols) KeyBytes(name []byte) Key {
 	if n, ok := number(name); ok {
 		return s.KeyNumber(n)
 	}
-	if k, ok := s.keyIDs[string(name)]; ok { // the compiler avoids the copy
-		return k
+	n, known := s.keyTexts.Add(name)
+	if !known {
+		s.textKeys = append(s.textKeys, s.addKey(keyName{uint64(n), true}))
 	}
-	return s.Key(string(name))
+	return s.textKeys[n]
 }
 
 // KeyNumber is Key for a name that is a number, in decimal.
@@ -176,7 +162,7 @@ func (s *Symbols) KeyName(k Key) string {
 	if n := s.keyNames[k]; !n.isText {
 		return strconv.FormatUint(n.number, 10)
 	}
-	return s.keyTexts[s.keyNames[k].number]
+	return s.keyTexts.Text(int(s.keyNames[k].number))
 }
 
 // Session returns the dense number of the session recorded as name.
@@ -209,22 +195,12 @@ func (s *Symbols) String(t string) Value { return s.RawBytes(quote.Append(nil, t
 
 // Raw interns a JSON scalar by its text: a quoted string, a number that is
 // not an int64, true or false. Equal texts are equal values.
-func (s *Symbols) Raw(scalar string) Value {
-	if v, ok := s.textIDs[scalar]; ok {
-		return v
-	}
-	v := textBase + Value(len(s.texts))
-	s.textIDs[scalar] = v
-	s.texts = append(s.texts, scalar)
-	return v
-}
+func (s *Symbols) Raw(scalar string) Value { return s.RawBytes([]byte(scalar)) }
 
 // RawBytes is Raw for a text that the caller may overwrite afterwards.
 func (s *Symbols) RawBytes(scalar []byte) Value {
-	if v, ok := s.textIDs[string(scalar)]; ok { // the compiler avoids the copy
-		return v
-	}
-	return s.Raw(string(scalar))
+	n, _ := s.texts.Add(scalar)
+	return textBase + Value(n)
 }
 
 // ValueText returns v as a JSON scalar; Absent is null.
@@ -240,7 +216,7 @@ func (s *Symbols) AppendValue(b []byte, v Value) []byte {
 	case v == Absent:
 		return append(b, "null"...)
 	default:
-		return append(b, s.texts[v-textBase]...)
+		return append(b, s.texts.Text(int(v-textBase))...)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/explain"
-	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
 )
 
@@ -28,7 +27,7 @@ func WriteExplanation(dir string, a *Anomaly, text string) error {
 		files["minimal.txt"] = c.History
 		if c.Sub != nil {
 			var b bytes.Buffer
-			if err := writeNative(&b, c.Sub); err != nil {
+			if err := native.WritePlain(&b, c.Sub, "counterexample"); err != nil {
 				return err
 			}
 			files["minimal.jsonl"] = b.String()
@@ -40,18 +39,4 @@ func WriteExplanation(dir string, a *Anomaly, text string) error {
 		}
 	}
 	return nil
-}
-
-func writeNative(b *bytes.Buffer, h *history.History) error {
-	w, err := native.NewWriter(b, false, &h.Header, h.Symbols)
-	if err != nil {
-		return err
-	}
-	for i := range h.Txns {
-		rec := h.Record(i)
-		if err := w.Write(&rec); err != nil {
-			return err
-		}
-	}
-	return w.Close(h.Closed, "counterexample")
 }

@@ -33,14 +33,7 @@ func portable(h *history.History, name string) (file string, text []byte, err er
 		b.WriteString(dsl.Format(h))
 		return name + ".txt", b.Bytes(), nil
 	}
-	w, err := native.NewWriter(&b, false, &h.Header, h.Symbols)
-	for i := 0; i < len(h.Txns) && err == nil; i++ {
-		rec := h.Record(i)
-		err = w.Write(&rec)
-	}
-	if err == nil {
-		err = w.Close(h.Closed, "part of a history")
-	}
+	err = native.WritePlain(&b, h, "part of a history")
 	return name + ".jsonl", b.Bytes(), err
 }
 

@@ -39,7 +39,11 @@ func TestConvertLists(t *testing.T) {
 				t.Errorf("%s of %s: %+v %s", name, isolation, o, c.msg)
 			}
 		}
-		lines, err := os.ReadFile(h)
+		full := filepath.Join(run, "full.jsonl")
+		if c := isohound(t, "convert", h, full, "--in-full"); c.code != 0 {
+			t.Fatal(c.msg)
+		}
+		lines, err := os.ReadFile(full)
 		if err != nil {
 			t.Fatal(err)
 		}

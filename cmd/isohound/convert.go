@@ -17,6 +17,7 @@ import (
 type conversion struct {
 	from, to file.Format
 	lossy    bool
+	inFull   bool // native: each line says everything
 }
 
 func (a *app) convertCommand() *cobra.Command {
@@ -45,7 +46,10 @@ Formats:
 
 Some formats cannot carry everything that could change a verdict (times, unknown
 outcomes, deleted keys …). convert then fails, unless --lossy is given: it leaves out
-or replaces such parts, and prints what was lost to standard error.`,
+or replaces such parts, and prints what was lost to standard error.
+
+Lines of native refer to lines before them. For scripts that read single lines, --in-full
+writes version 1 of the format, whose lines have all keys and values.`,
 		Example: `  isohound convert history.bincode history.jsonl.zst
   isohound convert history.jsonl - --to dsl
   isohound convert history.jsonl.zst logs --to cobra --lossy`,
@@ -61,6 +65,9 @@ or replaces such parts, and prints what was lost to standard error.`,
 			if k.to == file.Auto {
 				k.to = file.ByName(args[1])
 			}
+			if k.inFull && k.to != file.Native {
+				return usage("--in-full: this is for native, not for %s", k.to)
+			}
 			if file.Folder(k.to) && args[1] == "-" {
 				return usage("--to %s: a folder cannot be written to standard output", k.to)
 			}
@@ -72,6 +79,7 @@ or replaces such parts, and prints what was lost to standard error.`,
 	f.StringVar(&from, "from", "auto", "format of FILE: auto, "+file.Names())
 	f.StringVar(&to, "to", "auto", "format of OUT: auto, "+file.Names())
 	f.BoolVar(&k.lossy, "lossy", false, "convert even if something is lost, and say what")
+	f.BoolVar(&k.inFull, "in-full", false, "native: write keys and values in full in each line")
 	return c
 }
 
@@ -97,7 +105,7 @@ func (a *app) convert(in, out string, k conversion) error {
 		}
 	}
 	if k.to == file.Native {
-		if err = file.WriteNative(a.stop, w, f, strings.HasSuffix(out, ".zst")); err == nil {
+		if err = file.WriteNative(a.stop, w, f, strings.HasSuffix(out, ".zst"), k.inFull); err == nil {
 			a.note(f.Notes())
 			if left := f.Header().LeftOut; left != "" {
 				a.note([]string{left})

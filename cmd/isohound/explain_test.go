@@ -138,7 +138,7 @@ func TestExplainKeys(t *testing.T) {
 			if c := isohound(t, "check", from, "--level", "si"); c.code != 1 {
 				t.Errorf("%s, %s: exit %d: %s%s", key, name, c.code, c.out, c.msg)
 			}
-			if c := isohound(t, "convert", from, "-", "--to", "native"); !strings.Contains(c.out, `["r",`+key+","+key+`],["w",`+key+`,1.5]`) || !strings.Contains(c.out, `"1.5"`) {
+			if c := isohound(t, "convert", from, "-", "--to", "native", "--in-full"); !strings.Contains(c.out, `["r",`+key+","+key+`],["w",`+key+`,1.5]`) || !strings.Contains(c.out, `"1.5"`) {
 				t.Errorf("%s, %s: %s%s", key, name, c.out, c.msg)
 			}
 		}

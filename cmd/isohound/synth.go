@@ -185,7 +185,7 @@ func (a *app) writeSynthetic(h *history.History, path string) error {
 			return err
 		}
 	}
-	err = writeNative(w, h, strings.HasSuffix(path, ".zst"))
+	err = native.WriteHistory(w, strings.HasSuffix(path, ".zst"), h, "synthesized")
 	if path != "-" {
 		if cerr := w.Close(); err == nil {
 			err = cerr
@@ -195,18 +195,4 @@ func (a *app) writeSynthetic(h *history.History, path string) error {
 		}
 	}
 	return withCode(exitIO, errors.Wrap(err, "cannot write"))
-}
-
-func writeNative(w *os.File, h *history.History, compressed bool) error {
-	out, err := native.NewWriter(w, compressed, &h.Header, h.Symbols)
-	if err != nil {
-		return err
-	}
-	for i := range h.Txns {
-		rec := h.Record(i)
-		if err := out.Write(&rec); err != nil {
-			return err
-		}
-	}
-	return out.Close(h.Closed, "synthesized")
 }

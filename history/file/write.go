@@ -47,7 +47,7 @@ func Carries(f Format) fit.Carries {
 func Write(w io.Writer, h *history.History, f Format) error {
 	switch f {
 	case Native:
-		return writeNative(w, h)
+		return native.WriteHistory(w, false, h, "complete")
 	case Dbcop:
 		return dbcop.Write(w, h)
 	case DbcopJSON:
@@ -61,20 +61,6 @@ func Write(w io.Writer, h *history.History, f Format) error {
 	}
 	_, err := io.WriteString(w, dsl.Format(h))
 	return err
-}
-
-func writeNative(w io.Writer, h *history.History) error {
-	out, err := native.NewWriter(w, false, &h.Header, h.Symbols)
-	if err != nil {
-		return err
-	}
-	for i := range h.Txns {
-		rec := h.Record(i)
-		if err := out.Write(&rec); err != nil {
-			return err
-		}
-	}
-	return out.Close(h.Closed, "complete")
 }
 
 // Notes reports what a reader might not expect of h, which fit.To must have prepared, in a
@@ -131,8 +117,8 @@ func emptyFolder(path string) (made bool, err error) {
 
 // WriteNative writes what src yields as native JSON Lines, record by record, which needs little
 // memory. This works if the initial values are known before the first transaction. Otherwise all
-// of src is read first.
-func WriteNative(ctx context.Context, w io.Writer, f *File, compressed bool) error {
+// of src is read first. inFull says that each line says everything (native.NewPlainWriter).
+func WriteNative(ctx context.Context, w io.Writer, f *File, compressed, inFull bool) error {
 	src := f.Source
 	switch f.Format {
 	case Native, DbcopJSON, Text, Awdit, DSL:
@@ -153,7 +139,11 @@ func WriteNative(ctx context.Context, w io.Writer, f *File, compressed bool) err
 	if hdr.Source == "" && f.Format != Native {
 		hdr.Source = string(f.Format)
 	}
-	out, err := native.NewWriter(w, compressed, &hdr, src.Symbols())
+	begin := native.NewWriter
+	if inFull {
+		begin = native.NewPlainWriter
+	}
+	out, err := begin(w, compressed, &hdr, src.Symbols())
 	if err != nil {
 		return &WriteError{err}
 	}

@@ -53,40 +53,43 @@ func withIntents(tb testing.TB, h *history.History, compressed bool) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	buf, err := native.AppendHeader(nil, &h.Header, h.ValueText(h.DefaultInitial))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	put := func() {
-		if _, err := log.Write(buf); err != nil {
+	check := func(err error) {
+		if err != nil {
 			tb.Fatal(err)
 		}
-		buf = buf[:0]
 	}
+	own := func(yield func(string, string) bool) {
+		check(h.OwnInitials(func(k history.Key, v history.Value) error {
+			yield(h.KeyName(k), h.ValueText(v))
+			return nil
+		}))
+	}
+	check(log.Header(&h.Header, h.ValueText(h.DefaultInitial), own))
 	for i := range h.Txns {
 		rec := h.Record(i)
-		writes := false
+		ops, writes := spell(h, rec.Ops), false
 		for _, op := range rec.Ops {
 			writes = writes || op.Kind == history.Write
 		}
-		if writes {
-			buf = native.BeginIntent(buf, &rec)
-			for _, op := range rec.Ops {
-				buf = native.EndOp(h.AppendValue(native.AppendOp(buf, op.Kind, h.KeyName(op.Key)), op.Value))
-			}
-			buf = native.EndLine(buf)
+		if !writes {
+			check(log.Txn(&rec, ops, nil, false))
+			continue
 		}
-		buf = native.AppendRecord(buf, &rec, h.Symbols)
-		if i%20 == 0 {
-			put()
-		}
+		check(log.Intent(&rec, ops))
+		check(log.Txn(&rec, nil, &rec, true))
 	}
-	if buf, err = native.AppendEnding(buf, native.Ending{Reason: "complete", Txns: int64(len(h.Txns))}); err != nil {
-		tb.Fatal(err)
+	if !h.Closed {
+		check(log.Close())
+		return out.Bytes()
 	}
-	put()
-	if err := log.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	check(log.End(native.Ending{Reason: "complete", Txns: int64(len(h.Txns))}))
 	return out.Bytes()
+}
+
+func spell(h *history.History, ops []history.Op) []native.Op {
+	out := make([]native.Op, len(ops))
+	for i, op := range ops {
+		out[i] = native.Op{Kind: op.Kind, Key: h.KeyName(op.Key), Value: []byte(h.ValueText(op.Value))}
+	}
+	return out
 }

@@ -4,6 +4,10 @@
 // A file is a header line, lines with initial values, one line for each finished transaction,
 // one intent line before each commit of a writing transaction, and a closing line. The writer
 // never holds a record back, so a crash loses at most transactions that had not finished.
+//
+// A transaction's line leaves out what its intent said. Keys have numbers after their first
+// occurrence, and texts refer to the key's latest text (references.go). So the lines of a file
+// depend on each other, and all of them come from one Log.
 package native
 
 import (
@@ -16,9 +20,10 @@ import (
 	"github.com/isohound/isohound/history/quote"
 )
 
-// Version is the format's version, the value of the header's first field. A
-// reader refuses a version above its own.
-const Version = 1
+// Version is the format's version, the value of the header's first field. A reader refuses a
+// version above its own, and reads all below. Version 1 had no references: each line said
+// everything.
+const Version = 2
 
 // Ending is the closing line: the recording ended in good order.
 type Ending struct {
@@ -34,24 +39,24 @@ type headerLine struct {
 	Initial json.RawMessage `json:"initial,omitempty"`
 }
 
-// AppendHeader appends the header line. initial is the default initial value, of keys without
+// appendHeader appends the header line of a version. initial is the default initial value, of keys without
 // their own.
-func AppendHeader(b []byte, h *history.Header, initial string) ([]byte, error) {
-	line, err := json.Marshal(headerLine{Isohound: Version, Header: *h, Initial: json.RawMessage(initial)})
+func appendHeader(b []byte, version int, h *history.Header, initial string) ([]byte, error) {
+	line, err := json.Marshal(headerLine{Isohound: version, Header: *h, Initial: json.RawMessage(initial)})
 	if err != nil {
 		return b, errors.Wrap(err, "history header")
 	}
 	return append(append(b, line...), '\n'), nil
 }
 
-// Initials builds lines with the initial values of keys.
-type Initials struct{ n int }
+// initials builds lines with the initial values of keys.
+type initials struct{ n int }
 
 // perLine keeps lines of initial values short enough to read.
 const perLine = 500
 
-// Append appends one key with its initial value, a JSON scalar.
-func (i *Initials) Append(b []byte, key, value string) []byte {
+// append appends one key with its initial value, a JSON scalar.
+func (i *initials) append(b []byte, key, value string) []byte {
 	if i.n == 0 {
 		b = append(b, `{"initial":[`...)
 	} else {
@@ -63,13 +68,13 @@ func (i *Initials) Append(b []byte, key, value string) []byte {
 	b = append(b, value...)
 	b = append(b, ']')
 	if i.n++; i.n == perLine {
-		b = i.End(b)
+		b = i.end(b)
 	}
 	return b
 }
 
-// End completes the line in progress, if there is one.
-func (i *Initials) End(b []byte) []byte {
+// end completes the line in progress, if there is one.
+func (i *initials) end(b []byte) []byte {
 	if i.n == 0 {
 		return b
 	}
@@ -77,11 +82,48 @@ func (i *Initials) End(b []byte) []byte {
 	return append(b, "]}\n"...)
 }
 
-// BeginTxn appends a transaction line up to its operations, which the caller adds with AppendOp
-// before EndLine. It uses all of rec except rec.Ops.
-func BeginTxn(b []byte, rec *history.Record) []byte {
-	b = append(b, `{"txn":`...)
-	b = beginCommon(b, rec)
+// Op is an operation as a file spells it.
+type Op struct {
+	Kind history.OpKind
+	Key  string
+	// Value is a JSON scalar, null for absence. A text has the spelling of AppendText, so that equal
+	// texts are equal bytes.
+	Value []byte
+}
+
+// nothing is what a line without an intent is compared with: every field that may be left out.
+var nothing = history.Record{Due: history.NoTime, Begin: history.NoTime}
+
+// appendFields appends the fields that transaction and intent lines share, as far as they differ
+// from those of base: the transaction's intent, or nil. A field of the intent that is taken back
+// becomes null.
+func appendFields(b []byte, rec, base *history.Record) []byte {
+	if base == nil || rec.Session != base.Session {
+		b = append(b, `,"session":`...)
+		b = strconv.AppendInt(b, rec.Session, 10)
+	}
+	if base == nil {
+		base = &nothing
+	}
+	b = appendField(b, `,"node":`, int64(rec.Node), int64(base.Node), 0)
+	b = appendField(b, `,"dbtxn":`, rec.DBTxn, base.DBTxn, 0)
+	b = appendField(b, `,"due":`, rec.Due, base.Due, history.NoTime)
+	return appendField(b, `,"begin":`, rec.Begin, base.Begin, history.NoTime)
+}
+
+func appendField(b []byte, name string, n, base, none int64) []byte {
+	if n == base {
+		return b
+	}
+	b = append(b, name...)
+	if n == none {
+		return append(b, "null"...)
+	}
+	return strconv.AppendInt(b, n, 10)
+}
+
+// appendOutcome appends the fields that only a transaction line has.
+func appendOutcome(b []byte, rec *history.Record) []byte {
 	if rec.End != history.NoTime {
 		b = append(b, `,"end":`...)
 		b = strconv.AppendInt(b, rec.End, 10)
@@ -93,75 +135,14 @@ func BeginTxn(b []byte, rec *history.Record) []byte {
 		b = append(b, `,"cause":`...)
 		b = appendString(b, rec.Cause)
 	}
-	return append(b, `,"ops":[`...)
-}
-
-// BeginIntent appends an intent line up to its operations: what the transaction has done by the
-// time its commit is sent.
-func BeginIntent(b []byte, rec *history.Record) []byte {
-	b = append(b, `{"intent":`...)
-	b = beginCommon(b, rec)
-	return append(b, `,"ops":[`...)
-}
-
-func beginCommon(b []byte, rec *history.Record) []byte {
-	b = strconv.AppendInt(b, rec.ID, 10)
-	b = append(b, `,"session":`...)
-	b = strconv.AppendInt(b, rec.Session, 10)
-	if rec.Node != 0 {
-		b = append(b, `,"node":`...)
-		b = strconv.AppendInt(b, int64(rec.Node), 10)
-	}
-	if rec.DBTxn != 0 {
-		b = append(b, `,"dbtxn":`...)
-		b = strconv.AppendInt(b, rec.DBTxn, 10)
-	}
-	if rec.Due != history.NoTime {
-		b = append(b, `,"due":`...)
-		b = strconv.AppendInt(b, rec.Due, 10)
-	}
-	if rec.Begin != history.NoTime {
-		b = append(b, `,"begin":`...)
-		b = strconv.AppendInt(b, rec.Begin, 10)
-	}
 	return b
 }
-
-// AppendOp appends an operation up to its value. The caller then appends a JSON scalar, null for
-// absence, and calls EndOp.
-func AppendOp(b []byte, kind history.OpKind, key string) []byte {
-	if b[len(b)-1] == ']' {
-		b = append(b, ',')
-	}
-	b = append(b, '[', '"')
-	b = append(b, kind.String()...)
-	b = append(b, '"', ',')
-	b = appendString(b, key)
-	return append(b, ',')
-}
-
-// EndOp completes an operation.
-func EndOp(b []byte) []byte { return append(b, ']') }
-
-// EndLine completes a transaction or intent line.
-func EndLine(b []byte) []byte { return append(b, "]}\n"...) }
 
 // AppendText appends a text as a JSON scalar.
 func AppendText(b []byte, text string) []byte { return appendString(b, text) }
 
-// AppendRecord appends the line of a complete transaction.
-func AppendRecord(b []byte, rec *history.Record, sym *history.Symbols) []byte {
-	b = BeginTxn(b, rec)
-	for _, op := range rec.Ops {
-		b = AppendOp(b, op.Kind, sym.KeyName(op.Key))
-		b = sym.AppendValue(b, op.Value)
-		b = EndOp(b)
-	}
-	return EndOps(b, rec.Predicates)
-}
-
-// AppendEnding appends the closing line.
-func AppendEnding(b []byte, e Ending) ([]byte, error) {
+// appendEnding appends the closing line.
+func appendEnding(b []byte, e Ending) ([]byte, error) {
 	line, err := json.Marshal(struct {
 		Closed Ending `json:"closed"`
 	}{e})

@@ -6,30 +6,73 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// fast reads a transaction line in the exact spelling of BeginTxn, AppendOp and EndLine. Nearly
-// every line has this spelling, and fast is several times faster than a general JSON parser. For
-// any other spelling it reports false: rec is then undefined, and the line may still be valid.
-func (p *recordParser) fast(line []byte, rec *history.Record) bool {
+// fast reads a transaction or intent line in the exact spelling of Log. Nearly every line has this
+// spelling, and fast is several times faster than a general JSON parser. For any other spelling it
+// returns lineNone: rec is then undefined, and the line may still be valid.
+func (p *recordParser) fast(line []byte, rec *history.Record) lineKind {
 	s := cursor{line, true}
 	*rec = history.Record{Due: history.NoTime, Begin: history.NoTime, End: history.NoTime, Ops: rec.Ops[:0]}
-	s.literal(`{"txn":`)
+	p.mark()
+	p.given = 0
+	kind := lineTxn
+	if s.optional(`{"intent":`) {
+		kind = lineIntent
+	} else {
+		s.literal(`{"txn":`)
+	}
 	rec.ID = s.int()
-	s.literal(`,"session":`)
-	rec.Session = s.int()
+	p.fastFields(&s, rec)
+	if kind == lineTxn && !fastOutcome(&s, rec) {
+		return lineNone
+	}
+	number := int64(0)
+	if s.optional(`,"ops":[`) {
+		p.given |= fieldOps
+		p.fastOps(&s, rec)
+		if p.version >= 2 && s.optional(`,"line":`) {
+			number = s.int()
+		}
+	}
+	if s.optional(`,"preds":[`) {
+		p.given |= fieldPredicates
+		rec.Predicates = p.predicates(&s)
+	}
+	s.literal(`}`)
+	if !s.ok || len(s.rest) > 0 || (p.used || number != 0) && number != int64(p.number) {
+		p.undo()
+		return lineNone
+	}
+	return kind
+}
+
+// fastFields reads what appendFields wrote.
+func (p *recordParser) fastFields(s *cursor, rec *history.Record) {
+	if s.optional(`,"session":`) {
+		rec.Session = s.int()
+		p.given |= fieldSession
+	}
 	if s.optional(`,"node":`) {
 		n := s.int()
 		rec.Node = int16(n)
 		s.ok = s.ok && int64(rec.Node) == n
+		p.given |= fieldNode
 	}
 	if s.optional(`,"dbtxn":`) {
 		rec.DBTxn = s.int()
+		p.given |= fieldDBTxn
 	}
 	if s.optional(`,"due":`) {
 		rec.Due = s.int()
+		p.given |= fieldDue
 	}
 	if s.optional(`,"begin":`) {
 		rec.Begin = s.int()
+		p.given |= fieldBegin
 	}
+}
+
+// fastOutcome reads what appendOutcome wrote, and reports whether there is a status.
+func fastOutcome(s *cursor, rec *history.Record) bool {
 	if s.optional(`,"end":`) {
 		rec.End = s.int()
 	}
@@ -47,12 +90,12 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 	if s.optional(`,"cause":`) {
 		rec.Cause = string(s.text())
 	}
-	s.literal(`,"ops":[`)
-	for s.ok && !s.optional(`]}`) {
-		if s.optional(`],"preds":[`) {
-			rec.Predicates = p.predicates(&s)
-			break
-		}
+	return true
+}
+
+// fastOps reads what appendOps of references wrote, after the opening bracket.
+func (p *recordParser) fastOps(s *cursor, rec *history.Record) {
+	for s.ok && !s.optional(`]`) {
 		if len(rec.Ops) > 0 {
 			s.literal(`,`)
 		}
@@ -65,29 +108,77 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 		case s.optional(`["n",`):
 			op.Kind = history.ReadNot
 		default:
-			return false
+			s.fail()
+			return
 		}
-		key := s.text()
-		s.literal(`,`)
-		switch {
-		case s.optional(`null]`):
-			op.Value = history.Absent
-		case len(s.rest) > 0 && s.rest[0] == '"':
-			if text := s.plain(); s.ok {
-				op.Value = p.sym.RawBytes(text)
-			}
-			s.literal(`]`)
-		default:
-			op.Value = p.sym.Int(s.int())
-			s.literal(`]`)
-		}
+		op.Key = p.fastKey(s)
 		if !s.ok {
-			return false
+			return
 		}
-		op.Key = p.sym.KeyBytes(key)
+		op.Value = p.fastValue(s, op.Key)
+		s.literal(`]`)
 		rec.Ops = append(rec.Ops, op)
 	}
-	return s.ok && len(s.rest) == 0
+}
+
+func (p *recordParser) fastKey(s *cursor) history.Key {
+	switch {
+	case s.at('"'):
+		if name := s.text(); s.ok {
+			return p.sym.KeyBytes(name)
+		}
+	case p.version < 2:
+		s.fail()
+	case s.optional(`[`):
+		name := s.text()
+		s.literal(`,`)
+		number := s.int()
+		s.literal(`]`)
+		if s.ok && number == int64(len(p.keys)) {
+			key := p.sym.KeyBytes(name)
+			p.keys = append(p.keys, key)
+			return key
+		}
+		s.fail()
+	default:
+		if number := uint64(s.int()); number < uint64(len(p.keys)) {
+			return p.keys[number]
+		}
+		s.fail()
+	}
+	return 0
+}
+
+// fastValue reads a value with its comma, up to the end of the operation.
+func (p *recordParser) fastValue(s *cursor, k history.Key) history.Value {
+	if p.version >= 2 && s.at(']') {
+		return s.valid(p.text(k))
+	}
+	s.literal(`,`)
+	switch {
+	case s.at('"'):
+		if text := s.plain(); s.ok {
+			v := p.sym.RawBytes(text)
+			if p.version >= 2 {
+				p.setText(k, v)
+			}
+			return v
+		}
+		return 0
+	case s.optional(`null`):
+		return history.Absent
+	case p.version >= 2 && s.optional(`[`):
+		kept, tail := s.built()
+		if !s.ok {
+			return 0
+		}
+		return s.valid(p.build(k, kept, tail))
+	}
+	n := s.int()
+	if !s.ok {
+		return 0
+	}
+	return p.sym.Int(n)
 }
 
 // cursor moves over a line. After the first mismatch, ok stays false and the cursor no longer
@@ -95,6 +186,19 @@ func (p *recordParser) fast(line []byte, rec *history.Record) bool {
 type cursor struct {
 	rest []byte
 	ok   bool
+}
+
+func (s *cursor) fail() { s.ok, s.rest = false, nil }
+
+// at reports whether the next byte is c.
+func (s *cursor) at(c byte) bool { return len(s.rest) > 0 && s.rest[0] == c }
+
+// valid returns v, or fails.
+func (s *cursor) valid(v history.Value, ok bool) history.Value {
+	if !ok {
+		s.fail()
+	}
+	return v
 }
 
 func (s *cursor) optional(text string) bool {
@@ -107,9 +211,24 @@ func (s *cursor) optional(text string) bool {
 
 func (s *cursor) literal(text string) {
 	if !s.optional(text) {
-		s.ok = false
-		s.rest = nil
+		s.fail()
 	}
+}
+
+// built is parseBuilt after the opening bracket.
+func (s *cursor) built() (kept int64, tail []byte) {
+	kept = -1
+	if !s.at('"') {
+		kept = s.int()
+		s.ok = s.ok && kept >= 0
+		if s.optional(`]`) {
+			return kept, nil
+		}
+		s.literal(`,`)
+	}
+	tail = s.text()
+	s.literal(`]`)
+	return kept, tail
 }
 
 // int reads an integer of up to 18 digits in its canonical spelling.
@@ -125,7 +244,7 @@ func (s *cursor) int() int64 {
 		i++
 	}
 	if i == 0 || i > 18 || b[0] == '0' && (i > 1 || neg) {
-		s.ok, s.rest = false, nil
+		s.fail()
 		return 0
 	}
 	s.rest = b[i:]
@@ -152,7 +271,7 @@ func (s *cursor) text() []byte {
 			text := s.rest[1 : 1+end]
 			for _, c := range text {
 				if c < 0x20 || c >= 0x7f || c == '\\' {
-					s.ok, s.rest = false, nil
+					s.fail()
 					return nil
 				}
 			}
@@ -160,6 +279,6 @@ func (s *cursor) text() []byte {
 			return text
 		}
 	}
-	s.ok, s.rest = false, nil
+	s.fail()
 	return nil
 }

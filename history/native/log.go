@@ -3,13 +3,18 @@ package native
 import (
 	"bytes"
 	"io"
+	"iter"
+	"strconv"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
 )
 
-// Log appends lines from many goroutines to one stream, in groups. A goroutine that finds no
+// Log is the only writer of this format: a header, then transactions and their intents, then an
+// end. It appends lines from many goroutines to one stream, in groups. A goroutine that finds no
 // write in progress writes everything appended so far. So a slow disk makes groups larger
 // instead of sessions slower. Each group is one write call. When compressed, each group ends a
 // zstd block, so a reader can use every group that reached the kernel. Every frameSize bytes end
@@ -33,6 +38,9 @@ type Log struct {
 	writing bool
 	err     error
 	bytes   int64
+
+	lines int // appended so far
+	refs  references
 }
 
 // NewLog returns a log on w, compressed if asked for.
@@ -49,20 +57,129 @@ func NewLog(w io.Writer, compressed bool) (*Log, error) {
 	return l, nil
 }
 
-// Append adds complete lines and returns the ticket for Wait. It copies them.
-func (l *Log) Append(lines []byte) (ticket int64) {
+// Header writes the header line, and lines with the initial values that keys have of their own:
+// names and JSON scalars. initial is the value of all other keys. The header comes first.
+func (l *Log) Header(h *history.Header, initial string, own iter.Seq2[string, string]) error {
+	version := Version
+	if l.refs.none {
+		version = 1
+	}
+	b, err := appendHeader(nil, version, h, initial)
+	if err != nil {
+		return err
+	}
+	var in initials
+	for k, v := range own {
+		b = in.append(b, k, v)
+		if len(b) >= flushAt {
+			if _, err := l.Write(b); err != nil {
+				return err
+			}
+			b = b[:0]
+		}
+	}
+	_, err = l.Write(in.end(b))
+	return err
+}
+
+// Intent writes what a transaction has done by the time its commit is sent. It uses all of rec
+// except rec.Ops, the outcome and the end.
+func (l *Log) Intent(rec *history.Record, ops []Op) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := append(l.group, `{"intent":`...)
+	b = strconv.AppendInt(b, rec.ID, 10)
+	b = appendFields(b, rec, nil)
+	l.group = l.endLine(l.appendOps(b, ops, rec.Predicates))
+	return l.wait(l.next)
+}
+
+// Txn writes a finished transaction: all of rec except rec.Ops. intent is what was given to Intent
+// before, or nil; the line then leaves out what the two have in common. same says that the
+// operations and predicates are those of the intent, and ops is not used.
+func (l *Log) Txn(rec *history.Record, ops []Op, intent *history.Record, same bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.appendTxn(rec, ops, intent, same)
+	return l.wait(l.next)
+}
+
+// add is Txn without an intent, for callers that need not know when the line has reached the
+// kernel.
+func (l *Log) add(rec *history.Record, ops []Op) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.appendTxn(rec, ops, nil, false)
+	if len(l.group) < flushAt {
+		return l.err
+	}
+	return l.wait(l.next)
+}
+
+// flushAt is how many bytes are collected where nobody waits for a line.
+const flushAt = 1 << 20
+
+func (l *Log) appendTxn(rec *history.Record, ops []Op, intent *history.Record, same bool) {
+	b := append(l.group, `{"txn":`...)
+	b = strconv.AppendInt(b, rec.ID, 10)
+	b = appendFields(b, rec, intent)
+	b = appendOutcome(b, rec)
+	if !same {
+		b = l.appendOps(b, ops, rec.Predicates)
+		if intent != nil && len(intent.Predicates) > 0 && len(rec.Predicates) == 0 {
+			b = append(b, `,"preds":null`...)
+		}
+	}
+	l.group = l.endLine(b)
+}
+
+// appendOps appends operations and predicates, and the number of the line if it has texts.
+func (l *Log) appendOps(b []byte, ops []Op, predicates []history.Predicate) []byte {
+	l.refs.texts = false
+	b = l.refs.appendOps(b, ops)
+	if l.refs.texts {
+		b = append(b, `,"line":`...)
+		b = strconv.AppendInt(b, int64(l.lines+1), 10)
+	}
+	if len(predicates) > 0 {
+		b = appendPredicates(b, predicates)
+	}
+	return b
+}
+
+func (l *Log) endLine(b []byte) []byte {
+	l.lines++
+	return append(b, '}', '\n')
+}
+
+// Write appends complete lines and returns once they have reached the kernel. It copies them.
+func (l *Log) Write(lines []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.group = append(l.group, lines...)
-	return l.next
+	l.lines += bytes.Count(lines, []byte("\n"))
+	if err := l.wait(l.next); err != nil {
+		return 0, err
+	}
+	return len(lines), nil
 }
 
-// Wait returns once the lines of the ticket have reached the kernel. It writes them itself if no
-// other goroutine does.
-func (l *Log) Wait(ticket int64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.done <= ticket && l.err == nil {
+// End writes the closing line and closes the log.
+func (l *Log) End(e Ending) error {
+	b, err := appendEnding(nil, e)
+	if err != nil {
+		return err
+	}
+	if _, err := l.Write(b); err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// wait returns once a group has reached the kernel. It writes the group itself if no other
+// goroutine does. It is called with mu held and releases it while it waits.
+func (l *Log) wait(group int64) error {
+	for l.done <= group && l.err == nil {
 		if l.writing {
 			l.written.Wait()
 			continue
@@ -70,14 +187,6 @@ func (l *Log) Wait(ticket int64) error {
 		l.flushLocked()
 	}
 	return l.err
-}
-
-// Write appends lines and waits for them.
-func (l *Log) Write(lines []byte) (int, error) {
-	if err := l.Wait(l.Append(lines)); err != nil {
-		return 0, err
-	}
-	return len(lines), nil
 }
 
 // flushLocked writes the group being filled. It is called with mu held and releases it during

@@ -2,7 +2,6 @@ package native
 
 import (
 	"encoding/json"
-	"math"
 
 	"github.com/mailru/easyjson/jlexer"
 	"github.com/pkg/errors"
@@ -25,17 +24,43 @@ const (
 // so that later versions may add some. An unknown operation is an error, because leaving one out
 // could change a verdict.
 type recordParser struct {
-	sym    *history.Symbols
+	resolver
+	// version is that of the file. References are errors before version 2.
+	version int
+	// number is the position of the line in the file, from 1.
+	number int
+	// given are the fields of the latest transaction or intent line, null or not.
+	given  fields
 	lex    jlexer.Lexer
 	ending Ending            // of the latest closing line
 	seen   map[string]string // see word
 }
 
+// fields is a set of fields that a transaction line can leave out where its intent has them.
+type fields uint8
+
+const (
+	fieldSession fields = 1 << iota
+	fieldNode
+	fieldDBTxn
+	fieldDue
+	fieldBegin
+	fieldOps
+	fieldPredicates
+)
+
+var fieldNames = map[string]fields{
+	"session": fieldSession, "node": fieldNode, "dbtxn": fieldDBTxn, "due": fieldDue, "begin": fieldBegin,
+	"ops": fieldOps, "preds": fieldPredicates,
+}
+
+// line reads a line of any kind. Of the session of a transaction or an intent the caller checks
+// that there is one.
 func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) {
-	*rec = history.Record{
-		Begin: history.NoTime, End: history.NoTime, Due: history.NoTime,
-		Session: math.MinInt64, Ops: rec.Ops[:0],
-	}
+	*rec = history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Ops: rec.Ops[:0]}
+	p.mark()
+	p.given = 0
+	number := int64(0)
 	kind, hasStatus := lineNone, false
 	p.lex = jlexer.Lexer{Data: data}
 	l := &p.lex
@@ -43,6 +68,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	for !l.IsDelim('}') && l.Ok() {
 		name := l.UnsafeFieldName(false)
 		l.WantColon()
+		p.given |= fieldNames[name]
 		if l.IsNull() && isOptional(name) {
 			l.Skip()
 			l.WantComma()
@@ -90,6 +116,12 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			if raw := l.Raw(); l.Ok() {
 				l.AddError(json.Unmarshal(raw, &rec.Predicates))
 			}
+		case "line":
+			if p.version < 2 {
+				l.SkipRecursive()
+			} else {
+				number = l.Int64()
+			}
 		case "ops":
 			if err := p.ops(l, rec); err != nil {
 				return lineNone, err
@@ -108,8 +140,8 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	case lineNone:
 		return kind, errors.New(`not a line of a history: it has none of "txn", "intent", "initial" and "closed"`)
 	case lineTxn, lineIntent:
-		if rec.Session == math.MinInt64 {
-			return kind, errors.Errorf(`transaction %d has no "session"`, rec.ID)
+		if (p.used || number != 0) && number != int64(p.number) {
+			return kind, p.misplaced(rec.ID, number)
 		}
 		if kind == lineTxn && !hasStatus {
 			return kind, errors.Errorf(`transaction %d has no "status"`, rec.ID)
@@ -118,10 +150,18 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	return kind, nil
 }
 
+// misplaced is the error of a line with texts that does not state its own position.
+func (p *recordParser) misplaced(txn, number int64) error {
+	if number == 0 {
+		return errors.Errorf(`transaction %d has texts, and its line does not say which "line" it is`, txn)
+	}
+	return errors.Errorf("this is line %d and says that it is line %d: lines before it were lost, added or moved, and its values may refer to them", p.number, number)
+}
+
 // isOptional reports whether a field may be left out or null.
 func isOptional(field string) bool {
 	switch field {
-	case "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops":
+	case "line", "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops":
 		return true
 	}
 	return false
@@ -138,13 +178,16 @@ func (p *recordParser) ops(l *jlexer.Lexer, rec *history.Record) error {
 			return errors.Errorf("transaction %d has an operation %q, which this isohound does not know", rec.ID, letter)
 		}
 		l.WantComma()
-		key := p.key(l)
+		key := p.opKey(l)
 		l.WantComma()
-		raw := l.Raw()
+		var raw []byte // nil if it is left out
+		if p.version < 2 || !l.IsDelim(']') {
+			raw = l.Raw()
+		}
 		if !l.Ok() {
 			break
 		}
-		value, err := parseValue(raw, p.sym)
+		value, err := p.opValue(key, raw)
 		if err != nil {
 			return errors.Wrapf(err, "transaction %d, key %s", rec.ID, p.sym.KeyName(key))
 		}
@@ -160,6 +203,89 @@ func (p *recordParser) ops(l *jlexer.Lexer, rec *history.Record) error {
 	}
 	l.Delim(']')
 	return nil
+}
+
+// opKey reads the key of an operation: a name, a number, or both.
+func (p *recordParser) opKey(l *jlexer.Lexer) history.Key {
+	switch {
+	case p.version < 2:
+	case l.IsDelim('['):
+		l.Delim('[')
+		key := p.key(l)
+		l.WantComma()
+		number := l.Int64()
+		l.WantComma()
+		l.Delim(']')
+		if l.Ok() && number != int64(len(p.keys)) {
+			l.AddError(errors.Errorf("key %s gets the number %d, and the next number is %d: a line is lost, or there twice", p.sym.KeyName(key), number, len(p.keys)))
+		}
+		p.keys = append(p.keys, key)
+		return key
+	case l.CurrentToken() == jlexer.TokenNumber:
+		if number := l.Int64(); l.Ok() {
+			if number >= 0 && number < int64(len(p.keys)) {
+				return p.keys[number]
+			}
+			l.AddError(errors.Errorf("no line before says which key has the number %d; is a line lost?", number))
+		}
+		return 0
+	}
+	return p.key(l)
+}
+
+// opValue interprets the value of an operation, nil if it is left out.
+func (p *recordParser) opValue(k history.Key, raw []byte) (history.Value, error) {
+	if p.version < 2 || raw != nil && raw[0] != '[' {
+		v, err := parseValue(raw, p.sym)
+		if err == nil && p.version >= 2 && isText(raw) {
+			p.setText(k, v)
+		}
+		return v, err
+	}
+	if _, ok := p.text(k); !ok {
+		return 0, errors.New("the value refers to the text that an earlier line has for the key, and none has; is a line lost?")
+	}
+	if raw == nil {
+		return p.texts[k], nil
+	}
+	kept, tail, err := parseBuilt(raw)
+	if err != nil {
+		return 0, err
+	}
+	v, ok := p.build(k, kept, tail)
+	if !ok {
+		return 0, errors.Errorf("the value %.40s does not fit the latest text of the key, %.40s; is a line lost?", raw, p.sym.ValueText(p.texts[k]))
+	}
+	return v, nil
+}
+
+// parseBuilt reads ["tail"], [n] or [n,"tail"]: how many bytes of the latest text are kept, -1 for
+// all, and the tail without its quotes.
+func parseBuilt(raw []byte) (kept int64, tail []byte, err error) {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return 0, nil, err
+	}
+	kept = -1
+	if len(parts) > 0 && !isText(parts[0]) {
+		var ok bool
+		if kept, ok = parseInt(parts[0]); !ok || kept < 0 {
+			return 0, nil, errors.Errorf("%.40s is not a number of bytes", parts[0])
+		}
+		parts = parts[1:]
+		if len(parts) == 0 {
+			return kept, nil, nil
+		}
+	}
+	if len(parts) != 1 {
+		return 0, nil, errors.Errorf(`the value %.40s is neither ["tail"] nor [n] nor [n,"tail"]`, raw)
+	}
+	text, err := quote.Unquote(parts[0])
+	if err != nil {
+		return 0, nil, errors.Wrap(err, "value")
+	}
+	tail = quote.Append(nil, text)
+	return kept, tail[1 : len(tail)-1], nil
 }
 
 func parseKind(s string) (history.OpKind, bool) {

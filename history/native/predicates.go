@@ -7,19 +7,16 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// EndOps completes a transaction or intent line that may have predicates.
-func EndOps(b []byte, predicates []history.Predicate) []byte {
-	if len(predicates) == 0 {
-		return EndLine(b)
-	}
-	b = append(b, `],"preds":[`...)
+// appendPredicates appends the predicates of a transaction or intent line.
+func appendPredicates(b []byte, predicates []history.Predicate) []byte {
+	b = append(b, `,"preds":[`...)
 	for i := range predicates {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendPredicate(b, &predicates[i])
 	}
-	return append(b, "]}\n"...)
+	return append(b, ']')
 }
 
 func appendPredicate(b []byte, p *history.Predicate) []byte {
@@ -100,10 +97,10 @@ func appendStrings(b []byte, name string, list []string) []byte {
 	return append(b, ']')
 }
 
-// predicates reads what EndOps wrote after the operations, up to the end of the line.
+// predicates reads what appendPredicates wrote, after its opening bracket.
 func (p *recordParser) predicates(s *cursor) []history.Predicate {
 	var out []history.Predicate
-	for s.ok && !s.optional(`]}`) {
+	for s.ok && !s.optional(`]`) {
 		if len(out) > 0 {
 			s.literal(`,`)
 		}

@@ -29,11 +29,10 @@ type Reader struct {
 	notes  []string
 	parse  recordParser
 
-	// pending holds the lines of intents whose outcome has not been read, by transaction id.
-	// Each session has at most one, so it stays small. Only intents that never get an outcome
-	// are parsed; spare keeps the memory of the others for reuse.
-	pending map[int64]intentLine
-	spare   [][]byte
+	// pending holds the intents whose outcome has not been read, by transaction id. Each session
+	// has at most one, so it stays small. spare keeps the memory of the others for reuse.
+	pending map[int64]*intent
+	spare   []*intent
 	// left are the transactions of pending, in the order of their lines, once the file has been
 	// read.
 	left []history.Record
@@ -42,7 +41,10 @@ type Reader struct {
 
 var _ history.Source = (*Reader)(nil)
 
-type intentLine struct {
+// intent is an intent line. In files of version 1 it is only parsed if there is no outcome, from
+// its text: the line of the outcome says everything again.
+type intent struct {
+	rec  history.Record
 	text []byte
 	line int
 }
@@ -62,7 +64,7 @@ func Detect(head []byte) (native, compressed bool) {
 // NewReader reads the header of a history from r. path is for messages; size
 // is the length of the input in bytes, 0 if it is not known.
 func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
-	rd := &Reader{path: path, size: size, sym: history.NewSymbols(), pending: map[int64]intentLine{}}
+	rd := &Reader{path: path, size: size, sym: history.NewSymbols(), pending: map[int64]*intent{}}
 	rd.parse.sym = rd.sym
 	br := &prefixReader{r: r}
 	rd.input = br
@@ -112,6 +114,7 @@ func (r *Reader) readHeader() error {
 		return r.At(errors.Wrap(err, "schema"))
 	}
 	r.hdr = h.Header
+	r.parse.version = h.Isohound
 	if len(h.Initial) > 0 {
 		v, err := parseValue(h.Initial, r.sym)
 		if err != nil {
@@ -177,7 +180,8 @@ func (r *Reader) Next(rec *history.Record) error {
 			break
 		}
 		done := false
-		if torn { // an intent is not parsed before it is needed
+		r.parse.number = r.lines.line
+		if torn && r.parse.version < 2 { // an intent is not parsed before it is needed
 			_, err = r.parse.line(line, rec)
 		}
 		if err == nil {
@@ -210,11 +214,13 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 	if r.closed {
 		return false, errors.New("there is data after the closing line; a file can have only one history")
 	}
-	if id, ok := intentID(line); ok {
-		return false, r.intent(id, line)
+	if r.parse.version < 2 {
+		if id, ok := intentID(line); ok {
+			return false, r.intent(id, line, nil)
+		}
 	}
-	kind := lineTxn
-	if !r.parse.fast(line, rec) {
+	kind := r.parse.fast(line, rec)
+	if kind == lineNone {
 		var err error
 		if kind, err = r.parse.line(line, rec); err != nil {
 			return false, err
@@ -222,11 +228,17 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 	}
 	switch kind {
 	case lineTxn:
-		r.outcome(rec.ID)
+		r.outcome(rec)
+		if r.parse.given&fieldSession == 0 {
+			return false, errors.Errorf(`transaction %d has no "session", and no intent before it`, rec.ID)
+		}
 		r.txns++
 		return true, nil
 	case lineIntent:
-		return false, r.intent(rec.ID, line)
+		if r.parse.given&fieldSession == 0 {
+			return false, noSession(rec.ID)
+		}
+		return false, r.intent(rec.ID, line, rec)
 	case lineInitial:
 		if r.txns > 0 {
 			return false, errors.New("initial values must come before the first transaction")
@@ -238,6 +250,10 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 		r.closed = true
 	}
 	return false, nil
+}
+
+func noSession(id int64) error {
+	return errors.Errorf(`the intent of transaction %d has no "session"`, id)
 }
 
 // intentID returns the transaction of an intent line written by this package.
@@ -253,37 +269,81 @@ func intentID(line []byte) (int64, bool) {
 	return parseInt(rest[:end])
 }
 
-// intent keeps an intent until its outcome is read.
-func (r *Reader) intent(id int64, line []byte) error {
+// intent keeps an intent until its outcome is read: its text in a file of version 1, otherwise
+// rec, which takes over memory in exchange.
+func (r *Reader) intent(id int64, line []byte, rec *history.Record) error {
 	if old, dup := r.pending[id]; dup {
 		return errors.Errorf("transaction id %d has two intents, the first on line %d", id, old.line)
 	}
-	var text []byte
+	var in *intent
 	if n := len(r.spare); n > 0 {
-		text, r.spare = r.spare[n-1][:0], r.spare[:n-1]
+		in, r.spare = r.spare[n-1], r.spare[:n-1]
+	} else {
+		in = &intent{}
 	}
-	r.pending[id] = intentLine{text: append(text, line...), line: r.lines.line}
+	in.line = r.lines.line
+	if r.parse.version < 2 {
+		in.text = append(in.text[:0], line...)
+	} else {
+		in.rec, rec.Ops = *rec, in.rec.Ops
+	}
+	r.pending[id] = in
 	return nil
 }
 
-// outcome drops the intent of a transaction that is complete.
-func (r *Reader) outcome(id int64) {
-	if in, ok := r.pending[id]; ok {
-		delete(r.pending, id)
-		r.spare = append(r.spare, in.text)
+// outcome drops the intent of a transaction that is complete. What the line of the outcome left
+// out, it takes from the intent.
+func (r *Reader) outcome(rec *history.Record) {
+	in, ok := r.pending[rec.ID]
+	if !ok {
+		return
 	}
+	delete(r.pending, rec.ID)
+	r.spare = append(r.spare, in)
+	if r.parse.version < 2 {
+		return
+	}
+	given := r.parse.given
+	r.parse.given |= fieldSession // an intent has one
+	if given&fieldSession == 0 {
+		rec.Session = in.rec.Session
+	}
+	if given&fieldNode == 0 {
+		rec.Node = in.rec.Node
+	}
+	if given&fieldDBTxn == 0 {
+		rec.DBTxn = in.rec.DBTxn
+	}
+	if given&fieldDue == 0 {
+		rec.Due = in.rec.Due
+	}
+	if given&fieldBegin == 0 {
+		rec.Begin = in.rec.Begin
+	}
+	if given&fieldOps == 0 {
+		rec.Ops, in.rec.Ops = in.rec.Ops, rec.Ops
+	}
+	if given&fieldPredicates == 0 {
+		rec.Predicates = in.rec.Predicates
+	}
+	in.rec.Predicates = nil
 }
 
 // interpret turns the remaining intents into transactions of unknown outcome.
 func (r *Reader) interpret() error {
-	lines := slices.SortedFunc(maps.Values(r.pending), func(a, b intentLine) int { return a.line - b.line })
-	for _, in := range lines {
-		var rec history.Record
-		if _, err := r.parse.line(in.text, &rec); err != nil {
-			return &history.FormatError{Path: r.path, Line: in.line, Byte: -1, Err: err}
+	intents := slices.SortedFunc(maps.Values(r.pending), func(a, b *intent) int { return a.line - b.line })
+	for _, in := range intents {
+		if r.parse.version < 2 {
+			_, err := r.parse.line(in.text, &in.rec)
+			if err == nil && r.parse.given&fieldSession == 0 {
+				err = noSession(in.rec.ID)
+			}
+			if err != nil {
+				return &history.FormatError{Path: r.path, Line: in.line, Byte: -1, Err: err}
+			}
 		}
-		rec.Status, rec.End, rec.Cause = history.Unknown, history.NoTime, "no outcome was recorded"
-		r.left = append(r.left, rec)
+		in.rec.Status, in.rec.End, in.rec.Cause = history.Unknown, history.NoTime, "no outcome was recorded"
+		r.left = append(r.left, in.rec)
 	}
 	if n := len(r.left); n > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("%d transactions have an intent and no outcome; they count as unknown", n))
