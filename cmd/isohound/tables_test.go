@@ -71,7 +71,7 @@ func TestScansJudged(t *testing.T) {
 			t.Fatalf("no phantom in %d runs: %s", seed, c.out)
 		}
 	}
-	if p := o.Predicates; p == nil || p.Judged != p.Scans || p.Scans < 1000 || p.ClassReads < 1000 || p.Instantiated < p.ClassReads || p.Reason != "" {
+	if p := o.Predicates; p == nil || p.Judged != p.Scans || p.Scans < 1000 || p.ClassReads < 200 || p.Instantiated < p.ClassReads || p.Reason != "" {
 		t.Errorf("predicates %+v", o.Predicates)
 	}
 	if !o.Certified || len(o.Anomalies) == 0 || !strings.Contains(o.Anomalies[0].Text, "looked for rows of bookings with slot = ") {

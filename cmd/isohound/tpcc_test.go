@@ -51,7 +51,9 @@ func TestTPCC(t *testing.T) {
 				if all[0].Verdict != verdict.Satisfied || len(broken) > 0 || c.code != 0 {
 					t.Errorf("%s, conditions %v do not hold, exit code %d\n%s", all[0].Verdict, broken, c.code, c.out)
 				}
-			} else if all[0].Verdict != verdict.Violated || !slices.Contains(broken, "10") || c.code != 1 {
+			} else if all[0].Verdict != verdict.Violated || c.code != 1 ||
+				// Snapshot isolation breaks it by write skew, which is rare if the machine is slow.
+				tc.isolation != "repeatable read" && !slices.Contains(broken, "10") {
 				t.Errorf("%s, conditions %v do not hold, exit code %d\n%s", all[0].Verdict, broken, c.code, c.out)
 			}
 		})

@@ -33,6 +33,8 @@ type appends struct {
 	h *history.History
 	// lists caches the elements of lists by their values.
 	lists map[history.Value][]int64
+	// fences has the lists of the values of fences.
+	fences map[history.Value][]int64
 	// written maps a list's last element to the value written. It finds elements appended twice.
 	written map[last]history.Value
 }
@@ -64,6 +66,7 @@ func Notes(h *history.History) []string {
 // newAppends finds out whether h can be written with appends; why gives the reason if not.
 func newAppends(h *history.History) (a *appends, why string) {
 	a = &appends{h: h, lists: map[history.Value][]int64{}, written: map[last]history.Value{}}
+	a.listFences()
 	if why := a.values(); why != "" {
 		return nil, why
 	}
@@ -75,12 +78,31 @@ func newAppends(h *history.History) (a *appends, why string) {
 	return a, ""
 }
 
+// listFences makes the numbers in fences (history.Fence), which are no lists, the lists of all numbers
+// that were there before and themselves.
+func (a *appends) listFences() {
+	a.fences = map[history.Value][]int64{}
+	for i := range a.h.Txns {
+		had := map[history.Key]history.Value{}
+		for _, op := range a.h.Ops(&a.h.Txns[i]) {
+			switch {
+			case !a.h.IsFence(op.Key):
+			case op.Kind == history.Read:
+				had[op.Key] = op.Value
+			case op.Value != history.Absent:
+				before := a.fences[had[op.Key]]
+				a.fences[op.Value] = append(before[:len(before):len(before)], int64(op.Value))
+			}
+		}
+	}
+}
+
 // values checks each value, and the element that each write appends.
 func (a *appends) values() (why string) {
 	h := a.h
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
-			list, ok := a.list(op.Value)
+			list, ok := a.list(op.Key, op.Value)
 			switch {
 			case !ok:
 				why = fmt.Sprintf("has %s of key %s, which is not a list", h.ValueText(op.Value), h.KeyName(op.Key))
@@ -116,7 +138,7 @@ func (a *appends) bases(t *history.Txn) (why string) {
 		if op.Kind != history.Write {
 			continue
 		}
-		list, _ := a.list(op.Value)
+		list, _ := a.list(op.Key, op.Value)
 		before := list[:len(list)-1]
 		if !known && t.Status == history.Unknown {
 			if !a.exists(op.Key, before) {
@@ -124,7 +146,7 @@ func (a *appends) bases(t *history.Txn) (why string) {
 			}
 			continue
 		}
-		if had, _ := a.list(base); !known || !slices.Equal(had, before) {
+		if had, _ := a.list(op.Key, base); !known || !slices.Equal(had, before) {
 			return fmt.Sprintf("writes %s to key %s, which is not the list that it read plus one element", a.h.ValueText(op.Value), a.h.KeyName(op.Key))
 		}
 	}
@@ -140,14 +162,18 @@ func (a *appends) exists(k history.Key, list []int64) bool {
 	if !ok {
 		return false
 	}
-	same, _ := a.list(v)
+	same, _ := a.list(k, v)
 	return slices.Equal(same, list)
 }
 
-// list returns the elements of a value; absence has none.
-func (a *appends) list(v history.Value) ([]int64, bool) {
+// list returns the elements of a key's value; absence has none.
+func (a *appends) list(k history.Key, v history.Value) ([]int64, bool) {
 	if v == history.Absent {
 		return nil, true
+	}
+	if a.h.IsFence(k) {
+		list, known := a.fences[v]
+		return list, known
 	}
 	list, done := a.lists[v]
 	if !done {
@@ -163,7 +189,7 @@ func (a *appends) list(v history.Value) ([]int64, bool) {
 // appendValue appends what follows the key in a micro-operation: the element that a write
 // appended, or the list that a read returned.
 func (a *appends) appendValue(b []byte, op history.Op, asJSON bool) []byte {
-	list, _ := a.list(op.Value)
+	list, _ := a.list(op.Key, op.Value)
 	if op.Kind == history.Write {
 		return strconv.AppendInt(b, list[len(list)-1], 10)
 	}
