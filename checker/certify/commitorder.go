@@ -34,10 +34,11 @@ type commitOrder struct {
 	denied map[verdict.OpRef]history.Value
 }
 
-// sourced is a read of a key from a transaction, or from the initial state: none.
+// sourced is a read of a key from a transaction, or from the initial state: none. op is its operation.
 type sourced struct {
 	key    history.Key
 	source int32
+	op     int32
 }
 
 // written is a version of a key.
@@ -214,7 +215,7 @@ func (c *commitOrder) findSourcesOf(i int32, byValue lists[valued]) error {
 		if !ok {
 			return unmatched(n, op.Key)
 		}
-		c.reads.all = append(c.reads.all, sourced{op.Key, source})
+		c.reads.all = append(c.reads.all, sourced{op.Key, source, int32(n)})
 		return nil
 	})
 	if err != nil || !classes {
@@ -233,7 +234,7 @@ func (c *commitOrder) findSourcesOf(i int32, byValue lists[valued]) error {
 				c.denied[verdict.OpRef{Txn: i, Op: n}] = v
 			}
 		}
-		c.reads.all = append(c.reads.all, sourced{d.key, source})
+		c.reads.all = append(c.reads.all, sourced{d.key, source, int32(d.op)})
 	}
 	return nil
 }

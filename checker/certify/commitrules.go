@@ -37,22 +37,36 @@ func (c *commitOrder) direct() error {
 			}
 			oldest.set(r.key, r.source)
 		}
-		for n, r := range slices.Backward(reads) {
-			seeing := reads
+		for end := len(reads); end > 0; {
+			begin, seeing := end-1, reads
 			if c.lvl == level.RC {
-				seeing = reads[n+1:]
+				begin, seeing = c.statementOf(i, reads, end-1), reads[end:]
 			}
-			if first[n] {
-				if err := c.atomic(i, r.source, seeing, oldest); err != nil {
-					return err
+			for n := begin; n < end; n++ {
+				if first[n] {
+					if err := c.atomic(i, reads[n].source, seeing, oldest); err != nil {
+						return err
+					}
 				}
 			}
-			if old, ok := oldest.of(r.key); !ok || c.position(r.source) < c.position(old) {
-				oldest.set(r.key, r.source)
+			for _, r := range reads[begin:end] {
+				if old, ok := oldest.of(r.key); !ok || c.position(r.source) < c.position(old) {
+					oldest.set(r.key, r.source)
+				}
 			}
+			end = begin
 		}
 	}
 	return nil
+}
+
+// statementOf returns the first read of the statement to which read n of a transaction belongs. No order among
+// them is known.
+func (c *commitOrder) statementOf(i int32, reads []sourced, n int) int {
+	for n > 0 && c.h.HasPredicates() && oneStatement(c.h, i, int(reads[n-1].op), int(reads[n].op)) {
+		n--
+	}
+	return n
 }
 
 // atomic verifies that reads of the transaction at i are not of versions before those of w. oldest has

@@ -250,7 +250,7 @@ func (c *commits) sees(d *demand, n int, wr, past *[MaxJudged]uint64) uint64 {
 	case level.RC:
 		earlier := uint64(0)
 		for _, o := range c.demands[:n] {
-			if o.txn == t && o.op < d.op && o.source != initially {
+			if o.txn == t && o.op < d.op && o.source != initially && !oneStatement(c.h, int32(t), o.op, d.op) {
 				earlier |= 1 << o.source
 			}
 		}

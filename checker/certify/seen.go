@@ -222,9 +222,12 @@ func (f *facts) allowedSources(r verdict.OpRef, k history.Key) ([]int32, error) 
 
 // oneVersion reports whether two reads of a key from outside by one transaction must see one version.
 func oneVersion(h *history.History, lvl level.Level, txn int32, a, b int) bool {
-	if a == b || atomicReads(lvl) {
-		return true
-	}
+	return a == b || atomicReads(lvl) || oneStatement(h, txn, a, b)
+}
+
+// oneStatement reports whether two operations of a transaction belong to one statement with a condition. Then
+// the order in which it read them is not known.
+func oneStatement(h *history.History, txn int32, a, b int) bool {
 	p, _ := h.PredicateOf(int(txn), a)
 	q, _ := h.PredicateOf(int(txn), b)
 	return p != nil && p == q
@@ -339,7 +342,7 @@ func (f *facts) hadToSee(a *verdict.Anomaly, from int32, r verdict.OpRef) error 
 			if e.Kind != verdict.WR || e.From != from || e.To != r.Txn {
 				continue
 			}
-			if n, err := f.readAt(e); err == nil && n < r.Op {
+			if n, err := f.readAt(e); err == nil && n < r.Op && !oneStatement(f.h, r.Txn, n, r.Op) {
 				return nil
 			}
 		}

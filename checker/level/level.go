@@ -151,6 +151,9 @@ func (l Level) Search() bool { return l <= StrongSI }
 // rules: CC, RA, RC, the session guarantees and RU.
 func (l Level) Weak() bool { return l >= CC }
 
+// Repeatable reports whether the level forbids that a transaction reads two versions of a key.
+func (l Level) Repeatable() bool { return !l.Weak() || l == CC || l == RA }
+
 // WithSessionOrder returns the same level with session order, if l leaves it out.
 func (l Level) WithSessionOrder() (Level, bool) {
 	switch l {

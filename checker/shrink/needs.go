@@ -122,7 +122,10 @@ func (n *needs) need(at int32) (token, bool) {
 	lin := n.rules.Level == level.LIN
 	switch {
 	case op.Kind == history.Read:
-		return token{op.Key, op.Value, held}, !n.rules.Possible || n.firstRead(at)
+		if n.rules.Level.Repeatable() {
+			return token{op.Key, op.Value, held}, !n.rules.Possible || n.firstRead(at)
+		}
+		return token{op.Key, op.Value, held}, !n.rules.Possible || !n.behindWrite(at)
 	case op.Kind == history.ReadNot && lin:
 		return token{op.Key, op.Value, overwritten}, true
 	case op.Kind == history.ReadNot:

@@ -23,7 +23,8 @@ type Part struct {
 type Rules struct {
 	Level level.Level
 	// Possible: a read needs only the writes that it can have read: the last writes to the key of
-	// transactions that did not abort. A transaction of unknown outcome is then kept completely or
+	// transactions that did not abort. A read that repeats another one needs none, unless the level allows that
+	// it returns another version. A transaction of unknown outcome is then kept completely or
 	// not at all. So it contradicts itself in the part if it does in the whole history.
 	Possible bool
 }

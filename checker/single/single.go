@@ -33,14 +33,11 @@ func NewCollector(h *history.History) *Collector {
 	return &Collector{h: h, byKind: map[verdict.Kind]int{}}
 }
 
-// Repeatable reports whether a level forbids that a transaction reads two versions of a key.
-func Repeatable(lvl level.Level) bool { return !lvl.Weak() || lvl == level.CC || lvl == level.RA }
-
 // For returns an empty collector of the anomalies that lvl forbids. Below read atomic a transaction may
 // read two versions of a key. Read uncommitted also allows reads of what never committed.
 func For(h *history.History, lvl level.Level) *Collector {
 	c := NewCollector(h)
-	if !Repeatable(lvl) {
+	if !lvl.Repeatable() {
 		c.allowed = []verdict.Kind{verdict.NonRepeatableReads}
 	}
 	if lvl == level.RU {
@@ -77,7 +74,7 @@ func (c *Collector) Found(a verdict.Anomaly) {
 func (c *Collector) Internal(i int32, own, j int) {
 	ops := c.h.Ops(&c.h.Txns[i])
 	kind := verdict.NonRepeatableReads
-	if prior := lastWrite(ops[:j], ops[j].Key); prior >= 0 {
+	if prior := LastWrite(ops[:j], ops[j].Key); prior >= 0 {
 		kind, own = verdict.NotMyOwnWrite, prior
 		for k, op := range ops[:prior] {
 			if ops[j].Kind == history.Read && op.Kind == history.Write && op.Key == ops[j].Key && op.Value == ops[j].Value {
@@ -90,7 +87,8 @@ func (c *Collector) Internal(i int32, own, j int) {
 	c.Found(verdict.Anomaly{Kind: kind, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: own}, {Txn: i, Op: j}}})
 }
 
-func lastWrite(ops []history.Op, k history.Key) int {
+// LastWrite returns the index of the last write to k in ops, or -1.
+func LastWrite(ops []history.Op, k history.Key) int {
 	for j := len(ops) - 1; j >= 0; j-- {
 		if ops[j].Key == k && ops[j].Kind == history.Write {
 			return j

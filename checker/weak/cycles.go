@@ -35,9 +35,7 @@ type step struct {
 	kind verdict.EdgeKind
 }
 
-// shortest returns a shortest cycle of the graph, or a short one if the search takes too long. A cycle with
-// forced edges that follow from others may be shorter.
-func (x *index) shortest(forced *edges) (cycle []verdict.Edge, err error) {
+func (x *index) newSearch(forced *edges) *search {
 	n := len(x.counted)
 	s := &search{x: x, forced: forced, scc: x.components(forced), place: make([]int32, n), epoch: make([]int32, n), dist: make([]int32, n),
 		via: make([]step, n), covered: make([]int32, x.h.SessionCount()), mark: make([]int32, x.h.SessionCount())}
@@ -49,10 +47,17 @@ func (x *index) shortest(forced *edges) (cycle []verdict.Edge, err error) {
 			*on = append(*on, int32(t))
 		}
 	}
+	return s
+}
+
+// shortest returns a shortest cycle of the graph, or a short one if the search takes too long. A cycle with
+// forced edges that follow from others may be shorter.
+func (x *index) shortest(forced *edges) (cycle []verdict.Edge, err error) {
+	s := x.newSearch(forced)
 	limit := int32(1) << 30
 	// Every cycle has a transaction to which a forced edge leads or, if there are no forced edges, one
 	// that read from another.
-	for t := range int32(n) {
+	for t := range int32(len(x.counted)) {
 		if s.scc[t] == none || forced != nil && len(forced.into(t)) == 0 {
 			continue
 		}

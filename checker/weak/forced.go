@@ -146,8 +146,8 @@ func (x *index) sessions(_ *order, s *sink) error {
 // few is up to how many reads, and writes, are compared in pairs. More are found by their keys.
 const few = 8
 
-// direct finds the edges from the transactions that the reader itself read from: at RC before the read
-// that forces the edge, at RA at any time.
+// direct finds the edges from the transactions that the reader itself read from: at RC by an earlier
+// statement than the read that forces the edge, at RA at any time.
 //
 // For each reader and transaction that it read from, the smaller side is gone through: the keys that the
 // one wrote, or the reads of the other. So the pass takes time O(n^1.5) (AWDIT, PLDI 2025).
@@ -206,7 +206,7 @@ func (d *direct) fewReads(t int32) {
 		}
 		from := lo
 		if d.ordered {
-			from = i + 1
+			from = x.end(i, hi)
 		}
 		for j := from; j < hi; j++ {
 			if r := &x.reads[j]; r.writer != w && d.s.wants(j) && x.writesKey(w, r.key) {
@@ -235,23 +235,37 @@ func (d *direct) manyReads(t int32) {
 			d.at[r.key], d.mark[r.key] = i, t+1
 		}
 	}
-	for i := hi - 1; i >= lo; i-- {
-		w, k := x.reads[i].writer, x.reads[i].key
-		if w != none && d.first[w] == i {
-			if x.writesOf(w) > max(few, hi-lo) {
-				d.wide = append(d.wide, pair{w, t, i})
-			} else {
-				for u := x.versionsFrom[w]; u < x.versionsFrom[w+1]; u++ {
-					d.forceAt(w, t, x.key[u])
-				}
+	for end := hi; end > lo; {
+		begin := x.begin(end - 1)
+		for i := begin; i < end; i++ {
+			d.forceAll(t, i, hi-lo)
+		}
+		for i := end - 1; i >= begin && d.ordered; i-- {
+			d.at[x.reads[i].key], d.mark[x.reads[i].key] = i, t+1
+		}
+		end = begin
+	}
+}
+
+// forceAll adds the edges from the transaction that t read from with read i, if there are reads that force them.
+// t has so many reads.
+func (d *direct) forceAll(t, i, reads int32) {
+	x := d.x
+	w := x.reads[i].writer
+	if w == none {
+		return
+	}
+	if d.first[w] == i {
+		if x.writesOf(w) > max(few, reads) {
+			d.wide = append(d.wide, pair{w, t, i})
+		} else {
+			for u := x.versionsFrom[w]; u < x.versionsFrom[w+1]; u++ {
+				d.forceAt(w, t, x.key[u])
 			}
 		}
-		if d.ordered {
-			if w != none {
-				d.forceAt(w, t, k)
-			}
-			d.at[k], d.mark[k] = i, t+1
-		}
+	}
+	if d.ordered {
+		d.forceAt(w, t, x.reads[i].key)
 	}
 }
 

@@ -32,10 +32,14 @@ type index struct {
 	// program order.
 	readsFrom []int32
 	reads     []read
+	// statement is, at RC, by read: the first read of the same statement. The reads of one statement have no
+	// order. It is nil if there are no statements with several reads.
+	statement []int32
 	byKey     [][]int32 // versions by key; nil until needed
-	// open are the reads that more than one version explains. They have no place in reads.
+	// open are the reads that more than one version explains and that have no chosen one. They have no place
+	// in reads. Some may be of transactions that do not count.
 	open []openRead
-	// chosen has versions for some open reads, by transaction and operation.
+	// chosen has versions for the other such reads, by transaction and operation. They have a place in reads.
 	chosen map[verdict.OpRef]int32
 
 	// counted are the transactions that committed, and those of unknown outcome that a counted
@@ -66,7 +70,7 @@ type openRead struct {
 // newIndex builds the index. chosen has versions for some open reads, by transaction and operation.
 func newIndex(c *check, chosen map[verdict.OpRef]int32) (*index, error) {
 	x := &index{c: c, h: c.h, chosen: chosen, Collector: single.For(c.h, c.lvl),
-		places: places{h: c.h, strict: single.Repeatable(c.lvl)}}
+		places: places{h: c.h, strict: c.lvl.Repeatable()}}
 	if err := x.writes(); err != nil {
 		return nil, err
 	}
@@ -164,7 +168,41 @@ func (x *index) findReads(chosen map[verdict.OpRef]int32) error {
 		}
 	}
 	x.readsFrom[len(h.Txns)] = int32(len(x.reads))
+	if x.c.lvl == level.RC && h.HasPredicates() {
+		x.findStatements()
+	}
 	return nil
+}
+
+// findStatements finds which reads belong to one statement.
+func (x *index) findStatements() {
+	x.statement = make([]int32, len(x.reads))
+	for t := range x.h.Txns {
+		var last *history.Predicate
+		for at := x.readsFrom[t]; at < x.readsFrom[t+1]; at++ {
+			p, _ := x.h.PredicateOf(t, int(x.reads[at].op))
+			if x.statement[at] = at; p != nil && p == last {
+				x.statement[at] = x.statement[at-1]
+			}
+			last = p
+		}
+	}
+}
+
+// begin returns the first read of the statement of a read. end returns the first one after it, at most hi.
+func (x *index) begin(at int32) int32 {
+	if x.statement == nil {
+		return at
+	}
+	return x.statement[at]
+}
+
+func (x *index) end(at, hi int32) int32 {
+	next := at + 1
+	for x.statement != nil && next < hi && x.statement[next] == x.statement[at] {
+		next++
+	}
+	return next
 }
 
 // readsOf finds the versions that transaction i read. The anomalies of its reads alone are found if it
@@ -232,10 +270,20 @@ func (x *index) writesKey(t int32, k history.Key) bool {
 	return false
 }
 
-// include finds the transactions that count.
+// include finds the transactions that count, and the anomalies of the reads alone of those of unknown outcome.
 func (x *index) include() {
+	for _, i := range x.count() {
+		x.faults(i)
+	}
+}
+
+// count finds the transactions that count. It returns those of unknown outcome.
+func (x *index) count() (optional []int32) {
 	h := x.h
-	x.counted = make([]bool, len(h.Txns))
+	if x.counted == nil {
+		x.counted = make([]bool, len(h.Txns))
+	}
+	clear(x.counted)
 	var pulled []int32
 	for i := range h.Txns {
 		if h.Txns[i].Status == history.Committed {
@@ -244,7 +292,7 @@ func (x *index) include() {
 	}
 	x.pulled = map[int32]verdict.Edge{}
 	if x.c.lvl == level.RU {
-		return // a read of a transaction of unknown outcome may be an aborted read
+		return nil // a read of a transaction of unknown outcome may be an aborted read
 	}
 	for i := range h.Txns {
 		if h.Txns[i].Status == history.Committed {
@@ -254,15 +302,19 @@ func (x *index) include() {
 	for len(pulled) > 0 {
 		i := pulled[len(pulled)-1]
 		pulled = x.pull(i, pulled[:len(pulled)-1])
-		x.faults(i)
+		optional = append(optional, i)
 	}
-	kept := x.open[:0]
-	for _, r := range x.open {
-		if x.counted[r.txn] {
-			kept = append(kept, r)
+	return optional
+}
+
+// undecided returns an open read of a transaction that counts, if there is one.
+func (x *index) undecided() (r *openRead, found bool) {
+	for n := range x.open {
+		if x.counted[x.open[n].txn] {
+			return &x.open[n], true
 		}
 	}
-	x.open = kept
+	return nil, false
 }
 
 // faults finds the anomalies of the reads alone of a transaction that counts after all.

@@ -91,15 +91,23 @@ func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdic
 		classes[n].denied = append(classes[n].denied, op.Value)
 	}
 	for _, c := range classes {
-		only, count := none, 0
+		only, later, count := none, none, 0
 		for _, v := range x.versionsOf(c.key) {
-			if count < 2 && x.writer[v] != i && !slices.Contains(c.denied, x.value(v)) {
+			switch {
+			case count == 2 || x.writer[v] == i || slices.Contains(c.denied, x.value(v)):
+			case x.possible(i, v):
 				only = v
 				count++
+			default:
+				later = v
 			}
 		}
+		if count == 0 && later != none {
+			only, count = later, 1
+		}
 		if v, ok := chosen[verdict.OpRef{Txn: i, Op: c.op}]; ok {
-			only, count = v, 1
+			x.reads = append(x.reads, x.readOf(v, c.op))
+			continue
 		}
 		switch count {
 		case 0:
@@ -167,43 +175,6 @@ func (x *index) versionsOf(k history.Key) []int32 {
 		}
 	}
 	return x.byKey[k]
-}
-
-// guess chooses a version for each open read: of those that are possible, the latest before the reader in
-// order or, if there is none, the first after it. rank has the places in order, or none.
-func (x *index) guess(rank []int32) map[verdict.OpRef]int32 {
-	chosen := map[verdict.OpRef]int32{}
-	for _, r := range x.open {
-		list := x.versionsOf(x.key[r.version])
-		if r.denied == nil {
-			list = nil
-			for v := r.version; v != none; v = x.also[v] {
-				list = append(list, v)
-			}
-		}
-		best, at := none, none
-		mine := rank[r.txn]
-		for _, v := range list {
-			w, place := x.writer[v], int32(-1)
-			if w != none {
-				place = rank[w]
-			}
-			if x.c.ru && w != none && place < 0 {
-				best = v // dirty, so it says nothing about the order of versions
-				break
-			}
-			if w == r.txn || w != none && place < 0 || r.denied != nil && slices.Contains(r.denied, x.value(v)) || !x.possible(r.txn, v) {
-				continue
-			}
-			if best == none || (place < mine) != (at < mine) && place < mine || (place < mine) == (at < mine) && (place > at) == (place < mine) {
-				best, at = v, place
-			}
-		}
-		if best != none {
-			chosen[verdict.OpRef{Txn: r.txn, Op: int(r.op)}] = best
-		}
-	}
-	return chosen
 }
 
 // sources returns the transactions of the chosen versions.

@@ -35,12 +35,14 @@ func TestAgainstOracle(t *testing.T) {
 				count[v]++
 				if cyclic {
 					count["cycle"]++
+				} else if v == "contradiction" {
+					count["violated"]++
 				}
 			}
 			t.Logf("seed %d: %v", seed, count)
-			least := map[string]int{"satisfied": n / 10, "violated": n / 10, "cycle": n / 50}
+			least := map[string]int{"satisfied": n / 10, "violated": n / 10, "cycle": n / 50, "contradiction": n / 1000}
 			if lvl == level.RU { // few histories have several versions that are read and overwritten
-				least = map[string]int{"satisfied": n / 10, "violated": n / 20, "cycle": n / 400}
+				least = map[string]int{"satisfied": n / 10, "violated": n / 20, "cycle": n / 500}
 			}
 			for v, want := range least {
 				if count[v] < want && n >= 1000 {
@@ -56,7 +58,13 @@ func TestAgainstOracle(t *testing.T) {
 
 // small makes a history of up to six transactions. Most have unique values; some repeat values and delete.
 func small(rng *rand.Rand) *history.History {
-	switch rng.IntN(8) {
+	switch rng.IntN(12) {
+	case 8, 9:
+		return repeated(rng, unique(rng, 3, 5))
+	case 10:
+		return repeated(rng, crossed(rng, unique(rng, 3, 5)))
+	case 11:
+		return repeated(rng, randhist.WithoutValues(rng, unique(rng, 3, 5)))
 	case 0:
 		return randhist.New(rng)
 	case 1:
@@ -95,6 +103,31 @@ func crossed(rng *rand.Rand, h *history.History) *history.History {
 						rec.Ops[n].Value = op.Value
 					}
 				}
+			}
+		}
+		if err := b.Add(&rec); err != nil {
+			panic(err)
+		}
+	}
+	return b.Done(h.Closed, nil)
+}
+
+// repeated returns h with few values. Some become absence.
+func repeated(rng *rand.Rand, h *history.History) *history.History {
+	few, absent := 1+rng.Int64N(3), rng.Int64N(3)
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	for i := range h.Txns {
+		rec := h.Record(i)
+		rec.Ops = slices.Clone(rec.Ops)
+		for j := range rec.Ops {
+			v := &rec.Ops[j].Value
+			if *v == history.Absent || *v == 0 {
+				continue
+			}
+			if n := int64(*v) % (few + 1); n == absent {
+				*v = history.Absent
+			} else {
+				*v = h.Symbols.Int(n)
 			}
 		}
 		if err := b.Add(&rec); err != nil {
@@ -197,6 +230,9 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) (st
 		t.Fatalf("seed %d, %s: %+v, but the verdict only: %+v\n%s", seed, lvl, r, bare, text())
 	}
 	if !ok {
+		if h.Closed && lvl != level.RU {
+			t.Fatalf("seed %d, %s: refused\n%s", seed, lvl, text())
+		}
 		return "refused", false
 	}
 	if r.Verdict == verdict.Unknown {
@@ -237,6 +273,9 @@ func compare(t *testing.T, h *history.History, lvl level.Level, seed uint64) (st
 				}
 			}
 		}
+	}
+	if len(r.Anomalies) > 0 && r.Anomalies[0].Kind == verdict.Contradiction && len(r.Anomalies[0].Txns) > 1 {
+		return "contradiction", false
 	}
 	return r.Verdict.String(), slices.ContainsFunc(r.Anomalies, func(a verdict.Anomaly) bool { return len(a.Cycle) > 0 })
 }

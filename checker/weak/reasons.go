@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -78,20 +79,7 @@ func (r *reasons) give(a *verdict.Anomaly) {
 		if e.Kind != verdict.WW || x.c.ru {
 			continue
 		}
-		// The reads of what e.To wrote of the keys that e.From wrote, too, by their transactions.
-		reads := map[int32][]int32{}
-		for _, t := range r.readers[r.readersFrom[e.To]:r.readersFrom[e.To+1]] {
-			if _, ok := reads[t]; ok {
-				continue
-			}
-			reads[t] = nil
-			for at := x.readsFrom[t]; at < x.readsFrom[t+1]; at++ {
-				if x.reads[at].writer == e.To && x.writesKey(e.From, x.reads[at].key) {
-					reads[t] = append(reads[t], at)
-				}
-			}
-		}
-		path, at := r.path(e.From, func(t int32) []int32 { return reads[t] })
+		path, at := r.forced(e.From, e.To)
 		t := path[len(path)-1].To
 		e.Key = x.reads[at].key
 		e.Value = x.written(e.From, e.Key)
@@ -105,6 +93,36 @@ func (r *reasons) give(a *verdict.Anomaly) {
 			}
 		}
 	}
+}
+
+// forced returns why an edge is forced: a path by which the transaction of a read of what to wrote must see from,
+// and that read.
+func (r *reasons) forced(from, to int32) ([]verdict.Edge, int32) {
+	x := r.x
+	// The reads of what to wrote of the keys that from wrote, too, by their transactions.
+	reads := map[int32][]int32{}
+	for _, t := range r.readers[r.readersFrom[to]:r.readersFrom[to+1]] {
+		if _, ok := reads[t]; ok {
+			continue
+		}
+		reads[t] = nil
+		for at := x.readsFrom[t]; at < x.readsFrom[t+1]; at++ {
+			if x.reads[at].writer == to && x.writesKey(from, x.reads[at].key) {
+				reads[t] = append(reads[t], at)
+			}
+		}
+	}
+	return r.path(from, func(t int32) []int32 { return reads[t] })
+}
+
+// missed returns why a transaction must see a write although it read the initial value.
+func (r *reasons) missed(i initialRead) ([]verdict.Edge, int32) {
+	return r.path(i.writer, func(t int32) []int32 {
+		if t == i.reader {
+			return []int32{i.at}
+		}
+		return nil
+	})
 }
 
 // written returns what t finally wrote to k.
@@ -121,12 +139,7 @@ func (x *index) written(t int32, k history.Key) history.Value {
 func (r *reasons) initial(list []initialRead) (best verdict.Anomaly, ok bool) {
 	x := r.x
 	for _, i := range list {
-		path, at := r.path(i.writer, func(t int32) []int32 {
-			if t == i.reader {
-				return []int32{i.at}
-			}
-			return nil
-		})
+		path, at := r.missed(i)
 		if path == nil || ok && len(path) >= len(best.Cycle)-1 {
 			continue
 		}
@@ -205,9 +218,9 @@ func (r *reasons) path(from int32, reads func(t int32) []int32) ([]verdict.Edge,
 	return nil, none
 }
 
-// readsBefore reports whether t read from another transaction before its read with number at.
+// readsBefore reports whether t read from another transaction by an earlier statement than its read with number at.
 func (x *index) readsBefore(t, from, at int32) bool {
-	for n := x.readsFrom[t]; n < at; n++ {
+	for n := x.readsFrom[t]; n < x.begin(at); n++ {
 		if x.reads[n].writer == from {
 			return true
 		}
@@ -252,7 +265,10 @@ func (x *index) keep(a *verdict.Anomaly, e verdict.Edge) {
 		for j, op := range x.h.Ops(&x.h.Txns[i]) {
 			switch {
 			case op.Key != e.Key:
-			case op.Kind == history.Write && (class || op.Value == e.Value), op.Kind == history.ReadNot && class && int32(i) == e.To:
+			case op.Kind == history.Write && (class || op.Value == e.Value):
+				add(int32(i), j)
+				add(int32(i), single.LastWrite(x.h.Ops(&x.h.Txns[i]), op.Key)) // what was overwritten stays overwritten
+			case op.Kind == history.ReadNot && class && int32(i) == e.To:
 				add(int32(i), j)
 			}
 		}

@@ -41,7 +41,6 @@ package weak
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
@@ -87,6 +86,8 @@ type check struct {
 	opt    engine.Options
 	res    *verdict.Result
 	stages *verdict.Stages
+	// refuted is the search for choices if it found none.
+	refuted *choosing
 }
 
 // pollEvery is how many steps pass between checks of the context.
@@ -116,7 +117,7 @@ func (c *check) run() error {
 		return err
 	}
 	c.stages.Done("index")
-	if c.opt.VerdictOnly && len(x.Anomalies) > 0 && len(x.open) == 0 {
+	if c.opt.VerdictOnly && len(x.Anomalies) > 0 {
 		c.decide(x, &finding{})
 		return nil
 	}
@@ -126,12 +127,17 @@ func (c *check) run() error {
 		return err
 	}
 	c.stages.Done("order")
-	if !f.violated() && len(x.Anomalies) == 0 && len(x.open) > 0 {
-		c.stages.Begin("guess")
-		if x, f, err = c.guess(x, f); err != nil {
+	if _, open := x.undecided(); open && !f.violated() && len(x.Anomalies) == 0 {
+		c.stages.Begin("search")
+		y, g, err := c.search(x, f.order)
+		if err != nil {
 			return err
 		}
-		c.stages.Done("guess")
+		c.stages.Done("search")
+		if y == nil {
+			return c.contradiction(x)
+		}
+		x, f = y, g
 	}
 	if f.violated() && !c.opt.VerdictOnly {
 		c.stages.Begin("explain")
@@ -181,26 +187,6 @@ func (x *index) judge() (*finding, error) {
 	return f, err
 }
 
-// guess chooses versions for the open reads and judges again. It refuses if that is a violation.
-func (c *check) guess(x *index, f *finding) (*index, *finding, error) {
-	r := x.open[0]
-	refused := &engine.Refusal{Engine: Name, Reason: fmt.Sprintf(
-		"several versions explain what transaction %d read of %s, and no commit order was found for those that were tried",
-		c.h.Txns[r.txn].ID, c.h.KeyName(x.key[r.version]))}
-	y, err := newIndex(c, x.guess(f.order.rank))
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(y.Anomalies) > 0 || len(y.open) > 0 {
-		return nil, nil, refused
-	}
-	g, err := y.judge()
-	if err == nil && g.violated() {
-		err = refused
-	}
-	return y, g, err
-}
-
 // decide sets the verdict.
 func (c *check) decide(x *index, f *finding) {
 	switch c.res.Reason = x.Doubtful(); {
@@ -212,7 +198,9 @@ func (c *check) decide(x *index, f *finding) {
 		}
 		c.res.Anomalies = x.Anomalies
 		for n := range c.res.Anomalies {
-			x.support(&c.res.Anomalies[n])
+			if c.refuted == nil { // else it is a closed part, which shows by itself what counts
+				x.support(&c.res.Anomalies[n])
+			}
 			explain.Fill(c.h, c.lvl, &c.res.Anomalies[n])
 		}
 	case x.Orphaned() != "":

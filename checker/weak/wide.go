@@ -29,7 +29,7 @@ func (d *direct) wideWriters() error {
 		}
 		from := x.readsFrom[p.reader]
 		if d.ordered {
-			from = p.at + 1
+			from = x.end(p.at, x.readsFrom[p.reader+1])
 		}
 		for j := from; j < x.readsFrom[p.reader+1]; j++ {
 			if r := &x.reads[j]; wrote[r.key] == p.writer+1 && r.writer != p.writer && d.s.wants(j) {
