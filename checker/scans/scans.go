@@ -12,6 +12,10 @@ import (
 // every row that is ever inserted. So in a large history these operations are added on demand.
 const EagerOps = 1 << 12
 
+// WeakOps is EagerOps if only weak levels are judged. Their executions are orders of commits, which do not say
+// what a scan saw. So operations cannot be added on demand, and more are added at once.
+const WeakOps = 1 << 22
+
 // MostVersions bounds the versions of a row for which operations are added at once, if more than one
 // version could explain what a scan did not find. What a refutation rests on is searched for each of
 // them. For a row with more versions they are added one by one, on demand.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,7 +161,11 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 				return nil, withCode(exitData, errors.Wrap(err, path))
 			}
 		}
-		h, rest, err = scans.Expand(ctx, h, scans.EagerOps)
+		eager := scans.WeakOps
+		if slices.ContainsFunc(c.levels, func(l level.Level) bool { return !l.Weak() }) {
+			eager = scans.EagerOps
+		}
+		h, rest, err = scans.Expand(ctx, h, eager)
 		return h, err
 	}()
 	if err != nil && ctx.Err() != nil {
