@@ -36,8 +36,9 @@ type Header struct {
 	// LeftOut describes the operations of the source that were not understood and are left out.
 	// What they read and wrote is unknown.
 	LeftOut string `json:"left_out,omitempty"`
-	// Lists says that appends to lists were read as registers whose writers read what they overwrite.
-	// From snapshot isolation upwards that is exact. Below it these reads need not have happened.
+	// Lists says that appends to lists were read as registers whose writers read what they overwrite. From
+	// snapshot isolation upwards that is exact. Below it these reads need not have happened, and only say what an
+	// append followed.
 	Lists bool `json:"lists,omitempty"`
 	// Window is the place of this history in a run that was cut into windows. It is nil for the first
 	// window and for other runs.

@@ -13,10 +13,12 @@ import (
 
 // anomaly verifies one anomaly of a violated verdict.
 func (f *facts) anomaly(a *verdict.Anomaly) error {
-	for _, e := range slices.Concat(a.Context, a.Support) {
+	for n, e := range slices.Concat(a.Context, a.Support) {
 		check := f.commitEdge
 		if !f.lvl.Weak() {
 			check = func(e verdict.Edge) error { return f.edge(f.lvl, e) }
+		} else if n >= len(a.Context) {
+			check = f.support
 		}
 		if err := check(e); err != nil {
 			return errors.Wrapf(err, "%s from transaction %d to %d", e.Kind, f.id(e.From), f.id(e.To))

@@ -100,6 +100,11 @@ func (r *replay) commits(w *verdict.Witness) error {
 			return err
 		}
 	}
+	if c.h.Lists {
+		if err := c.lists(); err != nil {
+			return err
+		}
+	}
 	return c.complete(1)
 }
 

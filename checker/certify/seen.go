@@ -88,6 +88,9 @@ func (f *facts) readAt(e verdict.Edge) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+		if e.Kind == verdict.WR && f.ofAppend(verdict.OpRef{Txn: e.To, Op: n}) {
+			continue
+		}
 		if (op.Kind != history.Read || op.Value == e.Value) && f.mustBe(sources, e.To, e.From) {
 			return n, nil
 		}
@@ -263,6 +266,9 @@ func (f *facts) readsFrom(r verdict.OpRef, source int32, k history.Key) error {
 		return err
 	} else if !counts {
 		return errors.New("the reader is not known to have committed")
+	}
+	if f.ofAppend(r) {
+		return errors.New("the operation named may be an append to a list, which read nothing")
 	}
 	if !slices.Contains(f.outside(r.Txn, k), r.Op) {
 		return errors.New("the operation named does not read the key from outside")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -112,7 +113,7 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	out := &Explanation{Standing: known.Standing()}
 	more, err := e.weakest(limited, r.Level, out.Standing, judged, list)
 	out.Counterexamples = append(more, list...)
-	if err == nil && w.Survey > 0 {
+	if err == nil && w.Survey > 0 && !engine.InventsReads(e.h, r.Level) {
 		within, stop := context.WithTimeout(limited, w.Survey)
 		defer stop()
 		out.Counterexamples, err = e.survey(within, r.Level, out.Counterexamples)
@@ -167,6 +168,9 @@ func (e *Explainer) weakest(ctx context.Context, lvl level.Level, s checker.Stan
 // cut returns the counterexamples of anomalies at a level, one of each name. After an error it
 // returns those made so far.
 func (e *Explainer) cut(ctx context.Context, lvl level.Level, anomalies []verdict.Anomaly) ([]*Counterexample, error) {
+	if engine.InventsReads(e.h, lvl) { // a part of the history may look as if an append had read
+		return nil, nil
+	}
 	var out []*Counterexample
 	for n := range anomalies {
 		at := anomalyAt{&anomalies[n], lvl}

@@ -60,8 +60,8 @@ func InventsReads(h *history.History, lvl level.Level) bool {
 	return h.Lists && !lvl.Search() && lvl != level.LIN
 }
 
-// Suits refuses a level that e does not judge, a level with real time if h has no times, and a level below
-// snapshot isolation if appends to lists were read as registers.
+// Suits refuses a level that e does not judge, a level with real time if h has no times, and PC and PSI if appends
+// to lists were read as registers. Weak levels know what such reads say.
 func Suits(e Engine, h *history.History, lvl level.Level) error {
 	levels := e.Levels()
 	switch {
@@ -73,7 +73,7 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 		return &Refusal{e.Name(), fmt.Sprintf("it does not judge level %s, only %s", lvl, strings.Join(names, ", "))}
 	case lvl.RealTime() && !h.Timed():
 		return &Refusal{"", fmt.Sprintf("level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
-	case InventsReads(h, lvl):
+	case InventsReads(h, lvl) && !lvl.Weak():
 		return &Refusal{"", fmt.Sprintf("level %s cannot be judged: the history has appends to lists, which isohound reads as writes after a read of what they overwrite, and below snapshot isolation they need not have read it", lvl)}
 	}
 	return nil

@@ -1,13 +1,13 @@
 package weak
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isohound/isohound/history"
 )
 
-// candidates lists the versions that open reads can have returned, the most likely ones first: those near
-// the reader in an order of the transactions.
+// candidates lists the versions that open reads can have returned, in an order of the transactions.
 type candidates struct {
 	x    *index
 	rank []float64 // by transaction: its place
@@ -15,12 +15,14 @@ type candidates struct {
 	// those of one key. Both are in order, and filled when they are first needed.
 	byValue map[int32][]int32
 	byKey   map[history.Key][]int32
+	guess   map[[2]int32]int32 // by transaction and operation: the first choice
+	late    bool
 }
 
 // newCandidates takes the places of transactions from o, which need not have all. A transaction that it does not
 // have is next to the one before it in the history.
 func (x *index) newCandidates(o *order) *candidates {
-	c := &candidates{x: x, rank: make([]float64, len(x.counted)), byValue: map[int32][]int32{}, byKey: map[history.Key][]int32{}}
+	c := &candidates{x: x, rank: make([]float64, len(x.counted)), byValue: map[int32][]int32{}, byKey: map[history.Key][]int32{}, guess: map[[2]int32]int32{}}
 	last := float64(none)
 	for t, place := range o.rank {
 		if place >= 0 {
@@ -58,15 +60,7 @@ func (c *candidates) versions(r *openRead) []int32 {
 }
 
 func (c *candidates) sort(list []int32) {
-	slices.SortStableFunc(list, func(a, b int32) int {
-		switch p, q := c.place(a), c.place(b); {
-		case p < q:
-			return -1
-		case p > q:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(c.place(a), c.place(b)) })
 }
 
 // place is the place of the writer of v. The initial state comes before all transactions.
@@ -84,9 +78,11 @@ func (c *candidates) fits(r *openRead, v int32) bool {
 	return x.writer[v] != r.txn && (r.denied == nil || !slices.Contains(r.denied, x.value(v))) && x.possible(r.txn, v)
 }
 
-// first returns the most likely version: the latest one before the reader or, if there is none, the first one
-// after it. At RU a version that says nothing about the order comes first.
-func (c *candidates) first(r *openRead) int32 {
+// first returns the version to try first, one whose writer has a place from must on. If c.late is set, that is the
+// latest one before the reader, as in a serial execution. Otherwise it is the earliest one: what its writer wrote
+// and saw demands the least of other reads. If there is none, first returns the latest of all. At RU a version that
+// says nothing about the order comes first.
+func (c *candidates) first(r *openRead, must float64) int32 {
 	x := c.x
 	list := c.versions(r)
 	if x.c.ru {
@@ -96,13 +92,22 @@ func (c *candidates) first(r *openRead) int32 {
 			}
 		}
 	}
-	from := c.split(r, list)
-	for n := from - 1; n >= 0; n-- {
-		if c.fits(r, list[n]) {
-			return list[n]
+	from := c.split(list, must)
+	if c.late {
+		to := max(from, c.split(list, c.rank[r.txn]))
+		for _, v := range slices.Backward(list[from:to]) {
+			if c.fits(r, v) {
+				return v
+			}
 		}
+		from = to
 	}
 	for _, v := range list[from:] {
+		if c.fits(r, v) {
+			return v
+		}
+	}
+	for _, v := range slices.Backward(list[:from]) {
 		if c.fits(r, v) {
 			return v
 		}
@@ -110,36 +115,28 @@ func (c *candidates) first(r *openRead) int32 {
 	return none
 }
 
-// split returns how many versions of list come before the reader.
-func (c *candidates) split(r *openRead, list []int32) int {
-	mine := c.rank[r.txn]
-	from, _ := slices.BinarySearchFunc(list, mine, func(v int32, mine float64) int {
-		if c.place(v) < mine {
-			return -1
-		}
-		return 1
-	})
-	return from
+// split returns how many versions of list come before a place.
+func (c *candidates) split(list []int32, place float64) int {
+	n, _ := slices.BinarySearchFunc(list, place, func(v int32, place float64) int { return cmp.Compare(c.place(v), place) })
+	return n
 }
 
-// all lists all versions that r can have returned, beginning with first. Of those before and after the reader
-// it takes the nearest in turn.
+// all lists all versions that r can have returned: from the first choice on, and then those before it, the latest
+// ones first.
 func (c *candidates) all(r *openRead) []int32 {
 	list := c.versions(r)
-	first := c.first(r)
-	out := []int32{first}
-	add := func(n int) {
-		if v := list[n]; v != first && c.fits(r, v) {
+	from := slices.Index(list, c.guess[[2]int32{r.txn, r.op}])
+	var out []int32
+	add := func(v int32) {
+		if c.fits(r, v) {
 			out = append(out, v)
 		}
 	}
-	for lo, hi := c.split(r, list)-1, c.split(r, list); lo >= 0 || hi < len(list); lo, hi = lo-1, hi+1 {
-		if lo >= 0 {
-			add(lo)
-		}
-		if hi < len(list) {
-			add(hi)
-		}
+	for _, v := range list[from:] {
+		add(v)
+	}
+	for _, v := range slices.Backward(list[:from]) {
+		add(v)
 	}
 	return out
 }

@@ -20,6 +20,7 @@ func (x *index) dirty() (*finding, error) {
 			}
 		}
 	}
+	list = append(list, x.listOrder()...)
 	f := &finding{forced: newEdges(len(x.h.Txns), list)}
 	o, ok, err := x.sort(f.forced)
 	f.order, f.cyclic = o, !ok
@@ -33,7 +34,12 @@ func (x *index) overwrote(t, v int32) bool {
 	if w == none || w == t || !x.counted[w] || !x.writesKey(t, x.key[v]) {
 		return false
 	}
-	for later := v + 1; later < x.versionsFrom[w+1]; later++ {
+	return x.final(v)
+}
+
+// final reports whether v is the last version of its key that its transaction wrote.
+func (x *index) final(v int32) bool {
+	for later := v + 1; later < x.versionsFrom[x.writer[v]+1]; later++ {
 		if x.key[later] == x.key[v] {
 			return false
 		}
@@ -43,9 +49,11 @@ func (x *index) overwrote(t, v int32) bool {
 
 // overwritten returns the key and version of an edge at RU.
 func (x *index) overwritten(from, to int32) (history.Key, history.Value) {
-	for _, r := range x.readsBy(to) {
-		if r.writer == from && x.overwrote(to, r.version) {
-			return r.key, x.value(r.version)
+	for _, list := range [2][]read{x.readsBy(to), x.overwrittenBy(to)} {
+		for _, r := range list {
+			if r.writer == from && x.overwrote(to, r.version) {
+				return r.key, x.value(r.version)
+			}
 		}
 	}
 	return 0, 0

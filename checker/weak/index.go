@@ -35,7 +35,10 @@ type index struct {
 	// statement is, at RC, by read: the first read of the same statement. The reads of one statement have no
 	// order. It is nil if there are no statements with several reads.
 	statement []int32
-	byKey     [][]int32 // versions by key; nil until needed
+	// overwrites are, by transaction as for reads, the versions that its appends to lists followed.
+	overwritesFrom []int32
+	overwrites     []read
+	byKey          [][]int32 // versions by key; nil until needed
 	// open are the reads that more than one version explains and that have no chosen one. They have no place
 	// in reads. Some may be of transactions that do not count.
 	open []openRead
@@ -143,7 +146,7 @@ func (x *index) link(n int32) {
 // findReads finds the versions that the reads of all transactions but the aborted ones returned.
 func (x *index) findReads(chosen map[verdict.OpRef]int32) error {
 	h := x.h
-	x.readsFrom = make([]int32, len(h.Txns)+1)
+	x.readsFrom, x.overwritesFrom = make([]int32, len(h.Txns)+1), make([]int32, len(h.Txns)+1)
 	x.reads = make([]read, 0, max(len(h.AllOps())-x.versions.Writes(), 0))
 	x.before = make([]int32, len(h.Txns))
 	last := make([]int32, h.SessionCount())
@@ -156,7 +159,7 @@ func (x *index) findReads(chosen map[verdict.OpRef]int32) error {
 		}
 		t := &h.Txns[i]
 		x.before[i] = last[t.Session]
-		x.readsFrom[i] = int32(len(x.reads))
+		x.readsFrom[i], x.overwritesFrom[i] = int32(len(x.reads)), int32(len(x.overwrites))
 		switch t.Status {
 		case history.Aborted:
 			continue
@@ -167,7 +170,7 @@ func (x *index) findReads(chosen map[verdict.OpRef]int32) error {
 			x.readsOf(int32(i), t.Status == history.Committed, chosen)
 		}
 	}
-	x.readsFrom[len(h.Txns)] = int32(len(x.reads))
+	x.readsFrom[len(h.Txns)], x.overwritesFrom[len(h.Txns)] = int32(len(x.reads)), int32(len(x.overwrites))
 	if x.c.lvl == level.RC && h.HasPredicates() {
 		x.findStatements()
 	}
@@ -214,6 +217,11 @@ func (x *index) readsOf(i int32, counts bool, chosen map[verdict.OpRef]int32) {
 	for j := range ops {
 		op := &ops[j]
 		own := x.places.before(ops, j)
+		appends := x.c.lenient && ofAppend(ops, j)
+		again := appends && own >= 0 && ops[own].Kind == history.Read
+		if appends { // what the transaction read before is no matter
+			own = single.LastWrite(ops[:j], op.Key)
+		}
 		switch {
 		case op.Kind == history.Write:
 		case op.Kind == history.ReadNot && own < 0:
@@ -232,12 +240,15 @@ func (x *index) readsOf(i int32, counts bool, chosen map[verdict.OpRef]int32) {
 			}
 			switch {
 			case v != none && x.writer[v] == i && x.c.ru && x.h.Closed: // written later, which RU allows
+			case (v == none || x.writer[v] == i) && again: // the reads of the key need not agree
 			case v == none || x.writer[v] == i:
 				if counts {
 					x.Unexplained(i, j)
 				} else if !x.h.Closed {
 					x.Doubt(i, j)
 				}
+			case appends:
+				x.overwrites = append(x.overwrites, x.readOf(v, j))
 			default:
 				x.reads = append(x.reads, x.readOf(v, j))
 			}
@@ -257,6 +268,10 @@ func fill(s []int32, v int32) {
 
 // readOf is a read of v by operation j.
 func (x *index) readOf(v int32, j int) read { return read{v, int32(j), x.writer[v], x.key[v]} }
+
+func (x *index) overwrittenBy(t int32) []read {
+	return x.overwrites[x.overwritesFrom[t]:x.overwritesFrom[t+1]]
+}
 
 func (x *index) readsBy(t int32) []read { return x.reads[x.readsFrom[t]:x.readsFrom[t+1]] }
 
@@ -319,24 +334,26 @@ func (x *index) undecided() (r *openRead, found bool) {
 
 // faults finds the anomalies of the reads alone of a transaction that counts after all.
 func (x *index) faults(i int32) {
-	reads, open := len(x.reads), len(x.open)
+	reads, overwrites, open := len(x.reads), len(x.overwrites), len(x.open)
 	from := x.readsFrom[i]
 	x.readsFrom[i] = int32(reads)
 	x.readsOf(i, true, nil)
-	x.readsFrom[i], x.reads, x.open = from, x.reads[:reads], x.open[:open]
+	x.readsFrom[i], x.reads, x.overwrites, x.open = from, x.reads[:reads], x.overwrites[:overwrites], x.open[:open]
 }
 
-// pull makes the transactions count that t read from.
+// pull makes the transactions count that t read from, or to whose lists it appended.
 func (x *index) pull(t int32, pulled []int32) []int32 {
-	for _, r := range x.readsBy(t) {
-		w := r.writer
-		if w == none || x.counted[w] {
-			continue
+	for _, list := range [2][]read{x.readsBy(t), x.overwrittenBy(t)} {
+		for _, r := range list {
+			w := r.writer
+			if w == none || x.counted[w] {
+				continue
+			}
+			x.counted[w] = true
+			op := x.h.Ops(&x.h.Txns[t])[r.op]
+			x.pulled[w] = verdict.Edge{Kind: verdict.WR, From: w, To: t, Key: op.Key, Value: x.value(r.version)}
+			pulled = append(pulled, w)
 		}
-		x.counted[w] = true
-		op := x.h.Ops(&x.h.Txns[t])[r.op]
-		x.pulled[w] = verdict.Edge{Kind: verdict.WR, From: w, To: t, Key: op.Key, Value: x.value(r.version)}
-		pulled = append(pulled, w)
 	}
 	return pulled
 }

@@ -79,6 +79,10 @@ func (r *reasons) give(a *verdict.Anomaly) {
 		if e.Kind != verdict.WW || x.c.ru {
 			continue
 		}
+		if v := x.followed(e.From, e.To); v != none {
+			e.Key, e.Value = x.key[v], x.value(v)
+			continue
+		}
 		path, at := r.forced(e.From, e.To)
 		t := path[len(path)-1].To
 		e.Key = x.reads[at].key

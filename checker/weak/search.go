@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
@@ -25,6 +26,8 @@ type choosing struct {
 	s      *sat.Solver
 	vars   []options // by open read
 	active []int32   // the open reads that have variables
+	owner  []int32   // by variable: the place of its read in active
+	next   int       // for active[:next] versions are chosen
 	// changes: a choice can change which transactions count.
 	changes bool
 	faulty  map[int32]bool // transactions of unknown outcome that must not count, or may not
@@ -33,8 +36,9 @@ type choosing struct {
 	// used are the places in x.reads on which the clauses rest, and txns the transactions. A transaction with
 	// true contradicts itself.
 	used, txns map[int32]bool
-	work       int // operations and transactions that were looked at so far
-	found      *finding
+	work       int      // operations and transactions that were looked at so far
+	found      *finding // what the present choice says
+	bad        []int32
 }
 
 // options are the versions of an open read. The first len(vars) of them have variables. more is a variable that
@@ -44,51 +48,84 @@ type options struct {
 	vars []int32
 	more sat.Lit
 	now  int // the present choice
+	// place is the place of the read in active.
+	place int32
 }
 
 // mostWork bounds the search, in operations and transactions that are looked at.
-const mostWork = 1 << 31
+const mostWork = 1 << 25
 
 // search chooses versions for the open reads. It returns an index with them and what it says, or nil if there
 // is no choice that the level allows: then c.refuted has what that rests on. o is a topological order of the rest.
+//
+// Two guesses come first: the latest versions before the readers, and the earliest ones.
 func (c *check) search(x *index, o *order) (*index, *finding, error) {
-	s := &choosing{c: c, cand: x.newCandidates(o), open: x.open, faulty: map[int32]bool{}, used: map[int32]bool{}, txns: map[int32]bool{}}
-	chosen := map[verdict.OpRef]int32{}
-	for n := range s.open {
-		r := &s.open[n]
-		if v := s.cand.first(r); v != none {
-			chosen[verdict.OpRef{Txn: r.txn, Op: int(r.op)}] = v
+	var s *choosing
+	for _, late := range []bool{true, false} {
+		next, err := c.guess(x, o, late)
+		if err != nil {
+			return nil, nil, err
+		}
+		if more, err := next.judged(); err != nil || !more {
+			if err != nil {
+				return nil, nil, err
+			}
+			y, err := next.settled()
+			return y, next.found, err
+		}
+		if s == nil || c.lvl == level.RC {
+			s = next
 		}
 	}
-	var err error
-	if s.x, err = newIndex(c, chosen); err != nil {
-		return nil, nil, err
-	}
-	if len(s.x.open) > 0 {
-		return nil, nil, c.refusal(x, "and the recording was cut off")
-	}
-	s.prepare()
 	s.s = sat.New(s)
 	ok, err := s.s.Solve(c.ctx)
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case !ok && s.unsure:
+	case ok:
+		y, err := s.settled()
+		return y, s.found, err
+	case s.unsure:
 		return nil, nil, c.refusal(x, "and the recording was cut off")
-	case !ok && c.ru:
+	case c.ru:
 		return nil, nil, c.refusal(x, "and none that was tried is allowed")
-	case !ok:
-		c.refuted = s
-		return nil, nil, nil
 	}
+	c.refuted = s
+	return nil, nil, nil
+}
+
+// guess returns a search with first choices.
+func (c *check) guess(x *index, o *order, late bool) (*choosing, error) {
+	s := &choosing{c: c, cand: x.newCandidates(o), open: x.open, faulty: map[int32]bool{}, used: map[int32]bool{}, txns: map[int32]bool{}}
+	s.cand.late = late
+	s.cand.guesses(o)
+	chosen := map[verdict.OpRef]int32{}
+	for at, v := range s.cand.guess {
+		chosen[verdict.OpRef{Txn: at[0], Op: int(at[1])}] = v
+	}
+	var err error
+	if s.x, err = newIndex(c, chosen); err != nil {
+		return nil, err
+	}
+	if len(s.x.open) > 0 {
+		return nil, c.refusal(x, "and the recording was cut off")
+	}
+	s.prepare()
+	return s, nil
+}
+
+// settled returns the index of the choices that were found.
+func (s *choosing) settled() (*index, error) {
+	chosen := map[verdict.OpRef]int32{}
 	for n := range s.open {
+		r := &s.open[n]
 		if at := s.slot[n]; at != none {
-			r := &s.open[n]
 			chosen[verdict.OpRef{Txn: r.txn, Op: int(r.op)}] = s.x.reads[at].version
+		} else {
+			chosen[verdict.OpRef{Txn: r.txn, Op: int(r.op)}] = s.cand.guess[[2]int32{r.txn, r.op}]
 		}
 	}
-	y, err := newIndex(c, chosen)
-	return y, s.found, err
+	return newIndex(s.c, chosen)
 }
 
 func (c *check) refusal(x *index, why string) error {
@@ -122,12 +159,13 @@ func (s *choosing) prepare() {
 func (s *choosing) Assert(sat.Lit) []sat.Lit { return nil }
 
 // Retract implements sat.Theory.
-func (s *choosing) Retract(sat.Lit) {}
+func (s *choosing) Retract(l sat.Lit) { s.next = min(s.next, int(s.owner[l.Var()])) }
 
 // Decide implements sat.Theory. A read for which no version is chosen keeps the present one if it may, and else
 // gets the next one of its list.
 func (s *choosing) Decide() sat.Lit {
-	for _, n := range s.active {
+	for ; s.next < len(s.active); s.next++ {
+		n := s.active[s.next]
 		for !s.chosen(n) {
 			o := &s.vars[n]
 			if l := sat.Pos(o.vars[o.now]); !s.s.False(l) {
@@ -169,6 +207,7 @@ func (s *choosing) extend(n int32) {
 	if o.list == nil {
 		r := &s.open[n]
 		o.list, o.more = s.cand.all(r), sat.None
+		o.place = int32(len(s.active))
 		s.active = append(s.active, n)
 	}
 	var clause []sat.Lit
@@ -176,16 +215,21 @@ func (s *choosing) extend(n int32) {
 		clause = append(clause, o.more.Not())
 	}
 	for _, end := len(o.vars), min(len(o.list), max(chunk, 2*len(o.vars))); len(o.vars) < end; {
-		v := s.s.NewVar()
+		v := s.variable(o)
 		o.vars = append(o.vars, v)
 		clause = append(clause, sat.Pos(v))
 	}
 	o.more = sat.None
 	if len(o.vars) < len(o.list) {
-		o.more = sat.Pos(s.s.NewVar())
+		o.more = sat.Pos(s.variable(o))
 		clause = append(clause, o.more)
 	}
 	s.s.Add(clause...)
+}
+
+func (s *choosing) variable(o *options) int32 {
+	s.owner = append(s.owner, o.place)
+	return s.s.NewVar()
 }
 
 // literal is the literal of the present choice of open read n.
@@ -197,33 +241,44 @@ func (s *choosing) literal(n int32) sat.Lit {
 	return sat.Pos(o.vars[o.now])
 }
 
-// Final implements sat.Theory. It judges the present choice.
+// Final implements sat.Theory. It judges the present choice, and adds clauses about what is violated.
 func (s *choosing) Final() (more bool, err error) {
 	x := s.x
 	for _, n := range s.active {
 		x.reads[s.slot[n]] = x.readOf(s.vars[n].list[s.vars[n].now], int(s.open[n].op))
 	}
-	if s.work += len(x.reads) + len(x.writer) + len(x.counted); s.work > mostWork {
-		return false, s.c.refusal(x, "and too many choices would have to be tried")
+	if s.work += len(x.reads) + len(x.writer) + len(x.counted) + len(s.active); s.work > mostWork {
+		return false, s.c.refusal(x, "and no choice was found that is allowed")
 	}
-	bad := int32(none)
+	more, err = s.judged()
+	switch {
+	case err != nil || !more:
+	case s.found == nil:
+		for _, t := range s.bad {
+			s.excludeTxn(t)
+		}
+	default:
+		err = s.excludeAll(s.found)
+	}
+	return more, err
+}
+
+// judged judges the present choice, and reports whether it is violated. Then found says how, or is nil: the
+// transactions in bad count, and must not.
+func (s *choosing) judged() (violated bool, err error) {
+	s.bad, s.found = s.bad[:0], nil
 	if s.changes {
-		for _, t := range x.count() {
+		for _, t := range s.x.count() {
 			if s.fails(t) {
-				bad = t
-				s.excludeTxn(t)
+				s.bad = append(s.bad, t)
 			}
 		}
 	}
-	if bad != none {
+	if len(s.bad) > 0 {
 		return true, nil
 	}
-	f, err := x.judge()
-	if err != nil || !f.violated() {
-		s.found = f
-		return false, err
-	}
-	return true, s.excludeAll(f)
+	s.found, err = s.x.judge()
+	return err == nil && s.found.violated(), err
 }
 
 // fails reports whether the reads of a transaction of unknown outcome show that it did not commit, or do not

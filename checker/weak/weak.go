@@ -86,6 +86,8 @@ type check struct {
 	opt    engine.Options
 	res    *verdict.Result
 	stages *verdict.Stages
+	// lenient: a read that an append to a list may have made is none. It only says what the append followed.
+	lenient bool
 	// refuted is the search for choices if it found none.
 	refuted *choosing
 }
@@ -111,6 +113,9 @@ type finding struct {
 func (f *finding) violated() bool { return f.cyclic || len(f.initial) > 0 }
 
 func (c *check) run() error {
+	if engine.InventsReads(c.h, c.lvl) {
+		return c.lists()
+	}
 	c.stages.Begin("index")
 	x, err := newIndex(c, nil)
 	if err != nil {
@@ -139,6 +144,11 @@ func (c *check) run() error {
 		}
 		x, f = y, g
 	}
+	return c.conclude(x, f)
+}
+
+// conclude sets the verdict, with its anomalies or its witness.
+func (c *check) conclude(x *index, f *finding) error {
 	if f.violated() && !c.opt.VerdictOnly {
 		c.stages.Begin("explain")
 		found, err := x.explain(f)
@@ -163,6 +173,13 @@ func (x *index) judge() (*finding, error) {
 	if err != nil || !ok {
 		return &finding{order: o, cyclic: true}, err
 	}
+	known := x.listOrder()
+	if len(known) > 0 {
+		base := newEdges(len(x.h.Txns), known)
+		if o, ok, err = x.sort(base); err != nil || !ok {
+			return &finding{order: o, cyclic: true, forced: base}, err
+		}
+	}
 	f := &finding{order: o}
 	s := &sink{rank: o.rank}
 	if s.stale, err = x.stale(o); err != nil || s.stale == nil {
@@ -179,7 +196,7 @@ func (x *index) judge() (*finding, error) {
 	if err := x.forced(o, s); err != nil {
 		return nil, err
 	}
-	f.initial, f.forced = s.initial, newEdges(len(x.h.Txns), s.list)
+	f.initial, f.forced = s.initial, newEdges(len(x.h.Txns), append(s.list, known...))
 	sorted, ok, err := x.sort(f.forced)
 	if f.cyclic = !ok; ok {
 		f.order = sorted

@@ -25,7 +25,7 @@ import (
 // predecessors, and all of them are read: a non-repeatable read. An element that is twice in a
 // list is overwritten by its own append, which no execution allows either. Below snapshot
 // isolation an append reads nothing, and the registers promise more than the lists did. A
-// checker of such a level must not be given the registers: history.Header.Lists says so.
+// checker of such a level must know that: history.Header.Lists says so.
 //
 // If transactions that did not abort appended an element twice, a read of it could mean either
 // append. Such a history is refused.
