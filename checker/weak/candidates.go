@@ -121,8 +121,8 @@ func (c *candidates) split(list []int32, place float64) int {
 	return n
 }
 
-// all lists all versions that r can have returned: from the first choice on, and then those before it, the latest
-// ones first.
+// all lists all versions that r can have returned, beginning with the first choice. Then come the nearest ones on
+// both sides in turn or, if the first choice is an early one, those behind it and then those before it.
 func (c *candidates) all(r *openRead) []int32 {
 	list := c.versions(r)
 	from := slices.Index(list, c.guess[[2]int32{r.txn, r.op}])
@@ -132,7 +132,19 @@ func (c *candidates) all(r *openRead) []int32 {
 			out = append(out, v)
 		}
 	}
-	for _, v := range list[from:] {
+	add(list[from])
+	if c.late {
+		for lo, hi := from-1, from+1; lo >= 0 || hi < len(list); lo, hi = lo-1, hi+1 {
+			if lo >= 0 {
+				add(list[lo])
+			}
+			if hi < len(list) {
+				add(list[hi])
+			}
+		}
+		return out
+	}
+	for _, v := range list[from+1:] {
 		add(v)
 	}
 	for _, v := range slices.Backward(list[:from]) {

@@ -53,7 +53,7 @@ type options struct {
 }
 
 // mostWork bounds the search, in operations and transactions that are looked at.
-const mostWork = 1 << 25
+const mostWork = 1 << 26
 
 // search chooses versions for the open reads. It returns an index with them and what it says, or nil if there
 // is no choice that the level allows: then c.refuted has what that rests on. o is a topological order of the rest.
@@ -86,9 +86,9 @@ func (c *check) search(x *index, o *order) (*index, *finding, error) {
 		y, err := s.settled()
 		return y, s.found, err
 	case s.unsure:
-		return nil, nil, c.refusal(x, "and the recording was cut off")
+		return nil, nil, c.refusal(x, &x.open[0], "and the recording was cut off")
 	case c.ru:
-		return nil, nil, c.refusal(x, "and none that was tried is allowed")
+		return nil, nil, c.refusal(x, &x.open[0], "and none that was tried is allowed")
 	}
 	c.refuted = s
 	return nil, nil, nil
@@ -108,7 +108,7 @@ func (c *check) guess(x *index, o *order, late bool) (*choosing, error) {
 		return nil, err
 	}
 	if len(s.x.open) > 0 {
-		return nil, c.refusal(x, "and the recording was cut off")
+		return nil, c.refusal(x, &x.open[0], "and the recording was cut off")
 	}
 	s.prepare()
 	return s, nil
@@ -128,8 +128,8 @@ func (s *choosing) settled() (*index, error) {
 	return newIndex(s.c, chosen)
 }
 
-func (c *check) refusal(x *index, why string) error {
-	r, _ := x.undecided()
+// refusal refuses the history because of r, an open read of x.
+func (c *check) refusal(x *index, r *openRead, why string) error {
 	return &engine.Refusal{Engine: Name, Reason: fmt.Sprintf("several versions explain what transaction %d read of %s, %s",
 		c.h.Txns[r.txn].ID, c.h.KeyName(x.key[r.version]), why)}
 }
@@ -248,7 +248,7 @@ func (s *choosing) Final() (more bool, err error) {
 		x.reads[s.slot[n]] = x.readOf(s.vars[n].list[s.vars[n].now], int(s.open[n].op))
 	}
 	if s.work += len(x.reads) + len(x.writer) + len(x.counted) + len(s.active); s.work > mostWork {
-		return false, s.c.refusal(x, "and no choice was found that is allowed")
+		return false, s.c.refusal(x, &s.open[0], "and no choice was found that is allowed")
 	}
 	more, err = s.judged()
 	switch {

@@ -14,8 +14,8 @@
 // contradicts it. If there is such an edge, all forced edges are collected, and the graph is sorted again.
 //
 // Values that are not unique make the problem NP-hard. Then the reads that several versions explain are
-// left out. If the rest is violated, so is the history. Else one version is guessed for each of these
-// reads; if the guess is no violation, the history is satisfied. Otherwise the engine refuses.
+// left out. If the rest is violated, so is the history. Else versions are chosen for these reads: two guesses, and
+// then those of a SAT solver, to which each violation is a clause about the choices on which it rests.
 //
 // Its files, in reading order:
 //
@@ -24,6 +24,7 @@
 //	index.go     versions: who wrote and read each
 //	places.go    operations of one transaction on the same key
 //	open.go      reads that several versions explain
+//	lists.go     lists with append
 //	order.go     topological order
 //	forced.go    forced edges at RC, RA and RYW
 //	wide.go      the same for transactions with many writes
@@ -34,6 +35,10 @@
 //	core.go      the part of the graph without topological order
 //	cycles.go    short cycles in it
 //	reasons.go   why an edge is forced
+//	search.go    the choice of versions that reads returned
+//	candidates.go, guess.go  which versions a read can have returned; the first choices
+//	clauses.go   what a violation rests on
+//	contradiction.go  the counterexample if there is no choice
 //
 // Letters: h is the history, c the check or the chains, x the index, s the sink; t is a transaction, w one
 // that wrote, v a version, k a key; e is an entry of the chains, at the number of a read in the index.
@@ -58,13 +63,14 @@ type Engine struct{}
 // Name is the engine's name.
 func (Engine) Name() string { return Name }
 
-// Levels are those below snapshot isolation that need no search.
+// Levels are those below snapshot isolation that need no search if values are unique.
 func (Engine) Levels() []level.Level {
 	return []level.Level{level.CC, level.RA, level.RC, level.Session, level.RYW, level.MR, level.MW, level.WFR, level.RU}
 }
 
 // Judge judges h at lvl; see engine.Engine. It refuses a history if several versions may explain a read,
-// the rest is not violated, and its guess for these reads is.
+// and neither a choice that is allowed was found nor that there is none. The same goes for what appends to lists
+// read.
 func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
