@@ -14,7 +14,7 @@ const EagerOps = 1 << 12
 
 // WeakOps is EagerOps if only weak levels are judged. Their executions are orders of commits, which do not say
 // what a scan saw. So operations cannot be added on demand, and more are added at once.
-const WeakOps = 1 << 22
+const WeakOps = 1 << 20
 
 // MostVersions bounds the versions of a row for which operations are added at once, if more than one
 // version could explain what a scan did not find. What a refutation rests on is searched for each of

@@ -230,6 +230,9 @@ func (x *index) readsOf(i int32, counts bool, chosen map[verdict.OpRef]int32) {
 			if counts && (ops[own].Value == op.Value) == (op.Kind == history.ReadNot) {
 				x.Internal(i, own, j)
 			}
+			if ops[own].Kind == history.Read { // its value may be that of a missing transaction
+				x.Doubt(i, j)
+			}
 		default:
 			v := x.versions.Find(op.Key, op.Value)
 			if v != none && x.also != nil && x.also[v] != none {

@@ -137,3 +137,16 @@ func TestStatements(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOffRereads: T0 read 2 before it wrote 2, so a transaction that is missing may have written it, too. Only
+// its two different reads violate the level.
+func TestCutOffRereads(t *testing.T) {
+	h := dsl.MustParse("open\ns2 T0: r(k,0) r(k,2) w(k,1) w(k,2)\ns2 T1: r(k,2) w(k,4)\ns2 T2: r(k,2)\n")
+	r, err := weak.Engine{}.Judge(t.Context(), h, level.RA, engine.Options{Proof: true})
+	if err != nil || r.Verdict != verdict.Violated || len(r.Anomalies) != 1 || r.Anomalies[0].Kind != verdict.NonRepeatableReads {
+		t.Fatal(r, err)
+	}
+	if err := certify.Result(t.Context(), h, r); err != nil {
+		t.Fatal(err)
+	}
+}
