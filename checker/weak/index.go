@@ -227,11 +227,11 @@ func (x *index) readsOf(i int32, counts bool, chosen map[verdict.OpRef]int32) {
 		case op.Kind == history.ReadNot && own < 0:
 			denies = true
 		case own >= 0:
-			if counts && (ops[own].Value == op.Value) == (op.Kind == history.ReadNot) {
+			switch differs := (ops[own].Value == op.Value) == (op.Kind == history.ReadNot); {
+			case differs && counts:
 				x.Internal(i, own, j)
-			}
-			if ops[own].Kind == history.Read { // its value may be that of a missing transaction
-				x.Doubt(i, j)
+			case differs && op.Kind == history.Read && ops[own].Kind == history.Read:
+				x.Doubt(i, j) // as Internal does
 			}
 		default:
 			v := x.versions.Find(op.Key, op.Value)
