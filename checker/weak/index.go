@@ -81,7 +81,9 @@ func newIndex(c *check, chosen map[verdict.OpRef]int32) (*index, error) {
 		return nil, err
 	}
 	x.include()
-	x.versions = nil // all reads were looked up; the memory is for what follows
+	if chosen == nil {
+		x.versions = nil // all reads were looked up; the memory is for what follows
+	}
 	return x, nil
 }
 
