@@ -96,15 +96,15 @@ func (r *Runner) fenceAndRead(ctx context.Context, f *FinalRead, places written,
 	if len(unsure) > maxUnsure {
 		return nil, 0, errors.Errorf("transactions of unknown outcome wrote more than %d keys and rows", maxUnsure)
 	}
-	for len(sure)+len(unsure) > 0 {
-		names, n := sure, r.perRead(len(sure))
-		if len(sure) == 0 {
-			names, unsure = unsure, nil
-			if n = len(names); r.cfg.Lightweight {
-				n, unsure = 1, names[1:]
-			}
-		}
-		read := &reading{names: names[:n], places: places}
+	chunks := slices.Collect(slices.Chunk(sure, placesPerRead))
+	if len(unsure) > 0 {
+		chunks = append(chunks, unsure)
+	}
+	if r.cfg.Lightweight {
+		chunks = slices.Collect(slices.Chunk(names, 1))
+	}
+	for _, chunk := range chunks {
+		read := &reading{names: chunk, places: places}
 		var program Program = read
 		if r.cfg.Lightweight {
 			program = lightReading{read}
@@ -115,8 +115,7 @@ func (r *Runner) fenceAndRead(ctx context.Context, f *FinalRead, places written,
 		if r.rec.state != nil {
 			r.rec.note(reader.a.ops)
 		}
-		sure = sure[min(n, len(sure)):]
-		f.Places += n
+		f.Places += len(chunk)
 		f.Txns++
 	}
 	return reader, session, unseen // what was read still comes after the other sessions
@@ -135,12 +134,4 @@ func (r *Runner) divide(names []string) (sure, unsure []string) {
 		}
 	}
 	return sure, unsure
-}
-
-// perRead is how many of n places one transaction reads.
-func (r *Runner) perRead(n int) int {
-	if r.cfg.Lightweight {
-		return 1
-	}
-	return min(n, placesPerRead)
 }

@@ -347,7 +347,9 @@ func (x *repair) fixed(u int32, earlier bool) bool {
 	x.steps -= len(ops)
 	for i := range ops {
 		k, writes := ops[i].Key, u&1 == 1 && ops[i].Kind == history.Write
-		if writes && f.read[k] == f.now || x.reads(u) && f.written[k] == f.now {
+		// Two that write a key keep their order. (At level pc they may overlap, so that it does not follow
+		// from what they read.)
+		if writes && (f.read[k] == f.now || f.written[k] == f.now) || x.reads(u) && f.written[k] == f.now {
 			return true
 		}
 	}
