@@ -9,6 +9,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -405,4 +406,32 @@ func (r *run) mayFind(i int, s *statement, key any, g int, seen *version) (least
 		}
 	}
 	return least, most
+}
+
+// TestLongRuns judges runs that are too long for the oracle: what a check finds in one round must not
+// contradict what it found in another, and proofs must hold.
+func TestLongRuns(t *testing.T) {
+	n := randhist.Count(t, 20_000) / 20
+	seed := randhist.Seed(t, rand.Uint64())
+	for _, lvl := range (polygraph.Engine{}).Levels() {
+		rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+		count := map[verdict.Verdict]int{}
+		for range n {
+			r := newRunOf(rng, lvl, 6+rng.IntN(10))
+			x, rest := settle(t, r.history(t), 0, lvl)
+			opt := checker.Options{Certify: true}
+			if rest != nil {
+				opt.Agree, opt.Decided = rest.Decide, rest.Settled
+			}
+			res, err := checker.Check(t.Context(), x, lvl, opt)
+			if err != nil {
+				t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, r.text(t))
+			}
+			count[res.Verdict]++
+		}
+		t.Logf("seed %d, %s: %v", seed, lvl, count)
+		if count[verdict.Satisfied] < n/20 || count[verdict.Violated] < n/20 {
+			t.Errorf("%s: %v; the test is about one side only", lvl, count)
+		}
+	}
 }

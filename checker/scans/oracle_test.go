@@ -291,7 +291,10 @@ func newRow(rng *rand.Rand, table int, key any) schema.Row {
 
 // newRun runs transactions one after another, some of them on an older state than the latest one,
 // and changes some results.
-func newRun(rng *rand.Rand, lvl level.Level) *run {
+func newRun(rng *rand.Rand, lvl level.Level) *run { return newRunOf(rng, lvl, 2+rng.IntN(3)) }
+
+// newRunOf makes a run of n transactions.
+func newRunOf(rng *rand.Rand, lvl level.Level, n int) *run {
 	r := &run{}
 	for i := range r.initial {
 		r.initial[i] = map[any]schema.Row{}
@@ -304,7 +307,6 @@ func newRun(rng *rand.Rand, lvl level.Level) *run {
 	}
 	states := []state{r.initial}
 	one := rng.IntN(2) // most statements are on one table
-	n := 2 + rng.IntN(3)
 	for i := range n {
 		x := transaction{session: int64(rng.IntN(n)), status: history.Committed, begin: history.NoTime, end: history.NoTime}
 		if rng.IntN(8) == 0 {

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,7 +57,7 @@ func TestHeld(t *testing.T) {
 		{"badger", "DetectConflicts=false", "pc", "", "si,si-noso", nil},
 	} {
 		t.Run(tc.driver+" "+tc.isolation, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "run")
+			out := ""
 			want := map[string]verdict.Verdict{}
 			var levels []string
 			for names, v := range map[string]verdict.Verdict{tc.promised + "," + tc.more: verdict.Satisfied, tc.violated: verdict.Violated} {
@@ -63,12 +65,20 @@ func TestHeld(t *testing.T) {
 					want[name], levels = v, append(levels, name)
 				}
 			}
-			args := []string{"run", "--driver", tc.driver, "--isolation", tc.isolation, "--keys", "20", "--txns", "200", "-p", "rollback=20%", "--seed", "1", "--check", strings.Join(levels, ","), "--json", "--quiet", "--out", out}
+			args := []string{"run", "--driver", tc.driver, "--isolation", tc.isolation, "--keys", "20", "--txns", "200", "-p", "rollback=20%", "--check", strings.Join(levels, ","), "--json", "--quiet"}
 			if tc.dsn != nil {
 				args = append(args, "--dsn", tc.dsn(t))
 			}
-			c := isohound(t, args...)
-			all := c.outcomes(t)
+			var c call
+			var all []results.Outcome
+			missed := func(o results.Outcome) bool {
+				return o.Verdict == verdict.Satisfied && want[o.Level] == verdict.Violated
+			}
+			for try := 1; try == 1 || try <= 6 && slices.ContainsFunc(all, missed); try++ { // how sessions overlap is a matter of timing
+				out = filepath.Join(t.TempDir(), "run")
+				c = isohound(t, append(args, "--seed", strconv.Itoa(try), "--out", out)...)
+				all = c.outcomes(t)
+			}
 			if c.code != int(exitViolated) || c.msg != "" || len(all) != len(want) {
 				t.Errorf("exit code %d, %d outcomes: %s", c.code, len(all), c.msg)
 			}
