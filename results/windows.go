@@ -57,6 +57,40 @@ type Windows struct {
 	Unknown   int `json:"unknown"`
 	// First is the file of the first violated window, or of the first unknown one if none is violated.
 	First string `json:"first,omitempty"`
+	// Spans are the windows in order, those with the same verdict one after another together. There are
+	// at most 200; More is how many windows came after these.
+	Spans []WindowSpan `json:"spans"`
+	More  int          `json:"more,omitempty"`
+}
+
+// WindowSpan are consecutive windows with the same verdict.
+type WindowSpan struct {
+	From    int             `json:"from"`
+	To      int             `json:"to"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Txns    int             `json:"txns"`
+	// CheckSeconds is the time for judging them.
+	CheckSeconds float64 `json:"check_seconds"`
+}
+
+// maxSpans bounds Windows.Spans.
+const maxSpans = 200
+
+// extend adds window number n.
+func (w *Windows) extend(n int, o *Outcome) {
+	last := len(w.Spans) - 1
+	if last < 0 || w.Spans[last].Verdict != o.Verdict || w.Spans[last].To+1 != n || w.More > 0 {
+		if len(w.Spans) == maxSpans {
+			w.More++
+			return
+		}
+		w.Spans = append(w.Spans, WindowSpan{From: n, Verdict: o.Verdict})
+		last++
+	}
+	s := &w.Spans[last]
+	s.To = n
+	s.Txns += o.Txns
+	s.CheckSeconds += o.CheckSeconds
 }
 
 // Total is the number of windows.
@@ -65,15 +99,18 @@ func (w *Windows) Total() int { return w.Satisfied + w.Violated + w.Unknown }
 // Text describes the windows in words.
 func (w *Windows) Text() string {
 	text := fmt.Sprintf("%d windows: %d satisfied, %d violated, %d unknown", w.Total(), w.Satisfied, w.Violated, w.Unknown)
-	if w.First != "" {
-		text += "; the first one is " + w.First
+	switch {
+	case w.Violated > 0:
+		text += "; the first violated one is " + w.First
+	case w.Unknown > 0:
+		text += "; the first unknown one is " + w.First
 	}
 	return text
 }
 
-// AddWindow adds the outcome of the next window to that of the run. The run is violated if a window is,
+// AddWindow adds the outcome of window number n, from 1, to that of the run. The run is violated if a window is,
 // and satisfied if all are. Anomalies are those of the first violated window.
-func (o *Outcome) AddWindow(w *Outcome) {
+func (o *Outcome) AddWindow(n int, w *Outcome) {
 	first := o.Windows == nil
 	if first {
 		path := o.Path
@@ -94,6 +131,7 @@ func (o *Outcome) AddWindow(w *Outcome) {
 			o.Stages[name] += seconds
 		}
 	}
+	o.Windows.extend(n, w)
 	worse := first
 	switch w.Verdict {
 	case verdict.Violated:

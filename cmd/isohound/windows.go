@@ -69,7 +69,7 @@ func (j *windowJudge) next(path string) error {
 	err = j.app.judge(path, &k, j.weigh, func(o results.Outcome) error {
 		lvl, err := level.Parse(o.Level)
 		if err == nil {
-			j.sums[lvl].AddWindow(&o)
+			j.sums[lvl].AddWindow(j.number, &o)
 		}
 		return err
 	})

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -126,5 +127,19 @@ func TestFinalReadFlag(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "config.json")); err != nil || !strings.Contains(string(b), "--final-read=false") {
 		t.Errorf("%v: %s", err, b)
+	}
+}
+
+// TestWindowsReport: the report lists the windows, those with one verdict together.
+func TestWindowsReport(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := isohound(t, "run", "--sessions", "8", "--txns", "300", "--seed", "1", "--cut-every", "500txns", "--check", "ser", "--out", dir, "--json", "--no-progress")
+	w := c.outcomes(t)[0].Windows
+	if len(w.Spans) != 1 || w.Spans[0].From != 1 || w.Spans[0].To != w.Total() || w.Spans[0].Txns != c.outcomes(t)[0].Txns {
+		t.Errorf("%+v", w)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil || !strings.Contains(string(page), "Windows at ser") || !strings.Contains(string(page), "1 to "+strconv.Itoa(w.Total())) {
+		t.Errorf("%v, %d bytes", err, len(page))
 	}
 }
