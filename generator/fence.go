@@ -40,14 +40,17 @@ func (r *Runner) passFences(ctx context.Context) (*worker, int64, error) {
 			return nil, 0, errors.Wrapf(err, "worker %d could not write its fence", n+1)
 		}
 	}
-	for n := len(r.workers) - 1; n >= 0; n-- {
-		if problems[n] == nil {
-			reader := r.workers[n]
-			session := reader.number
-			return reader, session, reader.seeFences(ctx, session)
+	var reader *worker
+	for n, w := range r.workers { // at best one whose endpoint accepts writes
+		if problems[n] == nil && (reader == nil || w.fence != 0) {
+			reader = w
 		}
 	}
-	return nil, 0, errors.New("no endpoint accepts a write")
+	if reader == nil {
+		return nil, 0, errors.New("no endpoint accepts a write")
+	}
+	session := reader.number
+	return reader, session, reader.seeFences(ctx, session)
 }
 
 // passFence writes the fence once for each session that is due.
