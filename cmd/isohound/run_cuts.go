@@ -168,7 +168,9 @@ func (w *windowRun) judging() {
 	defer close(w.done)
 	for path := range w.queue {
 		if w.err == nil {
-			w.err = w.window(path)
+			if w.err = w.window(path); w.err != nil { // what is not judged need not be recorded
+				w.stop(w.err)
+			}
 		}
 		w.waiting.Add(-1)
 	}
@@ -244,6 +246,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	defer cancel(nil)
 	w.stop = cancel
 	s.next, s.cuts.Before, s.stop = w.next, w.hold, stop
+	a.work = a.ctx // the first signal ends the recording, and not the judging
 	go w.judging()
 	rec, err := a.record(s, db, out, !o.plain)
 	if err != nil {
@@ -265,11 +268,13 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	}
 	run.Config.Ended, run.Stats, run.Invariants = rec.ended, rec.stats, rec.invariants
 	run.Outcomes = w.judge.outcomes()
-	if !w.judge.tested {
-		for n := range run.Outcomes {
-			if v := &run.Outcomes[n]; v.Verdict == verdict.Satisfied {
-				v.Verdict, v.Reason = verdict.Vacuous, "no window has enough transactions that meet"
-			}
+	for n := range run.Outcomes {
+		switch v := &run.Outcomes[n]; {
+		case v.Verdict != verdict.Satisfied:
+		case w.err != nil:
+			v.Verdict, v.Reason = verdict.Unknown, "not all windows were judged: "+w.err.Error()
+		case !w.judge.tested:
+			v.Verdict, v.Reason = verdict.Vacuous, "no window has enough transactions that meet"
 		}
 	}
 	return rec, nil

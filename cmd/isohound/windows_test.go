@@ -143,3 +143,18 @@ func TestWindowsReport(t *testing.T) {
 		t.Errorf("%v, %d bytes", err, len(page))
 	}
 }
+
+// TestWindowsInterrupted: a signal ends the recording; what was recorded is judged.
+func TestWindowsInterrupted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	program, _, wait := begin(t, "run", "--sessions", "8", "--duration", "1m", "--cut-every", "200ms", "--check", "ser", "--out", dir, "--json", "--no-progress")
+	waitForSize(t, filepath.Join(dir, verdictsFile), 1)
+	if err := program.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	c := wait()
+	files, err := results.WindowFiles(dir)
+	if all := c.outcomes(t); err != nil || c.code != 130 || len(all) != 1 || all[0].Verdict != verdict.Satisfied || all[0].Windows.Total() != len(files) {
+		t.Errorf("exit code %d, %d windows on disk: %s%s", c.code, len(files), c.out, c.msg)
+	}
+}
