@@ -258,12 +258,25 @@ func (x *index) keep(a *verdict.Anomaly, e verdict.Edge) {
 			a.Txns = append(a.Txns, t)
 		}
 	}
-	class := true // the reads only say which values they did not find
+	// A read that returned the value shows the edge alone. One that only says which value it did not find
+	// would need the writes of all other values, too.
+	var valued, denying []int
 	for _, r := range x.readsBy(e.To) {
-		if x.key[r.version] == e.Key && x.writer[r.version] == e.From {
-			add(e.To, int(r.op))
-			class = class && x.h.Ops(&x.h.Txns[e.To])[r.op].Kind == history.ReadNot
+		if x.key[r.version] != e.Key || x.writer[r.version] != e.From {
+			continue
 		}
+		if x.h.Ops(&x.h.Txns[e.To])[r.op].Kind == history.ReadNot {
+			denying = append(denying, int(r.op))
+		} else {
+			valued = append(valued, int(r.op))
+		}
+	}
+	class := len(valued) == 0
+	if class {
+		valued = denying
+	}
+	for _, op := range valued {
+		add(e.To, op)
 	}
 	for i := range x.h.Txns {
 		for j, op := range x.h.Ops(&x.h.Txns[i]) {
