@@ -1,5 +1,7 @@
 package history
 
+import "slices"
+
 // Scans says which predicates of a history are judged. Package checker/scans sets it.
 type Scans struct {
 	// Scans is the number of predicates of transactions that did not abort.
@@ -36,13 +38,13 @@ func (h *History) Extend(more map[int][][]Op, scans *Scans) *History {
 		}
 	}
 	out.Txns, out.ops = make([]Txn, len(h.Txns)), make([]Op, 0, total)
-	out.predicates = make(map[int][]Predicate, len(h.predicates))
+	out.predicates = slices.Clone(h.predicates)
 	for i, t := range h.Txns {
 		old := h.Ops(&t)
 		from := len(out.ops)
 		if list, changed := more[i]; changed {
 			predicates, done := make([]Predicate, len(list)), 0
-			for n, p := range h.predicates[i] {
+			for n, p := range h.Predicates(i) {
 				out.ops = append(out.ops, old[done:p.Ops[0]]...)
 				begin := len(out.ops) - from
 				out.ops = append(append(out.ops, list[n]...), old[p.Ops[0]:p.Ops[1]]...)
@@ -53,8 +55,6 @@ func (h *History) Extend(more map[int][][]Op, scans *Scans) *History {
 			}
 			old = old[done:]
 			out.predicates[i] = predicates
-		} else if list := h.predicates[i]; len(list) > 0 {
-			out.predicates[i] = list
 		}
 		out.ops = append(out.ops, old...)
 		t.opFrom, t.opCount = int64(from), uint32(len(out.ops)-from)
@@ -67,7 +67,7 @@ func (h *History) Extend(more map[int][][]Op, scans *Scans) *History {
 // belongs, and whether the operation only follows from the conditions. It returns nil if there is
 // none.
 func (h *History) PredicateOf(i int, op int) (p *Predicate, implied bool) {
-	list := h.predicates[i]
+	list := h.Predicates(i)
 	for n := range list {
 		if p := &list[n]; p.Ops[0] <= op && op < p.Ops[1] {
 			return p, op < p.Ops[0]+p.Implied

@@ -36,8 +36,8 @@ type History struct {
 	// dbIDs holds the database's own transaction ids, parallel to Txns; nil
 	// when no transaction has one.
 	dbIDs []int64
-	// predicates is by index in Txns; nil when there are none.
-	predicates map[int][]Predicate
+	// predicates is by index in Txns, up to the last transaction that has some.
+	predicates [][]Predicate
 	// Scans says which predicates are judged; nil if none are.
 	Scans *Scans
 }
@@ -62,7 +62,20 @@ func (h *History) DBTxn(i int) int64 {
 }
 
 // Predicates returns the predicates of the transaction at index i.
-func (h *History) Predicates(i int) []Predicate { return h.predicates[i] }
+func (h *History) Predicates(i int) []Predicate {
+	if i >= len(h.predicates) {
+		return nil
+	}
+	return h.predicates[i]
+}
+
+// setPredicates sets the predicates of the transaction at index i.
+func (h *History) setPredicates(i int, list []Predicate) {
+	if i >= len(h.predicates) {
+		h.predicates = append(h.predicates, make([][]Predicate, i+1-len(h.predicates))...)
+	}
+	h.predicates[i] = list
+}
 
 // HasPredicates reports whether any transaction has predicates.
 func (h *History) HasPredicates() bool { return len(h.predicates) > 0 }

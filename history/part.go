@@ -37,10 +37,7 @@ func (h *History) Sub(parts []Part) *History {
 			sub.dbIDs[i] = h.dbIDs[p.Txn]
 		}
 		if list := h.cutPredicates(p, partial); len(list) > 0 {
-			if sub.predicates == nil {
-				sub.predicates = map[int][]Predicate{}
-			}
-			sub.predicates[i] = list
+			sub.setPredicates(i, list)
 		}
 	}
 	return sub
@@ -109,7 +106,7 @@ func (h *History) PartRecord(p Part) Record {
 // the operations kept, and list the items of the others as omitted. They are partial, unless nothing is
 // left out: versions of rows may be missing that explain why the statement did not find them.
 func (h *History) cutPredicates(p Part, partial bool) []Predicate {
-	list := slices.Clone(h.predicates[int(p.Txn)])
+	list := slices.Clone(h.Predicates(int(p.Txn)))
 	all := h.Ops(&h.Txns[p.Txn])
 	for i := range list {
 		x := &list[i]

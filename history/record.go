@@ -151,10 +151,7 @@ func (b *Builder) Add(rec *Record) error {
 	})
 	b.h.ops = append(b.h.ops, rec.Ops...)
 	if len(rec.Predicates) > 0 {
-		if b.h.predicates == nil {
-			b.h.predicates = map[int][]Predicate{}
-		}
-		b.h.predicates[len(b.h.Txns)-1] = rec.Predicates
+		b.h.setPredicates(len(b.h.Txns)-1, rec.Predicates)
 	}
 	if rec.DBTxn != 0 && b.h.dbIDs == nil {
 		b.h.dbIDs = make([]int64, len(b.h.Txns)-1, cap(b.h.Txns))

@@ -87,7 +87,10 @@ func (s *scan) narrowest(where []schema.Condition) (of *group, best *order, from
 		g := s.t.groups[s.groups[0]]
 		try(g, s.keyOrder(g))
 	}
-	for _, c := range where {
+	for i, c := range where {
+		if slices.ContainsFunc(where[:i], func(x schema.Condition) bool { return x.Column == c.Column && x.Op != "<>" }) {
+			continue // the order of this column has been tried, with all conditions on it
+		}
 		g, at, _ := s.t.Column(c.Column)
 		if to-from > fewRows && g >= 0 && c.Op != "<>" && slices.Contains(s.groups, g) {
 			try(s.t.groups[g], s.columnOrder(s.t.groups[g], c.Column, at))

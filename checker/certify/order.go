@@ -2,6 +2,7 @@ package certify
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -18,6 +19,10 @@ type order struct {
 	at      []int32   // by row or version: its position
 	byRow   bool
 	present set // of positions
+	// heads are the different values of the first column, if they are few, and starts where each begins,
+	// with one more at the end. They fit into the processor's cache.
+	heads  *column
+	starts []int32
 }
 
 // move replaces the current version of a row. none stands for absence.
@@ -94,9 +99,25 @@ func (o *order) sort(g *group, values []*column, n int) {
 	for _, c := range values {
 		o.values = append(o.values, c.permuted(o.of))
 	}
+	o.group()
 	for row, v := range g.current {
 		o.move(int32(row), none, v)
 	}
+}
+
+// group finds the different values of the first column.
+func (o *order) group() {
+	first := o.values[0]
+	for i := range o.of {
+		if i == 0 || first.compare(int32(i-1), int32(i)) != 0 {
+			if o.starts = append(o.starts, int32(i)); len(o.starts) > len(o.of)/4 {
+				o.starts = nil
+				return
+			}
+		}
+	}
+	o.heads = first.permuted(o.starts)
+	o.starts = append(o.starts, int32(len(o.of)))
 }
 
 // narrow returns the positions of everything that may fulfil the conditions: the first columns have
@@ -104,22 +125,64 @@ func (o *order) sort(g *group, values []*column, n int) {
 func (o *order) narrow(where []schema.Condition) (from, to int32) {
 	to = int32(len(o.of))
 	for n, name := range o.columns {
-		for i := range where {
-			if where[i].Column != name {
-				continue
+		if n == 0 && o.heads != nil {
+			a, b := o.heads.narrow(name, where, 0, int32(len(o.starts)-1))
+			if from, to = o.starts[a], o.starts[b]; b-a > 1 || from >= to {
+				break
 			}
-			first := func(place int) int32 {
-				return from + int32(sort.Search(int(to-from), func(p int) bool {
-					return where[i].Place(o.values[n].at(from+int32(p))) >= place
-				}))
-			}
-			from, to = first(0), first(1)
+			continue
 		}
+		from, to = o.values[n].narrow(name, where, from, to)
 		if from >= to || o.values[n].compare(from, to-1) != 0 {
 			break
 		}
 	}
 	return from, to
+}
+
+// narrow returns the part of sorted values, from some position to another, that has all values that fulfil
+// the conditions on the column of this name.
+func (c *column) narrow(name string, where []schema.Condition, from, to int32) (int32, int32) {
+	for i := range where {
+		if where[i].Column != name {
+			continue
+		}
+		if low, high, ok := bounds(&where[i]); ok && c.null == nil && c.texts == nil {
+			part := c.numbers[from:to]
+			behind := int32(sort.Search(len(part), func(p int) bool { return part[p] > high }))
+			part = part[:behind]
+			from, to = from+int32(sort.Search(len(part), func(p int) bool { return part[p] >= low })), from+behind
+			continue
+		}
+		first := func(place int) int32 {
+			return from + int32(sort.Search(int(to-from), func(p int) bool {
+				return where[i].Place(c.at(from+int32(p))) >= place
+			}))
+		}
+		from, to = first(0), first(1)
+	}
+	return from, to
+}
+
+// bounds returns the least and the greatest integer that fulfil a condition, if those between do, too.
+func bounds(c *schema.Condition) (low, high int64, ok bool) {
+	v, ok := c.Value.(int64)
+	low, high = math.MinInt64, math.MaxInt64
+	switch {
+	case !ok:
+		return 0, 0, false
+	case c.Op == "=":
+		return v, v, true
+	case c.Op == ">=":
+		return v, high, true
+	case c.Op == "<=":
+		return low, v, true
+	case c.Op == ">" && v < high:
+		return v + 1, high, true
+	case c.Op == "<" && v > low:
+		return low, v - 1, true
+	}
+	return 0, 0, false
 }
 
 // set is a set of numbers. used has a bit for each word that is not empty.

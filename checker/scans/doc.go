@@ -19,9 +19,11 @@
 // on demand: Rest.Settle checks the history, replays the execution that the check found, and adds
 // operations where a scan should have found a row, until no scan should have.
 //
+// Before all this, Execute guesses an execution that agrees with all reads and scans.
+//
 // Files in reading order: scans.go (which predicates), scan.go (the operations of one), count.go,
 // page.go (order and limit), faults.go (results that contradict their statement), column.go and
 // candidates.go (the rows that fulfil conditions), index.go (all versions of the rows), rest.go, repair.go and
 // replay.go (operations on demand), choices.go, nearby.go and pick.go (scans that leave a choice),
-// rows.go and tree.go (sets).
+// execute.go, schedule.go, past.go, store.go and query.go (the guess), rows.go and tree.go (sets).
 package scans

@@ -66,6 +66,13 @@ type version struct {
 
 // newIndex indexes the tables that have predicates.
 func newIndex(h *history.History) *index {
+	x := newRows(h)
+	x.findVersions()
+	return x
+}
+
+// newRows finds the rows of the tables that have predicates.
+func newRows(h *history.History) *index {
 	x := &index{h: h, tables: map[*schema.Table]*table{}, places: make([]place, h.KeyCount())}
 	for i := range h.Txns {
 		for _, p := range h.Predicates(i) {
@@ -76,6 +83,15 @@ func newIndex(h *history.History) *index {
 		}
 	}
 	x.findRows()
+	for _, t := range x.tables {
+		t.sortRows()
+	}
+	return x
+}
+
+// findVersions finds the versions of the rows.
+func (x *index) findVersions() {
+	h := x.h
 	for k := range x.places {
 		if x.places[k].t != nil {
 			x.add(history.Key(k), h.Initial(history.Key(k)))
@@ -91,9 +107,8 @@ func newIndex(h *history.History) *index {
 		}
 	}
 	for _, t := range x.tables {
-		t.sort()
+		t.sortVersions()
 	}
-	return x
 }
 
 // findRows finds the rows of the items.
@@ -190,8 +205,8 @@ func (t *table) key(r int32) []any {
 	return out
 }
 
-// sort sorts the rows by key, and the versions by row, without repetitions.
-func (t *table) sort() {
+// sortRows sorts the rows by key.
+func (t *table) sortRows() {
 	t.byKey = make([]int32, len(t.rows))
 	for r := range t.byKey {
 		t.byKey[r] = int32(r)
@@ -204,6 +219,10 @@ func (t *table) sort() {
 		}
 		return cmp.Compare(a, b)
 	})
+}
+
+// sortVersions sorts the versions by row, without repetitions.
+func (t *table) sortVersions() {
 	for g := range t.groups {
 		vs := &t.groups[g]
 		slices.SortFunc(vs.list, func(a, b version) int {

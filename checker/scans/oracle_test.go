@@ -32,7 +32,7 @@ func TestAgainstOracle(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
 			chosen := map[verdict.Verdict]int{} // found by trying choices
-			onDemand, settled := 0, 0
+			onDemand, settled, guessed := 0, 0, 0
 			byScans := 0 // violated, but satisfied without the judgement of scans
 			for range n {
 				r := newRun(rng, lvl)
@@ -68,6 +68,14 @@ func TestAgainstOracle(t *testing.T) {
 				count[got.Verdict]++
 				if allowed := r.allowed(lvl); allowed != (got.Verdict == verdict.Satisfied) {
 					t.Fatalf("seed %d, %s: engine says %s, oracle says allowed=%v\n%s", seed, lvl, got.Verdict, allowed, r.text(t))
+				}
+				if guess, rest, err := scans.Execute(t.Context(), h, []level.Level{lvl}); err != nil {
+					t.Fatal(err)
+				} else if rest != nil {
+					guessed++
+					if err := certify.Result(t.Context(), guess, rest.Settled(lvl)); err != nil || got.Verdict != verdict.Satisfied {
+						t.Fatalf("seed %d, %s: %s, but guessed; %v\n%s", seed, lvl, got.Verdict, err, r.text(t))
+					}
 				}
 				if alone || got.Verdict == verdict.Satisfied {
 					if err := certify.Result(t.Context(), x, got); err != nil {
@@ -108,11 +116,11 @@ func TestAgainstOracle(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, %d settled, by choices %v", seed, count, byScans, onDemand, settled, chosen)
+			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, %d settled, %d guessed, by choices %v", seed, count, byScans, onDemand, settled, guessed, chosen)
 			if n >= 5000 && len(chosen) == 0 {
 				t.Errorf("%v by choices; the generator does not test choices", chosen)
 			}
-			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 || settled < n/20 {
+			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 || settled < n/20 || guessed < count[verdict.Satisfied]*3/4 {
 				t.Errorf("%v of %d histories, %d violated by scans alone; the generator tests one side only", count, n, byScans)
 			}
 		})

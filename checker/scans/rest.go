@@ -22,9 +22,13 @@ import (
 type Rest struct {
 	*expansion
 	// gaveUp: the history is not settled, and these predicates are not judged.
-	gaveUp  bool
-	effects *effects // nil until the first replay
-	decided map[level.Level]*Decision
+	gaveUp bool
+	// guessed is an execution that agrees with all scans, or nil; see Execute. It is a witness of the levels
+	// that guessedAt implies.
+	guessed   *verdict.Witness
+	guessedAt level.Level
+	effects   *effects // nil until the first replay
+	decided   map[level.Level]*Decision
 }
 
 // mostRounds bounds the checks of one level. mostOps bounds the operations that are added; in a large
@@ -42,9 +46,17 @@ const (
 // The witness of a weak level orders commits, and has no states on which scans could be evaluated. There a
 // satisfied verdict is undecided, unless the execution of a stronger level agrees with the scans.
 func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, check func(*history.History) (*verdict.Result, error)) (*history.History, error) {
+	if r.guessedFor(lvl) {
+		return h, nil
+	}
 	if lvl.Weak() {
 		r.decided[lvl] = &Decision{Reason: "the reads are allowed, but which versions the scans did not find is not known, and no execution of a stronger level says it"}
 		return h, nil
+	}
+	if lvl.Snapshot() {
+		if w, err := r.guessSnapshots(ctx, lvl); w != nil || err != nil {
+			return h, err
+		}
 	}
 	for range mostRounds {
 		res, err := check(h)
@@ -143,7 +155,7 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 			return err == nil, err
 		}
 	}
-	d := r.decided[res.Level]
+	d := r.decision(res.Level)
 	if d == nil {
 		d = &Decision{Reason: "an execution was found that explains all reads, but not all scans"}
 	}
@@ -157,7 +169,7 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 // Settled returns the verdict that Settle reached on a level, if it is satisfied, else nil. Its witness
 // agrees with all scans, so it is a witness of every history that Settle returned.
 func (r *Rest) Settled(lvl level.Level) *verdict.Result {
-	d := r.decided[lvl]
+	d := r.decision(lvl)
 	if d == nil || d.res == nil || r.gaveUp {
 		return nil
 	}

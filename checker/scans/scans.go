@@ -32,14 +32,7 @@ func Expand(ctx context.Context, h *history.History, eager int) (x *history.Hist
 	}
 	e := &expansion{h: h, more: map[int][][]history.Op{}, limit: eager}
 	e.done.Unjudged = map[history.ScanRef]bool{}
-	switch {
-	case len(h.Schema) == 0:
-		e.reason = "the header has no schema"
-	case !h.Closed:
-		e.reason = "the recording was cut off, so transactions that are not in the history may have changed rows"
-	case h.LeftOut != "":
-		e.reason = "operations were left out, and they may have changed rows"
-	default:
+	if e.reason = unjudged(h); e.reason == "" {
 		e.index = newIndex(h)
 	}
 	for i := range h.Txns {
@@ -57,6 +50,19 @@ func Expand(ctx context.Context, h *history.History, eager int) (x *history.Hist
 		rest = &Rest{expansion: e, decided: map[level.Level]*Decision{}}
 	}
 	return x, rest, nil
+}
+
+// unjudged says why no predicate of a history can be judged, or is "".
+func unjudged(h *history.History) string {
+	switch {
+	case len(h.Schema) == 0:
+		return "the header has no schema"
+	case !h.Closed:
+		return "the recording was cut off, so transactions that are not in the history may have changed rows"
+	case h.LeftOut != "":
+		return "operations were left out, and they may have changed rows"
+	}
+	return ""
 }
 
 // tell sets the reason why predicates are not judged.

@@ -205,7 +205,11 @@ func text(o results.Outcome) string {
 		fmt.Fprintf(&b, "  note: %s\n", note)
 	}
 	if p := o.Predicates; p != nil {
-		fmt.Fprintf(&b, "  scans: %d of %d judged, with %s that they could have returned and did not\n", p.Judged, p.Scans, plural(p.ClassReads, "row"))
+		fmt.Fprintf(&b, "  scans: %d of %d judged", p.Judged, p.Scans)
+		if p.ClassReads > 0 { // else none was needed
+			fmt.Fprintf(&b, ", with %s that they could have returned and did not", plural(p.ClassReads, "row"))
+		}
+		b.WriteString("\n")
 		if p.Reason != "" {
 			fmt.Fprintf(&b, "  %s\n", p.Reason)
 		}

@@ -136,7 +136,13 @@ func (a *app) openHistory(ctx context.Context, path string, format file.Format) 
 	return f, func() { stop(); f.Close() }, nil
 }
 
-// read loads the history within the limits. rest is what Expand returns.
+// mayGuess reports whether an execution that agrees with the scans may be guessed before any engine. It may
+// take the place of the polygraph engine's own guess.
+func (c *checking) mayGuess() bool {
+	return (c.engine == checker.Auto || c.engine == checker.Polygraph) && c.pipeline == polygraph.Config{} && !c.tellAccel
+}
+
+// read loads the history within the limits. rest is what scans.Execute or scans.Expand returns.
 func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProgress) (h *history.History, rest *scans.Rest, err error) {
 	ctx, stopWatch := budget.Memory(a.work, limit)
 	defer stopWatch()
@@ -145,28 +151,32 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, errReadTimeout)
 		defer cancel()
 	}
-	h, err = func() (*history.History, error) {
+	h, rest, err = func() (*history.History, *scans.Rest, error) {
 		f, done, err := a.openHistory(ctx, path, c.format)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer done()
 		show.reading(f)
 		h, err := history.Load(ctx, f)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if c.prepare != nil {
 			if err := c.prepare(h); err != nil {
-				return nil, withCode(exitData, errors.Wrap(err, path))
+				return nil, nil, withCode(exitData, errors.Wrap(err, path))
+			}
+		}
+		if len(h.AllOps()) >= scans.GuessOps && c.mayGuess() {
+			if x, rest, err := scans.Execute(ctx, h, c.levels); rest != nil || err != nil {
+				return x, rest, err
 			}
 		}
 		eager := scans.WeakOps
 		if slices.ContainsFunc(c.levels, func(l level.Level) bool { return !l.Weak() }) {
 			eager = scans.EagerOps
 		}
-		h, rest, err = scans.Expand(ctx, h, eager)
-		return h, err
+		return scans.Expand(ctx, h, eager)
 	}()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

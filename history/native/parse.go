@@ -8,6 +8,7 @@ import (
 
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/quote"
+	"github.com/isohound/isohound/history/schema"
 )
 
 type lineKind int
@@ -34,6 +35,14 @@ type recordParser struct {
 	lex    jlexer.Lexer
 	ending Ending            // of the latest closing line
 	seen   map[string]string // see word
+	latest [latestWords]string
+	// These are kept from one predicate to the next: see predicates, keep, constant and sameWords.
+	list       []history.Predicate
+	where      []schema.Condition
+	conditions []schema.Condition
+	boxed      []any
+	scratch    []string
+	same       [][]string
 }
 
 // fields is a set of fields that a transaction line can leave out where its intent has them.

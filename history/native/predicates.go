@@ -1,6 +1,7 @@
 package native
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/isohound/isohound/history"
@@ -99,7 +100,7 @@ func appendStrings(b []byte, name string, list []string) []byte {
 
 // predicates reads what appendPredicates wrote, after its opening bracket.
 func (p *recordParser) predicates(s *cursor) []history.Predicate {
-	var out []history.Predicate
+	out, where := p.list[:0], p.where
 	for s.ok && !s.optional(`]`) {
 		if len(out) > 0 {
 			s.literal(`,`)
@@ -110,8 +111,9 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 		s.literal(`,"table":`)
 		x.Table = p.word(s)
 		if s.optional(`,"where":[`) {
+			where = where[:0]
 			for s.ok && !s.optional(`]`) {
-				if len(x.Where) > 0 {
+				if len(where) > 0 {
 					s.literal(`,`)
 				}
 				var c schema.Condition
@@ -127,17 +129,18 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 						if len(list) > 0 {
 							s.literal(`,`)
 						}
-						list = append(list, constant(s))
+						list = append(list, p.constant(s))
 					}
 					c.Value = list
 					s.literal(`]`)
 				default:
 					s.literal(`,`)
-					c.Value = constant(s)
+					c.Value = p.constant(s)
 					s.literal(`]`)
 				}
-				x.Where = append(x.Where, c)
+				where = append(where, c)
 			}
+			x.Where = p.keep(where)
 		}
 		if s.optional(`,"count":`) {
 			x.Count = int(s.int())
@@ -149,7 +152,7 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 			x.Limit = int(s.int())
 		}
 		if s.optional(`,"groups":[`) {
-			x.Groups = p.words(s)
+			x.Groups = p.sameWords(s)
 		}
 		s.literal(`,"ops":[`)
 		x.Ops[0] = int(s.int())
@@ -166,15 +169,78 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 		s.literal(`}`)
 		out = append(out, x)
 	}
-	return out
+	p.list, p.where = out, where
+	if len(out) == 0 {
+		return nil
+	}
+	return slices.Clone(out)
 }
 
-func constant(s *cursor) any {
+// keep copies conditions into memory that many predicates share.
+func (p *recordParser) keep(list []schema.Condition) []schema.Condition {
+	const chunk = 512
+	if len(p.conditions)+len(list) > cap(p.conditions) {
+		p.conditions = make([]schema.Condition, 0, max(chunk, len(list)))
+	}
+	from := len(p.conditions)
+	p.conditions = append(p.conditions, list...)
+	return p.conditions[from:len(p.conditions):len(p.conditions)]
+}
+
+// maxBoxed bounds the integers whose interface values are kept.
+const maxBoxed = 1 << 16
+
+func (p *recordParser) constant(s *cursor) any {
 	if len(s.rest) > 0 && s.rest[0] == '"' {
 		return string(s.text())
 	}
-	return s.int()
+	n := s.int()
+	if n < 0 || n >= maxBoxed {
+		return n
+	}
+	for len(p.boxed) <= int(n) {
+		p.boxed = append(p.boxed, nil)
+	}
+	if p.boxed[n] == nil {
+		p.boxed[n] = n
+	}
+	return p.boxed[n]
 }
+
+// sameWords is words with the result of the call before, if that has the same strings. It must not be
+// changed.
+func (p *recordParser) sameWords(s *cursor) []string {
+	n := 0
+	for s.ok && !s.optional(`]`) {
+		if n > 0 {
+			s.literal(`,`)
+		}
+		w := p.word(s)
+		if n < len(p.scratch) {
+			p.scratch[n] = w
+		} else {
+			p.scratch = append(p.scratch, w)
+		}
+		n++
+	}
+	now := p.scratch[:n]
+	for _, before := range p.same {
+		if slices.Equal(before, now) {
+			return before
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	out := slices.Clone(now)
+	if len(p.same) < maxSame {
+		p.same = append(p.same, out)
+	}
+	return out
+}
+
+// maxSame bounds the lists of words that are kept.
+const maxSame = 16
 
 // words reads a list of strings after its opening bracket.
 func (p *recordParser) words(s *cursor) []string {
@@ -188,6 +254,17 @@ func (p *recordParser) words(s *cursor) []string {
 	return out
 }
 
+// wordHash tells the few names of a file apart, mostly.
+func wordHash(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	return (len(b) + int(b[0]) + 7*int(b[len(b)-1])) & (latestWords - 1)
+}
+
+// latestWords is the number of strings that are looked up without hashing.
+const latestWords = 32
+
 // maxWords bounds how many strings are cached: names of tables and columns, of which there are
 // few.
 const maxWords = 10_000
@@ -195,10 +272,16 @@ const maxWords = 10_000
 // word reads a string, and returns the cached copy if it was read before.
 func (p *recordParser) word(s *cursor) string {
 	b := s.text()
-	if w, ok := p.seen[string(b)]; ok { // the compiler avoids the copy
+	latest := &p.latest[wordHash(b)]
+	if *latest == string(b) { // the compiler avoids the copy
+		return *latest
+	}
+	if w, ok := p.seen[string(b)]; ok {
+		*latest = w
 		return w
 	}
 	w := string(b)
+	*latest = w
 	if len(p.seen) < maxWords {
 		if p.seen == nil {
 			p.seen = map[string]string{}
