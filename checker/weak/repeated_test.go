@@ -150,3 +150,17 @@ func TestCutOffRereads(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestCutOffClasses: T2 contradicts itself, so it did not commit, and the others read the initial value, which T0
+// overwrote. What T0 did not find is not in the counterexample, where it could be a value of a transaction that is missing.
+func TestCutOffClasses(t *testing.T) {
+	h := dsl.MustParse("open\ns0 T0: r(k,0) n(k,nil) w(k,1)\ns0 T2: w(k,0) n(k,0) unknown\n" +
+		"s0 T3: r(k,0) w(k,1) n(k,0) w(k,nil)\ns0 T4: r(k,0) w(k,3)\n")
+	r, err := weak.Engine{}.Judge(t.Context(), h, level.CC, engine.Options{Proof: true})
+	if err != nil || r.Verdict != verdict.Violated {
+		t.Fatal(r, err)
+	}
+	if err := certify.Result(t.Context(), h, r); err != nil {
+		t.Fatal(err)
+	}
+}
