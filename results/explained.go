@@ -26,7 +26,8 @@ type Standing struct {
 	Text string `json:"text"`
 }
 
-func newStanding(s checker.Standing) *Standing {
+// NewStanding has the names of the levels.
+func NewStanding(s checker.Standing) *Standing {
 	return &Standing{Not: checker.Names(s.Not), AlsoNot: checker.Names(s.AlsoNot), Holds: checker.Names(s.Holds), Undecided: checker.Names(s.Undecided), Text: s.String()}
 }
 
@@ -53,7 +54,7 @@ type Counterexample struct {
 // for each anomaly its counterexample. If there are counterexamples, their anomalies replace
 // those of the outcome.
 func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
-	o.Standing = newStanding(x.Standing)
+	o.Standing = NewStanding(x.Standing)
 	if len(x.Counterexamples) == 0 {
 		return
 	}
@@ -93,7 +94,7 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 			a.Transactions = append(a.Transactions, t)
 		}
 	}
-	x := &Counterexample{Minimal: c.Minimal, Standing: newStanding(c.Standing), Sub: c.History, History: notation(c.History)}
+	x := &Counterexample{Minimal: c.Minimal, Standing: NewStanding(c.Standing), Sub: c.History, History: notation(c.History)}
 	for _, e := range explain.Reads(c.History) {
 		if !slices.ContainsFunc(slices.Concat(a.Cycle, a.Context), func(o Edge) bool { return o.From == e.From && o.To == e.To && o.Key == e.Key }) {
 			x.Reads = append(x.Reads, e)

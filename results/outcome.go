@@ -36,7 +36,8 @@ type Outcome struct {
 	Ops            int `json:"ops"`
 
 	// Standing says which levels the history violates and satisfies. It is set if a level is
-	// violated and there was time to explain that.
+	// violated and there was time to explain that, and in runs whose levels are all satisfied and weaker than
+	// snapshot isolation.
 	Standing  *Standing `json:"standing,omitempty"`
 	Anomalies []Anomaly `json:"anomalies"`
 	// Stages are the seconds for each part of the check.

@@ -144,7 +144,8 @@ func (f *facts) outsideReads(parts []history.Part) ([]outsideRead, error) {
 // closedUnder verifies that all final writes of every value that is read are kept, except the
 // reader's own. In a history that was cut off, a value's writer may be missing. Reads of such
 // values prove nothing: they are removed from transactions of unknown outcome, and refused in
-// committed ones.
+// committed ones. A value that was only written by transactions that aborted, or overwrote it themselves, is
+// none of these: no read of a transaction that committed returned it.
 func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 	type readers struct {
 		one     int32
@@ -176,7 +177,7 @@ func (f *facts) closedUnder(parts []history.Part, reads []outsideRead) error {
 	}
 	doubtful := map[int32]map[cell]bool{} // by transaction
 	for _, r := range reads {
-		if !w.unsure(r.cell) && (len(w.finals[r.cell]) > 0 || f.h.Initial(r.key) == r.value) {
+		if !w.unsure(r.cell) && (len(w.finals[r.cell]) > 0 || f.h.Initial(r.key) == r.value || w.never(r.cell)) {
 			continue
 		}
 		if f.h.Txns[r.Txn].Status == history.Committed {

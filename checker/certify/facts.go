@@ -222,6 +222,13 @@ func (w *writers) unsure(c cell) bool {
 	})
 }
 
+// never reports whether c was written, and never finally by a transaction that can have committed. A transaction that
+// is missing does not have written it, because none of the known ones read it before it wrote it.
+func (w *writers) never(c cell) bool {
+	return len(w.finals[c]) == 0 && len(w.all[c]) > 0 &&
+		!slices.ContainsFunc(w.all[c], func(i int32) bool { return w.readBefore(i, c) })
+}
+
 // counts reports whether the transaction at i is known to have committed, or must have because a
 // transaction that counts read from it.
 func (f *facts) counts(i int32) (bool, error) {

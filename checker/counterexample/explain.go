@@ -124,6 +124,21 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	return out, err
 }
 
+// Standing judges the other levels of a history that violates none of the levels in known, the weakest first,
+// since one that is violated settles all that are stronger. Levels for which the time ends are undecided. The error
+// is a *checker.ProofError.
+func (e *Explainer) Standing(ctx context.Context, known checker.Known, timeout time.Duration) (checker.Standing, error) {
+	limited, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	known = maps.Clone(known)
+	ascending := level.Descending(level.All())
+	slices.Reverse(ascending)
+	err := known.Judge(e.h, ascending, func(l level.Level) (*verdict.Result, error) {
+		return e.level(limited, l, checker.Options{VerdictOnly: true, Violated: known.Violated()})
+	})
+	return known.Standing(), err
+}
+
 // weaker lists the levels that l implies, without l itself.
 func weaker(l level.Level) []level.Level {
 	return slices.DeleteFunc(level.All(), func(m level.Level) bool { return m == l || !l.Implies(m) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/scans"
+	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -299,7 +300,17 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 		if op.Kind == history.Write {
 			continue
 		}
+		ops := w.h.Ops(&w.h.Txns[r.Txn])
+		own := single.LastWrite(ops[:r.Op], op.Key)
+		wrong := own >= 0 && (ops[own].Value == op.Value) == (op.Kind == history.ReadNot)
+		if own >= 0 && !wrong { // it says nothing about other transactions
+			continue
+		}
 		if reads++; reads > maxListed {
+			continue
+		}
+		if wrong {
+			fmt.Fprintf(&b, "%s %s, although it wrote %s before.\n", w.txn(r.Txn), w.did(r), w.pair(op.Key, ops[own].Value))
 			continue
 		}
 		if op.Kind == history.ReadNot {

@@ -191,6 +191,25 @@ func (n *needs) behindWrite(at int32) bool {
 	return false
 }
 
+// base returns the operation of the same transaction that says what a read without a need returns: the write before
+// it, or the first read of the key. The read is only kept together with it.
+func (n *needs) base(at int32) (int32, bool) {
+	ops := n.h.AllOps()
+	if _, needy := n.need(at); needy || ops[at].Kind == history.Write {
+		return 0, false
+	}
+	base, found := at, false
+	for _, other := range n.onItsKey(at) {
+		switch {
+		case other >= at:
+			return base, found
+		case ops[other].Kind == history.Write, ops[other].Kind == history.Read && !found:
+			base, found = other, true
+		}
+	}
+	return base, found
+}
+
 // lastWrite returns the last write to the same key in the same transaction.
 func (n *needs) lastWrite(at int32) int32 {
 	for _, other := range slices.Backward(n.onItsKey(at)) {

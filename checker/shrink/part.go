@@ -88,6 +88,9 @@ func (p *Part) Close() {
 		p.open = p.open[:len(p.open)-1]
 		t, needy := p.n.need(at)
 		if !needy {
+			if base, ok := p.n.base(at); ok {
+				p.add(base)
+			}
 			continue
 		}
 		p.n.eachProvider(t, func(w int32) {
@@ -161,6 +164,11 @@ func (p *Part) drop(at int32) {
 			}
 		}
 		p.n.eachNeeder(at, func(r int32) { work = append(work, r) })
+		for _, r := range p.n.onItsKey(at) {
+			if base, ok := p.n.base(r); ok && base == at {
+				work = append(work, r)
+			}
+		}
 	}
 }
 

@@ -69,6 +69,27 @@ s4 T4: r(x,2) w(x,3)
 	}
 }
 
+// TestRepeatedReads checks that a read that needs no write stays only with the read or the write that says what it
+// returns.
+func TestRepeatedReads(t *testing.T) {
+	h := dsl.MustParse("s1 T1: w(x,1)\ns2 T2: w(x,1)\ns3 T3: r(x,1) r(x,1) w(x,2) r(x,2) r(x,2)\n")
+	p := shrink.New(h, shrink.Rules{Level: level.SER, Possible: true})
+	p.Add(2, 1, 4)
+	p.Close()
+	if got := fmt.Sprint(p.Parts()); got != "[{0 [0]} {1 [0]} {2 [0 1 2 4]}]" {
+		t.Error(got)
+	}
+	less := p.Clone()
+	less.Drop(1, 0)
+	if got := fmt.Sprint(less.Parts()); got != "[{0 [0]} {2 [2 4]}]" {
+		t.Error(got)
+	}
+	less.Drop(2, 2)
+	if got := fmt.Sprint(less.Parts()); got != "[{0 [0]}]" {
+		t.Error(got)
+	}
+}
+
 // TestMinimize checks that random histories that violate a level are shrunk to parts that the
 // certifier accepts as counterexamples, and from which nothing more can be removed.
 func TestMinimize(t *testing.T) {

@@ -169,16 +169,19 @@ func (s *choosing) parts() []history.Part {
 	var out []history.Part
 	for t, whole := range s.txns {
 		p := history.Part{Txn: t}
+		ops := x.h.Ops(&x.h.Txns[t])
+		classes, wrote := map[history.Key]bool{}, map[history.Key]bool{}
 		for at := x.readsFrom[t]; at < x.readsFrom[t+1]; at++ {
-			if s.used[at] {
-				p.Ops = append(p.Ops, int(x.reads[at].op))
+			if r := &x.reads[at]; s.used[at] {
+				p.Ops = append(p.Ops, int(r.op))
+				classes[r.key] = classes[r.key] || ops[r.op].Kind == history.ReadNot
 			}
 		}
-		wrote := map[history.Key]bool{}
-		for j, op := range x.h.Ops(&x.h.Txns[t]) {
+		for j, op := range ops {
 			wrote[op.Key] = wrote[op.Key] || op.Kind == history.Write
-			// A class read has all operations of the key that say what was not found.
-			if whole || keys[op.Key] && (op.Kind == history.Write || op.Kind == history.ReadNot && !wrote[op.Key]) {
+			// A class read has all operations of the key that say what was not found. Without the read of a value
+			// that they agree with, those of other transactions would be class reads of their own.
+			if whole || keys[op.Key] && (op.Kind == history.Write || op.Kind == history.ReadNot && classes[op.Key] && !wrote[op.Key]) {
 				p.Ops = append(p.Ops, j)
 			}
 		}

@@ -49,6 +49,10 @@ func (c *clocks) done(t int32) {
 func (x *index) causal(o *order, s *sink) error {
 	c := newChains(x)
 	c.empty()
+	var m *newest
+	if !s.keep {
+		m = newNewest(c)
+	}
 	n := len(x.counted)
 	k := &clocks{width: len(c.list), row: make([]int32, n), left: make([]int32, n)}
 	for t, in := range x.counted {
@@ -96,6 +100,10 @@ func (x *index) causal(o *order, s *sink) error {
 			}
 			known := nothing
 			if r.writer != none {
+				if m != nil && m.newer(&r) <= c.entriesFrom[r.key+1]-c.entriesFrom[r.key] {
+					m.unseen(s, t, at, clock)
+					continue
+				}
 				known = k.of(r.writer)
 			}
 			x.unseen(c, s, t, at, clock, known)
@@ -113,8 +121,57 @@ func (x *index) causal(o *order, s *sink) error {
 			k.keep(t, clock)
 		}
 		c.add(t)
+		if m != nil {
+			m.add(t)
+		}
 	}
 	return nil
+}
+
+// newest has the versions of each key in the order of the pass. In a pass that does not keep edges only those behind
+// the version that was read matter: their writers are later in the order, so that an edge from one contradicts it.
+type newest struct {
+	*chains
+	// The versions of key k are list[from[k]:from[k]+count[k]], so far.
+	from, count []int32
+	list        []writing
+	at          []int32 // by version: its place in list
+}
+
+// writing is the writer of a version: its chain and its place there.
+type writing struct{ chain, place int32 }
+
+func newNewest(c *chains) *newest {
+	keys := len(c.entriesFrom) - 1
+	m := &newest{chains: c, from: make([]int32, keys+1), count: make([]int32, keys), list: make([]writing, len(c.places)), at: make([]int32, len(c.x.writer))}
+	for k := range keys {
+		m.from[k+1] = c.placesFrom[c.entriesFrom[k+1]]
+	}
+	return m
+}
+
+// add adds the versions of t.
+func (m *newest) add(t int32) {
+	for v := m.x.versionsFrom[t]; v < m.x.versionsFrom[t+1]; v++ {
+		k := m.x.key[v]
+		m.at[v] = m.from[k] + m.count[k]
+		m.list[m.at[v]] = writing{m.chain[t], m.place[t]}
+		m.count[k]++
+	}
+}
+
+// newer returns how many versions of the key are behind the one that r returned.
+func (m *newest) newer(r *read) int32 { return m.from[r.key] + m.count[r.key] - m.at[r.version] - 1 }
+
+// unseen finds an edge that contradicts the order, if read number at, by t, forces one.
+func (m *newest) unseen(s *sink, t, at int32, clock []int32) {
+	r := &m.x.reads[at]
+	for _, w := range m.list[m.at[r.version]+1:][:m.newer(r)] {
+		if w.place <= clock[w.chain] {
+			s.force(m.chains.list[w.chain][w.place-1], r.writer, t, at)
+			return
+		}
+	}
 }
 
 // unseen finds, for read number at, by t, the edges from the writers of the key in the clock of t that are

@@ -103,6 +103,29 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestClaimedAndMore: claimed can be one of several levels. If all that are checked are satisfied and weak, the
+// run says which levels its history satisfies.
+func TestClaimedAndMore(t *testing.T) {
+	run := func(check string) []results.Outcome {
+		return isohound(t, "run", "--driver", "badger", "--isolation", "DetectConflicts=false", "--keys", "5", "--seed", "1", "--json", "--quiet", "--check", check).outcomes(t)
+	}
+	all := run("ser,Claimed")
+	if len(all) != 2 || all[0].Level != "ser" || all[0].Verdict != verdict.Violated || *all[0].Promised || all[1].Level != "pc" || all[1].Verdict != verdict.Satisfied || !*all[1].Promised {
+		t.Errorf("%+v", all)
+	}
+	all = run("claimed")
+	if len(all) != 1 || all[0].Standing == nil || !slices.Contains(all[0].Standing.Holds, "pc") || !slices.Contains(all[0].Standing.Not, "psi") || !slices.Contains(all[0].Standing.AlsoNot, "ser") {
+		t.Errorf("%+v", all)
+	}
+	all = run("rc,ra")
+	if len(all) != 2 || all[0].Standing == nil || all[1].Standing == nil || !slices.Equal(all[0].Standing.Holds, []string{"pc"}) {
+		t.Errorf("%+v", all)
+	}
+	if c := isohound(t, "run", "--driver", "badger", "--check", "claimed,nothing"); c.code != int(exitUsage) || !strings.Contains(c.msg, `unknown level "nothing"`) {
+		t.Errorf("%d: %s", c.code, c.msg)
+	}
+}
+
 // TestExpect: with --expect violated a violation is success, and its absence is not.
 func TestExpect(t *testing.T) {
 	good, bad, odd := write(t, "good.txt", fine), write(t, "bad.txt", lostUpdate), write(t, "odd.txt", "s1 T5: w(x,5) abort\n")

@@ -72,7 +72,7 @@ Levels: ` + levelHelp() + `
 	f.StringVar(&name, "level", "", "the level to check")
 	f.StringVar(&out, "out", "", "folder for the smallest part and the pictures, which must be new or empty")
 	f.StringVar(&format, "format", "auto", "format of the file: auto, "+file.Names())
-	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, weak, baseline; see isohound check --help")
+	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, weak, psi, baseline; see isohound check --help")
 	f.DurationVar(&k.timeout, "timeout", 0, "time limit, after which the verdict is unknown (default none)")
 	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
 	f.DurationVar(&k.explain, "explain-timeout", 6*explainFor, "time limit for the counterexamples and the other levels")

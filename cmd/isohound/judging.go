@@ -77,7 +77,7 @@ func (j *judging) all(ctx context.Context) error {
 			return err
 		}
 		verdicts[lvl], j.known[lvl] = r, r.Verdict
-		if r.Verdict == verdict.Satisfied || r.Verdict == verdict.Violated && !j.explains(r) {
+		if r.Verdict == verdict.Satisfied && !j.waits(lvl) || r.Verdict == verdict.Violated && !j.explains(r) {
 			j.outcome(r)
 		}
 		return nil
@@ -91,6 +91,9 @@ func (j *judging) all(ctx context.Context) error {
 	}
 	if err == nil {
 		err = j.each(j.c.levels, explain)
+	}
+	if err == nil {
+		err = j.stand(ctx, verdicts)
 	}
 	if err == nil {
 		err = j.each(j.c.levels, func(lvl level.Level) (err error) {
@@ -142,6 +145,36 @@ func (j *judging) byRows(ctx context.Context, r *verdict.Result) error {
 	o := results.NewOutcome(j.path, h, got)
 	j.outcomes[r.Level] = &o
 	return nil
+}
+
+// waits reports whether a satisfied outcome waits for the verdicts on other levels.
+func (j *judging) waits(lvl level.Level) bool {
+	return j.c.stand && j.c.explain > 0 && !j.c.window && lvl != level.LIN && !lvl.Search()
+}
+
+// stand makes the outcomes that waited. If no level is violated, they get the standing of the history: a weak level
+// that is promised does not say which stronger ones the history satisfies.
+func (j *judging) stand(ctx context.Context, verdicts map[level.Level]*verdict.Result) error {
+	var standing *results.Standing
+	if !slices.ContainsFunc(j.c.levels, func(lvl level.Level) bool {
+		return verdicts[lvl] == nil || verdicts[lvl].Verdict != verdict.Satisfied || !j.waits(lvl)
+	}) {
+		j.show.stage("levels")
+		limited, stopWatch := budget.Memory(ctx, j.limit)
+		s, err := j.explainer.Standing(limited, j.known, j.c.explain)
+		stopWatch()
+		if err != nil && !j.broken(err) {
+			return err
+		}
+		j.known.Learn(s)
+		standing = results.NewStanding(s)
+	}
+	return j.each(j.c.levels, func(lvl level.Level) error {
+		if r := verdicts[lvl]; r != nil && r.Verdict == verdict.Satisfied && j.waits(lvl) {
+			j.outcome(r).Standing = standing
+		}
+		return nil
+	})
 }
 
 // explains reports whether a violation is explained. One that was found by trying all choices of scans

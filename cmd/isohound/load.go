@@ -31,8 +31,11 @@ type checking struct {
 	timeout time.Duration
 	// explain bounds the time for explaining a violation; 0 means no explanation.
 	explain time.Duration
-	memory  budget.Limit
-	accel   choose.Choice
+	// stand: a history that satisfies all levels is judged at the others, too, if the strongest that it satisfies is
+	// weaker than snapshot isolation.
+	stand  bool
+	memory budget.Limit
+	accel  choose.Choice
 	// tellAccel: the text output reports how reachability was computed.
 	tellAccel  bool
 	certify    bool

@@ -58,9 +58,9 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	}
 	s.flags(c)
 	f := c.Flags()
-	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas, or claimed, what the isolation promises")
+	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas; claimed stands for what the isolation promises")
 	f.StringVar(&o.expect, "expect", verdict.Satisfied.String(), expectUsage)
-	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, weak, baseline; see isohound check --help")
+	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, weak, psi, baseline; see isohound check --help")
 	f.StringVar(&o.accel, "accel", "auto", accelUsage+"; see isohound check --help")
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "time limit for each level, after which the verdict is unknown; 0 is no limit")
 	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
@@ -77,8 +77,19 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	return c
 }
 
+// checked returns the levels of --check. promises takes the place of claimed.
+func checked(names, promises string) ([]level.Level, error) {
+	list := strings.Split(names, ",")
+	for n, name := range list {
+		if strings.EqualFold(strings.TrimSpace(name), "claimed") {
+			list[n] = promises
+		}
+	}
+	return level.ParseList(strings.Join(list, ","))
+}
+
 func (a *app) run(s *settings, o *runOptions) error {
-	k := &checking{timeout: o.checkTimeout, explain: o.explain, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
+	k := &checking{timeout: o.checkTimeout, explain: o.explain, stand: true, certify: o.certify, quiet: s.quiet, noProgress: s.noProgress, format: file.Native}
 	var err error
 	if k.engine, err = checker.ParseEngine(o.engine); err != nil {
 		return withCode(exitUsage, err)
@@ -101,11 +112,8 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if o.onViolation != "stop" && o.onViolation != "continue" {
 		return usage("--on-violation %s: expected stop or continue", o.onViolation)
 	}
-	claimed := o.check == "claimed"
-	if !claimed {
-		if k.levels, err = level.ParseList(o.check); err != nil {
-			return withCode(exitUsage, err)
-		}
+	if k.levels, err = checked(o.check, level.SER.String()); err != nil { // before a connection is made
+		return withCode(exitUsage, err)
 	}
 	if o.checkTimeout < 0 {
 		return usage("--check-timeout must not be negative")
@@ -122,10 +130,8 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	release := sync.OnceFunc(func() { a.closeDB(db) })
 	defer release()
-	if claimed {
-		if k.levels, err = level.ParseList(promises(s, db)); err != nil {
-			return errors.Wrapf(err, "driver %s, isolation %q", s.driver, s.level.Name)
-		}
+	if k.levels, err = checked(o.check, promises(s, db)); err != nil {
+		return errors.Wrapf(err, "driver %s, isolation %q", s.driver, s.level.Name)
 	}
 	if err := a.create(s, db); err != nil {
 		return err
