@@ -38,7 +38,13 @@ type Run struct {
 	seen      map[int64]bool
 	carried   map[int64]bool
 	uncertain int
+	// gap says that the window before the next one is not known.
+	gap bool
 }
+
+// Skip says that windows before the next one are missing, or were not judged. Any transaction of unknown
+// outcome of the next window may be of one of these.
+func (r *Run) Skip() { r.gap = true }
 
 // Enter prepares the next window for being judged. A transaction of unknown outcome counts as aborted if
 // it took effect in an earlier window, or perhaps did.
@@ -59,12 +65,13 @@ func (r *Run) Enter(h *history.History) {
 			r.uncertain++
 		default:
 			unknown = append(unknown, int32(i))
-			if r.seen[t.ID] {
+			if r.gap || r.seen[t.ID] {
 				r.carried[t.ID] = true
 			}
 			r.seen[t.ID] = true
 		}
 	}
+	r.gap = false
 	if len(unknown) > 0 {
 		r.settle(h, unknown)
 	}

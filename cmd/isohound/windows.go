@@ -92,6 +92,7 @@ func (j *windowJudge) enter(h *history.History) error {
 			missing = fmt.Sprintf("windows %d to %d are not there", j.number+1, number-1)
 		}
 		j.notes = append(j.notes, missing)
+		j.state.Skip()
 	case j.number > 0 && j.digest != h.Window.After:
 		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
 	}
@@ -106,7 +107,10 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 	if o.Verdict == verdict.Violated && h != nil {
 		lvl, err := level.Parse(o.Level)
 		var why string
-		if err == nil {
+		switch {
+		case err == nil && !rounds.Judges(lvl):
+			why = fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl)
+		case err == nil:
 			why, err = j.state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) {
 				r, err := checker.Check(j.app.work, h, lvl, checker.Options{Timeout: j.k.timeout})
 				if err != nil {
@@ -124,6 +128,28 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 	}
 	if j.finish != nil {
 		j.finish(h, o)
+	}
+}
+
+// alone makes the judging of a single window, without the others of its run: the options and the finish
+// of judge. Another history is judged as before.
+func (a *app) alone(c *checking, finish func(*history.History, *results.Outcome)) (*checking, func(*history.History, *results.Outcome)) {
+	j, k := &windowJudge{app: a, k: *c, finish: finish}, *c
+	window := false
+	k.prepare = func(h *history.History) error {
+		if window = h.Window != nil; window {
+			j.state.Skip()
+			j.state.Enter(h)
+		}
+		return nil
+	}
+	return &k, func(h *history.History, o *results.Outcome) {
+		switch {
+		case window:
+			j.weigh(h, o)
+		case finish != nil:
+			finish(h, o)
+		}
 	}
 }
 
