@@ -97,6 +97,9 @@ func (j *windowJudge) enter(h *history.History) error {
 		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
 	}
 	j.number = number
+	for _, note := range h.Notes {
+		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
+	}
 	j.tested = j.tested || checker.Vacuous(h) == ""
 	j.state.Enter(h)
 	return nil
@@ -161,7 +164,7 @@ func (j *windowJudge) outcomes() []results.Outcome {
 		if !rounds.Judges(lvl) {
 			o = j.follow(lvl)
 		}
-		o.Notes = append(slices.Clone(o.Notes), j.notes...)
+		o.Notes = slices.Clone(j.notes)
 		if o.Anomalies == nil {
 			o.Anomalies = []results.Anomaly{}
 		}
@@ -204,7 +207,11 @@ func digestOf(path string) (string, error) {
 // checkWindows judges the run in a folder that was cut into windows.
 func (a *app) checkWindows(dir string, files []string, k *checking, tell func(results.Outcome) error) error {
 	j := a.newWindowJudge(dir, k)
-	for _, path := range files {
+	for n, path := range files {
+		if st, err := os.Stat(path); err == nil && st.Size() == 0 && n > 0 && n == len(files)-1 {
+			j.notes = append(j.notes, fmt.Sprintf("window %d is empty: the run was cut off when it began", j.number+1))
+			break
+		}
 		if err := j.next(path); err != nil {
 			return err
 		}
