@@ -253,6 +253,15 @@ type Noter interface{ Notes() []string }
 // then drop it if Close is never called.
 type Owner interface{ Owns() string }
 
+// Resumer is a DB that can go on with what an earlier run has created, after that run was cut off.
+type Resumer interface {
+	// Schema is the name under which this run creates, or has created, everything.
+	Schema() string
+	// Resume is called instead of Create and CreateTables. It uses what an earlier run has created under
+	// the name schema, or returns an error if the server does not have it any more. Close drops it.
+	Resume(ctx context.Context, schema string) error
+}
+
 // UnreachableError says that a server could not be reached, or is not of the kind that the
 // driver expects.
 type UnreachableError struct {

@@ -56,6 +56,10 @@ type CutStats struct {
 	Seconds float64 `json:"seconds"`
 	// Longest is the longest of these times, in seconds.
 	Longest float64 `json:"longest_seconds"`
+	// LongestLag is the longest time from the end of a window to its verdict, and Waited how long the run
+	// waited for the checker, in seconds.
+	LongestLag float64 `json:"longest_lag_seconds,omitempty"`
+	Waited     float64 `json:"waited_for_checker_seconds,omitempty"`
 }
 
 // CutStats returns what is known of the cuts after the run, or nil if there were to be none.
@@ -145,7 +149,7 @@ func (r *Runner) readState(ctx context.Context, f *FinalRead, places written, na
 	for _, w := range r.workers {
 		w.behind = true
 	}
-	r.last = reader
+	r.last = []*worker{reader}
 	for try := 1; !r.cfg.Lightweight; try++ { // a database that loses commits may lose this one
 		end := &fence{key: fenceOf(reader.n)}
 		if err := reader.insist(ctx, session, end); err != nil {
@@ -174,7 +178,7 @@ func (w *worker) catchUp(ctx context.Context) error {
 	}
 	deadline := time.Now().Add(w.r.cfg.Patience)
 	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
-		see := &sight{workers: []*worker{w.r.last}}
+		see := &sight{workers: w.r.last}
 		if err := w.insist(ctx, w.number, see); err != nil {
 			return errors.Wrap(err, "the last cut could not be read")
 		}
@@ -193,7 +197,7 @@ func (w *worker) catchUp(ctx context.Context) error {
 // repeatCatchUp records once more, for another session, how the worker's session saw the last cut. A
 // transaction of unknown outcome, which is a session by itself, then comes after the cut, too.
 func (w *worker) repeatCatchUp(session int64) error {
-	if w.r.last == nil || w.r.cfg.Lightweight {
+	if len(w.r.last) == 0 || w.r.cfg.Lightweight {
 		return nil
 	}
 	a := w.caughtUp

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,6 +162,16 @@ func (w *worker) insist(ctx context.Context, number int64, program Program) erro
 var errRefused = errors.New("refused")
 
 func fenceOf(worker int) string { return history.Fence + strconv.Itoa(worker+1) }
+
+// workerOf is the worker, from 0, whose fence a key is.
+func workerOf(key string) (worker int, ok bool) {
+	n, ok := strings.CutPrefix(key, history.Fence)
+	if !ok {
+		return 0, false
+	}
+	worker, err := strconv.Atoi(n)
+	return worker - 1, err == nil && worker > 0
+}
 
 // fence is the transaction that reads and writes a fence.
 type fence struct {

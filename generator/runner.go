@@ -39,6 +39,8 @@ type Config struct {
 	Cuts Cuts
 	// FinalRead ends the run with a read of all that it wrote, see FinalRead.
 	FinalRead bool
+	// Left is what an earlier process left of this run; nil for a run from the beginning.
+	Left *Left
 	// Lightweight says that the workload has lightweight transactions.
 	Lightweight bool
 }
@@ -88,7 +90,7 @@ type Runner struct {
 	// of unknown outcome wrote. Both are read at each cut.
 	kept, doubtful written
 	doubtMu        sync.Mutex
-	last           *worker // that read at the last cut
+	last           []*worker // whose fences a new session reads, to come after the last cut
 }
 
 // NewRunner prepares a run. The database's schema must exist. If the database has several
@@ -121,10 +123,16 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	start := make(chan struct{})
 	r.workers = make([]*worker, r.cfg.Sessions)
 	for n := range r.workers {
+		r.workers[n] = newWorker(r, n)
+	}
+	if r.cfg.Left != nil {
+		if err := r.resume(); err != nil {
+			return HistoryLost, err
+		}
+	}
+	for _, w := range r.workers {
 		connected.Add(1)
 		ended.Add(1)
-		w := newWorker(r, n)
-		r.workers[n] = w
 		go func() {
 			defer ended.Done()
 			if err := w.connect(ctx, running); err != nil {
@@ -475,7 +483,7 @@ func (w *worker) disconnect() {
 	if w.committed {
 		w.broken = append(w.broken, w.number)
 	}
-	w.committed, w.behind = false, w.r.last != nil
+	w.committed, w.behind = false, len(w.r.last) > 0
 	w.number = w.r.sessions.Add(1)
 }
 

@@ -63,6 +63,11 @@ type Config struct {
 	Notes []string `json:"notes,omitempty"`
 	// Ended says why the run ended.
 	Ended string `json:"ended"`
+	// Schema is the name under which the run created everything on the server. Flags are the flags with which it
+	// was started, except --dsn. Both are there if the run can be resumed. Resumed counts how often it was.
+	Schema  string              `json:"schema,omitempty"`
+	Flags   map[string][]string `json:"flags,omitempty"`
+	Resumed int                 `json:"resumed,omitempty"`
 	// Repeat is the command that runs the same configuration again.
 	Repeat string `json:"repeat"`
 	// History is the name of the history's file in the folder.
@@ -146,6 +151,12 @@ func Load(dir string) (*Run, error) {
 		}
 		if err := json.Unmarshal(b, f.data); err != nil {
 			return nil, errors.Wrap(err, filepath.Join(dir, f.name))
+		}
+	}
+	if len(r.Outcomes) == 0 {
+		var err error
+		if r.Outcomes, err = windowOutcomes(dir, &r.Config); err != nil {
+			return nil, err
 		}
 	}
 	if r.Config.Driver == "" {

@@ -1,10 +1,12 @@
 package results
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -43,6 +45,73 @@ func WindowFiles(dir string) ([]string, error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// WindowVerdicts is the file with the verdicts of all windows: an Outcome in JSON for each window and level,
+// a line each.
+const WindowVerdicts = "windows.jsonl"
+
+// WindowNumber returns the number of the window with that file name; 0 if it is none.
+func WindowNumber(path string) int {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// EachWindow calls f with the verdicts that were written for windows, in order, and with the length of the line.
+// The last line may be torn, if the run was cut off.
+func EachWindow(dir string, f func(number, length int, o *Outcome) error) error {
+	b, err := os.ReadFile(filepath.Join(dir, WindowVerdicts))
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasSuffix(line, "\n") {
+			break
+		}
+		var o Outcome
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			return errors.Wrap(err, filepath.Join(dir, WindowVerdicts))
+		}
+		if err := f(WindowNumber(o.Path), len(line), &o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowOutcomes are the outcomes of a run in windows that was cut off, of the windows that were judged. A
+// satisfied level is unknown, since not all windows were judged.
+func windowOutcomes(dir string, c *Config) ([]Outcome, error) {
+	sums := map[string]*Outcome{}
+	err := EachWindow(dir, func(n, _ int, o *Outcome) error {
+		if sums[o.Level] == nil {
+			sums[o.Level] = &Outcome{Path: dir, Level: o.Level}
+		}
+		sums[o.Level].AddWindow(n, o)
+		return nil
+	})
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Outcome
+	for _, lvl := range c.Levels {
+		sum := sums[lvl]
+		if sum == nil {
+			continue
+		}
+		if sum.Verdict == verdict.Satisfied {
+			sum.Verdict, sum.Reason = verdict.Unknown, fmt.Sprintf("the run was cut off after %d windows had been judged as satisfied; isohound check judges the others, too", sum.Windows.Total())
+		}
+		all = append(all, *sum)
+	}
+	return all, nil
 }
 
 func isFolder(path string) bool {

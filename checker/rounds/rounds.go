@@ -12,6 +12,10 @@
 package rounds
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
+
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -38,6 +42,42 @@ type Run struct {
 	seen      map[int64]bool
 	carried   map[int64]bool
 	uncertain int
+	// gap says that the window before the next one is not known.
+	gap bool
+}
+
+// Skip says that windows before the next one are missing, or were not judged. Any transaction of unknown
+// outcome of the next window may be of one of these.
+func (r *Run) Skip() { r.gap = true }
+
+// saved is the form of a Run between two windows in a file.
+type saved struct {
+	Used    []int64 `json:"used"`
+	Perhaps []int64 `json:"perhaps"`
+	Seen    []int64 `json:"seen"`
+}
+
+// MarshalJSON implements json.Marshaler, for a Run between two windows.
+func (r *Run) MarshalJSON() ([]byte, error) {
+	list := func(ids map[int64]bool) []int64 { return slices.Sorted(maps.Keys(ids)) }
+	return json.Marshal(saved{list(r.used), list(r.perhaps), list(r.seen)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Run) UnmarshalJSON(b []byte) error {
+	var s saved
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	set := func(ids []int64) map[int64]bool {
+		m := map[int64]bool{}
+		for _, id := range ids {
+			m[id] = true
+		}
+		return m
+	}
+	*r = Run{used: set(s.Used), perhaps: set(s.Perhaps), seen: set(s.Seen)}
+	return nil
 }
 
 // Enter prepares the next window for being judged. A transaction of unknown outcome counts as aborted if
@@ -59,12 +99,13 @@ func (r *Run) Enter(h *history.History) {
 			r.uncertain++
 		default:
 			unknown = append(unknown, int32(i))
-			if r.seen[t.ID] {
+			if r.gap || r.seen[t.ID] {
 				r.carried[t.ID] = true
 			}
 			r.seen[t.ID] = true
 		}
 	}
+	r.gap = false
 	if len(unknown) > 0 {
 		r.settle(h, unknown)
 	}

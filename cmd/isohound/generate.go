@@ -68,13 +68,12 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	if err != nil {
 		return nil, err
 	}
-	rec, err := generator.NewRecorder(log, s.header(db), s.work)
+	rec, left, err := s.recorder(log, db)
 	if err != nil {
 		return nil, &generator.LogError{Err: err}
 	}
 	stop := a.stop
 	if s.next != nil {
-		rec.Windows(s.work, s.next)
 		stop = s.stop
 	}
 	timeout := s.callTimeout
@@ -87,8 +86,8 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
-		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.seed,
-		Started: started, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts,
+		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.planSeed(),
+		Started: started, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
 	}, db, s.work, rec, a.others...)
 	done := a.showGenerating(s, runner.Meter())
 	out := &recording{server: db.Server(), promises: promises(s, db)}
@@ -105,6 +104,14 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 		out.err = &drivers.UnreachableError{Driver: s.driver, Err: out.err}
 	}
 	return out, nil
+}
+
+// planSeed is the seed of the sessions. A process that goes on with a run makes other transactions.
+func (s *settings) planSeed() int64 {
+	if s.resume == nil {
+		return s.seed
+	}
+	return s.seed + int64(s.resume.conf.Resumed)<<32
 }
 
 func (s *settings) header(db drivers.DB) history.Header {
@@ -239,8 +246,12 @@ func (a *app) showGenerating(s *settings, m *generator.Meter) (done func()) {
 	total := int64(s.sessions) * int64(s.txns)
 	finished := func() (int64, string) {
 		c := m.Counts()
-		return c.Finished, fmt.Sprintf("%d committed, %d aborted, %d unknown, %.0f commits/s",
+		text := fmt.Sprintf("%d committed, %d aborted, %d unknown, %.0f commits/s",
 			c.Committed, c.Aborted, c.Unknown, float64(c.Committed)/time.Since(begun).Seconds())
+		if s.lag != nil {
+			text += "; " + s.lag.text()
+		}
+		return c.Finished, text
 	}
 	if !isTerminal(a.msg) {
 		return every(lineEvery, func() {

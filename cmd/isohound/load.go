@@ -59,6 +59,9 @@ var errReadTimeout = errors.New("the time for checking ran out while the history
 // when it is final. finish, if set, is called with each outcome before tell, and with the
 // history, which is nil if it could not be read completely.
 func (a *app) judge(path string, c *checking, finish func(*history.History, *results.Outcome), tell func(results.Outcome) error) error {
+	if c.prepare == nil {
+		c, finish = a.alone(c, finish)
+	}
 	memory.ResetPeak()
 	// Large histories are free of pointers: early garbage collections cost little and save a
 	// third of the memory. For small ones, of which there may be thousands, they would take

@@ -31,6 +31,9 @@ type runOptions struct {
 	certify, asJSON, plain                       bool
 	summary                                      string
 	cutEvery, keep, onViolation                  string
+	resume, share                                string
+	judgeShare                                   float64
+	maxLag                                       time.Duration
 	attach                                       []string
 }
 
@@ -50,9 +53,16 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
   isohound run --driver mariadb --dsn mariadb://me@127.0.0.1/ --isolation "repeatable read" --check si --duration 1m`,
 		Args: exactly(0, "flags only"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if o.resume != "" {
+				var err error
+				if s.resume, err = a.prepareResume(c, o.resume); err != nil {
+					return err
+				}
+			}
 			if err := s.resolve(c); err != nil {
 				return err
 			}
+			s.given = given(c, s)
 			return a.run(s, o)
 		},
 	}
@@ -71,6 +81,9 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.StringVar(&o.cutEvery, "cut-every", "", "cut the run into windows that are judged as it goes on: auto, a time (30s) or a number of transactions (100000txns); see docs/windows.md")
 	f.StringVar(&o.keep, "keep", "all", "which windows stay on disk: all, violated, or the last so many and those not satisfied")
 	f.StringVar(&o.onViolation, "on-violation", "stop", "what a violated window does to the run: stop or continue")
+	f.DurationVar(&o.maxLag, "max-lag", 10*time.Second, "how far the checker may be behind a run in windows; the run waits for it then, and says so")
+	f.StringVar(&o.share, "judge-share", "100%", "part of all cores that the checker may use while a run in windows goes on; it uses one core at most")
+	f.StringVar(&o.resume, "resume", "", "go on with the run in windows in this folder, which was cut off, with the flags of that time; others may be given; --duration and --txns count anew")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
 	f.StringVar(&o.summary, "summary", "", summaryHelp)
 	f.StringArrayVar(&o.attach, "attach", nil, "keep this file too if a level is violated, such as the server's log; may be repeated")
@@ -115,6 +128,15 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if k.levels, err = checked(o.check, level.SER.String()); err != nil { // before a connection is made
 		return withCode(exitUsage, err)
 	}
+	if o.judgeShare, err = parseShare(o.share); err != nil {
+		return err
+	}
+	if o.maxLag <= 0 {
+		return usage("--max-lag must be positive")
+	}
+	if s.resume != nil && o.out != "" {
+		return usage("--resume goes on in the folder that it names; --out does not go with it")
+	}
 	if o.checkTimeout < 0 {
 		return usage("--check-timeout must not be negative")
 	}
@@ -133,12 +155,21 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if k.levels, err = checked(o.check, promises(s, db)); err != nil {
 		return errors.Wrapf(err, "driver %s, isolation %q", s.driver, s.level.Name)
 	}
-	if err := a.create(s, db); err != nil {
-		return err
-	}
-	dir, err := runFolder(s, o.out)
-	if err != nil {
-		return err
+	dir := o.resume
+	if s.resume == nil {
+		if err := a.create(s, db); err != nil {
+			return err
+		}
+		if dir, err = runFolder(s, o.out); err != nil {
+			return err
+		}
+	} else {
+		if err := s.resume.load(a.stop, dir); err != nil {
+			return err
+		}
+		if err := a.attach(s, db); err != nil {
+			return err
+		}
 	}
 	a.announce(s, db)
 	conf := a.config(s, o, k, db)
@@ -298,6 +329,13 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	}
 	if o.cutEvery != "" {
 		c.History = results.WindowsFolder
+		if d, ok := db.(drivers.Resumer); ok {
+			c.Schema, c.Flags = d.Schema(), s.given
+		}
+	}
+	if s.resume != nil {
+		s.resume.conf.Resumed++
+		c.Started, c.Resumed = s.resume.conf.Started, s.resume.conf.Resumed
 	}
 	if s.duration > 0 {
 		c.Duration = s.duration.String()

@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pkg/errors"
@@ -28,9 +26,6 @@ import (
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/results"
 )
-
-// maxBehind is how many windows may wait for the checker before the run waits.
-const maxBehind = 2
 
 // keeping says which windows stay on disk.
 type keeping struct {
@@ -80,17 +75,17 @@ type windowRun struct {
 	// stop ends the run because of a violation.
 	stop context.CancelCauseFunc
 
-	judge   *windowJudge
-	number  int // of the window that is being written
-	file    *os.File
-	hash    hash.Hash
-	queue   chan string
-	done    chan struct{}
-	waiting atomic.Int64 // windows in the queue, and the one that is being judged
-	told    sync.Once
-	err     error // of judging or of writing verdicts
-	kept    []judged
-	log     *os.File // the verdicts
+	judge  *windowJudge
+	number int    // of the window that is being written
+	path   string // of its file
+	file   *os.File
+	hash   hash.Hash
+	queue  chan string
+	done   chan struct{}
+	lag    lag
+	err    error // of judging or of writing verdicts
+	kept   []judged
+	log    *os.File // the verdicts
 }
 
 // judged is a window that was judged and is still on disk.
@@ -99,16 +94,17 @@ type judged struct {
 	fine bool
 }
 
-// verdictsFile has the verdicts of all windows, a line for each window and level.
-const verdictsFile = "windows.jsonl"
-
 func (a *app) newWindowRun(dir string, o *runOptions, keep keeping, k *checking) (*windowRun, error) {
-	if err := os.Mkdir(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
 		return nil, withCode(exitIO, err)
 	}
-	log, err := createHistory(filepath.Join(dir, verdictsFile))
+	log, err := os.OpenFile(filepath.Join(dir, results.WindowVerdicts), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, err
+		return nil, withCode(exitIO, err)
+	}
+	if err := lockFile(log); err != nil {
+		log.Close()
+		return nil, withCode(exitIO, errors.Errorf("another process is working on the run in %s", dir))
 	}
 	quiet := *k
 	quiet.noProgress = true
@@ -121,7 +117,8 @@ func (a *app) newWindowRun(dir string, o *runOptions, keep keeping, k *checking)
 // open begins the next window, and returns the writer of its history.
 func (w *windowRun) open() (io.Writer, error) {
 	w.number++
-	f, err := createHistory(filepath.Join(w.dir, results.WindowFile(w.number, w.o.plain)))
+	w.path = filepath.Join(w.dir, results.WindowFile(w.number, w.o.plain))
+	f, err := createHistory(w.path)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +131,13 @@ func (w *windowRun) close() (digest string, err error) {
 	if err := w.file.Close(); err != nil {
 		return "", err
 	}
-	w.waiting.Add(1)
-	w.queue <- w.file.Name()
+	w.enqueue(w.path)
 	return hex.EncodeToString(w.hash.Sum(nil)), nil
+}
+
+func (w *windowRun) enqueue(path string) {
+	w.lag.complete(time.Now())
+	w.queue <- path
 }
 
 // next is a generator.NextWindow.
@@ -155,11 +156,20 @@ func (w *windowRun) next() (*native.Log, string, error) {
 
 // hold waits while the checker is too far behind.
 func (w *windowRun) hold(ctx context.Context) {
-	for w.waiting.Load() > maxBehind && ctx.Err() == nil {
-		w.told.Do(func() {
-			fmt.Fprintf(w.app.msg, "note: the checker is %d windows behind; the run waits for it\n", w.waiting.Load())
-		})
+	begun, told := time.Now(), false
+	for ctx.Err() == nil {
+		behind, windows := w.lag.now()
+		if behind <= w.o.maxLag {
+			break
+		}
+		if !told && w.lag.held() == 0 {
+			fmt.Fprintf(w.app.msg, "note: the checker is %.1f s behind, %s; the run waits for it\n", behind.Seconds(), plural(windows, "window"))
+		}
+		told = true
 		time.Sleep(5 * time.Millisecond)
+	}
+	if told {
+		w.lag.hold(time.Since(begun))
 	}
 }
 
@@ -168,11 +178,15 @@ func (w *windowRun) judging() {
 	defer close(w.done)
 	for path := range w.queue {
 		if w.err == nil {
+			begun := time.Now()
 			if w.err = w.window(path); w.err != nil { // what is not judged need not be recorded
 				w.stop(w.err)
 			}
+			if rest := restAfter(time.Since(begun), w.o.judgeShare); rest > 0 && !w.lag.ending() {
+				pauseUntil(w.lag.end, rest)
+			}
 		}
-		w.waiting.Add(-1)
+		w.lag.judged(time.Now())
 	}
 }
 
@@ -198,6 +212,9 @@ func (w *windowRun) window(path string) error {
 		return err
 	case failed != nil:
 		return failed
+	}
+	if err := w.saveState(); err != nil { // before any file is removed
+		return withCode(exitIO, err)
 	}
 	w.kept = append(w.kept, judged{path, fine})
 	return w.clean()
@@ -234,11 +251,17 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 		return nil, err
 	}
 	defer w.log.Close()
+	s.lag = &w.lag
 	w.judge.finish = func(h *history.History, out *results.Outcome) {
 		minimal(repro, out)
 		run.Config.Weigh(out)
 	}
-	out, err := w.open()
+	var out io.Writer
+	if s.resume == nil {
+		out, err = w.open()
+	} else {
+		out, err = w.reopen(s.resume, repro)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -249,6 +272,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	a.work = a.ctx // the first signal ends the recording, and not the judging
 	go w.judging()
 	rec, err := a.record(s, db, out, !o.plain)
+	w.lag.finish()
 	if err != nil {
 		close(w.queue)
 		<-w.done
@@ -258,13 +282,19 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 		rec.err = &generator.LogError{Err: cerr}
 	}
 	a.summarize(s, rec)
-	if behind := w.waiting.Load(); behind > 1 && !s.quiet {
-		fmt.Fprintf(a.msg, "%d windows are still to be judged\n", behind)
+	if held := w.lag.held(); held > 0 {
+		fmt.Fprintf(a.msg, "note: the run waited %.1f s for the checker, as --max-lag %s asks for\n", held.Seconds(), o.maxLag)
+	}
+	if _, windows := w.lag.now(); windows > 1 && !s.quiet {
+		fmt.Fprintf(a.msg, "%d windows are still to be judged\n", windows)
 	}
 	close(w.queue)
 	<-w.done
 	if w.err != nil && rec.err == nil {
 		rec.err = w.err
+	}
+	if rec.stats.Cuts != nil {
+		rec.stats.Cuts.LongestLag, rec.stats.Cuts.Waited = w.lag.longest().Seconds(), w.lag.held().Seconds()
 	}
 	run.Config.Ended, run.Stats, run.Invariants = rec.ended, rec.stats, rec.invariants
 	run.Outcomes = w.judge.outcomes()

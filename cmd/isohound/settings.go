@@ -41,6 +41,10 @@ type settings struct {
 	// next begins the next window of a run in windows. stop, if set, ends the run.
 	next generator.NextWindow
 	stop context.Context
+	// lag, if set, is shown with the progress. resume, if set, is the run that goes on. given are the flags.
+	lag    *lag
+	resume *resumed
+	given  map[string][]string
 
 	info   drivers.Info
 	engine drivers.Driver

@@ -92,10 +92,14 @@ func (j *windowJudge) enter(h *history.History) error {
 			missing = fmt.Sprintf("windows %d to %d are not there", j.number+1, number-1)
 		}
 		j.notes = append(j.notes, missing)
+		j.state.Skip()
 	case j.number > 0 && j.digest != h.Window.After:
 		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
 	}
 	j.number = number
+	for _, note := range h.Notes {
+		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
+	}
 	j.tested = j.tested || checker.Vacuous(h) == ""
 	j.state.Enter(h)
 	return nil
@@ -106,7 +110,10 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 	if o.Verdict == verdict.Violated && h != nil {
 		lvl, err := level.Parse(o.Level)
 		var why string
-		if err == nil {
+		switch {
+		case err == nil && !rounds.Judges(lvl):
+			why = fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl)
+		case err == nil:
 			why, err = j.state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) {
 				r, err := checker.Check(j.app.work, h, lvl, checker.Options{Timeout: j.k.timeout})
 				if err != nil {
@@ -127,6 +134,28 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 	}
 }
 
+// alone makes the judging of a single window, without the others of its run: the options and the finish
+// of judge. Another history is judged as before.
+func (a *app) alone(c *checking, finish func(*history.History, *results.Outcome)) (*checking, func(*history.History, *results.Outcome)) {
+	j, k := &windowJudge{app: a, k: *c, finish: finish}, *c
+	window := false
+	k.prepare = func(h *history.History) error {
+		if window = h.Window != nil; window {
+			j.state.Skip()
+			j.state.Enter(h)
+		}
+		return nil
+	}
+	return &k, func(h *history.History, o *results.Outcome) {
+		switch {
+		case window:
+			j.weigh(h, o)
+		case finish != nil:
+			finish(h, o)
+		}
+	}
+}
+
 // outcomes are those of the run, in the order of the levels asked for.
 func (j *windowJudge) outcomes() []results.Outcome {
 	var out []results.Outcome
@@ -135,7 +164,7 @@ func (j *windowJudge) outcomes() []results.Outcome {
 		if !rounds.Judges(lvl) {
 			o = j.follow(lvl)
 		}
-		o.Notes = append(slices.Clone(o.Notes), j.notes...)
+		o.Notes = slices.Clone(j.notes)
 		if o.Anomalies == nil {
 			o.Anomalies = []results.Anomaly{}
 		}
@@ -178,7 +207,11 @@ func digestOf(path string) (string, error) {
 // checkWindows judges the run in a folder that was cut into windows.
 func (a *app) checkWindows(dir string, files []string, k *checking, tell func(results.Outcome) error) error {
 	j := a.newWindowJudge(dir, k)
-	for _, path := range files {
+	for n, path := range files {
+		if st, err := os.Stat(path); err == nil && st.Size() == 0 && n > 0 && n == len(files)-1 {
+			j.notes = append(j.notes, fmt.Sprintf("window %d is empty: the run was cut off when it began", j.number+1))
+			break
+		}
 		if err := j.next(path); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func TestWindows(t *testing.T) {
 	if all[1].FollowsFrom != "ser" || !strings.Contains(c.msg, "windows; the sessions stood still for") {
 		t.Errorf("%+v\n%s", all[1], c.msg)
 	}
-	lines, err := os.ReadFile(filepath.Join(dir, verdictsFile))
+	lines, err := os.ReadFile(filepath.Join(dir, results.WindowVerdicts))
 	if err != nil || strings.Count(string(lines), "\n") != n {
 		t.Errorf("%v: %d windows, but verdicts\n%s", err, n, lines)
 	}
@@ -148,7 +148,7 @@ func TestWindowsReport(t *testing.T) {
 func TestWindowsInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	program, _, wait := begin(t, "run", "--sessions", "8", "--duration", "1m", "--cut-every", "200ms", "--check", "ser", "--out", dir, "--json", "--no-progress")
-	waitForSize(t, filepath.Join(dir, verdictsFile), 1)
+	waitForSize(t, filepath.Join(dir, results.WindowVerdicts), 1)
 	if err := program.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
