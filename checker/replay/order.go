@@ -31,7 +31,12 @@ type order struct {
 	byPoints bool
 	events   []event
 	position []int64 // of each event
-	free     []int32 // readers of which nothing is claimed
+	// free are the readers of which nothing is claimed and, if early is set, the transactions without a snapshot
+	// that wrote. Their starts have no place yet.
+	free  []int32
+	early bool
+	// snapless is the number of transactions without a snapshot that wrote, at snapshot levels.
+	snapless int
 	// optional are the transactions of unknown outcome without a position.
 	optional []int32
 }
@@ -48,8 +53,10 @@ const (
 
 // newOrder sorts the events of the transactions. It refuses a history in which a committed transaction that
 // wrote has no position.
-func newOrder(h *history.History, lvl level.Level) (*order, error) {
-	o := &order{h: h, lvl: lvl, byPoints: !lvl.Serial()}
+// At snapshot levels a transaction that wrote and has no snapshot reads right before its commit or, if early is set,
+// at any moment before.
+func newOrder(h *history.History, lvl level.Level, early bool) (*order, error) {
+	o := &order{h: h, lvl: lvl, byPoints: !lvl.Serial(), early: early}
 	var by [classes][]event
 	var at [classes][]int64
 	add := func(c class, e event, position int64) { by[c], at[c] = append(by[c], e), append(at[c], position) }
@@ -77,7 +84,11 @@ func newOrder(h *history.History, lvl level.Level) (*order, error) {
 		case o.byPoints && claim.Snapped && claim.Snapshot < claim.Commit:
 			add(reads, e|start, claim.Snapshot)
 			add(c, e|commit, claim.Commit)
+		case o.byPoints && early:
+			o.free = append(o.free, int32(i))
+			add(c, e|commit, claim.Commit)
 		default:
+			o.snapless++
 			add(c, e|atOnce, claim.Commit)
 		}
 	}

@@ -14,8 +14,8 @@ type version struct {
 	value history.Value
 }
 
-// placeReaders finds the place of each reader of which nothing is claimed, and puts it into the order: the first
-// moment after all that must come before it at which all that it read was current. If there is none, it takes
+// placeReaders finds the place of each start that has none, and puts it into the order: the first moment after all that
+// must come before it at which all that the transaction read was current. If there is none before its commit, it takes
 // the place where the search ended, and the execution tells what does not fit.
 func (o *order) placeReaders() {
 	if len(o.free) == 0 {
@@ -23,6 +23,7 @@ func (o *order) placeReaders() {
 	}
 	versions := o.versions()
 	at := o.places()
+	starts := make([]int32, len(o.h.Txns))
 	sessions := make([]int32, o.h.SessionCount())
 	for i := range sessions {
 		sessions[i] = -1
@@ -39,13 +40,32 @@ func (o *order) placeReaders() {
 			lower = sessions[t.Session]
 		}
 		if isFree[i] {
-			at[i] = o.current(versions, o.h.Ops(t), max(lower, ended.before(t.Begin)))
+			lower = max(lower, ended.before(t.Begin))
+			if at[i] == nowhere {
+				starts[i] = o.current(versions, o.h.Ops(t), lower)
+				at[i] = starts[i]
+			} else {
+				lower = max(lower, o.written(versions, o.h.Ops(t), at[i]))
+				starts[i] = min(o.current(versions, o.h.Ops(t), lower), at[i]-1)
+			}
 		}
 		if at[i] != nowhere {
 			sessions[t.Session] = max(sessions[t.Session], at[i])
 		}
 	}
-	o.insert(at)
+	o.insert(starts)
+}
+
+// written returns the last event before the commit of a transaction that wrote a key that it also writes, where the
+// first committer wins.
+func (o *order) written(versions map[history.Key][]version, ops []history.Op, commit int32) int32 {
+	last := int32(-1)
+	for _, op := range ops {
+		if list := versions[op.Key]; op.Kind == history.Write && firstCommitterWins(o.lvl) {
+			last = max(last, list[sort.Search(len(list), func(n int) bool { return list[n].from >= commit })-1].from)
+		}
+	}
+	return last
 }
 
 const nowhere = int32(math.MinInt32)
@@ -62,7 +82,7 @@ func (o *order) walk() []int32 {
 	return list
 }
 
-// versions are those that the readers' keys have, one after the other.
+// versions are those that the keys of free transactions have, one after the other.
 func (o *order) versions() map[history.Key][]version {
 	out := map[history.Key][]version{}
 	for _, i := range o.free {
@@ -94,7 +114,10 @@ func (o *order) versions() map[history.Key][]version {
 func (o *order) current(versions map[history.Key][]version, ops []history.Op, lower int32) int32 {
 	for moved := true; moved; {
 		moved = false
-		for _, op := range ops {
+		for m, op := range ops {
+			if op.Kind == history.Write || slices.ContainsFunc(ops[:m], func(b history.Op) bool { return b.Kind == history.Write && b.Key == op.Key }) {
+				continue // it reads what it wrote
+			}
 			list := versions[op.Key]
 			n := sort.Search(len(list), func(n int) bool { return list[n].from > lower }) - 1
 			fits := func(v version) bool { return (v.value == op.Value) == (op.Kind == history.Read) }
@@ -125,7 +148,7 @@ func (o *order) places() []int32 {
 	return at
 }
 
-// insert puts the readers after the events at which they are placed.
+// insert puts the starts after the events at which they are placed.
 func (o *order) insert(at []int32) {
 	readers := slices.Clone(o.free)
 	slices.SortStableFunc(readers, func(a, b int32) int {
@@ -146,7 +169,11 @@ func (o *order) insert(at []int32) {
 			events = append(events, o.events[n])
 		}
 		for len(readers) > 0 && at[readers[0]] == n {
-			events = append(events, event(readers[0])<<2|atOnce)
+			kind := atOnce
+			if kindOf(o.h.Ops(&o.h.Txns[readers[0]])) != reads {
+				kind = start
+			}
+			events = append(events, event(readers[0])<<2|kind)
 			readers = readers[1:]
 		}
 	}

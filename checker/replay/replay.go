@@ -11,7 +11,8 @@
 // At a serial level a transaction acts at its commit position. One that changed nothing acts at its snapshot:
 // after the commit of that position. At snapshot levels it reads at its snapshot and writes at its commit
 // position. A reader of which nothing is claimed acts at the first moment at which all that it read was current
-// (as in CockroachDB's kvnemesis, each read gives intervals of the claimed order, and they are intersected).
+// (as in CockroachDB's kvnemesis, each read gives intervals of the claimed order, and they are intersected). So does,
+// at snapshot levels, the start of a transaction without a snapshot, if it does not fit right before its commit.
 // A transaction of unknown outcome without a position takes part if one reads from it, just before the first
 // such reader.
 //
@@ -72,12 +73,17 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	res := &verdict.Result{Level: lvl, Engine: Name}
 	stages := verdict.NewStages(res, opt.Progress)
 	stages.Begin(Name)
-	o, err := newOrder(h, lvl)
+	o, err := newOrder(h, lvl, false)
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(h, lvl, o, opt.Proof)
-	if err := r.all(ctx); err != nil {
+	r, err := execute(ctx, o, opt.Proof)
+	if err == nil && r.misfits > 0 && o.byPoints && o.snapless > 0 {
+		if o, err = newOrder(h, lvl, true); err == nil {
+			r, err = execute(ctx, o, opt.Proof)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	stages.Done(Name)

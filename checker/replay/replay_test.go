@@ -38,7 +38,7 @@ func random(rng *rand.Rand) *history.History {
 func TestAgainstOracle(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 1))
-	n := randhist.Count(t, 3000)
+	n := randhist.Count(t, 1500)
 	var misfit *replay.Misfit
 	var refused *engine.Refusal
 	for _, lvl := range (replay.Engine{}).Levels() {
@@ -86,7 +86,7 @@ func TestAgainstOracle(t *testing.T) {
 func TestComplete(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 2))
-	n := randhist.Count(t, 4000)
+	n := randhist.Count(t, 2500)
 	for _, lvl := range []level.Level{level.SER, level.SERNoSO, level.SSER, level.SI, level.SINoSO, level.StrongSI, level.PC} {
 		count, free := map[bool]int{}, 0
 		for range n {
@@ -124,7 +124,7 @@ type moment struct {
 
 type execution struct {
 	moments []moment
-	free    []int32
+	free    [][]int32 // points that can come anywhere
 }
 
 // byHand makes the claimed execution, without the readers that have no position. It returns false where positions
@@ -147,12 +147,18 @@ func byHand(h *history.History, snapshots bool) (e execution, ok bool) {
 			e.moments = append(e.moments, moment{c.Commit, true, both})
 			continue
 		case !wrote:
-			e.free = append(e.free, int32(i))
+			e.free = append(e.free, both)
 			continue
 		case taken[c.Commit]:
 			return e, false
 		case snapshots && c.Snapped:
+			if c.Snapshot >= c.Commit {
+				return e, false
+			}
 			e.moments = append(e.moments, moment{c.Snapshot, true, both[:1]}, moment{c.Commit, false, both[1:]})
+		case snapshots:
+			e.free = append(e.free, both[:1])
+			e.moments = append(e.moments, moment{c.Commit, false, both[1:]})
 		default:
 			e.moments = append(e.moments, moment{c.Commit, false, both})
 		}
@@ -189,9 +195,8 @@ func (e execution) any(t *testing.T, h *history.History, lvl level.Level) bool {
 		}
 		return certify.Witness(t.Context(), h, lvl, w) == nil
 	}
-	i := e.free[0]
 	for at := range len(e.moments) + 1 {
-		with := execution{slices.Insert(slices.Clone(e.moments), at, moment{points: []int32{i << 1, i<<1 | 1}}), e.free[1:]}
+		with := execution{slices.Insert(slices.Clone(e.moments), at, moment{points: e.free[0]}), e.free[1:]}
 		if with.any(t, h, lvl) {
 			return true
 		}

@@ -76,6 +76,12 @@ func newRun(h *history.History, lvl level.Level, o *order, prove bool) *run {
 	return r
 }
 
+// execute executes an order.
+func execute(ctx context.Context, o *order, prove bool) (*run, error) {
+	r := newRun(o.h, o.lvl, o, prove)
+	return r, r.all(ctx)
+}
+
 // all executes all events, also after one that does not fit.
 func (r *run) all(ctx context.Context) error {
 	r.placeReaders()
@@ -147,7 +153,7 @@ func (r *run) end(i int32, t *history.Txn) {
 			if op.Kind != history.Write {
 				continue
 			}
-			if r.firstCommitterWins() && r.writtenAt[op.Key] > r.startedAt[i] && r.writer[op.Key] != i {
+			if firstCommitterWins(r.lvl) && r.writtenAt[op.Key] > r.startedAt[i] && r.writer[op.Key] != i {
 				r.notFirst(i, op.Key)
 			}
 			r.state[op.Key], r.writer[op.Key], r.writtenAt[op.Key] = op.Value, i, r.step
@@ -163,7 +169,7 @@ func (r *run) end(i int32, t *history.Txn) {
 	}
 }
 
-func (r *run) firstCommitterWins() bool { return r.lvl.FirstCommitterWins() || r.lvl == level.PSI }
+func firstCommitterWins(lvl level.Level) bool { return lvl.FirstCommitterWins() || lvl == level.PSI }
 
 // read executes the operations of a transaction on the state, and returns the first read that does not fit, or
 // -1. Then, and if the writes come later, the state is as before. all says that no read has to fit.

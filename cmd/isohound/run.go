@@ -27,11 +27,11 @@ import (
 // runOptions are the flags of run besides the settings.
 type runOptions struct {
 	check, expect, engine, accel, versions, out, maxMemory string
-	checkTimeout, explain                        time.Duration
-	certify, asJSON, plain                       bool
-	summary                                      string
-	cutEvery, keep, onViolation                  string
-	attach                                       []string
+	checkTimeout, explain                                  time.Duration
+	certify, asJSON, plain                                 bool
+	summary                                                string
+	cutEvery, keep, onViolation                            string
+	attach                                                 []string
 }
 
 func (a *app) runCommand() *cobra.Command {
