@@ -13,6 +13,7 @@ import (
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/replay"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -25,6 +26,8 @@ type Options struct {
 	Timeout time.Duration
 	// Memory bounds the memory of the process in the same way.
 	Memory budget.Limit
+	// Versions says what to do with the order that the database claims.
+	Versions Versions
 	// Pipeline configures the polygraph engine, for comparison.
 	Pipeline polygraph.Config
 	// Accel chooses how the polygraph engine computes reachability; "" is auto.
@@ -117,20 +120,34 @@ func (o *Options) limit(ctx context.Context) (limited context.Context, stop func
 func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Options) (*verdict.Result, error) {
 	var name string
 	void := nothing(h)
+	var claim *verdict.Claim // what the replay engine found, if the order does not fit
 	var refused error = &engine.Refusal{Reason: "no engine judges level " + lvl.String()}
 	for _, e := range opt.asked(lvl) {
+		if e.Name() == replay.Name && opt.Engine != Replay && !h.HasClaims() {
+			continue
+		}
 		if name = e.Name(); void != "" {
 			return &verdict.Result{Level: lvl, Engine: name, Reason: void}, nil
 		}
 		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Violated: opt.Violated, Proof: opt.Certify || opt.Witness, Progress: opt.Progress})
 		if err == nil {
+			if r.Claim == nil {
+				r.Claim = claim
+			}
 			return r, nil
+		}
+		if misfit := (*replay.Misfit)(nil); errors.As(err, &misfit) {
+			claim = misfit.Claim
 		}
 		if refused = err; !errors.As(err, new(*engine.Refusal)) {
 			break
 		}
 	}
-	return undecided(lvl, name, refused)
+	r, err := undecided(lvl, name, refused)
+	if err == nil {
+		r.Claim = claim
+	}
+	return r, err
 }
 
 // undecided turns an engine's error into the verdict unknown, if it is a refusal or a limit.

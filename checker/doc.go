@@ -21,7 +21,8 @@
 //	explain         names of anomalies, sentences, and pictures
 //	shrink          closed sub-histories, and how to make them minimal
 //	linear          the engine for mini-transactions, in linear time
-//	radix           sorts transactions by time, for linear and polygraph
+//	radix           sorts transactions by time, for linear and polygraph, and by position, for replay
+//	replay          the engine for claimed orders: it executes them
 //	sat             the CDCL(T) solver of polygraph
 //	polygraph       the engine for every history
 //	baseline        an engine on an off-the-shelf SAT solver, for comparison

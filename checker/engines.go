@@ -13,6 +13,7 @@ import (
 	"github.com/isohound/isohound/checker/linear"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/psi"
+	"github.com/isohound/isohound/checker/replay"
 	"github.com/isohound/isohound/checker/weak"
 )
 
@@ -22,6 +23,8 @@ type Engine string
 const (
 	// Auto takes the first engine that does not refuse the history.
 	Auto Engine = "auto"
+	// Replay judges histories in which the database tells where it placed transactions. It never says violated.
+	Replay Engine = replay.Name
 	// Linear judges histories of mini-transactions with unique values, scans among them, and of
 	// lightweight transactions.
 	Linear Engine = linear.Name
@@ -44,6 +47,7 @@ var engines = []struct {
 	// byName: Auto leaves the engine out.
 	byName bool
 }{
+	{name: Replay, make: func(*Options) engine.Engine { return replay.Engine{} }},
 	{name: Linear, make: func(*Options) engine.Engine { return linear.Engine{} }},
 	{name: Polygraph, make: func(o *Options) engine.Engine {
 		return polygraph.Engine{Config: o.Pipeline, Accel: polygraph.Acceleration{Choice: o.Accel, Warn: o.Warn}}
@@ -54,7 +58,7 @@ var engines = []struct {
 }
 
 // Engines lists the names of the engines, for help texts.
-var Engines = []Engine{Auto, Linear, Polygraph, Weak, PSI, Baseline}
+var Engines = []Engine{Auto, Replay, Linear, Polygraph, Weak, PSI, Baseline}
 
 // asked returns the engines to ask for a level, in turn.
 func (o *Options) asked(lvl level.Level) []engine.Engine {
@@ -65,12 +69,39 @@ func (o *Options) asked(lvl level.Level) []engine.Engine {
 		case row.name:
 			return []engine.Engine{e}
 		case "", Auto:
+			if row.name == Replay && o.Versions == Ignore {
+				continue
+			}
 			if !row.byName && slices.Contains(e.Levels(), lvl) {
 				out = append(out, e)
 			}
 		}
 	}
 	return out
+}
+
+// Versions says what a check does with the order that the database claims.
+type Versions string
+
+const (
+	// Hint tries it first, as an execution. Nothing is trusted. It is the default, also as "".
+	Hint Versions = "hint"
+	// Ignore does not look at it.
+	Ignore Versions = "ignore"
+)
+
+// VersionsHelp lists the values of Versions for help texts.
+const VersionsHelp = "hint (try it first, trust nothing) or ignore"
+
+// ParseVersions reads a Versions, and checks that it does not contradict the engine.
+func ParseVersions(name string, with Engine) (Versions, error) {
+	switch v := Versions(name); {
+	case v == Ignore && with == Replay:
+		return "", errors.New("the replay engine needs the order that the database claims; leave out --engine replay or --versions ignore")
+	case v == Hint, v == Ignore:
+		return v, nil
+	}
+	return "", errors.Errorf("unknown --versions %q; it is %s", name, VersionsHelp)
 }
 
 // judged reports whether an engine that Auto asks judges a level.

@@ -86,6 +86,9 @@ func (s *Levels) follow(ctx context.Context, lvl level.Level, from *verdict.Resu
 	}
 	r := &verdict.Result{Level: lvl, Verdict: from.Verdict, Engine: from.Engine, FollowsFrom: origin, Reason: "follows from " + origin.String(),
 		Anomalies: from.Anomalies, Witness: from.Witness.At(lvl)}
+	if from.Claim != nil && from.Claim.Fits {
+		r.Claim = from.Claim
+	}
 	if opt.Certify {
 		limited, stop := opt.limit(ctx)
 		defer stop()

@@ -70,6 +70,8 @@ type Config struct {
 	// CallTimeout bounds each call of the run. A driver may set shorter timeouts for waits in
 	// the server.
 	CallTimeout time.Duration
+	// Positions asks the DB to find out where the database places transactions, see Positioner.
+	Positions bool
 	// Dial, if set, makes each connection, so that the harness can disturb it. Drivers with the
 	// capability Disturb use it; network and addr are those of net.Dial.
 	Dial Dial
@@ -120,6 +122,28 @@ type Tx interface {
 // TxnIDer is a Tx that knows the database's own id of the transaction; 0 means that it has none
 // yet.
 type TxnIDer interface{ TxnID() int64 }
+
+// Position is where the database says it placed a transaction in its own order. Positions are the database's
+// numbers: commit timestamps, revisions, numbers of commits. A later one is larger.
+type Position struct {
+	// Commit is the position of the commit, at least 1. It is 0 if it is not known, or if the transaction
+	// changed nothing and has none.
+	Commit int64
+	// Snapshot, if Snapped, is the position of the state that the transaction read: it saw exactly the commits
+	// up to and including this position. 0 is the state before the first one.
+	Snapshot int64
+	Snapped  bool
+}
+
+// Positioned is a Tx that can say, after its Commit has returned nil, where the database placed it.
+type Positioned interface{ Position() Position }
+
+// Positioner is a DB whose transactions are Positioned, if Config.Positions is set.
+type Positioner interface {
+	// Positions says in a few words what the positions are, such as "commit timestamps". It is "" if this
+	// database, at this isolation, does not tell any.
+	Positions() string
+}
 
 // Resolver is a DB that can report the outcome of a transaction later.
 type Resolver interface {

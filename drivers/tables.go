@@ -37,6 +37,8 @@ const (
 	Endpoints Capability = "several endpoints"
 	// Disturb: it makes all its connections with Config.Dial, so that they can be disturbed.
 	Disturb Capability = "faults on connections"
+	// Positions: its DB is a Positioner, its Tx a Positioned.
+	Positions Capability = "positions of transactions"
 )
 
 const indexes = " indexes"

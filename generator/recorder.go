@@ -20,6 +20,7 @@ type Recorder struct {
 	start  time.Time
 	nextID atomic.Int64
 	count  atomic.Int64
+	claims bool // what the database says of its own order is recorded
 
 	// For windows: hdr is the header of each, state the value of every key at the last cut, as JSON
 	// scalars, and carried the transactions of unknown outcome.
@@ -36,7 +37,7 @@ type NextWindow func() (log *native.Log, digest string, err error)
 
 // NewRecorder starts a history on log: header, then initial values. Without a log nothing is
 // recorded; this is used to measure the cost of recording. Keys that the workload does not list
-// are absent at first. The header's Created, Clock and Schema are filled in.
+// are absent at first. What the database claims about its own order is recorded if the header has Positions. The header's Created, Clock and Schema are filled in.
 func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, error) {
 	r := &Recorder{log: log, start: time.Now()}
 	if log == nil {
@@ -47,7 +48,7 @@ func NewRecorder(log *native.Log, hdr history.Header, w Workload) (*Recorder, er
 	if t, ok := w.(Tables); ok {
 		hdr.Schema = t.Schema()
 	}
-	r.hdr = hdr
+	r.hdr, r.claims = hdr, hdr.Positions != ""
 	return r, log.Header(&hdr, "null", initial(w))
 }
 
@@ -235,6 +236,14 @@ func (a *attempt) spell() []native.Op {
 		a.words = append(a.words, native.Op{Kind: o.kind, Key: o.key, Value: a.buf[from:len(a.buf):len(a.buf)]})
 	}
 	return a.words
+}
+
+// noteClaim records where the database says it placed the transaction, which has committed.
+func (a *attempt) noteClaim(tx drivers.Tx) {
+	if t, ok := tx.(drivers.Positioned); ok && a.r.claims {
+		p := t.Position()
+		a.rec.Claim = history.Claim{Commit: p.Commit, Snapshot: p.Snapshot, Snapped: p.Snapped}
+	}
 }
 
 func (a *attempt) noteID(tx drivers.Tx) {

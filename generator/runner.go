@@ -411,6 +411,7 @@ func (w *worker) execute(ctx context.Context, program Program) (history.Status, 
 	err = tx.Commit(cctx)
 	w.a.noteID(tx)
 	if err == nil {
+		w.a.noteClaim(tx)
 		return history.Committed, "", nil
 	}
 	e := drivers.AsError(err)

@@ -36,6 +36,8 @@ type History struct {
 	// dbIDs holds the database's own transaction ids, parallel to Txns; nil
 	// when no transaction has one.
 	dbIDs []int64
+	// claims is parallel to Txns; nil when nothing is claimed of any transaction.
+	claims []Claim
 	// predicates is by index in Txns, up to the last transaction that has some.
 	predicates [][]Predicate
 	// Scans says which predicates are judged; nil if none are.
@@ -126,7 +128,7 @@ func (h *History) Count() Counts {
 
 // MemoryBytes returns the memory that the transactions and operations hold.
 func (h *History) MemoryBytes() int64 {
-	return int64(cap(h.Txns))*txnSize + int64(cap(h.ops))*opSize + int64(cap(h.dbIDs))*8
+	return int64(cap(h.Txns))*txnSize + int64(cap(h.ops))*opSize + int64(cap(h.dbIDs))*8 + int64(cap(h.claims))*claimSize
 }
 
 // Fence begins the names of the keys that sessions read and write before the final read of a run, each

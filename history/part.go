@@ -25,6 +25,9 @@ func (h *History) Sub(parts []Part) *History {
 	if h.dbIDs != nil {
 		sub.dbIDs = make([]int64, len(parts))
 	}
+	if h.claims != nil {
+		sub.claims = make([]Claim, len(parts))
+	}
 	for i, p := range parts {
 		t := h.Txns[p.Txn]
 		all := h.Ops(&t)
@@ -35,6 +38,9 @@ func (h *History) Sub(parts []Part) *History {
 		sub.Txns[i] = t
 		if h.dbIDs != nil {
 			sub.dbIDs[i] = h.dbIDs[p.Txn]
+		}
+		if h.claims != nil {
+			sub.claims[i] = h.claims[p.Txn]
 		}
 		if list := h.cutPredicates(p, partial); len(list) > 0 {
 			sub.setPredicates(i, list)

@@ -29,6 +29,9 @@ type Header struct {
 	Isolation string `json:"isolation,omitempty"`
 	// Nodes are the endpoints, where sessions are spread over several.
 	Nodes []string `json:"nodes,omitempty"`
+	// Positions describes the positions in the claims of the database, such as "commit timestamps". It is
+	// empty if the driver told none.
+	Positions string `json:"positions,omitempty"`
 	// Schema is the tables on which the workload ran.
 	Schema schema.Schema `json:"schema,omitempty"`
 	// Source names the file that this history was converted from.
@@ -67,6 +70,8 @@ type Record struct {
 	DBTxn  int64 // the database's own id, or 0
 	Node   int16
 	Status Status
+	// Claim is where the database says it placed the transaction.
+	Claim Claim
 	// Cause says why the transaction did not commit, in a few words.
 	Cause string
 	Ops   []Op
@@ -136,6 +141,9 @@ func (b *Builder) Add(rec *Record) error {
 	if rec.Status != Unknown && rec.End != NoTime {
 		b.lastEnd[s], b.lastID[s] = rec.End, rec.ID
 	}
+	if rec.Claim.Commit < 0 || rec.Claim.Snapshot < 0 {
+		return fmt.Errorf("transaction %d has a claimed position below 0", rec.ID)
+	}
 	for i := range rec.Predicates {
 		if err := rec.Predicates[i].check(len(rec.Ops), b.h.Schema); err != nil {
 			return fmt.Errorf("transaction %d: %w", rec.ID, err)
@@ -158,6 +166,12 @@ func (b *Builder) Add(rec *Record) error {
 	}
 	if b.h.dbIDs != nil {
 		b.h.dbIDs = append(b.h.dbIDs, rec.DBTxn)
+	}
+	if !rec.Claim.Empty() && b.h.claims == nil {
+		b.h.claims = make([]Claim, len(b.h.Txns)-1, cap(b.h.Txns))
+	}
+	if b.h.claims != nil {
+		b.h.claims = append(b.h.claims, rec.Claim)
 	}
 	return nil
 }

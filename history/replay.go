@@ -36,6 +36,6 @@ func (h *History) Record(i int) Record {
 	return Record{
 		ID: t.ID, Session: h.SessionName(t.Session), Begin: t.Begin, End: t.End, Due: NoTime,
 		DBTxn: h.DBTxn(i), Node: t.Node, Status: t.Status, Ops: h.Ops(t),
-		Predicates: h.Predicates(i),
+		Predicates: h.Predicates(i), Claim: h.Claim(i),
 	}
 }

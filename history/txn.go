@@ -88,6 +88,8 @@ type Txn struct {
 const (
 	txnSize = int64(unsafe.Sizeof(Txn{}))
 	opSize  = int64(unsafe.Sizeof(Op{}))
+
+	claimSize = int64(unsafe.Sizeof(Claim{}))
 )
 
 // OpCount returns the number of operations of t.

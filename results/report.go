@@ -103,6 +103,12 @@ func notes(r *Run) []string {
 			all = append(all, p.Reason+". The rows of these scans count as reads and writes of items. Rows that they did not return count for nothing.")
 		}
 	}
+	for i := range r.Outcomes {
+		if o := &r.Outcomes[i]; o.Claim != nil {
+			words := o.Claim.Words(o.Level)
+			all = append(all, strings.ToUpper(words[:1])+words[1:]+".")
+		}
+	}
 	return all
 }
 

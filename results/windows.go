@@ -130,6 +130,8 @@ type Windows struct {
 	// at most 200; More is how many windows came after these.
 	Spans []WindowSpan `json:"spans"`
 	More  int          `json:"more,omitempty"`
+	// unclaimed: for some window it is not known whether the claimed order fits.
+	unclaimed bool
 }
 
 // WindowSpan are consecutive windows with the same verdict.
@@ -177,6 +179,27 @@ func (w *Windows) Text() string {
 	return text
 }
 
+// addClaim adds what is known about the claimed order in window number n. It fits if it does in all windows. What does
+// not fit is told of the first such window.
+func (o *Outcome) addClaim(n int, c *ClaimedOrder, first bool) {
+	o.Windows.unclaimed = o.Windows.unclaimed || c == nil
+	switch {
+	case c != nil && !c.Fits:
+		if !first && o.Claim != nil && !o.Claim.Fits {
+			o.Claim.Misfits += c.Misfits
+			return
+		}
+		told := *c
+		told.Text = fmt.Sprintf("in window %d, %s", n, c.Text)
+		o.Claim = &told
+	case first && c != nil:
+		told := *c // it is changed when others are added
+		o.Claim = &told
+	case o.Windows.unclaimed && o.Claim != nil && o.Claim.Fits:
+		o.Claim = nil
+	}
+}
+
 // AddWindow adds the outcome of window number n, from 1, to that of the run. The run is violated if a window is,
 // and satisfied if all are. Anomalies are those of the first violated window.
 func (o *Outcome) AddWindow(n int, w *Outcome) {
@@ -200,6 +223,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 			o.Stages[name] += seconds
 		}
 	}
+	o.addClaim(n, w.Claim, first)
 	o.Windows.extend(n, w)
 	worse := first
 	switch w.Verdict {

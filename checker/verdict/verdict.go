@@ -66,8 +66,23 @@ type Result struct {
 	Took   time.Duration
 	// Search has the figures of the search, if there was one.
 	Search *Search
+	// Claim says whether the order that the database claims is an execution of the level. It is nil if no
+	// engine has looked at it. It does not change the verdict.
+	Claim *Claim
 	// Accel says how reachability in the known graph was computed, if it was.
 	Accel *Accel
+}
+
+// Claim is what package replay found about the order that the database claims.
+type Claim struct {
+	// Fits says that it is an execution of the level, and so a witness.
+	Fits bool
+	// Misfits counts the transactions that do not fit, more than once if they do not for several reasons.
+	Misfits int
+	// Txns are the transactions of the first misfit, as indices into History.Txns, and Text says in words why
+	// it does not fit.
+	Txns []int32
+	Text string
 }
 
 // Accel says how the transitive closure of a graph was computed (see package accel), and why in

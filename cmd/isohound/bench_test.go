@@ -70,6 +70,18 @@ func TestBenchWeak(t *testing.T) {
 }
 
 // TestBenchFiles: if contestants agree, no verdict is wrong. The table has a row for each check.
+// TestBenchVersions: every history is satisfied, with the claim and without.
+func TestBenchVersions(t *testing.T) {
+	c := isohound(t, "bench", "versions", "--scale", "0.002", "--certify", "--json", "--quiet")
+	lines := strings.Split(strings.TrimSpace(c.out), "\n")
+	if c.code != 0 || len(lines) != 12 || strings.Count(c.out, `"verdict":"satisfied"`) != 12 || strings.Count(c.out, `"contestant":"hint"`) != 6 {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	if c := isohound(t, "bench", "versions", "--scale", "0"); c.code != int(exitUsage) || !strings.Contains(c.msg, "--scale") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+}
+
 func TestBenchFiles(t *testing.T) {
 	bad, good := write(t, "bad.txt", lostUpdate), write(t, "good.txt", fine)
 	c := isohound(t, "bench", "checker", bad, good, "--level", "ser,sser", "--quiet")

@@ -21,7 +21,7 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var levels, expect, engine, format, maxMemory, pipeline, accel, summary string
+	var levels, expect, engine, format, maxMemory, pipeline, accel, versions, summary string
 	var asJSON bool
 	k := &checking{}
 	c := &cobra.Command{
@@ -69,6 +69,9 @@ The other engines do not use it. It changes no verdict:
 				return withCode(exitUsage, err)
 			}
 			k.tellAccel = c.Flags().Changed("accel")
+			if k.versions, err = checker.ParseVersions(versions, k.engine); err != nil {
+				return withCode(exitUsage, err)
+			}
 			if k.format, err = file.ParseFormat(format); err != nil {
 				return withCode(exitUsage, err)
 			}
@@ -92,19 +95,22 @@ The other engines do not use it. It changes no verdict:
 	f.StringVar(&levels, "level", "", "levels to check, separated by commas")
 	f.StringVar(&expect, "expect", verdict.Satisfied.String(), expectUsage)
 	f.StringVar(&format, "format", "auto", "format of the files: auto, "+file.Names())
-	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, weak, psi, or baseline (a plain SAT encoding for comparison: slow, and without counterexamples)")
+	f.StringVar(&engine, "engine", "auto", "checker: auto, replay, linear, polygraph, weak, psi, or baseline (a plain SAT encoding for comparison: slow, and without counterexamples)")
 	f.DurationVar(&k.timeout, "timeout", 0, "time limit for each file and level, after which the verdict is unknown (default none)")
 	f.DurationVar(&k.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
 	f.StringVar(&pipeline, "pipeline", "", "use the polygraph engine with this configuration: a preset, then +part or -part, such as paper,-pruning")
 	f.StringVar(&accel, "accel", "auto", accelUsage)
+	f.StringVar(&versions, "versions", string(checker.Hint), versionsUsage)
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
 	f.StringVar(&summary, "summary", "", summaryHelp)
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")
 	return c
 }
+
+const versionsUsage = "what to do with the order that the database claims, if the history has it: " + checker.VersionsHelp
 
 var accelUsage = "how the polygraph engine computes reachability: " + choose.Names()
 
@@ -213,6 +219,9 @@ func text(o results.Outcome) string {
 		if p.Reason != "" {
 			fmt.Fprintf(&b, "  %s\n", p.Reason)
 		}
+	}
+	if o.Claim != nil {
+		fmt.Fprintf(&b, "  %s\n", o.Claim.Words(o.Level))
 	}
 	if o.Accel != nil {
 		fmt.Fprintf(&b, "  reachability: %s in %.2f s, %s of %s; %s\n", o.Accel.Backend, o.Accel.Seconds,

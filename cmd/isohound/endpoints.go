@@ -91,7 +91,7 @@ func (a *app) open(s *settings) (drivers.DB, error) {
 	}
 	var first drivers.DB
 	for n, dsn := range dsns {
-		cfg := drivers.Config{DSN: dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout}
+		cfg := drivers.Config{DSN: dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout, Positions: s.claims != "off" && !s.lightweight}
 		if a.faults != nil {
 			cfg.Dial = a.faults.Dial(n)
 		}
@@ -110,6 +110,10 @@ func (a *app) open(s *settings) (drivers.DB, error) {
 		} else {
 			a.others = append(a.others, db)
 		}
+	}
+	if err := s.checkClaims(first); err != nil {
+		a.closeDB(first)
+		return nil, err
 	}
 	return first, nil
 }

@@ -126,7 +126,10 @@ func (s *settings) header(db drivers.DB) history.Header {
 	if len(s.events) > 0 {
 		params["--fault"] = s.script()
 	}
-	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes()}
+	if s.claims != "auto" {
+		params["--claims"] = s.claims
+	}
+	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes(), Positions: s.positions(db)}
 }
 
 // closeDB drops the run's schema. It only prints a line if that fails.

@@ -64,7 +64,7 @@ func (j *judging) all(ctx context.Context) error {
 		if slices.Contains(j.c.levels, lvl) {
 			return j.levels.Check(ctx, lvl, j.options())
 		}
-		opt.Certify, opt.Progress, opt.Accel = j.c.certify || j.rest != nil, j.show.stage, j.c.accel
+		opt.Certify, opt.Progress, opt.Accel, opt.Versions = j.c.certify || j.rest != nil, j.show.stage, j.c.accel, j.c.versions
 		if j.rest != nil {
 			opt.Agree, opt.Decided = j.rest.Decide, j.rest.Settled
 		}
@@ -272,7 +272,7 @@ func (j *judging) flush() error {
 
 // options are the options of the check at one level. The time limit includes the reading.
 func (j *judging) options() checker.Options {
-	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
+	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Versions: j.c.versions, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
 	if j.rest != nil {
 		opt.Agree, opt.Decided = j.rest.Decide, j.rest.Settled
 	}

@@ -25,10 +25,12 @@ import (
 
 // checking are the options for judging a history.
 type checking struct {
-	levels  []level.Level
-	engine  checker.Engine
-	format  file.Format
-	timeout time.Duration
+	levels []level.Level
+	engine checker.Engine
+	// versions says what to do with the order that the database claims.
+	versions checker.Versions
+	format   file.Format
+	timeout  time.Duration
 	// explain bounds the time for explaining a violation; 0 means no explanation.
 	explain time.Duration
 	// stand: a history that satisfies all levels is judged at the others, too, if the strongest that it satisfies is

@@ -26,15 +26,15 @@ import (
 
 // runOptions are the flags of run besides the settings.
 type runOptions struct {
-	check, expect, engine, accel, out, maxMemory string
-	checkTimeout, explain                        time.Duration
-	certify, asJSON, plain                       bool
-	summary                                      string
-	cutEvery, keep, onViolation                  string
-	resume, share                                string
-	judgeShare                                   float64
-	maxLag                                       time.Duration
-	attach                                       []string
+	check, expect, engine, accel, versions, out, maxMemory string
+	checkTimeout, explain                                  time.Duration
+	certify, asJSON, plain                                 bool
+	summary                                                string
+	cutEvery, keep, onViolation                            string
+	resume, share                                          string
+	judgeShare                                             float64
+	maxLag                                                 time.Duration
+	attach                                                 []string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -70,8 +70,9 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f := c.Flags()
 	f.StringVar(&o.check, "check", "claimed", "levels to check, separated by commas; claimed stands for what the isolation promises")
 	f.StringVar(&o.expect, "expect", verdict.Satisfied.String(), expectUsage)
-	f.StringVar(&o.engine, "engine", "auto", "checker: auto, linear, polygraph, weak, psi, baseline; see isohound check --help")
+	f.StringVar(&o.engine, "engine", "auto", "checker: auto, replay, linear, polygraph, weak, psi, baseline; see isohound check --help")
 	f.StringVar(&o.accel, "accel", "auto", accelUsage+"; see isohound check --help")
+	f.StringVar(&o.versions, "versions", string(checker.Hint), versionsUsage)
 	f.DurationVar(&o.checkTimeout, "check-timeout", 10*time.Minute, "time limit for each level, after which the verdict is unknown; 0 is no limit")
 	f.DurationVar(&o.explain, "explain-timeout", explainFor, explainUsage)
 	f.StringVar(&o.maxMemory, "max-memory", "", memoryUsage)
@@ -108,6 +109,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 		return withCode(exitUsage, err)
 	}
 	if k.accel, err = checker.ParseAccel(o.accel, k.engine); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if k.versions, err = checker.ParseVersions(o.versions, k.engine); err != nil {
 		return withCode(exitUsage, err)
 	}
 	if k.memory, err = parseMemory(o.maxMemory); err != nil {
@@ -365,6 +369,9 @@ func (s *settings) words(k *checking, forOthers bool) []string {
 	}
 	if k.accel != choose.Auto {
 		words = append(words, "--accel", string(k.accel))
+	}
+	if k.versions == checker.Ignore {
+		words = append(words, "--versions", string(k.versions))
 	}
 	return words
 }

@@ -37,6 +37,7 @@ type settings struct {
 	quiet, noProgress           bool
 	faults                      []string // scripts
 	finalRead                   bool
+	claims                      string // auto, off or require
 	cuts                        generator.Cuts
 	// next begins the next window of a run in windows. stop, if set, ends the run.
 	next generator.NextWindow
@@ -86,6 +87,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
 	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections, as in \"2s latency 50ms for 1s; 5s cut; 7s reset every 1s\"; see docs/faults.md; may be repeated")
+	f.StringVar(&s.claims, "claims", "auto", "whether to record the order that the database claims: auto (if the driver tells it), off or require; see docs/claims.md")
 	f.BoolVar(&s.finalRead, "final-read", true, "end with a read of all that the run wrote, which shows lost commits; see docs/faults.md")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&s.noProgress, "no-progress", false, "show no progress")
@@ -170,6 +172,9 @@ func (s *settings) resolve(c *cobra.Command) error {
 			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))
 		}
 	}
+	if err := s.resolveClaims(); err != nil {
+		return err
+	}
 	if !s.lightweight && s.level.Promises == "" && !s.level.ByServer {
 		return usage("isolation %q of %s is for lightweight transactions, as in workload lwt", s.level.Name, s.driver)
 	}
@@ -248,6 +253,9 @@ func (s *settings) arguments(forOthers bool) []string {
 	}
 	if !s.finalRead {
 		args = append(args, "--final-read=false")
+	}
+	if s.claims != "auto" {
+		args = append(args, "--claims", s.claims)
 	}
 	if len(s.events) > 0 {
 		args = append(args, "--fault", s.script())

@@ -32,7 +32,7 @@ func (driver) Info() drivers.Info {
 			{Name: "serializable", Promises: "ser", Lightweight: "lin", Source: "https://pkg.go.dev/github.com/dgraph-io/badger/v4#DB.NewTransaction", Note: "snapshot reads, conflicts detected at commit (DetectConflicts=true)"},
 			{Name: unprotected, Promises: "pc", Lightweight: "pc", Source: "https://pkg.go.dev/github.com/dgraph-io/badger/v4#Options.WithDetectConflicts", Note: "snapshot reads, nothing detected"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions},
 		Notes: []string{
 			"Conflicts are detected key by key, also for keys that were found absent. A range scan does not protect against keys that appear in it later (phantoms).",
 			"Conflict detection compares 64-bit fingerprints of keys, so it may abort one transaction too many, never one too few.",
@@ -60,13 +60,15 @@ func (driver) Open(_ context.Context, cfg drivers.Config) (drivers.DB, error) {
 		d.remove()
 		return nil, &drivers.UnreachableError{Driver: "badger", Err: err}
 	}
-	d.store = store
+	d.store, d.positions = store, cfg.Positions
 	return d, nil
 }
 
 type db struct {
 	store  *badger.DB
 	folder string // "" in memory
+	// positions: transactions find out their commit timestamps.
+	positions bool
 }
 
 func (d *db) Server() string {
@@ -98,7 +100,9 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	return errors.Wrap(batch.Flush(), "badger: initial keys")
 }
 
-func (d *db) Connect(context.Context) (drivers.Session, error) { return session{d.store}, nil }
+func (d *db) Connect(context.Context) (drivers.Session, error) {
+	return session{d.store, d.positions}, nil
+}
 
 func (d *db) Close(context.Context) error {
 	err := d.store.Close()
@@ -115,17 +119,26 @@ func (d *db) remove() error {
 	return os.RemoveAll(d.folder)
 }
 
-type session struct{ store *badger.DB }
+type session struct {
+	store     *badger.DB
+	positions bool
+}
 
 func (s session) Begin(context.Context) (drivers.Tx, error) {
 	t := s.store.NewTransaction(true)
-	return tx{t, tablekv.Tx{Store: pairs{t}}}, nil
+	x := tx{t: t}
+	if s.positions {
+		x.placed = &placed{}
+	}
+	x.Tx = tablekv.Tx{Store: pairs{t, x.placed}}
+	return x, nil
 }
 
 func (session) Close() {}
 
 type tx struct {
 	t *badger.Txn
+	*placed
 	tablekv.Tx
 }
 
@@ -146,19 +159,22 @@ func (x tx) Read(_ context.Context, key string) (int64, bool, error) {
 }
 
 func (x tx) Insert(_ context.Context, key string, value int64) error {
-	return classify(x.t.Set([]byte(key), encode(value)))
+	return classify(x.set(x.t, []byte(key), encode(value)))
 }
 
 // Update sets the key. Badger does not report whether it existed.
 func (x tx) Update(_ context.Context, key string, value int64) (bool, error) {
-	return true, classify(x.t.Set([]byte(key), encode(value)))
+	return true, classify(x.set(x.t, []byte(key), encode(value)))
 }
 
 func (x tx) Delete(_ context.Context, key string) (bool, error) {
-	return true, classify(x.t.Delete([]byte(key)))
+	return true, classify(x.remove(x.t, []byte(key)))
 }
 
 func (x tx) Commit(context.Context) error {
+	if err := x.mark(x.t); err != nil {
+		return classify(err)
+	}
 	err := x.t.Commit()
 	if err == nil || err == badger.ErrConflict {
 		return classify(err)

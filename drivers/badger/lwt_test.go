@@ -16,7 +16,7 @@ func TestLightweightConflict(t *testing.T) {
 	ctx := context.Background()
 	for isolation, lost := range map[string]bool{"serializable": false, unprotected: true} {
 		db := drivertest.Open(t, driver{}, "", isolation).(*db)
-		s := session{db.store}
+		s := session{store: db.store}
 		applied, err := s.setIf(ctx, "a", 10, func(v int64, _ bool) bool {
 			if ok, err := s.CompareAndSet(ctx, "a", 1, 5); !ok || err != nil {
 				t.Errorf("%v, %v", ok, err)

@@ -33,7 +33,10 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 }
 
 // pairs implements tablekv.Store.
-type pairs struct{ t *badger.Txn }
+type pairs struct {
+	t *badger.Txn
+	*placed
+}
 
 func (p pairs) Get(_ context.Context, key []byte) ([]byte, error) {
 	item, err := p.t.Get(key)
@@ -47,9 +50,11 @@ func (p pairs) Get(_ context.Context, key []byte) ([]byte, error) {
 	return value, classify(err)
 }
 
-func (p pairs) Put(_ context.Context, key, value []byte) error { return classify(p.t.Set(key, value)) }
+func (p pairs) Put(_ context.Context, key, value []byte) error {
+	return classify(p.set(p.t, key, value))
+}
 
-func (p pairs) Remove(_ context.Context, key []byte) error { return classify(p.t.Delete(key)) }
+func (p pairs) Remove(_ context.Context, key []byte) error { return classify(p.remove(p.t, key)) }
 
 func (p pairs) Ascend(ctx context.Context, prefix []byte, f func(key, value []byte) bool) error {
 	// Values are small and stored with their keys. Prefetching them starts a goroutine for each,

@@ -34,7 +34,7 @@ func (driver) Info() drivers.Info {
 			// within the interval of each.
 			{Name: "serializable", Promises: "sser", Lightweight: "lin", Source: "https://pkg.go.dev/go.etcd.io/bbolt#readme-transactions", Note: "one read-write transaction at a time"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions},
 		Notes: []string{
 			"Each transaction is a read-write transaction and waits for the one before it, because its operations are not known when it begins. Only lightweight reads use read-only transactions.",
 		},

@@ -90,6 +90,14 @@ type tx struct {
 // commits. The id of a rolled-back transaction is reused by the next one.
 func (x *tx) TxnID() int64 { return x.id }
 
+// Positions implements drivers.Positioner.
+func (*db) Positions() string { return "transaction ids" }
+
+// Position implements drivers.Positioned. A transaction sees all those before it.
+func (x *tx) Position() drivers.Position {
+	return drivers.Position{Commit: x.id, Snapshot: x.id - 1, Snapped: true}
+}
+
 func (x *tx) Read(_ context.Context, key string) (int64, bool, error) {
 	v, found, err := read(x.b, key)
 	return v, found, failure(err)

@@ -47,7 +47,7 @@ func (driver) Info() drivers.Info {
 			{Name: repeatableReads, Promises: "sser", Lightweight: "lin", Source: guarantees, Note: "each read at its own revision, compared at commit: only aborted transactions have read different revisions"},
 			{Name: readCommitted, Promises: "ru", Lightweight: "lin", Source: "https://pkg.go.dev/go.etcd.io/etcd/client/v3/concurrency#Isolation", Note: "nothing compared; reads from any committed revision, so one read may be older than the one before"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Disturb, drivers.Positions},
 		Notes: []string{
 			"A transaction collects its writes and commits with one request that compares what it read; etcd's own limit of operations in a request (--max-txn-ops, 128) is that of a transaction.",
 			"The history has as dbtxn the revision that a transaction's writes made, which is their order.",

@@ -93,12 +93,33 @@ type tx struct {
 	revision int64
 	// committed is the revision of the writes.
 	committed int64
+	// at is the revision of the store when the request that committed was applied, 0 if there was none.
+	at int64
 }
 
 // TxnID implements drivers.TxnIDer. It is the revision of the transaction's writes, known after
 // the commit. It is unique, and the order of these ids is the order of the versions of every
 // key. Transactions that only read have none.
 func (x *tx) TxnID() int64 { return x.committed }
+
+// Positions implements drivers.Positioner.
+func (d *db) Positions() string { return "revisions" }
+
+// Position implements drivers.Positioned. What a transaction of repeatable reads read may be of several revisions, but
+// all of it was current when the commit compared it. Of one of serializable only its reads, not its writes, were
+// compared with its first revision. At read committed nothing is compared.
+func (x *tx) Position() drivers.Position {
+	p := drivers.Position{Commit: x.at}
+	switch isolation := x.s.db.isolation; {
+	case len(x.writes) > 0 && isolation != serializableSnapshot:
+	case isolation == readCommitted:
+	case isolation == repeatableReads:
+		p.Commit, p.Snapshot, p.Snapped = 0, x.at, x.at != 0
+	default:
+		p.Snapshot, p.Snapped = x.revision, x.revision != 0
+	}
+	return p
+}
 
 func (x *tx) Read(ctx context.Context, key string) (int64, bool, error) {
 	v, ok := x.values[key]
@@ -173,6 +194,7 @@ func (x *tx) Commit(ctx context.Context) error {
 	if !resp.Succeeded {
 		return &drivers.Error{Class: drivers.Aborted, Cause: "conflict"}
 	}
+	x.at = resp.Header.Revision
 	// Deleting an absent key creates no revision.
 	for _, r := range resp.Responses {
 		if r.GetResponsePut() != nil || r.GetResponseDeleteRange().GetDeleted() > 0 {

@@ -18,6 +18,8 @@ type options struct {
 	nodes int
 	yield float64
 	seed  uint64
+	// lies is the share of transactions of which the store tells a wrong commit position.
+	lies float64
 }
 
 func defaults() options {
@@ -71,6 +73,8 @@ func (o *options) set(name, text string, iso *isolation) error {
 		return share(name, text, true, &o.rate)
 	case "yield":
 		return share(name, text, false, &o.yield)
+	case "lies":
+		return share(name, text, false, &o.lies)
 	case "lag":
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 || n > 10_000 {
@@ -90,7 +94,7 @@ func (o *options) set(name, text string, iso *isolation) error {
 		}
 		o.seed = n
 	default:
-		return errors.Errorf("unknown option %q; known are off, rate, lag, nodes, yield, seed", name)
+		return errors.Errorf("unknown option %q; known are off, rate, lag, nodes, yield, seed, lies", name)
 	}
 	return nil
 }

@@ -17,13 +17,17 @@ import (
 type session struct {
 	c     *sql.Conn
 	begin string
+	db    *db
+	// position is that of the open transaction's commit, 0 before, or if it changed nothing.
+	position int64
 }
 
 func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 	if _, err := s.c.ExecContext(ctx, s.begin); err != nil {
 		return nil, statementError(err)
 	}
-	return tx{s.c}, nil
+	s.position = 0
+	return tx{s.c, s}, nil
 }
 
 // Close closes the file, which rolls back an open transaction.
@@ -31,7 +35,7 @@ func (s *session) Close() { _ = s.c.Close() }
 
 // ReadOne implements drivers.LWT.
 func (s *session) ReadOne(ctx context.Context, key string) (int64, bool, error) {
-	return tx{s.c}.Read(ctx, key)
+	return tx{s.c, s}.Read(ctx, key)
 }
 
 // InsertIfAbsent implements drivers.LWT.
@@ -55,7 +59,10 @@ func (s *session) alone(ctx context.Context, query string, args ...any) (bool, e
 	return n > 0, commitError(err)
 }
 
-type tx struct{ c *sql.Conn }
+type tx struct {
+	c *sql.Conn
+	s *session
+}
 
 func (x tx) Read(ctx context.Context, key string) (value int64, found bool, err error) {
 	err = x.c.QueryRowContext(ctx, "SELECT v FROM kv WHERE k = ?", key).Scan(&value)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/pkg/errors"
@@ -60,7 +61,7 @@ func (driver) Info() drivers.Info {
 			{Name: "immediate" + inJournal, Promises: "sser", Lightweight: "lin", Source: isolationPage, Note: "rollback journal; one transaction at a time"},
 			{Name: readUncommitted, Promises: "ru", Lightweight: "ru", Source: "https://www.sqlite.org/sharedcache.html", Note: "WAL; connections share their cache, and with it what is not committed"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions},
 		Notes: []string{
 			"SQLite has no queue for locks: a waiting session retries after up to 100 ms, so with many sessions some wait long.",
 		},
@@ -76,7 +77,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	if err != nil {
 		return nil, &drivers.DSNError{Driver: "sqlite", Err: errors.Wrap(err, "expected an existing folder")}
 	}
-	d := &db{folder: folder, mode: modes[cfg.Isolation], synchronous: "OFF"}
+	d := &db{folder: folder, mode: modes[cfg.Isolation], synchronous: "OFF", positions: cfg.Positions}
 	if cfg.DSN != "" {
 		d.synchronous = "FULL"
 	}
@@ -103,6 +104,8 @@ type db struct {
 	folder               string
 	mode                 mode
 	synchronous, version string
+	positions            bool         // commits are counted
+	commits              atomic.Int64 // the number of commits that were tried
 }
 
 func (d *db) Server() string {
@@ -150,7 +153,12 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	if err != nil {
 		return nil, statementError(err)
 	}
-	return &session{c: c, begin: d.mode.begin}, nil
+	s := &session{c: c, begin: d.mode.begin, db: d}
+	if err := s.hook(); err != nil {
+		s.Close()
+		return nil, statementError(err)
+	}
+	return s, nil
 }
 
 func (d *db) Close(context.Context) error {

@@ -25,7 +25,9 @@ type GeneralConfig struct {
 	// LoseUpdates switches first committer wins off: a transaction may overwrite keys that
 	// others have written since its snapshot.
 	LoseUpdates bool
-	Seed        uint64
+	// Claims records where the simulated database placed each transaction.
+	Claims bool
+	Seed   uint64
 }
 
 // lag is the maximum age of a snapshot, in commits.
@@ -99,6 +101,9 @@ func General(cfg GeneralConfig) *history.History {
 		}
 		commits++
 		seen[s] = commits
+		if cfg.Claims {
+			rec.Claim = history.Claim{Commit: int64(commits), Snapshot: int64(snapshot), Snapped: true}
+		}
 		rec.ID = int64(i)
 		bySession[s] = append(bySession[s], rec)
 	}

@@ -7,6 +7,11 @@
 //	open                           the recording was cut off (see History.Closed)
 //	s1: r(x,0) w(x,1)              a transaction of session 1
 //	s2 T7 [3,9]: r(x,1) abort      with its id, begin and end, and its outcome
+//	s3 @12<10: w(x,1)              with the place that the database claims for it
+//
+// Where the database says it placed a transaction stands before the colon: @12 is a commit at position 12,
+// @12<10 such a commit after reading the state as of position 10, @<10 a reader of that state
+// (history.Claim).
 //
 // Operations are r(key,value), w(key,value), and n(key,value) for a failed compare-and-set that
 // only showed that the value differed. A value is nil or null for absence, a number, true or
@@ -172,6 +177,9 @@ func (p *parser) txn(s *scanner) error {
 			return errors.Errorf("expected ] after the interval, at %q", s.rest)
 		}
 		s.space()
+	}
+	if rec.Claim, err = s.claim(); err != nil {
+		return err
 	}
 	if !s.byte(':') {
 		return errors.Errorf("expected a colon before the operations, at %q", s.rest)
@@ -401,6 +409,24 @@ func (s *scanner) digits() string {
 	word := s.rest[:i]
 	s.rest = s.rest[i:]
 	return word
+}
+
+// claim consumes the place that the database claims for a transaction, if it is there: @12, @12<10 or @<10.
+func (s *scanner) claim() (c history.Claim, err error) {
+	if !s.byte('@') {
+		return c, nil
+	}
+	if c.Snapped = s.byte('<'); !c.Snapped {
+		if c.Commit, err = s.number("commit position"); err != nil {
+			return c, err
+		}
+		c.Snapped = s.byte('<')
+	}
+	if c.Snapped {
+		c.Snapshot, err = s.number("snapshot")
+	}
+	s.space()
+	return c, err
 }
 
 func (s *scanner) time() (int64, error) {

@@ -39,6 +39,27 @@ s1 T2:
 	}
 }
 
+func TestClaims(t *testing.T) {
+	const text = `s1 T1 @12: w(x,1)
+s2 T2 [3,9] @14<12: r(x,1) w(x,2)
+s3 T3 @<0: r(x,0)
+s3 T4: r(x,2)
+`
+	h := dsl.MustParse(text)
+	for i, want := range []history.Claim{{Commit: 12}, {Commit: 14, Snapshot: 12, Snapped: true}, {Snapped: true}, {}} {
+		if got := h.Claim(i); got != want {
+			t.Errorf("transaction %d claims %+v, want %+v", i+1, got, want)
+		}
+	}
+	if got := dsl.Format(h); got != text {
+		t.Errorf("got\n%s", got)
+	}
+	part := h.Extract([]history.Part{{Txn: 1, Ops: []int{0}}, {Txn: 3, Ops: []int{0}}})
+	if got := dsl.Format(part); got != "s2 T2 [3,9] @14<12: r(x,1)\ns3 T4: r(x,2)\n" {
+		t.Errorf("the part is\n%s", got)
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	h := synth.Mini(synth.MiniConfig{Sessions: 4, Txns: 200, Keys: 6, Seed: 9, Snapshot: true})
 	text := dsl.Format(h)
@@ -59,6 +80,9 @@ func TestErrors(t *testing.T) {
 		"s1: q(x,1)":                "f:1: expected r(key,value)",
 		"s1: r(x,1) abort more":     "f:1: nothing may follow here",
 		"x":                         "f:1: expected a session",
+		"s1 @: r(x,1)":              "f:1: expected a number for the commit position",
+		"s1 @5<: r(x,1)":            "f:1: expected a number for the snapshot",
+		"s1 @-5: r(x,1)":            "f:1: transaction 1 has a claimed position below 0",
 		"sx: r(x,1)":                "f:1: expected a number for the session",
 		"s1 [1 2]: r(x,1)":          "f:1: expected a comma in the interval",
 		"s1 [2,1]: r(x,1)":          "f:1: transaction 1 ends at 1",

@@ -15,7 +15,7 @@ import (
 func Carries() fit.Carries {
 	return fit.Carries{
 		Format: "dsl", Times: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
-		Initial: fit.InitialAny, PlainScans: true,
+		Initial: fit.InitialAny, PlainScans: true, Claims: true,
 		Key: quote.Valid,
 	}
 }
@@ -48,6 +48,15 @@ func Txn(h *history.History, i int) string {
 	b.WriteString("s" + strconv.FormatInt(h.SessionName(t.Session), 10) + " T" + strconv.FormatInt(t.ID, 10))
 	if t.Begin != history.NoTime || t.End != history.NoTime {
 		b.WriteString(" [" + moment(t.Begin) + "," + moment(t.End) + "]")
+	}
+	if c := h.Claim(i); !c.Empty() {
+		b.WriteString(" @")
+		if c.Commit != 0 {
+			b.WriteString(strconv.FormatInt(c.Commit, 10))
+		}
+		if c.Snapped {
+			b.WriteString("<" + strconv.FormatInt(c.Snapshot, 10))
+		}
 	}
 	b.WriteByte(':')
 	ops, done := h.Ops(t), 0

@@ -29,6 +29,7 @@ type Carries struct {
 	ReadNot       bool
 	Empty         bool // transactions without operations
 	PlainScans    bool // statements with conditions on plain keys (schema.Plain)
+	Claims        bool // where the database says it placed transactions
 	Header        bool // how the history was recorded, ids of the database, nodes
 
 	// Initial says which value keys have before the first transaction.

@@ -119,6 +119,9 @@ func (f *fitting) rest() {
 	if f.h.LeftOut != "" {
 		f.losses = append(f.losses, Loss{What: f.h.LeftOut, Done: "the written history counts as complete"})
 	}
+	if !f.c.Claims && f.h.HasClaims() {
+		f.notes = append(f.notes, "the order that the database claims is left out")
+	}
 	if f.c.Header {
 		return
 	}

@@ -135,6 +135,11 @@ func appendOutcome(b []byte, rec *history.Record) []byte {
 		b = append(b, `,"cause":`...)
 		b = appendString(b, rec.Cause)
 	}
+	b = appendField(b, `,"commit":`, rec.Claim.Commit, 0, 0)
+	if rec.Claim.Snapped {
+		b = append(b, `,"snapshot":`...)
+		b = strconv.AppendInt(b, rec.Claim.Snapshot, 10)
+	}
 	return b
 }
 

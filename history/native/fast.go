@@ -90,6 +90,12 @@ func fastOutcome(s *cursor, rec *history.Record) bool {
 	if s.optional(`,"cause":`) {
 		rec.Cause = string(s.text())
 	}
+	if s.optional(`,"commit":`) {
+		rec.Claim.Commit = s.int()
+	}
+	if s.optional(`,"snapshot":`) {
+		rec.Claim.Snapshot, rec.Claim.Snapped = s.int(), true
+	}
 	return true
 }
 

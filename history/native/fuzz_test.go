@@ -38,6 +38,8 @@ func FuzzFast(f *testing.F) {
 		`{"txn":12,"session":3,"begin":5,"end":9,"status":"committed","ops":[["r","k1",5],["w","k1",-7],["n","k2",null]]}`,
 		`{"txn":0,"session":-1,"node":2,"dbtxn":9,"due":1,"status":"aborted","cause":"40001 x","ops":[]}`,
 		`{"txn":1,"session":1,"status":"unknown","ops":[["r","",0]]}`,
+		`{"txn":1,"session":1,"status":"committed","cause":"x","commit":12,"snapshot":0,"ops":[]}`,
+		`{"txn":1,"session":1,"status":"committed","snapshot":-3}`,
 		`{"txn":1,"session":1,"begin":-0,"status":"unknown","ops":[["r","\u0041",00]]}`,
 		`{"txn":1,"session":1,"status":"committed","ops":[["r","t(1)","7,'a'"],["w","t(1)","a<b"],["w","k","é\u0041"]]}`,
 		`{"txn":1,"session":1,"status":"committed","ops":[["r","t(1)",5]],"preds":[{"kind":"read","table":"t","where":[["a","<",-7],["b","=","x"]],"order":["-a","b"],"limit":3,"groups":["g"],"ops":[0,1]},{"kind":"update","table":"t","ops":[1,1]}]}`,
@@ -59,7 +61,7 @@ func FuzzFast(f *testing.F) {
 		for version := 1; version <= Version; version++ {
 			fast, general := parserAfter(version), parserAfter(version)
 			// A record is reused; nothing of the previous one may remain.
-			a := history.Record{ID: 5, DBTxn: 5, Node: 5, Due: 5, Cause: "stale", Ops: make([]history.Op, 3), Predicates: make([]history.Predicate, 2)}
+			a := history.Record{ID: 5, DBTxn: 5, Node: 5, Due: 5, Cause: "stale", Claim: history.Claim{Commit: 5, Snapshot: 5, Snapped: true}, Ops: make([]history.Op, 3), Predicates: make([]history.Predicate, 2)}
 			var b history.Record
 			fastKind := fast.fast(line, &a)
 			if fastKind == lineNone {

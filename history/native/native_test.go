@@ -63,7 +63,7 @@ func weird() *history.History {
 		}, {Name: "u", Key: schema.Ints("k"), Groups: []schema.Group{{Columns: schema.Texts("v")}}}},
 	}, sym, 0)
 	for _, r := range []history.Record{
-		{ID: 9, Session: -3, Begin: -5, End: 1 << 60, DBTxn: 77, Node: 2, Status: history.Committed, Ops: []history.Op{
+		{ID: 9, Session: -3, Begin: -5, End: 1 << 60, DBTxn: 77, Node: 2, Claim: history.Claim{Commit: 1 << 62, Snapshot: 0, Snapped: true}, Status: history.Committed, Ops: []history.Op{
 			{Kind: history.Read, Key: 0, Value: 7}, {Kind: history.Write, Key: 1, Value: sym.String("x\"y\u2028")},
 			{Kind: history.ReadNot, Key: 0, Value: history.Absent}, {Kind: history.Write, Key: 0, Value: sym.Raw("1e400")},
 			{Kind: history.Write, Key: 0, Value: sym.Int(-1 << 63)}, {Kind: history.Read, Key: 0, Value: sym.Raw("18446744073709551615")}},
@@ -71,7 +71,8 @@ func weird() *history.History {
 				{Kind: "read", Table: "t \"", Predicate: schema.Where(schema.AtMost("a", int64(math.MinInt64)), schema.Not("d", "x\"<")).By("-c", "b").First(7), Groups: []string{"g", "é"}, Ops: [2]int{0, 1}, Implied: 1, Omitted: []string{"t \"(1,'x').g", "t(2)"}},
 				{Kind: "update", Table: "u", Ops: [2]int{6, 6}},
 			}},
-		{ID: 1, Session: 4, Begin: history.NoTime, End: history.NoTime, Status: history.Aborted, Cause: "40001 \"x\""},
+		{ID: 1, Session: 4, Begin: history.NoTime, End: history.NoTime, Status: history.Aborted, Cause: "40001 \"x\"", Claim: history.Claim{Snapshot: 12, Snapped: true}},
+		{ID: 2, Session: 6, Begin: history.NoTime, End: history.NoTime, Status: history.Committed, Claim: history.Claim{Commit: 3}},
 		{ID: 0, Session: 5, Begin: 3, End: history.NoTime, Status: history.Unknown, Ops: []history.Op{{Kind: history.Write, Key: 1, Value: history.Absent}}},
 	} {
 		r.Due = history.NoTime

@@ -121,6 +121,10 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			rec.Status, hasStatus = st, true
 		case "cause":
 			rec.Cause = l.String()
+		case "commit":
+			rec.Claim.Commit = l.Int64()
+		case "snapshot":
+			rec.Claim.Snapshot, rec.Claim.Snapped = l.Int64(), true
 		case "preds":
 			if raw := l.Raw(); l.Ok() {
 				l.AddError(json.Unmarshal(raw, &rec.Predicates))
@@ -170,7 +174,7 @@ func (p *recordParser) misplaced(txn, number int64) error {
 // isOptional reports whether a field may be left out or null.
 func isOptional(field string) bool {
 	switch field {
-	case "line", "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops":
+	case "line", "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops", "commit", "snapshot":
 		return true
 	}
 	return false

@@ -71,6 +71,10 @@ func TestHunt(t *testing.T) {
 				if o.Verdict != want || *o.Promised == (!strict && o.Level != isolation.Promises) || !o.Certified || o.Committed < 1000 {
 					t.Errorf("%s, promised %v: %s, certified %v, %d committed, %v", o.Level, *o.Promised, o.Verdict, o.Certified, o.Committed, o.Anomalies)
 				}
+				// Where strict serializability is promised, the order of the revisions is an execution.
+				if c := o.Claim; strict && (c == nil || !c.Fits || c.Positions != "revisions") || c == nil {
+					t.Errorf("%s: the claim is %+v", o.Level, c)
+				}
 				lost := slices.ContainsFunc(o.Anomalies, func(a results.Anomaly) bool { return slices.Contains(a.Names, "LostUpdate") })
 				if lost != (want == verdict.Violated) {
 					t.Errorf("%s: %v", o.Level, o.Anomalies)

@@ -1,0 +1,96 @@
+// Package replay is the engine for histories in which the database tells where it placed transactions
+// (history.Claim). It sorts the transactions by the claimed order and applies them one after another to one
+// state. If every read fits, the order is an execution of the level, and the witness. That takes one step for
+// each operation (the checker Enne: Clark, Rigger, Wickerson, Donaldson: Bringing Order to Practical
+// Validation of Database Isolation Levels, section 6).
+//
+// Nothing is trusted: an order counts only if everything fits. If something does not, the history may still
+// satisfy the level in another order. So the engine never says violated. It refuses the history, says what in
+// the claim does not fit, and another engine decides.
+//
+// At a serial level a transaction acts at its commit position. One that changed nothing acts at its snapshot:
+// after the commit of that position. At snapshot levels it reads at its snapshot and writes at its commit
+// position. A reader of which nothing is claimed acts at the first moment at which all that it read was current
+// (as in CockroachDB's kvnemesis, each read gives intervals of the claimed order, and they are intersected). So does,
+// at snapshot levels, the start of a transaction without a snapshot, if it does not fit right before its commit.
+// A transaction of unknown outcome without a position takes part if one reads from it, just before the first
+// such reader.
+//
+// What scans did not find are reads, too (package scans): they fit or they do not.
+//
+// Files in reading order: replay.go, order.go (the claimed order), readers.go (readers without a position),
+// run.go (the execution), words.go (what does not fit).
+package replay
+
+import (
+	"context"
+
+	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// Name is the name of the engine.
+const Name = "replay"
+
+// Engine implements engine.Engine.
+type Engine struct{}
+
+// Name implements engine.Engine.
+func (Engine) Name() string { return Name }
+
+// Levels implements engine.Engine. At levels below snapshot isolation the engine looks for an execution of
+// prefix consistency, at psi for one of snapshot isolation, which imply them.
+func (Engine) Levels() []level.Level {
+	var out []level.Level
+	for _, l := range level.All() {
+		if l != level.LIN {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Misfit is the refusal of a history that the claimed order does not explain at a level.
+type Misfit struct {
+	*engine.Refusal
+	Claim *verdict.Claim
+}
+
+// Unwrap returns the refusal.
+func (m *Misfit) Unwrap() error { return m.Refusal }
+
+// Judge implements engine.Engine. It returns a satisfied verdict, a *Misfit, or another refusal: nothing is
+// claimed, or not of all transactions that wrote.
+func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
+	if err := engine.Suits(e, h, lvl); err != nil {
+		return nil, err
+	}
+	if !h.HasClaims() {
+		return nil, &engine.Refusal{Engine: Name, Reason: "the history does not say where the database placed transactions"}
+	}
+	res := &verdict.Result{Level: lvl, Engine: Name}
+	stages := verdict.NewStages(res, opt.Progress)
+	stages.Begin(Name)
+	o, err := newOrder(h, lvl, false)
+	if err != nil {
+		return nil, err
+	}
+	r, err := execute(ctx, o, opt.Proof)
+	if err == nil && r.misfits > 0 && o.byPoints && o.snapless > 0 {
+		if o, err = newOrder(h, lvl, true); err == nil {
+			r, err = execute(ctx, o, opt.Proof)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	stages.Done(Name)
+	if r.misfits > 0 {
+		c := &verdict.Claim{Misfits: r.misfits, Txns: r.txns, Text: r.text}
+		return nil, &Misfit{&engine.Refusal{Engine: Name, Reason: "the claimed order is no execution at " + lvl.String()}, c}
+	}
+	res.Verdict, res.Witness, res.Claim = verdict.Satisfied, r.witness, &verdict.Claim{Fits: true}
+	return res, nil
+}

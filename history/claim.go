@@ -1,0 +1,42 @@
+package history
+
+// Claim is the place that the database says it gave a transaction in its own order. Positions are the
+// database's own numbers: commit timestamps, revisions, numbers of commits. A later position is larger. A
+// claim proves nothing: the database may be wrong about itself.
+type Claim struct {
+	// Commit is the position at which the transaction committed, at least 1; 0 if it is not known, or if the
+	// transaction changed nothing and has none.
+	Commit int64
+	// Snapshot, if Snapped, is the position of the state that the transaction read: it saw exactly the commits
+	// up to and including this position. 0 is the state before the first commit.
+	Snapshot int64
+	Snapped  bool
+}
+
+// Empty reports whether nothing is claimed.
+func (c Claim) Empty() bool { return c == Claim{} }
+
+// Claim returns what the database claims of the transaction at index i.
+func (h *History) Claim(i int) Claim {
+	if h.claims == nil {
+		return Claim{}
+	}
+	return h.claims[i]
+}
+
+// HasClaims reports whether the database claims something of any transaction.
+func (h *History) HasClaims() bool { return h.claims != nil }
+
+// Unclaimed returns h without claims. It shares everything else with h.
+func (h *History) Unclaimed() *History {
+	out := *h
+	out.claims = nil
+	return &out
+}
+
+// WithClaims returns h with these claims, one for each transaction. It shares everything else with h.
+func (h *History) WithClaims(claims []Claim) *History {
+	out := *h
+	out.claims = claims
+	return &out
+}
