@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/pkg/errors"
@@ -19,8 +18,6 @@ import (
 
 // endTime is how long a run may take to end after an interrupt.
 const endTime = 30 * time.Second
-
-var ownGroup = &syscall.SysProcAttr{Setpgid: true}
 
 // attempt is one run of a scenario.
 type attempt struct {
@@ -46,8 +43,7 @@ func (r *Runner) isohound(ctx context.Context, a *attempt, limit time.Duration, 
 	defer cancel()
 	c := own(exec.CommandContext(limited, r.Command, args...))
 	c.Env = append(append(c.Env, r.Env...), env...)
-	// An interrupt lets it drop what it created on the server.
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.Cancel = func() error { return interrupt(c.Process) }
 	c.WaitDelay = endTime
 	var out, msg bytes.Buffer
 	c.Stdout, c.Stderr = &out, &msg

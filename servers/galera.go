@@ -140,10 +140,8 @@ func (s *MariaDB) join(args []string) error {
 	if err := os.Mkdir(s.data(), 0o700); err != nil {
 		return errors.WithStack(err)
 	}
-	if owner := s.cred.Credential; owner != nil {
-		if err := os.Chown(s.data(), int(owner.Uid), int(owner.Gid)); err != nil {
-			return errors.WithStack(err)
-		}
+	if err := s.give(s.data()); err != nil {
+		return err
 	}
 	return s.launch(s.bin, args...)
 }

@@ -43,13 +43,14 @@ const (
 // will run, since most servers refuse to run as root; "" is the current user. The signal
 // orphaned ends the server when its parent has ended.
 func newProcess(kind, owner string, orphaned syscall.Signal) (*process, error) {
+	if cannotRun != "" {
+		return nil, errors.New(cannotRun)
+	}
 	dir, err := os.MkdirTemp("", "isohound-"+kind+"-")
 	if err != nil {
 		return nil, errors.WithStack(err)
 	}
-	p := &process{dir: dir, cred: &syscall.SysProcAttr{}}
-	// Signals of the caller's terminal must not reach the server.
-	p.cred.Setpgid = true
+	p := &process{dir: dir, cred: ownGroup()}
 	endWithParent(p.cred, orphaned)
 	if os.Geteuid() == 0 && owner != "" {
 		if err := p.become(owner); err != nil {
@@ -68,8 +69,16 @@ func (p *process) become(owner string) error {
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
-	p.cred.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return errors.WithStack(os.Chown(p.dir, uid, gid))
+	runAs(p.cred, uid, gid)
+	return p.give(p.dir)
+}
+
+// give makes a file or folder belong to the server's user.
+func (p *process) give(path string) error {
+	if uid, gid, other := owner(p.cred); other {
+		return errors.WithStack(os.Chown(path, uid, gid))
+	}
+	return nil
 }
 
 // command prepares a program that runs as the server's user.
@@ -77,7 +86,7 @@ func (p *process) command(ctx context.Context, name string, args ...string) *exe
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = p.dir
 	c.SysProcAttr = p.cred
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.Cancel = func() error { return killGroup(c.Process) }
 	// A starting MariaDB removes temporary tables from its TMPDIR, including those of another
 	// MariaDB that is being installed.
 	c.Env = append(os.Environ(), "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C")
@@ -190,7 +199,7 @@ func (p *process) Kill() {
 	select {
 	case <-p.done: // its id may have been reused
 	default:
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		_ = killGroup(p.cmd.Process)
 		<-p.done
 	}
 	p.done = nil

@@ -25,8 +25,8 @@ import (
 	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 
-// completion are the options of shell completion.
-var completion = cobra.CompletionOptions{HiddenDefaultCmd: true}
+// completion are the options of shell completion. completions.go has the values.
+var completion cobra.CompletionOptions
 
 // handOver does nothing, because this program has every command. See front.go.
 func handOver([]string) {}
@@ -41,6 +41,10 @@ type running struct {
 
 // commands returns the commands of this program.
 func (a *app) commands([]string) []*cobra.Command {
-	return []*cobra.Command{a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
-		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand()}
+	list := []*cobra.Command{a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
+		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand(), a.manCommand()}
+	for _, c := range list {
+		completeValues(c)
+	}
+	return list
 }

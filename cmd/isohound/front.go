@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -16,9 +15,6 @@ import (
 // chart. For all others it executes the complete program, which is in the same folder. The
 // reason is the start time: Go initialises each linked package before main starts, and for the
 // database clients and the chart fonts this takes three times as long as for everything else.
-
-// completeName is the file name of the complete program.
-const completeName = "isohound-full"
 
 // here are the commands of this program, with their constructors.
 var here = map[string]func(a *app) *cobra.Command{
@@ -46,7 +42,7 @@ func handOver(args []string) {
 	}
 	complete := filepath.Join(filepath.Dir(self), completeName)
 	if err == nil {
-		err = syscall.Exec(complete, append([]string{complete}, args[1:]...), os.Environ())
+		err = execute(complete, args[1:])
 	}
 	if needed {
 		fmt.Fprintf(os.Stderr, "isohound: cannot start %s, which has this command: %v; ./run.sh COMMAND builds it\n", complete, err)

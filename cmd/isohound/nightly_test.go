@@ -34,7 +34,7 @@ func TestNightly(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s", line, done.code, done.msg)
 		}
 	}
-	if commands != 3 {
-		t.Errorf("%d commands in the README, want 3", commands)
+	if commands != 1 {
+		t.Errorf("%d commands in the README, want 1", commands)
 	}
 }

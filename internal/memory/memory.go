@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"syscall"
 )
 
 // system is the root of the system's files.
@@ -39,14 +38,7 @@ func Peak() int64 {
 	if n := field(system, "proc/self/status", "VmHWM:"); n > 0 {
 		return n << 10
 	}
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	if runtime.GOOS == "darwin" { // bytes there, KiB elsewhere
-		return int64(u.Maxrss)
-	}
-	return int64(u.Maxrss) << 10
+	return usage()
 }
 
 // field returns the figure that follows a name in a file, or 0.
