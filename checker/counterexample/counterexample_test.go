@@ -342,3 +342,18 @@ s0 T4 [5,11]: r(k0,1) w(k0,1) w(k0,2)
 		}
 	}
 }
+
+// TestPartWithoutTimes checks that a violation of strict serializability is shown by a transaction that has no end.
+func TestPartWithoutTimes(t *testing.T) {
+	h := dsl.MustParse("open\ns1 T1 [1,2]: r(y,0)\ns1 T2 [3,?]: r(x,5) w(x,5) r(x,7) w(x,6)\n")
+	for _, lvl := range []level.Level{level.SSER, level.StrongSI} {
+		r, err := checker.Check(t.Context(), h, lvl, checker.Options{Certify: true})
+		if err != nil || r.Verdict != verdict.Violated {
+			t.Fatal(r, err)
+		}
+		c, err := counterexample.Of(t.Context(), h, lvl, &r.Anomalies[0], counterexample.Options{Timeout: counterexample.MinimizeFor})
+		if err != nil || len(c.Txns) != 1 || c.Txns[0] != 1 {
+			t.Errorf("%s: %+v, %v", lvl, c, err)
+		}
+	}
+}

@@ -128,19 +128,23 @@ const (
 // judgeSteps bounds the trial of every execution if no engine decides.
 const judgeSteps = 5_000_000
 
-// violates judges a part of the history.
+// violates judges a part of the history. It may have no times, although the history has.
 func (c *cut) violates(ctx context.Context, h *history.History) (bool, error) {
+	lvl := c.lvl
+	if !h.Timed() {
+		lvl = lvl.WithoutRealTime()
+	}
 	if h.Closed && len(h.Txns) <= triedTxns {
-		if allowed, decided := certify.Judge(h, c.lvl, triedSteps); decided {
+		if allowed, decided := certify.Judge(h, lvl, triedSteps); decided {
 			return !allowed, nil
 		}
 	}
-	r, err := checker.Check(ctx, h, c.lvl, checker.Options{VerdictOnly: true})
+	r, err := checker.Check(ctx, h, lvl, checker.Options{VerdictOnly: true})
 	if err != nil {
 		return false, err
 	}
 	if r.Verdict == verdict.Unknown && h.Closed {
-		allowed, decided := certify.Judge(h, c.lvl, judgeSteps)
+		allowed, decided := certify.Judge(h, lvl, judgeSteps)
 		return decided && !allowed, nil
 	}
 	return r.Verdict == verdict.Violated, nil

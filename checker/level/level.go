@@ -177,6 +177,17 @@ func (l Level) WithRealTime() (Level, bool) {
 	return l, false
 }
 
+// WithoutRealTime returns the level that l is in a history without times.
+func (l Level) WithoutRealTime() Level {
+	switch l {
+	case SSER:
+		return SER
+	case StrongSI:
+		return SI
+	}
+	return l
+}
+
 // RealTime reports whether the level keeps real-time order. A history then needs the begin and end
 // of its transactions.
 func (l Level) RealTime() bool { return l == SSER || l == StrongSI || l == LIN }
