@@ -106,7 +106,7 @@ func TestWindowsKeep(t *testing.T) {
 }
 
 func TestWindowsUsage(t *testing.T) {
-	for flag, value := range map[string]string{"--cut-every": "0s", "--keep": "none", "--on-violation": "ignore"} {
+	for flag, value := range map[string]string{"--cut-every": "0s", "--keep": "none", "--on-violation": "ignore", "--judge-share": "0%"} {
 		if c := isohound(t, "run", flag, value); c.code != 64 || !strings.Contains(c.msg, flag+" "+value+": expected") {
 			t.Errorf("exit code %d: %s", c.code, c.msg)
 		}
