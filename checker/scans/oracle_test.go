@@ -12,6 +12,7 @@ import (
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/replay"
 	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -32,7 +33,7 @@ func TestAgainstOracle(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count := map[verdict.Verdict]int{}
 			chosen := map[verdict.Verdict]int{} // found by trying choices
-			onDemand, settled, guessed := 0, 0, 0
+			onDemand, settled, guessed, replayed := 0, 0, 0, 0
 			byScans := 0 // violated, but satisfied without the judgement of scans
 			for range n {
 				r := newRun(rng, lvl)
@@ -88,7 +89,11 @@ func TestAgainstOracle(t *testing.T) {
 						t.Fatalf("seed %d, %s: %s, but the baseline engine: %+v, %v\n%s", seed, lvl, got.Verdict, base, err, r.text(t))
 					}
 				}
-				lazy, rest := settle(t, h, rng.IntN(3), lvl, level.All()[rng.IntN(6)])
+				claimed := h
+				if rng.IntN(2) == 0 { // the order that a database claims, true or not, changes nothing
+					claimed = randhist.Claimed(rng, h)
+				}
+				lazy, rest := settle(t, claimed, rng.IntN(3), lvl, level.All()[rng.IntN(6)])
 				if rest != nil && rest.Settled(lvl) != nil {
 					settled++
 					if err := certify.Result(t.Context(), lazy, rest.Settled(lvl)); err != nil || got.Verdict != verdict.Satisfied {
@@ -98,7 +103,9 @@ func TestAgainstOracle(t *testing.T) {
 				if later, _ := check(lazy, rest); later.Verdict != got.Verdict {
 					t.Fatalf("seed %d, %s: %s, but on demand: %+v\n%s", seed, lvl, got.Verdict, later, r.text(t))
 				} else if rest != nil {
-					onDemand++
+					if onDemand++; later.Engine == replay.Name {
+						replayed++
+					}
 					if lazy.Scans.Judged != lazy.Scans.Scans {
 						t.Fatalf("seed %d: %+v\n%s", seed, lazy.Scans, r.text(t))
 					}
@@ -116,11 +123,11 @@ func TestAgainstOracle(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, %d settled, %d guessed, by choices %v", seed, count, byScans, onDemand, settled, guessed, chosen)
+			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, %d settled, %d guessed, %d replayed, by choices %v", seed, count, byScans, onDemand, settled, guessed, replayed, chosen)
 			if n >= 5000 && len(chosen) == 0 {
 				t.Errorf("%v by choices; the generator does not test choices", chosen)
 			}
-			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 || settled < n/20 || guessed < count[verdict.Satisfied]*3/4 {
+			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || byScans < n/20 || onDemand < n/3 || settled < n/20 || guessed < count[verdict.Satisfied]*3/4 || replayed < n/100 {
 				t.Errorf("%v of %d histories, %d violated by scans alone; the generator tests one side only", count, n, byScans)
 			}
 		})
