@@ -41,6 +41,6 @@ type running struct {
 
 // commands returns the commands of this program.
 func (a *app) commands([]string) []*cobra.Command {
-	return []*cobra.Command{a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
-		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand()}
+	return append([]*cobra.Command{a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
+		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand()}, a.natsCommands()...)
 }

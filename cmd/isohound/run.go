@@ -32,6 +32,8 @@ type runOptions struct {
 	summary                                      string
 	cutEvery, keep, onViolation                  string
 	attach                                       []string
+	publish                                      natsServer
+	away                                         elsewhere // of publish
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -71,6 +73,9 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.StringVar(&o.cutEvery, "cut-every", "", "cut the run into windows that are judged as it goes on: auto, a time (30s) or a number of transactions (100000txns); see docs/windows.md")
 	f.StringVar(&o.keep, "keep", "all", "which windows stay on disk: all, violated, or the last so many and those not satisfied")
 	f.StringVar(&o.onViolation, "on-violation", "stop", "what a violated window does to the run: stop or continue")
+	f.StringVar(&o.publish.url, "publish", "", "have the windows judged by isohound judge on other machines, through this NATS server (nats://HOST:4222); see docs/windows.md")
+	f.StringVar(&o.publish.creds, "nats-creds", "", natsCredsHelp)
+	f.StringVar(&o.publish.ca, "nats-ca", "", natsCAHelp)
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
 	f.StringVar(&o.summary, "summary", "", summaryHelp)
 	f.StringArrayVar(&o.attach, "attach", nil, "keep this file too if a level is violated, such as the server's log; may be repeated")
@@ -101,6 +106,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if o.onViolation != "stop" && o.onViolation != "continue" {
 		return usage("--on-violation %s: expected stop or continue", o.onViolation)
 	}
+	if err := o.checkPublish(); err != nil {
+		return err
+	}
 	claimed := o.check == "claimed"
 	if !claimed {
 		if k.levels, err = level.ParseList(o.check); err != nil {
@@ -115,6 +123,11 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	if o.out != "" && results.Holds(o.out) {
 		return holdsRun(o.out)
+	}
+	if o.publish.url != "" {
+		if o.away, err = a.publish(o); err != nil {
+			return err
+		}
 	}
 	db, err := a.open(s)
 	if err != nil {

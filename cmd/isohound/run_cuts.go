@@ -90,7 +90,8 @@ type windowRun struct {
 	told    sync.Once
 	err     error // of judging or of writing verdicts
 	kept    []judged
-	log     *os.File // the verdicts
+	log     *os.File  // the verdicts
+	away    elsewhere // judges the windows, or nil
 }
 
 // judged is a window that was judged and is still on disk.
@@ -134,9 +135,13 @@ func (w *windowRun) close() (digest string, err error) {
 	if err := w.file.Close(); err != nil {
 		return "", err
 	}
+	digest = hex.EncodeToString(w.hash.Sum(nil))
+	if w.away != nil {
+		w.away.put(w.number, w.file.Name(), digest)
+	}
 	w.waiting.Add(1)
 	w.queue <- w.file.Name()
-	return hex.EncodeToString(w.hash.Sum(nil)), nil
+	return digest, nil
 }
 
 // next is a generator.NextWindow.
@@ -153,9 +158,17 @@ func (w *windowRun) next() (*native.Log, string, error) {
 	return log, digest, err
 }
 
+// behind is how many windows may wait: those that judges elsewhere are at, and fetch next, do not count.
+func (w *windowRun) behind() int64 {
+	if w.away == nil {
+		return maxBehind
+	}
+	return maxBehind + 2*int64(w.away.judges())
+}
+
 // hold waits while the checker is too far behind.
 func (w *windowRun) hold(ctx context.Context) {
-	for w.waiting.Load() > maxBehind && ctx.Err() == nil {
+	for w.waiting.Load() > w.behind() && ctx.Err() == nil {
 		w.told.Do(func() {
 			fmt.Fprintf(w.app.msg, "note: the checker is %d windows behind; the run waits for it\n", w.waiting.Load())
 		})
@@ -191,7 +204,11 @@ func (w *windowRun) window(path string) error {
 			w.stop(generator.ErrViolated)
 		}
 	}
-	err := w.judge.next(path)
+	next := w.judge.next
+	if w.away != nil {
+		next = w.away.next
+	}
+	err := next(path)
 	w.judge.finish = finish
 	switch {
 	case err != nil:
@@ -245,6 +262,10 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	stop, cancel := context.WithCancelCause(a.stop)
 	defer cancel(nil)
 	w.stop = cancel
+	if w.away = o.away; w.away != nil {
+		w.away.begin(w)
+		defer w.away.done()
+	}
 	s.next, s.cuts.Before, s.stop = w.next, w.hold, stop
 	a.work = a.ctx // the first signal ends the recording, and not the judging
 	go w.judging()
