@@ -56,7 +56,7 @@ func (w *windowRun) saveState() error {
 }
 
 // notResumed are flags that belong to one process of a run and not to the run.
-var notResumed = []string{"dsn", "resume", "out", "json", "quiet", "no-progress", "summary", "attach", "help"}
+var notResumed = []string{"dsn", "resume", "out", "json", "quiet", "no-progress", "summary", "attach", "publish", "nats-creds", "nats-ca", "help"}
 
 // given returns the flags that were given, for a later process that goes on with the run.
 func given(c *cobra.Command, s *settings) map[string][]string {

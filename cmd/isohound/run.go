@@ -35,6 +35,8 @@ type runOptions struct {
 	judgeShare                                             float64
 	maxLag                                                 time.Duration
 	attach                                                 []string
+	publish                                                natsServer
+	away                                                   elsewhere // of publish
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -85,6 +87,9 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.DurationVar(&o.maxLag, "max-lag", 10*time.Second, "how far the checker may be behind a run in windows; the run waits for it then, and says so")
 	f.StringVar(&o.share, "judge-share", "100%", "part of all cores that the checker may use while a run in windows goes on; it uses one core at most")
 	f.StringVar(&o.resume, "resume", "", "go on with the run in windows in this folder, which was cut off, with the flags of that time; others may be given; --duration and --txns count anew")
+	f.StringVar(&o.publish.url, "publish", "", "have the windows judged by isohound judge on other machines, through this NATS server (nats://HOST:4222); see docs/windows.md")
+	f.StringVar(&o.publish.creds, "nats-creds", "", natsCredsHelp)
+	f.StringVar(&o.publish.ca, "nats-ca", "", natsCAHelp)
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
 	f.StringVar(&o.summary, "summary", "", summaryHelp)
 	f.StringArrayVar(&o.attach, "attach", nil, "keep this file too if a level is violated, such as the server's log; may be repeated")
@@ -141,6 +146,12 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if s.resume != nil && o.out != "" {
 		return usage("--resume goes on in the folder that it names; --out does not go with it")
 	}
+	if s.resume != nil && o.publish.url != "" {
+		return usage("--resume judges the windows here; --publish does not go with it")
+	}
+	if err := o.checkPublish(); err != nil {
+		return err
+	}
 	if o.checkTimeout < 0 {
 		return usage("--check-timeout must not be negative")
 	}
@@ -149,6 +160,11 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	if o.out != "" && results.Holds(o.out) {
 		return holdsRun(o.out)
+	}
+	if o.publish.url != "" {
+		if o.away, err = a.publish(o); err != nil {
+			return err
+		}
 	}
 	db, err := a.open(s)
 	if err != nil {

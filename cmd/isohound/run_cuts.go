@@ -85,7 +85,8 @@ type windowRun struct {
 	lag    lag
 	err    error // of judging or of writing verdicts
 	kept   []judged
-	log    *os.File // the verdicts
+	log    *os.File  // the verdicts
+	away   elsewhere // judges the windows, or nil
 }
 
 // judged is a window that was judged and is still on disk.
@@ -131,8 +132,12 @@ func (w *windowRun) close() (digest string, err error) {
 	if err := w.file.Close(); err != nil {
 		return "", err
 	}
+	digest = hex.EncodeToString(w.hash.Sum(nil))
+	if w.away != nil {
+		w.away.put(w.number, w.path, digest)
+	}
 	w.enqueue(w.path)
-	return hex.EncodeToString(w.hash.Sum(nil)), nil
+	return digest, nil
 }
 
 func (w *windowRun) enqueue(path string) {
@@ -154,12 +159,20 @@ func (w *windowRun) next() (*native.Log, string, error) {
 	return log, digest, err
 }
 
+// atOnce is how many windows judges elsewhere work on: each judges one and fetches the next.
+func (w *windowRun) atOnce() int {
+	if w.away == nil {
+		return 0
+	}
+	return 2 * w.away.judges()
+}
+
 // hold waits while the checker is too far behind.
 func (w *windowRun) hold(ctx context.Context) {
 	begun, told := time.Now(), false
 	for ctx.Err() == nil {
 		behind, windows := w.lag.now()
-		if behind <= w.o.maxLag {
+		if behind <= w.o.maxLag || windows <= w.atOnce() {
 			break
 		}
 		if !told && w.lag.held() == 0 {
@@ -205,7 +218,11 @@ func (w *windowRun) window(path string) error {
 			w.stop(generator.ErrViolated)
 		}
 	}
-	err := w.judge.next(path)
+	next := w.judge.next
+	if w.away != nil {
+		next = w.away.next
+	}
+	err := next(path)
 	w.judge.finish = finish
 	switch {
 	case err != nil:
@@ -268,6 +285,10 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	stop, cancel := context.WithCancelCause(a.stop)
 	defer cancel(nil)
 	w.stop = cancel
+	if w.away = o.away; w.away != nil {
+		w.away.begin(w)
+		defer w.away.done()
+	}
 	s.next, s.cuts.Before, s.stop = w.next, w.hold, stop
 	a.work = a.ctx // the first signal ends the recording, and not the judging
 	go w.judging()

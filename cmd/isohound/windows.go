@@ -22,6 +22,7 @@ import (
 // windowJudge judges the windows of a run, one after the other.
 type windowJudge struct {
 	app *app
+	dir string   // the run's
 	k   checking // as asked for
 	// finish, if set, is called with the outcome of each window at each level.
 	finish func(*history.History, *results.Outcome)
@@ -32,11 +33,14 @@ type windowJudge struct {
 	number int
 	digest string
 	tested bool // some window tested something
-	notes  []string
+	// carry, if set, is called before a window is entered, with what is known of earlier ones to be set;
+	// entered after that.
+	carry, entered func(*history.History) error
+	notes          []string
 }
 
 func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
-	j := &windowJudge{app: a, k: *k, sums: map[level.Level]*results.Outcome{}}
+	j := &windowJudge{app: a, dir: path, k: *k, sums: map[level.Level]*results.Outcome{}}
 	for _, lvl := range k.levels {
 		j.sums[lvl] = &results.Outcome{Path: path, Level: lvl.String()}
 	}
@@ -54,13 +58,11 @@ func (j *windowJudge) next(path string) error {
 	}
 	if len(k.levels) == 0 { // one that says something about others
 		k.levels = []level.Level{level.SER}
-		j.sums[level.SER] = &results.Outcome{Path: path, Level: level.SER.String()}
+		j.other(level.SER)
 	}
 	k.window, k.prepare = true, j.enter
-	for _, sum := range j.sums { // one violated window is explained
-		if sum.Windows != nil && sum.Windows.Violated > 0 {
-			k.explain = 0
-		}
+	if j.violated() { // one violated window is explained
+		k.explain = 0
 	}
 	digest, err := digestOf(path)
 	if err != nil {
@@ -75,6 +77,23 @@ func (j *windowJudge) next(path string) error {
 	})
 	j.digest = digest
 	return err
+}
+
+// other adds a level that was not asked for.
+func (j *windowJudge) other(lvl level.Level) {
+	if j.sums[lvl] == nil {
+		j.sums[lvl] = &results.Outcome{Path: j.dir, Level: lvl.String()}
+	}
+}
+
+// violated reports whether a window was found violated.
+func (j *windowJudge) violated() bool {
+	for _, sum := range j.sums {
+		if sum.Windows != nil && sum.Windows.Violated > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // enter looks whether the window is the next one, and prepares it.
@@ -101,7 +120,15 @@ func (j *windowJudge) enter(h *history.History) error {
 		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
 	}
 	j.tested = j.tested || checker.Vacuous(h) == ""
+	if j.carry != nil {
+		if err := j.carry(h); err != nil {
+			return err
+		}
+	}
 	j.state.Enter(h)
+	if j.entered != nil {
+		return j.entered(h)
+	}
 	return nil
 }
 

@@ -13,17 +13,18 @@ const module = "github.com/isohound/isohound/"
 // never lists, for each folder, the folders on which it must not depend, directly or indirectly.
 // docs/architecture.md has the picture.
 var never = map[string][]string{
-	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
-	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
-	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "history"},
-	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
-	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
-	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "cmd"},
-	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "cmd"},
-	"bench":     {"workloads", "scenarios", "catalogue", "cmd"},
-	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "cmd", "internal"},
-	"catalogue": {"bench", "cmd"},
-	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "cmd"},
+	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd", "internal"},
+	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd", "internal"},
+	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd", "history"},
+	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
+	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
+	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
+	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "remote", "cmd"},
+	"bench":     {"workloads", "scenarios", "catalogue", "remote", "cmd"},
+	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "remote", "cmd", "internal"},
+	"catalogue": {"bench", "remote", "cmd"},
+	"remote":    {"history", "drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
+	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "remote", "cmd"},
 }
 
 // words are packages that a folder may import from a folder on which it must not depend: drivers
@@ -76,8 +77,8 @@ func TestDirections(t *testing.T) {
 	}
 }
 
-// clients are the client libraries of databases.
-var clients = []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo"}
+// clients are the client libraries of databases, and of NATS.
+var clients = []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo", "nats-io"}
 
 // TestIndependence: the certifier shares no code with the checkers, package history/schema
 // depends on nothing of the project, and a build that checks saved histories links no database
