@@ -293,6 +293,9 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	if o.cutEvery != "" {
 		c.History = results.WindowsFolder
 	}
+	if s.ownKeys {
+		c.Keys, c.Dist = 0, ""
+	}
 	if s.duration > 0 {
 		c.Duration = s.duration.String()
 	}
