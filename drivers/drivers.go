@@ -32,6 +32,11 @@ type Info struct {
 	Title string
 	// DSN is an example for --dsn; DSNHelp describes its format.
 	DSN, DSNHelp string
+	// Schemes are the schemes of the URLs that Open reads; see Address. With OnlyURL a DSN must be
+	// a URL. With Commas it is several, separated by commas. With OwnURL an embedded driver reads
+	// URLs of its own name; other embedded drivers get what follows ://, a folder.
+	Schemes                 []string
+	OnlyURL, Commas, OwnURL bool
 	// Embedded drivers need no server, and their DSN may be left out.
 	Embedded bool
 	// Isolations are the isolations that can be requested, under the database's own names, the
@@ -199,6 +204,8 @@ type Error struct {
 	Cause string
 	// Broken says that the session cannot be used any more.
 	Broken bool
+	// Full says that the server has reached its limit of connections.
+	Full bool
 	Err    error
 }
 

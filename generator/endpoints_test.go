@@ -2,7 +2,10 @@ package generator_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
@@ -53,6 +56,42 @@ func TestEndpoints(t *testing.T) {
 		if f := nodes[n]; f.connects != connects || len(f.asked) != 1 {
 			t.Errorf("node %d: %d connections, asked after %v", n+1, f.connects, f.asked)
 		}
+	}
+}
+
+// TestEndpointAway: an endpoint that is away for longer than patience does not end a run while another one
+// answers. Its sessions come back. What happened is told.
+func TestEndpointAway(t *testing.T) {
+	here, away := &fake{}, &fake{}
+	var gone time.Time
+	const patience = 100 * time.Millisecond
+	away.onCommit = func(n int) error {
+		if n == 2 {
+			gone = time.Now()
+			return &drivers.Error{Class: drivers.OutcomeUnknown, Cause: "connection lost", Broken: true}
+		}
+		return nil
+	}
+	away.onConnect = func(int) error {
+		if !gone.IsZero() && time.Since(gone) < 4*patience {
+			return &drivers.Error{Class: drivers.Aborted, Cause: "connection lost", Broken: true, Err: errors.New("refused")}
+		}
+		return nil
+	}
+	here.onCommit = func(int) error { time.Sleep(time.Millisecond); return nil }
+	for _, f := range []*fake{here, away} {
+		if err := f.Create(context.Background(), workload{keys: []string{"x"}}.Initial()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var notes []string
+	o := drive(t, here, workload{keys: []string{"x"}, f: increment}, generator.Config{Sessions: 2, Txns: 1000, Patience: patience,
+		Note: func(text string) { notes = append(notes, text) }}, &buffer{}, context.Background(), away)
+	if o.err != nil || o.reason != generator.Complete {
+		t.Errorf("%s, %v", o.reason, o.err)
+	}
+	if len(notes) != 2 || !strings.HasPrefix(notes[0], "endpoint 2 cannot be reached") || !strings.HasPrefix(notes[1], "endpoint 2 answers again, after 0.") {
+		t.Errorf("notes %q", notes)
 	}
 }
 

@@ -29,12 +29,15 @@ type Config struct {
 	Retries int
 	// CallTimeout bounds each call to the database; 0 is no limit.
 	CallTimeout time.Duration
-	// Patience is how long a session tries to reconnect, and how long the runner asks for an
-	// unknown outcome.
+	// Patience is how long sessions try to reconnect when no session gets an answer any more, and how
+	// long the runner asks for an unknown outcome.
 	Patience time.Duration
+	// Note, if set, is told when an endpoint cannot be reached, and when it can again.
+	Note func(string)
 	Seed     int64
-	// Started, if set, is called when the sessions start.
-	Started func()
+	// Started, if set, is called when the sessions start, and Ended when they have ended, before the
+	// final read.
+	Started, Ended func()
 	// Cuts says when the run is cut into windows.
 	Cuts Cuts
 	// FinalRead ends the run with a read of all that it wrote, see FinalRead.
@@ -83,6 +86,7 @@ type Runner struct {
 	fatal    error
 	pace     *pace
 	gate     *gate
+	outages  *outages
 	workers  []*worker
 	final    *FinalRead
 	cuts     CutStats
@@ -97,7 +101,7 @@ type Runner struct {
 // endpoints, each is a separate DB, and others are those after the first. Workers are assigned
 // to them in turn and keep their endpoint.
 func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder, others ...drivers.DB) *Runner {
-	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate), gate: newGate()}
+	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate), gate: newGate(), outages: newOutages(cfg.Note, 1+len(others))}
 }
 
 // Meter returns the run's counters, which may be read during the run.
@@ -144,6 +148,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 		}()
 	}
 	connected.Wait()
+	r.outages.started.Store(true)
 	if r.cfg.Duration > 0 {
 		timer := time.AfterFunc(r.cfg.Duration, func() { cancel(errEnough) })
 		defer timer.Stop()
@@ -166,6 +171,9 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	noMoreCuts()
 	<-cutsEnd
 	r.stat.stop()
+	if r.cfg.Ended != nil {
+		r.cfg.Ended()
+	}
 	reason = r.reason(stop, running)
 	if r.cfg.FinalRead {
 		if err := r.finalRead(ctx, reason); err != nil {
@@ -322,6 +330,9 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 	if status == history.Committed {
 		w.noteCommit(number)
 	}
+	if derr == nil || !derr.Broken {
+		w.r.outages.answered()
+	}
 	w.r.stat.add(&w.a.rec, due, w.a.rec.Cause)
 	if derr != nil && derr.Class == drivers.Fatal {
 		return false, errors.Wrap(derr, "the database refuses to go on")
@@ -449,27 +460,36 @@ func (w *worker) rollback(ctx context.Context, t *Tx, err error) (history.Status
 	return history.Aborted, cause, e
 }
 
-// connect makes sure that there is a session. It tries for as long as patience lasts. A new
-// connection is a new session. It returns without a session when the run is over.
+// connect makes sure that there is a session. It tries until patience ends: before the sessions
+// start, that of this worker; later, that with all endpoints. A new connection is a new session. It
+// returns without a session when the run is over.
 func (w *worker) connect(ctx, running context.Context) error {
 	if w.session != nil {
 		return nil
 	}
-	deadline := time.Now().Add(w.r.cfg.Patience)
+	o := w.r.outages
+	begun := time.Now()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		cctx, cancel := context.WithDeadline(ctx, deadline.Add(time.Second))
+		// A server that is paused accepts connections and does not answer.
+		cctx, cancel := context.WithTimeout(ctx, w.r.cfg.Patience+time.Second)
 		s, err := w.db.Connect(cctx)
 		cancel()
 		if err == nil {
 			w.session = s
+			o.reached(w.n % len(w.r.dbs))
 			return nil
 		}
 		if running.Err() != nil {
 			return nil
 		}
-		if e := drivers.AsError(err); e.Class == drivers.Fatal || time.Now().After(deadline) {
+		e := drivers.AsError(err)
+		if !o.started.Load() && e.Full && time.Since(begun) > startFull {
+			return errors.Wrapf(err, "cannot connect: the server refuses more connections after %d of %d; use fewer --sessions, or raise the server's limit", o.sessions.Load(), w.r.cfg.Sessions)
+		}
+		if e.Class == drivers.Fatal || time.Since(begun) > w.r.cfg.Patience && o.silence() > w.r.cfg.Patience {
 			return errors.Wrap(err, "cannot connect")
 		}
+		o.missed(w.n%len(w.r.dbs), err)
 		pause(running, wait+time.Duration(w.jitter.Int63n(int64(wait))))
 	}
 }

@@ -180,6 +180,19 @@ func Holds(dir string) bool {
 	return err == nil
 }
 
+// HistoryFile returns the path of the history of the run in dir, or path itself if it is not the folder
+// of a run.
+func HistoryFile(path string) (string, error) {
+	if !isFolder(path) || !Holds(path) {
+		return path, nil
+	}
+	r, err := Load(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(path, r.Config.History), nil
+}
+
 // Claim marks the folder as the folder of a run. If another run has claimed it, os.IsExist is
 // true for the error.
 func Claim(dir string) error {

@@ -109,6 +109,29 @@ func findings(outcomes []Outcome) []finding {
 	return out
 }
 
+// Repeated removes the anomalies that an earlier outcome of the same history has already. It returns
+// a text for each of them.
+func (o *Outcome) Repeated(earlier []Outcome) (same []string) {
+	var left []Anomaly
+	for _, a := range o.Anomalies {
+		at := ""
+		for _, e := range earlier {
+			for _, b := range e.Anomalies {
+				if at == "" && e.Path == o.Path && a.id() == b.id() {
+					at = e.Level
+				}
+			}
+		}
+		if at == "" {
+			left = append(left, a)
+		} else {
+			same = append(same, fmt.Sprintf("%s, the same as at %s", a.Name, at))
+		}
+	}
+	o.Anomalies = left
+	return same
+}
+
 // id is equal for an anomaly that was found at several levels.
 func (a *Anomaly) id() string { return fmt.Sprint(a.Name, a.Txns) }
 

@@ -46,7 +46,9 @@ type Row struct {
 	Commits  int64     `json:"commits"`
 	Rate     float64   `json:"commits_per_second"`
 	Started  time.Time `json:"started,omitzero"`
-	// Reason says why there is no verdict, or why it is unknown or vacuous.
+	// Early says why the run ended before its time, if it did. The verdict is of what was recorded.
+	Early string `json:"ended_early,omitempty"`
+	// Reason says why there is no verdict, or why it is unknown or vacuous, and has Early.
 	Reason string `json:"reason,omitempty"`
 	// Report is the path of the report, if there is one.
 	Report string `json:"report,omitempty"`
@@ -58,8 +60,10 @@ type Index struct {
 	// Counts counts the runs by the worst word in their rows.
 	Counts map[string]int `json:"counts"`
 	// NotPromised counts the violated runs that break no promise.
-	NotPromised int   `json:"not_promised,omitempty"`
-	Rows        []Row `json:"rows"`
+	NotPromised int `json:"not_promised,omitempty"`
+	// Early counts the runs with a verdict that ended before their time.
+	Early int   `json:"ended_early,omitempty"`
+	Rows  []Row `json:"rows"`
 }
 
 // indexVerdicts is the order in which verdicts are counted, the worst first.
@@ -103,6 +107,9 @@ func (x *Index) add(rows []Row) {
 			}
 			break
 		}
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Early != "" }) {
+		x.Early++
 	}
 	x.Rows = append(x.Rows, rows...)
 }
@@ -159,6 +166,13 @@ func rows(dir string) []Row {
 			names = append(names, a.Name)
 		}
 		row.Anomaly = strings.Join(names, ", ")
+		if early := c.early(); early != "" {
+			row.Early = early
+			if row.Reason != "" {
+				row.Reason += "; "
+			}
+			row.Reason += early
+		}
 		out = append(out, row)
 	}
 	for _, i := range r.Broken() {
@@ -182,6 +196,17 @@ func ended(c *Config) string {
 		return "the run goes on, or was cut off"
 	}
 	return "the run ended: " + c.Ended
+}
+
+// early says why a run ended before its time, "" if it did not.
+func (c *Config) early() string {
+	switch c.Ended {
+	case generator.Complete, generator.DurationReached, generator.ViolationFound:
+		return ""
+	case NotYet, "":
+		return "the run goes on, or was cut off"
+	}
+	return "the run ended early: " + c.Ended
 }
 
 func exists(path string) bool {
@@ -220,7 +245,11 @@ func (x *Index) Total() string {
 	if x.Runs == 1 {
 		runs = "run"
 	}
-	return fmt.Sprintf("%d %s: %s", x.Runs, runs, strings.Join(parts, ", "))
+	total := fmt.Sprintf("%d %s: %s", x.Runs, runs, strings.Join(parts, ", "))
+	if x.Early > 0 {
+		total += fmt.Sprintf("; %d ended early", x.Early)
+	}
+	return total
 }
 
 // relative returns path as a link from a page in folder.

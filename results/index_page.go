@@ -65,8 +65,14 @@ func (x *Index) Markdown(folder string) []byte {
 	return []byte(b.String())
 }
 
-// Words is the verdict, and of a violation whether it breaks a promise.
-func (r Row) Words() string { return words(r.Verdict, r.Promised) }
+// Words is the verdict, of a violation whether it breaks a promise, and whether the run ended early.
+func (r Row) Words() string {
+	w := words(r.Verdict, r.Promised)
+	if r.Early != "" {
+		w += ", ended early"
+	}
+	return w
+}
 
 // Found is the text of a row next to the verdict.
 func (r Row) Found() string {

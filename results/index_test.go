@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/results"
 	"github.com/isohound/isohound/results/pages"
@@ -77,5 +78,31 @@ func TestIndex(t *testing.T) {
 	var back results.Index
 	if err := json.Unmarshal(b, &back); err != nil || len(back.Rows) != 8 || back.Rows[2].Report != "deep/er/b (1)/report.html" || back.Rows[2].Commits != 1234567 {
 		t.Errorf("%v: %s", err, b)
+	}
+}
+
+// TestIndexEndedEarly: a run that was interrupted is no plain satisfied run in an index.
+func TestIndexEndedEarly(t *testing.T) {
+	dir := t.TempDir()
+	r := sample(t)
+	r.Config.Ended = generator.Interrupted
+	for n := range r.Outcomes {
+		r.Outcomes[n].Verdict, r.Outcomes[n].Anomalies = verdict.Satisfied, nil
+	}
+	if _, err := results.Save(dir, r, pages.Draw); err != nil {
+		t.Fatal(err)
+	}
+	x, err := results.NewIndex([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := x.HTML(dir, pages.Draw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{x.Rows[0].Words(), x.Total(), string(x.Markdown(dir)), string(html)} {
+		if !strings.Contains(text, "ended early") {
+			t.Errorf("%s", text)
+		}
 	}
 }

@@ -44,6 +44,9 @@ type Spec struct {
 	// Defaults are the settings of Common for this workload if they differ from the general
 	// ones: Keys, Sessions, Dist, Skew. Zero means the general default.
 	Defaults Common
+	// OwnKeys says that the workload decides by itself how many keys there are, so that Keys, Dist
+	// and Skew have no effect.
+	OwnKeys bool
 	// Checks says what is checked in addition to isolation, such as invariants.
 	Checks string
 	// Engines are the checkers that can judge its histories.

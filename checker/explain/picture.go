@@ -112,27 +112,38 @@ func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
 // transaction's write. If several transactions can have written the value, the edges are of kind
 // Maybe.
 func Reads(h *history.History) []Edge {
-	writers := map[version][]int32{}
+	// What is not a final value of a transaction that may have committed is read only if something is
+	// wrong. Such writers count where no other has the value.
+	writers, wrong := map[version][]int32{}, map[version][]int32{}
 	for i := range h.Txns {
-		if h.Txns[i].Status == history.Aborted {
-			continue
-		}
 		for _, op := range h.Ops(&h.Txns[i]) {
-			if v := (version{op.Key, op.Value}); op.Kind == history.Write && finalValue(h, &h.Txns[i], op.Key, op.Value) && !slices.Contains(writers[v], int32(i)) {
-				writers[v] = append(writers[v], int32(i))
+			if op.Kind != history.Write {
+				continue
+			}
+			to, v := wrong, version{op.Key, op.Value}
+			if h.Txns[i].Status != history.Aborted && finalValue(h, &h.Txns[i], op.Key, op.Value) {
+				to = writers
+			}
+			if !slices.Contains(to[v], int32(i)) {
+				to[v] = append(to[v], int32(i))
 			}
 		}
 	}
 	var out []Edge
 	for i := range h.Txns {
-		touched := map[history.Key]bool{}
+		seen := map[history.Key][]history.Value{} // by the transaction's own reads and writes
 		for _, op := range h.Ops(&h.Txns[i]) {
-			first := !touched[op.Key]
-			touched[op.Key] = true
-			if op.Kind != history.Read || !first {
+			known := slices.Contains(seen[op.Key], op.Value)
+			seen[op.Key] = append(seen[op.Key], op.Value)
+			if op.Kind != history.Read || known {
 				continue
 			}
-			from := slices.DeleteFunc(slices.Clone(writers[version{op.Key, op.Value}]), func(w int32) bool { return w == int32(i) })
+			v := version{op.Key, op.Value}
+			from := writers[v]
+			if len(from) == 0 && op.Value != h.Initial(op.Key) {
+				from = wrong[v]
+			}
+			from = slices.DeleteFunc(slices.Clone(from), func(w int32) bool { return w == int32(i) })
 			certain := len(from) == 1 && op.Value != h.Initial(op.Key)
 			for _, w := range from {
 				e := NewEdge(h, verdict.Edge{From: w, To: int32(i), Kind: verdict.WR, Key: op.Key, Value: op.Value}, "")

@@ -230,3 +230,24 @@ func TestForcedWords(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", cycle[0].Text, want)
 	}
 }
+
+// TestReadsOfFaults: what a transaction should not have read is drawn with the transaction that wrote it:
+// an aborted one, one that overwrote the value itself, the one that a repeated read saw.
+func TestReadsOfFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"s1 T1: w(x,1) abort\ns2 T2: r(x,1)\n":                "1 WR 2",
+		"s1 T1: w(x,1) w(x,2)\ns2 T2: r(x,1)\n":               "1 WR 2",
+		"s1 T1: r(x,0) r(x,1)\ns2 T2: w(x,1)\n":               "2 WR 1",
+		"s1 T1: w(x,1) abort\ns2 T2: w(x,1)\ns3 T3: r(x,1)\n": "2 WR 3",
+		"s1 T1: w(x,1) r(x,1)\n":                              "",
+	} {
+		h := dsl.MustParse(text)
+		var got []string
+		for _, e := range Reads(h) {
+			got = append(got, fmt.Sprint(e.From, " ", e.Kind, " ", e.To))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s%v, want %s", text, got, want)
+		}
+	}
+}

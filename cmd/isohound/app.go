@@ -14,6 +14,8 @@ import (
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/results"
 )
 
 // app is one invocation of the command.
@@ -33,6 +35,8 @@ type app struct {
 	work context.Context
 	// warned has the warnings already printed.
 	warned sync.Map
+	// printed are the outcomes of the current history that were printed as text.
+	printed []results.Outcome
 	running
 }
 

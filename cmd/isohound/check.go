@@ -28,8 +28,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE|FOLDER...|- --level L[,L...]",
 		Short: "Judge recorded histories",
 		Long: `check reads histories in any format that isohound knows, and checks each of them at
-each level. - means standard input. A folder is read as Cobra logs. isohound convert
---help lists the formats. With several levels the strongest is checked first: if it is
+each level. - means standard input. The folder of a run stands for its history; any
+other folder is read as Cobra logs. isohound convert --help lists the formats. With several levels the strongest is checked first: if it is
 satisfied, so are all weaker ones.
 
 Levels: ` + levelHelp() + `
@@ -150,7 +150,10 @@ func (a *app) check(paths []string, k *checking, asJSON bool, summary string) er
 			case len(windows) > 0:
 				err = a.checkWindows(path, windows, k, tell)
 			default:
-				err = a.judge(path, k, nil, tell)
+				path, err = results.HistoryFile(path)
+				if err == nil {
+					err = a.judge(path, k, nil, tell)
+				}
 			}
 			switch {
 			case err == nil:
@@ -179,7 +182,13 @@ func (a *app) print(o results.Outcome, asJSON bool) error {
 	if asJSON {
 		err = json.NewEncoder(a.out).Encode(o)
 	} else {
-		_, err = io.WriteString(a.out, text(o))
+		kept := o
+		same := o.Repeated(a.printed)
+		_, err = io.WriteString(a.out, text(o, same))
+		if len(a.printed) > 0 && a.printed[0].Path != o.Path {
+			a.printed = nil // outcomes may be large, and files many
+		}
+		a.printed = append(a.printed, kept)
 	}
 	return withCode(exitIO, errors.Wrap(err, "standard output"))
 }
@@ -191,8 +200,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// text formats an outcome as text.
-func text(o results.Outcome) string {
+// text formats an outcome as text. same are texts about anomalies that were printed before.
+func text(o results.Outcome, same []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s", o.Path, o.Level, o.Words())
 	if o.Txns > 0 {
@@ -232,6 +241,9 @@ func text(o results.Outcome) string {
 	}
 	if o.Standing != nil {
 		fmt.Fprintf(&b, "  %s\n", o.Standing.Text)
+	}
+	for _, s := range same {
+		fmt.Fprintf(&b, "  %s\n", s)
 	}
 	for _, an := range o.Anomalies {
 		fmt.Fprintf(&b, "\n  %s", an.Name)

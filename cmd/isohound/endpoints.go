@@ -95,7 +95,7 @@ func (a *app) open(s *settings) (drivers.DB, error) {
 		if a.faults != nil {
 			cfg.Dial = a.faults.Dial(n)
 		}
-		db, err := s.engine.Open(a.stop, cfg)
+		db, err := drivers.Open(a.stop, s.engine, cfg)
 		if err != nil {
 			if first != nil {
 				a.closeDB(first)

@@ -102,7 +102,7 @@ func (a *app) explain(path string, k *checking, out string) error {
 			if err := os.Mkdir(dir, 0o777); err != nil {
 				return withCode(exitIO, err)
 			}
-			if err := results.WriteExplanation(dir, &o.Anomalies[n], text(o)); err != nil {
+			if err := results.WriteExplanation(dir, &o.Anomalies[n], text(o, nil)); err != nil {
 				return withCode(exitIO, errors.Wrap(err, dir))
 			}
 			fmt.Fprintln(a.msg, "written:", dir)

@@ -86,10 +86,10 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
-		Retries: s.retries, CallTimeout: timeout, Patience: generator.DefaultPatience, Seed: s.planSeed(),
+		Retries: s.retries, CallTimeout: timeout, Patience: s.patience, Seed: s.planSeed(), Note: a.outageNote(),
 		Started: started, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
 	}, db, s.work, rec, a.others...)
-	done := a.showGenerating(s, runner.Meter())
+	done := a.showGenerating(s, runner)
 	out := &recording{server: db.Server(), promises: promises(s, db)}
 	out.ended, out.err = runner.Run(a.ctx, stop)
 	lift()
@@ -186,7 +186,10 @@ func (a *app) announce(s *settings, db drivers.DB) {
 	if len(s.dsns) > 1 {
 		what += fmt.Sprintf(" on %d endpoints", len(s.dsns))
 	}
-	fmt.Fprintf(a.msg, "%s, %s: %s, %s, %d keys, seed %d\n", db.Server(), s.level.Name, s.workload, what, s.keys, s.seed)
+	if !s.ownKeys {
+		what += fmt.Sprintf(", %d keys", s.keys)
+	}
+	fmt.Fprintf(a.msg, "%s, %s: %s, %s, seed %d\n", db.Server(), s.level.Name, s.workload, what, s.seed)
 }
 
 // idle returns why a run with these settings cannot test anything, or "".
@@ -240,19 +243,52 @@ func (a *app) summarize(s *settings, r *recording) {
 	}
 }
 
+// silent is how long nothing is answered before the progress says so.
+const silent = 2 * time.Second
+
+// currentRate is a rate over about the last second.
+type currentRate struct {
+	at    time.Time
+	count int64
+	rate  float64
+}
+
+// of returns the rate of a counter that has reached count now.
+func (r *currentRate) of(count int64, now time.Time) float64 {
+	if r.at.IsZero() {
+		r.at, r.count = now, count
+	}
+	if passed := now.Sub(r.at); passed >= time.Second {
+		r.rate = float64(count-r.count) / passed.Seconds()
+		r.at, r.count = now, count
+	}
+	return r.rate
+}
+
+// outageNote returns a function that prints a note about the run while it goes on.
+func (a *app) outageNote() func(string) {
+	begun := time.Now()
+	return func(text string) {
+		fmt.Fprintf(a.msg, "note: at %.1f s: %s\n", time.Since(begun).Seconds(), text)
+	}
+}
+
 // showGenerating shows the progress of a run.
-func (a *app) showGenerating(s *settings, m *generator.Meter) (done func()) {
+func (a *app) showGenerating(s *settings, r *generator.Runner) (done func()) {
 	if s.quiet || s.noProgress {
 		return func() {}
 	}
 	begun := time.Now()
+	rate := currentRate{at: begun}
 	total := int64(s.sessions) * int64(s.txns)
 	finished := func() (int64, string) {
-		c := m.Counts()
-		text := fmt.Sprintf("%d committed, %d aborted, %d unknown, %.0f commits/s",
-			c.Committed, c.Aborted, c.Unknown, float64(c.Committed)/time.Since(begun).Seconds())
+		c := r.Meter().Counts()
+		text := fmt.Sprintf("%d committed, %d aborted, %d unknown, %.0f commits/s", c.Committed, c.Aborted, c.Unknown, rate.of(c.Committed, time.Now()))
 		if s.lag != nil {
 			text += "; " + s.lag.text()
+		}
+		if silence := r.Silence(); silence >= silent {
+			text += fmt.Sprintf(", no answer for %.0f s", silence.Seconds())
 		}
 		return c.Finished, text
 	}

@@ -134,7 +134,7 @@ func (a *app) workloadsCommand() *cobra.Command {
 				if len(w.Needs) > 0 {
 					fmt.Fprintf(&b, "  needs: %s\n", join(w.Needs))
 				}
-				if d := defaults(w.Defaults); d != "" {
+				if d := defaults(w.Defaults); d != "" && !w.OwnKeys {
 					fmt.Fprintf(&b, "  defaults: %s\n", d)
 				}
 				for _, p := range w.Params {

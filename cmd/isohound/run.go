@@ -357,6 +357,9 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 		s.resume.conf.Resumed++
 		c.Started, c.Resumed = s.resume.conf.Started, s.resume.conf.Resumed
 	}
+	if s.ownKeys {
+		c.Keys, c.Dist = 0, ""
+	}
 	if s.duration > 0 {
 		c.Duration = s.duration.String()
 	}

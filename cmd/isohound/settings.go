@@ -34,6 +34,7 @@ type settings struct {
 	skew, rate                  float64
 	seed                        int64
 	duration, callTimeout       time.Duration
+	patience                    time.Duration
 	quiet, noProgress           bool
 	faults                      []string // scripts
 	finalRead                   bool
@@ -57,6 +58,8 @@ type settings struct {
 	// lightweight says that the workload has lightweight transactions, for which an isolation
 	// has a separate promise.
 	lightweight bool
+	// ownKeys says that the workload has no keys in number --keys.
+	ownKeys bool
 	// dsnGiven says that the DSN came from the environment.
 	dsnGiven bool
 }
@@ -85,6 +88,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.Float64Var(&s.rate, "rate", 0, "open loop: transactions per second over all sessions, latency from the intended start (default closed loop)")
 	f.DurationVar(&s.duration, "duration", 0, "end after this time, 30s say")
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
+	f.DurationVar(&s.patience, "patience", generator.DefaultPatience, "how long the run waits when no endpoint answers any more")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
 	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections, as in \"2s latency 50ms for 1s; 5s cut; 7s reset every 1s\"; see docs/faults.md; may be repeated")
 	f.StringVar(&s.claims, "claims", "auto", "whether to record the order that the database claims: auto (if the driver tells it), off or require; see docs/claims.md")
@@ -139,8 +143,8 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return usage("--txns must not be negative")
 	case s.keys < 1 || s.keys > maxKeys:
 		return usage("--keys must be from 1 to %d, not %d", maxKeys, s.keys)
-	case !(s.rate >= 0) || math.IsInf(s.rate, 1) || s.duration < 0 || s.callTimeout < 0 || s.retries < 0:
-		return usage("--rate, --duration, --call-timeout and --retries must be finite and not negative")
+	case !(s.rate >= 0) || math.IsInf(s.rate, 1) || s.duration < 0 || s.callTimeout < 0 || s.patience < 0 || s.retries < 0:
+		return usage("--rate, --duration, --call-timeout, --patience and --retries must be finite and not negative")
 	}
 	if c.Flags().Changed("txns") && s.txns == 0 {
 		return usage("--txns must be at least 1")
@@ -159,6 +163,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return withCode(exitUsage, err)
 	}
 	s.adopt(c, spec.Defaults)
+	s.ownKeys = spec.OwnKeys
 	if s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew, Seed: s.seed}, s.values); err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -235,7 +240,9 @@ func (s *settings) arguments(forOthers bool) []string {
 	if s.txns > 0 {
 		args = append(args, "--txns", strconv.Itoa(s.txns))
 	}
-	args = append(args, "--keys", strconv.FormatInt(s.keys, 10), "--dist", s.dist)
+	if !s.ownKeys {
+		args = append(args, "--keys", strconv.FormatInt(s.keys, 10), "--dist", s.dist)
+	}
 	if s.skew != 0 {
 		args = append(args, "--skew", strconv.FormatFloat(s.skew, 'g', -1, 64))
 	}
@@ -247,6 +254,9 @@ func (s *settings) arguments(forOthers bool) []string {
 	}
 	if s.callTimeout != generator.DefaultCallTimeout {
 		args = append(args, "--call-timeout", s.callTimeout.String())
+	}
+	if s.patience != generator.DefaultPatience {
+		args = append(args, "--patience", s.patience.String())
 	}
 	if s.retries != generator.DefaultRetries {
 		args = append(args, "--retries", strconv.Itoa(s.retries))

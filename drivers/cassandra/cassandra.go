@@ -32,7 +32,8 @@ func (driver) Info() drivers.Info {
 		Title:   "Cassandra",
 		DSN:     "cassandra://user:password@127.0.0.1:9042/",
 		DSNHelp: "one node, which coordinates what its sessions send: cassandra://[user:password@]host:port/; replication=N (the number of nodes, 3 at most) and dc=NAME are those of the run's keyspace; protocol=2, 3 or 4 is found out if it is not given; tls=true, or tls=insecure without a check of the certificate",
-		Can:     []drivers.Capability{drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
+		Schemes: []string{"cassandra"}, OnlyURL: true,
+		Can: []drivers.Capability{drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
 		Notes: []string{
 			"Never run against a real Cassandra: none was available.",
 			"Only lightweight transactions (INSERT ... IF NOT EXISTS, UPDATE ... IF v = ?); the initial keys are inserted by them, too, since Cassandra does not order other writes with them.",

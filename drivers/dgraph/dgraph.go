@@ -35,6 +35,7 @@ func (driver) Info() drivers.Info {
 		Title:   "Dgraph",
 		DSN:     "dgraph://127.0.0.1:9080",
 		DSNHelp: "the gRPC port of one alpha: dgraph://[user:password@]host:port; namespace=N and sslmode=disable, require or verify-ca are those of Dgraph's client; predicates=N (1) spreads the keys over so many pairs of predicates, which Dgraph may serve from different groups; token is that of --security or --auth_token",
+		Schemes: []string{"dgraph"}, OnlyURL: true,
 		Isolations: []drivers.Isolation{
 			{Name: snapshotIsolation, Promises: "strong-si", Lightweight: "lin", Source: "https://docs.hypermode.com/dgraph/concepts/transactions", Note: "conflicts on written values and, by @upsert, on inserted keys; a snapshot has all that was committed before it"},
 		},

@@ -41,6 +41,7 @@ func (driver) Info() drivers.Info {
 		Title:   "etcd",
 		DSN:     "http://user:password@127.0.0.1:2379",
 		DSNHelp: "endpoints of one cluster, separated by commas; user and password, if any, in the first",
+		Schemes: []string{"http", "https"}, Commas: true,
 		Isolations: []drivers.Isolation{
 			{Name: serializable, Promises: "sser", Lightweight: "lin", Source: guarantees, Note: "reads at one revision, compared at commit"},
 			{Name: serializableSnapshot, Promises: "sser", Lightweight: "lin", Source: guarantees, Note: "keys that are written are compared, too"},
@@ -116,6 +117,9 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 		return nil, errors.WithStack(err)
 	}
 	d := &db{conf: conf, prefix: "isohound_" + hex.EncodeToString(name) + "/", isolation: cfg.Isolation}
+	if err := reachable(ctx, conf.Endpoints, cfg.Dial); err != nil {
+		return nil, &drivers.UnreachableError{Driver: "etcd", Err: err}
+	}
 	err = d.admin(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		st, err := c.Status(ctx, conf.Endpoints[0])
 		if err == nil {
@@ -127,6 +131,29 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 		return nil, &drivers.UnreachableError{Driver: "etcd", Err: err}
 	}
 	return d, nil
+}
+
+// reachable returns the error of the last endpoint if no endpoint accepts a connection. The client
+// itself tries until its time is over, and then does not say why.
+func reachable(ctx context.Context, endpoints []string, dial drivers.Dial) (err error) {
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	for _, e := range endpoints {
+		u, _ := url.Parse(e) // parse made it
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		}
+		var c net.Conn
+		if c, err = dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port)); err == nil {
+			c.Close()
+			return nil
+		}
+	}
+	return err
 }
 
 type db struct {

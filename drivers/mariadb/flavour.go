@@ -49,11 +49,14 @@ type flavour struct {
 	rereads bool
 }
 
+var schemes = []string{"mysql", "mariadb"}
+
 var plainMariaDB = &flavour{info: drivers.Info{
 	Name:    "mariadb",
 	Title:   "MariaDB",
 	DSN:     "mariadb://user:password@127.0.0.1:3306/",
 	DSNHelp: "a URL, mariadb://user:password@host:port/?socket=/path, or a DSN of go-sql-driver, user:password@tcp(host:port)/; further parameters set system variables",
+	Schemes: schemes,
 	Isolations: []drivers.Isolation{
 		{Name: serializable, Promises: "ser", Lightweight: "lin", Source: isolationPage, Note: "locking; plain reads lock in share mode. On nodes of Galera it promises ryw and mr: it is honoured within one node only (" + galeraPage + ")"},
 		{Name: repeatableRead, ByServer: true, Lightweight: "lin", Source: isolationPage, Note: "as the server or the DSN sets innodb_snapshot_isolation: si when that is on, else ryw and mr"},
@@ -77,6 +80,7 @@ var tidb = &flavour{
 		Title:   "TiDB",
 		DSN:     "mysql://root@127.0.0.1:4000/",
 		DSNHelp: "a URL or a DSN of go-sql-driver, as for driver mariadb",
+		Schemes: schemes,
 		Isolations: []drivers.Isolation{
 			{Name: optimistic, Promises: "si", Source: tidbPage, Note: "snapshot isolation, which TiDB calls repeatable read; conflicts show at the commit"},
 			{Name: pessimistic, Promises: currentWrites, Source: "https://docs.pingcap.com/tidb/stable/pessimistic-transaction", Note: "TiDB's default: plain reads see the snapshot, writes lock and see the newest rows, so that updates can be lost as in MySQL"},

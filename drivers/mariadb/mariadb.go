@@ -205,9 +205,16 @@ func (d *db) inspect(ctx context.Context) error {
 		}
 	case repeatableRead:
 		d.promises = currentWrites
-		if on, err := isOn(ctx, c, "innodb_snapshot_isolation"); err != nil || on {
-			d.promises = "si"
+		var variable, value string
+		switch err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(&variable, &value); {
+		case err == sql.ErrNoRows:
+			d.notes = append(d.notes, "this server has no innodb_snapshot_isolation: its repeatable read is no snapshot isolation, and promises ryw and mr; lost updates are documented behaviour")
+		case err != nil:
 			return err
+		case value == "ON":
+			d.promises = "si"
+		default:
+			d.notes = append(d.notes, fmt.Sprintf("innodb_snapshot_isolation is OFF on this server: its repeatable read promises ryw and mr, not si; for snapshot isolation use --isolation %q", repeatableReadOn))
 		}
 	}
 	return nil

@@ -115,18 +115,19 @@ const (
 
 // causes are the texts under which aborts are counted.
 var causes = map[uint16]string{
-	lockWaitTimeout:  "1205 lock wait timeout",
-	deadlock:         "1213 deadlock",
-	duplicateKey:     "1062 duplicate key",
-	recordChanged:    "1020 record has changed since last read",
-	readOnly:         "1290 the endpoint only reads",
-	cannotRetry:      "8002 write conflict, not tried again",
-	staleWrite:       "8005 write conflict",
-	commitFailed:     "8022 commit failed and was rolled back",
-	schemaHasChanged: "8028 the schema has changed",
-	writeConflict:    "9007 write conflict",
-	1053:             "1053 server shut down",
-	1040:             "1040 too many connections",
+	lockWaitTimeout:    "1205 lock wait timeout",
+	deadlock:           "1213 deadlock",
+	duplicateKey:       "1062 duplicate key",
+	recordChanged:      "1020 record has changed since last read",
+	readOnly:           "1290 the endpoint only reads",
+	cannotRetry:        "8002 write conflict, not tried again",
+	staleWrite:         "8005 write conflict",
+	commitFailed:       "8022 commit failed and was rolled back",
+	schemaHasChanged:   "8028 the schema has changed",
+	writeConflict:      "9007 write conflict",
+	1053:               "1053 server shut down",
+	tooManyConnections: "1040 too many connections",
+	tooManyOfUser:      "1203 too many connections of the user",
 }
 
 func cause(me *mysql.MySQLError) string {
@@ -178,8 +179,16 @@ func commitError(err error) error {
 func connectError(err error) error {
 	e := statementError(err).(*drivers.Error)
 	e.Broken = true
+	var me *mysql.MySQLError
+	e.Full = errors.As(err, &me) && (me.Number == tooManyConnections || me.Number == tooManyOfUser)
 	return e
 }
+
+// The server, or the user, has as many connections as are allowed.
+const (
+	tooManyConnections = 1040
+	tooManyOfUser      = 1203
+)
 
 // lost names a lost connection, or a call that took too long.
 func lost(err error) string {

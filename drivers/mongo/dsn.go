@@ -43,7 +43,7 @@ func parseDSN(dsn string) (*options.ClientOptions, error) {
 
 // Package url cannot parse a connection string, which may name several hosts.
 var (
-	userPassword = regexp.MustCompile(`^(mongodb(?:\+srv)?://[^:@/]*:).*@`)
+	userPassword = regexp.MustCompile(`^([a-z+]+://[^:@/]*:).*@`)
 	secretOption = regexp.MustCompile(`(?i)([?&][a-z]*(?:password|properties)=)[^&]*`)
 )
 

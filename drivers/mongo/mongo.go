@@ -35,7 +35,8 @@ func (driver) Info() drivers.Info {
 		Title:   "MongoDB",
 		DSN:     "mongodb://user:password@127.0.0.1:27017/?replicaSet=rs0",
 		DSNHelp: "a connection string; the isolation overrides its read and write concern; retryWrites decides whether a lightweight transaction with a lost answer is retried",
-		Can:     []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Disturb},
+		Schemes: []string{"mongodb", "mongodb+srv"}, OnlyURL: true,
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Disturb},
 		Notes: []string{
 			"Transactions need a replica set or a sharded cluster; the run's collections are not sharded.",
 			"A commit without an answer is sent again, by MongoDB's client, until --call-timeout is over, or once if there is none; if there is still no answer the outcome stays unknown.",

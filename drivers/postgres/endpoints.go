@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -57,7 +58,7 @@ func (d *db) Join(ctx context.Context, first drivers.DB) error {
 // Notes implements drivers.Noter.
 func (d *db) Notes() []string {
 	if !d.standby {
-		return nil
+		return d.notes
 	}
-	return []string{"an endpoint is a hot standby: transactions that write there abort (25006), and reads there lag behind the primary, so real time and read-your-writes do not hold across endpoints"}
+	return append(slices.Clone(d.notes), "an endpoint is a hot standby: transactions that write there abort (25006), and reads there lag behind the primary, so real time and read-your-writes do not hold across endpoints")
 }

@@ -21,6 +21,7 @@ const (
 	readOnlyTransaction        = "25006"
 	diskFull                   = "53100"
 	lockNotAvailable           = "55P03"
+	tooManyConnections         = "53300"
 )
 
 // causes are the texts under which aborts are counted.
@@ -131,7 +132,7 @@ func connectError(err error) error {
 	if !errors.As(err, &pe) {
 		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: plain(err)}
 	}
-	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: true, Err: plain(err)}
+	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: true, Full: pe.Code == tooManyConnections, Err: plain(err)}
 	if hopeless(pe.Code) {
 		e.Class = drivers.Fatal
 	}

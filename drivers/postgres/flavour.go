@@ -31,6 +31,9 @@ const (
 	yugabytePage  = "https://docs.yugabyte.com/stable/architecture/transactions/isolation-levels/"
 )
 
+// schemes are those of libpq.
+var schemes = []string{"postgres", "postgresql"}
+
 const noID = " RETURNING 0::bigint"
 
 var plainPostgres = &flavour{
@@ -39,6 +42,7 @@ var plainPostgres = &flavour{
 		Title:   "PostgreSQL",
 		DSN:     "postgres://user:password@127.0.0.1:5432/database",
 		DSNHelp: "a connection URL or keyword string of libpq; PGHOST and the like fill what it leaves out",
+		Schemes: schemes,
 		Isolations: []drivers.Isolation{
 			{Name: "serializable", Promises: "ser", Lightweight: "lin", Source: isolationPage, Note: "serializable snapshot isolation"},
 			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Source: isolationPage, Note: "snapshot isolation"},
@@ -50,7 +54,7 @@ var plainPostgres = &flavour{
 			"synchronous_commit=off is turned on in each session, unless the DSN asks for it: after a crash it loses commits, which is no isolation bug.",
 			"enable_seqscan is turned off in each session: otherwise serializable scans and locks small tables whole, and half of the transactions abort.",
 			"An index of kind gin needs the extension btree_gin. It is installed in schema public unless the database has it, and stays there.",
-			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow.",
+			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow. For other users, statements wait at most 50 ms for a lock (lock_timeout, unless it is set), and a note says so.",
 			"Of several endpoints the first is the primary; hot standbys only read, lag behind it, and have no serializable isolation.",
 		},
 	},
@@ -63,6 +67,7 @@ var cockroach = &flavour{
 		Title:   "CockroachDB",
 		DSN:     "postgres://root@127.0.0.1:26257/defaultdb?sslmode=disable",
 		DSNHelp: "a connection URL or keyword string of libpq, as for driver postgres",
+		Schemes: schemes,
 		Isolations: []drivers.Isolation{
 			{Name: "serializable", Promises: "ser", Source: "https://www.cockroachlabs.com/docs/stable/demo-serializable", Note: "not strict: real time is kept for single keys only"},
 			{Name: "read committed", Promises: "rc", Source: "https://www.cockroachlabs.com/docs/stable/read-committed", Note: "a snapshot for each statement; refused where sql.txn.read_committed_isolation.enabled is off, since transactions are then serializable"},
@@ -86,6 +91,7 @@ var yugabyte = &flavour{
 		Title:   "YugabyteDB",
 		DSN:     "postgres://yugabyte@127.0.0.1:5433/yugabyte",
 		DSNHelp: "a connection URL or keyword string of libpq, as for driver postgres (YSQL)",
+		Schemes: schemes,
 		Isolations: []drivers.Isolation{
 			{Name: "serializable", Promises: "ser", Source: yugabytePage, Note: "optimistic or waiting, as the server is set"},
 			{Name: "repeatable read", Promises: "si", Source: yugabytePage, Note: "its snapshot isolation"},

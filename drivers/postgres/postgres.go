@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"net"
 	"regexp"
@@ -109,7 +110,40 @@ func (d *db) inspect(ctx context.Context, c *pgx.Conn) error {
 	if !d.recovers {
 		return d.verify(ctx, c)
 	}
-	return c.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&d.standby)
+	if err := c.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&d.standby); err != nil {
+		return err
+	}
+	return d.deadlocks(ctx, c)
+}
+
+const setDeadlockTimeout = "SET deadlock_timeout = '10ms'"
+
+// lockTimeout is how long a statement waits for a lock where deadlocks are found late.
+const lockTimeout = 50 * time.Millisecond
+
+// deadlocks finds out whether the user may set deadlock_timeout. If not, and if deadlocks are found
+// late, sessions set lock_timeout, which every user may, unless the user or the server has set it.
+func (d *db) deadlocks(ctx context.Context, c *pgx.Conn) error {
+	_, err := c.Exec(ctx, setDeadlockTimeout)
+	if err == nil || !isCode(err, insufficientPrivilege) {
+		return err
+	}
+	var deadlock, lock, user string
+	var late bool
+	if err := c.QueryRow(ctx, "SELECT current_setting('deadlock_timeout'), current_setting('lock_timeout'), current_user::text, (SELECT setting::int > $1 FROM pg_settings WHERE name = 'deadlock_timeout')", lockTimeout.Milliseconds()).Scan(&deadlock, &lock, &user, &late); err != nil {
+		return err
+	}
+	if !late {
+		return nil
+	}
+	note := fmt.Sprintf("deadlock_timeout is %s, and user %s may not set it, so that a deadlock lasts that long", deadlock, user)
+	if d.slow = lock == "0"; d.slow {
+		note += fmt.Sprintf("; statements therefore wait at most %v for a lock (lock_timeout), after which their transaction aborts", lockTimeout)
+	} else {
+		note += "; lock_timeout is " + lock
+	}
+	d.notes = append(d.notes, note+fmt.Sprintf(`; to allow it: GRANT SET ON PARAMETER deadlock_timeout TO %s (PostgreSQL 15 or later)`, pgx.Identifier{user}.Sanitize()))
+	return nil
 }
 
 // verify asks a server that may replace the requested isolation which one is in effect.
@@ -141,6 +175,9 @@ type db struct {
 	version string
 	created bool
 	standby bool // read-only, unless it is promoted
+	notes   []string
+	// slow says that the user may not set deadlock_timeout.
+	slow bool
 }
 
 func (d *db) Server() string { return d.version }
@@ -241,7 +278,11 @@ func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 	if _, err := c.Exec(ctx, "SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'"); err != nil {
 		return err
 	}
-	if _, err := c.Exec(ctx, "SET deadlock_timeout = '10ms'"); err != nil && !isCode(err, insufficientPrivilege) {
+	if d.slow {
+		_, err := c.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", lockTimeout.Milliseconds()))
+		return err
+	}
+	if _, err := c.Exec(ctx, setDeadlockTimeout); err != nil && !isCode(err, insufficientPrivilege) {
 		return err
 	}
 	return nil

@@ -28,6 +28,7 @@ func (driver) Info() drivers.Info {
 		Title:    "sim (embedded), whose protections can be switched off",
 		Embedded: true,
 		DSN:      "sim://?off=undo&rate=0.1",
+		OwnURL:   true,
 		DSNHelp: "nothing, and every protection is on; or sim://? and off (names of protections, separated by commas), " +
 			"rate (probability that a protection that is off is missing, above 0 to 1; default 0.1), lag (how many commits a replica is behind at most; 8), " +
 			"nodes (replicas; 3), yield (probability that a session lets others run before a call; 0.2), lies (share of transactions of which it tells a wrong commit position; 0), seed (of all random choices; 1)",

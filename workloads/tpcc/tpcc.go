@@ -39,6 +39,7 @@ func init() {
 		Source:   "TPC Benchmark C, revision 5.11, clauses 1 to 5",
 		Needs:    []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates},
 		Defaults: workloads.Common{Keys: keysUnused, Dist: "uniform"},
+		OwnKeys:  true,
 		Checks:   "the twelve consistency conditions of clause 3.3.2, in every district and for every order and customer",
 		Engines:  []string{"polygraph"},
 		Params: []workloads.Param{
