@@ -38,7 +38,7 @@ func TestHint(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, dsl.Format(h))
 			}
-			// With its proof an unknown verdict may become known, or the other way around, but never another one.
+			// The claim may decide what was unknown, and never contradicts what was known.
 			if hinted.Verdict != ignored.Verdict && hinted.Verdict != verdict.Unknown && ignored.Verdict != verdict.Unknown {
 				t.Fatalf("seed %d: %s: %s with the claims, %s without\n%s", seed, lvl, hinted.Verdict, ignored.Verdict, dsl.Format(h))
 			}

@@ -27,13 +27,6 @@ func (h *History) Claim(i int) Claim {
 // HasClaims reports whether the database claims something of any transaction.
 func (h *History) HasClaims() bool { return h.claims != nil }
 
-// Unclaimed returns h without claims. It shares everything else with h.
-func (h *History) Unclaimed() *History {
-	out := *h
-	out.claims = nil
-	return &out
-}
-
 // WithClaims returns h with these claims, one for each transaction. It shares everything else with h.
 func (h *History) WithClaims(claims []Claim) *History {
 	out := *h
