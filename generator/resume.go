@@ -34,6 +34,9 @@ type Left struct {
 // and digest that of its file, as the next window names it. log gets the window in which the run goes on,
 // and later windows are begun with next.
 func Resume(log *native.Log, last *history.History, digest string, next NextWindow) (*Recorder, *Left, error) {
+	if last.Closed && !endsWithCut(last) {
+		return nil, nil, errors.New("the run had ended, and was killed while its results were written; isohound check judges it")
+	}
 	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}}
 	if last.Window != nil {
 		r.window = last.Window.Number
@@ -69,6 +72,17 @@ func Resume(log *native.Log, last *history.History, digest string, next NextWind
 		err = r.rewrite(last, l)
 	}
 	return r, l, err
+}
+
+// endsWithCut reports whether a window ends as a cut does: the session that read the state wrote its fence after
+// that, and read it. A new session that sees this fence comes after the state. The final read of a run has no
+// such fence.
+func endsWithCut(h *history.History) bool {
+	last := len(h.Txns) - 1
+	for last >= 0 && h.Txns[last].Status != history.Committed {
+		last--
+	}
+	return last >= 0 && readsFences(h, &h.Txns[last])
 }
 
 // noteEnd adds what the last cut read to the state. Nothing was written after it.
