@@ -206,7 +206,7 @@ type Error struct {
 	Broken bool
 	// Full says that the server has reached its limit of connections.
 	Full bool
-	Err    error
+	Err  error
 }
 
 func (e *Error) Error() string {

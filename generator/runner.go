@@ -34,7 +34,7 @@ type Config struct {
 	Patience time.Duration
 	// Note, if set, is told when an endpoint cannot be reached, and when it can again.
 	Note func(string)
-	Seed     int64
+	Seed int64
 	// Started, if set, is called when the sessions start, and Ended when they have ended, before the
 	// final read.
 	Started, Ended func()

@@ -15,6 +15,7 @@ type config struct {
 	ctx         context.Context
 	settings    []setting
 	synchronous bool
+	programs    string
 }
 
 // setting is a setting of a server, by the server's name for it.
@@ -31,6 +32,12 @@ func Set(name, value string) Option {
 // fails and nothing is left behind. A server that is ready runs until Stop.
 func Context(ctx context.Context) Option {
 	return func(c *config) { c.ctx = ctx }
+}
+
+// Programs names the folder of PostgreSQL's programs, or the one with its bin, in place of the
+// distribution's. The user as whom the server runs must be able to read it.
+func Programs(folder string) Option {
+	return func(c *config) { c.programs = folder }
 }
 
 // Synchronous makes commits at the primary wait for the standby; synchronous_commit says until

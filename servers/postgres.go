@@ -21,6 +21,7 @@ type Postgres struct {
 	name string
 	// waitsFor are the standbys that commits wait for.
 	waitsFor []string
+	watch    watcher
 }
 
 const postgresPackage = "postgresql"
@@ -32,7 +33,14 @@ func StartPostgres(opts ...Option) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	initdb, err := find("initdb", postgresPackage, "/usr/lib/postgresql/*/bin")
+	places := []string{"/usr/lib/postgresql/*/bin"}
+	if c.programs != "" {
+		places = []string{c.programs, filepath.Join(c.programs, "bin")}
+	}
+	initdb, err := find("initdb", postgresPackage, places...)
+	if err == nil && c.programs != "" && filepath.Dir(initdb) != places[0] && filepath.Dir(initdb) != places[1] {
+		err = fmt.Errorf("there is no initdb in %s or %s", places[0], places[1])
+	}
 	if err != nil {
 		return nil, err
 	}

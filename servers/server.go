@@ -1,4 +1,4 @@
-// Package servers starts private database servers, for tests and for scenarios: on loopback, on
+// Package servers starts private database servers, for tests, scenarios and runs: on loopback, on
 // free ports, in temporary folders. They are stopped by their process id only. The servers come
 // from packages of the distribution; the error for a missing server names its package.
 //

@@ -3,6 +3,9 @@
 package main
 
 import (
+	"sync/atomic"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
@@ -37,6 +40,10 @@ type running struct {
 	others []drivers.DB
 	// faults are the proxies of the endpoints, if faults are requested.
 	faults *faults.Set
+	// begun is when the sessions started.
+	begun atomic.Pointer[time.Time]
+	// server is the private server of the run, if one was started.
+	server privateServer
 }
 
 // commands returns the commands of this program.

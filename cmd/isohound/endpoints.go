@@ -19,7 +19,7 @@ const maxEndpoints = 100
 // resolveEndpoints determines the DSNs of the database.
 func (s *settings) resolveEndpoints() error {
 	s.dsns = slices.DeleteFunc(s.dsns, func(dsn string) bool { return strings.TrimSpace(dsn) == "" })
-	if len(s.dsns) == 0 && !s.info.Embedded {
+	if len(s.dsns) == 0 && !s.info.Embedded && s.server == "" {
 		for line := range strings.Lines(os.Getenv(dsnVariable)) {
 			if line = strings.TrimSpace(line); line != "" {
 				s.dsns = append(s.dsns, line)
@@ -65,7 +65,16 @@ func (s *settings) resolveFaults() error {
 		}
 		s.events = append(s.events, events...)
 	}
-	if len(s.events) > 0 && !slices.Contains(s.info.Can, drivers.Disturb) {
+	connections := slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action.Connections() })
+	for _, e := range s.events {
+		switch {
+		case e.Action.Server() && s.server == "":
+			return usage("--fault: %q needs --server: isohound kills and pauses only servers that it has started", e)
+		case e.Backends && s.driver != "postgres":
+			return usage("--fault: %q: only PostgreSQL has a process for each session; pause the whole server instead", e)
+		}
+	}
+	if connections && !slices.Contains(s.info.Can, drivers.Disturb) {
 		return usage("--fault: driver %s has no connections to disturb; %s have", s.driver, strings.Join(capable([]drivers.Capability{drivers.Disturb}), ", "))
 	}
 	return nil
@@ -82,23 +91,33 @@ func (s *settings) script() string {
 
 // open connects to the database. The endpoints after the first become a.others.
 func (a *app) open(s *settings) (drivers.DB, error) {
+	if err := a.startServer(s); err != nil {
+		return nil, err
+	}
 	dsns := s.dsns
 	if len(dsns) == 0 {
 		dsns = []string{""} // an embedded database in memory
 	}
 	if len(s.events) > 0 {
 		a.faults = faults.New(s.events, len(dsns), s.seed)
+		var env []string
+		if len(s.dsns) > 0 {
+			env = append(env, dsnVariable+"="+strings.Join(s.dsns, "\n"))
+		}
+		a.faults.Serve(a.server, a.outageNote(), env)
 	}
 	var first drivers.DB
 	for n, dsn := range dsns {
 		cfg := drivers.Config{DSN: dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout, Positions: s.claims != "off" && !s.lightweight}
-		if a.faults != nil {
+		if a.faults != nil && slices.Contains(s.info.Can, drivers.Disturb) {
 			cfg.Dial = a.faults.Dial(n)
 		}
 		db, err := drivers.Open(a.stop, s.engine, cfg)
 		if err != nil {
 			if first != nil {
 				a.closeDB(first)
+			} else {
+				a.stopServer()
 			}
 			if a.stop.Err() != nil {
 				return nil, errInterrupted

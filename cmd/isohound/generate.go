@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cheggaaa/pb/v3"
@@ -84,10 +85,16 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	if a.faults != nil {
 		started, lift = a.faults.Play, a.faults.Lift
 	}
+	play := started
+	started = func() {
+		now := time.Now()
+		a.begun.Store(&now)
+		play()
+	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
 		Retries: s.retries, CallTimeout: timeout, Patience: s.patience, Seed: s.planSeed(), Note: a.outageNote(),
-		Started: started, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
+		Started: started, Ended: lift, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
 	}, db, s.work, rec, a.others...)
 	done := a.showGenerating(s, runner)
 	out := &recording{server: db.Server(), promises: promises(s, db)}
@@ -146,6 +153,7 @@ func (a *app) closeDB(db drivers.DB) {
 	if a.faults != nil {
 		a.faults.Close()
 	}
+	a.stopServer()
 	a.owns.Store(nil)
 }
 
@@ -267,9 +275,12 @@ func (r *currentRate) of(count int64, now time.Time) float64 {
 
 // outageNote returns a function that prints a note about the run while it goes on.
 func (a *app) outageNote() func(string) {
-	begun := time.Now()
 	return func(text string) {
-		fmt.Fprintf(a.msg, "note: at %.1f s: %s\n", time.Since(begun).Seconds(), text)
+		at := "at the start"
+		if begun := a.begun.Load(); begun != nil {
+			at = fmt.Sprintf("at %.1f s", time.Since(*begun).Seconds())
+		}
+		fmt.Fprintf(a.msg, "note: %s: %s\n", at, strings.Join(strings.Fields(text), " "))
 	}
 }
 

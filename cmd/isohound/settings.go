@@ -27,6 +27,7 @@ import (
 type settings struct {
 	driver, isolation, workload string
 	dsns                        []string // one for each endpoint
+	server                      string   // a server to start
 	params                      []string
 	sessions, txns, retries     int
 	keys                        int64
@@ -76,6 +77,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
 	f.StringArrayVar(&s.dsns, "dsn", nil, "where the database is, see isohound drivers; repeated, sessions are spread over the endpoints in turn (default $"+dsnVariable+", one a line)")
+	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: postgres, mariadb, or postgres=FOLDER with PostgreSQL's programs; see docs/faults.md")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
 	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
@@ -90,7 +92,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
 	f.DurationVar(&s.patience, "patience", generator.DefaultPatience, "how long the run waits when no endpoint answers any more")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
-	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections, as in \"2s latency 50ms for 1s; 5s cut; 7s reset every 1s\"; see docs/faults.md; may be repeated")
+	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections and a --server, as in \"2s latency 50ms for 1s; 5s cut every 2s; 7s kill for 1s; 9s pause backends 5ms every 20ms; 9s exec ./mine.sh\"; see docs/faults.md; may be repeated")
 	f.StringVar(&s.claims, "claims", "auto", "whether to record the order that the database claims: auto (if the driver tells it), off or require; see docs/claims.md")
 	f.BoolVar(&s.finalRead, "final-read", true, "end with a read of all that the run wrote, which shows lost commits; see docs/faults.md")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print results only")
@@ -121,6 +123,9 @@ const maxSessions = 10_000
 // resolve checks everything that can be checked before connecting.
 func (s *settings) resolve(c *cobra.Command) error {
 	var err error
+	if err := s.resolveServer(c); err != nil {
+		return err
+	}
 	if s.engine, err = findDriver(s.driver); err != nil {
 		return err
 	}
@@ -227,7 +232,9 @@ func drawSeed() int64 {
 // arguments are for others, the DSNs of servers are left out too.
 func (s *settings) arguments(forOthers bool) []string {
 	args := []string{"--driver", s.driver}
-	if !s.dsnGiven && (s.info.Embedded || !forOthers) {
+	if s.server != "" {
+		args = append(args, "--server", s.server)
+	} else if !s.dsnGiven && (s.info.Embedded || !forOthers) {
 		for _, dsn := range s.endpoints() {
 			args = append(args, "--dsn", dsn)
 		}

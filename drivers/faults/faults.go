@@ -18,6 +18,19 @@ type Set struct {
 	nodes  []*node
 	stop   context.CancelFunc
 	played sync.WaitGroup
+	// server is the server that the script kills and pauses, tell is told what a fault did to it, and
+	// env is the environment of commands.
+	server Server
+	// serving is held while the server is killed, or processes to pause are chosen.
+	serving sync.Mutex
+	tell    func(string)
+	env     []string
+}
+
+// Serve names the server that events act on, whom to tell about them, and variables for the
+// environment of commands.
+func (s *Set) Serve(server Server, tell func(string), env []string) {
+	s.server, s.tell, s.env = server, tell, env
 }
 
 // node is the proxy for one endpoint. Toxiproxy's streams carry the bytes. The connections are
@@ -41,7 +54,7 @@ type pair struct {
 
 // New prepares proxies that do nothing yet. Random choices are drawn from seed.
 func New(events []Event, endpoints int, seed int64) *Set {
-	s := &Set{events: events, stop: func() {}}
+	s := &Set{events: events, stop: func() {}, tell: func(string) {}}
 	for n := range endpoints {
 		s.nodes = append(s.nodes, &node{pairs: map[*pair]bool{}, late: map[*Event]bool{}, jitter: rand.New(rand.NewPCG(uint64(seed), uint64(n)))})
 	}
@@ -58,6 +71,14 @@ func (s *Set) Play() {
 	start := time.Now()
 	for i := range s.events {
 		e := &s.events[i]
+		if !e.Action.Connections() {
+			s.played.Add(1)
+			go func() {
+				defer s.played.Done()
+				s.playServer(ctx, e, start)
+			}()
+			continue
+		}
 		for n, nd := range s.nodes {
 			if e.Node == 0 || e.Node == n+1 {
 				s.played.Add(1)

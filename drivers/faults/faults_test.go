@@ -14,10 +14,12 @@ import (
 func TestParse(t *testing.T) {
 	for script, want := range map[string]string{
 		"": "",
-		"2s latency 50ms 10ms for 3s; 5s cut; 7s reset":   "2s latency 50ms 10ms for 3s|5s cut|7s reset",
-		"\n 0s  latency 1ms\n\n1m cut every 2s for 500ms": "0s latency 1ms|1m0s cut for 500ms every 2s",
-		"1.5s reset on 2 every 1s":                        "1.5s reset on 2 every 1s",
-		"1s latency 5ms for 1s every 2s on 1":             "1s latency 5ms on 1 for 1s every 2s",
+		"2s latency 50ms 10ms for 3s; 5s cut; 7s reset":                             "2s latency 50ms 10ms for 3s|5s cut|7s reset",
+		"\n 0s  latency 1ms\n\n1m cut every 2s for 500ms":                           "0s latency 1ms|1m0s cut for 500ms every 2s",
+		"1.5s reset on 2 every 1s":                                                  "1.5s reset on 2 every 1s",
+		"1s latency 5ms for 1s every 2s on 1":                                       "1s latency 5ms on 1 for 1s every 2s",
+		"5s kill for 3s; 10s pause backends 5ms every 20ms;20s exec ./mine.sh a  b": "5s kill for 3s|10s pause backends 5ms every 20ms|20s exec ./mine.sh a b",
+		"1s kill every 2s; 1s pause 5ms; 1s exec echo every 2s":                     "1s kill every 2s|1s pause 5ms|1s exec echo every 2s",
 	} {
 		events, err := Parse(script, 2)
 		var got []string
@@ -37,13 +39,17 @@ func TestParseErrors(t *testing.T) {
 	for script, want := range map[string]string{
 		"cut":                            `"cut": expected when it begins, a time such as 1.5s or 20ms, not "cut"`,
 		"-1s cut":                        "expected when it begins",
-		"1s":                             `expected latency, cut or reset, not ""`,
-		"1s cut; 2s latncy 5ms":          `"2s latncy 5ms": expected latency, cut or reset, not "latncy"`,
+		"1s":                             `expected latency, cut, reset, kill, pause or exec, not ""`,
+		"1s cut; 2s latncy 5ms":          `"2s latncy 5ms": expected latency, cut, reset, kill, pause or exec, not "latncy"`,
 		"1s latency":                     "how much later answers come",
 		"1s latency 0s":                  "how much later answers come",
 		"1s latency 5ms 6ms":             "cannot vary by 6ms",
 		"1s latency 5ms every 1s":        "needs an end",
 		"1s latency 5ms for 2s every 1s": "a fault that lasts 2s cannot begin every 1s",
+		"1s pause":                       "how long it lasts",
+		"1s pause 5ms for 1s":            "stands after pause",
+		"1s pause 5ms every 5ms":         "cannot begin every",
+		"1s exec":                        "expected a command",
 		"1s cut for":                     "how long it lasts",
 		"1s cut every 0s":                "when it begins again",
 		"1s cut 5ms":                     `expected on, for or every, not "5ms"`,

@@ -1,6 +1,6 @@
-// Package faults disturbs the connections to a database according to a script: answers are
-// delayed, connections end or are reset, new ones are refused. It is a proxy between a driver
-// and its server on loopback, and does not depend on a protocol.
+// Package faults disturbs a database according to a script. Answers are delayed, connections end or
+// are reset, new ones are refused: for that it is a proxy between a driver and its server on loopback,
+// and does not depend on a protocol. It also has a server killed or paused, and runs commands.
 package faults
 
 import (
@@ -24,7 +24,19 @@ const (
 	// Reset ends connections like a broken network: data in transit is lost, including data that
 	// the client has received but not yet read.
 	Reset Action = "reset"
+	// Kill kills the server like a crash, and starts it again.
+	Kill Action = "kill"
+	// Pause stops the server's processes for a moment.
+	Pause Action = "pause"
+	// Exec runs a command of the user.
+	Exec Action = "exec"
 )
+
+// Connections reports whether the action is one on connections, and needs a driver that has them.
+func (a Action) Connections() bool { return a == Latency || a == Cut || a == Reset }
+
+// Server reports whether the action is one on a server, which isohound must have started.
+func (a Action) Server() bool { return a == Kill || a == Pause }
 
 // Event is one line of a script.
 type Event struct {
@@ -36,8 +48,14 @@ type Event struct {
 	// Node is the endpoint, from 1, or 0 for all.
 	Node int
 	// For is the duration. During it, connections that were cut or reset cannot be opened again.
+	// A killed server starts again after it, and a paused one goes on.
 	// 0: latency lasts until the end; other events are instantaneous.
 	For time.Duration
+	// Backends says that Pause stops one process of a session at a time, drawn at random, and not the
+	// whole server.
+	Backends bool
+	// Command is what Exec gives to sh -c.
+	Command string
 	// Every is the time from one beginning to the next, 0 if the event happens once.
 	Every time.Duration
 }
@@ -51,10 +69,19 @@ func (e Event) String() string {
 			s += " " + e.Jitter.String()
 		}
 	}
+	if e.Action == Pause {
+		if e.Backends {
+			s += " backends"
+		}
+		s += " " + e.For.String()
+	}
+	if e.Action == Exec {
+		s += " " + e.Command
+	}
 	if e.Node > 0 {
 		s += " on " + strconv.Itoa(e.Node)
 	}
-	if e.For > 0 {
+	if e.For > 0 && e.Action != Pause {
 		s += " for " + e.For.String()
 	}
 	if e.Every > 0 {
@@ -67,7 +94,9 @@ func (e Event) String() string {
 // semicolons or line ends.
 //
 //	event  = time action { "on" number | "for" time | "every" time } .
-//	action = "latency" time [ time ] | "cut" | "reset" .
+//	action = "latency" time [ time ] | "cut" | "reset" | "kill" | "pause" [ "backends" ] time | "exec" word { word } .
+//
+// The words of exec reach to the end of the event, without a last "every" and time.
 func Parse(script string, endpoints int) ([]Event, error) {
 	var events []Event
 	for _, text := range strings.FieldsFunc(script, func(r rune) bool { return r == ';' || r == '\n' }) {
@@ -141,9 +170,27 @@ func (p *parser) event() Event {
 		if len(p.words) > 0 && p.words[0][0] >= '0' && p.words[0][0] <= '9' {
 			e.Jitter = p.duration("how much that varies", false)
 		}
-	case Cut, Reset:
+	case Cut, Reset, Kill:
+	case Pause:
+		if len(p.words) > 0 && p.words[0] == "backends" {
+			p.next()
+			e.Backends = true
+		}
+		e.For = p.duration("how long it lasts", false)
+	case Exec:
+		n := len(p.words)
+		if n > 2 && p.words[n-2] == "every" {
+			if _, err := time.ParseDuration(p.words[n-1]); err == nil {
+				n -= 2
+			}
+		}
+		e.Command = strings.Join(p.words[:n], " ")
+		p.words = p.words[n:]
+		if e.Command == "" {
+			p.fail("expected a command after exec")
+		}
 	default:
-		p.fail("expected %s, %s or %s, not %q", Latency, Cut, Reset, string(e.Action))
+		p.fail("expected %s, %s, %s, %s, %s or %s, not %q", Latency, Cut, Reset, Kill, Pause, Exec, string(e.Action))
 	}
 	seen := map[string]bool{}
 	for len(p.words) > 0 && p.err == nil {
@@ -152,6 +199,9 @@ func (p *parser) event() Event {
 			p.fail("%q stands twice", w)
 		}
 		seen[w] = true
+		if w == "for" && e.Action == Pause {
+			p.fail("the time that a pause lasts stands after pause")
+		}
 		switch w {
 		case "on":
 			number := p.next()

@@ -1,0 +1,81 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Server is a database server that a script may kill and pause.
+type Server interface {
+	// Kill ends all its processes at once. Start starts it again on the same data and address.
+	Kill()
+	Start() error
+	// Pause stops its processes until the returned function is called: those of one session,
+	// drawn at random, if backends is set, else all.
+	Pause(backends bool) (resume func(), err error)
+}
+
+// playServer runs one event that is not about connections. Every effect has ended when it returns.
+func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
+	failed := false
+	for t := start.Add(e.At); until(ctx, t); t = t.Add(e.Every) {
+		var err error
+		switch e.Action {
+		case Kill:
+			s.serving.Lock() // one kill at a time
+			begun := time.Now()
+			s.server.Kill()
+			until(ctx, t.Add(e.For))
+			err = s.server.Start()
+			s.serving.Unlock()
+			if err == nil {
+				s.tell(fmt.Sprintf("the server was killed and started again, %.1f s in all", time.Since(begun).Seconds()))
+			}
+		case Pause:
+			if !s.serving.TryLock() {
+				break // there is nothing to pause in a server that was killed
+			}
+			var resume func()
+			resume, err = s.server.Pause(e.Backends)
+			s.serving.Unlock()
+			if err == nil {
+				until(ctx, time.Now().Add(e.For))
+				resume()
+			}
+		case Exec:
+			err = s.execute(ctx, e.Command)
+		}
+		if err != nil && !failed {
+			failed = true // once for each event
+			s.tell(fmt.Sprintf("fault %q failed: %v", e, err))
+		}
+		if e.Every == 0 {
+			return
+		}
+		for time.Until(t.Add(e.Every)) < 0 { // the effect lasted longer than the time to the next one
+			t = t.Add(e.Every)
+		}
+	}
+}
+
+// execute runs a command to its end, or kills it with its process group when ctx ends.
+func (s *Set) execute(ctx context.Context, command string) error {
+	c := exec.CommandContext(ctx, "sh", "-c", command)
+	c.Env = append(os.Environ(), s.env...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = time.Second
+	out, err := c.CombinedOutput()
+	if ctx.Err() != nil {
+		return nil // the sessions have ended
+	}
+	if text := strings.TrimSpace(string(out)); err != nil && text != "" {
+		return fmt.Errorf("%w: %s", err, text[max(0, len(text)-300):])
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package servers
+
+import (
+	"context"
+	"math/rand"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pkg/errors"
+)
+
+// watcher is a connection that asks a PostgreSQL server for its processes.
+type watcher struct {
+	mu sync.Mutex
+	c  *pgx.Conn
+}
+
+// watchTimeout bounds the question for the server's processes.
+const watchTimeout = 5 * time.Second
+
+// processes returns the processes of the server's sessions, or all but the main one, without that of
+// the watcher.
+func (s *Postgres) processes(sessions bool) ([]int, error) {
+	s.watch.mu.Lock()
+	defer s.watch.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
+	defer cancel()
+	var err error
+	if s.watch.c == nil || s.watch.c.IsClosed() {
+		if s.watch.c, err = pgx.Connect(ctx, s.DSN()); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := s.watch.c.Query(ctx, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (NOT $1 OR client_addr IS NOT NULL AND backend_type = 'client backend')", sessions)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int])
+}
+
+// Pause stops all processes of the server with SIGSTOP until the returned function is called. With
+// backends it stops only the process of one session, drawn at random.
+func (s *Postgres) Pause(backends bool) (resume func(), err error) {
+	pids, err := s.processes(backends)
+	switch {
+	case err != nil:
+		return nil, err
+	case !backends:
+		return halt(append([]int{s.cmd.Process.Pid}, pids...))
+	case len(pids) == 0:
+		return func() {}, nil
+	}
+	return halt([]int{pids[rand.Intn(len(pids))]})
+}
+
+// Pause stops the server with SIGSTOP until the returned function is called. Its sessions are threads,
+// which cannot be stopped one by one.
+func (s *MariaDB) Pause(backends bool) (resume func(), err error) {
+	if backends {
+		return nil, errors.New("sessions of MariaDB are threads of one process; pause the whole server instead")
+	}
+	if !s.running() {
+		return nil, errors.New("the server does not run")
+	}
+	return halt([]int{s.cmd.Process.Pid})
+}
+
+// running reports whether the server's main process runs.
+func (p *process) running() bool {
+	if p.done == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// halt stops processes. A process that has ended meanwhile is left out.
+func halt(pids []int) (resume func(), err error) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	return func() {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+	}, nil
+}
