@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,11 +82,11 @@ func (p *process) running() bool {
 // halt stops processes. A process that has ended meanwhile is left out.
 func halt(pids []int) (resume func(), err error) {
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		stopProcess(pid)
 	}
 	return func() {
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGCONT)
+			continueProcess(pid)
 		}
 	}, nil
 }

@@ -17,3 +17,5 @@ func ownGroup() *syscall.SysProcAttr                        { return &syscall.Sy
 func runAs(*syscall.SysProcAttr, int, int)                  {}
 func owner(*syscall.SysProcAttr) (uid, gid int, other bool) { return 0, 0, false }
 func killGroup(p *os.Process) error                         { return p.Kill() }
+func stopProcess(int)                                       {}
+func continueProcess(int)                                   {}

@@ -28,3 +28,7 @@ func owner(a *syscall.SysProcAttr) (uid, gid int, other bool) {
 
 // killGroup kills the process group that p leads.
 func killGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// stopProcess and continueProcess do nothing if the process has ended.
+func stopProcess(pid int)     { _ = syscall.Kill(pid, syscall.SIGSTOP) }
+func continueProcess(pid int) { _ = syscall.Kill(pid, syscall.SIGCONT) }
