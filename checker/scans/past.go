@@ -21,9 +21,10 @@ type past struct {
 const (
 	// mostPast bounds the writes that can be undone.
 	mostPast = 1 << 16
-	// leastMends and mendsPerTxn bound how often a schedule goes back: mendsPerTxn is for 16 transactions.
+	// leastMends and txnsPerMend bound how often a schedule goes back: leastMends times, and once more for
+	// every txnsPerMend transactions.
 	leastMends  = 64
-	mendsPerTxn = 4
+	txnsPerMend = 4
 )
 
 // tooEarly reports whether a transaction must wait for one that was not executed yet.
@@ -65,7 +66,7 @@ func (s *schedule) txn(event int32) int32 {
 // goes back to that event. Reads tell this with more certainty than scans.
 func (s *schedule) mend() bool {
 	p := &s.past
-	if p.mends++; p.mends > leastMends+len(s.h.Txns)*mendsPerTxn/16 {
+	if p.mends++; p.mends > leastMends+len(s.h.Txns)/txnsPerMend {
 		return false
 	}
 	for _, what := range []wait{waitKey, waitRow} {
