@@ -142,7 +142,7 @@ tests() {
   CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags "${front[1]}" -o /dev/null ./cmd/isohound
   CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags "${embedded[1]}" -o /dev/null ./cmd/isohound
   # A larger share of random histories than a plain go test takes.
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 20m ./...
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m ./...
   # Servers that would weigh on isohound itself have modules of their own.
   for module in drivers/etcd/embedtest drivers/mongo/ferrettest; do
     (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
