@@ -214,7 +214,7 @@ func (s *store) evaluate(q *query) (wrong int32, fits bool) {
 			t.stamp[r] = t.stamps
 			rows++
 		}
-		if len(q.order) > 0 && previous >= 0 && q.matches(r, -1) && q.matches(previous, -1) && q.compare(previous, r) > 0 {
+		if len(q.order) > 0 && previous >= 0 && q.sorts(previous) && q.sorts(r) && q.compare(previous, r) > 0 {
 			return r, false
 		}
 		previous = r
@@ -223,6 +223,10 @@ func (s *store) evaluate(q *query) (wrong int32, fits bool) {
 	if full && rows > q.p.Limit {
 		return -1, false
 	}
+	paged := full && len(q.order) > 0
+	if paged && !q.sorts(previous) {
+		return previous, false
+	}
 	counts := q.p.Kind == history.ScanCount
 	found := 0
 	see := func(r int32) bool {
@@ -230,7 +234,7 @@ func (s *store) evaluate(q *query) (wrong int32, fits bool) {
 		case !q.matches(r, -1):
 		case counts || t.stamp[r] == t.stamps:
 			found++
-		case full && (len(q.order) == 0 || q.compare(r, previous) >= 0):
+		case full && (!paged || !q.sorts(r) || q.compare(r, previous) >= 0):
 		default:
 			wrong = r
 			return false
@@ -252,6 +256,16 @@ func (s *store) evaluate(q *query) (wrong int32, fits bool) {
 		}
 	}
 	return -1, false
+}
+
+// sorts reports whether a row has the columns of the order now.
+func (q *query) sorts(r int32) bool {
+	for _, o := range q.order {
+		if o.g != nil && o.g.now[r] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // each calls f with rows, among them all that fulfil the conditions, until f returns false.
@@ -276,7 +290,7 @@ func (q *query) each(f func(r int32) bool) bool {
 	return true
 }
 
-// compare orders two rows that exist by the columns of the order.
+// compare orders two rows by the columns of the order, which both must have.
 func (q *query) compare(a, b int32) int {
 	for _, o := range q.order {
 		c := 0
