@@ -35,10 +35,10 @@ func (c Cuts) any() bool { return c.Every > 0 || c.Txns > 0 || c.Auto }
 const (
 	// cutPatience is how long a cut waits for running transactions.
 	cutPatience = 30 * time.Second
-	// Windows of Auto are at least shortestWindow long, standing times the duration of a cut, and have at
-	// most autoTxns transactions.
+	// Windows of Auto are at least shortestWindow long, standing times the duration of the cut before, and have
+	// at most autoTxns transactions. standing is twice what 2% needs: the next cut may take longer.
 	shortestWindow = 5 * time.Second
-	standing       = 50
+	standing       = 100
 	autoTxns       = 1_000_000
 	// A cut that was given up is tried again after this time.
 	cutAgain = 10 * time.Second
@@ -92,7 +92,7 @@ func (r *Runner) cutting(ctx, running context.Context) {
 		r.cuts.Longest = max(r.cuts.Longest, took.Seconds())
 		began, counted = time.Now(), total
 		if c.Auto {
-			every = max(shortestWindow, standing*took)
+			every = autoWindow(took)
 		}
 		var le *LogError
 		switch {
@@ -110,6 +110,9 @@ func (r *Runner) cutting(ctx, running context.Context) {
 		}
 	}
 }
+
+// autoWindow is how long the window after a cut lasts.
+func autoWindow(cut time.Duration) time.Duration { return max(shortestWindow, standing*cut) }
 
 // cut ends a window and begins the next one. If it fails, the window goes on.
 func (r *Runner) cut(ctx, running context.Context) error {
