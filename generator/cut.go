@@ -35,10 +35,10 @@ func (c Cuts) any() bool { return c.Every > 0 || c.Txns > 0 || c.Auto }
 const (
 	// cutPatience is how long a cut waits for running transactions.
 	cutPatience = 30 * time.Second
-	// Windows of Auto are at least shortestWindow long, standing times the duration of a cut, and have at
-	// most autoTxns transactions.
+	// Windows of Auto are at least shortestWindow long, standing times the duration of the cut before, and have
+	// at most autoTxns transactions. standing is twice what 2% needs: the next cut may take longer.
 	shortestWindow = 5 * time.Second
-	standing       = 50
+	standing       = 100
 	autoTxns       = 1_000_000
 	// A cut that was given up is tried again after this time.
 	cutAgain = 10 * time.Second
@@ -78,6 +78,7 @@ func (r *Runner) cutting(ctx, running context.Context) {
 		every, limit = shortestWindow, autoTxns
 	}
 	began, counted := time.Now(), int64(0)
+	away := false // an endpoint was away when the cut was due
 	for running.Err() == nil {
 		pause(running, 2*time.Millisecond)
 		n := r.stat.Counts()
@@ -85,14 +86,23 @@ func (r *Runner) cutting(ctx, running context.Context) {
 		if running.Err() != nil || !(every > 0 && time.Since(began) >= every || limit > 0 && total-counted >= limit) {
 			continue
 		}
+		if where := r.outages.away(); where != "" {
+			if !away {
+				r.cuts.GivenUp++
+				r.cuts.Problem = awayProblem(where)
+			}
+			away = true
+			continue
+		}
 		at := time.Now()
 		err := r.cut(ctx, running)
+		away = r.outages.away() != ""
 		took := time.Since(at)
 		r.cuts.Seconds += took.Seconds()
 		r.cuts.Longest = max(r.cuts.Longest, took.Seconds())
 		began, counted = time.Now(), total
 		if c.Auto {
-			every = max(shortestWindow, standing*took)
+			every = autoWindow(took)
 		}
 		var le *LogError
 		switch {
@@ -111,9 +121,22 @@ func (r *Runner) cutting(ctx, running context.Context) {
 	}
 }
 
+// autoWindow is how long the window after a cut lasts.
+func autoWindow(cut time.Duration) time.Duration { return max(shortestWindow, standing*cut) }
+
+// awayProblem says why there is no cut while an endpoint cannot be reached. What its sessions committed comes before
+// the cut only when their workers have written fences there: another endpoint may not have it yet, and a fence that
+// is written there says nothing of it. So the window goes on, and no session waits, until the endpoint is back.
+func awayProblem(where string) string {
+	return where + " could not be reached, and its sessions have to confirm there what they committed"
+}
+
 // cut ends a window and begins the next one. If it fails, the window goes on.
 func (r *Runner) cut(ctx, running context.Context) error {
-	if inside := r.gate.shut(cutPatience); inside > 0 {
+	if inside := r.gate.shut(cutPatience, func() bool { return r.outages.away() != "" }); inside > 0 {
+		if where := r.outages.away(); where != "" {
+			return errors.New(awayProblem(where))
+		}
 		return errors.Errorf("%d transactions did not end within %s", inside, cutPatience)
 	}
 	defer r.gate.open()

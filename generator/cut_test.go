@@ -27,7 +27,7 @@ type windows struct {
 	err   error
 }
 
-func driveWindows(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Config) *windows {
+func driveWindows(t *testing.T, db drivers.DB, w generator.Workload, cfg generator.Config, others ...drivers.DB) *windows {
 	t.Helper()
 	out := &windows{}
 	open := func() (*native.Log, string, error) {
@@ -53,7 +53,7 @@ func driveWindows(t *testing.T, db drivers.DB, w generator.Workload, cfg generat
 	if cfg.Patience == 0 {
 		cfg.Patience = 200 * time.Millisecond
 	}
-	r := generator.NewRunner(cfg, db, w, rec)
+	r := generator.NewRunner(cfg, db, w, rec, others...)
 	_, out.err = r.Run(context.Background(), context.Background())
 	out.cuts = r.CutStats()
 	return out
@@ -178,6 +178,67 @@ func TestCutsWithFaults(t *testing.T) {
 			t.Errorf("seed %d, loses %v: %s", seed, loses, got)
 		}
 	}
+}
+
+// TestCutsWithEndpointAway: while an endpoint is away, no cut is made and nobody waits for one. After that there are
+// cuts again. A run whose sessions all waited would end when patience does.
+func TestCutsWithEndpointAway(t *testing.T) {
+	w := workload{keys: []string{"x", "y"}, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
+		return add(ctx, tx, []string{"x", "y"}[(worker+n)%2])
+	}}
+	db := &fake{delay: 100 * time.Microsecond}
+	other := door{db, func(commits int) bool { return commits > 100 && commits < 400 }}
+	run := driveWindows(t, db, w, generator.Config{Sessions: 4, Txns: 300, Cuts: generator.Cuts{Txns: 30}, Patience: 5 * time.Second}, other)
+	if run.err != nil || run.cuts.Made < 5 || run.cuts.GivenUp == 0 || run.cuts.GivenUp > 3 || !strings.HasPrefix(run.cuts.Problem, "endpoint 2 could not be reached") {
+		t.Errorf("%v, %+v", run.err, run.cuts)
+	}
+	if got := run.judge(t, level.SSER); got != verdict.Satisfied {
+		t.Error(got)
+	}
+	longest := 0 // the window of the outage
+	for n := range run.files {
+		longest = max(longest, len(run.history(t, n).Txns))
+	}
+	if longest < 250 {
+		t.Errorf("the longest window has %d transactions", longest)
+	}
+}
+
+// door is an endpoint of a fake that others reach, too. It is away after some commits.
+type door struct {
+	*fake
+	away func(commits int) bool
+}
+
+var errAway = &drivers.Error{Class: drivers.Aborted, Cause: "connection lost", Broken: true}
+
+func (d door) shut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.away(d.commits)
+}
+
+func (d door) Connect(ctx context.Context) (drivers.Session, error) {
+	if d.shut() {
+		return nil, errAway
+	}
+	s, err := d.fake.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return doorSession{s.(*fakeSession), d}, nil
+}
+
+type doorSession struct {
+	*fakeSession
+	d door
+}
+
+func (s doorSession) Begin(ctx context.Context) (drivers.Tx, error) {
+	if s.d.shut() {
+		return nil, errAway
+	}
+	return s.fakeSession.Begin(ctx)
 }
 
 // flaky is a fake whose commits sometimes get no answer. What such a commit writes is held back and takes

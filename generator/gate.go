@@ -38,14 +38,19 @@ func (g *gate) leave() {
 	}
 }
 
-// shut closes the gate and waits until nobody is inside. If that takes longer than limit it opens
+// lookEvery is how often shut asks whether waiting is in vain.
+const lookEvery = 20 * time.Millisecond
+
+// shut closes the gate and waits until nobody is inside. If that takes longer than limit, or is in vain, it opens
 // the gate again and returns how many are still inside.
-func (g *gate) shut(limit time.Duration) (inside int) {
+func (g *gate) shut(limit time.Duration, vain func() bool) (inside int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for g.inside > 0 {
 		changed := g.changed
 		g.mu.Unlock()
@@ -54,6 +59,8 @@ func (g *gate) shut(limit time.Duration) (inside int) {
 		case <-changed:
 		case <-timer.C:
 			late = true
+		case <-look.C:
+			late = vain()
 		}
 		g.mu.Lock()
 		if late && g.inside > 0 {

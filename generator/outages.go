@@ -50,6 +50,18 @@ func (o *outages) name(node int) string {
 	return fmt.Sprintf("endpoint %d", node+1)
 }
 
+// away names an endpoint that cannot be reached, "" if there is none.
+func (o *outages) away() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for node := range o.since {
+		if !o.since[node].IsZero() {
+			return o.name(node)
+		}
+	}
+	return ""
+}
+
 // missed notes that a session could not connect to an endpoint.
 func (o *outages) missed(node int, err error) {
 	o.mu.Lock()

@@ -37,8 +37,15 @@ func Draw(dir string, r *Run, page Page) (string, error) {
 	if err := write(dir, summaryFile, []byte(RunSummary(r, len(folders) > 1))); err != nil {
 		return "", err
 	}
+	windows, more, err := drawWindows(dir, &r.Config, page)
+	if err != nil {
+		return "", err
+	}
 	for _, folder := range folders {
-		b, err := render(r, filesIn(folder, r), page)
+		if folder == repro { // which has one window
+			windows, more = nil, 0
+		}
+		b, err := render(r, filesIn(folder, r), windows, more, page)
 		if err == nil {
 			err = write(folder, reportFile, b)
 		}
@@ -76,8 +83,9 @@ func filesIn(folder string, r *Run) []fileLink {
 	return there
 }
 
-// render draws the report with links to files.
-func render(r *Run, files []fileLink, page Page) ([]byte, error) {
+// render draws the report with links to files and to the pages of violated windows. more windows are violated, and
+// have no page.
+func render(r *Run, files []fileLink, windows []*windowPage, more int, page Page) ([]byte, error) {
 	data := struct {
 		*Run
 		Title    string
@@ -88,7 +96,9 @@ func render(r *Run, files []fileLink, page Page) ([]byte, error) {
 		Scans    bool // a finding shows a statement with conditions
 		Notes    []string
 		Files    []fileLink
-	}{Run: r, Worst: worst(r), Sentence: sentence(r), Findings: findings(r.Outcomes), Notes: notes(r), Files: files, Causes: causes(r)}
+		Pages    []*windowPage
+		MoreBad  int // violated windows without a page
+	}{Run: r, Pages: windows, MoreBad: more, Worst: worst(r), Sentence: sentence(r), Findings: findings(r.Outcomes), Notes: notes(r), Files: files, Causes: causes(r)}
 	data.Scans = slices.ContainsFunc(data.Findings, func(f finding) bool { return f.scans() })
 	data.Title = r.Words() + ": " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
 	return page("report", data)

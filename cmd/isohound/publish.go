@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/remote"
+	"github.com/isohound/isohound/results"
 )
 
 // checks says a judge what is to be checked.
@@ -48,8 +50,8 @@ type published struct {
 	uploads map[int]*upload
 	found   map[int]*remote.Result // verdicts that were not counted yet
 
-	anyViolated atomic.Bool
-	there, here int // how many windows were judged
+	violated    atomic.Int64 // how many windows judges found violated
+	there, here int          // how many windows were judged
 }
 
 // upload is a window that is published. done is closed when that has ended; err is why it failed.
@@ -123,7 +125,7 @@ func (p *published) uploading() {
 			return
 		case u := <-p.queue:
 			c := p.checks
-			if p.anyViolated.Load() { // one violated window is explained
+			if p.violated.Load() >= int64(p.w.judge.explained) {
 				c.Explain = 0
 			}
 			raw, err := json.Marshal(&c)
@@ -193,7 +195,7 @@ func (p *published) await(n int) (*remote.Result, string, error) {
 
 // look fetches the verdict on window n if there is one. It reports whether the server answered.
 func (p *published) look(n int) bool {
-	if n <= p.w.judge.number { // counted
+	if n <= p.w.judge.number || p.found[n] != nil { // counted, or about to be
 		return true
 	}
 	r, err := p.pub.Verdict(p.app.work, n)
@@ -206,14 +208,11 @@ func (p *published) look(n int) bool {
 	}
 	p.found[n] = r
 	var v windowVerdict
-	if r.Failed == "" && json.Unmarshal(r.Verdict, &v) == nil {
-		for i := range v.Outcomes {
-			if v.Outcomes[i].Verdict == verdict.Violated {
-				p.anyViolated.Store(true)
-				if p.w.o.onViolation == "stop" {
-					p.w.stop(generator.ErrViolated)
-				}
-			}
+	if r.Failed == "" && json.Unmarshal(r.Verdict, &v) == nil &&
+		slices.ContainsFunc(v.Outcomes, func(o results.Outcome) bool { return o.Verdict == verdict.Violated }) {
+		p.violated.Add(1)
+		if p.w.o.onViolation == "stop" {
+			p.w.stop(generator.ErrViolated)
 		}
 	}
 	return true

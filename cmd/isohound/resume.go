@@ -222,10 +222,7 @@ func (w *windowRun) restore(r *resumed, repro *results.Repro) error {
 		if err != nil {
 			return err
 		}
-		if w.judge.sums[lvl] == nil {
-			w.judge.sums[lvl] = &results.Outcome{Path: w.dir, Level: o.Level}
-		}
-		w.judge.sums[lvl].AddWindow(n, o)
+		w.judge.add(n, lvl, o)
 		minimal(repro, o)
 		return nil
 	})

@@ -19,12 +19,14 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/results/pages"
 )
 
 // keeping says which windows stay on disk.
@@ -70,6 +72,7 @@ func parseCuts(text string) (generator.Cuts, error) {
 type windowRun struct {
 	app  *app
 	dir  string
+	conf *results.Config
 	o    *runOptions
 	keep keeping
 	// stop ends the run because of a violation.
@@ -95,7 +98,7 @@ type judged struct {
 	fine bool
 }
 
-func (a *app) newWindowRun(dir string, o *runOptions, keep keeping, k *checking) (*windowRun, error) {
+func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep keeping, k *checking) (*windowRun, error) {
 	if err := os.MkdirAll(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
 		return nil, withCode(exitIO, err)
 	}
@@ -109,8 +112,12 @@ func (a *app) newWindowRun(dir string, o *runOptions, keep keeping, k *checking)
 	}
 	quiet := *k
 	quiet.noProgress = true
+	judge := a.newWindowJudge(dir, &quiet)
+	if o.onViolation == "continue" {
+		judge.explained = results.WindowPages
+	}
 	return &windowRun{
-		app: a, dir: dir, o: o, keep: keep, judge: a.newWindowJudge(dir, &quiet),
+		app: a, dir: dir, conf: conf, o: o, keep: keep, judge: judge,
 		queue: make(chan string, 1<<16), done: make(chan struct{}), log: log,
 	}, nil
 }
@@ -206,11 +213,13 @@ func (w *windowRun) judging() {
 // window judges one window, writes its verdicts to disk, and then removes windows that need not be kept.
 func (w *windowRun) window(path string) error {
 	fine := true
+	var outcomes []results.Outcome
 	finish := w.judge.finish
 	var failed error
 	w.judge.finish = func(h *history.History, o *results.Outcome) {
 		finish(h, o)
 		fine = fine && o.Verdict == verdict.Satisfied
+		outcomes = append(outcomes, *o)
 		if err := json.NewEncoder(w.log).Encode(o); err != nil {
 			failed = withCode(exitIO, errors.Wrap(err, "the verdicts of windows"))
 		}
@@ -234,6 +243,11 @@ func (w *windowRun) window(path string) error {
 		return withCode(exitIO, err)
 	}
 	w.kept = append(w.kept, judged{path, fine})
+	if w.judge.violations <= results.WindowPages {
+		if err := results.DrawWindow(w.dir, w.conf, w.judge.number, outcomes, pages.Draw); err != nil {
+			return withCode(exitIO, err)
+		}
+	}
 	return w.clean()
 }
 
@@ -263,14 +277,16 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	if err := results.SaveConfig(dir, &run.Config); err != nil {
 		return nil, withCode(exitIO, err)
 	}
-	w, err := a.newWindowRun(dir, o, keep, k)
+	w, err := a.newWindowRun(dir, &run.Config, o, keep, k)
 	if err != nil {
 		return nil, err
 	}
 	defer w.log.Close()
 	s.lag = &w.lag
 	w.judge.finish = func(h *history.History, out *results.Outcome) {
-		minimal(repro, out)
+		if lvl, err := level.Parse(out.Level); err == nil && !w.judge.violatedAt(lvl) { // else the report has an earlier one
+			minimal(repro, out)
+		}
 		run.Config.Weigh(out)
 	}
 	var out io.Writer

@@ -51,7 +51,7 @@ func (p *published) count(path string, n int, r *remote.Result) error {
 		return errors.Wrap(err, "the verdict of "+r.Judge)
 	}
 	j := p.w.judge
-	explained := !j.violated()
+	explained := j.explains()
 	j.number, j.tested = n, j.tested || v.Tested
 	p.mu.Lock()
 	j.digest = p.uploads[n].digest
@@ -68,11 +68,10 @@ func (p *published) count(path string, n int, r *remote.Result) error {
 				o.Anomalies[n].Counterexample = nil
 			}
 		}
-		j.other(levels[i])
 		if j.finish != nil {
 			j.finish(nil, o)
 		}
-		j.sums[levels[i]].AddWindow(n, o)
+		j.add(n, levels[i], o)
 	}
 	return nil
 }

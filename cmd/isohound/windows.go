@@ -33,6 +33,9 @@ type windowJudge struct {
 	number int
 	digest string
 	tested bool // some window tested something
+	// violations is how many windows were found violated, explained how many of them are explained.
+	violations, explained int
+	latest                int // the latest violated window
 	// carry, if set, is called before a window is entered, with what is known of earlier ones to be set;
 	// entered after that.
 	carry, entered func(*history.History) error
@@ -40,7 +43,7 @@ type windowJudge struct {
 }
 
 func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
-	j := &windowJudge{app: a, dir: path, k: *k, sums: map[level.Level]*results.Outcome{}}
+	j := &windowJudge{app: a, dir: path, k: *k, explained: 1, sums: map[level.Level]*results.Outcome{}}
 	for _, lvl := range k.levels {
 		j.sums[lvl] = &results.Outcome{Path: path, Level: lvl.String()}
 	}
@@ -61,7 +64,7 @@ func (j *windowJudge) next(path string) error {
 		j.other(level.SER)
 	}
 	k.window, k.prepare = true, j.enter
-	if j.violated() { // one violated window is explained
+	if !j.explains() {
 		k.explain = 0
 	}
 	digest, err := digestOf(path)
@@ -71,7 +74,7 @@ func (j *windowJudge) next(path string) error {
 	err = j.app.judge(path, &k, j.weigh, func(o results.Outcome) error {
 		lvl, err := level.Parse(o.Level)
 		if err == nil {
-			j.sums[lvl].AddWindow(j.number, &o)
+			j.add(j.number, lvl, &o)
 		}
 		return err
 	})
@@ -86,15 +89,24 @@ func (j *windowJudge) other(lvl level.Level) {
 	}
 }
 
-// violated reports whether a window was found violated.
-func (j *windowJudge) violated() bool {
-	for _, sum := range j.sums {
-		if sum.Windows != nil && sum.Windows.Violated > 0 {
-			return true
-		}
+// add adds the outcome of window n at a level to that of the run.
+func (j *windowJudge) add(n int, lvl level.Level, o *results.Outcome) {
+	j.other(lvl)
+	j.sums[lvl].AddWindow(n, o)
+	if o.Verdict == verdict.Violated && j.latest != n {
+		j.violations++
+		j.latest = n
 	}
-	return false
 }
+
+// violatedAt reports whether a window was found violated at a level.
+func (j *windowJudge) violatedAt(lvl level.Level) bool {
+	sum := j.sums[lvl]
+	return sum != nil && sum.Windows != nil && sum.Windows.Violated > 0
+}
+
+// explains reports whether the next window is explained if it is violated.
+func (j *windowJudge) explains() bool { return j.violations < j.explained }
 
 // enter looks whether the window is the next one, and prepares it.
 func (j *windowJudge) enter(h *history.History) error {

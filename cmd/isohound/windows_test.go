@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -67,7 +68,7 @@ func TestWindows(t *testing.T) {
 
 // TestWindowsViolated: a violated window ends the run, and is reported like a run.
 func TestWindowsViolated(t *testing.T) {
-	lossy := []string{"run", "--driver", "sim", "--dsn", "sim://?off=durability", "--sessions", "8", "--txns", "1000", "--seed", "1", "--cut-every", "500txns", "--check", "ser,ra", "--json", "--no-progress"}
+	lossy := []string{"run", "--driver", "sim", "--dsn", "sim://?off=durability", "--sessions", "8", "--txns", "1000", "--seed", "1", "--cut-every", "300txns", "--check", "ser,ra", "--json", "--no-progress"}
 	dir := filepath.Join(t.TempDir(), "stop")
 	c := isohound(t, append(lossy, "--out", dir)...)
 	all := c.outcomes(t)
@@ -86,8 +87,69 @@ func TestWindowsViolated(t *testing.T) {
 	dir = filepath.Join(t.TempDir(), "go on")
 	c = isohound(t, append(lossy, "--out", dir, "--on-violation", "continue", "--keep", "violated")...)
 	all = c.outcomes(t)
-	if files, err := results.WindowFiles(dir); err != nil || len(all) != 2 || all[0].Windows.Violated < 10 || len(files) < all[0].Windows.Violated {
-		t.Errorf("%v, %+v, %d files: %s", err, all, len(files), c.msg)
+	files, err := results.WindowFiles(dir)
+	if err != nil || len(all) != 2 || all[0].Windows.Violated < 10 || len(files) < all[0].Windows.Violated {
+		t.Fatalf("%v, %+v, %d files: %s", err, all, len(files), c.msg)
+	}
+	violatedPages(t, dir, all[0].Windows)
+	wanted := func() string { return contentOf(t, filepath.Join(dir, "report.html")) }
+	before := wanted()
+	for _, page := range pagesOf(t, dir) { // report draws them again
+		if err := os.Remove(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := isohound(t, "report", dir); c.code != 0 || wanted() != before {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	violatedPages(t, dir, all[0].Windows)
+}
+
+func contentOf(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func pagesOf(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, results.WindowsFolder, "*.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// violatedPages: each of the first violated windows has a page with its explanation, to which the report links, and
+// no other window has one.
+func violatedPages(t *testing.T, dir string, w *results.Windows) {
+	t.Helper()
+	report := contentOf(t, filepath.Join(dir, "report.html"))
+	pages := map[int]bool{}
+	err := results.EachWindow(dir, func(n, _ int, o *results.Outcome) error {
+		if o.Verdict != verdict.Violated || pages[n] || len(pages) == results.WindowPages {
+			return nil
+		}
+		pages[n] = true
+		if len(o.Anomalies) == 0 || o.Anomalies[0].Counterexample == nil {
+			t.Fatalf("window %d is not explained: %+v", n, o)
+		}
+		name := fmt.Sprintf("windows/%06d.html", n)
+		page := contentOf(t, filepath.Join(dir, name))
+		if !strings.Contains(report, `<a href="`+name+`">`) || !strings.Contains(page, o.Anomalies[0].Name) || !strings.Contains(page, "<svg") ||
+			!strings.Contains(page, fmt.Sprintf(`<a href="%06d.jsonl.zst">`, n)) {
+			t.Errorf("window %d: %d bytes of a page", n, len(page))
+		}
+		return nil
+	})
+	if err != nil || len(pages) != min(w.Violated, results.WindowPages) || len(pagesOf(t, dir)) != len(pages) {
+		t.Errorf("%v: pages of windows %v, %d files, %+v", err, pages, len(pagesOf(t, dir)), w)
+	}
+	if more := w.Violated - len(pages); (more > 0) != strings.Contains(report, fmt.Sprintf("%d more are violated", more)) || !strings.Contains(report, `<svg class="timeline"`) {
+		t.Errorf("%d more", more)
 	}
 }
 
