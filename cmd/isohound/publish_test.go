@@ -199,6 +199,12 @@ func TestPublish(t *testing.T) {
 	for range 4 {
 		judges = append(judges, beside(t, "judge", "--from", url))
 	}
+	nc, js := streams(t, url)
+	defer nc.Close()
+	waitFor(t, "four judges that ask for windows", func() bool {
+		cons, err := js.Consumer(t.Context(), "isohound-windows", "judges")
+		return err == nil && cons.CachedInfo().NumWaiting >= 4
+	})
 	for _, tc := range []struct {
 		name, levels string
 		code         int
