@@ -199,18 +199,12 @@ func TestPublish(t *testing.T) {
 	for range 4 {
 		judges = append(judges, beside(t, "judge", "--from", url))
 	}
-	nc, js := streams(t, url)
-	defer nc.Close()
-	waitFor(t, "four judges that ask for windows", func() bool {
-		cons, err := js.Consumer(t.Context(), "isohound-windows", "judges")
-		return err == nil && cons.CachedInfo().NumWaiting >= 4
-	})
 	for _, tc := range []struct {
 		name, levels string
 		code         int
 		args         []string
 	}{
-		{"satisfied", "ser,si", 0, []string{"--sessions", "8", "--txns", "2000", "--cut-every", "700txns"}},
+		{"satisfied", "ser,si", 0, []string{"--sessions", "8", "--txns", "4000", "--cut-every", "700txns"}},
 		// Transactions of unknown outcome are carried over, so that judges need the windows before.
 		{"unknown outcomes", "ser,si", 0, []string{"--driver", "mariadb", "--dsn", mariadbDSN(t), "--isolation", "serializable", "--sessions", "8", "--duration", "3s", "--cut-every", "200ms", "--call-timeout", "3s",
 			"--fault", "300ms latency 3ms 2ms for 2s; 500ms cut every 500ms"}},
@@ -219,10 +213,12 @@ func TestPublish(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			before := given()
 			dir := filepath.Join(t.TempDir(), "run")
-			if tc.name == "satisfied" { // it has a window or asks for one
+			_, _, wait := begin(t, append([]string{"run", "--seed", "1", "--check", tc.levels, "--publish", url, "--out", dir, "--json", "--no-progress"}, tc.args...)...)
+			if tc.name == "satisfied" { // it has a window, or asks for one and gets it
+				waitFor(t, "verdict", func() bool { return strings.Contains(judges[0].out.String(), "satisfied") })
 				judges[0].Process.Signal(syscall.SIGSTOP)
 			}
-			c := isohound(t, append([]string{"run", "--seed", "1", "--check", tc.levels, "--publish", url, "--out", dir, "--json", "--no-progress"}, tc.args...)...)
+			c := wait()
 			if c.code != tc.code || !strings.Contains(c.msg, "judged here: 0") {
 				t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
 			}
@@ -250,6 +246,7 @@ func TestPublish(t *testing.T) {
 				if all[0].Standing == nil || all[0].Anomalies[0].Counterexample == nil {
 					t.Errorf("the violation is not explained: %+v", all[0])
 				}
+				violatedPages(t, dir, all[0].Windows)
 			}
 		})
 	}
