@@ -16,6 +16,7 @@ import (
 // writes.
 type Galera struct {
 	nodes   []*MariaDB
+	args    [][]string // of each node, to join
 	version string
 }
 
@@ -97,6 +98,7 @@ func (g *Galera) start(n int, c *config, provider, own string) error {
 			"--wsrep-on=ON", "--wsrep-provider="+provider, "--wsrep-cluster-name=isohound", fmt.Sprintf("--wsrep-node-name=node%d", i+1),
 			"--wsrep-node-address="+at(i, forCluster), "--wsrep-cluster-address=gcomm://"+strings.Join(members, ","),
 			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+at(i, forWholeState), "--wsrep-provider-options="+options)
+		g.args = append(g.args, args)
 		if i == 0 {
 			err = node.found(c.ctx, args)
 		} else {
@@ -189,6 +191,17 @@ func (g *Galera) Logs() string {
 		fmt.Fprintf(&b, "== node %d, %s\n%s\n", i+1, filepath.Base(node.dir), node.Logs())
 	}
 	return b.String()
+}
+
+// Kill kills node i, from 0, like a crash. The others go on without it when it has been silent for
+// evs.suspect_timeout, 30 s unless wsrep_provider_options sets it.
+func (g *Galera) Kill(i int) { g.nodes[i].Kill() }
+
+// Start starts node i again after Kill, while others are there. It copies all data from one of them, and is
+// synced when Start returns.
+func (g *Galera) Start(i int) error {
+	node := g.nodes[i]
+	return node.start(context.Background(), node.synced(len(g.nodes)), node.bin, g.args[i]...)
 }
 
 // Stop kills all nodes, since none of their data is kept, and removes their folders.

@@ -41,14 +41,15 @@ func windowsKilled(t *testing.T, rng *rand.Rand, dir string, args ...string) {
 }
 
 // TestWindowsResumed kills a run in windows again and again, and goes on with it in between: no transaction is
-// lost, each window is judged, and there is no false alarm. ISOHOUND_HISTORIES is 15,000 times the number of kills.
+// lost, each window is judged, and there is no false alarm. ISOHOUND_KILLS is the number of kills, or ISOHOUND_HISTORIES
+// 15,000 times that number.
 func TestWindowsResumed(t *testing.T) {
 	for driver, dsn := range map[string]string{"postgres": postgresDSN(t), "mariadb": mariadbDSN(t)} {
 		seed := randhist.Seed(t, rand.Uint64())
 		rng := rand.New(rand.NewPCG(seed, 3))
 		dir := filepath.Join(t.TempDir(), "run")
 		windowsKilled(t, rng, dir, "run", "--driver", driver, "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
-		for range randhist.Count(t, 30_000) / 15_000 {
+		for range kills(t, randhist.Count(t, 30_000)/15_000) {
 			windowsKilled(t, rng, dir, "run", "--resume", dir, "--dsn", dsn, "--no-progress")
 		}
 		c := isohound(t, "run", "--resume", dir, "--dsn", dsn, "--duration", "1s", "--json", "--no-progress")
