@@ -54,3 +54,21 @@ func TestCutOff(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOffDoubtOfUnknown: in a history that was cut off, a transaction of unknown outcome read a value that it
+// wrote later, after another read of the key. A missing transaction wrote the value first. So nobody need
+// have read it from this one, which cannot have committed.
+func TestCutOffDoubtOfUnknown(t *testing.T) {
+	h := dsl.MustParse("open\ns3 T0 [0,3]: r(x,0) r(x,2) r(x,0) w(x,2) unknown\ns3 T1 [3,4]: r(x,2) r(y,0) r(y,0)\n")
+	for _, engine := range []checker.Engine{checker.Auto, checker.Polygraph, checker.Baseline} {
+		for _, lvl := range level.All() {
+			if !lvl.Search() {
+				continue
+			}
+			r, err := checker.Check(t.Context(), h, lvl, checker.Options{Engine: engine, Certify: true})
+			if err != nil || r.Verdict != verdict.Unknown {
+				t.Errorf("%s at %s: %+v, %v", engine, lvl, r, err)
+			}
+		}
+	}
+}

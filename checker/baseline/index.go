@@ -156,10 +156,14 @@ func (x *index) externalReads(places map[cell][]int32, found *single.Collector) 
 
 // contradicts records that operation j of t contradicts operation n of t.
 func (x *index) contradicts(found *single.Collector, t int32, n, j int) {
-	if x.optional[t] {
-		x.broken[t] = true
-	} else {
-		found.Internal(x.txns[t], n, j)
+	i := x.txns[t]
+	if !x.optional[t] {
+		found.Internal(i, n, j)
+		return
+	}
+	x.broken[t] = true
+	if ops := x.h.Ops(&x.h.Txns[i]); ops[n].Kind == history.Read && ops[j].Kind == history.Read {
+		found.Doubt(i, j) // as Internal does
 	}
 }
 

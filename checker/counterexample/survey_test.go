@@ -30,7 +30,7 @@ func explained(t *testing.T, h *history.History, lvl level.Level, limit time.Dur
 	}
 	x, err := counterexample.NewExplainer(h, judge).Explain(t.Context(), r, counterexample.Wishes{Survey: limit})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, dsl.Format(h))
 	}
 	return x
 }

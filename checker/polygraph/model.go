@@ -226,10 +226,10 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 		m.addSets(&parts[p])
 		for _, x := range parts[p].wrong {
 			switch i := m.txns[x.txn]; {
-			case x.own != none:
-				found.Internal(i, int(x.own), int(x.op))
 			case m.optional[x.txn]:
 				found.Doubt(i, int(x.op))
+			case x.own != none:
+				found.Internal(i, int(x.own), int(x.op))
 			default:
 				found.Unexplained(i, int(x.op))
 			}
@@ -313,7 +313,8 @@ func (p *readsOf) find() {
 			}
 			if own != none {
 				if ops[own].Value != op.Value {
-					if m.broken[t] = true; !m.optional[t] {
+					m.broken[t] = true
+					if !m.optional[t] || !m.h.Closed && ops[own].Kind == history.Read { // as Internal doubts
 						p.wrong = append(p.wrong, wrongRead{t, own, int32(j)})
 					}
 				}
