@@ -13,6 +13,7 @@ import (
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/single"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
@@ -85,7 +86,7 @@ func check(t *testing.T, h *history.History, lvl level.Level, a *verdict.Anomaly
 	if s, serial := lvl.Snapshots(); serial && len(c.Anomaly.Cycle) > 0 && allowed(t, c.History, s) && !slices.Equal(c.Anomaly.Names, explain.Skews(c.Anomaly.Names)) {
 		fail("%s allows it, and it is called %v", s, c.Anomaly.Names)
 	}
-	for what, smaller := range smallerThan(c.History, lvl) {
+	for what, smaller := range smallerThan(c.History, h, lvl) {
 		if !allowed(t, smaller, c.Weakest) && (smaller.Closed || found(t, smaller, c.Weakest)) {
 			fail("still a violation without %s", what)
 		}
@@ -177,22 +178,22 @@ func open(h *history.History, c *counterexample.Counterexample, lvl level.Level)
 	return ""
 }
 
-// smallerThan yields the largest smaller closed sub-histories of h: each lacks one transaction or
+// smallerThan yields the largest smaller closed sub-histories of h, a part of whole: each lacks one transaction or
 // one operation, and what cannot be kept without it.
-func smallerThan(h *history.History, lvl level.Level) map[string]*history.History {
+func smallerThan(h, whole *history.History, lvl level.Level) map[string]*history.History {
 	out := map[string]*history.History{}
 	for i := range h.Txns {
-		out[fmt.Sprintf("T%d", h.Txns[i].ID)] = without(h, lvl, i, -1)
+		out[fmt.Sprintf("T%d", h.Txns[i].ID)] = without(h, whole, lvl, i, -1)
 		for j, op := range h.Ops(&h.Txns[i]) {
 			if lvl != level.LIN {
-				out[fmt.Sprintf("T%d %s", h.Txns[i].ID, dsl.Op(h, op))] = without(h, lvl, i, j)
+				out[fmt.Sprintf("T%d %s", h.Txns[i].ID, dsl.Op(h, op))] = without(h, whole, lvl, i, j)
 			}
 		}
 	}
 	return out
 }
 
-func without(h *history.History, lvl level.Level, txn, op int) *history.History {
+func without(h, whole *history.History, lvl level.Level, txn, op int) *history.History {
 	gone := map[[2]int]bool{}
 	for j := range h.Ops(&h.Txns[txn]) {
 		if op < 0 || j == op {
@@ -203,6 +204,12 @@ func without(h *history.History, lvl level.Level, txn, op int) *history.History 
 		more = false
 		for w := range h.Txns {
 			for j, written := range h.Ops(&h.Txns[w]) {
+				if gone[[2]int{w, j}] && written.Kind == history.Read {
+					for _, k := range doubted(h, whole, w, j) {
+						more = more || !gone[[2]int{w, k}]
+						gone[[2]int{w, k}] = true
+					}
+				}
 				if !gone[[2]int{w, j}] || written.Kind != history.Write {
 					continue
 				}
@@ -250,6 +257,32 @@ func without(h *history.History, lvl level.Level, txn, op int) *history.History 
 		}
 	}
 	return b.Done(h.Closed, nil)
+}
+
+// doubted lists the writes of a transaction that are not kept without its read at j: the read shows that a missing
+// transaction wrote the value before.
+func doubted(h, whole *history.History, txn, j int) (writes []int) {
+	ops := h.Ops(&h.Txns[txn])
+	read := ops[j]
+	first := slices.IndexFunc(ops, func(op history.Op) bool { return op == read })
+	if h.Closed || h.Initial(read.Key) == read.Value || first != j || single.Writes(ops[:j], read.Key) {
+		return nil
+	}
+	for i := range whole.Txns {
+		other := whole.Ops(&whole.Txns[i])
+		for k, op := range other {
+			same := op.Kind == history.Write && whole.KeyName(op.Key) == h.KeyName(read.Key) && whole.ValueText(op.Value) == h.ValueText(read.Value)
+			if same && whole.Txns[i].ID != h.Txns[txn].ID && whole.Txns[i].Status != history.Aborted && single.LastWrite(other, op.Key) == k {
+				return nil
+			}
+		}
+	}
+	for k, op := range ops {
+		if op.Kind == history.Write && op.Key == read.Key && op.Value == read.Value {
+			writes = append(writes, k)
+		}
+	}
+	return writes
 }
 
 // lightweight makes a small history of lightweight transactions on one key, some of them wrong.

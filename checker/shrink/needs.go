@@ -191,11 +191,16 @@ func (n *needs) behindWrite(at int32) bool {
 	return false
 }
 
-// base returns the operation of the same transaction that says what a read without a need returns: the write before
-// it, or the first read of the key. The read is only kept together with it.
+// base returns the operation of the same transaction without which an operation is not kept. For a read without a
+// need that is what says which value it returns: the write before it, or the first read of the key. For a write it is
+// an earlier read that shows that a missing transaction wrote the value, too. Without it, readers of the value would
+// seem to have read from this one.
 func (n *needs) base(at int32) (int32, bool) {
 	ops := n.h.AllOps()
-	if _, needy := n.need(at); needy || ops[at].Kind == history.Write {
+	if ops[at].Kind == history.Write {
+		return n.readBefore(at)
+	}
+	if _, needy := n.need(at); needy {
 		return 0, false
 	}
 	base, found := at, false
@@ -208,6 +213,36 @@ func (n *needs) base(at int32) (int32, bool) {
 		}
 	}
 	return base, found
+}
+
+// readBefore returns the first read of what a write wrote in the same transaction, before any write of the key, if it
+// shows that a missing transaction wrote the value: the history was cut off, and the value is not the initial one or
+// the final write of another transaction that can have committed.
+func (n *needs) readBefore(at int32) (int32, bool) {
+	ops := n.h.AllOps()
+	if n.h.Closed || n.h.Initial(ops[at].Key) == ops[at].Value {
+		return 0, false
+	}
+	for _, other := range n.onItsKey(at) {
+		switch {
+		case ops[other].Kind == history.Write:
+			return 0, false
+		case ops[other].Kind == history.Read && ops[other].Value == ops[at].Value:
+			return other, !n.writtenElsewhere(at)
+		}
+	}
+	return 0, false
+}
+
+// writtenElsewhere reports whether another transaction, which did not abort, has what a write wrote as its final write
+// of the key.
+func (n *needs) writtenElsewhere(at int32) bool {
+	op, found := n.h.AllOps()[at], false
+	n.eachProvider(token{op.Key, op.Value, held}, func(w int32) {
+		t := n.txnOf[w]
+		found = found || t != n.txnOf[at] && n.h.Txns[t].Status != history.Aborted && n.lastWrite(w) == w
+	})
+	return found
 }
 
 // lastWrite returns the last write to the same key in the same transaction.
