@@ -141,6 +141,11 @@ tests() {
   CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -tags "${front[1]}" -o /dev/null ./cmd/isohound
   CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags "${front[1]}" -o /dev/null ./cmd/isohound
   CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags "${embedded[1]}" -o /dev/null ./cmd/isohound
+  # Random tests take their seed from the source text: every change tries other histories, and a run that fails
+  # fails again on the same text.
+  ISOHOUND_SEED=${ISOHOUND_SEED:-$(find . -name '*.go' -not -path './.cache/*' -print0 | LC_ALL=C sort -z | xargs -0 cat | cksum | cut -d ' ' -f 1)}
+  export ISOHOUND_SEED
+  echo "run.sh: random tests with ISOHOUND_SEED=$ISOHOUND_SEED"
   # A larger share of random histories than a plain go test takes.
   ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m ./...
   # Servers that would weigh on isohound itself have modules of their own.
