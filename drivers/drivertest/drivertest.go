@@ -125,6 +125,7 @@ func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
 		expect(t, Begin(t, two), map[string]int64{"a": 1})
 	})
 	t.Run("conflicts", func(t *testing.T) { conflicts(t, Open(t, d, dsn, "")) })
+	t.Run("remnants", func(t *testing.T) { remnants(t, d, dsn) })
 }
 
 // conflicts lets sessions increment one key. Every commit that the driver reports must have

@@ -243,7 +243,7 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	// For statements that commit by themselves; Begin sets the isolation explicitly.
 	conf.RuntimeParams["default_transaction_isolation"] = string(d.level)
 	if conf.RuntimeParams["application_name"] == "" {
-		conf.RuntimeParams["application_name"] = "isohound"
+		conf.RuntimeParams["application_name"] = d.schema // Remnants counts them
 	}
 	c, err := pgx.ConnectConfig(ctx, conf)
 	if err != nil {

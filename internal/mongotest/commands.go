@@ -80,6 +80,8 @@ func (s *Server) run(c *context) (bson.D, *commandError) {
 		}
 		s.store.put(writes)
 		return bson.D{{Key: "dropped", Value: c.db}}, nil
+	case "listDatabases":
+		return bson.D{{Key: "databases", Value: s.databases()}, {Key: "totalSize", Value: int64(0)}}, nil
 	case "commitTransaction":
 		if c.txn == nil {
 			return nil, fail(InvalidOptions, "commitTransaction must be run within a transaction")
@@ -100,6 +102,18 @@ func (s *Server) run(c *context) (bson.D, *commandError) {
 		return s.findAndModify(c)
 	}
 	return nil, fail(CommandNotFound, "no such command: '"+c.name+"'")
+}
+
+// databases describes the databases that have documents.
+func (s *Server) databases() bson.A {
+	list, seen := bson.A{}, map[string]bool{}
+	for key := range s.store.versions {
+		if db, _, _ := strings.Cut(key, "."); !seen[db] && s.store.latest(key) != nil {
+			seen[db] = true
+			list = append(list, bson.D{{Key: "name", Value: db}, {Key: "sizeOnDisk", Value: int64(0)}, {Key: "empty", Value: false}})
+		}
+	}
+	return list
 }
 
 // hello is the answer of the primary of a replica set with one member, or of a standalone server

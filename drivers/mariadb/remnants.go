@@ -1,0 +1,43 @@
+package mariadb
+
+import (
+	"context"
+
+	"github.com/isohound/isohound/drivers"
+)
+
+// Remnants implements drivers.Cleaner. A user without the privilege PROCESS sees only its own sessions. Sessions of
+// other nodes of a cluster are not seen.
+func (d *db) Remnants(ctx context.Context) ([]drivers.Remnant, error) {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	rows, err := d.pool.QueryContext(ctx, "SELECT s.schema_name, (SELECT COUNT(*) FROM information_schema.processlist p WHERE p.db = s.schema_name) FROM information_schema.schemata s WHERE s.schema_name LIKE 'isohound%' ORDER BY 1")
+	if err != nil {
+		return nil, d.unusable(err)
+	}
+	defer rows.Close()
+	var list []drivers.Remnant
+	for rows.Next() {
+		var r drivers.Remnant
+		if err := rows.Scan(&r.Name, &r.Sessions); err != nil {
+			return nil, d.unusable(err)
+		}
+		if drivers.IsRunName(r.Name) {
+			list = append(list, r)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, d.unusable(err)
+	}
+	return list, nil
+}
+
+// Drop implements drivers.Cleaner.
+func (d *db) Drop(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	if _, err := d.pool.ExecContext(ctx, "DROP DATABASE IF EXISTS `"+name+"`"); err != nil {
+		return d.unusable(err)
+	}
+	return nil
+}
