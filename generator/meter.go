@@ -183,6 +183,13 @@ func (m *Meter) Stats() Stats {
 	return s
 }
 
+// Latencies returns the quantiles so far.
+func (m *Meter) Latencies() Quantiles {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return quantiles(m.all)
+}
+
 func quantiles(h *hdrhistogram.Histogram) Quantiles {
 	if h.TotalCount() == 0 {
 		return Quantiles{}

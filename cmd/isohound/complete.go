@@ -44,6 +44,8 @@ type running struct {
 	begun atomic.Pointer[time.Time]
 	// server is the private server of the run, if one was started.
 	server privateServer
+	// metrics are served while the run goes on, if asked for.
+	metrics *metrics
 }
 
 // commands returns the commands of this program.

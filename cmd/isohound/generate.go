@@ -96,6 +96,7 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 		Retries: s.retries, CallTimeout: timeout, Patience: s.patience, Seed: s.planSeed(), Note: a.outageNote(),
 		Started: started, Ended: lift, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
 	}, db, s.work, rec, a.others...)
+	a.metrics.watch(runner.Meter(), s.lag)
 	done := a.showGenerating(s, runner)
 	out := &recording{server: db.Server(), promises: promises(s, db)}
 	out.ended, out.err = runner.Run(a.ctx, stop)

@@ -31,7 +31,7 @@ type runOptions struct {
 	certify, asJSON, plain                                 bool
 	summary                                                string
 	cutEvery, keep, onViolation                            string
-	resume, share                                          string
+	resume, share, metrics                                 string
 	judgeShare                                             float64
 	maxLag                                                 time.Duration
 	attach                                                 []string
@@ -90,6 +90,7 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.StringVar(&o.publish.url, "publish", "", "have the windows judged by isohound judge on other machines, through this NATS server (nats://HOST:4222); see docs/windows.md")
 	f.StringVar(&o.publish.creds, "nats-creds", "", natsCredsHelp)
 	f.StringVar(&o.publish.ca, "nats-ca", "", natsCAHelp)
+	f.StringVar(&o.metrics, "metrics", "", "serve figures of the run to Prometheus at this address, :9090 say, as long as it goes on; see docs/reports.md")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each level")
 	f.StringVar(&o.summary, "summary", "", summaryHelp)
 	f.StringArrayVar(&o.attach, "attach", nil, "keep this file too if a level is violated, such as the server's log; may be repeated")
@@ -166,6 +167,16 @@ func (a *app) run(s *settings, o *runOptions) error {
 			return err
 		}
 	}
+	if o.metrics != "" {
+		var stop func()
+		if a.metrics, stop, err = serveMetrics(o.metrics); err != nil {
+			return err
+		}
+		defer stop()
+		if !s.quiet {
+			fmt.Fprintf(a.msg, "metrics at http://%s/metrics\n", a.metrics.server.Addr)
+		}
+	}
 	db, err := a.open(s)
 	if err != nil {
 		return err
@@ -193,6 +204,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	a.announce(s, db)
 	conf := a.config(s, o, k, db)
+	a.metrics.run(&conf)
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
 	if o.cutEvery != "" {
 		repro := s.repro(o, k)
@@ -221,6 +233,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	repro := s.repro(o, k)
 	finish := func(h *history.History, out *results.Outcome) {
 		vacuous(h, out)
+		a.metrics.verdict(out)
 		minimal(repro, out)
 		run.Config.Weigh(out)
 	}

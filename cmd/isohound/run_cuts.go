@@ -218,6 +218,7 @@ func (w *windowRun) window(path string) error {
 	var failed error
 	w.judge.finish = func(h *history.History, o *results.Outcome) {
 		finish(h, o)
+		w.app.metrics.verdict(o)
 		fine = fine && o.Verdict == verdict.Satisfied
 		outcomes = append(outcomes, *o)
 		if err := json.NewEncoder(w.log).Encode(o); err != nil {
