@@ -137,6 +137,15 @@ type Stats struct {
 	FinalRead *FinalRead `json:"final_read,omitempty"`
 	// Cuts is set if the run was to be cut into windows.
 	Cuts *CutStats `json:"cuts,omitempty"`
+	// Faults are the times during which faults of the run's script had effects.
+	Faults []Fault `json:"faults,omitempty"`
+}
+
+// Fault is a time during which a fault had an effect, in seconds since the start.
+type Fault struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	What string  `json:"what"`
 }
 
 // Quantiles of latencies.

@@ -71,7 +71,9 @@ func explanation(t *testing.T, h *history.History, r *verdict.Result) *counterex
 // TestSaveAndDraw: the report drawn from the saved files is the same as the original report.
 func TestSaveAndDraw(t *testing.T) {
 	dir := t.TempDir()
-	report, err := results.Save(dir, sample(t), pages.Draw)
+	run := sample(t)
+	run.Stats.Faults = []generator.Fault{{From: 1, To: 2.5, What: "kill for 1s"}, {From: 3, To: 3, What: "cut"}}
+	report, err := results.Save(dir, run, pages.Draw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +100,7 @@ func TestSaveAndDraw(t *testing.T) {
 		"LostUpdate", "violates si, ser", "Snapshot isolation is promised and does not hold; serializability does not hold and is not promised.",
 		"<h1>Violated, and promised</h1>", "<strong>violated, not promised</strong>", "Repeatable read promises snapshot isolation (the manual).", "T1 (session 1) and T2 (session 2) both read x = 0", "isohound run --seed 42", "1,234,567",
 		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `data-shows="graph"`, `data-shows="timeline"`, "violates si-noso and psi, and so every stronger level", "Nothing of it can be left out", "figure.zoom", `class="chart"`, "r(x,0)", "seed 42",
+		"<li>1.0 to 2.5 s: kill for 1s</li>", "<li>3.0 s: cut</li>", ">fault</text>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the report lacks %q", want)

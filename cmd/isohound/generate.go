@@ -104,6 +104,11 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	done()
 	out.stats = runner.Meter().Stats()
 	out.stats.FinalRead, out.stats.Cuts = runner.FinalRead(), runner.CutStats()
+	if a.faults != nil {
+		for _, w := range a.faults.Played() {
+			out.stats.Faults = append(out.stats.Faults, generator.Fault{From: w.From.Seconds(), To: w.To.Seconds(), What: w.Event.Effect()})
+		}
+	}
 	if out.err == nil && a.ctx.Err() == nil {
 		out.invariants = generator.CheckInvariants(a.ctx, db, s.work)
 	}

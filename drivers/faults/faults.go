@@ -25,6 +25,7 @@ type Set struct {
 	serving sync.Mutex
 	tell    func(string)
 	env     []string
+	windows windows
 }
 
 // Serve names the server that events act on, whom to tell about them, and variables for the
@@ -69,6 +70,7 @@ func (s *Set) Play() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	start := time.Now()
+	s.windows.begin(start)
 	for i := range s.events {
 		e := &s.events[i]
 		if !e.Action.Connections() {
@@ -84,7 +86,7 @@ func (s *Set) Play() {
 				s.played.Add(1)
 				go func() {
 					defer s.played.Done()
-					nd.play(ctx, e, start)
+					nd.play(ctx, e, start, &s.windows)
 				}()
 			}
 		}
@@ -119,8 +121,9 @@ func until(ctx context.Context, t time.Time) bool {
 
 // play runs one event at one node, with its repetitions. Times are counted from the start, so
 // that delays do not add up.
-func (n *node) play(ctx context.Context, e *Event, start time.Time) {
+func (n *node) play(ctx context.Context, e *Event, start time.Time, w *windows) {
 	for t := start.Add(e.At); until(ctx, t); t = t.Add(e.Every) {
+		begun := time.Now()
 		lift := n.begin(e)
 		if e.For > 0 {
 			until(ctx, t.Add(e.For))
@@ -128,6 +131,7 @@ func (n *node) play(ctx context.Context, e *Event, start time.Time) {
 			<-ctx.Done()
 		}
 		lift()
+		w.add(e, begun)
 		if e.Every == 0 {
 			return
 		}

@@ -90,6 +90,15 @@ func (e Event) String() string {
 	return s
 }
 
+// Effect spells what the event does, without when it does it.
+func (e Event) Effect() string {
+	_, what, _ := strings.Cut(e.String(), " ")
+	if e.Every > 0 {
+		what = strings.TrimSuffix(what, " every "+e.Every.String())
+	}
+	return what
+}
+
 // Parse reads a script for a number of endpoints: events, separated by
 // semicolons or line ends.
 //

@@ -24,10 +24,11 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 	failed := false
 	for t := start.Add(e.At); until(ctx, t); t = t.Add(e.Every) {
 		var err error
+		begun := time.Now()
 		switch e.Action {
 		case Kill:
 			s.serving.Lock() // one kill at a time
-			begun := time.Now()
+			begun = time.Now()
 			s.server.Kill()
 			until(ctx, t.Add(e.For))
 			err = s.server.Start()
@@ -36,8 +37,9 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 				s.tell(fmt.Sprintf("the server was killed and started again, %.1f s in all", time.Since(begun).Seconds()))
 			}
 		case Pause:
-			if !s.serving.TryLock() {
-				break // there is nothing to pause in a server that was killed
+			if !s.serving.TryLock() { // there is nothing to pause in a server that was killed
+				begun = time.Time{}
+				break
 			}
 			var resume func()
 			resume, err = s.server.Pause(e.Backends)
@@ -48,6 +50,9 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 			}
 		case Exec:
 			err = s.execute(ctx, e.Command)
+		}
+		if err == nil && !begun.IsZero() {
+			s.windows.add(e, begun)
 		}
 		if err != nil && !failed {
 			failed = true // once for each event

@@ -73,6 +73,10 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 	p.Legend.TextStyle.Font.Size = 10
 	p.Legend.ThumbnailWidth = 24
 	p.Legend.Padding = 3
+	if len(s.Faults) > 0 {
+		p.Add(shades(s.Faults))
+		p.Legend.Add("fault", shades(s.Faults))
+	}
 	for _, l := range lines {
 		pts := plotter.XYs{}
 		for n, v := range s.Intervals {

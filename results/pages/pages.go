@@ -28,6 +28,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"latencies":    latencies,
 		"pictures":     func(a results.Anomaly) template.HTML { return pictures(&a) },
 		"timeline":     timeline,
+		"faultLines":   faultLines,
 		"pictureParts": func() template.HTML { return pictureParts },
 		"seconds":      func(s float64) string { return fmt.Sprintf("%.3f s", s) },
 		"count":        results.Thousands,
