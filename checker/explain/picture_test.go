@@ -89,7 +89,7 @@ func TestTimelineKeepsApart(t *testing.T) {
 			begin, end := int64(i)*700_000, int64(i)*700_000+300_000
 			p.Around = append(p.Around, Txn{ID: int64(i), Session: int64(20 + i%4), Begin: &begin, End: &end, Status: "committed"})
 		}
-		l := newTimeline(p)
+		l := newTimeline(p, opsWidth)
 		bars := 0
 		for _, r := range l.rows {
 			for i, a := range r.bars {
@@ -120,7 +120,7 @@ func TestPicturesAreWellFormed(t *testing.T) {
 		p := ring(3, 1, name)
 		p.Title = name
 		p.Txns[0].Status = "unknown"
-		for what, svg := range map[string]string{"graph": GraphSVG(p), "timeline": TimelineSVG(p)} {
+		for what, svg := range map[string]string{"graph": GraphSVG(p), "timeline": TimelineSVG(p), "narrow timeline": NarrowTimelineSVG(p)} {
 			if svg == "" {
 				t.Errorf("%q: no %s", name, what)
 			}
@@ -187,7 +187,7 @@ func TestTimes(t *testing.T) {
 	for i := range h.Txns {
 		p.Txns = append(p.Txns, NewTxn(h, int32(i), nil, nil))
 	}
-	l := newTimeline(p)
+	l := newTimeline(p, opsWidth)
 	if l.timed || l.rows[0].bars[0].x2 > l.rows[0].bars[1].x1 || l.rows[1].bars[0].x1 != l.rows[0].bars[0].x1 {
 		t.Errorf("%+v", l.rows)
 	}
@@ -199,7 +199,7 @@ func TestTimes(t *testing.T) {
 	for i := range h.Txns {
 		p.Txns = append(p.Txns, NewTxn(h, int32(i), nil, nil))
 	}
-	l = newTimeline(p)
+	l = newTimeline(p, opsWidth)
 	if b := l.rows[1].bars[0]; !b.openRight || b.end != 30 {
 		t.Errorf("%+v", b)
 	}
@@ -249,5 +249,30 @@ func TestReadsOfFaults(t *testing.T) {
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s%v, want %s", text, got, want)
 		}
+	}
+}
+
+// TestNarrowTimeline: on a phone the transactions of the counterexample are there, and those around them are not.
+func TestNarrowTimeline(t *testing.T) {
+	at := func(ns int64) *int64 { return &ns }
+	p := ring(2, 0, "k")
+	for i := range p.Txns {
+		p.Txns[i].Begin, p.Txns[i].End = at(int64(10+i)), at(int64(20+i))
+	}
+	p.Around, p.More = []Txn{{ID: 99, Session: 9, Begin: at(5), End: at(30), Status: "committed"}}, 7
+	wide, narrow := TimelineSVG(p), NarrowTimelineSVG(p)
+	if !strings.Contains(wide, ">T99<") || !strings.Contains(wide, "Faint") {
+		t.Error(wide)
+	}
+	if strings.Contains(narrow, ">T99<") || strings.Contains(narrow, "Faint") || strings.Count(narrow, `class="name"`) != 2 {
+		t.Error(narrow)
+	}
+	width := func(svg string) (w float64) {
+		_, rest, _ := strings.Cut(svg, `width="`)
+		fmt.Sscanf(rest, "%f", &w)
+		return w
+	}
+	if w := width(narrow); w > 500 || w >= width(wide) {
+		t.Errorf("the narrow timeline is %v wide, the other %v", w, width(wide))
 	}
 }

@@ -169,7 +169,7 @@ func TestScanEdges(t *testing.T) {
 		}
 	}
 	// Words are in the order of the lines of a bar.
-	if text := strings.Join(newTimeline(p).rows[0].bars[0].lines, " "); text != "T1 scan t where v > 4 -> nothing; not found: t(2) w(t(1),7)" {
+	if text := strings.Join(newTimeline(p, opsWidth).rows[0].bars[0].lines, " "); text != "T1 scan t where v > 4 -> nothing; not found: t(2) w(t(1),7)" {
 		t.Errorf("bar %q", text)
 	}
 	for what, text := range map[string]string{"graph": svg, "DOT": dot, "timeline": TimelineSVG(p)} {

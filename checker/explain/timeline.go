@@ -44,16 +44,26 @@ type timeline struct {
 	x             map[int64]float64
 	width, height float64
 	hidden        int // transactions of the counterexample that are left out
+	letters       int // in one line of operations
 }
 
 // TimelineSVG draws the sessions with the transactions of the counterexample, in real time if it is
 // known, and faintly what ran at the same time. It keeps the order of all begins and ends.
 // Distances are not to scale, so that there is room for the operations.
-func TimelineSVG(p *Picture) string {
+func TimelineSVG(p *Picture) string { return timelineSVG(p, "timeline", opsWidth) }
+
+// NarrowTimelineSVG draws the same for a phone: only the transactions of the counterexample, with short lines.
+func NarrowTimelineSVG(p *Picture) string {
+	alone := *p
+	alone.Around, alone.More = nil, 0
+	return timelineSVG(&alone, "narrow-timeline", narrowWidth)
+}
+
+func timelineSVG(p *Picture, name string, letters int) string {
 	if len(p.Txns) == 0 {
 		return ""
 	}
-	l := newTimeline(p)
+	l := newTimeline(p, letters)
 	var body strings.Builder
 	l.grid(&body)
 	for _, r := range l.rows {
@@ -69,7 +79,7 @@ func TimelineSVG(p *Picture) string {
 	}
 	l.notes(&body, p)
 	var b strings.Builder
-	open(&b, "timeline", "Timeline: "+p.Title, l.width, l.height)
+	open(&b, name, "Timeline: "+p.Title, l.width, l.height)
 	return b.String() + body.String() + "</svg>\n"
 }
 
@@ -78,12 +88,14 @@ const (
 	barLine, barPad  = 14.0, 8.0
 	rowGap, axisRoom = 12.0, 22.0
 	opsWidth         = 34 // letters in one line of operations
+	narrowWidth      = 18 // the same on a phone
 	maxParagraphs    = 4
 	statementLines   = 5
+	maxNotes         = 8 // lines
 )
 
-func newTimeline(p *Picture) *timeline {
-	l := &timeline{timed: slices.ContainsFunc(p.Txns, func(t Txn) bool { return t.Begin != nil && t.End != nil }), x: map[int64]float64{}}
+func newTimeline(p *Picture, letters int) *timeline {
+	l := &timeline{letters: letters, timed: slices.ContainsFunc(p.Txns, func(t Txn) bool { return t.Begin != nil && t.End != nil }), x: map[int64]float64{}}
 	bars := l.collect(p)
 	l.span(bars)
 	l.scale(bars)
@@ -129,7 +141,7 @@ func (l *timeline) span(bars []*bar) {
 		for _, r := range l.rows {
 			for n, b := range r.bars {
 				b.begin, b.end = int64(2*n), int64(2*n+1)
-				b.lines = b.text()
+				b.lines = b.text(l.letters)
 			}
 		}
 		return
@@ -153,12 +165,12 @@ func (l *timeline) span(bars []*bar) {
 			b.end = *b.t.End
 		}
 		b.end = max(b.end, b.begin)
-		b.lines = b.text()
+		b.lines = b.text(l.letters)
 	}
 }
 
 // text returns the lines of text in a bar.
-func (b *bar) text() []string {
+func (b *bar) text(letters int) []string {
 	name := fmt.Sprintf("T%d", b.t.ID)
 	if b.faint {
 		return []string{name}
@@ -171,7 +183,7 @@ func (b *bar) text() []string {
 	}
 	lines := []string{name}
 	shown := b.t.Shown()
-	list := paragraphs(shown)
+	list := paragraphs(shown, letters)
 	if len(list) > maxParagraphs {
 		list = list[:maxParagraphs-1]
 	}
@@ -192,16 +204,16 @@ type paragraph struct {
 	ops   int
 }
 
-func paragraphs(ops []Op) (list []*paragraph) {
+func paragraphs(ops []Op, letters int) (list []*paragraph) {
 	var open *paragraph // the last one, if it has room
 	for _, o := range ops {
 		if o.Statement() {
-			list = append(list, &paragraph{wrap(o.String(), opsWidth, statementLines), 1})
+			list = append(list, &paragraph{wrap(o.String(), letters, statementLines*opsWidth/letters), 1})
 			open = nil
 			continue
 		}
-		op := clip(o.String(), opsWidth)
-		if open != nil && len([]rune(open.lines[0]))+1+len([]rune(op)) <= opsWidth {
+		op := clip(o.String(), letters)
+		if open != nil && len([]rune(open.lines[0]))+1+len([]rune(op)) <= letters {
 			open.lines[0] += " " + op
 			open.ops++
 			continue
@@ -359,6 +371,9 @@ func (l *timeline) notes(b *strings.Builder, p *Picture) {
 			s += fmt.Sprintf(" (… %d more)", p.More)
 		}
 		notes = append(notes, s+".")
+	}
+	if l.letters < opsWidth {
+		notes = wrap(strings.Join(notes, " "), 2*l.letters+20, maxNotes)
 	}
 	for _, n := range notes {
 		l.height += 16

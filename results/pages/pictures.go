@@ -7,12 +7,12 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// pictures are the drawings of an anomaly. Each is in a frame that can be zoomed with the mouse,
+// pictures are the drawings of an anomaly. The timeline has two forms, of which a page shows the one that fits its width. Each is in a frame that can be zoomed with the mouse,
 // by touch on its buttons, and with the keyboard.
 func pictures(a *results.Anomaly) template.HTML {
 	p := a.Picture()
 	out := ""
-	for _, svg := range []string{explain.GraphSVG(p), explain.TimelineSVG(p)} {
+	for _, svg := range []string{explain.GraphSVG(p), explain.TimelineSVG(p), explain.NarrowTimelineSVG(p)} {
 		if svg != "" {
 			out += `<figure class="zoom" tabindex="0" aria-label="picture; plus and minus zoom, arrows move, 0 shows all">` +
 				`<div class="tools"><button type="button" data-zoom="+" title="closer">+</button><button type="button" data-zoom="-" title="further away">−</button><button type="button" data-zoom="0" title="show all">all</button></div>` +
@@ -32,8 +32,9 @@ figure.zoom .tools{position:absolute;top:.3rem;right:.3rem;display:flex;gap:.2re
 figure.zoom:hover .tools,figure.zoom:focus-within .tools,figure.zoom:focus .tools{opacity:1}
 figure.zoom button{font:14px system-ui,sans-serif;min-width:2rem;height:2rem;border:1px solid var(--line,#d5dae0);border-radius:4px;background:var(--paper,#fff);color:var(--ink,#1c2126);cursor:pointer}
 @media (hover:none){figure.zoom .tools{opacity:1}}
-@media screen and (max-width:700px){figure.zoom{overflow-x:auto}figure.zoom .tools{position:sticky;left:0;right:auto;justify-content:flex-end;padding:.3rem;opacity:1}figure.zoom svg{width:100%;max-width:var(--width);min-width:calc(var(--width)*.7)}figure.zoom svg[data-shows=timeline]{width:auto;min-width:36rem;max-width:none}}
-@media print{figure.zoom{border:0;break-inside:avoid}figure.zoom .tools{display:none}}
+@media screen and (max-width:700px){figure.zoom{overflow-x:auto}figure.zoom .tools{position:sticky;left:0;right:auto;justify-content:flex-end;padding:.3rem;opacity:1}figure.zoom svg{width:100%;max-width:var(--width);min-width:calc(var(--width)*.7)}figure.zoom:has(svg[data-shows=timeline]){display:none}}
+@media screen and (min-width:700.1px){figure.zoom:has(svg[data-shows=narrow-timeline]){display:none}}
+@media print{figure.zoom{border:0;break-inside:avoid}figure.zoom .tools,figure.zoom:has(svg[data-shows=narrow-timeline]){display:none}}
 </style>
 <script>
 document.querySelectorAll("figure.zoom").forEach(function (f) {
