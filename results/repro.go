@@ -16,6 +16,7 @@ import (
 
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/results/script"
 )
 
 const (
@@ -83,6 +84,8 @@ type found struct {
 	Text     string // the content of that file, or what it says for people
 	Listing  bool   // Text is for people
 	Words    []string
+	// Spec and SQL are the names of files with the transactions as SQL; empty if there are none.
+	Spec, SQL string
 }
 
 // SaveRepro makes the reproduction folder of a run in dir, which holds the history. missing
@@ -153,6 +156,9 @@ func (p *Repro) saveMinimal(out string, r *Run) ([]found, error) {
 				return nil, err
 			}
 			one.File, one.MinLevel = file, m.levels
+			if err := one.script(out, name, r, m.part); err != nil {
+				return nil, err
+			}
 			shown := string(text)
 			if one.Listing = !strings.HasSuffix(file, ".txt"); one.Listing {
 				shown = explain.Listing(m.part)
@@ -164,6 +170,26 @@ func (p *Repro) saveMinimal(out string, r *Run) ([]found, error) {
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// script writes the transactions of a minimal history as SQL, if the database speaks it.
+func (f *found) script(out, name string, r *Run, part *history.History) error {
+	db := script.For(r.Config.Driver)
+	if db == nil {
+		return nil
+	}
+	s := script.New(part, db, r.Config.Isolation)
+	title := fmt.Sprintf("%s on %s, %s: the transactions of %s", f.Name, r.Config.Server, r.Config.Isolation, f.File)
+	f.SQL = name + ".sql"
+	if err := write(out, f.SQL, []byte(s.SQL(title))); err != nil || !db.Spec {
+		return err
+	}
+	text := s.Spec(title)
+	if text == "" {
+		return nil
+	}
+	f.Spec = name + ".spec"
+	return write(out, f.Spec, []byte(text))
 }
 
 // script returns the content of repeat.sh.

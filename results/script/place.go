@@ -1,0 +1,182 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isohound/isohound/drivers/sqltable"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/schema"
+)
+
+// writer writes the statements of a history.
+type writer struct {
+	h  *history.History
+	db *Database
+	kv *schema.Table // of keys that are no items of a table
+	// used are the tables of the items, in the order of their first use.
+	used  []*schema.Table
+	notes []string
+	noted map[string]bool
+}
+
+func newWriter(h *history.History, db *Database) *writer {
+	w := &writer{h: h, db: db, noted: map[string]bool{}}
+	kind := schema.Int
+	for i := range h.Txns {
+		for _, op := range h.Ops(&h.Txns[i]) {
+			if _, ok := w.schema().ParseItem(h.KeyName(op.Key)); !ok && op.Value != history.Absent {
+				if _, isInt := number(h.ValueText(op.Value)); !isInt {
+					kind = schema.Text
+				}
+			}
+		}
+	}
+	w.kv = &schema.Table{Name: "kv", Key: schema.Texts("k"), Groups: []schema.Group{{Columns: []schema.Column{{Name: "v", Type: kind}}}}}
+	return w
+}
+
+// schema returns the tables of the history, without the one of plain keys.
+func (w *writer) schema() schema.Schema {
+	if len(w.h.Schema) == 1 && w.h.Schema[0].IsPlain() {
+		return nil
+	}
+	return w.h.Schema
+}
+
+// place is the place of a key.
+func (w *writer) place(k history.Key) schema.Place {
+	name := w.h.KeyName(k)
+	p, ok := w.schema().ParseItem(name)
+	if !ok {
+		p = schema.Place{Table: w.kv, Key: []any{name}, Row: "kv(" + name + ")"}
+	}
+	w.use(p.Table)
+	return p
+}
+
+func (w *writer) use(t *schema.Table) {
+	if !slices.Contains(w.used, t) {
+		w.used = append(w.used, t)
+	}
+}
+
+// content returns the values of a group's columns, from the value of an item.
+func (w *writer) content(p schema.Place, v history.Value) []any {
+	text := w.h.ValueText(v)
+	n, isInt := number(text)
+	var s string
+	if !isInt && json.Unmarshal([]byte(text), &s) != nil {
+		s = text
+	}
+	g := &p.Table.Groups[p.Group]
+	if p.Table == w.kv && g.Columns[0].Type == schema.Text {
+		if isInt {
+			s = text
+		}
+		return []any{s}
+	}
+	values, ok := g.ParseContent(s, n, isInt)
+	if !ok {
+		w.note(fmt.Sprintf("The value %s of %s is not written as SQL.", text, w.h.KeyName(w.keyOf(p))))
+		values = blank(g)
+	}
+	return values
+}
+
+// keyOf returns the key of a place, for messages.
+func (w *writer) keyOf(p schema.Place) history.Key { return w.h.Key(p.Table.Item(p.Key, p.Group)) }
+
+func (w *writer) note(text string) {
+	if !w.noted[text] {
+		w.noted[text] = true
+		w.notes = append(w.notes, text)
+	}
+}
+
+// blank is what a group holds of which nothing is known.
+func blank(g *schema.Group) []any {
+	var out []any
+	for _, c := range g.Columns {
+		switch {
+		case c.Null:
+			out = append(out, nil)
+		case c.Type == schema.Int:
+			out = append(out, int64(0))
+		default:
+			out = append(out, "")
+		}
+	}
+	return out
+}
+
+// number reads an integer.
+func number(text string) (n int64, ok bool) {
+	err := json.Unmarshal([]byte(text), &n)
+	return n, err == nil
+}
+
+// tables returns the statements that make the tables with their initial rows, and those that drop them.
+func (w *writer) tables() (setup, teardown []string) {
+	rows, order := map[string]*schema.Row{}, []string{}
+	tables := map[string]*schema.Table{}
+	for k := range w.h.KeyCount() {
+		key := history.Key(k)
+		v := w.h.Initial(key)
+		if v == history.Absent {
+			continue
+		}
+		p := w.place(key)
+		r := rows[p.Row]
+		if r == nil {
+			r = &schema.Row{Key: p.Key}
+			for g := range p.Table.Groups {
+				r.Groups = append(r.Groups, blank(&p.Table.Groups[g]))
+			}
+			rows[p.Row], tables[p.Row] = r, p.Table
+			order = append(order, p.Row)
+		}
+		r.Groups[p.Group] = w.content(p, v)
+	}
+	for _, t := range w.used {
+		setup = append(setup, w.db.dialect.Create(t).SQL)
+		for i := range t.Indexes {
+			setup = append(setup, w.db.dialect.Index(t, i).SQL)
+		}
+		teardown = append(teardown, "DROP TABLE "+w.db.dialect.Quote+t.Name+w.db.dialect.Quote)
+	}
+	for _, name := range order {
+		setup = append(setup, w.spelled(w.db.dialect.Insert(tables[name], *rows[name]).Done()))
+	}
+	return setup, teardown
+}
+
+// spelled returns a statement with its arguments in it. Its names have no question mark.
+func (w *writer) spelled(s sqltable.Statement) string {
+	var b strings.Builder
+	args := s.Args
+	for _, r := range s.SQL {
+		if r != '?' || len(args) == 0 {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(w.literal(args[0]))
+		args = args[1:]
+	}
+	return b.String()
+}
+
+func (w *writer) literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case string:
+		if w.db.escape != "" {
+			v = strings.ReplaceAll(v, w.db.escape, w.db.escape+w.db.escape)
+		}
+		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	}
+	return fmt.Sprint(v)
+}
