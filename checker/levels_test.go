@@ -106,3 +106,16 @@ func TestFollowInTime(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// TestWitnessOfWeaker: T3 read from T0 both times, which read atomic says once. At read committed the second read
+// could have another source.
+func TestWitnessOfWeaker(t *testing.T) {
+	h := dsl.MustParse("initial nil\ns1 T0: w(k1,2) w(k0,3)\ns0 T1: r(k0,1)\ns1 T2: w(k1,1) w(k0,nil) w(k1,3) w(k0,1) w(k1,2)\ns0 T3: r(k1,2) r(k1,2) r(k0,3) r(k1,2)\n")
+	s := checker.NewLevels(h)
+	for _, l := range []level.Level{level.RA, level.RC} {
+		r, err := s.Check(t.Context(), l, checker.Options{Certify: true})
+		if err != nil || r.Verdict != verdict.Satisfied || !r.Certified || l == level.RC && r.FollowsFrom != level.RA {
+			t.Errorf("%s: %+v, %v", l, r, err)
+		}
+	}
+}

@@ -177,7 +177,8 @@ func (x *index) versionsOf(k history.Key) []int32 {
 	return x.byKey[k]
 }
 
-// sources returns the transactions of the chosen versions.
+// sources returns the transactions of the chosen versions. Other reads of the key that fit the version have it from
+// there, too, so that the witness is one of weaker levels, at which they need not agree.
 func (x *index) sources() map[verdict.OpRef]int32 {
 	if len(x.chosen) == 0 {
 		return nil
@@ -187,6 +188,19 @@ func (x *index) sources() map[verdict.OpRef]int32 {
 		out[r] = verdict.FromInitial
 		if w := x.writer[v]; w != none {
 			out[r] = w
+		}
+		ops := x.h.Ops(&x.h.Txns[r.Txn])
+		for j, op := range ops {
+			if op.Key != ops[r.Op].Key || j == r.Op {
+				continue
+			}
+			if op.Kind == history.Write {
+				break
+			}
+			other := verdict.OpRef{Txn: r.Txn, Op: j}
+			if _, own := x.chosen[other]; !own && (op.Value == x.value(v)) == (op.Kind == history.Read) {
+				out[other] = out[r]
+			}
 		}
 	}
 	return out
