@@ -25,6 +25,9 @@ type Meter struct {
 	all    *hdrhistogram.Histogram
 	width  int64 // of an interval, in nanoseconds
 	series []interval
+	nodes  map[int16]*interval // by endpoint
+	// endpoints is how many there are, if more than one.
+	endpoints int
 }
 
 type interval struct {
@@ -40,8 +43,11 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(10*time.Minute/time.Microsecond), 2)
 }
 
-func newMeter(now func() int64) *Meter {
-	return &Meter{now: now, causes: map[string]int64{}, all: newHistogram(), width: int64(10 * time.Millisecond)}
+func newMeter(now func() int64, endpoints int) *Meter {
+	if endpoints == 1 {
+		endpoints = 0
+	}
+	return &Meter{now: now, endpoints: endpoints, causes: map[string]int64{}, nodes: map[int16]*interval{}, all: newHistogram(), width: int64(10 * time.Millisecond)}
 }
 
 // start sets the zero of time.
@@ -65,23 +71,36 @@ func (m *Meter) add(rec *history.Record, due int64, cause string) {
 	if rec.Status != history.Committed {
 		m.causes[cause]++
 	}
-	at := m.at(rec.End - m.origin.Load())
-	switch rec.Status {
-	case history.Committed:
+	us := int64(0)
+	if rec.Status == history.Committed {
 		begin := rec.Begin
 		if rec.Due != history.NoTime {
 			begin = due
 		}
-		us := max((rec.End-begin)/1000, 1)
+		us = max((rec.End-begin)/1000, 1)
 		// Latencies beyond the range count as the longest one.
 		us = min(us, m.all.HighestTrackableValue())
 		_ = m.all.RecordValue(us)
-		_ = at.latency.RecordValue(us)
-		at.committed++
+	}
+	m.at(rec.End-m.origin.Load()).add(rec.Status, us)
+	if rec.Node > 0 {
+		if m.nodes[rec.Node] == nil {
+			m.nodes[rec.Node] = &interval{latency: newHistogram()}
+		}
+		m.nodes[rec.Node].add(rec.Status, us)
+	}
+}
+
+// add counts a transaction, with its latency in microseconds if it committed.
+func (v *interval) add(s history.Status, us int64) {
+	switch s {
+	case history.Committed:
+		_ = v.latency.RecordValue(us)
+		v.committed++
 	case history.Aborted:
-		at.aborted++
+		v.aborted++
 	default:
-		at.unknown++
+		v.unknown++
 	}
 }
 
@@ -137,6 +156,8 @@ type Stats struct {
 	FinalRead *FinalRead `json:"final_read,omitempty"`
 	// Cuts is set if the run was to be cut into windows.
 	Cuts *CutStats `json:"cuts,omitempty"`
+	// Nodes are the figures of the endpoints, in their order, if there are several.
+	Nodes []IntervalStats `json:"nodes,omitempty"`
 	// Faults are the times during which faults of the run's script had effects.
 	Faults []Fault `json:"faults,omitempty"`
 }
@@ -156,7 +177,7 @@ type Quantiles struct {
 	Max float64 `json:"max"`
 }
 
-// IntervalStats are the figures of one interval of a run.
+// IntervalStats are the figures of one interval of a run, or of one endpoint.
 type IntervalStats struct {
 	Committed int64     `json:"committed"`
 	Aborted   int64     `json:"aborted"`
@@ -187,7 +208,14 @@ func (m *Meter) Stats() Stats {
 		s.AbortsByCause[cause] = n
 	}
 	for _, v := range m.series {
-		s.Intervals = append(s.Intervals, IntervalStats{v.committed, v.aborted, v.unknown, quantiles(v.latency)})
+		s.Intervals = append(s.Intervals, v.stats())
+	}
+	for n := int16(1); int(n) <= m.endpoints; n++ {
+		v := m.nodes[n]
+		if v == nil {
+			v = &interval{latency: newHistogram()}
+		}
+		s.Nodes = append(s.Nodes, v.stats())
 	}
 	return s
 }
@@ -197,6 +225,10 @@ func (m *Meter) Latencies() Quantiles {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return quantiles(m.all)
+}
+
+func (v *interval) stats() IntervalStats {
+	return IntervalStats{v.committed, v.aborted, v.unknown, quantiles(v.latency)}
 }
 
 func quantiles(h *hdrhistogram.Histogram) Quantiles {

@@ -101,7 +101,7 @@ type Runner struct {
 // endpoints, each is a separate DB, and others are those after the first. Workers are assigned
 // to them in turn and keep their endpoint.
 func NewRunner(cfg Config, db drivers.DB, w Workload, rec *Recorder, others ...drivers.DB) *Runner {
-	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now), pace: newPace(w, cfg.Sessions, cfg.Rate), gate: newGate(), outages: newOutages(cfg.Note, 1+len(others))}
+	return &Runner{cfg: cfg, dbs: append([]drivers.DB{db}, others...), w: w, rec: rec, stat: newMeter(rec.Now, 1+len(others)), pace: newPace(w, cfg.Sessions, cfg.Rate), gate: newGate(), outages: newOutages(cfg.Note, 1+len(others))}
 }
 
 // Meter returns the run's counters, which may be read during the run.

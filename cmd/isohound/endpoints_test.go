@@ -47,8 +47,11 @@ func TestEndpoints(t *testing.T) {
 	if r.Stats.AbortsByCause["25006 the endpoint only reads"] == 0 {
 		t.Errorf("aborts %v", r.Stats.AbortsByCause)
 	}
+	if n := r.Stats.Nodes; len(n) != 2 || n[0].Committed+n[1].Committed != r.Stats.Committed || n[0].Committed == 0 || n[1].Committed == 0 || n[1].Aborted == 0 || n[0].LatencyMS.P50 <= 0 {
+		t.Errorf("figures of the endpoints: %+v", n)
+	}
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
-	if err != nil || !strings.Contains(string(page), masked) || strings.Contains(string(page), "s3cret") {
+	if err != nil || !strings.Contains(string(page), "<h2>Endpoints</h2>") || !strings.Contains(string(page), masked) || strings.Contains(string(page), "s3cret") {
 		t.Errorf("the report lacks an endpoint, or shows a password (%v)", err)
 	}
 	h := load(t, filepath.Join(out, "history.jsonl.zst"))

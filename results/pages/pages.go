@@ -29,6 +29,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"pictures":     func(a results.Anomaly) template.HTML { return pictures(&a) },
 		"timeline":     timeline,
 		"faultLines":   faultLines,
+		"perSecond":    perSecond,
 		"pictureParts": func() template.HTML { return pictureParts },
 		"seconds":      func(s float64) string { return fmt.Sprintf("%.3f s", s) },
 		"count":        results.Thousands,
@@ -44,6 +45,14 @@ var templates = sync.OnceValue(func() *template.Template {
 		"lines":        func(s string) []string { return strings.Split(s, "\n") },
 	}).ParseFS(pageFiles, "*.tmpl"))
 })
+
+// perSecond is a rate without decimals.
+func perSecond(n int64, seconds float64) string {
+	if seconds <= 0 {
+		return ""
+	}
+	return results.Thousands(fmt.Sprintf("%.0f", float64(n)/seconds))
+}
 
 // pageFile returns an embedded file, which must exist.
 func pageFile(name string) string {
