@@ -149,7 +149,9 @@ tests() {
   # A larger share of random histories than a plain go test takes.
   ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m ./...
   # Servers that would weigh on isohound itself have modules of their own.
-  for module in drivers/etcd/embedtest drivers/mongo/ferrettest; do
+  # The examples are modules as others would write them.
+  for module in drivers/etcd/embedtest drivers/mongo/ferrettest examples/*/; do
+    [ -f "$module/go.mod" ] || continue
     (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
   done
   # Every scenario that can run here must come out as its file says.

@@ -16,9 +16,11 @@ import (
 
 // Names of the files in a run folder.
 const (
-	configFile  = "config.json"
-	statsFile   = "stats.json"
-	verdictFile = "verdict.json"
+	configFile = "config.json"
+	// WorkloadFile is the file that describes the workload, as it was when the run began.
+	WorkloadFile = "workload.yaml"
+	statsFile    = "stats.json"
+	verdictFile  = "verdict.json"
 	// invariantsFile exists if the workload has invariants.
 	invariantsFile = "invariants.json"
 	reportFile     = "report.html"

@@ -54,6 +54,10 @@ type Repro struct {
 	DSN []string
 	// Attach are files to copy into the folder, such as logs of servers.
 	Attach []string
+	// Workload is the content of the file that describes the workload, if there is one. WorkloadWord is the word
+	// of Command that names the file.
+	Workload     []byte
+	WorkloadWord string
 
 	minimal []*minimal
 }
@@ -117,6 +121,11 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	}
 	if err := os.Chmod(filepath.Join(out, repeatFile), 0o755); err != nil {
 		return nil, errors.WithStack(err)
+	}
+	if p.Workload != nil {
+		if err := write(out, WorkloadFile, p.Workload); err != nil {
+			return nil, err
+		}
 	}
 	if err := write(out, serverFile, []byte(serverText(&r.Config))); err != nil {
 		return nil, err
@@ -204,7 +213,11 @@ func (p *Repro) script(r *Run) string {
 		}
 		b.WriteString(": \"${ISOHOUND_DSN:?set it to where the database is, see the comment in this script}\"\n")
 	}
-	fmt.Fprintf(&b, "exec \"${ISOHOUND:-isohound}\" %s \"$@\"\n", p.Command)
+	command := p.Command
+	if p.Workload != nil {
+		command = strings.Replace(command, p.WorkloadWord, `"file=$(dirname "$0")/`+WorkloadFile+`"`, 1)
+	}
+	fmt.Fprintf(&b, "exec \"${ISOHOUND:-isohound}\" %s \"$@\"\n", command)
 	return b.String()
 }
 

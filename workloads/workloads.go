@@ -51,14 +51,46 @@ type Spec struct {
 	Checks string
 	// Engines are the checkers that can judge its histories.
 	Engines []string
+	// File is the path of the file that describes the workload, and Raw what it held; "" for a workload in Go.
+	File string
+	Raw  []byte
 	// New makes the workload. values has an entry for each of Params.
 	New func(c Common, values Values) (generator.Workload, error)
 }
 
+// Kind is a kind of workloads that a run describes itself, such as file=shop.yaml.
+type Kind struct {
+	// Name is what stands before =, and Argument what stands behind it, for people.
+	Name, Argument string
+	// Open returns the workload that an argument describes. Its Spec.Name is the name with the
+	// argument.
+	Open func(argument string) (Spec, error)
+}
+
 var (
 	registry   = map[string]Spec{}
+	kinds      = map[string]Kind{}
 	registryMu sync.Mutex
 )
+
+// RegisterKind registers a kind of workloads under its name.
+func RegisterKind(k Kind) {
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	kinds[k.Name] = k
+}
+
+// Kinds returns the kinds of workloads by name.
+func Kinds() []Kind {
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	var out []Kind
+	for _, k := range kinds {
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
 
 // Register registers a workload under its name.
 func Register(s Spec) {
@@ -79,9 +111,17 @@ func All() []Spec {
 	return out
 }
 
-// Find returns the workload called name.
+// Find returns the workload called name, or opens the one that name describes: the name of a Kind, =, and
+// its argument.
 func Find(name string) (Spec, error) {
 	var names []string
+	of, argument, described := strings.Cut(name, "=")
+	for _, k := range Kinds() {
+		if described && k.Name == of {
+			return k.Open(argument)
+		}
+		names = append(names, k.Name+"="+k.Argument)
+	}
 	for _, s := range All() {
 		if s.Name == name {
 			return s, nil

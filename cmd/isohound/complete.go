@@ -17,6 +17,7 @@ import (
 	_ "github.com/isohound/isohound/workloads/append"
 	_ "github.com/isohound/isohound/workloads/blindw"
 	_ "github.com/isohound/isohound/workloads/ctwitter"
+	_ "github.com/isohound/isohound/workloads/fromfile"
 	_ "github.com/isohound/isohound/workloads/general"
 	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/workloads"
+	"github.com/isohound/isohound/workloads/fromfile"
 )
 
 // findDriver returns the driver called name.
@@ -112,10 +113,14 @@ func defaults(d workloads.Common) string {
 }
 
 func (a *app) workloadsCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "workloads [NAME]",
 		Short: "List the workloads and their parameters",
-		Args:  atMost(1, "at most the name of a workload"),
+		Long: `workloads lists the workloads, or describes one. A workload can also be a file,
+file=shop.yaml, which needs no Go; see docs/workload-files.md.`,
+		Example: `  isohound workloads tpcc
+  isohound workloads check shop.yaml`,
+		Args: atMost(1, "at most the name of a workload"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list := workloads.All()
 			if len(args) == 1 {
@@ -143,6 +148,38 @@ func (a *app) workloadsCommand() *cobra.Command {
 				b.WriteString("\n")
 			}
 			_, err := fmt.Fprint(a.out, b.String())
+			return withCode(exitIO, err)
+		},
+	}
+	c.AddCommand(a.workloadFileCommand())
+	return c
+}
+
+func (a *app) workloadFileCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE.yaml",
+		Short: "Check a workload in a file, and say what it would run",
+		Long: `check reads a workload that a file describes, as run --workload file=FILE.yaml does,
+and prints its tables, its transactions, what each statement is recorded as, and
+which drivers can run it. All errors of the file are printed, with line and column.`,
+		Example: `  isohound workloads check shop.yaml`,
+		Args:    exactly(1, "one file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			spec, err := fromfile.Open(args[0])
+			if err != nil {
+				return withCode(exitUsage, err)
+			}
+			text, notes, err := fromfile.Describe(args[0])
+			if err != nil {
+				return withCode(exitUsage, err)
+			}
+			var b strings.Builder
+			b.WriteString(text)
+			for _, note := range notes {
+				fmt.Fprintf(&b, "note: %s\n", note)
+			}
+			fmt.Fprintf(&b, "needs: %s\ndrivers: %s\nrun it: %s\n", join(spec.Needs), strings.Join(capable(spec.Needs), ", "), commandLine("isohound", "run", "--workload", spec.Name))
+			_, err = fmt.Fprint(a.out, b.String())
 			return withCode(exitIO, err)
 		},
 	}

@@ -3,7 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/pkg/errors"
 
@@ -14,10 +17,38 @@ import (
 // repro prepares a reproduction folder.
 func (s *settings) repro(o *runOptions, k *checking) *results.Repro {
 	p := &results.Repro{Command: commandLine(append(s.words(k, true), o.cutWords()...)...), Attach: o.attach}
+	if s.workloadFile != nil {
+		p.Workload, p.WorkloadWord = s.workloadFile, commandLine(s.workload)
+	}
 	if !s.info.Embedded {
 		p.DSN = s.endpoints()
 	}
 	return p
+}
+
+// keepWorkload writes the file of the workload into the folder of the run, so that the run can be repeated when
+// the file has changed.
+func (s *settings) keepWorkload(dir string) error {
+	if s.workloadFile == nil {
+		return nil
+	}
+	return withCode(exitIO, errors.WithStack(os.WriteFile(filepath.Join(dir, results.WorkloadFile), s.workloadFile, 0o644)))
+}
+
+// sameWorkload fails if the file of the workload has changed since the run in dir began.
+func (s *settings) sameWorkload(dir string) error {
+	if s.workloadFile == nil {
+		return nil
+	}
+	path := filepath.Join(dir, results.WorkloadFile)
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		return withCode(exitIO, errors.Wrap(err, "--resume"))
+	}
+	if !bytes.Equal(kept, s.workloadFile) {
+		return usage("--resume: --workload %s has changed since the run began; --workload file=%s is what it was", s.workload, path)
+	}
+	return nil
 }
 
 // minimal keeps the counterexamples of a violation. If there was no time to find one, the whole

@@ -194,7 +194,13 @@ func (a *app) run(s *settings, o *runOptions) error {
 		if dir, err = runFolder(s, o.out); err != nil {
 			return err
 		}
+		if err := s.keepWorkload(dir); err != nil {
+			return err
+		}
 	} else {
+		if err := s.sameWorkload(dir); err != nil {
+			return err
+		}
 		if err := s.resume.load(a.stop, dir); err != nil {
 			return err
 		}

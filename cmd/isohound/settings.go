@@ -59,6 +59,8 @@ type settings struct {
 	// lightweight says that the workload has lightweight transactions, for which an isolation
 	// has a separate promise.
 	lightweight bool
+	// workloadFile is the content of the file that describes the workload, nil for one in Go.
+	workloadFile []byte
 	// ownKeys says that the workload has no keys in number --keys.
 	ownKeys bool
 	// dsnGiven says that the DSN came from the environment.
@@ -79,7 +81,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.StringArrayVar(&s.dsns, "dsn", nil, "where the database is, see isohound drivers; repeated, sessions are spread over the endpoints in turn (default $"+dsnVariable+", one a line)")
 	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: postgres, mariadb, or postgres=FOLDER with PostgreSQL's programs; see docs/faults.md")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
-	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them")
+	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them; or file=FILE.yaml, see docs/workload-files.md")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
 	f.IntVar(&s.sessions, "sessions", 20, "concurrent sessions, one connection each")
 	f.IntVar(&s.txns, "txns", 0, "transactions per session (default "+strconv.Itoa(defaultTxns)+", or no limit with --duration)")
@@ -168,7 +170,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return withCode(exitUsage, err)
 	}
 	s.adopt(c, spec.Defaults)
-	s.ownKeys = spec.OwnKeys
+	s.ownKeys, s.workloadFile = spec.OwnKeys, spec.Raw
 	if s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew, Seed: s.seed}, s.values); err != nil {
 		return withCode(exitUsage, err)
 	}

@@ -19,6 +19,7 @@ var never = map[string][]string{
 	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
 	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
 	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
+	"isotest":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
 	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "remote", "cmd"},
 	"bench":     {"workloads", "scenarios", "catalogue", "remote", "cmd"},
 	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "remote", "cmd", "internal"},
