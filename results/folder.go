@@ -32,6 +32,9 @@ const (
 // NotYet is the value of Config.Ended while a run has not ended.
 const NotYet = "not yet"
 
+// Killed is the value of Config.Ended for a run whose process was killed, if another process found that out.
+const Killed = "isohound was killed"
+
 // ReproFolder is the folder of a violated run's reproduction.
 const ReproFolder = "repro"
 
@@ -72,6 +75,10 @@ type Config struct {
 	Resumed int                 `json:"resumed,omitempty"`
 	// Repeat is the command that runs the same configuration again.
 	Repeat string `json:"repeat"`
+	// Command is the same for others, without the name of the program and without DSNs. DSN are those, with
+	// passwords masked. Runs of earlier versions have neither.
+	Command string   `json:"command,omitempty"`
+	DSN     []string `json:"dsn,omitempty"`
 	// History is the name of the history's file in the folder.
 	History string `json:"history"`
 }
@@ -110,20 +117,8 @@ func (r *Run) Violated() bool { return worst(r) == verdict.Violated }
 // Save writes the run's files and its reports into dir, and returns the path
 // of the report.
 func Save(dir string, r *Run, page Page) (string, error) {
-	for _, f := range []struct {
-		name string
-		data any
-	}{{configFile, r.Config}, {statsFile, r.Stats}, {verdictFile, r.Outcomes}, {invariantsFile, r.Invariants}} {
-		if f.name == invariantsFile && len(r.Invariants) == 0 {
-			continue
-		}
-		b, err := json.MarshalIndent(f.data, "", "  ")
-		if err != nil {
-			return "", errors.Wrap(err, f.name)
-		}
-		if err := write(dir, f.name, append(b, '\n')); err != nil {
-			return "", err
-		}
+	if err := saveFiles(dir, r, true); err != nil {
+		return "", err
 	}
 	elle, err := Elle(r.Outcomes)
 	if err == nil {
@@ -133,6 +128,32 @@ func Save(dir string, r *Run, page Page) (string, error) {
 		return "", err
 	}
 	return Draw(dir, r, page)
+}
+
+// SaveRecorded writes all that is known of a run when its recording has ended, before it is judged.
+func SaveRecorded(dir string, r *Run) error {
+	return saveFiles(dir, r, false)
+}
+
+// saveFiles writes the run's files, with the verdicts or before there are any.
+func saveFiles(dir string, r *Run, judged bool) error {
+	for _, f := range []struct {
+		name string
+		data any
+		has  bool
+	}{{configFile, r.Config, true}, {statsFile, r.Stats, true}, {verdictFile, r.Outcomes, judged}, {invariantsFile, r.Invariants, len(r.Invariants) > 0}} {
+		if !f.has {
+			continue
+		}
+		b, err := json.MarshalIndent(f.data, "", "  ")
+		if err != nil {
+			return errors.Wrap(err, f.name)
+		}
+		if err := write(dir, f.name, append(b, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Load reads what Save wrote. Files that are missing because the run was cut off are left empty,
@@ -180,6 +201,15 @@ func Load(dir string) (*Run, error) {
 func Holds(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, configFile))
 	return err == nil
+}
+
+// Judged reports whether the run in dir has verdicts.
+func Judged(dir string) bool { return exists(filepath.Join(dir, verdictFile)) }
+
+// HasHistory reports whether something was recorded of a run.
+func HasHistory(dir string, r *Run) bool {
+	st, err := os.Stat(filepath.Join(dir, r.Config.History))
+	return err == nil && st.Mode().IsRegular() && st.Size() > 0
 }
 
 // HistoryFile returns the path of the history of the run in dir, or path itself if it is not the folder

@@ -166,7 +166,7 @@ func rows(dir string) []Row {
 			names = append(names, a.Name)
 		}
 		row.Anomaly = strings.Join(names, ", ")
-		if early := c.early(); early != "" {
+		if early := c.Early(); early != "" {
 			row.Early = early
 			if row.Reason != "" {
 				row.Reason += "; "
@@ -198,8 +198,8 @@ func ended(c *Config) string {
 	return "the run ended: " + c.Ended
 }
 
-// early says why a run ended before its time, "" if it did not.
-func (c *Config) early() string {
+// Early says why a run ended before its time, "" if it did not.
+func (c *Config) Early() string {
 	switch c.Ended {
 	case generator.Complete, generator.DurationReached, generator.ViolationFound:
 		return ""

@@ -54,12 +54,11 @@ type Repro struct {
 	DSN []string
 	// Attach are files to copy into the folder, such as logs of servers.
 	Attach []string
-	// Workload is the content of the file that describes the workload, if there is one. WorkloadWord is the word
-	// of Command that names the file.
-	Workload     []byte
+	// WorkloadWord is the word of Command that names the workload.
 	WorkloadWord string
 
-	minimal []*minimal
+	workload []byte // the file that describes the workload, if there is one
+	minimal  []*minimal
 }
 
 // minimal is the part of a history that shows one anomaly.
@@ -99,6 +98,9 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, errors.WithStack(err)
 	}
+	if p.workload, err = os.ReadFile(filepath.Join(dir, WorkloadFile)); err != nil && !os.IsNotExist(err) {
+		return nil, errors.WithStack(err)
+	}
 	all, err := p.saveMinimal(out, r)
 	if err != nil {
 		return nil, err
@@ -122,8 +124,8 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	if err := os.Chmod(filepath.Join(out, repeatFile), 0o755); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	if p.Workload != nil {
-		if err := write(out, WorkloadFile, p.Workload); err != nil {
+	if p.workload != nil {
+		if err := write(out, WorkloadFile, p.workload); err != nil {
 			return nil, err
 		}
 	}
@@ -214,7 +216,7 @@ func (p *Repro) script(r *Run) string {
 		b.WriteString(": \"${ISOHOUND_DSN:?set it to where the database is, see the comment in this script}\"\n")
 	}
 	command := p.Command
-	if p.Workload != nil {
+	if p.workload != nil {
 		command = strings.Replace(command, p.WorkloadWord, `"file=$(dirname "$0")/`+WorkloadFile+`"`, 1)
 	}
 	fmt.Fprintf(&b, "exec \"${ISOHOUND:-isohound}\" %s \"$@\"\n", command)

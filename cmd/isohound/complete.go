@@ -52,7 +52,7 @@ type running struct {
 // commands returns the commands of this program.
 func (a *app) commands([]string) []*cobra.Command {
 	list := []*cobra.Command{a.runCommand(), a.genCommand(), a.synthCommand(), a.checkCommand(), a.explainCommand(), a.convertCommand(),
-		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.scenariosCommand(), a.benchCommand(), a.cleanCommand(), a.manCommand()}
+		a.driversCommand(), a.workloadsCommand(), a.reportCommand(), a.huntCommand(), a.scenariosCommand(), a.benchCommand(), a.cleanCommand(), a.manCommand()}
 	list = append(list, a.natsCommands()...)
 	for _, c := range list {
 		completeValues(c)

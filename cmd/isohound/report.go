@@ -23,13 +23,19 @@ type reporting struct {
 	markdown, asJSON bool
 }
 
+// table reports whether a table is asked for, of one run too.
+func (o *reporting) table() bool { return *o != reporting{} }
+
 func (a *app) reportCommand() *cobra.Command {
-	o := &reporting{}
+	o, late := &reporting{}, &lateJudging{}
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Rebuild the report of a run, or make one page of several runs",
 		Long: `Given the folder of one run, report rebuilds report.html and the files beside it
-from the saved configuration, figures and verdicts.
+from the saved configuration, figures and verdicts. A run that was recorded with
+--record-only, or that was killed before its verdict, is judged first, to the last
+transaction that was recorded. The exit code is then that of the verdict, and
+130 or 69 if the run ended early and nothing is violated.
 
 Given several folders, or one folder that contains runs, it makes a table of all runs
 with links to their reports. The table also lists runs that are unfinished or cannot
@@ -45,21 +51,25 @@ folder. With --out, --markdown or --json a single run gets a table, too.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, o) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, o, late) },
 	}
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.out, "out", "", "write the table to this file")
 	f.BoolVar(&o.markdown, "markdown", false, "the table as Markdown, on standard output without --out")
 	f.BoolVar(&o.asJSON, "json", false, "the table as JSON, on standard output without --out")
+	late.flags(c)
 	return c
 }
 
-func (a *app) report(dirs []string, o *reporting) error {
+func (a *app) report(dirs []string, o *reporting, late *lateJudging) error {
 	if o.markdown && o.asJSON {
 		return usage("--markdown and --json do not go together")
 	}
-	if len(dirs) == 1 && results.Holds(dirs[0]) && *o == (reporting{}) {
+	if len(dirs) == 1 && results.Holds(dirs[0]) && !o.table() {
+		if unjudged(dirs[0]) {
+			return a.judgeLate(dirs[0], late)
+		}
 		return a.redraw(dirs[0])
 	}
 	x, err := results.NewIndex(dirs)

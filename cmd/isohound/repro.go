@@ -14,16 +14,9 @@ import (
 	"github.com/isohound/isohound/results/pages"
 )
 
-// repro prepares a reproduction folder.
-func (s *settings) repro(o *runOptions, k *checking) *results.Repro {
-	p := &results.Repro{Command: commandLine(append(s.words(k, true), o.cutWords()...)...), Attach: o.attach}
-	if s.workloadFile != nil {
-		p.Workload, p.WorkloadWord = s.workloadFile, commandLine(s.workload)
-	}
-	if !s.info.Embedded {
-		p.DSN = s.endpoints()
-	}
-	return p
+// reproOf prepares the reproduction folder of a run.
+func reproOf(c *results.Config, attach []string) *results.Repro {
+	return &results.Repro{Command: c.Command, DSN: c.DSN, Attach: attach, WorkloadWord: commandLine(c.Workload)}
 }
 
 // keepWorkload writes the file of the workload into the folder of the run, so that the run can be repeated when

@@ -29,6 +29,7 @@ type runOptions struct {
 	check, expect, engine, accel, versions, out, maxMemory string
 	checkTimeout, explain                                  time.Duration
 	certify, asJSON, plain                                 bool
+	recordOnly                                             bool
 	summary                                                string
 	cutEvery, keep, onViolation                            string
 	resume, share, metrics                                 string
@@ -81,6 +82,7 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.BoolVar(&o.certify, "certify", true, "verify the proof of each verdict by independent code")
 	f.StringVar(&o.out, "out", "", "folder for the results, which must not hold another run (default a new folder in runs/)")
 	f.BoolVar(&o.plain, "plain", false, "do not compress the history")
+	f.BoolVar(&o.recordOnly, "record-only", false, "record the run and do not judge it; isohound report FOLDER judges it, then or on another machine")
 	f.StringVar(&o.cutEvery, "cut-every", "", "cut the run into windows that are judged as it goes on: auto, a time (30s) or a number of transactions (100000txns); see docs/windows.md")
 	f.StringVar(&o.keep, "keep", "all", "which windows stay on disk: all, violated, or the last so many and those not satisfied")
 	f.StringVar(&o.onViolation, "on-violation", "stop", "what a violated window does to the run: stop or continue")
@@ -150,6 +152,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if s.resume != nil && o.publish.url != "" {
 		return usage("--resume judges the windows here; --publish does not go with it")
 	}
+	if o.recordOnly && (s.cuts.Every > 0 || o.cutEvery != "" || s.resume != nil) {
+		return usage("--record-only is for a run that is not cut into windows; windows are judged while the run goes on")
+	}
 	if err := o.checkPublish(); err != nil {
 		return err
 	}
@@ -213,7 +218,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	a.metrics.run(&conf)
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
 	if o.cutEvery != "" {
-		repro := s.repro(o, k)
+		repro := reproOf(&run.Config, o.attach)
 		rec, err := a.generateWindows(s, o, k, db, dir, run, repro)
 		if err != nil {
 			return err
@@ -225,7 +230,13 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	release() // judging may take long and needs memory, but no database
+	release()                                              // judging may take long and needs memory, but no database
+	if err := results.SaveRecorded(dir, run); err != nil { // if judging is cut off, report can do it
+		return withCode(exitIO, err)
+	}
+	if o.recordOnly {
+		return a.recorded(s, dir, rec)
+	}
 	return a.conclude(s, o, k, dir, run, rec)
 }
 
@@ -236,7 +247,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		a.work = a.ctx // the history is still judged; the next signal ends that
 	}
 	path := filepath.Join(dir, run.Config.History)
-	repro := s.repro(o, k)
+	repro := reproOf(&run.Config, o.attach)
 	finish := func(h *history.History, out *results.Outcome) {
 		vacuous(h, out)
 		a.metrics.verdict(out)
@@ -288,6 +299,17 @@ func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, 
 		}
 	}
 	return first
+}
+
+// recorded ends a run that is not judged. What ended the recording early is the command's error.
+func (a *app) recorded(s *settings, dir string, rec *recording) error {
+	if rec.ended == generator.Interrupted {
+		a.found(exitInterrupted)
+	}
+	if !s.quiet {
+		fmt.Fprintf(a.msg, "recorded: %s\njudge it: isohound report %s\n", dir, commandLine(dir))
+	}
+	return rec.err
 }
 
 // generateInto records a run into dir.
@@ -383,6 +405,10 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 		c.Duration = s.duration.String()
 	}
 	c.Repeat = "isohound " + commandLine(append(s.words(k, false), o.cutWords()...)...)
+	c.Command = commandLine(append(s.words(k, true), o.cutWords()...)...)
+	if !s.info.Embedded {
+		c.DSN = s.endpoints()
+	}
 	return c
 }
 

@@ -13,19 +13,20 @@ const module = "github.com/isohound/isohound/"
 // never lists, for each folder, the folders on which it must not depend, directly or indirectly.
 // docs/architecture.md has the picture.
 var never = map[string][]string{
-	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd", "internal"},
-	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd", "internal"},
-	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd", "history"},
-	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
-	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
-	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
-	"isotest":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "cmd"},
-	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "remote", "cmd"},
-	"bench":     {"workloads", "scenarios", "catalogue", "remote", "cmd"},
-	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "remote", "cmd", "internal"},
-	"catalogue": {"bench", "remote", "cmd"},
-	"remote":    {"history", "drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "cmd", "internal"},
-	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "remote", "cmd"},
+	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "internal"},
+	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "internal"},
+	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "history"},
+	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
+	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
+	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
+	"isotest":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
+	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
+	"bench":     {"workloads", "scenarios", "catalogue", "remote", "hunt", "cmd"},
+	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "internal"},
+	"catalogue": {"bench", "hunt", "remote", "cmd"},
+	"hunt":      {"scenarios", "bench", "servers", "catalogue", "remote", "cmd"},
+	"remote":    {"history", "drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "hunt", "cmd", "internal"},
+	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "remote", "hunt", "cmd"},
 }
 
 // words are packages that a folder may import from a folder on which it must not depend: drivers

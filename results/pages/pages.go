@@ -1,4 +1,4 @@
-// Package pages draws the pages of results: the report of a run, and the index of several. It is
+// Package pages draws the pages of results: the report of a run, the index of several, and the night of a hunt. It is
 // separate from results, so that programs without pages do not need the chart library, its fonts
 // and the templates.
 package pages
@@ -18,7 +18,8 @@ import (
 //go:embed *.tmpl *.css *.js
 var pageFiles embed.FS
 
-// templates are those of all pages: "report" of one run, "index" of several, and their parts.
+// templates are those of all pages: "report" of one run, "index" of several, "hunt" of a night, and their
+// parts.
 // They are parsed when needed, because few commands draw pages.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("pages").Funcs(template.FuncMap{
@@ -63,7 +64,7 @@ func pageFile(name string) string {
 	return string(b)
 }
 
-// Draw draws the page called name: "report" or "index".
+// Draw draws the page called name: "report", "index" or "hunt".
 func Draw(name string, data any) ([]byte, error) {
 	var b strings.Builder
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {

@@ -1,0 +1,275 @@
+package hunt
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/results"
+)
+
+// Why a run was chosen.
+const (
+	whyNew     = "new"
+	whyChanged = "changed"
+	whySame    = "repeat, same seed"
+	whyNear    = "repeat, near"
+	whyFound   = "found something lately"
+	whyTonight = "not yet tonight"
+	whyAgain   = "again"
+)
+
+// choice is the next run.
+type choice struct {
+	cell    *Cell
+	why     string
+	repeats *Run // the run to repeat
+}
+
+// tally is what a cell has had tonight.
+type tally struct {
+	runs    int // begun, and not cut short
+	cut     int
+	seconds float64
+}
+
+// maxCut is how many runs of a cell that were cut short do not count. It may be the cell that ends isohound each time.
+const maxCut = 2
+
+// cutShort reports whether a run ended because isohound was killed or interrupted.
+func (r *Run) cutShort() bool {
+	return r.State == lost || strings.Contains(r.Early, results.Killed) || strings.Contains(r.Early, generator.Interrupted)
+}
+
+// chooser chooses runs. It holds what does not change during a night.
+type chooser struct {
+	plan    *Plan
+	cells   []*Cell
+	past    map[string]*Past
+	version string
+	// fixed: every cell has one run, and violations are repeated.
+	fixed bool
+}
+
+// givenUp is after how many failed runs in a row a target is left alone for the rest of the night.
+const givenUp = 3
+
+// next chooses the next run, nil if there is none. tonight are the runs of the night, servers the latest server of
+// each target.
+//
+// Cells that were never judged come first, then those that changed, then repeats of violations, then cells that found
+// something in the last nights, then all others, each once; after that the cell that has had the least time. Within one
+// kind small cells come first, so that much is seen soon.
+func (c *chooser) next(tonight []*Run, servers map[string]string) *choice {
+	had := map[string]*tally{}
+	for _, cell := range c.cells {
+		had[cell.ID()] = &tally{}
+	}
+	for _, r := range tonight {
+		t := had[r.Cell]
+		if t == nil {
+			continue
+		}
+		t.seconds += r.Took.Seconds()
+		if r.cutShort() && t.cut < maxCut {
+			t.cut++
+			continue
+		}
+		t.runs++
+	}
+	out := dead(tonight)
+	best, rank := (*choice)(nil), 99
+	var size float64
+	for _, cell := range c.cells {
+		if out[cell.Target.Name] {
+			continue
+		}
+		t := had[cell.ID()]
+		why, r := c.reason(cell, t, servers)
+		s := c.size(cell)
+		if why == whyAgain {
+			s = t.seconds + s // the least time so far, and small ones among equals
+		}
+		if r < rank || r == rank && s < size {
+			best, rank, size = &choice{cell: cell, why: why}, r, s
+		}
+	}
+	if rank <= 1 {
+		return best
+	}
+	if again := c.repeat(tonight, out); again != nil {
+		return again
+	}
+	if c.fixed && rank == 4 {
+		return nil
+	}
+	return best
+}
+
+// reason says why a cell would be next, and how urgent that is; 0 is the most.
+func (c *chooser) reason(cell *Cell, t *tally, servers map[string]string) (string, int) {
+	p := c.past[cell.ID()]
+	switch server := servers[cell.Target.Name]; {
+	case t.runs > 0:
+		return whyAgain, 4
+	case p == nil:
+		return whyNew, 0
+	case p.digest != cell.digest() || p.version != c.version || p.server != server && server != "":
+		return whyChanged, 1
+	case p.found:
+		return whyFound, 2
+	}
+	return whyTonight, 3
+}
+
+// size is about how long a run of a cell takes, in seconds.
+func (c *chooser) size(cell *Cell) float64 {
+	if p := c.past[cell.ID()]; p != nil && p.Runs > 0 {
+		return p.seconds
+	}
+	s := cell.Run.Seconds()
+	if cell.Target.Server != "" {
+		s += 5 // for its start
+	}
+	return s
+}
+
+// dead are the targets whose latest runs all failed.
+func dead(tonight []*Run) map[string]bool {
+	row, out := map[string]int{}, map[string]bool{}
+	for _, r := range tonight {
+		switch r.State {
+		case failed:
+			row[r.Target]++
+		case judged:
+			row[r.Target] = 0
+		}
+		out[r.Target] = row[r.Target] >= givenUp
+	}
+	return out
+}
+
+// repeat chooses the repetition of a violation, nil if there is none: of one that nobody expects, or else of one that the
+// plan expects. What is not promised, and what may be or not, is not repeated. The first run of the night that shows an
+// anomaly in a cell is repeated, with the same settings and then with settings near them.
+func (c *chooser) repeat(tonight []*Run, out map[string]bool) *choice {
+	var second *choice
+	seen := map[string]bool{}
+	for _, r := range tonight {
+		cell := c.cell(r.Cell)
+		if r.Repeats != 0 || out[r.Target] || cell == nil {
+			continue
+		}
+		fresh, unexpected := false, false
+		for _, v := range r.Verdicts {
+			if v.Verdict != violated {
+				continue
+			}
+			rule, status := c.plan.rule(cell, v.Level), c.plan.judgeLevel(cell, r, v).Status
+			if status != Unexpected && (rule == nil || rule.Verdict != violated) {
+				continue
+			}
+			name, _, _ := strings.Cut(v.Anomalies, ",") // the first is the one that is shown first
+			if v.Level == invariant {
+				name, _, _ = strings.Cut(name, ":") // what follows are numbers
+			}
+			key := r.Cell + "\n" + v.Level + "\n" + name
+			if !seen[key] {
+				fresh, unexpected = true, unexpected || status == Unexpected
+			}
+			seen[key] = true
+		}
+		if !fresh {
+			continue
+		}
+		ch := c.again(cell, r, tonight)
+		if ch != nil && unexpected {
+			return ch
+		}
+		if second == nil {
+			second = ch
+		}
+	}
+	return second
+}
+
+// again is the next repetition of a run, nil if it had all.
+func (c *chooser) again(cell *Cell, r *Run, tonight []*Run) *choice {
+	same, near := 0, 0
+	for _, other := range tonight {
+		if other.Repeats == r.ID && other.Why == whySame {
+			same++
+		} else if other.Repeats == r.ID {
+			near++
+		}
+	}
+	switch limit := c.plan.repeats(); {
+	case same < limit:
+		return &choice{cell, whySame, r}
+	case near < limit:
+		return &choice{cell, whyNear, r}
+	}
+	return nil
+}
+
+func (c *chooser) cell(id string) *Cell {
+	for _, cell := range c.cells {
+		if cell.ID() == id {
+			return cell
+		}
+	}
+	return nil
+}
+
+// settings draws the settings of a choice. n is the number of the run in its night.
+func (ch *choice) settings(night *Night, n int) Settings {
+	r := rand.New(rand.NewPCG(uint64(night.Seed), uint64(n)))
+	switch ch.why {
+	case whySame:
+		return ch.repeats.Settings.clone()
+	case whyNear:
+		return ch.cell.near(r, ch.repeats.Settings)
+	}
+	return ch.cell.draw(r)
+}
+
+// Next is a cell that would be run, and why.
+type Next struct {
+	Cell *Cell
+	Why  string
+	// Command is isohound run with settings drawn as an example.
+	Command []string
+}
+
+// Order lists the cells in the order in which a new night would run them first. state is nil if there was none.
+func Order(p *Plan, cells []*Cell, state *State, version string) ([]Next, error) {
+	c := &chooser{plan: p, cells: cells, past: map[string]*Past{}, version: version, fixed: true}
+	servers := map[string]string{}
+	if state != nil {
+		last, err := state.latest()
+		if err != nil {
+			return nil, err
+		}
+		if last != nil {
+			if c.past, err = state.pastOf(last.ID + 1); err != nil {
+				return nil, err
+			}
+		}
+		if servers, err = state.servers(); err != nil {
+			return nil, err
+		}
+	}
+	var out []Next
+	var tonight []*Run
+	seed := p.Seed
+	if seed == 0 {
+		seed = 1
+	}
+	for ch := c.next(tonight, servers); ch != nil; ch = c.next(tonight, servers) {
+		args := ch.cell.arguments(ch.settings(&Night{Seed: seed}, len(tonight)), false)
+		out = append(out, Next{ch.cell, ch.why, args})
+		tonight = append(tonight, &Run{ID: int64(len(tonight) + 1), Cell: ch.cell.ID(), Target: ch.cell.Target.Name, State: judged, Took: time.Second})
+	}
+	return out, nil
+}

@@ -1,0 +1,95 @@
+package hunt
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Group is a violation, shown once: an anomaly with the same kinds of edges at one isolation of a target.
+type Group struct {
+	Target, Isolation, Name, Edges string
+	Levels                         []string // that it violates, each with a word on the promise
+	Status                         Status   // the worst of its runs
+	Others                         []string
+	Workloads                      []string
+	Text                           string
+	// Runs of the night show it, Of were judged in the cells that show it.
+	Runs, Of int
+	// Same and Near say how often a repetition showed it again.
+	Same, OfSame, Near, OfNear int
+	Before                     int // runs of earlier nights that showed it
+	Since                      int64
+	Best                       *ListedRun // the smallest of its runs
+	best                       int
+}
+
+type groupKey struct{ target, isolation, name, edges string }
+
+// groups collects the violations of the night.
+func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error {
+	before, err := s.findingsBefore(m.Night.ID)
+	if err != nil {
+		return err
+	}
+	find := finder(cells)
+	all := map[groupKey]*Group{}
+	shows := map[groupKey]map[int64]bool{}
+	where := map[groupKey]map[string]bool{}
+	for _, r := range tonight {
+		for _, f := range r.Findings {
+			k := groupKey{r.Target, r.Isolation, f.Name, f.Edges}
+			g := all[k]
+			if g == nil {
+				g = &Group{Target: k.target, Isolation: k.isolation, Name: k.name, Edges: k.edges, Status: NotRun, Since: m.Night.ID, best: 1 << 30}
+				if b := before[k]; b != nil {
+					g.Before, g.Since = b.runs, b.first
+				}
+				all[k], shows[k], where[k] = g, map[int64]bool{}, map[string]bool{}
+				m.Groups = append(m.Groups, g)
+			}
+			shows[k][r.ID], where[k][r.Cell] = true, true
+			if level := f.Level + " (" + promise(f.Promised) + ")"; !slices.Contains(g.Levels, level) {
+				g.Levels = append(g.Levels, level)
+			}
+			if !slices.Contains(g.Workloads, r.Workload) {
+				g.Workloads = append(g.Workloads, r.Workload)
+			}
+			if c := find(r.Cell); c != nil {
+				g.Status = min(g.Status, p.judgeLevel(c, r, Verdict{Level: f.Level, Verdict: violated, Promised: f.Promised, Anomalies: f.Name}).Status)
+			}
+			if len(f.Names) > 1 && len(g.Others) == 0 {
+				g.Others = f.Names[1:]
+			}
+			if f.Txns < g.best {
+				best := s.listed(p, find, r)
+				g.best, g.Text, g.Best = f.Txns, f.Text, &best
+			}
+		}
+	}
+	for k, g := range all {
+		g.Runs = len(shows[k])
+		for _, r := range tonight {
+			if where[k][r.Cell] && r.State == judged {
+				g.Of++
+			}
+			if r.Repeats == 0 || r.State != judged || !shows[k][r.Repeats] {
+				continue
+			}
+			again := 0
+			if shows[k][r.ID] {
+				again = 1
+			}
+			if r.Why == whySame {
+				g.Same, g.OfSame = g.Same+again, g.OfSame+1
+			} else {
+				g.Near, g.OfNear = g.Near+again, g.OfNear+1
+			}
+		}
+		slices.Sort(g.Workloads)
+	}
+	slices.SortStableFunc(m.Groups, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(min(a.Before, 1), min(b.Before, 1)), strings.Compare(a.Target, b.Target), strings.Compare(a.Isolation, b.Isolation), cmp.Compare(b.Runs, a.Runs), strings.Compare(a.Name, b.Name))
+	})
+	return nil
+}

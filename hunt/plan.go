@@ -1,0 +1,137 @@
+// Package hunt runs a plan of many runs: it chooses which run is next, has it recorded and judged by processes
+// of isohound, keeps an index of all runs in one SQLite file, and says what was found and what is new.
+//
+// Files in reading order:
+//
+//	plan.go, values.go, decode.go,            the plan and its file
+//	validate.go, schema.go, init.go
+//	cell.go, draw.go                          what the plan asks for: cells, and runs of them
+//	state.go, query.go                        the index of nights, runs and verdicts
+//	choose.go                                 which run is next
+//	process.go, hunter.go, collect.go         runs: recorded, judged, entered
+//	expect.go                                 what each cell's verdicts mean
+//	morning.go, groups.go, write.go           the page, the summary, JUnit
+//
+// A cell is a target, an isolation, a workload of the plan and a script of faults. A night is one hunt, which may
+// have been interrupted and resumed. The package judges nothing: verdicts come from package results.
+package hunt
+
+import (
+	"time"
+)
+
+// Plan is what to hunt. docs/hunt.md describes each key; the doc tags are the descriptions in the JSON schema.
+type Plan struct {
+	Name       string        `yaml:"name" doc:"Name of the hunt, for pages and tests. By default the name of the file."`
+	Targets    []Target      `yaml:"targets" required:"true" doc:"The databases."`
+	Isolations List          `yaml:"isolations" doc:"Isolations to request, by the databases' own names, of every target that names none. By default all that a target has."`
+	Workloads  []Workload    `yaml:"workloads" required:"true" doc:"What transactions do."`
+	Levels     List          `yaml:"levels" doc:"Levels to check, as --check of isohound run; claimed, the default, stands for what the isolation promises."`
+	Faults     List          `yaml:"faults" doc:"Scripts of faults, as --fault of isohound run. Each is a cell of its own; none is a run without faults. A script that does not suit a target is left out there. By default none."`
+	Budget     Budget        `yaml:"budget" doc:"When the night ends. Without time, runs and until, every cell is run once."`
+	Expect     []Expectation `yaml:"expect" doc:"What is expected where it is not that promised levels are satisfied. The last one that fits counts."`
+	Keep       string        `yaml:"keep" enum:"violated,reports,all" doc:"Which folders of runs stay: violated (the default: all but those of satisfied runs), reports (also the reports of satisfied runs, without their histories), or all."`
+	Repeats    *int          `yaml:"repeats" min:"0" doc:"How often a violation is repeated a night with the same seed, and then with parameters near it, to learn its rate. 3 by default, 0 is never."`
+	Seed       int64         `yaml:"seed" doc:"Seed of all choices of the hunt. By default drawn for each night."`
+	document   *document
+}
+
+// Target is a database.
+type Target struct {
+	Name       string `yaml:"name" required:"true" doc:"Name of the target, for pages. It must not change from night to night."`
+	Driver     string `yaml:"driver" doc:"Driver; isohound drivers lists them. It follows from server and from the scheme of a DSN."`
+	DSN        List   `yaml:"dsn" doc:"Where the database is; several are endpoints of one database. ${NAME} stands for an environment variable."`
+	Server     string `yaml:"server" doc:"Start a private server for each run: postgres, mariadb, or postgres=FOLDER with PostgreSQL's programs."`
+	Isolations List   `yaml:"isolations" doc:"Isolations to request of this target."`
+	Workloads  List   `yaml:"workloads" doc:"Names of the workloads to run on this target. By default all."`
+	Levels     List   `yaml:"levels" doc:"Levels to check on this target."`
+	Faults     List   `yaml:"faults" doc:"Scripts of faults for this target, in place of the plan's."`
+}
+
+// Workload is a workload with its parameters.
+type Workload struct {
+	Name     string            `yaml:"name" doc:"Name of this entry, for pages; by default that of the workload. It must not change from night to night."`
+	Workload string            `yaml:"workload" required:"true" doc:"The workload; isohound workloads lists them."`
+	Params   map[string]Values `yaml:"params" doc:"Parameters of the workload: a value, a list or a range to draw from."`
+	Sessions Values            `yaml:"sessions" doc:"Concurrent sessions."`
+	Txns     Values            `yaml:"txns" doc:"Transactions per session; the run then ends with them, or with its duration."`
+	Keys     Values            `yaml:"keys" doc:"Keys."`
+	Dist     Values            `yaml:"dist" doc:"Distribution of keys."`
+	Skew     Values            `yaml:"skew" doc:"Skew of the distribution."`
+	Rate     Values            `yaml:"rate" doc:"Open loop: transactions per second over all sessions."`
+	Run      Duration          `yaml:"run" doc:"Duration of a run of this workload."`
+}
+
+// Budget says when a night ends. A run that would not end in time is not begun.
+type Budget struct {
+	Time  Duration `yaml:"time" doc:"How long the night lasts; what it lasted before an interruption counts."`
+	Runs  int      `yaml:"runs" min:"0" doc:"How many runs the night has."`
+	Until Clock    `yaml:"until" doc:"Time of day at which the night ends, by the machine's clock."`
+	Run   Duration `yaml:"run" doc:"Duration of the recording of one run; 10s by default."`
+	Check Duration `yaml:"check" doc:"Time limit for judging a run at each level; 2m by default."`
+}
+
+// Expectation says what is expected of the cells that it names.
+type Expectation struct {
+	Target    string `yaml:"target" doc:"A target; all by default."`
+	Isolation string `yaml:"isolation" doc:"An isolation; all by default."`
+	Workload  string `yaml:"workload" doc:"A workload of the plan; all by default."`
+	Fault     string `yaml:"fault" doc:"A script of faults as in the plan, or none; all by default."`
+	Level     string `yaml:"level" doc:"A level; all by default."`
+	Verdict   string `yaml:"verdict" required:"true" enum:"satisfied,violated,unknown,any" doc:"satisfied; violated: a night without a violation fails; unknown: neither satisfied nor unknown fails; any: nothing fails."`
+	Anomaly   List   `yaml:"anomaly" doc:"With violated: the names of the anomalies that are expected. Another one is unexpected, and one of them must be found."`
+}
+
+// defaults of a plan.
+const (
+	defaultRun     = 10 * time.Second
+	defaultCheck   = 2 * time.Minute
+	defaultRepeats = 3
+	noFault        = "none"
+	keepViolated   = "violated"
+	keepReports    = "reports"
+	keepAll        = "all"
+)
+
+// repeats is how often a violation is repeated.
+func (p *Plan) repeats() int {
+	if p.Repeats == nil {
+		return defaultRepeats
+	}
+	return *p.Repeats
+}
+
+// once reports whether every cell is run once.
+func (b *Budget) once() bool { return b.Time == 0 && b.Runs == 0 && b.Until == "" }
+
+// runTime is how long a run of a workload is recorded.
+func (p *Plan) runTime(w *Workload) time.Duration {
+	for _, d := range []Duration{w.Run, p.Budget.Run} {
+		if d > 0 {
+			return time.Duration(d)
+		}
+	}
+	return defaultRun
+}
+
+func (p *Plan) checkTime() time.Duration {
+	if p.Budget.Check > 0 {
+		return time.Duration(p.Budget.Check)
+	}
+	return defaultCheck
+}
+
+// deadline is when a night that began at a time, and has lasted for spent before now, ends; zero if it does not end
+// by time.
+func (b *Budget) deadline(began, now time.Time, spent time.Duration) time.Time {
+	var end time.Time
+	if b.Time > 0 {
+		end = now.Add(time.Duration(b.Time) - spent)
+	}
+	if b.Until != "" {
+		if until := b.Until.next(began); end.IsZero() || until.Before(end) {
+			end = until
+		}
+	}
+	return end
+}

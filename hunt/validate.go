@@ -1,0 +1,221 @@
+package hunt
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
+	"github.com/isohound/isohound/workloads"
+)
+
+// properName keeps names usable as parts of paths and of the names of tests.
+var properName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+
+const properHelp = "expected letters, digits, points, hyphens, + and _"
+
+// maxEndpoints is the number up to which a script may name endpoints, before the endpoints of its target are known.
+const maxEndpoints = 100
+
+// validate checks what the plan says about drivers, workloads and levels. Settings of runs are checked
+// when the runs are made of it, by the command that runs them.
+func (p *Plan) validate() {
+	d := p.document
+	targets, entries := map[string]bool{}, map[string]bool{}
+	for n := range p.Workloads {
+		w := &p.Workloads[n]
+		if w.Name == "" {
+			w.Name = w.Workload
+		}
+		if _, err := workloads.Find(w.Workload); err != nil {
+			d.add(d.line("workloads", n, "workload"), "%v%s", err, meant(w.Workload, workloadNames()))
+		}
+		if !properName.MatchString(w.Name) {
+			d.add(d.line("workloads", n, "name"), "name %q: %s", w.Name, properHelp)
+		}
+		if entries[w.Name] {
+			d.add(d.line("workloads", n), "a second workload is called %q; give it a name of its own", w.Name)
+		}
+		entries[w.Name] = true
+	}
+	p.levels(p.Levels, "levels")
+	p.scripts(p.Faults, "faults")
+	for n := range p.Targets {
+		t := &p.Targets[n]
+		if !properName.MatchString(t.Name) {
+			d.add(d.line("targets", n, "name"), "name %q: %s", t.Name, properHelp)
+		}
+		if targets[t.Name] {
+			d.add(d.line("targets", n, "name"), "a second target is called %q", t.Name)
+		}
+		targets[t.Name] = true
+		p.levels(t.Levels, "targets", n, "levels")
+		p.scripts(t.Faults, "targets", n, "faults")
+		for i, name := range t.Workloads {
+			if !entries[name] {
+				d.add(d.line("targets", n, "workloads", i), "no workload of the plan is called %q%s", name, meant(name, keys(entries)))
+			}
+		}
+		p.target(n, t)
+	}
+	for n := range p.Expect {
+		p.expectation(n, targets, entries)
+	}
+}
+
+func keys(m map[string]bool) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func workloadNames() []string {
+	var out []string
+	for _, w := range workloads.All() {
+		out = append(out, w.Name)
+	}
+	return out
+}
+
+func driverNames() []string {
+	var out []string
+	for _, d := range drivers.All() {
+		out = append(out, d.Info().Name)
+	}
+	return out
+}
+
+// target checks where a target is, and finds its driver.
+func (p *Plan) target(n int, t *Target) {
+	d := p.document
+	for i, dsn := range t.DSN {
+		expanded, missing := expand(dsn)
+		if missing != "" {
+			d.add(d.line("targets", n, "dsn", i), "the environment variable %s is not set", missing)
+			return
+		}
+		t.DSN[i] = expanded
+	}
+	switch {
+	case t.Server != "" && len(t.DSN) > 0:
+		d.add(d.line("targets", n), "server and dsn do not go together")
+		return
+	case t.Server != "" && t.Driver == "":
+		t.Driver, _, _ = strings.Cut(t.Server, "=")
+	case t.Driver == "" && len(t.DSN) > 0:
+		t.Driver = driverOf(t.DSN[0])
+	}
+	if t.Driver == "" {
+		d.add(d.line("targets", n), "the target %s needs a driver, a server, or a DSN whose scheme is a driver's name", t.Name)
+		return
+	}
+	driver, err := drivers.Find(t.Driver)
+	if err != nil {
+		d.add(d.line("targets", n, "driver"), "%v%s", err, meant(t.Driver, driverNames()))
+		return
+	}
+	info := driver.Info()
+	if !info.Embedded && t.Server == "" && len(t.DSN) == 0 {
+		d.add(d.line("targets", n), "the target %s needs a dsn, for example %s, or a server", t.Name, info.DSN)
+	}
+	for i, name := range t.Isolations {
+		iso, err := info.FindIsolation(name)
+		if err != nil {
+			d.add(d.line("targets", n, "isolations", i), "%v", err)
+			continue
+		}
+		t.Isolations[i] = iso.Name
+	}
+}
+
+// driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none.
+func driverOf(dsn string) string {
+	scheme, _, has := strings.Cut(dsn, "://")
+	if !has {
+		return ""
+	}
+	for _, d := range drivers.All() {
+		if i := d.Info(); i.Name == scheme || slices.Contains(i.Schemes, scheme) {
+			return i.Name
+		}
+	}
+	return ""
+}
+
+var variable = regexp.MustCompile(`\$\{(\w+)\}`)
+
+// expand replaces ${NAME} by environment variables. missing is the name of one that is not set.
+func expand(text string) (expanded, missing string) {
+	return variable.ReplaceAllStringFunc(text, func(m string) string {
+		name := m[2 : len(m)-1]
+		value, has := os.LookupEnv(name)
+		if !has && missing == "" {
+			missing = name
+		}
+		return value
+	}), missing
+}
+
+func (p *Plan) levels(list List, path ...any) {
+	for n, name := range list {
+		if strings.EqualFold(name, "claimed") {
+			continue
+		}
+		if _, err := level.Parse(name); err != nil {
+			p.document.add(p.document.line(append(path, n)...), "%v%s", err, meant(name, append(level.Names(), "claimed")))
+		}
+	}
+}
+
+func (p *Plan) scripts(list List, path ...any) {
+	for n, script := range list {
+		if script == noFault {
+			continue
+		}
+		if _, err := faults.Parse(script, maxEndpoints); err != nil {
+			p.document.add(p.document.line(append(path, n)...), "fault: %v", err)
+		}
+	}
+}
+
+// expectation checks that an expectation fits something that is in the plan.
+func (p *Plan) expectation(n int, targets, entries map[string]bool) {
+	d, e := p.document, &p.Expect[n]
+	if e.Target != "" && !targets[e.Target] {
+		d.add(d.line("expect", n, "target"), "no target of the plan is called %q%s", e.Target, meant(e.Target, keys(targets)))
+	}
+	if e.Workload != "" && !entries[e.Workload] {
+		d.add(d.line("expect", n, "workload"), "no workload of the plan is called %q%s", e.Workload, meant(e.Workload, keys(entries)))
+	}
+	if e.Level != "" {
+		if _, err := level.Parse(e.Level); err != nil {
+			d.add(d.line("expect", n, "level"), "%v%s", err, meant(e.Level, level.Names()))
+		}
+	}
+	if len(e.Anomaly) > 0 && e.Verdict != "violated" {
+		d.add(d.line("expect", n, "anomaly"), "anomaly goes with verdict violated only")
+	}
+	if e.Isolation == "" {
+		return
+	}
+	fits := false
+	for _, t := range p.Targets {
+		if e.Target != "" && e.Target != t.Name {
+			continue
+		}
+		if driver, err := drivers.Find(t.Driver); err == nil {
+			if iso, err := driver.Info().FindIsolation(e.Isolation); err == nil {
+				e.Isolation, fits = iso.Name, true
+			}
+		}
+	}
+	if !fits {
+		d.add(d.line("expect", n, "isolation"), "no target that this is about has an isolation %q", e.Isolation)
+	}
+}
