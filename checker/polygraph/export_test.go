@@ -87,7 +87,7 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 	}
 	right := func(k int32, list []int32) bool {
 		ok := true
-		x.replay(k, list, func(int32, []int32) { ok = false }, func(_, _ int32) { ok = false })
+		x.replay(k, list, func(int32, []int32) { ok = false }, func(_, _ int32) { ok = false }, func(_, _ int32) { ok = false })
 		return ok
 	}
 	for range 10 {
@@ -217,4 +217,10 @@ func FailedGuess(h *history.History, lvl level.Level) (failed, same bool, err er
 	done, err := c.guessFirst(s)
 	same = slices.Equal(edges, s.g.edges) && slices.Equal(out, s.g.out) && slices.Equal(in, s.g.in) && added == s.added
 	return !done, same, err
+}
+
+// Complete reports whether one search for a cycle decides h.
+func Complete(h *history.History, lvl level.Level) bool {
+	s, _ := prepare(h, lvl, true)
+	return s != nil && s.complete()
 }

@@ -52,6 +52,7 @@ type model struct {
 	readsOn csr
 
 	chains chains
+	placed *placed // nil unless the claimed order of versions is assumed
 }
 
 // read is a transaction's read of a key before its own first write of that key.
@@ -134,6 +135,9 @@ func newModel(h *history.History, lvl level.Level, found *single.Collector) *mod
 	m.participants()
 	m.chains = newChains(m)
 	m.externalReads(newVersions(m), found)
+	if h.OrderAssumed() {
+		m.placed = newPlaced(m)
+	}
 	return m
 }
 
@@ -313,8 +317,12 @@ func (p *readsOf) find() {
 			}
 			if own != none {
 				if ops[own].Value != op.Value {
-					if m.broken[t] = true; !m.optional[t] {
+					m.broken[t] = true
+					switch lost := (read{txn: t, key: op.Key}); {
+					case !m.optional[t]:
 						p.wrong = append(p.wrong, wrongRead{t, own, int32(j)})
+					case !m.h.Closed && ops[own].Kind == history.Read && !p.versions.explain(&lost, op.Value):
+						p.wrong = append(p.wrong, wrongRead{t, none, int32(j)}) // others may have read what is missing, too
 					}
 				}
 				continue

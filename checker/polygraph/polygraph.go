@@ -26,6 +26,9 @@ type Engine struct {
 	Accel Acceleration
 }
 
+// AssumesOrder implements engine.Assumer; see assumed.go.
+func (Engine) AssumesOrder() {}
+
 // Name is the engine's name.
 func (Engine) Name() string { return Name }
 
@@ -123,8 +126,16 @@ func (c *check) run() error {
 		return nil
 	}
 	m, g := s.m, s.g
+	if c.res.Reason = m.placed.tooManyTies(); c.res.Reason != "" {
+		return nil
+	}
 	s.accelerate(c.opt.Accel)
 	c.saturator = s
+	if s.complete() {
+		if done, err := c.decideCycle(s); done || err != nil {
+			return err
+		}
+	}
 	if c.opt.Config.Has(First) && c.opt.Config.Has(Schedule) {
 		if done, err := c.guessFirst(s); done || err != nil {
 			return err

@@ -15,5 +15,7 @@ func prepare(h *history.History, lvl level.Level, prune bool) (s *saturator, fou
 	if len(found.Anomalies) > 0 {
 		return nil, found
 	}
-	return newSaturator(m, newGraph(m), prune), found
+	s = newSaturator(m, newGraph(m), prune)
+	s.overwrittenNext()
+	return s, found
 }

@@ -209,6 +209,16 @@ func (p *prover) apart(t, u int32) {
 	}
 }
 
+// placedFirst gives the assumption that t wrote the earlier version of a key that u writes, too.
+func (p *prover) placedFirst(t, u int32) {
+	if p == nil {
+		return
+	}
+	p.counts(t)
+	p.counts(u)
+	p.say(axiom{rule: verdict.Assumed, txn: p.at[t], other: p.at[u], key: history.Key(p.s.m.sharedKey(t, u))})
+}
+
 // counts explains why a transaction of unknown outcome counts, if saturation has shown that it does.
 func (p *prover) counts(t int32) {
 	if p.counted[t] {
@@ -317,6 +327,9 @@ func (p *prover) edge(n int32) {
 	if by.each != nil {
 		p.fromAll(n, &by)
 		return
+	}
+	if by.assumed {
+		p.placedFirst(g.txnOf(e.from), g.txnOf(e.to))
 	}
 	if by.overlaps {
 		p.apart(g.txnOf(e.from), g.txnOf(e.to))
