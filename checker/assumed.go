@@ -12,10 +12,13 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// assumed says what a verdict on h, whose claimed order of versions is assumed, rests on. A verdict that scans have
+// assumed says what a verdict on h rests on if the claimed order of versions is assumed. A verdict that scans have
 // settled may have a witness with another order. It is then unknown.
 func assumed(ctx context.Context, h *history.History, r *verdict.Result) {
 	r.Assumes = placedVersions(h)
+	if !h.OrderAssumed() {
+		return
+	}
 	switch r.Verdict {
 	case verdict.Violated:
 		r.Assumes.Rests = rests(ctx, h, r)
@@ -72,6 +75,10 @@ func rests(ctx context.Context, h *history.History, r *verdict.Result) bool {
 		slices.Sort(ops[i])
 		parts = append(parts, history.Part{Txn: i, Ops: ops[i]})
 	}
-	without, err := polygraph.Engine{}.Judge(limited, h.Sub(parts).WithClaims(nil), r.Level, engine.Options{VerdictOnly: true})
+	part, lvl := h.Sub(parts).WithClaims(nil), r.Level
+	if !part.Timed() {
+		lvl = lvl.WithoutRealTime()
+	}
+	without, err := polygraph.Engine{}.Judge(limited, part, lvl, engine.Options{VerdictOnly: true})
 	return err != nil || without.Verdict != verdict.Violated
 }

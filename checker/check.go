@@ -97,7 +97,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 			r, err = undecided(lvl, r.Engine, err)
 		}
 	}
-	if err == nil && h.OrderAssumed() {
+	if err == nil && (h.OrderAssumed() || opt.Versions == Assume) {
 		assumed(limited, h, r)
 	}
 	if err == nil && opt.Certify && r.Verdict != verdict.Unknown && (provable || r.Verdict == verdict.Satisfied) {
