@@ -43,7 +43,7 @@ type cycle struct {
 // knownCycle returns a shortest cycle of the known graph of h. It returns nil if there is none, or none
 // that dependencies between transactions can show.
 func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
-	s, _ := prepare(h, c.lvl, true)
+	s, _ := prepare(h, c.lvl, true, false)
 	if s == nil {
 		return nil
 	}

@@ -52,6 +52,8 @@ type model struct {
 	readsOn csr
 
 	chains chains
+	// whole: h is no part of a history. A part need not have the writers of reads that contradict earlier ones.
+	whole  bool
 	placed *placed // nil unless the claimed order of versions is assumed
 }
 
@@ -130,8 +132,8 @@ func makeCSR(owners, n int, owner func(int32) int32) csr {
 
 // newModel builds the model of h. Anomalies of single reads go to found. If there are any, the
 // model must not be used.
-func newModel(h *history.History, lvl level.Level, found *single.Collector) *model {
-	m := &model{h: h, lvl: lvl}
+func newModel(h *history.History, lvl level.Level, found *single.Collector, whole bool) *model {
+	m := &model{h: h, lvl: lvl, whole: whole}
 	m.participants()
 	m.chains = newChains(m)
 	m.externalReads(newVersions(m), found)
@@ -321,7 +323,7 @@ func (p *readsOf) find() {
 					switch lost := (read{txn: t, key: op.Key}); {
 					case !m.optional[t]:
 						p.wrong = append(p.wrong, wrongRead{t, own, int32(j)})
-					case !m.h.Closed && ops[own].Kind == history.Read && !p.versions.explain(&lost, op.Value):
+					case m.whole && !m.h.Closed && ops[own].Kind == history.Read && !p.versions.explain(&lost, op.Value):
 						p.wrong = append(p.wrong, wrongRead{t, none, int32(j)}) // others may have read what is missing, too
 					}
 				}

@@ -62,7 +62,7 @@ const stepWords = 12
 // the indices of its transactions there. refutation returns nil if there is nothing to prove or if
 // the proof becomes too large.
 func refutation(ctx context.Context, h *history.History, lvl level.Level, at []int32, prune bool) (*verdict.Refutation, error) {
-	s, _ := prepare(h, lvl, prune)
+	s, _ := prepare(h, lvl, prune, false)
 	if s == nil || len(s.m.sets) > 0 { // the steps can only express single values
 		return nil, nil
 	}
