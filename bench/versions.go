@@ -40,6 +40,8 @@ func ClaimedRows(scale float64, seed uint64) []ClaimedRow {
 // ClaimedContestants are the ways to treat a claim.
 var ClaimedContestants = []Contestant{
 	{Name: "hint", Flags: []string{"--versions", "hint"}},
+
+	assuming[0],
 	{Name: "ignore", Flags: []string{"--versions", "ignore"}},
 }
 

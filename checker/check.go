@@ -75,6 +75,9 @@ var errTimeout = errors.New("the time for checking ran out")
 // verdict is unknown. The error is a *ProofError, or the cause of ctx's end.
 func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options) (*verdict.Result, error) {
 	begun := time.Now()
+	if opt.Versions == Assume {
+		h = h.AssumeOrder()
+	}
 	limited, stop := opt.limit(ctx)
 	defer stop()
 	var r *verdict.Result
@@ -93,6 +96,9 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		if provable, err = opt.Agree(limited, h, r); err != nil {
 			r, err = undecided(lvl, r.Engine, err)
 		}
+	}
+	if err == nil && (h.OrderAssumed() || opt.Versions == Assume) {
+		assumed(limited, h, r)
 	}
 	if err == nil && opt.Certify && r.Verdict != verdict.Unknown && (provable || r.Verdict == verdict.Satisfied) {
 		r, err = certified(limited, h, r, opt.Progress)

@@ -88,17 +88,22 @@ const (
 	Hint Versions = "hint"
 	// Ignore does not look at it.
 	Ignore Versions = "ignore"
+	// Assume takes the order of versions that it gives for true, at serializability, snapshot isolation and their
+	// variants and at prefix consistency. Other levels are unknown. Without claims it is Hint.
+	Assume Versions = "assume"
 )
 
 // VersionsHelp lists the values of Versions for help texts.
-const VersionsHelp = "hint (try it first, trust nothing) or ignore"
+const VersionsHelp = "hint (try it first, trust nothing), assume (take its order of versions for true) or ignore"
 
 // ParseVersions reads a Versions, and checks that it does not contradict the engine.
 func ParseVersions(name string, with Engine) (Versions, error) {
 	switch v := Versions(name); {
 	case v == Ignore && with == Replay:
 		return "", errors.New("the replay engine needs the order that the database claims; leave out --engine replay or --versions ignore")
-	case v == Hint, v == Ignore:
+	case v == Assume && with != "" && with != Auto && with != Replay && with != Polygraph:
+		return "", errors.Errorf("the %s engine cannot assume the order that the database claims; leave out --engine %s or --versions assume", with, with)
+	case v == Hint, v == Ignore, v == Assume:
 		return v, nil
 	}
 	return "", errors.Errorf("unknown --versions %q; it is %s", name, VersionsHelp)

@@ -25,6 +25,9 @@ func NewLevels(h *history.History) *Levels {
 // Check judges the history at lvl, as Check does. It does not judge a level twice, and not a level
 // that follows from a stronger level that is satisfied.
 func (s *Levels) Check(ctx context.Context, lvl level.Level, opt Options) (*verdict.Result, error) {
+	if opt.Versions == Assume {
+		s.h = s.h.AssumeOrder()
+	}
 	if r := s.done[lvl]; r != nil {
 		return r, nil
 	}
@@ -85,7 +88,7 @@ func (s *Levels) follow(ctx context.Context, lvl level.Level, from *verdict.Resu
 		origin = from.FollowsFrom
 	}
 	r := &verdict.Result{Level: lvl, Verdict: from.Verdict, Engine: from.Engine, FollowsFrom: origin, Reason: "follows from " + origin.String(),
-		Anomalies: from.Anomalies, Witness: from.Witness.At(lvl)}
+		Anomalies: from.Anomalies, Witness: from.Witness.At(lvl), Assumes: from.Assumes}
 	if from.Claim != nil && from.Claim.Fits {
 		r.Claim = from.Claim
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -82,7 +83,7 @@ func (k Known) Violated() []level.Level {
 func (k Known) Judge(h *history.History, first []level.Level, check func(level.Level) (*verdict.Result, error)) error {
 	timed := h.Timed()
 	for _, l := range append(slices.Clone(first), level.Descending(level.All())...) {
-		if _, known := k.of(l); known || l == level.LIN || l.RealTime() && !timed || !judged(l) {
+		if _, known := k.of(l); known || l == level.LIN || l.RealTime() && !timed || !judged(l) || h.OrderAssumed() && !engine.CanAssume(l) {
 			continue
 		}
 		r, err := check(l)

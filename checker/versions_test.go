@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/replay"
 	"github.com/isohound/isohound/checker/verdict"
@@ -65,9 +67,99 @@ func TestParseVersions(t *testing.T) {
 		name string
 		with checker.Engine
 		ok   bool
-	}{{"hint", checker.Auto, true}, {"ignore", checker.Auto, true}, {"hint", checker.Replay, true}, {"ignore", checker.Replay, false}, {"", checker.Auto, false}, {"trust", checker.Auto, false}} {
+	}{{"hint", checker.Auto, true}, {"ignore", checker.Auto, true}, {"hint", checker.Replay, true}, {"ignore", checker.Replay, false}, {"assume", checker.Auto, true}, {"assume", checker.Replay, true}, {"assume", checker.Polygraph, true}, {"assume", checker.Linear, false}, {"assume", checker.Baseline, false}, {"", checker.Auto, false}, {"trust", checker.Auto, false}} {
 		if _, err := checker.ParseVersions(c.name, c.with); (err == nil) != c.ok {
 			t.Errorf("%q with %s: %v", c.name, c.with, err)
 		}
+	}
+}
+
+// TestAssume: with the order of versions assumed, a history is satisfied exactly if an execution keeps that order, the
+// proofs hold, and a violation that is said not to rest on the assumption is one without it.
+func TestAssume(t *testing.T) {
+	seed := randhist.Seed(t, rand.Uint64())
+	rng := rand.New(rand.NewPCG(seed, 4))
+	n := randhist.Count(t, 800)
+	for _, lvl := range level.All() {
+		count, resting, free, replayed := map[verdict.Verdict]int{}, 0, 0, 0
+		times := n
+		if !engine.CanAssume(lvl) {
+			times = 20
+		}
+		for range times {
+			h := randhist.New(rng)
+			switch rng.IntN(4) {
+			case 0:
+				h = randhist.Mini(rng)
+			case 1:
+				h = randhist.WithClassReads(rng, randhist.Mini(rng))
+			}
+			h = randhist.Claimed(rng, h)
+			r, err := checker.Check(t.Context(), h, lvl, checker.Options{Versions: checker.Assume, Certify: true})
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, dsl.Format(h))
+			}
+			count[r.Verdict]++
+			if !h.HasClaims() {
+				continue
+			}
+			if !engine.CanAssume(lvl) {
+				if r.Verdict != verdict.Unknown || r.Reason == "" {
+					t.Fatalf("%s is %s: %s", lvl, r.Verdict, r.Reason)
+				}
+				continue
+			}
+			if r.Assumes == nil || r.Assumes.Placed > r.Assumes.Versions {
+				t.Fatalf("seed %d: the assumption is %+v", seed, r.Assumes)
+			}
+			if r.Engine == replay.Name {
+				replayed++
+			}
+			if !h.Closed || r.Verdict == verdict.Unknown {
+				continue
+			}
+			if allowed, decided := certify.Judge(h.AssumeOrder(), lvl, 50_000_000); !decided || allowed != (r.Verdict == verdict.Satisfied) {
+				t.Fatalf("seed %d: %s is %s, and the trial of all executions says %v, decided %v\n%s", seed, lvl, r.Verdict, allowed, decided, dsl.Format(h))
+			}
+			if r.Verdict == verdict.Satisfied {
+				continue
+			}
+			if r.Assumes.Rests {
+				resting++
+				if err := certify.Result(t.Context(), h, r); err == nil && r.Anomalies[0].Refutation == nil {
+					t.Fatalf("seed %d: a proof that rests on the assumption was accepted without it\n%s", seed, dsl.Format(h))
+				}
+				continue
+			}
+			free++
+			if allowed, decided := certify.Judge(h, lvl, 50_000_000); allowed || !decided {
+				t.Fatalf("seed %d: %s is satisfied without the assumption, on which the violation does not rest\n%s", seed, lvl, dsl.Format(h))
+			}
+		}
+		t.Logf("%s: %v, %d rest on the assumption, %d do not, %d replayed", lvl, count, resting, free, replayed)
+		if engine.CanAssume(lvl) && (resting < n/100 || free < n/20 || replayed < n/50) {
+			t.Errorf("%s: one-sided", lvl)
+		}
+	}
+}
+
+// TestAssumedFollows: a verdict that follows from another level keeps what it rests on, and its proof holds.
+func TestAssumedFollows(t *testing.T) {
+	h := dsl.MustParse(`
+		s0 T0 @1: w(x,1)
+		s1 T1 @2: w(x,2)
+		s2 T2: r(x,2)
+		s2 T3: r(x,1)`)
+	levels := checker.NewLevels(h)
+	opt := checker.Options{Versions: checker.Assume, Certify: true}
+	si, err := levels.Check(t.Context(), level.SI, opt)
+	if err != nil || si.Verdict != verdict.Violated || !si.Assumes.Rests || !si.Certified {
+		t.Fatalf("%+v, %v", si, err)
+	}
+	if free, err := levels.Check(t.Context(), level.SINoSO, opt); err != nil || free.Verdict != verdict.Satisfied {
+		t.Fatalf("%+v, %v", free, err)
+	}
+	if got, err := checker.Check(t.Context(), h, level.SI, checker.Options{Certify: true}); err != nil || got.Verdict != verdict.Satisfied || got.Assumes != nil {
+		t.Fatalf("as a hint: %+v, %v", got, err)
 	}
 }

@@ -27,9 +27,34 @@ func (h *History) Claim(i int) Claim {
 // HasClaims reports whether the database claims something of any transaction.
 func (h *History) HasClaims() bool { return h.claims != nil }
 
-// WithClaims returns h with these claims, one for each transaction. It shares everything else with h.
+// WithClaims returns h with these claims, one for each transaction, or nil. It shares everything else with h,
+// and assumes nothing.
 func (h *History) WithClaims(claims []Claim) *History {
 	out := *h
-	out.claims = claims
+	out.claims, out.assumed = claims, false
 	return &out
+}
+
+// AssumeOrder returns h with the claimed order of versions as a part of what is judged: of two transactions that
+// wrote a key, and that both count, the one with the lower Place wrote the earlier version. Without claims it
+// returns h. Parts of the result assume the same of what is left of them.
+func (h *History) AssumeOrder() *History {
+	if h.claims == nil || h.assumed {
+		return h
+	}
+	out := *h
+	out.assumed = true
+	return &out
+}
+
+// OrderAssumed reports whether the claimed order of versions is a part of what is judged.
+func (h *History) OrderAssumed() bool { return h.assumed }
+
+// Place returns the position that orders the versions of the transaction at index i, at least 1. It is 0 if nothing is
+// assumed about them.
+func (h *History) Place(i int) int64 {
+	if !h.assumed || h.Txns[i].Status == Aborted {
+		return 0
+	}
+	return h.claims[i].Commit
 }

@@ -38,6 +38,8 @@ type History struct {
 	dbIDs []int64
 	// claims is parallel to Txns; nil when nothing is claimed of any transaction.
 	claims []Claim
+	// assumed: see AssumeOrder.
+	assumed bool
 	// predicates is by index in Txns, up to the last transaction that has some.
 	predicates [][]Predicate
 	// Scans says which predicates are judged; nil if none are.

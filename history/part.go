@@ -26,7 +26,7 @@ func (h *History) Sub(parts []Part) *History {
 		sub.dbIDs = make([]int64, len(parts))
 	}
 	if h.claims != nil {
-		sub.claims = make([]Claim, len(parts))
+		sub.claims, sub.assumed = make([]Claim, len(parts)), h.assumed
 	}
 	for i, p := range parts {
 		t := h.Txns[p.Txn]

@@ -46,3 +46,42 @@ func (c *ClaimedOrder) Words(level string) string {
 	}
 	return text
 }
+
+// AssumedOrder is verdict.Assumption.
+type AssumedOrder struct {
+	// Positions describes the positions that the driver told, such as "commit timestamps".
+	Positions string `json:"positions,omitempty"`
+	// Versions counts the versions that were written, Placed those of them that have a claimed position.
+	Versions int `json:"versions"`
+	Placed   int `json:"placed"`
+	// Rests says that a violation is proved only if the order is true.
+	Rests bool `json:"rests"`
+}
+
+func newAssumed(h *history.History, a *verdict.Assumption) *AssumedOrder {
+	if a == nil {
+		return nil
+	}
+	return &AssumedOrder{Positions: h.Positions, Versions: a.Versions, Placed: a.Placed, Rests: a.Rests}
+}
+
+// Words says in a sentence what a verdict rests on.
+func (a *AssumedOrder) Words(v verdict.Verdict) string {
+	if a.Placed == 0 {
+		return "nothing was assumed: the history does not say in which order the database placed versions"
+	}
+	order := "the order of versions that the database claims"
+	if a.Positions != "" {
+		order += " (" + a.Positions + ")"
+	}
+	how := fmt.Sprintf(", with %s of %s versions in it", Thousands(a.Placed), Thousands(a.Versions))
+	switch {
+	case v == verdict.Violated && a.Rests:
+		return "this rests on " + order + how
+	case v == verdict.Violated:
+		return "this does not rest on " + order + ", which was assumed"
+	case v == verdict.Satisfied:
+		return "an execution keeps " + order + how
+	}
+	return order + " was assumed" + how
+}

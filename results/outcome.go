@@ -54,6 +54,8 @@ type Outcome struct {
 	// Claim says whether the order in which the database says that it committed the transactions is an
 	// execution of the level. It does not change the verdict.
 	Claim *ClaimedOrder `json:"claim,omitempty"`
+	// Assumes is set if the order of versions that the database claims was taken for true.
+	Assumes *AssumedOrder `json:"assumes,omitempty"`
 	// Predicates says how many statements with conditions the history has, and how many of them
 	// were judged. The rows of a statement that is not judged count as items; rows that it did not
 	// return count for nothing.
@@ -137,7 +139,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 	c := h.Count()
 	o.Sessions, o.Txns, o.Committed, o.Aborted, o.UnknownOutcome, o.Ops = c.Sessions, c.Txns, c.Committed, c.Aborted, c.Unknown, c.Ops
 	o.Seed, o.Notes = h.Seed, h.Notes
-	o.Claim = newClaim(h, r.Claim)
+	o.Claim, o.Assumes = newClaim(h, r.Claim), newAssumed(h, r.Assumes)
 	if o.Predicates = h.Scans; h.Scans != nil {
 		o.Ops -= h.Scans.Instantiated
 	}

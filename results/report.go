@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,6 +118,9 @@ func notes(r *Run) []string {
 		if o := &r.Outcomes[i]; o.Claim != nil {
 			words := o.Claim.Words(o.Level)
 			all = append(all, strings.ToUpper(words[:1])+words[1:]+".")
+		}
+		if o := &r.Outcomes[i]; o.Assumes != nil {
+			all = append(all, fmt.Sprintf("%s, %s: %s.", o.Level, o.Words(), o.Assumes.Words(o.Verdict)))
 		}
 	}
 	return all

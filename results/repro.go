@@ -136,7 +136,8 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	var b bytes.Buffer
 	err = readmeTemplate().Execute(&b, map[string]any{
 		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "File": filepath.Base(r.Config.History), "Sentence": sentence(r), "Promise": r.Promise(), "Notes": notes(r),
-		"DSN": p.DSN, "Logs": logs, "Limit": maxHistory >> 20,
+		"Assumed": slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Assumes != nil }),
+		"DSN":     p.DSN, "Logs": logs, "Limit": maxHistory >> 20,
 		"Notation": slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && !f.Listing }),
 		"Listing":  slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && f.Listing }),
 	})

@@ -200,6 +200,23 @@ func (o *Outcome) addClaim(n int, c *ClaimedOrder, first bool) {
 	}
 }
 
+// addAssumed adds what the verdict on a window rests on. The violation of the run rests on the order of versions if that of
+// every violated window does.
+func (o *Outcome) addAssumed(w *Outcome, first bool) {
+	if w.Assumes == nil {
+		return
+	}
+	sum := *w.Assumes
+	if !first && o.Assumes != nil {
+		sum.Versions += o.Assumes.Versions
+		sum.Placed += o.Assumes.Placed
+		if o.Windows.Violated > 0 {
+			sum.Rests = o.Assumes.Rests && (w.Verdict != verdict.Violated || w.Assumes.Rests)
+		}
+	}
+	o.Assumes = &sum
+}
+
 // AddWindow adds the outcome of window number n, from 1, to that of the run. The run is violated if a window is,
 // and satisfied if all are. Anomalies are those of the first violated window.
 func (o *Outcome) AddWindow(n int, w *Outcome) {
@@ -224,6 +241,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 		}
 	}
 	o.addClaim(n, w.Claim, first)
+	o.addAssumed(w, first)
 	o.Windows.extend(n, w)
 	worse := first
 	switch w.Verdict {

@@ -93,7 +93,7 @@ func forbids(lvl level.Level, cycle []verdict.Edge) bool {
 	}
 	for n, e := range cycle {
 		next := (n + 1) % len(cycle)
-		for e.Kind == verdict.RW && lvl == level.PC && cycle[next].Kind == verdict.WW {
+		for e.Kind == verdict.RW && lvl == level.PC && (cycle[next].Kind == verdict.WW || cycle[next].Kind == verdict.VO) {
 			next = (next + 1) % len(cycle)
 		}
 		if e.Kind == verdict.RW && cycle[next].Kind == verdict.RW {
@@ -151,6 +151,8 @@ func (f *facts) edge(lvl level.Level, e verdict.Edge) error {
 		if !unique || !f.reads(e.From, c) || !readsTo || !f.writes(e.To, e.Key) {
 			return errors.New("the second transaction did not overwrite what the first one read")
 		}
+	case verdict.VO:
+		return f.versionEdge(e)
 	default:
 		return errors.New("unknown kind of edge")
 	}

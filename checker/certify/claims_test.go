@@ -21,7 +21,7 @@ import (
 func TestClaims(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 5))
-	tried, right, borrowed, open := 0, 0, 0, 0
+	tried, right, borrowed, open, assumed := 0, 0, 0, 0, 0
 	for range randhist.Count(t, 4_000) {
 		h := randhist.New(rng)
 		levels := append(polygraph.Engine{}.Levels(), level.PSI)
@@ -29,10 +29,17 @@ func TestClaims(t *testing.T) {
 		if lvl.RealTime() && !h.Timed() {
 			continue
 		}
+		if lvl != level.PSI && rng.IntN(2) == 0 {
+			h = randhist.Claimed(rng, h).AssumeOrder()
+		}
 		possible := h
 		if !h.Closed {
 			possible = randhist.Completed(h)
 			open++
+		}
+		if h.OrderAssumed() {
+			possible = possible.AssumeOrder()
+			assumed++
 		}
 		allowed, decided := certify.Judge(possible, lvl, 5_000_000)
 		if !decided {
@@ -81,8 +88,8 @@ func TestClaims(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d false claims, %d of them of other histories; %d histories cut off; %d right claims", tried, borrowed, open, right)
-	if tried < 1000 || right < 20 || borrowed < 20 || open < 20 {
+	t.Logf("%d false claims, %d of them of other histories; %d histories cut off; %d with an assumed order of versions; %d right claims", tried, borrowed, open, assumed, right)
+	if tried < 1000 || right < 20 || borrowed < 20 || open < 20 || assumed < 20 {
 		t.Error("too few")
 	}
 }

@@ -275,6 +275,10 @@ func (f *facts) drawn(edges []verdict.Edge) error {
 			ok = ok && read(e.From) && f.writes(e.To, e.Key)
 		case verdict.WW:
 			ok = ok && f.writes(e.From, e.Key) && f.writes(e.To, e.Key)
+		case verdict.VO:
+			if err := f.versionEdge(e); err != nil {
+				return err
+			}
 		default:
 			ok = false
 		}

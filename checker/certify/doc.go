@@ -8,6 +8,7 @@
 //	witness.go        satisfied: a store that executes the transactions
 //	commitorder.go    satisfied: an order of commits, at weak levels
 //	commitrules.go    what each weak level demands of it
+//	assumed.go        the order of versions that the database claims, if it is assumed
 //	clocks.go         level cc: the causal past of each transaction
 //	statements.go     scans of an order of commits
 //	tables.go         the rows of the tables with scans, their versions and their current state

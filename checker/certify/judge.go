@@ -16,7 +16,8 @@ const MaxJudged = 64
 // committed transactions and any of those of unknown outcome. It gives up after budget steps and returns decided false. It is for small
 // histories. It implements the definitions of the levels as directly as possible.
 //
-// At level LIN a lone write is an insertion, which finds its key absent.
+// At level LIN a lone write is an insertion, which finds its key absent. If h assumes the claimed order of
+// versions, only executions count that agree with it; then Judge decides only levels that engine.CanAssume names.
 func Judge(h *history.History, lvl level.Level, budget int) (allowed, decided bool) {
 	allowed, decided, _ = try(newStop(context.Background()), h, lvl, budget, lvl == level.LIN)
 	return allowed, decided
@@ -26,6 +27,9 @@ func Judge(h *history.History, lvl level.Level, budget int) (allowed, decided bo
 // that is the first operation of its transaction finds its key absent.
 func try(stop *stop, h *history.History, lvl level.Level, budget int, insertions bool) (allowed, decided bool, err error) {
 	if len(h.Txns) > MaxJudged {
+		return false, false, nil
+	}
+	if h.OrderAssumed() && !lvl.Search() && lvl != level.PC {
 		return false, false, nil
 	}
 	if lvl.Weak() || lvl == level.PSI {
@@ -70,6 +74,7 @@ type judged struct {
 	leaves []assignment
 	before uint64 // which transactions must have committed before its start
 	rivals uint64 // the other transactions that write a key that it writes
+	behind uint64 // those of them that must commit after it, because the order of versions is assumed
 }
 
 // about has three sets of transactions: those that write a value to a key, those that read that
@@ -186,7 +191,7 @@ func (j *judge) lost(i int) bool {
 
 // commit applies i's writes, continues the search, and undoes the writes.
 func (j *judge) commit(i int) bool {
-	if j.lost(i) {
+	if j.lost(i) || j.committed&j.txns[i].behind != 0 {
 		return false
 	}
 	leaves, mark := j.txns[i].leaves, len(j.undo)
@@ -286,6 +291,13 @@ func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bo
 	for n := range kept {
 		for _, c := range kept[n].leaves {
 			j.txns[n].rivals |= writers[c.key] &^ (1 << n)
+		}
+	}
+	for n := range kept {
+		for u := range kept {
+			if j.txns[n].rivals&(1<<u) != 0 && placedBefore(h, int32(kept[n].txn), int32(kept[u].txn)) {
+				j.txns[n].behind |= 1 << u
+			}
 		}
 	}
 	return true

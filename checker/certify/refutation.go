@@ -101,6 +101,8 @@ func (p *refutation) step(s *verdict.Step) error {
 		return p.apart(s)
 	case verdict.Impossible:
 		return p.impossible(s)
+	case verdict.Assumed:
+		return p.assumed(s)
 	case verdict.CycleOf:
 		return p.cycleOf(s)
 	case verdict.Follows:

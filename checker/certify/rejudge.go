@@ -230,5 +230,9 @@ func (f *facts) subHistory(c *closure) *history.History {
 			panic(err) // the records come from a valid history
 		}
 	}
-	return b.Done(f.h.Closed, nil)
+	sub := b.Done(f.h.Closed, nil)
+	if f.h.OrderAssumed() {
+		sub = sub.AssumeOrder()
+	}
+	return sub
 }

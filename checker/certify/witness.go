@@ -13,7 +13,7 @@ import (
 // Witness replays w: a serial execution (at snapshot levels an execution by starts and commits) of
 // all committed transactions and some of those of unknown outcome. Every read must return what was
 // recorded, every judged scan must have found the rows that fulfil its conditions, and the level's
-// orders must be kept. At a weak level and at PSI the witness is an order of the commits, or an execution of one of the
+// orders and the order of versions, if it is assumed, must be kept. At a weak level and at PSI the witness is an order of the commits, or an execution of one of the
 // other two kinds: every weak level allows these.
 func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdict.Witness) error {
 	stop := newStop(ctx)
@@ -30,9 +30,14 @@ func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdic
 	case (lvl.Weak() || lvl == level.PSI) && w.Points == nil:
 		return r.commits(w)
 	case lvl.Snapshot() || w.Points != nil && (lvl.Weak() || lvl == level.PSI):
-		return r.points(w.Points)
+		err = r.points(w.Points)
+	default:
+		err = r.serial(w.Order)
 	}
-	return r.serial(w.Order)
+	if err == nil {
+		err = Agrees(h, w)
+	}
+	return err
 }
 
 // replay is a single-version store that executes transactions one by one.

@@ -66,11 +66,12 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 	levels := e.Levels()
 	switch {
 	case !slices.Contains(levels, lvl):
-		var names []string
-		for _, l := range levels {
-			names = append(names, l.String())
-		}
-		return &Refusal{e.Name(), fmt.Sprintf("it does not judge level %s, only %s", lvl, strings.Join(names, ", "))}
+		all := func(level.Level) bool { return true }
+		return &Refusal{e.Name(), fmt.Sprintf("it does not judge level %s, only %s", lvl, strings.Join(names(levels, all), ", "))}
+	case h.OrderAssumed() && !CanAssume(lvl):
+		return &Refusal{"", fmt.Sprintf("level %s is not judged with the order of versions that the database claims, only %s", lvl, strings.Join(names(level.All(), CanAssume), ", "))}
+	case h.OrderAssumed() && !assumes(e):
+		return &Refusal{e.Name(), "it cannot assume the order of versions that the database claims"}
 	case lvl.RealTime() && !h.Timed():
 		return &Refusal{"", fmt.Sprintf("level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
 	case InventsReads(h, lvl) && !lvl.Weak():
@@ -78,6 +79,28 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 	}
 	return nil
 }
+
+func names(levels []level.Level, wanted func(level.Level) bool) []string {
+	var out []string
+	for _, l := range levels {
+		if wanted(l) {
+			out = append(out, l.String())
+		}
+	}
+	return out
+}
+
+// Assumer is an engine that can judge a history whose claimed order of versions is assumed
+// (history.AssumeOrder). The method only marks it.
+type Assumer interface{ AssumesOrder() }
+
+func assumes(e Engine) bool {
+	_, ok := e.(Assumer)
+	return ok
+}
+
+// CanAssume reports whether a history whose claimed order of versions is assumed can be judged at lvl.
+func CanAssume(lvl level.Level) bool { return lvl.Search() || lvl == level.PC }
 
 // ReadsValues refuses a history with a read that returned no value, with the reason why.
 func ReadsValues(e Engine, h *history.History, why string) error {

@@ -169,6 +169,8 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 		case verdict.WR:
 			s.wr++
 			wr = e
+		case verdict.VO:
+			s.ww++
 		case verdict.WW:
 			s.ww++
 			if !readBy(h, e) {
@@ -195,7 +197,7 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 		if missed && e.Kind == verdict.RW {
 			s.missed++
 		}
-		if e.Kind != verdict.WW && !(e.Kind == verdict.WR && writesKey(h, e.To, e.Key)) {
+		if e.Kind != verdict.WW && e.Kind != verdict.VO && !(e.Kind == verdict.WR && writesKey(h, e.To, e.Key)) {
 			s.overwrites = false
 		}
 		if last.Kind != 0 && last.Key != e.Key {

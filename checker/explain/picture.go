@@ -34,7 +34,7 @@ type Edge struct {
 	Kind  string `json:"kind"`
 	Key   string `json:"key,omitempty"`
 	Value string `json:"value,omitempty"`
-	// Next is what To wrote, for a WW or RW edge.
+	// Next is what To wrote, for a WW, RW or VO edge.
 	Next string `json:"next,omitempty"`
 	// Scan is what the statement asked for from whose conditions the read of a WR or RW edge follows:
 	// "scan t where v > 10". Missed says that the statement did not find the row.
@@ -98,7 +98,7 @@ func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
 	if p, missed := scanOf(h, e); p != nil {
 		edge.Scan, edge.Missed = Question(p), missed
 	}
-	if e.Kind == verdict.WW || e.Kind == verdict.RW {
+	if e.Kind == verdict.WW || e.Kind == verdict.RW || e.Kind == verdict.VO {
 		for _, op := range h.Ops(&h.Txns[e.To]) { // the last write counts
 			if op.Kind == history.Write && op.Key == e.Key {
 				edge.Next = Printable(h.ValueText(op.Value))

@@ -30,6 +30,7 @@ const pictureStyle = `<style>
 .isopic path.RT{stroke-dasharray:12 4 2 4}
 .isopic path.RW{stroke-dasharray:7 5}
 .isopic path.WW{stroke-width:3.4}
+.isopic path.VO{stroke-width:3.4;stroke-dasharray:9 3}
 .isopic path.maybe{stroke-width:1;stroke-dasharray:1 5;stroke-linecap:round}
 .isopic .tip{fill:var(--pi)}
 .isopic line{stroke:var(--pl);stroke-width:1}
@@ -40,6 +41,7 @@ var kindWords = []struct{ kind, words string }{
 	{"WR", "the other read what it wrote"},
 	{Maybe, "the other may have read what it wrote"},
 	{"WW", "the other overwrote it"},
+	{"VO", "the database says that the other overwrote it"},
 	{"RW", "it read what the other overwrote"},
 	{predicateWR, "the other's scan saw the row as it wrote it"},
 	{predicateRW, "its scan saw the row before the other wrote it"},

@@ -334,7 +334,11 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 	if reads > maxListed {
 		fmt.Fprintf(&b, "… and %d more reads.\n", reads-maxListed)
 	}
-	fmt.Fprintf(&b, "No execution that %s allows explains these reads: every order of the writes makes a read wrong or puts a transaction before itself.", lvl.Title())
+	ordered := ""
+	if w.h.OrderAssumed() {
+		ordered = " and that has the versions in the order that the database claims"
+	}
+	fmt.Fprintf(&b, "No execution that %s allows%s explains these reads: every order of the writes makes a read wrong or puts a transaction before itself.", lvl.Title(), ordered)
 	return b.String()
 }
 
@@ -412,6 +416,9 @@ func (w words) edge(e verdict.Edge, n int) string {
 			return head + fmt.Sprintf("%s %s; %s had deleted it.", to, w.read(e.To, e.Key, e.Value), from)
 		}
 		return head + fmt.Sprintf("%s %s, which %s wrote.", to, w.read(e.To, e.Key, e.Value), from)
+	case verdict.VO:
+		return head + fmt.Sprintf("both wrote %s: %s %s, %s %s. The database says that the commit of %s, at %d, came before that of %s, at %d.",
+			w.key(e.Key), from, w.written(e.From, e.Key), to, w.written(e.To, e.Key), from, w.h.Place(int(e.From)), to, w.h.Place(int(e.To)))
 	case verdict.WW:
 		if readBy(w.h, e) {
 			return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
@@ -420,6 +427,10 @@ func (w words) edge(e verdict.Edge, n int) string {
 	default:
 		if p, _ := scanOf(w.h, e); p != nil {
 			return head + fmt.Sprintf("%s %s; %s then %s.", from, w.read(e.From, e.Key, e.Value), to, w.written(e.To, e.Key))
+		}
+		if source, ok := w.writers[version{e.Key, e.Value}]; ok && !readBy(w.h, e) && w.h.Place(int(source)) > 0 && w.h.Place(int(source)) < w.h.Place(int(e.To)) {
+			return head + fmt.Sprintf("%s read %s, %s at %d; %s %s at %d, later as the database says.",
+				from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), w.h.Place(int(source)), to, w.written(e.To, e.Key), w.h.Place(int(e.To)))
 		}
 		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
 			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))

@@ -19,7 +19,7 @@ func TestContestedRuns(t *testing.T) {
 			cfg.Keys = 5
 		}
 		h := synth.General(cfg)
-		m := newModel(h, level.SER, single.NewCollector(h))
+		m := newModel(h, level.SER, single.NewCollector(h), true)
 		c := newContested(m, newGraph(m))
 		if len(c.keys) == 0 {
 			t.Fatal("no key is contested")
@@ -67,7 +67,7 @@ func TestUncontested(t *testing.T) {
 		h := randhist.New(rng)
 		for _, lvl := range []level.Level{level.SER, level.SI} {
 			found := single.NewCollector(h)
-			m := newModel(h, lvl, found)
+			m := newModel(h, lvl, found, true)
 			if len(found.Anomalies) > 0 {
 				continue
 			}

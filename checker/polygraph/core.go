@@ -100,7 +100,7 @@ func (v *evidence) parts(ctx context.Context) []history.Part {
 		}
 	}
 	for _, e := range v.edges.list {
-		if ed := &g.edges[e]; ed.rule == overlap {
+		if ed := &g.edges[e]; ed.rule == overlap || ed.rule == placedFirst {
 			both := map[history.Key]bool{}
 			writes(g.txnOf(ed.from), func(k history.Key) { both[k] = true })
 			writes(g.txnOf(ed.to), func(k history.Key) { keys[k] = keys[k] || both[k] })

@@ -43,7 +43,7 @@ type cycle struct {
 // knownCycle returns a shortest cycle of the known graph of h. It returns nil if there is none, or none
 // that dependencies between transactions can show.
 func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
-	s, _ := prepare(h, c.lvl, true)
+	s, _ := prepare(h, c.lvl, true, false)
 	if s == nil {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	points := int32(len(m.txns)) << g.split
 	out := &cycle{forced: map[int]verdict.OpRef{}, used: newEvidence(s)}
 	// Edges that a read shows directly are easier to understand than edges that reads force.
-	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap })
+	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap || e.rule == placedFirst })
 	if edges == nil {
 		edges = g.shortestCycle(order, func(*edge) bool { return false })
 	}
@@ -101,7 +101,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 			v.To = m.txns[g.txnOf(e.to)]
 		}
 		switch {
-		case e.rule == overTake || e.rule == overlap:
+		case e.rule == overTake || e.rule == overlap || e.rule == placedFirst:
 			v.Key, v.Value = sharedWrite(m, v.From, v.To, e)
 		case e.why != none:
 			v.Key, v.Value = m.reads[e.why].key, readValue(m, e.why)

@@ -42,6 +42,7 @@ type clauseID [3]int32
 // These differ from the numbers of all reads and writes.
 const (
 	overlapping int32 = -1 << 31 // in place of a read
+	misplaced   int32 = overlapping + 1
 	sourceLate  int32 = -1 << 31 // in place of a write: the clause says that the source comes before the reader
 )
 

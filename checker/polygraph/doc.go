@@ -27,6 +27,7 @@
 //	prepare.go     model, known graph and saturator of a history
 //	model.go       the history in dense numbers: transactions, writes, reads, classes
 //	versions.go    final writes by key and value
+//	assumed.go     the order of versions that the database claims, if it is assumed
 //	sets.go        reads that returned no value
 //	graph.go       the known graph; real time through time points
 //

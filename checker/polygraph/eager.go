@@ -183,7 +183,7 @@ func (c *check) again() error {
 		return nil
 	}
 	c.stages.Begin("explain")
-	d := &check{ctx: c.ctx, h: c.h, lvl: c.lvl, opt: options{engine.Options{Proof: c.opt.Proof}, Engine{Accel: c.opt.Accel}}, res: &verdict.Result{Level: c.lvl}}
+	d := &check{ctx: c.ctx, h: c.h, lvl: c.lvl, opt: options{engine.Options{Proof: c.opt.Proof}, Engine{Accel: c.opt.Accel}}, res: &verdict.Result{Level: c.lvl}, whole: c.whole}
 	d.stages = verdict.NewStages(d.res, nil)
 	defer d.close()
 	if err := d.run(); err != nil {

@@ -65,7 +65,7 @@ func HardAfter(conflicts int64) (restore func()) {
 
 // Guess guesses an execution of h.
 func Guess(ctx context.Context, h *history.History, lvl level.Level) error {
-	m := newModel(h, lvl, single.NewCollector(h))
+	m := newModel(h, lvl, single.NewCollector(h), true)
 	_, _, err := guess(ctx, m, newGraph(m), nil)
 	return err
 }
@@ -74,7 +74,7 @@ func Guess(ctx context.Context, h *history.History, lvl level.Level) error {
 // After every few edges it compares the keys that would be verified again with a verification of
 // all keys. It returns how many of these had become wrong.
 func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, err error) {
-	m := newModel(h, lvl, single.NewCollector(h))
+	m := newModel(h, lvl, single.NewCollector(h), true)
 	g := newGraph(m)
 	s := newSaturator(m, g, false)
 	nodes, _, err := guess(context.Background(), m, g, nil)
@@ -87,7 +87,7 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 	}
 	right := func(k int32, list []int32) bool {
 		ok := true
-		x.replay(k, list, func(int32, []int32) { ok = false }, func(_, _ int32) { ok = false })
+		x.replay(k, list, func(int32, []int32) { ok = false }, func(_, _ int32) { ok = false }, func(_, _ int32) { ok = false })
 		return ok
 	}
 	for range 10 {
@@ -128,7 +128,7 @@ func Shuffle(h *history.History, lvl level.Level, rng *rand.Rand) (wrong int, er
 // of nodes. It returns how many keys it compared.
 func Entries(h *history.History, lvl level.Level, how Acceleration) (keys int, err error) {
 	ctx := context.Background()
-	m := newModel(h, lvl, single.NewCollector(h))
+	m := newModel(h, lvl, single.NewCollector(h), true)
 	g := newGraph(m)
 	s := newSaturator(m, g, true)
 	s.accelerate(how)
@@ -212,9 +212,15 @@ func FailedGuess(h *history.History, lvl level.Level) (failed, same bool, err er
 	c := &check{ctx: context.Background(), h: h, lvl: lvl, opt: options{}, res: &verdict.Result{Level: lvl}}
 	c.stages = verdict.NewStages(c.res, nil)
 	var s *saturator
-	s, c.found = prepare(h, lvl, true)
+	s, c.found = prepare(h, lvl, true, true)
 	edges, out, in, added := slices.Clone(s.g.edges), slices.Clone(s.g.out), slices.Clone(s.g.in), s.added
 	done, err := c.guessFirst(s)
 	same = slices.Equal(edges, s.g.edges) && slices.Equal(out, s.g.out) && slices.Equal(in, s.g.in) && added == s.added
 	return !done, same, err
+}
+
+// Complete reports whether one search for a cycle decides h.
+func Complete(h *history.History, lvl level.Level) bool {
+	s, _ := prepare(h, lvl, true, true)
+	return s != nil && s.complete()
 }

@@ -52,7 +52,11 @@ func newGraph(m *model) *graph {
 		points = countPoints(m)
 	}
 	g.nodes += int32(points)
-	g.edges = make([]edge, 0, 2*int(g.nodes)+len(m.reads)+len(m.reads)/4)
+	room := 2*int(g.nodes) + len(m.reads) + len(m.reads)/4
+	if m.placed != nil {
+		room += len(m.placed.writes.items) + len(m.reads)
+	}
+	g.edges = make([]edge, 0, room)
 	g.out, g.in = make([]int32, g.nodes), make([]int32, g.nodes)
 	stamp(g.out)
 	stamp(g.in)
@@ -66,6 +70,9 @@ func newGraph(m *model) *graph {
 	}
 	if m.lvl.RealTime() {
 		realTime(m, g, n<<g.split)
+	}
+	if m.placed != nil {
+		m.placed.link(m, g)
 	}
 	return g
 }

@@ -10,12 +10,13 @@ import (
 type rule uint8
 
 const (
-	given     rule = iota // SO, RT, start before commit, and WR of a read with one candidate
-	overTake              // WW: a writer that reaches the reader of a version committed before that version
-	overWrite             // RW: a writer that follows a version follows the readers of that version
-	overlap               // WW: writers of one key must not overlap (snapshot isolation)
-	allAfter              // a read follows everything that all its candidates follow
-	allOver               // RW: a writer that follows all candidates of a read follows the read
+	given       rule = iota // SO, RT, start before commit, and WR of a read with one candidate
+	overTake                // WW: a writer that reaches the reader of a version committed before that version
+	overWrite               // RW: a writer that follows a version follows the readers of that version
+	overlap                 // WW: writers of one key must not overlap (snapshot isolation)
+	allAfter                // a read follows everything that all its candidates follow
+	allOver                 // RW: a writer that follows all candidates of a read follows the read
+	placedFirst             // VO: the database says that a writer of the key came first, and that is assumed
 )
 
 // rules has, for each rule, what its edges rest on. Saturation adds the edges. This table explains
@@ -53,6 +54,9 @@ var rules = [...]struct {
 			return [2]int32{s.g.turn(s.m.writer[w]), e.to}
 		}}
 	}},
+	placedFirst: {verdict.VO, func(*saturator, *edge) grounds {
+		return grounds{settled: none, overwriter: none, assumed: true}
+	}},
 }
 
 // grounds are what an edge rests on.
@@ -63,6 +67,8 @@ type grounds struct {
 	// overlaps: the two transactions of the edge must not overlap.
 	overwriter int32
 	overlaps   bool
+	// assumed: the database says so.
+	assumed bool
 	// paths are the ends of known paths that exclude the reverse of the edge.
 	paths [][2]int32
 	// each is set if the read has several candidates. It returns the ends of the known path for a

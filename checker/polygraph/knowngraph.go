@@ -32,7 +32,7 @@ func KnownGraph(ctx context.Context, h *history.History, lvl level.Level, infer 
 	if err := engine.Suits(Engine{}, h, lvl); err != nil {
 		return nil, err
 	}
-	s, _ := prepare(h, lvl, infer)
+	s, _ := prepare(h, lvl, infer, true)
 	if s == nil {
 		return nil, errors.New("some reads are wrong by themselves, so the history has no known graph; isohound check lists these reads")
 	}

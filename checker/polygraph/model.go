@@ -52,6 +52,9 @@ type model struct {
 	readsOn csr
 
 	chains chains
+	// whole: h is no part of a history. A part need not have the writers of reads that contradict earlier ones.
+	whole  bool
+	placed *placed // nil unless the claimed order of versions is assumed
 }
 
 // read is a transaction's read of a key before its own first write of that key.
@@ -129,11 +132,14 @@ func makeCSR(owners, n int, owner func(int32) int32) csr {
 
 // newModel builds the model of h. Anomalies of single reads go to found. If there are any, the
 // model must not be used.
-func newModel(h *history.History, lvl level.Level, found *single.Collector) *model {
-	m := &model{h: h, lvl: lvl}
+func newModel(h *history.History, lvl level.Level, found *single.Collector, whole bool) *model {
+	m := &model{h: h, lvl: lvl, whole: whole}
 	m.participants()
 	m.chains = newChains(m)
 	m.externalReads(newVersions(m), found)
+	if h.OrderAssumed() {
+		m.placed = newPlaced(m)
+	}
 	return m
 }
 
@@ -314,7 +320,7 @@ func (p *readsOf) find() {
 			if own != none {
 				if ops[own].Value != op.Value {
 					m.broken[t] = true
-					if !m.optional[t] || !m.h.Closed && ops[own].Kind == history.Read { // as Internal doubts
+					if !m.optional[t] || m.whole && !m.h.Closed && ops[own].Kind == history.Read { // as Internal doubts
 						p.wrong = append(p.wrong, wrongRead{t, own, int32(j)})
 					}
 				}

@@ -26,6 +26,9 @@ type Engine struct {
 	Accel Acceleration
 }
 
+// AssumesOrder implements engine.Assumer; see assumed.go.
+func (Engine) AssumesOrder() {}
+
 // Name is the engine's name.
 func (Engine) Name() string { return Name }
 
@@ -44,7 +47,7 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 			return nil, err
 		}
 	}
-	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{opt, e}, res: &verdict.Result{Level: lvl, Engine: Name}, decideOnly: opt.VerdictOnly}
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{opt, e}, res: &verdict.Result{Level: lvl, Engine: Name}, decideOnly: opt.VerdictOnly, whole: true}
 	c.stages = verdict.NewStages(c.res, opt.Progress)
 	c.opt.Accel.far = true
 	defer c.close()
@@ -77,7 +80,7 @@ func (c *check) ordered() error {
 	if !ok || slices.Contains(c.opt.Violated, lvl) {
 		return nil
 	}
-	first := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: c.res, stages: c.stages, decideOnly: true}
+	first := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: c.res, stages: c.stages, decideOnly: true, whole: true}
 	defer first.close()
 	if err := first.run(); err != nil {
 		return first.unfinished(err)
@@ -98,6 +101,8 @@ type check struct {
 	stages *verdict.Stages
 	// decideOnly: no counterexample is wanted.
 	decideOnly bool
+	// whole: h is no part of a history that is judged.
+	whole bool
 	// hasty: a search that turns out to be hard is stopped with sat.ErrPaused.
 	hasty bool
 	// hint is, by transaction, its position in an order that is probably nearly right. It is nil if
@@ -113,7 +118,7 @@ type check struct {
 func (c *check) run() error {
 	c.stages.Begin("index")
 	var s *saturator
-	s, c.found = prepare(c.h, c.lvl, c.opt.Config.Has(Pruning))
+	s, c.found = prepare(c.h, c.lvl, c.opt.Config.Has(Pruning), c.whole)
 	c.stages.Done("index")
 	if c.res.Reason = c.found.Doubtful(); c.res.Reason != "" {
 		return nil
@@ -123,8 +128,16 @@ func (c *check) run() error {
 		return nil
 	}
 	m, g := s.m, s.g
+	if c.res.Reason = m.placed.tooManyTies(); c.res.Reason != "" {
+		return nil
+	}
 	s.accelerate(c.opt.Accel)
 	c.saturator = s
+	if s.complete() {
+		if done, err := c.decideCycle(s); done || err != nil {
+			return err
+		}
+	}
 	if c.opt.Config.Has(First) && c.opt.Config.Has(Schedule) {
 		if done, err := c.guessFirst(s); done || err != nil {
 			return err

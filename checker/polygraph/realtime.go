@@ -29,7 +29,7 @@ func (c *check) solve(x *search) (found bool, err error) {
 	}
 	c.stages.Done("search")
 	c.stages.Begin("real time")
-	timed := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: &verdict.Result{Level: lvl}, decideOnly: true, hasty: true}
+	timed := &check{ctx: c.ctx, h: c.h, lvl: lvl, opt: c.opt, res: &verdict.Result{Level: lvl}, decideOnly: true, whole: c.whole, hasty: true}
 	timed.stages = verdict.NewStages(timed.res, nil)
 	defer timed.close()
 	if err = timed.run(); err != nil && !errors.Is(err, sat.ErrPaused) {

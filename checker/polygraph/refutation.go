@@ -62,7 +62,7 @@ const stepWords = 12
 // the indices of its transactions there. refutation returns nil if there is nothing to prove or if
 // the proof becomes too large.
 func refutation(ctx context.Context, h *history.History, lvl level.Level, at []int32, prune bool) (*verdict.Refutation, error) {
-	s, _ := prepare(h, lvl, prune)
+	s, _ := prepare(h, lvl, prune, false)
 	if s == nil || len(s.m.sets) > 0 { // the steps can only express single values
 		return nil, nil
 	}
@@ -209,6 +209,16 @@ func (p *prover) apart(t, u int32) {
 	}
 }
 
+// placedFirst gives the assumption that t wrote the earlier version of a key that u writes, too.
+func (p *prover) placedFirst(t, u int32) {
+	if p == nil {
+		return
+	}
+	p.counts(t)
+	p.counts(u)
+	p.say(axiom{rule: verdict.Assumed, txn: p.at[t], other: p.at[u], key: history.Key(p.s.m.sharedKey(t, u))})
+}
+
 // counts explains why a transaction of unknown outcome counts, if saturation has shown that it does.
 func (p *prover) counts(t int32) {
 	if p.counted[t] {
@@ -317,6 +327,9 @@ func (p *prover) edge(n int32) {
 	if by.each != nil {
 		p.fromAll(n, &by)
 		return
+	}
+	if by.assumed {
+		p.placedFirst(g.txnOf(e.from), g.txnOf(e.to))
 	}
 	if by.overlaps {
 		p.apart(g.txnOf(e.from), g.txnOf(e.to))

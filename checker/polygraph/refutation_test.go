@@ -68,6 +68,9 @@ func TestReplayWhole(t *testing.T) {
 	refuted := 0
 	for range randhist.Count(t, 3000) {
 		h := randhist.Of(rng, 1+rng.IntN(8), 4+rng.IntN(40), 1+rng.IntN(12))
+		if rng.IntN(3) == 0 {
+			h = randhist.Claimed(rng, h).AssumeOrder()
+		}
 		for _, lvl := range (polygraph.Engine{}).Levels() {
 			if lvl.RealTime() && !h.Timed() {
 				continue

@@ -230,6 +230,7 @@ func (s *saturator) include(t, because int32) {
 	for r := s.m.readFrom[t]; r < s.m.readFrom[t+1]; r++ {
 		s.fresh[s.m.reads[r].key] = true
 	}
+	s.placeBetween(t)
 }
 
 // link adds an edge unless one between the same nodes is found among the latest edges into to.

@@ -107,7 +107,8 @@ func (x *search) begin() error {
 		var scratch []datedAccess
 		for k := range numbers {
 			scratch = x.a.list(int32(k), x.o.pos, scratch)
-			x.replay(int32(k), x.a.of(int32(k)), func(int32, []int32) { wrong[k]++ }, func(_, _ int32) { wrong[k]++ })
+			writers := func(_, _ int32) { wrong[k]++ }
+			x.replay(int32(k), x.a.of(int32(k)), func(int32, []int32) { wrong[k]++ }, writers, writers)
 		}
 	}); err != nil {
 		return err
@@ -358,15 +359,20 @@ func (x *search) verify(k int32) bool {
 	}, func(t, u int32) {
 		x.apart(k, t, u)
 		right = false
+	}, func(t, u int32) {
+		x.placedFirst(k, t, u)
+		right = false
 	})
 	return right
 }
 
 // replay goes through the accesses to a key. It calls misread for each wrong read, with the
-// accesses before it. It calls overlap for each two writers that overlap although they must not.
-func (x *search) replay(k int32, list []int32, misread func(r int32, before []int32), overlap func(t, u int32)) {
+// accesses before it. It calls overlap for each two writers that overlap although they must not, and
+// late for a writer t that comes after u, although the assumed order of versions has it before.
+func (x *search) replay(k int32, list []int32, misread func(r int32, before []int32), overlap, late func(t, u int32)) {
 	m, g, pos := x.m, x.g, x.o.pos
 	class, last := k, none // the latest write: its class and its transaction
+	highest := none        // the writer with the highest place so far
 	for i, access := range list {
 		if access >= 0 {
 			rd := &m.reads[access]
@@ -381,6 +387,14 @@ func (x *search) replay(k int32, list []int32, misread func(r int32, before []in
 		}
 		if g.apart && last != none && pos[g.commit(last)] > pos[g.start(u)] {
 			overlap(last, u)
+		}
+		if p := m.placed; p != nil && p.at[u] != 0 {
+			switch {
+			case highest == none || p.at[u] > p.at[highest]:
+				highest = u
+			case p.at[u] < p.at[highest]:
+				late(u, highest)
+			}
 		}
 		class, last = m.class[^access], u
 	}
@@ -424,6 +438,18 @@ func (x *search) apart(k, t, u int32) {
 	x.used.txn(u)
 	x.proof.apart(t, u)
 	x.addAbout(id, append(x.guard(t, u), x.wroteFirst(k, t, u), x.wroteFirst(k, u, t)))
+}
+
+// placedFirst adds the clause that t writes key k before u does, as the database says.
+func (x *search) placedFirst(k, t, u int32) {
+	id := clauseID{misplaced, t, u}
+	if x.mend.again(id) {
+		return
+	}
+	x.used.txn(t)
+	x.used.txn(u)
+	x.proof.placedFirst(t, u)
+	x.addAbout(id, append(x.guard(t, u), x.wroteFirst(k, t, u)))
 }
 
 // perMisread bounds the clauses for one wrong read. The writers nearest to the reader come first.

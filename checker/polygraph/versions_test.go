@@ -49,7 +49,7 @@ func TestVersions(t *testing.T) {
 // modelBy builds a model with the given number of goroutines.
 func modelBy(t *testing.T, h *history.History, workers int) *model {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-	m := newModel(h, level.SER, single.NewCollector(h))
+	m := newModel(h, level.SER, single.NewCollector(h), true)
 	if m.workers() != workers {
 		t.Fatalf("%d transactions are no work for %d goroutines", len(m.txns), workers)
 	}

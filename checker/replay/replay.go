@@ -37,6 +37,9 @@ const Name = "replay"
 // Engine implements engine.Engine.
 type Engine struct{}
 
+// AssumesOrder implements engine.Assumer: the order that the engine tries keeps the claimed order of versions.
+func (Engine) AssumesOrder() {}
+
 // Name implements engine.Engine.
 func (Engine) Name() string { return Name }
 

@@ -73,6 +73,10 @@ const (
 	Apart
 	// Impossible: Txn, whose outcome is unknown, contradicts itself, so it does not count.
 	Impossible
+	// Assumed: if Txn and Other both count, then Txn, which wrote the earlier version of Key as the database
+	// claims, committed before Other started (at PC: before it committed). It needs the assumption that
+	// the claim is true.
+	Assumed
 	// CycleOf: the nodes in List do not each come before the next, and the last before the first.
 	// Session order, real time, and the order from a start to its own commit need no literal.
 	CycleOf
@@ -83,7 +87,7 @@ const (
 )
 
 var ruleNames = [...]string{HasSource: "has source", SourceFirst: "source first", NothingBetween: "nothing between",
-	Apart: "apart", Impossible: "impossible", CycleOf: "cycle", Follows: "follows", Forget: "forget"}
+	Apart: "apart", Impossible: "impossible", Assumed: "assumed", CycleOf: "cycle", Follows: "follows", Forget: "forget"}
 
 func (r Rule) String() string {
 	if int(r) < len(ruleNames) && ruleNames[r] != "" {

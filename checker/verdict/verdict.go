@@ -69,6 +69,8 @@ type Result struct {
 	// Claim says whether the order that the database claims is an execution of the level. It is nil if no
 	// engine has looked at it. It does not change the verdict.
 	Claim *Claim
+	// Assumes is set if the claimed order of versions was assumed (history.AssumeOrder).
+	Assumes *Assumption
 	// Accel says how reachability in the known graph was computed, if it was.
 	Accel *Accel
 }
@@ -83,6 +85,16 @@ type Claim struct {
 	// it does not fit.
 	Txns []int32
 	Text string
+}
+
+// Assumption is how much of the order of versions was assumed.
+type Assumption struct {
+	// Versions counts the final writes of transactions that did not abort. Placed are those of them with a
+	// claimed position.
+	Versions, Placed int
+	// Rests says that the proof of a violation uses the assumption. A violation whose proof does not
+	// is one without it, too. So is a satisfied verdict.
+	Rests bool
 }
 
 // Accel says how the transitive closure of a graph was computed (see package accel), and why in
@@ -179,9 +191,10 @@ const (
 	WR                     // read dependency: To read what From wrote
 	WW                     // write dependency: To overwrote what From wrote
 	RW                     // anti-dependency: To overwrote what From read
+	VO                     // claimed version order: the database says that From wrote the earlier version
 )
 
-var edgeNames = [...]string{SO: "SO", RT: "RT", WR: "WR", WW: "WW", RW: "RW"}
+var edgeNames = [...]string{SO: "SO", RT: "RT", WR: "WR", WW: "WW", RW: "RW", VO: "VO"}
 
 func (k EdgeKind) String() string { return edgeNames[k] }
 
@@ -190,9 +203,9 @@ func (k EdgeKind) String() string { return edgeNames[k] }
 type Edge struct {
 	From, To int32
 	Kind     EdgeKind
-	// Key is the key that a WR, WW or RW edge is about.
+	// Key is the key that a WR, WW, RW or VO edge is about.
 	Key history.Key
-	// Value is the version of Key: the one that To read (WR), that To overwrote (WW), or that From
+	// Value is the version of Key: the one that To read (WR), that To overwrote (WW), that From wrote (VO), or that From
 	// read and To overwrote (RW). The reader of a WR or RW edge may say only which versions it did
 	// not see. Then it saw this version or a later one (WR), or this one or an earlier one (RW).
 	Value history.Value

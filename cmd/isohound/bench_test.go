@@ -74,8 +74,21 @@ func TestBenchWeak(t *testing.T) {
 func TestBenchVersions(t *testing.T) {
 	c := isohound(t, "bench", "versions", "--scale", "0.002", "--certify", "--json", "--quiet")
 	lines := strings.Split(strings.TrimSpace(c.out), "\n")
-	if c.code != 0 || len(lines) != 12 || strings.Count(c.out, `"verdict":"satisfied"`) != 12 || strings.Count(c.out, `"contestant":"hint"`) != 6 {
+	if c.code != 0 || len(lines) != 18 || strings.Count(c.out, `"verdict":"satisfied"`) != 18 || strings.Count(c.out, `"contestant":"hint"`) != 6 {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	dir := t.TempDir()
+	c = isohound(t, "bench", "versions", "--shares", "--scale", "0.01", "--certify", "--json", "--quiet", "--out", dir)
+	if lines := strings.Count(c.out, `"verdict":"satisfied"`); c.code != 0 || lines != 36 {
+		t.Errorf("exit code %d, %d lines: %s%s", c.code, lines, c.out, c.msg)
+	}
+	for _, name := range []string{"shares.csv", "shares.png", "shares.svg"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if c := isohound(t, "bench", "versions", "--out", dir); c.code != int(exitUsage) || !strings.Contains(c.msg, "--shares") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
 	}
 	if c := isohound(t, "bench", "versions", "--scale", "0"); c.code != int(exitUsage) || !strings.Contains(c.msg, "--scale") {
 		t.Errorf("exit code %d: %s", c.code, c.msg)

@@ -232,6 +232,9 @@ func text(o results.Outcome, same []string) string {
 	if o.Claim != nil {
 		fmt.Fprintf(&b, "  %s\n", o.Claim.Words(o.Level))
 	}
+	if o.Assumes != nil {
+		fmt.Fprintf(&b, "  %s\n", o.Assumes.Words(o.Verdict))
+	}
 	if o.Accel != nil {
 		fmt.Fprintf(&b, "  reachability: %s in %.2f s, %s of %s; %s\n", o.Accel.Backend, o.Accel.Seconds,
 			humanize.IBytes(uint64(o.Accel.Bytes)), fmt.Sprintf("%d vertices", o.Accel.Vertices), o.Accel.Reason)

@@ -93,6 +93,56 @@ func TestLies(t *testing.T) {
 	}
 }
 
+// TestAssume: with --versions assume, lies of sim are violations that rest on them, the report says so, and the commands
+// that repeat it have the flag. True claims change nothing. Without claims nothing is assumed.
+func TestAssume(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?lies=0.1", "--isolation", "serializable", "--workload", "general", "--check", "ser,si", "--sessions", "10", "--txns", "100",
+		"--seed", "3", "--out", dir, "--plain", "--no-progress", "--certify", "--versions", "assume")
+	const words = "this rests on the order of versions that the database claims (numbers of commits)"
+	if c.code != int(exitViolated) || !strings.Contains(c.out, "ser violated") || !strings.Contains(c.out, words) || !strings.Contains(c.msg, "--versions assume") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	for name, want := range map[string]string{"report.html": words, "repro/README.md": "--versions assume"} {
+		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("%s does not say it: %v", name, err)
+		}
+	}
+	file := filepath.Join(dir, "history.jsonl")
+	for _, tc := range []struct {
+		args  string
+		want  verdict.Verdict
+		rests bool
+	}{
+		{"--level ser --versions assume", verdict.Violated, true},
+		{"--level ser --versions hint", verdict.Satisfied, false},
+		{"--level rc --versions assume", verdict.Unknown, false},
+	} {
+		c := isohound(t, append([]string{"check", file, "--certify", "--json"}, strings.Fields(tc.args)...)...)
+		o := c.outcomes(t)
+		if len(o) != 1 || o[0].Verdict != tc.want || (o[0].Assumes != nil) != strings.Contains(tc.args, "assume") ||
+			o[0].Assumes != nil && (o[0].Assumes.Rests != tc.rests || o[0].Assumes.Placed == 0 || o[0].Assumes.Placed > o[0].Assumes.Versions) {
+			t.Errorf("%s: %+v %s", tc.args, o, c.msg)
+		}
+		if tc.rests && len(o) == 1 && (o[0].Anomalies[0].Counterexample == nil || !o[0].Certified) {
+			t.Errorf("%s: no counterexample, or no proof: %+v", tc.args, o[0])
+		}
+	}
+	if c := isohound(t, "explain", file, "--level", "ser", "--versions", "assume"); !strings.Contains(c.out, words) {
+		t.Errorf("explain: exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	for driver, want := range map[string]string{"bbolt": "an execution keeps the order of versions that the database claims"} {
+		c := isohound(t, "run", "--driver", driver, "--workload", "general", "--check", "ser", "--sessions", "6", "--txns", "60", "--seed", "3", "--versions", "assume", "--plain", "--quiet", "--out", filepath.Join(t.TempDir(), "run"))
+		if c.code != 0 || !strings.Contains(c.out, want) {
+			t.Errorf("%s: exit code %d: %s%s", driver, c.code, c.out, c.msg)
+		}
+	}
+	plain := write(t, "plain.txt", fine)
+	if c := isohound(t, "check", plain, "--level", "ser,rc", "--versions", "assume"); c.code != 0 || strings.Count(c.out, "nothing was assumed") != 2 {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}
+
 // TestClaimsFlags: off records nothing, require is an error where the database tells nothing.
 func TestClaimsFlags(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
@@ -106,6 +156,7 @@ func TestClaimsFlags(t *testing.T) {
 		"no driver tells where it placed lightweight transactions":    {"--workload", "lwt", "--claims", "require"},
 		"expected auto, off or require":                               {"--claims", "some"},
 		`unknown --versions "trust"`:                                  {"--versions", "trust"},
+		"the linear engine cannot assume the order":                   {"--versions", "assume", "--engine", "linear"},
 		"the replay engine needs the order":                           {"--versions", "ignore", "--engine", "replay"},
 	} {
 		if c := isohound(t, append([]string{"run"}, args...)...); c.code != int(exitUsage) || !strings.Contains(c.msg, want) {

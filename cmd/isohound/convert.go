@@ -11,13 +11,15 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/history/fit"
+	joining "github.com/isohound/isohound/history/join"
 )
 
 // conversion are the options of a conversion.
 type conversion struct {
 	from, to file.Format
 	lossy    bool
-	inFull   bool // native: each line says everything
+	inFull   bool   // native: each line says everything
+	claims   string // a log with the positions of commits, or ""
 }
 
 func (a *app) convertCommand() *cobra.Command {
@@ -49,10 +51,15 @@ outcomes, deleted keys …). convert then fails, unless --lossy is given: it lea
 or replaces such parts, and prints what was lost to standard error.
 
 Lines of native refer to lines before them. For scripts that read single lines, --in-full
-writes version 1 of the format, whose lines have all keys and values.`,
+writes version 1 of the format, whose lines have all keys and values.
+
+--claims adds the positions of commits that the database told after the run, in a log:
+what PostgreSQL's test_decoding wrote, as lsn|xid|COMMIT xid, or JSON lines such as
+{"dbtxn":751,"commit":120}. docs/claims.md says how to get one.`,
 		Example: `  isohound convert history.bincode history.jsonl.zst
   isohound convert history.jsonl - --to dsl
-  isohound convert history.jsonl.zst logs --to cobra --lossy`,
+  isohound convert history.jsonl.zst logs --to cobra --lossy
+  isohound convert history.jsonl.zst claimed.jsonl.zst --claims commits.txt`,
 		Args: exactly(2, "a file to read and a file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var err error
@@ -79,6 +86,7 @@ writes version 1 of the format, whose lines have all keys and values.`,
 	f.StringVar(&from, "from", "auto", "format of FILE: auto, "+file.Names())
 	f.StringVar(&to, "to", "auto", "format of OUT: auto, "+file.Names())
 	f.BoolVar(&k.lossy, "lossy", false, "convert even if something is lost, and say what")
+	f.StringVar(&k.claims, "claims", "", "log of the database with the positions of its commits, to be added")
 	f.BoolVar(&k.inFull, "in-full", false, "native: write keys and values in full in each line")
 	return c
 }
@@ -89,6 +97,11 @@ func (a *app) convert(in, out string, k conversion) error {
 		return err
 	}
 	defer done()
+	if k.claims != "" {
+		if err := joinClaims(f, k.claims); err != nil {
+			return err
+		}
+	}
 	var h *history.History
 	if k.to != file.Native {
 		if h, err = a.fit(f, k); err != nil {
@@ -123,6 +136,23 @@ func (a *app) convert(in, out string, k conversion) error {
 		}
 	}
 	return a.interruptedOr(err)
+}
+
+// joinClaims adds to the transactions of f the positions of a log.
+func joinClaims(f *file.File, path string) error {
+	r, err := os.Open(path)
+	if err != nil {
+		return withCode(exitIO, errors.WithStack(err))
+	}
+	defer r.Close()
+	log, err := joining.Read(r)
+	if err == nil {
+		var joined *joining.Joined
+		if joined, err = joining.New(f.Source, log); err == nil {
+			f.Source = joined
+		}
+	}
+	return withCode(exitData, errors.Wrapf(err, "--claims %s", path))
 }
 
 // interruptedOr returns the cause of the end of a conversion.

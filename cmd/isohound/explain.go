@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var name, engine, format, out, maxMemory string
+	var name, engine, format, out, maxMemory, versions string
 	k := &checking{certify: true}
 	c := &cobra.Command{
 		Use:   "explain FILE|FOLDER|- --level L [--out DIR]",
@@ -52,6 +52,9 @@ Levels: ` + levelHelp() + `
 			if k.engine, err = checker.ParseEngine(engine); err != nil {
 				return withCode(exitUsage, err)
 			}
+			if k.versions, err = checker.ParseVersions(versions, k.engine); err != nil {
+				return withCode(exitUsage, err)
+			}
 			if k.engine == checker.Baseline {
 				k.certify = false // the baseline engine gives no proof of a violation; the counterexample is certified separately
 			}
@@ -73,6 +76,7 @@ Levels: ` + levelHelp() + `
 	f.StringVar(&out, "out", "", "folder for the smallest part and the pictures, which must be new or empty")
 	f.StringVar(&format, "format", "auto", "format of the file: auto, "+file.Names())
 	f.StringVar(&engine, "engine", "auto", "checker: auto, linear, polygraph, weak, psi, baseline; see isohound check --help")
+	f.StringVar(&versions, "versions", string(checker.Hint), versionsUsage)
 	f.DurationVar(&k.timeout, "timeout", 0, "time limit, after which the verdict is unknown (default none)")
 	f.StringVar(&maxMemory, "max-memory", "", memoryUsage)
 	f.DurationVar(&k.explain, "explain-timeout", 6*explainFor, "time limit for the counterexamples and the other levels")

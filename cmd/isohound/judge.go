@@ -209,6 +209,11 @@ func checksOf(t *remote.Task, memory budget.Limit) (*checking, error) {
 	if k.engine, err = checker.ParseEngine(c.Engine); err != nil {
 		return nil, err
 	}
+	if c.Versions != "" {
+		if k.versions, err = checker.ParseVersions(c.Versions, k.engine); err != nil {
+			return nil, err
+		}
+	}
 	k.accel, err = checker.ParseAccel(c.Accel, k.engine)
 	return k, err
 }

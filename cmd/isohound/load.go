@@ -170,6 +170,9 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		if err != nil {
 			return nil, nil, err
 		}
+		if c.versions == checker.Assume {
+			h = h.AssumeOrder()
+		}
 		if c.prepare != nil {
 			if err := c.prepare(h); err != nil {
 				return nil, nil, withCode(exitData, errors.Wrap(err, path))

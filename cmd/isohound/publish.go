@@ -21,12 +21,14 @@ import (
 
 // checks says a judge what is to be checked.
 type checks struct {
-	Levels  []string      `json:"levels"`
-	Engine  string        `json:"engine"`
-	Accel   string        `json:"accel"`
-	Timeout time.Duration `json:"timeout_ns"`
-	Explain time.Duration `json:"explain_ns"`
-	Certify bool          `json:"certify"`
+	Levels []string `json:"levels"`
+	Engine string   `json:"engine"`
+	Accel  string   `json:"accel"`
+	// Versions is that of --versions; "" is hint.
+	Versions string        `json:"versions,omitempty"`
+	Timeout  time.Duration `json:"timeout_ns"`
+	Explain  time.Duration `json:"explain_ns"`
+	Certify  bool          `json:"certify"`
 }
 
 // published has windows judged through a NATS server.
@@ -97,7 +99,7 @@ func (a *app) dial(flag string, s natsServer) (remote.Server, *remote.Conn, erro
 func (p *published) begin(w *windowRun) {
 	p.w = w
 	k := &w.judge.k
-	p.checks = checks{Engine: string(k.engine), Accel: string(k.accel), Timeout: k.timeout, Explain: k.explain, Certify: k.certify}
+	p.checks = checks{Engine: string(k.engine), Accel: string(k.accel), Versions: string(k.versions), Timeout: k.timeout, Explain: k.explain, Certify: k.certify}
 	for _, lvl := range k.levels {
 		p.checks.Levels = append(p.checks.Levels, lvl.String())
 	}

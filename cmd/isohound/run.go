@@ -434,7 +434,7 @@ func (s *settings) words(k *checking, forOthers bool) []string {
 	if k.accel != choose.Auto {
 		words = append(words, "--accel", string(k.accel))
 	}
-	if k.versions == checker.Ignore {
+	if k.versions != checker.Hint {
 		words = append(words, "--versions", string(k.versions))
 	}
 	return words

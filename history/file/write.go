@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/elle"
 	"github.com/isohound/isohound/history/fit"
+	"github.com/isohound/isohound/history/join"
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/history/text"
 )
@@ -159,7 +160,11 @@ func WriteNative(ctx context.Context, w io.Writer, f *File, compressed, inFull b
 		}
 	}
 	reason := "converted"
-	if n, ok := f.Source.(*native.Reader); ok && n.Closed() {
+	read := f.Source
+	if j, ok := read.(*join.Joined); ok {
+		read = j.Source
+	}
+	if n, ok := read.(*native.Reader); ok && n.Closed() {
 		reason = n.Ending().Reason
 	}
 	if err := out.Close(src.Closed(), reason); err != nil {

@@ -1,0 +1,84 @@
+package checker
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/polygraph"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+)
+
+// assumed says what a verdict on h rests on if the claimed order of versions is assumed. A verdict that scans have
+// settled may have a witness with another order. It is then unknown.
+func assumed(ctx context.Context, h *history.History, r *verdict.Result) {
+	r.Assumes = placedVersions(h)
+	if !h.OrderAssumed() {
+		return
+	}
+	switch r.Verdict {
+	case verdict.Violated:
+		r.Assumes.Rests = rests(ctx, h, r)
+	case verdict.Satisfied:
+		if r.Witness != nil && certify.Agrees(h, r.Witness) != nil {
+			r.Verdict, r.Witness = verdict.Unknown, nil
+			r.Reason = "an execution was found that explains all reads and scans, but not in the order of versions that the database claims"
+		}
+	}
+}
+
+func placedVersions(h *history.History) *verdict.Assumption {
+	a := &verdict.Assumption{}
+	last := make([]int, h.KeyCount()) // by key: the latest transaction that writes it, plus 1
+	for i := range h.Txns {
+		t := &h.Txns[i]
+		if t.Status == history.Aborted {
+			continue
+		}
+		placed := h.Place(i) != 0
+		for _, op := range h.Ops(t) {
+			if op.Kind != history.Write || last[op.Key] == i+1 {
+				continue
+			}
+			last[op.Key] = i + 1
+			if a.Versions++; placed {
+				a.Placed++
+			}
+		}
+	}
+	return a
+}
+
+// restsFor bounds the time for judging a counterexample without the assumption.
+const restsFor = 2 * time.Second
+
+// rests reports whether the proof of a violation needs the assumption, as far as that is decided in time.
+func rests(ctx context.Context, h *history.History, r *verdict.Result) bool {
+	if len(r.Anomalies) == 0 {
+		return true
+	}
+	a := &r.Anomalies[0]
+	if a.Kind != verdict.Contradiction {
+		return false // one read, or one transaction
+	}
+	limited, stop := context.WithTimeout(ctx, restsFor)
+	defer stop()
+	ops := map[int32][]int{}
+	for _, ref := range a.Ops {
+		ops[ref.Txn] = append(ops[ref.Txn], ref.Op)
+	}
+	var parts []history.Part
+	for _, i := range slices.Sorted(slices.Values(a.Txns)) {
+		slices.Sort(ops[i])
+		parts = append(parts, history.Part{Txn: i, Ops: ops[i]})
+	}
+	part, lvl := h.Sub(parts).WithClaims(nil), r.Level
+	if !part.Timed() {
+		lvl = lvl.WithoutRealTime()
+	}
+	without, err := polygraph.Engine{}.Judge(limited, part, lvl, engine.Options{VerdictOnly: true})
+	return err != nil || without.Verdict != verdict.Violated
+}
