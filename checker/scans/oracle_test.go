@@ -78,10 +78,8 @@ func TestAgainstOracle(t *testing.T) {
 						t.Fatalf("seed %d, %s: %s, but guessed; %v\n%s", seed, lvl, got.Verdict, err, r.text(t))
 					}
 				}
-				if alone || got.Verdict == verdict.Satisfied {
-					if err := certify.Result(t.Context(), x, got); err != nil {
-						t.Fatalf("seed %d, %s: proof of %s: %v\n%s", seed, lvl, got.Verdict, err, r.text(t))
-					}
+				if err := certify.Result(t.Context(), x, got); err != nil || !got.Certified {
+					t.Fatalf("seed %d, %s: proof of %s, certified %v: %v\n%s", seed, lvl, got.Verdict, got.Certified, err, r.text(t))
 				}
 				if alone && lvl.Search() {
 					base, err := checker.Check(t.Context(), x, lvl, checker.Options{Engine: "baseline"})
@@ -100,7 +98,7 @@ func TestAgainstOracle(t *testing.T) {
 						t.Fatalf("seed %d, %s: %s, but settled; %v\n%s", seed, lvl, got.Verdict, err, r.text(t))
 					}
 				}
-				if later, _ := check(lazy, rest); later.Verdict != got.Verdict {
+				if later, _ := check(lazy, rest); later.Verdict != got.Verdict || !later.Certified {
 					t.Fatalf("seed %d, %s: %s, but on demand: %+v\n%s", seed, lvl, got.Verdict, later, r.text(t))
 				} else if rest != nil {
 					if onDemand++; later.Engine == replay.Name {

@@ -119,6 +119,9 @@ func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness)
 	if r.gaveUp {
 		return true, nil
 	}
+	if len(r.unmet(w)) > 0 {
+		return false, nil
+	}
 	misfit := func(*scan, int32) error { return errMisfit }
 	err := r.replay(ctx, w, false, func(s *scan, play *replay) error {
 		return s.examine(play, visitor{absent: misfit, either: misfit, present: func(*scan, int32, int) error { return errMisfit }, miscounted: func(*scan, [][]literal) error { return errMisfit }})
@@ -136,6 +139,9 @@ type Decision struct {
 	Witness *verdict.Witness
 	// res is the result of the check that found the witness, before it was repaired.
 	res *verdict.Result
+	// anomaly is the proof of a violation, and at has the history of each of its cases.
+	anomaly *verdict.Anomaly
+	at      []*history.History
 }
 
 // Decide makes a satisfied verdict on h agree with the scans. A check may find another execution than
@@ -159,7 +165,7 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 	if d == nil {
 		d = &Decision{Reason: "an execution was found that explains all reads, but not all scans"}
 	}
-	res.Verdict, res.Reason, res.Witness = d.Verdict, d.Reason, d.Witness
+	res.Verdict, res.Reason, res.Witness, res.Anomalies = d.Verdict, d.Reason, d.Witness, d.anomalies(h)
 	if res.FollowsFrom = 0; d.Verdict != verdict.Satisfied {
 		res.Certified = false
 	}
@@ -267,6 +273,7 @@ func (r *Rest) findings(ctx context.Context, h *history.History, w *verdict.Witn
 		f.more[s.txn][s.number] = s.take()
 		return nil
 	})
+	f.clauses = append(f.clauses, r.unmet(w)...)
 	for i := range counts {
 		m := &counts[i]
 		f.clauses = append(f.clauses, append(m.nearby(log.log), m.clause...))
