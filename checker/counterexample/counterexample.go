@@ -77,7 +77,10 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		// If what the anomaly names is not enough, the other operations of its transactions may
 		// matter.
 		if !bad && !c.Widen() {
-			return nil, errNotShown
+			if a.Kind != verdict.NoChoice || len(c.Txns()) == len(h.Txns) {
+				return nil, errNotShown
+			}
+			c.widenChoices()
 		}
 	}
 	known, err := c.levels(ctx)
@@ -98,7 +101,15 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	if err := out.verify(ctx); err != nil {
 		return nil, err
 	}
-	if !c.shows(a) {
+	if a.Kind == verdict.NoChoice {
+		found, err := c.chosen(ctx, c.lvl)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			out.Anomaly = *found
+		}
+	} else if !c.shows(a) {
 		if err := out.rename(ctx, c); err != nil {
 			return nil, err
 		}
@@ -110,7 +121,11 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	// An inferred edge stands for others, which may be anti-dependencies. By its edges alone, such
 	// a cycle may look as if snapshot isolation forbids it.
 	s, serial := lvl.Snapshots()
-	if serial && len(out.Anomaly.Cycle) > 0 && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
+	shared, err := out.share(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if serial && (len(out.Anomaly.Cycle) > 0 || shared) && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
 		out.Anomaly.Names = explain.Skews(out.Anomaly.Names)
 	}
 	return out, nil
@@ -141,11 +156,31 @@ func (c *Counterexample) verify(ctx context.Context) error {
 			return nil
 		}
 	}
-	r, err := checker.Check(ctx, c.History, c.Weakest, checker.Options{Certify: true})
+	r, err := check(ctx, c.History, c.Weakest, checker.Options{Certify: true})
 	if err == nil && r.Verdict == verdict.Satisfied {
 		err = errNotShown
 	}
 	return err
+}
+
+// contradiction is the name of an anomaly that has no better one.
+const contradiction = "Contradiction"
+
+// share names an anomaly that has no name, because it is open what statements saw, by the names that it has
+// whatever that was.
+func (c *Counterexample) share(ctx context.Context) (shared bool, err error) {
+	if c.Anomaly.Name() != contradiction && c.Anomaly.Kind != verdict.NoChoice {
+		return false, nil
+	}
+	list, err := names(ctx, c.History, c.Weakest)
+	if err == nil && len(list) == 0 {
+		list, err = names(ctx, c.History, c.Level)
+	}
+	if err != nil || len(list) == 0 || list[0] == contradiction {
+		return false, err
+	}
+	c.Anomaly.Names = list
+	return true, nil
 }
 
 // rename replaces the anomaly by one that an engine finds in the sub-history.

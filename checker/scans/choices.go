@@ -117,8 +117,9 @@ type choices struct {
 type refuted struct {
 	set []literal
 	// res is the verdict on at, the history with what the set says.
-	res *verdict.Result
-	at  *history.History
+	res     *verdict.Result
+	at      *history.History
+	opposed bool // it says of a row that it was found, and that it was not
 }
 
 // leastChoices bounds the sets of choices that are checked in a large history. In a small one it is
@@ -214,7 +215,7 @@ func (c *choices) assumed(set []literal) []history.Assumed {
 // core returns a part of a set that has no execution either: the literals of the transactions that
 // take part in the violation, if a check confirms that.
 func (c *choices) core(set []literal, res *verdict.Result, at *history.History) (refuted, error) {
-	whole := refuted{set, res, at}
+	whole := refuted{set: set, res: res, at: at}
 	if len(res.Anomalies) == 0 {
 		return whole, nil
 	}
@@ -237,7 +238,7 @@ func (c *choices) core(set []literal, res *verdict.Result, at *history.History) 
 	if err != nil || again.Verdict != verdict.Violated {
 		return whole, err
 	}
-	return refuted{part, again, at}, nil
+	return refuted{set: part, res: again, at: at}, nil
 }
 
 // cases says why no choice has an execution.

@@ -308,6 +308,12 @@ func newRun(rng *rand.Rand, lvl level.Level) *run { return newRunOf(rng, lvl, 2+
 
 // newRunOf makes a run of n transactions.
 func newRunOf(rng *rand.Rand, lvl level.Level, n int) *run {
+	return newRunWith(rng, lvl, n, newStatement, 0)
+}
+
+// newRunWith makes a run of n transactions with the statements that next makes. If torn is not 0, one in torn
+// statements sees another state than its transaction.
+func newRunWith(rng *rand.Rand, lvl level.Level, n int, next func(rng *rand.Rand, one int, view state) statement, torn int) *run {
 	r := &run{}
 	for i := range r.initial {
 		r.initial[i] = map[any]schema.Row{}
@@ -331,7 +337,14 @@ func newRunOf(rng *rand.Rand, lvl level.Level, n int) *run {
 		latest := states[len(states)-1]
 		view, after := states[max(0, len(states)-1-rng.IntN(3)/2*rng.IntN(3))].clone(), latest.clone()
 		for range 1 + rng.IntN(3) {
-			s := newStatement(rng, one, view)
+			sees := view
+			if torn > 0 && rng.IntN(torn) == 0 {
+				sees = states[rng.IntN(len(states))].clone()
+				for i := range x.statements {
+					sees.apply(&x.statements[i])
+				}
+			}
+			s := next(rng, one, sees)
 			view.apply(&s)
 			after.apply(&s)
 			x.statements = append(x.statements, s)

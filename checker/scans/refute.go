@@ -2,6 +2,7 @@ package scans
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -24,15 +25,13 @@ func (c *choices) violated(ctx context.Context) (*Decision, error) {
 	a.Choices = c.add(p)
 	d := &Decision{Verdict: verdict.Violated}
 	for n := range c.refuted {
-		if !p.used[n] {
-			continue
+		if bad := &c.refuted[n]; p.used[n] && len(bad.res.Anomalies) == 0 {
+			return &Decision{Verdict: verdict.Violated, Reason: c.cases()}, nil // the engine shows none
 		}
+	}
+	for _, n := range c.needed(p.used) {
 		bad := &c.refuted[n]
-		if len(bad.res.Anomalies) == 0 {
-			d.at, d.Reason = nil, c.cases()
-			return d, nil // the engine shows none
-		}
-		a.Cases = append(a.Cases, verdict.Case{Assumed: c.assumed(bad.set), Anomaly: bad.res.Anomalies[0]})
+		a.Cases = append(a.Cases, verdict.Case{Assumed: c.assumed(bad.set), Anomaly: bad.res.Anomalies[0], Opposed: bad.opposed})
 		d.at = append(d.at, bad.at)
 		for _, t := range bad.res.Anomalies[0].Txns {
 			if !slices.Contains(a.Txns, t) {
@@ -48,6 +47,37 @@ func (c *choices) violated(ctx context.Context) (*Decision, error) {
 	slices.Sort(a.Txns)
 	d.anomaly = &a
 	return d, nil
+}
+
+// needed returns those of the used sets, in order, that say no more than another one.
+func (c *choices) needed(used map[int]bool) (out []int) {
+	says := make([]map[string]bool, len(c.refuted))
+	for n := range c.refuted {
+		says[n] = map[string]bool{}
+		for _, a := range c.assumed(c.refuted[n].set) {
+			for _, s := range a.Seen {
+				says[n][fmt.Sprint(a.ScanRef, s.Kind, s.Item, string(s.Value))] = true
+			}
+		}
+	}
+	within := func(a, b map[string]bool) bool {
+		for x := range a {
+			if !b[x] {
+				return false
+			}
+		}
+		return true
+	}
+	for n := range c.refuted {
+		spare := !used[n]
+		for m := range c.refuted {
+			spare = spare || m != n && used[m] && within(says[m], says[n]) && (m < n || len(says[m]) < len(says[n]))
+		}
+		if !spare {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // add adds the choices to the history in which the search branched. It returns them in the order of the search.
@@ -72,6 +102,9 @@ func (c *choices) add(p *refuter) []history.ChoiceRef {
 			}
 			choice = append(choice, list)
 		}
+		if given == 0 {
+			choice = shortened(choice)
+		}
 		at := history.ScanRef{Txn: s.txn, Number: s.number}
 		ref := history.ChoiceRef{Txn: s.txn, Predicate: s.number, Choice: given - 1}
 		if given == 0 {
@@ -82,6 +115,24 @@ func (c *choices) add(p *refuter) []history.ChoiceRef {
 	}
 	c.h = c.h.WithChoices(more)
 	return order
+}
+
+// shortened leaves out alternatives that say no less than another one.
+func shortened(choice history.Choice) history.Choice {
+	says := func(a, b []history.Seen) bool { // a says all that b says
+		return !slices.ContainsFunc(b, func(s history.Seen) bool { return !slices.ContainsFunc(a, s.Equal) })
+	}
+	var out history.Choice
+	for n, list := range choice {
+		spare := false
+		for m, other := range choice {
+			spare = spare || m != n && says(list, other) && (m < n || !says(other, list))
+		}
+		if !spare {
+			out = append(out, list)
+		}
+	}
+	return out
 }
 
 // refuter searches through all ways to choose, in the order of the clauses, and turns back at a refuted set.
@@ -138,7 +189,7 @@ func (p *refuter) closed(all []int) (bool, error) {
 			if times == 0 || x.given > 0 || y.given > 0 || x.s != y.s || x.row != y.row || x.found == y.found {
 				continue
 			}
-			bad := refuted{set: []literal{x, y}}
+			bad := refuted{set: []literal{x, y}, opposed: true}
 			bad.at = p.with(bad.set)
 			var err error
 			if bad.res, err = p.check(bad.at); err == nil && bad.res.Verdict != verdict.Violated {

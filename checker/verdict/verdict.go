@@ -250,6 +250,8 @@ type Case struct {
 	// Anomaly is one of the history with these assumptions (History.Assume). Its operations are numbered as
 	// there.
 	Anomaly Anomaly
+	// Opposed: the assumptions contradict each other, whatever the transactions did.
+	Opposed bool
 }
 
 // Name is the anomaly's most specific name.

@@ -77,14 +77,14 @@ func (j *judging) all(ctx context.Context) error {
 			return err
 		}
 		verdicts[lvl], j.known[lvl] = r, r.Verdict
-		if r.Verdict == verdict.Satisfied && !j.waits(lvl) || r.Verdict == verdict.Violated && !j.explains(r) {
+		if r.Verdict == verdict.Satisfied && !j.waits(lvl) || r.Verdict == verdict.Violated && j.c.explain <= 0 {
 			j.outcome(r)
 		}
 		return nil
 	})
 	explain := func(lvl level.Level) error {
 		r := verdicts[lvl]
-		if r == nil || r.Verdict != verdict.Violated || !j.explains(r) {
+		if r == nil || r.Verdict != verdict.Violated || j.c.explain <= 0 {
 			return nil
 		}
 		return j.explain(ctx, r, j.outcome(r))
@@ -175,12 +175,6 @@ func (j *judging) stand(ctx context.Context, verdicts map[level.Level]*verdict.R
 		}
 		return nil
 	})
-}
-
-// explains reports whether a violation is explained. One that was found by trying all choices of scans
-// has its explanation in its reason.
-func (j *judging) explains(r *verdict.Result) bool {
-	return j.c.explain > 0 && !(j.rest != nil && len(r.Anomalies) == 0 && r.Reason != "")
 }
 
 var errSettleTimeout = errors.New("the time for checking ran out while the scans were judged")
