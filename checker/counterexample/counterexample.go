@@ -12,6 +12,7 @@ package counterexample
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -180,6 +181,9 @@ func (c *Counterexample) share(ctx context.Context) (shared bool, err error) {
 		return false, err
 	}
 	c.Anomaly.Names = list
+	if c.Anomaly.Kind != verdict.NoChoice {
+		c.Anomaly.Text += fmt.Sprintf("\nWhichever versions the statements saw of the rows that they did not find: each leads to an anomaly of the kind %s.", list[0])
+	}
 	return true, nil
 }
 

@@ -100,6 +100,20 @@ func SeenText(h *history.History, at history.ScanRef, list []history.Seen) strin
 	return strings.Join(out, " and ")
 }
 
+// openText says what a statement of a counterexample leaves open.
+func openText(h *history.History, at history.ScanRef) string {
+	p := &h.Predicates(at.Txn)[at.Number]
+	text := ""
+	for _, c := range p.Choices[:len(p.Choices)-p.AddedChoices] {
+		var list []string
+		for _, seen := range c {
+			list = append(list, SeenText(h, at, seen))
+		}
+		text += "; it " + alternatives(list)
+	}
+	return text
+}
+
 // shorten joins reasons, and counts those that are too many.
 func shorten(list []string) string {
 	if more := len(list) - maxAlternatives; more > 1 {

@@ -116,9 +116,9 @@ type choices struct {
 // refuted is a set of literals without an execution.
 type refuted struct {
 	set []literal
-	// res is the verdict on at, the history with what the set says.
+	// res is the verdict on the history of, with what the set says.
 	res     *verdict.Result
-	at      *history.History
+	of      *history.History
 	opposed bool // it says of a row that it was found, and that it was not
 }
 
@@ -153,7 +153,7 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 		case res.Verdict == verdict.Unknown || res.Verdict == verdict.Satisfied && res.Witness == nil:
 			return &Decision{Reason: "what scans found leaves a choice, and with one of them: " + res.Reason}, nil
 		case res.Verdict == verdict.Violated:
-			core, err := c.core(set, res, chosen)
+			core, err := c.core(set, res)
 			if err != nil {
 				return nil, err
 			}
@@ -214,8 +214,8 @@ func (c *choices) assumed(set []literal) []history.Assumed {
 
 // core returns a part of a set that has no execution either: the literals of the transactions that
 // take part in the violation, if a check confirms that.
-func (c *choices) core(set []literal, res *verdict.Result, at *history.History) (refuted, error) {
-	whole := refuted{set: set, res: res, at: at}
+func (c *choices) core(set []literal, res *verdict.Result) (refuted, error) {
+	whole := refuted{set: set, res: res, of: c.h}
 	if len(res.Anomalies) == 0 {
 		return whole, nil
 	}
@@ -233,12 +233,11 @@ func (c *choices) core(set []literal, res *verdict.Result, at *history.History) 
 	if len(part) == len(set) {
 		return whole, nil
 	}
-	at = c.with(part)
-	again, err := c.check(at)
+	again, err := c.check(c.with(part))
 	if err != nil || again.Verdict != verdict.Violated {
 		return whole, err
 	}
-	return refuted{set: part, res: again, at: at}, nil
+	return refuted{set: part, res: again, of: c.h}, nil
 }
 
 // cases says why no choice has an execution.

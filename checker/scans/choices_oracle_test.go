@@ -119,26 +119,46 @@ func TestChoicesAgainstOracle(t *testing.T) {
 	}
 }
 
-// damaged verifies that the certifier refuses a proof without one of its cases or choices, or with an
-// alternative less.
+// damaged verifies that the certifier refuses a proof without one of its cases, unless the others suffice, or
+// without its choices.
 func damaged(t *testing.T, rng *rand.Rand, h *history.History, r *verdict.Result) {
 	t.Helper()
 	a := r.Anomalies[0]
-	refused := func(what string, h *history.History, a verdict.Anomaly) {
-		t.Helper()
+	accepts := func(a verdict.Anomaly) bool {
 		bad := *r
 		bad.Anomalies = []verdict.Anomaly{a}
-		if certify.Result(t.Context(), h, &bad) == nil {
-			t.Fatalf("a proof is accepted %s", what)
-		}
+		return certify.Result(t.Context(), h, &bad) == nil
 	}
 	without := a
 	at := rng.IntN(len(a.Cases))
 	without.Cases = slices.Delete(slices.Clone(a.Cases), at, at+1)
-	refused("without a case", h, without)
+	if got, want := accepts(without), covered(h, &without, nil, 0); got != want {
+		t.Fatalf("a proof without case %d: accepted %v, want %v\n%s", at, got, want, written(t, h))
+	}
 	without = a
-	without.Choices = nil
-	refused("without choices", h, without)
+	if without.Choices = nil; accepts(without) {
+		t.Fatalf("a proof is accepted without choices\n%s", written(t, h))
+	}
+}
+
+// covered reports whether each way to choose contains a case. assumed is what was chosen from the first n
+// choices.
+func covered(h *history.History, a *verdict.Anomaly, assumed []history.Assumed, n int) bool {
+	if n == len(a.Choices) {
+		return slices.ContainsFunc(a.Cases, func(x verdict.Case) bool {
+			return !slices.ContainsFunc(x.Assumed, func(y history.Assumed) bool {
+				return slices.ContainsFunc(y.Seen, func(s history.Seen) bool {
+					return !slices.ContainsFunc(assumed, func(z history.Assumed) bool { return z.ScanRef == y.ScanRef && slices.ContainsFunc(z.Seen, s.Equal) })
+				})
+			})
+		})
+	}
+	for _, list := range h.Choice(a.Choices[n]) {
+		if !covered(h, a, append(assumed[:n:n], history.Assumed{ScanRef: a.Choices[n].Scan(), Seen: list}), n+1) {
+			return false
+		}
+	}
+	return true
 }
 
 // wrong says what is wrong with a counterexample: it is allowed, not closed, or not minimal.

@@ -21,18 +21,16 @@ func (c *choices) violated(ctx context.Context) (*Decision, error) {
 	if err := p.search(ctx, 0); err != nil {
 		return nil, err
 	}
+	needed, err := c.judged(c.needed(p.used))
+	if err != nil || needed == nil {
+		return &Decision{Verdict: verdict.Violated, Reason: c.cases()}, err
+	}
 	a := verdict.Anomaly{Kind: verdict.NoChoice, Count: 1}
 	a.Choices = c.add(p)
 	d := &Decision{Verdict: verdict.Violated}
-	for n := range c.refuted {
-		if bad := &c.refuted[n]; p.used[n] && len(bad.res.Anomalies) == 0 {
-			return &Decision{Verdict: verdict.Violated, Reason: c.cases()}, nil // the engine shows none
-		}
-	}
-	for _, n := range c.needed(p.used) {
+	for _, n := range needed {
 		bad := &c.refuted[n]
 		a.Cases = append(a.Cases, verdict.Case{Assumed: c.assumed(bad.set), Anomaly: bad.res.Anomalies[0], Opposed: bad.opposed})
-		d.at = append(d.at, bad.at)
 		for _, t := range bad.res.Anomalies[0].Txns {
 			if !slices.Contains(a.Txns, t) {
 				a.Txns = append(a.Txns, t)
@@ -45,8 +43,30 @@ func (c *choices) violated(ctx context.Context) (*Decision, error) {
 		}
 	}
 	slices.Sort(a.Txns)
-	d.anomaly = &a
+	d.anomaly, d.of, d.check = &a, c.h, c.check
 	return d, nil
+}
+
+// judged judges those sets again whose history has got operations since. It returns nil if the engine shows no
+// anomaly of one.
+func (c *choices) judged(list []int) ([]int, error) {
+	for _, n := range list {
+		bad := &c.refuted[n]
+		if bad.of != c.h {
+			again, err := c.check(c.with(bad.set))
+			switch {
+			case err != nil:
+				return nil, err
+			case again.Verdict == verdict.Satisfied:
+				return nil, errNotRefuted
+			}
+			bad.res, bad.of = again, c.h
+		}
+		if len(bad.res.Anomalies) == 0 {
+			return nil, nil
+		}
+	}
+	return list, nil
 }
 
 // needed returns those of the used sets, in order, that say no more than another one.
@@ -189,10 +209,9 @@ func (p *refuter) closed(all []int) (bool, error) {
 			if times == 0 || x.given > 0 || y.given > 0 || x.s != y.s || x.row != y.row || x.found == y.found {
 				continue
 			}
-			bad := refuted{set: []literal{x, y}, opposed: true}
-			bad.at = p.with(bad.set)
+			bad := refuted{set: []literal{x, y}, opposed: true, of: p.h}
 			var err error
-			if bad.res, err = p.check(bad.at); err == nil && bad.res.Verdict != verdict.Violated {
+			if bad.res, err = p.check(p.with(bad.set)); err == nil && bad.res.Verdict != verdict.Violated {
 				err = errNotRefuted
 			}
 			p.used[len(p.refuted)] = true
@@ -203,54 +222,34 @@ func (p *refuter) closed(all []int) (bool, error) {
 	return false, nil
 }
 
-// anomalies returns the proof of a decision as one of h, in which other levels may have added operations.
-func (d *Decision) anomalies(h *history.History) []verdict.Anomaly {
+// proof sets the anomalies of res, a violated verdict on h. If other levels have added operations to the history
+// since the decision, the cases are judged again: a case that was a cycle may be a contradiction by now.
+func (d *Decision) proof(ctx context.Context, h *history.History, res *verdict.Result) error {
 	if d.anomaly == nil {
 		return nil
 	}
 	a := *d.anomaly
 	a.Cases = slices.Clone(a.Cases)
 	for n := range a.Cases {
-		x := &a.Cases[n]
-		x.Anomaly = moved(d.at[n], h.Assume(x.Assumed), x.Assumed, x.Anomaly)
-	}
-	return []verdict.Anomaly{a}
-}
-
-// moved returns an anomaly of a history as one of another one, to whose predicates operations were added since.
-// Both have the same assumptions.
-func moved(from, to *history.History, assumed []history.Assumed, a verdict.Anomaly) verdict.Anomaly {
-	at := func(r verdict.OpRef) verdict.OpRef {
-		i, op, shift := int(r.Txn), r.Op, 0
-		for n, p := range from.Predicates(i) {
-			q := to.Predicates(i)[n]
-			if op < p.Ops[0] {
-				break
-			}
-			taken := 0
-			for k := range assumed {
-				if assumed[k].Txn == i && assumed[k].Number == n {
-					taken = len(assumed[k].Seen)
-				}
-			}
-			if op < p.Ops[0]+taken { // an assumption: these come first
-				shift = q.Ops[0] - p.Ops[0]
-				break
-			}
-			shift = q.Ops[1] - p.Ops[1] // what was added comes before what was there
+		if h == d.of {
+			break
 		}
-		return verdict.OpRef{Txn: r.Txn, Op: op + shift}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		x := &a.Cases[n]
+		again, err := d.check(h.Assume(x.Assumed))
+		switch {
+		case err != nil:
+			return err
+		case again.Verdict == verdict.Satisfied:
+			return errNotRefuted
+		case len(again.Anomalies) == 0:
+			res.Verdict, res.Reason = verdict.Unknown, "a violation was found, but one of its cases was not judged again: "+again.Reason
+			return nil
+		}
+		x.Anomaly = again.Anomalies[0]
 	}
-	a.Ops = slices.Clone(a.Ops)
-	for n := range a.Ops {
-		a.Ops[n] = at(a.Ops[n])
-	}
-	forced := map[int]verdict.OpRef{}
-	for n, r := range a.Forced {
-		forced[n] = at(r)
-	}
-	if a.Forced != nil {
-		a.Forced = forced
-	}
-	return a
+	res.Anomalies = []verdict.Anomaly{a}
+	return nil
 }

@@ -41,7 +41,8 @@ const (
 
 // Settle checks h at a level until the verdict agrees with the scans. check must give a witness if the
 // verdict is satisfied. Settle returns h with the operations that were needed, which must take the
-// place of h in all later calls. The predicates then count as judged, unless Settle gave up.
+// place of h in all later calls. The predicates then count as judged, unless Settle gave up. Decide calls check,
+// too, if other levels have added operations since.
 //
 // The witness of a weak level orders commits, and has no states on which scans could be evaluated. There a
 // satisfied verdict is undecided, unless the execution of a stronger level agrees with the scans.
@@ -139,9 +140,10 @@ type Decision struct {
 	Witness *verdict.Witness
 	// res is the result of the check that found the witness, before it was repaired.
 	res *verdict.Result
-	// anomaly is the proof of a violation, and at has the history of each of its cases.
+	// anomaly is the proof of a violation of the history of. check judges its cases.
 	anomaly *verdict.Anomaly
-	at      []*history.History
+	of      *history.History
+	check   func(*history.History) (*verdict.Result, error)
 }
 
 // Decide makes a satisfied verdict on h agree with the scans. A check may find another execution than
@@ -165,11 +167,14 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 	if d == nil {
 		d = &Decision{Reason: "an execution was found that explains all reads, but not all scans"}
 	}
-	res.Verdict, res.Reason, res.Witness, res.Anomalies = d.Verdict, d.Reason, d.Witness, d.anomalies(h)
+	res.Verdict, res.Reason, res.Witness = d.Verdict, d.Reason, d.Witness
 	if res.FollowsFrom = 0; d.Verdict != verdict.Satisfied {
 		res.Certified = false
 	}
-	return false, nil
+	if d.Verdict == verdict.Violated {
+		err = d.proof(ctx, h, res)
+	}
+	return false, err
 }
 
 // Settled returns the verdict that Settle reached on a level, if it is satisfied, else nil. Its witness

@@ -196,10 +196,12 @@ func (j *judging) settle(ctx context.Context) error {
 		if opt.Timeout > 0 { // for all checks of the level
 			limited, cancel = context.WithTimeoutCause(ctx, opt.Timeout, errSettleTimeout)
 		}
+		within := limited
 		h, err := j.rest.Settle(limited, lvl, j.h, func(h *history.History) (*verdict.Result, error) {
-			return checker.Check(limited, h, lvl, opt)
+			return checker.Check(within, h, lvl, opt)
 		})
 		cancel()
+		within = ctx // Decide checks again when the level is judged
 		if j.h = h; errors.Is(err, errSettleTimeout) {
 			j.rest.Undecided(lvl, err.Error())
 		} else if err != nil {
