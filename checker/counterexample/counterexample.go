@@ -7,6 +7,7 @@
 //	explain.go         Explain: the counterexamples of a verdict, and the other levels
 //	counterexample.go  Of: the counterexample of one anomaly
 //	cut.go             the part of the history, and how it is judged
+//	choices.go         parts with choices of scans; names that all possibilities share
 //	survey.go          how often there is each kind of anomaly
 package counterexample
 
