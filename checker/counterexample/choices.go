@@ -104,26 +104,29 @@ func (c *cut) chosen(ctx context.Context, lvl level.Level) (*verdict.Anomaly, er
 }
 
 // mostWays bounds the ways in which names looks at versions and choices.
-const mostWays = 128
+const mostWays = 512
 
 // names returns the names that a sub-history has whichever versions its statements saw of rows that they did
-// not find, and whatever its choices were; see explain.Shared. Ways in which a transaction contradicts itself do
-// not count. It returns nil if there are too many ways, or nothing is open.
+// not find, whoever wrote what they read, and whatever its choices were; see explain.Shared. Ways in which a
+// transaction contradicts itself do not count. It returns nil if there are too many ways, or no statement with a
+// condition.
 func names(ctx context.Context, h *history.History, lvl level.Level) ([]string, error) {
-	if !h.Closed || len(h.Txns) > smallTxns {
+	if !h.Closed || len(h.Txns) > smallTxns || !h.HasPredicates() {
 		return nil, nil
 	}
 	var all [][]string
 	left := mostWays
 	err := eachWay(h, choicesOf(h), &left, func(h *history.History) error {
 		return eachWay(h, versionsOf(h), &left, func(h *history.History) error {
-			r, err := checker.Check(ctx, h, lvl, checker.Options{})
-			if err == nil && len(r.Anomalies) == 0 {
-				left = 0
-			} else if err == nil {
-				all = append(all, r.Anomalies[0].Names)
-			}
-			return err
+			return eachSource(h, &left, func(way *history.History, was map[history.Value]history.Value) error {
+				r, err := checker.Check(ctx, way, lvl, checker.Options{})
+				if err == nil && len(r.Anomalies) == 0 {
+					left = 0
+				} else if err == nil {
+					all = append(all, namesOf(h, lvl, &r.Anomalies[0], was))
+				}
+				return err
+			})
 		})
 	})
 	if err != nil || left <= 0 {

@@ -7,6 +7,7 @@
 //	explain.go         Explain: the counterexamples of a verdict, and the other levels
 //	counterexample.go  Of: the counterexample of one anomaly
 //	cut.go             the part of the history, and how it is judged
+//	sources.go         who can have written what was read
 //	choices.go         parts with choices of scans; names that all possibilities share
 //	survey.go          how often there is each kind of anomaly
 package counterexample
@@ -183,7 +184,7 @@ func (c *Counterexample) share(ctx context.Context) (shared bool, err error) {
 	}
 	c.Anomaly.Names = list
 	if c.Anomaly.Kind != verdict.NoChoice {
-		c.Anomaly.Text += fmt.Sprintf("\nWhichever versions the statements saw of the rows that they did not find: each leads to an anomaly of the kind %s.", list[0])
+		c.Anomaly.Text += fmt.Sprintf("\nWhatever they saw, and whoever wrote it: each possibility leads to an anomaly of the kind %s.", list[0])
 	}
 	return true, nil
 }
