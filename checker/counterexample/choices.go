@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/pkg/errors"
+
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
@@ -54,14 +56,8 @@ func withoutAssumptions(h, with *history.History, assumed []history.Assumed, txn
 	return op + shift, true
 }
 
-// widenChoices adds all operations of the history.
-func (c *cut) widenChoices() {
-	for t := range c.h.Txns {
-		c.Add(int32(t))
-		c.AddAll(int32(t))
-	}
-	c.Close()
-}
+// errOpen says that the part of a violation by choices was not decided again.
+var errOpen = errors.New("the choices of the counterexample were not decided in time")
 
 // check is checker.Check for a history that may have choices.
 func check(ctx context.Context, h *history.History, lvl level.Level, opt checker.Options) (*verdict.Result, error) {

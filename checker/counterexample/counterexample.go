@@ -80,10 +80,10 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		// If what the anomaly names is not enough, the other operations of its transactions may
 		// matter.
 		if !bad && !c.Widen() {
-			if a.Kind != verdict.NoChoice || len(c.Txns()) == len(h.Txns) {
-				return nil, errNotShown
+			if a.Kind == verdict.NoChoice {
+				return nil, errOpen
 			}
-			c.widenChoices()
+			return nil, errNotShown
 		}
 	}
 	known, err := c.levels(ctx)
