@@ -11,6 +11,7 @@ import (
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/replay"
@@ -44,9 +45,8 @@ type Options struct {
 	// Decided, if set, may have the verdict on a level already, with a witness, or is nil. Then no engine
 	// is asked. The proof is verified as always.
 	Decided func(level.Level) *verdict.Result
-	// Agree, if set, may change a verdict before its proof is verified. It returns false if a
-	// violation then has no proof.
-	Agree func(ctx context.Context, h *history.History, r *verdict.Result) (provable bool, err error)
+	// Agree, if set, may change a verdict before its proof is verified. It returns false if it did.
+	Agree func(ctx context.Context, h *history.History, r *verdict.Result) (same bool, err error)
 	// Progress, if set, is called with the name of each stage that begins.
 	Progress func(stage string)
 	// Warn, if set, is called with a line about an option that cannot be followed. Any goroutine
@@ -91,16 +91,17 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 			doubt(h, r)
 		}
 	}
-	provable := true
 	if err == nil && asked && opt.Agree != nil {
-		if provable, err = opt.Agree(limited, h, r); err != nil {
+		if _, err = opt.Agree(limited, h, r); err != nil {
 			r, err = undecided(lvl, r.Engine, err)
+		} else if len(r.Anomalies) > 0 && r.Anomalies[0].Kind == verdict.NoChoice {
+			explain.Fill(h, lvl, &r.Anomalies[0])
 		}
 	}
 	if err == nil && (h.OrderAssumed() || opt.Versions == Assume) {
 		assumed(limited, h, r)
 	}
-	if err == nil && opt.Certify && r.Verdict != verdict.Unknown && (provable || r.Verdict == verdict.Satisfied) {
+	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
 		r, err = certified(limited, h, r, opt.Progress)
 	}
 	if r != nil {

@@ -7,6 +7,8 @@ import "slices"
 type Part struct {
 	Txn int32
 	Ops []int
+	// Choices are the choices kept, ascending.
+	Choices []ChoiceRef
 }
 
 // Sub returns the history of some parts of h. The parts must be in the order of h. Everything
@@ -71,6 +73,17 @@ func (h *History) Extract(parts []Part) *History {
 		}
 		sub.ops[i] = Op{Kind: op.Kind, Key: k, Value: carry(op.Value)}
 	}
+	for _, c := range sub.AllChoices() {
+		for _, list := range sub.Choice(c) {
+			for i := range list {
+				old, k := h.Key(list[i].Item), sym.Key(list[i].Item)
+				if v := h.Initial(old); v != h.DefaultInitial {
+					sym.SetInitial(k, carry(v))
+				}
+				keys[old] = k
+			}
+		}
+	}
 	if len(sub.ops) == len(h.ops) && h.existsBeside(keys) {
 		for _, list := range sub.predicates {
 			for i := range list {
@@ -123,6 +136,13 @@ func (h *History) cutPredicates(p Part, partial bool) []Predicate {
 			x.Omitted = h.omitted(x, all, p.Ops[returned:to])
 		}
 		x.Ops, x.Implied, x.Added, x.Partial = [2]int{from, to}, returned-from, 0, x.Partial || partial
+		var kept []Choice
+		for _, c := range p.Choices {
+			if c.Predicate == i {
+				kept = append(kept, x.Choices[c.Choice])
+			}
+		}
+		x.Choices, x.AddedChoices = kept, 0
 	}
 	return list
 }

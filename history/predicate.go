@@ -35,6 +35,11 @@ type Predicate struct {
 	// Partial: the history is a part of another one. Of rows that the statement did not return, only
 	// the implied operations say anything; other rows may have been left out.
 	Partial bool `json:"partial,omitempty"`
+	// Choices are what the statement leaves open. A recorder writes none; a counterexample has those on which
+	// it rests.
+	Choices []Choice `json:"choices,omitempty"`
+	// AddedChoices is how many of the choices, the last ones, History.WithChoices has added.
+	AddedChoices int `json:"-"`
 }
 
 // The kinds of predicates. ScanRead returned the rows. ScanUpdate changed them; those whose old values
@@ -69,6 +74,11 @@ func (p *Predicate) check(ops int, tables schema.Schema) error {
 		return errors.New("a predicate of kind count has a negative count, operations, an order or a limit")
 	case p.Kind != ScanRead && (p.Limit != 0 || len(p.Order) > 0):
 		return fmt.Errorf("a predicate of kind %s has an order or a limit, which only reads may have", p.Kind)
+	}
+	for _, c := range p.Choices {
+		if err := c.check(); err != nil {
+			return err
+		}
 	}
 	if len(tables) == 0 {
 		for i := range p.Where {

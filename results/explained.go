@@ -123,7 +123,11 @@ func notation(h *history.History) string {
 	}
 	text := dsl.Format(fitting)
 	if comments.Len() > 0 {
-		text = "# The reads and writes below also stand for these statements with conditions:\n" + comments.String() + text
+		head := "# The reads and writes below also stand for these statements with conditions:\n"
+		if len(h.AllChoices()) > 0 {
+			head = "# These statements with conditions leave open what they saw. The notation has only the reads and writes:\n"
+		}
+		text = head + comments.String() + text
 	}
 	return text
 }

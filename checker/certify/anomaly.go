@@ -44,6 +44,8 @@ func (f *facts) anomaly(a *verdict.Anomaly) error {
 		return f.rejudge(a, true)
 	case verdict.Contradiction:
 		return f.contradiction(a)
+	case verdict.NoChoice:
+		return f.noChoice(a)
 	default:
 		return f.singleRead(a)
 	}

@@ -19,12 +19,18 @@ func implied(stop *stop, h *history.History) error {
 			if isJudged(h, i, n) {
 				s.verified++
 			}
-			if list[n].Added == 0 {
+			if list[n].Added == 0 && list[n].AddedChoices == 0 {
 				continue
 			}
 			scan, err := s.scan(i, n)
-			if err == nil {
+			if err == nil && list[n].Added > 0 {
 				err = scan.follow(stop, h.Ops(&h.Txns[i])[list[n].Ops[0]:][:list[n].Added])
+			}
+			choices := list[n].Choices
+			for _, c := range choices[len(choices)-list[n].AddedChoices:] {
+				if err == nil {
+					err = scan.exhausts(stop, c)
+				}
 			}
 			if err != nil {
 				return s.about(i, n, err)

@@ -32,6 +32,9 @@ func try(stop *stop, h *history.History, lvl level.Level, budget int, insertions
 	if h.OrderAssumed() && !lvl.Search() && lvl != level.PC {
 		return false, false, nil
 	}
+	if len(h.AllChoices()) > 0 {
+		return tryChoices(stop, h, lvl, budget, insertions)
+	}
 	if lvl.Weak() || lvl == level.PSI {
 		return tryCommits(stop, h, lvl, budget)
 	}

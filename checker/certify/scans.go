@@ -22,7 +22,7 @@ func newScans(stop *stop, h *history.History) (*scans, error) {
 	for i := range h.Txns {
 		list := h.Predicates(i)
 		for n := range list {
-			if list[n].Added > 0 || isJudged(h, i, n) {
+			if list[n].Added+list[n].AddedChoices > 0 || isJudged(h, i, n) {
 				names[list[n].Table], any = true, true
 			}
 		}

@@ -27,6 +27,8 @@ func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdic
 	r := newReplay(stop, h, lvl)
 	r.scans = scans
 	switch {
+	case (lvl.Weak() || lvl == level.PSI) && w.Points == nil && leavesChoices(h):
+		return r.serial(w.Order) // an order of commits does not say what a choice was
 	case (lvl.Weak() || lvl == level.PSI) && w.Points == nil:
 		return r.commits(w)
 	case lvl.Snapshot() || w.Points != nil && (lvl.Weak() || lvl == level.PSI):
@@ -129,6 +131,9 @@ func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 	scan := func(n int) error {
 		for ; next < len(statements) && statements[next].Ops[0] <= n; next++ {
 			if err := r.scans.fits(int(i), next, n); err != nil {
+				return err
+			}
+			if err := r.met(int(i), next); err != nil {
 				return err
 			}
 		}

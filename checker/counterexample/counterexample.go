@@ -7,11 +7,14 @@
 //	explain.go         Explain: the counterexamples of a verdict, and the other levels
 //	counterexample.go  Of: the counterexample of one anomaly
 //	cut.go             the part of the history, and how it is judged
+//	sources.go         who can have written what was read
+//	choices.go         parts with choices of scans; names that all possibilities share
 //	survey.go          how often there is each kind of anomaly
 package counterexample
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -77,6 +80,9 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		// If what the anomaly names is not enough, the other operations of its transactions may
 		// matter.
 		if !bad && !c.Widen() {
+			if a.Kind == verdict.NoChoice {
+				return nil, errOpen
+			}
 			return nil, errNotShown
 		}
 	}
@@ -98,7 +104,15 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	if err := out.verify(ctx); err != nil {
 		return nil, err
 	}
-	if !c.shows(a) {
+	if a.Kind == verdict.NoChoice {
+		found, err := c.chosen(ctx, c.lvl)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			out.Anomaly = *found
+		}
+	} else if !c.shows(a) {
 		if err := out.rename(ctx, c); err != nil {
 			return nil, err
 		}
@@ -110,7 +124,11 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	// An inferred edge stands for others, which may be anti-dependencies. By its edges alone, such
 	// a cycle may look as if snapshot isolation forbids it.
 	s, serial := lvl.Snapshots()
-	if serial && len(out.Anomaly.Cycle) > 0 && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
+	shared, err := out.share(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if serial && (len(out.Anomaly.Cycle) > 0 || shared) && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
 		out.Anomaly.Names = explain.Skews(out.Anomaly.Names)
 	}
 	return out, nil
@@ -141,11 +159,34 @@ func (c *Counterexample) verify(ctx context.Context) error {
 			return nil
 		}
 	}
-	r, err := checker.Check(ctx, c.History, c.Weakest, checker.Options{Certify: true})
+	r, err := check(ctx, c.History, c.Weakest, checker.Options{Certify: true})
 	if err == nil && r.Verdict == verdict.Satisfied {
 		err = errNotShown
 	}
 	return err
+}
+
+// contradiction is the name of an anomaly that has no better one.
+const contradiction = "Contradiction"
+
+// share names an anomaly that has no name, because it is open what statements saw, by the names that it has
+// whatever that was.
+func (c *Counterexample) share(ctx context.Context) (shared bool, err error) {
+	if c.Anomaly.Name() != contradiction && c.Anomaly.Kind != verdict.NoChoice {
+		return false, nil
+	}
+	list, err := names(ctx, c.History, c.Weakest)
+	if err == nil && len(list) == 0 {
+		list, err = names(ctx, c.History, c.Level)
+	}
+	if err != nil || len(list) == 0 || list[0] == contradiction {
+		return false, err
+	}
+	c.Anomaly.Names = list
+	if c.Anomaly.Kind != verdict.NoChoice {
+		c.Anomaly.Text += fmt.Sprintf("\nWhatever they saw, and whoever wrote it: each possibility leads to an anomaly of the kind %s.", list[0])
+	}
+	return true, nil
 }
 
 // rename replaces the anomaly by one that an engine finds in the sub-history.

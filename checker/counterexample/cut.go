@@ -23,6 +23,9 @@ type cut struct {
 // seed returns the closed part that an anomaly names: its transactions with the operations of its
 // edges and those that show it.
 func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
+	if a.Kind == verdict.NoChoice {
+		return seedChoices(h, lvl, a)
+	}
 	c := &cut{shrink.New(h, shrink.Rules{Level: lvl}), h, lvl}
 	for _, t := range a.Txns {
 		c.Add(t)
@@ -139,7 +142,7 @@ func (c *cut) violates(ctx context.Context, h *history.History) (bool, error) {
 			return !allowed, nil
 		}
 	}
-	r, err := checker.Check(ctx, h, lvl, checker.Options{VerdictOnly: true})
+	r, err := check(ctx, h, lvl, checker.Options{VerdictOnly: true})
 	if err != nil {
 		return false, err
 	}
@@ -180,7 +183,7 @@ func (c *cut) levels(ctx context.Context) (checker.Known, error) {
 				return &verdict.Result{Level: l, Verdict: verdict.Violated}, nil
 			}
 		}
-		return checker.Check(ctx, h, l, checker.Options{Timeout: MinimizeFor, Certify: true})
+		return check(ctx, h, l, checker.Options{Timeout: MinimizeFor, Certify: true})
 	})
 	return known, err
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pkg/errors"
+
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
@@ -191,6 +193,9 @@ func (e *Explainer) cut(ctx context.Context, lvl level.Level, anomalies []verdic
 		at := anomalyAt{&anomalies[n], lvl}
 		if e.cuts[at] == nil {
 			c, err := Of(ctx, e.h, lvl, &anomalies[n], Options{Timeout: MinimizeFor})
+			if errors.Is(err, errOpen) {
+				continue // the anomaly stands without a counterexample
+			}
 			if err != nil {
 				return out, err
 			}

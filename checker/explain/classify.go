@@ -55,6 +55,7 @@ var kindNames = map[verdict.Kind][]string{
 	verdict.DoubleInsert:       {"DoubleInsert"},
 	verdict.ImpossibleFailure:  {"ImpossibleFailure"},
 	verdict.Contradiction:      {"Contradiction"},
+	verdict.NoChoice:           {"Contradiction"},
 }
 
 // shape has the properties of a cycle on which its names depend.

@@ -244,7 +244,9 @@ func steps(h *history.History, i int, shown, near func(op int) bool) (list []Op,
 			continue
 		}
 		plain(p.Ops[0])
-		if s := newStatement(h, i, p, shown, near); all || len(s.items) > 0 {
+		s := newStatement(h, i, p, shown, near)
+		s.text += openText(h, history.ScanRef{Txn: i, Number: n})
+		if all || len(s.items) > 0 || len(p.Choices) > p.AddedChoices {
 			list = append(list, s)
 		} else {
 			more++
@@ -256,7 +258,7 @@ func steps(h *history.History, i int, shown, near func(op int) bool) (list []Op,
 }
 
 // Steps lists the operations and statements with conditions of the transaction at index i, but not
-// statements without operations: in a sub-history they are not needed.
+// statements without operations and choices: in a sub-history they are not needed.
 func Steps(h *history.History, i int) []Op {
 	list, _ := steps(h, i, func(int) bool { return true }, nil)
 	return append([]Op{}, list...)

@@ -16,6 +16,8 @@ import (
 func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	if a.Kind == verdict.Cycle || a.Kind == verdict.Contradiction && len(a.Cycle) > 0 {
 		a.Names = Classify(h, named(h, lvl, a), a.Forced)
+	} else if a.Kind == verdict.NoChoice {
+		a.Names = sharedByCases(a)
 	} else {
 		a.Names = kindNames[a.Kind]
 		if dirtyUpdate(h, a) {
@@ -209,6 +211,8 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		return w.impossibleFailure(a)
 	case verdict.Contradiction:
 		return w.contradiction(lvl, a)
+	case verdict.NoChoice:
+		return w.noChoice(a)
 	default:
 		return w.cycle(lvl, a)
 	}

@@ -13,18 +13,22 @@ import (
 
 // literal says of a row whether a statement found it: that it did (found), or that it did not, because
 // of the versions in one group.
+//
+// A choice that the history has already is not about a row: given is its number, from 1, and group the
+// alternative.
 type literal struct {
 	s     *scan
 	row   int32
 	group int // of an absence
 	found bool
+	given int
 }
 
 // absences appends the ways in which a row may not have been found.
 func (s *scan) absences(to []literal, r int32) []literal {
 	list, _, _ := s.alternatives(r)
 	for _, a := range list {
-		to = append(to, literal{s, r, a.group, false})
+		to = append(to, literal{s: s, row: r, group: a.group})
 	}
 	return to
 }
@@ -48,7 +52,7 @@ func (s *scan) miscounted(play *replay) [][]literal {
 		}
 	case len(seen) < s.count.need:
 		for _, r := range others {
-			clause = append(clause, literal{s, r, 0, true})
+			clause = append(clause, literal{s: s, row: r, found: true})
 		}
 	}
 	return single(clause)
@@ -66,6 +70,9 @@ func single(list []literal) [][]literal {
 // ops returns the operations that say that a literal holds.
 func (l *literal) ops() []history.Op {
 	s := l.s
+	if l.given > 0 {
+		return s.givenOps(l.given, l.group)
+	}
 	implied, added, rows := s.implied, s.added, s.rows
 	s.implied, s.added = nil, nil
 	for _, g := range s.groups {
@@ -85,6 +92,9 @@ func (l *literal) ops() []history.Op {
 }
 
 func (l *literal) String() string {
+	if l.given > 0 {
+		return fmt.Sprintf("T%d saw alternative %d of choice %d", l.s.h.Txns[l.s.txn].ID, l.group+1, l.given)
+	}
 	what := "did not find"
 	if l.found {
 		what = "found"
@@ -100,7 +110,16 @@ type choices struct {
 	h       *history.History
 	check   func(*history.History) (*verdict.Result, error)
 	pick    *picker
-	refuted [][]literal // the nogoods
+	refuted []refuted // the nogoods
+}
+
+// refuted is a set of literals without an execution.
+type refuted struct {
+	set []literal
+	// res is the verdict on the history of, with what the set says.
+	res     *verdict.Result
+	of      *history.History
+	opposed bool // it says of a row that it was found, and that it was not
 }
 
 // leastChoices bounds the sets of choices that are checked in a large history. In a small one it is
@@ -123,7 +142,7 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 			break
 		}
 		if !found {
-			return &Decision{Verdict: verdict.Violated, Reason: c.cases()}, nil
+			return c.violated(ctx)
 		}
 		chosen := c.with(set)
 		res, err := c.check(chosen)
@@ -138,11 +157,11 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 			if err != nil {
 				return nil, err
 			}
-			if len(core) == 0 {
+			if len(core.set) == 0 {
 				return nil, nil // the history is violated without any choice
 			}
 			c.refuted = append(c.refuted, core)
-			c.pick.addNogood(core)
+			c.pick.addNogood(core.set)
 			continue
 		}
 		w, fits, err := c.repaired(ctx, chosen, c.lvl, res.Witness)
@@ -172,23 +191,33 @@ func (c *choices) decide(ctx context.Context) (*Decision, error) {
 }
 
 // with returns the history with what a set of literals says. Its proofs need not cover scans.
-func (c *choices) with(set []literal) *history.History {
-	more := map[int][][]history.Op{}
+func (c *choices) with(set []literal) *history.History { return c.h.Assume(c.assumed(set)) }
+
+// assumed is what a set of literals says of each scan.
+func (c *choices) assumed(set []literal) []history.Assumed {
+	var out []history.Assumed
 	for i := range set {
-		s := set[i].s
-		if more[s.txn] == nil {
-			more[s.txn] = make([][]history.Op, len(c.h.Predicates(s.txn)))
+		at := history.ScanRef{Txn: set[i].s.txn, Number: set[i].s.number}
+		n := slices.IndexFunc(out, func(a history.Assumed) bool { return a.ScanRef == at })
+		if n < 0 {
+			n = len(out)
+			out = append(out, history.Assumed{ScanRef: at})
 		}
-		more[s.txn][s.number] = append(more[s.txn][s.number], set[i].ops()...)
+		for _, op := range set[i].ops() {
+			if s := c.h.NewSeen(op); !slices.ContainsFunc(out[n].Seen, s.Equal) {
+				out[n].Seen = append(out[n].Seen, s)
+			}
+		}
 	}
-	return c.h.Extend(more, nil)
+	return out
 }
 
 // core returns a part of a set that has no execution either: the literals of the transactions that
 // take part in the violation, if a check confirms that.
-func (c *choices) core(set []literal, res *verdict.Result) ([]literal, error) {
+func (c *choices) core(set []literal, res *verdict.Result) (refuted, error) {
+	whole := refuted{set: set, res: res, of: c.h}
 	if len(res.Anomalies) == 0 {
-		return set, nil
+		return whole, nil
 	}
 	a, in := &res.Anomalies[0], map[int32]bool{}
 	for _, i := range a.Txns {
@@ -202,13 +231,13 @@ func (c *choices) core(set []literal, res *verdict.Result) ([]literal, error) {
 	}
 	part := slices.DeleteFunc(slices.Clone(set), func(l literal) bool { return !in[int32(l.s.txn)] })
 	if len(part) == len(set) {
-		return set, nil
+		return whole, nil
 	}
 	again, err := c.check(c.with(part))
 	if err != nil || again.Verdict != verdict.Violated {
-		return set, err
+		return whole, err
 	}
-	return part, nil
+	return refuted{set: part, res: again, of: c.h}, nil
 }
 
 // cases says why no choice has an execution.
@@ -216,13 +245,16 @@ func (c *choices) cases() string {
 	const most = 4
 	var texts []string
 	for _, bad := range c.refuted[:min(most, len(c.refuted))] {
-		words := make([]string, len(bad))
-		for i := range bad {
-			words[i] = bad[i].String()
+		words := make([]string, len(bad.set))
+		for i := range bad.set {
+			words[i] = bad.set[i].String()
 		}
 		texts = append(texts, strings.Join(words, " and "))
 	}
-	text := "what scans found leaves a choice, and no choice has an execution; none has it if " + strings.Join(texts, ", nor if ")
+	text := "what scans found leaves a choice, and no choice has an execution"
+	if len(texts) > 0 {
+		text += "; none has it if " + strings.Join(texts, ", nor if ")
+	}
 	if n := len(c.refuted) - most; n > 0 {
 		text += fmt.Sprintf(", nor in %d more cases", n)
 	}

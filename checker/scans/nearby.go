@@ -132,12 +132,12 @@ func (w *walk) differing() []literal {
 			continue
 		}
 		if is {
-			out = append(out, literal{w.s, row, 0, true})
+			out = append(out, literal{s: w.s, row: row, found: true})
 			continue
 		}
 		for i, g := range w.s.groups { // the first group that explains it
 			if v := w.now[n][i]; v < 0 || !w.s.fits(g, v) {
-				out = append(out, literal{w.s, row, g, false})
+				out = append(out, literal{s: w.s, row: row, group: g})
 				break
 			}
 		}

@@ -65,7 +65,7 @@ func (r *Rest) repaired(ctx context.Context, h *history.History, lvl level.Level
 	for last := math.MaxInt; ; {
 		wrong, err := x.replayed(ctx)
 		if err != nil || len(wrong) == 0 {
-			return x.witness(), err == nil, err
+			return x.witness(), err == nil && len(r.unmet(x.witness())) == 0, err
 		}
 		if len(wrong) >= last || x.steps <= 0 || !x.mendAll(wrong) {
 			return x.witness(), false, nil

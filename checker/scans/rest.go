@@ -41,7 +41,8 @@ const (
 
 // Settle checks h at a level until the verdict agrees with the scans. check must give a witness if the
 // verdict is satisfied. Settle returns h with the operations that were needed, which must take the
-// place of h in all later calls. The predicates then count as judged, unless Settle gave up.
+// place of h in all later calls. The predicates then count as judged, unless Settle gave up. Decide calls check,
+// too, if other levels have added operations since.
 //
 // The witness of a weak level orders commits, and has no states on which scans could be evaluated. There a
 // satisfied verdict is undecided, unless the execution of a stronger level agrees with the scans.
@@ -119,6 +120,9 @@ func (r *Rest) Fits(ctx context.Context, h *history.History, w *verdict.Witness)
 	if r.gaveUp {
 		return true, nil
 	}
+	if len(r.unmet(w)) > 0 {
+		return false, nil
+	}
 	misfit := func(*scan, int32) error { return errMisfit }
 	err := r.replay(ctx, w, false, func(s *scan, play *replay) error {
 		return s.examine(play, visitor{absent: misfit, either: misfit, present: func(*scan, int32, int) error { return errMisfit }, miscounted: func(*scan, [][]literal) error { return errMisfit }})
@@ -136,6 +140,10 @@ type Decision struct {
 	Witness *verdict.Witness
 	// res is the result of the check that found the witness, before it was repaired.
 	res *verdict.Result
+	// anomaly is the proof of a violation of the history of. check judges its cases.
+	anomaly *verdict.Anomaly
+	of      *history.History
+	check   func(*history.History) (*verdict.Result, error)
 }
 
 // Decide makes a satisfied verdict on h agree with the scans. A check may find another execution than
@@ -163,7 +171,10 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 	if res.FollowsFrom = 0; d.Verdict != verdict.Satisfied {
 		res.Certified = false
 	}
-	return false, nil
+	if d.Verdict == verdict.Violated {
+		err = d.proof(ctx, h, res)
+	}
+	return false, err
 }
 
 // Settled returns the verdict that Settle reached on a level, if it is satisfied, else nil. Its witness
@@ -267,6 +278,7 @@ func (r *Rest) findings(ctx context.Context, h *history.History, w *verdict.Witn
 		f.more[s.txn][s.number] = s.take()
 		return nil
 	})
+	f.clauses = append(f.clauses, r.unmet(w)...)
 	for i := range counts {
 		m := &counts[i]
 		f.clauses = append(f.clauses, append(m.nearby(log.log), m.clause...))

@@ -46,7 +46,7 @@ func Expand(ctx context.Context, h *history.History, eager int) (x *history.Hist
 	x = h.Extend(e.more, &e.done)
 	e.more = nil
 	e.tell()
-	if len(e.later) > 0 {
+	if len(e.later) > 0 || len(e.given) > 0 {
 		rest = &Rest{expansion: e, decided: map[level.Level]*Decision{}}
 	}
 	return x, rest, nil
@@ -82,6 +82,7 @@ type expansion struct {
 	// later are the scans for which such operations are added on demand, because the limit was
 	// reached. They count as judged when they have been settled.
 	later []*scan
+	given []*scan // those that have choices already
 	// reason says why the first predicate that is not judged is not.
 	reason string
 }
@@ -120,6 +121,9 @@ func (e *expansion) transaction(i int, list []history.Predicate) {
 				e.later = append(e.later, s)
 			} else {
 				e.done.Judged++
+			}
+			if len(p.Choices) > 0 {
+				e.given = append(e.given, s)
 			}
 			more[n] = s.take()
 			added = added || len(more[n]) > 0

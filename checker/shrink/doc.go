@@ -8,6 +8,9 @@
 // kept. Take an execution of the whole history and remove what is not kept: the rest is an
 // execution of the sub-history. So if the sub-history violates a level, the whole history does.
 //
+// A choice of a statement (history.Choice) is kept or removed as a whole. It needs what the operations of all its
+// alternatives need: the alternative that holds in an execution of the whole history then still holds.
+//
 // The caller says how sub-histories are judged: by an engine, or by trying every execution.
 //
 // Its files, in reading order:
@@ -15,5 +18,6 @@
 //	part.go      Part: what is kept, what a kept operation needs, and what is removed
 //	             with an operation
 //	needs.go     which operations need which
+//	choices.go   choices of statements
 //	minimize.go  Minimize: what to remove next
 package shrink

@@ -38,6 +38,9 @@ func (p *Part) Minimize(ctx context.Context, judge Judge, first Judgement) error
 		cur.Add(int32(t))
 		cur.AddAll(int32(t))
 	}
+	for _, c := range cur.n.choices {
+		cur.AddChoice(c.ref)
+	}
 	cur.Close() // fills the tables for the keys
 	m := &minimizer{ctx: ctx, judge: judge, skip: p.n.h.Closed}
 	err := m.accept(cur, cur.Parts(), first)
@@ -65,6 +68,14 @@ func (p *Part) keepOnly(parts []history.Part, cur *Part) {
 			p.kept[first+j] = cur.Has(int32(n), i)
 		}
 		p.count[part.Txn] = cur.count[n]
+	}
+	// The choices of all parts, in their order, are those of cur.
+	n := 0
+	for at, kept := range p.chosen {
+		if kept {
+			p.chosen[at] = cur.chosen[n]
+			n++
+		}
 	}
 	p.txns, p.ops = cur.txns, cur.ops
 }
@@ -151,6 +162,11 @@ func (p *Part) holds(other *Part) bool {
 			return false
 		}
 	}
+	for at, kept := range other.chosen {
+		if kept && !p.chosen[at] {
+			return false
+		}
+	}
 	return true
 }
 
@@ -159,6 +175,7 @@ func (p *Part) only(parts, some []history.Part) {
 	clear(p.in)
 	clear(p.kept)
 	clear(p.count)
+	clear(p.chosen)
 	p.txns, p.ops = 0, 0
 	for _, s := range some {
 		t := parts[s.Txn].Txn
@@ -208,6 +225,16 @@ func (m *minimizer) reduce() error {
 			if err := m.try(next); err != nil {
 				return err
 			}
+		}
+	}
+	for at := range m.cur.chosen {
+		if !m.cur.chosen[at] {
+			continue
+		}
+		next := m.cur.Clone()
+		next.dropChoice(at)
+		if err := m.try(next); err != nil {
+			return err
 		}
 	}
 	return nil

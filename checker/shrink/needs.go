@@ -38,6 +38,7 @@ type needs struct {
 	// Denied tokens have the value 0 in the tables, because nearly every write of a key provides
 	// each of them.
 	providers, needers map[token][]int32
+	choices            []*choice
 }
 
 func newNeeds(h *history.History, rules Rules) *needs {
@@ -49,6 +50,14 @@ func newNeeds(h *history.History, rules Rules) *needs {
 		n.keyFrom[op.Key]++
 		if op.Kind == history.ReadNot {
 			n.denies[op.Key] = true
+		}
+	}
+	n.choices = choicesOf(h)
+	for _, c := range n.choices {
+		for _, list := range h.Choice(c.ref) {
+			for i := range list {
+				n.denies[h.Op(&list[i]).Key] = true
+			}
 		}
 	}
 	end := int32(0)

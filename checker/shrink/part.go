@@ -17,6 +17,10 @@ type Part struct {
 	txns  int
 	ops   int
 	open  []int32 // kept operations whose needs have not been added yet.
+	// chosen are the kept choices. They count as operations. fresh are those whose needs have not been added
+	// yet.
+	chosen []bool
+	fresh  []int
 }
 
 // Rules say what a part must keep.
@@ -31,7 +35,8 @@ type Rules struct {
 
 // New returns a part of h with nothing in it.
 func New(h *history.History, rules Rules) *Part {
-	return &Part{n: newNeeds(h, rules), rules: rules,
+	n := newNeeds(h, rules)
+	return &Part{n: n, rules: rules, chosen: make([]bool, len(n.choices)),
 		in: make([]bool, len(h.Txns)), kept: make([]bool, len(h.AllOps())), count: make([]int32, len(h.Txns))}
 }
 
@@ -39,6 +44,7 @@ func New(h *history.History, rules Rules) *Part {
 func (p *Part) Clone() *Part {
 	c := *p
 	c.in, c.kept, c.count, c.open = slices.Clone(p.in), slices.Clone(p.kept), slices.Clone(p.count), slices.Clone(p.open)
+	c.chosen, c.fresh = slices.Clone(p.chosen), slices.Clone(p.fresh)
 	return &c
 }
 
@@ -83,6 +89,7 @@ func (p *Part) add(at int32) {
 
 // Close adds everything that the kept operations need.
 func (p *Part) Close() {
+	p.closeChoices()
 	for len(p.open) > 0 {
 		at := p.open[len(p.open)-1]
 		p.open = p.open[:len(p.open)-1]
@@ -163,6 +170,7 @@ func (p *Part) drop(at int32) {
 				work = append(work, int32(first+j))
 			}
 		}
+		p.dropNeeding(at)
 		p.n.eachNeeder(at, func(r int32) { work = append(work, r) })
 		for _, r := range p.n.onItsKey(at) {
 			if base, ok := p.n.base(r); ok && base == at {
@@ -178,6 +186,7 @@ func (p *Part) dropTxn(t int32) {
 		p.in[t] = false
 		p.txns--
 	}
+	p.dropChoicesOf(t)
 	first := p.n.h.FirstOp(&p.n.h.Txns[t])
 	for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
 		p.drop(int32(first + j))
@@ -215,7 +224,7 @@ func (p *Part) Parts() []history.Part {
 				room = append(room, j)
 			}
 		}
-		out = append(out, history.Part{Txn: t, Ops: room[from:len(room):len(room)]})
+		out = append(out, history.Part{Txn: t, Ops: room[from:len(room):len(room)], Choices: p.keptChoices(t)})
 	}
 	return out
 }

@@ -251,6 +251,20 @@ type Anomaly struct {
 	// Refutation proves a contradiction if trying every execution would take too long. It is nil if
 	// none was asked for or written.
 	Refutation *Refutation
+	// Choices and Cases are those of NoChoice.
+	Choices []history.ChoiceRef
+	Cases   []Case
+}
+
+// Case is a reason why some alternatives of choices have no execution together.
+type Case struct {
+	// Assumed is what these alternatives say, or a part of that.
+	Assumed []history.Assumed
+	// Anomaly is one of the history with these assumptions (History.Assume). Its operations are numbered as
+	// there.
+	Anomaly Anomaly
+	// Opposed: the assumptions contradict each other, whatever the transactions did.
+	Opposed bool
 }
 
 // Name is the anomaly's most specific name.
@@ -284,6 +298,11 @@ const (
 	// Contradiction: no order of the transactions explains their reads. Ops are the operations on
 	// which this rests.
 	Contradiction
+	// NoChoice: what statements with conditions returned leaves Choices, and no way to choose has an execution:
+	// each contains what one of the Cases assumes. Choices are in an order in which a search that takes one
+	// alternative after the other, and turns back at a case, ends soon. Ops is empty: each of the cases has
+	// its own operations.
+	NoChoice
 	// ImpossibleFailure: a compare-and-set failed although the key had the expected value during
 	// the whole operation.
 	ImpossibleFailure

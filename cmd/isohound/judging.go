@@ -77,14 +77,14 @@ func (j *judging) all(ctx context.Context) error {
 			return err
 		}
 		verdicts[lvl], j.known[lvl] = r, r.Verdict
-		if r.Verdict == verdict.Satisfied && !j.waits(lvl) || r.Verdict == verdict.Violated && !j.explains(r) {
+		if r.Verdict == verdict.Satisfied && !j.waits(lvl) || r.Verdict == verdict.Violated && j.c.explain <= 0 {
 			j.outcome(r)
 		}
 		return nil
 	})
 	explain := func(lvl level.Level) error {
 		r := verdicts[lvl]
-		if r == nil || r.Verdict != verdict.Violated || !j.explains(r) {
+		if r == nil || r.Verdict != verdict.Violated || j.c.explain <= 0 {
 			return nil
 		}
 		return j.explain(ctx, r, j.outcome(r))
@@ -177,12 +177,6 @@ func (j *judging) stand(ctx context.Context, verdicts map[level.Level]*verdict.R
 	})
 }
 
-// explains reports whether a violation is explained. One that was found by trying all choices of scans
-// has its explanation in its reason.
-func (j *judging) explains(r *verdict.Result) bool {
-	return j.c.explain > 0 && !(j.rest != nil && len(r.Anomalies) == 0 && r.Reason != "")
-}
-
 var errSettleTimeout = errors.New("the time for checking ran out while the scans were judged")
 
 // settle adds, before levels are judged, the operations that scans need at these levels.
@@ -202,10 +196,12 @@ func (j *judging) settle(ctx context.Context) error {
 		if opt.Timeout > 0 { // for all checks of the level
 			limited, cancel = context.WithTimeoutCause(ctx, opt.Timeout, errSettleTimeout)
 		}
+		within := limited
 		h, err := j.rest.Settle(limited, lvl, j.h, func(h *history.History) (*verdict.Result, error) {
-			return checker.Check(limited, h, lvl, opt)
+			return checker.Check(within, h, lvl, opt)
 		})
 		cancel()
+		within = ctx // Decide checks again when the level is judged
 		if j.h = h; errors.Is(err, errSettleTimeout) {
 			j.rest.Undecided(lvl, err.Error())
 		} else if err != nil {

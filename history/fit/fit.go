@@ -117,7 +117,7 @@ func (e *Error) Error() string {
 // To returns h as a format that can carry c holds it, what is lost in the conversion, and notes
 // on what is lost without consequence. h is not changed; the result shares memory with it.
 func To(h *history.History, c Carries) (*history.History, []Loss, []string, error) {
-	f := &fitting{h: h, c: c, status: make([]history.Status, len(h.Txns)), apart: map[int]bool{}, drop: map[int]bool{}}
+	f := &fitting{h: h, c: c, choices: len(h.AllChoices()) > 0, status: make([]history.Status, len(h.Txns)), apart: map[int]bool{}, drop: map[int]bool{}}
 	for i := range h.Txns {
 		f.status[i] = h.Txns[i].Status
 	}
@@ -157,6 +157,7 @@ type fitting struct {
 	load []history.Key
 
 	newIDs, newSessions, dropTimes bool
+	choices                        bool // statements leave choices, which no notation has
 }
 
 // slot is a value of a key.

@@ -104,7 +104,7 @@ func (f *fitting) times() {
 // keepsScans reports whether statements with conditions stay.
 func (f *fitting) keepsScans() bool {
 	plain := len(f.h.Schema) == 1 && f.h.Schema[0].IsPlain()
-	return f.c.PlainScans && plain && len(f.drop) == 0 && f.keyOf == nil
+	return f.c.PlainScans && plain && !f.choices && len(f.drop) == 0 && f.keyOf == nil
 }
 
 // rest notes what else is lost.

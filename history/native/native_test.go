@@ -401,6 +401,10 @@ func TestBadPredicates(t *testing.T) {
 		`[{"kind":"read","table":"t","where":[["a","=",1.5]],"ops":[0,1]}]`,
 		`[{"kind":"read","table":"t","where":[["a","=",99999999999999999999]],"ops":[0,1]}]`,
 		`[{"kind":"read","table":"t","where":[["a","=",null]],"ops":[0,1]}]`,
+		`[{"kind":"read","table":"t","ops":[0,1],"choices":[[]]}]`,
+		`[{"kind":"read","table":"t","ops":[0,1],"choices":[[[{"kind":"w","item":"x","value":1}]]]}]`,
+		`[{"kind":"read","table":"t","ops":[0,1],"choices":[[[{"kind":"r","item":"x","value":[1]}]]]}]`,
+		`[{"kind":"read","table":"t","ops":[0,1],"choices":[[[{"kind":"r","item":"x"}]]]}]`,
 		`{"kind":"read"}`, `[7]`, `"x"`,
 	} {
 		text := `{"isohound":1,"initial":0}` + "\n" + `{"txn":1,"session":1,"status":"committed","ops":[["r","x",0]],"preds":` + preds + "}\n"

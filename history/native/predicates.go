@@ -74,7 +74,35 @@ func appendPredicate(b []byte, p *history.Predicate) []byte {
 	if p.Partial {
 		b = append(b, `,"partial":true`...)
 	}
-	return append(b, '}')
+	return append(appendChoices(b, p.Choices), '}')
+}
+
+// appendChoices appends choices. Only counterexamples have any, so the fast parser does not read them.
+func appendChoices(b []byte, choices []history.Choice) []byte {
+	if len(choices) == 0 {
+		return b
+	}
+	open := `,"choices":[`
+	for _, c := range choices {
+		b = append(append(b, open...), '[')
+		for i, list := range c {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, '[')
+			for j, s := range list {
+				if j > 0 {
+					b = append(b, ',')
+				}
+				b = appendString(append(b, `{"kind":`...), s.Kind)
+				b = appendString(append(b, `,"item":`...), s.Item)
+				b = append(append(append(b, `,"value":`...), s.Value...), '}')
+			}
+			b = append(b, ']')
+		}
+		b, open = append(b, ']'), ","
+	}
+	return append(b, ']')
 }
 
 func appendConstant(b []byte, v any) []byte {
