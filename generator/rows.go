@@ -260,7 +260,7 @@ func (t *Tx) DeleteWhere(ctx context.Context, table *schema.Table, where []schem
 }
 
 func (t *Tx) predicate(kind string, table *schema.Table, p schema.Predicate, gs []int, from int) {
-	rec := history.Predicate{Kind: kind, Table: table.Name, Predicate: p, Ops: [2]int{from, len(t.a.ops)}}
+	rec := history.Predicate{Statement: &history.Statement{Kind: kind, Table: table.Name, Predicate: p}, Ops: [2]int{from, len(t.a.ops)}}
 	for _, g := range gs {
 		if name := table.Groups[g].Name; name != "" {
 			rec.Groups = append(rec.Groups, name)

@@ -9,17 +9,23 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// Predicate is a statement on all rows of a table that fulfil conditions. The rows that it returned
-// or changed are among the transaction's operations, which checkers judge as reads and writes of
-// items. Package checker/scans judges what the statement implies about the other rows.
-type Predicate struct {
+// Statement is what a predicate asks for. Predicates that ask the same may share one: a statement must not
+// be changed once a record or a history has it.
+type Statement struct {
 	Kind  string `json:"kind"`  // one of ScanRead, ScanUpdate, ScanDelete and ScanCount
 	Table string `json:"table"` // "" in a history of plain keys (schema.Plain)
 	schema.Predicate
-	// Count is the number of rows that a ScanCount returned.
-	Count int `json:"count,omitempty"`
 	// Groups are the groups of columns that were read or written.
 	Groups []string `json:"groups"`
+}
+
+// Predicate is a statement on all rows of a table that fulfil conditions, as one transaction ran it. The
+// rows that it returned or changed are among the transaction's operations, which checkers judge as reads
+// and writes of items. Package checker/scans judges what the statement implies about the other rows.
+type Predicate struct {
+	*Statement
+	// Count is the number of rows that a ScanCount returned.
+	Count int `json:"count,omitempty"`
 	// Ops are its operations: the index of the first, and the index after the last.
 	Ops [2]int `json:"ops"`
 	// Implied is how many of these operations, the first ones, the statement did not return. They
@@ -55,12 +61,9 @@ const (
 // Kinds are the kinds of predicates.
 var Kinds = []string{ScanRead, ScanUpdate, ScanDelete, ScanCount}
 
-// check reports what is wrong with a predicate of a transaction with that many operations. If
-// the tables are known, the predicate must fit its table.
-func (p *Predicate) check(ops int, tables schema.Schema) error {
-	if !slices.Contains(Kinds, p.Kind) {
-		return fmt.Errorf("a predicate's kind is %q; it must be one of %s", p.Kind, strings.Join(Kinds, ", "))
-	}
+// check reports what is wrong with a predicate, but not with its statement, in a transaction with that
+// many operations.
+func (p *Predicate) check(ops int) error {
 	if p.Ops[0] < 0 || p.Ops[1] < p.Ops[0] || p.Ops[1] > ops {
 		return fmt.Errorf("a predicate's operations are %d to %d, of %d", p.Ops[0], p.Ops[1], ops)
 	}
@@ -70,10 +73,19 @@ func (p *Predicate) check(ops int, tables schema.Schema) error {
 	switch {
 	case p.Kind != ScanCount && p.Count != 0:
 		return fmt.Errorf("a predicate of kind %s has a count", p.Kind)
-	case p.Kind == ScanCount && (p.Count < 0 || p.Ops[1]-p.Ops[0] > p.Implied || p.Limit != 0 || len(p.Order) > 0):
-		return errors.New("a predicate of kind count has a negative count, operations, an order or a limit")
-	case p.Kind != ScanRead && (p.Limit != 0 || len(p.Order) > 0):
-		return fmt.Errorf("a predicate of kind %s has an order or a limit, which only reads may have", p.Kind)
+	case p.Kind == ScanCount && (p.Count < 0 || p.Ops[1]-p.Ops[0] > p.Implied):
+		return errors.New("a predicate of kind count has a negative count, or operations")
+	}
+	return nil
+}
+
+// check reports what is wrong with a statement. If the tables are known, it must fit its table.
+func (s *Statement) check(tables schema.Schema) error {
+	switch {
+	case !slices.Contains(Kinds, s.Kind):
+		return fmt.Errorf("a predicate's kind is %q; it must be one of %s", s.Kind, strings.Join(Kinds, ", "))
+	case s.Kind != ScanRead && (s.Limit != 0 || len(s.Order) > 0):
+		return fmt.Errorf("a predicate of kind %s has an order or a limit, which only reads may have", s.Kind)
 	}
 	for _, c := range p.Choices {
 		if err := c.check(); err != nil {
@@ -81,25 +93,25 @@ func (p *Predicate) check(ops int, tables schema.Schema) error {
 		}
 	}
 	if len(tables) == 0 {
-		for i := range p.Where {
-			if err := p.Where[i].Check(); err != nil {
+		for i := range s.Where {
+			if err := s.Where[i].Check(); err != nil {
 				return fmt.Errorf("a predicate: %w", err)
 			}
 		}
 		return nil
 	}
-	t, ok := tables.Table(p.Table)
+	t, ok := tables.Table(s.Table)
 	if !ok {
-		return fmt.Errorf("a predicate is on table %s, which the header's schema does not have", p.Table)
+		return fmt.Errorf("a predicate is on table %s, which the header's schema does not have", s.Table)
 	}
-	if err := p.Predicate.Check(t); err != nil {
+	if err := s.Predicate.Check(t); err != nil {
 		return fmt.Errorf("a predicate: %w", err)
 	}
 	return nil
 }
 
 // Asked says what the statement asked for: "rows of t with v > 10 and name = 'x'".
-func (p *Predicate) Asked() string {
+func (p *Statement) Asked() string {
 	text := "rows of " + p.Table
 	if p.Table == "" {
 		text = "keys"

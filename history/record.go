@@ -85,7 +85,7 @@ type Source interface {
 	Header() *Header
 	// Symbols grows as records are read.
 	Symbols() *Symbols
-	// Next fills rec, reusing its Ops, and returns io.EOF after the last one.
+	// Next fills rec, reusing its Ops and Predicates, and returns io.EOF after the last one.
 	Next(rec *Record) error
 	// SizeHint estimates the total number of transactions from those read so far; 0 means
 	// unknown.
@@ -104,6 +104,10 @@ type Builder struct {
 	// lastEnd is, per session, the end of its latest transaction with times.
 	lastEnd []int64
 	lastID  []int64
+	// statements are those that were checked.
+	statements map[*Statement]bool
+	// predicates is memory for those of many transactions.
+	predicates []Predicate
 }
 
 // NewBuilder returns a builder whose records use the numbers of sym. It
@@ -145,7 +149,7 @@ func (b *Builder) Add(rec *Record) error {
 		return fmt.Errorf("transaction %d has a claimed position below 0", rec.ID)
 	}
 	for i := range rec.Predicates {
-		if err := rec.Predicates[i].check(len(rec.Ops), b.h.Schema); err != nil {
+		if err := b.checkPredicate(rec, i); err != nil {
 			return fmt.Errorf("transaction %d: %w", rec.ID, err)
 		}
 	}
@@ -159,7 +163,7 @@ func (b *Builder) Add(rec *Record) error {
 	})
 	b.h.ops = append(b.h.ops, rec.Ops...)
 	if len(rec.Predicates) > 0 {
-		b.h.setPredicates(len(b.h.Txns)-1, rec.Predicates)
+		b.h.setPredicates(len(b.h.Txns)-1, b.keep(rec.Predicates))
 	}
 	if rec.DBTxn != 0 && b.h.dbIDs == nil {
 		b.h.dbIDs = make([]int64, len(b.h.Txns)-1, cap(b.h.Txns))
@@ -174,6 +178,32 @@ func (b *Builder) Add(rec *Record) error {
 		b.h.claims = append(b.h.claims, rec.Claim)
 	}
 	return nil
+}
+
+func (b *Builder) checkPredicate(rec *Record, i int) error {
+	p := &rec.Predicates[i]
+	if !b.statements[p.Statement] {
+		if err := p.Statement.check(b.h.Schema); err != nil {
+			return err
+		}
+		if b.statements == nil {
+			b.statements = map[*Statement]bool{}
+		}
+		b.statements[p.Statement] = true
+	}
+	return p.check(len(rec.Ops))
+}
+
+// keep copies predicates into memory that many transactions share.
+func (b *Builder) keep(list []Predicate) []Predicate {
+	const chunk = 1 << 10
+	if from := len(b.predicates); from+len(list) <= cap(b.predicates) {
+		b.predicates = append(b.predicates, list...)
+	} else {
+		b.predicates = append(make([]Predicate, 0, max(len(list), min(chunk, 8*len(b.h.Txns)))), list...)
+	}
+	to := len(b.predicates)
+	return b.predicates[to-len(list) : to : to]
 }
 
 // Done returns the history. The builder must not be used afterwards.

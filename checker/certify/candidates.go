@@ -12,13 +12,17 @@ const fewRows = 64
 // each calls f once with each row that may fulfil the conditions in the current state or, if ever is
 // set, in some version.
 func (s *scan) each(stop *stop, ever bool, f func(row int32) error) error {
-	where := s.p.Where
-	if s.full && len(s.order) > 0 { // rows behind the page need not be looked at
+	spans := s.plan.spans
+	switch {
+	case s.full && len(s.order) > 0: // rows behind the page need not be looked at
 		c := schema.AtMost(s.order[0].name, s.last[0])
 		if s.order[0].down {
 			c.Op = ">="
 		}
-		where = append(slices.Clip(where), c)
+		spans = s.spansOf(append(slices.Clip(s.p.Where), c))
+	case len(spans) == 0:
+		spans = s.spansOf(s.p.Where)
+		s.plan.spans = spans
 	}
 	s.t.looks++
 	look := func(row int32) error {
@@ -31,18 +35,18 @@ func (s *scan) each(stop *stop, ever bool, f func(row int32) error) error {
 		}
 		return f(row)
 	}
-	for _, part := range parts(where) {
-		g, o, from, to := s.narrowest(part)
-		for p := from; p < to; p++ {
+	for i := range spans {
+		x := &spans[i]
+		for p := x.from; p < x.to; p++ {
 			row := p
-			if o != nil {
+			if x.o != nil {
 				if !ever {
-					if p = o.present.next(p, to); p == none {
+					if p = x.o.present.next(p, x.to); p == none {
 						break
 					}
 				}
-				if row = o.of[p]; !o.byRow {
-					row = g.versions[row].row
+				if row = x.o.of[p]; !x.o.byRow {
+					row = x.g.versions[row].row
 				}
 			}
 			if err := look(row); err != nil {
@@ -51,6 +55,23 @@ func (s *scan) each(stop *stop, ever bool, f func(row int32) error) error {
 		}
 	}
 	return nil
+}
+
+// span is a part of an order, with its group, or of all rows if the order is nil.
+type span struct {
+	g        *group
+	o        *order
+	from, to int32
+}
+
+// spansOf returns where the rows are that may fulfil the conditions.
+func (s *scan) spansOf(where []schema.Condition) []span {
+	var out []span
+	for _, part := range parts(where) {
+		g, o, from, to := s.narrowest(part)
+		out = append(out, span{g, o, from, to})
+	}
+	return out
 }
 
 // parts replaces a list of constants by its constants, because an index finds each of them faster than

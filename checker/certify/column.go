@@ -43,6 +43,14 @@ func (c *column) add(v any) {
 	c.numbers = append(c.numbers, number)
 }
 
+// number adds an integer to a column of integers.
+func (c *column) number(n int64) {
+	if c.null != nil {
+		c.null = append(c.null, false)
+	}
+	c.numbers = append(c.numbers, n)
+}
+
 func (c *column) at(i int32) any {
 	switch {
 	case c.null != nil && c.null[i]:

@@ -14,6 +14,7 @@
 //	tables.go         the rows of the tables with scans, their versions and their current state
 //	column.go         the values of a column
 //	order.go          indexes of the current rows
+//	plan.go           what all scans of one statement have in common
 //	scan.go           one scan: its conditions, what it returned, its page
 //	candidates.go     the rows that may fulfil the conditions of a scan
 //	scans.go          satisfied: every judged scan fits the witness

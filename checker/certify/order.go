@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/schema"
 )
 
@@ -61,8 +62,14 @@ func (x *tables) columnOrder(g *group, name string, at int) *order {
 		return o
 	}
 	g.orders[name] = nil
-	values := newColumn(&g.t.Groups[g.number].Columns[at], len(g.versions))
+	columns := g.t.Groups[g.number].Columns
+	values := newColumn(&columns[at], len(g.versions))
+	whole := len(columns) == 1 && columns[0].Type == schema.Int
 	for i := range g.versions {
+		if v := g.versions[i].value; whole && v >= history.MinInt { // parse would say the same
+			values.number(int64(v))
+			continue
+		}
 		content, err := x.parse(g, g.versions[i].value)
 		if err != nil {
 			return nil
@@ -103,6 +110,7 @@ func (o *order) sort(g *group, values []*column, n int) {
 	for row, v := range g.current {
 		o.move(int32(row), none, v)
 	}
+	g.made = append(g.made, o)
 }
 
 // group finds the different values of the first column.

@@ -56,7 +56,7 @@ func TestIndexes(t *testing.T) {
 	g := x.byName["s"].groups[0]
 	found, looked, indexed := 0, 0, map[string]bool{}
 	for n, op := range rec.Ops {
-		x.write(x.item(op.Key), x.version[n])
+		x.write(x.item(op.Key), x.written[n])
 		if rng.IntN(10) == 0 {
 			x.keep(rng.IntN(2) == 0)
 		}
@@ -65,7 +65,7 @@ func TestIndexes(t *testing.T) {
 		if err := p.Check(stock); err != nil {
 			t.Fatal(err)
 		}
-		s := x.asked(g.t, &history.Predicate{Predicate: p})
+		s := x.asked(g.t, &history.Predicate{Statement: &history.Statement{Predicate: p}})
 		if err := s.sortings(); err != nil {
 			t.Fatal(err)
 		}

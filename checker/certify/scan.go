@@ -17,11 +17,9 @@ import (
 // full page in an order also needs the group of the order.
 type scan struct {
 	*tables
+	*plan
 	txn    *history.Txn
 	p      *history.Predicate
-	t      *table
-	onKey  []schema.Condition
-	where  [][]schema.Condition // by group
 	groups []int
 	ops    []history.Op // what it returned or changed
 	rows   int          // how many rows it returned or changed
@@ -44,8 +42,8 @@ type sorting struct {
 	down      bool
 }
 
-// scan prepares predicate n of the transaction at index i. The rows that it returned are marked in
-// table.found until the next call.
+// scan prepares predicate n of the transaction at index i. The result, and the marks of the rows that it
+// returned in table.found, are valid until the next call.
 func (x *tables) scan(i, n int) (*scan, error) {
 	p := &x.h.Predicates(i)[n]
 	t := x.byName[p.Table]
@@ -57,12 +55,12 @@ func (x *tables) scan(i, n int) (*scan, error) {
 	s.ops = x.h.Ops(s.txn)[p.Ops[0]+p.Implied : p.Ops[1]]
 	t.scans++
 	for _, op := range s.ops {
-		it := x.item(op.Key)
-		if it.g == nil || it.g.t != t {
+		at := x.places[op.Key]
+		if at.group == 0 || x.groups[at.group-1].t != t {
 			return nil, errors.Errorf("%s is no row of its table", x.h.KeyName(op.Key))
 		}
-		if t.found[it.row] != t.scans {
-			t.found[it.row] = t.scans
+		if t.found[at.row] != t.scans {
+			t.found[at.row] = t.scans
 			s.rows++
 		}
 	}
@@ -72,18 +70,9 @@ func (x *tables) scan(i, n int) (*scan, error) {
 
 // asked returns a scan with its conditions.
 func (x *tables) asked(t *table, p *history.Predicate) *scan {
-	s := &scan{tables: x, p: p, t: t, where: make([][]schema.Condition, len(t.groups)), orderBy: int(none), orderOnly: int(none)}
-	for _, c := range p.Where {
-		g, _, _ := t.Column(c.Column)
-		if g < 0 {
-			s.onKey = append(s.onKey, c)
-			continue
-		}
-		if len(s.where[g]) == 0 {
-			s.groups = append(s.groups, g)
-		}
-		s.where[g] = append(s.where[g], c)
-	}
+	s := &x.now
+	*s = scan{tables: x, plan: x.planOf(t, p.Statement), p: p, orderBy: int(none), orderOnly: int(none)}
+	s.groups = s.restricted
 	return s
 }
 
@@ -103,26 +92,14 @@ func (s *scan) sortings() error {
 	case paged && len(s.groups) == 0:
 		s.groups = []int{s.orderBy}
 	case paged && !slices.Contains(s.groups, s.orderBy):
-		s.groups, s.orderOnly = append(s.groups, s.orderBy), s.orderBy
-	case len(s.groups) == 0: // the first group that the statement names
-		at := slices.IndexFunc(s.t.Groups, func(g schema.Group) bool { return slices.Contains(s.p.Groups, g.Name) })
-		s.groups = []int{max(at, 0)}
+		s.groups, s.orderOnly = append(slices.Clip(s.groups), s.orderBy), s.orderBy
+	case len(s.groups) == 0:
+		s.groups = s.standing[:]
 	}
 	return nil
 }
 
 func (s *scan) returned(row int32) bool { return s.t.found[row] == s.t.scans }
-
-func (s *scan) keyFits(row int32) bool {
-	if len(s.onKey) == 0 {
-		return true
-	}
-	s.t.key = s.t.key[:0]
-	for _, c := range s.t.keys {
-		s.t.key = append(s.t.key, c.at(row))
-	}
-	return schema.Predicate{Where: s.onKey}.Matches(s.t.Table, schema.Row{Key: s.t.key})
-}
 
 // fits reports whether the columns of group g fulfil the conditions on them.
 func (s *scan) fits(g int, content []any) bool {
@@ -139,8 +116,8 @@ func (s *scan) fits(g int, content []any) bool {
 // needs reports whether the columns of group g matter.
 func (s *scan) needs(g int) bool { return len(s.where[g]) > 0 || g == s.orderBy }
 
-// now returns the version of a row in group g that the statement sees, and its columns if they matter.
-func (s *scan) now(g int, row int32) (v int32, content []any, err error) {
+// seen returns the version of a row in group g that the statement sees, and its columns if they matter.
+func (s *scan) seen(g int, row int32) (v int32, content []any, err error) {
 	if v = s.t.groups[g].current[row]; v != none && s.needs(g) {
 		content, err = s.parse(s.t.groups[g], s.t.groups[g].versions[v].value)
 	}
@@ -153,7 +130,13 @@ func (s *scan) finds(row int32) (bool, error) {
 		return false, nil
 	}
 	for _, g := range s.groups {
-		v, content, err := s.now(g, row)
+		if !s.full {
+			if ok, err := s.holds(g, row); !ok || err != nil {
+				return false, err
+			}
+			continue
+		}
+		v, content, err := s.seen(g, row)
 		if err != nil || v == none || !s.fits(g, content) || s.beyond(row, g, content) {
 			return false, err
 		}

@@ -102,7 +102,7 @@ func (s *scans) fits(i, n, op int) error {
 func (s *scan) found() error {
 	previous := none
 	for _, op := range s.ops {
-		row := s.item(op.Key).row
+		row := s.places[op.Key].row
 		if row == previous {
 			continue
 		}
@@ -112,11 +112,10 @@ func (s *scan) found() error {
 			if g == s.orderOnly || !ok {
 				continue
 			}
-			v, content, err := s.now(g, row)
-			if err != nil {
+			var err error
+			if ok, err = s.holds(g, row); err != nil {
 				return err
 			}
-			ok = v != none && s.fits(g, content)
 		}
 		if !ok {
 			return errors.Errorf("it found %s, which is %s", s.name(s.t, row), s.text(row))

@@ -87,7 +87,7 @@ func ranges(b *testing.B, rows, txns, statements int) *history.History {
 		reads := rng.IntN(2) == 0
 		for range statements {
 			g, from := rng.IntN(2), rng.IntN(domain-64)
-			p := history.Predicate{Kind: history.ScanRead, Table: "t", Ops: [2]int{len(rec.Ops)}, Groups: []string{"a", "b"}}
+			p := history.Predicate{Ops: [2]int{len(rec.Ops)}, Statement: &history.Statement{Kind: history.ScanRead, Table: "t", Groups: []string{"a", "b"}}}
 			p.Where = []schema.Condition{schema.AtLeast(t.Groups[g].Columns[0].Name, int64(from)), schema.Below(t.Groups[g].Columns[0].Name, int64(from+64))}
 			var hits []int
 			for _, k := range slices.Concat(sorted[g][from/64], sorted[g][from/64+1]) {

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,9 +19,15 @@ type tables struct {
 	byName map[string]*table
 	groups []*group
 	places []place32 // by key
-	// version is, by position of an operation in the history, the version that it writes, or none.
-	version []int32
+	// written are the versions, or none, that the writes of rows make, in the order of the history. first is,
+	// by transaction, its first one; one more at the end. next is the one of the next call of writeRow.
+	written []int32
+	first   []int32
+	next    int32
 	undo    []change
+	plans   map[*history.Statement]*plan // nil for a statement that was asked once
+	once    plan                         // memory for the plan of a statement that was asked once
+	now     scan                         // memory for the latest scan
 }
 
 // place32 is an item as numbers, which garbage collection does not visit: the group is an index of
@@ -53,7 +60,6 @@ type table struct {
 	// looked is, by row, the latest search for candidates that met the row, by the number looks.
 	looked  []int32
 	looks   int32
-	key     []any   // scratch
 	scratch [][]any // by group
 }
 
@@ -68,6 +74,7 @@ type group struct {
 	deleted  []bool  // by row: there may be a moment at which the row does not exist
 	current  []int32 // by row: the version in the state, or none
 	orders   map[string]*order
+	made     []*order // those of orders that are not nil
 }
 
 type version struct {
@@ -85,7 +92,7 @@ type change struct {
 // newTables finds the rows of tables with these names, and their versions. The state is the initial
 // one.
 func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, error) {
-	x := &tables{h: h, byName: map[string]*table{}, places: make([]place32, h.KeyCount()), version: make([]int32, len(h.AllOps()))}
+	x := &tables{h: h, byName: map[string]*table{}, places: make([]place32, h.KeyCount()), first: make([]int32, 0, len(h.Txns)+1), plans: map[*history.Statement]*plan{}}
 	for _, t := range h.Schema {
 		if names[t.Name] {
 			x.add(t)
@@ -94,20 +101,40 @@ func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, 
 	if err := x.findRows(stop); err != nil {
 		return nil, err
 	}
-	for i := range h.Txns {
-		t := &h.Txns[i]
-		if err := stop.after(1 + t.OpCount()); err != nil {
-			return nil, err
+	counts, all := make([]int, len(x.groups)), 0
+	err := x.writes(stop, func(p place32, _ history.Value) { counts[p.group-1], all = counts[p.group-1]+1, all+1 })
+	if err != nil {
+		return nil, err
+	}
+	for n, g := range x.groups {
+		g.versions = slices.Grow(g.versions, counts[n])
+	}
+	x.written, x.first = make([]int32, 0, all), x.first[:0]
+	return x, x.writes(stop, func(p place32, v history.Value) { x.written = append(x.written, x.groups[p.group-1].add(p.row, v)) })
+}
+
+// writes calls f with the writes of rows of transactions that did not abort, and notes in first where each
+// transaction begins.
+func (x *tables) writes(stop *stop, f func(place32, history.Value)) error {
+	n := int32(0)
+	for i := range x.h.Txns {
+		t := &x.h.Txns[i]
+		x.first = append(x.first, n)
+		if t.Status == history.Aborted {
+			continue
 		}
-		from := h.FirstOp(t)
-		for n, op := range h.Ops(t) {
-			x.version[from+n] = none
-			if it := x.item(op.Key); op.Kind == history.Write && it.g != nil && t.Status != history.Aborted {
-				x.version[from+n] = it.g.add(it.row, op.Value)
+		if err := stop.after(1 + t.OpCount()); err != nil {
+			return err
+		}
+		for _, op := range x.h.Ops(t) {
+			if p := x.places[op.Key]; op.Kind == history.Write && p.group != 0 {
+				f(p, op.Value)
+				n++
 			}
 		}
 	}
-	return x, nil
+	x.first = append(x.first, n)
+	return nil
 }
 
 func (x *tables) add(t *schema.Table) {
@@ -200,11 +227,19 @@ func (g *group) add(row int32, v history.Value) int32 {
 	return n
 }
 
+// begin says that calls of writeRow follow for the first writes of the transaction at index i, in their order.
+func (x *tables) begin(i int32) { x.next = x.first[i] }
+
+// writeRow puts what the next write of the transaction writes into the state, if k is an item of a row.
+func (x *tables) writeRow(k history.Key) {
+	if p := x.places[k]; p.group != 0 {
+		x.write(item{x.groups[p.group-1], p.row}, x.written[x.next])
+		x.next++
+	}
+}
+
 // write puts a version, or none, into the state.
 func (x *tables) write(it item, v int32) {
-	if it.g == nil {
-		return
-	}
 	x.undo = append(x.undo, change{it, it.g.current[it.row]})
 	it.g.put(it.row, v)
 }
@@ -212,10 +247,8 @@ func (x *tables) write(it item, v int32) {
 func (g *group) put(row, v int32) {
 	old := g.current[row]
 	g.current[row] = v
-	for _, o := range g.orders {
-		if o != nil {
-			o.move(row, old, v)
-		}
+	for _, o := range g.made {
+		o.move(row, old, v)
 	}
 }
 

@@ -140,6 +140,9 @@ func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 		return nil
 	}
 	r.undo = r.undo[:0]
+	if r.scans != nil {
+		r.scans.begin(i)
+	}
 	for n, op := range ops {
 		if err := scan(n); err != nil {
 			return err
@@ -155,8 +158,8 @@ func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 		if op.Kind == history.Write {
 			r.undo = append(r.undo, current)
 			r.state[op.Key] = op.Value
-			if commit || next < len(statements) {
-				r.writeRow(t, n)
+			if r.scans != nil && (commit || next < len(statements)) {
+				r.scans.writeRow(op.Key)
 			}
 		}
 	}
@@ -175,13 +178,6 @@ func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 		}
 	}
 	return nil
-}
-
-// writeRow puts what operation n of t writes into the state of the rows.
-func (r *replay) writeRow(t *history.Txn, n int) {
-	if r.scans != nil {
-		r.scans.write(r.scans.item(r.h.Ops(t)[n].Key), r.scans.version[r.h.FirstOp(t)+n])
-	}
 }
 
 func (r *replay) serial(order []int32) error {
@@ -256,7 +252,10 @@ func (r *replay) points(points []int32) error {
 		if err := r.realTimeEnd(0, t); err != nil {
 			return err
 		}
-		for n, op := range r.h.Ops(t) {
+		if r.scans != nil {
+			r.scans.begin(i)
+		}
+		for _, op := range r.h.Ops(t) {
 			if op.Kind != history.Write {
 				continue
 			}
@@ -265,7 +264,9 @@ func (r *replay) points(points []int32) error {
 			}
 			writtenAt[op.Key] = int32(now)
 			r.state[op.Key] = op.Value
-			r.writeRow(t, n)
+			if r.scans != nil {
+				r.scans.writeRow(op.Key)
+			}
 		}
 		r.scans.keep(true)
 		if t.Status == history.Committed {

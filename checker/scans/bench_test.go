@@ -78,8 +78,8 @@ func miniWithScans(txns, tags int) *history.History {
 		}
 		if i%3 == 0 {
 			from, tag := rng.IntN(rows), rng.IntN(min(tags, i+1))
-			p := history.Predicate{Kind: history.ScanRead, Table: "t", Predicate: schema.Predicate{Where: []schema.Condition{
-				{Column: "k", Op: ">=", Value: int64(from)}, {Column: "k", Op: "<", Value: int64(from + 20)}, {Column: "tag", Op: "=", Value: int64(tag)}}}}
+			p := history.Predicate{Statement: &history.Statement{Kind: history.ScanRead, Table: "t", Predicate: schema.Predicate{Where: []schema.Condition{
+				{Column: "k", Op: ">=", Value: int64(from)}, {Column: "k", Op: "<", Value: int64(from + 20)}, {Column: "tag", Op: "=", Value: int64(tag)}}}}}
 			for k := from; k < from+20; k++ {
 				if v, ok := current[k]; ok && v.tag == tag {
 					add(history.Read, k, v.value)

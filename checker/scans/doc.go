@@ -25,5 +25,5 @@
 // page.go (order and limit), faults.go (results that contradict their statement), column.go and
 // candidates.go (the rows that fulfil conditions), index.go (all versions of the rows), rest.go, repair.go and
 // replay.go (operations on demand), choices.go, given.go, nearby.go, pick.go and refute.go (scans that leave a choice),
-// execute.go, schedule.go, pool.go, past.go, store.go and query.go (the guess), rows.go and tree.go (sets).
+// execute.go, schedule.go, disturbed.go, pool.go, past.go, mend.go, store.go and query.go (the guess), rows.go and tree.go (sets).
 package scans

@@ -2,6 +2,7 @@ package scans
 
 import (
 	"context"
+	"slices"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -25,7 +26,7 @@ func Execute(ctx context.Context, h *history.History, levels []level.Level) (x *
 		return h, nil, nil
 	}
 	e := &expansion{h: h, index: newRows(h)}
-	w, realTime, err := guess(ctx, e.index, false)
+	w, realTime, err := guess(ctx, e.index, false, !slices.ContainsFunc(levels, level.Level.RealTime))
 	if w == nil || err != nil {
 		return h, nil, err
 	}
@@ -67,7 +68,7 @@ func (r *Rest) guessSnapshots(ctx context.Context, lvl level.Level) (*verdict.Wi
 	if r.h.HasClaims() || len(r.given) > 0 {
 		return nil, nil
 	}
-	w, realTime, err := guess(ctx, r.index, true)
+	w, realTime, err := guess(ctx, r.index, true, !lvl.RealTime())
 	if w == nil || err != nil || lvl.RealTime() && !realTime {
 		return nil, err
 	}

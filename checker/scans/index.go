@@ -75,8 +75,9 @@ func newIndex(h *history.History) *index {
 func newRows(h *history.History) *index {
 	x := &index{h: h, tables: map[*schema.Table]*table{}, places: make([]place, h.KeyCount())}
 	for i := range h.Txns {
-		for _, p := range h.Predicates(i) {
-			if t, ok := h.Schema.Table(p.Table); ok && x.tables[t] == nil {
+		list := h.Predicates(i)
+		for n := range list {
+			if t, ok := h.Schema.Table(list[n].Table); ok && x.tables[t] == nil {
 				x.tables[t] = &table{Table: t, first: x.groups, groups: make([]versions, len(t.Groups))}
 				x.groups += len(t.Groups)
 			}

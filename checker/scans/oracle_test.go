@@ -534,7 +534,7 @@ func (r *run) history(t *testing.T) *history.History {
 					add(history.Write, s.table, s.key, g, v)
 				}
 			default:
-				p := history.Predicate{Kind: history.ScanRead, Table: tables[s.table].Name, Predicate: s.where, Ops: [2]int{len(rec.Ops), 0}, Count: s.count}
+				p := history.Predicate{Statement: &history.Statement{Kind: history.ScanRead, Table: tables[s.table].Name, Predicate: s.where}, Ops: [2]int{len(rec.Ops), 0}, Count: s.count}
 				if kind := map[string]string{"count": history.ScanCount, "update": history.ScanUpdate, "remove": history.ScanDelete}[s.kind]; kind != "" {
 					p.Kind = kind
 				}

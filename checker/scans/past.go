@@ -1,6 +1,7 @@
 package scans
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/isohound/isohound/history"
@@ -10,22 +11,18 @@ import (
 // them was executed too late: it does not fit because of a transaction that was executed before it. Then
 // the schedule goes back to that transaction, which from now on waits for the other one.
 type past struct {
-	done  []bool            // by transaction
-	after map[int32][]int32 // by transaction: those that must be executed before it
+	begun []bool            // by transaction: it has read
+	done  []bool            // by transaction: its writes were made
+	after map[int32][]int32 // by transaction: it reads when these are done
+	late  map[int32][]int32 // by transaction: it writes when these have begun
 	log   []written         // of the latest events
 	first int               // the number of the first write in log, of all writes
 	from  []int             // by event: the number of its first write
 	mends int
 }
 
-const (
-	// mostPast bounds the writes that can be undone.
-	mostPast = 1 << 16
-	// leastMends and txnsPerMend bound how often a schedule goes back: leastMends times, and once more for
-	// every txnsPerMend transactions.
-	leastMends  = 64
-	txnsPerMend = 4
-)
+// mostPast bounds the writes that can be undone.
+const mostPast = 1 << 16
 
 // tooEarly reports whether a transaction must wait for one that was not executed yet.
 func (p *past) tooEarly(i int32) bool {
@@ -37,6 +34,16 @@ func (p *past) tooEarly(i int32) bool {
 	return false
 }
 
+// mayWrite reports whether no transaction must read before this one writes.
+func (p *past) mayWrite(i int32) bool {
+	for _, other := range p.late[i] {
+		if !p.begun[other] {
+			return false
+		}
+	}
+	return true
+}
+
 // add adds an event to the order.
 func (s *schedule) add(event int32) {
 	s.order = append(s.order, event)
@@ -45,7 +52,7 @@ func (s *schedule) add(event int32) {
 
 // executed notes what the latest event wrote.
 func (p *past) executed(i int32, log []written) {
-	p.done[i] = true
+	p.begun[i], p.done[i] = true, true
 	if len(p.log) > 2*mostPast {
 		gone := len(p.log) - mostPast
 		p.first += gone
@@ -62,50 +69,9 @@ func (s *schedule) txn(event int32) int32 {
 	return event
 }
 
-// mend finds a transaction of the pool that does not fit because of an event that should come after it, and
-// goes back to that event. Reads tell this with more certainty than scans.
-func (s *schedule) mend() bool {
-	p := &s.past
-	if p.mends++; p.mends > leastMends+len(s.h.Txns)/txnsPerMend {
-		return false
-	}
-	for _, what := range []wait{waitKey, waitRow} {
-		for _, n := range s.pool {
-			e := &s.entries[n]
-			if e.wait != what || e.started {
-				continue
-			}
-			at := -1
-			if what == waitKey {
-				at = p.latest(func(w *written) bool { return w.key == e.key && w.old == e.value })
-			} else {
-				q := &e.queries[e.query]
-				at = p.latest(func(w *written) bool {
-					x := &s.places[w.key]
-					return x.t == q.t.table && x.row == e.row && holds(q.groups, s.groups[x.t.first+int(x.group)])
-				})
-			}
-			if at < 0 || p.from[at] < p.first {
-				continue
-			}
-			x := s.txn(s.order[at])
-			if x == e.txn || s.precedes(x, e.txn) {
-				continue
-			}
-			if p.after == nil {
-				p.after = map[int32][]int32{}
-			}
-			p.after[x] = append(p.after[x], e.txn)
-			s.rewind(at)
-			return true
-		}
-	}
-	return false
-}
-
-// latest returns the latest event with a write that f accepts, or -1.
-func (p *past) latest(f func(*written) bool) int {
-	for i := len(p.log) - 1; i >= 0; i-- {
+// latest returns the latest event with a write that f accepts among the first ones in log, or -1.
+func (p *past) latest(first int, f func(*written) bool) int {
+	for i := first - 1; i >= 0; i-- {
 		if f(&p.log[i]) {
 			return sort.SearchInts(p.from, p.first+i+1) - 1
 		}
@@ -113,14 +79,49 @@ func (p *past) latest(f func(*written) bool) int {
 	return -1
 }
 
-// precedes reports whether a must come before b.
+// precedes reports whether a must come before b, because of the sessions, of real time, of a read, or of what waits
+// for what.
 func (s *schedule) precedes(a, b int32) bool {
-	x, y := &s.h.Txns[a], &s.h.Txns[b]
-	if x.Session == y.Session && s.rank[a] < s.rank[b] || s.timed && s.ends[a] < y.Begin {
+	if s.readsFrom(b, a) {
 		return true
 	}
-	for _, other := range s.past.after[b] {
-		if other == a {
+	p, list := &s.past, []int32{b}
+	s.steps -= len(p.after) + len(p.late)
+	for n := 0; n < len(list); n++ {
+		c := list[n]
+		if c == a || s.earlier(a, c) {
+			return true
+		}
+		more := func(x int32) {
+			if !slices.Contains(list, x) {
+				list = append(list, x)
+			}
+		}
+		for _, waiting := range []map[int32][]int32{p.after, p.late} {
+			for _, x := range waiting[c] {
+				more(x)
+			}
+			for x := range waiting {
+				if !p.done[x] && s.earlier(x, c) {
+					more(x)
+				}
+			}
+		}
+	}
+	return false
+}
+
+// earlier reports whether a comes before b in a session or in real time.
+func (s *schedule) earlier(a, b int32) bool {
+	x, y := &s.h.Txns[a], &s.h.Txns[b]
+	return x.Session == y.Session && s.rank[a] < s.rank[b] || s.strict && s.ends[a] < y.Begin
+}
+
+// readsFrom reports whether a transaction reads a value that another one writes.
+func (s *schedule) readsFrom(b, a int32) bool {
+	ops := s.h.Ops(&s.h.Txns[a])
+	for _, op := range s.h.Ops(&s.h.Txns[b]) {
+		if op.Kind == history.Read && op.Value != history.Absent && slices.Contains(ops, history.Op{Kind: history.Write, Key: op.Key, Value: op.Value}) {
 			return true
 		}
 	}
@@ -135,6 +136,7 @@ func (s *schedule) rewind(to int) {
 		s.order = s.order[:at]
 		i := s.txn(event)
 		if s.split && event&1 == 0 {
+			p.begun[i] = false
 			for _, n := range s.pool {
 				if s.entries[n].txn == i {
 					s.hold(i, 0)
@@ -150,7 +152,7 @@ func (s *schedule) rewind(to int) {
 		for k := len(p.log) - 1; k >= from; k-- {
 			s.write(p.log[k].key, p.log[k].old)
 		}
-		p.log, p.from, p.done[i] = p.log[:from], p.from[:at], false
+		p.log, p.from, p.done[i], p.begun[i] = p.log[:from], p.from[:at], false, s.split
 		t := &s.h.Txns[i]
 		if t.Status == history.Committed {
 			s.placed[t.Session]--

@@ -20,6 +20,8 @@ type query struct {
 	drive    int
 	from, to int32
 	order    []sortedBy
+	// shared: groups, demands and onKey belong to store.asked.
+	shared bool
 }
 
 // demand is what conditions on a column demand: a rank in an interval, and these conditions.
@@ -38,20 +40,40 @@ type sortedBy struct {
 	down bool
 }
 
-// prepare makes q the query of a statement, and reports whether a store can evaluate it. ops are the
+// prepare makes q the query of a predicate, and reports whether a store can evaluate it. ops are the
 // operations of its transaction.
 func (s *store) prepare(q *query, p *history.Predicate, ops []history.Op) bool {
-	schemaTable, ok := s.h.Schema.Table(p.Table)
-	if !ok || p.Partial || len(p.Omitted) > 0 {
+	before, again := s.asked[p.Statement]
+	switch {
+	case before != nil:
+		*q = *before
+	case !s.ask(q, p.Statement):
 		return false
+	case again && len(p.Order) == 0:
+		q.shared = true
+		kept := *q
+		s.asked[p.Statement] = &kept
 	}
-	t := s.index.tables[schemaTable]
-	*q = query{p: p, ops: ops[p.Ops[0]+p.Implied : p.Ops[1]], t: s.tables[t], groups: q.groups[:0], demands: q.demands[:0], onKey: q.onKey[:0], order: q.order[:0], drive: -1}
+	q.p, q.ops = p, ops[p.Ops[0]+p.Implied:p.Ops[1]]
 	for i := range q.ops {
-		if s.places[q.ops[i].Key].t != t {
+		if s.places[q.ops[i].Key].t != q.t.table {
 			return false
 		}
 	}
+	return !p.Partial && len(p.Omitted) == 0 && s.sorting(q, q.t.table)
+}
+
+// ask makes q the query of a statement, but for its order, and reports whether the statement has a table.
+func (s *store) ask(q *query, p *history.Statement) bool {
+	schemaTable, ok := s.h.Schema.Table(p.Table)
+	if !ok {
+		return false
+	}
+	if q.shared {
+		*q = query{}
+	}
+	t := s.index.tables[schemaTable]
+	*q = query{t: s.tables[t], groups: q.groups[:0], demands: q.demands[:0], onKey: q.onKey[:0], order: q.order[:0], drive: -1}
 	for i := range p.Where {
 		g, at, _ := t.Column(p.Where[i].Column)
 		x := newTest(&p.Where[i], at)
@@ -63,9 +85,6 @@ func (s *store) prepare(q *query, p *history.Predicate, ops []history.Op) bool {
 	}
 	if len(q.groups) == 0 {
 		q.groups = append(q.groups, s.groups[t.first+standing(t, p)])
-	}
-	if !s.sorting(q, t) {
-		return false
 	}
 	q.from, q.to = 0, int32(len(t.byKey))
 	if len(q.onKey) > 0 {
@@ -256,6 +275,18 @@ func (s *store) evaluate(q *query) (wrong int32, fits bool) {
 		}
 	}
 	return -1, false
+}
+
+// count returns how many rows fulfil the conditions.
+func (q *query) count() int {
+	n := 0
+	q.each(func(r int32) bool {
+		if q.matches(r, -1) {
+			n++
+		}
+		return true
+	})
+	return n
 }
 
 // sorts reports whether a row has the columns of the order now.

@@ -13,7 +13,8 @@ import (
 // it. If no transaction fits, the guess has failed, which says nothing about the history.
 //
 // Transactions that are not executed yet and that real time allows are in the pool. So the order keeps
-// real time, if the transactions have times, and the order of the sessions.
+// real time, if the transactions have times, and the order of the sessions. If there is no such order and no
+// level asks for real time, the guess is made again without it.
 //
 // At a snapshot level a transaction that fits, but whose writes must wait, starts and commits later. Until
 // then no other transaction that writes one of its keys starts.
@@ -28,7 +29,8 @@ type schedule struct {
 	rank    []int32 // by transaction: how many committed ones of its session come before it
 	placed  []int32 // by session
 	waiting []int32 // transactions that are not in the pool yet, the next one first
-	timed   bool
+	timed   bool    // all transactions have times: they enter the pool as in real time
+	strict  bool    // the order keeps real time
 	ends    []int64 // by transaction: the order of the pool
 
 	entries []entry
@@ -53,7 +55,7 @@ type entry struct {
 	at      int32 // the clock when it began to wait
 	key     history.Key
 	value   history.Value // that it read of key
-	query   int32         // of waitRow
+	query   int32         // of waitRow and waitCount
 	row     int32
 	other   int32 // of waitStart and waitEnd: the entry, and its number
 	known   int32
@@ -66,6 +68,7 @@ const (
 	waitNothing wait = iota
 	waitKey          // the key changes
 	waitRow          // the row changes
+	waitCount        // another transaction is executed, because the statement of the query counts otherwise
 	waitAny          // another transaction is executed
 	waitStart        // the other transaction has read
 	waitEnd          // the other transaction has been executed
@@ -86,33 +89,54 @@ const (
 )
 
 // guess returns an execution that explains all reads and scans of a history, or nil if it found none.
-// realTime says that it keeps real time. split is for snapshot levels.
-func guess(ctx context.Context, x *index, split bool) (w *verdict.Witness, realTime bool, err error) {
+// realTime says that it keeps real time. It need not if free is set. split is for snapshot levels.
+func guess(ctx context.Context, x *index, split, free bool) (w *verdict.Witness, realTime bool, err error) {
+	s := newSchedule(x, split)
+	if s == nil {
+		return nil, false, nil
+	}
+	w, err = s.execute(ctx)
+	if w != nil || err != nil || !s.timed || !free {
+		return w, s.timed, err
+	}
+	s = newSchedule(x, split)
+	s.strict = false
+	w, err = s.execute(ctx)
+	return w, false, err
+}
+
+// newSchedule returns a schedule without transactions, or nil if the history has values that do not fit their
+// columns.
+func newSchedule(x *index, split bool) *schedule {
 	store := newStore(x)
 	if store == nil {
-		return nil, false, nil
+		return nil
 	}
 	s := &schedule{store: store, split: split, steps: 1<<20 + triesPerOp*len(x.h.AllOps()), clock: 1,
 		changed: make([]int32, len(store.values)), own: make([]int32, len(store.values)), readers: make([]int32, len(store.values)), placed: make([]int32, x.h.SessionCount())}
 	if split {
 		s.holder = make([]int32, len(store.values))
 	}
-	s.past.done = make([]bool, len(x.h.Txns))
+	s.past.begun, s.past.done = make([]bool, len(x.h.Txns)), make([]bool, len(x.h.Txns))
 	s.arrange(takePart(x.h))
+	s.strict = s.timed
+	return s
+}
+
+// execute returns nil if the guess failed.
+func (s *schedule) execute(ctx context.Context) (*verdict.Witness, error) {
 	for tries := 0; s.feed(); tries++ {
 		if tries&1023 == 0 && ctx.Err() != nil {
-			return nil, false, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		if s.steps <= 0 || !s.advance(false) && !s.advance(true) && !s.mend() {
-			return nil, false, nil
+			return nil, nil
 		}
 	}
-	if split {
-		w = &verdict.Witness{Points: s.order}
-	} else {
-		w = &verdict.Witness{Order: s.order}
+	if s.split {
+		return &verdict.Witness{Points: s.order}, nil
 	}
-	return w, s.timed, nil
+	return &verdict.Witness{Order: s.order}, nil
 }
 
 // advance executes a transaction of the pool, or starts one. force: it may change what others find. It
@@ -121,7 +145,7 @@ func (s *schedule) advance(force bool) bool {
 	latest := s.ends[s.entries[s.pool[0]].txn]
 	for _, n := range s.pool {
 		e := &s.entries[n]
-		if s.timed && s.h.Txns[e.txn].Begin > latest {
+		if s.strict && s.h.Txns[e.txn].Begin > latest {
 			continue // another one ended before
 		}
 		if force && e.wait == waitStart || !force && s.ready(e) {
@@ -145,7 +169,7 @@ func (s *schedule) ready(e *entry) bool {
 			}
 		}
 		return false
-	case waitAny:
+	case waitCount, waitAny:
 		return s.clock > e.at
 	case waitStart:
 		other := &s.entries[e.other]
@@ -169,6 +193,10 @@ func (s *schedule) try(n int32, force bool) bool {
 	ops := s.h.Ops(t)
 	s.steps -= 1 + len(ops)
 	if e.started {
+		if !s.past.mayWrite(e.txn) {
+			e.waitFor(waitAny, s.clock)
+			return false
+		}
 		s.log = s.log[:0]
 		for i := range ops {
 			if ops[i].Kind == history.Write {
@@ -201,8 +229,9 @@ func (s *schedule) try(n int32, force bool) bool {
 		}
 	}
 	other := s.disturbed(n)
+	mayWrite := s.past.mayWrite(e.txn)
 	switch {
-	case other < 0 || force:
+	case mayWrite && (other < 0 || force):
 		if s.split {
 			s.add(e.txn << 1)
 		}
@@ -214,8 +243,12 @@ func (s *schedule) try(n int32, force bool) bool {
 		s.forget(n)
 		e.started = true
 		s.add(e.txn << 1)
-		s.clock++
-		s.waitFor(e, waitStart, other)
+		s.past.begun[e.txn] = true
+		if s.clock++; other < 0 {
+			e.waitFor(waitAny, s.clock)
+		} else {
+			s.waitFor(e, waitStart, other)
+		}
 	default:
 		s.undo()
 		s.waitFor(e, waitStart, other)
@@ -243,10 +276,14 @@ func (s *schedule) run(e *entry, ops []history.Op) bool {
 			if fits {
 				continue
 			}
-			if e.row, e.query = row, int32(next); row < 0 {
-				e.waitFor(waitAny, s.clock)
-			} else {
+			e.row, e.query = row, int32(next)
+			switch {
+			case row >= 0:
 				e.waitFor(waitRow, s.clock)
+			case q.p.Kind == history.ScanCount:
+				e.waitFor(waitCount, s.clock)
+			default:
+				e.waitFor(waitAny, s.clock)
 			}
 			return false
 		}
@@ -276,86 +313,6 @@ func (s *schedule) undo() {
 	for i := len(s.log) - 1; i >= 0; i-- {
 		s.write(s.log[i].key, s.log[i].old)
 	}
-}
-
-// disturbed returns an entry whose transaction reads, or finds, what the writes in the log have just
-// changed, or -1.
-func (s *schedule) disturbed(n int32) int32 {
-	for i := range s.log {
-		k, old := s.log[i].key, s.log[i].old
-		now := s.values[k]
-		if now == old {
-			continue
-		}
-		for at := s.readers[k]; at > 0; at = s.nodes[at-1].next {
-			if r := &s.nodes[at-1]; r.entry != n && r.value == old {
-				return r.entry
-			}
-		}
-		p := &s.places[k]
-		if p.t == nil {
-			continue
-		}
-		if g := s.groups[p.t.first+int(p.group)]; g != nil {
-			if other := s.found(g, n, p.row, g.of(old), g.now[p.row]); other >= 0 {
-				return other
-			}
-		}
-	}
-	return -1
-}
-
-// found is disturbed for a row that changed in a group.
-func (s *schedule) found(g *stored, n, row, old, now int32) int32 {
-	for _, c := range g.columns {
-		was, is := int32(-1), int32(-1)
-		if old >= 0 {
-			was = c.rank[old]
-		}
-		if now >= 0 {
-			is = c.rank[now]
-		}
-		if was == is {
-			continue
-		}
-		for i := range c.pending {
-			p := &c.pending[i]
-			before, after := was >= p.from && was < p.to, is >= p.from && is < p.to
-			if !before && !after || p.entry == n {
-				continue
-			}
-			q := &s.entries[p.entry].queries[p.query]
-			if x := &q.demands[p.demand]; len(x.conditions) > 0 {
-				before, after = x.has(old), x.has(now)
-			}
-			if before != after && q.matches(row, int(p.demand)) && (q.p.Kind == history.ScanCount || s.returned(q, row) == before) {
-				return p.entry
-			}
-		}
-	}
-	if (old < 0) != (now < 0) {
-		at := g.t.keyAt[row]
-		for i := range g.pending {
-			p := &g.pending[i]
-			if p.entry == n || at < p.from || at >= p.to {
-				continue
-			}
-			if q := &s.entries[p.entry].queries[p.query]; q.matches(row, 0) && (q.p.Kind == history.ScanCount || s.returned(q, row) == (old >= 0)) {
-				return p.entry
-			}
-		}
-	}
-	return -1
-}
-
-// returned reports whether a statement found a row.
-func (s *schedule) returned(q *query, row int32) bool {
-	for i := range q.ops {
-		if s.places[q.ops[i].Key].row == row {
-			return true
-		}
-	}
-	return false
 }
 
 // commit makes the writes in the log permanent, and removes the transaction from the pool.

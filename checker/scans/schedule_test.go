@@ -96,7 +96,7 @@ func TestPageOfMissingRow(t *testing.T) {
 	b := history.NewBuilder(history.Header{Schema: tables}, sym, 1)
 	rec := history.Record{ID: 1, Status: history.Committed, Begin: history.NoTime, End: history.NoTime, Ops: []history.Op{
 		{Kind: history.Write, Key: item("a"), Value: history.Absent}, {Kind: history.Read, Key: item("a"), Value: sym.Int(5)}}}
-	rec.Predicates = []history.Predicate{{Kind: history.ScanRead, Table: "u", Groups: []string{"b"}, Ops: [2]int{1, 2}, Predicate: schema.Where(schema.AtLeast("z", int64(0))).By("z").First(1)}}
+	rec.Predicates = []history.Predicate{{Ops: [2]int{1, 2}, Statement: &history.Statement{Kind: history.ScanRead, Table: "u", Groups: []string{"b"}, Predicate: schema.Where(schema.AtLeast("z", int64(0))).By("z").First(1)}}}
 	if err := b.Add(&rec); err != nil {
 		t.Fatal(err)
 	}

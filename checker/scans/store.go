@@ -16,6 +16,7 @@ type store struct {
 	values []history.Value // by key
 	groups []*stored       // by number; nil if no statement looks at the group
 	tables map[*table]*storedTable
+	asked  map[*history.Statement]*query // of statements that are asked more than once; nil until they are prepared
 }
 
 type storedTable struct {
@@ -65,12 +66,18 @@ type ordered struct {
 
 // newStore returns the initial state, or nil if a value does not fit its columns.
 func newStore(x *index) *store {
-	s := &store{index: x, values: make([]history.Value, len(x.places)), groups: make([]*stored, x.groups), tables: map[*table]*storedTable{}}
+	s := &store{index: x, values: make([]history.Value, len(x.places)), groups: make([]*stored, x.groups), tables: map[*table]*storedTable{}, asked: map[*history.Statement]*query{}}
+	wanted := map[*history.Statement]bool{}
 	for i := range x.h.Txns {
 		list := x.h.Predicates(i)
 		for n := range list {
+			if wanted[list[n].Statement] {
+				s.asked[list[n].Statement] = nil
+				continue
+			}
+			wanted[list[n].Statement] = true
 			if t, ok := x.h.Schema.Table(list[n].Table); ok {
-				s.want(x.tables[t], &list[n])
+				s.want(x.tables[t], list[n].Statement)
 			}
 		}
 	}
@@ -90,7 +97,7 @@ func newStore(x *index) *store {
 }
 
 // want notes what a statement looks at.
-func (s *store) want(t *table, p *history.Predicate) {
+func (s *store) want(t *table, p *history.Statement) {
 	some := false
 	for i := range p.Where {
 		if g, at, _ := t.Column(p.Where[i].Column); g >= 0 {
@@ -109,7 +116,7 @@ func (s *store) want(t *table, p *history.Predicate) {
 }
 
 // standing is the group that stands for the existence of a row, if no group has conditions.
-func standing(t *table, p *history.Predicate) int {
+func standing(t *table, p *history.Statement) int {
 	return max(0, slices.IndexFunc(t.Groups, func(g schema.Group) bool { return slices.Contains(p.Groups, g.Name) }))
 }
 

@@ -39,8 +39,8 @@ func Pred(sessions, txns, rows, ops, width int, seed uint64) *history.History {
 		for range ops {
 			g, from := s.rng.IntN(2), s.rng.IntN(rows-width+1)
 			column := table.Groups[g].Name
-			p := history.Predicate{Kind: history.ScanRead, Table: table.Name, Ops: [2]int{len(rec.Ops), 0}, Groups: []string{"v1", "v2"},
-				Predicate: schema.Where(schema.AtLeast(column, int64(from)), schema.Below(column, int64(from+width)))}
+			p := history.Predicate{Ops: [2]int{len(rec.Ops), 0}, Statement: &history.Statement{Kind: history.ScanRead, Table: table.Name, Groups: []string{"v1", "v2"},
+				Predicate: schema.Where(schema.AtLeast(column, int64(from)), schema.Below(column, int64(from+width)))}}
 			found := slices.Concat(holding[g][from : from+width]...)
 			slices.Sort(found)
 			by := s.rng.IntN(rows-width+1) - from
@@ -84,8 +84,8 @@ func Narrow(sessions, txns, rows, width int, scans bool, seed uint64) *history.H
 			rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: items[k], Value: state[k]})
 		}
 		if scans {
-			rec.Predicates = []history.Predicate{{Kind: history.ScanRead, Table: table.Name, Ops: [2]int{0, width},
-				Predicate: schema.Where(schema.AtLeast("k", int64(from)), schema.Below("k", int64(from+width)))}}
+			rec.Predicates = []history.Predicate{{Ops: [2]int{0, width}, Statement: &history.Statement{Kind: history.ScanRead, Table: table.Name,
+				Predicate: schema.Where(schema.AtLeast("k", int64(from)), schema.Below("k", int64(from+width)))}}}
 		}
 		k := from + s.rng.IntN(width)
 		state[k] = s.sym.Int(int64(rows + n))

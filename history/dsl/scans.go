@@ -19,7 +19,7 @@ var scanKinds = map[string]string{
 func (p *parser) scan(s *scanner, rec *history.Record) (found bool, err error) {
 	for opening, kind := range scanKinds {
 		if s.prefix(opening) {
-			x := history.Predicate{Kind: kind}
+			x := history.Predicate{Statement: &history.Statement{Kind: kind}}
 			if err := p.asked(s, &x); err != nil {
 				return true, err
 			}

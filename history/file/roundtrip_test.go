@@ -112,8 +112,8 @@ func random(rng *rand.Rand, plain bool) *history.History {
 			}
 		}
 		if from := rng.IntN(len(rec.Ops) + 1); !plain && rng.IntN(4) == 0 {
-			rec.Predicates = []history.Predicate{{Kind: "update", Table: "t", Groups: []string{"g"}, Ops: [2]int{0, from}},
-				{Kind: "read", Table: "t", Predicate: schema.Where(schema.Below("a", int64(-1<<60)), schema.Is("b", "é\"<")).By("-a").First(3), Ops: [2]int{from, len(rec.Ops)}}}
+			rec.Predicates = []history.Predicate{{Statement: &history.Statement{Kind: "update", Table: "t", Groups: []string{"g"}}, Ops: [2]int{0, from}},
+				{Statement: &history.Statement{Kind: "read", Table: "t", Predicate: schema.Where(schema.Below("a", int64(-1<<60)), schema.Is("b", "é\"<")).By("-a").First(3)}, Ops: [2]int{from, len(rec.Ops)}}}
 		}
 		if len(rec.Ops) > 0 || !plain {
 			add(rec)
@@ -145,7 +145,9 @@ func spell(h *history.History, numbered bool) string {
 				b.WriteString(" " + dsl.Op(h, op))
 			}
 			for _, p := range h.Predicates(int(i)) {
-				fmt.Fprintf(&b, " %+v", p)
+				asked := *p.Statement
+				p.Statement = nil
+				fmt.Fprintf(&b, " %+v %+v", asked, p)
 			}
 			b.WriteString("\n")
 			for _, op := range h.Ops(&h.Txns[i]) {

@@ -11,7 +11,7 @@ import (
 // returns lineNone: rec is then undefined, and the line may still be valid.
 func (p *recordParser) fast(line []byte, rec *history.Record) lineKind {
 	s := cursor{line, true}
-	*rec = history.Record{Due: history.NoTime, Begin: history.NoTime, End: history.NoTime, Ops: rec.Ops[:0]}
+	*rec = history.Record{Due: history.NoTime, Begin: history.NoTime, End: history.NoTime, Ops: rec.Ops[:0], Predicates: rec.Predicates[:0]}
 	p.mark()
 	p.given = 0
 	kind := lineTxn
@@ -35,7 +35,7 @@ func (p *recordParser) fast(line []byte, rec *history.Record) lineKind {
 	}
 	if s.optional(`,"preds":[`) {
 		p.given |= fieldPredicates
-		rec.Predicates = p.predicates(&s)
+		rec.Predicates = p.predicates(&s, rec.Predicates)
 	}
 	s.literal(`}`)
 	if !s.ok || len(s.rest) > 0 || (p.used || number != 0) && number != int64(p.number) {

@@ -68,8 +68,8 @@ func weird() *history.History {
 			{Kind: history.ReadNot, Key: 0, Value: history.Absent}, {Kind: history.Write, Key: 0, Value: sym.Raw("1e400")},
 			{Kind: history.Write, Key: 0, Value: sym.Int(-1 << 63)}, {Kind: history.Read, Key: 0, Value: sym.Raw("18446744073709551615")}},
 			Predicates: []history.Predicate{
-				{Kind: "read", Table: "t \"", Predicate: schema.Where(schema.AtMost("a", int64(math.MinInt64)), schema.Not("d", "x\"<")).By("-c", "b").First(7), Groups: []string{"g", "é"}, Ops: [2]int{0, 1}, Implied: 1, Omitted: []string{"t \"(1,'x').g", "t(2)"}},
-				{Kind: "update", Table: "u", Ops: [2]int{6, 6}},
+				{Statement: &history.Statement{Kind: "read", Table: "t \"", Predicate: schema.Where(schema.AtMost("a", int64(math.MinInt64)), schema.Not("d", "x\"<")).By("-c", "b").First(7), Groups: []string{"g", "é"}}, Ops: [2]int{0, 1}, Implied: 1, Omitted: []string{"t \"(1,'x').g", "t(2)"}},
+				{Statement: &history.Statement{Kind: "update", Table: "u"}, Ops: [2]int{6, 6}},
 			}},
 		{ID: 1, Session: 4, Begin: history.NoTime, End: history.NoTime, Status: history.Aborted, Cause: "40001 \"x\"", Claim: history.Claim{Snapshot: 12, Snapped: true}},
 		{ID: 2, Session: 6, Begin: history.NoTime, End: history.NoTime, Status: history.Committed, Claim: history.Claim{Commit: 3}},

@@ -36,8 +36,9 @@ type recordParser struct {
 	ending Ending            // of the latest closing line
 	seen   map[string]string // see word
 	latest [latestWords]string
-	// These are kept from one predicate to the next: see predicates, keep, constant and sameWords.
-	list       []history.Predicate
+	// These are kept from one predicate to the next: see statement, keep, constant and sameWords.
+	asked      map[string]asked
+	statements []history.Statement
 	where      []schema.Condition
 	conditions []schema.Condition
 	boxed      []any
@@ -66,7 +67,7 @@ var fieldNames = map[string]fields{
 // line reads a line of any kind. Of the session of a transaction or an intent the caller checks
 // that there is one.
 func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) {
-	*rec = history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Ops: rec.Ops[:0]}
+	*rec = history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Ops: rec.Ops[:0], Predicates: rec.Predicates[:0]}
 	p.mark()
 	p.given = 0
 	number := int64(0)
@@ -127,7 +128,14 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			rec.Claim.Snapshot, rec.Claim.Snapped = l.Int64(), true
 		case "preds":
 			if raw := l.Raw(); l.Ok() {
-				l.AddError(json.Unmarshal(raw, &rec.Predicates))
+				var list []history.Predicate // memory for reuse would have statements that others share
+				l.AddError(json.Unmarshal(raw, &list))
+				for i := range list {
+					if list[i].Statement == nil {
+						list[i].Statement = &history.Statement{}
+					}
+				}
+				rec.Predicates = append(rec.Predicates[:0], list...)
 			}
 		case "line":
 			if p.version < 2 {

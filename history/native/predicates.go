@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 
@@ -126,62 +127,14 @@ func appendStrings(b []byte, name string, list []string) []byte {
 	return append(b, ']')
 }
 
-// predicates reads what appendPredicates wrote, after its opening bracket.
-func (p *recordParser) predicates(s *cursor) []history.Predicate {
-	out, where := p.list[:0], p.where
-	for s.ok && !s.optional(`]`) {
-		if len(out) > 0 {
+// predicates reads what appendPredicates wrote, after its opening bracket, and appends it to out.
+func (p *recordParser) predicates(s *cursor, out []history.Predicate) []history.Predicate {
+	for n := 0; s.ok && !s.optional(`]`); n++ {
+		if n > 0 {
 			s.literal(`,`)
 		}
 		var x history.Predicate
-		s.literal(`{"kind":`)
-		x.Kind = p.word(s)
-		s.literal(`,"table":`)
-		x.Table = p.word(s)
-		if s.optional(`,"where":[`) {
-			where = where[:0]
-			for s.ok && !s.optional(`]`) {
-				if len(where) > 0 {
-					s.literal(`,`)
-				}
-				var c schema.Condition
-				s.literal(`[`)
-				c.Column = p.word(s)
-				s.literal(`,`)
-				c.Op = p.word(s)
-				switch {
-				case s.optional(`]`):
-				case s.optional(`,[`):
-					list := []any{}
-					for s.ok && !s.optional(`]`) {
-						if len(list) > 0 {
-							s.literal(`,`)
-						}
-						list = append(list, p.constant(s))
-					}
-					c.Value = list
-					s.literal(`]`)
-				default:
-					s.literal(`,`)
-					c.Value = p.constant(s)
-					s.literal(`]`)
-				}
-				where = append(where, c)
-			}
-			x.Where = p.keep(where)
-		}
-		if s.optional(`,"count":`) {
-			x.Count = int(s.int())
-		}
-		if s.optional(`,"order":[`) {
-			x.Order = p.words(s)
-		}
-		if s.optional(`,"limit":`) {
-			x.Limit = int(s.int())
-		}
-		if s.optional(`,"groups":[`) {
-			x.Groups = p.sameWords(s)
-		}
+		x.Statement, x.Count = p.statement(s)
 		s.literal(`,"ops":[`)
 		x.Ops[0] = int(s.int())
 		s.literal(`,`)
@@ -197,11 +150,105 @@ func (p *recordParser) predicates(s *cursor) []history.Predicate {
 		s.literal(`}`)
 		out = append(out, x)
 	}
-	p.list, p.where = out, where
-	if len(out) == 0 {
-		return nil
+	return out
+}
+
+// asked is a statement that was read before, and the count that stood in its text.
+type asked struct {
+	*history.Statement
+	count int
+}
+
+// mostAsked bounds the statements that are kept to be found by their text.
+const mostAsked = 1 << 16
+
+// behindStatement is what follows the text of a statement. Nothing in a statement has this spelling, because
+// quotes in texts are escaped.
+var behindStatement = []byte(`,"ops":[`)
+
+// statement reads a predicate up to its operations. Predicates with the same text share a statement.
+func (p *recordParser) statement(s *cursor) (*history.Statement, int) {
+	to := bytes.Index(s.rest, behindStatement)
+	if to < 0 {
+		s.fail()
+		return nil, 0
 	}
-	return slices.Clone(out)
+	text := s.rest[:to]
+	if before, known := p.asked[string(text)]; known { // the compiler avoids the copy
+		s.rest = s.rest[to:]
+		return before.Statement, before.count
+	}
+	x, count := p.newStatement(s)
+	if s.ok && len(p.asked) < mostAsked {
+		if p.asked == nil {
+			p.asked = map[string]asked{}
+		}
+		p.asked[string(text)] = asked{x, count}
+	}
+	return x, count
+}
+
+func (p *recordParser) newStatement(s *cursor) (*history.Statement, int) {
+	const chunk = 64
+	if len(p.statements) == 0 {
+		p.statements = make([]history.Statement, min(chunk, 1+len(p.asked)))
+	}
+	x := &p.statements[0]
+	p.statements = p.statements[1:]
+	count := 0
+	s.literal(`{"kind":`)
+	x.Kind = p.word(s)
+	s.literal(`,"table":`)
+	x.Table = p.word(s)
+	if s.optional(`,"where":[`) {
+		where := p.where[:0]
+		for s.ok && !s.optional(`]`) {
+			if len(where) > 0 {
+				s.literal(`,`)
+			}
+			where = append(where, p.condition(s))
+		}
+		p.where = where
+		x.Where = p.keep(where)
+	}
+	if s.optional(`,"count":`) {
+		count = int(s.int())
+	}
+	if s.optional(`,"order":[`) {
+		x.Order = p.words(s)
+	}
+	if s.optional(`,"limit":`) {
+		x.Limit = int(s.int())
+	}
+	if s.optional(`,"groups":[`) {
+		x.Groups = p.sameWords(s)
+	}
+	return x, count
+}
+
+func (p *recordParser) condition(s *cursor) (c schema.Condition) {
+	s.literal(`[`)
+	c.Column = p.word(s)
+	s.literal(`,`)
+	c.Op = p.word(s)
+	switch {
+	case s.optional(`]`):
+	case s.optional(`,[`):
+		list := []any{}
+		for s.ok && !s.optional(`]`) {
+			if len(list) > 0 {
+				s.literal(`,`)
+			}
+			list = append(list, p.constant(s))
+		}
+		c.Value = list
+		s.literal(`]`)
+	default:
+		s.literal(`,`)
+		c.Value = p.constant(s)
+		s.literal(`]`)
+	}
+	return c
 }
 
 // keep copies conditions into memory that many predicates share.

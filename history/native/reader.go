@@ -285,7 +285,7 @@ func (r *Reader) intent(id int64, line []byte, rec *history.Record) error {
 	if r.parse.version < 2 {
 		in.text = append(in.text[:0], line...)
 	} else {
-		in.rec, rec.Ops = *rec, in.rec.Ops
+		in.rec, rec.Ops, rec.Predicates = *rec, in.rec.Ops, in.rec.Predicates
 	}
 	r.pending[id] = in
 	return nil
@@ -324,9 +324,8 @@ func (r *Reader) outcome(rec *history.Record) {
 		rec.Ops, in.rec.Ops = in.rec.Ops, rec.Ops
 	}
 	if given&fieldPredicates == 0 {
-		rec.Predicates = in.rec.Predicates
+		rec.Predicates, in.rec.Predicates = in.rec.Predicates, rec.Predicates
 	}
-	in.rec.Predicates = nil
 }
 
 // interpret turns the remaining intents into transactions of unknown outcome.

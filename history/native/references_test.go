@@ -284,7 +284,7 @@ func recorded(tb testing.TB, rng *rand.Rand, txns int) (data []byte, want []stri
 		return list
 	}
 	say := func(rec *history.Record, ops []native.Op) string {
-		s := fmt.Sprintf("%+v", *rec)
+		s := flat(rec)
 		for _, op := range ops {
 			s += fmt.Sprintf(" %s(%s,%s)", op.Kind, op.Key, op.Value)
 		}
@@ -319,7 +319,7 @@ func recorded(tb testing.TB, rng *rand.Rand, txns int) (data []byte, want []stri
 				list = ops()
 				rec.Predicates = nil
 				if rng.IntN(2) == 0 {
-					rec.Predicates = []history.Predicate{{Kind: "delete", Table: "u"}}
+					rec.Predicates = []history.Predicate{{Statement: &history.Statement{Kind: "delete", Table: "u"}}}
 				}
 			}
 			err = errors.Join(err, log.Txn(&rec, list, &o.rec, same))
@@ -332,7 +332,7 @@ func recorded(tb testing.TB, rng *rand.Rand, txns int) (data []byte, want []stri
 			o.rec.DBTxn, o.rec.Node, o.rec.Due = 77, 2, 3
 		}
 		if rng.IntN(3) == 0 {
-			o.rec.Predicates = []history.Predicate{{Kind: "read", Table: "t", Ops: [2]int{0, len(o.ops)}}}
+			o.rec.Predicates = []history.Predicate{{Statement: &history.Statement{Kind: "read", Table: "t"}, Ops: [2]int{0, len(o.ops)}}}
 		}
 		if rng.IntN(3) == 0 {
 			end(o, false)
@@ -357,6 +357,19 @@ func recorded(tb testing.TB, rng *rand.Rand, txns int) (data []byte, want []stri
 	return out.Bytes(), want
 }
 
+// flat spells a record without its operations.
+func flat(rec *history.Record) string {
+	plain := *rec
+	plain.Ops, plain.Predicates = nil, nil
+	s := fmt.Sprintf("%+v", plain)
+	for _, p := range rec.Predicates {
+		asked := *p.Statement
+		p.Statement = nil
+		s += fmt.Sprintf(" %+v %+v", asked, p)
+	}
+	return s
+}
+
 // records reads a file as recorded describes it.
 func records(data []byte) (got []string, err error) {
 	r, err := native.NewReader(bytes.NewReader(data), "h", 0)
@@ -369,12 +382,7 @@ func records(data []byte) (got []string, err error) {
 		if err := r.Next(&rec); err != nil {
 			return got, err
 		}
-		flat := rec
-		flat.Ops = nil
-		if len(flat.Predicates) == 0 {
-			flat.Predicates = nil
-		}
-		s := fmt.Sprintf("%+v", flat)
+		s := flat(&rec)
 		for _, op := range rec.Ops {
 			s += fmt.Sprintf(" %s(%s,%s)", op.Kind, r.Symbols().KeyName(op.Key), r.Symbols().ValueText(op.Value))
 		}
