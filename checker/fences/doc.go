@@ -24,7 +24,7 @@
 //
 // A strongly connected component C of G* is removed after a satisfied round if
 //
-//   - every vertex from which C can be reached in G* is in D, and
+//   - all its members are in D, and
 //   - each value that a member wrote is known to be overwritten in D: the member reaches another writer of
 //     the key that is in D.
 //
@@ -36,21 +36,25 @@
 // Let Z be any later transactions, each reached by W. F, with its required edges, and Z have an execution
 // exactly if F without C, with the new edges, and Z have one, and no transaction of Z reads a value that C wrote.
 //
-// Only if. A read in Z of a value that A in C wrote: A reaches a writer in D, which reaches W and so the reader; there is
-// no execution. Now let E be the graph of an execution: K, and the choices that it makes for constraints. E
-// without vertices of Z is within G*. No path of E leaves C and comes back. Within F it would be in G*, and
-// its vertices in C. If it meets Z, look at where it leaves Z for the last time, by an edge z → f. From f it goes to C
-// within G*, so f is in D, and f reaches W, which reaches z: a cycle. So C can be contracted to one vertex without
-// a cycle, and some execution has the members of C next to each other. In this one the new edges hold.
+// Only if. A read in Z of a value that A in C wrote: A reaches a writer in D, which reaches W and so the reader;
+// there is no execution. Now let E be the graph of an execution: K, and the choices that it makes for
+// constraints. Its edges within F are in G*. No path of E leaves C and comes back: within F, its vertices would be in
+// C; and if it meets z of Z, then C reaches W, W reaches z, and z reaches C, a cycle. So C can be contracted to
+// one vertex without a cycle, and some execution has the members of C next to each other. In this one the new
+// edges hold. They need not hold in every execution.
 //
-// If. Take an execution of the rest, and of the round's execution the order of C. Insert C in this order, after all
-// that have edges into C and before all that have edges from it; the new edges make this possible. Take a read
-// of A's value by r, and another writer B of the key, of which one is in C. If all are in F and K orders A and B, saturation has
-// solved the constraint, by edges that stay. If K does not order A and B, all three are in one component, C, whose
-// order is of an execution. If r is in Z, A is not in C, so B is. K orders A and B, or A would be in C. If B
-// reaches A, it is solved. If A reaches B, A reaches the last kept writer that overwrote B's value in D, and that reaches
-// r: the rest has no execution. If B is in Z, and A or r is in C: if r is in C, it is in D and reaches W and B. If A is in C,
-// it reaches the writer that overwrote it in D, so r reaches that writer, and W, and B.
+// If. Take an execution of the rest, and of the round's execution the order of C. Insert C in this order, after
+// all that have edges into C and before all that have edges from it; the new edges make this possible. Take a
+// read of A's value by r, and another writer B of the key, one of the three in C.
+//
+//   - All are in F, and K orders A and B: saturation has solved the constraint, by edges of K. They hold.
+//   - All are in F, and K does not order A and B: all three are in one component of G*, so in C, whose
+//     order is that of an execution.
+//   - r is in Z. Then A is not in C, so B is, and K orders A and B, or A would be in C. If B reaches A, the
+//     constraint is solved. If A reaches B, then A reaches a kept writer in D that overwrote B's value, which
+//     reaches W and r: the rest has no execution.
+//   - B is in Z, and r is in F. If r is in C, r reaches W, and so B. If A is in C, A reaches a writer in D; r is that writer, or
+//     reaches it; so r reaches W, and B.
 //
 // Edges of W to later transactions are taken from session order and reads alone, and are verified for each
 // transaction when it is taken in. If one fails (a session that was thought to be over goes on without a fence, or a new
@@ -66,8 +70,9 @@
 //
 // # Unknown outcomes
 //
-// A transaction of unknown outcome counts once somebody read from it. Until then it has no edge to others, and may
-// get some at any time. So it is not of Z and not reached by W, but it is in G*, with edges to all writers of its keys that do not
-// reach it, and nothing is removed that accesses one of its keys. If it cannot count any more, because somebody
-// overwrote what it read and comes before it, it is left out.
+// A transaction of unknown outcome counts once somebody read from it. Until then no edge of K leaves it, and it may
+// come before any other. So it is not of Z. It is in G*, with edges to all writers of its keys that do not reach
+// it. Nothing is removed that these edges reach, so that the paths of the proof do not meet it, and nothing that accesses
+// one of its keys, so that the constraints of the proof do not. If it cannot count any more, because a writer that
+// overwrote what it read reaches it, it is left out.
 package fences

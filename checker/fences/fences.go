@@ -34,8 +34,8 @@ type Stats struct {
 	// Fences is how many transactions are fences, Epoch is epoch_agree of the latest round, -1 before there is one.
 	Fences int `json:"fences"`
 	Epoch  int `json:"epoch_agree"`
-	// Frozen is the number of transactions that were kept after the latest round although no later one can come
-	// before them: their values may still be read. Removed is how many were removed in all rounds, and Most how many
+	// Frozen is the number of transactions that were kept after the latest round although every later one comes
+	// after them: their values may still be read, or their order is open. Removed is how many were removed in all rounds, and Most how many
 	// were judged in one round at most.
 	Frozen  int `json:"frozen"`
 	Removed int `json:"removed"`

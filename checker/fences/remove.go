@@ -96,11 +96,12 @@ func (g *graph) removable() []bool {
 	later := g.later()
 	stays := make([]bool, count)
 	g.r.stats.Frozen = 0
-	for v := range g.nodes {
-		if !later[v] {
+	for v := range int32(len(g.nodes)) {
+		within := g.within(v)
+		if within {
 			g.r.stats.Frozen++
 		}
-		if later[v] || g.pinned(int32(v)) || !g.overwritten(int32(v)) {
+		if !within || later[v] || g.pinned(v) || !g.overwritten(v) {
 			stays[component[v]] = true
 		}
 	}
@@ -113,13 +114,13 @@ func (g *graph) removable() []bool {
 	return gone
 }
 
-// later returns which vertices something outside of D reaches in G*.
+// later returns which vertices something that may still count reaches in G*.
 func (g *graph) later() []bool {
 	possible := g.possible()
 	later := make([]bool, len(g.nodes))
 	var work []int32
 	for v := range g.nodes {
-		if !g.within(int32(v)) {
+		if g.chain[v] < 0 {
 			later[v] = true
 			work = append(work, int32(v))
 		}

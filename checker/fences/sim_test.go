@@ -22,7 +22,7 @@ func simulated(rng *rand.Rand) (h *history.History, fenced bool) {
 	planted := []int{0, 0, 1, 1, 2}[rng.IntN(5)] // stale reads
 	txns := []int{6, 12, 30, 60}[rng.IntN(4)]
 	stale := []int{0, 0, 0, 1, 5}[rng.IntN(5)]     // percent of transactions
-	unknown := []int{0, 0, 0, 5}[rng.IntN(4)]      // percent
+	unknown := []int{0, 0, 0, 5, 20}[rng.IntN(5)]  // percent
 	aborted := []int{0, 0, 5}[rng.IntN(3)]         // percent
 	blind := rng.IntN(3)                           // 0: writes read before, 1: mixed, 2: none does
 	late := []int{0, 0, 3}[rng.IntN(3)]            // percent of sessions that end after a transaction
