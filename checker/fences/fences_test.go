@@ -91,7 +91,11 @@ func TestAgainstWhole(t *testing.T) {
 		most := 1 + rng.IntN(20)
 		idle := []int{5, 20, 1000}[rng.IntN(3)]
 		patience := []int{5, 1000}[rng.IntN(2)]
-		state, at, r := inRounds(t, h, func() int { return 1 + rng.IntN(most) }, func(r *Rounds) { r.Idle, r.Patience = idle, patience })
+		key := "E"
+		if rng.IntN(8) == 0 { // any key may be taken for that of fences
+			key, fenced = "k0", false
+		}
+		state, at, r := inRounds(t, h, func() int { return 1 + rng.IntN(most) }, func(r *Rounds) { r.Idle, r.Patience, r.fence = idle, patience, h.Key(key) })
 		removed += r.stats.Removed
 		fail := func(what string) {
 			t.Fatalf("seed %d, history %d: %s after %d of %d records (%+v), and the whole is %s\n%s", seed, n, what, at, len(h.Txns), r.stats, want, dsl.Format(h))
