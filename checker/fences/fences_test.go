@@ -83,6 +83,9 @@ func TestAgainstWhole(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
 		h, fenced := simulated(rng)
 		want := judged(t, h)
+		if want == verdict.Unknown {
+			continue // nothing committed
+		}
 		if len(h.Txns) <= 8 {
 			if allowed, decided := certify.Judge(h, level.SER, 1<<16); decided && allowed != (want == verdict.Satisfied) {
 				t.Fatalf("seed %d, history %d: the trial of all executions disagrees with %s\n%s", seed, n, want, dsl.Format(h))

@@ -119,13 +119,15 @@ func (j *roundsJudge) reason() string {
 	return j.rounds.Why()
 }
 
+var errRoundsTimeout = errors.New("the time for checking ran out")
+
 // run reads and judges one round after another.
 func (j *roundsJudge) run() (fences.State, error) {
 	ctx, stopWatch := budget.Memory(j.app.work, j.limit)
 	defer stopWatch()
 	if j.k.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, j.k.timeout, errReadTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, j.k.timeout, errRoundsTimeout)
 		defer cancel()
 	}
 	j.show = j.app.showChecking(j.path, j.k)
@@ -140,7 +142,7 @@ func (j *roundsJudge) run() (fences.State, error) {
 	j.show.reading(f)
 	state, err := j.each(ctx)
 	var mem *budget.MemoryError
-	if cause := context.Cause(ctx); err != nil && ctx.Err() != nil && (errors.As(cause, &mem) || errors.Is(cause, errReadTimeout)) {
+	if cause := context.Cause(ctx); err != nil && ctx.Err() != nil && (errors.As(cause, &mem) || errors.Is(cause, errRoundsTimeout)) {
 		j.why = cause.Error()
 		return fences.Undecided, nil
 	}
