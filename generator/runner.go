@@ -40,6 +40,9 @@ type Config struct {
 	Started, Ended func()
 	// Cuts says when the run is cut into windows.
 	Cuts Cuts
+	// FenceEvery makes each session read and write history.EpochKey before its first transaction and after so many others; 0 makes
+	// none do that. It is for checking in rounds, see package checker/fences.
+	FenceEvery int
 	// FinalRead ends the run with a read of all that it wrote, see FinalRead.
 	FinalRead bool
 	// Left is what an earlier process left of this run; nil for a run from the beginning.
@@ -248,6 +251,9 @@ type worker struct {
 	caughtUp attempt
 	// behind says that the session has not yet seen the last cut.
 	behind bool
+	// epoched is the session that has read and written history.EpochKey, before the latest since transactions.
+	epoched int64
+	since   int
 	// fence is what the worker's fence holds, 0 if it has none.
 	fence   int64
 	written written
@@ -295,6 +301,10 @@ func (w *worker) run(ctx, running context.Context) {
 			if try > 0 {
 				pause(running, time.Duration(w.jitter.Int63n(int64(time.Millisecond)<<min(try, 6))))
 			}
+			if err := w.passEpoch(ctx, running); err != nil {
+				w.r.fail(err)
+				return
+			}
 			again, err := w.attempt(ctx, running, program, due)
 			if err != nil {
 				w.r.fail(err)
@@ -306,6 +316,20 @@ func (w *worker) run(ctx, running context.Context) {
 		}
 		w.r.stat.finished.Add(1)
 	}
+}
+
+// passEpoch makes the session read and write history.EpochKey, if that is due. A session does nothing else before.
+func (w *worker) passEpoch(ctx, running context.Context) error {
+	every := w.r.cfg.FenceEvery
+	for try := 1; every > 0 && (w.epoched != w.number || w.since >= every) && running.Err() == nil; try++ {
+		if _, err := w.attempt(ctx, running, &fence{key: history.EpochKey}, w.r.rec.Now()); err != nil {
+			return err
+		}
+		if w.epoched != w.number || w.since >= every {
+			pause(running, time.Duration(w.jitter.Int63n(int64(time.Millisecond)<<min(try, 6))))
+		}
+	}
+	return nil
 }
 
 // attempt runs program once and reports whether a retry makes sense. An error ends the run.
@@ -323,12 +347,19 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 		return false, err
 	}
 	number := w.number
+	epoch, isEpoch := program.(*fence)
+	if !isEpoch && w.r.cfg.FenceEvery > 0 && w.epoched != number {
+		return true, nil // the session is new
+	}
 	status, derr, err := w.try(ctx, running, number, program, recorded)
 	if err != nil {
 		return false, err
 	}
-	if status == history.Committed {
+	if w.since++; status == history.Committed {
 		w.noteCommit(number)
+		if isEpoch && epoch.key == history.EpochKey {
+			w.epoched, w.since = number, 0
+		}
 	}
 	if derr == nil || !derr.Broken {
 		w.r.outages.answered()

@@ -138,6 +138,10 @@ func (h *History) MemoryBytes() int64 {
 // it. No workload uses such keys.
 const Fence = "isohound-fence-"
 
+// EpochKey is the key that the fences of a run read and write that are made every so many transactions, as Cobra's
+// are. No workload uses it.
+const EpochKey = "isohound-epoch"
+
 // Fences returns the index of the first transaction that wrote a fence, or the number of transactions
 // if there is none. From there on no transaction belongs to the workload.
 func (h *History) Fences() int {

@@ -64,6 +64,8 @@ type Outcome struct {
 	Invariants []generator.InvariantResult `json:"invariants,omitempty"`
 	// Windows is set for a run that was cut into windows. The figures are then sums.
 	Windows *Windows `json:"windows,omitempty"`
+	// Rounds is set for a history that was judged in rounds.
+	Rounds *Rounds `json:"rounds,omitempty"`
 	// Notes reports what was wrong with the file and repaired.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -21,7 +21,7 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var levels, expect, engine, format, maxMemory, pipeline, accel, versions, summary string
+	var levels, expect, engine, format, maxMemory, pipeline, accel, versions, summary, inRounds string
 	var asJSON bool
 	k := &checking{}
 	c := &cobra.Command{
@@ -87,6 +87,12 @@ The other engines do not use it. It changes no verdict:
 			if k.explain < 0 {
 				return usage("--explain-timeout must not be negative")
 			}
+			if k.rounds, err = parseRounds(inRounds); err != nil {
+				return err
+			}
+			if err = k.suitRounds(args); err != nil {
+				return err
+			}
 			return a.check(args, k, asJSON, summary)
 		},
 	}
@@ -102,6 +108,8 @@ The other engines do not use it. It changes no verdict:
 	f.BoolVar(&k.certify, "certify", false, "verify the proof of each verdict by independent code")
 	f.StringVar(&pipeline, "pipeline", "", "use the polygraph engine with this configuration: a preset, then +part or -part, such as paper,-pruning")
 	f.StringVar(&accel, "accel", "auto", accelUsage)
+	f.StringVar(&inRounds, "rounds", "", roundsUsage)
+	f.StringVar(&k.fenceKey, "fence-key", "", fenceKeyUsage)
 	f.StringVar(&versions, "versions", string(checker.Hint), versionsUsage)
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
 	f.StringVar(&summary, "summary", "", summaryHelp)
@@ -147,11 +155,17 @@ func (a *app) check(paths []string, k *checking, asJSON bool, summary string) er
 			windows, err := results.WindowFiles(path)
 			switch {
 			case err != nil:
+			case len(windows) > 0 && k.rounds > 0:
+				err = usage("%s is a run in windows, which are judged one by one without --rounds", path)
 			case len(windows) > 0:
 				err = a.checkWindows(path, windows, k, tell)
 			default:
 				path, err = results.HistoryFile(path)
-				if err == nil {
+				switch {
+				case err != nil:
+				case k.rounds > 0:
+					err = a.checkRounds(path, k, tell)
+				default:
 					err = a.judge(path, k, nil, tell)
 				}
 			}
@@ -215,6 +229,9 @@ func text(o results.Outcome, same []string) string {
 	b.WriteString("\n")
 	if o.Windows != nil {
 		fmt.Fprintf(&b, "  %s\n", o.Windows.Text())
+	}
+	if o.Rounds != nil {
+		fmt.Fprintf(&b, "  %s\n", o.Rounds.Text())
 	}
 	for _, note := range o.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", note)

@@ -94,7 +94,7 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
 		Retries: s.retries, CallTimeout: timeout, Patience: s.patience, Seed: s.planSeed(), Note: a.outageNote(),
-		Started: started, Ended: lift, FinalRead: s.finalRead, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
+		Started: started, Ended: lift, FinalRead: s.finalRead, FenceEvery: s.fenceEvery, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
 	}, db, s.work, rec, a.others...)
 	a.metrics.watch(runner.Meter(), s.lag)
 	done := a.showGenerating(s, runner)

@@ -50,6 +50,12 @@ type checking struct {
 	// called when it has been read.
 	window  bool
 	prepare func(*history.History) error
+	// rounds is the size of rounds in transactions, 0 if the history is judged as a whole. fenceKey is the name of the key of
+	// fences, "" if it was not given.
+	rounds   int
+	fenceKey string
+	// first is how many transactions are judged, in the order of rounds; 0 is all.
+	first int
 }
 
 // smallFile is the maximum size of a small file, in bytes.
@@ -165,6 +171,10 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 			return nil, nil, err
 		}
 		defer done()
+		if c.first > 0 {
+			f.Interleave()
+			f.Limit(c.first)
+		}
 		show.reading(f)
 		h, err := history.Load(ctx, f)
 		if err != nil {

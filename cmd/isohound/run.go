@@ -131,6 +131,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if s.cuts, err = parseCuts(o.cutEvery); err != nil {
 		return err
 	}
+	if s.fenceEvery > 0 && o.cutEvery != "" {
+		return usage("--fence-every is for histories that are judged in rounds, and --cut-every for windows; choose one of them")
+	}
 	if _, err := parseKeep(o.keep); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type settings struct {
 	server                      string   // a server to start
 	params                      []string
 	sessions, txns, retries     int
+	fenceEvery                  int
 	keys                        int64
 	dist                        string
 	skew, rate                  float64
@@ -96,6 +97,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
 	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections and a --server, as in \"2s latency 50ms for 1s; 5s cut every 2s; 7s kill for 1s; 9s pause backends 5ms every 20ms; 9s exec ./mine.sh\"; see docs/faults.md; may be repeated")
 	f.StringVar(&s.claims, "claims", "auto", "whether to record the order that the database claims: auto (if the driver tells it), off or require; see docs/claims.md")
+	f.IntVar(&s.fenceEvery, "fence-every", 0, "each session begins with a fence and makes one after every N transactions, retries included: it reads and writes one key of all sessions, so that check --rounds cobra can judge the history in rounds (Cobra's is 20; default none)")
 	f.BoolVar(&s.finalRead, "final-read", true, "end with a read of all that the run wrote, which shows lost commits; see docs/faults.md")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&s.noProgress, "no-progress", false, "show no progress")
@@ -179,6 +181,12 @@ func (s *settings) resolve(c *cobra.Command) error {
 		needs = append(slices.Clone(needs), n.Needs()...)
 	}
 	s.lightweight = slices.Contains(needs, drivers.Lightweight)
+	switch {
+	case s.fenceEvery < 0:
+		return usage("--fence-every must not be negative")
+	case s.fenceEvery > 0 && s.lightweight:
+		return usage("--fence-every is for transactions of several operations, and workload %s has lightweight ones", s.workload)
+	}
 	for _, need := range needs {
 		if !slices.Contains(s.info.Can, need) {
 			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))
@@ -269,6 +277,9 @@ func (s *settings) arguments(forOthers bool) []string {
 	}
 	if s.retries != generator.DefaultRetries {
 		args = append(args, "--retries", strconv.Itoa(s.retries))
+	}
+	if s.fenceEvery > 0 {
+		args = append(args, "--fence-every", strconv.Itoa(s.fenceEvery))
 	}
 	if !s.finalRead {
 		args = append(args, "--final-read=false")

@@ -175,6 +175,9 @@ type Reader struct {
 	size, read int64
 	txns       int
 
+	// turns are the logs that are read in turn; nil if they are read one after the other.
+	turns []*turn
+
 	noOutcome, missing int
 	cut                []string
 	writers            writers
@@ -234,8 +237,18 @@ func (r *Reader) At(err error) error {
 	return fe
 }
 
-// Close releases the log that is open.
+// Close releases the logs that are open.
 func (r *Reader) Close() {
+	for _, t := range r.turns {
+		if t.file != nil {
+			t.file.Close()
+		}
+	}
+	r.turns = nil
+	r.closeLog()
+}
+
+func (r *Reader) closeLog() {
 	if r.file != nil {
 		r.file.Close()
 		r.file = nil

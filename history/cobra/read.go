@@ -12,6 +12,13 @@ import (
 
 // Next reads the next transaction.
 func (r *Reader) Next(rec *history.Record) error {
+	if r.turns == nil {
+		return r.next(rec)
+	}
+	return r.inTurn(rec)
+}
+
+func (r *Reader) next(rec *history.Record) error {
 	r.rec.Ops = rec.Ops[:0]
 	for {
 		if r.log == nil {
@@ -71,7 +78,7 @@ func (r *Reader) end() (inside bool) {
 	}
 	r.read += r.log.after
 	r.begun, r.log, r.logs = false, nil, r.logs[1:]
-	r.Close()
+	r.closeLog()
 	return inside
 }
 

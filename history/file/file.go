@@ -78,6 +78,35 @@ type countedFile struct {
 
 func (f countedFile) Read(b []byte) (int, error) { return f.c.count(f.File, b) }
 
+// Interleave makes a folder of Cobra's logs be read in turn, and not one log after the other. It has no effect on files, and must be
+// called before the first transaction is read.
+func (f *File) Interleave() {
+	if r, ok := f.Source.(*cobra.Reader); ok {
+		r.Interleave()
+	}
+}
+
+// Limit makes the history end after so many transactions. It is then not closed.
+func (f *File) Limit(txns int) { f.Source = &limited{f.Source, txns} }
+
+// limited is a source that ends early.
+type limited struct {
+	history.Source
+	left int
+}
+
+func (l *limited) Next(rec *history.Record) error {
+	if l.left == 0 {
+		return io.EOF
+	}
+	l.left--
+	return l.Source.Next(rec)
+}
+
+func (l *limited) Closed() bool    { return false }
+func (l *limited) Notes() []string { return nil }
+func (l *limited) SizeHint() int   { return min(l.left, l.Source.SizeHint()) }
+
 // Close releases the file.
 func (f *File) Close() { f.close() }
 
