@@ -68,6 +68,8 @@ type Config struct {
 	Schema  string              `json:"schema,omitempty"`
 	Flags   map[string][]string `json:"flags,omitempty"`
 	Resumed int                 `json:"resumed,omitempty"`
+	// Loaders says that load generators in other processes could join the run.
+	Loaders bool `json:"loaders,omitempty"`
 	// Repeat is the command that runs the same configuration again.
 	Repeat string `json:"repeat"`
 	// History is the name of the history's file in the folder.

@@ -71,6 +71,8 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 			names = append(names, l.String())
 		}
 		return &Refusal{e.Name(), fmt.Sprintf("it does not judge level %s, only %s", lvl, strings.Join(names, ", "))}
+	case lvl.RealTime() && h.NoCommonClock:
+		return &Refusal{"", fmt.Sprintf("level %s needs one clock, and the history was recorded by generators on several machines (no_common_clock); check a level without real time", lvl)}
 	case lvl.RealTime() && !h.Timed():
 		return &Refusal{"", fmt.Sprintf("level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
 	case InventsReads(h, lvl) && !lvl.Weak():

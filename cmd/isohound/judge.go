@@ -26,7 +26,7 @@ import (
 )
 
 func (a *app) natsCommands() []*cobra.Command {
-	return []*cobra.Command{a.judgeCommand(), a.natsCommand()}
+	return []*cobra.Command{a.judgeCommand(), a.loadCommand(), a.natsCommand()}
 }
 
 // judgeOptions are the flags of judge.
