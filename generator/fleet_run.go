@@ -29,7 +29,11 @@ func (f *Fleet) start(ctx, running context.Context) error {
 	}
 	go f.watch(ctx)
 	if f.cfg.Wait > 0 {
-		f.cfg.Note(fmt.Sprintf("waiting until %d load generators have joined", f.cfg.Wait))
+		what := "load generators"
+		if f.cfg.Wait == 1 {
+			what = "load generator"
+		}
+		f.cfg.Note(fmt.Sprintf("waiting for %d %s to join", f.cfg.Wait, what))
 	}
 	enough := f.waitFor(running, 0, func() bool {
 		ready := 0

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ const (
 	loading    = "isohound.load."  // and the run: a call
 	nudging    = "isohound.nudge." // and the run: there is a new order
 	whoIsThere = "isohound.who"    // asks all runs that may be joined to say who they are
+	areAlive   = "isohound.alive"  // asks all runs
 )
 
 // lookFor is how long the answers of runs are waited for, and askTime that to one call.
@@ -71,30 +73,12 @@ func (c *Conn) Find(ctx context.Context, run string) (string, error) {
 	if strings.ContainsAny(run, ".*> \t") {
 		return "", &NoRunError{fmt.Sprintf("%q is not the name of a run", run)}
 	}
-	inbox := c.nc.NewRespInbox()
-	answers, err := c.nc.SubscribeSync(inbox)
-	if err != nil {
-		return "", c.explain(err)
-	}
-	defer answers.Unsubscribe()
-	if err := c.nc.PublishRequest(whoIsThere, inbox, nil); err != nil {
-		return "", c.explain(err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookFor)
-	defer cancel()
-	var there []string
-	for {
-		m, err := answers.NextMsgWithContext(ctx)
-		if err != nil {
-			break
-		}
-		if name := string(m.Data); len(m.Data) > 0 {
-			if there = append(there, name); name == run {
-				return run, nil
-			}
-		}
-	}
+	there, err := c.answers(ctx, whoIsThere, run)
 	switch {
+	case err != nil:
+		return "", err
+	case run != "" && slices.Contains(there, run):
+		return run, nil
 	case run != "":
 		return "", &NoRunError{c.absent(run, there)}
 	case len(there) == 0:
@@ -103,6 +87,32 @@ func (c *Conn) Find(ctx context.Context, run string) (string, error) {
 		return "", &NoRunError{fmt.Sprintf("%d runs may be joined; name one of them with --run: %s", len(there), strings.Join(there, ", "))}
 	}
 	return there[0], nil
+}
+
+// answers are the names of the runs that answer on a subject. It does not wait for others when enough has answered.
+func (c *Conn) answers(ctx context.Context, subject, enough string) (there []string, err error) {
+	inbox := c.nc.NewRespInbox()
+	answers, err := c.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	defer answers.Unsubscribe()
+	if err := c.nc.PublishRequest(subject, inbox, nil); err != nil {
+		return nil, c.explain(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		if err != nil { // nobody else answers
+			return there, nil
+		}
+		if name := string(m.Data); name != "" {
+			if there = append(there, name); name == enough {
+				return there, nil
+			}
+		}
+	}
 }
 
 // absent says why a run does not answer.

@@ -45,7 +45,11 @@ func (c *Conn) Publish() (*Publisher, error) {
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	p.subs = []*nats.Subscription{alive, about}
+	here, err := c.nc.Subscribe(areAlive, func(m *nats.Msg) { m.Respond([]byte(p.run)) })
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	p.subs = []*nats.Subscription{alive, about, here}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nuid"
@@ -100,8 +101,14 @@ func (a *app) loadOnce(conn *remote.Conn, run string, o *loadOptions) error {
 	if err != nil {
 		host = "unknown"
 	}
+	var last atomic.Value // several calls may have the same to say
 	link := generator.Link{
-		Nudged: j.Nudged(), Patience: o.patience, Note: func(line string) { fmt.Fprintf(a.msg, "isohound: %s\n", line) },
+		Nudged: j.Nudged(), Patience: o.patience,
+		Note: func(line string) {
+			if last.Swap(line) != line {
+				fmt.Fprintf(a.msg, "isohound: %s\n", line)
+			}
+		},
 		Ask: func(ctx context.Context, call []byte) ([]byte, error) {
 			out, err := j.Ask(ctx, call)
 			if errors.As(err, new(*remote.TooLargeError)) {

@@ -164,10 +164,14 @@ func TestJoinAway(t *testing.T) {
 	if l.code != 69 || !strings.Contains(l.msg, "the run did not answer for 12s: NATS server "+url+" is away") {
 		t.Errorf("exit code %d: %s", l.code, l.msg)
 	}
+	startNATS(t, "--listen", strings.TrimPrefix(url, "nats://"), "--store", store) // so that the run ends soon
+	waitFor(t, "connection", func() bool { return strings.Count(run.msg.String(), "connected to "+url+" again") == 2 })
+	waitFor(t, "note", func() bool { return strings.Contains(run.msg.String(), "was not heard of") })
 	if err := run.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if c := run.done(t); c.code != int(exitInterrupted) || !strings.Contains(c.msg, "was not heard of") || c.outcomes(t)[0].Verdict != verdict.Satisfied {
+	c := run.done(t)
+	if c.code != int(exitInterrupted) || c.outcomes(t)[0].Verdict != verdict.Satisfied {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 }
