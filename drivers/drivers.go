@@ -293,6 +293,15 @@ type Resumer interface {
 	Resume(ctx context.Context, schema string) error
 }
 
+// Attacher is a DB whose run several processes may drive at once.
+type Attacher interface {
+	// Schema is the name under which this run has created everything.
+	Schema() string
+	// Attach is called instead of Create and CreateTables, by a process beside the one that created what has the
+	// name schema. It returns an error if the server does not have it. Close drops nothing.
+	Attach(ctx context.Context, schema string) error
+}
+
 // UnreachableError says that a server could not be reached, or is not of the kind that the
 // driver expects.
 type UnreachableError struct {

@@ -133,6 +133,9 @@ func awayProblem(where string) string {
 
 // cut ends a window and begins the next one. If it fails, the window goes on.
 func (r *Runner) cut(ctx, running context.Context) error {
+	fleet, made := r.cfg.Fleet, false
+	fleet.halt()
+	defer func() { fleet.release(r.last, made) }()
 	if inside := r.gate.shut(cutPatience, func() bool { return r.outages.away() != "" }); inside > 0 {
 		if where := r.outages.away(); where != "" {
 			return errors.New(awayProblem(where))
@@ -140,6 +143,9 @@ func (r *Runner) cut(ctx, running context.Context) error {
 		return errors.Errorf("%d transactions did not end within %s", inside, cutPatience)
 	}
 	defer r.gate.open()
+	if err := fleet.halted(ctx, haltedWithin(r.cfg.Patience)); err != nil {
+		return err
+	}
 	if running.Err() != nil {
 		return nil
 	}
@@ -153,11 +159,15 @@ func (r *Runner) cut(ctx, running context.Context) error {
 	if r.cfg.Cuts.Before != nil {
 		r.cfg.Cuts.Before(ctx)
 	}
-	if err := r.rec.nextWindow(); err != nil {
+	if err := fleet.alone(r.rec.nextWindow); err != nil {
 		return &LogError{err}
 	}
+	made = true
 	return nil
 }
+
+// haltedWithin is how long load generators have to stop and to write their fences.
+func haltedWithin(patience time.Duration) time.Duration { return cutPatience + 2*patience }
 
 // readState reads what was written since the last cut into the state of the recorder, and makes all
 // workers see it before their next transactions.
@@ -207,7 +217,7 @@ func (w *worker) catchUp(ctx context.Context) error {
 		}
 		if len(see.late) == 0 {
 			w.behind = false
-			w.caughtUp = attempt{r: w.r.rec, rec: w.a.rec, ops: slices.Clone(w.a.ops)}
+			w.caughtUp = attempt{r: w.r.rec, worker: w.a.worker, rec: w.a.rec, ops: slices.Clone(w.a.ops)}
 			return nil
 		}
 		if time.Now().After(deadline) {

@@ -24,22 +24,9 @@ func (r *Runner) passFences(ctx context.Context) (*worker, int64, error) {
 		w := r.workers[len(r.workers)-1]
 		return w, w.number, nil
 	}
-	problems := make([]error, len(r.workers))
-	var passing sync.WaitGroup
-	for n, w := range r.workers {
-		if w.committed || len(w.broken) > 0 {
-			passing.Add(1)
-			go func() {
-				defer passing.Done()
-				problems[n] = w.passFence(ctx)
-			}()
-		}
-	}
-	passing.Wait()
-	for n, err := range problems {
-		if err != nil && !errors.Is(err, errRefused) {
-			return nil, 0, errors.Wrapf(err, "worker %d could not write its fence", n+1)
-		}
+	problems, err := r.writeFences(ctx)
+	if err != nil {
+		return nil, 0, err
 	}
 	var reader *worker
 	for n, w := range r.workers { // at best one whose endpoint accepts writes
@@ -52,6 +39,29 @@ func (r *Runner) passFences(ctx context.Context) (*worker, int64, error) {
 	}
 	session := reader.number
 	return reader, session, reader.seeFences(ctx, session)
+}
+
+// writeFences lets each worker write its fence if one of its sessions is due. It returns, for each worker, whether
+// its endpoint refused that.
+func (r *Runner) writeFences(ctx context.Context) (refused []error, err error) {
+	refused = make([]error, len(r.workers))
+	var passing sync.WaitGroup
+	for n, w := range r.workers {
+		if w.committed || len(w.broken) > 0 {
+			passing.Add(1)
+			go func() {
+				defer passing.Done()
+				refused[n] = w.passFence(ctx)
+			}()
+		}
+	}
+	passing.Wait()
+	for n, err := range refused {
+		if err != nil && !errors.Is(err, errRefused) {
+			return nil, errors.Wrapf(err, "worker %d could not write its fence", r.workers[n].n+1)
+		}
+	}
+	return refused, nil
 }
 
 // passFence writes the fence once for each session that is due.
@@ -99,6 +109,10 @@ func (w *worker) seeFences(ctx context.Context, session int64) error {
 			continue
 		}
 		for _, other := range late {
+			if other.remote {
+				w.r.cfg.Fleet.unseen(other)
+				continue
+			}
 			other.committed = true
 			if err := other.passFence(ctx); err != nil {
 				return err
@@ -115,6 +129,7 @@ func (w *worker) lookForFences(ctx context.Context, session int64) (late []*work
 			fenced = append(fenced, other)
 		}
 	}
+	fenced = append(fenced, w.r.cfg.Fleet.fenced()...)
 	for chunk := range slices.Chunk(fenced, placesPerRead) {
 		see := &sight{workers: chunk}
 		if err := w.insist(ctx, session, see); err != nil {

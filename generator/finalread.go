@@ -75,6 +75,7 @@ func (r *Runner) collect(f *FinalRead) (written, []string) {
 		f.Left += w.lost
 		w.written, w.lost = written{}, 0
 	}
+	f.Left += r.cfg.Fleet.adopt(r.workers, all)
 	names := make([]string, 0, len(all))
 	for name := range all {
 		names = append(names, name)

@@ -17,6 +17,7 @@ import (
 // Recorder writes the history during the run. All times in the history are from its clock.
 type Recorder struct {
 	log    *native.Log
+	wire   *wire // in place of log: the recorder of a run that this process has joined
 	start  time.Time
 	nextID atomic.Int64
 	count  atomic.Int64
@@ -161,9 +162,11 @@ func (o op) same(p op) bool {
 type attempt struct {
 	r *Recorder
 	// node is the endpoint, from 1, or 0 when there is only one.
-	node int16
-	rec  history.Record // without operations
-	ops  []op
+	node   int16
+	rec    history.Record // without operations
+	ops    []op
+	worker int  // of the process, from 0
+	sent   bool // the intent went over the wire
 	// intent is rec when the intent was written, to the log intentIn, and intended are the operations
 	// then. Predicates are only added, so their number tells whether they are still the same.
 	intentIn *native.Log
@@ -181,7 +184,7 @@ func (a *attempt) begin(session, due int64) {
 		ID: a.r.nextID.Add(1), Session: session, Node: a.node, Due: due,
 		Begin: a.r.Now(), End: history.NoTime, Status: history.Unknown,
 	}
-	a.ops, a.intentIn, a.intentErr = a.ops[:0], nil, nil
+	a.ops, a.intentIn, a.intentErr, a.sent = a.ops[:0], nil, nil, false
 }
 
 func (a *attempt) writes() bool {
@@ -196,8 +199,14 @@ func (a *attempt) writes() bool {
 // intend writes the intent of a commit to the kernel. A transaction that wrote nothing needs no
 // intent, since nobody can have read from it.
 func (a *attempt) intend() error {
-	if !a.writes() || a.r.log == nil {
+	if !a.writes() || a.r.log == nil && a.r.wire == nil {
 		return nil
+	}
+	if a.r.wire != nil {
+		l := lineOf(a, true)
+		l.Intent, a.sent = true, true
+		a.intent, a.intended = a.rec, append(a.intended[:0], a.ops...)
+		return a.r.wire.add(l)
 	}
 	a.intentIn, a.intent, a.intended = a.r.log, a.rec, append(a.intended[:0], a.ops...)
 	return a.r.log.Intent(&a.rec, a.spell())
@@ -212,6 +221,9 @@ func (a *attempt) finish(status history.Status, cause string) error {
 
 // write writes the finished transaction to the kernel.
 func (a *attempt) write() error {
+	if a.r.wire != nil {
+		return a.r.wire.add(lineOf(a, !a.sent || !a.asIntended()))
+	}
 	if a.r.log == nil {
 		return nil
 	}
@@ -220,10 +232,15 @@ func (a *attempt) write() error {
 	if a.intentIn != a.r.log {
 		return a.r.log.Txn(&a.rec, a.spell(), nil, false)
 	}
-	if len(a.intent.Predicates) == len(a.rec.Predicates) && slices.EqualFunc(a.intended, a.ops, op.same) {
+	if a.asIntended() {
 		return a.r.log.Txn(&a.rec, nil, &a.intent, true)
 	}
 	return a.r.log.Txn(&a.rec, a.spell(), &a.intent, false)
+}
+
+// asIntended reports whether operations and predicates are those of the intent.
+func (a *attempt) asIntended() bool {
+	return len(a.intent.Predicates) == len(a.rec.Predicates) && slices.EqualFunc(a.intended, a.ops, op.same)
 }
 
 // spell returns the operations as the file spells them. They are valid until the next call.

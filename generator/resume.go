@@ -231,14 +231,22 @@ func opsOf(h *history.History, t *history.Txn) []op {
 			o.isText = true
 			o.text, _ = quote.Unquote([]byte(h.ValueText(from.Value)))
 		}
-		if len(h.Schema) > 0 && !strings.HasPrefix(o.key, history.Fence) {
-			if p, ok := schema.Schema(h.Schema).ParseItem(o.key); ok {
-				o.table, o.row = p.Table, p.Key
-			}
-		}
+		placer{h.Schema}.place(&o)
 		out = append(out, o)
 	}
 	return out
+}
+
+// placer says where operations on items took place.
+type placer struct{ tables schema.Schema }
+
+func (p placer) place(o *op) {
+	if len(p.tables) == 0 || strings.HasPrefix(o.key, history.Fence) {
+		return
+	}
+	if at, ok := p.tables.ParseItem(o.key); ok {
+		o.table, o.row = at.Table, at.Key
+	}
 }
 
 // resume gives the workers what was left, before they start.

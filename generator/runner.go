@@ -47,6 +47,10 @@ type Config struct {
 	FinalRead bool
 	// Left is what an earlier process left of this run; nil for a run from the beginning.
 	Left *Left
+	// Fleet, if set, lets load generators in other processes join the run, which must be cut into windows. Its
+	// header must have NoCommonClock. Member, if set, says that this process has joined such a run.
+	Fleet  *Fleet
+	Member *Member
 	// Lightweight says that the workload has lightweight transactions.
 	Lightweight bool
 }
@@ -123,6 +127,10 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	running, cancel := context.WithCancelCause(stop)
 	defer cancel(nil)
 	r.stop = cancel
+	fleet := r.cfg.Fleet
+	watched, noWatch := context.WithCancel(ctx)
+	defer noWatch()
+	fleet.begin(r)
 	r.sessions.Store(int64(r.cfg.Sessions))
 	// All sessions connect first and then start together. So short runs are concurrent too, and
 	// connecting does not count for duration and rate.
@@ -152,6 +160,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	}
 	connected.Wait()
 	r.outages.started.Store(true)
+	err = fleet.start(watched, running)
 	if r.cfg.Duration > 0 {
 		timer := time.AfterFunc(r.cfg.Duration, func() { cancel(errEnough) })
 		defer timer.Stop()
@@ -171,8 +180,12 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 		}
 	}()
 	ended.Wait()
+	if err == nil {
+		fleet.finished(running)
+	}
 	noMoreCuts()
 	<-cutsEnd
+	fleet.end(ctx, haltedWithin(r.cfg.Patience))
 	r.stat.stop()
 	if r.cfg.Ended != nil {
 		r.cfg.Ended()
@@ -184,6 +197,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 			reason = HistoryLost
 		}
 	}
+	fleet.close()
 	r.disconnect()
 	if reason == HistoryLost {
 		return reason, r.fatal // the log accepts no closing line any more
@@ -235,7 +249,8 @@ func (r *Runner) fail(err error) {
 // connection is a separate session in the history.
 type worker struct {
 	r       *Runner
-	n       int
+	n       int  // the number, from 0, unique in the run
+	remote  bool // it works elsewhere; only n and fence are used
 	db      drivers.DB
 	plan    Plan
 	jitter  *rand.Rand // for waits, separate from the plan's stream
@@ -262,26 +277,27 @@ type worker struct {
 
 func newWorker(r *Runner, n int) *worker {
 	node := n % len(r.dbs)
-	a := attempt{r: r.rec}
+	a := attempt{r: r.rec, worker: n}
 	if len(r.dbs) > 1 {
 		a.node = int16(node + 1)
 	}
-	return &worker{
-		r: r, n: n, number: int64(n + 1), db: r.dbs[node],
-		plan:    r.w.Plan(n, Stream(r.cfg.Seed, n)),
-		jitter:  Stream(r.cfg.Seed, -2-n),
-		values:  newValues(n, r.cfg.Sessions),
-		a:       a,
-		written: written{},
+	w := &worker{r: r, n: n, number: int64(n + 1), db: r.dbs[node], a: a, written: written{}}
+	step := r.cfg.Fleet.step(r.cfg.Sessions)
+	if m := r.cfg.Member; m != nil {
+		w.n, step = m.share.First+n, int(m.share.Step)
 	}
+	w.plan = r.w.Plan(w.n, Stream(r.cfg.Seed, w.n))
+	w.jitter = Stream(r.cfg.Seed, -2-w.n)
+	w.values = newValues(w.n, step)
+	return w
 }
 
 // run runs the plan. running ends when no further transaction may start.
 func (w *worker) run(ctx, running context.Context) {
 	cfg := &w.r.cfg
-	defer w.r.pace.end(w.n)
+	defer w.r.pace.end(w.a.worker)
 	for j := 0; (cfg.Txns == 0 || j < cfg.Txns) && running.Err() == nil; j++ {
-		w.r.pace.next(running, w.n, int64(j))
+		w.r.pace.next(running, w.a.worker, int64(j))
 		program := w.plan.Next()
 		if p, ok := program.(Waiter); ok && cfg.Rate == 0 {
 			pause(running, p.Wait())
@@ -291,7 +307,7 @@ func (w *worker) run(ctx, running context.Context) {
 		}
 		due := w.r.rec.Now()
 		if cfg.Rate > 0 {
-			due = w.r.origin + int64(float64(j*cfg.Sessions+w.n)/cfg.Rate*1e9)
+			due = w.r.origin + int64(float64(j*cfg.Sessions+w.a.worker)/cfg.Rate*1e9)
 			pause(running, time.Duration(due-w.r.rec.Now()))
 			if running.Err() != nil {
 				return
@@ -398,7 +414,7 @@ func (w *worker) try(ctx, running context.Context, number int64, program Program
 	if err := w.a.finish(status, cause); err != nil {
 		return status, derr, &LogError{err}
 	}
-	if status != history.Aborted && w.r.fenced() {
+	if status != history.Aborted && w.r.fenced() && w.r.cfg.Member == nil {
 		w.lost += w.written.note(w.a.ops)
 	}
 	if status == history.Unknown && w.r.cfg.Cuts.any() {
@@ -408,7 +424,9 @@ func (w *worker) try(ctx, running context.Context, number int64, program Program
 }
 
 // fenced reports whether sessions write fences.
-func (r *Runner) fenced() bool { return r.cfg.FinalRead || r.cfg.Cuts.any() }
+func (r *Runner) fenced() bool {
+	return r.cfg.FinalRead || r.cfg.Cuts.any() || r.cfg.Member != nil
+}
 
 // doubt keeps a transaction of unknown outcome for the later windows.
 func (r *Runner) doubt(a *attempt) {
@@ -507,7 +525,7 @@ func (w *worker) connect(ctx, running context.Context) error {
 		cancel()
 		if err == nil {
 			w.session = s
-			o.reached(w.n % len(w.r.dbs))
+			o.reached(w.a.worker % len(w.r.dbs))
 			return nil
 		}
 		if running.Err() != nil {
@@ -520,7 +538,7 @@ func (w *worker) connect(ctx, running context.Context) error {
 		if e.Class == drivers.Fatal || time.Since(begun) > w.r.cfg.Patience && o.silence() > w.r.cfg.Patience {
 			return errors.Wrap(err, "cannot connect")
 		}
-		o.missed(w.n%len(w.r.dbs), err)
+		o.missed(w.a.worker%len(w.r.dbs), err)
 		pause(running, wait+time.Duration(w.jitter.Int63n(int64(wait))))
 	}
 }

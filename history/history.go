@@ -96,8 +96,11 @@ func (h *History) BySession() [][]int32 {
 }
 
 // Timed reports whether at least one committed transaction has both its begin and its end.
-// Without these, real-time order means nothing.
+// Without these, and without a clock that all transactions share, real-time order means nothing.
 func (h *History) Timed() bool {
+	if h.NoCommonClock {
+		return false
+	}
 	for i := range h.Txns {
 		t := &h.Txns[i]
 		if t.Status == Committed && t.Begin != NoTime && t.End != NoTime {

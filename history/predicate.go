@@ -76,6 +76,11 @@ func (p *Predicate) check(ops int) error {
 	case p.Kind == ScanCount && (p.Count < 0 || p.Ops[1]-p.Ops[0] > p.Implied):
 		return errors.New("a predicate of kind count has a negative count, or operations")
 	}
+	for _, c := range p.Choices {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -86,11 +91,6 @@ func (s *Statement) check(tables schema.Schema) error {
 		return fmt.Errorf("a predicate's kind is %q; it must be one of %s", s.Kind, strings.Join(Kinds, ", "))
 	case s.Kind != ScanRead && (s.Limit != 0 || len(s.Order) > 0):
 		return fmt.Errorf("a predicate of kind %s has an order or a limit, which only reads may have", s.Kind)
-	}
-	for _, c := range p.Choices {
-		if err := c.check(); err != nil {
-			return err
-		}
 	}
 	if len(tables) == 0 {
 		for i := range s.Where {

@@ -46,6 +46,9 @@ type Header struct {
 	// Window is the place of this history in a run that was cut into windows. It is nil for the first
 	// window and for other runs.
 	Window *Window `json:"window,omitempty"`
+	// NoCommonClock says that processes on several machines recorded the transactions, each with its own clock.
+	// Begin and end then order only transactions of one session; the history is not Timed.
+	NoCommonClock bool `json:"no_common_clock,omitempty"`
 }
 
 // Window is the place of a history in a run that was cut into windows.

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -19,9 +20,10 @@ const aliveEvery = 3 * time.Second
 
 // Publisher publishes the windows of one run. Its methods may be called by several goroutines.
 type Publisher struct {
-	c    *Conn
-	run  string
-	subs []*nats.Subscription
+	c     *Conn
+	run   string
+	about About
+	subs  []*nats.Subscription
 	// Arrived has the number of each window for which there is news. It may miss some: Verdict is what counts.
 	Arrived chan int
 
@@ -43,7 +45,19 @@ func (c *Conn) Publish() (*Publisher, error) {
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	p.subs = []*nats.Subscription{alive, about}
+	here, err := c.nc.Subscribe(areAlive, func(m *nats.Msg) { m.Respond([]byte(p.run)) })
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	p.subs = []*nats.Subscription{alive, about, here}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	p.about = About{Began: time.Now(), Host: fmt.Sprintf("%s/%d", host, os.Getpid())}
+	if err := p.putAbout(context.Background()); err != nil && !Full(err) {
+		return nil, c.explain(err)
+	}
 	if err := c.nc.Publish(asking, nil); err != nil {
 		return nil, c.explain(err)
 	}
@@ -226,6 +240,10 @@ func (p *Publisher) Done(ctx context.Context) error {
 	keys, err := p.c.js.Stream(ctx, "KV_"+bucket)
 	if err == nil {
 		err = keys.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucket+"."+p.run+".>"))
+	}
+	if err == nil {
+		p.about.Ended = time.Now()
+		err = p.putAbout(ctx)
 	}
 	if err != nil {
 		return p.c.explain(err)

@@ -73,6 +73,8 @@ type Config struct {
 	Schema  string              `json:"schema,omitempty"`
 	Flags   map[string][]string `json:"flags,omitempty"`
 	Resumed int                 `json:"resumed,omitempty"`
+	// Loaders says that load generators in other processes could join the run.
+	Loaders bool `json:"loaders,omitempty"`
 	// Repeat is the command that runs the same configuration again.
 	Repeat string `json:"repeat"`
 	// Command is the same for others, without the name of the program and without DSNs. DSN are those, with

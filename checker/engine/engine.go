@@ -72,6 +72,8 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 		return &Refusal{"", fmt.Sprintf("level %s is not judged with the order of versions that the database claims, only %s", lvl, strings.Join(names(level.All(), CanAssume), ", "))}
 	case h.OrderAssumed() && !assumes(e):
 		return &Refusal{e.Name(), "it cannot assume the order of versions that the database claims"}
+	case lvl.RealTime() && h.NoCommonClock:
+		return &Refusal{"", fmt.Sprintf("level %s needs one clock, and the history was recorded by generators on several machines (no_common_clock); check a level without real time", lvl)}
 	case lvl.RealTime() && !h.Timed():
 		return &Refusal{"", fmt.Sprintf("level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
 	case InventsReads(h, lvl) && !lvl.Weak():

@@ -113,6 +113,7 @@ The other engines do not use it. It changes no verdict:
 	f.StringVar(&versions, "versions", string(checker.Hint), versionsUsage)
 	f.BoolVar(&asJSON, "json", false, "print JSON, one line for each file and level")
 	f.StringVar(&summary, "summary", "", summaryHelp)
+	f.BoolVar(&k.pages, "pages", false, "in the folder of a run in windows, explain the first 20 violated windows, and write a page for each")
 	f.BoolVarP(&k.quiet, "quiet", "q", false, "print results only")
 	f.BoolVar(&k.noProgress, "no-progress", false, "show no progress")
 	return c
@@ -159,6 +160,8 @@ func (a *app) check(paths []string, k *checking, asJSON bool, summary string) er
 				err = usage("%s is a run in windows, which are judged one by one without --rounds", path)
 			case len(windows) > 0:
 				err = a.checkWindows(path, windows, k, tell)
+			case k.pages:
+				return usage("--pages: %s is not the folder of a run in windows", path)
 			default:
 				path, err = results.HistoryFile(path)
 				switch {

@@ -52,7 +52,7 @@ func TestDeploy(t *testing.T) {
 		}
 	}
 	var lines [][]string
-	for _, file := range []string{"judges.yaml", "run.yaml"} {
+	for _, file := range []string{"judges.yaml", "run.yaml", "loaders.yaml"} {
 		dec := yaml.NewDecoder(bytes.NewReader([]byte(deployed(t, "deploy/kubernetes/"+file))))
 		dec.KnownFields(true)
 		jobs := 0
@@ -111,7 +111,7 @@ func TestDeploy(t *testing.T) {
 			lines = append(lines, s.Command)
 		}
 	}
-	if len(lines) != 4 {
+	if len(lines) != 6 {
 		t.Fatalf("%d command lines", len(lines))
 	}
 	for _, args := range lines {

@@ -10,6 +10,9 @@ type elsewhere interface {
 	put(number int, path, digest string)
 	// next is windowJudge.next: it returns when the window is judged and counted.
 	next(path string) error
+	// serve lets load generators join the run. handle answers what they say; nudge tells them that there is
+	// something new. join is how to join.
+	serve(handle func([]byte) []byte) (nudge func(), join string, err error)
 	// judges is how many judges are at work.
 	judges() int
 	// done ends what begin began. It tells who judged.
@@ -28,6 +31,8 @@ func (o *runOptions) checkPublish() error {
 		return usage("--nats-creds and --nats-ca need --publish")
 	case o.publish.url != "" && o.cutEvery == "":
 		return usage("--publish needs --cut-every: windows are what is judged on other machines")
+	case o.publish.url == "" && o.loaders != "":
+		return usage("--loaders needs --publish: load generators join through a NATS server")
 	}
 	return nil
 }

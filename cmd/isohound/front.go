@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,9 @@ func handOver(args []string) {
 	if len(args) > 1 {
 		_, has := here[args[1]]
 		needed = !has
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return a == "--pages" || strings.HasPrefix(a, "--pages=") }) {
+		needed = true // the pages are in the complete program
 	}
 	if !needed && !wantsGPU(args) {
 		return
@@ -68,6 +72,9 @@ func wantsGPU(args []string) bool {
 	}
 	return false
 }
+
+// paged would draw the pages of violated windows. The complete program does.
+func (j *windowJudge) paged() func() error { return func() error { return nil } }
 
 // running would be the state of a command that uses a database.
 type running struct{}

@@ -94,7 +94,7 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
 		Retries: s.retries, CallTimeout: timeout, Patience: s.patience, Seed: s.planSeed(), Note: a.outageNote(),
-		Started: started, Ended: lift, FinalRead: s.finalRead, FenceEvery: s.fenceEvery, Lightweight: s.lightweight, Cuts: s.cuts, Left: left,
+		Started: started, Ended: lift, FinalRead: s.finalRead, FenceEvery: s.fenceEvery, Lightweight: s.lightweight, Cuts: s.cuts, Left: left, Fleet: s.fleet,
 	}, db, s.work, rec, a.others...)
 	a.metrics.watch(runner.Meter(), s.lag)
 	done := a.showGenerating(s, runner)
@@ -142,7 +142,7 @@ func (s *settings) header(db drivers.DB) history.Header {
 	if s.claims != "auto" {
 		params["--claims"] = s.claims
 	}
-	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes(), Positions: s.positions(db)}
+	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes(), Positions: s.positions(db), NoCommonClock: s.fleet != nil}
 }
 
 // closeDB drops the run's schema. It only prints a line if that fails.

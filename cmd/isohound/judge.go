@@ -26,7 +26,7 @@ import (
 )
 
 func (a *app) natsCommands() []*cobra.Command {
-	return []*cobra.Command{a.judgeCommand(), a.natsCommand()}
+	return []*cobra.Command{a.judgeCommand(), a.loadCommand(), a.natsCommand()}
 }
 
 // judgeOptions are the flags of judge.
@@ -230,7 +230,9 @@ only and asks for no password. --config is a file of nats-server, with users, TL
 clusters. For many machines use nats-server itself, or its chart for Kubernetes.
 The server prints its URL when it is ready.`,
 		Example: `  isohound nats --store /var/tmp/isohound-nats --max-store 20GiB
-  isohound nats --config nats.conf`,
+  isohound nats --config nats.conf
+  isohound nats runs --from nats://127.0.0.1:4222
+  isohound nats drop --from nats://127.0.0.1:4222 --killed`,
 		Args: exactly(0, "flags only"),
 		RunE: func(*cobra.Command, []string) error {
 			var err error
@@ -268,6 +270,7 @@ The server prints its URL when it is ready.`,
 	f.StringVar(&o.Dir, "store", "", "folder of JetStream (default isohound-nats in the user's cache folder, or that of --config)")
 	f.StringVar(&maxStore, "max-store", "", "limit of that folder, such as 20GiB (default three quarters of the free disk)")
 	f.StringVar(&o.File, "config", "", "file of configuration of nats-server")
+	c.AddCommand(a.natsRunsCommand(), a.natsDropCommand())
 	return c
 }
 

@@ -46,6 +46,8 @@ type checking struct {
 	noProgress bool
 	// expectViolated: the exit code is 0 if every level is violated, and 1 if one is satisfied.
 	expectViolated bool
+	// pages: of a run in windows, the first violated ones get their pages.
+	pages bool
 	// window: the history is a window of a run, whose outcome decides about the exit code. prepare is
 	// called when it has been read.
 	window  bool

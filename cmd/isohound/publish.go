@@ -144,6 +144,13 @@ func (p *published) uploading() {
 	}
 }
 
+func (p *published) serve(handle func([]byte) []byte) (nudge func(), join string, err error) {
+	if nudge, err = p.pub.Serve(handle); err != nil {
+		return nil, "", withCode(exitUnavailable, err)
+	}
+	return nudge, fmt.Sprintf("isohound load --join %s --run %s", p.server.Name(), p.pub.Run()), nil
+}
+
 func (p *published) judges() int { return p.pub.Judges() }
 
 // lookEvery is how often a run looks for a verdict of which nothing was told, and lostEvery whether its

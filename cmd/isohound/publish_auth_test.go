@@ -57,6 +57,15 @@ func TestNATSAccess(t *testing.T) {
 			if c := judge(tc.ok, tc.flags); c.code != 0 || !strings.Contains(c.msg, "judging windows from "+url+"\n") {
 				t.Errorf("exit code %d: %s", c.code, c.msg)
 			}
+			loader := func(secret, flags string) call {
+				return isohound(t, append([]string{"load", "--join", scheme + "://" + secret + host}, strings.Fields(flags)...)...)
+			}
+			if c := loader(tc.bad, tc.badFlags); c.code != 69 || !strings.Contains(c.msg, tc.want) || strings.Contains(c.msg, "secr3t") {
+				t.Errorf("exit code %d: %s", c.code, c.msg)
+			}
+			if c := loader(tc.ok, tc.flags); c.code != 69 || !strings.Contains(c.msg, "no run that may be joined is on NATS server "+url) {
+				t.Errorf("exit code %d: %s", c.code, c.msg)
+			}
 			run := filepath.Join(t.TempDir(), "run")
 			if c := isohound(t, append([]string{"run", "--sessions", "2", "--txns", "50", "--cut-every", "1s", "--out", run, "--publish", scheme + "://" + tc.bad + host, "--no-progress"}, strings.Fields(tc.badFlags)...)...); c.code != 69 {
 				t.Errorf("exit code %d: %s", c.code, c.msg)

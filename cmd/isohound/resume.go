@@ -95,6 +95,8 @@ func (a *app) prepareResume(c *cobra.Command, dir string) (*resumed, error) {
 	switch {
 	case run.Config.Ended != results.NotYet:
 		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s has ended (%s)", dir, run.Config.Ended))
+	case run.Config.Loaders:
+		return nil, withCode(exitData, errors.Errorf("--resume: load generators could join the run in %s, and such a run cannot go on; isohound check %s judges what was recorded", dir, dir))
 	case run.Config.Schema == "":
 		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s was not recorded in windows, or its database was gone with its process", dir))
 	}

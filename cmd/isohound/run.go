@@ -38,6 +38,7 @@ type runOptions struct {
 	attach                                                 []string
 	publish                                                natsServer
 	away                                                   elsewhere // of publish
+	loaders                                                string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -90,6 +91,7 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.StringVar(&o.share, "judge-share", "100%", "part of all cores that the checker may use while a run in windows goes on; it uses one core at most")
 	f.StringVar(&o.resume, "resume", "", "go on with the run in windows in this folder, which was cut off, with the flags of that time; others may be given; --duration and --txns count anew")
 	f.StringVar(&o.publish.url, "publish", "", "have the windows judged by isohound judge on other machines, through this NATS server (nats://HOST:4222); see docs/windows.md")
+	f.StringVar(&o.loaders, "loaders", "", "let load generators on other machines join (isohound load), and begin when so many have; 0 waits for none. See docs/scale.md")
 	f.StringVar(&o.publish.creds, "nats-creds", "", natsCredsHelp)
 	f.StringVar(&o.publish.ca, "nats-ca", "", natsCAHelp)
 	f.StringVar(&o.metrics, "metrics", "", "serve figures of the run to Prometheus at this address, :9090 say, as long as it goes on; see docs/reports.md")
@@ -161,6 +163,10 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if err := o.checkPublish(); err != nil {
 		return err
 	}
+	wait, err := o.checkLoaders(s, k.levels)
+	if err != nil {
+		return err
+	}
 	if o.checkTimeout < 0 {
 		return usage("--check-timeout must not be negative")
 	}
@@ -194,10 +200,18 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if k.levels, err = checked(o.check, promises(s, db)); err != nil {
 		return errors.Wrapf(err, "driver %s, isolation %q", s.driver, s.level.Name)
 	}
+	if _, err := o.checkLoaders(s, k.levels); err != nil {
+		return err
+	}
 	dir := o.resume
 	if s.resume == nil {
 		if err := a.create(s, db); err != nil {
 			return err
+		}
+		if o.loaders != "" {
+			if err := a.letJoin(s, o, db, wait); err != nil {
+				return err
+			}
 		}
 		if dir, err = runFolder(s, o.out); err != nil {
 			return err
@@ -393,7 +407,8 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	}
 	if o.cutEvery != "" {
 		c.History = results.WindowsFolder
-		if d, ok := db.(drivers.Resumer); ok {
+		c.Loaders = s.fleet != nil
+		if d, ok := db.(drivers.Resumer); ok && !c.Loaders {
 			c.Schema, c.Flags = d.Schema(), s.given
 		}
 	}

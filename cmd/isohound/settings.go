@@ -49,6 +49,8 @@ type settings struct {
 	lag    *lag
 	resume *resumed
 	given  map[string][]string
+	// fleet, if set, lets load generators join the run.
+	fleet *generator.Fleet
 
 	info   drivers.Info
 	engine drivers.Driver

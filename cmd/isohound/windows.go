@@ -246,12 +246,19 @@ func digestOf(path string) (string, error) {
 // checkWindows judges the run in a folder that was cut into windows.
 func (a *app) checkWindows(dir string, files []string, k *checking, tell func(results.Outcome) error) error {
 	j := a.newWindowJudge(dir, k)
+	draw := func() error { return nil }
+	if k.pages {
+		draw = j.paged()
+	}
 	for n, path := range files {
 		if st, err := os.Stat(path); err == nil && st.Size() == 0 && n > 0 && n == len(files)-1 {
 			j.notes = append(j.notes, fmt.Sprintf("window %d is empty: the run was cut off when it began", j.number+1))
 			break
 		}
 		if err := j.next(path); err != nil {
+			return err
+		}
+		if err := draw(); err != nil {
 			return err
 		}
 		if err := context.Cause(a.work); err != nil {

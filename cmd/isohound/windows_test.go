@@ -103,6 +103,21 @@ func TestWindowsViolated(t *testing.T) {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
 	}
 	violatedPages(t, dir, all[0].Windows)
+	for _, page := range pagesOf(t, dir) { // check does, too, when it is asked to
+		if err := os.Remove(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := isohound(t, "check", dir, "--level", "ser,ra", "-q"); c.code != 1 || len(pagesOf(t, dir)) > 0 {
+		t.Errorf("exit code %d, pages %q: %s", c.code, pagesOf(t, dir), c.msg)
+	}
+	if c := isohound(t, "check", dir, "--level", "ser,ra", "--pages", "-q"); c.code != 1 {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	violatedPages(t, dir, all[0].Windows)
+	if c := isohound(t, "check", files[0], "--level", "ser", "--pages"); c.code != 64 || !strings.Contains(c.msg, "is not the folder of a run in windows") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
 }
 
 func contentOf(t *testing.T, path string) string {

@@ -22,8 +22,12 @@ import (
 
 // Version is the format's version, the value of the header's first field. A reader refuses a
 // version above its own, and reads all below. Version 1 had no references: each line said
-// everything.
-const Version = 2
+// everything. Version 3 is version 2 with times of several clocks (history.Header.NoCommonClock): a reader that
+// does not know that would judge real-time order by them. All other files are of version 2.
+const (
+	Version      = 3
+	plainVersion = 2
+)
 
 // Ending is the closing line: the recording ended in good order.
 type Ending struct {
@@ -42,6 +46,9 @@ type headerLine struct {
 // appendHeader appends the header line of a version. initial is the default initial value, of keys without
 // their own.
 func appendHeader(b []byte, version int, h *history.Header, initial string) ([]byte, error) {
+	if h.NoCommonClock {
+		version = Version
+	}
 	line, err := json.Marshal(headerLine{Isohound: version, Header: *h, Initial: json.RawMessage(initial)})
 	if err != nil {
 		return b, errors.Wrap(err, "history header")

@@ -60,7 +60,7 @@ func NewLog(w io.Writer, compressed bool) (*Log, error) {
 // Header writes the header line, and lines with the initial values that keys have of their own:
 // names and JSON scalars. initial is the value of all other keys. The header comes first.
 func (l *Log) Header(h *history.Header, initial string, own iter.Seq2[string, string]) error {
-	version := Version
+	version := plainVersion
 	if l.refs.none {
 		version = 1
 	}
@@ -87,11 +87,15 @@ func (l *Log) Header(h *history.Header, initial string, own iter.Seq2[string, st
 func (l *Log) Intent(rec *history.Record, ops []Op) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.appendIntent(rec, ops)
+	return l.wait(l.next)
+}
+
+func (l *Log) appendIntent(rec *history.Record, ops []Op) {
 	b := append(l.group, `{"intent":`...)
 	b = strconv.AppendInt(b, rec.ID, 10)
 	b = appendFields(b, rec, nil)
 	l.group = l.endLine(l.appendOps(b, ops, rec.Predicates))
-	return l.wait(l.next)
 }
 
 // Txn writes a finished transaction: all of rec except rec.Ops. intent is what was given to Intent
@@ -102,6 +106,25 @@ func (l *Log) Txn(rec *history.Record, ops []Op, intent *history.Record, same bo
 	defer l.mu.Unlock()
 	l.appendTxn(rec, ops, intent, same)
 	return l.wait(l.next)
+}
+
+// Group appends what add appends, at once, and returns when all of it has reached the kernel.
+func (l *Log) Group(add func(g *Group)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	add(&Group{l})
+	return l.wait(l.next)
+}
+
+// Group takes lines that reach the kernel together.
+type Group struct{ l *Log }
+
+// Intent is Log.Intent, without the wait.
+func (g *Group) Intent(rec *history.Record, ops []Op) { g.l.appendIntent(rec, ops) }
+
+// Txn is Log.Txn, without the wait.
+func (g *Group) Txn(rec *history.Record, ops []Op, intent *history.Record, same bool) {
+	g.l.appendTxn(rec, ops, intent, same)
 }
 
 // add is Txn without an intent, for callers that need not know when the line has reached the

@@ -187,7 +187,7 @@ func TestErrors(t *testing.T) {
 		{"empty", "", "h: the file is empty"},
 		{"no header", txn, `h:1: the first line is not an isohound header`},
 		{"not JSON", "hello\n", "h:1: the first line is not an isohound header"},
-		{"newer", `{"isohound":3}`, "h:1: the history has format version 3; this isohound reads up to 2"},
+		{"newer", `{"isohound":4}`, "h:1: the history has format version 4; this isohound reads up to 3"},
 		{"duplicate id", header + txn + txn, "h:3: transaction id 1 occurs twice"},
 		{"status", header + `{"txn":1,"session":1,"status":"ok","ops":[]}` + "\n", `h:2: status is "ok"`},
 		{"no status", header + `{"txn":1,"session":1,"ops":[]}` + "\n", `h:2: transaction 1 has no "status"`},
