@@ -189,8 +189,8 @@ func rows(t *testing.T, text string) *history.History {
 		rec := history.Record{ID: int64(n + 1), Session: 1, Begin: int64(n * 10), End: int64(n*10 + 5), Due: history.NoTime, Status: history.Committed, Ops: ops}
 		if n == 5 {
 			rec.Predicates = []history.Predicate{
-				{Kind: history.ScanRead, Table: "bookings", Predicate: schema.Where(schema.Above("who", int64(5))).By("-who"), Groups: []string{""}, Ops: [2]int{0, 1}},
-				{Kind: history.ScanCount, Table: "bookings", Predicate: schema.Where(schema.Is("paid", int64(100))), Count: 1, Groups: []string{}, Ops: [2]int{1, 1}},
+				{Statement: &history.Statement{Kind: history.ScanRead, Table: "bookings", Predicate: schema.Where(schema.Above("who", int64(5))).By("-who"), Groups: []string{""}}, Ops: [2]int{0, 1}},
+				{Statement: &history.Statement{Kind: history.ScanCount, Table: "bookings", Predicate: schema.Where(schema.Is("paid", int64(100))), Groups: []string{}}, Count: 1, Ops: [2]int{1, 1}},
 			}
 		}
 		if err := b.Add(&rec); err != nil {
