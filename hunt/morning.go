@@ -328,6 +328,8 @@ func failure(code int) int {
 		return code
 	case 64:
 		return 65
+	case -1: // the process was killed, as for want of memory
+		return 2
 	}
 	return 70
 }

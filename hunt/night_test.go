@@ -80,6 +80,7 @@ func TestExpect(t *testing.T) {
 		{"", []string{"ser satisfied", "early: ser violated G2"}, Unexpected, 1},
 		{"", []string{"failed: 69"}, Failed, 69},
 		{"", []string{"failed: 64"}, Failed, 65},
+		{"", []string{"failed: -1"}, Failed, 2},
 		{"", []string{"failed: 69", "ser satisfied"}, Satisfied, 0},
 		{"", []string{"failed: 69", "early: ser satisfied"}, EndedEarly, 2},
 		{vio, []string{"ser violated G2"}, Expected, 0},
@@ -199,6 +200,9 @@ repeats: 1
 	c.past[id(2)].found = true
 	next(id(0) + ": changed")
 	next(id(1) + ": changed")
+	tonight[0].Verdicts = []Verdict{{Level: "ser", Verdict: violated, Anomalies: "G2"}}
+	next(id(0) + ": repeat, same seed") // before cells that found something in another night
+	next(id(0) + ": repeat, near")
 	next(id(2) + ": found something lately")
 	next(id(3) + ": not yet tonight")
 	// Another isohound changes all.
