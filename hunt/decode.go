@@ -147,7 +147,7 @@ func fields(t reflect.Type) []reflect.StructField {
 
 func keyOf(f reflect.StructField) string { return f.Tag.Get("yaml") }
 
-// keys looks for unknown, repeated and missing keys, and for words that are not allowed, below a node of type t.
+// keys looks for unknown and missing keys, and for words that are not allowed, below a node of type t.
 func (d *document) keys(n *yaml.Node, t reflect.Type) {
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -168,12 +168,9 @@ func (d *document) keys(n *yaml.Node, t reflect.Type) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := slices.IndexFunc(all, func(f reflect.StructField) bool { return keyOf(f) == key.Value })
-		switch {
-		case seen[key.Value]:
-			d.add(key.Line, "the key %q stands here a second time", key.Value)
-		case at < 0:
+		if at < 0 {
 			d.unknown(key, all)
-		default:
+		} else {
 			d.allowed(key.Value, value, all[at])
 			d.keys(value, all[at].Type)
 		}

@@ -263,10 +263,10 @@ func (m *Morning) compare(s *State, p *Plan, cells []*Cell, last Night) error {
 		if n.Status == NotRun {
 			continue
 		}
-		if n.Past == nil {
-			fresh++
-		}
 		if len(was[n.Cell.ID()]) == 0 {
+			if n.Past == nil {
+				fresh++
+			}
 			continue
 		}
 		if before := p.judgeCell(n.Cell, was[n.Cell.ID()]); before.Status != n.Status {
@@ -328,6 +328,8 @@ func failure(code int) int {
 		return code
 	case 64:
 		return 65
+	case -1: // the process was killed, as for want of memory
+		return 2
 	}
 	return 70
 }

@@ -134,18 +134,30 @@ func (p *Plan) target(n int, t *Target) {
 	}
 }
 
-// driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none.
+// driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one
+// whose name the scheme begins with, or else the first, which is MariaDB's for mysql.
 func driverOf(dsn string) string {
 	scheme, _, has := strings.Cut(dsn, "://")
 	if !has {
 		return ""
 	}
+	best, rank := "", 3
 	for _, d := range drivers.All() {
-		if i := d.Info(); i.Name == scheme || slices.Contains(i.Schemes, scheme) {
-			return i.Name
+		i, r := d.Info(), 3
+		switch {
+		case i.Name == scheme:
+			r = 0
+		case !slices.Contains(i.Schemes, scheme):
+		case strings.HasPrefix(scheme, i.Name):
+			r = 1
+		default:
+			r = 2
+		}
+		if r < rank {
+			best, rank = i.Name, r
 		}
 	}
-	return ""
+	return best
 }
 
 var variable = regexp.MustCompile(`\$\{(\w+)\}`)

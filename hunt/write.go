@@ -75,6 +75,9 @@ func (m *Morning) Words() string {
 			parts = append(parts, fmt.Sprintf(s.many, n))
 		}
 	}
+	if len(parts) > 2 { // the counts below the headline have all
+		parts = append(parts[:2], "and more")
+	}
 	if len(parts) > 0 {
 		return strings.Join(parts, ", ")
 	}

@@ -304,6 +304,7 @@ func (a *app) night(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left []
 	night, done, err := hunt.Hunt(a.stop, a.ctx, hunt.Config{
 		Plan: plan, Cells: cells, State: state, Dir: h.out, Program: self, Version: version(), Lock: lock, Resume: h.resume, Tell: a.tellHunt(h),
 	})
+	err = withCode(exitIO, err) // all that ends a hunt is about its folder and its processes
 	if night == nil {
 		return err
 	}

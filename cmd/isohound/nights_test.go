@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/xml"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,6 +111,12 @@ func TestNights(t *testing.T) {
 		{[]string{"--init"}, 0, "targets:"},
 		{[]string{"--init", "--dsn", "what://x"}, exitUsage, "no driver takes what://x"},
 		{[]string{"--init", path}, exitIO, "is not overwritten"},
+		{[]string{"--init", "--dsn", "postgres://me@h/d"}, 0, "driver: postgres\n"},
+		{[]string{"--init", "--dsn", "postgresql://me@h/d"}, 0, "driver: postgres\n"},
+		{[]string{"--init", "--dsn", "cockroach://me@h/d"}, 0, "driver: cockroach\n"},
+		{[]string{"--init", "--dsn", "mysql://me@h/d"}, 0, "driver: mariadb\n"},
+		{[]string{"--init", "--dsn", "mongodb://h/d"}, 0, "driver: mongo\n"},
+		{[]string{"--init", "--dsn", "sim://?off=undo"}, 0, "driver: sim\n"},
 		{[]string{"--schema"}, 0, `"$schema"`},
 		{[]string{"--schema", "--list"}, exitUsage, "do not go together"},
 		{nil, exitUsage, "hunt needs a plan"},
@@ -174,5 +181,43 @@ func TestNightsKilled(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, hunt.PageFile))
 	if err != nil || !strings.Contains(string(page), "the run ended early: isohound was killed") {
 		t.Errorf("the page does not show what was cut off: %v", err)
+	}
+}
+
+// TestNightsPassword: a hunt on a DSN with a password, which is in no file of its folder.
+func TestNightsPassword(t *testing.T) {
+	dsn := strings.Replace(postgresDSN(t), "://isohound@", "://isohound:hush-hush@", 1)
+	if !strings.Contains(dsn, "hush-hush") {
+		t.Fatalf("no place for a password in %s", dsn)
+	}
+	dir := filepath.Join(t.TempDir(), "h")
+	c := command(t, "hunt", write(t, "p.yaml", `
+targets: [{name: pg, dsn: "${HUNT_DSN}", isolations: [read committed]}]
+workloads: [{workload: mini, keys: 5, sessions: 5, txns: 60}]
+levels: [si]
+budget: {run: 1m}
+repeats: 0
+keep: all
+`), "--out", dir)
+	c.Env = append(c.Env, "HUNT_DSN="+dsn)
+	done := finish(t, c)
+	if done.code != 0 || !strings.Contains(done.out, "violated, not promised") && !strings.Contains(done.out, "satisfied") {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), "hush-hush") {
+			t.Errorf("%s has the password", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(done.out+done.msg, "hush-hush") {
+		t.Errorf("the password is printed\n%s%s", done.out, done.msg)
 	}
 }
