@@ -149,6 +149,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if s.resume != nil && o.publish.url != "" {
 		return usage("--resume judges the windows here; --publish does not go with it")
 	}
+	if s.wantsLog() && (o.cutEvery != "" || s.resume != nil) {
+		return usage("--claims %s: the log of %s is read at the end of a run, for one file; it does not go with --cut-every", s.claims, s.driver)
+	}
 	if err := o.checkPublish(); err != nil {
 		return err
 	}
@@ -191,6 +194,10 @@ func (a *app) run(s *settings, o *runOptions) error {
 			return err
 		}
 	}
+	logged, err := a.openLog(s, db)
+	if err != nil {
+		return err
+	}
 	a.announce(s, db)
 	conf := a.config(s, o, k, db)
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
@@ -206,6 +213,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	rec, err := a.generateInto(s, db, dir, run)
 	if err != nil {
 		return err
+	}
+	if logged && rec.err == nil {
+		a.joinCommits(s, db, filepath.Join(dir, run.Config.History))
 	}
 	release() // judging may take long and needs memory, but no database
 	return a.conclude(s, o, k, dir, run, rec)
