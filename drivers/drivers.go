@@ -150,6 +150,25 @@ type Positioner interface {
 	Positions() string
 }
 
+// Logger is a DB that tells the order of commits after a run, from a log of the server.
+type Logger interface {
+	// Log makes the server keep such a log from now on, until Close. It is called after Create. If that is not
+	// possible it returns why, with the remedy.
+	Log(ctx context.Context) (unavailable string)
+	// Commits reads the log, once, after the run.
+	Commits(ctx context.Context) (*Commits, error)
+}
+
+// Commits are the positions of commits.
+type Commits struct {
+	// Positions says in a few words what the positions are, such as "commit LSNs".
+	Positions string
+	// At is, by TxnID, the position of the commit, at least 1.
+	At map[int64]int64
+	// Short says that At has only the lower 32 bits of the ids.
+	Short bool
+}
+
 // Resolver is a DB that can report the outcome of a transaction later.
 type Resolver interface {
 	// Resolve asks for the outcome of a transaction by its TxnID. It returns InProgress while

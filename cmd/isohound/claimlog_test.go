@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -95,6 +96,74 @@ func TestClaimsFromLog(t *testing.T) {
 	}
 	if conv := isohound(t, "convert", write(t, "plain.txt", fine), filepath.Join(t.TempDir(), "x.jsonl"), "--claims", write(t, "log.txt", "nonsense")); conv.code != int(exitData) || !strings.Contains(conv.msg, "psql -At") {
 		t.Errorf("exit code %d: %s", conv.code, conv.msg)
+	}
+}
+
+// TestClaimsLog: --claims log reads the order of commits from a slot after the run. All transactions that wrote are in it.
+// Where the server does not allow it the remedy is said, and with --claims require it is an error. No slot is left behind,
+// also if the run is killed.
+func TestClaimsLog(t *testing.T) {
+	pg, err := servers.StartPostgres(servers.Set("wal_level", "logical"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pg.Stop)
+	slots := func() (n int) {
+		t.Helper()
+		if err := pg.Admin(func(ctx context.Context, c *pgx.Conn) error {
+			return c.QueryRow(ctx, "SELECT count(*) FROM pg_replication_slots").Scan(&n)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	run := func(dsn, isolation, lvl string, args ...string) call {
+		return isohound(t, append([]string{"run", "--driver", "postgres", "--dsn", dsn, "--isolation", isolation, "--workload", "general", "--check", lvl, "--sessions", "6", "--txns", "60",
+			"--seed", "3", "--no-progress", "--plain", "--out", filepath.Join(t.TempDir(), "run")}, args...)...)
+	}
+	for _, tc := range []struct{ isolation, level, claims string }{{"serializable", "ser", "log"}, {"repeatable read", "si", "require"}} {
+		c := run(pg.DSN(), tc.isolation, tc.level, "--claims", tc.claims, "--versions", "assume")
+		_, at, _ := strings.Cut(c.msg, "the positions of ")
+		var found, all int
+		fmt.Sscanf(at, "%d of %d", &found, &all)
+		if c.code != 0 || found == 0 || found != all || !strings.Contains(c.out, "an execution keeps the order of versions that the database claims (commit LSNs)") || !strings.Contains(c.msg, "--claims "+tc.claims) {
+			t.Errorf("%+v: exit code %d: %s%s", tc, c.code, c.out, c.msg)
+		}
+	}
+	if n := slots(); n != 0 {
+		t.Errorf("%d slots are left", n)
+	}
+	dir := filepath.Join(t.TempDir(), "killed")
+	p, _, wait := begin(t, "run", "--driver", "postgres", "--dsn", pg.DSN(), "--isolation", "serializable", "--duration", "1m", "--claims", "log", "--out", dir, "--no-progress", "--plain")
+	waitForSize(t, filepath.Join(dir, "history.jsonl"), 4<<10)
+	if n := slots(); n != 1 {
+		t.Errorf("%d slots during the run", n)
+	}
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	for deadline := time.Now().Add(time.Minute); slots() != 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a slot is left behind")
+		}
+	}
+	low := postgresDSN(t) // wal_level is replica
+	if c := run(low, "serializable", "ser", "--claims", "log"); c.code != 0 || !strings.Contains(c.msg, "not recorded: wal_level is replica; with wal_level = logical") || !strings.Contains(c.out, "ser satisfied") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	if c := run(low, "serializable", "ser", "--claims", "require"); c.code != int(exitUsage) || !strings.Contains(c.msg, "wal_level = logical") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	for want, args := range map[string][]string{
+		"does not go with --cut-every":         {"run", "--driver", "postgres", "--dsn", low, "--claims", "log", "--cut-every", "1s", "--duration", "2s"},
+		"use isohound run":                     {"gen", "--driver", "postgres", "--dsn", low, "--claims", "log", "--history", "-"},
+		"driver badger has no log":             {"run", "--driver", "badger", "--claims", "log"},
+		"order of commits of one server; give": {"run", "--driver", "postgres", "--dsn", low, "--dsn", low, "--claims", "log"},
+	} {
+		if c := isohound(t, args...); c.code != int(exitUsage) || !strings.Contains(c.msg, want) {
+			t.Errorf("%v: exit code %d: %s", args, c.code, c.msg)
+		}
 	}
 }
 

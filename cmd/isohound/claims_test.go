@@ -154,7 +154,7 @@ func TestClaimsFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"does not tell in which order transactions committed; badger": {"--driver", "cassandra", "--workload", "lwt", "--dsn", "cassandra://127.0.0.1/x", "--claims", "require"},
 		"no driver tells where it placed lightweight transactions":    {"--workload", "lwt", "--claims", "require"},
-		"expected auto, off or require":                               {"--claims", "some"},
+		"expected auto, log, off or require":                          {"--claims", "some"},
 		`unknown --versions "trust"`:                                  {"--versions", "trust"},
 		"the linear engine cannot assume the order":                   {"--versions", "assume", "--engine", "linear"},
 		"the replay engine needs the order":                           {"--versions", "ignore", "--engine", "replay"},

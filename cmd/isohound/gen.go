@@ -37,6 +37,9 @@ to standard output. A file whose name ends in .zst is compressed.`,
 }
 
 func (a *app) gen(s *settings, path string) error {
+	if s.wantsLog() {
+		return usage("--claims %s: the log of %s is read at the end of a run; use isohound run", s.claims, s.driver)
+	}
 	db, err := a.open(s)
 	if err != nil {
 		return err

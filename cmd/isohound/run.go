@@ -160,6 +160,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if o.recordOnly && (s.cuts.Every > 0 || o.cutEvery != "" || s.resume != nil) {
 		return usage("--record-only is for a run that is not cut into windows; windows are judged while the run goes on")
 	}
+	if s.wantsLog() && (o.cutEvery != "" || s.resume != nil) {
+		return usage("--claims %s: the log of %s is read at the end of a run, for one file; it does not go with --cut-every", s.claims, s.driver)
+	}
 	if err := o.checkPublish(); err != nil {
 		return err
 	}
@@ -230,6 +233,10 @@ func (a *app) run(s *settings, o *runOptions) error {
 			return err
 		}
 	}
+	logged, err := a.openLog(s, db)
+	if err != nil {
+		return err
+	}
 	a.announce(s, db)
 	conf := a.config(s, o, k, db)
 	a.metrics.run(&conf)
@@ -246,6 +253,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	rec, err := a.generateInto(s, db, dir, run)
 	if err != nil {
 		return err
+	}
+	if logged && rec.err == nil {
+		a.joinCommits(s, db, filepath.Join(dir, run.Config.History))
 	}
 	release()                                              // judging may take long and needs memory, but no database
 	if err := results.SaveRecorded(dir, run); err != nil { // if judging is cut off, report can do it

@@ -56,6 +56,7 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	if err != nil {
 		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
 	}
+	direct := conf.DialFunc
 	if cfg.Dial != nil {
 		conf.DialFunc = pgconn.DialFunc(cfg.Dial)
 	}
@@ -66,7 +67,7 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	if _, err := rand.Read(name); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	d := &db{flavour: f, conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation)}
+	d := &db{flavour: f, conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation), dial: direct}
 	if err := d.admin(ctx, d.inspect); err != nil {
 		return nil, d.unusable(f.stranger(err))
 	}
@@ -174,7 +175,9 @@ type db struct {
 	level   pgx.TxIsoLevel
 	version string
 	created bool
-	standby bool // read-only, unless it is promoted
+	standby bool            // read-only, unless it is promoted
+	dial    pgconn.DialFunc // without faults
+	commits commitLog
 	notes   []string
 	// slow says that the user may not set deadlock_timeout.
 	slow bool
@@ -297,6 +300,7 @@ func (d *db) Owns() string {
 }
 
 func (d *db) Close(ctx context.Context) error {
+	d.closeLog(ctx)
 	if !d.created {
 		return nil
 	}

@@ -26,6 +26,16 @@ type Log struct {
 	short bool
 }
 
+// Of returns a log with the positions of commits by the numbers of their transactions. short says that only the lower 32
+// bits of the numbers are known.
+func Of(positions string, at map[int64]int64, short bool) *Log {
+	l := &Log{Positions: positions, claims: make(map[int64]history.Claim, len(at)), short: short}
+	for id, position := range at {
+		l.claims[id] = history.Claim{Commit: position}
+	}
+	return l
+}
+
 // maxLine bounds a line of a log, in bytes.
 const maxLine = 1 << 20
 
@@ -212,11 +222,17 @@ func (j *Joined) Next(rec *history.Record) error {
 
 // Notes are those of the source and, after the last transaction, what was joined.
 func (j *Joined) Notes() []string {
+	old := j.Source.Notes()
+	return append(old[:len(old):len(old)], j.Joined()...)
+}
+
+// Joined says, after the last transaction, how many have a position.
+func (j *Joined) Joined() []string {
 	text := fmt.Sprintf("the log has the positions of %d of %d committed transactions that wrote", j.found, j.found+j.missing)
 	if j.settled > 0 {
 		text += fmt.Sprintf(", and of %d of unknown outcome", j.settled)
 	}
-	notes := append(j.Source.Notes()[:len(j.Source.Notes()):len(j.Source.Notes())], text)
+	notes := []string{text}
 	if j.aborted > 0 {
 		notes = append(notes, fmt.Sprintf("%d transactions are commits in the log although the client was told that they aborted, transaction %d for one", j.aborted, j.firstAborted))
 	}
