@@ -84,3 +84,23 @@ func TestWorkloadFileErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkloadFileKept: a run that goes on does so with the file that it began with.
+func TestWorkloadFileKept(t *testing.T) {
+	dir := t.TempDir()
+	s := &settings{workload: "file=shop.yaml", workloadFile: []byte("tables: {}\n")}
+	if err := s.keepWorkload(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.sameWorkload(dir); err != nil {
+		t.Error(err)
+	}
+	s.workloadFile = []byte("tables: {t: {}}\n")
+	if err := s.sameWorkload(dir); err == nil || !strings.Contains(err.Error(), "has changed since the run began; --workload file="+dir) {
+		t.Error(err)
+	}
+	inGo := &settings{workload: "mini"}
+	if err := inGo.sameWorkload(dir); err != nil {
+		t.Error(err)
+	}
+}

@@ -15,12 +15,14 @@ import (
 	_ "github.com/isohound/isohound/drivers/badger"
 	_ "github.com/isohound/isohound/drivers/bbolt"
 	_ "github.com/isohound/isohound/drivers/mariadb"
+	_ "github.com/isohound/isohound/drivers/mongo"
 	_ "github.com/isohound/isohound/drivers/postgres"
 	_ "github.com/isohound/isohound/drivers/sim"
 	_ "github.com/isohound/isohound/drivers/sqlite"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/internal/modeldb"
+	"github.com/isohound/isohound/internal/mongotest"
 	"github.com/isohound/isohound/internal/replay"
 	"github.com/isohound/isohound/internal/worktest"
 	"github.com/isohound/isohound/servers"
@@ -66,7 +68,13 @@ func TestSeed(t *testing.T) {
 
 // TestSerial: executed one after another, the example records on each database what it records on plain maps.
 func TestSerial(t *testing.T) {
-	for _, name := range []string{"sqlite", "sim", "bbolt", "badger", "postgres", "mariadb"} {
+	mongo, err := mongotest.Start() // stands in for MongoDB
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mongo.Stop()
+	dsn["mongo"] = mongo.URI()
+	for _, name := range []string{"sqlite", "sim", "bbolt", "badger", "postgres", "mariadb", "mongo"} {
 		for n, file := range []string{shop, "file=" + write(t, every)} {
 			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
 				d, err := drivers.Find(name)
