@@ -43,7 +43,7 @@ func TestWorkloadFile(t *testing.T) {
 	run := []string{"run", "--driver", "sim", "--isolation", "snapshot isolation", "--dsn", "sim://?rate=1&off=first-committer-wins", "--workload", "file=" + mine,
 		"-p", "products=3", "--sessions", "10", "--txns", "100", "--check", "si", "--quiet"}
 	out := filepath.Join(dir, "run")
-	if c := isohound(t, append(run, "--out", out)...); c.code != 1 || !strings.Contains(c.out, "LostUpdate") {
+	if c := isohound(t, append(run, "--out", out)...); c.code != 1 || !strings.Contains(c.out, "si violated") {
 		t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 	if kept, err := os.ReadFile(filepath.Join(out, results.WorkloadFile)); err != nil || string(kept) != string(text) {
