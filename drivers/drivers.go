@@ -44,6 +44,8 @@ type Info struct {
 	Isolations []Isolation
 	// Can lists its capabilities.
 	Can []Capability
+	// Blind says that the database does not tell whether a key that is updated or deleted was there.
+	Blind bool `json:",omitempty"`
 	// Notes are facts that a user should know before trusting a verdict.
 	Notes []string
 }

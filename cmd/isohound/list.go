@@ -68,6 +68,7 @@ func (a *app) driversCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.AddCommand(a.verifyCommand())
 	return c
 }
 

@@ -43,7 +43,7 @@ func TestWorkloadFile(t *testing.T) {
 	run := []string{"run", "--driver", "sim", "--isolation", "snapshot isolation", "--dsn", "sim://?rate=1&off=first-committer-wins", "--workload", "file=" + mine,
 		"-p", "products=3", "--sessions", "10", "--txns", "100", "--check", "si", "--quiet"}
 	out := filepath.Join(dir, "run")
-	if c := isohound(t, append(run, "--out", out)...); c.code != 1 || !strings.Contains(c.out, "LostUpdate") {
+	if c := isohound(t, append(run, "--out", out)...); c.code != 1 || !strings.Contains(c.out, "si violated") {
 		t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 	if kept, err := os.ReadFile(filepath.Join(out, results.WorkloadFile)); err != nil || string(kept) != string(text) {
@@ -82,5 +82,25 @@ func TestWorkloadFileErrors(t *testing.T) {
 		if r := isohound(t, c.args...); r.code != 64 || !strings.Contains(r.msg, c.says) {
 			t.Errorf("%v: exit code %d: %s", c.args, r.code, r.msg)
 		}
+	}
+}
+
+// TestWorkloadFileKept: a run that goes on does so with the file that it began with.
+func TestWorkloadFileKept(t *testing.T) {
+	dir := t.TempDir()
+	s := &settings{workload: "file=shop.yaml", workloadFile: []byte("tables: {}\n")}
+	if err := s.keepWorkload(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.sameWorkload(dir); err != nil {
+		t.Error(err)
+	}
+	s.workloadFile = []byte("tables: {t: {}}\n")
+	if err := s.sameWorkload(dir); err == nil || !strings.Contains(err.Error(), "has changed since the run began; --workload file="+dir) {
+		t.Error(err)
+	}
+	inGo := &settings{workload: "mini"}
+	if err := inGo.sameWorkload(dir); err != nil {
+		t.Error(err)
 	}
 }

@@ -26,6 +26,7 @@ func (driver) Info() drivers.Info {
 		Name:     "badger",
 		Title:    "Badger (embedded)",
 		Embedded: true,
+		Blind:    true,
 		DSN:      "/var/tmp",
 		DSNHelp:  "a folder, in which the store gets a folder of its own; without it the store is in memory",
 		Isolations: []drivers.Isolation{

@@ -26,6 +26,7 @@ func (driver) Info() drivers.Info {
 		Name:     "bbolt",
 		Title:    "bbolt (embedded)",
 		Embedded: true,
+		Blind:    true,
 		DSN:      "/var/tmp",
 		DSNHelp:  "a folder, in which the store gets a folder of its own and syncs each commit; without it the store is in the system's temporary folder and does not sync",
 		Isolations: []drivers.Isolation{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"testing"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/history/schema"
@@ -13,7 +12,7 @@ import (
 // Counting lets sessions add 1 to a column concurrently. A dependent update must return the
 // value that it left: the values of the committed transactions must be 1, 2, 3 and so on,
 // without a gap.
-func Counting(t *testing.T, d drivers.Driver, dsn string) {
+func Counting(t T, d drivers.Driver, dsn string) {
 	db := OpenTables(t, d, dsn, func(yield func(*schema.Table, schema.Row) bool) {
 		yield(accounts, account(1, "a", 0, int64(0), "", 0, nil))
 	})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/isohound/isohound/drivers"
@@ -17,7 +16,7 @@ import (
 var Initial = map[string]int64{"a": 1, "A": 2, "a ": 3, "ü'\"\\": -4}
 
 // Open opens and creates a database, and closes it at the end of the test.
-func Open(t *testing.T, d drivers.Driver, dsn, isolation string) drivers.DB {
+func Open(t T, d drivers.Driver, dsn, isolation string) drivers.DB {
 	t.Helper()
 	iso, err := d.Info().FindIsolation(isolation)
 	if err != nil {
@@ -50,7 +49,7 @@ func all(m map[string]int64) iter.Seq2[string, int64] {
 }
 
 // Begin opens a session and a transaction in it.
-func Begin(t *testing.T, db drivers.DB) drivers.Tx {
+func Begin(t T, db drivers.DB) drivers.Tx {
 	t.Helper()
 	s, err := db.Connect(context.Background())
 	if err != nil {
@@ -65,9 +64,9 @@ func Begin(t *testing.T, db drivers.DB) drivers.Tx {
 }
 
 // Run checks that d, at its default isolation, fulfils the contract of package drivers.
-func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
+func Run(t T, d drivers.Driver, dsn string, blindWrites bool) {
 	ctx := context.Background()
-	t.Run("values", func(t *testing.T) {
+	sub(t, "values", func(t T) {
 		db := Open(t, d, dsn, "")
 		if db.Server() == "" {
 			t.Error("no server version")
@@ -101,7 +100,7 @@ func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
 		must(t, tx.Commit(ctx))
 		expect(t, Begin(t, db), map[string]int64{"new": -1 << 62, "a": 1 << 62, "a ": 3}, "A")
 	})
-	t.Run("rollback", func(t *testing.T) {
+	sub(t, "rollback", func(t T) {
 		db := Open(t, d, dsn, "")
 		s, err := db.Connect(ctx)
 		must(t, err)
@@ -116,7 +115,7 @@ func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
 		}
 		expect(t, Begin(t, db), map[string]int64{"a": 1}, "new")
 	})
-	t.Run("schemas", func(t *testing.T) {
+	sub(t, "schemas", func(t T) {
 		one, two := Open(t, d, dsn, ""), Open(t, d, dsn, "")
 		tx := Begin(t, one)
 		_, err := tx.Update(ctx, "a", 50)
@@ -124,13 +123,13 @@ func Run(t *testing.T, d drivers.Driver, dsn string, blindWrites bool) {
 		must(t, tx.Commit(ctx))
 		expect(t, Begin(t, two), map[string]int64{"a": 1})
 	})
-	t.Run("conflicts", func(t *testing.T) { conflicts(t, Open(t, d, dsn, "")) })
-	t.Run("remnants", func(t *testing.T) { remnants(t, d, dsn) })
+	sub(t, "conflicts", func(t T) { conflicts(t, Open(t, d, dsn, "")) })
+	sub(t, "remnants", func(t T) { remnants(t, d, dsn) })
 }
 
 // conflicts lets sessions increment one key. Every commit that the driver reports must have
 // counted, and failures must be reported as aborted.
-func conflicts(t *testing.T, db drivers.DB) {
+func conflicts(t T, db drivers.DB) {
 	ctx := context.Background()
 	var mu sync.Mutex
 	committed, aborted := 0, 0
@@ -187,7 +186,7 @@ func increment(ctx context.Context, s drivers.Session) error {
 }
 
 // expect reads keys and compares their values, and checks that others are absent.
-func expect(t *testing.T, tx drivers.Tx, values map[string]int64, absent ...string) {
+func expect(t T, tx drivers.Tx, values map[string]int64, absent ...string) {
 	t.Helper()
 	ctx := context.Background()
 	for k, want := range values {
@@ -203,7 +202,7 @@ func expect(t *testing.T, tx drivers.Tx, values map[string]int64, absent ...stri
 }
 
 // Class fails unless err is of the given class and its cause contains a text.
-func Class(t *testing.T, what string, err error, class drivers.Class, broken bool) {
+func Class(t T, what string, err error, class drivers.Class, broken bool) {
 	t.Helper()
 	e := drivers.AsError(err)
 	if err == nil || e.Class != class || e.Broken != broken || e.Cause == "" || e.Cause == "unclassified error" {
@@ -211,7 +210,7 @@ func Class(t *testing.T, what string, err error, class drivers.Class, broken boo
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

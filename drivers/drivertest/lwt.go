@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/isohound/isohound/drivers"
 )
 
 // Light opens a session with lightweight transactions.
-func Light(t *testing.T, db drivers.DB) drivers.LWT {
+func Light(t T, db drivers.DB) drivers.LWT {
 	t.Helper()
 	s, err := db.Connect(context.Background())
 	must(t, err)
@@ -22,7 +21,7 @@ func Light(t *testing.T, db drivers.DB) drivers.LWT {
 
 // Lightweight checks the lightweight transactions of d, at each isolation that promises
 // linearizability for them.
-func Lightweight(t *testing.T, d drivers.Driver, dsn string) {
+func Lightweight(t T, d drivers.Driver, dsn string) {
 	if !slices.Contains(d.Info().Can, drivers.Lightweight) {
 		t.Fatalf("%s does not say that it has lightweight transactions", d.Info().Name)
 	}
@@ -30,16 +29,16 @@ func Lightweight(t *testing.T, d drivers.Driver, dsn string) {
 		if iso.Lightweight != "lin" {
 			continue
 		}
-		t.Run(iso.Name, func(t *testing.T) {
-			t.Run("statements", func(t *testing.T) { statements(t, Open(t, d, dsn, iso.Name)) })
-			t.Run("races", func(t *testing.T) { races(t, Open(t, d, dsn, iso.Name)) })
+		sub(t, iso.Name, func(t T) {
+			sub(t, "statements", func(t T) { statements(t, Open(t, d, dsn, iso.Name)) })
+			sub(t, "races", func(t T) { races(t, Open(t, d, dsn, iso.Name)) })
 		})
 	}
 }
 
 // statements runs single statements one after another, alternating between two sessions, so that
 // each statement sees what the other session has committed.
-func statements(t *testing.T, db drivers.DB) {
+func statements(t T, db drivers.DB) {
 	ctx := context.Background()
 	sessions := []drivers.LWT{Light(t, db), Light(t, db)}
 	const high, low = 1<<63 - 1, -1 << 62
@@ -91,7 +90,7 @@ func statements(t *testing.T, db drivers.DB) {
 
 // races lets sessions insert the same keys and increment one key. Each key must be inserted
 // once, and each applied increment must count.
-func races(t *testing.T, db drivers.DB) {
+func races(t T, db drivers.DB) {
 	ctx := context.Background()
 	const sessions, rounds = 8, 30
 	var mu sync.Mutex

@@ -4,7 +4,6 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"testing"
 
 	"github.com/isohound/isohound/drivers"
 )
@@ -13,7 +12,7 @@ var name = regexp.MustCompile(`isohound_[0-9a-f]{12}`)
 
 // remnants checks that a Cleaner finds what Create made, knows whether a session uses it, and drops only what it is
 // told to.
-func remnants(t *testing.T, d drivers.Driver, dsn string) {
+func remnants(t T, d drivers.Driver, dsn string) {
 	db, other := Open(t, d, dsn, ""), Open(t, d, dsn, "")
 	c, ok := db.(drivers.Cleaner)
 	if !ok {

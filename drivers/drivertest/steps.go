@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/history/schema"
@@ -26,7 +25,7 @@ func constants(c schema.Column) (out []any) {
 
 // indexes makes tables with indexes of each kind but btree. A driver either has the kind, and
 // evaluates conditions as before, or refuses it.
-func indexes(t *testing.T, d drivers.Driver, dsn string) {
+func indexes(t T, d drivers.Driver, dsn string) {
 	for _, kind := range schema.IndexKinds[1:] {
 		table := accountsCalled("accounts", schema.Index{Columns: []string{"balance"}, Kind: kind}, schema.Index{Columns: []string{"note"}, Kind: kind})
 		m := &model{rows: map[*schema.Table]map[string]schema.Row{table: {}}}
@@ -51,7 +50,7 @@ func indexes(t *testing.T, d drivers.Driver, dsn string) {
 }
 
 // conditions evaluates every comparison on columns of a table like accounts, in one transaction.
-func (m *model) conditions(t *testing.T, s drivers.Session, table *schema.Table, columns ...string) {
+func (m *model) conditions(t T, s drivers.Session, table *schema.Table, columns ...string) {
 	ctx := context.Background()
 	tx, err := s.Begin(ctx)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"math/rand"
 	"reflect"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/isohound/isohound/drivers"
@@ -48,7 +47,7 @@ func account(branch int64, key string, balance int64, limit any, name string, si
 }
 
 // OpenTables opens a database with the tables of Tables.
-func OpenTables(t *testing.T, d drivers.Driver, dsn string, rows iter.Seq2[*schema.Table, schema.Row]) drivers.DB {
+func OpenTables(t T, d drivers.Driver, dsn string, rows iter.Seq2[*schema.Table, schema.Row]) drivers.DB {
 	t.Helper()
 	db := Open(t, d, dsn, "")
 	if err := db.(drivers.TableDB).CreateTables(context.Background(), schema.Schema{accounts, empty, lists}, rows); err != nil {
@@ -59,7 +58,7 @@ func OpenTables(t *testing.T, d drivers.Driver, dsn string, rows iter.Seq2[*sche
 
 // Tables compares operations on tables with a model made of maps: every comparison of conditions
 // on every column, and random operations. Some of the transactions are rolled back.
-func Tables(t *testing.T, d drivers.Driver, dsn string) {
+func Tables(t T, d drivers.Driver, dsn string) {
 	indexes(t, d, dsn)
 	m := &model{rows: map[*schema.Table]map[string]schema.Row{accounts: {}, empty: {}, lists: {}}}
 	m.fill(accounts)

@@ -39,6 +39,7 @@ func (driver) Info() drivers.Info {
 	return drivers.Info{
 		Name:    "etcd",
 		Title:   "etcd",
+		Blind:   true,
 		DSN:     "http://user:password@127.0.0.1:2379",
 		DSNHelp: "endpoints of one cluster, separated by commas; user and password, if any, in the first",
 		Schemes: []string{"http", "https"}, Commas: true,
