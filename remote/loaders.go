@@ -215,7 +215,10 @@ func pack(b []byte) ([]byte, error) {
 	if _, err := w.Write(b); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	return out.Bytes(), errors.WithStack(w.Close())
+	if err := w.Close(); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	return out.Bytes(), nil
 }
 
 // unpacked bounds a call, in bytes.

@@ -168,11 +168,7 @@ func (a *app) leftRun(j *remote.Joiner, run string, err error) error {
 	case errors.As(err, &silent):
 		return withCode(exitUnavailable, errors.Errorf("the run did not answer for %s: %s", silent.For, j.Why()))
 	}
-	var e *drivers.Error
-	if errors.As(err, &e) && e.Class != drivers.Fatal || errors.As(err, new(*drivers.UnreachableError)) {
-		return withCode(exitUnavailable, err)
-	}
-	return err
+	return withCode(exitUnavailable, err)
 }
 
 // loadSettings are the settings of a run that was joined.

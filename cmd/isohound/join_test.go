@@ -97,6 +97,35 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoinTables: what transactions on tables write and what scans return arrives as it was, in large messages, too.
+func TestJoinTables(t *testing.T) {
+	dsn := postgresDSN(t)
+	_, url := startNATS(t, "--listen", "127.0.0.1:0", "--store", t.TempDir())
+	beside(t, "judge", "--from", url)
+	for _, workload := range []string{"append", "scan", "tpcc"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		run := beside(t, "run", "--driver", "postgres", "--dsn", dsn, "--isolation", "serializable", "--sessions", "3", "--txns", "60", "--workload", workload,
+			"--cut-every", "150txns", "--check", "ser-noso,ser", "--publish", url, "--loaders", "1", "--patience", "1m", "--out", dir, "--json", "--no-progress")
+		waitFor(t, "run to join", func() bool { return strings.Contains(run.msg.String(), "--run ") })
+		loader := beside(t, "load", "--join", url, "--dsn", dsn, "--patience", "1m")
+		c, l := run.done(t), loader.done(t)
+		if all := c.outcomes(t); l.code != 0 || len(all) != 2 || all[1].Verdict != verdict.Satisfied && all[1].Verdict != verdict.Vacuous || !all[1].Certified {
+			t.Errorf("%s: exit codes %d and %d: %s%s%s", workload, c.code, l.code, c.out, c.msg, l.msg)
+		}
+		tables, predicates := 0, 0
+		all, sessions := loaded(t, dir)
+		for _, h := range all {
+			for i := range h.Txns {
+				predicates += len(h.Record(i).Predicates)
+			}
+			tables += len(h.Schema)
+		}
+		if len(sessions) < 6 || tables == 0 || workload == "scan" && predicates == 0 {
+			t.Errorf("%s: %d sessions, %d tables, %d statements with conditions", workload, len(sessions), tables, predicates)
+		}
+	}
+}
+
 // TestLoaderKilled: load generators are killed at random moments, and others join. No window has a false alarm, and
 // the run goes on.
 func TestLoaderKilled(t *testing.T) {
