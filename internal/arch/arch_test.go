@@ -13,20 +13,20 @@ const module = "github.com/isohound/isohound/"
 // never lists, for each folder, the folders on which it must not depend, directly or indirectly.
 // docs/architecture.md has the picture.
 var never = map[string][]string{
-	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "internal"},
-	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "internal"},
-	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "history"},
-	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
-	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
-	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
-	"isotest":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
-	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "remote", "hunt", "cmd"},
-	"bench":     {"workloads", "scenarios", "catalogue", "remote", "hunt", "cmd"},
-	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "remote", "hunt", "cmd", "internal"},
-	"catalogue": {"bench", "hunt", "remote", "cmd"},
-	"hunt":      {"scenarios", "bench", "servers", "catalogue", "remote", "cmd"},
-	"remote":    {"history", "drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "hunt", "cmd", "internal"},
-	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "remote", "hunt", "cmd"},
+	"accel":     {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd", "internal"},
+	"history":   {"drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd", "internal"},
+	"drivers":   {"generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd", "history"},
+	"generator": {"workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd"},
+	"workloads": {"accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd"},
+	"checker":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd"},
+	"isotest":   {"drivers", "generator", "workloads", "scenarios", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd"},
+	"results":   {"workloads", "scenarios", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd"},
+	"bench":     {"workloads", "scenarios", "catalogue", "remote", "hunt", "cli", "cmd"},
+	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd", "internal"},
+	"catalogue": {"bench", "hunt", "remote", "cli", "cmd"},
+	"hunt":      {"scenarios", "bench", "servers", "catalogue", "remote", "cli", "cmd"},
+	"remote":    {"history", "drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "hunt", "cli", "cmd", "internal"},
+	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "remote", "hunt", "cli", "cmd"},
 }
 
 // words are packages that a folder may import from a folder on which it must not depend: drivers

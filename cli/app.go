@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/isohound/isohound/results"
+)
+
+// app is one invocation of the command.
+type app struct {
+	in       *os.File
+	out, msg *os.File // results, and everything else
+	code     exitCode // the worst so far
+
+	// stop ends at the first signal; running work may finish. ctx ends at the second signal;
+	// nothing waits any more.
+	ctx, stop context.Context
+	// owns names what the run has created on the server, until it is dropped.
+	owns atomic.Pointer[string]
+	// stopSignals ends what listen began, for each command.
+	stopSignals func()
+	// work is the context for judging: stop, unless a run was interrupted.
+	work context.Context
+	// warned has the warnings already printed.
+	warned sync.Map
+	// printed are the outcomes of the current history that were printed as text.
+	printed []results.Outcome
+	running
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// lastMoment is the time for closing files after the second signal.
+const lastMoment = 3 * time.Second
+
+// listen makes the contexts end on signals.
+func (a *app) listen() (done func()) {
+	var cancel, cancelStop context.CancelCauseFunc
+	a.ctx, cancel = context.WithCancelCause(context.Background())
+	a.stop, cancelStop = context.WithCancelCause(a.ctx)
+	a.work = a.stop
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	// A broken pipe is reported as an error of the write.
+	signal.Ignore(syscall.SIGPIPE)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		fmt.Fprintln(a.msg, "isohound: interrupted; finishing what runs, interrupt again to stop at once")
+		cancelStop(errInterrupted)
+		if _, ok := <-signals; !ok {
+			return
+		}
+		cancel(errInterrupted)
+		time.Sleep(lastMoment)
+		if left := a.owns.Load(); left != nil {
+			fmt.Fprintf(a.msg, "isohound: left behind: %s\n", *left)
+		}
+		os.Exit(int(exitInterrupted))
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// found records the exit code of a result.
+func (a *app) found(c exitCode) { a.code = worse(a.code, c) }
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(v, s.Value[:12]) {
+			v += " (" + s.Value[:12] + ")"
+		}
+	}
+	return v
+}
+
+func (a *app) root(args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "isohound",
+		Short: "Hunt isolation bugs in databases",
+		Long: `isohound drives a database with concurrent transactions, records every call and
+result, and checks whether the isolation level allows the history.
+
+` + exitHelp,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q", args[0])
+			}
+			return nil
+		},
+		PersistentPreRun: func(*cobra.Command, []string) { a.stopSignals = a.listen() },
+		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.msg)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withCode(exitUsage, err) })
+	root.CompletionOptions = completion
+	root.AddCommand(a.commands(args)...)
+	root.SetArgs(args)
+	return root
+}
+
+// atMost is cobra.MaximumNArgs with a usage error.
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usage("expected %s, got %d arguments", what, len(args))
+		}
+		return nil
+	}
+}
+
+// exactly is cobra.ExactArgs with a usage error.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("expected %s, got %d arguments", what, len(args))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/bench"
+)
+
+// table reads a benchmark's table without its header.
+func table(t *testing.T, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[1:]
+}
+
+// TestBenchAbortRate: every contestant runs at every point and is judged. On Badger nothing
+// violates serializability; without conflict detection the benchmark reports violations.
+func TestBenchAbortRate(t *testing.T) {
+	for snapshot, code := range map[string]int{"serializable": 0, "DetectConflicts=false": 1} {
+		var out string
+		var c call
+		for range 3 { // on a busy machine transactions may hardly overlap
+			out = filepath.Join(t.TempDir(), "b")
+			c = isohound(t, "bench", "abort-rate", "--driver", "badger", "--snapshot", snapshot, "--points", "2", "--out", out)
+			if !strings.Contains(c.msg, "vacuous") {
+				break
+			}
+		}
+		if c.code != code || code == 1 && !strings.Contains(c.msg, "GT-SI: the database broke its promise") {
+			t.Errorf("%s: exit code %d\n%s", snapshot, c.code, c.msg)
+		}
+		rows := table(t, filepath.Join(out, "abort-rate.csv"))
+		if len(rows) != 2*2*4 {
+			t.Errorf("%d rows", len(rows))
+		}
+		for _, r := range rows {
+			if verdict := r[3]; r[4] == "0" || verdict != "satisfied" && (code == 0 || !strings.HasSuffix(r[2], "-SI")) {
+				t.Errorf("%v", r)
+			}
+		}
+		for _, name := range []string{"abort-rate.png", "abort-rate.svg", "abort-rate.md"} {
+			if st, err := os.Stat(filepath.Join(out, name)); err != nil || st.Size() == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestBenchEndToEnd(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "b")
+	c := isohound(t, "bench", "end-to-end", "--driver", "badger", "--level", "ser", "--points", "2", "--scale", "0.2", "--out", out, "--json")
+	var p bench.RunPoint
+	if err := json.NewDecoder(strings.NewReader(c.out)).Decode(&p); err != nil || c.code != 0 || p.CheckSeconds <= 0 || p.GenerateSeconds <= 0 || p.PeakMB <= 0 {
+		t.Errorf("exit code %d, %+v, %v\n%s", c.code, p, err, c.msg)
+	}
+	if rows := table(t, filepath.Join(out, "end-to-end-ser.csv")); len(rows) != 3*2*2 {
+		t.Errorf("%d rows", len(rows))
+	}
+	if c := isohound(t, "bench", "end-to-end", "--driver", "badger"); c.code != int(exitUsage) || !strings.Contains(c.msg, "promises si") {
+		t.Errorf("a level that the driver does not promise: exit code %d\n%s", c.code, c.msg)
+	}
+}
+
+// TestBenchHarness: both a database that does nothing and a real one are measured.
+func TestBenchHarness(t *testing.T) {
+	for _, args := range [][]string{{"--txns", "50"}, {"--driver", "badger", "--txns", "50", "--compress"}} {
+		c := isohound(t, append([]string{"bench", "harness", "--rounds", "2", "--sessions", "4", "--json"}, args...)...)
+		rounds := 0
+		for dec := json.NewDecoder(strings.NewReader(c.out)); dec.More(); rounds++ {
+			var r bench.HarnessRound
+			if err := dec.Decode(&r); err != nil || r.Recorded <= 0 || r.Unrecorded <= 0 || r.Bytes < 4*50*50 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+		if rounds != 2 || c.code != 0 {
+			t.Errorf("%d rounds, exit code %d\n%s", rounds, c.code, c.msg)
+		}
+	}
+}
+
+// TestBenchEffectiveness: each workload has its trials at each length, and finds the defect
+// without conflict detection; with conflict detection none does.
+func TestBenchEffectiveness(t *testing.T) {
+	for isolation, found := range map[string]string{"DetectConflicts=false": "2", "serializable": "0"} {
+		out := filepath.Join(t.TempDir(), "b")
+		c := isohound(t, "bench", "effectiveness", "--driver", "badger", "--isolation", isolation, "--level", "ser", "--sizes", "4,8",
+			"--trials", "2", "--scale", "0.2", "--duration", "5m", "--out", out)
+		rows := table(t, filepath.Join(out, "effectiveness.csv"))
+		if c.code != 0 || len(rows) != 1+2+2 {
+			t.Fatalf("exit code %d, %d rows\n%s", c.code, len(rows), c.msg)
+		}
+		for _, r := range rows {
+			if r[2] != "2" || r[3] != found || r[5] != "600" {
+				t.Errorf("%s: %v", isolation, r)
+			}
+		}
+		for _, name := range []string{"effectiveness.png", "effectiveness.svg", "effectiveness.md"} {
+			if st, err := os.Stat(filepath.Join(out, name)); err != nil || st.Size() == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, args := range [][]string{{"--sizes", "4,x"}, {"--workloads", "mini,tpcc"}, {"--level", "lin"}, {"--duration", "0s"}, {"--dist", "normal"}, {"--driver", "etcd", "--dsn", "http://h/"}} {
+		if c := isohound(t, append([]string{"bench", "effectiveness"}, args...)...); c.code != int(exitUsage) {
+			t.Errorf("%v: exit code %d\n%s", args, c.code, c.msg)
+		}
+	}
+	// Trials that do not end in time do not count.
+	c := isohound(t, "bench", "effectiveness", "--duration", "1ms", "--workloads", "mini", "--json", "--out", filepath.Join(t.TempDir(), "b"))
+	if c.code != 0 || !strings.Contains(c.out, `"trials":0,"found":0`) {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+)
+
+// TestClaims: the order that an embedded database claims is an execution of the level that it promises. Where the order
+// of the commits need not be one, only the verdict counts.
+func TestClaims(t *testing.T) {
+	for _, tc := range []struct{ driver, isolation, levels, workloads string }{
+		{"badger", "serializable", "ser", "mini,general,append"}, // its scans have phantoms
+		{"badger", "DetectConflicts=false", "pc", "mini,general"},
+		{"bbolt", "serializable", "sser,strong-si", "mini,general,scan"},
+		{"sqlite", "deferred", "sser", "mini,general,scan"},
+		{"sqlite", "immediate, journal_mode=DELETE", "sser,si", "mini,skew"},
+		{"sim", "serializable", "sser,strong-si", "mini,general,skew"},
+		{"sim", "snapshot isolation", "strong-si", "mini,general,scan"},
+		{"sim", "serializable snapshot isolation", "strong-si", "mini,scan"},
+	} {
+		for workload := range strings.SplitSeq(tc.workloads, ",") {
+			for lvl := range strings.SplitSeq(tc.levels, ",") { // one by one: a satisfied level implies others
+				c := isohound(t, "run", "--driver", tc.driver, "--isolation", tc.isolation, "--workload", workload, "--check", lvl,
+					"--sessions", "10", "--txns", "100", "--seed", "3", "--claims", "require", "--json", "--quiet")
+				o := c.outcomes(t)
+				if c.code != 0 || len(o) != 1 || o[0].Verdict != verdict.Satisfied || !o[0].Certified {
+					t.Errorf("%+v, %s, %s: exit code %d: %+v %s", tc, workload, lvl, c.code, o, c.msg)
+				} else if o[0].Engine != "replay" || o[0].Claim == nil || !o[0].Claim.Fits || o[0].Claim.Positions == "" {
+					t.Errorf("%+v, %s, %s: by %s, claim %+v", tc, workload, lvl, o[0].Engine, o[0].Claim)
+				}
+			}
+		}
+	}
+}
+
+// TestLies: a wrong claim is found, and changes neither the verdict nor the exit code.
+func TestLies(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?lies=0.1", "--isolation", "serializable", "--check", "ser", "--sessions", "10", "--txns", "100",
+		"--seed", "3", "--out", dir, "--plain", "--no-progress")
+	const words = "the order that the database claims (numbers of commits) is no execution at ser: "
+	if c.code != 0 || !strings.Contains(c.out, "ser satisfied") || !strings.Contains(c.out, words) || !strings.Contains(c.out, "sim says that") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	if !strings.Contains(c.msg, "lies=0.1") || strings.Contains(c.msg, "--claims") {
+		t.Errorf("the command that repeats the run is not right: %s", c.msg)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil || !strings.Contains(string(page), "The order that the database claims (numbers of commits) is no execution at ser: ") {
+		t.Errorf("the report does not say it: %v", err)
+	}
+	file := filepath.Join(dir, "history.jsonl")
+	for _, tc := range []struct {
+		args   string
+		engine string
+		want   verdict.Verdict
+		claim  bool
+	}{
+		{"", "linear", verdict.Satisfied, true},
+		{"--versions ignore", "linear", verdict.Satisfied, false},
+		{"--engine replay", "replay", verdict.Unknown, true},
+		{"--engine polygraph", "polygraph", verdict.Satisfied, false},
+	} {
+		c := isohound(t, append([]string{"check", file, "--level", "ser", "--certify", "--json"}, strings.Fields(tc.args)...)...)
+		o := c.outcomes(t)
+		if len(o) != 1 || o[0].Verdict != tc.want || o[0].Engine != tc.engine || (o[0].Claim != nil) != tc.claim {
+			t.Errorf("%s: %+v %s", tc.args, o, c.msg)
+		} else if tc.claim && (o[0].Claim.Fits || o[0].Claim.Misfits == 0 || len(o[0].Claim.Txns) == 0) {
+			t.Errorf("%s: the claim is %+v", tc.args, o[0].Claim)
+		}
+	}
+	// Converted, the claims stay where the format can hold them.
+	for name, want := range map[string]string{"again.jsonl": "is no execution at ser", "h.txt": "is no execution at ser", "h.edn": ""} {
+		out := filepath.Join(dir, name)
+		args := []string{"convert", file, out}
+		if name == "h.txt" {
+			args = append(args, "--to", "dsl")
+		} else if name == "h.edn" {
+			args = append(args, "--lossy")
+		}
+		c := isohound(t, args...)
+		if c.code != 0 || (want == "") != strings.Contains(c.msg, "the order that the database claims is left out") {
+			t.Errorf("%s: exit code %d: %s", name, c.code, c.msg)
+		}
+		if c := isohound(t, "check", out, "--level", "ser"); want != "" && !strings.Contains(c.out, want) {
+			t.Errorf("%s: %s%s", name, c.out, c.msg)
+		}
+	}
+}
+
+// TestAssume: with --versions assume, lies of sim are violations that rest on them, the report says so, and the commands
+// that repeat it have the flag. True claims change nothing. Without claims nothing is assumed.
+func TestAssume(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?lies=0.1", "--isolation", "serializable", "--workload", "general", "--check", "ser,si", "--sessions", "10", "--txns", "100",
+		"--seed", "3", "--out", dir, "--plain", "--no-progress", "--certify", "--versions", "assume")
+	const words = "this rests on the order of versions that the database claims (numbers of commits)"
+	if c.code != int(exitViolated) || !strings.Contains(c.out, "ser violated") || !strings.Contains(c.out, words) || !strings.Contains(c.msg, "--versions assume") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	for name, want := range map[string]string{"report.html": words, "repro/README.md": "--versions assume"} {
+		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("%s does not say it: %v", name, err)
+		}
+	}
+	file := filepath.Join(dir, "history.jsonl")
+	for _, tc := range []struct {
+		args  string
+		want  verdict.Verdict
+		rests bool
+	}{
+		{"--level ser --versions assume", verdict.Violated, true},
+		{"--level ser --versions hint", verdict.Satisfied, false},
+		{"--level rc --versions assume", verdict.Unknown, false},
+	} {
+		c := isohound(t, append([]string{"check", file, "--certify", "--json"}, strings.Fields(tc.args)...)...)
+		o := c.outcomes(t)
+		if len(o) != 1 || o[0].Verdict != tc.want || (o[0].Assumes != nil) != strings.Contains(tc.args, "assume") ||
+			o[0].Assumes != nil && (o[0].Assumes.Rests != tc.rests || o[0].Assumes.Placed == 0 || o[0].Assumes.Placed > o[0].Assumes.Versions) {
+			t.Errorf("%s: %+v %s", tc.args, o, c.msg)
+		}
+		if tc.rests && len(o) == 1 && (o[0].Anomalies[0].Counterexample == nil || !o[0].Certified) {
+			t.Errorf("%s: no counterexample, or no proof: %+v", tc.args, o[0])
+		}
+	}
+	if c := isohound(t, "explain", file, "--level", "ser", "--versions", "assume"); !strings.Contains(c.out, words) {
+		t.Errorf("explain: exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	for driver, want := range map[string]string{"bbolt": "an execution keeps the order of versions that the database claims"} {
+		c := isohound(t, "run", "--driver", driver, "--workload", "general", "--check", "ser", "--sessions", "6", "--txns", "60", "--seed", "3", "--versions", "assume", "--plain", "--quiet", "--out", filepath.Join(t.TempDir(), "run"))
+		if c.code != 0 || !strings.Contains(c.out, want) {
+			t.Errorf("%s: exit code %d: %s%s", driver, c.code, c.out, c.msg)
+		}
+	}
+	plain := write(t, "plain.txt", fine)
+	if c := isohound(t, "check", plain, "--level", "ser,rc", "--versions", "assume"); c.code != 0 || strings.Count(c.out, "nothing was assumed") != 2 {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}
+
+// TestClaimsFlags: off records nothing, require is an error where the database tells nothing.
+func TestClaimsFlags(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := isohound(t, "run", "--driver", "bbolt", "--claims", "off", "--sessions", "4", "--txns", "20", "--out", dir, "--plain", "--no-progress")
+	text, err := os.ReadFile(filepath.Join(dir, "history.jsonl"))
+	if err != nil || c.code != 0 && c.code != int(exitVacuous) || strings.Contains(string(text), `"commit":`) || strings.Contains(string(text), `"positions"`) || strings.Contains(c.out, "claims (") || !strings.Contains(c.msg, "--claims off") {
+		t.Errorf("exit code %d, %v: %s%s", c.code, err, c.out, c.msg)
+	}
+	for want, args := range map[string][]string{
+		"does not tell in which order transactions committed; badger": {"--driver", "cassandra", "--workload", "lwt", "--dsn", "cassandra://127.0.0.1/x", "--claims", "require"},
+		"no driver tells where it placed lightweight transactions":    {"--workload", "lwt", "--claims", "require"},
+		"expected auto, log, off or require":                          {"--claims", "some"},
+		`unknown --versions "trust"`:                                  {"--versions", "trust"},
+		"the linear engine cannot assume the order":                   {"--versions", "assume", "--engine", "linear"},
+		"the replay engine needs the order":                           {"--versions", "ignore", "--engine", "replay"},
+	} {
+		if c := isohound(t, append([]string{"run"}, args...)...); c.code != int(exitUsage) || !strings.Contains(c.msg, want) {
+			t.Errorf("%v: exit code %d: %s", args, c.code, c.msg)
+		}
+	}
+	for _, d := range drivers.All() {
+		if info := d.Info(); info.Embedded && !strings.Contains(isohound(t, "drivers", info.Name).out, string(drivers.Positions)) {
+			t.Errorf("isohound drivers does not say that %s tells positions", info.Name)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !unix && !front
+
+package cli
+
+import "os"
+
+// lockFile does nothing where there is no flock: there two processes could go on with the same run.
+func lockFile(*os.File) error { return nil }

@@ -1,0 +1,11 @@
+//go:build unix && !front
+
+package cli
+
+import (
+	"os"
+	"syscall"
+)
+
+// lockFile keeps other processes out until this one ends or closes the file.
+func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

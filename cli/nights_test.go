@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"database/sql"
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/hunt"
+)
+
+// planted is a plan with a clean cell and one whose defect any run finds.
+const planted = `
+targets:
+  - {name: clean, driver: sim, isolations: [snapshot isolation]}
+  - {name: planted, dsn: "sim://?off=first-committer-wins&rate=1", isolations: [snapshot isolation]}
+workloads:
+  - {workload: mini, keys: 3..8, txns: 300}
+budget: {run: 1m}
+repeats: 1
+`
+
+// nightCases are the cases of a hunt's JUnit file, by name, each with the kind of its problem.
+func nightCases(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, hunt.JUnitFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type problem struct {
+		Type string `xml:"type,attr"`
+	}
+	var suite struct {
+		Cases []struct {
+			Class   string   `xml:"classname,attr"`
+			Failure *problem `xml:"failure"`
+			Error   *problem `xml:"error"`
+			Skipped *problem `xml:"skipped"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal(b, &suite); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, c := range suite.Cases {
+		what := ""
+		switch {
+		case c.Failure != nil:
+			what = "failure: " + c.Failure.Type
+		case c.Error != nil:
+			what = "error: " + c.Error.Type
+		case c.Skipped != nil:
+			what = "skipped"
+		}
+		out[strings.TrimPrefix(c.Class, "isohound.hunt.")] = what
+	}
+	return out
+}
+
+// TestNights: a hunt from outside. A planted defect is found, repeated, and fails the night unless it is expected; the second
+// night says that nothing is new; an expected violation that is missing fails.
+func TestNights(t *testing.T) {
+	path, dir := write(t, "p.yaml", planted), t.TempDir()
+	done := isohound(t, "hunt", path, "--out", dir, "--summary", filepath.Join(dir, "ci.md"))
+	if done.code != int(exitViolated) {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	if got := fmt.Sprint(nightCases(t, dir)); got != "map[clean: planted:failure: violated, unexpected]" {
+		t.Errorf("JUnit: %s", got)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, hunt.PageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 cell is violated", "LostUpdate", "1 of 1 with the same seed; 1 of 1 with parameters near", `href="runs/1/`, "This is the first night"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("%q is not in the page", want)
+		}
+	}
+	if ci, err := os.ReadFile(filepath.Join(dir, "ci.md")); err != nil || !strings.Contains(string(ci), "### isohound hunt p: 1 cell is violated") {
+		t.Errorf("summary: %v\n%s", err, ci)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "runs", "1")); err != nil || len(left) != 3 {
+		t.Errorf("folders that are kept: %v, %v", left, err)
+	}
+
+	expect := strings.Replace(planted, "repeats: 1", "repeats: 0\nexpect:\n  - {target: planted, verdict: violated, anomaly: LostUpdate}\n", 1)
+	path = write(t, "p.yaml", expect)
+	if done = isohound(t, "hunt", path, "--out", dir, "--resume"); done.code != 0 {
+		t.Errorf("an expected violation: exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	if page, err = os.ReadFile(filepath.Join(dir, hunt.PageFile)); err != nil || !strings.Contains(string(page), "All as expected") || strings.Contains(string(page), "New: LostUpdate") {
+		t.Errorf("the second night: %v", err)
+	}
+	path = write(t, "p.yaml", strings.Replace(expect, "target: planted", "target: clean", 1))
+	if done = isohound(t, "hunt", path, "--out", t.TempDir()); done.code != int(exitViolated) || !strings.Contains(done.out, "1 expected violation is missing") {
+		t.Errorf("a missing violation: exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	for _, c := range []struct {
+		args []string
+		code exitCode
+		want string
+	}{
+		{[]string{path, "--list"}, 0, "1. clean / snapshot isolation / mini  (new)"},
+		{[]string{path, "--report"}, exitData, "holds no hunt"},
+		{[]string{"--init"}, 0, "targets:"},
+		{[]string{"--init", "--dsn", "what://x"}, exitUsage, "no driver takes what://x"},
+		{[]string{"--init", path}, exitIO, "is not overwritten"},
+		{[]string{"--init", "--dsn", "postgres://me@h/d"}, 0, "driver: postgres\n"},
+		{[]string{"--init", "--dsn", "postgresql://me@h/d"}, 0, "driver: postgres\n"},
+		{[]string{"--init", "--dsn", "cockroach://me@h/d"}, 0, "driver: cockroach\n"},
+		{[]string{"--init", "--dsn", "mysql://me@h/d"}, 0, "driver: mariadb\n"},
+		{[]string{"--init", "--dsn", "mongodb://h/d"}, 0, "driver: mongo\n"},
+		{[]string{"--init", "--dsn", "sim://?off=undo"}, 0, "driver: sim\n"},
+		{[]string{"--schema"}, 0, `"$schema"`},
+		{[]string{"--schema", "--list"}, exitUsage, "do not go together"},
+		{nil, exitUsage, "hunt needs a plan"},
+		{[]string{"no-such.yaml"}, exitData, "no-such.yaml"},
+		{[]string{write(t, "q.yaml", "target: []\n")}, exitData, `did you mean "targets"?`},
+		{[]string{write(t, "q.yaml", strings.Replace(planted, "txns: 300", "sessions: 0..3", 1))}, exitData, "--sessions must be from 1"},
+		{[]string{write(t, "q.yaml", strings.Replace(planted, "first-committer-wins", "first", 1))}, exitData, "q.yaml:"},
+	} {
+		done := isohound(t, append([]string{"hunt"}, c.args...)...)
+		if done.code != int(c.code) || !strings.Contains(done.out+done.msg, c.want) {
+			t.Errorf("hunt %q: exit code %d, want %d and %q\n%s%s", c.args, done.code, c.code, c.want, done.out, done.msg)
+		}
+	}
+}
+
+// TestNightsKilled: a hunt is killed while it records, and once more, and goes on. The runs that were cut off are in the index
+// as that, and their cells have whole runs at the end; no verdict is lost.
+func TestNightsKilled(t *testing.T) {
+	path, dir := write(t, "p.yaml", strings.Replace(planted, "txns: 300", "run: 5m", 1)), filepath.Join(t.TempDir(), "h")
+	for kills := range 2 {
+		c := command(t, "hunt", path, "--out", dir, "--resume")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// It is killed when a run has recorded something.
+		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			found, _ := filepath.Glob(filepath.Join(dir, "runs", "1", fmt.Sprintf("%05d-*", kills+1), "history.jsonl.zst"))
+			if len(found) == 1 {
+				if st, err := os.Stat(found[0]); err == nil && st.Size() > 10<<10 {
+					break
+				}
+			}
+			if time.Since(begun) > 2*time.Minute {
+				t.Fatalf("run %d was not recorded", kills+1)
+			}
+		}
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Wait()
+	}
+	path = write(t, "p.yaml", planted) // with shorter runs
+	done := isohound(t, "hunt", path, "--out", dir, "--resume")
+	if done.code != int(exitViolated) || !strings.Contains(done.msg, "going on with night 1") {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	if got := fmt.Sprint(nightCases(t, dir)); got != "map[clean: planted:failure: violated, unexpected]" {
+		t.Errorf("JUnit: %s", got)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, hunt.IndexFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var nights, early, open int
+	if err := db.QueryRow("SELECT (SELECT count(*) FROM nights), (SELECT count(*) FROM runs WHERE early <> ''), (SELECT count(*) FROM runs WHERE state NOT IN ('judged', 'lost'))").Scan(&nights, &early, &open); err != nil {
+		t.Fatal(err)
+	}
+	if nights != 1 || early == 0 || open != 0 {
+		t.Errorf("%d nights, %d runs that ended early, %d that are not judged", nights, early, open)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, hunt.PageFile))
+	if err != nil || !strings.Contains(string(page), "the run ended early: isohound was killed") {
+		t.Errorf("the page does not show what was cut off: %v", err)
+	}
+}
+
+// TestNightsPassword: a hunt on a DSN with a password, which is in no file of its folder.
+func TestNightsPassword(t *testing.T) {
+	dsn := strings.Replace(postgresDSN(t), "://isohound@", "://isohound:hush-hush@", 1)
+	if !strings.Contains(dsn, "hush-hush") {
+		t.Fatalf("no place for a password in %s", dsn)
+	}
+	dir := filepath.Join(t.TempDir(), "h")
+	c := command(t, "hunt", write(t, "p.yaml", `
+targets: [{name: pg, dsn: "${HUNT_DSN}", isolations: [read committed]}]
+workloads: [{workload: mini, keys: 5, sessions: 5, txns: 60}]
+levels: [si]
+budget: {run: 1m}
+repeats: 0
+keep: all
+`), "--out", dir)
+	c.Env = append(c.Env, "HUNT_DSN="+dsn)
+	done := finish(t, c)
+	if done.code != 0 || !strings.Contains(done.out, "violated, not promised") && !strings.Contains(done.out, "satisfied") {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), "hush-hush") {
+			t.Errorf("%s has the password", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(done.out+done.msg, "hush-hush") {
+		t.Errorf("the password is printed\n%s%s", done.out, done.msg)
+	}
+}

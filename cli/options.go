@@ -1,0 +1,4 @@
+package cli
+
+// Option adds to the command line.
+type Option func()

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/results"
+)
+
+// TestPrivateServer: isohound starts a server, kills it, pauses it and runs a command, and the run goes on
+// to a verdict, which no fault changes. Nothing of the server is left.
+func TestPrivateServer(t *testing.T) {
+	for _, tc := range []struct{ kind, check, pause string }{{"postgres", "ser", "pause backends 5ms"}, {"mariadb", "rc", "pause 5ms"}} {
+		t.Run(tc.kind, func(t *testing.T) {
+			tmp := t.TempDir()
+			if err := os.Chmod(tmp, 0o777); err != nil { // the server may run as another user
+				t.Fatal(err)
+			}
+			for dir := filepath.Dir(tmp); dir != filepath.Dir(dir) && dir != os.TempDir(); dir = filepath.Dir(dir) {
+				_ = os.Chmod(dir, 0o755)
+			}
+			out := filepath.Join(t.TempDir(), "run")
+			c := command(t, "run", "--server", tc.kind, "--isolation", "read committed", "--check", "rc", "--duration", "5s", "--patience", "1m", "--sessions", "8", "--out", out, "--json", "--no-progress",
+				"--fault", "500ms kill for 200ms every 2s; 0s "+tc.pause+" every 20ms; 1s exec echo $ISOHOUND_DSN > "+out+"/said; 1s exec false")
+			c.Env = append(c.Env, "TMPDIR="+tmp)
+			got := finish(t, c)
+			t.Log(got.msg)
+			r, err := results.Load(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			violated := false
+			for _, o := range got.outcomes(t) {
+				// MariaDB shows commits before they are durable, so that readers may have seen what is gone.
+				violated = violated || tc.kind == "mariadb" && o.Verdict == verdict.Violated
+				if o.Verdict != verdict.Satisfied && !violated || o.Sessions <= 8 {
+					t.Errorf("%s: %s with %d sessions, %s", o.Level, o.Verdict, o.Sessions, o.Reason)
+				}
+			}
+			if got.code != 0 && !violated || r.Stats.Committed == 0 || r.Stats.FinalRead == nil || r.Stats.FinalRead.Problem != "" {
+				t.Errorf("exit code %d, %+v", got.code, r.Stats)
+			}
+			for _, want := range []string{"the server was killed and started again", "cannot be reached", "answers again", `fault "1s exec false" failed: exit status 1`, "--server " + tc.kind} {
+				if !strings.Contains(got.msg, want) {
+					t.Errorf("the messages lack %q", want)
+				}
+			}
+			if strings.Contains(got.msg, tc.pause+"\" failed") {
+				t.Error("a pause failed")
+			}
+			if said, _ := os.ReadFile(filepath.Join(out, "said")); !strings.HasPrefix(string(said), tc.kind+"://") {
+				t.Errorf("the command's environment has the DSN %q", said)
+			}
+			if left, _ := filepath.Glob(filepath.Join(tmp, "isohound-*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// TestPrivateServerRefused: what isohound has not started it neither kills nor pauses.
+func TestPrivateServerRefused(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--driver", "postgres", "--dsn", "x", "--fault", "1s kill"}, `"1s kill" needs --server`},
+		{[]string{"--fault", "1s pause 5ms"}, "needs --server"},
+		{[]string{"--server", "mariadb", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
+		{[]string{"--server", "postgres", "--dsn", "x"}, "do not go together"},
+		{[]string{"--server", "postgres", "--driver", "mariadb"}, "is for --driver postgres"},
+		{[]string{"--server", "oracle"}, "expected postgres, mariadb"},
+	} {
+		if c := isohound(t, append([]string{"run"}, tc.args...)...); c.code != 64 || !strings.Contains(c.msg, tc.want) {
+			t.Errorf("%v: exit code %d: %s", tc.args, c.code, c.msg)
+		}
+	}
+	if c := isohound(t, "run", "--server", "postgres="+t.TempDir()); c.code != 69 || !strings.Contains(c.msg, "there is no initdb in") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/results"
+)
+
+// TestRecordOnly: a run that was recorded only is judged by report, with all that a run writes; the exit code is that of the
+// verdict. A second report only draws the pages again.
+func TestRecordOnly(t *testing.T) {
+	for _, c := range []struct {
+		dsn  string
+		code exitCode
+	}{{"sim://", exitSatisfied}, {"sim://?off=first-committer-wins&rate=1", exitViolated}} {
+		dir := filepath.Join(t.TempDir(), "run")
+		done := isohound(t, "run", "--driver", "sim", "--dsn", c.dsn, "--isolation", "snapshot isolation", "--keys", "5", "--txns", "200", "--seed", "1", "--record-only", "--out", dir)
+		if done.code != 0 || results.Judged(dir) || !strings.Contains(done.msg, "isohound report ") {
+			t.Fatalf("exit code %d\n%s", done.code, done.msg)
+		}
+		done = isohound(t, "report", dir)
+		if done.code != int(c.code) || !strings.Contains(done.out, "strong-si") {
+			t.Errorf("%s: exit code %d\n%s%s", c.dsn, done.code, done.out, done.msg)
+		}
+		for _, name := range []string{"verdict.json", "junit.xml", "report.html", "summary.md", "stats.json"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, results.ReproFolder, "repeat.sh")); (err == nil) != (c.code == exitViolated) {
+			t.Errorf("%s: the reproduction folder: %v", c.dsn, err)
+		}
+		if done = isohound(t, "report", dir); done.code != 0 || !strings.Contains(done.out, "report.html") {
+			t.Errorf("again: exit code %d\n%s%s", done.code, done.out, done.msg)
+		}
+	}
+	if done := isohound(t, "run", "--record-only", "--cut-every", "1s"); done.code != int(exitUsage) {
+		t.Errorf("with windows: exit code %d\n%s", done.code, done.msg)
+	}
+}
+
+// TestReportKilled: a run whose process was killed is judged to the last transaction that it recorded. It is not
+// satisfied, wherever it is shown.
+func TestReportKilled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := command(t, "run", "--driver", "badger", "--duration", "5m", "--no-progress", "--out", dir)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if st, err := os.Stat(filepath.Join(dir, "history.jsonl.zst")); err == nil && st.Size() > 100<<10 {
+			break
+		}
+		if time.Since(begun) > 2*time.Minute {
+			t.Fatal("nothing was recorded")
+		}
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	done := isohound(t, "report", dir)
+	if done.code != int(exitInterrupted) || !strings.Contains(done.msg, "was cut off") {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	junit, err := os.ReadFile(filepath.Join(dir, "junit.xml"))
+	if err != nil || !strings.Contains(string(junit), `type="incomplete"`) {
+		t.Errorf("%v\n%s", err, junit)
+	}
+	x, err := results.NewIndex([]string{dir})
+	if err != nil || len(x.Rows) != 1 || x.Rows[0].Early == "" {
+		t.Errorf("%+v, %v", x, err)
+	}
+}

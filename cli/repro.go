@@ -1,0 +1,75 @@
+//go:build !front
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/results/pages"
+)
+
+// reproOf prepares the reproduction folder of a run.
+func reproOf(c *results.Config, attach []string) *results.Repro {
+	return &results.Repro{Command: c.Command, DSN: c.DSN, Attach: attach, WorkloadWord: commandLine(c.Workload)}
+}
+
+// keepWorkload writes the file of the workload into the folder of the run, so that the run can be repeated when
+// the file has changed.
+func (s *settings) keepWorkload(dir string) error {
+	if s.workloadFile == nil {
+		return nil
+	}
+	return withCode(exitIO, errors.WithStack(os.WriteFile(filepath.Join(dir, results.WorkloadFile), s.workloadFile, 0o644)))
+}
+
+// sameWorkload fails if the file of the workload has changed since the run in dir began.
+func (s *settings) sameWorkload(dir string) error {
+	if s.workloadFile == nil {
+		return nil
+	}
+	path := filepath.Join(dir, results.WorkloadFile)
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		return withCode(exitIO, errors.Wrap(err, "--resume"))
+	}
+	if !bytes.Equal(kept, s.workloadFile) {
+		return usage("--resume: --workload %s has changed since the run began; --workload file=%s is what it was", s.workload, path)
+	}
+	return nil
+}
+
+// minimal keeps the counterexamples of a violation. If there was no time to find one, the whole
+// history is the reproduction.
+func minimal(p *results.Repro, o *results.Outcome) {
+	for n := range o.Anomalies {
+		if c := o.Anomalies[n].Counterexample; c != nil && c.Sub != nil {
+			p.Minimal(o, &o.Anomalies[n], c.Sub)
+		}
+	}
+}
+
+// save writes the results of a run. It tries everything, and returns the first error.
+func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions) (report string, err error) {
+	var errs [3]error
+	if run.Violated() {
+		var missing []string
+		missing, errs[1] = results.SaveRepro(dir, run, p)
+		for _, m := range missing {
+			fmt.Fprintf(a.msg, "isohound: --attach: %s\n", m)
+		}
+	}
+	report, errs[0] = results.Save(dir, run, pages.Draw)
+	errs[2] = appendSummary(o.summary, func() string { return results.RunSummary(run, run.Violated()) })
+	for _, e := range errs {
+		if e != nil {
+			return report, withCode(exitIO, errors.Wrap(e, "cannot write the results"))
+		}
+	}
+	return report, nil
+}

@@ -1,0 +1,261 @@
+//go:build !front
+
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pkg/errors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/rounds"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/results"
+)
+
+// stateFile has what the checker knows after the latest window that was judged.
+const stateFile = "rounds.json"
+
+// judgeState is the content of stateFile.
+type judgeState struct {
+	Window int         `json:"window"`
+	Digest string      `json:"digest"`
+	Tested bool        `json:"tested"`
+	Rounds *rounds.Run `json:"rounds"`
+}
+
+// saveState writes the verdicts of the latest window to the disk, and then stateFile.
+func (w *windowRun) saveState() error {
+	if err := w.log.Sync(); err != nil {
+		return err
+	}
+	j := w.judge
+	b, err := json.Marshal(judgeState{j.number, j.digest, j.tested, &j.state})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(w.dir, stateFile)
+	if err := os.WriteFile(path+".part", b, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// notResumed are flags that belong to one process of a run and not to the run.
+var notResumed = []string{"dsn", "resume", "out", "json", "quiet", "no-progress", "summary", "attach", "publish", "nats-creds", "nats-ca", "help"}
+
+// given returns the flags that were given, for a later process that goes on with the run.
+func given(c *cobra.Command, s *settings) map[string][]string {
+	flags := map[string][]string{"seed": {fmt.Sprint(s.seed)}}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch list, isList := f.Value.(pflag.SliceValue); {
+		case slices.Contains(notResumed, f.Name):
+		case isList:
+			flags[f.Name] = list.GetSlice()
+		default:
+			flags[f.Name] = []string{f.Value.String()}
+		}
+	})
+	return flags
+}
+
+// resumed is a run in windows that an earlier process left.
+type resumed struct {
+	conf results.Config
+	// last is the last window, at path. digest is that of its file.
+	last         *history.History
+	path, digest string
+	files        []string // of all windows
+	// ready is called when the window in which the run goes on has been begun.
+	ready func() error
+}
+
+// prepareResume reads the folder of a run that was cut off, and sets the flags with which it was started. Flags
+// that are given take the place of these.
+func (a *app) prepareResume(c *cobra.Command, dir string) (*resumed, error) {
+	run, err := results.Load(dir)
+	if err != nil {
+		return nil, withCode(exitData, errors.Wrap(err, "--resume"))
+	}
+	r := &resumed{conf: run.Config}
+	switch {
+	case run.Config.Ended != results.NotYet:
+		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s has ended (%s)", dir, run.Config.Ended))
+	case run.Config.Loaders:
+		return nil, withCode(exitData, errors.Errorf("--resume: load generators could join the run in %s, and such a run cannot go on; isohound check %s judges what was recorded", dir, dir))
+	case run.Config.Schema == "":
+		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s was not recorded in windows, or its database was gone with its process", dir))
+	}
+	for name, values := range run.Config.Flags {
+		f := c.Flags().Lookup(name)
+		if f == nil {
+			return nil, withCode(exitData, errors.Errorf("--resume: the run in %s was started with --%s, which this isohound does not have", dir, name))
+		}
+		if f.Changed {
+			continue
+		}
+		for _, v := range values {
+			if err := c.Flags().Set(name, v); err != nil {
+				return nil, withCode(exitUsage, err)
+			}
+		}
+	}
+	return r, nil
+}
+
+// load reads the last window of the run in dir.
+func (r *resumed) load(ctx context.Context, dir string) (err error) {
+	if r.files, err = results.WindowFiles(dir); err != nil {
+		return withCode(exitIO, err)
+	}
+	for len(r.files) > 0 {
+		r.path = r.files[len(r.files)-1]
+		st, err := os.Stat(r.path)
+		if err != nil {
+			return withCode(exitIO, err)
+		}
+		if st.Size() > 0 {
+			if r.last, err = file.Load(ctx, r.path, file.Native, nil); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(r.last.Txns, func(t history.Txn) bool { return t.Status == history.Committed }) {
+				break
+			}
+		}
+		// The process ended when it had begun this window. Nothing is in it that is not in the one before.
+		if err := os.Remove(r.path); err != nil {
+			return withCode(exitIO, err)
+		}
+		r.last, r.files = nil, r.files[:len(r.files)-1]
+	}
+	if r.last == nil {
+		return withCode(exitData, errors.Errorf("--resume: no transaction of the run in %s was recorded; start it anew", dir))
+	}
+	r.digest, err = digestOf(r.path)
+	return withCode(exitIO, err)
+}
+
+// attach makes the database use what the earlier process created.
+func (a *app) attach(s *settings, db drivers.DB) error {
+	d, ok := db.(drivers.Resumer)
+	if !ok {
+		return usage("--resume: driver %s cannot go on with what an earlier process created", s.driver)
+	}
+	if err := d.Resume(a.stop, s.resume.conf.Schema); err != nil {
+		return err
+	}
+	if o, ok := db.(drivers.Owner); ok {
+		if what := o.Owns(); what != "" {
+			a.owns.Store(&what)
+		}
+	}
+	return a.join(s, db)
+}
+
+// reopen gives the windows that were not judged to the checker, and begins the one in which the run goes on.
+func (w *windowRun) reopen(r *resumed, repro *results.Repro) (io.Writer, error) {
+	if err := w.restore(r, repro); err != nil {
+		return nil, err
+	}
+	complete := r.files
+	w.number = results.WindowNumber(r.path)
+	if !r.last.Closed { // it is written once more
+		complete = complete[:len(complete)-1]
+		w.number--
+	}
+	for _, path := range complete {
+		if results.WindowNumber(path) > w.judge.number {
+			w.enqueue(path)
+		}
+	}
+	w.number++
+	w.path = filepath.Join(w.dir, results.WindowFile(w.number, w.o.plain))
+	part := w.path + ".part"
+	f, err := os.Create(part)
+	if err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	r.ready = func() error { return os.Rename(part, w.path) }
+	w.file, w.hash = f, sha256.New()
+	return io.MultiWriter(f, w.hash), nil
+}
+
+// restore makes the checker know what it knew after the latest window whose verdicts are complete.
+func (w *windowRun) restore(r *resumed, repro *results.Repro) error {
+	var state judgeState
+	b, err := os.ReadFile(filepath.Join(w.dir, stateFile))
+	switch {
+	case os.IsNotExist(err): // no window was judged
+	case err != nil:
+		return withCode(exitIO, err)
+	default:
+		if err := json.Unmarshal(b, &state); err != nil {
+			return withCode(exitData, errors.Wrap(err, filepath.Join(w.dir, stateFile)))
+		}
+		w.judge.number, w.judge.digest, w.judge.tested, w.judge.state = state.Window, state.Digest, state.Tested, *state.Rounds
+	}
+	fine := map[int]bool{}
+	var size int64 // of the verdicts up to that window
+	err = results.EachWindow(w.dir, func(n, length int, o *results.Outcome) error {
+		if n > state.Window {
+			return nil // not all of its verdicts need be there
+		}
+		size += int64(length)
+		if before, known := fine[n]; known {
+			fine[n] = before && o.Verdict == verdict.Satisfied
+		} else {
+			fine[n] = o.Verdict == verdict.Satisfied
+		}
+		lvl, err := level.Parse(o.Level)
+		if err != nil {
+			return err
+		}
+		w.judge.add(n, lvl, o)
+		minimal(repro, o)
+		return nil
+	})
+	if err != nil {
+		return withCode(exitData, err)
+	}
+	// A window whose verdicts are not complete is judged once more.
+	if err := w.log.Truncate(size); err != nil {
+		return withCode(exitIO, err)
+	}
+	for _, path := range r.files {
+		if n := results.WindowNumber(path); n <= state.Window {
+			w.kept = append(w.kept, judged{path, fine[n]})
+		}
+	}
+	return nil
+}
+
+// recorder begins the history of a run, or goes on with it.
+func (s *settings) recorder(log *native.Log, db drivers.DB) (*generator.Recorder, *generator.Left, error) {
+	if s.resume == nil {
+		rec, err := generator.NewRecorder(log, s.header(db), s.work)
+		if err == nil && s.next != nil {
+			rec.Windows(s.work, s.next)
+		}
+		return rec, nil, err
+	}
+	rec, left, err := generator.Resume(log, s.resume.last, s.resume.digest, s.next)
+	if err == nil {
+		err = s.resume.ready()
+	}
+	s.resume.last = nil // its memory
+	return rec, left, err
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/internal/randhist"
+	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/servers"
+)
+
+// windowsKilled starts a run in windows, or goes on with it, and kills the process at a random moment.
+func windowsKilled(t *testing.T, rng *rand.Rand, dir string, args ...string) {
+	t.Helper()
+	c, msg, wait := begin(t, args...)
+	waitForSize(t, filepath.Join(dir, results.WindowsFolder, "000001.jsonl.zst"), 4<<10)
+	time.Sleep(time.Duration(rng.IntN(1500)) * time.Millisecond)
+	c.Process.Signal(syscall.SIGKILL)
+	if got := wait(); got.code == 0 {
+		t.Fatal(msg)
+	}
+	got := isohound(t, "check", dir, "--level", "ser", "--json").outcomes(t)
+	files, err := results.WindowFiles(dir)
+	if err != nil || len(got) != 1 || got[0].Verdict != verdict.Satisfied || got[0].Windows.Total() < len(files)-1 {
+		t.Fatalf("%v, %d files: %+v", err, len(files), got)
+	}
+	if r := isohound(t, "report", dir); r.code != 0 {
+		t.Errorf("report: %s", r.msg)
+	}
+}
+
+// TestWindowsResumed kills a run in windows again and again, and goes on with it in between: no transaction is
+// lost, each window is judged, and there is no false alarm. ISOHOUND_KILLS is the number of kills, or ISOHOUND_HISTORIES
+// 15,000 times that number.
+func TestWindowsResumed(t *testing.T) {
+	for driver, dsn := range map[string]string{"postgres": postgresDSN(t), "mariadb": mariadbDSN(t)} {
+		seed := randhist.Seed(t, rand.Uint64())
+		rng := rand.New(rand.NewPCG(seed, 3))
+		dir := filepath.Join(t.TempDir(), "run")
+		windowsKilled(t, rng, dir, "run", "--driver", driver, "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
+		for range kills(t, randhist.Count(t, 30_000)/15_000) {
+			windowsKilled(t, rng, dir, "run", "--resume", dir, "--dsn", dsn, "--no-progress")
+		}
+		c := isohound(t, "run", "--resume", dir, "--dsn", dsn, "--duration", "1s", "--json", "--no-progress")
+		all := c.outcomes(t)
+		files, err := results.WindowFiles(dir)
+		if err != nil || c.code != 0 || len(all) != 1 || !all[0].Certified || all[0].Windows.Satisfied != len(files) {
+			t.Fatalf("%s, seed %d: %v, exit code %d, %d files: %s%s", driver, seed, err, c.code, len(files), c.out, c.msg)
+		}
+		n := 0
+		for _, f := range files {
+			h := load(t, f)
+			n += len(h.Txns)
+			if !h.Closed {
+				t.Errorf("%s is not closed", f)
+			}
+		}
+		if n != all[0].Txns {
+			t.Errorf("%d transactions on disk, %d judged", n, all[0].Txns)
+		}
+		if c := isohound(t, "run", "--resume", dir, "--dsn", dsn); c.code != 65 || !strings.Contains(c.msg, "has ended") {
+			t.Errorf("exit code %d: %s", c.code, c.msg)
+		}
+	}
+}
+
+// TestResumedFindsLoss: what the database lost while no process of the run was there is a violation.
+func TestResumedFindsLoss(t *testing.T) {
+	ctx, dsn := t.Context(), postgresDSN(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), dir, "run", "--driver", "postgres", "--dsn", dsn, "--sessions", "8", "--duration", "1m", "--cut-every", "5s", "--check", "ser", "--out", dir, "--no-progress")
+	var conf results.Config
+	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &conf)
+	}
+	if err != nil || conf.Schema == "" {
+		t.Fatal(err, conf)
+	}
+	h := load(t, filepath.Join(dir, results.WindowFile(1, false)))
+	c, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	for k := range history.Key(h.KeyCount()) { // back to the state before the first transaction
+		if h.Initial(k) == history.Absent {
+			continue
+		}
+		if _, err := c.Exec(ctx, "UPDATE "+pgx.Identifier{conf.Schema, "kv"}.Sanitize()+" SET v = $1 WHERE k = $2", int64(h.Initial(k)), h.KeyName(k)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := isohound(t, "run", "--resume", dir, "--dsn", dsn, "--duration", "1s", "--json", "--no-progress")
+	if all := got.outcomes(t); got.code != 1 || len(all) != 1 || all[0].Verdict != verdict.Violated || !all[0].Certified {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
+	}
+}
+
+// TestWindowsServerKilled kills the server in a run in windows: with asynchronous commit the cut after it finds
+// lost commits, and otherwise there is no violation.
+func TestWindowsServerKilled(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		pg, err := servers.StartPostgres(servers.Set("wal_writer_delay", "10s"), servers.Set("wal_writer_flush_after", "1GB"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pg.Stop)
+		query := ""
+		if async {
+			query = "?synchronous_commit=off"
+		}
+		for try := 1; ; try++ {
+			dir := filepath.Join(t.TempDir(), "run")
+			_, _, wait := begin(t, "run", "--driver", "postgres", "--dsn", pg.DSN()+query, "--isolation", "serializable", "--keys", "3000", "--duration", "4s", "--cut-every", "700ms",
+				"--check", "ser", "--out", dir, "--json", "--no-progress")
+			waitForSize(t, filepath.Join(dir, results.WindowFile(2, false)), 16<<10)
+			pg.Kill()
+			time.Sleep(300 * time.Millisecond)
+			if err := again(pg.Start); err != nil {
+				t.Fatal(err)
+			}
+			c := wait()
+			all := c.outcomes(t)
+			if len(all) != 1 || !all[0].Certified && all[0].Verdict != verdict.Unknown {
+				t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
+			}
+			if v := all[0].Verdict; !async && v != verdict.Satisfied || async && try == 3 && v != verdict.Violated {
+				t.Errorf("asynchronous commit %v: %s, %s%s", async, v, c.out, c.msg)
+			}
+			if !async || try == 3 || all[0].Verdict == verdict.Violated {
+				break
+			}
+		}
+	}
+}

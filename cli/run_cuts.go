@@ -1,0 +1,370 @@
+//go:build !front
+
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/results/pages"
+)
+
+// keeping says which windows stay on disk.
+type keeping struct {
+	all bool
+	// last is how many of the latest windows are kept at least. Windows that are not satisfied are kept
+	// with the one before.
+	last int
+}
+
+func parseKeep(text string) (keeping, error) {
+	switch n, err := strconv.Atoi(text); {
+	case text == "all":
+		return keeping{all: true}, nil
+	case text == "violated":
+		return keeping{last: 1}, nil
+	case err == nil && n > 0:
+		return keeping{last: n}, nil
+	}
+	return keeping{}, usage("--keep %s: expected all, violated or a number of windows", text)
+}
+
+// parseCuts reads --cut-every: auto, a duration such as 30s, or a number of transactions such as
+// 100000txns.
+func parseCuts(text string) (generator.Cuts, error) {
+	if text == "" {
+		return generator.Cuts{}, nil
+	}
+	if text == "auto" {
+		return generator.Cuts{Auto: true}, nil
+	}
+	if n, ok := strings.CutSuffix(text, "txns"); ok {
+		if n, err := strconv.ParseInt(n, 10, 64); err == nil && n > 0 {
+			return generator.Cuts{Txns: n}, nil
+		}
+	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return generator.Cuts{Every: d}, nil
+	}
+	return generator.Cuts{}, usage("--cut-every %s: expected auto, a time such as 30s or a number of transactions such as 100000txns", text)
+}
+
+// windowRun records a run in windows, and judges each window when it is complete.
+type windowRun struct {
+	app  *app
+	dir  string
+	conf *results.Config
+	o    *runOptions
+	keep keeping
+	// stop ends the run because of a violation.
+	stop context.CancelCauseFunc
+
+	judge  *windowJudge
+	number int    // of the window that is being written
+	path   string // of its file
+	file   *os.File
+	hash   hash.Hash
+	queue  chan string
+	done   chan struct{}
+	lag    lag
+	err    error // of judging or of writing verdicts
+	kept   []judged
+	log    *os.File  // the verdicts
+	away   elsewhere // judges the windows, or nil
+}
+
+// judged is a window that was judged and is still on disk.
+type judged struct {
+	path string
+	fine bool
+}
+
+func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep keeping, k *checking) (*windowRun, error) {
+	if err := os.MkdirAll(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	log, err := os.OpenFile(filepath.Join(dir, results.WindowVerdicts), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	if err := lockFile(log); err != nil {
+		log.Close()
+		return nil, withCode(exitIO, errors.Errorf("another process is working on the run in %s", dir))
+	}
+	quiet := *k
+	quiet.noProgress = true
+	judge := a.newWindowJudge(dir, &quiet)
+	if o.onViolation == "continue" {
+		judge.explained = results.WindowPages
+	}
+	return &windowRun{
+		app: a, dir: dir, conf: conf, o: o, keep: keep, judge: judge,
+		queue: make(chan string, 1<<16), done: make(chan struct{}), log: log,
+	}, nil
+}
+
+// open begins the next window, and returns the writer of its history.
+func (w *windowRun) open() (io.Writer, error) {
+	w.number++
+	w.path = filepath.Join(w.dir, results.WindowFile(w.number, w.o.plain))
+	f, err := createHistory(w.path)
+	if err != nil {
+		return nil, err
+	}
+	w.file, w.hash = f, sha256.New()
+	return io.MultiWriter(f, w.hash), nil
+}
+
+// close ends the file of the window, and gives it to the checker.
+func (w *windowRun) close() (digest string, err error) {
+	if err := w.file.Close(); err != nil {
+		return "", err
+	}
+	digest = hex.EncodeToString(w.hash.Sum(nil))
+	if w.away != nil {
+		w.away.put(w.number, w.path, digest)
+	}
+	w.enqueue(w.path)
+	return digest, nil
+}
+
+func (w *windowRun) enqueue(path string) {
+	w.lag.complete(time.Now())
+	w.queue <- path
+}
+
+// next is a generator.NextWindow.
+func (w *windowRun) next() (*native.Log, string, error) {
+	digest, err := w.close()
+	if err != nil {
+		return nil, "", err
+	}
+	out, err := w.open()
+	if err != nil {
+		return nil, "", err
+	}
+	log, err := native.NewLog(out, !w.o.plain)
+	return log, digest, err
+}
+
+// atOnce is how many windows judges elsewhere work on: each judges one and fetches the next.
+func (w *windowRun) atOnce() int {
+	if w.away == nil {
+		return 0
+	}
+	return 2 * w.away.judges()
+}
+
+// hold waits while the checker is too far behind.
+func (w *windowRun) hold(ctx context.Context) {
+	begun, told := time.Now(), false
+	for ctx.Err() == nil {
+		behind, windows := w.lag.now()
+		if behind <= w.o.maxLag || windows <= w.atOnce() {
+			break
+		}
+		if !told && w.lag.held() == 0 {
+			fmt.Fprintf(w.app.msg, "note: the checker is %.1f s behind, %s; the run waits for it\n", behind.Seconds(), plural(windows, "window"))
+		}
+		told = true
+		time.Sleep(5 * time.Millisecond)
+	}
+	if told {
+		w.lag.hold(time.Since(begun))
+	}
+}
+
+// judging judges windows until the queue ends.
+func (w *windowRun) judging() {
+	defer close(w.done)
+	for path := range w.queue {
+		if w.err == nil {
+			begun := time.Now()
+			if w.err = w.window(path); w.err != nil { // what is not judged need not be recorded
+				w.stop(w.err)
+			}
+			if rest := restAfter(time.Since(begun), w.o.judgeShare); rest > 0 && !w.lag.ending() {
+				pauseUntil(w.lag.end, rest)
+			}
+		}
+		w.lag.judged(time.Now())
+	}
+}
+
+// window judges one window, writes its verdicts to disk, and then removes windows that need not be kept.
+func (w *windowRun) window(path string) error {
+	fine := true
+	var outcomes []results.Outcome
+	finish := w.judge.finish
+	var failed error
+	w.judge.finish = func(h *history.History, o *results.Outcome) {
+		finish(h, o)
+		w.app.metrics.verdict(o)
+		fine = fine && o.Verdict == verdict.Satisfied
+		outcomes = append(outcomes, *o)
+		if err := json.NewEncoder(w.log).Encode(o); err != nil {
+			failed = withCode(exitIO, errors.Wrap(err, "the verdicts of windows"))
+		}
+		if o.Verdict == verdict.Violated && w.o.onViolation == "stop" {
+			w.stop(generator.ErrViolated)
+		}
+	}
+	next := w.judge.next
+	if w.away != nil {
+		next = w.away.next
+	}
+	err := next(path)
+	w.judge.finish = finish
+	switch {
+	case err != nil:
+		return err
+	case failed != nil:
+		return failed
+	}
+	if err := w.saveState(); err != nil { // before any file is removed
+		return withCode(exitIO, err)
+	}
+	w.kept = append(w.kept, judged{path, fine})
+	if w.judge.violations <= results.WindowPages {
+		if err := results.DrawWindow(w.dir, w.conf, w.judge.number, outcomes, pages.Draw); err != nil {
+			return withCode(exitIO, err)
+		}
+	}
+	return w.clean()
+}
+
+// clean removes windows. The latest ones stay, and those beside a window that is not satisfied.
+func (w *windowRun) clean() error {
+	if w.keep.all {
+		return nil
+	}
+	for n := 0; n < len(w.kept)-w.keep.last; n++ {
+		if w.kept[n].fine && w.kept[n+1].fine {
+			if err := os.Remove(w.kept[n].path); err != nil {
+				return withCode(exitIO, err)
+			}
+			w.kept = slices.Delete(w.kept, n, n+1)
+			n--
+		}
+	}
+	return nil
+}
+
+// generateWindows records a run in windows into dir, and judges them as it goes.
+func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db drivers.DB, dir string, run *results.Run, repro *results.Repro) (*recording, error) {
+	keep, err := parseKeep(o.keep)
+	if err != nil {
+		return nil, err
+	}
+	if err := results.SaveConfig(dir, &run.Config); err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	w, err := a.newWindowRun(dir, &run.Config, o, keep, k)
+	if err != nil {
+		return nil, err
+	}
+	defer w.log.Close()
+	s.lag = &w.lag
+	w.judge.finish = func(h *history.History, out *results.Outcome) {
+		if lvl, err := level.Parse(out.Level); err == nil && !w.judge.violatedAt(lvl) { // else the report has an earlier one
+			minimal(repro, out)
+		}
+		run.Config.Weigh(out)
+	}
+	var out io.Writer
+	if s.resume == nil {
+		out, err = w.open()
+	} else {
+		out, err = w.reopen(s.resume, repro)
+	}
+	if err != nil {
+		return nil, err
+	}
+	stop, cancel := context.WithCancelCause(a.stop)
+	defer cancel(nil)
+	w.stop = cancel
+	if w.away = o.away; w.away != nil {
+		w.away.begin(w)
+		defer w.away.done()
+	}
+	s.next, s.cuts.Before, s.stop = w.next, w.hold, stop
+	a.work = a.ctx // the first signal ends the recording, and not the judging
+	go w.judging()
+	rec, err := a.record(s, db, out, !o.plain)
+	w.lag.finish()
+	if err != nil {
+		close(w.queue)
+		<-w.done
+		return nil, err
+	}
+	if _, cerr := w.close(); cerr != nil && rec.err == nil {
+		rec.err = &generator.LogError{Err: cerr}
+	}
+	a.summarize(s, rec)
+	if held := w.lag.held(); held > 0 {
+		fmt.Fprintf(a.msg, "note: the run waited %.1f s for the checker, as --max-lag %s asks for\n", held.Seconds(), o.maxLag)
+	}
+	if _, windows := w.lag.now(); windows > 1 && !s.quiet {
+		fmt.Fprintf(a.msg, "%d windows are still to be judged\n", windows)
+	}
+	close(w.queue)
+	<-w.done
+	if w.err != nil && rec.err == nil {
+		rec.err = w.err
+	}
+	if rec.stats.Cuts != nil {
+		rec.stats.Cuts.LongestLag, rec.stats.Cuts.Waited = w.lag.longest().Seconds(), w.lag.held().Seconds()
+	}
+	run.Config.Ended, run.Stats, run.Invariants = rec.ended, rec.stats, rec.invariants
+	run.Outcomes = w.judge.outcomes()
+	for n := range run.Outcomes {
+		switch v := &run.Outcomes[n]; {
+		case v.Verdict != verdict.Satisfied:
+		case w.err != nil:
+			v.Verdict, v.Reason = verdict.Unknown, "not all windows were judged: "+w.err.Error()
+		case !w.judge.tested:
+			v.Verdict, v.Reason = verdict.Vacuous, "no window has enough transactions that meet"
+		}
+	}
+	return rec, nil
+}
+
+// concludeWindows reports the outcomes of a run in windows.
+func (a *app) concludeWindows(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording, repro *results.Repro) error {
+	var err error
+	for n := range run.Outcomes {
+		out := run.Outcomes[n]
+		run.Config.Weigh(&out)
+		out.Invariants = run.Invariants
+		if w := out.Windows; w != nil && w.First != "" {
+			if run.Config.History, err = filepath.Rel(dir, w.First); err != nil {
+				run.Config.History = w.First
+			}
+		}
+		run.Outcomes[n] = out
+		a.found(k.codeOf(out.Verdict))
+		if err := a.print(out, o.asJSON); err != nil {
+			return err
+		}
+	}
+	return a.writeResults(s, o, k, dir, run, rec, repro, nil)
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/generator/synth"
+	"github.com/isohound/isohound/history/file"
+)
+
+// TestWeakScans: all scans of a history of some size are judged if only weak levels are asked for. With stronger
+// levels, which get the operations of scans on demand, an execution of one decides the weak level.
+func TestWeakScans(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pred.jsonl")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Write(f, synth.Pred(24, 1000, 2000, 8, 4, 1), file.Native); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ levels, want string }{
+		{"rc", "scans: 8000 of 8000 judged"},
+		{"cc,ser", "scans: 8000 of 8000 judged"},
+		{"cc,ser", "follows from ser"},
+	} {
+		c := isohound(t, "check", path, "--level", tc.levels, "--certify")
+		if c.code != 0 || !strings.Contains(c.out, tc.want) || !strings.Contains(c.out, "proof verified") {
+			t.Errorf("%s: exit %d\n%s%s", tc.levels, c.code, c.out, c.msg)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/rounds"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/results"
+)
+
+// windowJudge judges the windows of a run, one after the other.
+type windowJudge struct {
+	app *app
+	dir string   // the run's
+	k   checking // as asked for
+	// finish, if set, is called with the outcome of each window at each level.
+	finish func(*history.History, *results.Outcome)
+	state  rounds.Run
+	// sums are the outcomes of the run, by level.
+	sums map[level.Level]*results.Outcome
+	// number and digest are those of the latest window; digest is "" if it is not known.
+	number int
+	digest string
+	tested bool // some window tested something
+	// violations is how many windows were found violated, explained how many of them are explained.
+	violations, explained int
+	latest                int // the latest violated window
+	// carry, if set, is called before a window is entered, with what is known of earlier ones to be set;
+	// entered after that.
+	carry, entered func(*history.History) error
+	notes          []string
+}
+
+func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
+	j := &windowJudge{app: a, dir: path, k: *k, explained: 1, sums: map[level.Level]*results.Outcome{}}
+	for _, lvl := range k.levels {
+		j.sums[lvl] = &results.Outcome{Path: path, Level: lvl.String()}
+	}
+	return j
+}
+
+// next judges the next window.
+func (j *windowJudge) next(path string) error {
+	k := j.k
+	k.levels = nil
+	for _, lvl := range j.k.levels {
+		if rounds.Judges(lvl) {
+			k.levels = append(k.levels, lvl)
+		}
+	}
+	if len(k.levels) == 0 { // one that says something about others
+		k.levels = []level.Level{level.SER}
+		j.other(level.SER)
+	}
+	k.window, k.prepare = true, j.enter
+	if !j.explains() {
+		k.explain = 0
+	}
+	digest, err := digestOf(path)
+	if err != nil {
+		return withCode(exitIO, err)
+	}
+	err = j.app.judge(path, &k, j.weigh, func(o results.Outcome) error {
+		lvl, err := level.Parse(o.Level)
+		if err == nil {
+			j.add(j.number, lvl, &o)
+		}
+		return err
+	})
+	j.digest = digest
+	return err
+}
+
+// other adds a level that was not asked for.
+func (j *windowJudge) other(lvl level.Level) {
+	if j.sums[lvl] == nil {
+		j.sums[lvl] = &results.Outcome{Path: j.dir, Level: lvl.String()}
+	}
+}
+
+// add adds the outcome of window n at a level to that of the run.
+func (j *windowJudge) add(n int, lvl level.Level, o *results.Outcome) {
+	j.other(lvl)
+	j.sums[lvl].AddWindow(n, o)
+	if o.Verdict == verdict.Violated && j.latest != n {
+		j.violations++
+		j.latest = n
+	}
+}
+
+// violatedAt reports whether a window was found violated at a level.
+func (j *windowJudge) violatedAt(lvl level.Level) bool {
+	sum := j.sums[lvl]
+	return sum != nil && sum.Windows != nil && sum.Windows.Violated > 0
+}
+
+// explains reports whether the next window is explained if it is violated.
+func (j *windowJudge) explains() bool { return j.violations < j.explained }
+
+// enter looks whether the window is the next one, and prepares it.
+func (j *windowJudge) enter(h *history.History) error {
+	number := 1
+	if h.Window != nil {
+		number = h.Window.Number
+	}
+	switch {
+	case number <= j.number:
+		return errors.Errorf("this is window %d, after window %d", number, j.number)
+	case number != j.number+1:
+		missing := fmt.Sprintf("window %d is not there", j.number+1)
+		if number > j.number+2 {
+			missing = fmt.Sprintf("windows %d to %d are not there", j.number+1, number-1)
+		}
+		j.notes = append(j.notes, missing)
+		j.state.Skip()
+	case j.number > 0 && j.digest != h.Window.After:
+		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
+	}
+	j.number = number
+	for _, note := range h.Notes {
+		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
+	}
+	j.tested = j.tested || checker.Vacuous(h) == ""
+	if j.carry != nil {
+		if err := j.carry(h); err != nil {
+			return err
+		}
+	}
+	j.state.Enter(h)
+	if j.entered != nil {
+		return j.entered(h)
+	}
+	return nil
+}
+
+// weigh makes the outcome of a window that is violated, but does not prove that the run is, unknown.
+func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
+	if o.Verdict == verdict.Violated && h != nil {
+		lvl, err := level.Parse(o.Level)
+		var why string
+		switch {
+		case err == nil && !rounds.Judges(lvl):
+			why = fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl)
+		case err == nil:
+			why, err = j.state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) {
+				r, err := checker.Check(j.app.work, h, lvl, checker.Options{Timeout: j.k.timeout})
+				if err != nil {
+					return verdict.Unknown, err
+				}
+				return r.Verdict, nil
+			})
+		}
+		if err != nil {
+			why = err.Error()
+		}
+		if why != "" {
+			o.Verdict, o.Reason, o.Anomalies, o.Standing = verdict.Unknown, why, []results.Anomaly{}, nil
+		}
+	}
+	if j.finish != nil {
+		j.finish(h, o)
+	}
+}
+
+// alone makes the judging of a single window, without the others of its run: the options and the finish
+// of judge. Another history is judged as before.
+func (a *app) alone(c *checking, finish func(*history.History, *results.Outcome)) (*checking, func(*history.History, *results.Outcome)) {
+	j, k := &windowJudge{app: a, k: *c, finish: finish}, *c
+	window := false
+	k.prepare = func(h *history.History) error {
+		if window = h.Window != nil; window {
+			j.state.Skip()
+			j.state.Enter(h)
+		}
+		return nil
+	}
+	return &k, func(h *history.History, o *results.Outcome) {
+		switch {
+		case window:
+			j.weigh(h, o)
+		case finish != nil:
+			finish(h, o)
+		}
+	}
+}
+
+// outcomes are those of the run, in the order of the levels asked for.
+func (j *windowJudge) outcomes() []results.Outcome {
+	var out []results.Outcome
+	for _, lvl := range j.k.levels {
+		o := *j.sums[lvl]
+		if !rounds.Judges(lvl) {
+			o = j.follow(lvl)
+		}
+		o.Notes = slices.Clone(j.notes)
+		if o.Anomalies == nil {
+			o.Anomalies = []results.Anomaly{}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// follow is the outcome at a level at which windows cannot be judged. It follows from a stronger level
+// that is satisfied.
+func (j *windowJudge) follow(lvl level.Level) results.Outcome {
+	for _, from := range level.Descending(level.All()) {
+		sum := j.sums[from]
+		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || !from.Implies(lvl) {
+			continue
+		}
+		o := *sum
+		o.Level, o.FollowsFrom, o.Reason = lvl.String(), from.String(), fmt.Sprintf("%s implies it", from)
+		return o
+	}
+	o := results.Outcome{Path: j.sums[lvl].Path, Level: lvl.String(), Verdict: verdict.Unknown}
+	o.Reason = fmt.Sprintf("the windows of a run cannot be judged one by one at %s; record without --cut-every, or judge them at ser, si, sser or strong-si", lvl)
+	return o
+}
+
+// digestOf is the digest that the next window names.
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// checkWindows judges the run in a folder that was cut into windows.
+func (a *app) checkWindows(dir string, files []string, k *checking, tell func(results.Outcome) error) error {
+	j := a.newWindowJudge(dir, k)
+	draw := func() error { return nil }
+	if k.pages {
+		draw = j.paged()
+	}
+	for n, path := range files {
+		if st, err := os.Stat(path); err == nil && st.Size() == 0 && n > 0 && n == len(files)-1 {
+			j.notes = append(j.notes, fmt.Sprintf("window %d is empty: the run was cut off when it began", j.number+1))
+			break
+		}
+		if err := j.next(path); err != nil {
+			return err
+		}
+		if err := draw(); err != nil {
+			return err
+		}
+		if err := context.Cause(a.work); err != nil {
+			return err
+		}
+	}
+	for _, o := range j.outcomes() {
+		a.found(k.codeOf(o.Verdict))
+		if err := tell(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// TestWindowsFollow: a level at which windows cannot be judged follows from all windows at another level, not from
+// the latest one alone.
+func TestWindowsFollow(t *testing.T) {
+	c := isohound(t, "run", "--sessions", "8", "--txns", "300", "--seed", "1", "--cut-every", "500txns", "--check", "rc", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+	all := c.outcomes(t)
+	if len(all) != 1 || all[0].Verdict != verdict.Satisfied || all[0].FollowsFrom != "ser" || all[0].Windows.Total() < 3 || all[0].Committed < 2400 {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}

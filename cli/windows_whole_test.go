@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/internal/randhist"
+	"github.com/isohound/isohound/results"
+)
+
+// whole writes the windows of a run as one history: what the run would have recorded without cuts.
+func whole(t *testing.T, files []string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	seen := map[string]bool{} // transactions of unknown outcome are in several windows
+	for n, path := range files {
+		var text bytes.Buffer
+		if err := native.WritePlain(&text, load(t, path), ""); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text.String()) {
+			id, _, isTxn := strings.Cut(line, `,"session"`)
+			switch isTxn = isTxn && strings.HasPrefix(id, `{"txn":`); {
+			case isTxn && !seen[id]:
+				seen[id] = true
+				out.WriteString(line)
+			case !isTxn && n == 0 && !strings.HasPrefix(line, `{"closed"`):
+				out.WriteString(line)
+			}
+		}
+	}
+	fmt.Fprintf(&out, `{"closed":{"reason":"complete","txns":%d}}`+"\n", len(seen))
+	return out.Bytes()
+}
+
+// TestWindowsAreTheWhole: runs on a simulated database, with keys, deletes, rows and scans, whose protections are
+// switched off at random, get the same verdicts whole and in windows.
+func TestWindowsAreTheWhole(t *testing.T) {
+	count := map[verdict.Verdict]int{}
+	seed := randhist.Seed(t, 1)
+	for n := range randhist.Count(t, 30_000) / 2500 {
+		db := []string{"", "?off=predicates", "?off=durability&rate=0.02", "?off=first-committer-wins&rate=0.05", "?off=undo&rate=0.05", "?off=stable-snapshot&rate=0.05"}[n%6]
+		workload := [][]string{{"scan"}, {"mini", "-p", "death=delete"}}[n/6%2]
+		if n/6%2 == 1 && db == "?off=predicates" {
+			continue // it has no scans
+		}
+		isolation, txns := "serializable snapshot isolation", []string{"60", "400"}[n/6%2]
+		dir := filepath.Join(t.TempDir(), "run")
+		args := append([]string{"run", "--driver", "sim", "--dsn", "sim://" + db, "--isolation", isolation, "--sessions", "4", "--txns", txns, "--keys", "20",
+			"--seed", strconv.FormatUint(seed+uint64(n), 10), "--cut-every", "50txns", "--on-violation", "continue", "--check", "ser,si,sser,strong-si", "--out", dir, "--json", "--no-progress", "--workload"}, workload...)
+		c := isohound(t, args...)
+		parts := c.outcomes(t)
+		files, err := results.WindowFiles(dir)
+		if err != nil || len(files) < 2 || len(parts) != 4 {
+			t.Fatalf("%v, %d windows: %s%s", err, len(files), c.out, c.msg)
+		}
+		text := whole(t, files)
+		rd, err := native.NewReader(bytes.NewReader(text), "whole", int64(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := history.Load(context.Background(), rd)
+		if err != nil || !h.Closed {
+			t.Fatal(err)
+		}
+		check := command(t, "check", "-", "--level", "ser,si,sser,strong-si", "--json", "--explain-timeout", "0")
+		check.Stdin = bytes.NewReader(text)
+		for i, o := range finish(t, check).outcomes(t) {
+			count[o.Verdict]++
+			if got := parts[i].Verdict; got == verdict.Vacuous {
+				t.Errorf("%v: %s", args, parts[i].Reason)
+			} else if got != o.Verdict && got != verdict.Unknown && o.Verdict != verdict.Unknown {
+				t.Errorf("%v: %s is %s, and %s in windows: %s", args, o.Level, o.Verdict, got, parts[i].Windows.Text())
+			}
+		}
+	}
+	t.Log(count)
+	if count[verdict.Satisfied] < 8 || count[verdict.Violated] < 8 {
+		t.Errorf("the verdicts are not well spread: %v", count)
+	}
+}

@@ -1,8 +1,0 @@
-//go:build !unix && !front
-
-package main
-
-import "os"
-
-// lockFile does nothing where there is no flock: there two processes could go on with the same run.
-func lockFile(*os.File) error { return nil }
