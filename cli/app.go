@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -84,12 +85,35 @@ func (a *app) listen() (done func()) {
 // found records the exit code of a result.
 func (a *app) found(c exitCode) { a.code = worse(a.code, c) }
 
+// module is the path of isohound's module.
+const module = "github.com/isohound/isohound"
+
+// program is what the user types: isohound, or the name of somebody else's program with this command line.
+func program() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != module {
+		return filepath.Base(os.Args[0])
+	}
+	return "isohound"
+}
+
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
 	v := info.Main.Version
+	if info.Main.Path != module { // the main of somebody else
+		v = "unknown"
+		for _, dep := range info.Deps {
+			if dep.Path == module {
+				v = dep.Version
+				if dep.Replace != nil {
+					v = strings.TrimSpace(dep.Replace.Path + " " + dep.Replace.Version)
+				}
+			}
+		}
+		return v + " in " + info.Main.Path
+	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(v, s.Value[:12]) {
 			v += " (" + s.Value[:12] + ")"

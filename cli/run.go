@@ -432,7 +432,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	if s.duration > 0 {
 		c.Duration = s.duration.String()
 	}
-	c.Repeat = "isohound " + commandLine(append(s.words(k, false), o.cutWords()...)...)
+	c.Repeat = commandLine(program()) + " " + commandLine(append(s.words(k, false), o.cutWords()...)...)
 	c.Command = commandLine(append(s.words(k, true), o.cutWords()...)...)
 	if !s.info.Embedded {
 		c.DSN = s.endpoints()
