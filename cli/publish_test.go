@@ -166,10 +166,10 @@ func verdictsOf(t *testing.T, dir string) map[string]verdict.Verdict {
 }
 
 // sameAsOne fails unless one process gives the run in dir the same verdicts.
-func sameAsOne(t *testing.T, c call, dir, levels string) []results.Outcome {
+func sameAsOne(t *testing.T, c call, dir, levels string, flags ...string) []results.Outcome {
 	t.Helper()
 	got := c.outcomes(t)
-	one := isohound(t, "check", dir, "--level", levels, "--certify", "--json", "--no-progress")
+	one := isohound(t, append([]string{"check", dir, "--level", levels, "--certify", "--json", "--no-progress"}, flags...)...)
 	want := one.outcomes(t)
 	if len(got) != len(want) || len(want) == 0 {
 		t.Fatalf("%d and %d verdicts: %s%s\n%s%s", len(got), len(want), c.out, c.msg, one.out, one.msg)
