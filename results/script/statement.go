@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/drivers/sqltable"
@@ -128,10 +129,13 @@ func (w *writer) scan(p *history.Predicate, ops []history.Op) []string {
 	}
 	w.use(t)
 	var groups []int
-	for _, name := range p.Groups {
-		if g := t.Group(name); g >= 0 {
+	for g := range t.Groups {
+		if slices.Contains(p.Groups, t.Groups[g].Name) {
 			groups = append(groups, g)
 		}
+	}
+	if len(groups) == 0 { // it is not known which
+		groups = t.All()
 	}
 	switch p.Kind {
 	case history.ScanCount:
