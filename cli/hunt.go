@@ -23,7 +23,7 @@ import (
 
 // huntOptions are the flags of hunt.
 type huntOptions struct {
-	out, summary                              string
+	out, summary, webhook                     string
 	resume, list, report, init, schema, quiet bool
 	start                                     hunt.Starting
 }
@@ -78,6 +78,7 @@ a new one.
 	f.StringVar(&h.start.Driver, "driver", "", "with --init: the driver")
 	f.BoolVar(&h.schema, "schema", false, "only print the JSON schema of plans, for editors")
 	f.StringVar(&h.summary, "summary", "", summaryHelp)
+	f.StringVar(&h.webhook, "webhook", "", "address to which the night's outcome is posted as JSON (default $"+webhookVariable+"); see docs/hunt.md")
 	f.BoolVarP(&h.quiet, "quiet", "q", false, "print only what is not satisfied, and the result")
 	return c
 }
@@ -101,6 +102,10 @@ func (a *app) hunt(h *huntOptions, path string) error {
 		return a.draft(h, path)
 	case path == "":
 		return usage("hunt needs a plan; isohound hunt --init PLAN writes one")
+	}
+	var err error
+	if h.webhook, err = webhookOf(h.webhook); err != nil {
+		return err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -365,6 +370,7 @@ func (a *app) morning(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left 
 	if _, err := fmt.Fprintf(a.out, "\n%s: %s, %s\npage: %s\n", m.Words(), plural(m.Total.Runs, "run"), m.Night.Lasted(), page); err != nil {
 		return withCode(exitIO, err)
 	}
+	a.tellNight(h.webhook, m, page)
 	if !done {
 		fmt.Fprintln(a.msg, "the night is not over; isohound hunt --resume goes on with it")
 	}

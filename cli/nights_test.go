@@ -2,9 +2,13 @@ package cli
 
 import (
 	"database/sql"
+	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,9 +70,19 @@ func nightCases(t *testing.T, dir string) map[string]string {
 // night says that nothing is new; an expected violation that is missing fails.
 func TestNights(t *testing.T) {
 	path, dir := write(t, "p.yaml", planted), t.TempDir()
-	done := isohound(t, "hunt", path, "--out", dir, "--summary", filepath.Join(dir, "ci.md"))
+	told := make(chan []byte, 1)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		told <- b
+	}))
+	defer hook.Close()
+	done := isohound(t, "hunt", path, "--out", dir, "--summary", filepath.Join(dir, "ci.md"), "--webhook", hook.URL+"/secret")
 	if done.code != int(exitViolated) {
 		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	var msg nightMessage
+	if err := json.Unmarshal(<-told, &msg); err != nil || msg.ExitCode != 1 || !msg.Over || msg.Plan != "p" || msg.Cells["satisfied"] != 1 || len(msg.Violations) != 1 || msg.Violations[0].Name != "LostUpdate" || !strings.Contains(msg.Text, "LostUpdate") || msg.Commits == 0 {
+		t.Errorf("webhook: %v, %+v", err, msg)
 	}
 	if got := fmt.Sprint(nightCases(t, dir)); got != "map[clean: planted:failure: violated, unexpected]" {
 		t.Errorf("JUnit: %s", got)
@@ -91,7 +105,8 @@ func TestNights(t *testing.T) {
 
 	expect := strings.Replace(planted, "repeats: 1", "repeats: 0\nexpect:\n  - {target: planted, verdict: violated, anomaly: LostUpdate}\n", 1)
 	path = write(t, "p.yaml", expect)
-	if done = isohound(t, "hunt", path, "--out", dir, "--resume"); done.code != 0 {
+	hook.Close()
+	if done = isohound(t, "hunt", path, "--out", dir, "--resume", "--webhook", hook.URL+"/secret"); done.code != 0 || !strings.Contains(done.msg, "the webhook was not told") || strings.Contains(done.msg, "secret") {
 		t.Errorf("an expected violation: exit code %d\n%s%s", done.code, done.out, done.msg)
 	}
 	if page, err = os.ReadFile(filepath.Join(dir, hunt.PageFile)); err != nil || !strings.Contains(string(page), "All as expected") || strings.Contains(string(page), "New: LostUpdate") {
@@ -108,6 +123,7 @@ func TestNights(t *testing.T) {
 	}{
 		{[]string{path, "--list"}, 0, "1. clean / snapshot isolation / mini  (new)"},
 		{[]string{path, "--report"}, exitData, "holds no hunt"},
+		{[]string{path, "--webhook", "chat.example.com"}, exitUsage, "expected an address such as https://"},
 		{[]string{"--init"}, 0, "targets:"},
 		{[]string{"--init", "--dsn", "what://x"}, exitUsage, "no driver takes what://x"},
 		{[]string{"--init", path}, exitIO, "is not overwritten"},
