@@ -178,6 +178,10 @@ func TestJoinAway(t *testing.T) {
 	waitFor(t, "run to join", func() bool { return strings.Contains(run.msg.String(), "--run ") })
 	loader := beside(t, "load", "--join", url, "--dsn", dsn, "--patience", "12s")
 	waitFor(t, "load generator", func() bool { return strings.Contains(loader.msg.String(), " of run ") })
+	waitFor(t, "second window", func() bool {
+		files, _ := results.WindowFiles(dir)
+		return len(files) > 1
+	})
 	stop := func() {
 		server.Process.Kill()
 		server.Wait()

@@ -60,7 +60,7 @@ func TestRounds(t *testing.T) {
 
 // TestRoundsViolated: a violation that a round shows gets the counterexample and the proof of the history until then.
 func TestRoundsViolated(t *testing.T) {
-	path, err := filepath.Abs(filepath.Join("..", "..", "scenarios", "figures", "cobra-theorem52.txt"))
+	path, err := filepath.Abs(filepath.Join("..", "scenarios", "figures", "cobra-theorem52.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,10 +49,10 @@ func TestVerify(t *testing.T) {
 		})
 		return ok, failed, text
 	}
-	if ok, failed, text := verify(broken{bbolt, true, nil}); ok != 8 || failed > 0 {
+	if ok, failed, text := verify(broken{bbolt, true, nil}); ok != 9 || failed > 0 {
 		t.Errorf("%d, %d: %s", ok, failed, text)
 	}
-	if ok, failed, text := verify(broken{bbolt, false, nil}); ok != 7 || failed != 1 || !strings.Contains(text, "keys: values: update of an absent key: true") {
+	if ok, failed, text := verify(broken{bbolt, false, nil}); ok != 8 || failed != 1 || !strings.Contains(text, "keys: values: update of an absent key: true") {
 		t.Errorf("%d, %d: %s", ok, failed, text)
 	}
 	if ok, failed, text := verify(broken{bbolt, true, func() error { return context.Canceled }}); ok > 0 || failed < 4 || !strings.Contains(text, "context canceled") {
