@@ -20,7 +20,7 @@ import (
 func TestGuessRepairs(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 19))
-	n := randhist.Count(t, 200)
+	n := randhist.Count(t, 20_000) / 100
 	guessed, stale := [2]int{}, [2]int{}
 	for range n {
 		late := rng.IntN(2)
