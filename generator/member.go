@@ -206,7 +206,7 @@ func (m *Member) obey(ctx, running context.Context, r *Runner, sessions <-chan s
 			}
 			c.Done = m.order.Number
 			for _, w := range r.workers {
-				c.Sessions = append(c.Sessions, w.number)
+				c.Sessions = append(c.Sessions, w.shown.Load())
 			}
 			continue
 		}

@@ -260,7 +260,7 @@ func (r *Runner) resume() error {
 		r.workers[worker].fence = value
 	}
 	for i, w := range r.workers {
-		w.number = l.sessions + int64(i) + 1
+		w.renumber(l.sessions + int64(i) + 1)
 		w.values.next += (l.value/n + 1) * n
 		w.behind = l.behind
 		if l.behind && w.fence != 0 {

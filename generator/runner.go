@@ -257,7 +257,9 @@ type worker struct {
 	values  *values
 	session drivers.Session
 	number  int64 // of the session
-	a       attempt
+	// shown is number, for other goroutines.
+	shown *atomic.Int64
+	a     attempt
 	// committed says that the session has committed a transaction since the last cut. broken are
 	// the numbers of the earlier sessions of this worker that did, whose connections broke since.
 	committed bool
@@ -281,7 +283,8 @@ func newWorker(r *Runner, n int) *worker {
 	if len(r.dbs) > 1 {
 		a.node = int16(node + 1)
 	}
-	w := &worker{r: r, n: n, number: int64(n + 1), db: r.dbs[node], a: a, written: written{}}
+	w := &worker{r: r, n: n, number: int64(n + 1), shown: new(atomic.Int64), db: r.dbs[node], a: a, written: written{}}
+	w.shown.Store(w.number)
 	step := r.cfg.Fleet.step(r.cfg.Sessions)
 	if m := r.cfg.Member; m != nil {
 		w.n, step = m.share.First+n, int(m.share.Step)
@@ -554,7 +557,13 @@ func (w *worker) disconnect() {
 		w.broken = append(w.broken, w.number)
 	}
 	w.committed, w.behind = false, len(w.r.last) > 0
-	w.number = w.r.sessions.Add(1)
+	w.renumber(w.r.sessions.Add(1))
+}
+
+// renumber gives the session another number.
+func (w *worker) renumber(number int64) {
+	w.number = number
+	w.shown.Store(number)
 }
 
 // resolve asks for the outcome of an unanswered commit, if the database supports it, until the
