@@ -179,7 +179,7 @@ func (a *app) loadSettings(m *generator.Member, o *loadOptions) (*settings, erro
 	}
 	s := &settings{
 		driver: p.Driver, isolation: p.Isolation, workload: p.Workload, sessions: p.Sessions, txns: p.Txns, keys: p.Keys, dist: p.Dist, skew: p.Skew,
-		rate: p.Rate, seed: p.Seed, retries: p.Retries, callTimeout: p.CallTimeout, patience: p.Patience, claims: p.Claims, quiet: true,
+		rate: p.Rate, seed: p.Seed, retries: p.Retries, callTimeout: p.CallTimeout, patience: p.Patience, claims: p.Claims, loaders: p.Loaders, quiet: true,
 	}
 	if o.dsn != "" {
 		s.dsns = []string{o.dsn}
@@ -208,8 +208,7 @@ func (a *app) loadSettings(m *generator.Member, o *loadOptions) (*settings, erro
 	if s.values, err = spec.Resolve(s.params); err != nil {
 		return nil, err
 	}
-	s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew, Seed: s.seed}, s.values)
-	return s, err
+	return s, s.makeWork(spec)
 }
 
 func sortedNames(m map[string]string) []string {

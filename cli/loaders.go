@@ -16,7 +16,7 @@ import (
 )
 
 // loadProtocol is the version of loadPlan and of what load generators say to their run.
-const loadProtocol = 1
+const loadProtocol = 2
 
 // loadPlan says a load generator what its run does.
 type loadPlan struct {
@@ -39,38 +39,48 @@ type loadPlan struct {
 	CallTimeout time.Duration     `json:"call_timeout_ns"`
 	Patience    time.Duration     `json:"patience_ns"`
 	Claims      string            `json:"claims"`
+	// Loaders is how many load generators the run waits for. The rows that their sessions insert have numbers of their own.
+	Loaders int `json:"loaders"`
 }
 
-// checkLoaders looks whether load generators can join the run. It returns how many it waits for.
-func (o *runOptions) checkLoaders(s *settings, levels []level.Level) (int, error) {
-	if o.loaders == "" {
+// parseLoaders reads the number of load generators that a run waits for. No text is none.
+func parseLoaders(text string) (int, error) {
+	if text == "" {
 		return 0, nil
 	}
-	wait, err := strconv.Atoi(o.loaders)
-	if err != nil || wait < 0 || wait > 1000 {
-		return 0, usage("--loaders %s: expected the number of load generators to wait for, from 0 to 1000", o.loaders)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 1000 {
+		return 0, usage("--loaders %s: expected the number of load generators to wait for, from 0 to 1000", text)
+	}
+	return n, nil
+}
+
+// checkLoaders looks whether load generators can join the run.
+func (o *runOptions) checkLoaders(s *settings, levels []level.Level) error {
+	if o.loaders == "" {
+		return nil
 	}
 	for _, lvl := range levels {
 		if lvl.RealTime() {
-			return 0, usage("--check %s: it needs real time, and with --loaders there is no common clock; name levels without real time, such as ser or si", lvl)
+			return usage("--check %s: it needs real time, and with --loaders there is no common clock; name levels without real time, such as ser or si", lvl)
 		}
 	}
 	switch {
 	case s.lightweight:
-		return 0, usage("--loaders: workload %s is judged with real time, and load generators have no common clock", s.workload)
+		return usage("--loaders: workload %s is judged with real time, and load generators have no common clock", s.workload)
 	case s.info.Embedded:
-		return 0, usage("--loaders: driver %s is embedded, and other processes cannot reach its database", s.driver)
+		return usage("--loaders: driver %s is embedded, and other processes cannot reach its database", s.driver)
 	case len(s.dsns) > 1:
-		return 0, usage("--loaders: the run has %d endpoints; give it and each load generator the same one", len(s.dsns))
+		return usage("--loaders: the run has %d endpoints; give it and each load generator the same one", len(s.dsns))
 	}
-	return wait, nil
+	return nil
 }
 
 // silentLonger is how much longer than a load generator tries to reach its run, the run waits for it.
 const silentLonger = 2 * time.Second
 
 // letJoin lets load generators join the run, whose schema exists.
-func (a *app) letJoin(s *settings, o *runOptions, db drivers.DB, wait int) error {
+func (a *app) letJoin(s *settings, o *runOptions, db drivers.DB) error {
 	d, ok := db.(drivers.Attacher)
 	if !ok {
 		return usage("--loaders: driver %s cannot be used by several processes in one run", s.driver)
@@ -78,14 +88,14 @@ func (a *app) letJoin(s *settings, o *runOptions, db drivers.DB, wait int) error
 	plan, err := json.Marshal(&loadPlan{
 		Protocol: loadProtocol, Version: version(), Driver: s.driver, Isolation: s.level.Name, Schema: d.Schema(), Server: db.Server(),
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew, Rate: s.rate,
-		Seed: s.seed, Retries: s.retries, CallTimeout: s.callTimeout, Patience: s.patience, Claims: s.claims,
+		Seed: s.seed, Retries: s.retries, CallTimeout: s.callTimeout, Patience: s.patience, Claims: s.claims, Loaders: s.loaders,
 	})
 	if err != nil {
 		return errors.WithStack(err)
 	}
 	nudge := func() {}
 	s.fleet = generator.NewFleet(generator.FleetConfig{
-		Wait: wait, Sessions: s.sessions, Silence: s.patience + silentLonger, Plan: plan,
+		Wait: s.loaders, Sessions: s.sessions, Silence: s.patience + silentLonger, Plan: plan,
 		Nudge: func() { nudge() }, Note: a.outageNote(),
 	})
 	publish, join, err := o.away.serve(s.fleet.Handle)

@@ -63,6 +63,10 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 					return err
 				}
 			}
+			var err error
+			if s.loaders, err = parseLoaders(o.loaders); err != nil {
+				return err
+			}
 			if err := s.resolve(c); err != nil {
 				return err
 			}
@@ -166,8 +170,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if err := o.checkPublish(); err != nil {
 		return err
 	}
-	wait, err := o.checkLoaders(s, k.levels)
-	if err != nil {
+	if err := o.checkLoaders(s, k.levels); err != nil {
 		return err
 	}
 	if o.checkTimeout < 0 {
@@ -203,7 +206,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if k.levels, err = checked(o.check, promises(s, db)); err != nil {
 		return errors.Wrapf(err, "driver %s, isolation %q", s.driver, s.level.Name)
 	}
-	if _, err := o.checkLoaders(s, k.levels); err != nil {
+	if err := o.checkLoaders(s, k.levels); err != nil {
 		return err
 	}
 	dir := o.resume
@@ -212,7 +215,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 			return err
 		}
 		if o.loaders != "" {
-			if err := a.letJoin(s, o, db, wait); err != nil {
+			if err := a.letJoin(s, o, db); err != nil {
 				return err
 			}
 		}

@@ -49,8 +49,9 @@ type settings struct {
 	lag    *lag
 	resume *resumed
 	given  map[string][]string
-	// fleet, if set, lets load generators join the run.
-	fleet *generator.Fleet
+	// fleet, if set, lets load generators join the run, which waits for loaders of them.
+	fleet   *generator.Fleet
+	loaders int
 
 	info   drivers.Info
 	engine drivers.Driver
@@ -123,6 +124,15 @@ func skewHelp() string {
 	return strings.Join(parts, "; ")
 }
 
+// makeWork makes the workload, for the sessions of this process and of the load generators that the run waits for.
+func (s *settings) makeWork(spec workloads.Spec) error {
+	work, err := spec.New(workloads.Common{
+		Sessions: s.sessions * (1 + s.loaders), Keys: s.keys, Dist: s.dist, Skew: s.skew, Seed: s.seed,
+	}, s.values)
+	s.work = work
+	return err
+}
+
 // maxSessions bounds the number of sessions, since each is a connection.
 const maxSessions = 10_000
 
@@ -175,7 +185,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 	}
 	s.adopt(c, spec.Defaults)
 	s.ownKeys, s.workloadFile = spec.OwnKeys, spec.Raw
-	if s.work, err = spec.New(workloads.Common{Sessions: s.sessions, Keys: s.keys, Dist: s.dist, Skew: s.skew, Seed: s.seed}, s.values); err != nil {
+	if err = s.makeWork(spec); err != nil {
 		return withCode(exitUsage, err)
 	}
 	needs := spec.Needs

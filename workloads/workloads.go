@@ -17,6 +17,7 @@ import (
 
 // Common are the settings that every workload has. Each has its own flag.
 type Common struct {
+	// Sessions counts those of all processes of the run.
 	Sessions int
 	Keys     int64
 	Dist     string
