@@ -10,8 +10,14 @@ import (
 	"github.com/isohound/isohound/generator"
 )
 
-// Weigh records in an outcome of the run whether its level is promised.
-func (c *Config) Weigh(o *Outcome) { o.Promised = c.promised(o.Level) }
+// Weigh records in an outcome of the run whether its level is promised. A violation that rests on the order that the
+// database claims need not break a promise, since the claim can be wrong.
+func (c *Config) Weigh(o *Outcome) {
+	o.Promised = nil
+	if !o.rests() {
+		o.Promised = c.promised(o.Level)
+	}
+}
 
 // promised reports whether a level, by its name, follows from what the isolation promises. It is nil
 // if that is not known: runs of earlier versions have no promise of weak levels.
@@ -37,7 +43,19 @@ func (c *Config) protects() *bool { return c.promised(level.SERNoSO.String()) }
 func not(promised *bool) bool { return promised != nil && !*promised }
 
 // Words is the verdict. Of a violation it also says whether it breaks a promise, if that is known.
-func (o *Outcome) Words() string { return words(o.Verdict.String(), o.Promised) }
+func (o *Outcome) Words() string {
+	if o.rests() {
+		return restingWords
+	}
+	return words(o.Verdict.String(), o.Promised)
+}
+
+const restingWords = "violated, if the claimed order is true"
+
+// rests says that a violation is proved only if the order that the database claims is true.
+func (o *Outcome) rests() bool {
+	return o.Verdict == verdict.Violated && o.Assumes != nil && o.Assumes.Rests
+}
 
 func words(v string, promised *bool) string {
 	switch {
