@@ -124,6 +124,8 @@ type Windows struct {
 	Satisfied int `json:"satisfied"`
 	Violated  int `json:"violated"`
 	Unknown   int `json:"unknown"`
+	// Empty are those without a committed transaction. They change no verdict of the run.
+	Empty int `json:"empty,omitempty"`
 	// First is the file of the first violated window, or of the first unknown one if none is violated.
 	First string `json:"first,omitempty"`
 	// Spans are the windows in order, those with the same verdict one after another together. There are
@@ -165,11 +167,14 @@ func (w *Windows) extend(n int, o *Outcome) {
 }
 
 // Total is the number of windows.
-func (w *Windows) Total() int { return w.Satisfied + w.Violated + w.Unknown }
+func (w *Windows) Total() int { return w.Satisfied + w.Violated + w.Unknown + w.Empty }
 
 // Text describes the windows in words.
 func (w *Windows) Text() string {
 	text := fmt.Sprintf("%d windows: %d satisfied, %d violated, %d unknown", w.Total(), w.Satisfied, w.Violated, w.Unknown)
+	if w.Empty > 0 {
+		text += fmt.Sprintf(", %d without a committed transaction", w.Empty)
+	}
 	switch {
 	case w.Violated > 0:
 		text += "; the first violated one is " + w.First
@@ -218,7 +223,8 @@ func (o *Outcome) addAssumed(w *Outcome, first bool) {
 }
 
 // AddWindow adds the outcome of window number n, from 1, to that of the run. The run is violated if a window is,
-// and satisfied if all are. Anomalies are those of the first violated window.
+// and satisfied if all are in which a transaction committed, and there is one. Anomalies are those of the first violated
+// window.
 func (o *Outcome) AddWindow(n int, w *Outcome) {
 	first := o.Windows == nil
 	if first {
@@ -235,7 +241,12 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 		o.ParseSeconds += w.ParseSeconds
 		o.CheckSeconds += w.CheckSeconds
 		o.PeakRSSMB = max(o.PeakRSSMB, w.PeakRSSMB)
-		o.Certified = o.Certified && w.Certified
+		if w.Committed > 0 { // of another there is nothing to prove
+			o.Certified = w.Certified && (o.Certified || o.Windows.Empty == o.Windows.Total())
+		}
+		if o.Stages == nil {
+			o.Stages = map[string]float64{}
+		}
 		for name, seconds := range w.Stages {
 			o.Stages[name] += seconds
 		}
@@ -243,20 +254,27 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 	o.addClaim(n, w.Claim, first)
 	o.addAssumed(w, first)
 	o.Windows.extend(n, w)
+	empty := o.Windows.Empty == o.Windows.Total() // all before
 	worse := first
-	switch w.Verdict {
-	case verdict.Violated:
+	switch {
+	case w.Verdict == verdict.Violated:
 		o.Windows.Violated++
 		worse = worse || o.Verdict != verdict.Violated
-	case verdict.Satisfied:
+	case w.Verdict == verdict.Satisfied:
 		o.Windows.Satisfied++
+		worse = worse || empty
+	case w.Committed == 0:
+		o.Windows.Empty++
 	default:
 		o.Windows.Unknown++
-		worse = worse || o.Verdict == verdict.Satisfied
+		worse = worse || empty || o.Verdict == verdict.Satisfied
 	}
-	if !worse || w.Verdict == verdict.Satisfied {
+	if !worse {
 		return
 	}
 	o.Verdict, o.Reason, o.FollowsFrom, o.Engine = w.Verdict, w.Reason, w.FollowsFrom, w.Engine
-	o.Standing, o.Anomalies, o.Windows.First = w.Standing, w.Anomalies, w.Path
+	o.Standing, o.Anomalies, o.Windows.First = w.Standing, w.Anomalies, ""
+	if w.Verdict != verdict.Satisfied {
+		o.Windows.First = w.Path
+	}
 }

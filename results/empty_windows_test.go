@@ -1,0 +1,43 @@
+package results
+
+import (
+	"testing"
+
+	"github.com/isohound/isohound/checker/verdict"
+)
+
+// TestEmptyWindows: windows without a committed transaction, such as one in which the database hung, or that had just
+// begun when the run was killed, decide the verdict of a run only if there are no others.
+func TestEmptyWindows(t *testing.T) {
+	const reason = "nothing committed"
+	for text, want := range map[string]verdict.Verdict{
+		"e": verdict.Unknown, "ee": verdict.Unknown, "es": verdict.Satisfied, "se": verdict.Satisfied, "ese": verdict.Satisfied,
+		"eu": verdict.Unknown, "sue": verdict.Unknown, "ev": verdict.Violated, "ve": verdict.Violated, "esv": verdict.Violated,
+	} {
+		o := &Outcome{Path: "run"}
+		for n, c := range text {
+			w := &Outcome{Path: "window", Verdict: verdict.Unknown, Reason: reason}
+			if c != 'e' {
+				w.Committed, w.Reason = 1, ""
+			}
+			switch c {
+			case 's':
+				w.Verdict, w.Certified, w.Stages = verdict.Satisfied, true, map[string]float64{"order": 1}
+			case 'v':
+				w.Verdict, w.Certified = verdict.Violated, true
+			case 'u':
+				w.Reason = "limit"
+			}
+			o.AddWindow(n+1, w)
+		}
+		if o.Verdict != want || o.Windows.Total() != len(text) || (o.Reason == reason) != (text == "e" || text == "ee") {
+			t.Errorf("%s: %s, %q, %+v", text, o.Verdict, o.Reason, o.Windows)
+		}
+		if proved := text == "es" || text == "se" || text == "ese" || text == "ev" || text == "ve" || text == "esv"; o.Certified != proved {
+			t.Errorf("%s: certified %v", text, o.Certified)
+		}
+		if (o.Windows.First != "") != (want != verdict.Satisfied) {
+			t.Errorf("%s: the first is %q", text, o.Windows.First)
+		}
+	}
+}
