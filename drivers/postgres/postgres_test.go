@@ -243,6 +243,20 @@ func TestSynchronousCommit(t *testing.T) {
 	}
 }
 
+// TestPlannerSettings: sessions use no sequential scans of small tables and compile nothing, unless the DSN asks for it.
+func TestPlannerSettings(t *testing.T) {
+	for query, want := range map[string]string{
+		"": "off off on", "?enable_seqscan=on": "on off on", "?enable_seqscan=on&jit=on&enable_indexscan=off": "on on off",
+		"?options=-c%20enable_seqscan%3Don": "on off on", "?enable_seqscan=off": "off off on",
+	} {
+		d := drivertest.Open(t, driver{}, server.DSN()+query, "")
+		var got string
+		if err := drivertest.Begin(t, d).(*tx).t.QueryRow(ctx, "SELECT concat_ws(' ', current_setting('enable_seqscan'), current_setting('jit'), current_setting('enable_indexscan'))").Scan(&got); err != nil || got != want {
+			t.Errorf("%s: %q, want %q (%v)", query, got, want, err)
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for dsn, usage := range map[string]bool{"postgres://127.0.0.1:1/x": false, "host=": false, "postgres://x:y:z@[": true, "x": true} {
 		_, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: "serializable"})
