@@ -46,8 +46,11 @@ func StartPostgres(opts ...Option) (*Postgres, error) {
 	}
 	s, err := newPostgres(c, "postgres", bin, func(s *Postgres) error {
 		err := s.run(c.ctx, filepath.Join(bin, "initdb"), "-D", s.data, "-A", "trust", "-U", "isohound", "--no-sync", "-E", "UTF8")
-		if errors.Is(err, fs.ErrPermission) {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
 			return errors.Errorf("the user %s, as whom the server runs, must be able to run the programs in %s", s.user, bin)
+		case errors.Is(err, fs.ErrNotExist) && exact != nil: // it is there, and what loads it is not
+			return errors.Errorf("the programs in %s need a system with glibc", bin)
 		}
 		return err
 	})

@@ -97,7 +97,7 @@ func (f *Fetcher) Postgres(ctx context.Context, version string) (*Package, error
 		f.note(fmt.Sprintf("%s cannot be asked for the newest PostgreSQL %s (%v); %s is the newest that was fetched before", f.shown(), version, err, here.Postgres()))
 		return f.cached(here), nil
 	default:
-		return nil, errors.WithMessage(err, fmt.Sprintf("PostgreSQL %s was not fetched before%s, and %s cannot be asked for it; %s", version, f.before(), f.shown(), remedy))
+		return nil, errors.Errorf("PostgreSQL %s was not fetched before%s, and %s cannot be asked for it (%v); %s", version, f.before(), f.shown(), err, remedy)
 	}
 	var all []Version
 	for name := range list {
@@ -132,7 +132,7 @@ func (f *Fetcher) before() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(slices.Compact(names), ", ") + " was)"
+	return " (only " + strings.Join(slices.Compact(names), ", ") + ")"
 }
 
 // fetch puts a package into the cache. Its folder appears whole or not at all, and another process that fetches the same

@@ -177,7 +177,7 @@ func TestOffline(t *testing.T) {
 		t.Errorf("notes: %q", notes)
 	}
 	_, err := f.Postgres(t.Context(), "18.4")
-	for _, want := range []string{"18.4 was not fetched before (18.3 was)", reg.URL, "refused", "postgres=FOLDER"} {
+	for _, want := range []string{"18.4 was not fetched before (only 18.3)", reg.URL, "refused", "postgres=FOLDER"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: lacks %q", err, want)
 		}
