@@ -10,6 +10,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/servers"
+	"github.com/isohound/isohound/servers/fetch"
 )
 
 // starter starts servers from packages of the distribution.
@@ -36,8 +37,35 @@ func (st *starter) endpoints(t *Target) int {
 // versioned reports whether the version selects what runs. Otherwise it only says what the
 // expectation was observed with.
 func (t *Target) versioned() bool {
-	st := starters[t.Start]
+	st := starterOf(t.Start)
 	return t.Kind != Local || st != nil && st.versioned
+}
+
+// starterOf is the starter that target.start names, nil if there is none: one of starters, or PostgreSQL in an exact
+// version, such as postgres@15.3.
+func starterOf(start string) *starter {
+	if st := starters[start]; st != nil || !strings.Contains(start, "@") {
+		return st
+	}
+	spec, err := servers.ParseSpec(start)
+	if err != nil || spec.Params != "" {
+		return nil
+	}
+	st := *starters["postgres"]
+	st.missing = func(*Target) string {
+		if _, err := fetch.New(nil); err != nil {
+			return "another machine: " + err.Error()
+		}
+		return ""
+	}
+	st.start = func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartPostgres(append(settings(ctx, t), spec.Options()...)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}
+	return &st
 }
 
 // starters are indexed by the names in target.start.

@@ -211,7 +211,7 @@ func (r *Runner) start(ctx context.Context, s *Scenario) (*running, error) {
 	switch s.Target.Kind {
 	case Local:
 		r.note("starting " + s.Target.Start)
-		return starters[s.Target.Start].start(ctx, &s.Target)
+		return starterOf(s.Target.Start).start(ctx, &s.Target)
 	case Docker:
 		r.note("starting " + s.Target.Image)
 		return startDocker(ctx, s, r.note)

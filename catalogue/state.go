@@ -22,7 +22,7 @@ func (st *States) Of(ctx context.Context, s *Scenario) State {
 	}
 	switch s.Target.Kind {
 	case Local:
-		if what := starters[s.Target.Start].missing(&s.Target); what != "" {
+		if what := starterOf(s.Target.Start).missing(&s.Target); what != "" {
 			return State{false, "needs " + what}
 		}
 	case Docker:

@@ -39,10 +39,13 @@ func (d *document) target(s *Scenario) {
 
 func (d *document) local(s *Scenario) {
 	t := &s.Target
-	st, ok := starters[t.Start]
-	if !ok {
-		d.at([]any{"target", "start"}, "target: start must be one of %s, not %q", strings.Join(sorted(starters), ", "), t.Start)
+	st := starterOf(t.Start)
+	if st == nil {
+		d.at([]any{"target", "start"}, "target: start must be one of %s, or postgres@ and a version such as 18.4, not %q", strings.Join(sorted(starters), ", "), t.Start)
 		return
+	}
+	if strings.Contains(t.Start, "@") && t.Version != "" {
+		d.at([]any{"target", "version"}, "target: start names the version already")
 	}
 	if t.Nodes < 0 || t.Nodes > 9 || t.Nodes > 0 && !st.cluster {
 		d.at([]any{"target", "nodes"}, "target: nodes is for clusters, from 1 to 9")
@@ -136,8 +139,8 @@ func (s *Scenario) endpoints() int {
 	case len(s.DSN) > 0 || s.Target.Kind == Embedded:
 		return len(s.DSN)
 	}
-	st, ok := starters[s.Target.Start]
-	if !ok {
+	st := starterOf(s.Target.Start)
+	if st == nil {
 		return 1
 	}
 	return st.endpoints(&s.Target)

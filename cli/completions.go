@@ -15,6 +15,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator/dist"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/servers/fetch"
 	"github.com/isohound/isohound/workloads"
 )
 
@@ -23,6 +24,7 @@ type values func(c *cobra.Command) []string
 
 // flagValues are the values of flags, by the flag's name, which means the same in every command.
 var flagValues = map[string]values{
+	"server":    func(*cobra.Command) []string { return serverValues() },
 	"driver":    func(*cobra.Command) []string { return driverNames() },
 	"isolation": isolationNames,
 	"workload":  func(*cobra.Command) []string { return workloadValues() },
@@ -100,6 +102,17 @@ func driverNames() []string {
 		out = append(out, d.Info().Name+"\t"+d.Info().Title)
 	}
 	return out
+}
+
+// serverValues are the servers that can be started without a question to a registry.
+func serverValues() []string {
+	out := []string{"postgres\tthe installed PostgreSQL", "mariadb\tthe installed MariaDB"}
+	if f, err := fetch.New(nil); err == nil {
+		for _, v := range f.Cached() {
+			out = append(out, "postgres@"+v.Postgres()+"\tfetched before, "+v.String())
+		}
+	}
+	return slices.CompactFunc(out, func(a, b string) bool { return a[:strings.IndexByte(a, '\t')] == b[:strings.IndexByte(b, '\t')] })
 }
 
 // isolationNames are the isolations of the driver that is named before.

@@ -11,6 +11,15 @@ import (
 // TestCompletion: a shell is offered the values that a flag or an argument has after what is typed
 // before it.
 func TestCompletion(t *testing.T) {
+	cache := t.TempDir()
+	for _, v := range []string{"18.4.0-beta.17", "12.3.0-beta.1", "12.3.0-beta.2", ".partial-1"} {
+		for _, machine := range []string{"linux-x64", "linux-arm64"} {
+			if err := os.MkdirAll(filepath.Join(cache, "postgres", machine, v), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Setenv("ISOHOUND_CACHE", cache)
 	for _, tc := range []struct {
 		line    []string
 		want    []string
@@ -19,6 +28,9 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--driver", "b"}, []string{"badger", "bbolt"}, false},
 		{[]string{"run", "--driver", "postgres", "--isolation", ""}, []string{"serializable", "repeatable read", "read committed"}, false},
 		{[]string{"gen", "--driver", "postgres", "--isolation", "r"}, []string{"repeatable read", "read committed"}, false},
+		{[]string{"run", "--server", "m"}, []string{"mariadb"}, false},
+		{[]string{"run", "--server", "p"}, []string{"postgres", "postgres@12.3", "postgres@18.4"}, false},
+		{[]string{"hunt", "--init", "--server", "postgres@18"}, []string{"postgres@18.4"}, false},
 		{[]string{"run", "--workload", "s"}, []string{"scan", "skew"}, false},
 		{[]string{"run", "--workload", "skew", "-p", "b"}, []string{"birth="}, false},
 		{[]string{"run", "--dist", "z"}, []string{"zipfian"}, false},

@@ -307,3 +307,20 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("%v", last)
 	}
 }
+
+// TestPlans: the plans of hunts are ones, and none of their cells is left out.
+func TestPlans(t *testing.T) {
+	plans, err := filepath.Glob("../deploy/hunts/*.yaml")
+	if err != nil || len(plans) == 0 {
+		t.Fatal(plans, err)
+	}
+	for _, plan := range plans {
+		if plan, err = filepath.Abs(plan); err != nil {
+			t.Fatal(err)
+		}
+		c := isohound(t, "hunt", plan, "--list", "--out", t.TempDir()+"/none")
+		if c.code != 0 || strings.Contains(c.out, "not run:") {
+			t.Errorf("%s: exit code %d\n%s%s", plan, c.code, c.out, c.msg)
+		}
+	}
+}

@@ -139,6 +139,9 @@ func (s *settings) header(db drivers.DB) history.Header {
 	if len(s.events) > 0 {
 		params["--fault"] = s.script()
 	}
+	if s.server != "" {
+		params["--server"] = s.server
+	}
 	if s.claims != "auto" {
 		params["--claims"] = s.claims
 	}

@@ -3,7 +3,7 @@
 package cli
 
 import (
-	"strings"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -24,34 +24,34 @@ func (s *settings) resolveServer(c *cobra.Command) error {
 	if s.server == "" {
 		return nil
 	}
-	kind, folder, has := strings.Cut(s.server, "=")
+	spec, err := servers.ParseSpec(s.server)
 	switch {
-	case kind != "postgres" && kind != "mariadb" || has && (kind != "postgres" || folder == ""):
-		return usage("--server %s: expected postgres, mariadb, or postgres=FOLDER", s.server)
+	case err != nil:
+		return usage("--server %s: %v", s.server, err)
 	case len(s.dsns) > 0:
 		return usage("--server and --dsn do not go together")
-	case c.Flags().Changed("driver") && s.driver != kind:
-		return usage("--server %s is for --driver %s, not %s", s.server, kind, s.driver)
+	case c.Flags().Changed("driver") && s.driver != spec.Kind:
+		return usage("--server %s is for --driver %s, not %s", s.server, spec.Kind, s.driver)
 	}
-	s.driver = kind
+	s.driver = spec.Kind
 	return nil
 }
 
-// startServer starts the private server of a run, if one is asked for.
+// startServer starts the private server of a run, if one is asked for. A version becomes that of the package that
+// runs, so that the run can be repeated with the same one.
 func (a *app) startServer(s *settings) error {
 	if s.server == "" {
 		return nil
 	}
-	kind, folder, has := strings.Cut(s.server, "=")
-	opts := []servers.Option{servers.Context(a.stop)}
-	if has {
-		opts = append(opts, servers.Programs(folder))
+	spec, err := servers.ParseSpec(s.server)
+	if err != nil {
+		return err
 	}
-	var err error
-	if kind == "postgres" {
+	opts := append(spec.Options(), servers.Context(a.stop), servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
+	if spec.Kind == "postgres" {
 		var pg *servers.Postgres
 		if pg, err = servers.StartPostgres(opts...); err == nil {
-			a.server = pg
+			a.server, spec.Version = pg, pg.Exact()
 		}
 	} else {
 		var my *servers.MariaDB
@@ -63,9 +63,10 @@ func (a *app) startServer(s *settings) error {
 		if a.stop.Err() != nil {
 			return errInterrupted
 		}
-		return &drivers.UnreachableError{Driver: kind, Err: err}
+		return &drivers.UnreachableError{Driver: spec.Kind, Err: err}
 	}
-	s.dsns = []string{a.server.DSN()}
+	s.server = spec.String()
+	s.dsns = []string{spec.DSN(a.server.DSN())}
 	return nil
 }
 

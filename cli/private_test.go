@@ -73,6 +73,9 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--server", "postgres", "--dsn", "x"}, "do not go together"},
 		{[]string{"--server", "postgres", "--driver", "mariadb"}, "is for --driver postgres"},
 		{[]string{"--server", "oracle"}, "expected postgres, mariadb"},
+		{[]string{"--server", "postgres@eighteen"}, `"eighteen" is no version of PostgreSQL`},
+		{[]string{"--server", "mariadb@10.11"}, "only PostgreSQL can be had by version"},
+		{[]string{"--server", "postgres@18.4?"}, "parameters of the DSN"},
 	} {
 		if c := isohound(t, append([]string{"run"}, tc.args...)...); c.code != 64 || !strings.Contains(c.msg, tc.want) {
 			t.Errorf("%v: exit code %d: %s", tc.args, c.code, c.msg)
@@ -80,5 +83,32 @@ func TestPrivateServerRefused(t *testing.T) {
 	}
 	if c := isohound(t, "run", "--server", "postgres="+t.TempDir()); c.code != 69 || !strings.Contains(c.msg, "there is no initdb in") {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+}
+
+// TestExactServer: a run on PostgreSQL of an exact version with a planner setting. What the run leaves names the version and
+// the package, so that it can be repeated with the same programs.
+func TestExactServer(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	got := isohound(t, "run", "--server", "postgres@15.3?enable_seqscan=on", "--workload", "mini", "--txns", "20", "--sessions", "4", "--out", out, "--no-progress", "--fault", "0s exec echo $ISOHOUND_DSN > "+out+"/said")
+	if got.code != 0 {
+		t.Fatalf("exit code %d: %s", got.code, got.msg)
+	}
+	r, err := results.Load(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Config.Server != "PostgreSQL 15.3" {
+		t.Errorf("server %q", r.Config.Server)
+	}
+	h := load(t, filepath.Join(out, r.Config.History))
+	const pinned = "postgres@15.3.0-beta."
+	for what, text := range map[string]string{"the command that repeats the run": r.Config.Repeat, "the command for others": r.Config.Command, "the history": h.Header.Params["--server"]} {
+		if !strings.Contains(text, pinned) || !strings.Contains(text, "?enable_seqscan=on") {
+			t.Errorf("%s lacks %q or the setting: %s", what, pinned, text[:min(len(text), 400)])
+		}
+	}
+	if said, _ := os.ReadFile(filepath.Join(out, "said")); !strings.HasSuffix(strings.TrimSpace(string(said)), "/postgres?enable_seqscan=on") {
+		t.Errorf("the DSN is %q", said)
 	}
 }

@@ -200,13 +200,14 @@ func serversFolder(t *testing.T) string {
 }
 
 // TestScenariosLocal: scenarios share one start of a server, which is stopped and leaves
-// nothing.
+// nothing. PostgreSQL may be of an exact version.
 func TestScenariosLocal(t *testing.T) {
 	mariadb := []string{"{kind: embedded}", "{kind: local, start: mariadb}", "badger", "mariadb", "DetectConflicts=false", "'repeatable read, innodb_snapshot_isolation=OFF'"}
-	dir := shelf(t, map[string][]string{"lost": mariadb, "same": append([]string{"seed: 1", "seed: 2\ndsn: '{1}?wait_timeout=600'"}, mariadb...)})
+	exact := []string{"{kind: embedded}", "{kind: local, start: postgres@15.3}", "badger", "postgres", "DetectConflicts=false", "read committed"}
+	dir := shelf(t, map[string][]string{"exact": exact, "lost": mariadb, "same": append([]string{"seed: 1", "seed: 2\ndsn: '{1}?wait_timeout=600'"}, mariadb...)})
 	tmp := serversFolder(t)
 	c := isohound(t, "scenarios", "run", "all", "--dir", dir, "--out", filepath.Join(t.TempDir(), "out"))
-	if c.code != 0 || strings.Count(c.msg, "starting mariadb") != 1 {
+	if c.code != 0 || strings.Count(c.msg, "starting mariadb") != 1 || !strings.Contains(c.msg, "starting postgres@15.3") {
 		t.Errorf("exit code %d\n%s%s", c.code, c.out, c.msg)
 	}
 	left, err := os.ReadDir(tmp)

@@ -35,14 +35,15 @@ func Draft(s Starting) (string, error) {
   #   dsn: ${POSTGRES_DSN}        # postgres://me@127.0.0.1/test, taken from the environment
   #   isolations: [serializable, repeatable read]
   # - name: postgres-18
-  #   server: postgres=/opt/postgresql/18/bin   # a private server for each run; also: postgres, mariadb
+  #   server: postgres@18.4       # a private server for each run, here of an exact version, which is fetched once;
+  #                               # also: postgres, mariadb (those that are installed), postgres=FOLDER
   #   faults: [none, "3s kill for 1s", "2s pause backends 5ms every 50ms"]
 `)
 		b.WriteString(rest("badger", "  # Badger does not find conflicts with rows that a scan did not return.\n  - {target: badger, workload: skew, verdict: any}\n  - {target: badger, workload: scan, verdict: any}\n  - {target: sim-lost-update, verdict: violated, anomaly: LostUpdate}\n"))
 		return b.String(), nil
 	}
 	if s.Driver == "" {
-		if s.Driver, _, _ = strings.Cut(s.Server, "="); s.Server == "" {
+		if s.Driver = serverKind(s.Server); s.Server == "" {
 			s.Driver = driverOf(s.DSN)
 		}
 	}

@@ -136,7 +136,7 @@ func TestSchema(t *testing.T) {
 func TestDrafts(t *testing.T) {
 	t.Setenv("ISOHOUND_DSN", "postgres://me:secret@127.0.0.1/test")
 	schema := compiled(t)
-	all := []Starting{{}, {Server: "postgres"}, {Server: "postgres=/opt/pg/bin"}, {DSN: "postgres://me@127.0.0.1/test"}, {DSN: "postgres://me:secret@127.0.0.1/test"}}
+	all := []Starting{{}, {Server: "postgres"}, {Server: "postgres=/opt/pg/bin"}, {Server: "postgres@18.4?enable_seqscan=on"}, {DSN: "postgres://me@127.0.0.1/test"}, {DSN: "postgres://me:secret@127.0.0.1/test"}}
 	for _, d := range drivers.All() {
 		all = append(all, Starting{Driver: d.Info().Name})
 	}

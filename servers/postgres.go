@@ -3,12 +3,17 @@ package servers
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/servers/fetch"
 )
 
 // Postgres is a private PostgreSQL server.
@@ -22,6 +27,8 @@ type Postgres struct {
 	// waitsFor are the standbys that commits wait for.
 	waitsFor []string
 	watch    watcher
+	// exact is the version of the package that was fetched, "" if none was.
+	exact string
 }
 
 const postgresPackage = "postgresql"
@@ -33,6 +40,43 @@ func StartPostgres(opts ...Option) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
+	bin, exact, err := postgresPrograms(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newPostgres(c, "postgres", bin, func(s *Postgres) error {
+		err := s.run(c.ctx, filepath.Join(bin, "initdb"), "-D", s.data, "-A", "trust", "-U", "isohound", "--no-sync", "-E", "UTF8")
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			return errors.Errorf("the user %s, as whom the server runs, must be able to run the programs in %s", s.user, bin)
+		case errors.Is(err, fs.ErrNotExist) && exact != nil: // it is there, and what loads it is not
+			return errors.Errorf("the programs in %s need a system with glibc", bin)
+		}
+		return err
+	})
+	if err == nil && exact != nil {
+		s.exact = exact.String()
+		if s.version != exact.Postgres() {
+			s.Stop()
+			return nil, errors.Errorf("the package %s has PostgreSQL %s", exact, s.version)
+		}
+	}
+	return s, err
+}
+
+// postgresPrograms finds the folder with PostgreSQL's programs, and fetches them if an exact version is asked for.
+func postgresPrograms(c *config) (string, *fetch.Package, error) {
+	if c.exact != "" {
+		f, err := fetch.New(c.note)
+		if err != nil {
+			return "", nil, err
+		}
+		p, err := f.Postgres(c.ctx, c.exact)
+		if err != nil {
+			return "", nil, err
+		}
+		return filepath.Join(p.Folder, "bin"), p, nil
+	}
 	places := []string{"/usr/lib/postgresql/*/bin"}
 	if c.programs != "" {
 		places = []string{c.programs, filepath.Join(c.programs, "bin")}
@@ -41,17 +85,12 @@ func StartPostgres(opts ...Option) (*Postgres, error) {
 	if err == nil && c.programs != "" && filepath.Dir(initdb) != places[0] && filepath.Dir(initdb) != places[1] {
 		err = fmt.Errorf("there is no initdb in %s or %s", places[0], places[1])
 	}
-	if err != nil {
-		return nil, err
-	}
-	return newPostgres(c, "postgres", filepath.Dir(initdb), func(s *Postgres) error {
-		return s.run(c.ctx, initdb, "-D", s.data, "-A", "trust", "-U", "isohound", "--no-sync", "-E", "UTF8")
-	})
+	return filepath.Dir(initdb), nil, err
 }
 
 // newPostgres makes a folder, lets fill create the data, and starts a server.
 func newPostgres(c *config, kind, bin string, fill func(*Postgres) error) (*Postgres, error) {
-	p, err := newProcess(kind, "postgres", syscall.SIGQUIT)
+	p, err := newProcess(kind, postgresUser(c), syscall.SIGQUIT)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +109,18 @@ func newPostgres(c *config, kind, bin string, fill func(*Postgres) error) (*Post
 	}
 	return s, nil
 }
+
+// postgresUser is the user as whom servers of root run. Programs that do not come from the distribution's package may be
+// there without the user that the package makes.
+func postgresUser(c *config) string {
+	if _, err := user.Lookup("postgres"); err != nil && (c.exact != "" || c.programs != "") {
+		return "nobody"
+	}
+	return "postgres"
+}
+
+// Exact is the version of the fetched package that runs, such as 18.4.0-beta.17, or "" if none was fetched.
+func (s *Postgres) Exact() string { return s.exact }
 
 // Start starts the server again after Kill.
 func (s *Postgres) Start() error { return s.begin(context.Background()) }

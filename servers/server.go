@@ -1,6 +1,7 @@
 // Package servers starts private database servers, for tests, scenarios and runs: on loopback, on
 // free ports, in temporary folders. They are stopped by their process id only. The servers come
-// from packages of the distribution; the error for a missing server names its package.
+// from packages of the distribution; the error for a missing server names its package. PostgreSQL
+// also comes in exact versions, from npm's registry (package fetch).
 //
 // For root, servers run as the users that their packages created; otherwise as the current user.
 // On Linux they end when the process that started them ends, for whatever reason; their folders
@@ -30,6 +31,7 @@ type process struct {
 	cmd     *exec.Cmd
 	done    chan struct{} // closed when cmd has ended; nil when nothing runs
 	cred    *syscall.SysProcAttr
+	user    string // as whom the server runs, if it is another one
 }
 
 const (
@@ -69,6 +71,7 @@ func (p *process) become(owner string) error {
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
+	p.user = owner
 	runAs(p.cred, uid, gid)
 	return p.give(p.dir)
 }

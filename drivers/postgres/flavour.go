@@ -53,7 +53,7 @@ var plainPostgres = &flavour{
 			"With --claims log a temporary logical replication slot, named like the schema, tells the order of the commits after the run. It needs wal_level = logical and the right to replicate, and goes with the connection.",
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
 			"synchronous_commit=off is turned on in each session, unless the DSN asks for it: after a crash it loses commits, which is no isolation bug.",
-			"enable_seqscan is turned off in each session: otherwise serializable scans and locks small tables whole, and half of the transactions abort.",
+			"enable_seqscan is turned off in each session, unless the DSN has it (?enable_seqscan=on): otherwise serializable scans and locks small tables whole, and half of the transactions abort.",
 			"An index of kind gin needs the extension btree_gin. It is installed in schema public unless the database has it, and stays there.",
 			"deadlock_timeout is set to 10 ms in each session where the user may (a superuser, or one with SET privilege); with the default of 1 s, hot keys make runs slow. For other users, statements wait at most 50 ms for a lock (lock_timeout, unless it is set), and a note says so.",
 			"Of several endpoints the first is the primary; hot standbys only read, lag behind it, and have no serializable isolation.",

@@ -45,7 +45,7 @@ func TestLightweightFailsAtCommit(t *testing.T) {
 	name := pgx.Identifier{d.schema}.Sanitize()
 	execute(t, "CREATE FUNCTION "+name+`.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			IF NEW.v = 99 THEN RAISE serialization_failure; END IF; RETURN NULL; END $$`,
-		"CREATE CONSTRAINT TRIGGER late AFTER INSERT OR UPDATE ON "+name+".kv DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION "+name+".refuse()")
+		"CREATE CONSTRAINT TRIGGER late AFTER INSERT OR UPDATE ON "+name+".kv DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE PROCEDURE "+name+".refuse()")
 	for range 3 { // the first statement prepares, the others do not
 		applied, err := s.InsertIfAbsent(ctx, "new", 99)
 		drivertest.Class(t, "insertion", err, drivers.Aborted, false)

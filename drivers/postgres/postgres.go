@@ -259,6 +259,13 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 	return &session{c: c, db: d, opt: pgx.TxOptions{IsoLevel: d.level}}, nil
 }
 
+// plannerSettings are two settings of each session, unless the DSN has them.
+//
+// A small table would be scanned completely instead of through its index (enable_seqscan). Serializable then
+// locks all of it, and most transactions abort. A sequential scan that is needed all the same has such a high cost
+// then that PostgreSQL compiles its statement (jit, since version 11), which takes far longer than a scan of a small table.
+const plannerSettings = "SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('enable_seqscan', 'jit') AND source <> 'client'"
+
 // prepare sets up a session.
 func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 	if !d.recovers {
@@ -271,14 +278,7 @@ func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}
 	}
-	// A small table would be scanned completely instead of through its index. Serializable then
-	// locks all of it, and most transactions abort.
-	if _, err := c.Exec(ctx, "SET enable_seqscan = off"); err != nil {
-		return err
-	}
-	// A sequential scan that is needed all the same has such a high cost then that PostgreSQL compiles
-	// its statement, which takes far longer than a scan of a small table.
-	if _, err := c.Exec(ctx, "SELECT set_config('jit', 'off', false) FROM pg_settings WHERE name = 'jit'"); err != nil {
+	if _, err := c.Exec(ctx, plannerSettings); err != nil {
 		return err
 	}
 	if d.slow {

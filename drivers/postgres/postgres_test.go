@@ -21,9 +21,14 @@ import (
 
 var server *servers.Postgres
 
+// TestMain starts the installed PostgreSQL, or the version that ISOHOUND_POSTGRES names, such as 10.20.
 func TestMain(m *testing.M) {
+	var opts []servers.Option
+	if version := os.Getenv("ISOHOUND_POSTGRES"); version != "" {
+		opts = append(opts, servers.Exact(version))
+	}
 	var err error
-	if server, err = servers.StartPostgres(); err != nil {
+	if server, err = servers.StartPostgres(opts...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -239,6 +244,23 @@ func TestSynchronousCommit(t *testing.T) {
 		var got string
 		if err := drivertest.Begin(t, d).(*tx).t.QueryRow(ctx, "SHOW synchronous_commit").Scan(&got); err != nil || got != want {
 			t.Errorf("%s: synchronous_commit is %q (%v)", query, got, err)
+		}
+	}
+}
+
+// TestPlannerSettings: sessions use no sequential scans of small tables and compile nothing, unless the DSN asks for it.
+func TestPlannerSettings(t *testing.T) {
+	for query, want := range map[string]string{
+		"": "off off on", "?enable_seqscan=on": "on off on", "?enable_seqscan=on&jit=on&enable_indexscan=off": "on on off",
+		"?options=-c%20enable_seqscan%3Don": "on off on", "?enable_seqscan=off": "off off on",
+	} {
+		if strings.Contains(query, "jit") && strings.HasPrefix(server.Version(), "10.") {
+			continue // it does not compile
+		}
+		d := drivertest.Open(t, driver{}, server.DSN()+query, "")
+		var got string
+		if err := drivertest.Begin(t, d).(*tx).t.QueryRow(ctx, "SELECT concat_ws(' ', current_setting('enable_seqscan'), coalesce(current_setting('jit', true), 'off'), current_setting('enable_indexscan'))").Scan(&got); err != nil || got != want {
+			t.Errorf("%s: %q, want %q (%v)", query, got, want, err)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package ferrettest runs the lightweight transactions of the MongoDB driver on FerretDB, which
-// implements MongoDB's protocol with SQLite. It is a separate module, so that isohound does not
+// implements MongoDB's protocol with SQLite or PostgreSQL. It is a separate module, so that isohound does not
 // depend on FerretDB.
 package ferrettest
 
@@ -22,21 +22,42 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
 	_ "github.com/isohound/isohound/workloads/lwt"
 )
 
 var ctx = context.Background()
 
+// backends are the stores under FerretDB.
+var backends = []string{"sqlite", "postgresql"}
+
+// onEach runs a test on FerretDB over each store.
+func onEach(t *testing.T, test func(t *testing.T, backend string)) {
+	for _, backend := range backends {
+		t.Run(backend, func(t *testing.T) { test(t, backend) })
+	}
+}
+
 // open starts FerretDB and opens a database with the keys of drivertest.
-func open(t *testing.T) drivers.DB {
+func open(t *testing.T, backend string) drivers.DB {
 	t.Helper()
-	f, err := ferretdb.New(&ferretdb.Config{
-		Logger:    slog.New(slog.DiscardHandler),
-		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
-		Handler:   "sqlite",
-		SQLiteURL: "file:" + t.TempDir() + "/",
-	})
+	conf := &ferretdb.Config{
+		Logger:   slog.New(slog.DiscardHandler),
+		Listener: ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
+		Handler:  backend,
+	}
+	if backend == "sqlite" {
+		conf.SQLiteURL = "file:" + t.TempDir() + "/"
+	} else {
+		pg, err := servers.StartPostgres()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pg.Stop)
+		conf.PostgreSQLURL = pg.DSN()
+	}
+	f, err := ferretdb.New(conf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +75,10 @@ func open(t *testing.T) drivers.DB {
 	return drivertest.Open(t, d, f.MongoDBURI(), "linearizable, majority")
 }
 
-func TestLWT(t *testing.T) {
-	db := open(t)
+func TestLWT(t *testing.T) { onEach(t, testLWT) }
+
+func testLWT(t *testing.T, backend string) {
+	db := open(t, backend)
 	if s := db.Server(); !strings.HasPrefix(s, "FerretDB ") {
 		t.Errorf("server %q", s)
 	}
@@ -91,8 +114,10 @@ func TestLWT(t *testing.T) {
 
 // TestNoTransactions: FerretDB ignores the fields that make statements a transaction, so the
 // driver must not begin one.
-func TestNoTransactions(t *testing.T) {
-	s, err := open(t).Connect(ctx)
+func TestNoTransactions(t *testing.T) { onEach(t, testNoTransactions) }
+
+func testNoTransactions(t *testing.T, backend string) {
+	s, err := open(t, backend).Connect(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,15 +128,18 @@ func TestNoTransactions(t *testing.T) {
 
 // TestLinearizable: sequential sessions see one register. Concurrent ones lose updates: FerretDB
 // 1.24 looks up the document that matches an update's filter, and then updates it by _id, even
-// if the document has changed meanwhile (internal/handler/msg_update.go,
-// internal/backends/sqlite/collection.go). So the path from the driver to the verdict finds real
+// if the document has changed meanwhile (internal/handler/msg_update.go, collection.go of both
+// internal/backends). So the path from the driver to the verdict finds real
 // errors of a database.
-func TestLinearizable(t *testing.T) {
-	if r := run(t, open(t), 1); r.Verdict != verdict.Satisfied {
+func TestLinearizable(t *testing.T) { onEach(t, testLinearizable) }
+
+func testLinearizable(t *testing.T, backend string) {
+	db := open(t, backend)
+	if r := run(t, db, 1); r.Verdict != verdict.Satisfied {
 		t.Errorf("one session: %+v", r)
 	}
 	for attempt := range 10 {
-		r := run(t, open(t), 8)
+		r := run(t, open(t, backend), 8)
 		if r.Verdict == verdict.Satisfied {
 			continue // the sessions did not conflict
 		}
