@@ -47,7 +47,10 @@ func (a *app) startServer(s *settings) error {
 	if err != nil {
 		return err
 	}
-	opts := append(spec.Options(), servers.Context(a.stop), servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
+	opts := append(spec.Options(), servers.Context(a.stop))
+	if !s.quiet {
+		opts = append(opts, servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
+	}
 	if spec.Kind == "postgres" {
 		var pg *servers.Postgres
 		if pg, err = servers.StartPostgres(opts...); err == nil {
