@@ -26,8 +26,10 @@ func (s *settings) resolveServer(c *cobra.Command) error {
 	}
 	kind, folder, has := strings.Cut(s.server, "=")
 	switch {
+	case isRedis(kind):
+		return s.resolveRedis(c, kind, folder, has)
 	case kind != "postgres" && kind != "mariadb" || has && (kind != "postgres" || folder == ""):
-		return usage("--server %s: expected postgres, mariadb, or postgres=FOLDER", s.server)
+		return usage("--server %s: expected postgres, mariadb, redis, redis-sentinel, or postgres=FOLDER", s.server)
 	case len(s.dsns) > 0:
 		return usage("--server and --dsn do not go together")
 	case c.Flags().Changed("driver") && s.driver != kind:
@@ -44,11 +46,13 @@ func (a *app) startServer(s *settings) error {
 	}
 	kind, folder, has := strings.Cut(s.server, "=")
 	opts := []servers.Option{servers.Context(a.stop)}
-	if has {
+	if has && !isRedis(kind) {
 		opts = append(opts, servers.Programs(folder))
 	}
 	var err error
-	if kind == "postgres" {
+	if isRedis(kind) {
+		a.server, err = startRedis(kind, folder, servers.Context(a.stop))
+	} else if kind == "postgres" {
 		var pg *servers.Postgres
 		if pg, err = servers.StartPostgres(opts...); err == nil {
 			a.server = pg
@@ -63,7 +67,7 @@ func (a *app) startServer(s *settings) error {
 		if a.stop.Err() != nil {
 			return errInterrupted
 		}
-		return &drivers.UnreachableError{Driver: kind, Err: err}
+		return &drivers.UnreachableError{Driver: s.driver, Err: err}
 	}
 	s.dsns = []string{a.server.DSN()}
 	return nil

@@ -107,7 +107,7 @@ func (p *Plan) target(n int, t *Target) {
 		d.add(d.line("targets", n), "server and dsn do not go together")
 		return
 	case t.Server != "" && t.Driver == "":
-		t.Driver, _, _ = strings.Cut(t.Server, "=")
+		t.Driver = driverOfServer(t.Server)
 	case t.Driver == "" && len(t.DSN) > 0:
 		t.Driver = driverOf(t.DSN[0])
 	}
@@ -132,6 +132,12 @@ func (p *Plan) target(n int, t *Target) {
 		}
 		t.Isolations[i] = iso.Name
 	}
+}
+
+// driverOfServer is the driver for a private server.
+func driverOfServer(server string) string {
+	kind, _, _ := strings.Cut(server, "=")
+	return strings.TrimSuffix(kind, "-sentinel")
 }
 
 // driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one
