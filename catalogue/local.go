@@ -62,6 +62,28 @@ var starters = map[string]*starter{
 		}
 		return serving(s), nil
 	}},
+	"redis": {missing: packaged(servers.MissingRedis), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartRedis(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
+	// One DSN for both, of which the driver uses the primary.
+	"redis-replica": {missing: packaged(servers.MissingRedis), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartRedis(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		replica, err := s.StartReplica(settings(ctx, t)...)
+		if err != nil {
+			s.Stop()
+			return nil, err
+		}
+		r := serving(s, replica)
+		r.dsns = []string{s.DSNWith(replica)}
+		return r, nil
+	}},
 	"dgraph": {missing: func(t *Target) string { return builtDgraph(t.Version) }, cluster: true, versioned: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
 		d, err := servers.StartDgraph(t.Version, max(t.Nodes, 1), 1, servers.Context(ctx))
 		if err != nil {
