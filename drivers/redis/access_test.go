@@ -93,6 +93,9 @@ func TestKinds(t *testing.T) {
 	must(t, err)
 	t.Cleanup(replica.Stop)
 	refusedWith(t, replica.DSN(), "is a replica")
+	if notes, err := opens(primary.DSN()); err != nil || !strings.Contains(notes, "has replicas (1)") {
+		t.Errorf("%q, %v", notes, err)
+	}
 	if _, err := opens(replica.DSNWith(primary)); err != nil {
 		t.Error(err)
 	}

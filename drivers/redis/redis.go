@@ -123,7 +123,7 @@ func (d *db) admin(ctx context.Context, f func(context.Context, *conn) error) er
 func (d *db) inspect(ctx context.Context, c *conn) error {
 	d.server = fmt.Sprintf("%s %s", strings.ToUpper(c.kind[:1])+c.kind[1:], c.version)
 	settings := map[string]string{}
-	if reply, err := c.one(ctx, "INFO", "memory"); err == nil {
+	if reply, err := c.one(ctx, "INFO"); err == nil {
 		for line := range strings.Lines(text(reply)) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 			settings[name] = value
@@ -145,11 +145,14 @@ func (d *db) inspect(ctx context.Context, c *conn) error {
 	}
 	switch {
 	case settings["appendonly"] == "no":
-		d.notes = append(d.notes, "appendonly is no: if the server crashes or restarts, it loses what it wrote since its last snapshot, and the final read finds that")
+		d.notes = append(d.notes, "appendonly is no: if the server crashes or restarts, it loses what it wrote since its last snapshot, as documented; the final read finds that")
 	case settings["appendonly"] == "yes" && settings["appendfsync"] != "always":
-		d.notes = append(d.notes, "appendfsync is "+settings["appendfsync"]+": if the server crashes, it may lose commits of the last moments that it had acknowledged")
+		d.notes = append(d.notes, "appendfsync is "+settings["appendfsync"]+": if the server crashes, it may lose commits of the last moments that it had acknowledged, as documented")
 	case settings["appendonly"] == "":
 		d.notes = append(d.notes, "the user may not read the server's settings (CONFIG GET), so it is not known what a crash loses")
+	}
+	if n := settings["connected_slaves"]; n != "" && n != "0" && !d.several() {
+		d.notes = append(d.notes, "the server has replicas ("+n+"): if one of them takes over at this address, commits may be lost, as documented")
 	}
 	if d.several() {
 		d.notes = append(d.notes, "replication is asynchronous: when another server takes over, commits that had not reached it are lost, so only rc is promised")
