@@ -17,6 +17,7 @@ require (
 	github.com/ebitengine/purego v0.11.3
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/gocql/gocql v1.7.0
+	github.com/gomodule/redigo v1.9.3
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/compress v1.20.3
 	github.com/mailru/easyjson v0.9.2

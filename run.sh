@@ -124,6 +124,7 @@ dgraph() {
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
+  need redis-server redis-server
   need libgalera_smm.so galera-4
   need rsync rsync
   need gcc build-essential

@@ -48,7 +48,7 @@ func starterOf(start string) *starter {
 		return st
 	}
 	spec, err := servers.ParseSpec(start)
-	if err != nil || spec.Params != "" {
+	if err != nil || spec.Kind != "postgres" || spec.Params != "" {
 		return nil
 	}
 	st := *starters["postgres"]
@@ -59,7 +59,7 @@ func starterOf(start string) *starter {
 		return ""
 	}
 	st.start = func(ctx context.Context, t *Target) (*running, error) {
-		s, err := servers.StartPostgres(append(settings(ctx, t), spec.Options()...)...)
+		s, err := servers.StartPostgres(append(settings(ctx, t), servers.Exact(spec.Version))...)
 		if err != nil {
 			return nil, err
 		}
@@ -89,6 +89,28 @@ var starters = map[string]*starter{
 			return nil, err
 		}
 		return serving(s), nil
+	}},
+	"redis": {missing: packaged(servers.MissingRedis), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartRedis(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
+	// One DSN for both, of which the driver uses the primary.
+	"redis-replica": {missing: packaged(servers.MissingRedis), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartRedis(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		replica, err := s.StartReplica(settings(ctx, t)...)
+		if err != nil {
+			s.Stop()
+			return nil, err
+		}
+		r := serving(s, replica)
+		r.dsns = []string{s.DSNWith(replica)}
+		return r, nil
 	}},
 	"dgraph": {missing: func(t *Target) string { return builtDgraph(t.Version) }, cluster: true, versioned: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
 		d, err := servers.StartDgraph(t.Version, max(t.Nodes, 1), 1, servers.Context(ctx))

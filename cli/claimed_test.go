@@ -54,6 +54,7 @@ func TestHeld(t *testing.T) {
 		{"postgres", "read committed", "rc", "ryw,mr", "ra,cc,si", postgresDSN},
 		{"mariadb", "read committed", "rc", "ryw,mr", "ra,cc,si", mariadbDSN},
 		{"mariadb", "repeatable read, innodb_snapshot_isolation=OFF", "ryw,mr", "rc,cc,pc", "si,si-noso", mariadbDSN},
+		{"redis", "no WATCH", "rc", "ryw,mr", "ra,cc,si", redisDSN},
 		{"sqlite", "read uncommitted", "ru", "", "rc,ryw,si", nil},
 		{"badger", "DetectConflicts=false", "pc", "", "si,si-noso", nil},
 	} {

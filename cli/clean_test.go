@@ -12,7 +12,7 @@ import (
 
 // TestClean: clean finds what a killed run has left, and drops it, but not what a run that goes on uses.
 func TestClean(t *testing.T) {
-	for driver, dsn := range map[string]string{"postgres": postgresDSN(t), "mariadb": mariadbDSN(t)} {
+	for driver, dsn := range map[string]string{"postgres": postgresDSN(t), "mariadb": mariadbDSN(t), "redis": redisDSN(t)} {
 		list := func(args ...string) map[string]remnant {
 			t.Helper()
 			c := isohound(t, append([]string{"clean", "--driver", driver, "--dsn", dsn, "--json"}, args...)...)

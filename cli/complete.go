@@ -10,6 +10,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/faults"
+	"github.com/isohound/isohound/servers"
 
 	_ "github.com/isohound/isohound/drivers/badger"
 	_ "github.com/isohound/isohound/drivers/bbolt"
@@ -44,7 +45,7 @@ type running struct {
 	// begun is when the sessions started.
 	begun atomic.Pointer[time.Time]
 	// server is the private server of the run, if one was started.
-	server privateServer
+	server servers.Server
 	// metrics are served while the run goes on, if asked for.
 	metrics *metrics
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,67 @@ func TestStandbyPromoted(t *testing.T) {
 		// fence, if a cut was made while the standby received nothing.
 		if c.code != 1 || len(all) != 1 || all[0].Verdict != verdict.Violated || !all[0].Certified {
 			t.Errorf("%v: exit code %d: %s%s", cuts, c.code, c.out, c.msg)
+		}
+	}
+}
+
+// TestReplicaPromoted is the same with a replica of Redis. With several servers Redis promises only rc, which holds.
+func TestReplicaPromoted(t *testing.T) {
+	for _, cuts := range [][]string{nil, {"--cut-every", "1s"}} {
+		primary, err := servers.StartRedis()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(primary.Stop)
+		replica, err := primary.StartReplica()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(replica.Stop)
+		out := filepath.Join(t.TempDir(), "run")
+		_, _, wait := begin(t, append([]string{"run", "--driver", "redis", "--dsn", primary.DSNWith(replica), "--keys", "3000", "--duration", "4s",
+			"--check", "claimed,ser", "--out", out, "--json", "--no-progress"}, cuts...)...)
+		history := "history.jsonl.zst"
+		if cuts != nil {
+			history = "windows/000001.jsonl.zst"
+		}
+		waitForSize(t, filepath.Join(out, history), 16<<10)
+		if err := replica.Detach(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		primary.Kill()
+		if err := replica.Promote(); err != nil {
+			t.Fatal(err)
+		}
+		c := wait()
+		all := c.outcomes(t)
+		if c.code != 1 || len(all) != 2 {
+			t.Fatalf("%v: exit code %d: %s%s", cuts, c.code, c.out, c.msg)
+		}
+		for _, o := range all {
+			want := map[string]verdict.Verdict{"rc": verdict.Satisfied, "ser": verdict.Violated}[o.Level]
+			if cuts != nil && o.Verdict == verdict.Unknown && o.Level == "rc" {
+				continue // windows are not judged one by one at rc
+			}
+			if o.Verdict != want || !o.Certified || *o.Promised != (o.Level == "rc") {
+				t.Errorf("%v: %s %s, promised %v: %s", cuts, o.Level, o.Verdict, *o.Promised, c.msg)
+			}
+		}
+	}
+}
+
+// TestSentinelTakesOver: the sentinels of a private server make the replica the primary, and the run goes on there.
+func TestSentinelTakesOver(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	c := isohound(t, "run", "--server", "redis-sentinel", "--sessions", "6", "--duration", "10s", "--patience", "1m", "--fault", "1s kill for 5s", "--out", out, "--json", "--no-progress")
+	all := c.outcomes(t)
+	if c.code != 0 || len(all) != 1 || all[0].Level != "rc" || all[0].Verdict != verdict.Satisfied || all[0].Sessions <= 6 {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	for _, want := range []string{"replication is asynchronous", "the server was killed and started again", "answers again"} {
+		if !strings.Contains(c.msg, want) {
+			t.Errorf("the messages lack %q: %s", want, c.msg)
 		}
 	}
 }

@@ -55,6 +55,9 @@ func (a *app) create(s *settings, db drivers.DB) error {
 // workload's kind, in the form of drivers.Isolation.Promises.
 func promises(s *settings, db drivers.DB) string {
 	if s.lightweight {
+		if c, ok := db.(drivers.LightweightClaimer); ok {
+			return c.Lightweight()
+		}
 		return s.level.Lightweight
 	}
 	if c, ok := db.(drivers.Claimer); ok {

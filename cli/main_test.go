@@ -32,6 +32,7 @@ type shared struct {
 	mu       sync.Mutex
 	postgres *servers.Postgres
 	mariadb  *servers.MariaDB
+	redis    *servers.Redis
 }
 
 func (s *shared) stop() {
@@ -40,6 +41,9 @@ func (s *shared) stop() {
 	}
 	if s.mariadb != nil {
 		s.mariadb.Stop()
+	}
+	if s.redis != nil {
+		s.redis.Stop()
 	}
 }
 
@@ -67,6 +71,19 @@ func mariadbDSN(t *testing.T) string {
 		}
 	}
 	return started.mariadb.DSN()
+}
+
+func redisDSN(t *testing.T) string {
+	t.Helper()
+	started.mu.Lock()
+	defer started.mu.Unlock()
+	if started.redis == nil {
+		var err error
+		if started.redis, err = servers.StartRedis(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return started.redis.DSN()
 }
 
 // call is a finished invocation of the command.

@@ -8,16 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/faults"
 	"github.com/isohound/isohound/servers"
 )
-
-// privateServer is a server that isohound has started for a run.
-type privateServer interface {
-	faults.Server
-	DSN() string
-	Stop()
-}
 
 // resolveServer reads --server, which also chooses the driver.
 func (s *settings) resolveServer(c *cobra.Command) error {
@@ -30,10 +22,10 @@ func (s *settings) resolveServer(c *cobra.Command) error {
 		return usage("--server %s: %v", s.server, err)
 	case len(s.dsns) > 0:
 		return usage("--server and --dsn do not go together")
-	case c.Flags().Changed("driver") && s.driver != spec.Kind:
-		return usage("--server %s is for --driver %s, not %s", s.server, spec.Kind, s.driver)
+	case c.Flags().Changed("driver") && s.driver != spec.Driver:
+		return usage("--server %s is for --driver %s, not %s", s.server, spec.Driver, s.driver)
 	}
-	s.driver = spec.Kind
+	s.driver = spec.Driver
 	return nil
 }
 
@@ -47,26 +39,20 @@ func (a *app) startServer(s *settings) error {
 	if err != nil {
 		return err
 	}
-	opts := append(spec.Options(), servers.Context(a.stop))
+	opts := []servers.Option{servers.Context(a.stop)}
 	if !s.quiet {
 		opts = append(opts, servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
 	}
-	if spec.Kind == "postgres" {
-		var pg *servers.Postgres
-		if pg, err = servers.StartPostgres(opts...); err == nil {
-			a.server, spec.Version = pg, pg.Exact()
-		}
-	} else {
-		var my *servers.MariaDB
-		if my, err = servers.StartMariaDB(opts...); err == nil {
-			a.server = my
-		}
-	}
+	server, err := spec.Begin(opts...)
 	if err != nil {
 		if a.stop.Err() != nil {
 			return errInterrupted
 		}
-		return &drivers.UnreachableError{Driver: spec.Kind, Err: err}
+		return &drivers.UnreachableError{Driver: spec.Driver, Err: err}
+	}
+	a.server = server
+	if e, ok := server.(servers.Exacter); ok && spec.Version != "" {
+		spec.Version = e.Exact()
 	}
 	s.server = spec.String()
 	s.dsns = []string{spec.DSN(a.server.DSN())}

@@ -13,7 +13,9 @@ import (
 // TestPrivateServer: isohound starts a server, kills it, pauses it and runs a command, and the run goes on
 // to a verdict, which no fault changes. Nothing of the server is left.
 func TestPrivateServer(t *testing.T) {
-	for _, tc := range []struct{ kind, check, pause string }{{"postgres", "ser", "pause backends 5ms"}, {"mariadb", "rc", "pause 5ms"}} {
+	for _, tc := range []struct{ kind, isolation, check, pause string }{
+		{"postgres", "read committed", "rc", "pause backends 5ms"}, {"mariadb", "read committed", "rc", "pause 5ms"}, {"redis", "WATCH", "sser", "pause 5ms"},
+	} {
 		t.Run(tc.kind, func(t *testing.T) {
 			tmp := t.TempDir()
 			if err := os.Chmod(tmp, 0o777); err != nil { // the server may run as another user
@@ -23,7 +25,7 @@ func TestPrivateServer(t *testing.T) {
 				_ = os.Chmod(dir, 0o755)
 			}
 			out := filepath.Join(t.TempDir(), "run")
-			c := command(t, "run", "--server", tc.kind, "--isolation", "read committed", "--check", "rc", "--duration", "5s", "--patience", "1m", "--sessions", "8", "--out", out, "--json", "--no-progress",
+			c := command(t, "run", "--server", tc.kind, "--isolation", tc.isolation, "--check", tc.check, "--duration", "5s", "--patience", "1m", "--sessions", "8", "--out", out, "--json", "--no-progress",
 				"--fault", "500ms kill for 200ms every 2s; 0s "+tc.pause+" every 20ms; 1s exec echo $ISOHOUND_DSN > "+out+"/said; 1s exec false")
 			c.Env = append(c.Env, "TMPDIR="+tmp)
 			got := finish(t, c)
@@ -72,10 +74,15 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--server", "mariadb", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
 		{[]string{"--server", "postgres", "--dsn", "x"}, "do not go together"},
 		{[]string{"--server", "postgres", "--driver", "mariadb"}, "is for --driver postgres"},
-		{[]string{"--server", "oracle"}, "expected postgres, mariadb"},
+		{[]string{"--server", "oracle"}, "expected postgres, postgres@VERSION"},
 		{[]string{"--server", "postgres@eighteen"}, `"eighteen" is no version of PostgreSQL`},
-		{[]string{"--server", "mariadb@10.11"}, "only PostgreSQL can be had by version"},
+		{[]string{"--server", "mariadb@10.11"}, "MariaDB cannot be had by version"},
 		{[]string{"--server", "postgres@18.4?"}, "parameters of the DSN"},
+		{[]string{"--server", "redis=sometimes"}, "one of always, everysec, no, off"},
+		{[]string{"--server", "redis", "--dsn", "x"}, "do not go together"},
+		{[]string{"--server", "redis-sentinel", "--driver", "mariadb"}, "is for --driver redis"},
+		{[]string{"--server", "redis", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
+		{[]string{"--server", "redis", "--isolation", "no WATCH", "--workload", "append"}, "does not have at isolation"},
 	} {
 		if c := isohound(t, append([]string{"run"}, tc.args...)...); c.code != 64 || !strings.Contains(c.msg, tc.want) {
 			t.Errorf("%v: exit code %d: %s", tc.args, c.code, c.msg)

@@ -34,7 +34,7 @@ var replayed = map[string][]string{
 var large = []string{"tpcc"}
 
 // blind are the drivers that do not report whether overwritten data existed.
-var blind = []string{"badger", "bbolt"}
+var blind = []string{"badger", "bbolt", "redis"}
 
 // absent are drivers without a test here. The databases of some cannot be installed; they share
 // their code with PostgreSQL and MariaDB. Others have such a test in their own package: etcd,
@@ -46,7 +46,7 @@ var absent = []string{"cockroach", "tidb", "yugabyte", "etcd", "dgraph"}
 // predicates, and all invariants must hold.
 func TestAgainstModel(t *testing.T) {
 	const workers, txns = 4, 40
-	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN, "cassandra": cassandraDSN}
+	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN, "cassandra": cassandraDSN, "redis": redisDSN}
 	for _, d := range drivers.All() {
 		info := d.Info()
 		cfg := drivers.Config{Isolation: info.Isolations[0].Name}

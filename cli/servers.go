@@ -9,6 +9,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/mongo"
 	_ "github.com/isohound/isohound/drivers/postgres"
+	_ "github.com/isohound/isohound/drivers/redis"
 	_ "github.com/isohound/isohound/drivers/sqlite"
 )
 

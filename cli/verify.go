@@ -176,6 +176,9 @@ func (v *verifying) can(iso drivers.Isolation, name string) (bool, error) {
 	if light && iso.Lightweight == "" || !light && iso.Promises == "" && !iso.ByServer {
 		return false, nil
 	}
+	if iso.Lacks(needs) != "" {
+		return false, nil
+	}
 	for _, need := range needs {
 		if !slices.Contains(v.d.Info().Can, need) {
 			return false, nil

@@ -64,6 +64,8 @@ type Isolation struct {
 	// statement that commits by itself takes effect at one moment between its call and its answer.
 	// It is empty if the driver has none.
 	Lightweight string
+	// Without are capabilities of the driver that this isolation lacks.
+	Without []Capability `json:",omitempty"`
 	// Source is where the promise is documented: the address of a page, or its title.
 	Source string
 	// Note gives the reason for the claim, in a few words.
@@ -199,6 +201,11 @@ const (
 // it in the form of Isolation.Promises.
 type Claimer interface {
 	Promises() string
+}
+
+// LightweightClaimer is the same for lightweight transactions, in the form of Isolation.Lightweight.
+type LightweightClaimer interface {
+	Lightweight() string
 }
 
 // Class says what an error means for its transaction.

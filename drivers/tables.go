@@ -69,6 +69,16 @@ func (i Info) CheckIndexes(tables schema.Schema) error {
 	return nil
 }
 
+// Lacks returns a capability of needs that the isolation does not have although its driver has it, or "".
+func (i Isolation) Lacks(needs []Capability) Capability {
+	for _, need := range needs {
+		if slices.Contains(i.Without, need) {
+			return need
+		}
+	}
+	return ""
+}
+
 // TableDB is a DB with tables.
 type TableDB interface {
 	// CreateTables makes a schema for this run with tables and the initial rows. It is called

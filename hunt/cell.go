@@ -195,8 +195,12 @@ func needs(w *Workload) []drivers.Capability {
 
 // unsuitable says why a cell cannot be run, "" if it can.
 func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
-	lightweight := slices.Contains(needs(c.Workload), drivers.Lightweight)
+	needs := needs(c.Workload)
+	lightweight := slices.Contains(needs, drivers.Lightweight)
+	lacks := iso.Lacks(needs)
 	switch {
+	case lacks != "":
+		return "the isolation does not have " + string(lacks)
 	case lightweight && iso.Lightweight == "":
 		return "the isolation promises nothing for lightweight transactions"
 	case !lightweight && iso.Promises == "" && !iso.ByServer:

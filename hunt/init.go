@@ -43,7 +43,7 @@ func Draft(s Starting) (string, error) {
 		return b.String(), nil
 	}
 	if s.Driver == "" {
-		if s.Driver = serverKind(s.Server); s.Server == "" {
+		if s.Driver = driverOfServer(s.Server); s.Server == "" {
 			s.Driver = driverOf(s.DSN)
 		}
 	}

@@ -107,7 +107,7 @@ func (p *Plan) target(n int, t *Target) {
 		d.add(d.line("targets", n), "server and dsn do not go together")
 		return
 	case t.Server != "" && t.Driver == "":
-		t.Driver = serverKind(t.Server)
+		t.Driver = driverOfServer(t.Server)
 	case t.Driver == "" && len(t.DSN) > 0:
 		t.Driver = driverOf(t.DSN[0])
 	}
@@ -134,13 +134,13 @@ func (p *Plan) target(n int, t *Target) {
 	}
 }
 
-// serverKind is the kind of a private server, such as postgres for postgres@18.4, postgres=FOLDER and
-// postgres?enable_seqscan=on. It is also the name of a driver.
-func serverKind(server string) string {
+// driverOfServer is the driver for a private server: postgres for postgres@18.4, postgres=FOLDER and
+// postgres?enable_seqscan=on, redis for redis-sentinel.
+func driverOfServer(server string) string {
 	if n := strings.IndexAny(server, "=@?"); n >= 0 {
-		return server[:n]
+		server = server[:n]
 	}
-	return server
+	return strings.TrimSuffix(server, "-sentinel")
 }
 
 // driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one

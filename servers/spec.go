@@ -3,26 +3,146 @@ package servers
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/servers/fetch"
 )
 
-// Spec says which server to start, in the words of the command line and of plans:
-// postgres, mariadb, postgres=FOLDER, postgres@18.4, and each with ?name=value for the DSN.
+// Server is a private server.
+type Server interface {
+	// DSN is its address, for the driver of its Spec.
+	DSN() string
+	Version() string
+	// Kill ends all its processes at once. Start starts it again on the same data and address.
+	Kill()
+	Start() error
+	// Pause stops its processes until the returned function is called: those of one session, drawn at random, if backends
+	// is set, else all.
+	Pause(backends bool) (resume func(), err error)
+	// Stop ends it and removes its data.
+	Stop()
+}
+
+// Exacter is a Server whose version may be named less exactly than it is known.
+type Exacter interface {
+	// Exact is the version, in the form of Spec.Version.
+	Exact() string
+}
+
+// Spec says which server to start, in the words of the command line and of plans: postgres, mariadb,
+// postgres=FOLDER, postgres@18.4, redis=everysec, and each with ?name=value for the DSN.
 type Spec struct {
-	// Kind is postgres or mariadb, which is also the name of a driver.
 	Kind string
-	// Version is an exact version of PostgreSQL, or "".
+	// Driver is the name of the driver for it.
+	Driver string
+	// Version is what follows @, such as 18.4, or "".
 	Version string
-	// Folder has PostgreSQL's programs, or is "".
-	Folder string
+	// Value is what follows =, such as a folder with PostgreSQL's programs, or "".
+	Value string
 	// Params are parameters of the DSN, as in a URL, or "".
 	Params string
 }
 
+// kind is a kind of private servers.
+type kind struct {
+	name, driver string
+	forms        []string
+	// version and value look at what follows @ and =. nil says that nothing may.
+	version, value func(string) error
+	start          func(Spec, []Option) (Server, error)
+}
+
+// kinds are all kinds, in the order of help texts.
+var kinds = []kind{
+	{
+		name: "postgres", driver: "postgres", forms: []string{"postgres", "postgres@VERSION", "postgres=FOLDER"},
+		version: fetch.Check, value: folder,
+		start: func(s Spec, opts []Option) (Server, error) {
+			switch {
+			case s.Version != "":
+				opts = append(opts, Exact(s.Version))
+			case s.Value != "":
+				opts = append(opts, Programs(s.Value))
+			}
+			return started(StartPostgres(opts...))
+		},
+	},
+	{
+		name: "mariadb", driver: "mariadb", forms: []string{"mariadb"},
+		version: func(string) error {
+			return fmt.Errorf("MariaDB cannot be had by version; mariadb is the installed one")
+		},
+		start: func(_ Spec, opts []Option) (Server, error) { return started(StartMariaDB(opts...)) },
+	},
+	{
+		name: "redis", driver: "redis", forms: []string{"redis"}, value: fsync,
+		start: func(s Spec, opts []Option) (Server, error) {
+			return started(StartRedis(append(opts, onDisk(s.Value)...)...))
+		},
+	},
+	{
+		name: "redis-sentinel", driver: "redis", forms: []string{"redis-sentinel"}, value: fsync,
+		start: func(s Spec, opts []Option) (Server, error) {
+			return started(StartRedisSentinel(append(opts, onDisk(s.Value)...)...))
+		},
+	},
+}
+
+// started makes a started server a Server, which is nil if there is an error.
+func started[S Server](s S, err error) (Server, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func folder(text string) error {
+	if text == "" {
+		return fmt.Errorf("after = there is the folder with PostgreSQL's programs")
+	}
+	return nil
+}
+
+// fsyncs are when Redis has its log on disk; with off there is none.
+var fsyncs = []string{"always", "everysec", "no", "off"}
+
+func fsync(text string) error {
+	if !slices.Contains(fsyncs, text) {
+		return fmt.Errorf("after = there is when the log is on disk, one of %s", strings.Join(fsyncs, ", "))
+	}
+	return nil
+}
+
+func onDisk(fsync string) []Option {
+	switch fsync {
+	case "":
+		return nil
+	case "off":
+		return []Option{Set("appendonly", "no")}
+	}
+	return []Option{Set("appendfsync", fsync)}
+}
+
 // SpecForms are the forms of a Spec, for help texts and errors.
-const SpecForms = "postgres, mariadb, postgres@VERSION or postgres=FOLDER"
+func SpecForms() string {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.forms...)
+	}
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
+}
+
+func errForms() error { return fmt.Errorf("expected %s", SpecForms()) }
+
+func (s Spec) kind() (kind, bool) {
+	n := slices.IndexFunc(kinds, func(k kind) bool { return k.name == s.Kind })
+	if n < 0 {
+		return kind{}, false
+	}
+	return kinds[n], true
+}
 
 // ParseSpec reads a Spec. A folder's name may not contain a question mark.
 func ParseSpec(text string) (Spec, error) {
@@ -33,26 +153,28 @@ func ParseSpec(text string) (Spec, error) {
 		}
 	}
 	s := Spec{Kind: text, Params: params}
-	ok := true
-	switch n := strings.IndexAny(text, "=@"); {
-	case n < 0:
-		ok = text == "postgres" || text == "mariadb"
-	case text[n] == '=':
-		s.Kind, s.Folder = text[:n], text[n+1:]
-		ok = s.Kind == "postgres" && s.Folder != ""
-	default:
-		s.Kind, s.Version = text[:n], text[n+1:]
-		if s.Kind == "mariadb" {
-			return Spec{}, fmt.Errorf("only PostgreSQL can be had by version; mariadb is the installed one")
-		}
-		if ok = s.Kind == "postgres"; ok {
-			if err := fetch.Check(s.Version); err != nil {
-				return Spec{}, err
-			}
-		}
+	n := strings.IndexAny(text, "=@")
+	if n >= 0 {
+		s.Kind = text[:n]
 	}
+	k, ok := s.kind()
 	if !ok {
-		return Spec{}, fmt.Errorf("expected %s", SpecForms)
+		return Spec{}, errForms()
+	}
+	s.Driver = k.driver
+	if n < 0 {
+		return s, nil
+	}
+	at, check := &s.Value, k.value
+	if text[n] == '@' {
+		at, check = &s.Version, k.version
+	}
+	if check == nil {
+		return Spec{}, errForms()
+	}
+	*at = text[n+1:]
+	if err := check(*at); err != nil {
+		return Spec{}, err
 	}
 	return s, nil
 }
@@ -62,8 +184,8 @@ func (s Spec) String() string {
 	if s.Version != "" {
 		text += "@" + s.Version
 	}
-	if s.Folder != "" {
-		text += "=" + s.Folder
+	if s.Value != "" {
+		text += "=" + s.Value
 	}
 	if s.Params != "" {
 		text += "?" + s.Params
@@ -71,21 +193,22 @@ func (s Spec) String() string {
 	return text
 }
 
-// Options are the options that start PostgreSQL as the Spec says.
-func (s Spec) Options() []Option {
-	switch {
-	case s.Version != "":
-		return []Option{Exact(s.Version)}
-	case s.Folder != "":
-		return []Option{Programs(s.Folder)}
+// Begin starts the server.
+func (s Spec) Begin(opts ...Option) (Server, error) {
+	k, ok := s.kind()
+	if !ok {
+		return nil, errForms()
 	}
-	return nil
+	return k.start(s, opts)
 }
 
 // DSN adds the parameters to the DSN of the started server.
 func (s Spec) DSN(dsn string) string {
 	if s.Params == "" {
 		return dsn
+	}
+	if strings.Contains(dsn, "?") {
+		return dsn + "&" + s.Params
 	}
 	return dsn + "?" + s.Params
 }

@@ -7,11 +7,13 @@ import (
 
 func TestSpec(t *testing.T) {
 	for text, want := range map[string]Spec{
-		"postgres":                            {Kind: "postgres"},
-		"mariadb?wait_timeout=600":            {Kind: "mariadb", Params: "wait_timeout=600"},
-		"postgres@18.4":                       {Kind: "postgres", Version: "18.4"},
-		"postgres@18.4.0-beta.17?jit=on&a=b":  {Kind: "postgres", Version: "18.4.0-beta.17", Params: "jit=on&a=b"},
-		"postgres=/opt/a@b=c?enable_sort=off": {Kind: "postgres", Folder: "/opt/a@b=c", Params: "enable_sort=off"},
+		"postgres":                            {Kind: "postgres", Driver: "postgres"},
+		"mariadb?wait_timeout=600":            {Kind: "mariadb", Driver: "mariadb", Params: "wait_timeout=600"},
+		"postgres@18.4":                       {Kind: "postgres", Driver: "postgres", Version: "18.4"},
+		"postgres@18.4.0-beta.17?jit=on&a=b":  {Kind: "postgres", Driver: "postgres", Version: "18.4.0-beta.17", Params: "jit=on&a=b"},
+		"postgres=/opt/a@b=c?enable_sort=off": {Kind: "postgres", Driver: "postgres", Value: "/opt/a@b=c", Params: "enable_sort=off"},
+		"redis":                               {Kind: "redis", Driver: "redis"},
+		"redis-sentinel=everysec":             {Kind: "redis-sentinel", Driver: "redis", Value: "everysec"},
 	} {
 		got, err := ParseSpec(text)
 		if err != nil || got != want || got.String() != text {
@@ -19,12 +21,15 @@ func TestSpec(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "expected postgres, mariadb", "oracle": "expected", "oracle@1": "expected", "postgres=": "expected", "mariadb=/x": "expected",
-		"postgres@": "no version of PostgreSQL", "postgres@x": "no version", "mariadb@11": "only PostgreSQL", "postgres?": "parameters of the DSN", "postgres?a=%zz": "parameters of the DSN",
+		"": "expected postgres, postgres@VERSION", "oracle": "expected", "oracle@1": "expected", "postgres=": "folder with PostgreSQL", "mariadb=/x": "expected",
+		"postgres@": "no version of PostgreSQL", "postgres@x": "no version", "mariadb@11": "MariaDB cannot be had by version", "redis=": "when the log is on disk", "redis@7": "expected", "redis-sentinel=sometimes": "one of always", "postgres?": "parameters of the DSN", "postgres?a=%zz": "parameters of the DSN",
 	} {
 		if _, err := ParseSpec(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+	if got := (Spec{Params: "a=b"}).DSN("redis://x/0?c=d"); got != "redis://x/0?c=d&a=b" {
+		t.Error(got)
 	}
 	if got := (Spec{Params: "a=b"}).DSN("postgres://x/y"); got != "postgres://x/y?a=b" {
 		t.Error(got)

@@ -26,6 +26,10 @@ type Store interface {
 	Ascend(ctx context.Context, prefix []byte, f func(key, value []byte) bool) error
 }
 
+// Torn is a Store whose reads need not be of one state until the transaction commits. So a row may be there in part
+// only. Torn makes an error of that the driver's.
+type Torn interface{ Torn(err error) error }
+
 // Tx implements drivers.TableTx on a Store.
 type Tx struct{ Store Store }
 
@@ -167,7 +171,11 @@ func (x Tx) group(ctx context.Context, t *schema.Table, key []any, g int) ([]any
 		return nil, err
 	}
 	if b == nil {
-		return nil, errors.Errorf("row %s is there in part only", t.Item(key, g))
+		err := errors.Errorf("row %s is there in part only", t.Item(key, g))
+		if s, ok := x.Store.(Torn); ok {
+			return nil, s.Torn(err)
+		}
+		return nil, err
 	}
 	return decode(t.Groups[g].Columns, b)
 }

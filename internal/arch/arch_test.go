@@ -80,7 +80,7 @@ func TestDirections(t *testing.T) {
 }
 
 // clients are the client libraries of databases, and of NATS.
-var clients = []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo", "nats-io"}
+var clients = []string{"database/sql", "jackc/pgx", "go-sql-driver", "dgraph-io/badger", "bbolt", "go.etcd.io", "modernc.org", "mongodb.org/mongo-driver", "gocql", "go-cassandra-native-protocol", "dgraph-io/dgo", "gomodule/redigo", "nats-io"}
 
 // TestIndependence: the certifier shares no code with the checkers, package history/schema
 // depends on nothing of the project, and a build that checks saved histories links no database
