@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,9 +26,15 @@ func (s *settings) resolveServer(c *cobra.Command) error {
 		return nil
 	}
 	kind, folder, has := strings.Cut(s.server, "=")
+	version := ""
+	if name, v, at := strings.Cut(kind, "@"); at && name == "tidb" {
+		kind, version = name, v
+	}
 	switch {
-	case kind != "postgres" && kind != "mariadb" || has && (kind != "postgres" || folder == ""):
-		return usage("--server %s: expected postgres, mariadb, or postgres=FOLDER", s.server)
+	case kind == "tidb" && (has || !slices.Contains(servers.TiDBVersions, version)),
+		kind != "postgres" && kind != "mariadb" && kind != "tidb",
+		has && (kind != "postgres" || folder == ""):
+		return usage("--server %s: expected postgres, mariadb, tidb@2024, tidb@2019, or postgres=FOLDER", s.server)
 	case len(s.dsns) > 0:
 		return usage("--server and --dsn do not go together")
 	case c.Flags().Changed("driver") && s.driver != kind:
@@ -48,7 +55,13 @@ func (a *app) startServer(s *settings) error {
 		opts = append(opts, servers.Programs(folder))
 	}
 	var err error
-	if kind == "postgres" {
+	if version, is := strings.CutPrefix(kind, "tidb@"); is {
+		kind = "tidb"
+		var ti *servers.TiDB
+		if ti, err = servers.StartTiDB(version, opts...); err == nil {
+			a.server = ti
+		}
+	} else if kind == "postgres" {
 		var pg *servers.Postgres
 		if pg, err = servers.StartPostgres(opts...); err == nil {
 			a.server = pg

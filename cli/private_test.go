@@ -13,7 +13,7 @@ import (
 // TestPrivateServer: isohound starts a server, kills it, pauses it and runs a command, and the run goes on
 // to a verdict, which no fault changes. Nothing of the server is left.
 func TestPrivateServer(t *testing.T) {
-	for _, tc := range []struct{ kind, check, pause string }{{"postgres", "ser", "pause backends 5ms"}, {"mariadb", "rc", "pause 5ms"}} {
+	for _, tc := range []struct{ kind, check, pause string }{{"postgres", "ser", "pause backends 5ms"}, {"mariadb", "rc", "pause 5ms"}, {"tidb@2019", "rc", "pause 5ms"}} {
 		t.Run(tc.kind, func(t *testing.T) {
 			tmp := t.TempDir()
 			if err := os.Chmod(tmp, 0o777); err != nil { // the server may run as another user
@@ -51,7 +51,7 @@ func TestPrivateServer(t *testing.T) {
 			if strings.Contains(got.msg, tc.pause+"\" failed") {
 				t.Error("a pause failed")
 			}
-			if said, _ := os.ReadFile(filepath.Join(out, "said")); !strings.HasPrefix(string(said), tc.kind+"://") {
+			if said, _ := os.ReadFile(filepath.Join(out, "said")); !strings.HasPrefix(string(said), strings.TrimSuffix(tc.kind, "@2019")+"://") {
 				t.Errorf("the command's environment has the DSN %q", said)
 			}
 			if left, _ := filepath.Glob(filepath.Join(tmp, "isohound-*")); len(left) > 0 {
@@ -73,6 +73,11 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--server", "postgres", "--dsn", "x"}, "do not go together"},
 		{[]string{"--server", "postgres", "--driver", "mariadb"}, "is for --driver postgres"},
 		{[]string{"--server", "oracle"}, "expected postgres, mariadb"},
+		{[]string{"--server", "tidb"}, "tidb@2024, tidb@2019"},
+		{[]string{"--server", "tidb@2020"}, "tidb@2024, tidb@2019"},
+		{[]string{"--server", "tidb@2019=/opt"}, "tidb@2024, tidb@2019"},
+		{[]string{"--server", "tidb@2019", "--driver", "mariadb"}, "is for --driver tidb"},
+		{[]string{"--server", "tidb@2019", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
 	} {
 		if c := isohound(t, append([]string{"run"}, tc.args...)...); c.code != 64 || !strings.Contains(c.msg, tc.want) {
 			t.Errorf("%v: exit code %d: %s", tc.args, c.code, c.msg)

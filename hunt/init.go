@@ -42,7 +42,7 @@ func Draft(s Starting) (string, error) {
 		return b.String(), nil
 	}
 	if s.Driver == "" {
-		if s.Driver, _, _ = strings.Cut(s.Server, "="); s.Server == "" {
+		if s.Driver = serverKind(s.Server); s.Server == "" {
 			s.Driver = driverOf(s.DSN)
 		}
 	}

@@ -107,7 +107,7 @@ func (p *Plan) target(n int, t *Target) {
 		d.add(d.line("targets", n), "server and dsn do not go together")
 		return
 	case t.Server != "" && t.Driver == "":
-		t.Driver, _, _ = strings.Cut(t.Server, "=")
+		t.Driver = serverKind(t.Server)
 	case t.Driver == "" && len(t.DSN) > 0:
 		t.Driver = driverOf(t.DSN[0])
 	}
@@ -132,6 +132,15 @@ func (p *Plan) target(n int, t *Target) {
 		}
 		t.Isolations[i] = iso.Name
 	}
+}
+
+// serverKind is the kind of a private server, such as postgres for postgres=FOLDER and tidb for tidb@2024. It is
+// also the name of a driver.
+func serverKind(server string) string {
+	if n := strings.IndexAny(server, "=@?"); n >= 0 {
+		return server[:n]
+	}
+	return server
 }
 
 // driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one
