@@ -2,6 +2,7 @@
 # ./run.sh            builds isohound and runs the main job on the embedded engine
 # ./run.sh test       sets up private database servers and a browser, and runs every test
 # ./run.sh dgraph     builds the versions of Dgraph that the tests run, into bin/
+# ./run.sh tidb       builds the two versions of TiDB that can be run, into bin/; the newer one takes minutes
 # ./run.sh COMMAND …  builds what COMMAND needs of isohound and passes everything on to it
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -121,6 +122,20 @@ dgraph() {
   (cd servers/dgraph/25.0.0 && go build -ldflags "-s -w -X github.com/hypermodeinc/dgraph/v25/x.dgraphVersion=v25.0.0" -o "$bin/dgraph-25.0.0" github.com/hypermodeinc/dgraph/v25/dgraph)
 }
 
+# So is TiDB, with its store in the same process. The version of 2019 builds in a minute; that of 2024 takes
+# several, so tests that need it only run where it is built.
+tidb() { # VERSIONS...
+  mkdir -p bin
+  bin=$PWD/bin
+  for version in "$@"; do
+    echo "building TiDB of $version" >&2
+    case $version in
+    2019) (cd servers/tidb/2019 && go build -ldflags "-s -w -X github.com/pingcap/parser/mysql.TiDBReleaseVersion=2019-01-08-c68ee7318319" -o "$bin/tidb-server-2019" github.com/pingcap/tidb/tidb-server) ;;
+    2024) (cd servers/tidb/2024 && go build -ldflags "-s -w -X github.com/pingcap/tidb/pkg/parser/mysql.TiDBReleaseVersion=2024-07-03-230bbc2ef5ef" -o "$bin/tidb-server-2024" github.com/pingcap/tidb/cmd/tidb-server) ;;
+    esac
+  done
+}
+
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
@@ -130,6 +145,7 @@ tests() {
   need gcc build-essential
   need chromium chromium
   dgraph
+  tidb 2019
   export PATH=$bin:$PATH
   unformatted=$(gofmt -l .)
   if [ -n "$unformatted" ]; then
@@ -191,6 +207,9 @@ test)
   ;;
 dgraph)
   dgraph
+  ;;
+tidb)
+  tidb 2019 2024
   ;;
 *)
   prepare "$@"

@@ -121,6 +121,13 @@ var starters = map[string]*starter{
 		r.what = "servers at " + strings.Join(r.dsns, ", ")
 		return r, nil
 	}},
+	"tidb": {missing: func(t *Target) string { return builtTiDB(t.Version) }, versioned: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartTiDB(t.Version, servers.Context(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
 	"galera": {missing: packaged(servers.MissingGalera), options: true, cluster: true, nodes: galeraNodes, start: func(ctx context.Context, t *Target) (*running, error) {
 		nodes := t.Nodes
 		if nodes == 0 {
@@ -150,6 +157,14 @@ func packaged(name func() string) func(*Target) string {
 func builtDgraph(version string) string {
 	if _, err := servers.FindDgraph(version); err != nil {
 		return "dgraph-" + version + " on PATH; ./run.sh dgraph builds it into bin/"
+	}
+	return ""
+}
+
+// builtTiDB returns what is missing for a version of TiDB.
+func builtTiDB(version string) string {
+	if _, err := servers.FindTiDB(version); err != nil {
+		return "tidb-server-" + version + " on PATH; ./run.sh tidb builds it into bin/"
 	}
 	return ""
 }

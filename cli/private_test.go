@@ -15,6 +15,7 @@ import (
 func TestPrivateServer(t *testing.T) {
 	for _, tc := range []struct{ kind, isolation, check, pause string }{
 		{"postgres", "read committed", "rc", "pause backends 5ms"}, {"mariadb", "read committed", "rc", "pause 5ms"}, {"redis", "WATCH", "sser", "pause 5ms"},
+		{"tidb@2019", "read committed", "rc", "pause 5ms"},
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
 			tmp := t.TempDir()
@@ -53,7 +54,7 @@ func TestPrivateServer(t *testing.T) {
 			if strings.Contains(got.msg, tc.pause+"\" failed") {
 				t.Error("a pause failed")
 			}
-			if said, _ := os.ReadFile(filepath.Join(out, "said")); !strings.HasPrefix(string(said), tc.kind+"://") {
+			if said, _ := os.ReadFile(filepath.Join(out, "said")); !strings.HasPrefix(string(said), strings.TrimSuffix(tc.kind, "@2019")+"://") {
 				t.Errorf("the command's environment has the DSN %q", said)
 			}
 			if left, _ := filepath.Glob(filepath.Join(tmp, "isohound-*")); len(left) > 0 {
@@ -83,6 +84,11 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--server", "redis-sentinel", "--driver", "mariadb"}, "is for --driver redis"},
 		{[]string{"--server", "redis", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
 		{[]string{"--server", "redis", "--isolation", "no WATCH", "--workload", "append"}, "does not have at isolation"},
+		{[]string{"--server", "tidb"}, "tidb@2024 or tidb@2019"},
+		{[]string{"--server", "tidb@2020"}, "of TiDB there are 2024 and 2019"},
+		{[]string{"--server", "tidb@2019=/opt"}, "of TiDB there are"},
+		{[]string{"--server", "tidb@2019", "--driver", "mariadb"}, "is for --driver tidb"},
+		{[]string{"--server", "tidb@2019", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
 	} {
 		if c := isohound(t, append([]string{"run"}, tc.args...)...); c.code != 64 || !strings.Contains(c.msg, tc.want) {
 			t.Errorf("%v: exit code %d: %s", tc.args, c.code, c.msg)

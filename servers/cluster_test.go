@@ -80,7 +80,7 @@ func TestGalera(t *testing.T) {
 		t.Errorf("DSNs %v, version %q, logs:\n%s", g.DSNs(), g.Version(), g.Logs())
 	}
 	for i, node := range g.nodes {
-		err := node.query(t.Context(), func(db *sql.DB) error {
+		err := node.query(func(db *sql.DB) error {
 			if i == 0 {
 				_, err := db.Exec("CREATE DATABASE there")
 				return err

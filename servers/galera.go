@@ -118,7 +118,7 @@ func (g *Galera) start(n int, c *config, provider, own string) error {
 		return err
 	}
 	first := g.nodes[0]
-	return first.query(c.ctx, func(db *sql.DB) error {
+	return first.query(func(db *sql.DB) error {
 		var provider string
 		if err := db.QueryRowContext(c.ctx, "SELECT "+status("wsrep_provider_version")).Scan(&provider); err != nil {
 			return errors.WithStack(err)
@@ -155,7 +155,7 @@ func (s *MariaDB) synced(n int) func(context.Context) error {
 			return err
 		}
 		var state, size string
-		err := s.query(ctx, func(db *sql.DB) error {
+		err := s.query(func(db *sql.DB) error {
 			return db.QueryRowContext(ctx, "SELECT "+status("wsrep_local_state_comment")+", "+status("wsrep_cluster_size")).Scan(&state, &size)
 		})
 		if err != nil {

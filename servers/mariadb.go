@@ -112,13 +112,17 @@ func (s *MariaDB) arguments(more ...string) []string {
 func (s *MariaDB) DSN() string { return fmt.Sprintf("mariadb://isohound@127.0.0.1:%d/", s.port) }
 
 func (s *MariaDB) ping(ctx context.Context) error {
-	return s.query(ctx, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&s.version) })
+	return s.query(func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&s.version) })
 }
 
-// query runs f on its own connection.
-func (s *MariaDB) query(ctx context.Context, f func(*sql.DB) error) error {
+func (s *MariaDB) query(f func(*sql.DB) error) error {
+	return query("isohound", s.port, f)
+}
+
+// query runs f on its own connection to a server that speaks MySQL's protocol.
+func query(user string, port int, f func(*sql.DB) error) error {
 	conf := mysql.NewConfig()
-	conf.User, conf.Net, conf.Addr = "isohound", "tcp", fmt.Sprintf("127.0.0.1:%d", s.port)
+	conf.User, conf.Net, conf.Addr = user, "tcp", fmt.Sprintf("127.0.0.1:%d", port)
 	conf.Timeout, conf.ReadTimeout = 5*time.Second, 5*time.Second
 	conf.Logger = log.New(io.Discard, "", 0) // it would print errors that are also returned
 	to, err := mysql.NewConnector(conf)

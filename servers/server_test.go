@@ -71,7 +71,7 @@ func ask(t *testing.T, s *Postgres, query string, args ...any) string {
 func askMaria(t *testing.T, s *MariaDB, query string) string {
 	t.Helper()
 	var got string
-	err := s.query(t.Context(), func(db *sql.DB) error { return db.QueryRow(query).Scan(&got) })
+	err := s.query(func(db *sql.DB) error { return db.QueryRow(query).Scan(&got) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,7 @@ type kind struct {
 	forms        []string
 	// version and value look at what follows @ and =. nil says that nothing may.
 	version, value func(string) error
+	needsVersion   bool
 	start          func(Spec, []Option) (Server, error)
 }
 
@@ -86,6 +87,16 @@ var kinds = []kind{
 		start: func(s Spec, opts []Option) (Server, error) {
 			return started(StartRedisSentinel(append(opts, onDisk(s.Value)...)...))
 		},
+	},
+	{
+		name: "tidb", driver: "tidb", forms: []string{"tidb@2024", "tidb@2019"}, needsVersion: true,
+		version: func(text string) error {
+			if !slices.Contains(TiDBVersions, text) {
+				return fmt.Errorf("of TiDB there are %s", strings.Join(TiDBVersions, " and "))
+			}
+			return nil
+		},
+		start: func(s Spec, opts []Option) (Server, error) { return started(StartTiDB(s.Version, opts...)) },
 	},
 }
 
@@ -163,6 +174,9 @@ func ParseSpec(text string) (Spec, error) {
 	}
 	s.Driver = k.driver
 	if n < 0 {
+		if k.needsVersion {
+			return Spec{}, errForms()
+		}
 		return s, nil
 	}
 	at, check := &s.Value, k.value

@@ -13,6 +13,7 @@ func TestSpec(t *testing.T) {
 		"postgres@18.4.0-beta.17?jit=on&a=b":  {Kind: "postgres", Driver: "postgres", Version: "18.4.0-beta.17", Params: "jit=on&a=b"},
 		"postgres=/opt/a@b=c?enable_sort=off": {Kind: "postgres", Driver: "postgres", Value: "/opt/a@b=c", Params: "enable_sort=off"},
 		"redis":                               {Kind: "redis", Driver: "redis"},
+		"tidb@2024":                           {Kind: "tidb", Driver: "tidb", Version: "2024"},
 		"redis-sentinel=everysec":             {Kind: "redis-sentinel", Driver: "redis", Value: "everysec"},
 	} {
 		got, err := ParseSpec(text)
@@ -22,7 +23,7 @@ func TestSpec(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "expected postgres, postgres@VERSION", "oracle": "expected", "oracle@1": "expected", "postgres=": "folder with PostgreSQL", "mariadb=/x": "expected",
-		"postgres@": "no version of PostgreSQL", "postgres@x": "no version", "mariadb@11": "MariaDB cannot be had by version", "redis=": "when the log is on disk", "redis@7": "expected", "redis-sentinel=sometimes": "one of always", "postgres?": "parameters of the DSN", "postgres?a=%zz": "parameters of the DSN",
+		"postgres@": "no version of PostgreSQL", "postgres@x": "no version", "mariadb@11": "MariaDB cannot be had by version", "tidb": "expected", "tidb@2020": "of TiDB there are 2024 and 2019", "tidb=x": "expected", "redis=": "when the log is on disk", "redis@7": "expected", "redis-sentinel=sometimes": "one of always", "postgres?": "parameters of the DSN", "postgres?a=%zz": "parameters of the DSN",
 	} {
 		if _, err := ParseSpec(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

@@ -1,6 +1,8 @@
 package mariadb
 
 import (
+	"context"
+	"database/sql"
 	"strings"
 
 	"github.com/isohound/isohound/drivers"
@@ -13,8 +15,6 @@ const (
 	repeatableRead    = "repeatable read"
 	repeatableReadOn  = "repeatable read, innodb_snapshot_isolation=ON"
 	repeatableReadOff = "repeatable read, innodb_snapshot_isolation=OFF"
-	optimistic        = "repeatable read, tidb_txn_mode=optimistic"
-	pessimistic       = "repeatable read, tidb_txn_mode=pessimistic"
 	readCommitted     = "read committed"
 	readUncommitted   = "read uncommitted"
 )
@@ -26,7 +26,6 @@ const (
 	variablesPage   = "https://mariadb.com/kb/en/innodb-system-variables/#innodb_snapshot_isolation"
 	consistentReads = "https://dev.mysql.com/doc/refman/8.4/en/innodb-consistent-read.html"
 	galeraPage      = "https://galeracluster.com/library/documentation/isolation-levels.html"
-	tidbPage        = "https://docs.pingcap.com/tidb/stable/transaction-isolation-levels"
 )
 
 // currentWrites is the promise where plain reads see one snapshot and statements that write see the
@@ -42,8 +41,9 @@ type flavour struct {
 	// sign occurs in VERSION() of this database, and of no other. It is empty for MariaDB, which
 	// also stands for all other servers.
 	sign string
-	// on are system variables to turn on if the server has them.
-	on []string
+	// settings are those that a session needs besides what the name of the isolation says. If it is
+	// nil, the server must know all that the name says.
+	settings func(ctx context.Context, c *sql.Conn, d *db) error
 	// rereads: what an update left is read by a second statement (rereads.go), because a user
 	// variable cannot record it.
 	rereads bool
@@ -73,28 +73,6 @@ var plainMariaDB = &flavour{info: drivers.Info{
 		"Several endpoints are nodes of Galera, or a primary, named first, with replicas that are read_only to the user.",
 	},
 }}
-
-var tidb = &flavour{
-	info: drivers.Info{
-		Name:    "tidb",
-		Title:   "TiDB",
-		DSN:     "mysql://root@127.0.0.1:4000/",
-		DSNHelp: "a URL or a DSN of go-sql-driver, as for driver mariadb",
-		Schemes: schemes,
-		Isolations: []drivers.Isolation{
-			{Name: optimistic, Promises: "si", Source: tidbPage, Note: "snapshot isolation, which TiDB calls repeatable read; conflicts show at the commit"},
-			{Name: pessimistic, Promises: currentWrites, Source: "https://docs.pingcap.com/tidb/stable/pessimistic-transaction", Note: "TiDB's default: plain reads see the snapshot, writes lock and see the newest rows, so that updates can be lost as in MySQL"},
-			{Name: readCommitted, Promises: "rc", Source: tidbPage, Note: "a snapshot for each statement, in pessimistic transactions"},
-		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
-		Notes: []string{
-			"isohound's own tests run its statements on MariaDB. By hand it was run against TiDB of January 2019, at read committed.",
-			"A commit whose answer was lost stays of unknown outcome. Transactions have no ids in the history.",
-			"TiDB's own retries of transactions, which break snapshot isolation, are turned off in each session (tidb_disable_txn_auto_retry).",
-		},
-	},
-	sign: "TiDB", on: []string{"tidb_disable_txn_auto_retry"}, rereads: true,
-}
 
 var flavours = []*flavour{plainMariaDB, tidb}
 

@@ -29,26 +29,22 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestTiDB runs TiDB's statements on MariaDB, which understands all except those that set TiDB's
-// variables.
-func TestTiDB(t *testing.T) {
+// TestRereads runs TiDB's statements on MariaDB, which is a TiDB without TiDB's variables to the driver.
+func TestRereads(t *testing.T) {
 	forced := *tidb
 	forced.sign = ""
-	forced.on = []string{"tidb_disable_txn_auto_retry", "sql_log_off"} // one that MariaDB does not have, one that it has
 	d := driver{&forced}
 	db := drivertest.Open(t, d, server.DSN(), readCommitted).(*db)
-	var off string
-	if err := drivertest.Begin(t, db).(tx).c.QueryRowContext(ctx, "SELECT @@sql_log_off").Scan(&off); err != nil || off != "1" {
-		t.Errorf("the variable is %q (%v)", off, err)
-	}
 	drivertest.Tables(t, atReadCommitted{d}, server.DSN())
 	drivertest.Counting(t, atReadCommitted{d}, server.DSN())
-	_, err := d.Open(ctx, drivers.Config{DSN: server.DSN(), Isolation: optimistic})
-	if err == nil || !strings.Contains(err.Error(), "SET SESSION tidb_txn_mode = 'optimistic'") {
-		t.Errorf("%v", err)
+	for isolation, want := range map[string]string{pessimistic: "no variable tidb_txn_mode", autoRetry: "no variable tidb_disable_txn_auto_retry"} {
+		_, err := d.Open(ctx, drivers.Config{DSN: server.DSN(), Isolation: isolation})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", isolation, err)
+		}
 	}
-	if got := fmt.Sprint(db.onOpen); strings.Contains(got, "auto_retry") || !strings.Contains(got, "ISOLATION LEVEL READ COMMITTED") {
-		t.Error(got)
+	if got := fmt.Sprint(db.onOpen); strings.Contains(got, "tidb") || !strings.Contains(got, "ISOLATION LEVEL READ COMMITTED") || len(db.notes) != 2 {
+		t.Error(got, db.notes)
 	}
 }
 
@@ -72,12 +68,20 @@ func TestOtherServer(t *testing.T) {
 func TestCommitErrors(t *testing.T) {
 	for number, want := range map[uint16]drivers.Class{
 		1213: drivers.Aborted, 1062: drivers.Aborted, 8002: drivers.Aborted, 8005: drivers.Aborted,
-		8022: drivers.Aborted, 8028: drivers.Aborted, 9007: drivers.Aborted,
+		8022: drivers.Aborted, 8027: drivers.Aborted, 8028: drivers.Aborted, 9007: drivers.Aborted,
 		1105: drivers.OutcomeUnknown, 8501: drivers.OutcomeUnknown, 9001: drivers.OutcomeUnknown, 9002: drivers.OutcomeUnknown,
 		9005: drivers.OutcomeUnknown, 1053: drivers.OutcomeUnknown, 1205: drivers.OutcomeUnknown, 1290: drivers.OutcomeUnknown,
 	} {
 		err := commitError(&mysql.MySQLError{Number: number, Message: "x"})
 		drivertest.Class(t, fmt.Sprint(number), err, want, want == drivers.OutcomeUnknown)
+	}
+	for message, want := range map[string]drivers.Class{
+		"[try again later]: startTS 405533 is stale":              drivers.Aborted,
+		"[try again later]: con:1 2PC commit failed: abort:\"x\"": drivers.Aborted,
+		"Region is unavailable[try again later]":                  drivers.OutcomeUnknown,
+		"startTS 405533 is stale":                                 drivers.OutcomeUnknown,
+	} {
+		drivertest.Class(t, message, commitError(&mysql.MySQLError{Number: noNumber, Message: message}), want, want == drivers.OutcomeUnknown)
 	}
 }
 

@@ -82,7 +82,7 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 // parseDSN reads a URL, or a DSN of go-sql-driver.
 func parseDSN(dsn string) (*mysql.Config, error) {
 	scheme, _, ok := strings.Cut(dsn, "://")
-	if !ok || scheme != "mariadb" && scheme != "mysql" {
+	if !ok || !slices.Contains(tidb.info.Schemes, scheme) {
 		return mysql.ParseDSN(dsn)
 	}
 	u, err := url.Parse(dsn)
@@ -94,7 +94,11 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 		return nil, err
 	}
 	network, address := "tcp", u.Host
-	if u.Port() == "" {
+	switch {
+	case u.Port() != "":
+	case scheme == "tidb":
+		address += ":4000"
+	default:
 		address += ":3306"
 	}
 	if s := query.Get("socket"); s != "" {
@@ -148,7 +152,7 @@ func (d *db) begin(cfg drivers.Config) {
 	d.name = cfg.Isolation
 	level, setting, _ := strings.Cut(cfg.Isolation, ", ")
 	d.onOpen = []string{"SET SESSION TRANSACTION ISOLATION LEVEL " + strings.ToUpper(level)}
-	if setting != "" {
+	if setting != "" && d.settings == nil {
 		d.onOpen = append(d.onOpen, sessionSetting(setting))
 	}
 	if wait := int(cfg.CallTimeout.Seconds() / 2); cfg.CallTimeout > 0 {
@@ -174,12 +178,8 @@ func (d *db) inspect(ctx context.Context) error {
 	if is := identify(d.version); is.sign != d.sign {
 		return errors.Errorf("this is %s; use --driver %s", is.title(d.version), is.info.Name)
 	}
-	for _, name := range d.on {
-		var variable, value string
-		switch err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE '"+name+"'").Scan(&variable, &value); {
-		case err == nil:
-			d.onOpen = append(d.onOpen, sessionSetting(name+"=ON"))
-		case err != sql.ErrNoRows:
+	if d.settings != nil {
+		if err := d.settings(ctx, c, d); err != nil {
 			return err
 		}
 	}
@@ -205,12 +205,11 @@ func (d *db) inspect(ctx context.Context) error {
 		}
 	case repeatableRead:
 		d.promises = currentWrites
-		var variable, value string
-		switch err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(&variable, &value); {
-		case err == sql.ErrNoRows:
-			d.notes = append(d.notes, "this server has no innodb_snapshot_isolation: its repeatable read is no snapshot isolation, and promises ryw and mr; lost updates are documented behaviour")
+		switch value, has, err := sessionVariable(ctx, c, "innodb_snapshot_isolation"); {
 		case err != nil:
 			return err
+		case !has:
+			d.notes = append(d.notes, "this server has no innodb_snapshot_isolation: its repeatable read is no snapshot isolation, and promises ryw and mr; lost updates are documented behaviour")
 		case value == "ON":
 			d.promises = "si"
 		default:
@@ -222,12 +221,8 @@ func (d *db) inspect(ctx context.Context) error {
 
 // isOn reports whether the session has a system variable and it is on.
 func isOn(ctx context.Context, c *sql.Conn, name string) (bool, error) {
-	var variable, value string
-	err := c.QueryRowContext(ctx, "SHOW SESSION VARIABLES LIKE '"+name+"'").Scan(&variable, &value)
-	if err == sql.ErrNoRows {
-		return false, nil
-	}
-	return value == "ON", err
+	value, has, err := sessionVariable(ctx, c, name)
+	return has && value == "ON", err
 }
 
 // Notes implements drivers.Noter.

@@ -11,7 +11,7 @@ import (
 func (d *db) Remnants(ctx context.Context) ([]drivers.Remnant, error) {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	rows, err := d.pool.QueryContext(ctx, "SELECT s.schema_name, (SELECT COUNT(*) FROM information_schema.processlist p WHERE p.db = s.schema_name) FROM information_schema.schemata s WHERE s.schema_name LIKE 'isohound%' ORDER BY 1")
+	rows, err := d.pool.QueryContext(ctx, "SELECT s.schema_name, COUNT(p.id) FROM information_schema.schemata s LEFT JOIN information_schema.processlist p ON p.db = s.schema_name WHERE s.schema_name LIKE 'isohound%' GROUP BY s.schema_name ORDER BY 1")
 	if err != nil {
 		return nil, d.unusable(err)
 	}

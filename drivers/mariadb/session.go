@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/pkg/errors"
@@ -109,7 +110,9 @@ const (
 	cannotRetry      = 8002
 	staleWrite       = 8005
 	commitFailed     = 8022
+	schemaExpired    = 8027
 	schemaHasChanged = 8028
+	noNumber         = 1105
 	writeConflict    = 9007
 )
 
@@ -123,6 +126,7 @@ var causes = map[uint16]string{
 	cannotRetry:        "8002 write conflict, not tried again",
 	staleWrite:         "8005 write conflict",
 	commitFailed:       "8022 commit failed and was rolled back",
+	schemaExpired:      "8027 the schema is out of date",
 	schemaHasChanged:   "8028 the schema has changed",
 	writeConflict:      "9007 write conflict",
 	1053:               "1053 server shut down",
@@ -169,11 +173,21 @@ func commitError(err error) error {
 	switch me.Number {
 	case deadlock, // also a failed certification of Galera
 		duplicateKey, // which TiDB's optimistic transactions check at the commit
-		cannotRetry, staleWrite, commitFailed, schemaHasChanged, writeConflict:
+		cannotRetry, staleWrite, commitFailed, schemaExpired, schemaHasChanged, writeConflict:
 		e.Class, e.Broken = drivers.Aborted, false
+	case noNumber:
+		if strings.HasPrefix(me.Message, tryAgain) {
+			e.Class, e.Broken, e.Cause = drivers.Aborted, false, "1105 try again later"
+		}
 	}
 	return e
 }
+
+// tryAgain begins messages of old versions of TiDB, whose conflicts have no number of their own. TiDB
+// adds it only to errors after which it may itself execute the transaction once more, because it has
+// certainly not committed; if it does not know that, it closes the connection (store/tikv/2pc.go,
+// kv.IsRetryableError). Errors with a number that say the same, such as 9005, are not counted on.
+const tryAgain = "[try again later]"
 
 // connectError classifies an error of connecting, before anything was sent.
 func connectError(err error) error {

@@ -38,6 +38,9 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 	if err := d.info.CheckIndexes(tables); err != nil {
 		return err
 	}
+	if d.name == autoRetry {
+		return d.unusable(errRetried)
+	}
 	if err := d.createTables(ctx, tables, rows); err != nil {
 		return d.unusable(errors.Wrap(err, "creating tables in "+d.schema))
 	}
