@@ -47,20 +47,20 @@ type part struct {
 	rest     []*schema.Condition
 }
 
-// planOf returns the plan of a statement. One of a statement that is asked once is valid until the next call.
-func (x *tables) planOf(t *table, st *history.Statement) *plan {
-	pl, known := x.plans[st]
+// planOf returns the plan of a predicate's statement. One of a statement that is asked once is valid until the next
+// call.
+func (x *tables) planOf(t *table, p *history.Predicate) *plan {
+	pl := x.plans[p.Number]
 	switch {
-	case pl != nil:
-		return pl
-	case known:
-		pl = &plan{}
-		x.plans[st] = pl
-	default:
-		x.plans[st] = nil
+	case pl == nil:
 		pl = &x.once
+	case pl == &x.once:
+		pl = &plan{}
+	default:
+		return pl
 	}
-	pl.make(t, st)
+	x.plans[p.Number] = pl
+	pl.make(t, p.Statement)
 	return pl
 }
 
