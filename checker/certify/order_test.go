@@ -70,7 +70,7 @@ func TestIndexes(t *testing.T) {
 		if err := s.sortings(); err != nil {
 			t.Fatal(err)
 		}
-		if _, o, _, _ := s.narrowest(where); o != nil {
+		if _, o, _, _ := s.narrowest(where, false); o != nil {
 			indexed[fmt.Sprint(o.columns)] = true
 		}
 		var got, want []int32

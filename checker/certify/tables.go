@@ -245,10 +245,9 @@ func (x *tables) write(it item, v int32) {
 }
 
 func (g *group) put(row, v int32) {
-	old := g.current[row]
 	g.current[row] = v
 	for _, o := range g.made {
-		o.move(row, old, v)
+		o.move(row, v)
 	}
 }
 

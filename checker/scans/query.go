@@ -26,13 +26,18 @@ type question struct {
 	// the key.
 	drive    int
 	from, to int32
+	// room is memory for most of these lists, beside the question.
+	room struct {
+		groups  [1]*stored
+		demands [1]demand
+	}
 }
 
 // demand is what conditions on a column demand: a rank in an interval, and these conditions.
 type demand struct {
 	g          *stored
 	c          *ordered
-	from, to   int32
+	from, to   int32 // from is at most to
 	conditions []test
 }
 
@@ -77,7 +82,8 @@ func (s *store) ask(q *question, p *history.Statement) bool {
 		return false
 	}
 	t := s.index.tables[schemaTable]
-	*q = question{t: s.tables[t], groups: q.groups[:0], demands: q.demands[:0], onKey: q.onKey[:0], drive: -1}
+	*q = question{t: s.tables[t], onKey: q.onKey[:0], drive: -1}
+	q.groups, q.demands = q.room.groups[:0], q.room.demands[:0]
 	for i := range p.Where {
 		g, at, _ := t.Column(p.Where[i].Column)
 		x := newTest(&p.Where[i], at)
@@ -116,14 +122,15 @@ func (q *question) restrict(g *stored, x *test) {
 	from, to, exact := c.span(x)
 	for i := range q.demands {
 		if have := &q.demands[i]; have.c == c {
-			have.from, have.to = max(have.from, from), min(have.to, to)
+			have.from = max(have.from, from)
+			have.to = max(have.from, min(have.to, to))
 			if !exact {
 				have.conditions = append(have.conditions, *x)
 			}
 			return
 		}
 	}
-	added := demand{g: g, c: c, from: from, to: to}
+	added := demand{g: g, c: c, from: from, to: max(from, to)}
 	if !exact {
 		added.conditions = []test{*x}
 	}
