@@ -42,6 +42,8 @@ type History struct {
 	assumed bool
 	// predicates is by index in Txns, up to the last transaction that has some.
 	predicates [][]Predicate
+	// statements bounds the numbers of their statements.
+	statements int
 	// Scans says which predicates are judged; nil if none are.
 	Scans *Scans
 }
@@ -83,6 +85,9 @@ func (h *History) setPredicates(i int, list []Predicate) {
 
 // HasPredicates reports whether any transaction has predicates.
 func (h *History) HasPredicates() bool { return len(h.predicates) > 0 }
+
+// StatementCount returns a number above those of all statements of predicates.
+func (h *History) StatementCount() int { return h.statements }
 
 // BySession returns, for each session in the order of its number, the indices
 // of its transactions in session order.

@@ -30,6 +30,7 @@ func (h *History) Sub(parts []Part) *History {
 	if h.claims != nil {
 		sub.claims, sub.assumed = make([]Claim, len(parts)), h.assumed
 	}
+	numbers := map[int32]int32{} // of statements, by their numbers in h
 	for i, p := range parts {
 		t := h.Txns[p.Txn]
 		all := h.Ops(&t)
@@ -45,9 +46,18 @@ func (h *History) Sub(parts []Part) *History {
 			sub.claims[i] = h.claims[p.Txn]
 		}
 		if list := h.cutPredicates(p, partial); len(list) > 0 {
+			for n := range list {
+				number, known := numbers[list[n].Number]
+				if !known {
+					number = int32(len(numbers))
+					numbers[list[n].Number] = number
+				}
+				list[n].Number = number
+			}
 			sub.setPredicates(i, list)
 		}
 	}
+	sub.statements = len(numbers)
 	return sub
 }
 

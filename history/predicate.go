@@ -41,6 +41,10 @@ type Predicate struct {
 	// Partial: the history is a part of another one. Of rows that the statement did not return, only
 	// the implied operations say anything; other rows may have been left out.
 	Partial bool `json:"partial,omitempty"`
+	// Number is that of the statement. In a history two predicates have the same number exactly if they point to
+	// the same statement, and numbers are below History.StatementCount. In a record it is a hint, so that a Builder
+	// need not search: a source that numbers its statements from 0 sets it.
+	Number int32 `json:"-"`
 	// Choices are what the statement leaves open. A recorder writes none; a counterexample has those on which
 	// it rests.
 	Choices []Choice `json:"choices,omitempty"`

@@ -107,8 +107,9 @@ type Builder struct {
 	// lastEnd is, per session, the end of its latest transaction with times.
 	lastEnd []int64
 	lastID  []int64
-	// statements are those that were checked.
-	statements map[*Statement]bool
+	// statements are those that were checked, by number; some are nil. numbers has the number of each.
+	statements []*Statement
+	numbers    map[*Statement]int32
 	// predicates is memory for those of many transactions.
 	predicates []Predicate
 }
@@ -151,8 +152,9 @@ func (b *Builder) Add(rec *Record) error {
 	if rec.Claim.Commit < 0 || rec.Claim.Snapshot < 0 {
 		return fmt.Errorf("transaction %d has a claimed position below 0", rec.ID)
 	}
-	for i := range rec.Predicates {
-		if err := b.checkPredicate(rec, i); err != nil {
+	predicates := b.keep(rec.Predicates)
+	for i := range predicates {
+		if err := b.checkPredicate(&predicates[i], len(rec.Ops)); err != nil {
 			return fmt.Errorf("transaction %d: %w", rec.ID, err)
 		}
 	}
@@ -165,8 +167,8 @@ func (b *Builder) Add(rec *Record) error {
 		Session: s, Node: rec.Node, Status: rec.Status,
 	})
 	b.h.ops = append(b.h.ops, rec.Ops...)
-	if len(rec.Predicates) > 0 {
-		b.h.setPredicates(len(b.h.Txns)-1, b.keep(rec.Predicates))
+	if len(predicates) > 0 {
+		b.h.setPredicates(len(b.h.Txns)-1, predicates)
 	}
 	if rec.DBTxn != 0 && b.h.dbIDs == nil {
 		b.h.dbIDs = make([]int64, len(b.h.Txns)-1, cap(b.h.Txns))
@@ -183,22 +185,46 @@ func (b *Builder) Add(rec *Record) error {
 	return nil
 }
 
-func (b *Builder) checkPredicate(rec *Record, i int) error {
-	p := &rec.Predicates[i]
-	if !b.statements[p.Statement] {
+func (b *Builder) checkPredicate(p *Predicate, ops int) error {
+	if n := p.Number; n < 0 || int(n) >= len(b.statements) || b.statements[n] != p.Statement {
+		if err := b.number(p); err != nil {
+			return err
+		}
+	}
+	return p.check(ops)
+}
+
+// aheadStatements bounds how far the numbers of a source may be ahead of those of the builder. They are while a
+// source has read intents whose transactions come later.
+const aheadStatements = 1 << 12
+
+// number sets the number of a predicate's statement, and checks the statement if it is new.
+func (b *Builder) number(p *Predicate) error {
+	n, known := b.numbers[p.Statement]
+	if !known {
 		if err := p.Statement.check(b.h.Schema); err != nil {
 			return err
 		}
-		if b.statements == nil {
-			b.statements = map[*Statement]bool{}
+		if n = p.Number; n < 0 || int(n) >= len(b.statements)+aheadStatements || int(n) < len(b.statements) && b.statements[n] != nil {
+			n = int32(len(b.statements))
 		}
-		b.statements[p.Statement] = true
+		if b.numbers == nil {
+			b.numbers = map[*Statement]int32{}
+		}
+		for int(n) >= len(b.statements) {
+			b.statements = append(b.statements, nil)
+		}
+		b.statements[n], b.numbers[p.Statement] = p.Statement, n
 	}
-	return p.check(len(rec.Ops))
+	p.Number = n
+	return nil
 }
 
 // keep copies predicates into memory that many transactions share.
 func (b *Builder) keep(list []Predicate) []Predicate {
+	if len(list) == 0 {
+		return nil
+	}
 	const chunk = 1 << 10
 	if from := len(b.predicates); from+len(list) <= cap(b.predicates) {
 		b.predicates = append(b.predicates, list...)
@@ -211,13 +237,14 @@ func (b *Builder) keep(list []Predicate) []Predicate {
 
 // Done returns the history. The builder must not be used afterwards.
 func (b *Builder) Done(closed bool, notes []string) *History {
-	b.h.Closed, b.h.Notes = closed, notes
+	b.h.Closed, b.h.Notes, b.h.statements = closed, notes, len(b.statements)
 	return &b.h
 }
 
 // After this many transactions Load asks for the size hint, so that its slices need not grow by
-// copying: once early, and again when the hint is better.
-const hintSoon, hintAgain = 1 << 8, 1 << 15
+// copying: once early, for a small file, and again when the hint is better, because files introduce their keys
+// at first.
+const hintSoon, hintAgain, hintLast = 1 << 8, 1 << 12, 1 << 15
 
 // reserve makes room for about txns transactions in all. It does nothing before the first one.
 func (b *Builder) reserve(txns int) {
@@ -234,12 +261,16 @@ func (b *Builder) reserve(txns int) {
 		each = min(each, float64(half)/float64(mid))
 	}
 	ops := int(each * float64(txns))
-	if txns > cap(b.h.Txns) {
-		b.h.Txns = slices.Grow(b.h.Txns, txns+txns/16-have)
+	b.h.Txns, b.h.ops = roomFor(b.h.Txns, txns), roomFor(b.h.ops, ops)
+}
+
+// roomFor returns list with room for n elements and a little more. slices.Grow would write zeros to all of the
+// memory at once, during which garbage collection waits and keeps a processor busy.
+func roomFor[T any](list []T, n int) []T {
+	if n <= cap(list) {
+		return list
 	}
-	if ops > cap(b.h.ops) {
-		b.h.ops = slices.Grow(b.h.ops, ops+ops/16-len(b.h.ops))
-	}
+	return append(make([]T, 0, n+n/16), list...)
 }
 
 // Load reads src to its end.
@@ -247,7 +278,10 @@ func Load(ctx context.Context, src Source) (*History, error) {
 	b := NewBuilder(*src.Header(), src.Symbols(), 0)
 	var rec Record
 	for n := 0; ; n++ {
-		if n == hintSoon || n == hintAgain {
+		switch n {
+		case hintSoon:
+			b.reserve(min(src.SizeHint(), hintAgain))
+		case hintAgain, hintLast:
 			b.reserve(src.SizeHint())
 		}
 		if n&0xfff == 0 && ctx.Err() != nil {

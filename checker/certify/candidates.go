@@ -19,38 +19,56 @@ func (s *scan) each(stop *stop, ever bool, f func(row int32) error) error {
 		if s.order[0].down {
 			c.Op = ">="
 		}
-		spans = s.spansOf(append(slices.Clip(s.p.Where), c))
+		spans = s.spansOf(nil, append(slices.Clip(s.p.Where), c), ever)
 	case len(spans) == 0:
-		spans = s.spansOf(s.p.Where)
+		spans = s.spansOf(spans, s.p.Where, ever)
 		s.plan.spans = spans
 	}
 	s.t.looks++
+	again := ever || len(spans) > 1 // a row may be met more than once
 	look := func(row int32) error {
-		if s.t.looked[row] == s.t.looks {
-			return nil
+		if again {
+			if s.t.looked[row] == s.t.looks {
+				return nil
+			}
+			s.t.looked[row] = s.t.looks
 		}
-		s.t.looked[row] = s.t.looks
 		if err := stop.after(1); err != nil {
 			return err
 		}
 		return f(row)
 	}
 	for i := range spans {
-		x := &spans[i]
+		if err := spans[i].each(ever, look); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls f with each row of the span in the current state or, if ever is set, in some state.
+func (x *span) each(ever bool, f func(row int32) error) error {
+	switch {
+	case x.o == nil:
+		for row := x.from; row < x.to; row++ {
+			if err := f(row); err != nil {
+				return err
+			}
+		}
+	case ever:
 		for p := x.from; p < x.to; p++ {
-			row := p
-			if x.o != nil {
-				if !ever {
-					if p = x.o.present.next(p, x.to); p == none {
-						break
-					}
-				}
-				if row = x.o.of[p]; !x.o.byRow {
-					row = x.g.versions[row].row
+			for _, row := range x.o.ever(x.g, p) {
+				if err := f(row); err != nil {
+					return err
 				}
 			}
-			if err := look(row); err != nil {
-				return err
+		}
+	default:
+		for p := x.o.present.next(x.from, x.to); p != none; p = x.o.present.next(p+1, x.to) {
+			for row := x.o.head[p]; row != none; row = x.o.next[row] {
+				if err := f(row); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -64,11 +82,15 @@ type span struct {
 	from, to int32
 }
 
-// spansOf returns where the rows are that may fulfil the conditions.
-func (s *scan) spansOf(where []schema.Condition) []span {
-	var out []span
+// spansOf appends to out where the rows are that may fulfil the conditions in the current state or, if ever is set, in
+// some state.
+func (s *scan) spansOf(out []span, where []schema.Condition, ever bool) []span {
+	if !slices.ContainsFunc(where, func(c schema.Condition) bool { return c.Op == "in" }) {
+		g, o, from, to := s.narrowest(where, ever)
+		return append(out, span{g, o, from, to})
+	}
 	for _, part := range parts(where) {
-		g, o, from, to := s.narrowest(part)
+		g, o, from, to := s.narrowest(part, ever)
 		out = append(out, span{g, o, from, to})
 	}
 	return out
@@ -91,20 +113,26 @@ func parts(where []schema.Condition) [][]schema.Condition {
 	return [][]schema.Condition{where}
 }
 
-// narrowest returns the order in which the conditions leave the shortest range, with its group. It
-// returns no order, and all rows, if there are few rows or no index helps.
-func (s *scan) narrowest(where []schema.Condition) (of *group, best *order, from, to int32) {
+// narrowest returns the order in which the conditions probably leave the fewest rows, with its group. It returns no
+// order, and all rows, if there are few rows or no index helps.
+func (s *scan) narrowest(where []schema.Condition, ever bool) (of *group, best *order, from, to int32) {
 	to = int32(s.t.rows())
+	least := int64(to)
 	try := func(g *group, o *order) {
 		if o == nil {
 			return
 		}
-		if a, b := o.narrow(where); b-a < to-from {
-			of, best, from, to = g, o, a, b
+		all := s.t.rows()
+		if ever {
+			all = len(o.at)
+		}
+		a, b := o.narrow(where)
+		if n := int64(b-a) * int64(all) / int64(max(1, len(o.head))); n < least {
+			of, best, from, to, least = g, o, a, b, n
 		}
 	}
 	on := func(c schema.Condition) bool { return c.Column == s.t.Key[0].Name }
-	if to > fewRows && slices.ContainsFunc(where, on) {
+	if least > fewRows && slices.ContainsFunc(where, on) {
 		g := s.t.groups[s.groups[0]]
 		try(g, s.keyOrder(g))
 	}
@@ -113,7 +141,7 @@ func (s *scan) narrowest(where []schema.Condition) (of *group, best *order, from
 			continue // the order of this column has been tried, with all conditions on it
 		}
 		g, at, _ := s.t.Column(c.Column)
-		if to-from > fewRows && g >= 0 && c.Op != "<>" && slices.Contains(s.groups, g) {
+		if least > fewRows && g >= 0 && c.Op != "<>" && slices.Contains(s.groups, g) {
 			try(s.t.groups[g], s.columnOrder(s.t.groups[g], c.Column, at))
 		}
 	}

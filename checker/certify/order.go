@@ -11,35 +11,83 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// order is an index of the current rows of a group. It has a position for each row (if it is ordered
-// by the primary key), or for each version (if it is ordered by a column of the group).
+// order is an index of the current rows of a group, by the primary key or by a column of the group. Each
+// combination of values of its columns that some row or version has is a place; the places are in the order of
+// the values.
 type order struct {
 	columns []string
-	values  []*column // of these columns, by position
-	of      []int32   // by position: the row or version
-	at      []int32   // by row or version: its position
+	values  []*column // of these columns, by place
+	at      []int32   // by row (if it is ordered by the primary key) or version: its place
 	byRow   bool
-	present set // of positions
-	// heads are the different values of the first column, if they are few, and starts where each begins,
+	// The rows at a place are a list: head has the first one by place, next and before the others by row, or none.
+	head, next, before []int32
+	now                []int32 // by row: its place, or none
+	present            set     // of places that have rows
+	// The rows that are at a place in some state are rows[starts[place]:starts[place+1]], with repetitions. They are
+	// made when they are needed.
+	rows, starts []int32
+	// heads are the different values of the first column, if they are few, and firsts where each begins,
 	// with one more at the end. They fit into the processor's cache.
 	heads  *column
-	starts []int32
+	firsts []int32
 }
 
 // move replaces the current version of a row. none stands for absence.
-func (o *order) move(row, old, now int32) {
-	place := func(v int32) int32 {
+func (o *order) move(row, version int32) {
+	place := version
+	if version != none {
 		if o.byRow {
-			v = row
+			version = row
 		}
-		return o.at[v]
+		place = o.at[version]
 	}
-	if old != none {
-		o.present.remove(place(old))
+	old := o.now[row]
+	if place == old {
+		return
 	}
-	if now != none {
-		o.present.insert(place(now))
+	if o.now[row] = place; old != none {
+		next, before := o.next[row], o.before[row]
+		if next != none {
+			o.before[next] = before
+		}
+		if before != none {
+			o.next[before] = next
+		} else if o.head[old] = next; next == none {
+			o.present.remove(old)
+		}
 	}
+	if place != none {
+		next := o.head[place]
+		if o.next[row], o.before[row], o.head[place] = next, none, row; next != none {
+			o.before[next] = row
+		} else {
+			o.present.insert(place)
+		}
+	}
+}
+
+// ever returns the rows that are at a place in some state.
+func (o *order) ever(g *group, place int32) []int32 {
+	if o.starts == nil {
+		o.starts, o.rows = make([]int32, len(o.head)+1), make([]int32, len(o.at))
+		for _, p := range o.at {
+			o.starts[p]++
+		}
+		sum := int32(0)
+		for p, n := range o.starts {
+			sum += n
+			o.starts[p] = sum
+		}
+		for n, p := range o.at { // starts moves from the end of each place to its beginning
+			o.starts[p]--
+			row := int32(n)
+			if !o.byRow {
+				row = g.versions[n].row
+			}
+			o.rows[o.starts[p]] = row
+		}
+	}
+	return o.rows[o.starts[place]:o.starts[place+1]]
 }
 
 // keyOrder and columnOrder return the order of the primary key and that of a column of the group.
@@ -82,8 +130,63 @@ func (x *tables) columnOrder(g *group, name string, at int) *order {
 	return o
 }
 
-// sort sorts n rows or versions by their values and enters those that are in the state.
+// sort finds the places of n rows or versions by their values, and enters the rows that are in the state.
 func (o *order) sort(g *group, values []*column, n int) {
+	o.at = make([]int32, n)
+	samples := o.dense(values, n) // one row or version of each place
+	if samples == nil {
+		samples = o.compare(values, n)
+	}
+	for _, c := range values {
+		o.values = append(o.values, c.permuted(samples))
+	}
+	o.head, o.present = absent(len(samples)), newSet(len(samples))
+	o.group()
+	o.next, o.before, o.now = absent(len(g.current)), absent(len(g.current)), absent(len(g.current))
+	for row, v := range g.current {
+		o.move(int32(row), v)
+	}
+	g.made = append(g.made, o)
+}
+
+func absent(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = none
+	}
+	return list
+}
+
+// dense finds the places of integers without large gaps. It returns nil for other values.
+func (o *order) dense(values []*column, n int) (samples []int32) {
+	c := values[0]
+	if len(values) > 1 || c.texts != nil || c.null != nil || n == 0 {
+		return nil
+	}
+	least := slices.Min(c.numbers)
+	span := uint64(slices.Max(c.numbers)) - uint64(least) // right even if the difference is no int64
+	if span >= uint64(2*n) {
+		return nil
+	}
+	of := make([]int32, span+1) // by value: one of those that have it, plus 1, and then its place
+	for i, v := range c.numbers {
+		of[v-least] = int32(i) + 1
+	}
+	samples = []int32{}
+	for v, i := range of {
+		if i > 0 {
+			of[v] = int32(len(samples))
+			samples = append(samples, i-1)
+		}
+	}
+	for i, v := range c.numbers {
+		o.at[i] = of[v-least]
+	}
+	return samples
+}
+
+// compare finds the places of any values.
+func (o *order) compare(values []*column, n int) (samples []int32) {
 	type entry struct {
 		prefix int64
 		n      int32
@@ -92,50 +195,47 @@ func (o *order) sort(g *group, values []*column, n int) {
 	for i := range list {
 		list[i] = entry{values[0].prefix(int32(i)), int32(i)}
 	}
-	slices.SortFunc(list, func(a, b entry) int {
+	compare := func(a, b entry) int {
 		c := cmp.Compare(a.prefix, b.prefix)
 		for i := 0; i < len(values) && c == 0; i++ {
 			c = values[i].compare(a.n, b.n)
 		}
 		return c
-	})
-	o.of, o.at, o.present = make([]int32, n), make([]int32, n), newSet(n)
+	}
+	slices.SortFunc(list, compare)
+	samples = []int32{}
 	for i, e := range list {
-		o.of[i], o.at[e.n] = e.n, int32(i)
+		if i == 0 || compare(list[i-1], e) != 0 {
+			samples = append(samples, e.n)
+		}
+		o.at[e.n] = int32(len(samples) - 1)
 	}
-	for _, c := range values {
-		o.values = append(o.values, c.permuted(o.of))
-	}
-	o.group()
-	for row, v := range g.current {
-		o.move(int32(row), none, v)
-	}
-	g.made = append(g.made, o)
+	return samples
 }
 
 // group finds the different values of the first column.
 func (o *order) group() {
-	first := o.values[0]
-	for i := range o.of {
-		if i == 0 || first.compare(int32(i-1), int32(i)) != 0 {
-			if o.starts = append(o.starts, int32(i)); len(o.starts) > len(o.of)/4 {
-				o.starts = nil
+	first, places := o.values[0], len(o.head)
+	for i := range int32(places) {
+		if i == 0 || first.compare(i-1, i) != 0 {
+			if o.firsts = append(o.firsts, i); len(o.firsts) > places/4 {
+				o.firsts = nil
 				return
 			}
 		}
 	}
-	o.heads = first.permuted(o.starts)
-	o.starts = append(o.starts, int32(len(o.of)))
+	o.heads = first.permuted(o.firsts)
+	o.firsts = append(o.firsts, int32(places))
 }
 
-// narrow returns the positions of everything that may fulfil the conditions: the first columns have
+// narrow returns the places of everything that may fulfil the conditions: the first columns have
 // one value, and the next one is in a range.
 func (o *order) narrow(where []schema.Condition) (from, to int32) {
-	to = int32(len(o.of))
+	to = int32(len(o.head))
 	for n, name := range o.columns {
 		if n == 0 && o.heads != nil {
-			a, b := o.heads.narrow(name, where, 0, int32(len(o.starts)-1))
-			if from, to = o.starts[a], o.starts[b]; b-a > 1 || from >= to {
+			a, b := o.heads.narrow(name, where, 0, int32(len(o.firsts)-1))
+			if from, to = o.firsts[a], o.firsts[b]; b-a > 1 || from >= to {
 				break
 			}
 			continue

@@ -18,6 +18,14 @@ type plan struct {
 	standing   [1]int
 	spans      []span // where the rows are that may fulfil the conditions; nil until it is needed
 	tests      []test // by group
+	// room is memory for most of these lists, beside the plan: a scan reads all of them.
+	room struct {
+		where      [2][]schema.Condition
+		restricted [1]int
+		spans      [1]span
+		tests      [2]test
+		parts      [1]part
+	}
 }
 
 // keyTest is a condition on a column of the key.
@@ -28,7 +36,7 @@ type keyTest struct {
 	interval  bool // the condition says that the integer is between low and high
 }
 
-// test are the conditions on a group, on the positions of its versions in orders.
+// test are the conditions on a group, on the places of its versions in orders.
 type test struct {
 	state uint8 // one of the following
 	parts []part
@@ -40,32 +48,34 @@ const (
 	testNone       // some version does not fit the columns
 )
 
-// part says that a position in an order is in a range, and that the value there fulfils conditions.
+// part says that a place in an order is in a range, and that the value there fulfils conditions.
 type part struct {
 	o        *order
 	from, to int32
 	rest     []*schema.Condition
 }
 
-// planOf returns the plan of a statement. One of a statement that is asked once is valid until the next call.
-func (x *tables) planOf(t *table, st *history.Statement) *plan {
-	pl, known := x.plans[st]
+// planOf returns the plan of a predicate's statement. One of a statement that is asked once is valid until the next
+// call.
+func (x *tables) planOf(t *table, p *history.Predicate) *plan {
+	pl := x.plans[p.Number]
 	switch {
-	case pl != nil:
-		return pl
-	case known:
-		pl = &plan{}
-		x.plans[st] = pl
-	default:
-		x.plans[st] = nil
+	case pl == nil:
 		pl = &x.once
+	case pl == &x.once:
+		pl = &plan{}
+	default:
+		return pl
 	}
-	pl.make(t, st)
+	x.plans[p.Number] = pl
+	pl.make(t, p.Statement)
 	return pl
 }
 
 func (pl *plan) make(t *table, st *history.Statement) {
-	*pl = plan{t: t, onKey: pl.onKey[:0], restricted: pl.restricted[:0], where: again(pl.where, len(t.groups)), tests: again(pl.tests, len(t.groups))}
+	*pl = plan{t: t, onKey: pl.onKey[:0]}
+	pl.where, pl.tests = again(pl.room.where[:0], len(t.groups)), again(pl.room.tests[:0], len(t.groups))
+	pl.restricted, pl.spans = pl.room.restricted[:0], pl.room.spans[:0]
 	for i := range st.Where {
 		c := &st.Where[i]
 		g, at, _ := t.Column(c.Column)
@@ -123,12 +133,12 @@ func (s *scan) holds(g int, row int32) (bool, error) {
 	}
 	for i := range x.parts {
 		p := &x.parts[i]
-		at := p.o.at[v]
-		if at < p.from || at >= p.to {
+		place := p.o.now[row]
+		if place < p.from || place >= p.to {
 			return false, nil
 		}
 		for _, c := range p.rest {
-			if !c.Holds(p.o.values[0].at(at)) {
+			if !c.Holds(p.o.values[0].at(place)) {
 				return false, nil
 			}
 		}
@@ -156,6 +166,9 @@ func (s *scan) makeTest(g int) {
 			if c := &where[j]; c.Column == name && (c.Op == "in" || c.Op == "<>") {
 				p.rest = append(p.rest, c)
 			}
+		}
+		if x.parts == nil && len(s.restricted) == 1 {
+			x.parts = s.room.parts[:0]
 		}
 		x.parts = append(x.parts, p)
 	}

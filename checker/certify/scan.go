@@ -71,7 +71,7 @@ func (x *tables) scan(i, n int) (*scan, error) {
 // asked returns a scan with its conditions.
 func (x *tables) asked(t *table, p *history.Predicate) *scan {
 	s := &x.now
-	*s = scan{tables: x, plan: x.planOf(t, p.Statement), p: p, orderBy: int(none), orderOnly: int(none)}
+	*s = scan{tables: x, plan: x.planOf(t, p), p: p, orderBy: int(none), orderOnly: int(none)}
 	s.groups = s.restricted
 	return s
 }

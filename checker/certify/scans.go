@@ -18,16 +18,16 @@ func newScans(stop *stop, h *history.History) (*scans, error) {
 	if h.Scans == nil {
 		return nil, nil
 	}
-	names, any := map[string]bool{}, false
+	names, seen := map[string]bool{}, make([]bool, h.StatementCount())
 	for i := range h.Txns {
 		list := h.Predicates(i)
 		for n := range list {
-			if list[n].Added+list[n].AddedChoices > 0 || isJudged(h, i, n) {
-				names[list[n].Table], any = true, true
+			if p := &list[n]; !seen[p.Number] && (p.Added+p.AddedChoices > 0 || isJudged(h, i, n)) {
+				names[p.Table], seen[p.Number] = true, true
 			}
 		}
 	}
-	if !any {
+	if len(names) == 0 {
 		return nil, nil
 	}
 	x, err := newTables(stop, h, names)
@@ -35,7 +35,7 @@ func newScans(stop *stop, h *history.History) (*scans, error) {
 }
 
 func isJudged(h *history.History, i, n int) bool {
-	return h.Txns[i].Status != history.Aborted && !h.Scans.Unjudged[history.ScanRef{Txn: i, Number: n}]
+	return h.Txns[i].Status != history.Aborted && (len(h.Scans.Unjudged) == 0 || !h.Scans.Unjudged[history.ScanRef{Txn: i, Number: n}])
 }
 
 // complete checks that the proof covered as many scans as count as judged.

@@ -44,7 +44,8 @@ func (s *schedule) found(g *stored, n, row, old, now int32) int32 {
 		}
 		for i := range c.pending {
 			p := &c.pending[i]
-			before, after := was >= p.from && was < p.to, is >= p.from && is < p.to
+			width := uint32(p.to - p.from)
+			before, after := uint32(was-p.from) < width, uint32(is-p.from) < width
 			if !before && !after || p.entry == n {
 				continue
 			}

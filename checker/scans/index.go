@@ -74,9 +74,14 @@ func newIndex(h *history.History) *index {
 // newRows finds the rows of the tables that have predicates.
 func newRows(h *history.History) *index {
 	x := &index{h: h, tables: map[*schema.Table]*table{}, places: make([]place, h.KeyCount())}
+	seen := make([]bool, h.StatementCount())
 	for i := range h.Txns {
 		list := h.Predicates(i)
 		for n := range list {
+			if seen[list[n].Number] {
+				continue
+			}
+			seen[list[n].Number] = true
 			if t, ok := h.Schema.Table(list[n].Table); ok && x.tables[t] == nil {
 				x.tables[t] = &table{Table: t, first: x.groups, groups: make([]versions, len(t.Groups))}
 				x.groups += len(t.Groups)

@@ -7,10 +7,17 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// query is a statement, prepared for a store.
+// query is a statement of a transaction, prepared for a store.
 type query struct {
-	p       *history.Predicate
-	ops     []history.Op // what it returned or changed
+	*question
+	p     *history.Predicate
+	ops   []history.Op // what it returned or changed
+	order []sortedBy
+	own   *question // memory for the question of a statement that is asked once
+}
+
+// question is what all queries of one statement have in common.
+type question struct {
 	t       *storedTable
 	groups  []*stored // a row must exist in each of them
 	demands []demand  // and have these values
@@ -19,16 +26,18 @@ type query struct {
 	// the key.
 	drive    int
 	from, to int32
-	order    []sortedBy
-	// shared: groups, demands and onKey belong to store.asked.
-	shared bool
+	// room is memory for most of these lists, beside the question.
+	room struct {
+		groups  [1]*stored
+		demands [1]demand
+	}
 }
 
 // demand is what conditions on a column demand: a rank in an interval, and these conditions.
 type demand struct {
 	g          *stored
 	c          *ordered
-	from, to   int32
+	from, to   int32 // from is at most to
 	conditions []test
 }
 
@@ -43,18 +52,21 @@ type sortedBy struct {
 // prepare makes q the query of a predicate, and reports whether a store can evaluate it. ops are the
 // operations of its transaction.
 func (s *store) prepare(q *query, p *history.Predicate, ops []history.Op) bool {
-	before, again := s.asked[p.Statement]
-	switch {
-	case before != nil:
-		*q = *before
-	case !s.ask(q, p.Statement):
-		return false
-	case again && len(p.Order) == 0:
-		q.shared = true
-		kept := *q
-		s.asked[p.Statement] = &kept
+	if q.question = s.asked[p.Number]; q.question == nil {
+		if s.again[p.Number] {
+			q.question = &question{}
+			s.asked[p.Number] = q.question
+		} else {
+			if q.own == nil {
+				q.own = &question{}
+			}
+			q.question = q.own
+		}
+		if !s.ask(q.question, p.Statement) {
+			return false
+		}
 	}
-	q.p, q.ops = p, ops[p.Ops[0]+p.Implied:p.Ops[1]]
+	q.p, q.ops, q.order = p, ops[p.Ops[0]+p.Implied:p.Ops[1]], q.order[:0]
 	for i := range q.ops {
 		if s.places[q.ops[i].Key].t != q.t.table {
 			return false
@@ -63,17 +75,15 @@ func (s *store) prepare(q *query, p *history.Predicate, ops []history.Op) bool {
 	return !p.Partial && len(p.Omitted) == 0 && s.sorting(q, q.t.table)
 }
 
-// ask makes q the query of a statement, but for its order, and reports whether the statement has a table.
-func (s *store) ask(q *query, p *history.Statement) bool {
+// ask makes q the question of a statement, and reports whether the statement has a table.
+func (s *store) ask(q *question, p *history.Statement) bool {
 	schemaTable, ok := s.h.Schema.Table(p.Table)
 	if !ok {
 		return false
 	}
-	if q.shared {
-		*q = query{}
-	}
 	t := s.index.tables[schemaTable]
-	*q = query{t: s.tables[t], groups: q.groups[:0], demands: q.demands[:0], onKey: q.onKey[:0], order: q.order[:0], drive: -1}
+	*q = question{t: s.tables[t], onKey: q.onKey[:0], drive: -1}
+	q.groups, q.demands = q.room.groups[:0], q.room.demands[:0]
 	for i := range p.Where {
 		g, at, _ := t.Column(p.Where[i].Column)
 		x := newTest(&p.Where[i], at)
@@ -104,7 +114,7 @@ func (s *store) ask(q *query, p *history.Statement) bool {
 }
 
 // restrict adds a condition on a column of a group.
-func (q *query) restrict(g *stored, x *test) {
+func (q *question) restrict(g *stored, x *test) {
 	if !holds(q.groups, g) {
 		q.groups = append(q.groups, g)
 	}
@@ -112,14 +122,15 @@ func (q *query) restrict(g *stored, x *test) {
 	from, to, exact := c.span(x)
 	for i := range q.demands {
 		if have := &q.demands[i]; have.c == c {
-			have.from, have.to = max(have.from, from), min(have.to, to)
+			have.from = max(have.from, from)
+			have.to = max(have.from, min(have.to, to))
 			if !exact {
 				have.conditions = append(have.conditions, *x)
 			}
 			return
 		}
 	}
-	added := demand{g: g, c: c, from: from, to: to}
+	added := demand{g: g, c: c, from: from, to: max(from, to)}
 	if !exact {
 		added.conditions = []test{*x}
 	}
@@ -201,7 +212,7 @@ func (x *demand) has(content int32) bool {
 }
 
 // matches reports whether a row fulfils the conditions, those of demand but left out, -1 if none is.
-func (q *query) matches(r int32, but int) bool {
+func (q *question) matches(r int32, but int) bool {
 	for i := range q.demands {
 		if x := &q.demands[i]; i != but && !x.has(x.g.now[r]) {
 			return false
@@ -278,7 +289,7 @@ func (s *store) evaluate(q *query) (wrong int32, fits bool) {
 }
 
 // count returns how many rows fulfil the conditions.
-func (q *query) count() int {
+func (q *question) count() int {
 	n := 0
 	q.each(func(r int32) bool {
 		if q.matches(r, -1) {
@@ -300,7 +311,7 @@ func (q *query) sorts(r int32) bool {
 }
 
 // each calls f with rows, among them all that fulfil the conditions, until f returns false.
-func (q *query) each(f func(r int32) bool) bool {
+func (q *question) each(f func(r int32) bool) bool {
 	if q.drive >= 0 {
 		x := &q.demands[q.drive]
 		for n := x.c.filled.next(x.from); n >= 0 && n < x.to; n = x.c.filled.next(n + 1) {

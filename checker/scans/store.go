@@ -16,7 +16,10 @@ type store struct {
 	values []history.Value // by key
 	groups []*stored       // by number; nil if no statement looks at the group
 	tables map[*table]*storedTable
-	asked  map[*history.Statement]*query // of statements that are asked more than once; nil until they are prepared
+	// again says, by number of a statement, whether it is asked more than once. asked has the questions of those
+	// that are, nil until they are prepared.
+	again []bool
+	asked []*question
 }
 
 type storedTable struct {
@@ -66,16 +69,17 @@ type ordered struct {
 
 // newStore returns the initial state, or nil if a value does not fit its columns.
 func newStore(x *index) *store {
-	s := &store{index: x, values: make([]history.Value, len(x.places)), groups: make([]*stored, x.groups), tables: map[*table]*storedTable{}, asked: map[*history.Statement]*query{}}
-	wanted := map[*history.Statement]bool{}
+	s := &store{index: x, values: make([]history.Value, len(x.places)), groups: make([]*stored, x.groups), tables: map[*table]*storedTable{},
+		again: make([]bool, x.h.StatementCount()), asked: make([]*question, x.h.StatementCount())}
+	wanted := make([]bool, x.h.StatementCount())
 	for i := range x.h.Txns {
 		list := x.h.Predicates(i)
 		for n := range list {
-			if wanted[list[n].Statement] {
-				s.asked[list[n].Statement] = nil
+			if number := list[n].Number; wanted[number] {
+				s.again[number] = true
 				continue
 			}
-			wanted[list[n].Statement] = true
+			wanted[list[n].Number] = true
 			if t, ok := x.h.Schema.Table(list[n].Table); ok {
 				s.want(x.tables[t], list[n].Statement)
 			}

@@ -198,9 +198,9 @@ func TestScans(t *testing.T) {
 	h := dsl.MustParse("s1: p(v>10;x=12,y=15) pw(v in(1,2);z=1->2) pd( v=2 ; z ) pc(;0)")
 	want := []history.Predicate{
 		{Statement: &history.Statement{Kind: history.ScanRead, Predicate: schema.Where(schema.Above("v", int64(10)))}, Ops: [2]int{0, 2}},
-		{Statement: &history.Statement{Kind: history.ScanUpdate, Predicate: schema.Where(schema.In("v", int64(1), int64(2)))}, Ops: [2]int{2, 4}},
-		{Statement: &history.Statement{Kind: history.ScanDelete, Predicate: schema.Where(schema.Is("v", int64(2)))}, Ops: [2]int{4, 5}},
-		{Statement: &history.Statement{Kind: history.ScanCount}, Ops: [2]int{5, 5}},
+		{Statement: &history.Statement{Kind: history.ScanUpdate, Predicate: schema.Where(schema.In("v", int64(1), int64(2)))}, Ops: [2]int{2, 4}, Number: 1},
+		{Statement: &history.Statement{Kind: history.ScanDelete, Predicate: schema.Where(schema.Is("v", int64(2)))}, Ops: [2]int{4, 5}, Number: 2},
+		{Statement: &history.Statement{Kind: history.ScanCount}, Ops: [2]int{5, 5}, Number: 3},
 	}
 	if got := h.Predicates(0); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)

@@ -35,17 +35,34 @@ func (t *Texts) Add(text []byte) (number int, known bool) {
 	if len(t.texts) >= len(t.slots)/4*3 {
 		t.resize()
 	}
-	hash := uint32(maphash.Bytes(t.seed, text))
-	mask := uint32(len(t.slots) - 1)
-	i := hash & mask
-	for ; t.slots[i].number > 0; i = (i + 1) & mask {
-		if s := t.slots[i]; s.hash == hash && t.texts[s.number-1] == string(text) {
-			return int(s.number - 1), true
-		}
+	i, hash := t.place(text)
+	if n := t.slots[i].number; n > 0 {
+		return int(n - 1), true
 	}
 	t.texts = append(t.texts, t.keep(text))
 	t.slots[i] = textSlot{hash, uint32(len(t.texts))}
 	return len(t.texts) - 1, false
+}
+
+// Find returns the number of a text, if it is known.
+func (t *Texts) Find(text []byte) (number int, known bool) {
+	if len(t.texts) == 0 {
+		return 0, false
+	}
+	i, _ := t.place(text)
+	return int(t.slots[i].number) - 1, t.slots[i].number > 0
+}
+
+// place returns the slot of a text, or the empty one where it belongs, and its hash.
+func (t *Texts) place(text []byte) (slot, hash uint32) {
+	hash = uint32(maphash.Bytes(t.seed, text))
+	mask := uint32(len(t.slots) - 1)
+	for slot = hash & mask; t.slots[slot].number > 0; slot = (slot + 1) & mask {
+		if s := t.slots[slot]; s.hash == hash && t.texts[s.number-1] == string(text) {
+			break
+		}
+	}
+	return slot, hash
 }
 
 // Clone returns a copy.

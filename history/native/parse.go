@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/hashed"
 	"github.com/isohound/isohound/history/quote"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -37,7 +38,9 @@ type recordParser struct {
 	seen   map[string]string // see word
 	latest [latestWords]string
 	// These are kept from one predicate to the next: see statement, keep, constant and sameWords.
-	asked      map[string]asked
+	askedTexts hashed.Texts
+	asked      []asked // by number in askedTexts
+	once       int32   // how many statements are not in asked
 	statements []history.Statement
 	where      []schema.Condition
 	conditions []schema.Condition

@@ -134,7 +134,7 @@ func (p *recordParser) predicates(s *cursor, out []history.Predicate) []history.
 			s.literal(`,`)
 		}
 		var x history.Predicate
-		x.Statement, x.Count = p.statement(s)
+		x.Statement, x.Count, x.Number = p.statement(s)
 		s.literal(`,"ops":[`)
 		x.Ops[0] = int(s.int())
 		s.literal(`,`)
@@ -166,26 +166,29 @@ const mostAsked = 1 << 16
 // quotes in texts are escaped.
 var behindStatement = []byte(`,"ops":[`)
 
-// statement reads a predicate up to its operations. Predicates with the same text share a statement.
-func (p *recordParser) statement(s *cursor) (*history.Statement, int) {
+// statement reads a predicate up to its operations. Predicates with the same text share a statement and its number.
+func (p *recordParser) statement(s *cursor) (x *history.Statement, count int, number int32) {
 	to := bytes.Index(s.rest, behindStatement)
 	if to < 0 {
 		s.fail()
-		return nil, 0
+		return nil, 0, 0
 	}
 	text := s.rest[:to]
-	if before, known := p.asked[string(text)]; known { // the compiler avoids the copy
+	if n, known := p.askedTexts.Find(text); known {
 		s.rest = s.rest[to:]
-		return before.Statement, before.count
+		return p.asked[n].Statement, p.asked[n].count, int32(n)
 	}
-	x, count := p.newStatement(s)
-	if s.ok && len(p.asked) < mostAsked {
-		if p.asked == nil {
-			p.asked = map[string]asked{}
-		}
-		p.asked[string(text)] = asked{x, count}
+	x, count = p.newStatement(s)
+	if !s.ok {
+		return x, count, 0
 	}
-	return x, count
+	if len(p.asked) < mostAsked {
+		p.askedTexts.Add(text)
+		p.asked = append(p.asked, asked{x, count})
+		return x, count, int32(len(p.asked) - 1)
+	}
+	p.once++
+	return x, count, mostAsked + p.once
 }
 
 func (p *recordParser) newStatement(s *cursor) (*history.Statement, int) {

@@ -25,6 +25,7 @@ type Reader struct {
 	input  *prefixReader
 	size   int64
 	txns   int64 // read so far
+	start  int64 // where the line of the first transaction ends, without compression
 	closed bool
 	notes  []string
 	parse  recordParser
@@ -162,10 +163,13 @@ func (r *Reader) SizeHint() int {
 	if r.size == 0 || r.input.taken == 0 {
 		return 0
 	}
-	// The decompressor and the line buffer read ahead, so the hint is a little low. A real file
-	// needs at least a few bytes per transaction.
-	hint := float64(r.txns) * float64(r.size) / float64(r.input.taken)
-	return int(min(hint, float64(r.size)/8))
+	// A real file needs at least a few bytes per transaction.
+	most := float64(r.size) / 8
+	if r.zr == nil && r.txns > 1 { // what precedes the first transaction says nothing
+		return int(min(most, 1+float64(r.txns-1)*float64(r.size-r.start)/float64(r.lines.off-r.start)))
+	}
+	// The decompressor and the line buffer read ahead, so the hint is a little low.
+	return int(min(most, float64(r.txns)*float64(r.size)/float64(r.input.taken)))
 }
 
 // Next reads the next transaction. After the last line it returns, with outcome unknown, every
@@ -232,7 +236,9 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 		if r.parse.given&fieldSession == 0 {
 			return false, errors.Errorf(`transaction %d has no "session", and no intent before it`, rec.ID)
 		}
-		r.txns++
+		if r.txns++; r.txns == 1 {
+			r.start = r.lines.off
+		}
 		return true, nil
 	case lineIntent:
 		if r.parse.given&fieldSession == 0 {

@@ -364,7 +364,7 @@ func flat(rec *history.Record) string {
 	s := fmt.Sprintf("%+v", plain)
 	for _, p := range rec.Predicates {
 		asked := *p.Statement
-		p.Statement = nil
+		p.Statement, p.Number = nil, 0
 		s += fmt.Sprintf(" %+v %+v", asked, p)
 	}
 	return s
