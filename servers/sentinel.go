@@ -113,9 +113,6 @@ func (s *RedisSentinel) DSN() string {
 	return "redis://" + strings.Join(hosts, ",") + "/0?sentinel=" + primaryName
 }
 
-// Version is the version that the servers report.
-func (s *RedisSentinel) Version() string { return s.nodes[0].Version() }
-
 // Logs returns the logs of all servers and sentinels.
 func (s *RedisSentinel) Logs() string {
 	var b strings.Builder
@@ -143,18 +140,6 @@ func (s *RedisSentinel) Primary() (*Redis, error) {
 		}
 	}
 	return nil, errors.WithMessage(err, "the sentinels name no primary")
-}
-
-// Replica returns the server that is not the primary.
-func (s *RedisSentinel) Replica() (*Redis, error) {
-	primary, err := s.Primary()
-	if err != nil {
-		return nil, err
-	}
-	if primary == s.nodes[0] {
-		return s.nodes[1], nil
-	}
-	return s.nodes[0], nil
 }
 
 // Kill kills the primary.
