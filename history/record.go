@@ -151,6 +151,11 @@ func (b *Builder) Add(rec *Record) error {
 	if rec.Claim.Commit < 0 || rec.Claim.Snapshot < 0 {
 		return fmt.Errorf("transaction %d has a claimed position below 0", rec.ID)
 	}
+	if s := rec.Claim.Visible; s != nil {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("the snapshot of transaction %d: %w", rec.ID, err)
+		}
+	}
 	for i := range rec.Predicates {
 		if err := b.checkPredicate(rec, i); err != nil {
 			return fmt.Errorf("transaction %d: %w", rec.ID, err)
@@ -179,6 +184,7 @@ func (b *Builder) Add(rec *Record) error {
 	}
 	if b.h.claims != nil {
 		b.h.claims = append(b.h.claims, rec.Claim)
+		b.h.placed, b.h.visible = b.h.placed || rec.Claim.Placed(), b.h.visible || rec.Claim.Visible != nil
 	}
 	return nil
 }

@@ -242,6 +242,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 	}
 	o.addClaim(n, w.Claim, first)
 	o.addAssumed(w, first)
+	o.addSnapshots(n, w.Snapshots, first)
 	o.Windows.extend(n, w)
 	worse := first
 	switch w.Verdict {
