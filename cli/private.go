@@ -49,6 +49,9 @@ func (a *app) startServer(s *settings) error {
 	}
 	var err error
 	if kind == "postgres" {
+		if s.claims == "log" || s.claims == "require" {
+			opts = append(opts, servers.Set("wal_level", "logical"))
+		}
 		var pg *servers.Postgres
 		if pg, err = servers.StartPostgres(opts...); err == nil {
 			a.server = pg
