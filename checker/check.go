@@ -130,7 +130,7 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Optio
 	var claim *verdict.Claim // what the replay engine found, if the order does not fit
 	var refused error = &engine.Refusal{Reason: "no engine judges level " + lvl.String()}
 	for _, e := range opt.asked(lvl) {
-		if e.Name() == replay.Name && opt.Engine != Replay && !h.HasClaims() {
+		if e.Name() == replay.Name && opt.Engine != Replay && !replay.Applies(h, lvl) {
 			continue
 		}
 		if name = e.Name(); void != "" {

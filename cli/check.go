@@ -249,6 +249,9 @@ func text(o results.Outcome, same []string) string {
 			fmt.Fprintf(&b, "  %s\n", p.Reason)
 		}
 	}
+	if o.Snapshots != nil {
+		fmt.Fprintf(&b, "  %s\n", o.Snapshots.Words())
+	}
 	if o.Claim != nil {
 		fmt.Fprintf(&b, "  %s\n", o.Claim.Words(o.Level))
 	}

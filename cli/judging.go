@@ -13,6 +13,7 @@ import (
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/scans"
+	"github.com/isohound/isohound/checker/snapshots"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/internal/memory"
@@ -40,7 +41,9 @@ type judging struct {
 	// outcomes are the final outcomes, nil for a level whose proof did not hold. told counts the
 	// levels of c.levels already reported.
 	outcomes map[level.Level]*results.Outcome
-	told     int
+	// snapshots is what compared has found.
+	snapshots *results.Snapshots
+	told      int
 }
 
 // unread reports every level as unknown, because the history was not read.
@@ -143,6 +146,7 @@ func (j *judging) byRows(ctx context.Context, r *verdict.Result) error {
 		return nil
 	}
 	o := results.NewOutcome(j.path, h, got)
+	o.Snapshots = j.compared()
 	j.outcomes[r.Level] = &o
 	return nil
 }
@@ -237,8 +241,20 @@ func (j *judging) each(levels []level.Level, do func(level.Level) error) error {
 // outcome makes the final outcome of a verdict.
 func (j *judging) outcome(r *verdict.Result) *results.Outcome {
 	o := results.NewOutcome(j.path, j.h, r)
+	o.Snapshots = j.compared()
 	j.outcomes[r.Level] = &o
 	return &o
+}
+
+// compared is how the reads agree with the snapshots that the database told, nil if it told none.
+func (j *judging) compared() *results.Snapshots {
+	if j.h == nil || j.c.versions == checker.Ignore || !j.h.HasVisible() {
+		return nil
+	}
+	if j.snapshots == nil {
+		j.snapshots = results.NewSnapshots(j.h, snapshots.Compare(j.h))
+	}
+	return j.snapshots
 }
 
 // flush reports the outcomes that are final, in the order of c.levels.

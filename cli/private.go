@@ -43,6 +43,9 @@ func (a *app) startServer(s *settings) error {
 	if !s.quiet {
 		opts = append(opts, servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
 	}
+	if spec.Kind == "postgres" && (s.claims == "log" || s.claims == "require") {
+		opts = append(opts, servers.Set("wal_level", "logical"))
+	}
 	server, err := spec.Begin(opts...)
 	if err != nil {
 		if a.stop.Err() != nil {

@@ -79,7 +79,7 @@ type Config struct {
 	// CallTimeout bounds each call of the run. A driver may set shorter timeouts for waits in
 	// the server.
 	CallTimeout time.Duration
-	// Positions asks the DB to find out where the database places transactions, see Positioner.
+	// Positions asks the DB to find out where the database places transactions, see Positioner and Snapshotted.
 	Positions bool
 	// Dial, if set, makes each connection, so that the harness can disturb it. Drivers with the
 	// capability Disturb use it; network and addr are those of net.Dial.
@@ -153,6 +153,19 @@ type Positioner interface {
 	// database, at this isolation, does not tell any.
 	Positions() string
 }
+
+// Snapshot is the state that a transaction read, as a set of transactions by TxnID. A transaction is in it if it
+// committed, its number is below Max, and it is not in Open.
+type Snapshot struct {
+	// Min: all transactions with lower numbers had ended. No transaction with the number Max or a higher one had.
+	Min, Max int64
+	// Open are the transactions from Min to Max that had not ended, ascending.
+	Open []int64
+}
+
+// Snapshotted is a Tx that can say which snapshot it uses, from its first operation on. It returns nil if it does not
+// know, or if Config.Positions is not set. The snapshot must not be changed.
+type Snapshotted interface{ Snapshot() *Snapshot }
 
 // Logger is a DB that tells the order of commits after a run, from a log of the server.
 type Logger interface {

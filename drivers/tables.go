@@ -39,6 +39,8 @@ const (
 	Disturb Capability = "faults on connections"
 	// Positions: its DB is a Positioner, its Tx a Positioned.
 	Positions Capability = "positions of transactions"
+	// Snapshots: its Tx is a Snapshotted.
+	Snapshots Capability = "snapshots as sets of transactions"
 	// CommitLog: its DB is a Logger.
 	CommitLog Capability = "a log of commits"
 )

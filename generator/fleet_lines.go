@@ -60,6 +60,9 @@ func (f *Fleet) absorbLine(m *loader, l *line, g *native.Group) {
 	if l.Snapshot != nil {
 		a.rec.Claim.Snapshot, a.rec.Claim.Snapped = *l.Snapshot, true
 	}
+	if len(l.Visible) >= 2 {
+		a.rec.Claim.Visible = history.NewVisible(l.Visible)
+	}
 	a.rec.End = min(max(l.End, a.rec.Begin), rec.Now())
 	s.end = a.rec.End
 	a.into(g)

@@ -259,7 +259,16 @@ func (a *attempt) spell() []native.Op {
 func (a *attempt) noteClaim(tx drivers.Tx) {
 	if t, ok := tx.(drivers.Positioned); ok && a.r.claims {
 		p := t.Position()
-		a.rec.Claim = history.Claim{Commit: p.Commit, Snapshot: p.Snapshot, Snapped: p.Snapped}
+		a.rec.Claim.Commit, a.rec.Claim.Snapshot, a.rec.Claim.Snapped = p.Commit, p.Snapshot, p.Snapped
+	}
+}
+
+// noteSnapshot records which snapshot the database says that the transaction used, whatever its outcome.
+func (a *attempt) noteSnapshot(tx drivers.Tx) {
+	if t, ok := tx.(drivers.Snapshotted); ok {
+		if s := t.Snapshot(); s != nil {
+			a.rec.Claim.Visible = &history.Visible{Min: s.Min, Max: s.Max, Open: s.Open}
+		}
 	}
 }
 

@@ -473,6 +473,7 @@ func (w *worker) execute(ctx context.Context, program Program) (history.Status, 
 	defer cancel()
 	err = tx.Commit(cctx)
 	w.a.noteID(tx)
+	w.a.noteSnapshot(tx)
 	if err == nil {
 		w.a.noteClaim(tx)
 		return history.Committed, "", nil
@@ -496,6 +497,7 @@ func (w *worker) begin(ctx context.Context) (drivers.Tx, error) {
 // rollback ends a transaction after err. The transaction is aborted in any case, since no commit
 // was sent. A session whose rollback fails is disconnected, which makes the server roll back.
 func (w *worker) rollback(ctx context.Context, t *Tx, err error) (history.Status, string, *drivers.Error) {
+	w.a.noteSnapshot(t.tx)
 	var e *drivers.Error
 	cause := "rolled back by the workload"
 	if !errors.Is(err, ErrRollback) {

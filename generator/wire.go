@@ -98,6 +98,8 @@ type line struct {
 	Cause    string `json:"cause,omitempty"`
 	Commit   int64  `json:"commit,omitempty"`
 	Snapshot *int64 `json:"snapshot,omitempty"`
+	// Visible is the snapshot as a set: see history.NewVisible.
+	Visible []int64 `json:"visible,omitempty"`
 	// Same says that operations and predicates are those of the intent.
 	Same  bool                `json:"same,omitempty"`
 	Ops   []wireOp            `json:"ops,omitempty"`
@@ -125,6 +127,9 @@ func lineOf(a *attempt, withOps bool) *line {
 	if a.rec.Claim.Snapped {
 		snapshot := a.rec.Claim.Snapshot
 		l.Snapshot = &snapshot
+	}
+	if s := a.rec.Claim.Visible; s != nil {
+		l.Visible = append([]int64{s.Min, s.Max}, s.Open...)
 	}
 	if !withOps {
 		return l

@@ -11,7 +11,12 @@ type Claim struct {
 	// up to and including this position. 0 is the state before the first commit.
 	Snapshot int64
 	Snapped  bool
+	// Visible is the snapshot as a set of transactions, nil if none is told.
+	Visible *Visible
 }
+
+// Placed reports whether a position is claimed.
+func (c Claim) Placed() bool { return c.Commit != 0 || c.Snapped }
 
 // Empty reports whether nothing is claimed.
 func (c Claim) Empty() bool { return c == Claim{} }
@@ -24,14 +29,20 @@ func (h *History) Claim(i int) Claim {
 	return h.claims[i]
 }
 
-// HasClaims reports whether the database claims something of any transaction.
-func (h *History) HasClaims() bool { return h.claims != nil }
+// HasClaims reports whether the database claims a position of any transaction.
+func (h *History) HasClaims() bool { return h.placed }
+
+// HasVisible reports whether the database tells the snapshot of any transaction as a set of transactions.
+func (h *History) HasVisible() bool { return h.visible }
 
 // WithClaims returns h with these claims, one for each transaction, or nil. It shares everything else with h,
 // and assumes nothing.
 func (h *History) WithClaims(claims []Claim) *History {
 	out := *h
-	out.claims, out.assumed = claims, false
+	out.claims, out.assumed, out.placed, out.visible = claims, false, false, false
+	for _, c := range claims {
+		out.placed, out.visible = out.placed || c.Placed(), out.visible || c.Visible != nil
+	}
 	return &out
 }
 
@@ -39,7 +50,7 @@ func (h *History) WithClaims(claims []Claim) *History {
 // wrote a key, and that both count, the one with the lower Place wrote the earlier version. Without claims it
 // returns h. Parts of the result assume the same of what is left of them.
 func (h *History) AssumeOrder() *History {
-	if h.claims == nil || h.assumed {
+	if !h.placed || h.assumed {
 		return h
 	}
 	out := *h

@@ -152,6 +152,11 @@ func (b *Builder) Add(rec *Record) error {
 	if rec.Claim.Commit < 0 || rec.Claim.Snapshot < 0 {
 		return fmt.Errorf("transaction %d has a claimed position below 0", rec.ID)
 	}
+	if s := rec.Claim.Visible; s != nil {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("the snapshot of transaction %d: %w", rec.ID, err)
+		}
+	}
 	predicates := b.keep(rec.Predicates)
 	for i := range predicates {
 		if err := b.checkPredicate(&predicates[i], len(rec.Ops)); err != nil {
@@ -181,6 +186,7 @@ func (b *Builder) Add(rec *Record) error {
 	}
 	if b.h.claims != nil {
 		b.h.claims = append(b.h.claims, rec.Claim)
+		b.h.placed, b.h.visible = b.h.placed || rec.Claim.Placed(), b.h.visible || rec.Claim.Visible != nil
 	}
 	return nil
 }

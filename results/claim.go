@@ -11,7 +11,8 @@ import (
 type ClaimedOrder struct {
 	// Fits says that the claimed order is an execution of the level.
 	Fits bool `json:"fits"`
-	// Positions describes the positions that the driver told, such as "commit timestamps".
+	// Positions describes the positions that the driver told, such as "commit timestamps". It is "snapshots" if the order
+	// follows from snapshots that are sets of transactions.
 	Positions string `json:"positions,omitempty"`
 	// Misfits counts what does not fit, Txns are the transactions of the first misfit, and Text says in words
 	// what it is.
@@ -25,6 +26,9 @@ func newClaim(h *history.History, c *verdict.Claim) *ClaimedOrder {
 		return nil
 	}
 	out := &ClaimedOrder{Fits: c.Fits, Positions: h.Positions, Misfits: c.Misfits, Text: c.Text}
+	if c.Snapshots {
+		out.Positions = "snapshots"
+	}
 	for _, i := range c.Txns {
 		out.Txns = append(out.Txns, h.Txns[i].ID)
 	}

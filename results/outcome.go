@@ -56,6 +56,8 @@ type Outcome struct {
 	Claim *ClaimedOrder `json:"claim,omitempty"`
 	// Assumes is set if the order of versions that the database claims was taken for true.
 	Assumes *AssumedOrder `json:"assumes,omitempty"`
+	// Snapshots says whether the reads agree with the snapshots that the database told. It is the same for all levels.
+	Snapshots *Snapshots `json:"snapshots,omitempty"`
 	// Predicates says how many statements with conditions the history has, and how many of them
 	// were judged. The rows of a statement that is not judged count as items; rows that it did not
 	// return count for nothing.

@@ -114,6 +114,10 @@ func notes(r *Run) []string {
 			all = append(all, p.Reason+". The rows of these scans count as reads and writes of items. Rows that they did not return count for nothing.")
 		}
 	}
+	if len(r.Outcomes) > 0 && r.Outcomes[0].Snapshots != nil {
+		words := r.Outcomes[0].Snapshots.Words()
+		all = append(all, strings.ToUpper(words[:1])+words[1:]+".")
+	}
 	for i := range r.Outcomes {
 		if o := &r.Outcomes[i]; o.Claim != nil {
 			words := o.Claim.Words(o.Level)

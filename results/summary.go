@@ -187,6 +187,9 @@ func TxnLines(t Txn) []string {
 	if len(lines) == 0 {
 		lines = []string{""}
 	}
+	if place := t.Place(); place != "" {
+		lines = append([]string{place}, lines...)
+	}
 	head := fmt.Sprintf("T%-6d session %-4d %-10s ", t.ID, t.Session, t.Status)
 	for n := range lines {
 		lines[n] = head + lines[n]

@@ -253,6 +253,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 	}
 	o.addClaim(n, w.Claim, first)
 	o.addAssumed(w, first)
+	o.addSnapshots(n, w.Snapshots, first)
 	o.Windows.extend(n, w)
 	empty := o.Windows.Empty == o.Windows.Total() // all before
 	worse := first

@@ -13,7 +13,6 @@ import (
 type Server interface {
 	// DSN is its address, for the driver of its Spec.
 	DSN() string
-	Version() string
 	// Kill ends all its processes at once. Start starts it again on the same data and address.
 	Kill()
 	Start() error

@@ -17,12 +17,15 @@ type Txn struct {
 	ID      int64 `json:"id"`
 	Session int64 `json:"session"`
 	// Node is the endpoint, from 1, if there are several.
-	Node   int16  `json:"node,omitempty"`
-	DBTxn  int64  `json:"dbtxn,omitempty"`
-	Begin  *int64 `json:"begin"`
-	End    *int64 `json:"end"`
-	Status string `json:"status"`
-	Ops    []Op   `json:"ops"`
+	Node  int16 `json:"node,omitempty"`
+	DBTxn int64 `json:"dbtxn,omitempty"`
+	// Commit is the claimed position of the commit, and Visible the snapshot as a set, such as 812:820:815 (history.Claim).
+	Commit  int64  `json:"commit,omitempty"`
+	Visible string `json:"visible,omitempty"`
+	Begin   *int64 `json:"begin"`
+	End     *int64 `json:"end"`
+	Status  string `json:"status"`
+	Ops     []Op   `json:"ops"`
 	// Kept are the operations of Ops that the counterexample needs; nil means all.
 	Kept []Op `json:"kept,omitempty"`
 }
@@ -78,6 +81,10 @@ type Picture struct {
 func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn {
 	t := &h.Txns[i]
 	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
+	c := h.Claim(int(i))
+	if out.Commit = c.Commit; c.Visible != nil {
+		out.Visible = c.Visible.String()
+	}
 	var shown func(int) bool
 	if ops != nil {
 		shown = func(n int) bool { return slices.Contains(ops, n) }
@@ -87,6 +94,22 @@ func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn 
 		out.Ops = append(out.Ops, Op{text: fmt.Sprintf("… %d more", more)})
 	}
 	return out
+}
+
+// Place says which number and snapshot the database gave a transaction and, if it is known, where it placed its commit. It
+// is "" if no snapshot is told.
+func (t *Txn) Place() string {
+	if t.Visible == "" {
+		return ""
+	}
+	text := "snapshot " + t.Visible
+	if t.DBTxn != 0 {
+		text = fmt.Sprintf("database transaction %d, %s", t.DBTxn, text)
+	}
+	if t.Commit != 0 {
+		text += fmt.Sprintf(", commit %d", t.Commit)
+	}
+	return text
 }
 
 // NewEdge describes an edge of h. text says why the edge holds.

@@ -7,6 +7,7 @@ import (
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/radix"
+	"github.com/isohound/isohound/checker/snapshots"
 	"github.com/isohound/isohound/history"
 )
 
@@ -27,6 +28,9 @@ func (e event) kind() event { return e & 3 }
 type order struct {
 	h   *history.History
 	lvl level.Level
+	// guessed are positions that follow from the snapshots of h (package snapshots). It is nil where the claimed positions
+	// are used.
+	guessed []history.Claim
 	// byPoints: a transaction reads at one moment and writes at another.
 	byPoints bool
 	events   []event
@@ -57,6 +61,9 @@ const (
 // at any moment before.
 func newOrder(h *history.History, lvl level.Level, early bool) (*order, error) {
 	o := &order{h: h, lvl: lvl, byPoints: !lvl.Serial(), early: early}
+	if guesses(h, lvl) {
+		o.guessed = snapshots.Guess(h)
+	}
 	var by [classes][]event
 	var at [classes][]int64
 	add := func(c class, e event, position int64) { by[c], at[c] = append(by[c], e), append(at[c], position) }
@@ -66,7 +73,7 @@ func newOrder(h *history.History, lvl level.Level, early bool) (*order, error) {
 		if t.Status == history.Aborted {
 			continue
 		}
-		claim, c, e := h.Claim(i), kindOf(h.Ops(t)), event(i)<<2
+		claim, c, e := o.claim(i), kindOf(h.Ops(t)), event(i)<<2
 		switch {
 		case c == reads && t.Status == history.Unknown: // nobody can read from it
 		case c == reads && claim.Snapped:
@@ -97,6 +104,28 @@ func newOrder(h *history.History, lvl level.Level, early bool) (*order, error) {
 	}
 	o.sort(slices.Concat(by[:]...), slices.Concat(at[:]...))
 	return o, nil
+}
+
+// guesses reports whether the snapshots of h, as sets of transactions, give the order: at snapshot levels, where none is
+// told as a position.
+func guesses(h *history.History, lvl level.Level) bool {
+	if lvl.Serial() || !h.HasVisible() {
+		return false
+	}
+	for i := range h.Txns {
+		if h.Claim(i).Snapped {
+			return false
+		}
+	}
+	return true
+}
+
+// claim is the place of a transaction.
+func (o *order) claim(i int) history.Claim {
+	if o.guessed != nil {
+		return o.guessed[i]
+	}
+	return o.h.Claim(i)
 }
 
 func kindOf(ops []history.Op) class {

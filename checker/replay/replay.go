@@ -16,6 +16,9 @@
 // A transaction of unknown outcome without a position takes part if one reads from it, just before the first
 // such reader.
 //
+// Snapshots that are sets of transactions (history.Visible) are put into an order, too (package snapshots), at snapshot
+// levels. It also places the commits, so that positions are not needed.
+//
 // What scans did not find are reads, too (package scans): they fit or they do not.
 //
 // Files in reading order: replay.go, order.go (the claimed order), readers.go (readers without a position),
@@ -55,6 +58,9 @@ func (Engine) Levels() []level.Level {
 	return out
 }
 
+// Applies reports whether the database tells enough of h for an order at a level.
+func Applies(h *history.History, lvl level.Level) bool { return h.HasClaims() || guesses(h, lvl) }
+
 // Misfit is the refusal of a history that the claimed order does not explain at a level.
 type Misfit struct {
 	*engine.Refusal
@@ -70,7 +76,7 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	if err := engine.Suits(e, h, lvl); err != nil {
 		return nil, err
 	}
-	if !h.HasClaims() {
+	if !Applies(h, lvl) {
 		return nil, &engine.Refusal{Engine: Name, Reason: "the history does not say where the database placed transactions"}
 	}
 	res := &verdict.Result{Level: lvl, Engine: Name}
@@ -91,9 +97,9 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	}
 	stages.Done(Name)
 	if r.misfits > 0 {
-		c := &verdict.Claim{Misfits: r.misfits, Txns: r.txns, Text: r.text}
+		c := &verdict.Claim{Snapshots: o.guessed != nil, Misfits: r.misfits, Txns: r.txns, Text: r.text}
 		return nil, &Misfit{&engine.Refusal{Engine: Name, Reason: "the claimed order is no execution at " + lvl.String()}, c}
 	}
-	res.Verdict, res.Witness, res.Claim = verdict.Satisfied, r.witness, &verdict.Claim{Fits: true}
+	res.Verdict, res.Witness, res.Claim = verdict.Satisfied, r.witness, &verdict.Claim{Fits: true, Snapshots: o.guessed != nil}
 	return res, nil
 }

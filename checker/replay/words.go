@@ -150,6 +150,9 @@ func (r *run) name(i int32) string { return fmt.Sprintf("T%d", r.h.Txns[i].ID) }
 
 // place is where the database says it placed a transaction, in brackets.
 func (r *run) place(i int32) string {
+	if r.guessed != nil {
+		return r.placeBySnapshot(i)
+	}
 	switch c := r.h.Claim(int(i)); {
 	case r.byPoints && c.Commit != 0 && c.Snapped:
 		return fmt.Sprintf(" (snapshot %d, commit %d)", c.Snapshot, c.Commit)
@@ -157,6 +160,20 @@ func (r *run) place(i int32) string {
 		return fmt.Sprintf(" (commit %d)", c.Commit)
 	case c.Snapped:
 		return fmt.Sprintf(" (snapshot %d)", c.Snapshot)
+	}
+	return " (without a position)"
+}
+
+// placeBySnapshot is the number and the snapshot of a transaction, in brackets.
+func (r *run) placeBySnapshot(i int32) string {
+	number, v := r.h.DBTxn(int(i)), r.h.Claim(int(i)).Visible
+	switch {
+	case number != 0 && v != nil:
+		return fmt.Sprintf(" (%d, snapshot %s)", number, v)
+	case number != 0:
+		return fmt.Sprintf(" (%d)", number)
+	case v != nil:
+		return fmt.Sprintf(" (snapshot %s)", v)
 	}
 	return " (without a position)"
 }

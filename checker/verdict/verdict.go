@@ -77,6 +77,8 @@ type Result struct {
 
 // Claim is what package replay found about the order that the database claims.
 type Claim struct {
+	// Snapshots says that the order follows from snapshots that are sets of transactions, not from positions.
+	Snapshots bool
 	// Fits says that it is an execution of the level, and so a witness.
 	Fits bool
 	// Misfits counts the transactions that do not fit, more than once if they do not for several reasons.

@@ -48,9 +48,10 @@ var plainPostgres = &flavour{
 			{Name: "repeatable read", Promises: "si", Lightweight: "lin", Source: isolationPage, Note: "snapshot isolation"},
 			{Name: "read committed", Promises: "rc", Lightweight: "lin", Source: isolationPage, Note: "a snapshot for each statement; a statement that writes also sees rows that were committed while it waited"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.HashIndexes, drivers.GinIndexes, drivers.BrinIndexes, drivers.Lightweight, drivers.Endpoints, drivers.Disturb, drivers.CommitLog},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.HashIndexes, drivers.GinIndexes, drivers.BrinIndexes, drivers.Lightweight, drivers.Endpoints, drivers.Disturb, drivers.CommitLog, drivers.Snapshots},
 		Notes: []string{
 			"With --claims log a temporary logical replication slot, named like the schema, tells the order of the commits after the run. It needs wal_level = logical and the right to replicate, and goes with the connection.",
+			"At serializable and repeatable read the first statement of a transaction also asks for its snapshot (txid_current_snapshot), in the same round trip; --claims off leaves that out.",
 			"A commit whose answer was lost is resolved with txid_status, unless the server has been through crash recovery since, when transaction ids may have been given out again.",
 			"synchronous_commit=off is turned on in each session, unless the DSN asks for it: after a crash it loses commits, which is no isolation bug.",
 			"enable_seqscan is turned off in each session, unless the DSN has it (?enable_seqscan=on): otherwise serializable scans and locks small tables whole, and half of the transactions abort.",

@@ -68,6 +68,8 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 		return nil, errors.WithStack(err)
 	}
 	d := &db{flavour: f, conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation), dial: direct}
+	// At read committed each statement has a snapshot of its own.
+	d.snapshots = cfg.Positions && f.recovers && d.level != pgx.ReadCommitted
 	if err := d.admin(ctx, d.inspect); err != nil {
 		return nil, d.unusable(f.stranger(err))
 	}
@@ -179,6 +181,8 @@ type db struct {
 	dial    pgconn.DialFunc // without faults
 	commits commitLog
 	notes   []string
+	// snapshots: transactions ask for their snapshots.
+	snapshots bool
 	// slow says that the user may not set deadlock_timeout.
 	slow bool
 }

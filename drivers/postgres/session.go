@@ -34,10 +34,13 @@ type tx struct {
 	c  *pgx.Conn
 	db *db
 	id int64
+	// asked: the first statement was sent. snapshot is what the server said with its answer.
+	asked    bool
+	snapshot *drivers.Snapshot
 }
 
 func (x *tx) Read(ctx context.Context, key string) (value int64, found bool, err error) {
-	err = x.t.QueryRow(ctx, "SELECT v FROM kv WHERE k = $1", key).Scan(&value)
+	err = x.row(ctx, "SELECT v FROM kv WHERE k = $1", key).Scan(&value)
 	if err == pgx.ErrNoRows {
 		return 0, false, nil
 	}
@@ -60,7 +63,7 @@ func (x *tx) Delete(ctx context.Context, key string) (bool, error) {
 }
 
 func (x *tx) write(ctx context.Context, sql string, args ...any) (bool, error) {
-	err := x.t.QueryRow(ctx, sql+x.db.returning, args...).Scan(&x.id)
+	err := x.row(ctx, sql+x.db.returning, args...).Scan(&x.id)
 	if err == pgx.ErrNoRows {
 		return false, nil
 	}

@@ -117,7 +117,7 @@ func (x *tx) one(ctx context.Context, s sqltable.Statement, columns []schema.Col
 		more = []any{new(int64)}
 	}
 	to := sqltable.NewTargets(columns, more...)
-	err = x.t.QueryRow(ctx, s.SQL, s.Args...).Scan(to.Into...)
+	err = x.row(ctx, s.SQL, s.Args...).Scan(to.Into...)
 	if err == pgx.ErrNoRows {
 		return nil, false, nil
 	}
@@ -150,7 +150,7 @@ func (x *tx) Set(ctx context.Context, t *schema.Table, key []any, group int, exp
 // returned runs a statement that returns the transaction's id and a group.
 func (x *tx) returned(ctx context.Context, s sqltable.Statement, t *schema.Table, group int, more ...any) ([]any, bool, error) {
 	to := sqltable.NewTargets(t.Groups[group].Columns, more...)
-	err := x.t.QueryRow(ctx, s.SQL, s.Args...).Scan(append([]any{&x.id}, to.Into...)...)
+	err := x.row(ctx, s.SQL, s.Args...).Scan(append([]any{&x.id}, to.Into...)...)
 	if err == pgx.ErrNoRows {
 		return nil, false, nil
 	}
@@ -213,7 +213,7 @@ func (x *tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condi
 // CountWhere implements drivers.TableTx.
 func (x *tx) CountWhere(ctx context.Context, t *schema.Table, where []schema.Condition) (n int, err error) {
 	s := x.db.dialect.Count(t, where)
-	err = x.t.QueryRow(ctx, s.SQL, s.Args...).Scan(&n)
+	err = x.row(ctx, s.SQL, s.Args...).Scan(&n)
 	return n, x.failed(err)
 }
 
@@ -225,7 +225,7 @@ func (x *tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Co
 
 // many runs a statement that returns rows, each preceded by the transaction's id if withID.
 func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int, withID bool) ([]schema.Row, error) {
-	found, err := x.t.Query(ctx, s.SQL, s.Args...)
+	found, err := x.rows(ctx, s.SQL, s.Args...)
 	if err != nil {
 		return nil, x.failed(err)
 	}

@@ -18,7 +18,7 @@ type options struct {
 	nodes int
 	yield float64
 	seed  uint64
-	// lies is the share of transactions of which the store tells a wrong commit position.
+	// lies is the share of transactions of which the store tells a wrong commit position, and of which it tells a wrong snapshot.
 	lies float64
 }
 

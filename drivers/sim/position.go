@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/isohound/isohound/drivers"
+import (
+	"slices"
+
+	"github.com/isohound/isohound/drivers"
+)
 
 // Positions implements drivers.Positioner.
 func (d *db) Positions() string { return "numbers of commits" }
@@ -20,4 +24,42 @@ func (t *tx) Position() drivers.Position {
 		p.Commit += 1 + t.s.rng.Int64N(d.opt.lag)
 	}
 	return p
+}
+
+// Snapshot implements drivers.Snapshotted.
+func (t *tx) Snapshot() *drivers.Snapshot { return t.asSet }
+
+// told is the snapshot with which t begins, as a set of transactions: all that began before, without those that are open
+// and those whose commits it hides. A locking isolation has none, and read committed has one for each statement. A lie
+// hides a transaction that t may see, or shows one that it does not see.
+func (t *tx) told() *drivers.Snapshot {
+	d := t.s.db
+	if !d.tells || t.light || d.iso.locking || d.iso.statement {
+		return nil
+	}
+	s := &drivers.Snapshot{Max: t.id}
+	for _, u := range d.active {
+		s.Open = append(s.Open, u.id)
+	}
+	for _, n := range d.nodes {
+		for _, a := range n.pending {
+			if slices.Contains(t.snap.hidden, a.t.commit) {
+				s.Open = append(s.Open, a.t.id)
+			}
+		}
+	}
+	if d.opt.lies > 0 && t.id > 1 && t.s.rng.Float64() < d.opt.lies {
+		if n := len(s.Open); n > 0 && t.s.rng.IntN(2) == 0 {
+			shown := s.Open[t.s.rng.IntN(n)]
+			s.Open = slices.DeleteFunc(s.Open, func(id int64) bool { return id == shown })
+		} else {
+			s.Open = append(s.Open, max(1, t.id-1-t.s.rng.Int64N(d.opt.lag)))
+		}
+	}
+	slices.Sort(s.Open)
+	s.Open = slices.Compact(s.Open)
+	if s.Min = s.Max; len(s.Open) > 0 {
+		s.Min = s.Open[0]
+	}
+	return s
 }

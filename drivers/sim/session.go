@@ -56,6 +56,7 @@ func (s *session) begin(light bool) *tx {
 		reads: map[string]bool{}, writes: map[string][][]byte{}, missed: map[string]int64{},
 	}
 	t.snap = t.begins()
+	t.asSet = t.told()
 	t.Tx = tablekv.Tx{Store: pairs{t}}
 	d.active = append(d.active, t)
 	s.open = t

@@ -31,8 +31,8 @@ func (driver) Info() drivers.Info {
 		OwnURL:   true,
 		DSNHelp: "nothing, and every protection is on; or sim://? and off (names of protections, separated by commas), " +
 			"rate (probability that a protection that is off is missing, above 0 to 1; default 0.1), lag (how many commits a replica is behind at most; 8), " +
-			"nodes (replicas; 3), yield (probability that a session lets others run before a call; 0.2), lies (share of transactions of which it tells a wrong commit position; 0), seed (of all random choices; 1)",
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions},
+			"nodes (replicas; 3), yield (probability that a session lets others run before a call; 0.2), lies (share of transactions of which it tells a wrong commit position, and a wrong snapshot; 0), seed (of all random choices; 1)",
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions, drivers.Snapshots},
 		Notes: []string{
 			"Everything is in memory, and nobody but the run's own sessions uses it.",
 		},
@@ -56,7 +56,9 @@ func (driver) Open(_ context.Context, cfg drivers.Config) (drivers.DB, error) {
 	if err != nil {
 		return nil, &drivers.DSNError{Driver: "sim", Err: err}
 	}
-	return newDB(iso, opt), nil
+	d := newDB(iso, opt)
+	d.tells = cfg.Positions
+	return d, nil
 }
 
 // Server implements drivers.DB.

@@ -71,6 +71,8 @@ func (i *item) at(s snapshot) []byte {
 type db struct {
 	iso *isolation
 	opt options
+	// tells: what the store knows of the places of transactions is asked for.
+	tells bool
 
 	mu    sync.Mutex
 	items map[string]*item

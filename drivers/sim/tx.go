@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/tablekv"
 )
 
@@ -17,6 +18,8 @@ type tx struct {
 	// light: a lightweight transaction.
 	light bool
 	snap  snapshot
+	// asSet is the snapshot as a set of transactions, nil if none is told.
+	asSet *drivers.Snapshot
 
 	reads  map[string]bool
 	ranges []string // prefixes of keys

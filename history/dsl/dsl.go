@@ -8,10 +8,11 @@
 //	s1: r(x,0) w(x,1)              a transaction of session 1
 //	s2 T7 [3,9]: r(x,1) abort      with its id, begin and end, and its outcome
 //	s3 @12<10: w(x,1)              with the place that the database claims for it
+//	s3 $816 {812:820:815}: w(x,1)  with the database's number, and its snapshot as a set of such numbers
 //
 // Where the database says it placed a transaction stands before the colon: @12 is a commit at position 12,
 // @12<10 such a commit after reading the state as of position 10, @<10 a reader of that state
-// (history.Claim).
+// (history.Claim). {812:820:815} is a snapshot in PostgreSQL's notation (history.Visible).
 //
 // Operations are r(key,value), w(key,value), and n(key,value) for a failed compare-and-set that
 // only showed that the value differed. A value is nil or null for absence, a number, true or
@@ -178,7 +179,16 @@ func (p *parser) txn(s *scanner) error {
 		}
 		s.space()
 	}
+	if s.byte('$') {
+		if rec.DBTxn, err = s.number("transaction of the database"); err != nil {
+			return err
+		}
+		s.space()
+	}
 	if rec.Claim, err = s.claim(); err != nil {
+		return err
+	}
+	if rec.Claim.Visible, err = s.visible(); err != nil {
 		return err
 	}
 	if !s.byte(':') {
@@ -427,6 +437,20 @@ func (s *scanner) claim() (c history.Claim, err error) {
 	}
 	s.space()
 	return c, err
+}
+
+// visible consumes a snapshot as a set of transactions, if it is there: {812:820:815,817}.
+func (s *scanner) visible() (*history.Visible, error) {
+	if !s.byte('{') {
+		return nil, nil
+	}
+	text, rest, ok := strings.Cut(s.rest, "}")
+	if !ok {
+		return nil, errors.Errorf("expected } after the snapshot, at %q", s.rest)
+	}
+	s.rest = rest
+	s.space()
+	return history.ParseVisible(text)
 }
 
 func (s *scanner) time() (int64, error) {

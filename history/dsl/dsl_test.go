@@ -60,6 +60,29 @@ s3 T4: r(x,2)
 	}
 }
 
+func TestVisible(t *testing.T) {
+	const text = `s1 T1 $812: w(x,1)
+s2 T2 [3,9] $816 @14 {812:820:815,817}: r(x,1) w(x,2)
+s3 T3 {812:812:}: r(x,0)
+`
+	h := dsl.MustParse(text)
+	if got := dsl.Format(h); got != text || !h.HasVisible() || !h.HasClaims() || h.DBTxn(1) != 816 {
+		t.Errorf("got\n%s", got)
+	}
+	seen := h.Claim(1).Visible
+	for n, want := range map[int64]bool{0: false, -1: false, 5: true, 811: true, 812: true, 814: true, 815: false, 816: true, 817: false, 819: true, 820: false, 900: false} {
+		if got := seen.Has(n); got != want {
+			t.Errorf("%s has %d: %v", seen, n, got)
+		}
+	}
+	if part := h.Sub([]history.Part{{Txn: 2, Ops: []int{0}}}); part.Claim(0).Visible.String() != "812:812:" || !part.HasVisible() {
+		t.Error("a part has lost its snapshot")
+	}
+	if plain := h.WithClaims(nil); plain.HasVisible() || plain.HasClaims() {
+		t.Error("claims remain")
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	h := synth.Mini(synth.MiniConfig{Sessions: 4, Txns: 200, Keys: 6, Seed: 9, Snapshot: true})
 	text := dsl.Format(h)
@@ -83,6 +106,12 @@ func TestErrors(t *testing.T) {
 		"s1 @: r(x,1)":              "f:1: expected a number for the commit position",
 		"s1 @5<: r(x,1)":            "f:1: expected a number for the snapshot",
 		"s1 @-5: r(x,1)":            "f:1: transaction 1 has a claimed position below 0",
+		"s1 {5:9: r(x,1)":           "f:1: expected } after the snapshot",
+		"s1 {5:9}: r(x,1)":          "f:1: \"5:9\" is no snapshot",
+		"s1 {5:9:a}: r(x,1)":        "f:1: \"5:9:a\" is no snapshot: \"a\"",
+		"s1 {5:9:9}: r(x,1)":        "f:1: the transactions in progress",
+		"s1 {0:9:}: r(x,1)":         "f:1: it goes from 0 to 9",
+		"s1 $x: r(x,1)":             "f:1: expected a number for the transaction of the database",
 		"sx: r(x,1)":                "f:1: expected a number for the session",
 		"s1 [1 2]: r(x,1)":          "f:1: expected a comma in the interval",
 		"s1 [2,1]: r(x,1)":          "f:1: transaction 1 ends at 1",

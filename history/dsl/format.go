@@ -49,7 +49,11 @@ func Txn(h *history.History, i int) string {
 	if t.Begin != history.NoTime || t.End != history.NoTime {
 		b.WriteString(" [" + moment(t.Begin) + "," + moment(t.End) + "]")
 	}
-	if c := h.Claim(i); !c.Empty() {
+	if id := h.DBTxn(i); id != 0 && h.HasVisible() {
+		b.WriteString(" $" + strconv.FormatInt(id, 10))
+	}
+	c := h.Claim(i)
+	if c.Placed() {
 		b.WriteString(" @")
 		if c.Commit != 0 {
 			b.WriteString(strconv.FormatInt(c.Commit, 10))
@@ -57,6 +61,9 @@ func Txn(h *history.History, i int) string {
 		if c.Snapped {
 			b.WriteString("<" + strconv.FormatInt(c.Snapshot, 10))
 		}
+	}
+	if c.Visible != nil {
+		b.WriteString(" {" + c.Visible.String() + "}")
 	}
 	b.WriteByte(':')
 	ops, done := h.Ops(t), 0

@@ -119,7 +119,7 @@ func (f *fitting) rest() {
 	if f.h.LeftOut != "" {
 		f.losses = append(f.losses, Loss{What: f.h.LeftOut, Done: "the written history counts as complete"})
 	}
-	if !f.c.Claims && f.h.HasClaims() {
+	if !f.c.Claims && (f.h.HasClaims() || f.h.HasVisible()) {
 		f.notes = append(f.notes, "the order that the database claims is left out")
 	}
 	if f.c.Header {

@@ -216,6 +216,7 @@ func (j *Joined) Next(rec *history.Record) error {
 			j.missing++
 		}
 	}
+	c.Visible = rec.Claim.Visible
 	rec.Claim = c
 	return nil
 }

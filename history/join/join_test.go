@@ -76,6 +76,19 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoinKeepsSnapshots: a snapshot that was recorded stays beside the position from the log.
+func TestJoinKeepsSnapshots(t *testing.T) {
+	h := dsl.MustParse("s0 T1 $700 {5:9:6}: w(x,1)")
+	j, err := join.New(history.NewReplay(h), join.Of("commit LSNs", map[int64]int64{700: 12}, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec history.Record
+	if err := j.Next(&rec); err != nil || rec.Claim.Commit != 12 || rec.Claim.Visible == nil || rec.Claim.Visible.String() != "5:9:6" {
+		t.Errorf("%+v, %v", rec.Claim, err)
+	}
+}
+
 func TestJoinErrors(t *testing.T) {
 	for log, want := range map[string]string{
 		"":                                       "it has no commit",

@@ -147,6 +147,15 @@ func appendOutcome(b []byte, rec *history.Record) []byte {
 		b = append(b, `,"snapshot":`...)
 		b = strconv.AppendInt(b, rec.Claim.Snapshot, 10)
 	}
+	if s := rec.Claim.Visible; s != nil {
+		b = append(b, `,"visible":[`...)
+		b = strconv.AppendInt(b, s.Min, 10)
+		b = strconv.AppendInt(append(b, ','), s.Max, 10)
+		for _, n := range s.Open {
+			b = strconv.AppendInt(append(b, ','), n, 10)
+		}
+		b = append(b, ']')
+	}
 	return b
 }
 

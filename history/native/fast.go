@@ -96,7 +96,22 @@ func fastOutcome(s *cursor, rec *history.Record) bool {
 	if s.optional(`,"snapshot":`) {
 		rec.Claim.Snapshot, rec.Claim.Snapped = s.int(), true
 	}
+	if s.optional(`,"visible":[`) {
+		rec.Claim.Visible = fastVisible(s)
+	}
 	return true
+}
+
+// fastVisible reads a snapshot after the opening bracket.
+func fastVisible(s *cursor) *history.Visible {
+	seen := &history.Visible{Min: s.int()}
+	s.literal(`,`)
+	seen.Max = s.int()
+	for s.ok && !s.optional(`]`) {
+		s.literal(`,`)
+		seen.Open = append(seen.Open, s.int())
+	}
+	return seen
 }
 
 // fastOps reads what appendOps of references wrote, after the opening bracket.

@@ -81,8 +81,8 @@ func weird() *history.History {
 				{Statement: &history.Statement{Kind: "read", Table: "t \"", Predicate: schema.Where(schema.AtMost("a", int64(math.MinInt64)), schema.Not("d", "x\"<")).By("-c", "b").First(7), Groups: []string{"g", "é"}}, Ops: [2]int{0, 1}, Implied: 1, Omitted: []string{"t \"(1,'x').g", "t(2)"}},
 				{Statement: &history.Statement{Kind: "update", Table: "u"}, Ops: [2]int{6, 6}},
 			}},
-		{ID: 1, Session: 4, Begin: history.NoTime, End: history.NoTime, Status: history.Aborted, Cause: "40001 \"x\"", Claim: history.Claim{Snapshot: 12, Snapped: true}},
-		{ID: 2, Session: 6, Begin: history.NoTime, End: history.NoTime, Status: history.Committed, Claim: history.Claim{Commit: 3}},
+		{ID: 1, Session: 4, Begin: history.NoTime, End: history.NoTime, Status: history.Aborted, Cause: "40001 \"x\"", Claim: history.Claim{Snapshot: 12, Snapped: true, Visible: &history.Visible{Min: 1, Max: 1}}},
+		{ID: 2, Session: 6, Begin: history.NoTime, End: history.NoTime, Status: history.Committed, Claim: history.Claim{Commit: 3, Visible: &history.Visible{Min: 5, Max: 9, Open: []int64{5, 8}}}},
 		{ID: 0, Session: 5, Begin: 3, End: history.NoTime, Status: history.Unknown, Ops: []history.Op{{Kind: history.Write, Key: 1, Value: history.Absent}}},
 	} {
 		r.Due = history.NoTime
@@ -220,6 +220,9 @@ func TestErrors(t *testing.T) {
 		{"nothing behind closed", header + txn + `{"closed":null}` + "\n", "h:3: the closing line says nothing"},
 		{"session null", header + `{"txn":1,"session":null,"status":"committed","ops":[]}` + "\n", "h:2: column"},
 		{"enormous line", header + strings.Repeat("x", native.MaxLine+10), "h:2: line is longer than 64 MiB"},
+		{"snapshot", header + `{"txn":1,"session":1,"status":"committed","visible":[5,4],"ops":[]}` + "\n", "h:2: the snapshot of transaction 1: it goes from 5 to 4"},
+		{"transactions in progress", header + `{"txn":1,"session":1,"status":"committed","visible":[5,9,8,6],"ops":[]}` + "\n", "h:2: the snapshot of transaction 1: the transactions in progress are not in ascending order"},
+		{"half a snapshot", header + `{"txn":1,"session":1,"status":"committed","visible":[5],"ops":[]}` + "\n", `"visible" has less than two numbers`},
 		{"zstd garbage", "\x28\xb5\x2f\xfdgarbage and more of it", "h"},
 	} {
 		_, err := read([]byte(tc.text))

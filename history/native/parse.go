@@ -129,6 +129,12 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			rec.Claim.Commit = l.Int64()
 		case "snapshot":
 			rec.Claim.Snapshot, rec.Claim.Snapped = l.Int64(), true
+		case "visible":
+			if raw := l.Raw(); l.Ok() {
+				seen, err := parseVisible(raw)
+				l.AddError(err)
+				rec.Claim.Visible = seen
+			}
 		case "preds":
 			if raw := l.Raw(); l.Ok() {
 				var list []history.Predicate // memory for reuse would have statements that others share
@@ -174,6 +180,18 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	return kind, nil
 }
 
+// parseVisible reads [min, max, open...].
+func parseVisible(raw []byte) (*history.Visible, error) {
+	var list []int64
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, errors.Wrap(err, `"visible"`)
+	}
+	if len(list) < 2 {
+		return nil, errors.New(`"visible" has less than two numbers`)
+	}
+	return history.NewVisible(list), nil
+}
+
 // misplaced is the error of a line with texts that does not state its own position.
 func (p *recordParser) misplaced(txn, number int64) error {
 	if number == 0 {
@@ -185,7 +203,7 @@ func (p *recordParser) misplaced(txn, number int64) error {
 // isOptional reports whether a field may be left out or null.
 func isOptional(field string) bool {
 	switch field {
-	case "line", "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops", "commit", "snapshot":
+	case "line", "node", "dbtxn", "due", "begin", "end", "cause", "preds", "ops", "commit", "snapshot", "visible":
 		return true
 	}
 	return false
