@@ -44,7 +44,7 @@ func (a *app) benchCommand() *cobra.Command {
 			return usage("bench needs the name of a benchmark, see isohound bench --help")
 		},
 	}
-	c.AddCommand(a.benchCheckerCommand(), a.benchExplainCommand(), a.benchVersionsCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand(), a.benchEnduranceCommand(), a.benchEffectivenessCommand(), a.benchClosureCommand())
+	c.AddCommand(a.benchCheckerCommand(), a.benchExplainCommand(), a.benchVersionsCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand(), a.benchEnduranceCommand(), a.benchEffectivenessCommand(), a.benchClosureCommand(), a.benchHuntCommand())
 	return c
 }
 

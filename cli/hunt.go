@@ -211,7 +211,7 @@ func (a *app) listHunt(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left
 	for _, l := range left {
 		fmt.Fprintf(&b, "not run: %s: %s\n", l.Cell, l.Why)
 	}
-	fmt.Fprintf(&b, "%s, %s for each at least; seeds and values here are examples\n", plural(len(order), "cell"), runTimes(order))
+	fmt.Fprintf(&b, "%s, %s for each at least; seeds and values here are examples, drawn by %s\n", plural(len(order), "cell"), runTimes(order), plan.ChosenBy())
 	_, err = fmt.Fprint(a.out, b.String())
 	return withCode(exitIO, err)
 }

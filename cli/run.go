@@ -16,6 +16,7 @@ import (
 	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/nearness"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
@@ -278,8 +279,13 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	}
 	path := filepath.Join(dir, run.Config.History)
 	repro := reproOf(&run.Config, o.attach)
+	var near *nearness.Nearness
 	finish := func(h *history.History, out *results.Outcome) {
 		vacuous(h, out)
+		if near == nil {
+			near = nearness.Measure(h) // the same for all levels
+		}
+		out.Nearness = near
 		a.metrics.verdict(out)
 		minimal(repro, out)
 		run.Config.Weigh(out)

@@ -1,7 +1,9 @@
 package hunt
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +52,9 @@ type chooser struct {
 	version string
 	// fixed: every cell has one run, and violations are repeated.
 	fixed bool
+	// before are runs of earlier nights, for the bandit and the grid.
+	before []*Run
+	night  *Night
 }
 
 // givenUp is after how many failed runs in a row a target is left alone for the rest of the night.
@@ -59,8 +64,8 @@ const givenUp = 3
 // each target.
 //
 // Cells that were never judged come first, then those that changed, then repeats of violations, then cells that found
-// something in the last nights, then all others, each once; after that the cell that has had the least time. Within one
-// kind small cells come first, so that much is seen soon.
+// something in the last nights, then all others, each once; after that the cell that has had the least time, or under
+// the bandit a cell of the row that has had the least. Within one kind small cells come first, so that much is seen soon.
 func (c *chooser) next(tonight []*Run, servers map[string]string) *choice {
 	had := map[string]*tally{}
 	for _, cell := range c.cells {
@@ -101,8 +106,13 @@ func (c *chooser) next(tonight []*Run, servers map[string]string) *choice {
 	if again := c.repeat(tonight, out); again != nil {
 		return again
 	}
-	if c.fixed && rank == 4 {
-		return nil
+	if rank == 4 {
+		switch {
+		case c.fixed:
+			return nil
+		case c.plan.ChosenBy() == byBandit:
+			return c.yielding(best, tonight, had)
+		}
 	}
 	return best
 }
@@ -222,16 +232,46 @@ func (c *chooser) cell(id string) *Cell {
 	return nil
 }
 
-// settings draws the settings of a choice. n is the number of the run in its night.
-func (ch *choice) settings(night *Night, n int) Settings {
-	r := rand.New(rand.NewPCG(uint64(night.Seed), uint64(n)))
-	switch ch.why {
-	case whySame:
+// settings draws the settings of a choice. tonight are the runs of the night.
+func (c *chooser) settings(ch *choice, tonight []*Run) Settings {
+	r := rand.New(rand.NewPCG(uint64(c.night.Seed), uint64(len(tonight))))
+	switch {
+	case ch.why == whySame:
 		return ch.repeats.Settings.clone()
-	case whyNear:
+	case ch.why == whyNear:
 		return ch.cell.near(r, ch.repeats.Settings)
+	case c.plan.ChosenBy() == byGrid:
+		n, digest := 0, ch.cell.digest()
+		for _, run := range slices.Concat(c.before, tonight) {
+			if run.Cell == ch.cell.ID() && run.Digest == digest && run.Repeats == 0 && run.State != lost {
+				n++
+			}
+		}
+		return ch.cell.grid(r, n)
+	case c.plan.ChosenBy() == byBandit:
+		return ch.cell.bandit(r, evidenceOf(c.cells, slices.Concat(c.before, tonight)))
 	}
 	return ch.cell.draw(r)
+}
+
+// yielding replaces a cell that was chosen because it had the least time by the one of its row that the bandit chooses.
+func (c *chooser) yielding(ch *choice, tonight []*Run, had map[string]*tally) *choice {
+	least, row := math.Inf(1), ""
+	rows, seconds := map[string][]*Cell{}, map[string]float64{}
+	out := dead(tonight)
+	for _, cell := range c.cells {
+		if !out[cell.Target.Name] {
+			rows[cell.row()] = append(rows[cell.row()], cell)
+			seconds[cell.row()] += had[cell.ID()].seconds
+		}
+	}
+	for _, cell := range c.cells {
+		if s, has := seconds[cell.row()]; has && s < least {
+			least, row = s, cell.row()
+		}
+	}
+	r := rand.New(rand.NewPCG(uint64(c.night.Seed), uint64(len(tonight))^1<<63))
+	return &choice{cell: workload(r, rows[row], evidenceOf(c.cells, slices.Concat(c.before, tonight))), why: ch.why}
 }
 
 // Next is a cell that would be run, and why.
@@ -244,7 +284,11 @@ type Next struct {
 
 // Order lists the cells in the order in which a new night would run them first. state is nil if there was none.
 func Order(p *Plan, cells []*Cell, state *State, version string) ([]Next, error) {
-	c := &chooser{plan: p, cells: cells, past: map[string]*Past{}, version: version, fixed: true}
+	seed := p.Seed
+	if seed == 0 {
+		seed = 1
+	}
+	c := &chooser{plan: p, cells: cells, past: map[string]*Past{}, version: version, fixed: true, night: &Night{Seed: seed}}
 	servers := map[string]string{}
 	if state != nil {
 		last, err := state.latest()
@@ -252,7 +296,10 @@ func Order(p *Plan, cells []*Cell, state *State, version string) ([]Next, error)
 			return nil, err
 		}
 		if last != nil {
-			if c.past, err = state.pastOf(last.ID + 1); err != nil {
+			if c.past, err = state.pastOf(last.ID + 1); err == nil {
+				c.before, err = state.runsBefore(last.ID + 1)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -262,12 +309,8 @@ func Order(p *Plan, cells []*Cell, state *State, version string) ([]Next, error)
 	}
 	var out []Next
 	var tonight []*Run
-	seed := p.Seed
-	if seed == 0 {
-		seed = 1
-	}
 	for ch := c.next(tonight, servers); ch != nil; ch = c.next(tonight, servers) {
-		args := ch.cell.arguments(ch.settings(&Night{Seed: seed}, len(tonight)), false)
+		args := ch.cell.arguments(c.settings(ch, tonight), false)
 		out = append(out, Next{ch.cell, ch.why, args})
 		tonight = append(tonight, &Run{ID: int64(len(tonight) + 1), Cell: ch.cell.ID(), Target: ch.cell.Target.Name, State: judged, Took: time.Second})
 	}

@@ -48,6 +48,7 @@ func (r *Run) collect(dir string) error {
 		}
 	}
 	for _, o := range run.Outcomes {
+		r.Nearness = o.Nearness // the same at all levels
 		for _, a := range o.Anomalies {
 			r.Findings = append(r.Findings, Finding{o.Level, o.Promised, a.Name, a.Names, edges(a.Cycle), a.Text, len(a.Txns)})
 		}

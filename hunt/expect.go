@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/isohound/isohound/checker/nearness"
 )
 
 // Status is what a cell, or one run of it, comes to. The order is from the worst.
@@ -167,6 +169,7 @@ type CellNight struct {
 	Code int
 	// Past is what was known before the night, nil for a new cell.
 	Past *Past
+	near *nearness.Nearness // of all runs
 }
 
 // judgeCell says what the runs of a night say about a cell.
@@ -178,6 +181,7 @@ func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 		n.Commits += r.Commits
 		n.Seconds += r.Took.Seconds()
 		n.levels(r)
+		n.near = nearer(n.near, r.Nearness)
 		s := p.judgeRun(c, r)
 		if r.Early != "" {
 			n.Early++

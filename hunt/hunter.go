@@ -51,6 +51,10 @@ func Hunt(ctx, hard context.Context, c Config) (night *Night, done bool, err err
 	}
 	h.chooser.past, err = c.State.pastOf(h.night.ID)
 	if err == nil {
+		h.chooser.night = h.night
+		h.chooser.before, err = c.State.runsBefore(h.night.ID)
+	}
+	if err == nil {
 		done, err = h.loop(ctx)
 	}
 	if err == nil {
@@ -172,23 +176,23 @@ func (h *hunter) loop(ctx context.Context) (done bool, err error) {
 		h.mu.Unlock()
 	}()
 	for {
-		ch, n, err := h.choose()
+		ch, tonight, err := h.choose()
 		if err != nil {
 			return false, err
 		}
 		if ch == nil {
 			h.judges.Wait() // a violation may still be found, and be repeated
-			if ch, n, err = h.choose(); err != nil || ch == nil {
+			if ch, tonight, err = h.choose(); err != nil || ch == nil {
 				return ctx.Err() == nil, err
 			}
 		}
 		if ctx.Err() != nil || h.failed() {
 			return false, nil
 		}
-		if h.over(ch.cell, n) {
+		if h.over(ch.cell, len(tonight)) {
 			return true, nil
 		}
-		r, err := h.record(ctx, ch, n)
+		r, err := h.record(ctx, ch, tonight)
 		if err != nil {
 			return false, err
 		}
@@ -214,17 +218,16 @@ func (h *hunter) failed() bool {
 	return h.err != nil
 }
 
-// choose chooses the next run, nil if there is none. n is how many runs the night has.
-func (h *hunter) choose() (*choice, int, error) {
-	tonight, err := h.State.ofNight(h.night.ID)
-	if err != nil {
-		return nil, 0, err
+// choose chooses the next run, nil if there is none. tonight are the runs that the night has.
+func (h *hunter) choose() (ch *choice, tonight []*Run, err error) {
+	if tonight, err = h.State.ofNight(h.night.ID); err != nil {
+		return nil, nil, err
 	}
 	servers, err := h.State.servers()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return h.chooser.next(tonight, servers), len(tonight), nil
+	return h.chooser.next(tonight, servers), tonight, nil
 }
 
 // over reports whether the night is over: another run does not fit.
@@ -236,11 +239,11 @@ func (h *hunter) over(c *Cell, n int) bool {
 }
 
 // record records a run. The index knows of it before it begins.
-func (h *hunter) record(ctx context.Context, ch *choice, n int) (*Run, error) {
+func (h *hunter) record(ctx context.Context, ch *choice, tonight []*Run) (*Run, error) {
 	c := ch.cell
 	r := &Run{
 		Night: h.night.ID, Cell: c.ID(), Target: c.Target.Name, Isolation: c.Isolation, Workload: c.Workload.Name, Fault: c.Fault, Digest: c.digest(), Version: h.Version,
-		Settings: ch.settings(h.night, n), Why: ch.why, Began: time.Now(),
+		Settings: h.chooser.settings(ch, tonight), Why: ch.why, Began: time.Now(),
 	}
 	if ch.repeats != nil {
 		r.Repeats = ch.repeats.ID

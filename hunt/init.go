@@ -131,6 +131,7 @@ budget:
 		b.WriteString("# What is expected where it is not that promised levels are satisfied:\nexpect:\n" + expect)
 	}
 	b.WriteString(`
+chooser: bandit              # how values are drawn: bandit (by what runs yielded), random, grid
 keep: violated               # which folders stay: violated (all but those of satisfied runs), reports, all
 repeats: 3                   # how often a violation is repeated with its seed, and then near it
 `)

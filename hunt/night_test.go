@@ -147,6 +147,7 @@ workloads:
   - {name: slow, workload: mini, run: 20s}
   - {name: quick, workload: mini, run: 1s}
 repeats: 1
+chooser: random
 `)
 	c := &chooser{plan: p, cells: cells, past: map[string]*Past{}, version: "1"}
 	var tonight []*Run
@@ -273,19 +274,19 @@ repeats: 2
 
 // TestDraw: the same seed draws the same night, a repetition has the settings of its run, a near one has not.
 func TestDraw(t *testing.T) {
-	_, cells := plan(t, "targets: [{name: a, driver: sim, isolations: [serializable]}]\nworkloads: [{workload: mini, keys: 10..1000, params: {pairs: [10, 50, 90]}}]\n")
-	night := &Night{Seed: 5}
-	first := (&choice{cell: cells[0], why: whyNew}).settings(night, 3)
-	again := (&choice{cell: cells[0], why: whyNew}).settings(night, 3)
+	p, cells := plan(t, "chooser: random\ntargets: [{name: a, driver: sim, isolations: [serializable]}]\nworkloads: [{workload: mini, keys: 10..1000, params: {pairs: [10, 50, 90]}}]\n")
+	c := &chooser{plan: p, cells: cells, night: &Night{Seed: 5}}
+	first := c.settings(&choice{cell: cells[0], why: whyNew}, make([]*Run, 3))
+	again := c.settings(&choice{cell: cells[0], why: whyNew}, make([]*Run, 3))
 	args := func(s Settings) string { return strings.Join(cells[0].arguments(s, false), " ") }
 	if args(first) != args(again) {
 		t.Errorf("the same seed draws %s and %s", args(first), args(again))
 	}
 	base := &Run{Settings: first}
-	if same := (&choice{cells[0], whySame, base}).settings(night, 9); args(same) != args(first) {
+	if same := c.settings(&choice{cells[0], whySame, base}, nil); args(same) != args(first) {
 		t.Errorf("a repetition has other settings: %s", args(same))
 	}
-	if near := (&choice{cells[0], whyNear, base}).settings(night, 9); near.Seed == first.Seed || near.Flags["sessions"] == "" {
+	if near := c.settings(&choice{cells[0], whyNear, base}, nil); near.Seed == first.Seed || near.Flags["sessions"] == "" {
 		t.Errorf("settings near %+v: %+v", first, near)
 	}
 	// A run of the index has no maps where nothing is drawn.

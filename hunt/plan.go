@@ -7,10 +7,11 @@
 //	validate.go, schema.go, init.go
 //	cell.go, draw.go                          what the plan asks for: cells, and runs of them
 //	state.go, query.go                        the index of nights, runs and verdicts
-//	choose.go                                 which run is next
+//	choose.go, yield.go, bandit.go            which run is next
 //	process.go, hunter.go, collect.go         runs: recorded, judged, entered
 //	expect.go                                 what each cell's verdicts mean
 //	morning.go, groups.go, write.go           the page, the summary, JUnit
+//	trial.go                                  measures choosers
 //
 // A cell is a target, an isolation, a workload of the plan and a script of faults. A night is one hunt, which may
 // have been interrupted and resumed. The package judges nothing: verdicts come from package results.
@@ -31,6 +32,7 @@ type Plan struct {
 	Budget     Budget        `yaml:"budget" doc:"When the night ends. Without time, runs and until, every cell is run once."`
 	Expect     []Expectation `yaml:"expect" doc:"What is expected where it is not that promised levels are satisfied. The last one that fits counts."`
 	Keep       string        `yaml:"keep" enum:"violated,reports,all" doc:"Which folders of runs stay: violated (the default: all but those of satisfied runs), reports (also the reports of satisfied runs, without their histories), or all."`
+	Chooser    string        `yaml:"chooser" enum:"bandit,random,grid" doc:"How values are drawn from lists and ranges: bandit (by what earlier runs yielded), random, or grid (all combinations of the parts of ranges, one after the other)."`
 	Repeats    *int          `yaml:"repeats" min:"0" doc:"How often a violation is repeated a night with the same seed, and then with parameters near it, to learn its rate. 3 by default, 0 is never."`
 	Seed       int64         `yaml:"seed" doc:"Seed of all choices of the hunt. By default drawn for each night."`
 	document   *document
@@ -99,6 +101,14 @@ func (p *Plan) repeats() int {
 		return defaultRepeats
 	}
 	return *p.Repeats
+}
+
+// ChosenBy is how values are drawn: bandit, random or grid.
+func (p *Plan) ChosenBy() string {
+	if p.Chooser == "" {
+		return byBandit
+	}
+	return p.Chooser
 }
 
 // once reports whether every cell is run once.

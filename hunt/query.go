@@ -9,7 +9,7 @@ import (
 )
 
 const runColumns = `id, night, cell, target, isolation, workload, fault, digest, version, folder, kept, settings, why, coalesce(repeats, 0), state, began, took,
-	server, command, commits, aborts, early, message, code`
+	server, command, commits, aborts, early, message, code, nearness`
 
 // runs returns the runs that a condition selects, by id, with their verdicts, and with their findings if these are
 // asked for.
@@ -22,16 +22,21 @@ func (s *State) runs(findings bool, condition string, args ...any) ([]*Run, erro
 	by := map[int64]*Run{}
 	err = each(rows, func() error {
 		r := &Run{}
-		var settings string
+		var settings, near string
 		var began int64
 		var took float64
 		if err := rows.Scan(&r.ID, &r.Night, &r.Cell, &r.Target, &r.Isolation, &r.Workload, &r.Fault, &r.Digest, &r.Version, &r.Folder, &r.Kept, &settings, &r.Why, &r.Repeats,
-			&r.State, &began, &took, &r.Server, &r.Command, &r.Commits, &r.Aborts, &r.Early, &r.Message, &r.Code); err != nil {
+			&r.State, &began, &took, &r.Server, &r.Command, &r.Commits, &r.Aborts, &r.Early, &r.Message, &r.Code, &near); err != nil {
 			return err
 		}
 		r.Began, r.Took = time.UnixMilli(began), time.Duration(took*float64(time.Second))
 		out = append(out, r)
 		by[r.ID] = r
+		if near != "" {
+			if err := json.Unmarshal([]byte(near), &r.Nearness); err != nil {
+				return errors.Wrapf(err, "nearness of run %d", r.ID)
+			}
+		}
 		return errors.Wrapf(json.Unmarshal([]byte(settings), &r.Settings), "settings of run %d", r.ID)
 	})
 	if err != nil {
@@ -86,6 +91,15 @@ func (s *State) ofNight(night int64) ([]*Run, error) { return s.runs(true, "nigh
 
 // begunIn are the runs of a night without their findings.
 func (s *State) begunIn(night int64) ([]*Run, error) { return s.runs(false, "night = ?", night) }
+
+// maxBefore bounds the runs of earlier nights from which the bandit learns: what they yielded on an older server, or
+// another machine, says less and less.
+const maxBefore = 1000
+
+// runsBefore are the latest runs of earlier nights, without their findings.
+func (s *State) runsBefore(night int64) ([]*Run, error) {
+	return s.runs(false, "id IN (SELECT id FROM runs WHERE night < ? ORDER BY id DESC LIMIT ?)", night, maxBefore)
+}
 
 // pending are the runs that a process has left: being recorded, or recorded and not judged.
 func (s *State) pending() ([]*Run, error) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/pkg/errors"
 	_ "modernc.org/sqlite" // the index is a SQLite file
+
+	"github.com/isohound/isohound/checker/nearness"
 )
 
 // Files in the folder of a hunt.
@@ -23,7 +25,7 @@ const (
 )
 
 // indexVersion is the version of the tables.
-const indexVersion = 1
+const indexVersion = 2
 
 const tables = `
 CREATE TABLE nights (
@@ -35,7 +37,8 @@ CREATE TABLE runs (
   workload TEXT NOT NULL, fault TEXT NOT NULL, digest TEXT NOT NULL, version TEXT NOT NULL, folder TEXT NOT NULL, kept INTEGER NOT NULL,
   settings TEXT NOT NULL, why TEXT NOT NULL, repeats INTEGER, state TEXT NOT NULL, began INTEGER NOT NULL, took REAL NOT NULL DEFAULT 0,
   server TEXT NOT NULL DEFAULT '', command TEXT NOT NULL DEFAULT '', commits INTEGER NOT NULL DEFAULT 0, aborts INTEGER NOT NULL DEFAULT 0,
-  early TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', code INTEGER NOT NULL DEFAULT 0
+  early TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', code INTEGER NOT NULL DEFAULT 0,
+  nearness TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX runs_by_night ON runs (night, cell);
 CREATE INDEX runs_by_cell ON runs (cell, id);
@@ -103,6 +106,11 @@ func (s *State) prepare() error {
 	case indexVersion:
 		return nil
 	case 0:
+	case 1: // of a version without nearness
+		if _, err := tx.Exec("ALTER TABLE runs ADD COLUMN nearness TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 2"); err != nil {
+			return err
+		}
+		return tx.Commit()
 	default:
 		return errors.Errorf("the index has version %d, which this isohound does not know; it knows %d", version, indexVersion)
 	}
@@ -200,6 +208,7 @@ type Run struct {
 	Code                                     int
 	Verdicts                                 []Verdict
 	Findings                                 []Finding
+	Nearness                                 *nearness.Nearness // nil if it was not measured
 }
 
 // Verdict is a run's verdict at one level, or on an invariant.
@@ -256,6 +265,14 @@ func (s *State) set(r *Run) error {
 
 // enter records the verdicts of a run, all or nothing.
 func (s *State) enter(r *Run) error {
+	near := ""
+	if r.Nearness != nil {
+		b, err := json.Marshal(r.Nearness)
+		if err != nil {
+			return err
+		}
+		near = string(b)
+	}
 	tx, err := s.db.Begin()
 	if err != nil {
 		return err
@@ -280,8 +297,8 @@ func (s *State) enter(r *Run) error {
 			return err
 		}
 	}
-	if _, err := tx.Exec("UPDATE runs SET state = ?, took = ?, early = ?, message = ?, code = ?, server = ?, command = ?, commits = ?, aborts = ?, kept = ? WHERE id = ?",
-		r.State, r.Took.Seconds(), r.Early, r.Message, r.Code, r.Server, r.Command, r.Commits, r.Aborts, r.Kept, r.ID); err != nil {
+	if _, err := tx.Exec("UPDATE runs SET state = ?, took = ?, early = ?, message = ?, code = ?, server = ?, command = ?, commits = ?, aborts = ?, kept = ?, nearness = ? WHERE id = ?",
+		r.State, r.Took.Seconds(), r.Early, r.Message, r.Code, r.Server, r.Command, r.Commits, r.Aborts, r.Kept, near, r.ID); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -154,18 +154,18 @@ func (m *Morning) Summary() string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("| target | isolation | workload | faults | verdict | levels | runs | ended early | commits | what |\n|---|---|---|---|---|---|---:|---:|---:|---|\n")
+	b.WriteString("| target | isolation | workload | faults | verdict | levels | runs | ended early | commits | distance | what |\n|---|---|---|---|---|---|---:|---:|---:|---|---|\n")
 	for n, c := range m.Cells {
 		if n == maxListed {
-			fmt.Fprintf(&b, "| … and %d more | | | | | | | | | |\n", len(m.Cells)-n)
+			fmt.Fprintf(&b, "| … and %d more | | | | | | | | | | |\n", len(m.Cells)-n)
 			break
 		}
 		words := c.Status.String()
 		if c.Status < Expected {
 			words = "**" + words + "**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %d | %d | %s | %s |\n", plain(c.Cell.Target.Name), plain(c.Cell.Isolation), plain(c.Cell.Workload.Name), plain(c.Cell.Fault), words, strings.Join(c.Levels, ", "),
-			c.Runs, c.Early, results.Thousands(c.Commits), plain(c.Text))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %d | %d | %s | %s | %s |\n", plain(c.Cell.Target.Name), plain(c.Cell.Isolation), plain(c.Cell.Workload.Name), plain(c.Cell.Fault), words, strings.Join(c.Levels, ", "),
+			c.Runs, c.Early, results.Thousands(c.Commits), strings.TrimPrefix(c.Distance(), "distance "), plain(c.Text))
 	}
 	b.WriteString("\n")
 	for n, g := range m.Groups {

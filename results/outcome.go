@@ -4,6 +4,7 @@ package results
 
 import (
 	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/checker/nearness"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
@@ -68,6 +69,8 @@ type Outcome struct {
 	Windows *Windows `json:"windows,omitempty"`
 	// Rounds is set for a history that was judged in rounds.
 	Rounds *Rounds `json:"rounds,omitempty"`
+	// Nearness says how near a run came to a violation.
+	Nearness *nearness.Nearness `json:"nearness,omitempty"`
 	// Notes reports what was wrong with the file and repaired.
 	Notes []string `json:"notes,omitempty"`
 }
