@@ -35,3 +35,14 @@ func TestWeakScans(t *testing.T) {
 		}
 	}
 }
+
+// TestStatementsReadAgain: at read committed, a scan may find an older version of a row that a later scan of the same
+// transaction must not find any more. The proof names a version for each.
+func TestStatementsReadAgain(t *testing.T) {
+	for _, isolation := range []string{"read committed snapshot", "read committed"} {
+		c := isohound(t, "run", "--driver", "sim", "--isolation", isolation, "--workload", "scan", "--sessions", "10", "--txns", "100", "--keys", "10", "--seed", "1", "--check", "rc", "--quiet")
+		if c.code != 0 || !strings.Contains(c.out, "proof verified") {
+			t.Errorf("%s: exit %d\n%s%s", isolation, c.code, c.out, c.msg)
+		}
+	}
+}

@@ -177,8 +177,9 @@ func (x *index) versionsOf(k history.Key) []int32 {
 	return x.byKey[k]
 }
 
-// sources returns the transactions of the chosen versions. Other reads of the key that fit the version have it from
-// there, too, so that the witness is one of weaker levels, at which they need not agree.
+// sources returns the transactions of the chosen versions. Where reads are repeatable, other reads of the key that fit
+// the version have it from there, too, so that the witness is one of weaker levels, at which they need not agree.
+// Otherwise only those of the same statement have: a later one may have to see a later version.
 func (x *index) sources() map[verdict.OpRef]int32 {
 	if len(x.chosen) == 0 {
 		return nil
@@ -197,6 +198,9 @@ func (x *index) sources() map[verdict.OpRef]int32 {
 			if op.Kind == history.Write {
 				break
 			}
+			if !x.places.strict && !x.sameStatement(r.Txn, j, r.Op) {
+				continue
+			}
 			other := verdict.OpRef{Txn: r.Txn, Op: j}
 			if _, own := x.chosen[other]; !own && (op.Value == x.value(v)) == (op.Kind == history.Read) {
 				out[other] = out[r]
@@ -204,4 +208,11 @@ func (x *index) sources() map[verdict.OpRef]int32 {
 		}
 	}
 	return out
+}
+
+// sameStatement reports whether two operations of a transaction belong to one statement with a condition.
+func (x *index) sameStatement(i int32, a, b int) bool {
+	p, _ := x.h.PredicateOf(int(i), a)
+	q, _ := x.h.PredicateOf(int(i), b)
+	return p != nil && p == q
 }
