@@ -65,7 +65,7 @@ func (x *span) each(ever bool, f func(row int32) error) error {
 		}
 	default:
 		for p := x.o.present.next(x.from, x.to); p != none; p = x.o.present.next(p+1, x.to) {
-			for row := x.o.head[p]; row != none; row = x.o.next[row] {
+			for row := x.o.head[p]; row != none; row = x.o.following(row) {
 				if err := f(row); err != nil {
 					return err
 				}

@@ -20,6 +20,7 @@ type order struct {
 	at      []int32   // by row (if it is ordered by the primary key) or version: its place
 	byRow   bool
 	// The rows at a place are a list: head has the first one by place, next and before the others by row, or none.
+	// next and before are nil if no place can have two rows.
 	head, next, before []int32
 	now                []int32 // by row: its place, or none
 	present            set     // of places that have rows
@@ -46,7 +47,10 @@ func (o *order) move(row, version int32) {
 		return
 	}
 	if o.now[row] = place; old != none {
-		next, before := o.next[row], o.before[row]
+		next, before := none, none
+		if o.next != nil {
+			next, before = o.next[row], o.before[row]
+		}
 		if next != none {
 			o.before[next] = before
 		}
@@ -58,12 +62,23 @@ func (o *order) move(row, version int32) {
 	}
 	if place != none {
 		next := o.head[place]
-		if o.next[row], o.before[row], o.head[place] = next, none, row; next != none {
+		if o.head[place] = row; o.next != nil {
+			o.next[row], o.before[row] = next, none
+		}
+		if next != none {
 			o.before[next] = row
 		} else {
 			o.present.insert(place)
 		}
 	}
+}
+
+// following returns the row after a row at its place, or none.
+func (o *order) following(row int32) int32 {
+	if o.next == nil {
+		return none
+	}
+	return o.next[row]
 }
 
 // ever returns the rows that are at a place in some state.
@@ -142,7 +157,9 @@ func (o *order) sort(g *group, values []*column, n int) {
 	}
 	o.head, o.present = absent(len(samples)), newSet(len(samples))
 	o.group()
-	o.next, o.before, o.now = absent(len(g.current)), absent(len(g.current)), absent(len(g.current))
+	if o.now = absent(len(g.current)); !o.byRow || len(samples) < n {
+		o.next, o.before = absent(len(g.current)), absent(len(g.current))
+	}
 	for row, v := range g.current {
 		o.move(int32(row), v)
 	}

@@ -95,7 +95,7 @@ func (t *table) keyRange(p *schema.Predicate) (from, to int32) {
 		fixed := false
 		for i := range p.Where {
 			if c := &p.Where[i]; c.Column == t.Key[k].Name {
-				a, b := cut(high-low, c, func(i int) any { return t.keys[k].at(t.byKey[low+i]) })
+				a, b := t.keys[k].cut(t.byKey[low:high], c)
 				low, high = low+a, low+b
 				fixed = fixed || c.Op == "="
 			}
@@ -105,6 +105,16 @@ func (t *table) keyRange(p *schema.Predicate) (from, to int32) {
 		}
 	}
 	return int32(low), int32(high)
+}
+
+// cut returns the part of a list of rows, sorted by the column, that has all rows that fulfil a condition on it.
+func (c *column) cut(rows []int32, x *schema.Condition) (from, to int) {
+	t := newTest(x, 0)
+	if !t.interval || c.ints == nil || c.null != nil {
+		return cut(len(rows), x, func(i int) any { return c.at(rows[i]) })
+	}
+	from = sort.Search(len(rows), func(i int) bool { return c.ints[rows[i]] >= t.low })
+	return from, from + sort.Search(len(rows)-from, func(i int) bool { return c.ints[rows[from+i]] > t.high })
 }
 
 // order has the positions of all versions of a group in the order of a column.
