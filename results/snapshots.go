@@ -54,7 +54,11 @@ func (s *Snapshots) Words() string {
 	case s.Wrong == 0:
 		text += ", and all " + count(s.Reads, "read") + " agree with them"
 	default:
-		text += fmt.Sprintf(", and %s of %s do not agree with them, of %s: %s", Thousands(s.Wrong), count(s.Reads, "read"), count(s.WrongTxns, "transaction"), s.Finds[0].Text)
+		verb := "do"
+		if s.Wrong == 1 {
+			verb = "does"
+		}
+		text += fmt.Sprintf(", and %s of %s %s not agree with them, of %s: %s", Thousands(s.Wrong), count(s.Reads, "read"), verb, count(s.WrongTxns, "transaction"), s.Finds[0].Text)
 	}
 	if s.Left > 0 {
 		text += "; " + count(s.Left, "read") + " could not be compared"

@@ -107,9 +107,9 @@ func newOrder(h *history.History, lvl level.Level, early bool) (*order, error) {
 }
 
 // guesses reports whether the snapshots of h, as sets of transactions, give the order: at snapshot levels, where none is
-// told as a position.
+// told as a position. Where the claimed order of versions is assumed, the positions decide.
 func guesses(h *history.History, lvl level.Level) bool {
-	if lvl.Serial() || !h.HasVisible() {
+	if lvl.Serial() || !h.HasVisible() || h.OrderAssumed() {
 		return false
 	}
 	for i := range h.Txns {

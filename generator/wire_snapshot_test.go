@@ -1,0 +1,47 @@
+package generator
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/native"
+)
+
+// TestSnapshotOnTheWire: the snapshot that a load generator recorded arrives in the history of its run.
+func TestSnapshotOnTheWire(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.jsonl")
+	w, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	log, err := native.NewLog(w, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &Recorder{log: log, start: time.Now()}
+	a := &attempt{r: rec, rec: history.Record{ID: 1, Session: 1, Begin: 1, End: 2, Due: history.NoTime, DBTxn: 816, Status: history.Committed,
+		Claim: history.Claim{Visible: &history.Visible{Min: 812, Max: 820, Open: []int64{815, 817}}}}}
+	sent, err := json.Marshal(lineOf(a, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l line
+	if err := json.Unmarshal(sent, &l); err != nil {
+		t.Fatal(err)
+	}
+	f := &Fleet{r: &Runner{rec: rec, stat: newMeter(rec.Now, 1)}}
+	m := &loader{sessions: map[int64]*remoteSession{}, open: map[int64]*attempt{}}
+	if err := log.Group(func(g *native.Group) { f.absorbLine(m, &l, g) }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || !strings.Contains(string(bytes.TrimSpace(got)), `"visible":[812,820,815,817]`) {
+		t.Errorf("%s, %v", got, err)
+	}
+}
