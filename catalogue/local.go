@@ -62,6 +62,13 @@ var starters = map[string]*starter{
 		}
 		return serving(s), nil
 	}},
+	"firebird": {missing: packaged(servers.MissingFirebird), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartFirebird(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
 	"dgraph": {missing: func(t *Target) string { return builtDgraph(t.Version) }, cluster: true, versioned: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
 		d, err := servers.StartDgraph(t.Version, max(t.Nodes, 1), 1, servers.Context(ctx))
 		if err != nil {

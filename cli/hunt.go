@@ -74,7 +74,7 @@ a new one.
 	f.BoolVar(&h.report, "report", false, "only make the page, the summary and junit.xml of the last night again")
 	f.BoolVar(&h.init, "init", false, "write a commented plan to PLAN, or print it, for --dsn, --server or --driver")
 	f.StringVar(&h.start.DSN, "dsn", "", "with --init: where the database is")
-	f.StringVar(&h.start.Server, "server", "", "with --init: a private server for each run: postgres, mariadb, or postgres=FOLDER")
+	f.StringVar(&h.start.Server, "server", "", "with --init: a private server for each run: postgres, mariadb, firebird, or postgres=FOLDER")
 	f.StringVar(&h.start.Driver, "driver", "", "with --init: the driver")
 	f.BoolVar(&h.schema, "schema", false, "only print the JSON schema of plans, for editors")
 	f.StringVar(&h.summary, "summary", "", summaryHelp)

@@ -26,8 +26,8 @@ func (s *settings) resolveServer(c *cobra.Command) error {
 	}
 	kind, folder, has := strings.Cut(s.server, "=")
 	switch {
-	case kind != "postgres" && kind != "mariadb" || has && (kind != "postgres" || folder == ""):
-		return usage("--server %s: expected postgres, mariadb, or postgres=FOLDER", s.server)
+	case kind != "postgres" && kind != "mariadb" && kind != "firebird" || has && (kind != "postgres" || folder == ""):
+		return usage("--server %s: expected postgres, mariadb, firebird, or postgres=FOLDER", s.server)
 	case len(s.dsns) > 0:
 		return usage("--server and --dsn do not go together")
 	case c.Flags().Changed("driver") && s.driver != kind:
@@ -48,12 +48,18 @@ func (a *app) startServer(s *settings) error {
 		opts = append(opts, servers.Programs(folder))
 	}
 	var err error
-	if kind == "postgres" {
+	switch kind {
+	case "postgres":
 		var pg *servers.Postgres
 		if pg, err = servers.StartPostgres(opts...); err == nil {
 			a.server = pg
 		}
-	} else {
+	case "firebird":
+		var fb *servers.Firebird
+		if fb, err = servers.StartFirebird(opts...); err == nil {
+			a.server = fb
+		}
+	default:
 		var my *servers.MariaDB
 		if my, err = servers.StartMariaDB(opts...); err == nil {
 			a.server = my

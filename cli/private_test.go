@@ -13,7 +13,7 @@ import (
 // TestPrivateServer: isohound starts a server, kills it, pauses it and runs a command, and the run goes on
 // to a verdict, which no fault changes. Nothing of the server is left.
 func TestPrivateServer(t *testing.T) {
-	for _, tc := range []struct{ kind, check, pause string }{{"postgres", "ser", "pause backends 5ms"}, {"mariadb", "rc", "pause 5ms"}} {
+	for _, tc := range []struct{ kind, check, pause string }{{"postgres", "ser", "pause backends 5ms"}, {"mariadb", "rc", "pause 5ms"}, {"firebird", "rc", "pause 5ms"}} {
 		t.Run(tc.kind, func(t *testing.T) {
 			tmp := t.TempDir()
 			if err := os.Chmod(tmp, 0o777); err != nil { // the server may run as another user
@@ -70,9 +70,10 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--driver", "postgres", "--dsn", "x", "--fault", "1s kill"}, `"1s kill" needs --server`},
 		{[]string{"--fault", "1s pause 5ms"}, "needs --server"},
 		{[]string{"--server", "mariadb", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
+		{[]string{"--server", "firebird", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
 		{[]string{"--server", "postgres", "--dsn", "x"}, "do not go together"},
 		{[]string{"--server", "postgres", "--driver", "mariadb"}, "is for --driver postgres"},
-		{[]string{"--server", "oracle"}, "expected postgres, mariadb"},
+		{[]string{"--server", "oracle"}, "expected postgres, mariadb, firebird"},
 	} {
 		if c := isohound(t, append([]string{"run"}, tc.args...)...); c.code != 64 || !strings.Contains(c.msg, tc.want) {
 			t.Errorf("%v: exit code %d: %s", tc.args, c.code, c.msg)

@@ -82,7 +82,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
 	f.StringArrayVar(&s.dsns, "dsn", nil, "where the database is, see isohound drivers; repeated, sessions are spread over the endpoints in turn (default $"+dsnVariable+", one a line)")
-	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: postgres, mariadb, or postgres=FOLDER with PostgreSQL's programs; see docs/faults.md")
+	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: postgres, mariadb, firebird, or postgres=FOLDER with PostgreSQL's programs; see docs/faults.md")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
 	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them; or file=FILE.yaml, see docs/workload-files.md")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")

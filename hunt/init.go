@@ -35,7 +35,7 @@ func Draft(s Starting) (string, error) {
   #   dsn: ${POSTGRES_DSN}        # postgres://me@127.0.0.1/test, taken from the environment
   #   isolations: [serializable, repeatable read]
   # - name: postgres-18
-  #   server: postgres=/opt/postgresql/18/bin   # a private server for each run; also: postgres, mariadb
+  #   server: postgres=/opt/postgresql/18/bin   # a private server for each run; also: postgres, mariadb, firebird
   #   faults: [none, "3s kill for 1s", "2s pause backends 5ms every 50ms"]
 `)
 		b.WriteString(rest("badger", "  # Badger does not find conflicts with rows that a scan did not return.\n  - {target: badger, workload: skew, verdict: any}\n  - {target: badger, workload: scan, verdict: any}\n  - {target: sim-lost-update, verdict: violated, anomaly: LostUpdate}\n"))

@@ -41,7 +41,7 @@ type Target struct {
 	Name       string `yaml:"name" required:"true" doc:"Name of the target, for pages. It must not change from night to night."`
 	Driver     string `yaml:"driver" doc:"Driver; isohound drivers lists them. It follows from server and from the scheme of a DSN."`
 	DSN        List   `yaml:"dsn" doc:"Where the database is; several are endpoints of one database. ${NAME} stands for an environment variable."`
-	Server     string `yaml:"server" doc:"Start a private server for each run: postgres, mariadb, or postgres=FOLDER with PostgreSQL's programs."`
+	Server     string `yaml:"server" doc:"Start a private server for each run: postgres, mariadb, firebird, or postgres=FOLDER with PostgreSQL's programs."`
 	Isolations List   `yaml:"isolations" doc:"Isolations to request of this target."`
 	Workloads  List   `yaml:"workloads" doc:"Names of the workloads to run on this target. By default all."`
 	Levels     List   `yaml:"levels" doc:"Levels to check on this target."`
