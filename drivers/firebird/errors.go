@@ -3,6 +3,7 @@ package firebird
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/nakagami/firebirdsql"
 	"github.com/pkg/errors"
@@ -47,7 +48,7 @@ func cause(fe *firebirdsql.FbError) string {
 			return c.text
 		}
 	}
-	return fe.Message
+	return strings.TrimSpace(fe.Message)
 }
 
 // statementError classifies an error of any call but a commit. The transaction certainly did not commit: no commit was

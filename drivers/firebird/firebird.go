@@ -42,6 +42,12 @@ var levels = map[string]sql.IsolationLevel{
 	readCommittedNoWait: firebirdsql.LevelReadCommittedNoWait,
 }
 
+// currentRows is the promise where each row is the newest that is committed at the moment at which it is read. A session
+// sees its own transactions (ryw) and never less than it has seen (mr), and nothing that is not committed. The rows of one
+// statement are read at several moments, in an order that is not known. That breaks rc and mw. Where statements
+// read single rows, rc holds.
+const currentRows = "ryw,mr"
+
 const isolationPage = "https://firebirdsql.org/file/documentation/html/en/refdocs/fblangref30/firebird-30-language-reference.html#fblangref30-transacs-settransac-iso"
 
 var info = drivers.Info{
@@ -53,8 +59,8 @@ var info = drivers.Info{
 	Isolations: []drivers.Isolation{
 		{Name: snapshot, Promises: "si", Lightweight: "lin", Source: isolationPage, Note: "concurrency, the default: a write to a row that changed since the snapshot fails"},
 		{Name: tableStability, Promises: "si", Lightweight: "lin", Source: isolationPage, Note: "consistency: a snapshot, and locks on the tables that are used, which are taken later than the snapshot, so that it is not serializable (https://github.com/FirebirdSQL/firebird/issues/7546)"},
-		{Name: readCommitted, Promises: "rc", Lightweight: "lin", Source: isolationPage, Note: "record version, wait: each row that a statement reads is the newest that is committed at that moment"},
-		{Name: readCommittedNoWait, Promises: "rc", Lightweight: "lin", Source: isolationPage, Note: "the same, and a write to a row that another transaction has written fails at once"},
+		{Name: readCommitted, Promises: currentRows, Lightweight: "lin", Source: isolationPage, Note: "record version, wait: each row that a statement reads is the newest that is committed at that moment, so a statement on several rows may see half of a transaction"},
+		{Name: readCommittedNoWait, Promises: currentRows, Lightweight: "lin", Source: isolationPage, Note: "the same, and a write to a row that another transaction has written fails at once"},
 	},
 	Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Disturb},
 	Notes: []string{

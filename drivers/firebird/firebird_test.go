@@ -16,6 +16,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
+	"github.com/isohound/isohound/history/schema"
 	"github.com/isohound/isohound/servers"
 )
 
@@ -308,5 +309,43 @@ func TestTableStability(t *testing.T) {
 		if err := x.Commit(ctx); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestConditionsAgain: at read committed, an update that waited for a row leaves it alone if it does not fulfil the
+// conditions any more.
+func TestConditionsAgain(t *testing.T) {
+	table := &schema.Table{Name: "t", Key: schema.Ints("k"), Groups: []schema.Group{{Columns: schema.Ints("b")}}}
+	d := drivertest.Open(t, driver{}, server.DSN(), readCommitted).(*db)
+	err := d.CreateTables(ctx, schema.Schema{table}, func(yield func(*schema.Table, schema.Row) bool) {
+		yield(table, schema.Row{Key: []any{int64(1)}, Groups: [][]any{{int64(5)}}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := drivertest.Begin(t, d).(*tx)
+	if _, _, err := first.Set(ctx, table, []any{int64(1)}, 0, []schema.Expr{schema.Add(1)}); err != nil {
+		t.Fatal(err)
+	}
+	second := drivertest.Begin(t, d).(*tx)
+	type result struct {
+		rows []schema.Row
+		keys [][]any
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		if r.rows, r.err = second.SetWhere(ctx, table, []schema.Condition{schema.Is("b", int64(5))}, 0, []schema.Expr{schema.Add(10)}); r.err == nil {
+			r.keys, r.err = second.DeleteWhere(ctx, table, []schema.Condition{schema.Is("b", int64(5))})
+		}
+		done <- r
+	}()
+	time.Sleep(200 * time.Millisecond) // most likely it waits now; if not, it sees what was committed
+	if err := first.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; r.err != nil || len(r.rows) > 0 || len(r.keys) > 0 {
+		t.Errorf("changed %v, deleted %v, %v", r.rows, r.keys, r.err)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
 
-	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -227,10 +227,9 @@ func (x *tx) CountWhere(ctx context.Context, t *schema.Table, where []schema.Con
 
 // Firebird 3 returns the row of an update or a deletion only if it is a single one. Statements on rows that fulfil
 // conditions first lock the rows with SELECT ... WITH LOCK, which reads what the statement would change and has the same
-// conflicts, and then change each by its key.
-
-// errVanished: a locked row is not there any more.
-var errVanished = &drivers.Error{Class: drivers.Aborted, Cause: "a locked row vanished"}
+// conflicts, and then change each by its key, if it still fulfils the conditions: at read committed, a recorded run had
+// rows that another transaction changed after they were selected, and that were locked although they did not fulfil the
+// conditions any more.
 
 func (x *tx) locked(ctx context.Context, t *schema.Table, where []schema.Condition) ([]schema.Row, error) {
 	s := dialect.Scan(x.db.own(t), schema.Where(where...), nil)
@@ -239,23 +238,33 @@ func (x *tx) locked(ctx context.Context, t *schema.Table, where []schema.Conditi
 	return sqltable.Sorted(t, schema.Predicate{}, rows), err
 }
 
+// still is the conditions of a statement, for the row with a primary key.
+func still(t *schema.Table, key []any, where []schema.Condition) []schema.Condition {
+	all := slices.Clone(where)
+	for i, c := range t.Key {
+		all = append(all, schema.Is(c.Name, key[i]))
+	}
+	return all
+}
+
 // SetWhere implements drivers.TableTx.
 func (x *tx) SetWhere(ctx context.Context, t *schema.Table, where []schema.Condition, group int, exprs []schema.Expr) ([]schema.Row, error) {
 	rows, err := x.locked(ctx, t, where)
 	if err != nil {
 		return nil, err
 	}
-	for i := range rows {
-		after, found, err := x.returned(ctx, dialect.Update(x.db.own(t), group, exprs).Key(t, rows[i].Key), t, group)
+	var changed []schema.Row
+	for _, row := range rows {
+		after, found, err := x.returned(ctx, dialect.Update(x.db.own(t), group, exprs).Where(still(t, row.Key, where)), t, group)
 		if err != nil {
 			return nil, err
 		}
-		if !found {
-			return nil, errVanished
+		if found {
+			row.Groups[group] = after
+			changed = append(changed, row)
 		}
-		rows[i].Groups[group] = after
 	}
-	return rows, nil
+	return changed, nil
 }
 
 // DeleteWhere implements drivers.TableTx.
@@ -264,14 +273,16 @@ func (x *tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Co
 	if err != nil {
 		return nil, err
 	}
-	for i := range rows {
-		found, err := x.DeleteRow(ctx, t, rows[i].Key)
+	var keys [][]any
+	for _, row := range rows {
+		s := dialect.New().Add("DELETE FROM ").Name(x.db.own(t).Name).Where(still(t, row.Key, where)).Done()
+		found, err := x.write(ctx, s.SQL, s.Args...)
 		if err != nil {
 			return nil, err
 		}
-		if !found {
-			return nil, errVanished
+		if found {
+			keys = append(keys, row.Key)
 		}
 	}
-	return sqltable.Keys(rows), nil
+	return keys, nil
 }
