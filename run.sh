@@ -142,6 +142,7 @@ tests() {
   need redis-server redis-server
   need libgalera_smm.so galera-4
   need rsync rsync
+  need firebird firebird3.0-server
   need gcc build-essential
   need chromium chromium
   dgraph

@@ -97,6 +97,13 @@ var starters = map[string]*starter{
 		}
 		return serving(s), nil
 	}},
+	"firebird": {missing: packaged(servers.MissingFirebird), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartFirebird(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
 	// One DSN for both, of which the driver uses the primary.
 	"redis-replica": {missing: packaged(servers.MissingRedis), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
 		s, err := servers.StartRedis(settings(ctx, t)...)

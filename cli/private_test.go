@@ -15,7 +15,7 @@ import (
 func TestPrivateServer(t *testing.T) {
 	for _, tc := range []struct{ kind, isolation, check, pause string }{
 		{"postgres", "read committed", "rc", "pause backends 5ms"}, {"mariadb", "read committed", "rc", "pause 5ms"}, {"redis", "WATCH", "sser", "pause 5ms"},
-		{"tidb@2019", "read committed", "rc", "pause 5ms"},
+		{"tidb@2019", "read committed", "rc", "pause 5ms"}, {"firebird", "read committed", "rc", "pause 5ms"},
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
 			tmp := t.TempDir()
@@ -73,6 +73,7 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--driver", "postgres", "--dsn", "x", "--fault", "1s kill"}, `"1s kill" needs --server`},
 		{[]string{"--fault", "1s pause 5ms"}, "needs --server"},
 		{[]string{"--server", "mariadb", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
+		{[]string{"--server", "firebird", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
 		{[]string{"--server", "postgres", "--dsn", "x"}, "do not go together"},
 		{[]string{"--server", "postgres", "--driver", "mariadb"}, "is for --driver postgres"},
 		{[]string{"--server", "oracle"}, "expected postgres, postgres@VERSION"},

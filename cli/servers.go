@@ -6,6 +6,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/cassandra"
 	_ "github.com/isohound/isohound/drivers/dgraph"
 	_ "github.com/isohound/isohound/drivers/etcd"
+	_ "github.com/isohound/isohound/drivers/firebird"
 	_ "github.com/isohound/isohound/drivers/mariadb"
 	_ "github.com/isohound/isohound/drivers/mongo"
 	_ "github.com/isohound/isohound/drivers/postgres"

@@ -10,6 +10,17 @@ func MissingMariaDB() string {
 	return missing("mariadb-server", "/usr/sbin", "mariadb-install-db", "mariadbd")
 }
 
+// MissingFirebird is the same for Firebird.
+func MissingFirebird() string {
+	if pkg := missing(firebirdPackage, "/usr/sbin", "firebird", "isql-fb"); pkg != "" {
+		return pkg
+	}
+	if _, err := firebirdRoot(); err != nil {
+		return firebirdPackage
+	}
+	return ""
+}
+
 func missing(pkg, glob string, programs ...string) string {
 	for _, name := range programs {
 		if _, err := find(name, "", glob); err != nil {

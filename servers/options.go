@@ -24,7 +24,7 @@ type config struct {
 type setting struct{ name, value string }
 
 // Set changes a setting of the server, by the server's name for it: a system variable of
-// MariaDB, a parameter of PostgreSQL, a directive of Redis. The last value of a name counts. The address and the data
+// MariaDB, a parameter of PostgreSQL or Firebird, a directive of Redis. The last value of a name counts. The address and the data
 // folder cannot be set. An unknown name makes the start fail.
 func Set(name, value string) Option {
 	return func(c *config) { c.settings = append(c.settings, setting{name, value}) }
@@ -66,6 +66,7 @@ var reserved = []string{
 	"wsrep_cluster_address", "wsrep_node_address", "wsrep_sst_receive_address",
 	"data_directory", "external_pid_file", "listen_addresses", "unix_socket_directories", "synchronous_standby_names", "primary_conninfo",
 	"bind", "dir", "daemonize", "replicaof", "slaveof", "unixsocket", "pidfile", "include", "set_proc_title",
+	"RemoteBindAddress", "RemoteServicePort", "RemoteServiceName", "RemoteAuxPort", "SecurityDatabase", "IpcName",
 }
 
 func configure(opts []Option) (*config, error) {

@@ -57,13 +57,23 @@ func (s *Postgres) Pause(backends bool) (resume func(), err error) {
 // Pause stops the server with SIGSTOP until the returned function is called. Its sessions are threads,
 // which cannot be stopped one by one.
 func (s *MariaDB) Pause(backends bool) (resume func(), err error) {
+	return s.pause("MariaDB", backends)
+}
+
+// Pause is the same for Firebird.
+func (s *Firebird) Pause(backends bool) (resume func(), err error) {
+	return s.pause("Firebird", backends)
+}
+
+// pause stops a server of one process.
+func (p *process) pause(title string, backends bool) (resume func(), err error) {
 	if backends {
-		return nil, errors.New("sessions of MariaDB are threads of one process; pause the whole server instead")
+		return nil, errors.Errorf("sessions of %s are threads of one process; pause the whole server instead", title)
 	}
-	if !s.running() {
+	if !p.running() {
 		return nil, errors.New("the server does not run")
 	}
-	return halt([]int{s.cmd.Process.Pid})
+	return halt([]int{p.cmd.Process.Pid})
 }
 
 // running reports whether the server's main process runs.

@@ -32,6 +32,7 @@ type process struct {
 	done    chan struct{} // closed when cmd has ended; nil when nothing runs
 	cred    *syscall.SysProcAttr
 	user    string // as whom the server runs, if it is another one
+	env     []string // besides those of isohound
 }
 
 const (
@@ -92,7 +93,7 @@ func (p *process) command(ctx context.Context, name string, args ...string) *exe
 	c.Cancel = func() error { return killGroup(c.Process) }
 	// A starting MariaDB removes temporary tables from its TMPDIR, including those of another
 	// MariaDB that is being installed.
-	c.Env = append(os.Environ(), "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C")
+	c.Env = append(append(os.Environ(), "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C"), p.env...)
 	return c
 }
 

@@ -160,11 +160,60 @@ func TestMariaDB(t *testing.T) {
 	}
 }
 
+func TestFirebird(t *testing.T) {
+	here(t)
+	s, err := StartFirebird(Set("DeadlockTimeout", "3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	if !strings.HasPrefix(s.Version(), "3.") {
+		t.Errorf("version %q", s.Version())
+	}
+	db, err := sql.Open("firebirdsql", s.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, stmt := range []string{"CREATE TABLE t (k BIGINT)", "INSERT INTO t VALUES (7)"} {
+		if _, err := db.Exec(stmt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Kill()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := sql.Open("firebirdsql", s.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	var k int
+	if err := again.QueryRow("SELECT k FROM t").Scan(&k); err != nil || k != 7 {
+		t.Errorf("after a crash: %d, %v", k, err)
+	}
+	resume, err := s.Pause(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := again.QueryRowContext(short, "SELECT k FROM t").Scan(&k); err == nil {
+		t.Error("a paused server answers")
+	}
+	resume()
+	if err := s.ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRefused: a server that cannot start reports the reason and leaves nothing.
 func TestRefused(t *testing.T) {
 	here(t)
 	postgres := func(opts ...Option) error { s, err := StartPostgres(opts...); stop(s, err); return err }
 	mariadb := func(opts ...Option) error { s, err := StartMariaDB(opts...); stop(s, err); return err }
+	firebird := func(opts ...Option) error { s, err := StartFirebird(opts...); stop(s, err); return err }
 	galera := func(n int) func(opts ...Option) error {
 		return func(opts ...Option) error { s, err := StartGalera(n, opts...); stop(s, err); return err }
 	}
@@ -180,6 +229,8 @@ func TestRefused(t *testing.T) {
 		{postgres, Set("listen_addresses", "*"), "listen_addresses cannot be chosen"},
 		{mariadb, Set("bind-address", "0.0.0.0"), "bind_address cannot be chosen"},
 		{galera(2), Set("datadir", "/"), "datadir cannot be chosen"},
+		{firebird, Set("NoSuchSetting", "1"), `Firebird has no parameter "NoSuchSetting"`},
+		{firebird, Set("RemoteBindAddress", "0.0.0.0"), "RemoteBindAddress cannot be chosen"},
 	} {
 		if err := tc.start(tc.set); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%v, want %q", err, tc.want)
@@ -202,7 +253,7 @@ func TestMissing(t *testing.T) {
 	if got := missing("no-such-package", t.TempDir(), "sh", "no-such-program"); got != "no-such-package" {
 		t.Errorf("missing: %q", got)
 	}
-	for _, pkg := range []string{MissingPostgres(), MissingMariaDB(), MissingGalera()} {
+	for _, pkg := range []string{MissingPostgres(), MissingMariaDB(), MissingGalera(), MissingFirebird()} {
 		if pkg != "" {
 			t.Errorf("the tests need the package %s", pkg)
 		}

@@ -76,6 +76,10 @@ var kinds = []kind{
 		start: func(_ Spec, opts []Option) (Server, error) { return started(StartMariaDB(opts...)) },
 	},
 	{
+		name: "firebird", driver: "firebird", forms: []string{"firebird"},
+		start: func(_ Spec, opts []Option) (Server, error) { return started(StartFirebird(opts...)) },
+	},
+	{
 		name: "redis", driver: "redis", forms: []string{"redis"}, value: fsync,
 		start: func(s Spec, opts []Option) (Server, error) {
 			return started(StartRedis(append(opts, onDisk(s.Value)...)...))

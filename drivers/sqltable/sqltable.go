@@ -19,6 +19,8 @@ type Dialect struct {
 	Text     func(size int) string
 	Options  string // appended after the columns of a new table
 	Glob     bool   // LIKE ignores case, and GLOB does not
+	Starting bool   // STARTING WITH compares bytes, and LIKE does not
+	Fetch    bool   // FETCH FIRST n ROWS ONLY in place of LIMIT n
 	Concat   func(a, b string) string
 }
 
@@ -206,9 +208,12 @@ func (b *Builder) condition(c schema.Condition) {
 	case "between":
 		b.Name(c.Column).Add(" BETWEEN ").Value(list[0]).Add(" AND ").Value(list[1])
 	case "like-prefix":
-		if b.d.Glob {
+		switch {
+		case b.d.Starting:
+			b.Name(c.Column).Add(" STARTING WITH ").Value(c.Value)
+		case b.d.Glob:
 			b.Name(c.Column).Add(" GLOB ").Value(globEscapes.Replace(c.Value.(string)) + "*")
-		} else {
+		default:
 			b.Name(c.Column).Add(" LIKE ").Value(likeEscapes.Replace(c.Value.(string)) + "%").Add(" ESCAPE '!'")
 		}
 	case "is-null":
@@ -293,7 +298,10 @@ func (d *Dialect) Scan(t *schema.Table, p schema.Predicate, groups []int) Statem
 			}
 		})
 	}
-	if p.Limit > 0 {
+	switch {
+	case p.Limit > 0 && d.Fetch:
+		b.Add(" FETCH FIRST " + strconv.Itoa(p.Limit) + " ROWS ONLY")
+	case p.Limit > 0:
 		b.Add(" LIMIT " + strconv.Itoa(p.Limit))
 	}
 	return b.Done()
