@@ -225,7 +225,7 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 		}
 		return nil
 	case verdict.NonRepeatableReads:
-		if written != nil || rereads(f.lvl) || !slices.ContainsFunc(ops[:ref.Op], func(op history.Op) bool { return op.Key == read.Key && contradict(op, read) }) {
+		if written != nil || rereads(f.lvl) && !f.withinStatement(a.Ops[0], ref) || !slices.ContainsFunc(ops[:ref.Op], func(op history.Op) bool { return op.Key == read.Key && contradict(op, read) }) {
 			return errors.New("the read repeats the ones before")
 		}
 		return nil
@@ -243,6 +243,12 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 		return errors.New("the key was touched before in the same transaction")
 	}
 	return f.unexplained(a, ref)
+}
+
+// withinStatement reports whether two operations of one statement contradict each other, which no level allows.
+func (f *facts) withinStatement(a, b verdict.OpRef) bool {
+	ops := f.h.Ops(&f.h.Txns[a.Txn])
+	return a.Txn == b.Txn && oneStatement(f.h, a.Txn, a.Op, b.Op) && ops[a.Op].Key == ops[b.Op].Key && contradict(ops[a.Op], ops[b.Op])
 }
 
 // contradict reports whether two operations on a key disagree on its value. The second one is a read.

@@ -97,6 +97,8 @@ func demandsOf(h *history.History, lvl level.Level, i int) (out []demand, ok boo
 			own[op.Key] = op.Value
 		case wrote && (v == op.Value) == f.not:
 			return nil, false
+		case !wrote && lvl == level.RU && denies(h, i, n):
+			return nil, false
 		case wrote || f.not && lvl == level.RU:
 		case known && oneVersion(h, lvl, int32(i), out[d].op, n):
 			out[d].ops, out[d].finds = append(out[d].ops, n), append(out[d].finds, f)
@@ -106,6 +108,17 @@ func demandsOf(h *history.History, lvl level.Level, i int) (out []demand, ok boo
 		}
 	}
 	return out, true
+}
+
+// denies reports whether an operation of transaction i contradicts an earlier one of the same statement.
+func denies(h *history.History, i, n int) bool {
+	ops := h.Ops(&h.Txns[i])
+	for m, op := range ops[:n] {
+		if op.Key == ops[n].Key && op.Kind != history.Write && contradict(op, ops[n]) && oneStatement(h, int32(i), m, n) {
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether a demand can have seen a value.

@@ -57,9 +57,12 @@ func (c *Collector) Has(kind verdict.Kind) *verdict.Anomaly {
 // Found adds an anomaly. If one of its kind was found before, it only counts it. So there is one
 // example of each kind, the earliest in the history. It leaves out what the level allows.
 func (c *Collector) Found(a verdict.Anomaly) {
-	if slices.Contains(c.allowed, a.Kind) {
-		return
+	if !slices.Contains(c.allowed, a.Kind) {
+		c.add(a)
 	}
+}
+
+func (c *Collector) add(a verdict.Anomaly) {
 	if n, ok := c.byKind[a.Kind]; ok {
 		c.Anomalies[n].Count++
 		return
@@ -85,6 +88,12 @@ func (c *Collector) Internal(i int32, own, j int) {
 		c.Doubt(i, j)
 	}
 	c.Found(verdict.Anomaly{Kind: kind, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: own}, {Txn: i, Op: j}}})
+}
+
+// Statement adds the anomaly that reads ops[first] and ops[second] of one statement contradict each other: it returned a
+// row that does not fulfil its conditions, say. No level allows that.
+func (c *Collector) Statement(i int32, first, second int) {
+	c.add(verdict.Anomaly{Kind: verdict.NonRepeatableReads, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: first}, {Txn: i, Op: second}}})
 }
 
 // LastWrite returns the index of the last write to k in ops, or -1.

@@ -259,6 +259,9 @@ func (x *index) readsOf(i int32, counts bool, chosen map[verdict.OpRef]int32) {
 			}
 		}
 	}
+	if denies && counts && !x.places.strict {
+		x.unlike(i, ops)
+	}
 	if denies && x.c.lvl != level.RU {
 		x.denied(i, ops, counts, chosen)
 	}

@@ -60,7 +60,12 @@ type class struct {
 // denied finds what the reads of transaction i saw that only say which values they did not find. If they
 // are repeatable, all reads of a key saw one version. Otherwise those of one statement did.
 func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdict.OpRef]int32) {
+	type told struct {
+		key history.Key
+		by  *history.Predicate
+	}
 	var classes []class
+	returned := map[told]bool{} // where reads are not repeatable: of which keys a statement returned the value
 	first := x.readsFrom[i]
 	x.places.begin(ops)
 	for j := range ops {
@@ -77,6 +82,8 @@ func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdic
 					}
 					return c.key == op.Key
 				})
+			} else if where, _ := x.h.PredicateOf(int(i), j); where != nil {
+				returned[told{op.Key, where}] = true
 			}
 			continue
 		}
@@ -91,6 +98,9 @@ func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdic
 		classes[n].denied = append(classes[n].denied, op.Value)
 	}
 	for _, c := range classes {
+		if returned[told{c.key, c.where}] {
+			continue // the read says which version it was; see unlike
+		}
 		only, later, count := none, none, 0
 		for _, v := range x.versionsOf(c.key) {
 			switch {
@@ -130,6 +140,35 @@ func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdic
 		}
 	}
 	slices.SortFunc(x.reads[first:], func(a, b read) int { return int(a.op - b.op) })
+}
+
+// unlike finds rows that a statement of transaction i returned and must not have returned: their values do not fulfil
+// its conditions, say. Each statement evaluates its conditions on the version that it returns, also where reads are not
+// repeatable and an update waited for another transaction (PostgreSQL documentation, 13.2.1).
+func (x *index) unlike(i int32, ops []history.Op) {
+	predicates := x.h.Predicates(int(i))
+	for n := range predicates {
+		p := &predicates[n]
+		var denied map[history.Op]int
+		for j := p.Ops[0]; j < p.Ops[1]; j++ {
+			if ops[j].Kind == history.ReadNot {
+				if denied == nil {
+					denied = map[history.Op]int{}
+				}
+				denied[ops[j]] = j
+			}
+		}
+		if denied == nil {
+			continue
+		}
+		for j := p.Ops[0]; j < p.Ops[1]; j++ {
+			not := ops[j]
+			not.Kind = history.ReadNot
+			if at, ok := denied[not]; ok && ops[j].Kind == history.Read && single.LastWrite(ops[:j], ops[j].Key) < 0 {
+				x.Statement(i, min(at, j), max(at, j))
+			}
+		}
+	}
 }
 
 // contradicting lists the transactions of these operations.

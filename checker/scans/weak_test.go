@@ -1,0 +1,57 @@
+package scans_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/counterexample"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// TestWeakAgainstOracle compares verdicts at weak levels on histories with scans with the trial of every source of
+// each read. The operations that follow from the scans are given to both. Every proof must hold, and every violation must
+// have a counterexample.
+func TestWeakAgainstOracle(t *testing.T) {
+	n := randhist.Count(t, 20_000) / 4
+	for _, lvl := range []level.Level{level.RU, level.RC, level.RYW, level.MR, level.MW, level.WFR, level.RA, level.CC} {
+		t.Run(lvl.String(), func(t *testing.T) {
+			t.Parallel()
+			seed := randhist.Seed(t, rand.Uint64())
+			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
+			count := map[verdict.Verdict]int{}
+			for range n {
+				r := newRun(rng, level.SERNoSO)
+				x, rest, err := scans.Expand(t.Context(), r.history(t), scans.EagerOps)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rest != nil || x.Count().Committed == 0 { // choices have tests of their own
+					continue
+				}
+				got, err := checker.Check(t.Context(), x, lvl, checker.Options{Certify: true})
+				if err != nil {
+					t.Fatalf("seed %d: %v\n%s", seed, err, r.text(t))
+				}
+				if allowed, decided := certify.Judge(x, lvl, 10_000_000); got.Verdict == verdict.Unknown || !got.Certified || decided && allowed != (got.Verdict == verdict.Satisfied) {
+					t.Fatalf("seed %d: the engine says %s, certified %v; the trial says %v\n%s", seed, got.Verdict, got.Certified, allowed, r.text(t))
+				}
+				count[got.Verdict]++
+				if got.Verdict == verdict.Violated {
+					if _, err := counterexample.Of(t.Context(), x, lvl, &got.Anomalies[0], counterexample.Options{Timeout: time.Minute}); err != nil {
+						t.Fatalf("seed %d: %v\n%s", seed, err, r.text(t))
+					}
+				}
+			}
+			t.Logf("seed %d: %v", seed, count)
+			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/40 {
+				t.Errorf("%v of %d histories; the generator tests one side only", count, n)
+			}
+		})
+	}
+}
