@@ -31,7 +31,7 @@ type process struct {
 	cmd     *exec.Cmd
 	done    chan struct{} // closed when cmd has ended; nil when nothing runs
 	cred    *syscall.SysProcAttr
-	user    string // as whom the server runs, if it is another one
+	user    string   // as whom the server runs, if it is another one
 	env     []string // besides those of isohound
 }
 
