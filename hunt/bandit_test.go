@@ -195,3 +195,20 @@ func TestYieldKept(t *testing.T) {
 		t.Errorf("after a restart %s, before %s", again, first)
 	}
 }
+
+// TestBanditBegins: the first run of a cell has few keys and many sessions, so that it tests something.
+func TestBanditBegins(t *testing.T) {
+	_, cells := plan(t, `
+targets: [{name: a, driver: sim, isolations: [serializable]}]
+workloads: [{workload: mini, keys: 2..2000, sessions: 2..32}]
+budget: {runs: 1000}
+`)
+	for seed := range uint64(20) {
+		s := cells[0].bandit(rand.New(rand.NewPCG(seed, 1)), nil)
+		keys, kerr := strconv.Atoi(s.Flags["keys"])
+		sessions, serr := strconv.Atoi(s.Flags["sessions"])
+		if kerr != nil || serr != nil || keys > 8 || sessions < 16 {
+			t.Errorf("seed %d: %v", seed, s.Flags)
+		}
+	}
+}
