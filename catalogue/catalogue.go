@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/internal/yamldoc"
 )
 
 // historyTime is how long judging a recorded history may take.
@@ -17,10 +19,10 @@ const historyTime = time.Second
 type Catalogue struct{ Scenarios []*Scenario }
 
 // Load reads every scenario (*.yaml, *.yml) and every recorded history (*.txt) below the root of
-// files. The error is a *FormatError with all problems of all files, or an error of reading.
+// files. The error is a *yamldoc.Error with all problems of all files, or an error of reading.
 func Load(files fs.FS) (*Catalogue, error) {
 	c := &Catalogue{}
-	var problems []Problem
+	var problems []yamldoc.Problem
 	twins := map[*Scenario]*document{}
 	err := fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -40,10 +42,10 @@ func Load(files fs.FS) (*Catalogue, error) {
 			return nil
 		}
 		s, doc := read(file, text)
-		if doc.root != nil {
+		if doc.Root != nil {
 			doc.validate(s)
 		}
-		c.Scenarios, problems = append(c.Scenarios, s), append(problems, doc.problems...)
+		c.Scenarios, problems = append(c.Scenarios, s), append(problems, doc.Problems...)
 		if s.Twin != "" {
 			twins[s] = doc
 		}
@@ -55,16 +57,16 @@ func Load(files fs.FS) (*Catalogue, error) {
 	slices.SortStableFunc(c.Scenarios, func(a, b *Scenario) int { return strings.Compare(a.Name, b.Name) })
 	for i, s := range c.Scenarios {
 		if i > 0 && c.Scenarios[i-1].Name == s.Name {
-			problems = append(problems, Problem{s.File, 0, "scenario " + s.Name + " is in " + c.Scenarios[i-1].File + ", too"})
+			problems = append(problems, yamldoc.Problem{File: s.File, Text: "scenario " + s.Name + " is in " + c.Scenarios[i-1].File + ", too"})
 		}
 		if doc := twins[s]; doc != nil {
 			if twin := c.find(s.Twin); twin == nil || twin.Target.Kind != Embedded {
-				problems = append(problems, Problem{s.File, doc.line([]any{"twin"}), "twin: there is no embedded scenario " + s.Twin})
+				problems = append(problems, yamldoc.Problem{File: s.File, Line: doc.Line("twin"), Text: "twin: there is no embedded scenario " + s.Twin})
 			}
 		}
 	}
 	if len(problems) > 0 {
-		return nil, &FormatError{problems}
+		return nil, &yamldoc.Error{Problems: problems}
 	}
 	if len(c.Scenarios) == 0 {
 		return nil, errors.New("there are no scenarios: no file ends in .yaml or .txt")

@@ -8,21 +8,22 @@ import (
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/yamldoc"
 )
 
 // recorded reads a history in the DSL. Its comments state the expectations: "# expect
 // LEVEL=VERDICT …", and before it "# anomaly NAME" if an anomaly of that name must be reported.
 // The other comments are the description; the first line is the title.
-func recorded(file, text string) (*Scenario, []Problem) {
+func recorded(file, text string) (*Scenario, []yamldoc.Problem) {
 	s := &Scenario{
 		Name: strings.TrimSuffix(file, path.Ext(file)), File: file, History: text, Target: Target{Kind: Embedded}, Time: Duration(historyTime),
 	}
-	var problems []Problem
+	var problems []yamldoc.Problem
 	add := func(line int, format string, args ...any) {
-		problems = append(problems, Problem{file, line, fmt.Sprintf(format, args...)})
+		problems = append(problems, yamldoc.Problem{File: file, Line: line, Text: fmt.Sprintf(format, args...)})
 	}
 	if _, err := dsl.Parse(text, file); err != nil {
-		problems = append(problems, Problem{file, 0, strings.TrimPrefix(err.Error(), file+":")})
+		problems = append(problems, yamldoc.Problem{File: file, Text: strings.TrimPrefix(err.Error(), file+":")})
 	}
 	anomaly := ""
 	var about []string

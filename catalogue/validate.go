@@ -23,26 +23,26 @@ var properName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 // and records all problems.
 func (d *document) validate(s *Scenario) {
 	if base := strings.TrimSuffix(path.Base(s.File), path.Ext(s.File)); s.Name != base {
-		d.at([]any{"name"}, "name: expected %q, the name of the file", base)
+		d.At([]any{"name"}, "name: expected %q, the name of the file", base)
 	} else if !properName.MatchString(s.Name) {
-		d.at([]any{"name"}, "name: expected small letters, digits, points and hyphens")
+		d.At([]any{"name"}, "name: expected small letters, digits, points and hyphens")
 	}
 	for _, k := range []struct{ key, value string }{{"title", s.Title}, {"about", s.About}, {"driver", s.Driver}, {"isolation", s.Isolation}, {"workload", s.Workload}} {
 		if strings.TrimSpace(k.value) == "" {
-			d.at([]any{k.key}, "%s is missing", k.key)
+			d.At([]any{k.key}, "%s is missing", k.key)
 		}
 	}
 	if len(s.Sources) == 0 {
-		d.at([]any{"sources"}, "sources are missing: say where this is known from")
+		d.At([]any{"sources"}, "sources are missing: say where this is known from")
 	}
 	if s.Time <= 0 {
-		d.at([]any{"time"}, "time is missing: say how long a run takes")
+		d.At([]any{"time"}, "time is missing: say how long a run takes")
 	}
 	if s.Seed == 0 {
-		d.at([]any{"seed"}, "seed is missing, or 0")
+		d.At([]any{"seed"}, "seed is missing, or 0")
 	}
 	if s.Tries < 0 || s.Tries > 1 && !s.MustFail() {
-		d.at([]any{"tries"}, "tries: only what must be found may be tried several times")
+		d.At([]any{"tries"}, "tries: only what must be found may be tried several times")
 	}
 	d.target(s)
 	d.run(s)
@@ -56,30 +56,30 @@ func (d *document) run(s *Scenario) {
 	if err == nil {
 		info = engine.Info()
 		if _, err := info.FindIsolation(s.Isolation); err != nil {
-			d.at([]any{"isolation"}, "%v", err)
+			d.At([]any{"isolation"}, "%v", err)
 		}
 		if info.Embedded != (s.Target.Kind == Embedded) && s.Target.Kind != "" {
-			d.at([]any{"target", "kind"}, "driver %s and a target of kind %s do not go together", s.Driver, s.Target.Kind)
+			d.At([]any{"target", "kind"}, "driver %s and a target of kind %s do not go together", s.Driver, s.Target.Kind)
 		}
 	} else if s.Driver != "" {
-		d.at([]any{"driver"}, "%v", err)
+		d.At([]any{"driver"}, "%v", err)
 	}
 	for _, k := range []struct {
 		key string
 		ok  bool
 	}{{"sessions", s.Sessions >= 0}, {"txns", s.Txns >= 0}, {"keys", s.Keys >= 0}, {"rate", s.Rate >= 0}, {"skew", s.Skew >= 0}, {"retries", s.Retries == nil || *s.Retries >= 0}} {
 		if !k.ok {
-			d.at([]any{k.key}, "%s must not be negative", k.key)
+			d.At([]any{k.key}, "%s must not be negative", k.key)
 		}
 	}
 	if n := s.endpoints(); n > 1 && info.Name != "" && !slices.Contains(info.Can, drivers.Endpoints) {
-		d.at([]any{"target"}, "driver %s takes one endpoint, and there are %d", s.Driver, n)
+		d.At([]any{"target"}, "driver %s takes one endpoint, and there are %d", s.Driver, n)
 	}
 	for n, script := range s.Faults {
 		if _, err := faults.Parse(script, max(1, s.endpoints())); err != nil {
-			d.at([]any{"faults", n}, "faults: %v", err)
+			d.At([]any{"faults", n}, "faults: %v", err)
 		} else if info.Name != "" && !slices.Contains(info.Can, drivers.Disturb) {
-			d.at([]any{"faults", n}, "faults: driver %s has no connections to disturb", s.Driver)
+			d.At([]any{"faults", n}, "faults: driver %s has no connections to disturb", s.Driver)
 		}
 	}
 	d.workload(s, info)
@@ -91,14 +91,14 @@ func (d *document) workload(s *Scenario, info drivers.Info) {
 	}
 	spec, err := workloads.Find(s.Workload)
 	if err != nil {
-		d.at([]any{"workload"}, "%v", err)
+		d.At([]any{"workload"}, "%v", err)
 		return
 	}
 	var params []string
 	for _, name := range sorted(s.Params) {
 		pair := name + "=" + s.Params[name]
 		if _, err := spec.Resolve([]string{pair}); err != nil {
-			d.at([]any{"params", name}, "%s", strings.TrimPrefix(err.Error(), "-p "))
+			d.At([]any{"params", name}, "%s", strings.TrimPrefix(err.Error(), "-p "))
 			continue
 		}
 		params = append(params, pair)
@@ -109,7 +109,7 @@ func (d *document) workload(s *Scenario, info drivers.Info) {
 	}
 	w, err := spec.New(s.common(spec.Defaults), values)
 	if err != nil {
-		d.at([]any{"params"}, "workload %s: %s", s.Workload, strings.TrimPrefix(err.Error(), "-p "))
+		d.At([]any{"params"}, "workload %s: %s", s.Workload, strings.TrimPrefix(err.Error(), "-p "))
 		return
 	}
 	needs := slices.Clone(spec.Needs)
@@ -118,7 +118,7 @@ func (d *document) workload(s *Scenario, info drivers.Info) {
 	}
 	for _, need := range needs {
 		if info.Name != "" && !slices.Contains(info.Can, need) {
-			d.at([]any{"workload"}, "workload %s needs %s, which driver %s does not have", s.Workload, need, s.Driver)
+			d.At([]any{"workload"}, "workload %s needs %s, which driver %s does not have", s.Workload, need, s.Driver)
 		}
 	}
 	d.invariants(s, w)
@@ -151,7 +151,7 @@ func (d *document) invariants(s *Scenario, w generator.Workload) {
 	}
 	for n, e := range s.Expect {
 		if e.Invariant != "" && !slices.Contains(names, e.Invariant) {
-			d.at([]any{"expect", n, "invariant"}, "with these parameters workload %s has no invariant %q; it has %s", s.Workload, e.Invariant, orNone(names))
+			d.At([]any{"expect", n, "invariant"}, "with these parameters workload %s has no invariant %q; it has %s", s.Workload, e.Invariant, orNone(names))
 		}
 	}
 }
@@ -166,18 +166,18 @@ func orNone(names []string) string {
 func (d *document) expectations(s *Scenario) {
 	for n, name := range s.Check {
 		if _, err := level.Parse(name); err != nil {
-			d.at([]any{"check", n}, "%v", err)
+			d.At([]any{"check", n}, "%v", err)
 		}
 	}
 	if len(s.Expect) == 0 {
-		d.at([]any{"expect"}, "expect is missing: say what must come out")
+		d.At([]any{"expect"}, "expect is missing: say what must come out")
 	}
 	if len(s.Expect) > 0 && len(s.Levels()) == 0 {
-		d.at([]any{"check"}, "no level is checked")
+		d.At([]any{"check"}, "no level is checked")
 	}
 	for n := range s.Expect {
 		e := &s.Expect[n]
-		at := func(key, format string, args ...any) { d.at([]any{"expect", n, key}, format, args...) }
+		at := func(key, format string, args ...any) { d.At([]any{"expect", n, key}, format, args...) }
 		if (e.Level == "") == (e.Invariant == "") {
 			at("level", "an expectation is either of a level or of an invariant")
 			continue
@@ -204,7 +204,7 @@ func (d *document) expectations(s *Scenario) {
 		}
 		for i, name := range e.Refuted {
 			if _, err := level.Parse(name); err != nil {
-				d.at([]any{"expect", n, "refuted", i}, "%v", err)
+				d.At([]any{"expect", n, "refuted", i}, "%v", err)
 			}
 		}
 		if e.Holds != nil {

@@ -13,7 +13,7 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 func (d *document) target(s *Scenario) {
 	t := &s.Target
 	if !slices.Contains(Kinds, t.Kind) {
-		d.at([]any{"target", "kind"}, "target: kind must be embedded, local or docker, not %q", t.Kind)
+		d.At([]any{"target", "kind"}, "target: kind must be embedded, local or docker, not %q", t.Kind)
 		return
 	}
 	for _, k := range []struct {
@@ -26,7 +26,7 @@ func (d *document) target(s *Scenario) {
 		{"setup", len(t.Setup) > 0, Docker}, {"disturb", len(t.Disturb) > 0, Docker},
 	} {
 		if k.set && k.kind != t.Kind {
-			d.at([]any{"target", k.key}, "target: %s is for targets of kind %s", k.key, k.kind)
+			d.At([]any{"target", k.key}, "target: %s is for targets of kind %s", k.key, k.kind)
 		}
 	}
 	switch t.Kind {
@@ -41,24 +41,24 @@ func (d *document) local(s *Scenario) {
 	t := &s.Target
 	st := starterOf(t.Start)
 	if st == nil {
-		d.at([]any{"target", "start"}, "target: start must be one of %s, or postgres@ and a version such as 18.4, not %q", strings.Join(sorted(starters), ", "), t.Start)
+		d.At([]any{"target", "start"}, "target: start must be one of %s, or postgres@ and a version such as 18.4, not %q", strings.Join(sorted(starters), ", "), t.Start)
 		return
 	}
 	if strings.Contains(t.Start, "@") && t.Version != "" {
-		d.at([]any{"target", "version"}, "target: start names the version already")
+		d.At([]any{"target", "version"}, "target: start names the version already")
 	}
 	if t.Nodes < 0 || t.Nodes > 9 || t.Nodes > 0 && !st.cluster {
-		d.at([]any{"target", "nodes"}, "target: nodes is for clusters, from 1 to 9")
+		d.At([]any{"target", "nodes"}, "target: nodes is for clusters, from 1 to 9")
 	}
 	if len(t.Options) > 0 && !st.options {
-		d.at([]any{"target", "options"}, "target: %s takes no options", t.Start)
+		d.At([]any{"target", "options"}, "target: %s takes no options", t.Start)
 	}
 	if st.versioned && t.Version == "" {
-		d.at([]any{"target"}, "target: version must say which %s is to start", t.Start)
+		d.At([]any{"target"}, "target: version must say which %s is to start", t.Start)
 	}
 	for n, dsn := range s.DSN {
 		if _, err := fill(dsn, make([]string, st.endpoints(t))); err != nil {
-			d.at([]any{"dsn", n}, "dsn: %v", err)
+			d.At([]any{"dsn", n}, "dsn: %v", err)
 		}
 	}
 }
@@ -66,18 +66,18 @@ func (d *document) local(s *Scenario) {
 func (d *document) docker(s *Scenario) {
 	t := &s.Target
 	if name, tag, _ := cutTag(t.Image); name == "" || tag == "" || tag == "latest" {
-		d.at([]any{"target", "image"}, "target: image needs a tag that stays what it is, as in postgres:12.3, not %q", t.Image)
+		d.At([]any{"target", "image"}, "target: image needs a tag that stays what it is, as in postgres:12.3, not %q", t.Image)
 	}
 	if len(s.DSN) > 0 {
-		d.at([]any{"dsn"}, "dsn: each container has its own")
+		d.At([]any{"dsn"}, "dsn: each container has its own")
 	}
 	if s.endpoints() == 0 {
-		d.at([]any{"target", "containers"}, "target: no container has a dsn")
+		d.At([]any{"target", "containers"}, "target: no container has a dsn")
 	}
 	var names []string
 	for n, c := range t.Containers {
 		at := func(key, format string, args ...any) {
-			d.at([]any{"target", "containers", n, key}, format, args...)
+			d.At([]any{"target", "containers", n, key}, format, args...)
 		}
 		if !properName.MatchString(c.Name) || slices.Contains(names, c.Name) {
 			at("name", "containers: each has a name of its own, of small letters, digits and hyphens")
@@ -95,25 +95,25 @@ func (d *document) docker(s *Scenario) {
 	}
 	known := func(node string, path ...any) {
 		if !slices.Contains(names, node) {
-			d.at(path, "there is no container %q", node)
+			d.At(path, "there is no container %q", node)
 		}
 	}
 	for n, step := range t.Setup {
 		known(step.Node, "target", "setup", n, "node")
 		if len(step.Exec) == 0 {
-			d.at([]any{"target", "setup", n, "exec"}, "setup: exec is missing: the command and its arguments")
+			d.At([]any{"target", "setup", n, "exec"}, "setup: exec is missing: the command and its arguments")
 		}
 	}
 	for n, e := range t.Disturb {
 		known(e.Node, "target", "disturb", n, "node")
 		if e.Action != Disconnect && e.Action != Pause {
-			d.at([]any{"target", "disturb", n, "action"}, "disturb: action must be %s or %s, not %q", Disconnect, Pause, e.Action)
+			d.At([]any{"target", "disturb", n, "action"}, "disturb: action must be %s or %s, not %q", Disconnect, Pause, e.Action)
 		}
 		if e.Action == Disconnect && len(t.Containers) < 2 {
-			d.at([]any{"target", "disturb", n, "action"}, "disturb: there is nothing to disconnect one container from")
+			d.At([]any{"target", "disturb", n, "action"}, "disturb: there is nothing to disconnect one container from")
 		}
 		if e.For <= 0 {
-			d.at([]any{"target", "disturb", n, "for"}, "disturb: for is missing: how long it lasts")
+			d.At([]any{"target", "disturb", n, "for"}, "disturb: for is missing: how long it lasts")
 		}
 	}
 }

@@ -68,7 +68,7 @@ type LeftOut struct{ Cell, Why string }
 // Check checks the arguments of isohound run before anything is run.
 type Check func(args []string) error
 
-// Cells are the cells of the plan, in the plan's order. Settings that isohound run does not take are a PlanError.
+// Cells are the cells of the plan, in the plan's order. Settings that isohound run does not take are a *yamldoc.Error.
 func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 	var cells []*Cell
 	var left []LeftOut
@@ -97,7 +97,7 @@ func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 						continue
 					}
 					if err := c.check(check); err != nil {
-						p.document.add(p.document.line("workloads", wn), "%s: %v", c.ID(), err)
+						p.document.Add(p.document.Line("workloads", wn), "%s: %v", c.ID(), err)
 						continue
 					}
 					cells = append(cells, c)
@@ -105,12 +105,12 @@ func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 			}
 		}
 	}
-	if err := p.document.err(); err != nil {
+	if err := p.document.Err(); err != nil {
 		return nil, nil, err
 	}
 	if len(cells) == 0 {
-		p.document.add(0, "the plan has no run: %s", why(left))
-		return nil, nil, p.document.err()
+		p.document.Add(0, "the plan has no run: %s", why(left))
+		return nil, nil, p.document.Err()
 	}
 	return cells, left, nil
 }

@@ -19,6 +19,7 @@ import (
 	_ "github.com/isohound/isohound/drivers/postgres"
 	_ "github.com/isohound/isohound/drivers/sim"
 	"github.com/isohound/isohound/internal/randhist"
+	"github.com/isohound/isohound/internal/yamldoc"
 	_ "github.com/isohound/isohound/workloads/append"
 	_ "github.com/isohound/isohound/workloads/general"
 	_ "github.com/isohound/isohound/workloads/lwt"
@@ -76,7 +77,7 @@ func TestMistakes(t *testing.T) {
 	schema := compiled(t)
 	for _, m := range mistakes {
 		_, err := Read("p.yaml", []byte(m.text))
-		var plan *PlanError
+		var plan *yamldoc.Error
 		if !errors.As(err, &plan) || !strings.Contains(err.Error(), m.want) {
 			t.Errorf("%q\n  got  %v\n  want %s", m.text, err, m.want)
 		}

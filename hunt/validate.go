@@ -31,13 +31,13 @@ func (p *Plan) validate() {
 			w.Name = w.Workload
 		}
 		if _, err := workloads.Find(w.Workload); err != nil {
-			d.add(d.line("workloads", n, "workload"), "%v%s", err, meant(w.Workload, workloadNames()))
+			d.Add(d.Line("workloads", n, "workload"), "%v%s", err, meant(w.Workload, workloadNames()))
 		}
 		if !properName.MatchString(w.Name) {
-			d.add(d.line("workloads", n, "name"), "name %q: %s", w.Name, properHelp)
+			d.Add(d.Line("workloads", n, "name"), "name %q: %s", w.Name, properHelp)
 		}
 		if entries[w.Name] {
-			d.add(d.line("workloads", n), "a second workload is called %q; give it a name of its own", w.Name)
+			d.Add(d.Line("workloads", n), "a second workload is called %q; give it a name of its own", w.Name)
 		}
 		entries[w.Name] = true
 	}
@@ -46,17 +46,17 @@ func (p *Plan) validate() {
 	for n := range p.Targets {
 		t := &p.Targets[n]
 		if !properName.MatchString(t.Name) {
-			d.add(d.line("targets", n, "name"), "name %q: %s", t.Name, properHelp)
+			d.Add(d.Line("targets", n, "name"), "name %q: %s", t.Name, properHelp)
 		}
 		if targets[t.Name] {
-			d.add(d.line("targets", n, "name"), "a second target is called %q", t.Name)
+			d.Add(d.Line("targets", n, "name"), "a second target is called %q", t.Name)
 		}
 		targets[t.Name] = true
 		p.levels(t.Levels, "targets", n, "levels")
 		p.scripts(t.Faults, "targets", n, "faults")
 		for i, name := range t.Workloads {
 			if !entries[name] {
-				d.add(d.line("targets", n, "workloads", i), "no workload of the plan is called %q%s", name, meant(name, keys(entries)))
+				d.Add(d.Line("targets", n, "workloads", i), "no workload of the plan is called %q%s", name, meant(name, keys(entries)))
 			}
 		}
 		p.target(n, t)
@@ -97,14 +97,14 @@ func (p *Plan) target(n int, t *Target) {
 	for i, dsn := range t.DSN {
 		expanded, missing := expand(dsn)
 		if missing != "" {
-			d.add(d.line("targets", n, "dsn", i), "the environment variable %s is not set", missing)
+			d.Add(d.Line("targets", n, "dsn", i), "the environment variable %s is not set", missing)
 			return
 		}
 		t.DSN[i] = expanded
 	}
 	switch {
 	case t.Server != "" && len(t.DSN) > 0:
-		d.add(d.line("targets", n), "server and dsn do not go together")
+		d.Add(d.Line("targets", n), "server and dsn do not go together")
 		return
 	case t.Server != "" && t.Driver == "":
 		t.Driver = driverOfServer(t.Server)
@@ -112,22 +112,22 @@ func (p *Plan) target(n int, t *Target) {
 		t.Driver = driverOf(t.DSN[0])
 	}
 	if t.Driver == "" {
-		d.add(d.line("targets", n), "the target %s needs a driver, a server, or a DSN whose scheme is a driver's name", t.Name)
+		d.Add(d.Line("targets", n), "the target %s needs a driver, a server, or a DSN whose scheme is a driver's name", t.Name)
 		return
 	}
 	driver, err := drivers.Find(t.Driver)
 	if err != nil {
-		d.add(d.line("targets", n, "driver"), "%v%s", err, meant(t.Driver, driverNames()))
+		d.Add(d.Line("targets", n, "driver"), "%v%s", err, meant(t.Driver, driverNames()))
 		return
 	}
 	info := driver.Info()
 	if !info.Embedded && t.Server == "" && len(t.DSN) == 0 {
-		d.add(d.line("targets", n), "the target %s needs a dsn, for example %s, or a server", t.Name, info.DSN)
+		d.Add(d.Line("targets", n), "the target %s needs a dsn, for example %s, or a server", t.Name, info.DSN)
 	}
 	for i, name := range t.Isolations {
 		iso, err := info.FindIsolation(name)
 		if err != nil {
-			d.add(d.line("targets", n, "isolations", i), "%v", err)
+			d.Add(d.Line("targets", n, "isolations", i), "%v", err)
 			continue
 		}
 		t.Isolations[i] = iso.Name
@@ -189,7 +189,7 @@ func (p *Plan) levels(list List, path ...any) {
 			continue
 		}
 		if _, err := level.Parse(name); err != nil {
-			p.document.add(p.document.line(append(path, n)...), "%v%s", err, meant(name, append(level.Names(), "claimed")))
+			p.document.Add(p.document.Line(append(path, n)...), "%v%s", err, meant(name, append(level.Names(), "claimed")))
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (p *Plan) scripts(list List, path ...any) {
 			continue
 		}
 		if _, err := faults.Parse(script, maxEndpoints); err != nil {
-			p.document.add(p.document.line(append(path, n)...), "fault: %v", err)
+			p.document.Add(p.document.Line(append(path, n)...), "fault: %v", err)
 		}
 	}
 }
@@ -209,18 +209,18 @@ func (p *Plan) scripts(list List, path ...any) {
 func (p *Plan) expectation(n int, targets, entries map[string]bool) {
 	d, e := p.document, &p.Expect[n]
 	if e.Target != "" && !targets[e.Target] {
-		d.add(d.line("expect", n, "target"), "no target of the plan is called %q%s", e.Target, meant(e.Target, keys(targets)))
+		d.Add(d.Line("expect", n, "target"), "no target of the plan is called %q%s", e.Target, meant(e.Target, keys(targets)))
 	}
 	if e.Workload != "" && !entries[e.Workload] {
-		d.add(d.line("expect", n, "workload"), "no workload of the plan is called %q%s", e.Workload, meant(e.Workload, keys(entries)))
+		d.Add(d.Line("expect", n, "workload"), "no workload of the plan is called %q%s", e.Workload, meant(e.Workload, keys(entries)))
 	}
 	if e.Level != "" {
 		if _, err := level.Parse(e.Level); err != nil {
-			d.add(d.line("expect", n, "level"), "%v%s", err, meant(e.Level, level.Names()))
+			d.Add(d.Line("expect", n, "level"), "%v%s", err, meant(e.Level, level.Names()))
 		}
 	}
 	if len(e.Anomaly) > 0 && e.Verdict != "violated" {
-		d.add(d.line("expect", n, "anomaly"), "anomaly goes with verdict violated only")
+		d.Add(d.Line("expect", n, "anomaly"), "anomaly goes with verdict violated only")
 	}
 	if e.Isolation == "" {
 		return
@@ -237,6 +237,6 @@ func (p *Plan) expectation(n int, targets, entries map[string]bool) {
 		}
 	}
 	if !fits {
-		d.add(d.line("expect", n, "isolation"), "no target that this is about has an isolation %q", e.Isolation)
+		d.Add(d.Line("expect", n, "isolation"), "no target that this is about has an isolation %q", e.Isolation)
 	}
 }

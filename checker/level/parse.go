@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/internal/suggest"
 )
 
 // longNames are other names of levels, in lower case with hyphens, besides their titles.
@@ -49,7 +51,7 @@ func Parse(name string) (Level, error) {
 func nearest(names map[string]Level, n string) Level {
 	best, found, unclear := len(n)/3+1, Level(0), false
 	for name, l := range names {
-		switch d := distance(name, n); {
+		switch d := suggest.Distance(name, n); {
 		case d < best:
 			best, found, unclear = d, l, false
 		case d == best && l != found:
@@ -60,25 +62,4 @@ func nearest(names map[string]Level, n string) Level {
 		return 0
 	}
 	return found
-}
-
-// distance is the number of letters to insert, remove or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range b {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

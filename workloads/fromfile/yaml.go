@@ -8,6 +8,8 @@ import (
 
 	"github.com/pkg/errors"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/isohound/isohound/internal/suggest"
 )
 
 // phrase is a text of the file: a statement, a generator, the type of a column.
@@ -177,35 +179,9 @@ func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // suggestion names what may have been meant by a word: "; did you mean tables?".
 func suggestion(typed string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(strings.ToLower(typed), strings.ToLower(k)); d < least && d < len(typed) {
-			best, least = k, d
-		}
-	}
+	best := suggest.Closest(typed, known)
 	if best == "" {
 		return ""
 	}
 	return "; did you mean " + best + "?"
-}
-
-// distance is how many letters must be added, removed or changed to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
