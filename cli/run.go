@@ -311,6 +311,7 @@ func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, 
 	if len(run.Broken()) > 0 && !k.expectViolated {
 		a.found(exitViolated)
 	}
+	s.keepScenario(run, repro)
 	report, serr := a.save(dir, run, repro, o)
 	if !s.quiet && serr == nil {
 		fmt.Fprintf(a.msg, "report: %s\nrepeat: %s\n", report, run.Config.Repeat)

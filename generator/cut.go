@@ -29,7 +29,8 @@ type Cuts struct {
 	Before func(ctx context.Context)
 }
 
-func (c Cuts) any() bool { return c.Every > 0 || c.Txns > 0 || c.Auto }
+// Any reports whether the run is cut into windows.
+func (c Cuts) Any() bool { return c.Every > 0 || c.Txns > 0 || c.Auto }
 
 // Limits of cuts.
 const (
@@ -64,7 +65,7 @@ type CutStats struct {
 
 // CutStats returns what is known of the cuts after the run, or nil if there were to be none.
 func (r *Runner) CutStats() *CutStats {
-	if !r.cfg.Cuts.any() {
+	if !r.cfg.Cuts.Any() {
 		return nil
 	}
 	return &r.cuts

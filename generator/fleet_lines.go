@@ -103,7 +103,7 @@ func (f *Fleet) learn(m *loader, s *remoteSession, a *attempt) {
 	if a.rec.Status != history.Aborted {
 		m.lost += m.written.note(a.ops)
 	}
-	if a.rec.Status == history.Unknown && f.r.cfg.Cuts.any() {
+	if a.rec.Status == history.Unknown && f.r.cfg.Cuts.Any() {
 		f.r.doubt(a)
 	}
 }

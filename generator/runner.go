@@ -175,7 +175,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	cuttable, noMoreCuts := context.WithCancel(running)
 	go func() {
 		defer close(cutsEnd)
-		if r.cfg.Cuts.any() {
+		if r.cfg.Cuts.Any() {
 			r.cutting(ctx, cuttable)
 		}
 	}()
@@ -420,7 +420,7 @@ func (w *worker) try(ctx, running context.Context, number int64, program Program
 	if status != history.Aborted && w.r.fenced() && w.r.cfg.Member == nil {
 		w.lost += w.written.note(w.a.ops)
 	}
-	if status == history.Unknown && w.r.cfg.Cuts.any() {
+	if status == history.Unknown && w.r.cfg.Cuts.Any() {
 		w.r.doubt(&w.a)
 	}
 	return status, derr, nil
@@ -428,7 +428,7 @@ func (w *worker) try(ctx, running context.Context, number int64, program Program
 
 // fenced reports whether sessions write fences.
 func (r *Runner) fenced() bool {
-	return r.cfg.FinalRead || r.cfg.Cuts.any() || r.cfg.Member != nil
+	return r.cfg.FinalRead || r.cfg.Cuts.Any() || r.cfg.Member != nil
 }
 
 // doubt keeps a transaction of unknown outcome for the later windows.

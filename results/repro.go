@@ -32,6 +32,9 @@ const (
 	logsFolder = "logs"
 )
 
+// ScenarioFolder is the folder of a reproduction that holds the scenario.
+const ScenarioFolder = "scenario"
+
 //go:embed repro.md
 var readmeText string
 
@@ -56,6 +59,10 @@ type Repro struct {
 	Attach []string
 	// WorkloadWord is the word of Command that names the workload.
 	WorkloadWord string
+	// Scenario is the run as a scenario, and ScenarioFile where it goes in the folder. Both are empty if the run is none
+	// that a scenario can repeat.
+	Scenario     []byte
+	ScenarioFile string
 
 	workload []byte // the file that describes the workload, if there is one
 	minimal  []*minimal
@@ -129,6 +136,15 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 			return nil, err
 		}
 	}
+	if p.Scenario != nil {
+		file := filepath.Join(out, p.ScenarioFile)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return nil, errors.WithStack(err)
+		}
+		if err := write(filepath.Dir(file), filepath.Base(file), p.Scenario); err != nil {
+			return nil, err
+		}
+	}
 	if err := write(out, serverFile, []byte(serverText(&r.Config))); err != nil {
 		return nil, err
 	}
@@ -137,7 +153,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	err = readmeTemplate().Execute(&b, map[string]any{
 		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "File": filepath.Base(r.Config.History), "Sentence": sentence(r), "Promise": r.Promise(), "Notes": notes(r),
 		"Assumed": slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Assumes != nil }),
-		"DSN":     p.DSN, "Logs": logs, "Limit": maxHistory >> 20,
+		"DSN":     p.DSN, "Logs": logs, "Scenario": p.ScenarioFile, "Limit": maxHistory >> 20,
 		"Notation": slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && !f.Listing }),
 		"Listing":  slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && f.Listing }),
 	})

@@ -1,0 +1,89 @@
+//go:build !front
+
+package cli
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/isohound/isohound/catalogue"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/servers"
+)
+
+// foundTries is how many runs a scenario has to show again what one run showed.
+const foundTries = 10
+
+// scenario is a violated run as a scenario, which starts the database by itself, or nil where it cannot: the database
+// was one that is there, or the run had something that scenarios have not, such as windows.
+func (s *settings) scenario(run *results.Run) *catalogue.Scenario {
+	c := &run.Config
+	if !s.info.Embedded && s.server == "" || s.cuts.Any() || s.workloadFile != nil || s.fenceEvery > 0 {
+		return nil
+	}
+	x := &catalogue.Scenario{
+		About: "Found by isohound run.", Driver: s.driver, DSN: s.dsns, Isolation: c.Isolation, Workload: s.workload, Params: s.values,
+		Sessions: s.sessions, Txns: s.txns, Keys: c.Keys, Dist: c.Dist, Skew: c.Skew, Rate: c.Rate, Duration: catalogue.Duration(s.duration),
+		CallTimeout: catalogue.Duration(s.callTimeout), Retries: &s.retries, Seed: s.seed, Faults: s.faults, Tries: foundTries,
+		Sources: []string{"isohound " + c.Version + ", " + c.Started.UTC().Format(time.DateOnly) + ", on " + c.Server},
+		Target:  catalogue.Target{Kind: catalogue.Embedded},
+		Time:    catalogue.Duration(time.Duration(math.Ceil(1+2*run.Stats.Seconds)) * time.Second),
+	}
+	if s.server != "" && !onServer(x, s.server) {
+		return nil
+	}
+	for n := range run.Outcomes {
+		o := &run.Outcomes[n]
+		if o.Verdict != verdict.Violated || len(o.Anomalies) == 0 || o.Assumes != nil {
+			continue
+		}
+		name := o.Anomalies[0].Name
+		x.Expect = append(x.Expect, catalogue.Expectation{Level: o.Level, Verdict: verdict.Violated.String(), Anomaly: name})
+		if x.Title == "" {
+			x.Title = fmt.Sprintf("%s on %s, %s", name, c.Server, c.Isolation)
+			x.Name = strings.Trim(improper.ReplaceAllString(strings.ToLower("found-"+s.driver+"-"+name), "-"), "-")
+		}
+	}
+	if x.Name == "" {
+		return nil
+	}
+	return x
+}
+
+var improper = regexp.MustCompile(`[^a-z0-9]+`)
+
+// onServer names the server that a scenario starts. It returns false if scenarios cannot start such a one.
+func onServer(x *catalogue.Scenario, server string) bool {
+	spec, err := servers.ParseSpec(server)
+	if err != nil || spec.Value != "" || len(x.Faults) > 0 { // faults may be about the server
+		return false
+	}
+	x.Target = catalogue.Target{Kind: catalogue.Local, Start: spec.Kind}
+	switch {
+	case spec.Kind == "tidb":
+		x.Target.Version = spec.Version
+	case spec.Version != "":
+		x.Target.Start += "@" + spec.Version
+	}
+	x.DSN = nil
+	if spec.Params != "" {
+		x.DSN = catalogue.List{spec.DSN("{1}")}
+	}
+	return true
+}
+
+// keepScenario adds the scenario of a violated run to its reproduction.
+func (s *settings) keepScenario(run *results.Run, p *results.Repro) {
+	x := s.scenario(run)
+	if x == nil {
+		return
+	}
+	if text, err := x.YAML(); err == nil { // else scenarios cannot do what the run did
+		p.Scenario, p.ScenarioFile = text, filepath.Join(results.ScenarioFolder, x.Name+".yaml")
+	}
+}
