@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/faults"
+	"github.com/isohound/isohound/servers"
 )
 
 // maxEndpoints bounds the number of endpoints of a run.
@@ -59,7 +60,7 @@ func (s *settings) nodes() []string {
 // resolveFaults reads the scripts of faults.
 func (s *settings) resolveFaults() error {
 	for _, script := range s.faults {
-		events, err := faults.Parse(script, max(len(s.dsns), 1))
+		events, err := faults.Parse(script, s.endpointCount())
 		if err != nil {
 			return usage("--fault: %v", err)
 		}
@@ -87,6 +88,14 @@ func (s *settings) script() string {
 		texts = append(texts, e.String())
 	}
 	return strings.Join(texts, "; ")
+}
+
+// endpointCount is how many endpoints the run will have.
+func (s *settings) endpointCount() int {
+	if spec, err := servers.ParseSpec(s.server); err == nil {
+		return spec.Nodes()
+	}
+	return max(len(s.dsns), 1)
 }
 
 // open connects to the database. The endpoints after the first become a.others.

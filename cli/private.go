@@ -58,7 +58,7 @@ func (a *app) startServer(s *settings) error {
 		spec.Version = e.Exact()
 	}
 	s.server = spec.String()
-	s.dsns = []string{spec.DSN(a.server.DSN())}
+	s.dsns = spec.DSNs(a.server.DSN())
 	return nil
 }
 

@@ -18,13 +18,7 @@ func TestPrivateServer(t *testing.T) {
 		{"tidb@2019", "read committed", "rc", "pause 5ms"}, {"firebird", "read committed", "rc", "pause 5ms"},
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
-			tmp := t.TempDir()
-			if err := os.Chmod(tmp, 0o777); err != nil { // the server may run as another user
-				t.Fatal(err)
-			}
-			for dir := filepath.Dir(tmp); dir != filepath.Dir(dir) && dir != os.TempDir(); dir = filepath.Dir(dir) {
-				_ = os.Chmod(dir, 0o755)
-			}
+			tmp := tempForAll(t)
 			out := filepath.Join(t.TempDir(), "run")
 			c := command(t, "run", "--server", tc.kind, "--isolation", tc.isolation, "--check", tc.check, "--duration", "5s", "--patience", "1m", "--sessions", "8", "--out", out, "--json", "--no-progress",
 				"--fault", "500ms kill for 200ms every 2s; 0s "+tc.pause+" every 20ms; 1s exec echo $ISOHOUND_DSN > "+out+"/said; 1s exec false")
@@ -62,6 +56,19 @@ func TestPrivateServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tempForAll makes a temporary folder that other users can use, as which servers run.
+func tempForAll(t *testing.T) string {
+	t.Helper()
+	tmp := t.TempDir()
+	if err := os.Chmod(tmp, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for dir := filepath.Dir(tmp); dir != filepath.Dir(dir) && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		_ = os.Chmod(dir, 0o755)
+	}
+	return tmp
 }
 
 // TestPrivateServerRefused: what isohound has not started it neither kills nor pauses.

@@ -159,8 +159,8 @@ func (s *settings) resolve(c *cobra.Command) error {
 	switch {
 	case s.sessions < 1 || s.sessions > maxSessions:
 		return usage("--sessions must be from 1 to %d, not %d", maxSessions, s.sessions)
-	case s.sessions < len(s.dsns):
-		return usage("%d endpoints need at least as many --sessions, not %d", len(s.dsns), s.sessions)
+	case s.sessions < s.endpointCount():
+		return usage("%d endpoints need at least as many --sessions, not %d", s.endpointCount(), s.sessions)
 	case s.txns < 0:
 		return usage("--txns must not be negative")
 	case s.keys < 1 || s.keys > maxKeys:

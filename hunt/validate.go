@@ -135,10 +135,13 @@ func (p *Plan) target(n int, t *Target) {
 }
 
 // driverOfServer is the driver for a private server: postgres for postgres@18.4, postgres=FOLDER and
-// postgres?enable_seqscan=on, redis for redis-sentinel.
+// postgres?enable_seqscan=on, redis for redis-sentinel, mariadb for galera.
 func driverOfServer(server string) string {
 	if n := strings.IndexAny(server, "=@?"); n >= 0 {
 		server = server[:n]
+	}
+	if server == "galera" {
+		return "mariadb"
 	}
 	return strings.TrimSuffix(server, "-sentinel")
 }

@@ -11,7 +11,7 @@ import (
 
 // Server is a private server.
 type Server interface {
-	// DSN is its address, for the driver of its Spec.
+	// DSN is its address, for the driver of its Spec. A cluster has several, a line each.
 	DSN() string
 	// Kill ends all its processes at once. Start starts it again on the same data and address.
 	Kill()
@@ -75,6 +75,7 @@ var kinds = []kind{
 		},
 		start: func(_ Spec, opts []Option) (Server, error) { return started(StartMariaDB(opts...)) },
 	},
+	{name: "galera", driver: "mariadb", forms: []string{"galera"}, start: startGaleraServer},
 	{
 		name: "firebird", driver: "firebird", forms: []string{"firebird"},
 		start: func(_ Spec, opts []Option) (Server, error) { return started(StartFirebird(opts...)) },
@@ -219,13 +220,25 @@ func (s Spec) Begin(opts ...Option) (Server, error) {
 	return k.start(s, opts)
 }
 
-// DSN adds the parameters to the DSN of the started server.
-func (s Spec) DSN(dsn string) string {
-	if s.Params == "" {
-		return dsn
+// Nodes is how many addresses the server has.
+func (s Spec) Nodes() int {
+	if s.Kind == "galera" {
+		return galeraNodes
 	}
-	if strings.Contains(dsn, "?") {
-		return dsn + "&" + s.Params
+	return 1
+}
+
+// DSNs are the DSNs of the started server, with the parameters added.
+func (s Spec) DSNs(dsn string) []string {
+	all := strings.Split(dsn, "\n")
+	for n := range all {
+		switch {
+		case s.Params == "":
+		case strings.Contains(all[n], "?"):
+			all[n] += "&" + s.Params
+		default:
+			all[n] += "?" + s.Params
+		}
 	}
-	return dsn + "?" + s.Params
+	return all
 }

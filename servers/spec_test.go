@@ -12,6 +12,7 @@ func TestSpec(t *testing.T) {
 		"postgres@18.4":                       {Kind: "postgres", Driver: "postgres", Version: "18.4"},
 		"postgres@18.4.0-beta.17?jit=on&a=b":  {Kind: "postgres", Driver: "postgres", Version: "18.4.0-beta.17", Params: "jit=on&a=b"},
 		"postgres=/opt/a@b=c?enable_sort=off": {Kind: "postgres", Driver: "postgres", Value: "/opt/a@b=c", Params: "enable_sort=off"},
+		"galera":                              {Kind: "galera", Driver: "mariadb"},
 		"redis":                               {Kind: "redis", Driver: "redis"},
 		"tidb@2024":                           {Kind: "tidb", Driver: "tidb", Version: "2024"},
 		"redis-sentinel=everysec":             {Kind: "redis-sentinel", Driver: "redis", Value: "everysec"},
@@ -29,10 +30,11 @@ func TestSpec(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if got := (Spec{Params: "a=b"}).DSN("redis://x/0?c=d"); got != "redis://x/0?c=d&a=b" {
-		t.Error(got)
-	}
-	if got := (Spec{Params: "a=b"}).DSN("postgres://x/y"); got != "postgres://x/y?a=b" {
-		t.Error(got)
+	for dsn, want := range map[string]string{
+		"redis://x/0?c=d": "redis://x/0?c=d&a=b", "postgres://x/y": "postgres://x/y?a=b", "mariadb://x/\nmariadb://y/": "mariadb://x/?a=b mariadb://y/?a=b",
+	} {
+		if got := strings.Join((Spec{Params: "a=b"}).DSNs(dsn), " "); got != want {
+			t.Errorf("%q: %s", dsn, got)
+		}
 	}
 }
