@@ -30,7 +30,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "--bogus"}, 64, "unknown flag: --bogus"},
 		{[]string{"run", "extra"}, 64, "flags only"},
 		{[]string{"run", "--sessions", "x"}, 64, "--sessions"},
-		{[]string{"run", "--driver", "nope"}, 64, "known are badger, bbolt, sim, sqlite, cassandra, cockroach, dgraph, etcd, mariadb, mongo, postgres, tidb, yugabyte"},
+		{[]string{"run", "--driver", "nope"}, 64, "known are badger, bbolt, sim, sqlite, cassandra, cockroach, dgraph, etcd, firebird, mariadb, mongo, postgres, redis, tidb, yugabyte"},
 		{[]string{"run", "--driver", "postgres"}, 64, "needs --dsn, for example postgres://"},
 		{[]string{"run", "--driver", "postgres", "--dsn", "garbage"}, 64, "postgres: --dsn: cannot parse"},
 		{[]string{"run", "--driver", "mariadb", "--dsn", "garbage"}, 64, "mariadb: --dsn:"},

@@ -33,6 +33,7 @@ type shared struct {
 	postgres *servers.Postgres
 	mariadb  *servers.MariaDB
 	redis    *servers.Redis
+	firebird *servers.Firebird
 }
 
 func (s *shared) stop() {
@@ -44,6 +45,9 @@ func (s *shared) stop() {
 	}
 	if s.redis != nil {
 		s.redis.Stop()
+	}
+	if s.firebird != nil {
+		s.firebird.Stop()
 	}
 }
 
@@ -84,6 +88,19 @@ func redisDSN(t *testing.T) string {
 		}
 	}
 	return started.redis.DSN()
+}
+
+func firebirdDSN(t *testing.T) string {
+	t.Helper()
+	started.mu.Lock()
+	defer started.mu.Unlock()
+	if started.firebird == nil {
+		var err error
+		if started.firebird, err = servers.StartFirebird(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return started.firebird.DSN()
 }
 
 // call is a finished invocation of the command.

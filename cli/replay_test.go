@@ -46,7 +46,7 @@ var absent = []string{"cockroach", "tidb", "yugabyte", "etcd", "dgraph"}
 // predicates, and all invariants must hold.
 func TestAgainstModel(t *testing.T) {
 	const workers, txns = 4, 40
-	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN, "cassandra": cassandraDSN, "redis": redisDSN}
+	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN, "cassandra": cassandraDSN, "redis": redisDSN, "firebird": firebirdDSN}
 	for _, d := range drivers.All() {
 		info := d.Info()
 		cfg := drivers.Config{Isolation: info.Isolations[0].Name}

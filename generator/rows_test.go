@@ -94,8 +94,8 @@ func TestRowsOfConditions(t *testing.T) {
 	}
 	want := []history.Predicate{
 		{Statement: &history.Statement{Kind: history.ScanCount, Table: "users", Predicate: schema.Where(schema.IsNotNull("age"))}, Count: 2},
-		{Statement: &history.Statement{Kind: history.ScanDelete, Table: "users", Predicate: schema.Where(where...), Groups: []string{"age", "name"}}, Ops: [2]int{0, 2}},
-		{Statement: &history.Statement{Kind: history.ScanRead, Table: "users", Predicate: schema.Where(schema.IsNull("age")), Groups: []string{"age"}}, Ops: [2]int{2, 3}},
+		{Statement: &history.Statement{Kind: history.ScanDelete, Table: "users", Predicate: schema.Where(where...), Groups: []string{"age", "name"}}, Ops: [2]int{0, 2}, Number: 1},
+		{Statement: &history.Statement{Kind: history.ScanRead, Table: "users", Predicate: schema.Where(schema.IsNull("age")), Groups: []string{"age"}}, Ops: [2]int{2, 3}, Number: 2},
 	}
 	var got []history.Predicate
 	for i := range h.Txns {
