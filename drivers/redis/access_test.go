@@ -71,7 +71,10 @@ func TestUsers(t *testing.T) {
 
 // TestKinds: servers that cannot be used say why, and settings that lose data are noted.
 func TestKinds(t *testing.T) {
-	refusedWith(t, private(t, servers.Set("cluster-enabled", "yes")).DSN(), "a node of a cluster")
+	bus, err := net.Listen("tcp", "127.0.0.1:0") // by default it is 10,000 after the other port, and may be taken
+	must(t, err)
+	bus.Close()
+	refusedWith(t, private(t, servers.Set("cluster-enabled", "yes"), servers.Set("cluster-port", fmt.Sprint(bus.Addr().(*net.TCPAddr).Port))).DSN(), "a node of a cluster")
 	refusedWith(t, private(t, servers.Set("maxmemory", "100mb"), servers.Set("maxmemory-policy", "allkeys-lru")).DSN(), "noeviction")
 	refusedWith(t, "redis://127.0.0.1:1,127.0.0.1:1/0", "connection refused")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
