@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) benchEnduranceCommand() *cobra.Command {
-	var driver, dsn, isolation, level, cutEvery, share, disk, out string
+	var driver, dsn, server, isolation, level, cutEvery, share, disk, out string
 	var sessions int
 	var keys, seed int64
 	var duration time.Duration
@@ -34,7 +34,7 @@ The folder run in --out is that of the run.
 
 Exit codes: those of isohound run. A target that is missed changes none.`,
 		Example: `  isohound bench endurance --duration 1h
-  isohound bench endurance --driver postgres --dsn "$DSN" --duration 10m`,
+  isohound bench endurance --driver postgres --server postgres --duration 10m`,
 		Args: exactly(0, "flags only"),
 		RunE: func(*cobra.Command, []string) error {
 			d, err := findDriver(driver)
@@ -58,11 +58,16 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 			if err := os.MkdirAll(out, 0o777); err != nil {
 				return withCode(exitIO, errors.Wrap(err, "--out"))
 			}
-			flags := []string{"--driver", driver, "--check", level, "--duration", duration.String(), "--cut-every", cutEvery, "--keep", "violated",
-				"--judge-share", share, "--sessions", strconv.Itoa(sessions), "--keys", strconv.FormatInt(keys, 10), "--seed", strconv.FormatInt(seed, 10)}
-			if isolation != "" {
-				flags = append(flags, "--isolation", isolation)
+			settings := []string{"--driver", driver}
+			if server != "" {
+				settings = append(settings, "--server", server)
 			}
+			if isolation != "" {
+				settings = append(settings, "--isolation", isolation)
+			}
+			settings = append(settings, "--duration", duration.String(), "--cut-every", cutEvery, "--judge-share", share,
+				"--sessions", strconv.Itoa(sessions), "--keys", strconv.FormatInt(keys, 10), "--seed", strconv.FormatInt(seed, 10))
+			flags := append([]string{"--check", level, "--keep", "violated"}, settings...)
 			e := &bench.Endurance{Command: self, Flags: flags, DiskBound: bound}
 			if dsn != "" {
 				e.Env = []string{dsnVariable + "=" + dsn}
@@ -78,8 +83,7 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 				return err
 			}
 			a.found(codeOf(e.Sum.Verdict))
-			repeat := commandLine("isohound", "bench", "endurance", "--driver", driver, "--level", level, "--duration", duration.String(), "--cut-every", cutEvery,
-				"--judge-share", share, "--sessions", strconv.Itoa(sessions), "--keys", strconv.FormatInt(keys, 10), "--seed", strconv.FormatInt(seed, 10), "--disk", disk)
+			repeat := commandLine(append([]string{"isohound", "bench", "endurance", "--level", level, "--disk", disk}, settings...)...)
 			about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, driver %s.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), driver)
 			report, err := e.Save(out, repeat, about)
 			if err != nil {
@@ -100,6 +104,7 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 	f.SortFlags = false
 	f.StringVar(&driver, "driver", "badger", "database driver; isohound drivers lists them")
 	f.StringVar(&dsn, "dsn", "", "where the database is (default $"+dsnVariable+")")
+	f.StringVar(&server, "server", "", "as for isohound run: start a private server for the run instead of --dsn")
 	f.StringVar(&isolation, "isolation", "", "isolation to request (default the driver's first)")
 	f.StringVar(&level, "level", "ser", "level to judge the windows at")
 	f.DurationVar(&duration, "duration", time.Hour, "how long to run")

@@ -128,6 +128,27 @@ type Tx interface {
 	Rollback(ctx context.Context) error
 }
 
+// ManyReader is a Tx that reads many keys with one statement.
+type ManyReader interface {
+	// ReadMany returns what Read would return for each of keys, in their order.
+	ReadMany(ctx context.Context, keys []string) ([]Found, error)
+}
+
+// Found is what a read of a key returned.
+type Found struct {
+	Value int64
+	OK    bool // the key exists
+}
+
+// InOrder returns the values that were found, in the order of keys.
+func InOrder(keys []string, found map[string]int64) []Found {
+	out := make([]Found, len(keys))
+	for i, key := range keys {
+		out[i].Value, out[i].OK = found[key]
+	}
+	return out
+}
+
 // TxnIDer is a Tx that knows the database's own id of the transaction; 0 means that it has none
 // yet.
 type TxnIDer interface{ TxnID() int64 }

@@ -217,12 +217,16 @@ type sight struct{ workers, late []*worker }
 // Run implements Program.
 func (s *sight) Run(ctx context.Context, tx *Tx) error {
 	s.late = nil
-	for _, w := range s.workers {
-		got, _, err := tx.Read(ctx, fenceOf(w.n))
-		if err != nil {
-			return err
-		}
-		if got < w.fence { // a later value is of a fence without an answer, and comes after this one
+	keys := make([]string, len(s.workers))
+	for i, w := range s.workers {
+		keys[i] = fenceOf(w.n)
+	}
+	found, err := tx.readMany(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i, w := range s.workers {
+		if found[i].Value < w.fence { // a later value is of a fence without an answer, and comes after this one
 			s.late = append(s.late, w)
 		}
 	}
@@ -237,14 +241,17 @@ type reading struct {
 
 // Run implements Program.
 func (r *reading) Run(ctx context.Context, tx *Tx) error {
+	var keys []string
 	for _, name := range r.names {
-		var err error
-		if p := r.places[name]; p.table != nil {
-			_, _, err = tx.Row(ctx, p.table, p.row)
-		} else {
-			_, _, err = tx.Read(ctx, name)
+		p := r.places[name]
+		if p.table == nil {
+			keys = append(keys, name)
+		} else if _, _, err := tx.Row(ctx, p.table, p.row); err != nil {
+			return err
 		}
-		if err != nil {
+	}
+	for chunk := range slices.Chunk(keys, placesPerRead) { // keys of unknown outcomes may be more
+		if _, err := tx.readMany(ctx, chunk); err != nil {
 			return err
 		}
 	}

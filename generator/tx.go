@@ -59,6 +59,31 @@ func (t *Tx) Read(ctx context.Context, key string) (int64, bool, error) {
 	return v, found, err
 }
 
+// readMany reads keys, with one statement if the database has one for that. It is recorded as a read of each.
+func (t *Tx) readMany(ctx context.Context, keys []string) ([]drivers.Found, error) {
+	many, ok := t.tx.(drivers.ManyReader)
+	if !ok {
+		out := make([]drivers.Found, len(keys))
+		for i, key := range keys {
+			var err error
+			if out[i].Value, out[i].OK, err = t.Read(ctx, key); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	ctx, cancel := t.call(ctx)
+	defer cancel()
+	out, err := many.ReadMany(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range out {
+		t.a.ops = append(t.a.ops, op{kind: history.Read, key: keys[i], value: f.Value, none: !f.OK})
+	}
+	return out, nil
+}
+
 // A write is recorded before it is sent. If it fails but its effect is visible anyway, the
 // record shows who wrote it.
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,14 +74,7 @@ func Run(t T, d drivers.Driver, dsn string, blindWrites bool) {
 			t.Error("no server version")
 		}
 		tx := Begin(t, db)
-		for k, want := range Initial {
-			if v, found, err := tx.Read(ctx, k); err != nil || !found || v != want {
-				t.Errorf("key %q is %d, %v, %v; want %d", k, v, found, err, want)
-			}
-		}
-		if _, found, err := tx.Read(ctx, "nobody"); found || err != nil {
-			t.Errorf("an absent key: %v, %v", found, err)
-		}
+		expect(t, tx, Initial, "nobody")
 		must(t, tx.Insert(ctx, "new", -1<<62))
 		found, err := tx.Update(ctx, "a", 1<<62)
 		if err != nil || !found {
@@ -197,6 +192,28 @@ func expect(t T, tx drivers.Tx, values map[string]int64, absent ...string) {
 	for _, k := range absent {
 		if v, found, err := tx.Read(ctx, k); err != nil || found {
 			t.Errorf("key %q is %d, %v, %v; want it absent", k, v, found, err)
+		}
+	}
+	readMany(t, tx, values, absent)
+}
+
+// readMany reads keys that expect has just checked once more with one statement, if the driver has that.
+func readMany(t T, tx drivers.Tx, values map[string]int64, absent []string) {
+	t.Helper()
+	many, ok := tx.(drivers.ManyReader)
+	if !ok {
+		return
+	}
+	keys := slices.Concat(slices.Sorted(maps.Keys(values)), absent)
+	keys = append(keys, keys...) // a key may be asked for twice
+	got, err := many.ReadMany(context.Background(), keys)
+	if err != nil || len(got) != len(keys) {
+		t.Errorf("reading %q at once returned %v, %v", keys, got, err)
+		return
+	}
+	for i, key := range keys {
+		if want, found := values[key]; got[i] != (drivers.Found{Value: want, OK: found}) {
+			t.Errorf("reading many keys at once: %q is %v, want %d, %v", key, got[i], want, found)
 		}
 	}
 }

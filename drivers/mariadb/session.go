@@ -58,6 +58,35 @@ func (x tx) Read(ctx context.Context, key string) (value int64, found bool, err 
 	return value, err == nil, x.failed(err)
 }
 
+// ReadMany implements drivers.ManyReader.
+func (x tx) ReadMany(ctx context.Context, keys []string) ([]drivers.Found, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	args := make([]any, len(keys))
+	for i, key := range keys {
+		args[i] = key
+	}
+	rows, err := x.c.QueryContext(ctx, "SELECT k, v FROM kv WHERE k IN (?"+strings.Repeat(", ?", len(keys)-1)+")", args...)
+	if err != nil {
+		return nil, x.failed(err)
+	}
+	defer rows.Close()
+	found := make(map[string]int64, len(keys))
+	for rows.Next() {
+		var key string
+		var value int64
+		if err := rows.Scan(&key, &value); err != nil {
+			return nil, x.failed(err)
+		}
+		found[key] = value
+	}
+	if err := rows.Err(); err != nil {
+		return nil, x.failed(err)
+	}
+	return drivers.InOrder(keys, found), nil
+}
+
 func (x tx) Insert(ctx context.Context, key string, value int64) error {
 	_, err := x.c.ExecContext(ctx, "INSERT INTO kv (k, v) VALUES (?, ?)", key, value)
 	return x.failed(err)

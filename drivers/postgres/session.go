@@ -47,6 +47,24 @@ func (x *tx) Read(ctx context.Context, key string) (value int64, found bool, err
 	return value, err == nil, statementError(err, x.c)
 }
 
+// ReadMany implements drivers.ManyReader.
+func (x *tx) ReadMany(ctx context.Context, keys []string) ([]drivers.Found, error) {
+	rows, err := x.rows(ctx, "SELECT k, v FROM kv WHERE k = ANY($1)", keys)
+	if err != nil {
+		return nil, statementError(err, x.c)
+	}
+	found := make(map[string]int64, len(keys))
+	var key string
+	var value int64
+	if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error {
+		found[key] = value
+		return nil
+	}); err != nil {
+		return nil, statementError(err, x.c)
+	}
+	return drivers.InOrder(keys, found), nil
+}
+
 // Writes return the transaction's id, which costs no extra round trip.
 
 func (x *tx) Insert(ctx context.Context, key string, value int64) error {
