@@ -371,6 +371,13 @@ func (a *app) morning(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left 
 	if _, err := fmt.Fprintf(a.out, "\n%s: %s, %s\npage: %s\n", m.Words(), plural(m.Total.Runs, "run"), m.Night.Lasted(), page); err != nil {
 		return withCode(exitIO, err)
 	}
+	for _, g := range m.Fresh() {
+		if x := g.Shrunk; x != nil && len(x.Changes) > 0 {
+			if _, err := fmt.Fprintf(a.out, "%s on %s, %s: %s\n  %s\n", g.Name, g.Target, g.Isolation, x.Words(), x.Command()); err != nil {
+				return withCode(exitIO, err)
+			}
+		}
+	}
 	a.tellNight(h.webhook, m, page)
 	if !done {
 		fmt.Fprintln(a.msg, "the night is not over; isohound hunt --resume goes on with it")

@@ -28,6 +28,7 @@ workloads:
   - {workload: mini, keys: 3..8, txns: 300}
 budget: {run: 1m}
 repeats: 1
+shrink: {runs: 0}
 `
 
 // nightCases are the cases of a hunt's JUnit file, by name, each with the kind of its problem.
@@ -146,6 +147,47 @@ func TestNights(t *testing.T) {
 		if done.code != int(c.code) || !strings.Contains(done.out+done.msg, c.want) {
 			t.Errorf("hunt %q: exit code %d, want %d and %q\n%s%s", c.args, done.code, c.code, c.want, done.out, done.msg)
 		}
+	}
+}
+
+// TestNightsShrunk: a violation is shrunk as a workload, through a kill of the hunt. The page, the summary and the console say
+// what is smaller, and the scenario that the hunt writes is of that workload, finds the anomaly, and goes on finding it.
+func TestNightsShrunk(t *testing.T) {
+	text := strings.Replace(planted, "shrink: {runs: 0}", "shrink: {runs: 3, tries: 1}", 1)
+	text = strings.Replace(text, "  - {name: clean, driver: sim, isolations: [snapshot isolation]}\n", "", 1)
+	path, dir := write(t, "p.yaml", text), filepath.Join(t.TempDir(), "h")
+	c := command(t, "hunt", path, "--out", dir)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// It is killed when it has begun to shrink: run 1 and two repetitions come before.
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if found, _ := filepath.Glob(filepath.Join(dir, "runs", "1", "00004-*")); len(found) == 1 {
+			break
+		}
+		if time.Since(begun) > 2*time.Minute {
+			t.Fatal("nothing is shrunk")
+		}
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	done := isohound(t, "hunt", path, "--out", dir, "--resume")
+	if done.code != int(exitViolated) || !strings.Contains(done.msg, "going on with night 1") || !strings.Contains(done.out, "Smallest workload") || !strings.Contains(done.out, "isohound run --driver sim") {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	for _, name := range []string{hunt.PageFile, hunt.SummaryFile} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(b), "txns 300 → ") || !strings.Contains(string(b), "scenarios/found-planted-snapshot-isolation-lostupdate.yaml") {
+			t.Errorf("%s: %v\n%s", name, err, b)
+		}
+	}
+	scenario, err := os.ReadFile(filepath.Join(dir, hunt.ScenarioFolder, "found-planted-snapshot-isolation-lostupdate.yaml"))
+	if err != nil || strings.Contains(string(scenario), "txns: 300\n") || !strings.Contains(string(scenario), "anomaly: LostUpdate\n") {
+		t.Errorf("%v\n%s", err, scenario)
+	}
+	if done := isohound(t, "scenarios", "run", "all", "--dir", filepath.Join(dir, hunt.ScenarioFolder), "--out", filepath.Join(t.TempDir(), "again")); done.code != 0 {
+		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
 	}
 }
 
