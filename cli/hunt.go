@@ -81,6 +81,7 @@ a new one.
 	f.StringVar(&h.summary, "summary", "", summaryHelp)
 	f.StringVar(&h.webhook, "webhook", "", "address to which the night's outcome is posted as JSON (default $"+webhookVariable+"); see docs/hunt.md")
 	f.BoolVarP(&h.quiet, "quiet", "q", false, "print only what is not satisfied, and the result")
+	c.AddCommand(a.huntCompareCommand())
 	return c
 }
 

@@ -11,7 +11,9 @@
 //	shrink.go, smaller.go                     a smaller workload for a violation
 //	process.go, hunter.go, collect.go         runs: recorded, judged, entered
 //	expect.go                                 what each cell's verdicts mean
-//	morning.go, groups.go, write.go           the page, the summary, JUnit
+//	morning.go, groups.go, write.go,          the page, the summary, JUnit, scenarios
+//	smallest.go
+//	sides.go, sides_words.go, fisher.go       two nights or two targets compared
 //	trial.go                                  measures choosers
 //
 // A cell is a target, an isolation, a workload of the plan and a script of faults. A night is one hunt, which may

@@ -71,3 +71,32 @@ func TestNight(t *testing.T) {
 		}
 	}
 }
+
+// TestComparison: the page of two nights, wide, narrow, dark, printed and without scripts.
+func TestComparison(t *testing.T) {
+	c := &hunt.Comparison{What: "nights", Tested: 2, Notes: []string{"The servers differ: PostgreSQL 18.3 (Debian 18.3-1.pgdg130+1); PostgreSQL 18.4 (Debian 18.4-1.pgdg130+1)."}}
+	effort := hunt.Effort{Runs: 3210, Judged: 3000, Violated: 11, Vacuous: 2, Early: 7, Failed: 2, Commits: 123456789}
+	for n := range c.Sides {
+		c.Sides[n] = hunt.Side{Name: "night 1" + strings.Repeat("1", n) + " (2026-01-31 23:59)", Servers: []string{"PostgreSQL 18.4 (Debian 18.4-1.pgdg130+1)", "MariaDB 11.8.2"}, LeftOut: 44, Effort: effort}
+	}
+	best := hunt.ListedRun{Run: &hunt.Run{ID: 31415}, Report: "runs/12/31415/report.html", Repro: "runs/12/31415/repro/README.md"}
+	for _, differs := range []bool{true, false} {
+		c.Findings = append(c.Findings, &hunt.Difference{Target: "mariadb-with-galera-on-three-nodes", Isolation: "repeatable read, innodb_snapshot_isolation=ON", Level: "strong-si", Name: "PredicateWriteSkew", Workloads: []string{"mini-with-many-sessions-and-few-keys, 3s kill for 1s every 10s", "scan"},
+			K: [2]int{15, 0}, N: [2]int{210, 200}, Commits: [2]int64{123456789, 98765432}, Text: [2]string{"T1 -RW-> T2: T1 looked for rows of bookings.\nSo each of them would have to come before itself.", ""}, Best: [2]hunt.ListedRun{best, {}}, Run: [2]int64{31415, 0}, P: 0.00003, Differs: differs,
+			Sentence: "Only night 1 (2026-01-31 23:59) showed it, in 15 of 210 runs (123,456,789 commits); night 11 (2026-01-31 23:59) in 0 of 200 runs (98,765,432 commits). If both showed it equally often, luck alone would make such a difference with probability 3e-05, where 2 findings are compared: luck is no likely reason."})
+	}
+	for _, w := range []string{"mini", "mini-with-many-sessions-and-few-keys"} {
+		c.Cells = append(c.Cells, &hunt.Pair{Target: "mariadb-with-galera-on-three-nodes", Isolation: "repeatable read, innodb_snapshot_isolation=ON", Workload: w, Fault: "3s kill for 1s every 10s; 2s pause backends 5ms every 50ms", Of: [2]hunt.Effort{effort, {}}, Changed: true})
+	}
+	path, err := c.Write(t.TempDir(), pages.Draw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := Start(t)
+	for _, v := range append(Views, View{Width: 400, NoScript: true}) {
+		seen := b.Look(t, path, v)
+		if want := []string{"verdict", "sides", "findings", "cells"}; !slices.Equal(seen.Sections, want) {
+			t.Errorf("%s: sections %s", v, strings.Join(seen.Sections, " "))
+		}
+	}
+}
