@@ -9,6 +9,19 @@ import (
 // YAML is the text of the file of a scenario, without the keys that have no value. The error says why it would not be a
 // scenario that can run.
 func (s *Scenario) YAML() ([]byte, error) {
+	text, err := s.Draft()
+	if err != nil {
+		return nil, err
+	}
+	again, d := read(s.Name+".yaml", text)
+	if d.Root != nil {
+		d.validate(again)
+	}
+	return text, d.Err()
+}
+
+// Draft is the scenario's file where something may be missing yet, such as what is expected.
+func (s *Scenario) Draft() ([]byte, error) {
 	var n yaml.Node
 	if err := n.Encode(s); err != nil {
 		return nil, err
@@ -20,11 +33,7 @@ func (s *Scenario) YAML() ([]byte, error) {
 	if err := enc.Encode(&n); err != nil {
 		return nil, err
 	}
-	again, d := read(s.Name+".yaml", b.Bytes())
-	if d.Root != nil {
-		d.validate(again)
-	}
-	return b.Bytes(), d.Err()
+	return b.Bytes(), nil
 }
 
 // prune removes keys whose values are empty or 0, but for retries: there 0 says something. It reports whether nothing

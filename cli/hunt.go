@@ -81,6 +81,7 @@ a new one.
 	f.StringVar(&h.summary, "summary", "", summaryHelp)
 	f.StringVar(&h.webhook, "webhook", "", "address to which the night's outcome is posted as JSON (default $"+webhookVariable+"); see docs/hunt.md")
 	f.BoolVarP(&h.quiet, "quiet", "q", false, "print only what is not satisfied, and the result")
+	c.AddCommand(a.huntCompareCommand())
 	return c
 }
 
@@ -370,6 +371,13 @@ func (a *app) morning(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left 
 	}
 	if _, err := fmt.Fprintf(a.out, "\n%s: %s, %s\npage: %s\n", m.Words(), plural(m.Total.Runs, "run"), m.Night.Lasted(), page); err != nil {
 		return withCode(exitIO, err)
+	}
+	for _, g := range m.Fresh() {
+		if x := g.Shrunk; x != nil && len(x.Changes) > 0 {
+			if _, err := fmt.Fprintf(a.out, "%s on %s, %s: %s\n  %s\n", g.Name, g.Target, g.Isolation, x.Words(), x.Command()); err != nil {
+				return withCode(exitIO, err)
+			}
+		}
 	}
 	a.tellNight(h.webhook, m, page)
 	if !done {

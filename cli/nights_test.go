@@ -28,6 +28,7 @@ workloads:
   - {workload: mini, keys: 3..8, txns: 300}
 budget: {run: 1m}
 repeats: 1
+shrink: {runs: 0}
 `
 
 // nightCases are the cases of a hunt's JUnit file, by name, each with the kind of its problem.
@@ -113,6 +114,40 @@ func TestNights(t *testing.T) {
 	if page, err = os.ReadFile(filepath.Join(dir, hunt.PageFile)); err != nil || !strings.Contains(string(page), "All as expected") || strings.Contains(string(page), "New: LostUpdate") {
 		t.Errorf("the second night: %v", err)
 	}
+	// Two nights and two targets side by side.
+	if done = isohound(t, "hunt", "compare", dir); done.code != 0 || !strings.Contains(done.out, "Both showed it: night 1 (") || !strings.Contains(done.out, "in 1 of 1 run (") {
+		t.Errorf("two nights: exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	if page, err = os.ReadFile(filepath.Join(dir, hunt.ComparisonFile)); err != nil || !strings.Contains(string(page), `href="runs/1/`) || !strings.Contains(string(page), "Both showed it") {
+		t.Errorf("the page of two nights: %v\n%s", err, page)
+	}
+	var versus hunt.Comparison
+	done = isohound(t, "hunt", "compare", dir, "--targets", "clean,planted", "--json")
+	if err := json.Unmarshal([]byte(done.out), &versus); err != nil || done.code != 0 || versus.Sides[0].Name != "clean" || !slices.ContainsFunc(versus.Findings, func(d *hunt.Difference) bool {
+		return d.Name == "LostUpdate" && d.K == [2]int{0, 2} && d.N == [2]int{2, 2} && !d.Differs && strings.Contains(d.Sentence, "This may be luck")
+	}) {
+		t.Errorf("two targets: exit code %d, %v\n%s%s", done.code, err, done.out, done.msg)
+	}
+	for _, c := range []struct {
+		args string
+		code exitCode
+		want string
+	}{
+		{"", exitUsage, "needs the folder of a hunt"},
+		{path, exitUsage, "is a file; hunt compare needs the folder"},
+		{t.TempDir(), exitData, "holds no hunt"},
+		{dir + " --nights 1", exitUsage, "takes two nights"},
+		{dir + " --nights 1,9", exitData, "there is no night 9"},
+		{dir + " --nights 1,x", exitUsage, "expected numbers of nights"},
+		{dir + " --nights 2,2", exitUsage, "are the same"},
+		{dir + " --targets clean", exitUsage, "takes two targets"},
+		{dir + " --targets clean,plantd", exitData, `did you mean "planted"?`},
+		{dir + " --targets clean,planted --nights 1,2", exitUsage, "takes one night"},
+	} {
+		if done := isohound(t, append([]string{"hunt", "compare"}, strings.Fields(c.args)...)...); done.code != int(c.code) || !strings.Contains(done.out+done.msg, c.want) {
+			t.Errorf("hunt compare %s: exit code %d, want %d and %q\n%s%s", c.args, done.code, c.code, c.want, done.out, done.msg)
+		}
+	}
 	path = write(t, "p.yaml", strings.Replace(expect, "target: planted", "target: clean", 1))
 	if done = isohound(t, "hunt", path, "--out", t.TempDir()); done.code != int(exitViolated) || !strings.Contains(done.out, "1 expected violation is missing") {
 		t.Errorf("a missing violation: exit code %d\n%s%s", done.code, done.out, done.msg)
@@ -146,6 +181,47 @@ func TestNights(t *testing.T) {
 		if done.code != int(c.code) || !strings.Contains(done.out+done.msg, c.want) {
 			t.Errorf("hunt %q: exit code %d, want %d and %q\n%s%s", c.args, done.code, c.code, c.want, done.out, done.msg)
 		}
+	}
+}
+
+// TestNightsShrunk: a violation is shrunk as a workload, through a kill of the hunt. The page, the summary and the console say
+// what is smaller, and the scenario that the hunt writes is of that workload, finds the anomaly, and goes on finding it.
+func TestNightsShrunk(t *testing.T) {
+	text := strings.Replace(planted, "shrink: {runs: 0}", "shrink: {runs: 3, tries: 1}", 1)
+	text = strings.Replace(text, "  - {name: clean, driver: sim, isolations: [snapshot isolation]}\n", "", 1)
+	path, dir := write(t, "p.yaml", text), filepath.Join(t.TempDir(), "h")
+	c := command(t, "hunt", path, "--out", dir)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// It is killed when it has begun to shrink: run 1 and two repetitions come before.
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if found, _ := filepath.Glob(filepath.Join(dir, "runs", "1", "00004-*")); len(found) == 1 {
+			break
+		}
+		if time.Since(begun) > 2*time.Minute {
+			t.Fatal("nothing is shrunk")
+		}
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	done := isohound(t, "hunt", path, "--out", dir, "--resume")
+	if done.code != int(exitViolated) || !strings.Contains(done.msg, "going on with night 1") || !strings.Contains(done.out, "Smallest workload") || !strings.Contains(done.out, "isohound run --driver sim") {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	for _, name := range []string{hunt.PageFile, hunt.SummaryFile} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(b), "txns 300 → ") || !strings.Contains(string(b), "scenarios/found-planted-snapshot-isolation-lostupdate.yaml") {
+			t.Errorf("%s: %v\n%s", name, err, b)
+		}
+	}
+	scenario, err := os.ReadFile(filepath.Join(dir, hunt.ScenarioFolder, "found-planted-snapshot-isolation-lostupdate.yaml"))
+	if err != nil || strings.Contains(string(scenario), "txns: 300\n") || !strings.Contains(string(scenario), "anomaly: LostUpdate\n") {
+		t.Errorf("%v\n%s", err, scenario)
+	}
+	if done := isohound(t, "scenarios", "run", "all", "--dir", filepath.Join(dir, hunt.ScenarioFolder), "--out", filepath.Join(t.TempDir(), "again")); done.code != 0 {
+		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
 	}
 }
 

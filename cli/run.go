@@ -243,6 +243,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	a.announce(s, db)
 	conf := a.config(s, o, k, db)
+	if err := s.keepBase(&conf); err != nil {
+		return err
+	}
 	a.metrics.run(&conf)
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
 	if o.cutEvery != "" {
@@ -311,8 +314,9 @@ func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, 
 	if len(run.Broken()) > 0 && !k.expectViolated {
 		a.found(exitViolated)
 	}
-	s.keepScenario(run, repro)
+	kerr := keepScenario(run, repro)
 	report, serr := a.save(dir, run, repro, o)
+	serr = firstError(serr, kerr)
 	if !s.quiet && serr == nil {
 		fmt.Fprintf(a.msg, "report: %s\nrepeat: %s\n", report, run.Config.Repeat)
 	}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pkg/errors"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/isohound/isohound/catalogue"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/results"
@@ -19,10 +22,9 @@ import (
 // foundTries is how many runs a scenario has to show again what one run showed.
 const foundTries = 10
 
-// scenario is a violated run as a scenario, which starts the database by itself, or nil where it cannot: the database
-// was one that is there, or the run had something that scenarios have not, such as windows.
-func (s *settings) scenario(run *results.Run) *catalogue.Scenario {
-	c := &run.Config
+// scenario is the run as a scenario, without what is expected of it, or nil where there is none that can repeat it: the
+// database was one that is there, or the run had something that scenarios have not, such as windows.
+func (s *settings) scenario(c *results.Config) *catalogue.Scenario {
 	if !s.info.Embedded && s.server == "" || s.cuts.Any() || s.workloadFile != nil || s.fenceEvery > 0 {
 		return nil
 	}
@@ -32,11 +34,35 @@ func (s *settings) scenario(run *results.Run) *catalogue.Scenario {
 		CallTimeout: catalogue.Duration(s.callTimeout), Retries: &s.retries, Seed: s.seed, Faults: s.faults, Tries: foundTries,
 		Sources: []string{"isohound " + c.Version + ", " + c.Started.UTC().Format(time.DateOnly) + ", on " + c.Server},
 		Target:  catalogue.Target{Kind: catalogue.Embedded},
-		Time:    catalogue.Duration(time.Duration(math.Ceil(1+2*run.Stats.Seconds)) * time.Second),
 	}
 	if s.server != "" && !onServer(x, s.server) {
 		return nil
 	}
+	return x
+}
+
+// keepBase puts the run as a scenario into its configuration, for the process that judges it.
+func (s *settings) keepBase(c *results.Config) error {
+	x := s.scenario(c)
+	if x == nil {
+		return nil
+	}
+	text, err := x.Draft()
+	c.Scenario = string(text)
+	return err
+}
+
+// violatedScenario is the scenario of a violated run, nil where there is none.
+func violatedScenario(run *results.Run) (*catalogue.Scenario, error) {
+	c := &run.Config
+	if c.Scenario == "" {
+		return nil, nil
+	}
+	x := &catalogue.Scenario{}
+	if err := yaml.Unmarshal([]byte(c.Scenario), x); err != nil {
+		return nil, errors.Wrap(err, "the scenario in the configuration of the run")
+	}
+	x.Time = catalogue.Duration(time.Duration(math.Ceil(1+2*run.Stats.Seconds)) * time.Second)
 	for n := range run.Outcomes {
 		o := &run.Outcomes[n]
 		if o.Verdict != verdict.Violated || len(o.Anomalies) == 0 || o.Assumes != nil {
@@ -46,13 +72,13 @@ func (s *settings) scenario(run *results.Run) *catalogue.Scenario {
 		x.Expect = append(x.Expect, catalogue.Expectation{Level: o.Level, Verdict: verdict.Violated.String(), Anomaly: name})
 		if x.Title == "" {
 			x.Title = fmt.Sprintf("%s on %s, %s", name, c.Server, c.Isolation)
-			x.Name = strings.Trim(improper.ReplaceAllString(strings.ToLower("found-"+s.driver+"-"+name), "-"), "-")
+			x.Name = strings.Trim(improper.ReplaceAllString(strings.ToLower("found-"+x.Driver+"-"+name), "-"), "-")
 		}
 	}
 	if x.Name == "" {
-		return nil
+		return nil, nil
 	}
-	return x
+	return x, nil
 }
 
 var improper = regexp.MustCompile(`[^a-z0-9]+`)
@@ -78,12 +104,13 @@ func onServer(x *catalogue.Scenario, server string) bool {
 }
 
 // keepScenario adds the scenario of a violated run to its reproduction.
-func (s *settings) keepScenario(run *results.Run, p *results.Repro) {
-	x := s.scenario(run)
-	if x == nil {
-		return
+func keepScenario(run *results.Run, p *results.Repro) error {
+	x, err := violatedScenario(run)
+	if x == nil || err != nil {
+		return err
 	}
 	if text, err := x.YAML(); err == nil { // else scenarios cannot do what the run did
 		p.Scenario, p.ScenarioFile = text, filepath.Join(results.ScenarioFolder, x.Name+".yaml")
 	}
+	return nil
 }

@@ -72,6 +72,7 @@ type Check func(args []string) error
 func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 	var cells []*Cell
 	var left []LeftOut
+	p.check = check
 	for tn := range p.Targets {
 		t := &p.Targets[tn]
 		driver, err := drivers.Find(t.Driver)

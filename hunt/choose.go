@@ -17,6 +17,8 @@ const (
 	whyChanged = "changed"
 	whySame    = "repeat, same seed"
 	whyNear    = "repeat, near"
+	whyShrink  = "shrink"
+	whyConfirm = "shrink, confirm"
 	whyFound   = "found something lately"
 	whyTonight = "not yet tonight"
 	whyAgain   = "again"
@@ -26,7 +28,8 @@ const (
 type choice struct {
 	cell    *Cell
 	why     string
-	repeats *Run // the run to repeat
+	repeats *Run      // the run to repeat
+	set     *Settings // of a run that shrinks
 }
 
 // tally is what a cell has had tonight.
@@ -106,6 +109,11 @@ func (c *chooser) next(tonight []*Run, servers map[string]string) *choice {
 	if again := c.repeat(tonight, out); again != nil {
 		return again
 	}
+	if rank == 4 || best == nil {
+		if smaller := c.shrink(tonight, out); smaller != nil {
+			return smaller
+		}
+	}
 	if rank == 4 {
 		switch {
 		case c.fixed:
@@ -149,6 +157,9 @@ func (c *chooser) size(cell *Cell) float64 {
 func dead(tonight []*Run) map[string]bool {
 	row, out := map[string]int{}, map[string]bool{}
 	for _, r := range tonight {
+		if r.shrinks() {
+			continue // its settings may be what fails
+		}
 		switch r.State {
 		case failed:
 			row[r.Target]++
@@ -165,36 +176,12 @@ func dead(tonight []*Run) map[string]bool {
 // anomaly in a cell is repeated, with the same settings and then with settings near them.
 func (c *chooser) repeat(tonight []*Run, out map[string]bool) *choice {
 	var second *choice
-	seen := map[string]bool{}
-	for _, r := range tonight {
-		cell := c.cell(r.Cell)
-		if r.Repeats != 0 || out[r.Target] || cell == nil {
+	for _, f := range c.plan.finds(c.cells, tonight) {
+		if out[f.run.Target] {
 			continue
 		}
-		fresh, unexpected := false, false
-		for _, v := range r.Verdicts {
-			if v.Verdict != violated {
-				continue
-			}
-			rule, status := c.plan.rule(cell, v.Level), c.plan.judgeLevel(cell, r, v).Status
-			if status != Unexpected && (rule == nil || rule.Verdict != violated) {
-				continue
-			}
-			name, _, _ := strings.Cut(v.Anomalies, ",") // the first is the one that is shown first
-			if v.Level == invariant {
-				name, _, _ = strings.Cut(name, ":") // what follows are numbers
-			}
-			key := r.Cell + "\n" + v.Level + "\n" + name
-			if !seen[key] {
-				fresh, unexpected = true, unexpected || status == Unexpected
-			}
-			seen[key] = true
-		}
-		if !fresh {
-			continue
-		}
-		ch := c.again(cell, r, tonight)
-		if ch != nil && unexpected {
+		ch := c.again(f.cell, f.run, tonight)
+		if ch != nil && f.unexpected {
 			return ch
 		}
 		if second == nil {
@@ -204,21 +191,88 @@ func (c *chooser) repeat(tonight []*Run, out map[string]bool) *choice {
 	return second
 }
 
+// find is an anomaly that a run of the night was the first to show in its cell, at a level.
+type find struct {
+	run         *Run
+	cell        *Cell
+	level, name string
+	unexpected  bool // otherwise the plan expects it
+}
+
+// finds are what is repeated. Those of one run stand together.
+func (p *Plan) finds(cells []*Cell, tonight []*Run) []find {
+	var out []find
+	seen := map[string]bool{}
+	at := finder(cells)
+	for _, r := range tonight {
+		cell := at(r.Cell)
+		if r.Repeats != 0 || cell == nil {
+			continue
+		}
+		for _, v := range r.Verdicts {
+			if v.Verdict != violated {
+				continue
+			}
+			rule, status := p.rule(cell, v.Level), p.judgeLevel(cell, r, v).Status
+			if status != Unexpected && (rule == nil || rule.Verdict != violated) {
+				continue
+			}
+			name, _, _ := strings.Cut(v.Anomalies, ",") // the first is the one that is shown first
+			if v.Level == invariant {
+				name, _, _ = strings.Cut(name, ":") // what follows are numbers
+			}
+			if key := r.Cell + "\n" + v.Level + "\n" + name; !seen[key] {
+				seen[key] = true
+				out = append(out, find{r, cell, v.Level, name, status == Unexpected})
+			}
+		}
+	}
+	return out
+}
+
+// shrunk are the violations that are shrunk: of those that nobody expects, the first of each anomaly at an isolation of a
+// target, unless the plan has changed since.
+func (p *Plan) shrunk(cells []*Cell, tonight []*Run) []*Shrunk {
+	var out []*Shrunk
+	seen := map[groupKey]bool{}
+	for _, f := range p.finds(cells, tonight) {
+		key := groupKey{f.run.Target, f.run.Isolation, f.name, ""}
+		if !f.unexpected || seen[key] || f.run.Digest != f.cell.digest() || f.run.finding(f.level, f.name) == nil {
+			continue
+		}
+		seen[key] = true
+		out = append(out, p.shrink(f.cell, f.run, f.level, f.name, tonight))
+	}
+	return out
+}
+
+// shrink chooses a run that shrinks a violation, nil if there is none.
+func (c *chooser) shrink(tonight []*Run, out map[string]bool) *choice {
+	for _, s := range c.plan.shrunk(c.cells, tonight) {
+		if s.next != nil && !out[s.Of.Target] {
+			return &choice{cell: c.cell(s.Of.Cell), why: s.why, repeats: s.Of, set: s.next}
+		}
+	}
+	return nil
+}
+
 // again is the next repetition of a run, nil if it had all.
 func (c *chooser) again(cell *Cell, r *Run, tonight []*Run) *choice {
 	same, near := 0, 0
 	for _, other := range tonight {
-		if other.Repeats == r.ID && other.Why == whySame {
+		switch {
+		case other.Repeats != r.ID:
+		case other.Why == whySame:
 			same++
-		} else if other.Repeats == r.ID {
+		case other.Why == whyNear:
 			near++
 		}
 	}
 	switch limit := c.plan.repeats(); {
 	case same < limit:
-		return &choice{cell, whySame, r}
+		return &choice{cell: cell, why: whySame, repeats: r}
 	case near < limit:
-		return &choice{cell, whyNear, r}
+		return &choice{cell: cell, why: whyNear, repeats: r}
 	}
 	return nil
 }
@@ -236,6 +290,8 @@ func (c *chooser) cell(id string) *Cell {
 func (c *chooser) settings(ch *choice, tonight []*Run) Settings {
 	r := rand.New(rand.NewPCG(uint64(c.night.Seed), uint64(len(tonight))))
 	switch {
+	case ch.set != nil:
+		return ch.set.clone()
 	case ch.why == whySame:
 		return ch.repeats.Settings.clone()
 	case ch.why == whyNear:

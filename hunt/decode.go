@@ -93,7 +93,8 @@ func (d *document) allowed(key string, value *yaml.Node, f reflect.StructField) 
 		}
 	}
 	if low := f.Tag.Get("min"); low != "" {
-		if n, err := strconv.Atoi(value.Value); err == nil && n < 0 {
+		least, _ := strconv.Atoi(low)
+		if n, err := strconv.Atoi(value.Value); err == nil && n < least {
 			d.Add(value.Line, "%s must not be below %s", key, low)
 		}
 	}

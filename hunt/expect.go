@@ -158,10 +158,11 @@ type CellNight struct {
 	Cell   *Cell
 	Status Status
 	Text   string // of the worst run, and what is lacking
-	// Runs were begun. Early of them ended early, Failures failed, and Violated found a violation.
-	Runs, Early, Failures, Violated int
-	Commits                         int64
-	Seconds                         float64
+	// Runs were begun. Early of them ended early, Failures failed, Violated found a violation, and Vacuous tested next to
+	// nothing. Shrinking runs were begun besides, to make a violated one smaller; nothing else here counts them.
+	Runs, Early, Failures, Violated, Vacuous, Shrinking int
+	Commits                                             int64
+	Seconds                                             float64
 	// Levels are the levels that were judged, with the word not promised where they are not.
 	Levels []string
 	Worst  *Run // the run with the worst status, the first of them
@@ -177,6 +178,10 @@ func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 	n := &CellNight{Cell: c, Status: NotRun}
 	whole := 0 // runs that were judged and did not end early
 	for _, r := range runs {
+		if r.shrinks() {
+			n.Shrinking++
+			continue
+		}
 		n.Runs++
 		n.Commits += r.Commits
 		n.Seconds += r.Took.Seconds()
@@ -188,6 +193,9 @@ func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 		}
 		if slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Verdict == violated }) {
 			n.Violated++
+		}
+		if s.Status == Vacuous {
+			n.Vacuous++
 		}
 		switch {
 		case s.Status == Failed:

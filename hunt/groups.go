@@ -14,13 +14,16 @@ type Group struct {
 	Others                         []string
 	Workloads                      []string
 	Text                           string
-	// Runs of the night show it, Of were judged in the cells that show it.
-	Runs, Of int
+	// Runs of the night show it, Of were judged in the cells that show it. Shrinking runs that show it are counted
+	// besides: they were chosen because they may.
+	Runs, Of, Shrinking int
 	// Same and Near say how often a repetition showed it again.
 	Same, OfSame, Near, OfNear int
 	Before                     int // runs of earlier nights that showed it
 	Since                      int64
 	Best                       *ListedRun // the smallest of its runs
+	Shrunk                     *Shrunk    // nil if it was not shrunk
+	Scenario                   string     // the file of a scenario that shows it, from the folder of the hunt, "" if there is none
 	best                       int
 }
 
@@ -68,8 +71,16 @@ func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error
 		}
 	}
 	for k, g := range all {
-		g.Runs = len(shows[k])
 		for _, r := range tonight {
+			if r.shrinks() {
+				if shows[k][r.ID] {
+					g.Shrinking++
+				}
+				continue
+			}
+			if shows[k][r.ID] {
+				g.Runs++
+			}
 			if where[k][r.Cell] && r.State == judged {
 				g.Of++
 			}
@@ -87,6 +98,16 @@ func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error
 			}
 		}
 		slices.Sort(g.Workloads)
+	}
+	for _, x := range p.shrunk(cells, tonight) {
+		k := groupKey{x.Of.Target, x.Of.Isolation, x.Name, x.Of.finding(x.Level, x.Name).Edges}
+		if all[k].Shrunk == nil {
+			all[k].Shrunk = x
+		}
+		if x.Best != nil {
+			best := s.listed(p, find, x.Best)
+			x.Listed = &best
+		}
 	}
 	slices.SortStableFunc(m.Groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(min(a.Before, 1), min(b.Before, 1)), strings.Compare(a.Target, b.Target), strings.Compare(a.Isolation, b.Isolation), cmp.Compare(b.Runs, a.Runs), strings.Compare(a.Name, b.Name))

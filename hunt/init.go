@@ -134,6 +134,7 @@ budget:
 chooser: bandit              # how values are drawn: bandit (by what runs yielded), random, grid
 keep: violated               # which folders stay: violated (all but those of satisfied runs), reports, all
 repeats: 3                   # how often a violation is repeated with its seed, and then near it
+shrink: {runs: 60, time: 10m, tries: 3}   # what is spent to find a smaller workload for a violation
 `)
 	return b.String()
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/isohound/isohound/results"
 )
 
 // maxListed bounds the runs that the page lists. The rest are satisfied ones; the index has all.
@@ -42,6 +44,7 @@ type Morning struct {
 // Total sums up a night.
 type Total struct {
 	Runs, Judged, Early, Failed, Violated int
+	Shrinking                             int // of Runs; Violated has none of them
 	Commits                               int64
 	ByStatus                              map[Status]int // cells
 }
@@ -64,6 +67,7 @@ type ListedRun struct {
 	Status             Status
 	Text               string
 	Report, Repro, Log string // paths from the folder of the hunt, "" if not there
+	scenario           string
 }
 
 // TrendNight is a night of the trend.
@@ -186,6 +190,9 @@ func (s *State) listed(p *Plan, find func(string) *Cell, r *Run) ListedRun {
 		return r.Folder + "/" + name
 	}
 	l.Report, l.Repro, l.Log = link("report.html"), link("repro/README.md"), link(LogFile)
+	if found, err := os.ReadDir(filepath.Join(s.dir, filepath.FromSlash(r.Folder), results.ReproFolder, results.ScenarioFolder)); err == nil && len(found) == 1 {
+		l.scenario = link(results.ReproFolder + "/" + results.ScenarioFolder + "/" + found[0].Name())
+	}
 	return l
 }
 
@@ -217,7 +224,10 @@ func (m *Morning) list(s *State, p *Plan, cells []*Cell, tonight []*Run) {
 		if r.State == failed {
 			t.Failed++
 		}
-		if slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Verdict == violated }) {
+		switch {
+		case r.shrinks():
+			t.Shrinking++
+		case slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Verdict == violated }):
 			t.Violated++
 		}
 	}

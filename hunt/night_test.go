@@ -283,10 +283,10 @@ func TestDraw(t *testing.T) {
 		t.Errorf("the same seed draws %s and %s", args(first), args(again))
 	}
 	base := &Run{Settings: first}
-	if same := c.settings(&choice{cells[0], whySame, base}, nil); args(same) != args(first) {
+	if same := c.settings(&choice{cell: cells[0], why: whySame, repeats: base}, nil); args(same) != args(first) {
 		t.Errorf("a repetition has other settings: %s", args(same))
 	}
-	if near := c.settings(&choice{cells[0], whyNear, base}, nil); near.Seed == first.Seed || near.Flags["sessions"] == "" {
+	if near := c.settings(&choice{cell: cells[0], why: whyNear, repeats: base}, nil); near.Seed == first.Seed || near.Flags["sessions"] == "" {
 		t.Errorf("settings near %+v: %+v", first, near)
 	}
 	// A run of the index has no maps where nothing is drawn.

@@ -8,9 +8,12 @@
 //	cell.go, draw.go                          what the plan asks for: cells, and runs of them
 //	state.go, query.go                        the index of nights, runs and verdicts
 //	choose.go, yield.go, bandit.go            which run is next
+//	shrink.go, smaller.go                     a smaller workload for a violation
 //	process.go, hunter.go, collect.go         runs: recorded, judged, entered
 //	expect.go                                 what each cell's verdicts mean
-//	morning.go, groups.go, write.go           the page, the summary, JUnit
+//	morning.go, groups.go, write.go,          the page, the summary, JUnit, scenarios
+//	smallest.go
+//	sides.go, sides_words.go, fisher.go       two nights or two targets compared
 //	trial.go                                  measures choosers
 //
 // A cell is a target, an isolation, a workload of the plan and a script of faults. A night is one hunt, which may
@@ -18,6 +21,7 @@
 package hunt
 
 import (
+	"strings"
 	"time"
 )
 
@@ -34,8 +38,18 @@ type Plan struct {
 	Keep       string        `yaml:"keep" enum:"violated,reports,all" doc:"Which folders of runs stay: violated (the default: all but those of satisfied runs), reports (also the reports of satisfied runs, without their histories), or all."`
 	Chooser    string        `yaml:"chooser" enum:"bandit,random,grid" doc:"How values are drawn from lists and ranges: bandit (by what earlier runs yielded), random, or grid (all combinations of the parts of ranges, one after the other)."`
 	Repeats    *int          `yaml:"repeats" min:"0" doc:"How often a violation is repeated a night with the same seed, and then with parameters near it, to learn its rate. 3 by default, 0 is never."`
+	Shrink     Shrink        `yaml:"shrink" doc:"How much is spent to find a smaller workload that shows a violation. Only violations that are not expected are shrunk, one for each target, isolation and anomaly a night."`
 	Seed       int64         `yaml:"seed" doc:"Seed of all choices of the hunt. By default drawn for each night."`
 	document   *document
+	check      Check           // of settings, nil if they are not checked
+	checked    map[string]bool // what it said of arguments
+}
+
+// Shrink says how much is spent to shrink one violation as a workload.
+type Shrink struct {
+	Runs  *int     `yaml:"runs" min:"0" doc:"How many runs may be made to find a smaller workload for one violation; 60 by default, 0 is none. Those that confirm the smallest come on top."`
+	Time  Duration `yaml:"time" doc:"How long these runs may take, with judging; 10m by default."`
+	Tries int      `yaml:"tries" min:"1" doc:"How often the same settings are tried; 3 by default. Smaller settings are kept if they show the anomaly at least half as often as the violated run did when it was repeated."`
 }
 
 // Target is a database.
@@ -89,6 +103,9 @@ const (
 	defaultRun     = 10 * time.Second
 	defaultCheck   = 2 * time.Minute
 	defaultRepeats = 3
+	defaultShrinks = 60
+	defaultShrink  = 10 * time.Minute
+	defaultTries   = 3
 	noFault        = "none"
 	keepViolated   = "violated"
 	keepReports    = "reports"
@@ -101,6 +118,40 @@ func (p *Plan) repeats() int {
 		return defaultRepeats
 	}
 	return *p.Repeats
+}
+
+func (s *Shrink) runs() int {
+	if s.Runs == nil {
+		return defaultShrinks
+	}
+	return *s.Runs
+}
+
+func (s *Shrink) time() time.Duration {
+	if s.Time > 0 {
+		return time.Duration(s.Time)
+	}
+	return defaultShrink
+}
+
+func (s *Shrink) tries() int { return either(s.Tries, defaultTries) }
+
+// valid reports whether isohound run would take settings of a cell.
+func (p *Plan) valid(c *Cell, s Settings) bool {
+	if p.check == nil {
+		return true
+	}
+	args := c.arguments(s, true)
+	key := strings.Join(args, "\n")
+	is, known := p.checked[key]
+	if !known {
+		if p.checked == nil {
+			p.checked = map[string]bool{}
+		}
+		is = p.check(args) == nil
+		p.checked[key] = is
+	}
+	return is
 }
 
 // ChosenBy is how values are drawn: bandit, random or grid.

@@ -21,11 +21,17 @@ import (
 	"github.com/isohound/isohound/internal/randhist"
 	"github.com/isohound/isohound/internal/yamldoc"
 	_ "github.com/isohound/isohound/workloads/append"
+	_ "github.com/isohound/isohound/workloads/blindw"
+	_ "github.com/isohound/isohound/workloads/ctwitter"
 	_ "github.com/isohound/isohound/workloads/general"
 	_ "github.com/isohound/isohound/workloads/lwt"
 	_ "github.com/isohound/isohound/workloads/mini"
+	_ "github.com/isohound/isohound/workloads/register"
+	_ "github.com/isohound/isohound/workloads/rubis"
 	_ "github.com/isohound/isohound/workloads/scan"
 	_ "github.com/isohound/isohound/workloads/skew"
+	_ "github.com/isohound/isohound/workloads/tpcc"
+	_ "github.com/isohound/isohound/workloads/ycsbt"
 )
 
 const small = "targets:\n  - {name: a, driver: sim}\nworkloads:\n  - workload: mini\n"
@@ -49,6 +55,8 @@ var mistakes = []struct {
 	{small + "budget: {time: soon}\n", true, `p.yaml:5: expected a time such as 1m30s, not "soon"`},
 	{small + "budget: {until: 25:00}\n", true, `p.yaml:5: expected a time of day such as "06:00", not "25:00"`},
 	{small + "budget: {runs: -1}\n", true, "p.yaml:5: runs must not be below 0"},
+	{small + "shrink: {tries: 0}\n", true, "p.yaml:5: tries must not be below 1"},
+	{small + "shrink: {rusn: 1}\n", true, `p.yaml:5: unknown key "rusn"; did you mean "runs"?`},
 	{small + "budget: {runs: many}\n", true, "p.yaml:5: str many cannot stand here: expected a whole number"},
 	{small + "budget: 8h\n", true, `p.yaml:5: "8h" cannot stand here: expected keys with values`},
 	{small + "    keys: 9..3\n", false, `p.yaml:5: expected LOW..HIGH with whole numbers and LOW not above HIGH, not "9..3"`},

@@ -122,7 +122,7 @@ type Past struct {
 // pastOf returns what is known of every cell from before a night.
 func (s *State) pastOf(night int64) (map[string]*Past, error) {
 	out := map[string]*Past{}
-	rows, err := s.db.Query(`SELECT cell, count(*), avg(took), sum(commits), max(night) FROM runs WHERE night < ? AND state = ? GROUP BY cell`, night, judged)
+	rows, err := s.db.Query(`SELECT cell, count(*), avg(took), sum(commits), max(night) FROM runs WHERE night < ? AND state = ? AND why NOT IN (?, ?) GROUP BY cell`, night, judged, whyShrink, whyConfirm)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ type seenBefore struct {
 // findingsBefore counts the findings of earlier nights.
 func (s *State) findingsBefore(night int64) (map[groupKey]*seenBefore, error) {
 	rows, err := s.db.Query(`SELECT r.target, r.isolation, f.name, f.edges, count(DISTINCT r.id), min(r.night)
-		FROM findings f JOIN runs r ON r.id = f.run WHERE r.night < ? GROUP BY 1, 2, 3, 4`, night)
+		FROM findings f JOIN runs r ON r.id = f.run WHERE r.night < ? AND r.why NOT IN (?, ?) GROUP BY 1, 2, 3, 4`, night, whyShrink, whyConfirm)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (s *State) trend(nights []Night) ([]TrendNight, error) {
 			Scan(&t.Runs, &t.Commits, &t.Early, &t.Failed)
 		if err == nil {
 			err = s.db.QueryRow(`SELECT coalesce(sum(broken), 0), coalesce(sum(1 - broken), 0) FROM (SELECT max(coalesce(v.promised, 1)) AS broken
-				FROM verdicts v JOIN runs r ON r.id = v.run WHERE r.night = ? AND v.verdict = 'violated' GROUP BY r.id)`, n.ID).Scan(&t.Broken, &t.Known)
+				FROM verdicts v JOIN runs r ON r.id = v.run WHERE r.night = ? AND v.verdict = 'violated' AND r.why NOT IN (?, ?) GROUP BY r.id)`, n.ID, whyShrink, whyConfirm).Scan(&t.Broken, &t.Known)
 		}
 		if err != nil {
 			return nil, err

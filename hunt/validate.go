@@ -40,6 +40,9 @@ func (p *Plan) validate() {
 			d.Add(d.Line("workloads", n), "a second workload is called %q; give it a name of its own", w.Name)
 		}
 		entries[w.Name] = true
+		if v := &w.Sessions; v.Range && v.Low == 1 && v.High >= leastSessions {
+			v.Low = leastSessions // drawn by chance, 1 would make a vacuous run
+		}
 	}
 	p.levels(p.Levels, "levels")
 	p.scripts(p.Faults, "faults")

@@ -16,6 +16,9 @@ import (
 
 // Write writes the page, the summary and the JUnit file into the folder of the hunt, and returns the path of the page.
 func (m *Morning) Write(dir string, page results.Page) (string, error) {
+	if err := m.keepScenarios(dir); err != nil {
+		return "", err
+	}
 	html, err := page("hunt", m)
 	if err != nil {
 		return "", err
@@ -146,7 +149,7 @@ func (m *Morning) Summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### isohound hunt %s: %s\n\n", plain(m.Plan), plain(m.Words()))
 	t := &m.Total
-	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.\n\n", plain(m.When()), count(t.Runs, "run"), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits))
+	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.\n\n", plain(m.When()), count(t.Runs, "run")+t.shrinking(), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits))
 	if len(m.New) > 0 {
 		b.WriteString("New since the night before:\n\n")
 		for _, n := range m.New {
@@ -177,8 +180,26 @@ func (m *Morning) Summary() string {
 			break
 		}
 		fmt.Fprintf(&b, "- **%s**%s violates %s on %s, %s: %s; %s%s\n", plain(g.Name), plain(inBrackets(g.Edges)), strings.Join(g.Levels, ", "), plain(g.Target), plain(g.Isolation), g.Status, plain(g.Rate()), g.where())
+		if x := g.Shrunk; x != nil {
+			fmt.Fprintf(&b, "  - %s", plain(x.Words()))
+			if g.Scenario != "" {
+				fmt.Fprintf(&b, " [Scenario](%s).", g.Scenario)
+			}
+			b.WriteString("\n")
+			if c := x.Command(); c != "" {
+				fmt.Fprintf(&b, "\n    ```sh\n    %s\n    ```\n", strings.ReplaceAll(c, "\n", " "))
+			}
+		}
 	}
 	return b.String()
+}
+
+// shrinking says how many of the runs were made to shrink a violation.
+func (t *Total) shrinking() string {
+	if t.Shrinking == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of them to make a violation smaller)", t.Shrinking)
 }
 
 // where names the run to look at.
@@ -197,6 +218,9 @@ func (g *Group) Rate() string {
 	}
 	if g.OfNear > 0 {
 		text += fmt.Sprintf("; %d of %d with parameters near", g.Near, g.OfNear)
+	}
+	if g.Shrinking > 0 {
+		text += fmt.Sprintf("; %s of shrinking besides", count(g.Shrinking, "run"))
 	}
 	return text
 }

@@ -28,7 +28,7 @@ func evidenceOf(cells []*Cell, runs []*Run) []evidence {
 	var out []evidence
 	for _, r := range runs {
 		c := find(r.Cell)
-		if c == nil || r.Nearness == nil || r.State != judged || r.Took <= 0 || r.Digest != digests[c] {
+		if c == nil || r.shrinks() || r.Nearness == nil || r.State != judged || r.Took <= 0 || r.Digest != digests[c] {
 			continue
 		}
 		e := evidence{cell: r.Cell, row: c.row(), settings: r.Settings}

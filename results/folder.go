@@ -81,6 +81,8 @@ type Config struct {
 	// passwords masked. Runs of earlier versions have neither.
 	Command string   `json:"command,omitempty"`
 	DSN     []string `json:"dsn,omitempty"`
+	// Scenario is the run as a scenario in YAML, without what is expected of it; "" if scenarios cannot repeat the run.
+	Scenario string `json:"scenario,omitempty"`
 	// History is the name of the history's file in the folder.
 	History string `json:"history"`
 }

@@ -30,6 +30,13 @@ type Common struct {
 // Param is a parameter of one workload, set with -p name=value.
 type Param struct {
 	Name, Default, Help string
+	// Least, Plain, Weights and All say how a hunt makes a workload smaller that showed a violation. A whole number
+	// becomes smaller down to Least, unless that is 0. Plain is the value at which the parameter does nothing. Weights
+	// says that the value is a list of weights, from which names can be left out; All is the list for which "all" stands.
+	Least   int64
+	Plain   string
+	Weights bool
+	All     []string
 }
 
 // Spec describes a workload.

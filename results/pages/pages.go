@@ -18,8 +18,8 @@ import (
 //go:embed *.tmpl *.css *.js
 var pageFiles embed.FS
 
-// templates are those of all pages: "report" of one run, "index" of several, "hunt" of a night, and their
-// parts.
+// templates are those of all pages: "report" of one run, "index" of several, "hunt" of a night, "compare" of two,
+// and their parts.
 // They are parsed when needed, because few commands draw pages.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("pages").Funcs(template.FuncMap{
@@ -64,7 +64,7 @@ func pageFile(name string) string {
 	return string(b)
 }
 
-// Draw draws the page called name: "report", "index" or "hunt".
+// Draw draws the page called name: "report", "index", "hunt" or "compare".
 func Draw(name string, data any) ([]byte, error) {
 	var b strings.Builder
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {

@@ -30,11 +30,11 @@ func init() {
 		Checks:   "isolation; converted to elle or elle-json, a history can be judged by Elle too",
 		Engines:  []string{"linear", "polygraph"},
 		Params: []workloads.Param{
-			{Name: "length", Default: "4", Help: "the most operations of a transaction; with 1 or 2 they are mini-transactions"},
+			{Name: "length", Default: "4", Help: "the most operations of a transaction; with 1 or 2 they are mini-transactions", Least: 1},
 			{Name: "reads", Default: "50%", Help: "share of the operations that are reads; the others append"},
 			{Name: "appends", Default: "100", Help: "how many appends a key gets on average before it is retired and a fresh one comes in, from 1 to 1000"},
-			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end, so that reads of aborted appends can show"},
-			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
+			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end, so that reads of aborted appends can show", Plain: "0%"},
+			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer", Plain: "0"},
 		},
 		New: New,
 	})

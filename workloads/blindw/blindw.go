@@ -28,11 +28,11 @@ func init() {
 		Defaults: workloads.Common{Keys: 10_000},
 		Params: []workloads.Param{
 			{Name: "variant", Default: "RW", Help: "RM, RW, RH, WR and WH differ in reads; Pred reads and updates ranges of rows, and needs a database with predicates"},
-			{Name: "operations", Default: "8", Help: "operations of a transaction"},
+			{Name: "operations", Default: "8", Help: "operations of a transaction", Least: 1},
 			{Name: "reads", Default: workloads.ByPreset, Help: "share of the transactions that only read, the others only write; RM 90%, RH 80%, RW, WR and Pred 50%, WH 20%"},
-			{Name: "rows", Default: "4", Help: "Pred: how many rows a range holds on average, fewer than --keys"},
+			{Name: "rows", Default: "4", Help: "Pred: how many rows a range holds on average, fewer than --keys", Least: 1},
 			{Name: "order", Default: "ascending", Help: "order of a transaction's keys: ascending, in which writers do not deadlock, or drawn; Pred draws its ranges"},
-			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
+			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer", Plain: "0"},
 		},
 		New: New,
 	})

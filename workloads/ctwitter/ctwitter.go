@@ -42,11 +42,11 @@ func init() {
 		// The keys are the users.
 		Defaults: workloads.Common{Keys: 1000, Dist: "zipfian", Skew: skew},
 		Params: []workloads.Param{
-			{Name: "mix", Default: "tweet:20,follow:20,unfollow:15,like:10,timeline:10,followers:10,profile:15", Help: "weights of the transactions; one that is not named does not occur"},
+			{Name: "mix", Default: "tweet:20,follow:20,unfollow:15,like:10,timeline:10,followers:10,profile:15", Help: "weights of the transactions; one that is not named does not occur", Weights: true},
 			{Name: "activity", Default: "0.5", Help: "zipfian skew of who acts; 0 has all users act equally often; --dist and --skew say whom they follow and look at"},
-			{Name: "tweets", Default: "10", Help: "tweets of each user at the beginning"},
+			{Name: "tweets", Default: "10", Help: "tweets of each user at the beginning", Least: 1},
 			{Name: "length", Default: "140", Help: "length of a tweet in bytes, up to 255; shorter tweets make smaller histories"},
-			{Name: "page", Default: "10", Help: "how many rows a page shows: a timeline is that many tweets by that many followed users"},
+			{Name: "page", Default: "10", Help: "how many rows a page shows: a timeline is that many tweets by that many followed users", Least: 1},
 		},
 		New: New,
 	})

@@ -55,7 +55,7 @@ func Open(path string) (workloads.Spec, error) {
 	for i, t := range c.txns {
 		weights = append(weights, fmt.Sprintf("%s:%d", t.name, c.weights[i]))
 	}
-	spec.Params = append(spec.Params, workloads.Param{Name: mixParam, Default: strings.Join(weights, ","), Help: "weights of the transactions; one that is not named does not occur"})
+	spec.Params = append(spec.Params, workloads.Param{Name: mixParam, Default: strings.Join(weights, ","), Help: "weights of the transactions; one that is not named does not occur", Weights: true})
 	for _, name := range keys(c.params) {
 		spec.Params = append(spec.Params, workloads.Param{Name: name, Default: strconv.FormatInt(c.params[name], 10), Help: "parameter of the file"})
 	}

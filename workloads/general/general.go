@@ -27,12 +27,12 @@ func init() {
 		// Cobra's generator has 1000 keys by default.
 		Defaults: workloads.Common{Keys: 1000},
 		Params: []workloads.Param{
-			{Name: "operations", Default: "20", Help: "operations of a transaction, at least 2, each on a key of its own, except that read-modify-write has two on each"},
-			{Name: "read-only", Default: "20%", Help: "share of the transactions that only read; the three shares count in proportion to their sum"},
-			{Name: "write-only", Default: "40%", Help: "share of the transactions that only write"},
-			{Name: "rmw", Default: "40%", Help: "share of the transactions that read and then write each of their keys"},
+			{Name: "operations", Default: "20", Help: "operations of a transaction, at least 2, each on a key of its own, except that read-modify-write has two on each", Least: 2},
+			{Name: "read-only", Default: "20%", Help: "share of the transactions that only read; the three shares count in proportion to their sum", Plain: "0%"},
+			{Name: "write-only", Default: "40%", Help: "share of the transactions that only write", Plain: "0%"},
+			{Name: "rmw", Default: "40%", Help: "share of the transactions that read and then write each of their keys", Plain: "0%"},
 			{Name: "order", Default: "ascending", Help: "order of a transaction's keys: ascending, in which writers do not deadlock, or drawn"},
-			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
+			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer", Plain: "0"},
 		},
 		New: New,
 	})

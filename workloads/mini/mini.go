@@ -28,11 +28,11 @@ func init() {
 		Needs:   []drivers.Capability{drivers.Transactions},
 		Engines: []string{"linear", "polygraph"},
 		Params: []workloads.Param{
-			{Name: "shapes", Default: "all", Help: "weights of shapes, RxWx:3,RxRyWx:1 say; a name without a weight counts 1; all is every shape with its default weight"},
+			{Name: "shapes", Default: "all", Help: "weights of shapes, RxWx:3,RxRyWx:1 say; a name without a weight counts 1; all is every shape with its default weight", Weights: true, All: all()},
 			{Name: "pairs", Default: "50%", Help: "share of the transactions on two keys that take neighbours, k0 and k1, k2 and k3 and so on, so that transactions meet on both; the others draw both keys"},
-			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end, so that reads of aborted writes can show"},
-			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
-			{Name: "birth", Default: "0", Help: "after so many transactions of a session one new key is born, by insertion, and the oldest dies; 0 keeps the keys as they are"},
+			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end, so that reads of aborted writes can show", Plain: "0%"},
+			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer", Plain: "0"},
+			{Name: "birth", Default: "0", Help: "after so many transactions of a session one new key is born, by insertion, and the oldest dies; 0 keeps the keys as they are", Plain: "0"},
 			{Name: "death", Default: "tombstone", Help: "how a key dies: tombstone writes a unique last value; delete deletes the row: absence is then no unique value any more, so that the polygraph engine has to judge the history"},
 		},
 		New: New,
@@ -49,6 +49,15 @@ func weight(s shapes.Shape) int {
 		return 3
 	}
 	return 1
+}
+
+// all is every shape with its default weight.
+func all() []string {
+	var out []string
+	for _, s := range shapes.All() {
+		out = append(out, s.Name+":"+strconv.Itoa(weight(s)))
+	}
+	return out
 }
 
 type mini struct {

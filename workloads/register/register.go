@@ -28,10 +28,10 @@ func init() {
 		Defaults: workloads.Common{Keys: 10, Dist: "exponential"},
 		Params: []workloads.Param{
 			{Name: "min-length", Default: "1", Help: "operations of the shortest transactions; all lengths come up equally often"},
-			{Name: "max-length", Default: "4", Help: "operations of the longest transactions"},
+			{Name: "max-length", Default: "4", Help: "operations of the longest transactions", Least: 1},
 			{Name: "reads", Default: "50%", Help: "share of the operations that read"},
-			{Name: "retire", Default: "2", Help: "after so many transactions of a session the oldest key is used no more and a new one, absent at first, takes its place; 0 keeps the keys"},
-			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
+			{Name: "retire", Default: "2", Help: "after so many transactions of a session the oldest key is used no more and a new one, absent at first, takes its place; 0 keeps the keys", Plain: "0"},
+			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer", Plain: "0"},
 		},
 		New: New,
 	})

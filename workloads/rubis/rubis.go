@@ -47,11 +47,11 @@ func init() {
 		// The keys are the items.
 		Defaults: workloads.Common{Keys: defaultItems, Dist: "zipfian", Skew: 0.99},
 		Params: []workloads.Param{
-			{Name: "mix", Default: strings.Join(kinds, ","), Help: "weights of the transactions; one that is not named does not occur"},
+			{Name: "mix", Default: strings.Join(kinds, ","), Help: "weights of the transactions; one that is not named does not occur", Weights: true},
 			{Name: "users", Default: "0", Help: "users at the beginning; 0 is a tenth of the items, which --keys says; the papers have 20000 users and 200000 items"},
-			{Name: "categories", Default: "20", Help: "categories of items"},
+			{Name: "categories", Default: "20", Help: "categories of items", Least: 1},
 			{Name: "fresh", Default: "20%", Help: "share of the transactions that go for one of the newest items, which may be about to appear; the others take those of the beginning, by --dist and --skew"},
-			{Name: "page", Default: "10", Help: "how many rows a list on a page shows"},
+			{Name: "page", Default: "10", Help: "how many rows a list on a page shows", Least: 1},
 		},
 		New: New,
 	})

@@ -29,13 +29,13 @@ func init() {
 		Checks:   "isolation, and that each shift has somebody on call, no slot is overbooked, no pair has both sides, each group keeps its tokens",
 		Engines:  []string{"polygraph"},
 		Params: []workloads.Param{
-			{Name: "patterns", Default: "all", Help: "weights of patterns, oncall:3,phantom:1 say; a name without a weight counts 1; all is each of " + strings.Join(names(), ", ")},
-			{Name: "doctors", Default: "4", Help: "oncall: doctors of a shift, at least 2; all are on call at first"},
+			{Name: "patterns", Default: "all", Help: "weights of patterns, oncall:3,phantom:1 say; a name without a weight counts 1; all is each of " + strings.Join(names(), ", "), Weights: true, All: names()},
+			{Name: "doctors", Default: "4", Help: "oncall: doctors of a shift, at least 2; all are on call at first", Least: 2},
 			{Name: "limit", Default: "12", Help: "phantom: what the amounts of a slot, from 1 to 3 each, may sum up to"},
 			{Name: "birth", Default: "5", Help: "insert, upsert: after so many transactions of a session one new pair or key is born and the oldest is left alone"},
-			{Name: "places", Default: "4", Help: "churn: places of a group, at least 2; tokens are on every other one at first"},
-			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end"},
-			{Name: "think", Default: "0", Help: "wait between what a transaction reads and what it writes, 1ms say; makes transactions overlap longer"},
+			{Name: "places", Default: "4", Help: "churn: places of a group, at least 2; tokens are on every other one at first", Least: 2},
+			{Name: "rollback", Default: "1%", Help: "share of the transactions that are rolled back at the end", Plain: "0%"},
+			{Name: "think", Default: "0", Help: "wait between what a transaction reads and what it writes, 1ms say; makes transactions overlap longer", Plain: "0"},
 		},
 		New: New,
 	})

@@ -29,12 +29,12 @@ func init() {
 		Defaults: workloads.Common{Sessions: 20, Keys: 5000},
 		Params: []workloads.Param{
 			{Name: "preset", Default: "BL", Help: "what decides reads and theta unless they are set: BL balanced, RH read-heavy, WH write-heavy, HD high duplication"},
-			{Name: "operations", Default: "20", Help: "operations of a transaction"},
+			{Name: "operations", Default: "20", Help: "operations of a transaction", Least: 1},
 			{Name: "reads", Default: workloads.ByPreset, Help: "share of the operations that read; BL 50%, RH 95%, WH 30%, HD 50%"},
 			{Name: "duplicates", Default: "50%", Help: "share of the keys that get duplicate values; those of the other keys are unique"},
 			{Name: "values", Default: "100", Help: "how many values there are for the keys with duplicates, N in the paper"},
 			{Name: "theta", Default: workloads.ByPreset, Help: "skew of the duplicates: value i in proportion to 1/i^theta; HD 1.5, the others 0.5"},
-			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer"},
+			{Name: "think", Default: "0", Help: "wait between the operations of a transaction, 1ms say; makes transactions overlap longer", Plain: "0"},
 		},
 		New: New,
 	})
