@@ -69,6 +69,7 @@ func (s *settings) resolveFaults() error {
 	connections := slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action.Connections() })
 	for _, e := range s.events {
 		switch {
+		case e.Backends && slices.Contains(s.info.Can, drivers.Pauses):
 		case e.Action.Server() && s.server == "":
 			return usage("--fault: %q needs --server: isohound kills and pauses only servers that it has started", e)
 		case e.Backends && s.driver != "postgres":
@@ -132,6 +133,9 @@ func (a *app) open(s *settings) (drivers.DB, error) {
 				return nil, errInterrupted
 			}
 			return nil, s.atEndpoint(n, err)
+		}
+		if p, ok := db.(drivers.Pauser); ok && a.faults != nil {
+			a.faults.Pause(p.PauseSession)
 		}
 		if n == 0 {
 			first = db

@@ -221,6 +221,12 @@ type Joiner interface {
 	Join(ctx context.Context, first DB) error
 }
 
+// Pauser is a DB inside this process whose sessions can be stopped one by one.
+type Pauser interface {
+	// PauseSession stops a session, drawn at random, until resume is called. resume must be called once.
+	PauseSession() (resume func(), err error)
+}
+
 // Outcome is the outcome of a transaction.
 type Outcome int
 

@@ -41,6 +41,8 @@ const (
 	Positions Capability = "positions of transactions"
 	// Snapshots: its Tx is a Snapshotted.
 	Snapshots Capability = "snapshots as sets of transactions"
+	// Pauses: its DB is a Pauser.
+	Pauses Capability = "pauses of sessions"
 	// CommitLog: its DB is a Logger.
 	CommitLog Capability = "a log of commits"
 )

@@ -25,6 +25,8 @@ type Set struct {
 	serving sync.Mutex
 	tell    func(string)
 	env     []string
+	// session pauses a session of a database that is no server, nil if there is none.
+	session func() (resume func(), err error)
 	windows windows
 }
 
@@ -33,6 +35,10 @@ type Set struct {
 func (s *Set) Serve(server Server, tell func(string), env []string) {
 	s.server, s.tell, s.env = server, tell, env
 }
+
+// Pause names what pauses one session, drawn at random, of a database that is no server. Events that pause sessions
+// call it in place of the server.
+func (s *Set) Pause(session func() (resume func(), err error)) { s.session = session }
 
 // node is the proxy for one endpoint. Toxiproxy's streams carry the bytes. The connections are
 // made here, so that they can be reset, and so that an unreachable endpoint looks as it would

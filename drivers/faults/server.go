@@ -42,7 +42,7 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 				break
 			}
 			var resume func()
-			resume, err = s.server.Pause(e.Backends)
+			resume, err = s.pause(e.Backends)
 			s.serving.Unlock()
 			if err == nil {
 				until(ctx, time.Now().Add(e.For))
@@ -65,6 +65,13 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 			t = t.Add(e.Every)
 		}
 	}
+}
+
+func (s *Set) pause(backends bool) (resume func(), err error) {
+	if backends && s.session != nil {
+		return s.session()
+	}
+	return s.server.Pause(backends)
 }
 
 // execute runs a command to its end, or kills it with its process group when ctx ends.

@@ -12,10 +12,16 @@ func (t *tx) Commit(context.Context) error {
 		return err
 	}
 	defer unlock()
+	return t.finish()
+}
+
+// finish commits, with the store locked.
+func (t *tx) finish() error {
 	if err := t.certify(); err != nil {
 		t.abort()
 		return err
 	}
+	t.between()
 	d := t.s.db
 	d.commits++
 	t.commit = d.commits

@@ -21,7 +21,7 @@ type isolation struct {
 var always = []protection{undo, durability, checksums, ownWrites, lastOwnWrite, sameValueWrites, programOrder, atomicVisibility, monotonicReads}
 
 var (
-	snapshots    = []protection{committedReads, stableSnapshot, firstCommitterWins, sessionOrder}
+	snapshots    = []protection{committedReads, stableSnapshot, firstCommitterWins, sessionOrder, commitLatch}
 	serial       = append([]protection{dangerousStructure, absentReads, predicates, rangeLocks}, snapshots...)
 	unreplicated = []protection{freshReplica}
 	replicated   = []protection{replicationOrder, causality}

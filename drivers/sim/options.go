@@ -20,10 +20,12 @@ type options struct {
 	seed  uint64
 	// lies is the share of transactions of which the store tells a wrong commit position, and of which it tells a wrong snapshot.
 	lies float64
+	// window is the share of a session's time that is between the check and the writes of a commit, without commit-latch.
+	window float64
 }
 
 func defaults() options {
-	return options{off: map[protection]bool{}, rate: 0.1, lag: 8, nodes: 3, yield: 0.2, seed: 1}
+	return options{off: map[protection]bool{}, rate: 0.1, lag: 8, nodes: 3, yield: 0.2, seed: 1, window: 0.01}
 }
 
 // names lists the protections that are off, in their fixed order.
@@ -75,6 +77,8 @@ func (o *options) set(name, text string, iso *isolation) error {
 		return share(name, text, false, &o.yield)
 	case "lies":
 		return share(name, text, false, &o.lies)
+	case "window":
+		return share(name, text, true, &o.window)
 	case "lag":
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 || n > 10_000 {
@@ -94,7 +98,7 @@ func (o *options) set(name, text string, iso *isolation) error {
 		}
 		o.seed = n
 	default:
-		return errors.Errorf("unknown option %q; known are off, rate, lag, nodes, yield, seed, lies", name)
+		return errors.Errorf("unknown option %q; known are off, rate, lag, nodes, yield, seed, lies, window", name)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ func TestOptions(t *testing.T) {
 		{"serializable", "sim://?lag=2ms", "lag=2ms: expected a number of commits"},
 		{"serializable", "sim://?nodes=1", "nodes=1: expected a number from 2"},
 		{"serializable", "sim://?seed=-1", "seed=-1: expected a whole number"},
+		{"serializable", "sim://?window=0", "window=0: expected a share"},
 		{"serializable", "sim://?lag=2&lag=3", "lag is given twice"},
 	} {
 		_, err := driver{}.Open(context.Background(), drivers.Config{Isolation: c.isolation, DSN: c.dsn})

@@ -27,6 +27,7 @@ const (
 	sessionOrder
 	replicationOrder
 	causality
+	commitLatch
 )
 
 type description struct {
@@ -60,6 +61,7 @@ var protections = []description{
 	{sessionOrder, "session-order", "a transaction reads from another replica than its session's, which may lack what the session did (session guarantee violation)"},
 	{replicationOrder, "replication-order", "replicas apply commits that do not depend on each other in any order (long fork)"},
 	{causality, "causality", "replicas apply commits in any order, also before those that they depend on (causality violation)"},
+	{commitLatch, "commit-latch", "a session that is paused between the check of its commit and its writes lets others commit meanwhile (lost update)"},
 }
 
 func find(name string) *description {

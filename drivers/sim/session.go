@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/tablekv"
@@ -19,13 +20,16 @@ type session struct {
 	seen int64
 	// wrote are the last two numbers that it wrote, the newer one last.
 	wrote [2]int64
+	halt  atomic.Pointer[halt]
 }
 
 func (d *db) connect() *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sessions++
-	return &session{db: d, rng: rand.New(rand.NewPCG(d.opt.seed, uint64(d.sessions))), home: d.sessions % d.opt.nodes}
+	s := &session{db: d, rng: rand.New(rand.NewPCG(d.opt.seed, uint64(d.sessions))), home: d.sessions % d.opt.nodes}
+	d.halting.add(s)
+	return s
 }
 
 // keeps reports whether a protection is active this time. One that is off is inactive at the
@@ -35,11 +39,12 @@ func (s *session) keeps(p protection) bool {
 }
 
 // pause lets other sessions run. A store in memory is so fast that most transactions would end
-// before another one is scheduled.
+// before another one is scheduled. It is also where a session halts.
 func (s *session) pause() {
 	if s.rng.Float64() < s.db.opt.yield {
 		runtime.Gosched()
 	}
+	s.stop()
 }
 
 // Begin implements drivers.Session.
@@ -80,6 +85,7 @@ func (t *tx) begins() snapshot {
 
 // Close implements drivers.Session.
 func (s *session) Close() {
+	s.db.halting.remove(s)
 	if s.open != nil {
 		s.open.Rollback(context.Background())
 	}

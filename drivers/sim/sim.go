@@ -31,8 +31,8 @@ func (driver) Info() drivers.Info {
 		OwnURL:   true,
 		DSNHelp: "nothing, and every protection is on; or sim://? and off (names of protections, separated by commas), " +
 			"rate (probability that a protection that is off is missing, above 0 to 1; default 0.1), lag (how many commits a replica is behind at most; 8), " +
-			"nodes (replicas; 3), yield (probability that a session lets others run before a call; 0.2), lies (share of transactions of which it tells a wrong commit position, and a wrong snapshot; 0), seed (of all random choices; 1)",
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions, drivers.Snapshots},
+			"nodes (replicas; 3), yield (probability that a session lets others run before a call; 0.2), window (share of pauses that meet a session in its commit, without commit-latch; 0.01), lies (share of transactions of which it tells a wrong commit position, and a wrong snapshot; 0), seed (of all random choices; 1)",
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions, drivers.Snapshots, drivers.Pauses},
 		Notes: []string{
 			"Everything is in memory, and nobody but the run's own sessions uses it.",
 		},

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/binary"
+	"math/rand/v2"
 	"slices"
 	"sort"
 	"strings"
@@ -67,7 +68,7 @@ func (i *item) at(s snapshot) []byte {
 	return nil
 }
 
-// db is the store. All fields are protected by mu.
+// db is the store. mu protects all that changes, but for halting.
 type db struct {
 	iso *isolation
 	opt options
@@ -88,10 +89,13 @@ type db struct {
 	// later.
 	recent []*tx
 	nodes  []*node
+
+	halting halting // has a lock of its own
 }
 
 func newDB(iso *isolation, opt options) *db {
 	d := &db{iso: iso, opt: opt, items: map[string]*item{}}
+	d.halting.rng = rand.New(rand.NewPCG(opt.seed, 0))
 	if iso.keeps[replicationOrder] || opt.off[freshReplica] || opt.off[sessionOrder] {
 		for range opt.nodes {
 			d.nodes = append(d.nodes, &node{})
