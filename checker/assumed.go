@@ -12,22 +12,36 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// assumed says what a verdict on h rests on if the claimed order of versions is assumed. A verdict that scans have
-// settled may have a witness with another order. It is then unknown.
+// assumed says what a verdict on h rests on if the claimed order of versions, and the snapshots, are assumed. A verdict that
+// scans have settled may have a witness with others. It is then unknown.
 func assumed(ctx context.Context, h *history.History, r *verdict.Result) {
 	r.Assumes = placedVersions(h)
-	if !h.OrderAssumed() {
+	if r.Level.Snapshot() {
+		r.Assumes.Snapshots = assumedSnapshots(h)
+	}
+	if !h.OrderAssumed() && r.Assumes.Snapshots == 0 {
 		return
 	}
 	switch r.Verdict {
 	case verdict.Violated:
 		r.Assumes.Rests = rests(ctx, h, r)
 	case verdict.Satisfied:
-		if r.Witness != nil && certify.Agrees(h, r.Witness) != nil {
+		if r.Witness != nil && certify.Agrees(h, r.Level, r.Witness) != nil {
 			r.Verdict, r.Witness = verdict.Unknown, nil
-			r.Reason = "an execution was found that explains all reads and scans, but not in the order of versions that the database claims"
+			r.Reason = "an execution was found that explains all reads and scans, but not in the order of versions, or with the snapshots, that the database claims"
 		}
 	}
+}
+
+// assumedSnapshots counts the transactions whose snapshot is assumed.
+func assumedSnapshots(h *history.History) int {
+	count := 0
+	for i := range h.Txns {
+		if _, told := h.SnapshotAt(i); h.Txns[i].Status != history.Aborted && (told || h.SnapshotsAssumed() && h.Claim(i).Visible != nil) {
+			count++
+		}
+	}
+	return count
 }
 
 func placedVersions(h *history.History) *verdict.Assumption {
