@@ -24,7 +24,8 @@ func assumed(ctx context.Context, h *history.History, r *verdict.Result) {
 	}
 	switch r.Verdict {
 	case verdict.Violated:
-		r.Assumes.Rests = rests(ctx, h, r)
+		r.Assumes.Rests = rests(ctx, h, r, func(part *history.History) *history.History { return part.WithClaims(nil) })
+		r.Assumes.OnSnapshots = r.Assumes.Rests && r.Assumes.Snapshots > 0 && rests(ctx, h, r, orderOnly)
 	case verdict.Satisfied:
 		if r.Witness != nil && certify.Agrees(h, r.Level, r.Witness) != nil {
 			r.Verdict, r.Witness = verdict.Unknown, nil
@@ -72,8 +73,18 @@ const restsFor = 2 * time.Second
 // restsSteps bounds the trial of all executions of it.
 const restsSteps = 1_000_000
 
-// rests reports whether the proof of a violation needs the assumption, as far as that is decided in time.
-func rests(ctx context.Context, h *history.History, r *verdict.Result) bool {
+// orderOnly assumes no snapshots.
+func orderOnly(h *history.History) *history.History {
+	claims := make([]history.Claim, len(h.Txns))
+	for i := range claims {
+		claims[i].Commit = h.Claim(i).Commit
+	}
+	return h.WithClaims(claims).AssumeOrder()
+}
+
+// rests reports whether the proof of a violation needs the assumption that is missing in less of it, as far as that is
+// decided in time.
+func rests(ctx context.Context, h *history.History, r *verdict.Result, less func(*history.History) *history.History) bool {
 	if len(r.Anomalies) == 0 {
 		return true
 	}
@@ -92,7 +103,7 @@ func rests(ctx context.Context, h *history.History, r *verdict.Result) bool {
 		slices.Sort(ops[i])
 		parts = append(parts, history.Part{Txn: i, Ops: ops[i]})
 	}
-	part, lvl := h.Sub(parts).WithClaims(nil), r.Level
+	part, lvl := less(h.Sub(parts)), r.Level
 	if !part.Timed() { // the engine wants a transaction with both times; the trial takes single ones, too
 		part.Closed = true // as the certifier judges it
 		if allowed, decided := certify.Judge(part, lvl, restsSteps); decided {

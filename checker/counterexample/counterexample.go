@@ -22,6 +22,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/shrink"

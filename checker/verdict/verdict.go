@@ -100,8 +100,8 @@ type Assumption struct {
 	// Snapshots counts the transactions whose snapshot was assumed. It is 0 at levels that have no snapshots.
 	Snapshots int
 	// Rests says that the proof of a violation uses the assumption. A violation whose proof does not
-	// is one without it, too. So is a satisfied verdict.
-	Rests bool
+	// is one without it, too. So is a satisfied verdict. OnSnapshots says that the order of versions alone is not enough.
+	Rests, OnSnapshots bool
 }
 
 // Accel says how the transitive closure of a graph was computed (see package accel), and why in
