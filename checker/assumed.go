@@ -12,22 +12,37 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// assumed says what a verdict on h rests on if the claimed order of versions is assumed. A verdict that scans have
-// settled may have a witness with another order. It is then unknown.
+// assumed says what a verdict on h rests on if the claimed order of versions, and the snapshots, are assumed. A verdict that
+// scans have settled may have a witness with others. It is then unknown.
 func assumed(ctx context.Context, h *history.History, r *verdict.Result) {
 	r.Assumes = placedVersions(h)
-	if !h.OrderAssumed() {
+	if r.Level.Snapshot() {
+		r.Assumes.Snapshots = assumedSnapshots(h)
+	}
+	if !h.OrderAssumed() && r.Assumes.Snapshots == 0 {
 		return
 	}
 	switch r.Verdict {
 	case verdict.Violated:
-		r.Assumes.Rests = rests(ctx, h, r)
+		r.Assumes.Rests = rests(ctx, h, r, func(part *history.History) *history.History { return part.WithClaims(nil) })
+		r.Assumes.OnSnapshots = r.Assumes.Rests && r.Assumes.Snapshots > 0 && rests(ctx, h, r, orderOnly)
 	case verdict.Satisfied:
-		if r.Witness != nil && certify.Agrees(h, r.Witness) != nil {
+		if r.Witness != nil && certify.Agrees(h, r.Level, r.Witness) != nil {
 			r.Verdict, r.Witness = verdict.Unknown, nil
-			r.Reason = "an execution was found that explains all reads and scans, but not in the order of versions that the database claims"
+			r.Reason = "an execution was found that explains all reads and scans, but not in the order of versions, or with the snapshots, that the database claims"
 		}
 	}
+}
+
+// assumedSnapshots counts the transactions whose snapshot is assumed.
+func assumedSnapshots(h *history.History) int {
+	count := 0
+	for i := range h.Txns {
+		if _, told := h.SnapshotAt(i); h.Txns[i].Status != history.Aborted && (told || h.SnapshotsAssumed() && h.Claim(i).Visible != nil) {
+			count++
+		}
+	}
+	return count
 }
 
 func placedVersions(h *history.History) *verdict.Assumption {
@@ -58,8 +73,18 @@ const restsFor = 2 * time.Second
 // restsSteps bounds the trial of all executions of it.
 const restsSteps = 1_000_000
 
-// rests reports whether the proof of a violation needs the assumption, as far as that is decided in time.
-func rests(ctx context.Context, h *history.History, r *verdict.Result) bool {
+// orderOnly assumes no snapshots.
+func orderOnly(h *history.History) *history.History {
+	claims := make([]history.Claim, len(h.Txns))
+	for i := range claims {
+		claims[i].Commit = h.Claim(i).Commit
+	}
+	return h.WithClaims(claims).AssumeOrder()
+}
+
+// rests reports whether the proof of a violation needs the assumption that is missing in less of it, as far as that is
+// decided in time.
+func rests(ctx context.Context, h *history.History, r *verdict.Result, less func(*history.History) *history.History) bool {
 	if len(r.Anomalies) == 0 {
 		return true
 	}
@@ -78,7 +103,7 @@ func rests(ctx context.Context, h *history.History, r *verdict.Result) bool {
 		slices.Sort(ops[i])
 		parts = append(parts, history.Part{Txn: i, Ops: ops[i]})
 	}
-	part, lvl := h.Sub(parts).WithClaims(nil), r.Level
+	part, lvl := less(h.Sub(parts)), r.Level
 	if !part.Timed() { // the engine wants a transaction with both times; the trial takes single ones, too
 		part.Closed = true // as the certifier judges it
 		if allowed, decided := certify.Judge(part, lvl, restsSteps); decided {

@@ -98,7 +98,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 			explain.Fill(h, lvl, &r.Anomalies[0])
 		}
 	}
-	if err == nil && (h.OrderAssumed() || opt.Versions == Assume) {
+	if err == nil && (h.OrderAssumed() || h.SnapshotsAssumed() || opt.Versions == Assume) {
 		assumed(limited, h, r)
 	}
 	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
@@ -136,8 +136,18 @@ func decide(ctx context.Context, h *history.History, lvl level.Level, opt *Optio
 		if name = e.Name(); void != "" {
 			return &verdict.Result{Level: lvl, Engine: name, Reason: void}, nil
 		}
-		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Violated: opt.Violated, Proof: opt.Certify || opt.Witness, Progress: opt.Progress})
+		// The replay engine knows claimed positions, and no other snapshots.
+		compare := e.Name() == replay.Name && lvl.Snapshot() && h.SnapshotsAssumed()
+		proof := opt.Certify || opt.Witness
+		r, err := e.Judge(ctx, h, lvl, engine.Options{VerdictOnly: opt.VerdictOnly && !opt.Certify, Violated: opt.Violated, Proof: proof || compare, Progress: opt.Progress})
+		if err == nil && compare && certify.Agrees(h, lvl, r.Witness) != nil {
+			refused = &engine.Refusal{Engine: name, Reason: "the order that the database claims is an execution, but not with the snapshots that it claims"}
+			continue
+		}
 		if err == nil {
+			if compare && !proof {
+				r.Witness = nil
+			}
 			if r.Claim == nil {
 				r.Claim = claim
 			}

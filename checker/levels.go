@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -32,7 +33,7 @@ func (s *Levels) Check(ctx context.Context, lvl level.Level, opt Options) (*verd
 		return r, nil
 	}
 	for _, l := range level.All() {
-		if r := s.done[l]; r != nil && r.Verdict == verdict.Satisfied && l.Implies(lvl) {
+		if r := s.done[l]; r != nil && r.Verdict == verdict.Satisfied && engine.Implies(s.h, l, lvl) {
 			return s.follow(ctx, lvl, r, opt)
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Levels) Settle(ctx context.Context, lvl level.Level, known Known, opt O
 func (s *Levels) decisive(lvl level.Level, known Known) []level.Level {
 	var checked, others []level.Level
 	for _, l := range level.All() {
-		if v := known[l]; v == verdict.Satisfied && l.Implies(lvl) || v == verdict.Violated && lvl.Implies(l) {
+		if v := known[l]; v == verdict.Satisfied && engine.Implies(s.h, l, lvl) || v == verdict.Violated && engine.Implies(s.h, lvl, l) {
 			if s.done[l] != nil {
 				checked = append(checked, l)
 			} else {

@@ -27,11 +27,11 @@ type Standing struct {
 // Known are verdicts on one history.
 type Known map[level.Level]verdict.Verdict
 
-// Standing summarizes what is known. Levels about which nothing is known are left out.
-func (k Known) Standing() Standing {
+// Standing summarizes what is known of h. Levels about which nothing is known are left out.
+func (k Known) Standing(h *history.History) Standing {
 	var no, yes, open []level.Level
 	for _, l := range level.All() {
-		switch v, asked := k.of(l); {
+		switch v, asked := k.of(h, l); {
 		case v == verdict.Violated:
 			no = append(no, l)
 		case v == verdict.Satisfied:
@@ -50,10 +50,10 @@ func (k Known) Standing() Standing {
 }
 
 // of returns the verdict on a level: its own, or one that follows from that of another level.
-func (k Known) of(l level.Level) (v verdict.Verdict, known bool) {
+func (k Known) of(h *history.History, l level.Level) (v verdict.Verdict, known bool) {
 	for other, v := range k {
 		switch {
-		case v == verdict.Violated && l.Implies(other), v == verdict.Satisfied && other.Implies(l):
+		case v == verdict.Violated && engine.Implies(h, l, other), v == verdict.Satisfied && engine.Implies(h, other, l):
 			return v, true
 		}
 	}
@@ -61,16 +61,16 @@ func (k Known) of(l level.Level) (v verdict.Verdict, known bool) {
 	return v, known
 }
 
-// Holds reports whether a level is known to be satisfied.
-func (k Known) Holds(l level.Level) bool {
-	v, _ := k.of(l)
+// Holds reports whether h is known to satisfy a level.
+func (k Known) Holds(h *history.History, l level.Level) bool {
+	v, _ := k.of(h, l)
 	return v == verdict.Satisfied
 }
 
-// Violated lists the levels that are known to be violated.
-func (k Known) Violated() []level.Level {
+// Violated lists the levels that h is known to violate.
+func (k Known) Violated(h *history.History) []level.Level {
 	return slices.DeleteFunc(level.All(), func(l level.Level) bool {
-		v, _ := k.of(l)
+		v, _ := k.of(h, l)
 		return v != verdict.Violated
 	})
 }
@@ -83,7 +83,7 @@ func (k Known) Violated() []level.Level {
 func (k Known) Judge(h *history.History, first []level.Level, check func(level.Level) (*verdict.Result, error)) error {
 	timed := h.Timed()
 	for _, l := range append(slices.Clone(first), level.Descending(level.All())...) {
-		if _, known := k.of(l); known || l == level.LIN || l.RealTime() && !timed || !judged(l) || h.OrderAssumed() && !engine.CanAssume(l) {
+		if _, known := k.of(h, l); known || l == level.LIN || l.RealTime() && !timed || !judged(l) || h.OrderAssumed() && !engine.CanAssume(l) {
 			continue
 		}
 		r, err := check(l)
@@ -116,7 +116,13 @@ func (s Standing) String() string {
 	var parts []string
 	if len(s.Not) > 0 {
 		text := "violates " + join(s.Not)
-		if len(s.AlsoNot) > 0 {
+		switch {
+		case len(s.AlsoNot) == 0:
+		case slices.ContainsFunc(s.Holds, func(l level.Level) bool { // where claimed snapshots are assumed
+			return slices.ContainsFunc(s.Not, l.Implies)
+		}):
+			text = "violates " + join(slices.Concat(s.Not, s.AlsoNot))
+		default:
 			text += ", and so every stronger level"
 		}
 		parts = append(parts, text)

@@ -48,7 +48,7 @@ func TestStanding(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got := known.Standing().String(); got != tc.want || !slices.Equal(judged, tc.judged) {
+		if got := known.Standing(h).String(); got != tc.want || !slices.Equal(judged, tc.judged) {
 			t.Errorf("%s: %s, judged %v; want %s, %v", dsl.Format(h), got, judged, tc.want, tc.judged)
 		}
 	}
@@ -68,7 +68,7 @@ func TestStandingUndecided(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := known.Standing().String(); got != "violates ser, and so every stronger level; si, ser-noso, si-noso, pc, psi, cc, ra, rc, session, ryw, mr, mw, wfr and ru are undecided" || calls != 13 {
+	if got := known.Standing(h).String(); got != "violates ser, and so every stronger level; si, ser-noso, si-noso, pc, psi, cc, ra, rc, session, ryw, mr, mw, wfr and ru are undecided" || calls != 13 {
 		t.Errorf("%s after %d calls", got, calls)
 	}
 	broken := &checker.ProofError{Level: level.SERNoSO}

@@ -11,6 +11,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/budget"
 	"github.com/isohound/isohound/checker/counterexample"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/snapshots"
@@ -193,7 +194,7 @@ func (j *judging) settle(ctx context.Context) error {
 	opt.Certify, opt.Witness, opt.Agree, opt.Decided = false, true, nil, nil
 	var satisfied []level.Level
 	for _, lvl := range level.Descending(j.c.levels) {
-		if slices.ContainsFunc(satisfied, func(l level.Level) bool { return l.Implies(lvl) }) {
+		if slices.ContainsFunc(satisfied, func(l level.Level) bool { return engine.Implies(j.h, l, lvl) }) {
 			continue
 		}
 		limited, cancel := ctx, context.CancelFunc(func() {})

@@ -1,5 +1,7 @@
 package history
 
+import "slices"
+
 // Claim is the place that the database says it gave a transaction in its own order. Positions are the
 // database's own numbers: commit timestamps, revisions, numbers of commits. A later position is larger. A
 // claim proves nothing: the database may be wrong about itself.
@@ -39,27 +41,59 @@ func (h *History) HasVisible() bool { return h.visible }
 // and assumes nothing.
 func (h *History) WithClaims(claims []Claim) *History {
 	out := *h
-	out.claims, out.assumed, out.placed, out.visible = claims, false, false, false
+	out.claims, out.assumed, out.placed, out.snapped, out.visible = claims, false, false, false, false
 	for _, c := range claims {
-		out.placed, out.visible = out.placed || c.Placed(), out.visible || c.Visible != nil
+		out.note(c)
 	}
 	return &out
 }
 
-// AssumeOrder returns h with the claimed order of versions as a part of what is judged: of two transactions that
-// wrote a key, and that both count, the one with the lower Place wrote the earlier version. Without claims it
-// returns h. Parts of the result assume the same of what is left of them.
+// note records what kinds of claims h has.
+func (h *History) note(c Claim) {
+	h.placed, h.snapped, h.visible = h.placed || c.Placed(), h.snapped || c.Snapped, h.visible || c.Visible != nil
+}
+
+// AssumeOrder returns h with two parts of the claims as a part of what is judged. The order of versions: of two
+// transactions that wrote a key, and that both count, the one with the lower Place wrote the earlier version. At snapshot
+// levels the snapshots, too: see Shows. Without claims it returns h. Parts of the result assume the same of what is left
+// of them. A number of the database that several transactions have names none of them: the result has 0 instead.
 func (h *History) AssumeOrder() *History {
-	if !h.placed || h.assumed {
+	if !h.placed && !h.visible || h.assumed {
 		return h
 	}
 	out := *h
 	out.assumed = true
+	if h.visible {
+		out.dbIDs = unique(h.dbIDs)
+	}
 	return &out
 }
 
+// unique returns numbers with 0 instead of those that occur more than once.
+func unique(numbers []int64) []int64 {
+	sorted := slices.Clone(numbers)
+	slices.Sort(sorted)
+	var out []int64
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] != sorted[i-1] || sorted[i] == 0 {
+			continue
+		}
+		out = slices.Clone(numbers)
+		for n, id := range out {
+			if at, _ := slices.BinarySearch(sorted, id); at+1 < len(sorted) && sorted[at+1] == id {
+				out[n] = 0
+			}
+		}
+		return out
+	}
+	return numbers
+}
+
 // OrderAssumed reports whether the claimed order of versions is a part of what is judged.
-func (h *History) OrderAssumed() bool { return h.assumed }
+func (h *History) OrderAssumed() bool { return h.assumed && h.placed }
+
+// SnapshotsAssumed reports whether the claimed snapshots are a part of what is judged at snapshot levels.
+func (h *History) SnapshotsAssumed() bool { return h.assumed && (h.snapped || h.visible) }
 
 // Place returns the position that orders the versions of the transaction at index i, at least 1. It is 0 if nothing is
 // assumed about them.
@@ -68,4 +102,45 @@ func (h *History) Place(i int) int64 {
 		return 0
 	}
 	return h.claims[i].Commit
+}
+
+// Shows says what is assumed about two transactions, by their indices: has, that the snapshot of s has what t wrote, so
+// that t commits before s starts if both count; lacks, that it does not, so that s starts before t commits. Claims that
+// contradict each other say both. Nothing is assumed about a transaction that wrote nothing, or that has neither a position
+// nor a number of its own. A position of a snapshot that would have the transaction's own commit says nothing.
+func (h *History) Shows(s, t int) (has, lacks bool) {
+	if !h.assumed || s == t || h.Txns[s].Status == Aborted || h.Txns[t].Status == Aborted {
+		return false, false
+	}
+	if at, told := h.SnapshotAt(s); told && h.claims[t].Commit != 0 {
+		has = h.claims[t].Commit <= at
+		lacks = !has
+	}
+	if v := h.claims[s].Visible; v != nil && h.DBTxn(t) > 0 {
+		in := v.Has(h.DBTxn(t))
+		has, lacks = has || in, lacks || !in
+	}
+	if (has || lacks) && !h.writes(t) {
+		return false, false
+	}
+	return has, lacks
+}
+
+// SnapshotAt returns the position of the snapshot of the transaction at index i, as far as it is assumed.
+func (h *History) SnapshotAt(i int) (at int64, told bool) {
+	if !h.assumed {
+		return 0, false
+	}
+	c := &h.claims[i]
+	return c.Snapshot, c.Snapped && (c.Commit == 0 || c.Commit > c.Snapshot)
+}
+
+// writes reports whether the transaction at index i wrote anything.
+func (h *History) writes(i int) bool {
+	for _, op := range h.Ops(&h.Txns[i]) {
+		if op.Kind == Write {
+			return true
+		}
+	}
+	return false
 }

@@ -38,8 +38,8 @@ type History struct {
 	dbIDs []int64
 	// claims is parallel to Txns; nil when nothing is claimed of any transaction.
 	claims []Claim
-	// placed and visible: a position is claimed of some transaction, a snapshot as a set is told of one.
-	placed, visible bool
+	// placed, snapped and visible: a position is claimed of some transaction, one of a snapshot, a snapshot as a set.
+	placed, snapped, visible bool
 	// assumed: see AssumeOrder.
 	assumed bool
 	// predicates is by index in Txns, up to the last transaction that has some.

@@ -28,7 +28,8 @@ func (h *History) Sub(parts []Part) *History {
 		sub.dbIDs = make([]int64, len(parts))
 	}
 	if h.claims != nil {
-		sub.claims, sub.assumed, sub.placed, sub.visible = make([]Claim, len(parts)), h.assumed, h.placed, h.visible
+		sub.claims, sub.assumed = make([]Claim, len(parts)), h.assumed
+		sub.placed, sub.snapped, sub.visible = h.placed, h.snapped, h.visible
 	}
 	numbers := map[int32]int32{} // of statements, by their numbers in h
 	for i, p := range parts {

@@ -186,7 +186,7 @@ func (b *Builder) Add(rec *Record) error {
 	}
 	if b.h.claims != nil {
 		b.h.claims = append(b.h.claims, rec.Claim)
-		b.h.placed, b.h.visible = b.h.placed || rec.Claim.Placed(), b.h.visible || rec.Claim.Visible != nil
+		b.h.note(rec.Claim)
 	}
 	return nil
 }

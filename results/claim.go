@@ -58,34 +58,52 @@ type AssumedOrder struct {
 	// Versions counts the versions that were written, Placed those of them that have a claimed position.
 	Versions int `json:"versions"`
 	Placed   int `json:"placed"`
-	// Rests says that a violation is proved only if the order is true.
-	Rests bool `json:"rests"`
+	// Snapshots counts the transactions whose claimed snapshot is a part of what is judged.
+	Snapshots int `json:"snapshots,omitempty"`
+	// Rests says that a violation is proved only if the claims are true. OnSnapshots says that it needs the snapshots: the order
+	// of versions alone is not enough.
+	Rests       bool `json:"rests"`
+	OnSnapshots bool `json:"rests_on_snapshots,omitempty"`
 }
 
 func newAssumed(h *history.History, a *verdict.Assumption) *AssumedOrder {
 	if a == nil {
 		return nil
 	}
-	return &AssumedOrder{Positions: h.Positions, Versions: a.Versions, Placed: a.Placed, Rests: a.Rests}
+	return &AssumedOrder{Positions: h.Positions, Versions: a.Versions, Placed: a.Placed, Snapshots: a.Snapshots, Rests: a.Rests, OnSnapshots: a.OnSnapshots}
 }
 
 // Words says in a sentence what a verdict rests on.
 func (a *AssumedOrder) Words(v verdict.Verdict) string {
-	if a.Placed == 0 {
-		return "nothing was assumed: the history does not say in which order the database placed versions"
+	snapshots := Thousands(a.Snapshots) + " snapshots"
+	if a.Snapshots == 1 {
+		snapshots = "one snapshot"
 	}
-	order := "the order of versions that the database claims"
-	if a.Positions != "" {
+	order, how := "the order of versions that the database claims", ""
+	switch {
+	case a.Placed == 0 && a.Snapshots == 0:
+		return "nothing was assumed: the history does not say in which order the database placed versions"
+	case a.Placed == 0:
+		order = snapshots + " that the database claims"
+	case a.Positions != "":
 		order += " (" + a.Positions + ")"
 	}
-	how := fmt.Sprintf(", with %s of %s versions in it", Thousands(a.Placed), Thousands(a.Versions))
+	if a.Placed > 0 {
+		how = fmt.Sprintf(", with %s of %s versions in it", Thousands(a.Placed), Thousands(a.Versions))
+	}
+	if a.Placed > 0 && a.Snapshots > 0 && (v != verdict.Violated || a.OnSnapshots) {
+		how += ", and " + snapshots
+	}
 	switch {
 	case v == verdict.Violated && a.Rests:
 		return "this rests on " + order + how
 	case v == verdict.Violated:
+		if a.Placed == 0 {
+			return "this does not rest on the " + order + ", which were assumed"
+		}
 		return "this does not rest on " + order + ", which was assumed"
 	case v == verdict.Satisfied:
 		return "an execution keeps " + order + how
 	}
-	return order + " was assumed" + how
+	return "assumed: " + order + how
 }

@@ -45,6 +45,7 @@ func sentence(r *Run) string {
 	say(words(violated, nil), "%s does not hold", "%s do not hold")
 	say(words(violated, &no), "%s does not hold and is not promised", "%s do not hold and are not promised")
 	say(restingWords, "%s does not hold, if the order that the database claims is true", "%s do not hold, if the order that the database claims is true")
+	say(snapshotWords, "%s does not hold, if the snapshots that the database claims are true", "%s do not hold, if the snapshots that the database claims are true")
 	for _, i := range r.Broken() {
 		part := "the invariant " + i.Name + " does not hold"
 		if not(r.Config.protects()) {

@@ -44,13 +44,19 @@ func not(promised *bool) bool { return promised != nil && !*promised }
 
 // Words is the verdict. Of a violation it also says whether it breaks a promise, if that is known.
 func (o *Outcome) Words() string {
-	if o.rests() {
+	switch {
+	case o.rests() && o.Assumes.OnSnapshots:
+		return snapshotWords
+	case o.rests():
 		return restingWords
 	}
 	return words(o.Verdict.String(), o.Promised)
 }
 
-const restingWords = "violated, if the claimed order is true"
+const (
+	restingWords  = "violated, if the claimed order is true"
+	snapshotWords = "violated, if the claimed snapshots are true"
+)
 
 // rests says that a violation is proved only if the order that the database claims is true.
 func (o *Outcome) rests() bool {

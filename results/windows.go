@@ -205,7 +205,7 @@ func (o *Outcome) addClaim(n int, c *ClaimedOrder, first bool) {
 	}
 }
 
-// addAssumed adds what the verdict on a window rests on. The violation of the run rests on the order of versions if that of
+// addAssumed adds what the verdict on a window rests on. The violation of the run rests on the claims if that of
 // every violated window does.
 func (o *Outcome) addAssumed(w *Outcome, first bool) {
 	if w.Assumes == nil {
@@ -215,7 +215,9 @@ func (o *Outcome) addAssumed(w *Outcome, first bool) {
 	if !first && o.Assumes != nil {
 		sum.Versions += o.Assumes.Versions
 		sum.Placed += o.Assumes.Placed
+		sum.Snapshots += o.Assumes.Snapshots
 		if o.Windows.Violated > 0 {
+			sum.OnSnapshots = o.Assumes.OnSnapshots || w.Assumes.OnSnapshots
 			sum.Rests = o.Assumes.Rests && (w.Verdict != verdict.Violated || w.Assumes.Rests)
 		}
 	}

@@ -76,7 +76,7 @@ func (f *facts) cycle(edges []verdict.Edge) error {
 	return nil
 }
 
-// forbids reports whether a level forbids a cycle. At snapshot levels an anti-dependency leads from a
+// forbids reports whether a level forbids a cycle. At snapshot levels an anti-dependency, or a snapshot that lacks a commit, leads from a
 // start to a commit, and must not be followed by another one, because that begins at the start again.
 // Where writers of one key may overlap, a write dependency leads from a commit to a commit. Parallel
 // snapshot isolation allows all cycles with two anti-dependencies or more.
@@ -95,10 +95,10 @@ func forbids(lvl level.Level, cycle []verdict.Edge) bool {
 	}
 	for n, e := range cycle {
 		next := (n + 1) % len(cycle)
-		for e.Kind == verdict.RW && lvl == level.PC && (cycle[next].Kind == verdict.WW || cycle[next].Kind == verdict.VO) {
+		for e.Kind.Anti() && lvl == level.PC && (cycle[next].Kind == verdict.WW || cycle[next].Kind == verdict.VO) {
 			next = (next + 1) % len(cycle)
 		}
-		if e.Kind == verdict.RW && cycle[next].Kind == verdict.RW {
+		if e.Kind.Anti() && cycle[next].Kind.Anti() {
 			return false
 		}
 	}
@@ -155,6 +155,8 @@ func (f *facts) edge(lvl level.Level, e verdict.Edge) error {
 		}
 	case verdict.VO:
 		return f.versionEdge(e)
+	case verdict.VS, verdict.NV:
+		return f.shownEdge(lvl.Snapshot(), e)
 	default:
 		return errors.New("unknown kind of edge")
 	}

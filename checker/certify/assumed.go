@@ -6,6 +6,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -51,9 +52,14 @@ func (p *refutation) assumed(s *verdict.Step) error {
 	return c.done()
 }
 
-// Agrees returns an error if the commits in a witness of h contradict the order of versions that is assumed. The
-// witness must name transactions of h.
-func Agrees(h *history.History, w *verdict.Witness) error {
+// Agrees returns an error if a witness of h at a level contradicts what is assumed: the order of versions and, at snapshot
+// levels, the snapshots. The witness must name transactions of h.
+func Agrees(h *history.History, lvl level.Level, w *verdict.Witness) error {
+	if lvl.Snapshot() && h.SnapshotsAssumed() {
+		if err := agreesWithSnapshots(h, w.Points); err != nil {
+			return err
+		}
+	}
 	if !h.OrderAssumed() {
 		return nil
 	}

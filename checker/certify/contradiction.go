@@ -279,6 +279,10 @@ func (f *facts) drawn(edges []verdict.Edge) error {
 			if err := f.versionEdge(e); err != nil {
 				return err
 			}
+		case verdict.VS, verdict.NV:
+			if err := f.shownEdge(f.lvl.Snapshot(), e); err != nil {
+				return err
+			}
 		default:
 			ok = false
 		}

@@ -17,7 +17,7 @@ const MaxJudged = 64
 // histories. It implements the definitions of the levels as directly as possible.
 //
 // At level LIN a lone write is an insertion, which finds its key absent. If h assumes the claimed order of
-// versions, only executions count that agree with it; then Judge decides only levels that engine.CanAssume names.
+// versions, or snapshots, only executions count that agree with them; with the order Judge decides only levels that engine.CanAssume names.
 func Judge(h *history.History, lvl level.Level, budget int) (allowed, decided bool) {
 	allowed, decided, _ = try(newStop(context.Background()), h, lvl, budget, lvl == level.LIN)
 	return allowed, decided
@@ -78,6 +78,9 @@ type judged struct {
 	before uint64 // which transactions must have committed before its start
 	rivals uint64 // the other transactions that write a key that it writes
 	behind uint64 // those of them that must commit after it, because the order of versions is assumed
+	// has and lacks are the transactions that must have committed before its start, and those that must not, because
+	// snapshots are assumed. hidden are those whose snapshots lack it.
+	has, lacks, hidden uint64
 }
 
 // about has three sets of transactions: those that write a value to a key, those that read that
@@ -105,13 +108,14 @@ func (j *judge) search() bool {
 		switch bit := uint64(1) << i; {
 		case j.committed&bit != 0:
 		// A started transaction may commit now if no other transaction still has to read a value
-		// that it overwrites, and no other one can write these keys before it commits.
-		case j.started&bit != 0 && (!j.overlap || j.alone(i)) && !j.wanted(i):
+		// that it overwrites, no snapshot of another one that has not started lacks it, and no other one can write these
+		// keys before it commits.
+		case j.started&bit != 0 && (!j.overlap || j.alone(i)) && !j.wanted(i) && !j.hidden(i):
 			return j.commit(i)
 		// A transaction that can start may start now if that keeps no other one from writing: no
 		// other one still has to write a key that it writes, or they may overlap. If its start is
-		// also its commit, the condition above must hold, too.
-		case j.started&bit == 0 && j.must&bit != 0 && (j.overlap || j.alone(i)) && j.mayStart(i) && (j.snapshot || !j.wanted(i)):
+		// also its commit, the condition above must hold, too. No other one that its snapshot has is left.
+		case j.started&bit == 0 && j.must&bit != 0 && (j.overlap || j.alone(i)) && j.mayStart(i) && (j.snapshot || !j.wanted(i)) && j.txns[i].has&^j.committed == 0:
 			return j.start(i)
 		}
 	}
@@ -149,6 +153,9 @@ func (j *judge) alone(i int) bool { return j.txns[i].rivals&^j.committed == 0 }
 // overlap, the one that commits first wins. So a start can wait for the commits of those that started.
 func (j *judge) mayStart(i int) bool {
 	t := &j.txns[i]
+	if t.has&j.must&^j.committed != 0 || t.lacks&j.committed != 0 {
+		return false
+	}
 	if j.committed&t.before != t.before || !j.overlap && j.started&^j.committed&t.rivals != 0 {
 		return false
 	}
@@ -180,6 +187,19 @@ func (j *judge) wanted(i int) bool {
 	return false
 }
 
+// hidden reports whether the snapshot of a transaction that has not started lacks i.
+func (j *judge) hidden(i int) bool { return j.txns[i].hidden&^j.started != 0 }
+
+// shown reports whether the snapshot of a transaction that has started has i.
+func (j *judge) shown(i int) bool {
+	for s := range j.txns {
+		if j.started&(1<<s) != 0 && s != i && j.txns[s].has&(1<<i) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // lost reports whether a committed transaction still has to read a value that i overwrites and that
 // no remaining transaction writes.
 func (j *judge) lost(i int) bool {
@@ -194,7 +214,7 @@ func (j *judge) lost(i int) bool {
 
 // commit applies i's writes, continues the search, and undoes the writes.
 func (j *judge) commit(i int) bool {
-	if j.lost(i) || j.committed&j.txns[i].behind != 0 {
+	if j.lost(i) || j.committed&j.txns[i].behind != 0 || j.shown(i) {
 		return false
 	}
 	leaves, mark := j.txns[i].leaves, len(j.undo)
@@ -295,6 +315,9 @@ func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bo
 		for _, c := range kept[n].leaves {
 			j.txns[n].rivals |= writers[c.key] &^ (1 << n)
 		}
+	}
+	if lvl.Snapshot() {
+		j.visibility(h, kept)
 	}
 	for n := range kept {
 		for u := range kept {

@@ -103,6 +103,8 @@ func (p *refutation) step(s *verdict.Step) error {
 		return p.impossible(s)
 	case verdict.Assumed:
 		return p.assumed(s)
+	case verdict.Shown, verdict.Hidden:
+		return p.shown(s)
 	case verdict.CycleOf:
 		return p.cycleOf(s)
 	case verdict.Follows:
@@ -393,7 +395,7 @@ func (p *refutation) cycleOf(s *verdict.Step) error {
 }
 
 // known reports whether node a comes before node b in every execution: by session order, by real
-// time, or as the start and commit of one transaction. If a transaction precedes another, both its
+// time, by an assumed snapshot, or as the start and commit of one transaction. If a transaction precedes another, both its
 // nodes precede both nodes of the other.
 func (p *refutation) known(a, b int32) (bool, error) {
 	from, err := p.txn(a >> 1)
@@ -409,7 +411,7 @@ func (p *refutation) known(a, b int32) (bool, error) {
 		return p.lvl.Snapshot() && a < b, nil
 	case from.Status != history.Committed:
 		return false, nil
-	case p.lvl.SessionOrder() && from.Session == to.Session && a < b:
+	case p.lvl.SessionOrder() && from.Session == to.Session && a < b, p.claimed(a, b):
 		return true, nil
 	}
 	return p.lvl.RealTime() && from.End != history.NoTime && to.Begin != history.NoTime && from.End < to.Begin, nil

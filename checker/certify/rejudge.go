@@ -231,7 +231,7 @@ func (f *facts) subHistory(c *closure) *history.History {
 		}
 	}
 	sub := b.Done(f.h.Closed, nil)
-	if f.h.OrderAssumed() {
+	if f.h.OrderAssumed() || f.h.SnapshotsAssumed() {
 		sub = sub.AssumeOrder()
 	}
 	return sub

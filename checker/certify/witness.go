@@ -21,6 +21,7 @@ func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdic
 	if err != nil {
 		return err
 	}
+	asked := lvl
 	if lvl == level.PSI && w.Points != nil {
 		lvl = level.SI // no engine judges psi: it is satisfied where si is, with the execution of si
 	}
@@ -37,7 +38,7 @@ func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdic
 		err = r.serial(w.Order)
 	}
 	if err == nil {
-		err = Agrees(h, w)
+		err = Agrees(h, asked, w)
 	}
 	return err
 }

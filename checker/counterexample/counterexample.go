@@ -22,6 +22,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/shrink"
@@ -90,8 +91,8 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range known.Standing().Not {
-		if lvl.Implies(l) {
+	for _, l := range known.Standing(h).Not {
+		if engine.Implies(h, lvl, l) {
 			c.lvl = l
 			break
 		}
@@ -120,7 +121,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	if out.Known, err = c.levels(ctx); err != nil {
 		return nil, err
 	}
-	out.Standing = out.Known.Standing()
+	out.Standing = out.Known.Standing(h)
 	// An inferred edge stands for others, which may be anti-dependencies. By its edges alone, such
 	// a cycle may look as if snapshot isolation forbids it.
 	s, serial := lvl.Snapshots()

@@ -96,14 +96,14 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	}
 	judged := map[level.Level]*verdict.Result{}
 	// A history that violates the weakest level violates all.
-	first := append(slices.Clone(w.Asked), level.Weakest(weaker(r.Level))...)
+	first := append(slices.Clone(w.Asked), level.Weakest(e.weaker(r.Level))...)
 	err = known.Judge(e.h, first, func(l level.Level) (*verdict.Result, error) {
-		within, opt := limited, checker.Options{Violated: known.Violated()}
+		within, opt := limited, checker.Options{Violated: known.Violated(e.h)}
 		if slices.Contains(w.Asked, l) {
 			within = ctx
 		} else {
 			// Anomalies are needed only for the weakest violated level.
-			opt.VerdictOnly = !r.Level.Implies(l) || slices.ContainsFunc(weaker(l), func(m level.Level) bool { return !known.Holds(m) })
+			opt.VerdictOnly = !engine.Implies(e.h, r.Level, l) || slices.ContainsFunc(e.weaker(l), func(m level.Level) bool { return !known.Holds(e.h, m) })
 		}
 		got, err := e.level(within, l, opt)
 		judged[l] = got
@@ -112,7 +112,7 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &Explanation{Standing: known.Standing()}
+	out := &Explanation{Standing: known.Standing(e.h)}
 	more, err := e.weakest(limited, r.Level, out.Standing, judged, list)
 	out.Counterexamples = append(more, list...)
 	if err == nil && w.Survey > 0 && !engine.InventsReads(e.h, r.Level) {
@@ -136,14 +136,14 @@ func (e *Explainer) Standing(ctx context.Context, known checker.Known, timeout t
 	ascending := level.Descending(level.All())
 	slices.Reverse(ascending)
 	err := known.Judge(e.h, ascending, func(l level.Level) (*verdict.Result, error) {
-		return e.level(limited, l, checker.Options{VerdictOnly: true, Violated: known.Violated()})
+		return e.level(limited, l, checker.Options{VerdictOnly: true, Violated: known.Violated(e.h)})
 	})
-	return known.Standing(), err
+	return known.Standing(e.h), err
 }
 
 // weaker lists the levels that l implies, without l itself.
-func weaker(l level.Level) []level.Level {
-	return slices.DeleteFunc(level.All(), func(m level.Level) bool { return m == l || !l.Implies(m) })
+func (e *Explainer) weaker(l level.Level) []level.Level {
+	return slices.DeleteFunc(level.All(), func(m level.Level) bool { return m == l || !engine.Implies(e.h, l, m) })
 }
 
 // level judges the history at a level. It keeps the verdict, unless that is unknown.
@@ -166,8 +166,8 @@ func (e *Explainer) level(ctx context.Context, l level.Level, opt checker.Option
 func (e *Explainer) weakest(ctx context.Context, lvl level.Level, s checker.Standing, judged map[level.Level]*verdict.Result, list []*Counterexample) ([]*Counterexample, error) {
 	var out []*Counterexample
 	for _, l := range s.Not {
-		refutes := func(c *Counterexample) bool { return l.Implies(c.Weakest) }
-		if judged[l] == nil || !lvl.Implies(l) || slices.ContainsFunc(list, refutes) || slices.ContainsFunc(out, refutes) {
+		refutes := func(c *Counterexample) bool { return engine.Implies(e.h, l, c.Weakest) }
+		if judged[l] == nil || !engine.Implies(e.h, lvl, l) || slices.ContainsFunc(list, refutes) || slices.ContainsFunc(out, refutes) {
 			continue
 		}
 		r, err := e.level(ctx, l, checker.Options{Violated: slices.Concat(s.Not, s.AlsoNot)})

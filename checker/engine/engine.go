@@ -72,6 +72,8 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 		return &Refusal{"", fmt.Sprintf("level %s is not judged with the order of versions that the database claims, only %s", lvl, strings.Join(names(level.All(), CanAssume), ", "))}
 	case h.OrderAssumed() && !assumes(e):
 		return &Refusal{e.Name(), "it cannot assume the order of versions that the database claims"}
+	case lvl.Snapshot() && h.SnapshotsAssumed() && !assumes(e):
+		return &Refusal{e.Name(), "it cannot assume the snapshots that the database claims"}
 	case lvl.RealTime() && h.NoCommonClock:
 		return &Refusal{"", fmt.Sprintf("level %s needs one clock, and the history was recorded by generators on several machines (no_common_clock); check a level without real time", lvl)}
 	case lvl.RealTime() && !h.Timed():
@@ -92,7 +94,13 @@ func names(levels []level.Level, wanted func(level.Level) bool) []string {
 	return out
 }
 
-// Assumer is an engine that can judge a history whose claimed order of versions is assumed
+// Implies reports whether a history that satisfies l satisfies m, too. Where claimed snapshots are assumed
+// (history.AssumeOrder), a serial execution need not be one with these snapshots.
+func Implies(h *history.History, l, m level.Level) bool {
+	return l.Implies(m) && !(h.SnapshotsAssumed() && l.Serial() && m.Snapshot())
+}
+
+// Assumer is an engine that can judge a history whose claimed order of versions and snapshots are assumed
 // (history.AssumeOrder). The method only marks it.
 type Assumer interface{ AssumesOrder() }
 

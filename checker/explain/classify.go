@@ -2,6 +2,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/checker/verdict"
@@ -29,6 +30,9 @@ const (
 // LostWrite is a cycle with one anti-dependency, from a transaction of a run's final read: it found
 // an older version than a committed transaction had left.
 const LostWrite = "LostWrite"
+
+// ClaimedSnapshot is a cycle of which snapshots that the database claims are a part (--versions assume).
+const ClaimedSnapshot = "ClaimedSnapshot"
 
 // Names of cycles in which a scan did not find a row.
 const (
@@ -135,6 +139,9 @@ var cycleNames = []struct {
 // Classify returns the names of a cycle, the most specific first. Adya's phenomena get Elle's
 // suffix if session order or real time takes part. forced is Anomaly.Forced.
 func Classify(h *history.History, cycle []verdict.Edge, forced map[int]verdict.OpRef) []string {
+	if slices.ContainsFunc(cycle, func(e verdict.Edge) bool { return e.Kind == verdict.VS || e.Kind == verdict.NV }) {
+		return []string{ClaimedSnapshot}
+	}
 	s := shapeOf(h, cycle)
 	s.fractured = len(forced) == 2 && !s.oneKey && forced[0].Txn == forced[1].Txn
 	suffix := ""

@@ -16,7 +16,7 @@ func DOT(p *Picture) string {
 		lines := append([]string{fmt.Sprintf("T%d", t.ID), where(t)}, texts(t.Shown())...)
 		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(fmt.Sprintf("T%d", t.ID)), quoted(strings.Join(lines, "\n")))
 	}
-	styles := map[string]string{"SO": "style=dotted", "RT": "style=\"dashed,bold\"", "WR": "style=solid", "WW": "style=solid, penwidth=3", "VO": "style=dashed, penwidth=3", "RW": "style=dashed",
+	styles := map[string]string{"SO": "style=dotted", "RT": "style=\"dashed,bold\"", "WR": "style=solid", "WW": "style=solid, penwidth=3", "VO": "style=dashed, penwidth=3", "VS": "style=\"solid,bold\"", "NV": "style=\"dashed,bold\"", "RW": "style=dashed",
 		predicateWR: "style=solid", predicateRW: "style=dashed", Maybe: "style=dotted, penwidth=0.7"}
 	write := func(edges []Edge, more string) {
 		for _, e := range edges {

@@ -13,6 +13,9 @@ var Figure5 = []string{
 
 // Known reports whether an anomaly can have this name.
 func Known(name string) bool {
+	if name == ClaimedSnapshot {
+		return true
+	}
 	base := strings.TrimSuffix(strings.TrimSuffix(name, "-realtime"), "-process")
 	for _, row := range cycleNames {
 		if row.name == name || row.name == base && base[0] == 'G' {

@@ -22,10 +22,12 @@ type Txn struct {
 	// Commit is the claimed position of the commit, and Visible the snapshot as a set, such as 812:820:815 (history.Claim).
 	Commit  int64  `json:"commit,omitempty"`
 	Visible string `json:"visible,omitempty"`
-	Begin   *int64 `json:"begin"`
-	End     *int64 `json:"end"`
-	Status  string `json:"status"`
-	Ops     []Op   `json:"ops"`
+	// Snapshot is the claimed position of the snapshot, where that is assumed.
+	Snapshot *int64 `json:"snapshot,omitempty"`
+	Begin    *int64 `json:"begin"`
+	End      *int64 `json:"end"`
+	Status   string `json:"status"`
+	Ops      []Op   `json:"ops"`
 	// Kept are the operations of Ops that the counterexample needs; nil means all.
 	Kept []Op `json:"kept,omitempty"`
 }
@@ -85,6 +87,9 @@ func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn 
 	if out.Commit = c.Commit; c.Visible != nil {
 		out.Visible = c.Visible.String()
 	}
+	if at, told := h.SnapshotAt(int(i)); told {
+		out.Snapshot = &at
+	}
 	var shown func(int) bool
 	if ops != nil {
 		shown = func(n int) bool { return slices.Contains(ops, n) }
@@ -99,10 +104,15 @@ func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn 
 // Place says which number and snapshot the database gave a transaction and, if it is known, where it placed its commit. It
 // is "" if no snapshot is told.
 func (t *Txn) Place() string {
-	if t.Visible == "" {
-		return ""
-	}
 	text := "snapshot " + t.Visible
+	switch {
+	case t.Visible == "" && t.Snapshot == nil:
+		return ""
+	case t.Visible == "":
+		text = fmt.Sprintf("snapshot %d", *t.Snapshot)
+	case t.Snapshot != nil:
+		text += fmt.Sprintf(" (%d)", *t.Snapshot)
+	}
 	if t.DBTxn != 0 {
 		text = fmt.Sprintf("database transaction %d, %s", t.DBTxn, text)
 	}

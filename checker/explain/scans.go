@@ -158,6 +158,10 @@ func Named(h *history.History, a *verdict.Anomaly) map[verdict.OpRef]bool {
 			reader, writers = e.To, writers[:1]
 		case verdict.RW:
 			reader, writers = e.From, writers[1:]
+		case verdict.VS:
+			writers = writers[:1]
+		case verdict.NV:
+			writers = writers[1:]
 		}
 		if reader >= 0 {
 			named[verdict.OpRef{Txn: reader, Op: saw(h, e)}] = true

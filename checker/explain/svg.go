@@ -31,6 +31,8 @@ const pictureStyle = `<style>
 .isopic path.RW{stroke-dasharray:7 5}
 .isopic path.WW{stroke-width:3.4}
 .isopic path.VO{stroke-width:3.4;stroke-dasharray:9 3}
+.isopic path.VS{stroke-dasharray:14 3}
+.isopic path.NV{stroke-dasharray:7 3 2 3}
 .isopic path.maybe{stroke-width:1;stroke-dasharray:1 5;stroke-linecap:round}
 .isopic .tip{fill:var(--pi)}
 .isopic line{stroke:var(--pl);stroke-width:1}
@@ -43,6 +45,8 @@ var kindWords = []struct{ kind, words string }{
 	{"WW", "the other overwrote it"},
 	{"VO", "the database says that the other overwrote it"},
 	{"RW", "it read what the other overwrote"},
+	{"VS", "the database says that the other's snapshot has it"},
+	{"NV", "the database says that its snapshot lacks the other"},
 	{predicateWR, "the other's scan saw the row as it wrote it"},
 	{predicateRW, "its scan saw the row before the other wrote it"},
 	{"SO", "earlier in the session"},

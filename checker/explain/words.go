@@ -342,6 +342,12 @@ func (w words) contradiction(lvl level.Level, a *verdict.Anomaly) string {
 	if w.h.OrderAssumed() {
 		ordered = " and that has the versions in the order that the database claims"
 	}
+	if lvl.Snapshot() && w.h.SnapshotsAssumed() {
+		ordered += " and that has the snapshots that it claims"
+		if !w.h.OrderAssumed() {
+			ordered = " and that has the snapshots that the database claims"
+		}
+	}
 	fmt.Fprintf(&b, "No execution that %s allows%s explains these reads: every order of the writes makes a read wrong or puts a transaction before itself.", lvl.Title(), ordered)
 	return b.String()
 }
@@ -371,6 +377,8 @@ func (w words) cycle(lvl level.Level, a *verdict.Anomaly) string {
 		fmt.Fprintf(&b, "%s allows such a cycle only with at least two anti-dependencies (RW).", lvl.Title())
 	case lvl == level.PC:
 		fmt.Fprintf(&b, "%s allows such a cycle only where two anti-dependencies (RW) follow each other, or have only write dependencies (WW) between them.", lvl.Title())
+	case lvl.Snapshot() && slices.ContainsFunc(a.Cycle, func(e verdict.Edge) bool { return e.Kind == verdict.NV }):
+		fmt.Fprintf(&b, "%s allows such a cycle only where two anti-dependencies (RW), or claims of a snapshot that lacks a commit (NV), follow each other.", lvl.Title())
 	case lvl.Snapshot():
 		fmt.Fprintf(&b, "%s allows such a cycle only where two anti-dependencies (RW) follow each other.", lvl.Title())
 	default:
@@ -423,6 +431,10 @@ func (w words) edge(e verdict.Edge, n int) string {
 	case verdict.VO:
 		return head + fmt.Sprintf("both wrote %s: %s %s, %s %s. The database says that the commit of %s, at %d, came before that of %s, at %d.",
 			w.key(e.Key), from, w.written(e.From, e.Key), to, w.written(e.To, e.Key), from, w.h.Place(int(e.From)), to, w.h.Place(int(e.To)))
+	case verdict.VS:
+		return head + fmt.Sprintf("the database says that %s has %s, which %s.", w.claimedSnapshot(e.To), w.claimedCommit(e.From), w.written(e.From, e.Key))
+	case verdict.NV:
+		return head + fmt.Sprintf("the database says that %s lacks %s, which %s.", w.claimedSnapshot(e.From), w.claimedCommit(e.To), w.written(e.To, e.Key))
 	case verdict.WW:
 		if readBy(w.h, e) {
 			return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
@@ -439,6 +451,32 @@ func (w words) edge(e verdict.Edge, n int) string {
 		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
 			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
 	}
+}
+
+// claimedSnapshot is the claimed snapshot of a transaction, and claimedCommit the claimed place of its commit.
+func (w words) claimedSnapshot(i int32) string {
+	text := fmt.Sprintf("the snapshot of %s", w.txn(i))
+	at, told := w.h.SnapshotAt(int(i))
+	switch v := w.h.Claim(int(i)).Visible; {
+	case told && v != nil:
+		text += fmt.Sprintf(" (up to %d; %s)", at, v)
+	case told:
+		text += fmt.Sprintf(", up to %d,", at)
+	case v != nil:
+		text += fmt.Sprintf(" (%s)", v)
+	}
+	return text
+}
+
+func (w words) claimedCommit(i int32) string {
+	var places []string
+	if at := w.h.Claim(int(i)).Commit; at != 0 {
+		places = append(places, fmt.Sprintf("commit %d", at))
+	}
+	if n := w.h.DBTxn(int(i)); n != 0 && w.h.HasVisible() {
+		places = append(places, fmt.Sprintf("database transaction %d", n))
+	}
+	return fmt.Sprintf("%s (%s)", w.txn(i), strings.Join(places, ", "))
 }
 
 // denied says why an edge holds at a transaction that only says which versions it did not see. It

@@ -63,7 +63,12 @@ func claimed(rng *rand.Rand) *history.History {
 		case 1:
 			h = randhist.Prefix(rng)
 		}
-		if h = randhist.Claimed(rng, h).AssumeOrder(); h.OrderAssumed() {
+		if rng.IntN(3) == 0 {
+			h = randhist.ClaimedSets(rng, h).AssumeOrder()
+		} else {
+			h = randhist.Claimed(rng, h).AssumeOrder()
+		}
+		if h.OrderAssumed() || h.SnapshotsAssumed() {
 			return h
 		}
 	}

@@ -85,6 +85,22 @@ func (c *check) cyclic(ctx context.Context, h *history.History) (j shrink.Judgem
 	return j, nil
 }
 
+// shown returns the transactions of which snapshots in the evidence say that they have or lack what they wrote.
+func (v *evidence) shown() (txns []int32) {
+	g := v.s.g
+	limit := int32(len(v.s.m.txns)) << g.split
+	for _, n := range v.edges.list {
+		e := &g.edges[n]
+		switch {
+		case e.rule == shownFirst && e.from < limit:
+			txns = append(txns, g.txnOf(e.from))
+		case e.rule == hiddenFirst && e.to < limit:
+			txns = append(txns, g.txnOf(e.to))
+		}
+	}
+	return txns
+}
+
 // parts returns the transactions of the evidence, with their reads in the evidence and with their
 // final writes to the keys of the evidence.
 func (v *evidence) parts(ctx context.Context) []history.Part {
@@ -104,6 +120,12 @@ func (v *evidence) parts(ctx context.Context) []history.Part {
 			both := map[history.Key]bool{}
 			writes(g.txnOf(ed.from), func(k history.Key) { both[k] = true })
 			writes(g.txnOf(ed.to), func(k history.Key) { keys[k] = keys[k] || both[k] })
+		}
+	}
+	for _, t := range v.shown() {
+		written := m.writesOf.of(t)
+		if !slices.ContainsFunc(written, func(w int32) bool { return keys[history.Key(m.key[w])] }) {
+			keys[history.Key(m.key[written[0]])] = true // only of a transaction that wrote the database says anything
 		}
 	}
 	if v.searched {

@@ -71,11 +71,13 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 	points := int32(len(m.txns)) << g.split
 	out := &cycle{forced: map[int]verdict.OpRef{}, used: newEvidence(s)}
 	// Edges that a read shows directly are easier to understand than edges that reads force.
-	edges := g.shortestCycle(order, func(e *edge) bool { return e.rule == overTake || e.rule == overlap || e.rule == placedFirst })
+	edges := g.shortestCycle(order, func(e *edge) bool {
+		return e.rule == overTake || e.rule == overlap || e.rule == placedFirst || e.rule == shownFirst || e.rule == hiddenFirst
+	})
 	if edges == nil {
 		edges = g.shortestCycle(order, func(*edge) bool { return false })
 	}
-	// The cycle begins at a transaction, so that the two halves of a real-time edge are next to
+	// The cycle begins at a transaction, so that the parts of an edge through points are next to
 	// each other.
 	if i := slices.IndexFunc(edges, func(n int32) bool { return g.edges[n].from < points }); i > 0 {
 		edges = slices.Concat(edges[i:], edges[:i])
@@ -90,7 +92,7 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 		} else {
 			out.used.edge(n)
 		}
-		if e.kind == 0 || e.from >= points { // start to commit of one transaction, or the rest of a real-time edge
+		if e.kind == 0 || e.from >= points { // start to commit of one transaction, or the rest of an edge through points
 			if len(out.edges) > 0 && e.from >= points && e.to < points {
 				out.edges[len(out.edges)-1].To = m.txns[g.txnOf(e.to)]
 			}
@@ -112,7 +114,33 @@ func (c *check) knownCycle(ctx context.Context, h *history.History) *cycle {
 		}
 		out.edges = append(out.edges, v)
 	}
+	for n := range out.edges {
+		if e := &out.edges[n]; e.Kind == verdict.VS {
+			e.Key, e.Value = writtenFor(m, e.From, e.To)
+		} else if e.Kind == verdict.NV {
+			e.Key, e.Value = writtenFor(m, e.To, e.From)
+		}
+	}
 	return out
+}
+
+// writtenFor returns a key that a transaction wrote, if possible one that another one reads, and the value.
+func writtenFor(m *model, writer, reader int32) (history.Key, history.Value) {
+	ops := m.h.Ops(&m.h.Txns[writer])
+	best := -1
+	for n, op := range slices.Backward(ops) {
+		if op.Kind != history.Write {
+			continue
+		}
+		read := slices.ContainsFunc(m.h.Ops(&m.h.Txns[reader]), func(o history.Op) bool { return o.Key == op.Key && o.Kind != history.Write })
+		if best < 0 || read {
+			best = n
+		}
+		if read {
+			break
+		}
+	}
+	return ops[best].Key, ops[best].Value
 }
 
 // firstOn returns the operation of a read of another transaction's write.

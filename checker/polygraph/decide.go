@@ -43,6 +43,8 @@ type clauseID [3]int32
 const (
 	overlapping int32 = -1 << 31 // in place of a read
 	misplaced   int32 = overlapping + 1
+	isShown     int32 = overlapping + 2
+	isHidden    int32 = overlapping + 3
 	sourceLate  int32 = -1 << 31 // in place of a write: the clause says that the source comes before the reader
 )
 

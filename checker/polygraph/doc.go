@@ -28,6 +28,7 @@
 //	model.go       the history in dense numbers: transactions, writes, reads, classes
 //	versions.go    final writes by key and value
 //	assumed.go     the order of versions that the database claims, if it is assumed
+//	visible.go     the snapshots that it claims, if they are assumed
 //	sets.go        reads that returned no value
 //	graph.go       the known graph; real time through time points
 //

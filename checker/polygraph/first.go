@@ -103,8 +103,8 @@ type execution struct {
 	included []bool // by transaction
 }
 
-// readsRight reports whether every read returns its value and, at snapshot isolation, no two
-// writers of a key overlap. It is linear in the number of accesses.
+// readsRight reports whether every read returns its value, at snapshot isolation no two writers of a key
+// overlap, and the snapshots are right, if they are assumed. It is linear in the number of accesses.
 func (e *execution) readsRight() bool {
 	m, g := e.m, e.g
 	keys := m.h.KeyCount()
@@ -147,7 +147,7 @@ func (e *execution) readsRight() bool {
 			}
 		}
 	}
-	return true
+	return m.visible == nil || m.visible.agrees(e)
 }
 
 // witness converts the execution into a witness, with the transactions of the history.

@@ -10,7 +10,7 @@ import (
 // edge leads from one node to another. Transaction t has two nodes: its start t<<split, and its
 // commit t<<split + split. For serializability split is 0, and both are the same node. For snapshot
 // isolation and prefix consistency split is 1 (docs/checking.md). The nodes after those of the
-// transactions are the time points of real-time order.
+// transactions are the time points of real-time order, and then the points of visible.
 type edge struct {
 	from, to        int32
 	nextOut, nextIn int32 // the next edge of the same node, or none
@@ -52,9 +52,15 @@ func newGraph(m *model) *graph {
 		points = countPoints(m)
 	}
 	g.nodes += int32(points)
+	if g.split == 1 && m.visible != nil {
+		g.nodes += m.visible.points
+	}
 	room := 2*int(g.nodes) + len(m.reads) + len(m.reads)/4
 	if m.placed != nil {
 		room += len(m.placed.writes.items) + len(m.reads)
+	}
+	if m.visible != nil {
+		room += len(m.visible.links)
 	}
 	g.edges = make([]edge, 0, room)
 	g.out, g.in = make([]int32, g.nodes), make([]int32, g.nodes)
@@ -73,6 +79,9 @@ func newGraph(m *model) *graph {
 	}
 	if m.placed != nil {
 		m.placed.link(m, g)
+	}
+	if g.split == 1 && m.visible != nil {
+		m.visible.link(g, n<<g.split+int32(points))
 	}
 	return g
 }

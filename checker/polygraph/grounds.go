@@ -17,6 +17,8 @@ const (
 	allAfter                // a read follows everything that all its candidates follow
 	allOver                 // RW: a writer that follows all candidates of a read follows the read
 	placedFirst             // VO: the database says that a writer of the key came first, and that is assumed
+	shownFirst              // VS: the database says that a snapshot has a commit, and that is assumed
+	hiddenFirst             // NV: the database says that a snapshot lacks a commit, and that is assumed
 )
 
 // rules has, for each rule, what its edges rest on. Saturation adds the edges. This table explains
@@ -57,6 +59,8 @@ var rules = [...]struct {
 	placedFirst: {verdict.VO, func(*saturator, *edge) grounds {
 		return grounds{settled: none, overwriter: none, assumed: true}
 	}},
+	shownFirst:  {verdict.VS, func(*saturator, *edge) grounds { return grounds{settled: none, overwriter: none} }},
+	hiddenFirst: {verdict.NV, func(*saturator, *edge) grounds { return grounds{settled: none, overwriter: none} }},
 }
 
 // grounds are what an edge rests on.

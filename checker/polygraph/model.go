@@ -55,6 +55,8 @@ type model struct {
 	// whole: h is no part of a history. A part need not have the writers of reads that contradict earlier ones.
 	whole  bool
 	placed *placed // nil unless the claimed order of versions is assumed
+	// visible is nil unless the claimed snapshots are assumed, at snapshot levels.
+	visible *visible
 }
 
 // read is a transaction's read of a key before its own first write of that key.
@@ -139,6 +141,9 @@ func newModel(h *history.History, lvl level.Level, found *single.Collector, whol
 	m.externalReads(newVersions(m), found)
 	if h.OrderAssumed() {
 		m.placed = newPlaced(m)
+	}
+	if lvl.Snapshot() && h.SnapshotsAssumed() {
+		m.visible = newVisible(m)
 	}
 	return m
 }

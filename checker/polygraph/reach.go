@@ -113,7 +113,7 @@ func (r *reach) compute(ctx context.Context) (bool, error) {
 	if left, limited := budget.Left(ctx); limited {
 		w.Memory = choose.Share(left)
 	}
-	if r.m.lvl.RealTime() {
+	if r.m.lvl.RealTime() && r.m.visible == nil { // intervals stand for time points, and not for other ones
 		w.Instead = func() *accel.Graph { return r.g.timed(r.m) }
 	} else if len(r.g.edges) > large {
 		if d := choose.Decide(r.g.sketch(r.m), w); d.Backend == choose.None {

@@ -219,6 +219,20 @@ func (p *prover) placedFirst(t, u int32) {
 	p.say(axiom{rule: verdict.Assumed, txn: p.at[t], other: p.at[u], key: history.Key(p.s.m.sharedKey(t, u))})
 }
 
+// shown gives the assumption that t committed before s started, or not, because the snapshot of s has it or lacks it.
+func (p *prover) shown(t, s int32, has bool) {
+	if p == nil {
+		return
+	}
+	p.counts(t)
+	p.counts(s)
+	a := axiom{rule: verdict.Hidden, txn: p.at[t], other: p.at[s]}
+	if has {
+		a.rule = verdict.Shown
+	}
+	p.say(a)
+}
+
 // counts explains why a transaction of unknown outcome counts, if saturation has shown that it does.
 func (p *prover) counts(t int32) {
 	if p.counted[t] {
@@ -404,7 +418,7 @@ func (p *prover) cycle(from, to, known int32) {
 }
 
 // ring adds the clause that the nodes do not each come before the next, and the last before the
-// first. Time points are left out, because they stand for real time, which needs no literal. Of two
+// first. Points are left out, because they stand for real time and for snapshots, which need no literal. Of two
 // nodes the clause is a tautology.
 func (p *prover) ring(nodes []int32) (step int32) {
 	limit := int32(len(p.s.m.txns)) << p.s.g.split

@@ -333,10 +333,14 @@ func (x *search) Final() (bool, error) {
 	if x.ctx.Err() != nil {
 		return false, context.Cause(x.ctx)
 	}
-	if !x.added && len(x.dirty) > 0 && x.mend.vain() {
+	wrong := len(x.dirty) > 0
+	if !x.added && !wrong {
+		wrong = !x.seenRight()
+	}
+	if !x.added && wrong && x.mend.vain() {
 		return false, errStuck
 	}
-	return x.added || len(x.dirty) > 0, nil
+	return x.added || wrong, nil
 }
 
 func (x *search) addLate() {

@@ -22,7 +22,7 @@ const engineName = "polygraph"
 // execution. rest is nil if no execution was guessed or if it does not decide all levels; Expand then
 // takes the place of Execute. If ctx ends, the error is its cause.
 func Execute(ctx context.Context, h *history.History, levels []level.Level) (x *history.History, rest *Rest, err error) {
-	if !h.HasPredicates() || h.HasClaims() || unjudged(h) != "" || len(h.AllChoices()) > 0 {
+	if !h.HasPredicates() || h.HasClaims() || h.SnapshotsAssumed() || unjudged(h) != "" || len(h.AllChoices()) > 0 {
 		return h, nil, nil
 	}
 	e := &expansion{h: h, index: newRows(h)}
@@ -65,7 +65,7 @@ func guessedDecision(lvl level.Level, w *verdict.Witness) *Decision {
 
 // guessSnapshots tries to guess an execution at a snapshot level. It returns nil if it found none.
 func (r *Rest) guessSnapshots(ctx context.Context, lvl level.Level) (*verdict.Witness, error) {
-	if r.h.HasClaims() || len(r.given) > 0 {
+	if r.h.HasClaims() || r.h.SnapshotsAssumed() || len(r.given) > 0 {
 		return nil, nil
 	}
 	w, realTime, err := guess(ctx, r.index, true, !lvl.RealTime())

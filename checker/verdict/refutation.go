@@ -77,8 +77,14 @@ const (
 	// claims, committed before Other started (at PC: before it committed). It needs the assumption that
 	// the claim is true.
 	Assumed
+	// Shown: if Txn and Other both count, then Txn committed before Other started, because the snapshot that the database
+	// claims of Other has what Txn wrote. Hidden: Other started before Txn committed, because it lacks that. Both
+	// need the assumption that the claim is true.
+	Shown
+	Hidden
 	// CycleOf: the nodes in List do not each come before the next, and the last before the first.
-	// Session order, real time, and the order from a start to its own commit need no literal.
+	// Session order, real time, assumed snapshots if the first of two transactions committed, and the order from a start
+	// to its own commit need no literal.
 	CycleOf
 	// Follows: the clause in List, derived by unit propagation from the clauses before it.
 	Follows
@@ -87,7 +93,7 @@ const (
 )
 
 var ruleNames = [...]string{HasSource: "has source", SourceFirst: "source first", NothingBetween: "nothing between",
-	Apart: "apart", Impossible: "impossible", Assumed: "assumed", CycleOf: "cycle", Follows: "follows", Forget: "forget"}
+	Apart: "apart", Impossible: "impossible", Assumed: "assumed", Shown: "shown", Hidden: "hidden", CycleOf: "cycle", Follows: "follows", Forget: "forget"}
 
 func (r Rule) String() string {
 	if int(r) < len(ruleNames) && ruleNames[r] != "" {

@@ -69,7 +69,7 @@ type Result struct {
 	// Claim says whether the order that the database claims is an execution of the level. It is nil if no
 	// engine has looked at it. It does not change the verdict.
 	Claim *Claim
-	// Assumes is set if the claimed order of versions was assumed (history.AssumeOrder).
+	// Assumes is set if the claimed order of versions and the claimed snapshots were assumed (history.AssumeOrder).
 	Assumes *Assumption
 	// Accel says how reachability in the known graph was computed, if it was.
 	Accel *Accel
@@ -89,14 +89,19 @@ type Claim struct {
 	Text string
 }
 
-// Assumption is how much of the order of versions was assumed.
+// Anti reports whether the edge is an anti-dependency, or says like one that From started before To committed.
+func (k EdgeKind) Anti() bool { return k == RW || k == NV }
+
+// Assumption is how much of the claims was assumed.
 type Assumption struct {
 	// Versions counts the final writes of transactions that did not abort. Placed are those of them with a
 	// claimed position.
 	Versions, Placed int
+	// Snapshots counts the transactions whose snapshot was assumed. It is 0 at levels that have no snapshots.
+	Snapshots int
 	// Rests says that the proof of a violation uses the assumption. A violation whose proof does not
-	// is one without it, too. So is a satisfied verdict.
-	Rests bool
+	// is one without it, too. So is a satisfied verdict. OnSnapshots says that the order of versions alone is not enough.
+	Rests, OnSnapshots bool
 }
 
 // Accel says how the transitive closure of a graph was computed (see package accel), and why in
@@ -194,9 +199,11 @@ const (
 	WW                     // write dependency: To overwrote what From wrote
 	RW                     // anti-dependency: To overwrote what From read
 	VO                     // claimed version order: the database says that From wrote the earlier version
+	VS                     // claimed visibility: the database says that the snapshot of To has what From wrote
+	NV                     // claimed invisibility: the database says that the snapshot of From lacks what To wrote
 )
 
-var edgeNames = [...]string{SO: "SO", RT: "RT", WR: "WR", WW: "WW", RW: "RW", VO: "VO"}
+var edgeNames = [...]string{SO: "SO", RT: "RT", WR: "WR", WW: "WW", RW: "RW", VO: "VO", VS: "VS", NV: "NV"}
 
 func (k EdgeKind) String() string { return edgeNames[k] }
 
@@ -205,9 +212,10 @@ func (k EdgeKind) String() string { return edgeNames[k] }
 type Edge struct {
 	From, To int32
 	Kind     EdgeKind
-	// Key is the key that a WR, WW, RW or VO edge is about.
+	// Key is the key that a WR, WW, RW or VO edge is about. Of a VS or NV edge it is a key that the transaction wrote which
+	// the snapshot has or lacks.
 	Key history.Key
-	// Value is the version of Key: the one that To read (WR), that To overwrote (WW), that From wrote (VO), or that From
+	// Value is the version of Key: the one that To read (WR), that To overwrote (WW), that From wrote (VO, VS), that To wrote (NV), or that From
 	// read and To overwrote (RW). The reader of a WR or RW edge may say only which versions it did
 	// not see. Then it saw this version or a later one (WR), or this one or an earlier one (RW).
 	Value history.Value
