@@ -93,6 +93,23 @@ func TestLies(t *testing.T) {
 	}
 }
 
+// TestClaimBelowSnapshots: at a level that does not ask for snapshots, an order that gives none is no misfit of the level.
+func TestClaimBelowSnapshots(t *testing.T) {
+	file := write(t, "h.txt", "s0 T0 @1: w(x,1) w(y,1)\ns1 T1 @2: r(x,0) r(y,1) w(z,1)\n")
+	for lvl, want := range map[string]string{
+		"rc": "is no execution at pc, which rc does not ask for: the database says that",
+		"pc": "is no execution at pc: the database says that",
+	} {
+		if c := isohound(t, "check", file, "--level", lvl); !strings.Contains(c.out, want) {
+			t.Errorf("%s: exit code %d: %s%s", lvl, c.code, c.out, c.msg)
+		}
+	}
+	o := isohound(t, "check", file, "--level", "rc", "--json").outcomes(t)
+	if len(o) != 1 || o[0].Verdict != verdict.Satisfied || o[0].Claim == nil || o[0].Claim.Tried != "pc" {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestAssume: with --versions assume, lies of sim are violations that rest on them, the report says so, and the commands
 // that repeat it have the flag. True claims change nothing. Without claims nothing is assumed.
 func TestAssume(t *testing.T) {

@@ -165,7 +165,8 @@ type Position struct {
 	Snapped  bool
 }
 
-// Positioned is a Tx that can say, after its Commit has returned nil, where the database placed it.
+// Positioned is a Tx that can say, after its Commit has returned nil and before the session is used again, where the
+// database placed it. It may ask the database, for as long as a call may take.
 type Positioned interface{ Position() Position }
 
 // Positioner is a DB whose transactions are Positioned, if Config.Positions is set.

@@ -212,9 +212,11 @@ func (a *attempt) intend() error {
 	return a.r.log.Intent(&a.rec, a.spell())
 }
 
-// finish writes the transaction's outcome to the kernel, with the current time as its end.
+// finish writes the transaction's outcome to the kernel, with the current time as its end if it has none yet.
 func (a *attempt) finish(status history.Status, cause string) error {
-	a.rec.End = a.r.Now()
+	if a.rec.End == history.NoTime {
+		a.rec.End = a.r.Now()
+	}
 	a.rec.Status, a.rec.Cause = status, cause
 	return a.write()
 }
@@ -255,9 +257,11 @@ func (a *attempt) spell() []native.Op {
 	return a.words
 }
 
-// noteClaim records where the database says it placed the transaction, which has committed.
+// noteClaim records where the database says it placed the transaction, which has just committed. The answer may take a
+// while, so the transaction ends before the question.
 func (a *attempt) noteClaim(tx drivers.Tx) {
 	if t, ok := tx.(drivers.Positioned); ok && a.r.claims {
+		a.rec.End = a.r.Now()
 		p := t.Position()
 		a.rec.Claim.Commit, a.rec.Claim.Snapshot, a.rec.Claim.Snapped = p.Commit, p.Snapshot, p.Snapped
 	}

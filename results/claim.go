@@ -3,13 +3,17 @@ package results
 import (
 	"fmt"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
 
 // ClaimedOrder is verdict.Claim, with the numbers of transactions in the file.
 type ClaimedOrder struct {
-	// Fits says that the claimed order is an execution of the level.
+	// Tried is the level of which the claimed order was tried as an execution, if it is not that of the verdict, but one
+	// that implies it.
+	Tried string `json:"tried,omitempty"`
+	// Fits says that the claimed order is such an execution.
 	Fits bool `json:"fits"`
 	// Positions describes the positions that the driver told, such as "commit timestamps". It is "snapshots" if the order
 	// follows from snapshots that are sets of transactions.
@@ -21,11 +25,14 @@ type ClaimedOrder struct {
 	Text    string  `json:"text,omitempty"`
 }
 
-func newClaim(h *history.History, c *verdict.Claim) *ClaimedOrder {
+func newClaim(h *history.History, lvl level.Level, c *verdict.Claim) *ClaimedOrder {
 	if c == nil {
 		return nil
 	}
 	out := &ClaimedOrder{Fits: c.Fits, Positions: h.Positions, Misfits: c.Misfits, Text: c.Text}
+	if c.Tried != lvl {
+		out.Tried = c.Tried.String()
+	}
 	if c.Snapshots {
 		out.Positions = "snapshots"
 	}
@@ -35,7 +42,7 @@ func newClaim(h *history.History, c *verdict.Claim) *ClaimedOrder {
 	return out
 }
 
-// Words says in a sentence whether the claimed order is an execution of a level.
+// Words says in a sentence whether the claimed order is an execution of the level of the verdict.
 func (c *ClaimedOrder) Words(level string) string {
 	order := "the order that the database claims"
 	if c.Positions != "" {
@@ -43,6 +50,9 @@ func (c *ClaimedOrder) Words(level string) string {
 	}
 	if c.Fits {
 		return order + " is an execution at " + level
+	}
+	if c.Tried != "" {
+		level = c.Tried + ", which " + level + " does not ask for"
 	}
 	text := order + " is no execution at " + level + ": " + c.Text
 	if c.Misfits > 1 {

@@ -146,7 +146,7 @@ func NewOutcome(path string, h *history.History, r *verdict.Result) Outcome {
 	c := h.Count()
 	o.Sessions, o.Txns, o.Committed, o.Aborted, o.UnknownOutcome, o.Ops = c.Sessions, c.Txns, c.Committed, c.Aborted, c.Unknown, c.Ops
 	o.Seed, o.Notes = h.Seed, h.Notes
-	o.Claim, o.Assumes = newClaim(h, r.Claim), newAssumed(h, r.Assumes)
+	o.Claim, o.Assumes = newClaim(h, r.Level, r.Claim), newAssumed(h, r.Assumes)
 	if o.Predicates = h.Scans; h.Scans != nil {
 		o.Ops -= h.Scans.Instantiated
 	}

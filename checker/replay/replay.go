@@ -58,6 +58,18 @@ func (Engine) Levels() []level.Level {
 	return out
 }
 
+// tried is the level of which the engine looks for an execution: lvl, or one that implies it. A history that satisfies
+// lvl alone need not have one, although the claim is true.
+func tried(lvl level.Level) level.Level {
+	switch {
+	case lvl == level.PSI:
+		return level.SI
+	case lvl.Weak():
+		return level.PC
+	}
+	return lvl
+}
+
 // Applies reports whether the database tells enough of h for an order at a level.
 func Applies(h *history.History, lvl level.Level) bool { return h.HasClaims() || guesses(h, lvl) }
 
@@ -97,9 +109,9 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	}
 	stages.Done(Name)
 	if r.misfits > 0 {
-		c := &verdict.Claim{Snapshots: o.guessed != nil, Misfits: r.misfits, Txns: r.txns, Text: r.text}
-		return nil, &Misfit{&engine.Refusal{Engine: Name, Reason: "the claimed order is no execution at " + lvl.String()}, c}
+		c := &verdict.Claim{Tried: tried(lvl), Snapshots: o.guessed != nil, Misfits: r.misfits, Txns: r.txns, Text: r.text}
+		return nil, &Misfit{&engine.Refusal{Engine: Name, Reason: "the claimed order is no execution at " + tried(lvl).String()}, c}
 	}
-	res.Verdict, res.Witness, res.Claim = verdict.Satisfied, r.witness, &verdict.Claim{Fits: true, Snapshots: o.guessed != nil}
+	res.Verdict, res.Witness, res.Claim = verdict.Satisfied, r.witness, &verdict.Claim{Tried: tried(lvl), Fits: true, Snapshots: o.guessed != nil}
 	return res, nil
 }

@@ -79,7 +79,9 @@ type Result struct {
 type Claim struct {
 	// Snapshots says that the order follows from snapshots that are sets of transactions, not from positions.
 	Snapshots bool
-	// Fits says that it is an execution of the level, and so a witness.
+	// Tried is the level of which the order was tried as an execution: that of the verdict, or one that implies it.
+	Tried level.Level
+	// Fits says that it is one, and so a witness.
 	Fits bool
 	// Misfits counts the transactions that do not fit, more than once if they do not for several reasons.
 	Misfits int

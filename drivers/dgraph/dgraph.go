@@ -39,7 +39,7 @@ func (driver) Info() drivers.Info {
 		Isolations: []drivers.Isolation{
 			{Name: snapshotIsolation, Promises: "strong-si", Lightweight: "lin", Source: "https://docs.hypermode.com/dgraph/concepts/transactions", Note: "conflicts on written values and, by @upsert, on inserted keys; a snapshot has all that was committed before it"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Lightweight, drivers.Endpoints, drivers.Disturb, drivers.Positions},
 		Notes: []string{
 			"Run against Dgraph 1.1.1 and 25.0.0; what is between them speaks the same protocol, but was not run.",
 			"The history has as dbtxn the timestamp at which a transaction's snapshot was taken.",

@@ -33,7 +33,7 @@ func TestServers(t *testing.T) {
 				name string
 				run  func(*testing.T, *servers.Dgraph)
 			}{
-				{"contract", contract}, {"lightweight", lightweight}, {"snapshot", snapshot}, {"same key", sameKey},
+				{"contract", contract}, {"lightweight", lightweight}, {"snapshot", snapshot}, {"position", position}, {"same key", sameKey},
 				{"keys", keys}, {"dropped", dropped}, {"join", join},
 				{"answer lost", answerLost}, {"not sent", notSent}, {"never answered", neverAnswered},
 				{"against the model", againstModel}, {"hunt", hunt}, {"alpha killed", alphaKilled},

@@ -93,7 +93,7 @@ type client struct {
 // connect makes a client with one connection, which the first request opens. gRPC repeats a
 // request by itself only if no server has seen it.
 func (t *target) connect(ctx context.Context) (*client, error) {
-	opts := []grpc.DialOption{grpc.WithTransportCredentials(t.credentials()), grpc.WithNoProxy(), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig()}
+	opts := []grpc.DialOption{grpc.WithTransportCredentials(t.credentials()), grpc.WithNoProxy(), grpc.WithDisableRetry(), grpc.WithChainUnaryInterceptor(noteCommit), grpc.WithDisableServiceConfig()}
 	if t.dial != nil {
 		opts = append(opts, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			return t.dial(ctx, "tcp", addr)

@@ -34,6 +34,8 @@ type tx struct {
 	// during the transaction.
 	nodes   map[string]string
 	startTs uint64
+	// commitTs is the commit timestamp, 0 if nothing was changed.
+	commitTs uint64
 }
 
 // TxnID implements drivers.TxnIDer. It is the timestamp of the snapshot, which is unique.
@@ -158,7 +160,9 @@ func (x *tx) Delete(ctx context.Context, key string) (bool, error) {
 }
 
 // Commit implements drivers.Tx. A transaction that only read needs no request.
-func (x *tx) Commit(ctx context.Context) error { return commitError(x.txn.Commit(ctx)) }
+func (x *tx) Commit(ctx context.Context) error {
+	return commitError(x.txn.Commit(context.WithValue(ctx, commitKey{}, &x.commitTs)))
+}
 
 // Rollback discards the transaction. It does not matter whether the server receives the message:
 // without a commit the transaction has no effect, and it blocks nobody.

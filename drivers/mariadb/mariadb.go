@@ -66,13 +66,14 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	}
 	d := &db{flavour: f, schema: "isohound_" + hex.EncodeToString(name)}
 	d.begin(cfg)
+	asks := cfg.Positions && slices.Contains(f.info.Can, drivers.Positions)
 	connector, err := mysql.NewConnector(conf)
 	if err != nil {
 		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
 	}
 	d.pool = sql.OpenDB(connector)
 	d.pool.SetMaxIdleConns(0) // closing a session closes its connection
-	if err := d.inspect(ctx); err != nil {
+	if err := d.inspect(ctx, asks); err != nil {
 		d.pool.Close()
 		return nil, d.unusable(err)
 	}
@@ -145,11 +146,14 @@ type db struct {
 	onOpen   []string // statements for each new session
 	name     string   // of the isolation
 	readOnly bool     // the server refuses writes
+	// positions: transactions tell where the server has placed them.
+	positions   bool
+	callTimeout time.Duration // of questions about that
 }
 
 // begin derives the statements that set up a session.
 func (d *db) begin(cfg drivers.Config) {
-	d.name = cfg.Isolation
+	d.name, d.callTimeout = cfg.Isolation, cmp.Or(cfg.CallTimeout, setupTimeout)
 	level, setting, _ := strings.Cut(cfg.Isolation, ", ")
 	d.onOpen = []string{"SET SESSION TRANSACTION ISOLATION LEVEL " + strings.ToUpper(level)}
 	if setting != "" && d.settings == nil {
@@ -160,8 +164,9 @@ func (d *db) begin(cfg drivers.Config) {
 	}
 }
 
-// inspect asks for the version and for what the isolation promises.
-func (d *db) inspect(ctx context.Context) error {
+// inspect asks for the version, for what the isolation promises and, with asks, for whether the server tells where it
+// places transactions.
+func (d *db) inspect(ctx context.Context, asks bool) error {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
 	c, err := d.pool.Conn(ctx)
@@ -186,6 +191,11 @@ func (d *db) inspect(ctx context.Context) error {
 	for _, stmt := range d.onOpen {
 		if _, err := c.ExecContext(ctx, stmt); err != nil {
 			return errors.Wrap(err, stmt)
+		}
+	}
+	if asks {
+		if err := d.tells(ctx, c); err != nil {
+			return err
 		}
 	}
 	var flush int
@@ -309,7 +319,7 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 			return nil, connectError(err)
 		}
 	}
-	return &session{tx: tx{c: c, readOnly: d.readOnly, rereads: d.rereads, returning: d.title(d.version) == plainMariaDB.info.Title && !d.rereads}}, nil
+	return &session{db: d, tx: tx{c: c, readOnly: d.readOnly, rereads: d.rereads, returning: d.title(d.version) == plainMariaDB.info.Title && !d.rereads}}, nil
 }
 
 func (d *db) Close(ctx context.Context) error {

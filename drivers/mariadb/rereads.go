@@ -45,6 +45,7 @@ func (x tx) upsertReread(ctx context.Context, t *schema.Table, row schema.Row, e
 
 // locked locks the rows that fulfil conditions, and returns their keys.
 func (x tx) locked(ctx context.Context, t *schema.Table, where []schema.Condition) ([]schema.Row, error) {
+	x.writing()
 	s := dialect.Scan(t, schema.Where(where...), nil)
 	s.SQL += " FOR UPDATE"
 	rows, err := x.many(ctx, s, t, nil)

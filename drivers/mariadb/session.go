@@ -14,13 +14,23 @@ import (
 
 // session is one connection. BEGIN and COMMIT are sent as statements, because the transactions
 // of database/sql roll back by themselves when a context ends.
-type session struct{ tx tx }
+type session struct {
+	tx tx
+	db *db
+	// told is what the server has told of the last commit (position.go). With unsure it may have told something else since.
+	told   string
+	unsure bool
+}
 
 func (s *session) Begin(ctx context.Context) (drivers.Tx, error) {
 	if _, err := s.tx.c.ExecContext(ctx, "START TRANSACTION"); err != nil {
 		return nil, statementError(err)
 	}
-	return s.tx, nil
+	x := s.tx
+	if s.db.positions {
+		x.place = &inquiry{s: s}
+	}
+	return x, nil
 }
 
 func (s *session) Close() {
@@ -30,9 +40,10 @@ func (s *session) Close() {
 
 type tx struct {
 	c         *sql.Conn
-	readOnly  bool // the endpoint is a replica
-	rereads   bool // flavour.rereads
-	returning bool // the server has DELETE ... RETURNING
+	readOnly  bool     // the endpoint is a replica
+	rereads   bool     // flavour.rereads
+	returning bool     // the server has DELETE ... RETURNING
+	place     *inquiry // nil if nobody asks where the server places it
 }
 
 // failed classifies an error of a statement. A replica refuses writes; this must not end a run
@@ -88,7 +99,9 @@ func (x tx) ReadMany(ctx context.Context, keys []string) ([]drivers.Found, error
 }
 
 func (x tx) Insert(ctx context.Context, key string, value int64) error {
+	x.writing()
 	_, err := x.c.ExecContext(ctx, "INSERT INTO kv (k, v) VALUES (?, ?)", key, value)
+	x.wrote(err == nil)
 	return x.failed(err)
 }
 
@@ -101,15 +114,18 @@ func (x tx) Delete(ctx context.Context, key string) (bool, error) {
 }
 
 func (x tx) write(ctx context.Context, query string, args ...any) (bool, error) {
+	x.writing()
 	res, err := x.c.ExecContext(ctx, query, args...)
 	if err != nil {
 		return false, x.failed(err)
 	}
 	n, err := res.RowsAffected()
+	x.wrote(n > 0)
 	return n > 0, x.failed(err)
 }
 
 func (x tx) Commit(ctx context.Context) error {
+	x.noteStart(ctx)
 	_, err := x.c.ExecContext(ctx, "COMMIT")
 	return commitError(err)
 }
@@ -129,6 +145,7 @@ const (
 	syntaxError             = 1064
 	tableAccessDenied       = 1142
 	unknownTable            = 1146
+	unknownVariable         = 1193
 	lockWaitTimeout         = 1205
 	deadlock                = 1213
 	readOnly                = 1290

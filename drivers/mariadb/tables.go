@@ -110,8 +110,10 @@ func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (
 
 // InsertRow implements drivers.TableTx.
 func (x tx) InsertRow(ctx context.Context, t *schema.Table, row schema.Row) error {
+	x.writing()
 	s := dialect.Insert(t, row).Done()
 	_, err := x.c.ExecContext(ctx, s.SQL, s.Args...)
+	x.wrote(err == nil)
 	return x.failed(err)
 }
 

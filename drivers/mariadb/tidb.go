@@ -42,7 +42,7 @@ var tidb = &flavour{
 			{Name: readCommitted, Promises: "rc", Lightweight: "lin", Source: tidbPage, Note: "a snapshot for each statement, in pessimistic transactions"},
 			{Name: autoRetry, Promises: "ru", Lightweight: "lin", Source: tidbRetries, Note: "optimistic transactions whose statements TiDB executes again after a conflict, without telling what they find then: lost updates. Workloads with tables are refused. Before 8.0 only"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Endpoints, drivers.Disturb, drivers.Positions},
 		Notes: []string{
 			"It meets TiDB's own server in tests: that of July 2024 on unistore, and that of January 2019 on mocktikv, both one process without TiKV and PD.",
 			"A commit whose answer was lost stays of unknown outcome. Transactions have no ids in the history.",

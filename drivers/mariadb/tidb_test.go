@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/internal/replay"
 	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
@@ -53,6 +54,7 @@ func TestTiDB(t *testing.T) {
 		}
 		t.Run("refused", func(t *testing.T) { refusedByVersion(t, s, version) })
 		t.Run("updates", func(t *testing.T) { lostUpdates(t, s, version) })
+		t.Run("positions", func(t *testing.T) { positions(t, s, version) })
 	})
 }
 
@@ -168,7 +170,7 @@ func TestTiDBVerdicts(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg := generator.Config{Sessions: 8, Txns: 60, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout}
-			raw, err := replay.Record(driver{tidb}, drivers.Config{DSN: s.DSN(), Isolation: iso.Name}, w, cfg)
+			raw, err := replay.Record(driver{tidb}, drivers.Config{DSN: s.DSN(), Isolation: iso.Name, Positions: true}, w, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,6 +181,9 @@ func TestTiDBVerdicts(t *testing.T) {
 			if n := h.Count(); n.Committed < 100 || n.Unknown > 0 {
 				t.Errorf("%s: %+v", iso.Name, n)
 			}
+			if version != "2019" {
+				placedAll(t, h, iso.Name)
+			}
 			for _, promised := range strings.Split(iso.Promises, ",") {
 				lvl, err := level.Parse(promised)
 				if err != nil {
@@ -188,9 +193,26 @@ func TestTiDBVerdicts(t *testing.T) {
 				if err != nil || r.Verdict != verdict.Satisfied {
 					t.Errorf("%s: %s: %v, %v", iso.Name, lvl, r, err)
 				}
+				if version != "2019" && iso.Name == optimistic && (r.Engine != string(checker.Replay) || r.Claim == nil || !r.Claim.Fits) {
+					t.Errorf("%s: %s: by %s, claim %+v", iso.Name, lvl, r.Engine, r.Claim)
+				}
 			}
 		}
 	})
+}
+
+// placedAll: every transaction that committed a write tells its commit, and those that see one state tell their snapshots.
+func placedAll(t *testing.T, h *history.History, iso string) {
+	for i := range h.Txns {
+		x, c := &h.Txns[i], h.Claim(i)
+		if x.Status != history.Committed {
+			continue
+		}
+		writes := slices.ContainsFunc(h.Ops(x), func(o history.Op) bool { return o.Kind == history.Write })
+		if writes != (c.Commit != 0) || c.Snapped != (iso == optimistic || iso == pessimistic && !writes) {
+			t.Errorf("%s: transaction %d, which writes: %v, is at %+v", iso, x.ID, writes, c)
+		}
+	}
 }
 
 // TestTiDBKilled: what was committed before the server is killed is there when it is started again, and a

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"slices"
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,79 +130,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshotThroughput has the commits per second of eight sessions that read two keys and write one, with and
-// without snapshots, in slices of 200 ms that alternate, and the median of what each pair of slices has with snapshots as a
-// share of what it has without.
+// BenchmarkSnapshotThroughput has what snapshots cost many sessions.
 func BenchmarkSnapshotThroughput(b *testing.B) {
-	ctx := b.Context()
-	const sessions, keys = 8, 1000
-	initial := map[string]int64{}
-	for n := range keys {
-		initial[strconv.Itoa(n)] = 1
-	}
-	var groups [2][]drivers.Session
-	for n := range groups {
-		d, err := (driver{}).Open(ctx, drivers.Config{DSN: server.DSN(), Isolation: "serializable", Positions: n == 1})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := d.Create(ctx, maps.All(initial)); err != nil {
-			b.Fatal(err)
-		}
-		defer d.Close(context.Background())
-		for range sessions {
-			s, err := d.Connect(ctx)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer s.Close()
-			groups[n] = append(groups[n], s)
-		}
-	}
-	slice := func(group []drivers.Session) int64 {
-		var commits atomic.Int64
-		var all sync.WaitGroup
-		end := time.Now().Add(200 * time.Millisecond)
-		for _, s := range group {
-			all.Go(func() {
-				for time.Now().Before(end) {
-					x, err := s.Begin(ctx)
-					if err != nil {
-						return
-					}
-					for range 2 {
-						if err == nil {
-							_, _, err = x.Read(ctx, strconv.Itoa(rand.IntN(keys)))
-						}
-					}
-					if err == nil {
-						_, err = x.Update(ctx, strconv.Itoa(rand.IntN(keys)), 2)
-					}
-					if err == nil {
-						if x.Commit(ctx) == nil {
-							commits.Add(1)
-						}
-					} else if x.Rollback(ctx) != nil {
-						return
-					}
-				}
-			})
-		}
-		all.Wait()
-		return commits.Load()
-	}
-	var ratios []float64
-	var sum [2]int64
-	for b.Loop() {
-		var n [2]int64
-		for _, g := range []int{len(ratios) % 2, 1 - len(ratios)%2} {
-			n[g] = slice(groups[g])
-			sum[g] += n[g]
-		}
-		ratios = append(ratios, float64(n[1])/float64(max(n[0], 1)))
-	}
-	slices.Sort(ratios)
-	b.ReportMetric(ratios[len(ratios)/2], "share")
-	b.ReportMetric(float64(sum[1])/float64(len(ratios))*5, "commits/s-with")
-	b.ReportMetric(float64(sum[0])/float64(len(ratios))*5, "commits/s-without")
+	drivertest.PositionsCost(b, driver{}, server.DSN(), "serializable")
 }

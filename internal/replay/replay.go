@@ -64,7 +64,11 @@ func record(d drivers.Driver, dbCfg drivers.Config, w, planner generator.Workloa
 	if err != nil {
 		return nil, err
 	}
-	rec, err := generator.NewRecorder(log, history.Header{Seed: cfg.Seed}, w)
+	hdr := history.Header{Seed: cfg.Seed}
+	if p, ok := db.(drivers.Positioner); ok && dbCfg.Positions {
+		hdr.Positions = p.Positions()
+	}
+	rec, err := generator.NewRecorder(log, hdr, w)
 	if err != nil {
 		return nil, err
 	}
