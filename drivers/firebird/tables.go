@@ -11,6 +11,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -114,20 +115,8 @@ func (x *tx) load(ctx context.Context, rows iter.Seq2[*schema.Table, schema.Row]
 
 // Get implements drivers.TableTx.
 func (x *tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
-	s := dialect.Get(x.db.own(t), key, groups)
-	var more []any
-	if len(groups) == 0 {
-		more = []any{new(int64)}
-	}
-	to := sqltable.NewTargets(sqltable.Types(t, false, groups), more...)
-	err := x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(to.Into...)
-	if err == sql.ErrNoRows {
-		return schema.Row{}, false, nil
-	}
-	if err != nil {
-		return schema.Row{}, false, statementError(err)
-	}
-	return sqltable.Unflatten(t, append(key[:len(key):len(key)], to.Values()...), groups), true, nil
+	row, found, err := sqlrows.Row(ctx, x.c, dialect.Get(x.db.own(t), key, groups), t, key, groups)
+	return row, found, statementError(err)
 }
 
 // InsertRow implements drivers.TableTx.
@@ -162,17 +151,9 @@ func (x *tx) returned(ctx context.Context, b *sqltable.Builder, t *schema.Table,
 		names[i] = columns[i].Name
 	}
 	s := b.Add(" RETURNING ").Names(names).Done()
-	to := sqltable.NewTargets(columns)
-	err := x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(to.Into...)
-	if err == sql.ErrNoRows {
-		return nil, false, nil
-	}
-	if err != nil {
+	values, found, err := sqlrows.One(ctx, x.c, s, columns)
+	if err != nil || !found || values[0] == nil {
 		return nil, false, statementError(err)
-	}
-	values := to.Values()
-	if values[0] == nil {
-		return nil, false, nil
 	}
 	return values[1:], true, nil
 }
@@ -201,21 +182,8 @@ func (x *tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, grou
 
 // many runs a query for rows.
 func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
-	found, err := x.c.QueryContext(ctx, s.SQL, s.Args...)
-	if err != nil {
-		return nil, statementError(err)
-	}
-	defer found.Close()
-	var rows []schema.Row
-	columns := sqltable.Types(t, true, groups)
-	for found.Next() {
-		to := sqltable.NewTargets(columns)
-		if err := found.Scan(to.Into...); err != nil {
-			return nil, statementError(err)
-		}
-		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
-	}
-	return rows, statementError(found.Err())
+	rows, err := sqlrows.Many(ctx, x.c, s, t, groups)
+	return rows, statementError(err)
 }
 
 // CountWhere implements drivers.TableTx.

@@ -2,9 +2,9 @@ package mariadb
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -27,12 +27,11 @@ func (x tx) setReread(ctx context.Context, t *schema.Table, key []any, group int
 	}
 	groups := []int{group}
 	s = dialect.Get(t, key, groups)
-	to := sqltable.NewTargets(sqltable.Types(t, false, groups))
-	err = x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(to.Into...)
-	if err == sql.ErrNoRows {
+	after, found, err := sqlrows.One(ctx, x.c, s, sqltable.Types(t, false, groups))
+	if err == nil && !found {
 		return nil, false, errVanished
 	}
-	return to.Values(), err == nil, x.failed(err)
+	return after, found, x.failed(err)
 }
 
 // upsertReread is Upsert: an update, and an insertion if there was no row. The insertion fails if

@@ -2,7 +2,6 @@ package mariadb
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"iter"
@@ -13,6 +12,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -105,20 +105,8 @@ func (d *db) createTables(ctx context.Context, tables schema.Schema, rows iter.S
 
 // Get implements drivers.TableTx.
 func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
-	s := dialect.Get(t, key, groups)
-	var more []any
-	if len(groups) == 0 {
-		more = []any{new(int64)}
-	}
-	to := sqltable.NewTargets(sqltable.Types(t, false, groups), more...)
-	err := x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(to.Into...)
-	if err == sql.ErrNoRows {
-		return schema.Row{}, false, nil
-	}
-	if err != nil {
-		return schema.Row{}, false, x.failed(err)
-	}
-	return sqltable.Unflatten(t, append(key[:len(key):len(key)], to.Values()...), groups), true, nil
+	row, found, err := sqlrows.Row(ctx, x.c, dialect.Get(t, key, groups), t, key, groups)
+	return row, found, x.failed(err)
 }
 
 // InsertRow implements drivers.TableTx.
@@ -142,21 +130,8 @@ func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, group
 
 // many runs a statement that returns rows.
 func (x tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
-	found, err := x.c.QueryContext(ctx, s.SQL, s.Args...)
-	if err != nil {
-		return nil, x.failed(err)
-	}
-	defer found.Close()
-	var rows []schema.Row
-	columns := sqltable.Types(t, true, groups)
-	for found.Next() {
-		to := sqltable.NewTargets(columns)
-		if err := found.Scan(to.Into...); err != nil {
-			return nil, x.failed(err)
-		}
-		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
-	}
-	return rows, x.failed(found.Err())
+	rows, err := sqlrows.Many(ctx, x.c, s, t, groups)
+	return rows, x.failed(err)
 }
 
 // CountWhere implements drivers.TableTx.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -71,25 +72,8 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 
 // Get implements drivers.TableTx.
 func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
-	values, found, err := x.one(ctx, dialect.Get(t, key, groups), sqltable.Types(t, false, groups), len(groups) == 0)
-	if err != nil || !found {
-		return schema.Row{}, false, err
-	}
-	return sqltable.Unflatten(t, append(key[:len(key):len(key)], values...), groups), true, nil
-}
-
-// one runs a statement that returns at most one row: columns, and one more number if extra.
-func (x tx) one(ctx context.Context, s sqltable.Statement, columns []schema.Column, extra bool) (values []any, found bool, err error) {
-	var more []any
-	if extra {
-		more = []any{new(int64)}
-	}
-	to := sqltable.NewTargets(columns, more...)
-	err = x.c.QueryRowContext(ctx, s.SQL, s.Args...).Scan(to.Into...)
-	if err == sql.ErrNoRows {
-		return nil, false, nil
-	}
-	return to.Values(), err == nil, statementError(err)
+	row, found, err := sqlrows.Row(ctx, x.c, dialect.Get(t, key, groups), t, key, groups)
+	return row, found, statementError(err)
 }
 
 // InsertRow implements drivers.TableTx.
@@ -113,7 +97,8 @@ func (x tx) Set(ctx context.Context, t *schema.Table, key []any, group int, expr
 	}
 	groups := []int{group}
 	s := b.Add(" RETURNING ").Names(sqltable.Columns(t, false, groups)).Done()
-	return x.one(ctx, s, sqltable.Types(t, false, groups), false)
+	after, found, err := sqlrows.One(ctx, x.c, s, sqltable.Types(t, false, groups))
+	return after, found, statementError(err)
 }
 
 // Upsert implements drivers.TableTx with an insertion that does nothing if the row exists,
@@ -128,8 +113,8 @@ func (x tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs [
 	}
 	groups := []int{0}
 	s = dialect.Update(t, 0, exprs).Key(t, row.Key).Add(" RETURNING ").Names(sqltable.Columns(t, false, groups)).Done()
-	after, _, err := x.one(ctx, s, sqltable.Types(t, false, groups), false)
-	return after, false, err
+	after, _, err := sqlrows.One(ctx, x.c, s, sqltable.Types(t, false, groups))
+	return after, false, statementError(err)
 }
 
 // DeleteRow implements drivers.TableTx.
@@ -167,19 +152,6 @@ func (x tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Con
 
 // many runs a statement that returns rows.
 func (x tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
-	found, err := x.c.QueryContext(ctx, s.SQL, s.Args...)
-	if err != nil {
-		return nil, statementError(err)
-	}
-	defer found.Close()
-	var rows []schema.Row
-	columns := sqltable.Types(t, true, groups)
-	for found.Next() {
-		to := sqltable.NewTargets(columns)
-		if err := found.Scan(to.Into...); err != nil {
-			return nil, statementError(err)
-		}
-		rows = append(rows, sqltable.Unflatten(t, to.Values(), groups))
-	}
-	return rows, statementError(found.Err())
+	rows, err := sqlrows.Many(ctx, x.c, s, t, groups)
+	return rows, statementError(err)
 }
