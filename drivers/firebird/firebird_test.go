@@ -22,16 +22,7 @@ import (
 
 var server *servers.Firebird
 
-func TestMain(m *testing.M) {
-	var err error
-	if server, err = servers.StartFirebird(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	server.Stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m, &server, servers.StartFirebird)) }
 
 var ctx = context.Background()
 

@@ -16,16 +16,7 @@ import (
 
 var server *servers.MariaDB
 
-func TestMain(m *testing.M) {
-	var err error
-	if server, err = servers.StartMariaDB(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	server.Stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m, &server, servers.StartMariaDB)) }
 
 var ctx = context.Background()
 

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -27,14 +26,7 @@ func TestMain(m *testing.M) {
 	if version := os.Getenv("ISOHOUND_POSTGRES"); version != "" {
 		opts = append(opts, servers.Exact(version))
 	}
-	var err error
-	if server, err = servers.StartPostgres(opts...); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	server.Stop()
-	os.Exit(code)
+	os.Exit(servers.Main(m, &server, servers.StartPostgres, opts...))
 }
 
 var ctx = context.Background()

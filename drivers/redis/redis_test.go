@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -17,16 +16,7 @@ import (
 
 var server *servers.Redis
 
-func TestMain(m *testing.M) {
-	var err error
-	if server, err = servers.StartRedis(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	server.Stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m, &server, servers.StartRedis)) }
 
 var ctx = context.Background()
 

@@ -23,3 +23,15 @@ func Both(m interface{ Run() int }, dsn map[string]string) int {
 	dsn["postgres"], dsn["mariadb"] = pg.DSN(), my.DSN()
 	return m.Run()
 }
+
+// Main runs tests with one private server, and puts it into at. It is for TestMain, and returns the exit code.
+func Main[S Server](m interface{ Run() int }, at *S, start func(...Option) (S, error), opts ...Option) int {
+	s, err := start(opts...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer s.Stop()
+	*at = s
+	return m.Run()
+}
