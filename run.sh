@@ -3,6 +3,7 @@
 # ./run.sh test       sets up private database servers and a browser, and runs every test
 # ./run.sh dgraph     builds the versions of Dgraph that the tests run, into bin/
 # ./run.sh tidb       builds the two versions of TiDB that can be run, into bin/; the newer one takes minutes
+# ./run.sh duckdb     builds bin/isohound-duckdb, which is isohound with DuckDB in it; it needs a C++ compiler
 # ./run.sh COMMAND …  builds what COMMAND needs of isohound and passes everything on to it
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -136,6 +137,18 @@ tidb() { # VERSIONS...
   done
 }
 
+# DuckDB's library is large and needs cgo, so the driver is a module of its own with its own program.
+duckdb() {
+  if ! command -v g++ >/dev/null; then
+    echo "run.sh: g++ is missing, which links DuckDB's library; install it (Debian: apt-get install build-essential)" >&2
+    exit 69
+  fi
+  mkdir -p bin
+  bin=$PWD/bin
+  echo "building bin/isohound-duckdb" >&2
+  (cd drivers/duckdb && CGO_ENABLED=1 go build -o "$bin/isohound-duckdb" ./isohound-duckdb)
+}
+
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
@@ -143,7 +156,7 @@ tests() {
   need libgalera_smm.so galera-4
   need rsync rsync
   need firebird firebird3.0-server
-  need gcc build-essential
+  need g++ build-essential
   need chromium chromium
   dgraph
   tidb 2019
@@ -166,9 +179,9 @@ tests() {
   echo "run.sh: random tests with ISOHOUND_SEED=$ISOHOUND_SEED"
   # A larger share of random histories than a plain go test takes.
   ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m ./...
-  # Servers that would weigh on isohound itself have modules of their own.
+  # Servers and libraries that would weigh on isohound itself have modules of their own.
   # The examples are modules as others would write them.
-  for module in drivers/etcd/embedtest drivers/mongo/ferrettest examples/*/; do
+  for module in drivers/duckdb drivers/etcd/embedtest drivers/mongo/ferrettest examples/*/; do
     [ -f "$module/go.mod" ] || continue
     (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
   done
@@ -211,6 +224,9 @@ dgraph)
   ;;
 tidb)
   tidb 2019 2024
+  ;;
+duckdb)
+  duckdb
   ;;
 *)
   prepare "$@"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -114,7 +115,7 @@ func (x *tx) load(ctx context.Context, rows iter.Seq2[*schema.Table, schema.Row]
 
 // Get implements drivers.TableTx.
 func (x *tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
-	row, found, err := sqltable.Row(ctx, x.c, dialect.Get(x.db.own(t), key, groups), t, key, groups)
+	row, found, err := sqlrows.Row(ctx, x.c, dialect.Get(x.db.own(t), key, groups), t, key, groups)
 	return row, found, statementError(err)
 }
 
@@ -150,7 +151,7 @@ func (x *tx) returned(ctx context.Context, b *sqltable.Builder, t *schema.Table,
 		names[i] = columns[i].Name
 	}
 	s := b.Add(" RETURNING ").Names(names).Done()
-	values, found, err := sqltable.One(ctx, x.c, s, columns)
+	values, found, err := sqlrows.One(ctx, x.c, s, columns)
 	if err != nil || !found || values[0] == nil {
 		return nil, false, statementError(err)
 	}
@@ -181,7 +182,7 @@ func (x *tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, grou
 
 // many runs a query for rows.
 func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
-	rows, err := sqltable.Many(ctx, x.c, s, t, groups)
+	rows, err := sqlrows.Many(ctx, x.c, s, t, groups)
 	return rows, statementError(err)
 }
 

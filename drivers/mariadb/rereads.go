@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -26,7 +27,7 @@ func (x tx) setReread(ctx context.Context, t *schema.Table, key []any, group int
 	}
 	groups := []int{group}
 	s = dialect.Get(t, key, groups)
-	after, found, err := sqltable.One(ctx, x.c, s, sqltable.Types(t, false, groups))
+	after, found, err := sqlrows.One(ctx, x.c, s, sqltable.Types(t, false, groups))
 	if err == nil && !found {
 		return nil, false, errVanished
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -104,7 +105,7 @@ func (d *db) createTables(ctx context.Context, tables schema.Schema, rows iter.S
 
 // Get implements drivers.TableTx.
 func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
-	row, found, err := sqltable.Row(ctx, x.c, dialect.Get(t, key, groups), t, key, groups)
+	row, found, err := sqlrows.Row(ctx, x.c, dialect.Get(t, key, groups), t, key, groups)
 	return row, found, x.failed(err)
 }
 
@@ -131,7 +132,7 @@ func (x tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, group
 
 // many runs a statement that returns rows.
 func (x tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
-	rows, err := sqltable.Many(ctx, x.c, s, t, groups)
+	rows, err := sqlrows.Many(ctx, x.c, s, t, groups)
 	return rows, x.failed(err)
 }
 

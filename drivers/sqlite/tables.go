@@ -7,6 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/drivers/sqlrows"
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -71,7 +72,7 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 
 // Get implements drivers.TableTx.
 func (x tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) (schema.Row, bool, error) {
-	row, found, err := sqltable.Row(ctx, x.c, dialect.Get(t, key, groups), t, key, groups)
+	row, found, err := sqlrows.Row(ctx, x.c, dialect.Get(t, key, groups), t, key, groups)
 	return row, found, statementError(err)
 }
 
@@ -96,7 +97,7 @@ func (x tx) Set(ctx context.Context, t *schema.Table, key []any, group int, expr
 	}
 	groups := []int{group}
 	s := b.Add(" RETURNING ").Names(sqltable.Columns(t, false, groups)).Done()
-	after, found, err := sqltable.One(ctx, x.c, s, sqltable.Types(t, false, groups))
+	after, found, err := sqlrows.One(ctx, x.c, s, sqltable.Types(t, false, groups))
 	return after, found, statementError(err)
 }
 
@@ -112,7 +113,7 @@ func (x tx) Upsert(ctx context.Context, t *schema.Table, row schema.Row, exprs [
 	}
 	groups := []int{0}
 	s = dialect.Update(t, 0, exprs).Key(t, row.Key).Add(" RETURNING ").Names(sqltable.Columns(t, false, groups)).Done()
-	after, _, err := sqltable.One(ctx, x.c, s, sqltable.Types(t, false, groups))
+	after, _, err := sqlrows.One(ctx, x.c, s, sqltable.Types(t, false, groups))
 	return after, false, statementError(err)
 }
 
@@ -151,6 +152,6 @@ func (x tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Con
 
 // many runs a statement that returns rows.
 func (x tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
-	rows, err := sqltable.Many(ctx, x.c, s, t, groups)
+	rows, err := sqlrows.Many(ctx, x.c, s, t, groups)
 	return rows, statementError(err)
 }
