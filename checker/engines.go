@@ -89,12 +89,13 @@ const (
 	// Ignore does not look at it.
 	Ignore Versions = "ignore"
 	// Assume takes the order of versions that it gives for true, at serializability, snapshot isolation and their
-	// variants and at prefix consistency. Other levels are unknown. Without claims it is Hint.
+	// variants and at prefix consistency. Other levels are unknown. At snapshot levels it takes the snapshots that the
+	// database claims for true, too. Without claims it is Hint.
 	Assume Versions = "assume"
 )
 
 // VersionsHelp lists the values of Versions for help texts.
-const VersionsHelp = "hint (try it first, trust nothing), assume (take its order of versions for true) or ignore"
+const VersionsHelp = "hint (try it first, trust nothing), assume (take its order of versions, and its snapshots, for true) or ignore"
 
 // ParseVersions reads a Versions, and checks that it does not contradict the engine.
 func ParseVersions(name string, with Engine) (Versions, error) {

@@ -118,7 +118,7 @@ func (s Standing) String() string {
 		text := "violates " + join(s.Not)
 		switch {
 		case len(s.AlsoNot) == 0:
-		case slices.ContainsFunc(s.Holds, func(l level.Level) bool { // where claimed snapshots are assumed
+		case slices.ContainsFunc(slices.Concat(s.Holds, s.Undecided), func(l level.Level) bool { // where claimed snapshots are assumed
 			return slices.ContainsFunc(s.Not, l.Implies)
 		}):
 			text = "violates " + join(slices.Concat(s.Not, s.AlsoNot))

@@ -160,6 +160,54 @@ func TestAssume(t *testing.T) {
 	}
 }
 
+// TestAssumedSnapshots: with --versions assume, snapshots of sim that are lies, or that go back in a session, are violations;
+// those that are true change nothing. A session that goes back in time is one although its reads show nothing. The text, the
+// JSON and the picture say what it rests on, and the counterexample by itself is judged alike.
+func TestAssumedSnapshots(t *testing.T) {
+	for _, tc := range []struct {
+		isolation, dsn, level string
+		want                  verdict.Verdict
+		lies                  bool
+	}{
+		{"snapshot isolation", "sim://", "strong-si", verdict.Satisfied, false},
+		{"serializable snapshot isolation", "sim://", "strong-si", verdict.Satisfied, false},
+		{"snapshot isolation, replicas", "sim://", "si", verdict.Satisfied, false},
+		{"snapshot isolation", "sim://?lies=0.2", "si", verdict.Violated, true},
+		{"snapshot isolation, replicas", "sim://?off=session-order", "si", verdict.Violated, false},
+		{"snapshot isolation", "sim://?off=monotonic-reads", "si", verdict.Violated, false},
+	} {
+		c := isohound(t, "run", "--driver", "sim", "--dsn", tc.dsn, "--isolation", tc.isolation, "--workload", "general", "--check", tc.level, "--sessions", "6", "--txns", "100",
+			"--seed", "3", "--no-progress", "--quiet", "--json", "--certify", "--versions", "assume")
+		o := c.outcomes(t)
+		if len(o) != 1 || o[0].Verdict != tc.want || !o[0].Certified || o[0].Assumes == nil || o[0].Assumes.Snapshots < 300 || tc.lies && !o[0].Assumes.Rests {
+			t.Errorf("%+v: exit code %d: %+v %s", tc, c.code, o, c.msg)
+		}
+	}
+	for name, tc := range map[string]struct{ history, says, shows string }{
+		"positions": {"s0 T0 @5<4: w(x,1) r(u,0)\ns0 T1 @9<4: r(y,0) w(z,1)\ns1 T2 @10<9: r(z,1) w(u,1)", "the database says that the snapshot of T1, up to 4, lacks T0 (commit 5), which wrote x = 1", "snapshot 4, commit 9"},
+		"sets":      {"s0 T0 $5 {5:5:}: w(x,1) r(u,0)\ns0 T1 $6 {5:6:5}: r(y,0) w(z,1)\ns1 T2 $7 {7:7:}: r(z,1) w(u,1)", "the database says that the snapshot of T1 (5:6:5) lacks T0 (database transaction 5), which wrote x = 1", "snapshot 5:6:5"},
+	} {
+		path, out := write(t, name+".txt", tc.history), filepath.Join(t.TempDir(), "why")
+		c := isohound(t, "explain", path, "--level", "si", "--versions", "assume", "--out", out)
+		for _, want := range []string{"si violated, if the claimed snapshots are true", "3 snapshots", tc.says, tc.shows, "ClaimedSnapshot"} {
+			if c.code != int(exitViolated) || !strings.Contains(c.out, want) {
+				t.Errorf("%s: exit code %d, it does not say %q: %s%s", name, c.code, want, c.out, c.msg)
+			}
+		}
+		if svg, err := os.ReadFile(filepath.Join(out, "graph.svg")); err != nil || !strings.Contains(string(svg), `class="edge NV"`) {
+			t.Errorf("%s: the picture does not show it: %v", name, err)
+		}
+		for _, file := range []string{path, filepath.Join(out, "minimal.txt"), filepath.Join(out, "minimal.jsonl")} {
+			for versions, want := range map[string]verdict.Verdict{"assume": verdict.Violated, "hint": verdict.Satisfied} {
+				o := isohound(t, "check", file, "--level", "si,ser", "--versions", versions, "--certify", "--json").outcomes(t)
+				if len(o) != 2 || o[0].Verdict != want || !o[0].Certified || o[1].Verdict != verdict.Satisfied || want == verdict.Violated && !o[0].Assumes.OnSnapshots {
+					t.Errorf("%s, %s: %+v", file, versions, o)
+				}
+			}
+		}
+	}
+}
+
 // TestClaimsFlags: off records nothing, require is an error where the database tells nothing.
 func TestClaimsFlags(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")

@@ -30,14 +30,18 @@ func TestClaims(t *testing.T) {
 			continue
 		}
 		if lvl != level.PSI && rng.IntN(2) == 0 {
-			h = randhist.Claimed(rng, h).AssumeOrder()
+			if rng.IntN(3) == 0 {
+				h = randhist.ClaimedSets(rng, h).AssumeOrder()
+			} else {
+				h = randhist.Claimed(rng, h).AssumeOrder()
+			}
 		}
 		possible := h
 		if !h.Closed {
 			possible = randhist.Completed(h)
 			open++
 		}
-		if h.OrderAssumed() {
+		if h.OrderAssumed() || h.SnapshotsAssumed() {
 			possible = possible.AssumeOrder()
 			assumed++
 		}

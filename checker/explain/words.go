@@ -432,9 +432,9 @@ func (w words) edge(e verdict.Edge, n int) string {
 		return head + fmt.Sprintf("both wrote %s: %s %s, %s %s. The database says that the commit of %s, at %d, came before that of %s, at %d.",
 			w.key(e.Key), from, w.written(e.From, e.Key), to, w.written(e.To, e.Key), from, w.h.Place(int(e.From)), to, w.h.Place(int(e.To)))
 	case verdict.VS:
-		return head + fmt.Sprintf("the database says that %s has %s, which %s.", w.claimedSnapshot(e.To), w.claimedCommit(e.From), w.written(e.From, e.Key))
+		return head + fmt.Sprintf("the database says that %s has %s, which wrote %s.", w.claimedSnapshot(e.To), w.claimedCommit(e.From), w.pair(e.Key, e.Value))
 	case verdict.NV:
-		return head + fmt.Sprintf("the database says that %s lacks %s, which %s.", w.claimedSnapshot(e.From), w.claimedCommit(e.To), w.written(e.To, e.Key))
+		return head + fmt.Sprintf("the database says that %s lacks %s, which wrote %s.", w.claimedSnapshot(e.From), w.claimedCommit(e.To), w.pair(e.Key, e.Value))
 	case verdict.WW:
 		if readBy(w.h, e) {
 			return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))

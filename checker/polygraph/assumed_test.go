@@ -116,6 +116,75 @@ func TestAssumedShapes(t *testing.T) {
 	}
 }
 
+// TestVisibleShapes: what claimed snapshots decide, as positions and as sets of transactions, and what they leave open.
+func TestVisibleShapes(t *testing.T) {
+	const yes, no = verdict.Satisfied, verdict.Violated
+	for _, c := range []struct {
+		name, history        string
+		strong, si, noSO, pc verdict.Verdict
+	}{
+		{"a session goes back in time", `
+			s0 T0 [0,1] @5<4: w(x,1)
+			s0 T1 [2,3] @9<4: r(y,0) w(z,1)`, no, no, yes, no},
+		{"a session goes back in time, told as sets", `
+			s0 T0 [0,1] $5 {5:5:}: w(x,1)
+			s0 T1 [2,3] {5:6:5}: r(y,0)`, no, no, yes, no},
+		{"a snapshot older than real time demands", `
+			s0 T0 [0,1] @5<4: w(x,1)
+			s1 T1 [2,3] @9<4: r(y,0) w(z,1)`, no, yes, yes, yes},
+		{"a snapshot older than real time demands, told as sets", `
+			s0 T0 [0,1] $5 {5:5:}: w(x,1)
+			s1 T1 [2,3] {5:6:5}: r(y,0)`, no, yes, yes, yes},
+		{"it read what its snapshot lacks", `
+			s0 T0 [0,9] $5 {5:5:}: w(x,1)
+			s1 T1 [0,9] {5:6:5}: r(x,1)`, no, no, no, no},
+		{"it did not read what its snapshot has", `
+			s0 T0 [0,9] @5<4: w(x,1)
+			s1 T1 [0,9] @9<5: r(x,0) w(z,1)`, no, no, no, no},
+		{"a lost update by what the snapshots say alone", `
+			s0 T0 [0,9] $5 {5:7:5,6}: w(x,1)
+			s1 T1 [0,9] $6 {5:7:5,6}: w(x,2)`, no, no, no, yes},
+		{"two snapshots that do not contain one another", `
+			s0 T0 [0,9] $5: w(x,1)
+			s1 T1 [0,9] $6: w(y,1)
+			s2 T2 [0,9] {6:7:6}: r(z,0)
+			s3 T3 [0,9] {5:7:5}: r(z,0)`, no, no, no, no},
+		{"one that wrote nothing has no commit that a snapshot could lack", `
+			s0 T0 [0,1] $5 @5<4: r(x,0)
+			s0 T1 [2,3] {5:6:5}: r(y,0)`, yes, yes, yes, yes},
+		{"a number that two transactions have", `
+			s0 T0 [0,1] $5: w(x,1)
+			s0 T1 [2,3] {5:6:5}: r(y,0)
+			s1 T2 [0,3] $5: w(z,1)`, yes, yes, yes, yes},
+		{"a transaction without a number", `
+			s0 T0 [0,1]: w(x,1)
+			s0 T1 [2,3] {5:6:5}: r(y,0)`, yes, yes, yes, yes},
+		{"a position of a snapshot that has its own commit says nothing", `
+			s0 T0 [0,1] @5: w(x,1)
+			s0 T1 [2,3] @3<4: r(y,0) w(z,1)`, yes, yes, yes, yes},
+		{"one of unknown outcome that nobody read may not have committed", `
+			s0 T0 [0,1] $5 {5:5:}: w(x,1) unknown
+			s1 T1 [0,9] {6:6:}: r(x,0)`, yes, yes, yes, yes},
+		{"one of unknown outcome that was read, and that the snapshot lacks", `
+			s0 T0 [0,1] $5 {5:5:}: w(x,1) w(y,1) unknown
+			s1 T1 [0,9] {5:6:5}: r(x,1)`, no, no, no, no},
+		{"one of unknown outcome that was read by another one, and that the snapshot has", `
+			s0 T0 [0,1] @5<4: w(x,1) w(y,1) unknown
+			s1 T1 [0,9] @9<8: r(x,1) w(z,1)
+			s2 T2 [0,9] @10<7: r(y,0) w(z,2)`, no, no, no, no},
+		{"both claims of one snapshot contradict each other", `
+			s0 T0 [0,9] $5 @5<4: w(x,1)
+			s1 T1 [0,9] @9<6 {5:6:5}: r(y,0) w(z,1)`, no, no, no, no},
+	} {
+		h := dsl.MustParse(c.history).AssumeOrder()
+		for lvl, want := range map[level.Level]verdict.Verdict{level.StrongSI: c.strong, level.SI: c.si, level.SINoSO: c.noSO, level.PC: c.pc} {
+			if got, _ := compare(t, h, lvl, 0, polygraph.Engine{}); got != want {
+				t.Errorf("%s: %s %s, want %s", c.name, lvl, got, want)
+			}
+		}
+	}
+}
+
 // TestLostWriter: T1 contradicts itself, so it did not commit. It read 4 before it wrote it, so who wrote 4 is missing in
 // this history, which was cut off, and T2 may have read it from there.
 func TestLostWriter(t *testing.T) {

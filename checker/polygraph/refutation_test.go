@@ -68,8 +68,11 @@ func TestReplayWhole(t *testing.T) {
 	refuted := 0
 	for range randhist.Count(t, 3000) {
 		h := randhist.Of(rng, 1+rng.IntN(8), 4+rng.IntN(40), 1+rng.IntN(12))
-		if rng.IntN(3) == 0 {
+		switch rng.IntN(6) {
+		case 0, 1:
 			h = randhist.Claimed(rng, h).AssumeOrder()
+		case 2:
+			h = randhist.ClaimedSets(rng, h).AssumeOrder()
 		}
 		for _, lvl := range (polygraph.Engine{}).Levels() {
 			if lvl.RealTime() && !h.Timed() {

@@ -10,8 +10,7 @@ import (
 )
 
 // visible are the claimed snapshots, if they are assumed (history.AssumeOrder) at a snapshot level. A transaction that a
-// snapshot has commits before the reader starts, any other one after that (Emme; the "time travel" edges of Clark,
-// Rigger, Wickerson and Donaldson are those of readers whose snapshot is known). These edges belong to the known graph,
+// snapshot has commits before the reader starts, any other one after that. These edges belong to the known graph,
 // but through points, as those of real time do: one chain of points stands for the commits up to some position, another
 // one for the starts before some position. So there are O(n) edges.
 //

@@ -53,7 +53,7 @@ func Claim(rng *rand.Rand, h *history.History) verdict.Anomaly {
 
 // edge makes up an edge, mostly about a key that both ends access.
 func edge(rng *rand.Rand, h *history.History, from, to int32) verdict.Edge {
-	e := verdict.Edge{From: from, To: to, Kind: verdict.EdgeKind(1 + rng.IntN(int(verdict.VO)))}
+	e := verdict.Edge{From: from, To: to, Kind: verdict.EdgeKind(1 + rng.IntN(int(verdict.NV)))}
 	if ops := h.Ops(&h.Txns[[]int32{from, to}[rng.IntN(2)]]); len(ops) > 0 {
 		op := ops[rng.IntN(len(ops))]
 		e.Key, e.Value = op.Key, op.Value
