@@ -66,12 +66,15 @@ func (s *settings) resolveFaults() error {
 		}
 		s.events = append(s.events, events...)
 	}
+	spec, _ := servers.ParseSpec(s.server)
 	connections := slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action.Connections() })
 	for _, e := range s.events {
 		switch {
 		case e.Backends && slices.Contains(s.info.Can, drivers.Pauses):
 		case e.Action.Server() && s.server == "":
 			return usage("--fault: %q needs --server: isohound kills and pauses only servers that it has started", e)
+		case e.Standby && !spec.Standby():
+			return usage("--fault: %q needs a server with a standby: --server postgres-failover", e)
 		case e.Backends && s.driver != "postgres":
 			return usage("--fault: %q: only PostgreSQL has a process for each session; pause the whole server instead", e)
 		}

@@ -92,6 +92,8 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--server", "redis-sentinel", "--driver", "mariadb"}, "is for --driver redis"},
 		{[]string{"--server", "redis", "--fault", "1s pause backends 5ms"}, "pause the whole server instead"},
 		{[]string{"--server", "redis", "--isolation", "no WATCH", "--workload", "append"}, "does not have at isolation"},
+		{[]string{"--server", "postgres", "--fault", "1s kill standby"}, "needs a server with a standby"},
+		{[]string{"--server", "postgres-failover=x"}, "expected postgres, postgres@VERSION"},
 		{[]string{"--server", "tidb"}, "tidb@2024 or tidb@2019"},
 		{[]string{"--server", "tidb@2020"}, "of TiDB there are 2024 and 2019"},
 		{[]string{"--server", "tidb@2019=/opt"}, "of TiDB there are"},

@@ -86,7 +86,7 @@ var improper = regexp.MustCompile(`[^a-z0-9]+`)
 // onServer names the server that a scenario starts. It returns false if scenarios cannot start such a one.
 func onServer(x *catalogue.Scenario, server string) bool {
 	spec, err := servers.ParseSpec(server)
-	if err != nil || spec.Kind == "galera" && spec.Params != "" || spec.Value != "" || len(x.Faults) > 0 { // faults may be about the server
+	if err != nil || spec.Kind == "galera" && spec.Params != "" || spec.Value != "" || spec.Standby() || len(x.Faults) > 0 { // faults may be about the server
 		return false
 	}
 	x.Target = catalogue.Target{Kind: catalogue.Local, Start: spec.Kind}

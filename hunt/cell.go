@@ -218,6 +218,8 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 		case e.Backends && slices.Contains(info.Can, drivers.Pauses):
 		case e.Action.Server() && c.Target.Server == "":
 			return fmt.Sprintf("%q is for a server that isohound starts", e)
+		case e.Standby && kindOfServer(c.Target.Server) != "postgres-failover":
+			return fmt.Sprintf("%q is for a server with a standby", e)
 		case e.Backends && info.Name != "postgres":
 			return fmt.Sprintf("%q is for PostgreSQL, which has a process for each session", e)
 		case e.Action.Connections() && !slices.Contains(info.Can, drivers.Disturb):

@@ -137,16 +137,22 @@ func (p *Plan) target(n int, t *Target) {
 	}
 }
 
-// driverOfServer is the driver for a private server: postgres for postgres@18.4, postgres=FOLDER and
-// postgres?enable_seqscan=on, redis for redis-sentinel, mariadb for galera.
+// driverOfServer is the driver for a private server: postgres for postgres@18.4, postgres=FOLDER,
+// postgres?enable_seqscan=on and postgres-failover, redis for redis-sentinel, mariadb for galera.
 func driverOfServer(server string) string {
-	if n := strings.IndexAny(server, "=@?"); n >= 0 {
-		server = server[:n]
-	}
-	if server == "galera" {
+	kind := kindOfServer(server)
+	if kind == "galera" {
 		return "mariadb"
 	}
-	return strings.TrimSuffix(server, "-sentinel")
+	return strings.TrimSuffix(strings.TrimSuffix(kind, "-sentinel"), "-failover")
+}
+
+// kindOfServer is the first word of a server.
+func kindOfServer(server string) string {
+	if n := strings.IndexAny(server, "=@?"); n >= 0 {
+		return server[:n]
+	}
+	return server
 }
 
 // driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one

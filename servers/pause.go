@@ -26,13 +26,22 @@ func (s *Postgres) processes(sessions bool) ([]int, error) {
 	defer s.watch.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
 	defer cancel()
-	var err error
-	if s.watch.c == nil || s.watch.c.IsClosed() {
-		if s.watch.c, err = pgx.Connect(ctx, s.DSN()); err != nil {
-			return nil, err
+	if s.watch.c != nil {
+		// The connection may be one to a server that was killed since.
+		if pids, err := s.watch.ask(ctx, sessions); err == nil {
+			return pids, nil
 		}
+		s.watch.c.Close(ctx)
 	}
-	rows, err := s.watch.c.Query(ctx, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (NOT $1 OR client_addr IS NOT NULL AND backend_type = 'client backend')", sessions)
+	var err error
+	if s.watch.c, err = pgx.Connect(ctx, s.DSN()); err != nil {
+		return nil, err
+	}
+	return s.watch.ask(ctx, sessions)
+}
+
+func (w *watcher) ask(ctx context.Context, sessions bool) ([]int, error) {
+	rows, err := w.c.Query(ctx, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (NOT $1 OR client_addr IS NOT NULL AND backend_type = 'client backend')", sessions)
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,18 @@ type Exacter interface {
 	Exact() string
 }
 
+// Standby is a Server with a standby.
+type Standby interface {
+	Server
+	// KillStandby ends all processes of the standby at once, StartAgain starts it again.
+	KillStandby()
+	StartAgain() error
+	// PauseStandby stops its processes until the returned function is called.
+	PauseStandby() (resume func(), err error)
+}
+
 // Spec says which server to start, in the words of the command line and of plans: postgres, mariadb,
-// postgres=FOLDER, postgres@18.4, redis=everysec, and each with ?name=value for the DSN.
+// postgres=FOLDER, postgres@18.4, postgres-failover, redis=everysec, and each with ?name=value for the DSN.
 type Spec struct {
 	Kind string
 	// Driver is the name of the driver for it.
@@ -53,6 +63,9 @@ type kind struct {
 	start          func(Spec, []Option) (Server, error)
 }
 
+// failoverKind is the kind with a standby that is promoted.
+const failoverKind = "postgres-failover"
+
 // kinds are all kinds, in the order of help texts.
 var kinds = []kind{
 	{
@@ -66,6 +79,15 @@ var kinds = []kind{
 				opts = append(opts, Programs(s.Value))
 			}
 			return started(StartPostgres(opts...))
+		},
+	},
+	{
+		name: failoverKind, driver: "postgres", forms: []string{failoverKind, failoverKind + "@VERSION"}, version: fetch.Check,
+		start: func(s Spec, opts []Option) (Server, error) {
+			if s.Version != "" {
+				opts = append(opts, Exact(s.Version))
+			}
+			return started(StartPostgresFailover(opts...))
 		},
 	},
 	{
@@ -219,6 +241,9 @@ func (s Spec) Begin(opts ...Option) (Server, error) {
 	}
 	return k.start(s, opts)
 }
+
+// Standby reports whether the server has a standby, which can be killed and paused, too: it is a Standby.
+func (s Spec) Standby() bool { return s.Kind == failoverKind }
 
 // Nodes is how many addresses the server has.
 func (s Spec) Nodes() int {

@@ -3,7 +3,6 @@ package servers
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -23,8 +22,7 @@ func (s *Postgres) StartStandby(opts ...Option) (*Postgres, error) {
 		return nil, err
 	}
 	standby, err := newPostgres(c, "standby", s.bin, func(copied *Postgres) error {
-		conninfo := fmt.Sprintf("host=127.0.0.1 port=%d user=isohound application_name=%s", s.port, copied.name)
-		return copied.run(c.ctx, filepath.Join(s.bin, "pg_basebackup"), "-D", copied.data, "-R", "--checkpoint=fast", "--no-sync", "-d", conninfo)
+		return s.backup(c.ctx, copied)
 	})
 	if err != nil || !c.synchronous {
 		return standby, err

@@ -19,6 +19,7 @@ func TestParse(t *testing.T) {
 		"1.5s reset on 2 every 1s":                                                  "1.5s reset on 2 every 1s",
 		"1s latency 5ms for 1s every 2s on 1":                                       "1s latency 5ms on 1 for 1s every 2s",
 		"5s kill for 3s; 10s pause backends 5ms every 20ms;20s exec ./mine.sh a  b": "5s kill for 3s|10s pause backends 5ms every 20ms|20s exec ./mine.sh a b",
+		"1s kill standby for 3s; 1s pause standby 5ms every 1s":                     "1s kill standby for 3s|1s pause standby 5ms every 1s",
 		"1s kill every 2s; 1s pause 5ms; 1s exec echo every 2s":                     "1s kill every 2s|1s pause 5ms|1s exec echo every 2s",
 	} {
 		events, err := Parse(script, 2)
@@ -48,6 +49,8 @@ func TestParseErrors(t *testing.T) {
 		"1s latency 5ms for 2s every 1s": "a fault that lasts 2s cannot begin every 1s",
 		"1s pause":                       "how long it lasts",
 		"1s pause 5ms for 1s":            "stands after pause",
+		"1s pause backends standby 5ms":  "how long it lasts",
+		"1s cut standby":                 `expected on, for or every, not "standby"`,
 		"1s pause 5ms every 5ms":         "cannot begin every",
 		"1s exec":                        "expected a command",
 		"1s cut for":                     "how long it lasts",

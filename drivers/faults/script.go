@@ -54,6 +54,8 @@ type Event struct {
 	// Backends says that Pause stops one process of a session at a time, drawn at random, and not the
 	// whole server.
 	Backends bool
+	// Standby says that Kill and Pause are about the standby of the server.
+	Standby bool
 	// Command is what Exec gives to sh -c.
 	Command string
 	// Every is the time from one beginning to the next, 0 if the event happens once.
@@ -68,6 +70,9 @@ func (e Event) String() string {
 		if e.Jitter > 0 {
 			s += " " + e.Jitter.String()
 		}
+	}
+	if e.Standby {
+		s += " standby"
 	}
 	if e.Action == Pause {
 		if e.Backends {
@@ -103,7 +108,7 @@ func (e Event) Effect() string {
 // semicolons or line ends.
 //
 //	event  = time action { "on" number | "for" time | "every" time } .
-//	action = "latency" time [ time ] | "cut" | "reset" | "kill" | "pause" [ "backends" ] time | "exec" word { word } .
+//	action = "latency" time [ time ] | "cut" | "reset" | "kill" [ "standby" ] | "pause" [ "backends" | "standby" ] time | "exec" word { word } .
 //
 // The words of exec reach to the end of the event, without a last "every" and time.
 func Parse(script string, endpoints int) ([]Event, error) {
@@ -161,6 +166,15 @@ func (p *parser) next() string {
 	return w
 }
 
+// word reads a word if it is the next one.
+func (p *parser) word(w string) bool {
+	if len(p.words) == 0 || p.words[0] != w {
+		return false
+	}
+	p.next()
+	return true
+}
+
 // duration reads a time, which must be positive unless zero is allowed.
 func (p *parser) duration(what string, zero bool) time.Duration {
 	w := p.next()
@@ -179,11 +193,12 @@ func (p *parser) event() Event {
 		if len(p.words) > 0 && p.words[0][0] >= '0' && p.words[0][0] <= '9' {
 			e.Jitter = p.duration("how much that varies", false)
 		}
-	case Cut, Reset, Kill:
+	case Cut, Reset:
+	case Kill:
+		e.Standby = p.word("standby")
 	case Pause:
-		if len(p.words) > 0 && p.words[0] == "backends" {
-			p.next()
-			e.Backends = true
+		if e.Backends = p.word("backends"); !e.Backends {
+			e.Standby = p.word("standby")
 		}
 		e.For = p.duration("how long it lasts", false)
 	case Exec:

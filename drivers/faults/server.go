@@ -19,6 +19,13 @@ type Server interface {
 	Pause(backends bool) (resume func(), err error)
 }
 
+// Standby is a Server with a standby, as servers.Standby.
+type Standby interface {
+	KillStandby()
+	StartAgain() error
+	PauseStandby() (resume func(), err error)
+}
+
 // playServer runs one event that is not about connections. Every effect has ended when it returns.
 func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 	failed := false
@@ -29,12 +36,13 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 		case Kill:
 			s.serving.Lock() // one kill at a time
 			begun = time.Now()
-			s.server.Kill()
+			kill, again, who := s.killed(e)
+			kill()
 			until(ctx, t.Add(e.For))
-			err = s.server.Start()
+			err = again()
 			s.serving.Unlock()
 			if err == nil {
-				s.tell(fmt.Sprintf("the server was killed and started again, %.1f s in all", time.Since(begun).Seconds()))
+				s.tell(fmt.Sprintf("%s was killed and started again, %.1f s in all", who, time.Since(begun).Seconds()))
 			}
 		case Pause:
 			if !s.serving.TryLock() { // there is nothing to pause in a server that was killed
@@ -42,7 +50,7 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 				break
 			}
 			var resume func()
-			resume, err = s.pause(e.Backends)
+			resume, err = s.pause(e)
 			s.serving.Unlock()
 			if err == nil {
 				until(ctx, time.Now().Add(e.For))
@@ -67,11 +75,23 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 	}
 }
 
-func (s *Set) pause(backends bool) (resume func(), err error) {
-	if backends && s.session != nil {
+// killed returns what kills and starts the server of a Kill, and its name.
+func (s *Set) killed(e *Event) (kill func(), again func() error, who string) {
+	if e.Standby {
+		standby := s.server.(Standby)
+		return standby.KillStandby, standby.StartAgain, "the standby"
+	}
+	return s.server.Kill, s.server.Start, "the server"
+}
+
+func (s *Set) pause(e *Event) (resume func(), err error) {
+	switch {
+	case e.Standby:
+		return s.server.(Standby).PauseStandby()
+	case e.Backends && s.session != nil:
 		return s.session()
 	}
-	return s.server.Pause(backends)
+	return s.server.Pause(e.Backends)
 }
 
 // execute runs a command to its end, or kills it with its process group when ctx ends.

@@ -29,10 +29,10 @@ func open(t *testing.T, dsn, isolation string) *db {
 // TestStandby joins a hot standby to its primary: it has the keys, it refuses
 // writes, and it has no serializable isolation.
 func TestStandby(t *testing.T) {
-	if server.Exact() != "" {
-		t.Skip("packages of exact versions have no pg_basebackup")
-	}
 	standby, err := server.StartStandby()
+	if err != nil && server.Exact() != "" && strings.Contains(err.Error(), "needs PostgreSQL 12") {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package servers
+
+const canKillAll = false
+
+func (p *process) killAll() { p.Kill() }
