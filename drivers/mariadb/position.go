@@ -15,8 +15,8 @@ import (
 // commit timestamp up to the start timestamp. In pessimistic transactions, statements that write or lock see the newest
 // rows instead, and at read committed each statement has a timestamp of its own.
 //
-// A statement that asks costs the server as much as one that reads a row. So a transaction asks once: one that only
-// reads for its start before it commits, any other one for both afterwards.
+// A statement that asks costs the server as much as one that reads a row. So most transactions ask once: one that only
+// reads for its start before it commits, one that changes something for both afterwards.
 const (
 	askStart = "SELECT @@tidb_current_ts"
 	// askCommit asks for the last transaction of the session that tried to commit something, as JSON.
@@ -28,7 +28,7 @@ type inquiry struct {
 	s *session
 	// current: a statement was sent that writes or locks. changed: one has found what it writes.
 	current, changed bool
-	// started is the start timestamp of a transaction that only reads, 0 if it is not known.
+	// started is the start timestamp of a transaction that has changed nothing, 0 if it is not known.
 	started int64
 }
 
@@ -71,11 +71,11 @@ func (d *db) Positions() string {
 	return "commit timestamps"
 }
 
-// noteStart is called before the commit. Only transactions that neither write nor lock are asked, where they see one state.
+// noteStart is called before the commit. It asks where the transaction sees one state and has changed nothing.
 func (x tx) noteStart(ctx context.Context) {
-	if x.place != nil && !x.place.current && x.place.s.db.name != readCommitted {
+	if at := x.place; at != nil && !at.changed && (at.s.db.name == optimistic || at.s.db.name == pessimistic && !at.current) {
 		// Without an answer nothing is told, and the commit shows whether the connection still works.
-		_ = x.c.QueryRowContext(ctx, askStart).Scan(&x.place.started)
+		_ = x.c.QueryRowContext(ctx, askStart).Scan(&at.started)
 	}
 }
 
@@ -90,11 +90,11 @@ func (x tx) Position() drivers.Position {
 	}
 	started, committed := at.s.lastCommit()
 	if !at.changed {
-		// A pessimistic transaction that has only locked has a commit timestamp, too, but nothing to place.
-		committed = 0
+		// One that has only locked may have a commit timestamp, too, but nothing to place.
+		started, committed = at.started, 0
 	}
 	p := drivers.Position{Commit: committed}
-	if at.s.db.name == optimistic && committed > 0 {
+	if at.s.db.name == optimistic && started > 0 {
 		p.Snapshot, p.Snapped = started, true
 	}
 	return p

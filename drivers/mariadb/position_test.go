@@ -3,6 +3,7 @@ package mariadb
 import (
 	"maps"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
@@ -81,7 +82,7 @@ func placed(t *testing.T, db drivers.DB, iso string) {
 		{"delete", func(x drivers.Tx) error { _, err := x.Delete(ctx, "A"); return err }, true},
 	} {
 		p, started := place(step.do)
-		if started <= last || (p.Commit != 0) != step.commits || step.commits && p.Commit <= started || p.Snapped != (iso == optimistic && step.commits) || p.Snapped && p.Snapshot != started {
+		if started <= last || (p.Commit != 0) != step.commits || step.commits && p.Commit <= started || p.Snapped != (iso == optimistic && !strings.HasPrefix(step.name, "the same")) || p.Snapped && p.Snapshot != started {
 			t.Errorf("%s: %s: it started at %d and is at %+v", iso, step.name, started, p)
 		}
 		after, id := place(read)

@@ -18,7 +18,9 @@ import (
 	"github.com/isohound/isohound/internal/replay"
 	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
+	_ "github.com/isohound/isohound/workloads/ctwitter"
 	_ "github.com/isohound/isohound/workloads/mini"
+	_ "github.com/isohound/isohound/workloads/rubis"
 )
 
 // eachTiDB runs a test on every version of TiDB that is built. That of 2019 must be; that of 2024
@@ -160,45 +162,52 @@ func lostUpdates(t *testing.T, s *servers.TiDB, version string) {
 // TestTiDBVerdicts: runs hold what is promised, and no outcome is unknown.
 func TestTiDBVerdicts(t *testing.T) {
 	eachTiDB(t, func(t *testing.T, s *servers.TiDB, version string) {
-		for _, name := range isolationsOf(version) {
-			iso, err := tidb.info.FindIsolation(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, err := replay.New("mini", workloads.Common{Sessions: 8, Keys: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg := generator.Config{Sessions: 8, Txns: 60, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout}
-			raw, err := replay.Record(driver{tidb}, drivers.Config{DSN: s.DSN(), Isolation: iso.Name, Positions: true}, w, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := replay.Load(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := h.Count(); n.Committed < 100 || n.Unknown > 0 {
-				t.Errorf("%s: %+v", iso.Name, n)
-			}
-			if version != "2019" {
-				placedAll(t, h, iso.Name)
-			}
-			for _, promised := range strings.Split(iso.Promises, ",") {
-				lvl, err := level.Parse(promised)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := checker.Check(ctx, h, lvl, checker.Options{Certify: true})
-				if err != nil || r.Verdict != verdict.Satisfied {
-					t.Errorf("%s: %s: %v, %v", iso.Name, lvl, r, err)
-				}
-				if version != "2019" && iso.Name == optimistic && (r.Engine != string(checker.Replay) || r.Claim == nil || !r.Claim.Fits) {
-					t.Errorf("%s: %s: by %s, claim %+v", iso.Name, lvl, r.Engine, r.Claim)
-				}
-			}
+		for _, iso := range isolationsOf(version) {
+			held(t, s, version, "mini", iso, workloads.Common{Sessions: 8, Keys: 10}, 60)
+		}
+		for _, workload := range []string{"ctwitter", "rubis"} {
+			held(t, s, version, workload, optimistic, workloads.Common{Sessions: 4, Keys: 30}, 10)
 		}
 	})
+}
+
+// held records a run of so many transactions of each session, and checks what the isolation promises.
+func held(t *testing.T, s *servers.TiDB, version, workload, isolation string, common workloads.Common, txns int) {
+	iso, err := tidb.info.FindIsolation(isolation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := replay.New(workload, common)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := generator.Config{Sessions: common.Sessions, Txns: txns, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout}
+	raw, err := replay.Record(driver{tidb}, drivers.Config{DSN: s.DSN(), Isolation: iso.Name, Positions: true}, w, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := replay.Load(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := h.Count(); n.Committed < common.Sessions*txns/5 || n.Unknown > 0 {
+		t.Errorf("%s, %s: %+v", workload, iso.Name, n)
+	}
+	if version != "2019" {
+		placedAll(t, h, iso.Name)
+	}
+	for _, promised := range strings.Split(iso.Promises, ",") {
+		lvl, err := level.Parse(promised)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := checker.Check(ctx, h, lvl, checker.Options{Certify: true})
+		if err != nil || r.Verdict != verdict.Satisfied {
+			t.Errorf("%s, %s: %s: %v, %v", workload, iso.Name, lvl, r, err)
+		} else if version != "2019" && iso.Name == optimistic && (r.Claim == nil || !r.Claim.Fits) {
+			t.Errorf("%s, %s: %s: by %s, claim %+v", workload, iso.Name, lvl, r.Engine, r.Claim)
+		}
+	}
 }
 
 // placedAll: every transaction that committed a write tells its commit, and those that see one state tell their snapshots.
