@@ -187,8 +187,9 @@ func TestAssumedSnapshots(t *testing.T) {
 		"positions": {"s0 T0 @5<4: w(x,1) r(u,0)\ns0 T1 @9<4: r(y,0) w(z,1)\ns1 T2 @10<9: r(z,1) w(u,1)", "the database says that the snapshot of T1, up to 4, lacks T0 (commit 5), which wrote x = 1", "snapshot 4, commit 9"},
 		"sets":      {"s0 T0 $5 {5:5:}: w(x,1) r(u,0)\ns0 T1 $6 {5:6:5}: r(y,0) w(z,1)\ns1 T2 $7 {7:7:}: r(z,1) w(u,1)", "the database says that the snapshot of T1 (5:6:5) lacks T0 (database transaction 5), which wrote x = 1", "snapshot 5:6:5"},
 	} {
-		path, out := write(t, name+".txt", tc.history), filepath.Join(t.TempDir(), "why")
-		c := isohound(t, "explain", path, "--level", "si", "--versions", "assume", "--out", out)
+		path, why := write(t, name+".txt", tc.history), filepath.Join(t.TempDir(), "why")
+		c := isohound(t, "explain", path, "--level", "si", "--versions", "assume", "--out", why)
+		out := filepath.Join(why, "1-ClaimedSnapshot")
 		for _, want := range []string{"si violated, if the claimed snapshots are true", "3 snapshots", tc.says, tc.shows, "ClaimedSnapshot"} {
 			if c.code != int(exitViolated) || !strings.Contains(c.out, want) {
 				t.Errorf("%s: exit code %d, it does not say %q: %s%s", name, c.code, want, c.out, c.msg)

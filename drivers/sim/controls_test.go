@@ -122,7 +122,7 @@ func TestAgainstModel(t *testing.T) {
 
 // TestAllPlanted: for every protection, a test shows its absence.
 func TestAllPlanted(t *testing.T) {
-	shown := "off=absent-reads off=predicates off=range-locks " // schedule_test.go, predicates_test.go
+	shown := "off=absent-reads off=predicates off=range-locks off=commit-latch " // schedule_test.go, predicates_test.go, halt_test.go
 	for _, p := range planted {
 		shown += p.dsn + " "
 	}
