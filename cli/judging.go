@@ -192,9 +192,13 @@ func (j *judging) settle(ctx context.Context) error {
 	j.show.stage("scans")
 	opt := j.options()
 	opt.Certify, opt.Witness, opt.Agree, opt.Decided = false, true, nil, nil
+	given := j.h
+	if opt.Versions == checker.Assume {
+		given = given.AssumeOrder()
+	}
 	var satisfied []level.Level
 	for _, lvl := range level.Descending(j.c.levels) {
-		if slices.ContainsFunc(satisfied, func(l level.Level) bool { return engine.Implies(j.h, l, lvl) }) {
+		if slices.ContainsFunc(satisfied, func(l level.Level) bool { return engine.Implies(given, l, lvl) }) {
 			continue
 		}
 		limited, cancel := ctx, context.CancelFunc(func() {})

@@ -33,6 +33,8 @@ type windowJudge struct {
 	number int
 	digest string
 	tested bool // some window tested something
+	// snapshots is set if a window has claimed snapshots that are assumed.
+	snapshots bool
 	// violations is how many windows were found violated, explained how many of them are explained.
 	violations, explained int
 	latest                int // the latest violated window
@@ -132,6 +134,7 @@ func (j *windowJudge) enter(h *history.History) error {
 		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
 	}
 	j.tested = j.tested || checker.Vacuous(h) == ""
+	j.snapshots = j.snapshots || j.k.versions == checker.Assume && h.AssumeOrder().SnapshotsAssumed()
 	if j.carry != nil {
 		if err := j.carry(h); err != nil {
 			return err
@@ -213,11 +216,12 @@ func (j *windowJudge) outcomes() []results.Outcome {
 }
 
 // follow is the outcome at a level at which windows cannot be judged. It follows from a stronger level
-// that is satisfied.
+// that is satisfied. Where claimed snapshots are assumed, no snapshot level follows from a serial one, whose executions
+// need not have these snapshots.
 func (j *windowJudge) follow(lvl level.Level) results.Outcome {
 	for _, from := range level.Descending(level.All()) {
 		sum := j.sums[from]
-		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || !from.Implies(lvl) {
+		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || !from.Implies(lvl) || j.snapshots && from.Serial() && lvl.Snapshot() {
 			continue
 		}
 		o := *sum

@@ -16,3 +16,20 @@ func TestWindowsFollow(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 }
+
+// TestWindowsFollowAssumed: where claimed snapshots are assumed, a snapshot level does not follow from a serial one. Others do.
+func TestWindowsFollowAssumed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	isohound(t, "run", "--driver", "sim", "--isolation", "serializable snapshot isolation", "--sessions", "8", "--txns", "300", "--seed", "1", "--cut-every", "500txns", "--check", "ser", "--out", dir, "--keep", "all", "--quiet", "--no-progress")
+	for level, want := range map[string]map[string]verdict.Verdict{
+		"pc": {"assume": verdict.Unknown, "hint": verdict.Satisfied},
+		"rc": {"assume": verdict.Satisfied, "hint": verdict.Satisfied},
+	} {
+		for versions, want := range want {
+			c := isohound(t, "check", dir, "--level", level, "--versions", versions, "--json")
+			if all := c.outcomes(t); len(all) != 1 || all[0].Verdict != want {
+				t.Errorf("%s, %s: exit code %d: %s%s", level, versions, c.code, c.out, c.msg)
+			}
+		}
+	}
+}
