@@ -273,6 +273,9 @@ func (j *judging) flush() error {
 			continue
 		}
 		o.ParseSeconds, o.PeakRSSMB = j.parse.Seconds(), float64(memory.Peak())/(1<<20)
+		if j.c.window && j.h != nil && (o.Claim != nil || o.Assumes != nil) {
+			o.ClaimSpan = results.NewClaimSpan(j.h)
+		}
 		if j.finish != nil {
 			j.finish(j.h, o)
 		}

@@ -33,8 +33,6 @@ type windowJudge struct {
 	number int
 	digest string
 	tested bool // some window tested something
-	// snapshots is set if a window has claimed snapshots that are assumed.
-	snapshots bool
 	// violations is how many windows were found violated, explained how many of them are explained.
 	violations, explained int
 	latest                int // the latest violated window
@@ -134,7 +132,6 @@ func (j *windowJudge) enter(h *history.History) error {
 		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
 	}
 	j.tested = j.tested || checker.Vacuous(h) == ""
-	j.snapshots = j.snapshots || j.k.versions == checker.Assume && h.AssumeOrder().SnapshotsAssumed()
 	if j.carry != nil {
 		if err := j.carry(h); err != nil {
 			return err
@@ -221,7 +218,8 @@ func (j *windowJudge) outcomes() []results.Outcome {
 func (j *windowJudge) follow(lvl level.Level) results.Outcome {
 	for _, from := range level.Descending(level.All()) {
 		sum := j.sums[from]
-		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || !from.Implies(lvl) || j.snapshots && from.Serial() && lvl.Snapshot() {
+		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || !from.Implies(lvl) ||
+			sum.Assumes != nil && sum.ClaimSpan.Snapped() && from.Serial() && lvl.Snapshot() {
 			continue
 		}
 		o := *sum

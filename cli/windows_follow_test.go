@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/results"
 )
 
 // TestWindowsFollow: a level at which windows cannot be judged follows from all windows at another level, not from
@@ -29,6 +35,51 @@ func TestWindowsFollowAssumed(t *testing.T) {
 			c := isohound(t, "check", dir, "--level", level, "--versions", versions, "--json")
 			if all := c.outcomes(t); len(all) != 1 || all[0].Verdict != want {
 				t.Errorf("%s, %s: exit code %d: %s%s", level, versions, c.code, c.out, c.msg)
+			}
+		}
+	}
+}
+
+// TestWindowsClaimBack: a window whose claims agree with one another but not with those of the window before is no
+// execution in the claimed order, and unknown where that is assumed.
+func TestWindowsClaimBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	isohound(t, "run", "--driver", "bbolt", "--sessions", "4", "--keys", "5", "--txns", "200", "--seed", "1", "--cut-every", "300txns", "--check", "ser", "--out", dir, "--plain", "--keep", "all", "--quiet", "--no-progress")
+	files, err := results.WindowFiles(dir)
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, back := range []int{0, 100} {
+		last := files[len(files)-1]
+		text, err := os.ReadFile(last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = regexp.MustCompile(`"(commit|snapshot)":\d+`).ReplaceAllFunc(text, func(b []byte) []byte {
+			name, number, _ := strings.Cut(string(b), ":")
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Appendf(nil, "%s:%d", name, n-back)
+		})
+		if err := os.WriteFile(last, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, versions := range []string{"hint", "assume"} {
+			for _, level := range []string{"ser", "si"} {
+				c := isohound(t, "check", dir, "--level", level, "--versions", versions, "--json")
+				o := c.outcomes(t)
+				want := verdict.Satisfied
+				if back > 0 && versions == "assume" {
+					want = verdict.Unknown
+				}
+				if len(o) != 1 || o[0].Verdict != want || want == verdict.Unknown && !strings.Contains(o[0].Reason, " of an earlier window at ") {
+					t.Fatalf("%d back, %s, %s: exit code %d: %s%s", back, versions, level, c.code, c.out, c.msg)
+				}
+				if claim := o[0].Claim; versions == "hint" && (claim == nil || claim.Fits != (back == 0)) {
+					t.Errorf("%d back, %s: %+v", back, level, claim)
+				}
 			}
 		}
 	}

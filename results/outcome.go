@@ -55,6 +55,8 @@ type Outcome struct {
 	// Claim says whether the order in which the database says that it committed the transactions is an
 	// execution of the level. It does not change the verdict.
 	Claim *ClaimedOrder `json:"claim,omitempty"`
+	// ClaimSpan has the bounds of the claims of a window, NewClaimSpan. A run has that of all windows.
+	ClaimSpan *ClaimSpan `json:"claim_span,omitempty"`
 	// Assumes is set if the order of versions that the database claims was taken for true.
 	Assumes *AssumedOrder `json:"assumes,omitempty"`
 	// Snapshots says whether the reads agree with the snapshots that the database told. It is the same for all levels.

@@ -229,6 +229,10 @@ func (o *Outcome) addAssumed(w *Outcome, first bool) {
 // window.
 func (o *Outcome) AddWindow(n int, w *Outcome) {
 	first := o.Windows == nil
+	if !first {
+		w = o.ClaimSpan.weigh(w)
+	}
+	span := o.ClaimSpan.add(w.ClaimSpan)
 	if first {
 		path := o.Path
 		*o = *w
@@ -253,6 +257,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 			o.Stages[name] += seconds
 		}
 	}
+	o.ClaimSpan = span
 	o.addClaim(n, w.Claim, first)
 	o.addAssumed(w, first)
 	o.addSnapshots(n, w.Snapshots, first)
