@@ -72,9 +72,11 @@ func (s *settings) resolveFaults() error {
 		switch {
 		case e.Backends && slices.Contains(s.info.Can, drivers.Pauses):
 		case e.Action.Server() && s.server == "":
-			return usage("--fault: %q needs --server: isohound kills and pauses only servers that it has started", e)
+			return usage("--fault: %q needs --server: isohound disturbs only servers that it has started", e)
 		case e.Standby && !spec.Standby():
 			return usage("--fault: %q needs a server with a standby: --server postgres-failover", e)
+		case e.Action == faults.Fill && !spec.Disk():
+			return usage("--fault: %q: --server %s cannot have a disk of its own", e, s.server)
 		case e.Backends && s.driver != "postgres":
 			return usage("--fault: %q: only PostgreSQL has a process for each session; pause the whole server instead", e)
 		}

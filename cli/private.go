@@ -4,10 +4,12 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
 	"github.com/isohound/isohound/servers"
 )
 
@@ -45,6 +47,9 @@ func (a *app) startServer(s *settings) error {
 	}
 	if spec.Kind == "postgres" && (s.claims == "log" || s.claims == "require") {
 		opts = append(opts, servers.Set("wal_level", "logical"))
+	}
+	if slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action == faults.Fill }) {
+		opts = append(opts, servers.Disk())
 	}
 	server, err := spec.Begin(opts...)
 	if err != nil {

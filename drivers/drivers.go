@@ -275,7 +275,9 @@ type Error struct {
 	Broken bool
 	// Full says that the server has reached its limit of connections.
 	Full bool
-	Err  error
+	// NoSpace says that the server's disk is full. Of class Aborted, it may pass.
+	NoSpace bool
+	Err     error
 }
 
 func (e *Error) Error() string {

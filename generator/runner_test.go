@@ -267,6 +267,34 @@ func TestFatal(t *testing.T) {
 	}
 }
 
+// TestDiskFull: a full disk ends a run only if it is full for longer than patience. Until then transactions are tried again.
+func TestDiskFull(t *testing.T) {
+	full := &drivers.Error{Class: drivers.Aborted, Cause: "disk full", NoSpace: true}
+	for _, forever := range []bool{false, true} {
+		f := &fake{onCommit: func(n int) error {
+			if n > 1 && (n < 4 || forever) {
+				return full
+			}
+			return nil
+		}}
+		if err := f.Create(context.Background(), workload{keys: []string{"x"}}.Initial()); err != nil {
+			t.Fatal(err)
+		}
+		patience := time.Minute
+		if forever {
+			patience = 50 * time.Millisecond
+		}
+		o := drive(t, f, workload{keys: []string{"x"}, f: increment}, generator.Config{Sessions: 1, Txns: 3, Retries: 1000, Patience: patience}, &buffer{}, context.Background())
+		if ended := o.err != nil && strings.Contains(o.err.Error(), "disk full"); ended != forever {
+			t.Errorf("forever %v: %v", forever, o.err)
+		}
+		c := o.h.Count()
+		if want := 3; !forever && (c.Committed != want || c.Aborted != 2) || forever && c.Committed != 1 {
+			t.Errorf("forever %v: %+v", forever, c)
+		}
+	}
+}
+
 // TestHistoryFull: when the history cannot be written, no further commit is sent, and the
 // recorded part can be used.
 func TestHistoryFull(t *testing.T) {

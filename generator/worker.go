@@ -148,18 +148,25 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 			w.epoched, w.since = number, 0
 		}
 	}
-	if derr == nil || !derr.Broken {
+	full := derr != nil && derr.NoSpace
+	if derr == nil || !derr.Broken && !full {
 		w.r.outages.answered()
 	}
 	w.r.stat.add(&w.a.rec, due, w.a.rec.Cause)
-	if derr != nil && derr.Class == drivers.Fatal {
+	if derr != nil && derr.Class == drivers.Fatal || full && w.r.outages.silence() > w.r.cfg.Patience {
 		return false, errors.Wrap(derr, "the database refuses to go on")
 	}
 	if w.a.intentErr != nil {
 		return false, &LogError{w.a.intentErr}
 	}
+	if full { // there may be space again in a moment
+		pause(running, fullWait+time.Duration(w.jitter.Int63n(int64(fullWait))))
+	}
 	return status == history.Aborted && derr != nil && derr.Class != drivers.Refused, nil
 }
+
+// fullWait is how long a session waits at least after an error of a full disk.
+const fullWait = 20 * time.Millisecond
 
 // try runs program once, on the session that is there, and records it as a transaction of session
 // number. derr is the error of the database; err says that the history is not writable.

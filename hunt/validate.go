@@ -147,6 +147,11 @@ func driverOfServer(server string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(kind, "-sentinel"), "-failover")
 }
 
+// hasDisk reports whether a server can have a disk of its own.
+func hasDisk(server string) bool {
+	return slices.Contains([]string{"postgres", "mariadb", "redis"}, kindOfServer(server))
+}
+
 // kindOfServer is the first word of a server.
 func kindOfServer(server string) string {
 	if n := strings.IndexAny(server, "=@?"); n >= 0 {

@@ -85,7 +85,7 @@ const (
 )
 
 func (s *Dgraph) startZero(ctx context.Context, replicas int) (err error) {
-	if s.zero, err = newProcess("dgraph-zero", "", syscall.SIGKILL); err != nil {
+	if s.zero, err = newProcess("dgraph-zero", "", syscall.SIGKILL, nil); err != nil {
 		return err
 	}
 	if s.zero.port, err = freeOffset(zeroGRPC, zeroHTTP); err != nil {
@@ -105,7 +105,7 @@ func (s *Dgraph) startZero(ctx context.Context, replicas int) (err error) {
 func (s *Dgraph) my(port int) string { return fmt.Sprintf("--my=localhost:%d", port) }
 
 func (s *Dgraph) addAlpha(ctx context.Context) error {
-	p, err := newProcess("dgraph-alpha", "", syscall.SIGKILL)
+	p, err := newProcess("dgraph-alpha", "", syscall.SIGKILL, nil)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func newFirebird() (*Firebird, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProcess("firebird", "firebird", syscall.SIGKILL)
+	p, err := newProcess("firebird", "firebird", syscall.SIGKILL, nil)
 	if err != nil {
 		return nil, err
 	}

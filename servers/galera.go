@@ -85,7 +85,7 @@ func (g *Galera) start(n int, c *config, provider, own string) error {
 		members = append(members, at(i, forCluster))
 	}
 	for i := range n {
-		node, err := newMariaDB("galera", c.settings)
+		node, err := newMariaDB("galera", c)
 		if err != nil {
 			return err
 		}

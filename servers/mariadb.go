@@ -31,7 +31,7 @@ func StartMariaDB(opts ...Option) (*MariaDB, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newMariaDB("mariadb", c.settings)
+	s, err := newMariaDB("mariadb", c)
 	if err != nil {
 		return nil, err
 	}
@@ -49,16 +49,16 @@ func StartMariaDB(opts ...Option) (*MariaDB, error) {
 }
 
 // newMariaDB makes a folder for a server.
-func newMariaDB(kind string, settings []setting) (*MariaDB, error) {
+func newMariaDB(kind string, c *config) (*MariaDB, error) {
 	bin, err := find("mariadbd", mariadbPackage, "/usr/sbin")
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProcess(kind, "mysql", syscall.SIGKILL)
+	p, err := newProcess(kind, "mysql", syscall.SIGKILL, c)
 	if err != nil {
 		return nil, err
 	}
-	return &MariaDB{process: p, bin: bin, settings: settings}, nil
+	return &MariaDB{process: p, bin: bin, settings: c.settings}, nil
 }
 
 // install makes a data folder with a user isohound, who has all privileges and no password.

@@ -18,6 +18,7 @@ type config struct {
 	programs    string
 	exact       string
 	note        func(string)
+	disk        bool
 }
 
 // setting is a setting of a server, by the server's name for it.
@@ -51,6 +52,12 @@ func Exact(version string) Option {
 // Note is told what a start waits for.
 func Note(tell func(string)) Option {
 	return func(c *config) { c.note = tell }
+}
+
+// Disk gives the server a disk of its own, in memory, which Fill can fill. Only root can make it, on Linux. Servers that are
+// no Filler ignore it.
+func Disk() Option {
+	return func(c *config) { c.disk = true }
 }
 
 // Synchronous makes commits at the primary wait for the standby; synchronous_commit says until

@@ -90,7 +90,7 @@ func postgresPrograms(c *config) (string, *fetch.Package, error) {
 
 // newPostgres makes a folder, lets fill create the data, and starts a server.
 func newPostgres(c *config, kind, bin string, fill func(*Postgres) error) (*Postgres, error) {
-	p, err := newProcess(kind, postgresUser(c), syscall.SIGQUIT)
+	p, err := newProcess(kind, postgresUser(c), syscall.SIGQUIT, c)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +128,9 @@ func (s *Postgres) Start() error { return s.begin(context.Background()) }
 func (s *Postgres) begin(ctx context.Context) error {
 	args := []string{"-D", s.data, "-k", s.dir, "-p", fmt.Sprint(s.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "deadlock_timeout=10ms", "-c", "max_connections=200"}
+	if s.disk { // the log would take half of it
+		args = append(args, "-c", "max_wal_size=256MB")
+	}
 	for _, set := range s.settings {
 		args = append(args, "-c", set.name+"="+set.value)
 	}

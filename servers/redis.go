@@ -45,7 +45,7 @@ func newRedis(kind string, c *config, lines ...string) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProcess(kind, "redis", syscall.SIGKILL)
+	p, err := newProcess(kind, "redis", syscall.SIGKILL, c)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (s *RedisSentinel) begin(c *config, opts []Option) error {
 
 // watch starts a sentinel.
 func (s *RedisSentinel) watch(primary *Redis) error {
-	p, err := newProcess("redis-sentinel", "redis", syscall.SIGKILL)
+	p, err := newProcess("redis-sentinel", "redis", syscall.SIGKILL, nil)
 	if err != nil {
 		return err
 	}

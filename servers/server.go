@@ -33,6 +33,7 @@ type process struct {
 	cred    *syscall.SysProcAttr
 	user    string   // as whom the server runs, if it is another one
 	env     []string // besides those of isohound
+	disk    bool     // the folder is on a disk of its own
 }
 
 const (
@@ -44,8 +45,8 @@ const (
 
 // newProcess makes a folder for a server. The folder belongs to the user as which the server
 // will run, since most servers refuse to run as root; "" is the current user. The signal
-// orphaned ends the server when its parent has ended.
-func newProcess(kind, owner string, orphaned syscall.Signal) (*process, error) {
+// orphaned ends the server when its parent has ended. c may be nil.
+func newProcess(kind, owner string, orphaned syscall.Signal, c *config) (*process, error) {
 	if cannotRun != "" {
 		return nil, errors.New(cannotRun)
 	}
@@ -55,6 +56,12 @@ func newProcess(kind, owner string, orphaned syscall.Signal) (*process, error) {
 	}
 	p := &process{dir: dir, cred: ownGroup()}
 	endWithParent(p.cred, orphaned)
+	if c != nil && c.disk {
+		if err := p.ownDisk(); err != nil {
+			p.remove()
+			return nil, err
+		}
+	}
 	if os.Geteuid() == 0 && owner != "" {
 		if err := p.become(owner); err != nil {
 			p.remove()
@@ -209,8 +216,22 @@ func (p *process) Kill() {
 	p.done = nil
 }
 
+// Ended reports whether the server has ended by itself, or was killed.
+func (p *process) Ended() bool {
+	if p.done == nil {
+		return true
+	}
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // remove deletes the server's folder. Processes that are ending may still create files there.
 func (p *process) remove() {
+	p.dropDisk()
 	for deadline := time.Now().Add(stopTimeout); os.RemoveAll(p.dir) != nil && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}

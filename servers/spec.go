@@ -39,6 +39,14 @@ type Standby interface {
 	PauseStandby() (resume func(), err error)
 }
 
+// Filler is a Server with a disk of its own (Disk). Fill leaves it no free space until empty is called. Ended reports whether
+// the server has ended meanwhile.
+type Filler interface {
+	Server
+	Fill() (empty func() error, err error)
+	Ended() bool
+}
+
 // Spec says which server to start, in the words of the command line and of plans: postgres, mariadb,
 // postgres=FOLDER, postgres@18.4, postgres-failover, redis=everysec, and each with ?name=value for the DSN.
 type Spec struct {
@@ -60,6 +68,7 @@ type kind struct {
 	// version and value look at what follows @ and =. nil says that nothing may.
 	version, value func(string) error
 	needsVersion   bool
+	disk           bool // it can have a disk of its own
 	start          func(Spec, []Option) (Server, error)
 }
 
@@ -69,7 +78,7 @@ const failoverKind = "postgres-failover"
 // kinds are all kinds, in the order of help texts.
 var kinds = []kind{
 	{
-		name: "postgres", driver: "postgres", forms: []string{"postgres", "postgres@VERSION", "postgres=FOLDER"},
+		name: "postgres", driver: "postgres", disk: true, forms: []string{"postgres", "postgres@VERSION", "postgres=FOLDER"},
 		version: fetch.Check, value: folder,
 		start: func(s Spec, opts []Option) (Server, error) {
 			switch {
@@ -91,7 +100,7 @@ var kinds = []kind{
 		},
 	},
 	{
-		name: "mariadb", driver: "mariadb", forms: []string{"mariadb"},
+		name: "mariadb", driver: "mariadb", disk: true, forms: []string{"mariadb"},
 		version: func(string) error {
 			return fmt.Errorf("MariaDB cannot be had by version; mariadb is the installed one")
 		},
@@ -103,7 +112,7 @@ var kinds = []kind{
 		start: func(_ Spec, opts []Option) (Server, error) { return started(StartFirebird(opts...)) },
 	},
 	{
-		name: "redis", driver: "redis", forms: []string{"redis"}, value: fsync,
+		name: "redis", driver: "redis", disk: true, forms: []string{"redis"}, value: fsync,
 		start: func(s Spec, opts []Option) (Server, error) {
 			return started(StartRedis(append(opts, onDisk(s.Value)...)...))
 		},
@@ -244,6 +253,12 @@ func (s Spec) Begin(opts ...Option) (Server, error) {
 
 // Standby reports whether the server has a standby, which can be killed and paused, too: it is a Standby.
 func (s Spec) Standby() bool { return s.Kind == failoverKind }
+
+// Disk reports whether the server can have a disk of its own: it is then a Filler.
+func (s Spec) Disk() bool {
+	k, ok := s.kind()
+	return ok && k.disk
+}
 
 // Nodes is how many addresses the server has.
 func (s Spec) Nodes() int {

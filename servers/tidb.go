@@ -47,7 +47,7 @@ func StartTiDB(version string, opts ...Option) (*TiDB, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProcess("tidb", "", syscall.SIGKILL)
+	p, err := newProcess("tidb", "", syscall.SIGKILL, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ func TestParse(t *testing.T) {
 		"1s latency 5ms for 1s every 2s on 1":                                       "1s latency 5ms on 1 for 1s every 2s",
 		"5s kill for 3s; 10s pause backends 5ms every 20ms;20s exec ./mine.sh a  b": "5s kill for 3s|10s pause backends 5ms every 20ms|20s exec ./mine.sh a b",
 		"1s kill standby for 3s; 1s pause standby 5ms every 1s":                     "1s kill standby for 3s|1s pause standby 5ms every 1s",
+		"1s fill for 3s every 10s":                                                  "1s fill for 3s every 10s",
 		"1s kill every 2s; 1s pause 5ms; 1s exec echo every 2s":                     "1s kill every 2s|1s pause 5ms|1s exec echo every 2s",
 	} {
 		events, err := Parse(script, 2)
@@ -40,8 +41,8 @@ func TestParseErrors(t *testing.T) {
 	for script, want := range map[string]string{
 		"cut":                            `"cut": expected when it begins, a time such as 1.5s or 20ms, not "cut"`,
 		"-1s cut":                        "expected when it begins",
-		"1s":                             `expected latency, cut, reset, kill, pause or exec, not ""`,
-		"1s cut; 2s latncy 5ms":          `"2s latncy 5ms": expected latency, cut, reset, kill, pause or exec, not "latncy"`,
+		"1s":                             `expected latency, cut, reset, kill, pause, fill or exec, not ""`,
+		"1s cut; 2s latncy 5ms":          `"2s latncy 5ms": expected latency, cut, reset, kill, pause, fill or exec, not "latncy"`,
 		"1s latency":                     "how much later answers come",
 		"1s latency 0s":                  "how much later answers come",
 		"1s latency 5ms 6ms":             "cannot vary by 6ms",
@@ -53,6 +54,7 @@ func TestParseErrors(t *testing.T) {
 		"1s cut standby":                 `expected on, for or every, not "standby"`,
 		"1s pause 5ms every 5ms":         "cannot begin every",
 		"1s exec":                        "expected a command",
+		"1s fill":                        "a full disk needs an end",
 		"1s cut for":                     "how long it lasts",
 		"1s cut every 0s":                "when it begins again",
 		"1s cut 5ms":                     `expected on, for or every, not "5ms"`,

@@ -28,6 +28,8 @@ const (
 	Kill Action = "kill"
 	// Pause stops the server's processes for a moment.
 	Pause Action = "pause"
+	// Fill leaves the server's disk no free space for a while.
+	Fill Action = "fill"
 	// Exec runs a command of the user.
 	Exec Action = "exec"
 )
@@ -36,7 +38,7 @@ const (
 func (a Action) Connections() bool { return a == Latency || a == Cut || a == Reset }
 
 // Server reports whether the action is one on a server, which isohound must have started.
-func (a Action) Server() bool { return a == Kill || a == Pause }
+func (a Action) Server() bool { return a == Kill || a == Pause || a == Fill }
 
 // Event is one line of a script.
 type Event struct {
@@ -48,7 +50,7 @@ type Event struct {
 	// Node is the endpoint, from 1, or 0 for all.
 	Node int
 	// For is the duration. During it, connections that were cut or reset cannot be opened again.
-	// A killed server starts again after it, and a paused one goes on.
+	// A killed server starts again after it, a paused one goes on, and a full disk has space again.
 	// 0: latency lasts until the end; other events are instantaneous.
 	For time.Duration
 	// Backends says that Pause stops one process of a session at a time, drawn at random, and not the
@@ -108,7 +110,7 @@ func (e Event) Effect() string {
 // semicolons or line ends.
 //
 //	event  = time action { "on" number | "for" time | "every" time } .
-//	action = "latency" time [ time ] | "cut" | "reset" | "kill" [ "standby" ] | "pause" [ "backends" | "standby" ] time | "exec" word { word } .
+//	action = "latency" time [ time ] | "cut" | "reset" | "kill" [ "standby" ] | "pause" [ "backends" | "standby" ] time | "fill" | "exec" word { word } .
 //
 // The words of exec reach to the end of the event, without a last "every" and time.
 func Parse(script string, endpoints int) ([]Event, error) {
@@ -137,6 +139,8 @@ func (e *Event) check(endpoints int) error {
 		return errors.Errorf("a latency of %v cannot vary by %v", e.Delay, e.Jitter)
 	case e.Action == Latency && e.Every > 0 && e.For == 0:
 		return errors.New("a repeated latency needs an end: for, and a time")
+	case e.Action == Fill && e.For == 0:
+		return errors.New("a full disk needs an end: for, and a time")
 	case e.Every > 0 && e.For >= e.Every:
 		return errors.Errorf("a fault that lasts %v cannot begin every %v", e.For, e.Every)
 	case e.Node > endpoints:
@@ -193,7 +197,7 @@ func (p *parser) event() Event {
 		if len(p.words) > 0 && p.words[0][0] >= '0' && p.words[0][0] <= '9' {
 			e.Jitter = p.duration("how much that varies", false)
 		}
-	case Cut, Reset:
+	case Cut, Reset, Fill:
 	case Kill:
 		e.Standby = p.word("standby")
 	case Pause:
@@ -214,7 +218,7 @@ func (p *parser) event() Event {
 			p.fail("expected a command after exec")
 		}
 	default:
-		p.fail("expected %s, %s, %s, %s, %s or %s, not %q", Latency, Cut, Reset, Kill, Pause, Exec, string(e.Action))
+		p.fail("expected %s, %s, %s, %s, %s, %s or %s, not %q", Latency, Cut, Reset, Kill, Pause, Fill, Exec, string(e.Action))
 	}
 	seen := map[string]bool{}
 	for len(p.words) > 0 && p.err == nil {

@@ -26,6 +26,12 @@ type Standby interface {
 	PauseStandby() (resume func(), err error)
 }
 
+// Disk is a Server with a disk of its own, as servers.Filler.
+type Disk interface {
+	Fill() (empty func() error, err error)
+	Ended() bool
+}
+
 // playServer runs one event that is not about connections. Every effect has ended when it returns.
 func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 	failed := false
@@ -56,6 +62,11 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 				until(ctx, time.Now().Add(e.For))
 				resume()
 			}
+		case Fill:
+			s.serving.Lock()
+			begun = time.Now()
+			err = s.fill(ctx, t.Add(e.For))
+			s.serving.Unlock()
 		case Exec:
 			err = s.execute(ctx, e.Command)
 		}
@@ -92,6 +103,28 @@ func (s *Set) pause(e *Event) (resume func(), err error) {
 		return s.session()
 	}
 	return s.server.Pause(e.Backends)
+}
+
+// fill fills the server's disk until a moment. A server that cannot live with that is started again.
+func (s *Set) fill(ctx context.Context, end time.Time) error {
+	disk, begun := s.server.(Disk), time.Now()
+	empty, err := disk.Fill()
+	if err != nil {
+		return err
+	}
+	until(ctx, end)
+	if err := empty(); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("the server's disk was full for %.1f s", time.Since(begun).Seconds())
+	if disk.Ended() {
+		if err := s.server.Start(); err != nil {
+			return err
+		}
+		text += "; the server had ended, and was started again"
+	}
+	s.tell(text)
+	return nil
 }
 
 // execute runs a command to its end, or kills it with its process group when ctx ends.

@@ -95,7 +95,7 @@ func TestReadOnly(t *testing.T) {
 // TestHopeless: errors that a retry cannot fix end a run.
 func TestHopeless(t *testing.T) {
 	for number, want := range map[uint16]drivers.Class{
-		1044: drivers.Fatal, 1045: drivers.Fatal, 1142: drivers.Fatal, 1146: drivers.Fatal, diskFull: drivers.Fatal, tableFull: drivers.Fatal,
+		1044: drivers.Fatal, 1045: drivers.Fatal, 1142: drivers.Fatal, 1146: drivers.Fatal, diskFull: drivers.Aborted, tableFull: drivers.Aborted,
 		1205: drivers.Aborted, 1020: drivers.Aborted, 1047: drivers.Aborted, 9007: drivers.Aborted,
 	} {
 		drivertest.Class(t, fmt.Sprint(number), statementError(&mysql.MySQLError{Number: number, Message: "x"}), want, false)

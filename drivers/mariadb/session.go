@@ -175,6 +175,8 @@ var causes = map[uint16]string{
 	schemaExpired:      "8027 the schema is out of date",
 	schemaHasChanged:   "8028 the schema has changed",
 	writeConflict:      "9007 write conflict",
+	diskFull:           "1021 disk full",
+	tableFull:          "1114 table full",
 	1053:               "1053 server shut down",
 	tooManyConnections: "1040 too many connections",
 	tooManyOfUser:      "1203 too many connections of the user",
@@ -199,8 +201,10 @@ func statementError(err error) error {
 	}
 	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(me), Err: err}
 	switch me.Number {
-	case accessDeniedForDatabase, accessDenied, noDatabase, unknownDatabase, syntaxError, tableAccessDenied, unknownTable, readOnly, diskFull, tableFull:
+	case accessDeniedForDatabase, accessDenied, noDatabase, unknownDatabase, syntaxError, tableAccessDenied, unknownTable, readOnly:
 		e.Class = drivers.Fatal
+	case diskFull, tableFull:
+		e.NoSpace = true
 	}
 	return e
 }

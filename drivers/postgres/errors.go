@@ -26,16 +26,17 @@ const (
 
 // causes are the texts under which aborts are counted.
 var causes = map[string]string{
-	"40001": "serialization failure",
-	"40P01": "deadlock",
-	"25006": "the endpoint only reads",
-	"23505": "unique violation",
-	"55P03": "lock not available",
-	"57014": "statement cancelled",
-	"57P01": "server shut down",
-	"57P02": "server crashed",
-	"57P03": "server not ready",
-	"53300": "too many connections",
+	"40001":  "serialization failure",
+	"40P01":  "deadlock",
+	"25006":  "the endpoint only reads",
+	"23505":  "unique violation",
+	"55P03":  "lock not available",
+	"57014":  "statement cancelled",
+	"57P01":  "server shut down",
+	"57P02":  "server crashed",
+	"57P03":  "server not ready",
+	"53300":  "too many connections",
+	diskFull: "disk full",
 }
 
 func cause(pe *pgconn.PgError) string {
@@ -90,7 +91,7 @@ func statementError(err error, c *pgx.Conn) error {
 	if !errors.As(err, &pe) {
 		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: err}
 	}
-	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: c.IsClosed() || fatal(pe), Err: err}
+	e := &drivers.Error{Class: drivers.Aborted, Cause: cause(pe), Broken: c.IsClosed() || fatal(pe), NoSpace: pe.Code == diskFull, Err: err}
 	if hopeless(pe.Code) {
 		e.Class = drivers.Fatal
 	}
@@ -98,10 +99,10 @@ func statementError(err error, c *pgx.Conn) error {
 }
 
 // hopeless reports whether a retry makes no sense: no such table or no permission (class 42),
-// not authorised (28), no such database (3D), disk full, a read-only server.
+// not authorised (28), no such database (3D), a read-only server.
 func hopeless(code string) bool {
 	class := code[:min(2, len(code))]
-	return class == "42" || class == "28" || class == "3D" || code == diskFull || code == readOnlyTransaction
+	return class == "42" || class == "28" || class == "3D" || code == readOnlyTransaction
 }
 
 // commitError classifies an error of a commit. The transaction certainly aborted only if the

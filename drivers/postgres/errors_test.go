@@ -27,7 +27,7 @@ func TestCodes(t *testing.T) {
 		"42P01": {fatal, unknown},
 		"42501": {fatal, unknown},
 		"28000": {fatal, unknown},
-		"53100": {fatal, unknown}, // disk full
+		"53100": {aborted, unknown}, // disk full
 		"25006": {fatal, unknown},
 	} {
 		err := &pgconn.PgError{Code: code, Severity: "ERROR", Message: "x"}

@@ -41,9 +41,9 @@ var answers = map[string]struct {
 	"LOADING":    {drivers.Aborted, true},
 	"READONLY":   {drivers.Aborted, true}, // it has become a replica
 	"MASTERDOWN": {drivers.Aborted, true},
+	misconf:      {drivers.Aborted, true},
 
 	"OOM":         {drivers.Fatal, true}, // maxmemory
-	"MISCONF":     {drivers.Fatal, true}, // it cannot write to its disk
 	"NOAUTH":      {drivers.Fatal, true},
 	"WRONGPASS":   {drivers.Fatal, true},
 	"NOPERM":      {drivers.Fatal, true},
@@ -57,6 +57,9 @@ var answers = map[string]struct {
 	"ERR":         {drivers.Fatal, true}, // unknown commands, wrong numbers of databases
 	"EXECABORT":   {drivers.Aborted, false},
 }
+
+// misconf: it cannot write to its disk.
+const misconf = "MISCONF"
 
 const tooMany = "ERR max number of clients reached"
 
@@ -85,7 +88,7 @@ func answered(command string, answer redis.Error, otherwise drivers.Class) *driv
 	if !known {
 		return &drivers.Error{Class: otherwise, Cause: "error " + word, Broken: true, Err: err}
 	}
-	return &drivers.Error{Class: a.class, Cause: word, Broken: a.broken, Err: err}
+	return &drivers.Error{Class: a.class, Cause: word, Broken: a.broken, NoSpace: word == misconf, Err: err}
 }
 
 // statementError classifies an error of commands that wrote nothing.

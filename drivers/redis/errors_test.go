@@ -32,7 +32,7 @@ func TestOutcome(t *testing.T) {
 		{[]any{ok, bad("OOM command not allowed"), queued, bad("EXECABORT Transaction discarded because of previous errors.")}, drivers.Fatal, "OOM", true},
 		{[]any{ok, bad("READONLY You can't write against a read only replica."), queued, bad("EXECABORT Transaction discarded because of previous errors.")}, drivers.Aborted, "READONLY", true},
 		{[]any{ok, queued, queued, bad("EXECABORT Transaction discarded because of: -NOREPLICAS Not enough good replicas to write.")}, drivers.Aborted, "NOREPLICAS", false},
-		{[]any{ok, queued, queued, bad("EXECABORT Transaction discarded because of: MISCONF Redis is configured")}, drivers.Fatal, "MISCONF", true},
+		{[]any{ok, queued, queued, bad("EXECABORT Transaction discarded because of: MISCONF Redis is configured")}, drivers.Aborted, "MISCONF", true},
 		{[]any{ok, queued, queued, bad("EXECABORT Transaction discarded because of: NEWWORD is unknown")}, drivers.OutcomeUnknown, "error NEWWORD", true},
 		{[]any{ok, queued, queued, bad("LOADING Redis is loading the dataset in memory")}, drivers.Aborted, "LOADING", true},
 		{[]any{ok, queued, queued, bad("NEWWORD nobody knows it")}, drivers.OutcomeUnknown, "error NEWWORD", true},

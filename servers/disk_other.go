@@ -1,0 +1,14 @@
+//go:build !linux
+
+package servers
+
+import "github.com/pkg/errors"
+
+func (p *process) ownDisk() error {
+	return errors.New("only on Linux a server can have a disk of its own")
+}
+
+// Fill leaves the server's own disk no free space, until empty is called. Here it fails.
+func (p *process) Fill() (empty func() error, err error) { return nil, p.ownDisk() }
+
+func (p *process) dropDisk() {}
