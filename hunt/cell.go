@@ -209,7 +209,7 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 	case c.Fault == noFault:
 		return ""
 	}
-	events, err := faults.Parse(c.Fault, max(len(c.Target.DSN), 1))
+	events, err := faults.Parse(c.Fault, c.Target.endpoints())
 	if err != nil {
 		return "fault: " + err.Error()
 	}
@@ -227,6 +227,17 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 		}
 	}
 	return ""
+}
+
+// galeraNodes is how many endpoints --server galera has.
+const galeraNodes = 3
+
+// endpoints is how many endpoints a target has.
+func (t *Target) endpoints() int {
+	if kindOfServer(t.Server) == "galera" {
+		return galeraNodes
+	}
+	return max(len(t.DSN), 1)
 }
 
 // check checks settings at the ends of all ranges, and every value of a list.
