@@ -46,11 +46,14 @@ func (c *Cell) slug() string {
 	return name[:min(len(name), 60)]
 }
 
-// digest identifies what the plan says of the cell; a cell whose digest is another one has changed. Passwords and the
-// addresses of servers do not count.
+// digest identifies what the plan says of the cell, and what the file says that describes its workload; a cell whose digest is
+// another one has changed. Passwords and the addresses of servers do not count.
 func (c *Cell) digest() string {
 	w := c.Workload
 	text := fmt.Sprintf("%s|%s|%s|%s|%v|%v|%v|%v|%v|%v|%v|%v|%v", c.Target.Driver, c.Target.Server, c.dsnOfEmbedded(), c.Levels, w.Workload, w.Params, w.Sessions, w.Txns, w.Keys, w.Dist, w.Skew, w.Rate, c.Run)
+	if w.raw != nil {
+		text += "|" + string(w.raw)
+	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
@@ -209,7 +212,7 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 	case c.Fault == noFault:
 		return ""
 	}
-	events, err := faults.Parse(c.Fault, max(len(c.Target.DSN), 1))
+	events, err := faults.Parse(c.Fault, c.Target.endpoints())
 	if err != nil {
 		return "fault: " + err.Error()
 	}
@@ -229,6 +232,17 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 		}
 	}
 	return ""
+}
+
+// galeraNodes is how many endpoints --server galera has.
+const galeraNodes = 3
+
+// endpoints is how many endpoints a target has.
+func (t *Target) endpoints() int {
+	if kindOfServer(t.Server) == "galera" {
+		return galeraNodes
+	}
+	return max(len(t.DSN), 1)
 }
 
 // check checks settings at the ends of all ranges, and every value of a list.

@@ -234,6 +234,9 @@ func (p *Plan) finds(cells []*Cell, tonight []*Run) []find {
 // target, unless the plan has changed since.
 func (p *Plan) shrunk(cells []*Cell, tonight []*Run) []*Shrunk {
 	var out []*Shrunk
+	if p.Shrink.runs() == 0 {
+		return nil
+	}
 	seen := map[groupKey]bool{}
 	for _, f := range p.finds(cells, tonight) {
 		key := groupKey{f.run.Target, f.run.Isolation, f.name, ""}

@@ -22,9 +22,11 @@ type Group struct {
 	Before                     int // runs of earlier nights that showed it
 	Since                      int64
 	Best                       *ListedRun // the smallest of its runs
-	Shrunk                     *Shrunk    // nil if it was not shrunk
-	Scenario                   string     // the file of a scenario that shows it, from the folder of the hunt, "" if there is none
-	best                       int
+	first                      *ListedRun // the smallest of those that show it before anything else, at firstLevel
+	firstLevel                 string
+	Shrunk                     *Shrunk // nil if it was not shrunk
+	Scenario                   string  // the file of a scenario that shows it, from the folder of the hunt, "" if there is none
+	best, bestFirst            int
 }
 
 type groupKey struct{ target, isolation, name, edges string }
@@ -40,11 +42,11 @@ func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error
 	shows := map[groupKey]map[int64]bool{}
 	where := map[groupKey]map[string]bool{}
 	for _, r := range tonight {
-		for _, f := range r.Findings {
+		for n, f := range r.Findings {
 			k := groupKey{r.Target, r.Isolation, f.Name, f.Edges}
 			g := all[k]
 			if g == nil {
-				g = &Group{Target: k.target, Isolation: k.isolation, Name: k.name, Edges: k.edges, Status: NotRun, Since: m.Night.ID, best: 1 << 30}
+				g = &Group{Target: k.target, Isolation: k.isolation, Name: k.name, Edges: k.edges, Status: NotRun, Since: m.Night.ID, best: 1 << 30, bestFirst: 1 << 30}
 				if b := before[k]; b != nil {
 					g.Before, g.Since = b.runs, b.first
 				}
@@ -67,6 +69,10 @@ func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error
 			if f.Txns < g.best {
 				best := s.listed(p, find, r)
 				g.best, g.Text, g.Best = f.Txns, f.Text, &best
+			}
+			if first := !slices.ContainsFunc(r.Findings[:n], func(o Finding) bool { return o.Level == f.Level }); first && f.Txns < g.bestFirst {
+				best := s.listed(p, find, r)
+				g.bestFirst, g.first, g.firstLevel = f.Txns, &best, f.Level
 			}
 		}
 	}

@@ -76,6 +76,7 @@ type Workload struct {
 	Skew     Values            `yaml:"skew" doc:"Skew of the distribution."`
 	Rate     Values            `yaml:"rate" doc:"Open loop: transactions per second over all sessions."`
 	Run      Duration          `yaml:"run" doc:"Duration of a run of this workload."`
+	raw      []byte            // what the file held that describes the workload, if it is not one in Go
 }
 
 // Budget says when a night ends. A run that would not end in time is not begun.

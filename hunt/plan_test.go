@@ -47,6 +47,7 @@ var mistakes = []struct {
 	{small + "levles: [ser]\n", true, `p.yaml:5: unknown key "levles"; did you mean "levels"?`},
 	{"targets:\n  - {name: a, driver: sim}\nworkloads:\n  - workload: mini\n    parameters: {pairs: 50}\n", true, `p.yaml:5: unknown key "parameters"; did you mean "params"?`},
 	{small + "xyz: 1\n", true, `p.yaml:5: unknown key "xyz"; known here are name, targets,`},
+	{"targets:\n  - {name: a, driver: sim}\nworkloads:\n  - workload: file=../examples/workload-file/shop.yaml\n", false, "p.yaml:4: file=../examples/workload-file/shop.yaml needs a name in the plan"},
 	{small + "keep: some\n", true, `p.yaml:5: keep: unknown value "some"; known are violated, reports, all`},
 	{small + "keep: al\n", true, `did you mean "all"?`},
 	{"targets: []\nworkloads:\n  - workload: mini\n", true, "p.yaml:1: targets is empty"},

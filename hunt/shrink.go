@@ -46,7 +46,7 @@ type Rate struct{ K, N int }
 
 // What shrinking came to, in words.
 const (
-	stillShrinking = "the night ended before the search did"
+	stillShrinking = "the search had not ended"
 	noRate         = "it was not made smaller, because no repetition showed it again"
 	outOfShrinks   = "the budget for making it smaller was used up"
 	allTried       = "nothing smaller of what was tried showed it often enough"
@@ -147,9 +147,7 @@ func (p *Plan) shrink(cell *Cell, base *Run, level, name string, tonight []*Run)
 			s.failed = 0
 		}
 	}
-	if s.runs > 0 {
-		s.search()
-	}
+	s.search()
 	return s.Shrunk
 }
 

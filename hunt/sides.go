@@ -306,13 +306,13 @@ func (c *Comparison) differences(s *State, sides [2][]*Run) {
 				}
 			}
 		}
-		if d.P = 1; d.N[0] > 0 && d.N[1] > 0 {
+		if d.P = 1; d.compared() {
 			c.Tested++
 			d.P = fisher(d.K[0], d.N[0], d.K[1], d.N[1])
 		}
 	}
 	for _, d := range c.Findings {
-		d.Differs = d.P*float64(c.Tested) < luck
+		d.Differs = d.compared() && d.P*float64(c.Tested) < luck
 		d.Sentence = c.sentence(d)
 	}
 	slices.SortStableFunc(c.Findings, func(a, b *Difference) int {
@@ -322,6 +322,9 @@ func (c *Comparison) differences(s *State, sides [2][]*Run) {
 
 // sides is on how many sides a finding was seen.
 func (d *Difference) sides() int { return min(d.K[0], 1) + min(d.K[1], 1) }
+
+// compared reports whether both sides could show the finding.
+func (d *Difference) compared() bool { return d.N[0] > 0 && d.N[1] > 0 }
 
 // Rate is how often a side showed the finding.
 func (d *Difference) Rate(side int) string {

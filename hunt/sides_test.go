@@ -126,7 +126,7 @@ workloads: [{workload: mini}, {workload: append}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Findings) != 3 || c.Tested != 2 || c.Words() != "1 difference is more than luck; 2 findings on one side only may be luck" {
+	if len(c.Findings) != 3 || c.Tested != 2 || c.Words() != "1 difference is more than luck; 1 finding on one side only may be luck; 1 finding cannot be compared" {
 		t.Fatalf("%d findings, %d tested: %s", len(c.Findings), c.Tested, c.Words())
 	}
 	g2, other, g1 := c.Findings[0], c.Findings[1], c.Findings[2]
@@ -175,13 +175,23 @@ workloads: [{workload: mini}, {workload: append}]
 	if err != nil || len(c.Findings) != 2 || c.Findings[0].K != [2]int{2, 15} || c.Findings[0].N != [2]int{2, 41} || c.Findings[0].Target != "" {
 		t.Fatalf("%v: %+v", err, c.Findings)
 	}
+	third, err := s.begin(3, "3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter(third, 3, newMini, "ser violated G2", whyNew)
+	enter(third, 3, oldAppend, "ser satisfied", whyNew)
 	if c, err = s.CompareTargets("new", "old", 2); err != nil || len(c.Findings) != 0 || c.Words() != "Neither side showed a violation" || c.Sides[0].Runs != 0 {
 		t.Errorf("%v: %+v", err, c)
+	}
+	// Where no finding can be compared, none differs.
+	if c, err = s.CompareTargets("new", "old", 3); err != nil || c.Tested != 0 || c.Words() != "1 finding cannot be compared" || c.Findings[0].Differs || !strings.Contains(c.Findings[0].Sentence, "Only new has runs that could show it. It was shown in 3 of 3 runs (300 commits)") {
+		t.Errorf("%v: %s; %+v", err, c.Words(), c.Findings)
 	}
 	if _, err = s.CompareTargets("nw", "old", 0); err == nil || !strings.Contains(err.Error(), `did you mean "new"?`) {
 		t.Error(err)
 	}
-	if _, err = s.CompareNights(1, 7); err == nil || !strings.Contains(err.Error(), "there is no night 7; there are 1 to 2") {
+	if _, err = s.CompareNights(1, 7); err == nil || !strings.Contains(err.Error(), "there is no night 7; there are 1 to 3") {
 		t.Error(err)
 	}
 }

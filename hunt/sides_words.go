@@ -18,7 +18,7 @@ func (c *Comparison) sentence(d *Difference) string {
 	}
 	one, other := c.Sides[a].Name, c.Sides[b].Name
 	if d.N[b] == 0 {
-		return fmt.Sprintf("%s showed it in %s. %s has no run that could show it, so that nothing can be compared.", results.Capital(one), d.Rate(a), results.Capital(other))
+		return fmt.Sprintf("Only %s has runs that could show it. It was shown in %s; nothing can be compared.", one, d.Rate(a))
 	}
 	text := fmt.Sprintf("Both showed it: %s in %s, %s in %s.", one, d.Rate(a), other, d.Rate(b))
 	if d.K[b] == 0 {
@@ -115,11 +115,14 @@ func listed(all []string) string {
 
 // Words is the comparison in a few words.
 func (c *Comparison) Words() string {
-	differ, one := 0, 0
+	differ, one, alone := 0, 0, 0
 	for _, d := range c.Findings {
-		if d.Differs {
+		switch {
+		case d.Differs:
 			differ++
-		} else if d.sides() == 1 {
+		case !d.compared():
+			alone++
+		case d.sides() == 1:
 			one++
 		}
 	}
@@ -129,6 +132,9 @@ func (c *Comparison) Words() string {
 	}
 	if one > 0 {
 		parts = append(parts, count(one, "finding")+" on one side only may be luck")
+	}
+	if alone > 0 {
+		parts = append(parts, count(alone, "finding")+" cannot be compared")
 	}
 	switch {
 	case len(parts) > 0:

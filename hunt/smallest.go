@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,16 +71,17 @@ func (s *Shrunk) Command() string {
 }
 
 // keepScenarios copies the scenarios of the violations that nobody expects into one folder: that of the smallest workload, or
-// else that of the smallest run, where it expects the anomaly. One that an earlier night has made smaller is not replaced by one that was not.
+// else that of the smallest run which showed the anomaly before anything else. One that an earlier night has made smaller is not
+// replaced by one that was not.
 func (m *Morning) keepScenarios(dir string) error {
 	written := map[string]bool{}
 	for _, shrunk := range []bool{true, false} {
 		for _, g := range m.Fresh() {
-			from := g.Best
+			from, level := g.first, g.firstLevel
 			if small := g.Shrunk != nil && g.Shrunk.Listed != nil; small != shrunk {
 				continue
 			} else if small {
-				from = g.Shrunk.Listed
+				from, level = g.Shrunk.Listed, g.Shrunk.Level
 			}
 			if from == nil || from.scenario == "" {
 				continue
@@ -88,8 +90,8 @@ func (m *Morning) keepScenarios(dir string) error {
 			if err != nil {
 				return errors.WithStack(err)
 			}
-			if !strings.Contains(string(text), "anomaly: "+g.Name+"\n") {
-				continue // the run showed another anomaly first
+			if text = expecting(text, level, g.Name); text == nil {
+				continue
 			}
 			name := "found-" + strings.Trim(improper.ReplaceAllString(strings.ToLower(g.Target+"-"+g.Isolation+"-"+g.Name), "-"), "-")
 			g.Scenario = ScenarioFolder + "/" + name + ".yaml"
@@ -107,6 +109,18 @@ func (m *Morning) keepScenarios(dir string) error {
 		}
 	}
 	return nil
+}
+
+// expecting is a scenario that expects an anomaly at a level, where it expected the one that its run showed first. It returns nil
+// if the scenario expects nothing at that level, as of an invariant.
+func expecting(text []byte, level, name string) []byte {
+	at := regexp.MustCompile(`(?m)^( *- level: ` + regexp.QuoteMeta(level) + `\n +verdict: violated\n +anomaly: )(.*)$`).FindSubmatchIndex(text)
+	if at == nil {
+		return nil
+	}
+	was, after := string(text[at[4]:at[5]]), text[at[5]:]
+	head := strings.Replace(string(text[:at[4]]), was+" on ", name+" on ", 1) // in the title
+	return slices.Concat([]byte(head), []byte(name), after)
 }
 
 var (

@@ -27,14 +27,20 @@ func (p *Plan) validate() {
 	targets, entries := map[string]bool{}, map[string]bool{}
 	for n := range p.Workloads {
 		w := &p.Workloads[n]
-		if w.Name == "" {
+		own := w.Name != ""
+		if !own {
 			w.Name = w.Workload
 		}
-		if _, err := workloads.Find(w.Workload); err != nil {
+		if spec, err := workloads.Find(w.Workload); err != nil {
 			d.Add(d.Line("workloads", n, "workload"), "%v%s", err, meant(w.Workload, workloadNames()))
+		} else {
+			w.raw = spec.Raw
 		}
-		if !properName.MatchString(w.Name) {
+		switch proper := properName.MatchString(w.Name); {
+		case !proper && own:
 			d.Add(d.Line("workloads", n, "name"), "name %q: %s", w.Name, properHelp)
+		case !proper:
+			d.Add(d.Line("workloads", n), "%s needs a name in the plan: the key name, of letters, digits, points, hyphens, + and _", w.Workload)
 		}
 		if entries[w.Name] {
 			d.Add(d.Line("workloads", n), "a second workload is called %q; give it a name of its own", w.Name)

@@ -163,7 +163,9 @@ func rows(dir string) []Row {
 		row.Level, row.Verdict, row.Promised, row.Reason = o.Level, o.Verdict.String(), o.Promised, o.Reason
 		var names []string
 		for _, a := range o.Anomalies {
-			names = append(names, a.Name)
+			if !slices.Contains(names, a.Name) {
+				names = append(names, a.Name)
+			}
 		}
 		row.Anomaly = strings.Join(names, ", ")
 		if early := c.Early(); early != "" {

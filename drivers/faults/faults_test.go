@@ -21,6 +21,7 @@ func TestParse(t *testing.T) {
 		"5s kill for 3s; 10s pause backends 5ms every 20ms;20s exec ./mine.sh a  b": "5s kill for 3s|10s pause backends 5ms every 20ms|20s exec ./mine.sh a b",
 		"1s kill standby for 3s; 1s pause standby 5ms every 1s":                     "1s kill standby for 3s|1s pause standby 5ms every 1s",
 		"1s fill for 3s every 10s":                                                  "1s fill for 3s every 10s",
+		"1s kill on 2 for 3s; 1s pause 5ms on 1 every 1s":                           "1s kill on 2 for 3s|1s pause 5ms on 1 every 1s",
 		"1s kill every 2s; 1s pause 5ms; 1s exec echo every 2s":                     "1s kill every 2s|1s pause 5ms|1s exec echo every 2s",
 	} {
 		events, err := Parse(script, 2)
@@ -61,6 +62,7 @@ func TestParseErrors(t *testing.T) {
 		"1s cut for 1s for 2s":           `"for" stands twice`,
 		"1s cut on 0":                    "the number of an endpoint, from 1",
 		"1s cut on 3":                    "there is no endpoint 3",
+		"1s kill standby on 1":           "the standby is no endpoint",
 	} {
 		if _, err := Parse(script, 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", script, err, want)

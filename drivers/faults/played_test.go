@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -47,6 +49,42 @@ func TestPlayed(t *testing.T) {
 		if from < want.from || to < want.to || to < from || n > want.most || n == 0 && want.most > 0 {
 			t.Errorf("%s: %d times from %v to %v, want %+v", want.what, n, from, to, want)
 		}
+	}
+}
+
+// three is a cluster that notes which node is hit; 0 is its own choice.
+type three struct {
+	calm
+	aimed int
+	hit   []int
+}
+
+func (c *three) Aim(node int) { c.aimed = node }
+func (c *three) hits()        { c.hit, c.aimed = append(c.hit, c.aimed), 0 }
+func (c *three) Kill()        { c.hits() }
+func (c *three) Pause(bool) (func(), error) {
+	c.hits()
+	return func() {}, nil
+}
+
+// TestServerOn: kill and pause hit the endpoint of a cluster that they name, and say so.
+func TestServerOn(t *testing.T) {
+	events, err := Parse("0s kill on 3; 0s pause 1us on 2; 0s kill; 0s pause 1us", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, said := &three{}, []string{}
+	s := New(nil, 3, 1)
+	s.Serve(cluster, func(text string) { said = append(said, text) }, nil)
+	s.windows.begin(time.Now())
+	for n := range events {
+		s.playServer(t.Context(), &events[n], time.Now())
+	}
+	if want := []int{3, 2, 0, 0}; !slices.Equal(cluster.hit, want) {
+		t.Errorf("hit %v, want %v", cluster.hit, want)
+	}
+	if len(said) != 2 || !strings.HasPrefix(said[0], "endpoint 3 was killed and started again") || !strings.HasPrefix(said[1], "the server was") {
+		t.Errorf("said %q", said)
 	}
 }
 

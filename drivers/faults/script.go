@@ -47,7 +47,7 @@ type Event struct {
 	Action Action
 	// Delay is the delay of Latency, Jitter its maximum variation in either direction.
 	Delay, Jitter time.Duration
-	// Node is the endpoint, from 1, or 0 for all.
+	// Node is the endpoint, from 1. 0 is all of them, for Kill and Pause the one that a cluster chooses.
 	Node int
 	// For is the duration. During it, connections that were cut or reset cannot be opened again.
 	// A killed server starts again after it, a paused one goes on, and a full disk has space again.
@@ -145,6 +145,8 @@ func (e *Event) check(endpoints int) error {
 		return errors.Errorf("a fault that lasts %v cannot begin every %v", e.For, e.Every)
 	case e.Node > endpoints:
 		return errors.Errorf("there is no endpoint %d", e.Node)
+	case e.Node > 0 && e.Standby:
+		return errors.New("the standby is no endpoint, so on does not go with it")
 	}
 	return nil
 }

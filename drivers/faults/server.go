@@ -32,6 +32,12 @@ type Disk interface {
 	Ended() bool
 }
 
+// Cluster is a Server of several nodes, of which Kill and Pause hit one.
+type Cluster interface {
+	// Aim names the node, from 1, that the next Kill or Pause hits. Without it that is the cluster's choice.
+	Aim(node int)
+}
+
 // playServer runs one event that is not about connections. Every effect has ended when it returns.
 func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 	failed := false
@@ -92,7 +98,20 @@ func (s *Set) killed(e *Event) (kill func(), again func() error, who string) {
 		standby := s.server.(Standby)
 		return standby.KillStandby, standby.StartAgain, "the standby"
 	}
-	return s.server.Kill, s.server.Start, "the server"
+	if who = "the server"; s.aim(e) {
+		who = fmt.Sprintf("endpoint %d", e.Node)
+	}
+	return s.server.Kill, s.server.Start, who
+}
+
+// aim has the next Kill or Pause of a cluster hit the endpoint that an event names. It returns false if there is no choice.
+func (s *Set) aim(e *Event) bool {
+	cluster, is := s.server.(Cluster)
+	if is && e.Node > 0 {
+		cluster.Aim(e.Node)
+		return true
+	}
+	return false
 }
 
 func (s *Set) pause(e *Event) (resume func(), err error) {
@@ -102,6 +121,7 @@ func (s *Set) pause(e *Event) (resume func(), err error) {
 	case e.Backends && s.session != nil:
 		return s.session()
 	}
+	s.aim(e)
 	return s.server.Pause(e.Backends)
 }
 
