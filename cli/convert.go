@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -45,6 +46,7 @@ Formats:
                the workload append, else registers)
   elle-json    the same as elle-cli's JSON
   dsl          the notation of the docs
+  etcd         a folder with client-1 …, a report of etcd's robustness tests (only read)
 
 Some formats cannot carry everything that could change a verdict (times, unknown
 outcomes, deleted keys …). convert then fails, unless --lossy is given: it leaves out
@@ -72,6 +74,9 @@ what PostgreSQL's test_decoding wrote, as lsn|xid|COMMIT xid, or JSON lines such
 			if k.to == file.Auto {
 				k.to = file.ByName(args[1])
 			}
+			if slices.Contains(file.Imports, k.to) {
+				return usage("--to %s: isohound reads this format, and does not write it; it writes %s", k.to, file.Written())
+			}
 			if k.inFull && k.to != file.Native {
 				return usage("--in-full: this is for native, not for %s", k.to)
 			}
@@ -84,7 +89,7 @@ what PostgreSQL's test_decoding wrote, as lsn|xid|COMMIT xid, or JSON lines such
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&from, "from", "auto", "format of FILE: auto, "+file.Names())
-	f.StringVar(&to, "to", "auto", "format of OUT: auto, "+file.Names())
+	f.StringVar(&to, "to", "auto", "format of OUT: auto, "+file.Written())
 	f.BoolVar(&k.lossy, "lossy", false, "convert even if something is lost, and say what")
 	f.StringVar(&k.claims, "claims", "", "log of the database with the positions of its commits, to be added")
 	f.BoolVar(&k.inFull, "in-full", false, "native: write keys and values in full in each line")

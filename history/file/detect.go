@@ -81,6 +81,7 @@ var kinds = []struct {
 }{
 	{Elle, `^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]|^\(`},
 	{ElleJSON, `^(\[\s*\]|\[\s*\{|\{\s*"(index|type|process|f|value|time)")`},
+	{Etcd, `^\{\s*"(ClientId|Request)"`},
 	{DbcopJSON, `^(\[\s*\[|\{\s*"(params|info|start|end|data)")`},
 	{Native, `^\{`},
 	{Text, `^[rw]\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*\)`},
