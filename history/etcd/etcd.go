@@ -31,6 +31,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/jsonlines"
 )
 
 // client is the folder of one client.
@@ -125,7 +126,7 @@ func (r *Reader) readAll() error {
 	for _, c := range list {
 		for _, part := range []struct {
 			name string
-			read func(*decoder) error
+			read func(line []byte) error
 		}{{"operations.json", m.operation}, {"watch.json", m.watch}} {
 			if err := r.lines(c.name+"/"+part.name, part.read); err != nil {
 				return err
@@ -148,7 +149,7 @@ func (r *Reader) readAll() error {
 }
 
 // lines reads the JSON values of a file, if it is there.
-func (r *Reader) lines(name string, read func(*decoder) error) error {
+func (r *Reader) lines(name string, read func(line []byte) error) error {
 	f, err := r.folder.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -157,14 +158,17 @@ func (r *Reader) lines(name string, read func(*decoder) error) error {
 		return r.At(err)
 	}
 	defer f.Close()
-	d := newDecoder(f)
+	lines := jsonlines.New(f)
 	for {
-		err := read(d)
+		line, err := lines.Next()
 		if err == io.EOF {
 			return nil
 		}
+		if err == nil {
+			err = read(line)
+		}
 		if err != nil {
-			return &history.FormatError{Path: strings.TrimSuffix(r.path, "/") + "/" + name, Line: d.line, Byte: -1, Err: err}
+			return &history.FormatError{Path: strings.TrimSuffix(r.path, "/") + "/" + name, Line: lines.Line(), Byte: -1, Err: err}
 		}
 	}
 }

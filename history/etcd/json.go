@@ -1,14 +1,5 @@
 package etcd
 
-import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"io"
-
-	"github.com/pkg/errors"
-)
-
 // operation is a line of operations.json. Times are nanoseconds of one clock of all clients.
 type operation struct {
 	ClientID     int64 `json:"ClientId"`
@@ -112,44 +103,4 @@ type event struct {
 	Key      string
 	Value    value
 	Revision int64
-}
-
-// maxLine bounds a line, in bytes. All that one watch was told is one line.
-const maxLine = 1 << 30
-
-// decoder reads a file line by line.
-type decoder struct {
-	r    *bufio.Reader
-	buf  []byte
-	line int // the number of the latest line
-}
-
-func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, 64<<10)} }
-
-// next decodes the next line that is not blank, and returns io.EOF after the last one.
-func (d *decoder) next(into any) error {
-	for {
-		d.buf = d.buf[:0]
-		d.line++
-		for {
-			part, err := d.r.ReadSlice('\n')
-			d.buf = append(d.buf, part...)
-			if len(d.buf) > maxLine {
-				return errors.Errorf("the line is longer than %d MiB", maxLine>>20)
-			}
-			if err == bufio.ErrBufferFull {
-				continue
-			}
-			if err == io.EOF && len(bytes.TrimSpace(d.buf)) == 0 {
-				return io.EOF
-			}
-			if err != nil && err != io.EOF {
-				return err
-			}
-			break
-		}
-		if len(bytes.TrimSpace(d.buf)) > 0 {
-			return errors.WithStack(json.Unmarshal(d.buf, into))
-		}
-	}
 }

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -64,10 +65,10 @@ func newMaker(sym *history.Symbols) *maker {
 }
 
 // operation reads a line of operations.json.
-func (m *maker) operation(d *decoder) error {
+func (m *maker) operation(line []byte) error {
 	var op operation
-	if err := d.next(&op); err != nil {
-		return err
+	if err := json.Unmarshal(line, &op); err != nil {
+		return errors.WithStack(err)
 	}
 	if err := op.check(); err != nil {
 		return err
@@ -117,10 +118,10 @@ func (op *operation) steps(hold bool) []step {
 }
 
 // watch reads a line of watch.json.
-func (m *maker) watch(d *decoder) error {
+func (m *maker) watch(line []byte) error {
 	var w watch
-	if err := d.next(&w); err != nil {
-		return err
+	if err := json.Unmarshal(line, &w); err != nil {
+		return errors.WithStack(err)
 	}
 	for _, resp := range w.Responses {
 		for _, e := range resp.Events {

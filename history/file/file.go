@@ -15,6 +15,7 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/cobra"
 	"github.com/isohound/isohound/history/dbcop"
+	"github.com/isohound/isohound/history/debezium"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/elle"
 	"github.com/isohound/isohound/history/etcd"
@@ -179,6 +180,8 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 		out.Source = text.NewAwdit(br, path)
 	case Elle, ElleJSON:
 		out.Source = elle.NewReader(br, path, format == ElleJSON)
+	case Debezium:
+		out.Source = debezium.NewReader(br, path)
 	case Cobra, CobraUV:
 		err = &history.FormatError{Path: path, Byte: -1, Err: errors.New("histories of Cobra are folders of logs; name the folder")}
 	case Etcd:

@@ -23,10 +23,11 @@ const (
 	ElleJSON  Format = "elle-json"  // elle-cli's JSON
 	DSL       Format = "dsl"        // the notation of tests and docs
 	Etcd      Format = "etcd"       // a folder, a report of etcd's robustness tests
+	Debezium  Format = "debezium"   // Debezium's change events as lines of JSON
 )
 
 // Imports lists the formats that can only be read.
-var Imports = []Format{Etcd}
+var Imports = []Format{Etcd, Debezium}
 
 // Formats lists the formats that can be read and written.
 var Formats = []Format{Native, Dbcop, DbcopJSON, Cobra, CobraUV, Text, Awdit, Elle, ElleJSON, DSL}
