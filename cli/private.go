@@ -43,8 +43,11 @@ func (a *app) startServer(s *settings) error {
 	if !s.quiet {
 		opts = append(opts, servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
 	}
-	if spec.Kind == "postgres" && (s.claims == "log" || s.claims == "require") {
+	switch {
+	case spec.Kind == "postgres" && (s.claims == "log" || s.claims == "require"):
 		opts = append(opts, servers.Set("wal_level", "logical"))
+	case spec.Kind == "mariadb" && s.claims == "require":
+		opts = append(opts, servers.Set("log_bin", "log"))
 	}
 	server, err := spec.Begin(opts...)
 	if err != nil {
