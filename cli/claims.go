@@ -120,6 +120,9 @@ func (s *settings) positions(db drivers.DB) string {
 // checkClaims returns an error if positions are required and this database tells none.
 func (s *settings) checkClaims(db drivers.DB) error {
 	if s.claims == "require" && !s.wantsLog() && s.positions(db) == "" {
+		if u, ok := db.(drivers.Untold); ok && u.Untold() != "" {
+			return usage("--claims require: %s does not tell in which order transactions committed: %s", db.Server(), u.Untold())
+		}
 		return usage("--claims require: %s does not tell in which order transactions committed at isolation %q", db.Server(), s.level.Name)
 	}
 	return nil

@@ -37,7 +37,7 @@ var flagValues = map[string]values{
 	"expect":    func(*cobra.Command) []string { return []string{verdict.Satisfied.String(), verdict.Violated.String()} },
 	"format":    func(*cobra.Command) []string { return formats() },
 	"from":      func(*cobra.Command) []string { return formats() },
-	"to":        func(*cobra.Command) []string { return formats() },
+	"to":        func(*cobra.Command) []string { return append(split(file.Written()), "auto") },
 }
 
 // listFlags are the flags whose values are lists, separated by commas.

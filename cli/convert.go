@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/debezium"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/history/fit"
 	joining "github.com/isohound/isohound/history/join"
@@ -45,6 +49,8 @@ Formats:
                the workload append, else registers)
   elle-json    the same as elle-cli's JSON
   dsl          the notation of the docs
+  etcd         a folder with client-1 …, a report of etcd's robustness tests (only read)
+  debezium     change events of MySQL, MariaDB and PostgreSQL, lines of JSON (only read)
 
 Some formats cannot carry everything that could change a verdict (times, unknown
 outcomes, deleted keys …). convert then fails, unless --lossy is given: it leaves out
@@ -54,8 +60,8 @@ Lines of native refer to lines before them. For scripts that read single lines, 
 writes version 1 of the format, whose lines have all keys and values.
 
 --claims adds the positions of commits that the database told after the run, in a log:
-what PostgreSQL's test_decoding wrote, as lsn|xid|COMMIT xid, or JSON lines such as
-{"dbtxn":751,"commit":120}. docs/claims.md says how to get one.`,
+what PostgreSQL's test_decoding wrote, as lsn|xid|COMMIT xid, Debezium's change events, or
+JSON lines such as {"dbtxn":751,"commit":120}. docs/claims.md says how to get one.`,
 		Example: `  isohound convert history.bincode history.jsonl.zst
   isohound convert history.jsonl - --to dsl
   isohound convert history.jsonl.zst logs --to cobra --lossy
@@ -72,6 +78,9 @@ what PostgreSQL's test_decoding wrote, as lsn|xid|COMMIT xid, or JSON lines such
 			if k.to == file.Auto {
 				k.to = file.ByName(args[1])
 			}
+			if slices.Contains(file.Imports, k.to) {
+				return usage("--to %s: isohound reads this format, and does not write it; it writes %s", k.to, file.Written())
+			}
 			if k.inFull && k.to != file.Native {
 				return usage("--in-full: this is for native, not for %s", k.to)
 			}
@@ -84,7 +93,7 @@ what PostgreSQL's test_decoding wrote, as lsn|xid|COMMIT xid, or JSON lines such
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&from, "from", "auto", "format of FILE: auto, "+file.Names())
-	f.StringVar(&to, "to", "auto", "format of OUT: auto, "+file.Names())
+	f.StringVar(&to, "to", "auto", "format of OUT: auto, "+file.Written())
 	f.BoolVar(&k.lossy, "lossy", false, "convert even if something is lost, and say what")
 	f.StringVar(&k.claims, "claims", "", "log of the database with the positions of its commits, to be added")
 	f.BoolVar(&k.inFull, "in-full", false, "native: write keys and values in full in each line")
@@ -98,7 +107,7 @@ func (a *app) convert(in, out string, k conversion) error {
 	}
 	defer done()
 	if k.claims != "" {
-		if err := joinClaims(f, k.claims); err != nil {
+		if err := a.joinClaims(f, k.claims); err != nil {
 			return err
 		}
 	}
@@ -139,13 +148,13 @@ func (a *app) convert(in, out string, k conversion) error {
 }
 
 // joinClaims adds to the transactions of f the positions of a log.
-func joinClaims(f *file.File, path string) error {
+func (a *app) joinClaims(f *file.File, path string) error {
 	r, err := os.Open(path)
 	if err != nil {
 		return withCode(exitIO, errors.WithStack(err))
 	}
 	defer r.Close()
-	log, err := joining.Read(r)
+	log, err := a.readClaims(r, path)
 	if err == nil {
 		var joined *joining.Joined
 		if joined, err = joining.New(f.Source, log); err == nil {
@@ -153,6 +162,19 @@ func joinClaims(f *file.File, path string) error {
 		}
 	}
 	return withCode(exitData, errors.Wrapf(err, "--claims %s", path))
+}
+
+// readClaims reads a log in one of its forms.
+func (a *app) readClaims(r io.Reader, path string) (*joining.Log, error) {
+	in := bufio.NewReader(r)
+	if head, _ := in.Peek(in.Size()); !debezium.Detect(head) { // an error comes again when the log is read
+		return joining.Read(in)
+	}
+	h, err := history.Load(a.stop, debezium.NewReader(in, path))
+	if err != nil {
+		return nil, err
+	}
+	return joining.OfHistory(h, h.Server == debezium.Postgres) // whose log has 32 bits of the numbers
 }
 
 // interruptedOr returns the cause of the end of a conversion.

@@ -45,8 +45,11 @@ func (a *app) startServer(s *settings) error {
 	if !s.quiet {
 		opts = append(opts, servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
 	}
-	if spec.Kind == "postgres" && (s.claims == "log" || s.claims == "require") {
+	switch {
+	case spec.Kind == "postgres" && (s.claims == "log" || s.claims == "require"):
 		opts = append(opts, servers.Set("wal_level", "logical"))
+	case spec.Kind == "mariadb" && s.claims == "require":
+		opts = append(opts, servers.Set("log_bin", "log"))
 	}
 	if slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action == faults.Fill }) {
 		opts = append(opts, servers.Disk())

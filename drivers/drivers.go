@@ -176,6 +176,10 @@ type Positioner interface {
 	Positions() string
 }
 
+// Untold is a Positioner that can say why its transactions are not Positioned although Config.Positions is set, with the
+// remedy. It is "" if they are.
+type Untold interface{ Untold() string }
+
 // Snapshot is the state that a transaction read, as a set of transactions by TxnID. A transaction is in it if it
 // committed, its number is below Max, and it is not in Open.
 type Snapshot struct {

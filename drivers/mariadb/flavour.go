@@ -65,7 +65,7 @@ var plainMariaDB = &flavour{info: drivers.Info{
 		{Name: readCommitted, Promises: "rc", Lightweight: "lin", Source: isolationPage, Note: "a snapshot for each statement"},
 		{Name: readUncommitted, Promises: "ru", Lightweight: "ru", Source: isolationPage, Note: "reads see what is not committed"},
 	},
-	Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Endpoints, drivers.Disturb},
+	Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Endpoints, drivers.Disturb, drivers.Positions},
 	Notes: []string{
 		"A commit whose answer was lost stays of unknown outcome: MariaDB cannot be asked later.",
 		"InnoDB shows a commit to others before it is durable. If the server crashes during the run, what they read in that moment may be gone, which looks like a violation and is one of durability.",

@@ -23,13 +23,15 @@ const (
 	askCommit = "SELECT @@tidb_last_txn_info"
 )
 
-// inquiry is what a transaction of TiDB tells about its place.
+// inquiry is what a transaction tells about its place.
 type inquiry struct {
 	s *session
 	// current: a statement was sent that writes or locks. changed: one has found what it writes.
 	current, changed bool
 	// started is the start timestamp of a transaction that has changed nothing, 0 if it is not known.
 	started int64
+	// committed is the sequence number of the commit in MariaDB's binary log, 0 if there is none (gtid.go).
+	committed int64
 }
 
 // writing notes that a statement writes or locks.
@@ -51,6 +53,9 @@ func (d *db) tells(ctx context.Context, c *sql.Conn) error {
 	if d.name == autoRetry { // a transaction that is executed again has another start timestamp
 		return nil
 	}
+	if d.sign == "" {
+		return d.logs(ctx, c)
+	}
 	var text string
 	for _, ask := range []string{askStart, askCommit} {
 		if err := c.QueryRowContext(ctx, ask).Scan(&text); isNumber(err, unknownVariable) {
@@ -65,7 +70,10 @@ func (d *db) tells(ctx context.Context, c *sql.Conn) error {
 
 // Positions implements drivers.Positioner.
 func (d *db) Positions() string {
-	if !d.positions {
+	switch {
+	case d.gtids:
+		return "numbers in the binary log"
+	case !d.positions:
 		return ""
 	}
 	return "commit timestamps"
@@ -85,6 +93,8 @@ func (x tx) Position() drivers.Position {
 	switch {
 	case at == nil:
 		return drivers.Position{}
+	case at.s.db.gtids:
+		return drivers.Position{Commit: at.committed}
 	case !at.current:
 		return drivers.Position{Snapshot: at.started, Snapped: at.started > 0}
 	}

@@ -17,7 +17,7 @@ import (
 type session struct {
 	tx tx
 	db *db
-	// told is what the server has told of the last commit (position.go). With unsure it may have told something else since.
+	// told is what the server has told of the last commit (position.go, gtid.go). With unsure it may have told something else since.
 	told   string
 	unsure bool
 }
@@ -125,6 +125,9 @@ func (x tx) write(ctx context.Context, query string, args ...any) (bool, error) 
 }
 
 func (x tx) Commit(ctx context.Context) error {
+	if x.place != nil && x.place.s.db.gtids && x.place.current {
+		return x.commitLogged(ctx)
+	}
 	x.noteStart(ctx)
 	_, err := x.c.ExecContext(ctx, "COMMIT")
 	return commitError(err)

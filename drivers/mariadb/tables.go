@@ -148,6 +148,7 @@ func (x tx) DeleteWhere(ctx context.Context, t *schema.Table, where []schema.Con
 	if !x.returning {
 		return x.deleteWhereLocked(ctx, t, where)
 	}
+	x.writing()
 	rows, err := x.many(ctx, dialect.DeleteWhere(t, where, " RETURNING "), t, nil)
 	return sqltable.Keys(rows), err
 }
@@ -253,6 +254,7 @@ func (b *catcher) catch(t *schema.Table, group int, exprs []schema.Expr) *sqltab
 
 // caught runs a recording statement and reads what it recorded.
 func (x tx) caught(ctx context.Context, t *schema.Table, group int, s sqltable.Statement) ([]schema.Row, error) {
+	x.writing()
 	if _, err := x.c.ExecContext(ctx, "SET "+variable+" = ''"); err != nil {
 		return nil, x.failed(err)
 	}

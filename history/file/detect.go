@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history/dbcop"
+	"github.com/isohound/isohound/history/debezium"
 	"github.com/isohound/isohound/history/elle"
 	"github.com/isohound/isohound/history/native"
 )
@@ -81,6 +82,8 @@ var kinds = []struct {
 }{
 	{Elle, `^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]|^\(`},
 	{ElleJSON, `^(\[\s*\]|\[\s*\{|\{\s*"(index|type|process|f|value|time)")`},
+	{Debezium, debezium.Begins},
+	{Etcd, `^\{\s*"(ClientId|Request)"`},
 	{DbcopJSON, `^(\[\s*\[|\{\s*"(params|info|start|end|data)")`},
 	{Native, `^\{`},
 	{Text, `^[rw]\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*\)`},

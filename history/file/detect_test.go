@@ -142,3 +142,22 @@ func TestFolders(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestReportOfEtcd: a folder with client-1 is a report of etcd, and a file of it is told where to look.
+func TestReportOfEtcd(t *testing.T) {
+	report := filepath.Join("..", "etcd", "testdata", "report")
+	for _, format := range []file.Format{file.Auto, file.Etcd} {
+		h, err := file.Load(context.Background(), report, format, nil)
+		if err != nil || len(h.Txns) != 14 {
+			t.Errorf("%s: %v", format, err)
+		}
+		for _, part := range []string{"client-1/watch.json", "client-2/operations.json"} {
+			if _, err := file.Open(filepath.Join(report, part), format, nil); err == nil || !strings.Contains(err.Error(), "name the one with the folder client-1") {
+				t.Errorf("%s as %s: %v", part, format, err)
+			}
+		}
+	}
+	if _, err := file.Open(report, file.Cobra, nil); err == nil || !strings.Contains(err.Error(), "no log of Cobra") {
+		t.Error(err)
+	}
+}

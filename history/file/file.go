@@ -15,8 +15,10 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/cobra"
 	"github.com/isohound/isohound/history/dbcop"
+	"github.com/isohound/isohound/history/debezium"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/elle"
+	"github.com/isohound/isohound/history/etcd"
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/history/text"
 )
@@ -178,8 +180,12 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 		out.Source = text.NewAwdit(br, path)
 	case Elle, ElleJSON:
 		out.Source = elle.NewReader(br, path, format == ElleJSON)
+	case Debezium:
+		out.Source = debezium.NewReader(br, path)
 	case Cobra, CobraUV:
 		err = &history.FormatError{Path: path, Byte: -1, Err: errors.New("histories of Cobra are folders of logs; name the folder")}
+	case Etcd:
+		err = &history.FormatError{Path: path, Byte: -1, Err: errors.New("a report of etcd's robustness tests is a folder; name the one with the folder client-1")}
 	default:
 		out.Source, err = openDSL(br, path)
 	}
@@ -189,13 +195,17 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 	return out, nil
 }
 
-// openFolder opens a folder of Cobra's logs.
+// openFolder opens a folder of Cobra's logs, or a report of etcd.
 func openFolder(path string, format Format) (*File, error) {
 	out := &File{taken: &counter{}, Format: format}
 	folder := countedFolder{os.DirFS(path), out.taken}
+	if format == Etcd || format == Auto && !cobra.IsFolder(folder.FS) && etcd.IsFolder(folder.FS) {
+		out.Format, out.Source, out.close = Etcd, etcd.NewReader(folder, path), func() {}
+		return out, nil
+	}
 	if format == Auto {
 		if !cobra.IsFolder(folder.FS) {
-			return nil, &history.FormatError{Path: path, Byte: -1, Err: errors.New("this is a folder without logs of Cobra (T0.log), not a history; name a file in it")}
+			return nil, &history.FormatError{Path: path, Byte: -1, Err: errors.New("this is a folder without logs of Cobra (T0.log) and without a report of etcd (client-1), not a history; name a file in it")}
 		}
 		id, err := cobra.Detect(folder.FS)
 		if err != nil {

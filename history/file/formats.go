@@ -1,6 +1,7 @@
 package file
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -21,18 +22,28 @@ const (
 	Elle      Format = "elle"       // Jepsen's and Elle's EDN
 	ElleJSON  Format = "elle-json"  // elle-cli's JSON
 	DSL       Format = "dsl"        // the notation of tests and docs
+	Etcd      Format = "etcd"       // a folder, a report of etcd's robustness tests
+	Debezium  Format = "debezium"   // Debezium's change events as lines of JSON
 )
+
+// Imports lists the formats that can only be read.
+var Imports = []Format{Etcd, Debezium}
 
 // Formats lists the formats that can be read and written.
 var Formats = []Format{Native, Dbcop, DbcopJSON, Cobra, CobraUV, Text, Awdit, Elle, ElleJSON, DSL}
 
-// Names returns the formats' names, separated by commas, for help texts.
-func Names() string {
-	var names []string
-	for _, f := range Formats {
-		names = append(names, string(f))
+// Names returns the names of the formats that can be read, separated by commas, for help texts.
+func Names() string { return Written() + ", " + names(Imports) }
+
+// Written returns the names of the formats that can be written.
+func Written() string { return names(Formats) }
+
+func names(list []Format) string {
+	var all []string
+	for _, f := range list {
+		all = append(all, string(f))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(all, ", ")
 }
 
 // ParseFormat checks the name of a format.
@@ -40,7 +51,7 @@ func ParseFormat(s string) (Format, error) {
 	if s == "" || Format(s) == Auto {
 		return Auto, nil
 	}
-	for _, f := range Formats {
+	for _, f := range slices.Concat(Formats, Imports) {
 		if Format(s) == f {
 			return f, nil
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // Folder reports whether a format consists of several files in a folder.
-func Folder(f Format) bool { return f == Cobra || f == CobraUV }
+func Folder(f Format) bool { return f == Cobra || f == CobraUV || f == Etcd }
 
 // Carries returns what a format other than native can hold. Native holds everything.
 func Carries(f Format) fit.Carries {

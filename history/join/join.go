@@ -36,6 +36,25 @@ func Of(positions string, at map[int64]int64, short bool) *Log {
 	return l
 }
 
+// OfHistory returns a log with the claims of a history, which was read from a log. short is as for Of.
+func OfHistory(h *history.History, short bool) (*Log, error) {
+	l := &Log{claims: map[int64]history.Claim{}, short: short}
+	for i := range h.Txns {
+		if c, id := h.Claim(i), h.DBTxn(i); id != 0 && !c.Empty() {
+			if short {
+				id = int64(uint32(id))
+			}
+			if err := l.add(id, c, h.Positions); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(l.claims) == 0 {
+		return nil, errors.New("it has no commit of a transaction with a number")
+	}
+	return l, nil
+}
+
 // maxLine bounds a line of a log, in bytes.
 const maxLine = 1 << 20
 
