@@ -3,6 +3,7 @@ package hunt
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 )
@@ -18,11 +19,24 @@ const (
 const maxArms = 5
 
 // exploring: one run of so many is drawn at random, whatever runs yielded. The yield is no certain guide to a defect.
-const exploring = 4
+var exploring = int(env("EXPL", 4))
 
 // leastSpread is the least standard deviation of yields that is assumed: two runs that yield the same by chance must
 // not end the search.
 const leastSpread = 0.05
+
+// firstSpread is the spread that is assumed before there are runs.
+var firstSpread = env("FS", 0.3)
+
+// leaning is how many spreads above the mean the end of a range is taken to yield where transactions meet.
+var leaning = env("LEAN", 1)
+
+func env(n string, d float64) float64 {
+	if v, err := strconv.ParseFloat(os.Getenv(n), 64); err == nil {
+		return v
+	}
+	return d
+}
 
 // arms divides values into parts: each value of a list, or parts of a range that a draw finds equally often.
 func (v *Values) arms() []Values {
@@ -83,35 +97,53 @@ func (c *Cell) grid(r *rand.Rand, n int) Settings {
 }
 
 // thompson chooses an arm: of each arm's mean a value is drawn from its posterior, normal with the spread of the
-// yields, and the highest wins (Thompson 1933; Russo and others, A Tutorial on Thompson Sampling, 2018). Arms
-// without a run come first, in their order.
-func thompson(r *rand.Rand, arms int, of []int, yield []float64) int {
-	n, sum := make([]float64, arms), make([]float64, arms)
+// yields, and the highest wins (Thompson 1933; Russo and others, A Tutorial on Thompson Sampling, 2018). Before its
+// runs an arm has one that nobody made, which yielded the mean of all runs and its lean, in spreads. So an arm without a
+// run may be chosen, and need not be.
+func thompson(r *rand.Rand, lean []float64, of []int, yield []float64) int {
+	n, sum := make([]float64, len(lean)), make([]float64, len(lean))
+	total, all := 0.0, 0.0
 	for i, a := range of {
 		if a >= 0 {
 			n[a]++
 			sum[a] += yield[i]
+			total++
+			all += yield[i]
 		}
 	}
-	if a := slices.Index(n, 0); a >= 0 {
-		return a
-	}
-	squares, total := 0.0, 0.0
+	mean := all / max(total, 1)
+	squares := firstSpread * firstSpread
 	for i, a := range of {
 		if a >= 0 {
 			d := yield[i] - sum[a]/n[a]
 			squares += d * d
-			total++
 		}
 	}
-	spread := max(leastSpread, math.Sqrt(squares/total))
+	spread := max(leastSpread, math.Sqrt(squares/(total+1)))
 	best, highest := 0, math.Inf(-1)
-	for a := range arms {
-		if v := sum[a]/n[a] + r.NormFloat64()*spread/math.Sqrt(n[a]); v > highest {
+	for a, by := range lean {
+		if v := (mean+by*spread+sum[a])/(n[a]+1) + r.NormFloat64()*spread/math.Sqrt(n[a]+1); v > highest {
 			best, highest = a, v
 		}
 	}
 	return best
+}
+
+// lean is how far each part of a setting leans, in spreads: to the side where transactions meet before anything is known.
+func (v *named) lean(parts int) []float64 {
+	out := make([]float64, parts)
+	toward := 0.0
+	switch {
+	case !v.values.Range || v.param:
+	case v.name == "keys":
+		toward = -leaning
+	case v.name == "sessions", v.name == "rate":
+		toward = leaning
+	}
+	for i := range out {
+		out[i] = toward * float64(2*i-parts+1) / float64(max(parts-1, 1))
+	}
+	return out
 }
 
 // bandit draws the settings of a run of a cell by what earlier runs yielded. Each parameter is a bandit of its own: that
@@ -131,15 +163,12 @@ func (c *Cell) bandit(r *rand.Rand, all []evidence) Settings {
 	s := Settings{Flags: map[string]string{}, Params: map[string]string{}, Seed: seed(r)}
 	for _, v := range c.Workload.all() {
 		arms := v.values.arms()
-		if v.name == "sessions" && v.values.Range { // few sessions test next to nothing
-			slices.Reverse(arms)
-		}
 		of := make([]int, len(mine))
 		for n, e := range mine {
 			was := e.settings.get(v.name, v.param)
 			of[n] = slices.IndexFunc(arms, func(a Values) bool { return a.has(was) })
 		}
-		s.set(v.name, v.param, arms[thompson(r, len(arms), of, yield)].draw(r))
+		s.set(v.name, v.param, arms[thompson(r, v.lean(len(arms)), of, yield)].draw(r))
 	}
 	return s
 }
@@ -157,5 +186,5 @@ func workload(r *rand.Rand, cells []*Cell, all []evidence) *Cell {
 			of = append(of, slices.IndexFunc(cells, func(c *Cell) bool { return c.ID() == e.cell }))
 		}
 	}
-	return cells[thompson(r, len(cells), of, yields(mine))]
+	return cells[thompson(r, make([]float64, len(cells)), of, yields(mine))]
 }
