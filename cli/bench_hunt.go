@@ -80,8 +80,9 @@ func (a *app) benchHuntCommand() *cobra.Command {
 		Short: "Measure how soon the choosers of hunts find planted defects",
 		Long: `bench hunt runs mini-transactions on sim with each planted defect, whose rate is divided
 by --rarer, with parameters drawn from wide ranges by each chooser of plans: bandit, random
-and grid. The lists of the plan are shuffled by the seed, so that no chooser gains by their order. It counts transactions until the first violation, so that the machine's load has no
-effect, and prints the median of --seeds trials. A trial ends after --limit transactions.`,
+and grid. Lists are shuffled by the seed, so that no chooser gains by the order in which they
+were written. It counts transactions until the first violation, so that the machine's load has
+little effect, and prints the median of --seeds trials. A trial ends after --limit transactions.`,
 		Example: "  isohound bench hunt --seeds 15 --rarer 100",
 		Args:    exactly(0, "no argument"),
 		RunE:    func(*cobra.Command, []string) error { return a.benchHunt(o) },
@@ -94,7 +95,7 @@ effect, and prints the median of --seeds trials. A trial ends after --limit tran
 	f.IntVar(&o.limit, "limit", 60_000, "transactions after which a trial ends")
 	f.IntVar(&o.txns, "txns", 2000, "transactions of a run")
 	f.StringVar(&o.only, "only", "", "only the defects of the protections with these names, separated by commas")
-	f.StringVar(&o.choosers, "choosers", strings.Join(hunt.Choosers(), ","), "only these choosers, separated by commas")
+	f.StringVar(&o.choosers, "choosers", strings.Join(hunt.Choosers(), ","), "choosers to measure, separated by commas")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each trial")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print results only")
 	return c
@@ -132,7 +133,9 @@ func (a *app) benchHunt(o *huntBench) error {
 		if name = strings.TrimSpace(name); !slices.Contains(hunt.Choosers(), name) {
 			return usage("--choosers: there is no chooser %q; there are %s", name, strings.Join(hunt.Choosers(), ", "))
 		}
-		choosers = append(choosers, name)
+		if !slices.Contains(choosers, name) {
+			choosers = append(choosers, name)
+		}
 	}
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	if !o.asJSON {

@@ -38,12 +38,14 @@ func env(n string, d float64) float64 {
 	return d
 }
 
-// arms divides values into parts: each value of a list, or parts of a range that a draw finds equally often.
+// arms divides values into parts: each value of a list, once even if it is there twice, or parts of a range that a draw finds equally often.
 func (v *Values) arms() []Values {
 	if !v.Range {
 		var out []Values
 		for _, one := range v.Of {
-			out = append(out, Values{Of: []string{one}})
+			if !slices.ContainsFunc(out, func(v Values) bool { return v.Of[0] == one }) {
+				out = append(out, Values{Of: []string{one}})
+			}
 		}
 		return out
 	}
@@ -53,7 +55,7 @@ func (v *Values) arms() []Values {
 	for i := int64(1); i <= n && low <= v.High; i++ {
 		high := v.Low + int64(float64(v.High-v.Low+1)*float64(i)/float64(n)) - 1
 		if v.Low >= 1 {
-			high = int64(float64(v.Low)*math.Pow(float64(v.High+1)/float64(v.Low), float64(i)/float64(n))) - 1
+			high = int64(float64(v.Low)*math.Pow((float64(v.High)+1)/float64(v.Low), float64(i)/float64(n))) - 1
 		}
 		if high = max(high, low); i == n {
 			high = v.High
@@ -116,6 +118,9 @@ func thompson(r *rand.Rand, lean []float64, of []int, yield []float64) int {
 	for i, a := range of {
 		if a >= 0 {
 			d := yield[i] - sum[a]/n[a]
+			if env("TOT", 0) == 1 {
+				d = yield[i] - mean
+			}
 			squares += d * d
 		}
 	}

@@ -61,6 +61,7 @@ var mistakes = []struct {
 	{small + "budget: 8h\n", true, `p.yaml:5: "8h" cannot stand here: expected keys with values`},
 	{small + "    keys: 9..3\n", false, `p.yaml:5: expected LOW..HIGH with whole numbers and LOW not above HIGH, not "9..3"`},
 	{small + "    keys: {a: 1}\n", true, "p.yaml:5: expected a value, a list of values, or a range such as 10..200"},
+	{small + "    params: {pairs: }\n", true, "p.yaml:5: pairs has no value"},
 	{small + "seed: 1\nseed: 2\n", false, `p.yaml:6: mapping key "seed" already defined at line 5`},
 	{small + "levels: [sre]\n", false, `did you mean "ser"?`},
 	{small + "faults: [5s kil]\n", false, "p.yaml:5: fault:"},
