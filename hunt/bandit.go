@@ -3,7 +3,6 @@ package hunt
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 )
@@ -19,26 +18,20 @@ const (
 const maxArms = 5
 
 // exploring: one run of so many is drawn at random, whatever runs yielded. The yield is no certain guide to a defect.
-var exploring = int(env("EXPL", 4))
+const exploring = 4
 
 // leastSpread is the least standard deviation of yields that is assumed: two runs that yield the same by chance must
 // not end the search.
 const leastSpread = 0.05
 
 // firstSpread is the spread that is assumed before there are runs.
-var firstSpread = env("FS", 0.3)
+const firstSpread = 0.3
 
-// leaning is how many spreads above the mean the end of a range is taken to yield where transactions meet.
-var leaning = env("LEAN", 1)
+// leaning is by how many spreads above the mean one end of a range is taken to yield, and the other end below.
+const leaning = 1
 
-func env(n string, d float64) float64 {
-	if v, err := strconv.ParseFloat(os.Getenv(n), 64); err == nil {
-		return v
-	}
-	return d
-}
-
-// arms divides values into parts: each value of a list, once even if it is there twice, or parts of a range that a draw finds equally often.
+// arms divides values into parts: each value of a list, once even if it is there twice, or parts of a range that a draw
+// finds equally often.
 func (v *Values) arms() []Values {
 	if !v.Range {
 		var out []Values
@@ -117,11 +110,7 @@ func thompson(r *rand.Rand, lean []float64, of []int, yield []float64) int {
 	squares := firstSpread * firstSpread
 	for i, a := range of {
 		if a >= 0 {
-			d := yield[i] - sum[a]/n[a]
-			if env("TOT", 0) == 1 {
-				d = yield[i] - mean
-			}
-			squares += d * d
+			squares += (yield[i] - mean) * (yield[i] - mean)
 		}
 	}
 	spread := max(leastSpread, math.Sqrt(squares/(total+1)))
@@ -134,7 +123,8 @@ func thompson(r *rand.Rand, lean []float64, of []int, yield []float64) int {
 	return best
 }
 
-// lean is how far each part of a setting leans, in spreads: to the side where transactions meet before anything is known.
+// lean is by how many spreads each part of a setting is taken to yield more than the mean before it has runs: few keys,
+// many sessions and a high rate make transactions meet. Of other settings nothing is assumed.
 func (v *named) lean(parts int) []float64 {
 	out := make([]float64, parts)
 	toward := 0.0
@@ -152,8 +142,7 @@ func (v *named) lean(parts int) []float64 {
 }
 
 // bandit draws the settings of a run of a cell by what earlier runs yielded. Each parameter is a bandit of its own: that
-// their effects add up is assumed, which keeps the number of arms small. The small end of a range is tried before the large
-// one, since little data means that transactions meet; of sessions the large end, for the same reason.
+// their effects add up is assumed, which keeps the number of arms small.
 func (c *Cell) bandit(r *rand.Rand, all []evidence) Settings {
 	var mine []evidence
 	for _, e := range all {

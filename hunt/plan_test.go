@@ -226,6 +226,14 @@ levels: [claimed, ser]
 	}
 }
 
+// TestCellsTwice: what a list has twice makes one cell.
+func TestCellsTwice(t *testing.T) {
+	_, cells := plan(t, "targets: [{name: s, driver: sim, isolations: [serializable, Serializable]}]\nworkloads: [{workload: mini}]\nfaults: [none, none]\n")
+	if len(cells) != 1 {
+		t.Errorf("%d cells", len(cells))
+	}
+}
+
 // TestSimPaused: sessions of sim are paused without a server; a server of its own it has not.
 func TestSimPaused(t *testing.T) {
 	p, err := Read("p.yaml", []byte("targets:\n  - {name: s, driver: sim, isolations: [serializable]}\nworkloads:\n  - workload: mini\nfaults: [\"1s pause backends 2ms every 4ms\", \"1s pause 2ms\", \"1s kill\"]\n"))
