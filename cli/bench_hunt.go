@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -78,8 +80,9 @@ func (a *app) benchHuntCommand() *cobra.Command {
 		Short: "Measure how soon the choosers of hunts find planted defects",
 		Long: `bench hunt runs mini-transactions on sim with each planted defect, whose rate is divided
 by --rarer, with parameters drawn from wide ranges by each chooser of plans: bandit, random
-and grid. It counts transactions until the first violation, so that the machine's load has no
-effect, and prints the median of --seeds trials. A trial ends after --limit transactions.`,
+and grid. Lists are shuffled by the seed, so that no chooser gains by the order in which they
+were written. It counts transactions until the first violation, so that the machine's load has
+little effect, and prints the median of --seeds trials. A trial ends after --limit transactions.`,
 		Example: "  isohound bench hunt --seeds 15 --rarer 100",
 		Args:    exactly(0, "no argument"),
 		RunE:    func(*cobra.Command, []string) error { return a.benchHunt(o) },
@@ -92,6 +95,7 @@ effect, and prints the median of --seeds trials. A trial ends after --limit tran
 	f.IntVar(&o.limit, "limit", 60_000, "transactions after which a trial ends")
 	f.IntVar(&o.txns, "txns", 2000, "transactions of a run")
 	f.StringVar(&o.only, "only", "", "only the defects of the protections with these names, separated by commas")
+	f.StringVar(&o.choosers, "choosers", strings.Join(hunt.Choosers(), ","), "choosers to measure, separated by commas")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one line for each trial")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print results only")
 	return c
@@ -101,7 +105,7 @@ type huntBench struct {
 	seeds, limit, txns int
 	seed               int64
 	rarer              float64
-	only               string
+	only, choosers     string
 	asJSON, quiet      bool
 }
 
@@ -124,15 +128,24 @@ func (a *app) benchHunt(o *huntBench) error {
 			}
 		}
 	}
+	var choosers []string
+	for _, name := range strings.Split(o.choosers, ",") {
+		if name = strings.TrimSpace(name); !slices.Contains(hunt.Choosers(), name) {
+			return usage("--choosers: there is no chooser %q; there are %s", name, strings.Join(hunt.Choosers(), ", "))
+		}
+		if !slices.Contains(choosers, name) {
+			choosers = append(choosers, name)
+		}
+	}
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	if !o.asJSON {
-		fmt.Fprint(w, "defect\t"+strings.Join(hunt.Choosers(), "\t")+"\t(median transactions until found; trials that found it)\n")
+		fmt.Fprint(w, "defect\t"+strings.Join(choosers, "\t")+"\t(median transactions until found; trials that found it)\n")
 	}
 	sums := map[string]int{}
 	for _, d := range list {
 		by := map[string][]hunt.Tried{}
 		for n := range o.seeds {
-			for _, chooser := range hunt.Choosers() {
+			for _, chooser := range choosers {
 				t, err := a.trial(o, d, chooser, o.seed+int64(n))
 				if err != nil {
 					return err
@@ -156,7 +169,7 @@ func (a *app) benchHunt(o *huntBench) error {
 			continue
 		}
 		fmt.Fprintf(w, "%s", d.name)
-		for _, chooser := range hunt.Choosers() {
+		for _, chooser := range choosers {
 			found := 0
 			for _, t := range by[chooser] {
 				if t.Found {
@@ -178,7 +191,7 @@ func (a *app) benchHunt(o *huntBench) error {
 		return nil
 	}
 	fmt.Fprint(w, "transactions of all trials")
-	for _, chooser := range hunt.Choosers() {
+	for _, chooser := range choosers {
 		fmt.Fprintf(w, "\t%d", sums[chooser])
 	}
 	fmt.Fprintln(w)
@@ -196,9 +209,24 @@ func (a *app) trial(o *huntBench, d defect, chooser string, seed int64) (hunt.Tr
 	if err != nil {
 		return hunt.Tried{}, err
 	}
+	shuffle(plan, seed)
 	return hunt.Trial(a.work, plan, cells, chooser, seed, o.limit, func(c *hunt.Cell, s hunt.Settings) (hunt.Try, error) {
 		return tryOnce(a.work, c, s, fmt.Sprintf("%s&seed=%d", dsn, s.Seed), d.at, o.txns)
 	})
+}
+
+// shuffle puts the lists of a plan in an order that depends on the seed only.
+func shuffle(p *hunt.Plan, seed int64) {
+	r := rand.New(rand.NewPCG(uint64(seed), 1))
+	for _, w := range p.Workloads {
+		lists := [][]string{w.Dist.Of}
+		for _, name := range sortedKeys(w.Params) {
+			lists = append(lists, w.Params[name].Of)
+		}
+		for _, list := range lists {
+			r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		}
+	}
 }
 
 // tryOnce records one run in this process, and judges it at one level.

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/hunt"
 )
 
@@ -31,9 +34,41 @@ func TestBenchHunt(t *testing.T) {
 	if done = isohound(t, "bench", "hunt", "--only", "checksums", "--rarer", "1", "--seeds", "1", "--txns", "400"); done.code != 0 || !strings.Contains(done.out, "thin-air read") || !strings.Contains(done.out, "(1/1)") {
 		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
 	}
-	for _, args := range [][]string{{"--only", "nothing"}, {"--seeds", "0"}, {"--rarer", "0.5"}, {"x"}} {
+	if done = isohound(t, "bench", "hunt", "--only", "checksums", "--rarer", "1", "--seeds", "1", "--txns", "400", "--choosers", "grid, bandit,grid"); done.code != 0 || !strings.HasPrefix(strings.Join(strings.Fields(done.out), " "), "defect grid bandit (median") {
+		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	for _, args := range [][]string{{"--only", "nothing"}, {"--choosers", "luck"}, {"--seeds", "0"}, {"--rarer", "0.5"}, {"x"}} {
 		if done := isohound(t, append([]string{"bench", "hunt"}, args...)...); done.code != int(exitUsage) {
 			t.Errorf("%q: exit code %d", args, done.code)
 		}
+	}
+}
+
+// TestBenchHuntShuffles: the order of lists depends on the seed alone, and nothing is lost.
+func TestBenchHuntShuffles(t *testing.T) {
+	orders := map[string]bool{}
+	for seed := range int64(20) {
+		var last string
+		for range 2 {
+			p, err := hunt.Read("plan", fmt.Appendf(nil, huntPlan, "sim://", benchSI, level.SI))
+			if err != nil {
+				t.Fatal(err)
+			}
+			shuffle(p, seed)
+			w := p.Workloads[0]
+			order := fmt.Sprint(w.Dist.Of, w.Params["pairs"].Of, w.Params["shapes"].Of)
+			if last != "" && order != last {
+				t.Errorf("seed %d: %s and %s", seed, last, order)
+			}
+			last = order
+			slices.Sort(w.Dist.Of)
+			if !slices.Equal(w.Dist.Of, []string{"exponential", "uniform", "zipfian"}) || len(w.Params["shapes"].Of) != 4 {
+				t.Errorf("seed %d: %s", seed, order)
+			}
+		}
+		orders[last] = true
+	}
+	if len(orders) < 10 {
+		t.Errorf("%d orders of 20 seeds", len(orders))
 	}
 }

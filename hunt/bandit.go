@@ -24,12 +24,21 @@ const exploring = 4
 // not end the search.
 const leastSpread = 0.05
 
-// arms divides values into parts: each value of a list, or parts of a range that a draw finds equally often.
+// firstSpread is the spread that is assumed before there are runs.
+const firstSpread = 0.3
+
+// leaning is by how many spreads above the mean one end of a range is taken to yield, and the other end below.
+const leaning = 1
+
+// arms divides values into parts: each value of a list, once even if it is there twice, or parts of a range that a draw
+// finds equally often.
 func (v *Values) arms() []Values {
 	if !v.Range {
 		var out []Values
 		for _, one := range v.Of {
-			out = append(out, Values{Of: []string{one}})
+			if !slices.ContainsFunc(out, func(v Values) bool { return v.Of[0] == one }) {
+				out = append(out, Values{Of: []string{one}})
+			}
 		}
 		return out
 	}
@@ -39,7 +48,7 @@ func (v *Values) arms() []Values {
 	for i := int64(1); i <= n && low <= v.High; i++ {
 		high := v.Low + int64(float64(v.High-v.Low+1)*float64(i)/float64(n)) - 1
 		if v.Low >= 1 {
-			high = int64(float64(v.Low)*math.Pow(float64(v.High+1)/float64(v.Low), float64(i)/float64(n))) - 1
+			high = int64(float64(v.Low)*math.Pow((float64(v.High)+1)/float64(v.Low), float64(i)/float64(n))) - 1
 		}
 		if high = max(high, low); i == n {
 			high = v.High
@@ -83,40 +92,57 @@ func (c *Cell) grid(r *rand.Rand, n int) Settings {
 }
 
 // thompson chooses an arm: of each arm's mean a value is drawn from its posterior, normal with the spread of the
-// yields, and the highest wins (Thompson 1933; Russo and others, A Tutorial on Thompson Sampling, 2018). Arms
-// without a run come first, in their order.
-func thompson(r *rand.Rand, arms int, of []int, yield []float64) int {
-	n, sum := make([]float64, arms), make([]float64, arms)
+// yields, and the highest wins (Thompson 1933; Russo and others, A Tutorial on Thompson Sampling, 2018). Before its
+// runs an arm has one that nobody made, which yielded the mean of all runs and its lean, in spreads. So an arm without a
+// run may be chosen, and need not be.
+func thompson(r *rand.Rand, lean []float64, of []int, yield []float64) int {
+	n, sum := make([]float64, len(lean)), make([]float64, len(lean))
+	total, all := 0.0, 0.0
 	for i, a := range of {
 		if a >= 0 {
 			n[a]++
 			sum[a] += yield[i]
+			total++
+			all += yield[i]
 		}
 	}
-	if a := slices.Index(n, 0); a >= 0 {
-		return a
-	}
-	squares, total := 0.0, 0.0
+	mean := all / max(total, 1)
+	squares := firstSpread * firstSpread
 	for i, a := range of {
 		if a >= 0 {
-			d := yield[i] - sum[a]/n[a]
-			squares += d * d
-			total++
+			squares += (yield[i] - mean) * (yield[i] - mean)
 		}
 	}
-	spread := max(leastSpread, math.Sqrt(squares/total))
+	spread := max(leastSpread, math.Sqrt(squares/(total+1)))
 	best, highest := 0, math.Inf(-1)
-	for a := range arms {
-		if v := sum[a]/n[a] + r.NormFloat64()*spread/math.Sqrt(n[a]); v > highest {
+	for a, by := range lean {
+		if v := (mean+by*spread+sum[a])/(n[a]+1) + r.NormFloat64()*spread/math.Sqrt(n[a]+1); v > highest {
 			best, highest = a, v
 		}
 	}
 	return best
 }
 
+// lean is by how many spreads each part of a setting is taken to yield more than the mean before it has runs: few keys,
+// many sessions and a high rate make transactions meet. Of other settings nothing is assumed.
+func (v *named) lean(parts int) []float64 {
+	out := make([]float64, parts)
+	toward := 0.0
+	switch {
+	case !v.values.Range || v.param:
+	case v.name == "keys":
+		toward = -leaning
+	case v.name == "sessions", v.name == "rate":
+		toward = leaning
+	}
+	for i := range out {
+		out[i] = toward * float64(2*i-parts+1) / float64(max(parts-1, 1))
+	}
+	return out
+}
+
 // bandit draws the settings of a run of a cell by what earlier runs yielded. Each parameter is a bandit of its own: that
-// their effects add up is assumed, which keeps the number of arms small. The small end of a range is tried before the large
-// one, since little data means that transactions meet; of sessions the large end, for the same reason.
+// their effects add up is assumed, which keeps the number of arms small.
 func (c *Cell) bandit(r *rand.Rand, all []evidence) Settings {
 	var mine []evidence
 	for _, e := range all {
@@ -131,15 +157,12 @@ func (c *Cell) bandit(r *rand.Rand, all []evidence) Settings {
 	s := Settings{Flags: map[string]string{}, Params: map[string]string{}, Seed: seed(r)}
 	for _, v := range c.Workload.all() {
 		arms := v.values.arms()
-		if v.name == "sessions" && v.values.Range { // few sessions test next to nothing
-			slices.Reverse(arms)
-		}
 		of := make([]int, len(mine))
 		for n, e := range mine {
 			was := e.settings.get(v.name, v.param)
 			of[n] = slices.IndexFunc(arms, func(a Values) bool { return a.has(was) })
 		}
-		s.set(v.name, v.param, arms[thompson(r, len(arms), of, yield)].draw(r))
+		s.set(v.name, v.param, arms[thompson(r, v.lean(len(arms)), of, yield)].draw(r))
 	}
 	return s
 }
@@ -157,5 +180,5 @@ func workload(r *rand.Rand, cells []*Cell, all []evidence) *Cell {
 			of = append(of, slices.IndexFunc(cells, func(c *Cell) bool { return c.ID() == e.cell }))
 		}
 	}
-	return cells[thompson(r, len(cells), of, yields(mine))]
+	return cells[thompson(r, make([]float64, len(cells)), of, yields(mine))]
 }

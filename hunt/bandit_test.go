@@ -2,8 +2,10 @@ package hunt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +17,9 @@ import (
 // TestArms: the parts of a range are all of it, none twice, and a draw finds the part of its value.
 func TestArms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
+	if twice := (&Values{Of: []string{"a", "b", "a"}}).arms(); len(twice) != 2 {
+		t.Errorf("a list with a value twice has the parts %+v", twice)
+	}
 	for _, v := range []Values{{Range: true, Low: 1, High: 1}, {Range: true, Low: 1, High: 3}, {Range: true, Low: 2, High: 32}, {Range: true, Low: 10, High: 2000}, {Range: true, Low: -7, High: 9}, {Range: true, Low: 0, High: 100}, {Of: []string{"a", "b"}}} {
 		arms := v.arms()
 		if v.Range {
@@ -196,19 +201,105 @@ func TestYieldKept(t *testing.T) {
 	}
 }
 
-// TestBanditBegins: the first run of a cell has few keys and many sessions, so that it tests something.
+// TestBanditBegins: most first runs of a cell have few keys and many sessions, so that they test something; none must.
 func TestBanditBegins(t *testing.T) {
 	_, cells := plan(t, `
 targets: [{name: a, driver: sim, isolations: [serializable]}]
-workloads: [{workload: mini, keys: 2..2000, sessions: 2..32}]
+workloads: [{workload: mini, keys: 2..2000, sessions: 2..32, rate: 100..1000, params: {birth: 2..2000}}]
 budget: {runs: 1000}
 `)
-	for seed := range uint64(20) {
+	const seeds = 500
+	in := map[string]int{}
+	for seed := range uint64(seeds) {
 		s := cells[0].bandit(rand.New(rand.NewPCG(seed, 1)), nil)
-		keys, kerr := strconv.Atoi(s.Flags["keys"])
-		sessions, serr := strconv.Atoi(s.Flags["sessions"])
-		if kerr != nil || serr != nil || keys > 8 || sessions < 16 {
-			t.Errorf("seed %d: %v", seed, s.Flags)
+		for _, v := range cells[0].Workload.all() {
+			arms := v.values.arms()
+			if arms[0].has(s.get(v.name, v.param)) {
+				in["least "+v.name]++
+			}
+			if arms[len(arms)-1].has(s.get(v.name, v.param)) {
+				in["most "+v.name]++
+			}
+		}
+	}
+	for what, share := range map[string][2]float64{
+		"least keys": {0.4, 0.9}, "most keys": {0, 0.1}, "least sessions": {0, 0.1}, "most sessions": {0.4, 0.9},
+		"least rate": {0, 0.1}, "most rate": {0.4, 0.9}, "least birth": {0.1, 0.3}, "most birth": {0.1, 0.3},
+	} {
+		if got := float64(in[what]) / seeds; got < share[0] || got > share[1] {
+			t.Errorf("%s in %g of the first runs, want %v", what, got, share)
+		}
+	}
+}
+
+// TestThompson: the arm that yields more is drawn nearly always once that is clear; an arm without a run is drawn often
+// and need not be, even one to which nothing leans; equal arms are drawn equally often.
+func TestThompson(t *testing.T) {
+	runs := func(each int, yields ...float64) (of []int, yield []float64) {
+		for a, y := range yields {
+			for n := range each {
+				of, yield = append(of, a), append(yield, y+0.02*float64(n%3-1))
+			}
+		}
+		return of, yield
+	}
+	drawn := func(lean []float64, of []int, yield []float64) []float64 {
+		const draws = 1000
+		share := make([]float64, len(lean))
+		for seed := range uint64(draws) {
+			share[thompson(rand.New(rand.NewPCG(seed, 1)), lean, of, yield)] += 1.0 / draws
+		}
+		return share
+	}
+	of, yield := runs(20, 0.2, 0.8, 0.2)
+	if got := drawn(make([]float64, 3), of, yield); got[1] < 0.99 {
+		t.Errorf("of arms that yield 0.2, 0.8 and 0.2: %v", got)
+	}
+	of, yield = runs(3, 0.2, 0.8)
+	if got := drawn(make([]float64, 3), of, yield); got[1] < 0.5 || got[2] < 0.05 {
+		t.Errorf("of arms that yield 0.2, 0.8 and nothing yet: %v", got)
+	}
+	of, yield = runs(30, 0.2, 0.8)
+	if got := drawn([]float64{0, 0, -leaning}, of, yield); got[1] < 0.9 {
+		t.Errorf("with an arm without a run to which nothing leans: %v", got)
+	}
+	of, yield = runs(10, 0.5, 0.5)
+	of[0] = -1 // a value that is no longer in the plan
+	if got := drawn(make([]float64, 2), of, yield); got[0] < 0.35 || got[0] > 0.65 {
+		t.Errorf("of equal arms: %v", got)
+	}
+}
+
+// TestDrawnTogether: settings that isohound run does not take together are not run, by no chooser.
+func TestDrawnTogether(t *testing.T) {
+	for _, chooser := range Choosers() {
+		p, err := Read("p.yaml", fmt.Appendf(nil, `
+chooser: %s
+targets: [{name: a, driver: sim, isolations: [serializable]}]
+workloads: [{workload: register, params: {min-length: [1, 4], max-length: [8, 2]}}]
+budget: {runs: 1000}
+`, chooser))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells, _, err := p.Cells(func(args []string) error {
+			if slices.Contains(args, "min-length=4") && slices.Contains(args, "max-length=2") {
+				return errors.New("max-length=2: expected at least 4")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		if _, err := Trial(context.Background(), p, cells, chooser, 1, 40, func(_ *Cell, s Settings) (Try, error) {
+			seen[s.Params["min-length"]+" to "+s.Params["max-length"]] = true
+			return Try{Near: &nearness.Nearness{Txns: 1, RW: 1}, Txns: 1}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(seen) != 3 || seen["4 to 2"] {
+			t.Errorf("%s: %v", chooser, seen)
 		}
 	}
 }

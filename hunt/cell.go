@@ -75,6 +75,7 @@ type Check func(args []string) error
 func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 	var cells []*Cell
 	var left []LeftOut
+	seen := map[string]bool{} // an isolation or a script may be in its list twice
 	p.check = check
 	for tn := range p.Targets {
 		t := &p.Targets[tn]
@@ -96,6 +97,10 @@ func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 			for _, iso := range isolations {
 				for _, fault := range p.faults(t) {
 					c := &Cell{Target: t, Isolation: iso.Name, Workload: w, Fault: fault, Levels: p.cellLevels(t), Run: p.runTime(w), Check: p.checkTime()}
+					if seen[c.ID()] {
+						continue
+					}
+					seen[c.ID()] = true
 					if why := unsuitable(c, iso, info); why != "" {
 						left = append(left, LeftOut{c.ID(), why})
 						continue

@@ -289,28 +289,48 @@ func (c *chooser) cell(id string) *Cell {
 	return nil
 }
 
-// settings draws the settings of a choice. tonight are the runs of the night.
+// maxDraws is how often settings are drawn that isohound run does not take together, such as a max-length below the
+// min-length.
+const maxDraws = 50
+
+// settings are those of a choice. tonight are the runs of the night.
 func (c *chooser) settings(ch *choice, tonight []*Run) Settings {
-	r := rand.New(rand.NewPCG(uint64(c.night.Seed), uint64(len(tonight))))
 	switch {
 	case ch.set != nil:
 		return ch.set.clone()
 	case ch.why == whySame:
 		return ch.repeats.Settings.clone()
+	}
+	draw := c.drawing(ch, tonight)
+	s := draw()
+	for n := 1; n < maxDraws && !c.plan.valid(ch.cell, s); n++ {
+		s = draw()
+	}
+	return s
+}
+
+// drawing is what draws the settings of a choice, again and again.
+func (c *chooser) drawing(ch *choice, tonight []*Run) func() Settings {
+	r := rand.New(rand.NewPCG(uint64(c.night.Seed), uint64(len(tonight))))
+	switch {
 	case ch.why == whyNear:
-		return ch.cell.near(r, ch.repeats.Settings)
+		return func() Settings { return ch.cell.near(r, ch.repeats.Settings) }
 	case c.plan.ChosenBy() == byGrid:
-		n, digest := 0, ch.cell.digest()
+		n, digest := -1, ch.cell.digest()
 		for _, run := range slices.Concat(c.before, tonight) {
 			if run.Cell == ch.cell.ID() && run.Digest == digest && run.Repeats == 0 && run.State != lost {
 				n++
 			}
 		}
-		return ch.cell.grid(r, n)
+		return func() Settings {
+			n++
+			return ch.cell.grid(r, n)
+		}
 	case c.plan.ChosenBy() == byBandit:
-		return ch.cell.bandit(r, evidenceOf(c.cells, slices.Concat(c.before, tonight)))
+		all := evidenceOf(c.cells, slices.Concat(c.before, tonight))
+		return func() Settings { return ch.cell.bandit(r, all) }
 	}
-	return ch.cell.draw(r)
+	return func() Settings { return ch.cell.draw(r) }
 }
 
 // yielding replaces a cell that was chosen because it had the least time by the one of its row that the bandit chooses.

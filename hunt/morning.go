@@ -313,9 +313,12 @@ func latestServers(runs []*Run) map[string]string {
 	return out
 }
 
-// ExitCodes are the exit codes of the cells, for the precedence of the command.
+// ExitCodes are the exit codes of the cells, for the precedence of the command. A night without any run tested nothing.
 func (m *Morning) ExitCodes() []int {
 	var out []int
+	if !slices.ContainsFunc(m.Cells, func(n *CellNight) bool { return n.Status != NotRun }) {
+		out = append(out, 3)
+	}
 	for _, n := range m.Cells {
 		switch n.Status {
 		case Unexpected, Lacking:

@@ -66,7 +66,7 @@ func TestExpect(t *testing.T) {
 		want   Status
 		code   int // 0: as expected
 	}{
-		{"", nil, NotRun, 0},
+		{"", nil, NotRun, 3},
 		{"", []string{"ser satisfied"}, Satisfied, 0},
 		{"", []string{"ser satisfied", "ser violated G2"}, Unexpected, 1},
 		{"", []string{"si satisfied; [ser] violated G2"}, NotPromised, 0},
@@ -90,7 +90,7 @@ func TestExpect(t *testing.T) {
 		{vio, []string{"early: ser satisfied"}, EndedEarly, 2},
 		{vio, []string{"early: ser violated G2"}, Expected, 0},
 		{vio, []string{"early: ser violated G2", "ser satisfied"}, Expected, 0},
-		{vio, nil, NotRun, 0},
+		{vio, nil, NotRun, 3},
 		{"{level: ser, verdict: violated}", []string{"ser satisfied; si violated G"}, Unexpected, 1},
 		{"{verdict: violated, anomaly: G2}", []string{"ser violated G2"}, Expected, 0},
 		{"{verdict: violated, anomaly: alias-g2}", []string{"ser violated G2"}, Expected, 0},

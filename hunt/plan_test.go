@@ -62,6 +62,7 @@ var mistakes = []struct {
 	{small + "budget: 8h\n", true, `p.yaml:5: "8h" cannot stand here: expected keys with values`},
 	{small + "    keys: 9..3\n", false, `p.yaml:5: expected LOW..HIGH with whole numbers and LOW not above HIGH, not "9..3"`},
 	{small + "    keys: {a: 1}\n", true, "p.yaml:5: expected a value, a list of values, or a range such as 10..200"},
+	{small + "    params: {pairs: }\n", true, "p.yaml:5: pairs has no value"},
 	{small + "seed: 1\nseed: 2\n", false, `p.yaml:6: mapping key "seed" already defined at line 5`},
 	{small + "levels: [sre]\n", false, `did you mean "ser"?`},
 	{small + "faults: [5s kil]\n", false, "p.yaml:5: fault:"},
@@ -223,6 +224,14 @@ levels: [claimed, ser]
 	})
 	if err == nil || !strings.Contains(err.Error(), "p.yaml:6: s / serializable / mini: four are too many") {
 		t.Errorf("settings that run refuses: %v", err)
+	}
+}
+
+// TestCellsTwice: what a list has twice makes one cell.
+func TestCellsTwice(t *testing.T) {
+	_, cells := plan(t, "targets: [{name: s, driver: sim, isolations: [serializable, Serializable]}]\nworkloads: [{workload: mini}]\nfaults: [none, none]\n")
+	if len(cells) != 1 {
+		t.Errorf("%d cells", len(cells))
 	}
 }
 

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -46,6 +47,11 @@ func (p *Plan) validate() {
 			d.Add(d.Line("workloads", n), "a second workload is called %q; give it a name of its own", w.Name)
 		}
 		entries[w.Name] = true
+		for _, name := range slices.Sorted(maps.Keys(w.Params)) {
+			if v := w.Params[name]; !v.set() {
+				d.Add(d.Line("workloads", n, "params", name), "%s has no value", name)
+			}
+		}
 		if v := &w.Sessions; v.Range && v.Low == 1 && v.High >= leastSessions {
 			v.Low = leastSessions // drawn by chance, 1 would make a vacuous run
 		}
