@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -68,7 +69,7 @@ func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error
 			}
 			if f.Txns < g.best {
 				best := s.listed(p, find, r)
-				g.best, g.Text, g.Best = f.Txns, f.Text, &best
+				g.best, g.Text, g.Best = f.Txns, shortened(f.Text), &best
 			}
 			if first := !slices.ContainsFunc(r.Findings[:n], func(o Finding) bool { return o.Level == f.Level }); first && f.Txns < g.bestFirst {
 				best := s.listed(p, find, r)
@@ -119,4 +120,15 @@ func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(min(a.Before, 1), min(b.Before, 1)), strings.Compare(a.Target, b.Target), strings.Compare(a.Isolation, b.Isolation), cmp.Compare(b.Runs, a.Runs), strings.Compare(a.Name, b.Name))
 	})
 	return nil
+}
+
+// endless is a word that is longer than a line, such as a list of values.
+var endless = regexp.MustCompile(`\S{80,}`)
+
+// shortened leaves out the middle of such words. The report of the run has all of them.
+func shortened(text string) string {
+	return endless.ReplaceAllStringFunc(text, func(word string) string {
+		all := []rune(word)
+		return string(all[:30]) + " … " + string(all[len(all)-30:])
+	})
 }

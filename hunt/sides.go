@@ -287,7 +287,7 @@ func (c *Comparison) differences(s *State, sides [2][]*Run) {
 					d.Workloads = append(d.Workloads, w)
 				}
 				if d.Best[n].Run == nil || f.Txns < d.Best[n].finding(f.Level, f.Name).Txns {
-					d.Best[n], d.Text[n], d.Run[n] = s.listed(nil, func(string) *Cell { return nil }, r), f.Text, r.ID
+					d.Best[n], d.Text[n], d.Run[n] = s.listed(nil, func(string) *Cell { return nil }, r), shortened(f.Text), r.ID
 				}
 			}
 		}

@@ -46,6 +46,8 @@ func (s *Shrunk) Smaller() string {
 func (s *Shrunk) Words() string {
 	text := ""
 	switch {
+	case len(s.Changes) == 0 && s.Text == stillShrinking:
+		text = "No smaller workload so far"
 	case len(s.Changes) == 0:
 		text = "No smaller workload"
 	case s.Confirmed:

@@ -64,6 +64,14 @@ func TestKeepScenarios(t *testing.T) {
 	}
 }
 
+// TestShortened: of a list of values the beginning and the end stay.
+func TestShortened(t *testing.T) {
+	long := `"` + strings.Repeat("1234,", 100) + `99,".`
+	if got := shortened("T1 read k = " + long + " Short ones stay."); got != `T1 read k = "1234,1234,1234,1234,1234,1234 … 1234,1234,1234,1234,1234,99,". Short ones stay.` {
+		t.Error(got)
+	}
+}
+
 // TestDigestOfFile: a cell has changed if the file that describes its workload has.
 func TestDigestOfFile(t *testing.T) {
 	shop, err := os.ReadFile("../examples/workload-file/shop.yaml")

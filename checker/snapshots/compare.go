@@ -154,7 +154,7 @@ func (c *comparison) read(i int32, v *history.Visible, op history.Op) (find *Fin
 	list := c.versions[op.Key]
 	at := sort.Search(len(list), func(n int) bool { return c.commit[list[n].txn] > c.start[i] }) - 1
 	back := func() {
-		for at >= 0 && (list[at].txn == i || !v.Has(c.number(list[at].txn))) {
+		for at >= 0 && (list[at].txn == i || !v.Has(c.number(list[at].txn)) || c.again(list[at].txn, i)) {
 			at--
 		}
 	}
@@ -198,7 +198,7 @@ func (c *comparison) misread(i int32, v *history.Visible, op history.Op, newest 
 		case s == i:
 		case c.number(s) == 0 || c.commit[s] == 0 && (c.h.Txns[s].Status == history.Committed || v.Has(c.number(s))):
 			return nil, false // it may be in the snapshot, and be the latest
-		case !v.Has(c.number(s)):
+		case !v.Has(c.number(s)) || c.again(s, i):
 			unseen = s
 		case newest < 0 || !c.later(s, newest):
 			return nil, false
@@ -213,6 +213,13 @@ func (c *comparison) misread(i int32, v *history.Visible, op history.Op, newest 
 		return &Find{Txn: i, Other: unseen}, true
 	}
 	return nil, false // nobody wrote it, or only somebody who aborted
+}
+
+// again reports whether writer w began after transaction i had ended. If the snapshot of i has the number of w, that was the number
+// of another transaction: a server that crashed gives numbers out again that are not in its log.
+func (c *comparison) again(w, i int32) bool {
+	ended, began := c.h.Txns[i].End, c.h.Txns[w].Begin
+	return ended != history.NoTime && began != history.NoTime && ended < began
 }
 
 // later reports whether it is known that b's versions come after those of a.
