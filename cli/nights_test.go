@@ -169,6 +169,8 @@ func TestNights(t *testing.T) {
 		{[]string{"--init", "--dsn", "mysql://me@h/d"}, 0, "driver: mariadb\n"},
 		{[]string{"--init", "--dsn", "mongodb://h/d"}, 0, "driver: mongo\n"},
 		{[]string{"--init", "--dsn", "sim://?off=undo"}, 0, "driver: sim\n"},
+		// The third of a cluster's three nodes can be killed, and no fourth one.
+		{[]string{write(t, "on.yaml", "targets: [{name: g, server: galera, isolations: [serializable]}]\nworkloads: [{workload: mini}]\nfaults: [1s kill on 3, 1s kill on 4]\n"), "--list"}, 0, "there is no endpoint 4\n1 cell, "},
 		{[]string{"--schema"}, 0, `"$schema"`},
 		{[]string{"--schema", "--list"}, exitUsage, "do not go together"},
 		{nil, exitUsage, "hunt needs a plan"},

@@ -114,7 +114,7 @@ func (c *comparison) txn(r *Report, i int32, v *history.Visible) {
 			continue
 		}
 		find, known := c.read(i, v, op)
-		if !known {
+		if !known || find != nil && find.Missed && c.maybeAgain(find.Other, i) {
 			r.Left++
 			continue
 		}
@@ -220,6 +220,12 @@ func (c *comparison) misread(i int32, v *history.Visible, op history.Op, newest 
 func (c *comparison) again(w, i int32) bool {
 	ended, began := c.h.Txns[i].End, c.h.Txns[w].Begin
 	return ended != history.NoTime && began != history.NoTime && ended < began
+}
+
+// maybeAgain reports whether that is so perhaps: the outcome of i is unknown, and with it when it ended.
+func (c *comparison) maybeAgain(w, i int32) bool {
+	reader, writer := &c.h.Txns[i], &c.h.Txns[w]
+	return reader.Status == history.Unknown && reader.Begin != history.NoTime && writer.Begin != history.NoTime && reader.Begin < writer.Begin
 }
 
 // later reports whether it is known that b's versions come after those of a.

@@ -40,7 +40,7 @@ func night() *hunt.Morning {
 	for _, s := range []hunt.Status{hunt.Unexpected, hunt.Expected, hunt.NotPromised} {
 		best := run(s, "")
 		m.Groups = append(m.Groups, &hunt.Group{Target: "postgres-18", Isolation: "serializable", Levels: []string{"ser (promised)", "sser (not promised)"}, Name: "PredicateWriteSkew", Edges: "RW RW SO WR WW RT", Status: s, Others: []string{"WriteSkew", "write-skew", "G2"}, Workloads: []string{"mini", "scan"},
-			Text: "T1 -RW-> T2: T1 looked for rows of bookings with slot = 0 and did not find bookings(0,206), which did not exist; T2 then wrote \"2,206\".\nSo each of them would have to come before itself.", Runs: 3, Of: 120, Same: 1, OfSame: 3, Near: 0, OfNear: 3, Before: 2, Since: 4, Best: &best})
+			Text: "T1 -RW-> T2: T1 looked for rows of bookings with slot = 0 and did not find bookings(0,206), which did not exist; T2 then wrote \"2,206\".\nIt read k = " + strings.Repeat("1234,", 15) + ".\nSo each of them would have to come before itself.", Runs: 3, Of: 120, Same: 1, OfSame: 3, Near: 0, OfNear: 3, Before: 2, Since: 4, Best: &best})
 		if s != hunt.Expected {
 			g := m.Groups[len(m.Groups)-1]
 			small := run(s, "")
