@@ -280,7 +280,7 @@ func (f *facts) unexplained(a *verdict.Anomaly, ref verdict.OpRef) error {
 			return errors.New("the transaction does not write the value later")
 		}
 	case verdict.ThinAirRead:
-		if len(f.named.all[c]) > 0 || !f.h.Closed {
+		if len(f.named.all[c]) > 0 || !f.h.Closed || f.lvl == level.RU && len(f.h.Schema) > 0 { // a failed statement may have written
 			return errors.New("somebody wrote the value, or may have")
 		}
 	case verdict.AbortedRead, verdict.IntermediateRead:

@@ -27,6 +27,9 @@ type commits struct {
 	so      []uint64
 	writers map[history.Key]uint64 // those that can have committed
 	demands []demand               // of the transactions in in
+	// unrecorded: at read uncommitted, a read of a table has no known source. A statement that failed may have written the
+	// value, and the history does not say so.
+	unrecorded bool
 }
 
 // initially is the initial state as the source of a demand.
@@ -73,6 +76,9 @@ func tryCommits(stop *stop, h *history.History, lvl level.Level, budget int) (al
 		return false, true, nil
 	}
 	allowed = c.search(0)
+	if c.unrecorded {
+		return false, !allowed && c.budget > 0 && c.err == nil, c.err
+	}
 	return allowed, allowed || c.budget > 0 && c.err == nil, c.err
 }
 
@@ -178,6 +184,10 @@ func (c *commits) sources(d *demand) []int {
 		case i != d.txn && final && t.Status != history.Aborted:
 			out = append(out, i)
 		}
+	}
+	if len(out) == 0 && c.lvl == level.RU && len(c.h.Schema) > 0 {
+		c.unrecorded = true
+		return []int{initially}
 	}
 	return out
 }

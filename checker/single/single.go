@@ -16,8 +16,8 @@ import (
 // Collector collects anomalies, one example of each kind.
 type Collector struct {
 	Anomalies []verdict.Anomaly
-	// orphans are reads of values without a known writer in a history that was cut off. doubts are
-	// reads, in such a history, of values that no other transaction is known to have finally
+	// orphans are reads of values without a known writer in a history that was cut off, or at read
+	// uncommitted in a history of tables. doubts are reads, in a history that was cut off, of values that no other transaction is known to have finally
 	// written, and that the reader wrote later itself.
 	orphans, doubts reads
 
@@ -123,7 +123,7 @@ func (c *Collector) Unexplained(i int32, j int) {
 		ok = false // a missing transaction wrote it before w did
 	}
 	switch {
-	case !ok && !c.h.Closed:
+	case !ok && (!c.h.Closed || c.unrecorded()):
 		c.Orphan(i)
 	case !ok:
 		c.Found(verdict.Anomaly{Kind: verdict.ThinAirRead, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: j}}})
@@ -132,6 +132,12 @@ func (c *Collector) Unexplained(i int32, j int) {
 	default:
 		c.Found(verdict.Anomaly{Kind: verdict.IntermediateRead, Txns: []int32{w.Txn, i}, Ops: []verdict.OpRef{w, {Txn: i, Op: j}}})
 	}
+}
+
+// unrecorded reports whether a value without a writer may have been read from a statement that failed: which rows of a
+// table it changed before that, the database did not tell. Only a level that allows aborted reads asks.
+func (c *Collector) unrecorded() bool {
+	return len(c.h.Schema) > 0 && slices.Contains(c.allowed, verdict.AbortedRead)
 }
 
 // readBefore reports whether the transaction at i read the same value before it wrote the key.
@@ -177,11 +183,11 @@ func (c *Collector) Doubtful() (why string) {
 	if len(c.Anomalies) > 0 {
 		return ""
 	}
-	return c.doubts.describe(c.h, "no other known transaction finally wrote and that the reader wrote later") + "the writer is missing"
+	return c.doubts.describe(c.h, "no other known transaction finally wrote and that the reader wrote later") + cutOff + "the writer is missing"
 }
 
 // Orphan adds a read of a value without a known writer, by the transaction at i, in a history that
-// was cut off.
+// may lack the writer.
 func (c *Collector) Orphan(i int32) { c.orphans.add(i) }
 
 // Orphaned returns why a history without anomalies is not satisfied, or "": it has reads of values
@@ -190,8 +196,13 @@ func (c *Collector) Orphaned() (why string) {
 	if c.orphans.count == 0 {
 		return ""
 	}
-	return c.orphans.describe(c.h, "no known transaction wrote") + "the writer may be missing"
+	if c.h.Closed {
+		return c.orphans.describe(c.h, "no known transaction wrote") + "a statement may have written it before it failed, which no record shows"
+	}
+	return c.orphans.describe(c.h, "no known transaction wrote") + cutOff + "the writer may be missing"
 }
+
+const cutOff = "the history was cut off, so "
 
 // reads counts some reads. first is the transaction of the first one.
 type reads struct {
@@ -212,7 +223,7 @@ func (r *reads) describe(h *history.History, what string) string {
 	if r.count == 1 {
 		reads = fmt.Sprintf("a read in transaction %d returned a value", id)
 	}
-	return reads + " that " + what + "; the history was cut off, so "
+	return reads + " that " + what + "; "
 }
 
 // writtenLater returns the first operation that writes what ops[j] read, after it,
