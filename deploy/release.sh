@@ -2,7 +2,7 @@
 # deploy/release.sh [FOLDER]   builds the archives of a release into FOLDER (default dist)
 #
 # HEAD must have a tag, which is the version, and no file may be changed. The same commit and the
-# same Go give the same archives, byte by byte. Needs Go, git and GNU tar.
+# same Go give the same files, byte by byte. Needs Go, git and GNU tar.
 #   ISOHOUND_TARGETS   the systems, default "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64"
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,6 +23,7 @@ dist=$(cd "$dist" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 day=$(git log -1 --format=%ct)
+time=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)
 export SOURCE_DATE_EPOCH=$day CGO_ENABLED=0
 
 build() { # SYSTEM PROCESSOR FILE
@@ -49,8 +50,9 @@ for target in ${ISOHOUND_TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/ar
   cp -r "$work/completion" "$work/man" "$work/$name"
   tar -C "$work" --sort=name --mtime="@$day" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw,a-s -cf - "$name" | gzip -n -9 >"$dist/$name.tar.gz"
   # The list of all modules that are linked, with their checksums (software bill of materials,
-  # CycloneDX), read from the program itself.
-  go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 bin -json -noserial -output "$dist/$name.cdx.json" "$work/$name/$program"
+  # CycloneDX), read from the program itself. Its time is that of the commit.
+  go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 bin -json -noserial "$work/$name/$program" |
+    sed "s/\"timestamp\": \"[^\"]*\"/\"timestamp\": \"$time\"/" >"$dist/$name.cdx.json"
 done
 (cd "$dist" && sha256sum ./*.tar.gz ./*.cdx.json | sed 's, \./, ,' >SHA256SUMS)
 echo "$dist" >&2
