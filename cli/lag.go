@@ -19,6 +19,7 @@ type lag struct {
 	done    int
 	most    time.Duration
 	waited  time.Duration // of the run, for the checker
+	rates   [4]float64    // transactions a second at which the latest windows were judged here, 0 if there are fewer
 	end     chan struct{} // closed when the run has ended
 	once    sync.Once
 }
@@ -48,6 +49,34 @@ func (l *lag) now() (time.Duration, int) {
 		return 0, 0
 	}
 	return time.Since(l.waiting[0]), len(l.waiting)
+}
+
+// learn notes that a window of so many transactions was judged here in a time.
+func (l *lag) learn(txns int, took time.Duration) {
+	if txns == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	copy(l.rates[1:], l.rates[:])
+	l.rates[0] = float64(txns) / max(took.Seconds(), 1e-9)
+}
+
+// judgeable is how many transactions a window may have to be judged in a time, at the lowest of the latest rates; 0 if no
+// window was judged here.
+func (l *lag) judgeable(in time.Duration) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rates[0] == 0 {
+		return 0
+	}
+	rate := l.rates[0]
+	for _, r := range l.rates {
+		if r > 0 {
+			rate = min(rate, r)
+		}
+	}
+	return max(1, int64(rate*in.Seconds()))
 }
 
 func (l *lag) hold(d time.Duration) {

@@ -166,6 +166,10 @@ func (w *windowRun) next() (*native.Log, string, error) {
 	return log, digest, err
 }
 
+// lagShare: with --cut-every auto, windows are so long that judging one takes this part of --max-lag. Machines that do other
+// things, too, are now and then several times as slow as a moment before.
+const lagShare = 4
+
 // atOnce is how many windows judges elsewhere work on: each judges one and fetches the next.
 func (w *windowRun) atOnce() int {
 	if w.away == nil {
@@ -212,7 +216,7 @@ func (w *windowRun) judging() {
 
 // window judges one window, writes its verdicts to disk, and then removes windows that need not be kept.
 func (w *windowRun) window(path string) error {
-	fine := true
+	fine, begun := true, time.Now()
 	var outcomes []results.Outcome
 	finish := w.judge.finish
 	var failed error
@@ -239,6 +243,9 @@ func (w *windowRun) window(path string) error {
 		return err
 	case failed != nil:
 		return failed
+	}
+	if w.away == nil && len(outcomes) > 0 {
+		w.lag.learn(outcomes[0].Txns, time.Since(begun))
 	}
 	if err := w.saveState(); err != nil { // before any file is removed
 		return withCode(exitIO, err)
@@ -307,6 +314,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 		defer w.away.done()
 	}
 	s.next, s.cuts.Before, s.stop = w.next, w.hold, stop
+	s.cuts.Most = func() int64 { return w.lag.judgeable(o.maxLag / lagShare) }
 	a.work = a.ctx // the first signal ends the recording, and not the judging
 	go w.judging()
 	rec, err := a.record(s, db, out, !o.plain)

@@ -25,6 +25,9 @@ type Cuts struct {
 	Txns  int64
 	// Auto chooses the time so that the sessions stand still for less than 2% of it.
 	Auto bool
+	// Most, if set, is how many transactions a window of Auto should have at most, 0 if that is not known: the checker
+	// can judge so many in time. Windows are made shorter for it as long as the sessions stand still for less than 2%.
+	Most func() int64
 	// Before, if set, is called before a window begins, and may wait.
 	Before func(ctx context.Context)
 }
@@ -39,8 +42,10 @@ const (
 	// Windows of Auto are at least shortestWindow long, standing times the duration of the cut before, and have
 	// at most autoTxns transactions. standing is twice what 2% needs: the next cut may take longer.
 	shortestWindow = 5 * time.Second
-	standing       = 100
-	autoTxns       = 1_000_000
+	// Windows that have Most transactions end earlier, from leastStanding times that duration on.
+	standing      = 100
+	leastStanding = 60
+	autoTxns      = 1_000_000
 	// A cut that was given up is tried again after this time.
 	cutAgain = 10 * time.Second
 	// fencesAtEnd is how often the fence that ends a cut is written if it is not seen.
@@ -79,12 +84,18 @@ func (r *Runner) cutting(ctx, running context.Context) {
 		every, limit = shortestWindow, autoTxns
 	}
 	began, counted := time.Now(), int64(0)
-	away := false // an endpoint was away when the cut was due
+	least := every // of Auto
+	away := false  // an endpoint was away when the cut was due
 	for running.Err() == nil {
 		pause(running, 2*time.Millisecond)
 		n := r.stat.Counts()
 		total := n.Committed + n.Aborted + n.Unknown
-		if running.Err() != nil || !(every > 0 && time.Since(began) >= every || limit > 0 && total-counted >= limit) {
+		due := every > 0 && time.Since(began) >= every || limit > 0 && total-counted >= limit
+		if c.Auto && !due && c.Most != nil && time.Since(began) >= least {
+			most := c.Most()
+			due = most > 0 && total-counted >= most
+		}
+		if running.Err() != nil || !due {
 			continue
 		}
 		if where := r.outages.away(); where != "" {
@@ -103,7 +114,7 @@ func (r *Runner) cutting(ctx, running context.Context) {
 		r.cuts.Longest = max(r.cuts.Longest, took.Seconds())
 		began, counted = time.Now(), total
 		if c.Auto {
-			every = autoWindow(took)
+			every, least = autoWindow(took, standing), autoWindow(took, leastStanding)
 		}
 		var le *LogError
 		switch {
@@ -122,8 +133,8 @@ func (r *Runner) cutting(ctx, running context.Context) {
 	}
 }
 
-// autoWindow is how long the window after a cut lasts.
-func autoWindow(cut time.Duration) time.Duration { return max(shortestWindow, standing*cut) }
+// autoWindow is how long the window after a cut lasts, as a multiple of the cut.
+func autoWindow(cut, times time.Duration) time.Duration { return max(shortestWindow, times*cut) }
 
 // awayProblem says why there is no cut while an endpoint cannot be reached. What its sessions committed comes before
 // the cut only when their workers have written fences there: another endpoint may not have it yet, and a fence that
