@@ -63,6 +63,9 @@ func promises(s *settings, db drivers.DB) string {
 	if c, ok := db.(drivers.Claimer); ok {
 		return c.Promises()
 	}
+	if s.scans && s.level.Scans != "" {
+		return s.level.Scans
+	}
 	return s.level.Promises
 }
 

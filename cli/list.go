@@ -81,6 +81,9 @@ func promised(iso drivers.Isolation) string {
 	case iso.Promises != "":
 		parts = append(parts, strings.ReplaceAll(iso.Promises, ",", " and "))
 	}
+	if iso.Scans != "" {
+		parts = append(parts, strings.ReplaceAll(iso.Scans, ",", " and ")+" for transactions that scan")
+	}
 	if iso.Lightweight != "" {
 		parts = append(parts, strings.ReplaceAll(iso.Lightweight, ",", " and ")+" for lightweight transactions")
 	}

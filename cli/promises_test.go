@@ -3,11 +3,13 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 )
 
@@ -58,6 +60,9 @@ func TestPromisesInDocs(t *testing.T) {
 			} else {
 				light = fmt.Sprintf("[%s](%s)", light, source)
 			}
+			if iso.Scans != "" {
+				promise += fmt.Sprintf(", `%s` for transactions that scan", iso.Scans)
+			}
 			for _, cell := range []string{name, iso.Name, promise, light, iso.Note} {
 				b.WriteString(strings.TrimRight("| "+cell, " ") + " ")
 			}
@@ -71,5 +76,19 @@ func TestPromisesInDocs(t *testing.T) {
 	}
 	if !strings.Contains(string(docs), "\n"+b.String()+"\n") {
 		t.Errorf("the table in docs/drivers.md should be\n\n%s", b.String())
+	}
+}
+
+// TestPromiseOfScans: what a database promises of single keys only is not promised of transactions that scan, and claimed is the
+// other promise there.
+func TestPromiseOfScans(t *testing.T) {
+	for _, tc := range []struct{ workload, level string }{{"scan", "si"}, {"mini", "ser"}} {
+		c := isohound(t, "run", "--driver", "badger", "--workload", tc.workload, "--sessions", "4", "--keys", "20", "--txns", "60", "--seed", "1", "--json", "--no-progress", "--quiet", "--out", filepath.Join(t.TempDir(), "run"))
+		if o := c.outcomes(t); len(o) != 1 || o[0].Level != tc.level || o[0].Verdict != verdict.Satisfied {
+			t.Errorf("%s: exit code %d: %s%s", tc.workload, c.code, c.out, c.msg)
+		}
+	}
+	if c := isohound(t, "drivers"); !strings.Contains(c.out, "ser, si for transactions that scan") {
+		t.Errorf("%s%s", c.out, c.msg)
 	}
 }

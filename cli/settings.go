@@ -64,6 +64,8 @@ type settings struct {
 	// lightweight says that the workload has lightweight transactions, for which an isolation
 	// has a separate promise.
 	lightweight bool
+	// scans says that its transactions have conditions on rows, for which it may promise another one.
+	scans bool
 	// workloadFile is the content of the file that describes the workload, nil for one in Go.
 	workloadFile []byte
 	// ownKeys says that the workload has no keys in number --keys.
@@ -194,6 +196,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 		needs = append(slices.Clone(needs), n.Needs()...)
 	}
 	s.lightweight = slices.Contains(needs, drivers.Lightweight)
+	s.scans = slices.Contains(needs, drivers.Predicates)
 	switch {
 	case s.fenceEvery < 0:
 		return usage("--fence-every must not be negative")

@@ -64,6 +64,9 @@ type Isolation struct {
 	// statement that commits by itself takes effect at one moment between its call and its answer.
 	// It is empty if the driver has none.
 	Lightweight string
+	// Scans is the promise for transactions with conditions on rows (capability Predicates), in the same form, if it is
+	// another one than Promises.
+	Scans string `json:",omitempty"`
 	// Without are capabilities of the driver that this isolation lacks.
 	Without []Capability `json:",omitempty"`
 	// Source is where the promise is documented: the address of a page, or its title.

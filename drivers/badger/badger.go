@@ -30,7 +30,7 @@ func (driver) Info() drivers.Info {
 		DSN:      "/var/tmp",
 		DSNHelp:  "a folder, in which the store gets a folder of its own; without it the store is in memory",
 		Isolations: []drivers.Isolation{
-			{Name: "serializable", Promises: "ser", Lightweight: "lin", Source: "https://pkg.go.dev/github.com/dgraph-io/badger/v4#DB.NewTransaction", Note: "snapshot reads, conflicts detected at commit (DetectConflicts=true)"},
+			{Name: "serializable", Promises: "ser", Scans: "si", Lightweight: "lin", Source: "https://pkg.go.dev/github.com/dgraph-io/badger/v4#DB.NewTransaction", Note: "snapshot reads, conflicts of keys detected at commit (DetectConflicts=true)"},
 			{Name: unprotected, Promises: "pc", Lightweight: "pc", Source: "https://pkg.go.dev/github.com/dgraph-io/badger/v4#Options.WithDetectConflicts", Note: "snapshot reads, nothing detected"},
 		},
 		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Positions},
