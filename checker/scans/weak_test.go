@@ -16,7 +16,7 @@ import (
 
 // TestWeakAgainstOracle compares verdicts at weak levels on histories with scans with the trial of every source of
 // each read. The operations that follow from the scans are given to both. Every proof must hold, and every violation must
-// have a counterexample.
+// have a counterexample. At read uncommitted a read that nobody is known to have written leaves the verdict open.
 func TestWeakAgainstOracle(t *testing.T) {
 	n := randhist.Count(t, 20_000) / 4
 	for _, lvl := range []level.Level{level.RU, level.RC, level.RYW, level.MR, level.MW, level.WFR, level.RA, level.CC} {
@@ -38,7 +38,12 @@ func TestWeakAgainstOracle(t *testing.T) {
 				if err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, r.text(t))
 				}
-				if allowed, decided := certify.Judge(x, lvl, 10_000_000); got.Verdict == verdict.Unknown || !got.Certified || decided && allowed != (got.Verdict == verdict.Satisfied) {
+				allowed, decided := certify.Judge(x, lvl, 10_000_000)
+				right := got.Verdict != verdict.Unknown && got.Certified && (!decided || allowed == (got.Verdict == verdict.Satisfied))
+				if lvl == level.RU && (!decided || got.Verdict == verdict.Unknown) {
+					right = got.Verdict == verdict.Unknown && !(decided && allowed)
+				}
+				if !right {
 					t.Fatalf("seed %d: the engine says %s, certified %v; the trial says %v\n%s", seed, got.Verdict, got.Certified, allowed, r.text(t))
 				}
 				count[got.Verdict]++
