@@ -35,8 +35,10 @@ func TestLevelsAgree(t *testing.T) {
 				t.Fatalf("seed %d, %s: %v\n%s", seed, l, err, dsl.Format(h))
 			}
 			want, err := checker.Check(context.Background(), h, l, checker.Options{})
-			if l.Weak() && want.Verdict == verdict.Unknown {
-				want.Verdict = got.Verdict // the engine may refuse values that are not unique
+			// The engine may refuse values that are not unique. Where a history was cut off, it may stop at an execution
+			// with a transaction of unknown outcome whose reads nobody is known to have written.
+			if (l.Weak() || !h.Closed && got.FollowsFrom != 0) && want.Verdict == verdict.Unknown {
+				want.Verdict = got.Verdict
 			}
 			if err != nil || got.Level != l || got.Verdict != want.Verdict || got.Certified != (got.Verdict != verdict.Unknown) {
 				t.Fatalf("seed %d, %s: %+v, but by itself %+v, %v\n%s", seed, l, got, want, err, dsl.Format(h))

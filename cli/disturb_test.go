@@ -67,7 +67,7 @@ func TestFaultsRefused(t *testing.T) {
 		want string
 	}{
 		{[]string{"--fault", "1s cut"}, "driver badger has no connections to disturb; "},
-		{[]string{"--driver", "postgres", "--dsn", "x", "--fault", "1s slow"}, `--fault: "1s slow": expected latency, cut, reset, kill, pause or exec, not "slow"`},
+		{[]string{"--driver", "postgres", "--dsn", "x", "--fault", "1s slow"}, `--fault: "1s slow": expected latency, cut, reset, kill, pause, fill or exec, not "slow"`},
 		{[]string{"--driver", "postgres", "--dsn", "x", "--fault", "1s cut on 2"}, "there is no endpoint 2"},
 	} {
 		if c := isohound(t, append([]string{"run"}, tc.args...)...); c.code != 64 || !strings.Contains(c.msg, tc.want) {

@@ -16,7 +16,7 @@ import (
 // TestWindowsFollow: a level at which windows cannot be judged follows from all windows at another level, not from
 // the latest one alone.
 func TestWindowsFollow(t *testing.T) {
-	c := isohound(t, "run", "--sessions", "8", "--txns", "300", "--seed", "1", "--cut-every", "500txns", "--check", "rc", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+	c := isohound(t, "run", "--sessions", "8", "--txns", "300", "--rate", "2500", "--seed", "1", "--cut-every", "500txns", "--check", "rc", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
 	all := c.outcomes(t)
 	if len(all) != 1 || all[0].Verdict != verdict.Satisfied || all[0].FollowsFrom != "ser" || all[0].Windows.Total() < 3 || all[0].Committed < 2400 {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
@@ -44,7 +44,7 @@ func TestWindowsFollowAssumed(t *testing.T) {
 // execution in the claimed order, and unknown where that is assumed.
 func TestWindowsClaimBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	isohound(t, "run", "--driver", "bbolt", "--sessions", "4", "--keys", "5", "--txns", "200", "--seed", "1", "--cut-every", "300txns", "--check", "ser", "--out", dir, "--plain", "--keep", "all", "--quiet", "--no-progress")
+	isohound(t, "run", "--driver", "bbolt", "--sessions", "4", "--keys", "5", "--txns", "200", "--rate", "1500", "--seed", "1", "--cut-every", "200txns", "--check", "ser", "--out", dir, "--plain", "--keep", "all", "--quiet", "--no-progress")
 	files, err := results.WindowFiles(dir)
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)

@@ -172,7 +172,7 @@ func violatedPages(t *testing.T, dir string, w *results.Windows) {
 func TestWindowsKeep(t *testing.T) {
 	for keep, want := range map[string]int{"violated": 1, "2": 2} {
 		dir := filepath.Join(t.TempDir(), "run")
-		c := isohound(t, "run", "--sessions", "8", "--txns", "300", "--seed", "1", "--cut-every", "400txns", "--check", "ser", "--out", dir, "--keep", keep, "--no-progress")
+		c := isohound(t, "run", "--sessions", "8", "--txns", "300", "--rate", "2500", "--seed", "1", "--cut-every", "400txns", "--check", "ser", "--out", dir, "--keep", keep, "--no-progress")
 		if files, err := results.WindowFiles(dir); c.code != 0 || err != nil || len(files) != want {
 			t.Errorf("--keep %s: exit code %d, %v, %v: %s%s", keep, c.code, err, files, c.out, c.msg)
 		}
