@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,5 +187,25 @@ func TestSentinel(t *testing.T) {
 	}
 	if v, found, err := begin(t, db).Read(ctx, "a"); err != nil || !found || v != 1 {
 		t.Errorf("%d, %v, %v", v, found, err)
+	}
+}
+
+// TestCreatedOnReplicas: a run begins when the replica that may take over has its initial state. Otherwise a promotion
+// right after the start would lose keys that the history says exist at first.
+func TestCreatedOnReplicas(t *testing.T) {
+	primary := private(t)
+	replica, err := primary.StartReplica()
+	must(t, err)
+	t.Cleanup(replica.Stop)
+	resume, err := replica.Pause(false)
+	must(t, err)
+	var resumed atomic.Bool
+	time.AfterFunc(300*time.Millisecond, func() {
+		resumed.Store(true)
+		resume()
+	})
+	drivertest.Open(t, driver{}, primary.DSNWith(replica), "")
+	if !resumed.Load() {
+		t.Error("the run began while the replica had nothing")
 	}
 }

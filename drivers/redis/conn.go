@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"strings"
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/pkg/errors"
@@ -92,6 +93,20 @@ func (c *conn) one(ctx context.Context, name string, args ...any) (any, error) {
 		return nil, err
 	}
 	return replies[0], nil
+}
+
+// info is what the server says about itself, by the names of INFO.
+func (c *conn) info(ctx context.Context) (map[string]string, error) {
+	reply, err := c.one(ctx, "INFO")
+	if err != nil {
+		return map[string]string{}, err
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(text(reply)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		out[name] = value
+	}
+	return out, nil
 }
 
 // text is an answer that is a string, else "".

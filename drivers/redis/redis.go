@@ -59,6 +59,9 @@ func (driver) Info() drivers.Info {
 // setupTimeout bounds connecting, creating and dropping separately.
 const setupTimeout = 15 * time.Second
 
+// replicaTimeout bounds the wait for replicas.
+const replicaTimeout = 10 * time.Second
+
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
 	a, err := parse(cfg.DSN)
 	if err != nil {
@@ -122,12 +125,8 @@ func (d *db) admin(ctx context.Context, f func(context.Context, *conn) error) er
 // inspect looks at the server's version and settings. It refuses a server that may drop keys to save memory.
 func (d *db) inspect(ctx context.Context, c *conn) error {
 	d.server = fmt.Sprintf("%s %s", strings.ToUpper(c.kind[:1])+c.kind[1:], c.version)
-	settings := map[string]string{}
-	if reply, err := c.one(ctx, "INFO"); err == nil {
-		for line := range strings.Lines(text(reply)) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-			settings[name] = value
-		}
+	settings, err := c.info(ctx)
+	if err == nil {
 		if policy := settings["maxmemory_policy"]; settings["maxmemory"] != "0" && strings.HasPrefix(policy, "allkeys-") {
 			return errors.Errorf("the server removes keys when its memory is used up (maxmemory-policy %s), which would look like lost writes; set the policy to noeviction", policy)
 		}
@@ -186,8 +185,32 @@ func (d *db) fill(ctx context.Context, what string, pairs iter.Seq2[string, stri
 		}
 		return flush()
 	})
+	if err == nil && d.several() {
+		err = d.admin(ctx, d.replicated)
+	}
 	if err != nil {
 		return &drivers.UnreachableError{Driver: "redis", Err: errors.Wrap(err, "creating the initial "+what)}
+	}
+	return nil
+}
+
+// replicated waits until the replicas have what was created, where one of them may take over: a run promises rc then,
+// and that includes its initial state. A user who may not ask does not wait.
+func (d *db) replicated(ctx context.Context, c *conn) error {
+	info, err := c.info(ctx)
+	n, _ := strconv.ParseInt(info["connected_slaves"], 10, 64)
+	if err == nil && n > 0 {
+		// WAIT is for what its own connection wrote, and for all that was written before.
+		var replies []any
+		replies, err = c.all(ctx, command{"SET", []any{d.name, "isohound"}}, command{"WAIT", []any{n, replicaTimeout.Milliseconds()}})
+		if err == nil {
+			if got, ok := replies[1].(int64); !ok || got < n {
+				return errors.Errorf("%v of %d replicas have it after %v; see INFO replication of the server", replies[1], n, replicaTimeout)
+			}
+		}
+	}
+	if err != nil && !refused(err) {
+		return err
 	}
 	return nil
 }
