@@ -124,14 +124,14 @@ func (e *Endurance) Measure(ctx context.Context, dir string) error {
 		}
 	}
 	err = c.Wait()
-	if serr := e.sum(dir); serr != nil {
-		return errors.Wrap(errors.WithMessage(serr, strings.TrimSpace(last.String())), "isohound run")
-	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() <= 3 {
-		return nil // a verdict
+	if err != nil && !(errors.As(err, &exit) && exit.Exited() && exit.ExitCode() <= 3) { // up to 3 it is a verdict
+		if said := strings.TrimSpace(last.String()); said != "" {
+			err = errors.New(strings.TrimPrefix(said, "isohound: "))
+		}
+		return errors.Wrap(err, "isohound run")
 	}
-	return errors.Wrap(err, strings.TrimSpace(last.String()))
+	return errors.Wrap(e.sum(dir), "isohound run")
 }
 
 // resident is the memory of a process in MB, 0 where that is not known.

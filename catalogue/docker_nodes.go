@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/servers/docker"
 )
 
 // expand replaces placeholders by addresses: {addr} is where c's port is published, {ip:NAME}
 // the address of a container among the containers, which the daemon's host can reach too.
-func (d *docker) expand(ctx context.Context, text string, c *Container) (string, error) {
+func (d *containers) expand(ctx context.Context, text string, c *Container) (string, error) {
 	var failed error
 	out := placeholder.ReplaceAllStringFunc(text, func(p string) string {
 		var args []string
@@ -26,7 +28,7 @@ func (d *docker) expand(ctx context.Context, text string, c *Container) (string,
 		default:
 			return p
 		}
-		addr, err := d.do(ctx, dockerAnswer, nil, args...)
+		addr, err := docker.Do(ctx, docker.Answer, nil, args...)
 		addr, _, _ = strings.Cut(addr, "\n")
 		if err == nil && !address.MatchString(addr) {
 			err = errors.Errorf("docker %s: expected an address, not %q", args[0], addr)
@@ -43,7 +45,7 @@ func (d *docker) expand(ctx context.Context, text string, c *Container) (string,
 var address = regexp.MustCompile(`^[0-9a-fA-F.:\[\]]+$`)
 
 // disturb disturbs the containers as the scenario says, and finally undoes it.
-func (d *docker) disturb(ctx context.Context) {
+func (d *containers) disturb(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, e := range d.target.Disturb {
 		all.Go(func() {
@@ -59,24 +61,24 @@ func (d *docker) disturb(ctx context.Context) {
 	all.Wait()
 }
 
-func (d *docker) act(ctx context.Context, action, node string) error {
+func (d *containers) act(ctx context.Context, action, node string) error {
 	args := []string{"pause", d.ids[node]}
 	if action == Disconnect {
 		args = []string{"network", "disconnect", d.cluster(), d.ids[node]}
 	}
-	_, err := d.do(ctx, dockerAnswer, nil, args...)
+	_, err := docker.Do(ctx, docker.Answer, nil, args...)
 	return err
 }
 
-func (d *docker) undo(ctx context.Context, action, node string) error {
+func (d *containers) undo(ctx context.Context, action, node string) error {
 	if action == Disconnect {
 		return d.connect(ctx, node)
 	}
-	_, err := d.do(ctx, dockerAnswer, nil, "unpause", d.ids[node])
+	_, err := docker.Do(ctx, docker.Answer, nil, "unpause", d.ids[node])
 	return err
 }
 
-func (d *docker) tell(what, node string, err error) {
+func (d *containers) tell(what, node string, err error) {
 	if err != nil {
 		d.note(fmt.Sprintf("%s of %s: %v", what, node, err))
 		return

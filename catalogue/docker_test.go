@@ -48,7 +48,7 @@ case "$1 $2" in
 "image "*) exit 1;;
 "build "*) cat > "$FAKE/dockerfile";;
 "network create") echo "net-${last##*-}";;
-"create "*) while [ "$1" != --hostname ]; do shift; done; echo "id-$2";;
+"create "*) while [ "$1" != --name ]; do shift; done; echo "id-${2##*-}";;
 "logs "*) echo "$last is up"; while [ ! -e "$FAKE/gone-$last" ]; do sleep 0.02; done;;
 "port "*) echo "127.0.0.1:49153"; echo "[::1]:49153";;
 "inspect "*) case "$3" in *Running*) echo "${RUNNING-true}";; *) echo 10.0.0.7;; esac;;
@@ -101,7 +101,7 @@ func calls(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Split(strings.TrimSpace(regexp.MustCompile(`isohound-[0-9a-f]{8}`).ReplaceAllString(string(b), "R")), "\n")
+	return strings.Split(strings.TrimSpace(regexp.MustCompile(`isohound-[0-9a-f]{8}`).ReplaceAllString(regexp.MustCompile(` --label=\S+`).ReplaceAllString(string(b), ""), "R")), "\n")
 }
 
 // TestDocker: a cluster is started, waited for, disturbed and removed, and its
@@ -126,19 +126,17 @@ func TestDocker(t *testing.T) {
 		"version --format {{.Server.Version}}",
 		"image inspect fake:1.2",
 		"build --tag fake:1.2 -",
-		"network create --opt com.docker.network.bridge.enable_icc=false R-clients",
 		"network create --internal R-nodes",
-		"create --rm --name R-n1 --hostname n1 --network R-clients --publish 127.0.0.1::77 --env A=1 --env B=2 fake:1.2 serve --first",
-		"network connect --alias n1 R-nodes id-n1",
+		"create --rm --name R-n1 --network R-nodes --network-alias n1 --publish 127.0.0.1::77 --env A=1 --env B=2 fake:1.2 serve --first",
+		"network connect bridge id-n1",
 		"start id-n1",
-		"create --rm --name R-n2 --hostname n2 --network R-clients fake:1.2 serve",
+		"create --rm --name R-n2 --network R-nodes --network-alias n2 fake:1.2 serve",
 		"exec id-n1 join 10.0.0.7",
 		"port id-n1 77/tcp",
 		"network disconnect R-nodes id-n2",
 		"network connect --alias n2 R-nodes id-n2",
 		"rm --force --volumes id-n2",
 		"rm --force --volumes id-n1",
-		"network rm net-clients",
 		"network rm net-nodes",
 	} {
 		n := slices.Index(got, want)
@@ -186,7 +184,7 @@ func TestDockerFails(t *testing.T) {
 	if res.Status != Failed || res.Code != codeUnavailable || !strings.Contains(res.Reason, "has ended") {
 		t.Errorf("%+v", res)
 	}
-	for _, want := range []string{"rm --force --volumes id-n1", "rm --force --volumes id-n2", "network rm net-clients", "network rm net-nodes"} {
+	for _, want := range []string{"rm --force --volumes id-n1", "rm --force --volumes id-n2", "network rm net-nodes"} {
 		if !slices.Contains(calls(t, dir), want) {
 			t.Errorf("not called: docker %s", want)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/servers/docker"
 )
 
 // endTime is how long a run may take to end after an interrupt.
@@ -58,7 +59,7 @@ func (r *Runner) isohound(ctx context.Context, a *attempt, limit time.Duration, 
 	}
 	if code := c.ProcessState.ExitCode(); code != 0 {
 		a.code = code
-		a.msg = strings.TrimPrefix(lastLine(msg.String()), "isohound: ")
+		a.msg = strings.TrimPrefix(docker.LastLine(msg.String()), "isohound: ")
 	}
 	for dec := json.NewDecoder(&out); dec.More(); {
 		var o results.Outcome

@@ -2,6 +2,8 @@ package catalogue
 
 import (
 	"context"
+
+	"github.com/isohound/isohound/servers/docker"
 )
 
 // State says whether a scenario can run here.
@@ -28,7 +30,7 @@ func (st *States) Of(ctx context.Context, s *Scenario) State {
 	case Docker:
 		if st.docker == nil {
 			st.docker = &ready
-			if err := (&docker{}).available(ctx); err != nil {
+			if err := docker.Available(ctx); err != nil {
 				st.docker = &State{false, "needs docker: " + err.Error()}
 			}
 		}

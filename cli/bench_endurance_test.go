@@ -27,6 +27,10 @@ func TestBenchEndurance(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	c = isohound(t, "bench", "endurance", "--duration", "3s", "--dsn", filepath.Join(dir, "missing"), "--out", t.TempDir(), "-q")
+	if c.code == 0 || !strings.Contains(c.msg, "expected an existing folder") || strings.Contains(c.msg, "folder of a run") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
 }
 
 // TestWindowsHeld: a run whose checker is behind waits for it, and says so.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -41,14 +42,14 @@ func (a *app) startServer(s *settings) error {
 	if err != nil {
 		return err
 	}
-	opts := []servers.Option{servers.Context(a.stop)}
+	opts := []servers.Option{servers.Context(a.stop), servers.Ready(s.ready)}
 	if !s.quiet {
 		opts = append(opts, servers.Note(func(text string) { fmt.Fprintln(a.msg, text) }))
 	}
 	switch {
-	case spec.Kind == "postgres" && (s.claims == "log" || s.claims == "require"):
+	case (spec.Kind == "postgres" || spec.Kind == "docker-postgres") && (s.claims == "log" || s.claims == "require"):
 		opts = append(opts, servers.Set("wal_level", "logical"))
-	case spec.Kind == "mariadb" && s.claims == "require":
+	case (spec.Kind == "mariadb" || spec.Kind == "docker-mariadb") && s.claims == "require":
 		opts = append(opts, servers.Set("log_bin", "log"))
 	}
 	if slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action == faults.Fill }) {
@@ -68,6 +69,15 @@ func (a *app) startServer(s *settings) error {
 	s.server = spec.String()
 	s.dsns = spec.DSNs(a.server.DSN())
 	return nil
+}
+
+// ready reports whether the driver can use a server.
+func (s *settings) ready(ctx context.Context, dsn string) error {
+	db, err := drivers.Open(ctx, s.engine, drivers.Config{DSN: dsn, Isolation: s.level.Name, CallTimeout: s.callTimeout})
+	if err != nil {
+		return err
+	}
+	return db.Close(ctx)
 }
 
 // stopServer stops the private server and removes its data.

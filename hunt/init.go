@@ -36,7 +36,8 @@ func Draft(s Starting) (string, error) {
   #   isolations: [serializable, repeatable read]
   # - name: postgres-18
   #   server: postgres@18.4       # a private server for each run, here of an exact version, which is fetched once;
-  #                               # also: postgres, postgres-failover, mariadb, galera, firebird (those that are installed), postgres=FOLDER
+  #                               # also: postgres, postgres-failover, mariadb, galera, firebird (those that are installed), postgres=FOLDER,
+  #                               # docker-mongo=mongo:7.0.14 (a container)
   #   faults: [none, "3s kill for 1s", "2s pause backends 5ms every 50ms"]
 `)
 		b.WriteString(rest("badger", "  # Badger does not find conflicts with rows that a scan did not return.\n  - {target: badger, workload: skew, verdict: any}\n  - {target: badger, workload: scan, verdict: any}\n  - {target: sim-lost-update, verdict: violated, anomaly: LostUpdate}\n"))

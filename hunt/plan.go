@@ -57,7 +57,7 @@ type Target struct {
 	Name       string `yaml:"name" required:"true" doc:"Name of the target, for pages. It must not change from night to night."`
 	Driver     string `yaml:"driver" doc:"Driver; isohound drivers lists them. It follows from server and from the scheme of a DSN."`
 	DSN        List   `yaml:"dsn" doc:"Where the database is; several are endpoints of one database. ${NAME} stands for an environment variable."`
-	Server     string `yaml:"server" doc:"Start a private server for each run: postgres, mariadb, galera, firebird, postgres-failover (a primary, and a standby that is promoted when the primary is killed), postgres@18.4 (an exact version, fetched once; 18 is the newest of 18), postgres=FOLDER with PostgreSQL's programs, redis, redis-sentinel, tidb@2024 or tidb@2019. ?enable_seqscan=on and the like after it add to the DSN."`
+	Server     string `yaml:"server" doc:"Start a private server for each run: postgres, mariadb, galera, firebird, postgres-failover (a primary, and a standby that is promoted when the primary is killed), postgres@18.4 (an exact version, fetched once; 18 is the newest of 18), postgres=FOLDER with PostgreSQL's programs, redis, redis-sentinel, tidb@2024, tidb@2019, or a container: docker-NAME=IMAGE, such as docker-mongo=mongo:7.0.14, where NAME is cassandra, cockroach, etcd, mariadb, mongo, mysql, postgres, redis or yugabyte. ?enable_seqscan=on and the like after it add to the DSN."`
 	Isolations List   `yaml:"isolations" doc:"Isolations to request of this target."`
 	Workloads  List   `yaml:"workloads" doc:"Names of the workloads to run on this target. By default all."`
 	Levels     List   `yaml:"levels" doc:"Levels to check on this target."`

@@ -150,10 +150,10 @@ func (p *Plan) target(n int, t *Target) {
 }
 
 // driverOfServer is the driver for a private server: postgres for postgres@18.4, postgres=FOLDER,
-// postgres?enable_seqscan=on and postgres-failover, redis for redis-sentinel, mariadb for galera.
+// postgres?enable_seqscan=on, postgres-failover and docker-postgres=IMAGE, redis for redis-sentinel, mariadb for galera.
 func driverOfServer(server string) string {
-	kind := kindOfServer(server)
-	if kind == "galera" {
+	kind := strings.TrimPrefix(kindOfServer(server), "docker-")
+	if kind == "galera" || kind == "mysql" {
 		return "mariadb"
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(kind, "-sentinel"), "-failover")

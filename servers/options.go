@@ -19,6 +19,7 @@ type config struct {
 	exact       string
 	note        func(string)
 	disk        bool
+	ready       func(context.Context, string) error
 }
 
 // setting is a setting of a server, by the server's name for it.
@@ -52,6 +53,11 @@ func Exact(version string) Option {
 // Note is told what a start waits for.
 func Note(tell func(string)) Option {
 	return func(c *config) { c.note = tell }
+}
+
+// Ready is asked whether the server at a DSN can be used. A server in a container needs it; the others know themselves.
+func Ready(ask func(ctx context.Context, dsn string) error) Option {
+	return func(c *config) { c.ready = ask }
 }
 
 // Disk gives the server a disk of its own, in memory, which Fill can fill. Only root can make it, on Linux. Servers that are

@@ -48,14 +48,15 @@ type Filler interface {
 }
 
 // Spec says which server to start, in the words of the command line and of plans: postgres, mariadb,
-// postgres=FOLDER, postgres@18.4, postgres-failover, redis=everysec, and each with ?name=value for the DSN.
+// postgres=FOLDER, postgres@18.4, postgres-failover, redis=everysec, docker-mongo=mongo:7.0.14, and each with ?name=value for
+// the DSN.
 type Spec struct {
 	Kind string
 	// Driver is the name of the driver for it.
 	Driver string
 	// Version is what follows @, such as 18.4, or "".
 	Version string
-	// Value is what follows =, such as a folder with PostgreSQL's programs, or "".
+	// Value is what follows =, such as a folder with PostgreSQL's programs or an image, or "".
 	Value string
 	// Params are parameters of the DSN, as in a URL, or "".
 	Params string
@@ -67,7 +68,7 @@ type kind struct {
 	forms        []string
 	// version and value look at what follows @ and =. nil says that nothing may.
 	version, value func(string) error
-	needsVersion   bool
+	needs          bool // one of the two
 	disk           bool // it can have a disk of its own
 	start          func(Spec, []Option) (Server, error)
 }
@@ -76,7 +77,7 @@ type kind struct {
 const failoverKind = "postgres-failover"
 
 // kinds are all kinds, in the order of help texts.
-var kinds = []kind{
+var kinds = append([]kind{
 	{
 		name: "postgres", driver: "postgres", disk: true, forms: []string{"postgres", "postgres@VERSION", "postgres=FOLDER"},
 		version: fetch.Check, value: folder,
@@ -124,7 +125,7 @@ var kinds = []kind{
 		},
 	},
 	{
-		name: "tidb", driver: "tidb", forms: []string{"tidb@2024", "tidb@2019"}, needsVersion: true,
+		name: "tidb", driver: "tidb", forms: []string{"tidb@2024", "tidb@2019"}, needs: true,
 		version: func(text string) error {
 			if !slices.Contains(TiDBVersions, text) {
 				return fmt.Errorf("of TiDB there are %s", strings.Join(TiDBVersions, " and "))
@@ -133,7 +134,7 @@ var kinds = []kind{
 		},
 		start: func(s Spec, opts []Option) (Server, error) { return started(StartTiDB(s.Version, opts...)) },
 	},
-}
+}, containerKinds()...)
 
 // started makes a started server a Server, which is nil if there is an error.
 func started[S Server](s S, err error) (Server, error) {
@@ -209,7 +210,7 @@ func ParseSpec(text string) (Spec, error) {
 	}
 	s.Driver = k.driver
 	if n < 0 {
-		if k.needsVersion {
+		if k.needs {
 			return Spec{}, errForms()
 		}
 		return s, nil
@@ -253,6 +254,9 @@ func (s Spec) Begin(opts ...Option) (Server, error) {
 
 // Standby reports whether the server has a standby, which can be killed and paused, too: it is a Standby.
 func (s Spec) Standby() bool { return s.Kind == failoverKind }
+
+// Container reports whether the server runs in a container.
+func (s Spec) Container() bool { return strings.HasPrefix(s.Kind, containerPrefix) }
 
 // Disk reports whether the server can have a disk of its own: it is then a Filler.
 func (s Spec) Disk() bool {

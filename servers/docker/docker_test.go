@@ -1,0 +1,110 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fake installs a program docker with this text, which records its calls in a file.
+func fake(t *testing.T, text string) (calls func() []string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\necho \"$@\" >> "+dir+"/calls\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return func() []string {
+		b, _ := os.ReadFile(filepath.Join(dir, "calls"))
+		return strings.Split(strings.TrimSpace(string(b)), "\n")
+	}
+}
+
+// TestSweep: only containers of processes of this machine that have ended are removed.
+func TestSweep(t *testing.T) {
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	owners := map[string]string{
+		"gone": fmt.Sprintf("%s/%d", place(), ended.Process.Pid), "mine": fmt.Sprintf("%s/%d", place(), os.Getpid()),
+		"elsewhere": fmt.Sprintf("other-pid:[1]/%d", ended.Process.Pid), "odd": place() + "/x", "none": "",
+	}
+	text := "for last; do :; done\ncase \"$1\" in\nps) echo gone; echo mine; echo elsewhere; echo odd; echo none; echo vanished;;\ninspect) case $last in\n"
+	for id, owner := range owners {
+		text += id + ") echo '" + owner + "';;\n"
+	}
+	calls := fake(t, text+"*) exit 1;; esac;;\nesac\n")
+	n, err := Sweep(context.Background())
+	if err != nil || n != 1 {
+		t.Errorf("%d, %v", n, err)
+	}
+	var removed []string
+	for _, c := range calls() {
+		if strings.HasPrefix(c, "rm ") {
+			removed = append(removed, c)
+		}
+	}
+	if !slices.Equal(removed, []string{"rm --force --volumes gone"}) {
+		t.Errorf("%q", removed)
+	}
+	if label := Label(); label != "--label=isohound.owner="+owners["mine"] {
+		t.Errorf("label %s", label)
+	}
+}
+
+// TestDo: the last line of what docker says is the error; no answer and an interrupt are told apart.
+func TestDo(t *testing.T) {
+	fake(t, `case "$1" in
+say) echo " hello "; echo "a warning" >&2;;
+fail) echo "first" >&2; echo "Cannot connect" >&2; exit 1;;
+quiet) exit 3;;
+hang) exec sleep 100;;
+esac
+`)
+	ctx := context.Background()
+	if out, err := Do(ctx, Answer, nil, "say"); err != nil || out != "hello" {
+		t.Errorf("%q, %v", out, err)
+	}
+	cancelled, cancel := context.WithCancelCause(ctx)
+	cancel(fmt.Errorf("interrupted"))
+	for _, c := range []struct {
+		ctx   context.Context
+		limit time.Duration
+		arg   string
+		want  string
+	}{
+		{ctx, Answer, "fail", "docker fail: Cannot connect"}, {ctx, Answer, "quiet", "docker quiet: exit status 3"},
+		{ctx, 50 * time.Millisecond, "hang", "docker hang: no answer within 50ms"}, {cancelled, Answer, "hang", "docker hang: interrupted"},
+	} {
+		if _, err := Do(c.ctx, c.limit, nil, c.arg); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v", c.arg, err)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if err := Available(ctx); err == nil || !strings.Contains(err.Error(), "no program docker") {
+		t.Error(err)
+	}
+}
+
+// TestImage: an image that is here is not fetched.
+func TestImage(t *testing.T) {
+	calls := fake(t, `[ "$1" != image ] || [ "$3" = here:1 ]`)
+	var notes []string
+	note := func(s string) { notes = append(notes, s) }
+	for _, c := range [][2]string{{"here:1", ""}, {"there:1", ""}, {"made:1", "FROM scratch"}} {
+		if err := Image(context.Background(), c[0], c[1], note); err != nil {
+			t.Error(err)
+		}
+	}
+	want := []string{"image inspect here:1", "image inspect there:1", "pull --quiet there:1", "image inspect made:1", "build --tag made:1 -"}
+	if got := calls(); !slices.Equal(got, want) || !slices.Equal(notes, []string{"fetching there:1", "building made:1"}) {
+		t.Errorf("%q, %q", got, notes)
+	}
+}
