@@ -88,6 +88,7 @@ func TestUnknownWrites(t *testing.T) {
 		{putLine + lostLine, told(putStep, "a", "3", "3"), "", "0 of them committed"},
 		{putLine, told(putStep, "a", "9", "2"), "", "contradicts itself 2 times"},
 		{putLine, told(putStep, "b", "9", "2"), "", "a change of b that its request did not make"},
+		{putLine, told(putStep, "c", "9", "2") + told(putStep, "b", "9", "2"), "", "contradicts itself 2 times: watches tell at revision 2 of a change of b"},
 		{putLine, told(putStep, "a", "1", "2") + told(deleteStep, "a", "", "2"), "", "two different changes of a at revision 2"},
 		{putLine + strings.Replace(putLine, `"ClientId":1`, `"ClientId":4`, 1), "", "", "two requests made revision 2"},
 		{putLine + strings.Replace(getLine, `"range"`, `"downgrade"`, 1), "", `1 of the type request "downgrade"`, ""},

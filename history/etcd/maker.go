@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -159,6 +160,9 @@ func (m *maker) learn(key string, revision int64, v value) {
 	}
 }
 
+// inOrder returns the keys of a map, sorted.
+func inOrder[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
 func show(v value) string {
 	if v.Hash != 0 {
 		return fmt.Sprintf("hash %d", v.Hash)
@@ -174,9 +178,10 @@ func (m *maker) records() ([]history.Record, []string) {
 		m.survey(i)
 		ends[m.ops[i].ClientID] = i
 	}
-	for revision, events := range m.told {
-		for key, e := range events {
-			if e.Type == putStep {
+	for _, revision := range inOrder(m.told) { // the first contradiction is told
+		events := m.told[revision]
+		for _, key := range inOrder(events) {
+			if e := events[key]; e.Type == putStep {
 				m.learn(key, revision, e.Value)
 			}
 			m.keys[key] = true
@@ -185,10 +190,7 @@ func (m *maker) records() ([]history.Record, []string) {
 			m.compare(revision, i)
 		}
 	}
-	for k := range m.keys {
-		m.sorted = append(m.sorted, k)
-	}
-	slices.Sort(m.sorted)
+	m.sorted = inOrder(m.keys)
 	unclaimed := m.unclaimed()
 	for i := range m.ops {
 		switch op := &m.ops[i]; {
@@ -286,7 +288,8 @@ func (m *maker) compare(revision int64, i int) {
 			changes[s.Delete.Key] = event{Type: deleteStep, Key: s.Delete.Key, Revision: revision}
 		}
 	}
-	for key, e := range m.told[revision] {
+	for _, key := range inOrder(m.told[revision]) {
+		e := m.told[revision][key]
 		if c, ok := changes[key]; !ok || c.Type != e.Type || c.Type == putStep && c.Value != e.Value {
 			m.contradiction("watches tell at revision %d of a change of %s that its request did not make", revision, key)
 		}
@@ -296,11 +299,11 @@ func (m *maker) compare(revision int64, i int) {
 // unclaimed returns where watches tell of each put at a revision without a known request.
 func (m *maker) unclaimed() map[put][]int64 {
 	at := map[put][]int64{}
-	for revision, events := range m.told {
+	for _, revision := range inOrder(m.told) {
 		if _, known := m.owner[revision]; known {
 			continue
 		}
-		for key, e := range events {
+		for key, e := range m.told[revision] {
 			if e.Type == putStep {
 				p := put{key, e.Value}
 				at[p] = append(at[p], revision)
