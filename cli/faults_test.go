@@ -111,7 +111,7 @@ func TestLostCommits(t *testing.T) {
 		return servers.StartPostgres(servers.Set("wal_writer_delay", "10s"), servers.Set("wal_writer_flush_after", "1GB"))
 	}
 	for try := 1; ; try++ {
-		c, _ := killed(t, "postgres", lose, "?synchronous_commit=off", 2*time.Second, "--keys", "30000", "--check", "ser")
+		c, _ := killed(t, "postgres", lose, "?synchronous_commit=off", 2*time.Second, "--keys", "30000", "--rate", "1000", "--check", "ser")
 		all := c.outcomes(t)
 		if len(all) != 1 || try == 3 && all[0].Verdict != verdict.Violated {
 			t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)

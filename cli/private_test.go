@@ -96,7 +96,7 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--server", "postgres-failover", "--fault", "1s kill standby on 1"}, "the standby is no endpoint"},
 		{[]string{"--server", "galera", "--fault", "1s pause 5ms on 4"}, "there is no endpoint 4"},
 		{[]string{"--server", "postgres-failover=x"}, "expected postgres, postgres@VERSION"},
-		{[]string{"--server", "tidb"}, "tidb@2024 or tidb@2019"},
+		{[]string{"--server", "tidb"}, "tidb@2024, tidb@2019"},
 		{[]string{"--server", "tidb@2020"}, "of TiDB there are 2024 and 2019"},
 		{[]string{"--server", "tidb@2019=/opt"}, "of TiDB there are"},
 		{[]string{"--server", "tidb@2019", "--driver", "mariadb"}, "is for --driver tidb"},

@@ -204,7 +204,7 @@ func TestPublish(t *testing.T) {
 		code         int
 		args         []string
 	}{
-		{"satisfied", "ser,si", 0, []string{"--sessions", "8", "--txns", "4000", "--cut-every", "700txns"}},
+		{"satisfied", "ser,si", 0, []string{"--sessions", "8", "--txns", "4000", "--rate", "8000", "--cut-every", "700txns"}},
 		// Transactions of unknown outcome are carried over, so that judges need the windows before.
 		{"unknown outcomes", "ser,si", 0, []string{"--driver", "mariadb", "--dsn", mariadbDSN(t), "--isolation", "serializable", "--sessions", "8", "--duration", "3s", "--cut-every", "200ms", "--call-timeout", "3s",
 			"--fault", "300ms latency 3ms 2ms for 2s; 500ms cut every 500ms"}},

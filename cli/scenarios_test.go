@@ -76,7 +76,7 @@ func TestScenariosExit(t *testing.T) {
 	})
 	// A docker command that answers, but can do nothing.
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\n[ \"$1\" = version ] && [ -z \"$NONE\" ] && echo 1 && exit\necho no such thing >&2\nexit 1\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\n[ \"$1\" = ps ] && exit\n[ \"$1\" = version ] && [ -z \"$NONE\" ] && echo 1 && exit\necho no such thing >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
