@@ -110,7 +110,9 @@ func TestReplicaPromoted(t *testing.T) {
 	}
 	for _, o := range all {
 		want := map[string]verdict.Verdict{"rc": verdict.Satisfied, "ser": verdict.Violated}[o.Level]
-		if o.Verdict != want || !o.Certified || *o.Promised != (o.Level == "rc") {
+		// With so few transactions on so many keys, hardly any may meet.
+		vacuous := o.Level == "rc" && o.Verdict == verdict.Vacuous
+		if o.Verdict != want && !vacuous || !o.Certified || *o.Promised != (o.Level == "rc") {
 			t.Errorf("%s %s, promised %v: %s", o.Level, o.Verdict, *o.Promised, c.msg)
 		}
 	}
