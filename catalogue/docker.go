@@ -16,12 +16,8 @@ import (
 	"github.com/isohound/isohound/servers/docker"
 )
 
-const (
-	// dockerReady bounds the start of all containers.
-	dockerReady = 5 * time.Minute
-	// dockerPoll is the interval of polling.
-	dockerPoll = 500 * time.Millisecond
-)
+// dockerReady bounds the start of all containers.
+const dockerReady = 5 * time.Minute
 
 // containers are those of a scenario, managed with docker's command line. It removes only what it has created, by
 // the ids that docker returned.
@@ -91,11 +87,7 @@ func (d *containers) withLogs(err error) error {
 }
 
 func (d *containers) start(ctx context.Context) ([]string, error) {
-	if n, err := docker.Sweep(ctx); err != nil {
-		return nil, err
-	} else if n > 0 {
-		d.note(fmt.Sprintf("containers removed that killed isohounds had left: %d", n))
-	}
+	docker.Sweep(ctx, d.note)
 	// Before the time is measured.
 	if err := docker.Image(ctx, d.target.Image, d.target.Dockerfile, d.note); err != nil {
 		return nil, err
@@ -119,8 +111,8 @@ func (d *containers) start(ctx context.Context) ([]string, error) {
 			}
 			args = append(args, full)
 		}
-		err := d.until(ctx, func() error {
-			_, err := docker.Do(ctx, dockerReady, nil, args...)
+		err := d.until(ctx, func(context.Context) error {
+			_, err := docker.Do(ctx, dockerReady, nil, args...) // it may take long
 			return err
 		})
 		if err != nil {
@@ -138,7 +130,7 @@ func (d *containers) start(ctx context.Context) ([]string, error) {
 		}
 	}
 	for _, dsn := range dsns {
-		if err := d.until(ctx, func() error { return d.ready(ctx, dsn) }); err != nil {
+		if err := d.until(ctx, func(ctx context.Context) error { return d.ready(ctx, dsn) }); err != nil {
 			return nil, err
 		}
 	}
@@ -150,7 +142,7 @@ func (d *containers) start(ctx context.Context) ([]string, error) {
 // while clients still reach it.
 func (d *containers) makeNetwork(ctx context.Context) (err error) {
 	if len(d.target.Containers) > 1 {
-		d.network, err = docker.Do(ctx, docker.Answer, nil, "network", "create", "--internal", d.cluster())
+		d.network, err = docker.Do(ctx, docker.Answer, nil, "network", "create", docker.Label(), "--internal", d.cluster())
 	}
 	return err
 }
@@ -204,24 +196,13 @@ func (d *containers) connect(ctx context.Context, node string) error {
 	return err
 }
 
-// until repeats f until it succeeds, ctx ends, or a container ends.
-func (d *containers) until(ctx context.Context, f func() error) error {
-	for {
-		err := f()
-		if err == nil {
-			return nil
-		}
-		for name, id := range d.ids {
-			if state, lost := docker.Do(ctx, docker.Answer, nil, "inspect", "--format", "{{.State.Running}}", id); lost == nil && state == "false" || lost != nil && ctx.Err() == nil {
-				return errors.Errorf("container %s has ended (%v)", name, err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Wrap(err, context.Cause(ctx).Error())
-		case <-time.After(dockerPoll):
-		}
+// until repeats f until it succeeds, ctx ends, or a container has ended.
+func (d *containers) until(ctx context.Context, f func(context.Context) error) error {
+	ids := map[string]string{}
+	for name, id := range d.ids {
+		ids["container "+name] = id
 	}
+	return docker.Await(ctx, ids, f)
 }
 
 // ready reports whether the driver can use an endpoint.

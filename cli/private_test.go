@@ -152,7 +152,7 @@ func TestFullDisk(t *testing.T) {
 	if got.code != 0 || len(all) != 1 || all[0].Verdict != verdict.Satisfied || !all[0].Certified {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
 	}
-	for _, want := range []string{"the server's disk was full for", "cannot be reached", "answers again"} {
+	for _, want := range []string{"the server's disk was full for", "the server had ended, and was started again", "cannot be reached", "answers again"} {
 		if !strings.Contains(got.msg, want) {
 			t.Errorf("the messages lack %q: %s", want, got.msg)
 		}

@@ -19,9 +19,6 @@ const containerPrefix = "docker-"
 // containerTimeout bounds the start of a container: Cassandra and YugabyteDB take a minute on a fast machine.
 const containerTimeout = 5 * time.Minute
 
-// containerPoll is the interval of polling.
-const containerPoll = 200 * time.Millisecond
-
 // container is a private server in a container, with the docker command.
 type container struct {
 	id, dsn string
@@ -137,11 +134,7 @@ func startContainer(r recipe, image string, c *config) (*container, error) {
 	if err := docker.Available(c.ctx); err != nil {
 		return nil, errors.WithMessage(err, "a server in a container needs docker")
 	}
-	if n, err := docker.Sweep(c.ctx); err != nil {
-		return nil, err
-	} else if n > 0 {
-		note(fmt.Sprintf("containers removed that killed isohounds had left: %d", n))
-	}
+	docker.Sweep(c.ctx, note)
 	if err := docker.Image(c.ctx, image, "", note); err != nil {
 		return nil, err
 	}
@@ -205,22 +198,10 @@ func (s *container) begin(ctx context.Context, setup []string) error {
 
 // await repeats f until it succeeds, ctx ends, or the container has ended.
 func (s *container) await(ctx context.Context, f func(context.Context) error) error {
-	for {
-		limited, cancel := context.WithTimeout(ctx, docker.End)
-		err := f(limited)
-		cancel()
-		if err == nil {
-			return nil
-		}
-		if state, lost := docker.Do(ctx, docker.Answer, nil, "inspect", "--format", "{{.State.Running}}", s.id); ctx.Err() == nil && (lost != nil || state != "true") {
-			return errors.Errorf("the container has ended; the end of its log:\n%s", s.log())
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Errorf("%v (%v); the end of its log:\n%s", context.Cause(ctx), err, s.log())
-		case <-time.After(containerPoll):
-		}
+	if err := docker.Await(ctx, map[string]string{"the container": s.id}, f); err != nil {
+		return errors.Errorf("%v; the end of its log:\n%s", err, s.log())
 	}
+	return nil
 }
 
 // log is the end of the container's log.
@@ -237,7 +218,7 @@ func (s *container) DSN() string { return s.dsn }
 
 // Kill ends all processes of the container with SIGKILL.
 func (s *container) Kill() {
-	_, s.killed = docker.Do(context.Background(), docker.End, nil, "kill", s.id)
+	s.killed = docker.Kill(context.Background(), s.id)
 }
 
 // Start implements Server.

@@ -5,7 +5,8 @@
 //
 // For root, servers run as the users that their packages created; otherwise as the current user.
 // On Linux they end when the process that started them ends, for whatever reason; their folders
-// then remain.
+// then remain. A server in a container (docker-NAME=IMAGE) is its daemon's: if the process that started it is
+// killed, it is removed when the next one is started.
 package servers
 
 import (

@@ -5,6 +5,7 @@ package docker
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -22,6 +23,8 @@ const (
 	End = 30 * time.Second
 	// pull bounds getting an image.
 	pull = 20 * time.Minute
+	// poll is the interval of Await.
+	poll = 200 * time.Millisecond
 )
 
 // ownerLabel names the process that started a container.
@@ -81,7 +84,7 @@ func Image(ctx context.Context, image, dockerfile string, note func(string)) err
 	return err
 }
 
-// Label is the argument of docker create that marks a container as this process's, for Sweep.
+// Label is the argument of docker create that marks a container, or a network, as this process's, for Sweep.
 func Label() string { return "--label=" + ownerLabel + "=" + place() + "/" + strconv.Itoa(os.Getpid()) }
 
 // Remove removes a container with its data.
@@ -100,16 +103,67 @@ func Logs(ctx context.Context, id string) (string, error) {
 	return string(out), errors.Wrap(err, "docker logs")
 }
 
-// Sweep removes the containers with a Label whose process has ended without removing them. It leaves alone those of other
-// machines and of other process namespaces, about whose processes nothing is known here. It returns how many it removed.
-func Sweep(ctx context.Context) (int, error) {
-	listed, err := Do(ctx, Answer, nil, "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+ownerLabel)
-	if err != nil || listed == "" {
-		return 0, err
+// Await repeats f until it succeeds, ctx ends, or one of the containers, whose ids are given by name, has ended.
+func Await(ctx context.Context, containers map[string]string, f func(context.Context) error) error {
+	for {
+		limited, cancel := context.WithTimeout(ctx, End)
+		err := f(limited)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		for name, id := range containers {
+			if runs, lost := running(ctx, id); ctx.Err() == nil && (lost != nil || !runs) {
+				return errors.Errorf("%s has ended (%v)", name, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Wrap(err, context.Cause(ctx).Error())
+		case <-time.After(poll):
+		}
+	}
+}
+
+// Kill ends all processes of a container with SIGKILL. It may have ended by itself.
+func Kill(ctx context.Context, id string) error {
+	_, err := Do(ctx, End, nil, "kill", id)
+	if err != nil {
+		if runs, lost := running(ctx, id); lost == nil && !runs {
+			return nil
+		}
+	}
+	return err
+}
+
+// running reports whether a container's process runs. The error says that there is no such container, or that the daemon
+// does not answer.
+func running(ctx context.Context, id string) (bool, error) {
+	state, err := Do(ctx, Answer, nil, "inspect", "--format", "{{.State.Running}}", id)
+	return state == "true", err
+}
+
+// Sweep removes the containers and networks with a Label whose process has ended without removing them. It leaves alone
+// those of other machines and of other process namespaces, about whose processes nothing is known here. note is told how
+// many it removed, and what it could not remove, which is no reason not to go on.
+func Sweep(ctx context.Context, note func(string)) {
+	sweep(ctx, note, "containers", []string{"ps", "--all"}, "{{index .Config.Labels %q}}", func(id string) error { return Remove(ctx, id) })
+	sweep(ctx, note, "networks", []string{"network", "ls"}, "{{index .Labels %q}}", func(id string) error {
+		_, err := Do(ctx, End, nil, "network", "rm", id)
+		return err
+	})
+}
+
+func sweep(ctx context.Context, note func(string), what string, list []string, label string, remove func(id string) error) {
+	listed, err := Do(ctx, Answer, nil, append(list, "--quiet", "--no-trunc", "--filter", "label="+ownerLabel)...)
+	if err != nil {
+		note(fmt.Sprintf("%s that killed isohounds may have left are not removed: %v", what, err))
+		return
 	}
 	removed := 0
 	for _, id := range strings.Fields(listed) {
-		owner, err := Do(ctx, Answer, nil, "inspect", "--format", `{{index .Config.Labels "`+ownerLabel+`"}}`, id)
+		inspect := []string{"inspect", "--format", fmt.Sprintf(label, ownerLabel), id}
+		owner, err := Do(ctx, Answer, nil, inspect...)
 		if err != nil {
 			continue // it has gone meanwhile
 		}
@@ -121,12 +175,15 @@ func Sweep(ctx context.Context) (int, error) {
 		if err != nil || alive(pid) {
 			continue
 		}
-		if err := Remove(ctx, id); err != nil {
-			return removed, err
+		if err := remove(id); err != nil {
+			note(fmt.Sprintf("%s that a killed isohound left is not removed: %v", id, err))
+			continue
 		}
 		removed++
 	}
-	return removed, nil
+	if removed > 0 {
+		note(fmt.Sprintf("%s removed that killed isohounds had left: %d", what, removed))
+	}
 }
 
 // place tells process ids apart that mean different processes.

@@ -26,36 +26,54 @@ func fake(t *testing.T, text string) (calls func() []string) {
 	}
 }
 
-// TestSweep: only containers of processes of this machine that have ended are removed.
+// TestSweep: only containers and networks of processes of this machine that have ended are removed. What cannot be removed
+// is told, and ends nothing.
 func TestSweep(t *testing.T) {
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
+	gone := fmt.Sprintf("%s/%d", place(), ended.Process.Pid)
 	owners := map[string]string{
-		"gone": fmt.Sprintf("%s/%d", place(), ended.Process.Pid), "mine": fmt.Sprintf("%s/%d", place(), os.Getpid()),
+		"stuck": gone, "gone": gone, "net": gone, "mine": fmt.Sprintf("%s/%d", place(), os.Getpid()),
 		"elsewhere": fmt.Sprintf("other-pid:[1]/%d", ended.Process.Pid), "odd": place() + "/x", "none": "",
 	}
-	text := "for last; do :; done\ncase \"$1\" in\nps) echo gone; echo mine; echo elsewhere; echo odd; echo none; echo vanished;;\ninspect) case $last in\n"
+	text := "for last; do :; done\ncase \"$1 $2\" in\nps*) for id in stuck gone mine elsewhere odd none vanished; do echo $id; done;;\n" +
+		"'network ls') echo net; echo mine;;\nrm*) [ $last != stuck ] || { echo in use >&2; exit 1; };;\ninspect*) case $last in\n"
 	for id, owner := range owners {
 		text += id + ") echo '" + owner + "';;\n"
 	}
 	calls := fake(t, text+"*) exit 1;; esac;;\nesac\n")
-	n, err := Sweep(context.Background())
-	if err != nil || n != 1 {
-		t.Errorf("%d, %v", n, err)
-	}
+	var notes []string
+	Sweep(context.Background(), func(s string) { notes = append(notes, s) })
 	var removed []string
 	for _, c := range calls() {
-		if strings.HasPrefix(c, "rm ") {
+		if strings.HasPrefix(c, "rm ") || strings.HasPrefix(c, "network rm ") {
 			removed = append(removed, c)
 		}
 	}
-	if !slices.Equal(removed, []string{"rm --force --volumes gone"}) {
+	if !slices.Equal(removed, []string{"rm --force --volumes stuck", "rm --force --volumes gone", "network rm net"}) {
 		t.Errorf("%q", removed)
+	}
+	want := []string{
+		"stuck that a killed isohound left is not removed: docker rm: in use", "containers removed that killed isohounds had left: 1",
+		"networks removed that killed isohounds had left: 1",
+	}
+	if !slices.Equal(notes, want) {
+		t.Errorf("%q", notes)
 	}
 	if label := Label(); label != "--label=isohound.owner="+owners["mine"] {
 		t.Errorf("label %s", label)
+	}
+}
+
+// TestKill: a container that has ended by itself is killed; one that runs on is not.
+func TestKill(t *testing.T) {
+	fake(t, "case $1 in\nkill) echo cannot kill >&2; exit 1;;\ninspect) for last; do :; done; case $last in ended) echo false;; runs) echo true;; *) exit 1;; esac;;\nesac\n")
+	for id, want := range map[string]string{"ended": "", "runs": "docker kill: cannot kill", "none": "docker kill: cannot kill"} {
+		if err := Kill(context.Background(), id); err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%s: %v", id, err)
+		}
 	}
 }
 

@@ -1,10 +1,8 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package docker
 
-import (
-	"os/exec"
-)
+import "os/exec"
 
 // apart does nothing here.
 func apart(*exec.Cmd) {}
