@@ -226,11 +226,11 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 		case e.Backends && slices.Contains(info.Can, drivers.Pauses):
 		case e.Action.Server() && c.Target.Server == "":
 			return fmt.Sprintf("%q is for a server that isohound starts", e)
-		case e.Standby && kindOfServer(c.Target.Server) != "postgres-failover":
+		case e.Standby && !c.Target.spec().Standby():
 			return fmt.Sprintf("%q is for a server with a standby", e)
-		case e.Action == faults.Fill && !hasDisk(c.Target.Server):
+		case e.Action == faults.Fill && !c.Target.spec().Disk():
 			return fmt.Sprintf("%q is for a server that can have a disk of its own", e)
-		case e.Backends && strings.HasPrefix(kindOfServer(c.Target.Server), "docker-"):
+		case e.Backends && c.Target.spec().Container():
 			return fmt.Sprintf("%q is for a server that is not in a container", e)
 		case e.Backends && info.Name != "postgres":
 			return fmt.Sprintf("%q is for PostgreSQL, which has a process for each session", e)
@@ -241,13 +241,10 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 	return ""
 }
 
-// galeraNodes is how many endpoints --server galera has.
-const galeraNodes = 3
-
 // endpoints is how many endpoints a target has.
 func (t *Target) endpoints() int {
-	if kindOfServer(t.Server) == "galera" {
-		return galeraNodes
+	if t.Server != "" {
+		return t.spec().Nodes()
 	}
 	return max(len(t.DSN), 1)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
 )
 
@@ -44,8 +45,12 @@ func Draft(s Starting) (string, error) {
 		return b.String(), nil
 	}
 	if s.Driver == "" {
-		if s.Driver = driverOfServer(s.Server); s.Server == "" {
-			s.Driver = driverOf(s.DSN)
+		if s.Driver = driverOf(s.DSN); s.Server != "" {
+			spec, err := servers.ParseSpec(s.Server)
+			if err != nil {
+				return "", fmt.Errorf("--server %q: %w", s.Server, err)
+			}
+			s.Driver = spec.Driver
 		}
 	}
 	if s.Driver == "" {

@@ -65,6 +65,7 @@ var mistakes = []struct {
 	{small + "    params: {pairs: }\n", true, "p.yaml:5: pairs has no value"},
 	{small + "seed: 1\nseed: 2\n", false, `p.yaml:6: mapping key "seed" already defined at line 5`},
 	{small + "levels: [sre]\n", false, `did you mean "ser"?`},
+	{small + "levels: [ser, claimed, SER]\n", false, "p.yaml:5: SER stands here twice"},
 	{small + "faults: [5s kil]\n", false, "p.yaml:5: fault:"},
 	{"targets:\n  - {name: a, driver: smi}\nworkloads:\n  - workload: mini\n", false, `did you mean "sim"?`},
 	{"targets:\n  - {name: a, driver: sim, isolations: [serialisable]}\nworkloads:\n  - workload: mini\n", false, `p.yaml:2: driver sim has no isolation "serialisable"`},
@@ -73,6 +74,8 @@ var mistakes = []struct {
 	{"targets:\n  - {name: a, driver: postgres}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: the target a needs a dsn"},
 	{"targets:\n  - {name: a}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: the target a needs a driver"},
 	{"targets:\n  - {name: a, server: postgres, dsn: x}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: server and dsn do not go together"},
+	{"targets:\n  - {name: a, server: postgress@18}\nworkloads:\n  - workload: mini\n", false, `p.yaml:2: server "postgress@18": expected postgres, postgres@VERSION`},
+	{"targets:\n  - {name: a, server: tidb@2020}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: server \"tidb@2020\": of TiDB there are 2024 and 2019"},
 	{"targets:\n  - {name: a, dsn: \"${NO_SUCH_VARIABLE}\"}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: the environment variable NO_SUCH_VARIABLE is not set"},
 	{"targets:\n  - {name: a, driver: sim}\nworkloads:\n  - workload: minni\n", false, `p.yaml:4: unknown workload "minni"`},
 	{"targets:\n  - {name: a, driver: sim}\nworkloads:\n  - workload: mini\n  - workload: mini\n", false, `p.yaml:5: a second workload is called "mini"`},
@@ -171,6 +174,9 @@ func TestDrafts(t *testing.T) {
 		if err != nil || len(cells) < 2 {
 			t.Errorf("%+v: %d cells, %v", s, len(cells), err)
 		}
+	}
+	if _, err := Draft(Starting{Server: "orcl"}); err == nil || !strings.Contains(err.Error(), `--server "orcl": expected postgres`) {
+		t.Errorf("a server that is none: %v", err)
 	}
 	if _, err := Draft(Starting{DSN: "what://x"}); err == nil {
 		t.Error("a draft for a DSN of no driver")

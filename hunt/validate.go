@@ -10,6 +10,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/faults"
+	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
 )
 
@@ -121,8 +122,15 @@ func (p *Plan) target(n int, t *Target) {
 	case t.Server != "" && len(t.DSN) > 0:
 		d.Add(d.Line("targets", n), "server and dsn do not go together")
 		return
-	case t.Server != "" && t.Driver == "":
-		t.Driver = driverOfServer(t.Server)
+	case t.Server != "":
+		spec, err := servers.ParseSpec(t.Server)
+		if err != nil {
+			d.Add(d.Line("targets", n, "server"), "server %q: %v", t.Server, err)
+			return
+		}
+		if t.Driver == "" {
+			t.Driver = spec.Driver
+		}
 	case t.Driver == "" && len(t.DSN) > 0:
 		t.Driver = driverOf(t.DSN[0])
 	}
@@ -149,27 +157,10 @@ func (p *Plan) target(n int, t *Target) {
 	}
 }
 
-// driverOfServer is the driver for a private server: postgres for postgres@18.4, postgres=FOLDER,
-// postgres?enable_seqscan=on, postgres-failover and docker-postgres=IMAGE, redis for redis-sentinel, mariadb for galera.
-func driverOfServer(server string) string {
-	kind := strings.TrimPrefix(kindOfServer(server), "docker-")
-	if kind == "galera" || kind == "mysql" {
-		return "mariadb"
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(kind, "-sentinel"), "-failover")
-}
-
-// hasDisk reports whether a server can have a disk of its own.
-func hasDisk(server string) bool {
-	return slices.Contains([]string{"postgres", "mariadb", "redis"}, kindOfServer(server))
-}
-
-// kindOfServer is the first word of a server.
-func kindOfServer(server string) string {
-	if n := strings.IndexAny(server, "=@?"); n >= 0 {
-		return server[:n]
-	}
-	return server
+// spec is the target's private server, or none.
+func (t *Target) spec() servers.Spec {
+	s, _ := servers.ParseSpec(t.Server) // target has looked at it
+	return s
 }
 
 // driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one
@@ -214,6 +205,9 @@ func expand(text string) (expanded, missing string) {
 
 func (p *Plan) levels(list List, path ...any) {
 	for n, name := range list {
+		if slices.ContainsFunc(list[:n], func(s string) bool { return strings.EqualFold(s, name) }) {
+			p.document.Add(p.document.Line(append(path, n)...), "%s stands here twice", name)
+		}
 		if strings.EqualFold(name, "claimed") {
 			continue
 		}

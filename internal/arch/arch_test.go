@@ -24,7 +24,7 @@ var never = map[string][]string{
 	"bench":     {"workloads", "scenarios", "catalogue", "remote", "hunt", "cli", "cmd"},
 	"scenarios": {"history", "drivers", "generator", "workloads", "accel", "checker", "results", "bench", "servers", "catalogue", "remote", "hunt", "cli", "cmd", "internal"},
 	"catalogue": {"bench", "hunt", "remote", "cli", "cmd"},
-	"hunt":      {"scenarios", "bench", "servers", "catalogue", "remote", "cli", "cmd"},
+	"hunt":      {"scenarios", "bench", "catalogue", "remote", "cli", "cmd"},
 	"remote":    {"history", "drivers", "generator", "workloads", "accel", "checker", "scenarios", "results", "bench", "servers", "catalogue", "hunt", "cli", "cmd", "internal"},
 	"servers":   {"history", "drivers", "generator", "workloads", "checker", "scenarios", "results", "bench", "catalogue", "remote", "hunt", "cli", "cmd"},
 }
