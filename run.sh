@@ -158,6 +158,7 @@ tests() {
   need firebird firebird3.0-server
   need g++ build-essential
   need chromium chromium
+  need gdb gdb
   dgraph
   tidb 2019
   export PATH=$bin:$PATH

@@ -70,6 +70,8 @@ func (s *settings) resolveFaults() error {
 	connections := slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action.Connections() })
 	for _, e := range s.events {
 		switch {
+		case e.Function != "" && !spec.Breaks():
+			return usage("--fault: %q needs --server postgres: only its sessions can be stopped at a function", e)
 		case e.Backends && slices.Contains(s.info.Can, drivers.Pauses):
 		case e.Action.Server() && s.server == "":
 			return usage("--fault: %q needs --server: isohound disturbs only servers that it has started", e)

@@ -101,7 +101,7 @@ func (s *settings) flags(c *cobra.Command) {
 	f.DurationVar(&s.callTimeout, "call-timeout", generator.DefaultCallTimeout, "limit for each call to the database")
 	f.DurationVar(&s.patience, "patience", generator.DefaultPatience, "how long the run waits when no endpoint answers any more")
 	f.IntVar(&s.retries, "retries", generator.DefaultRetries, "how often an aborted transaction is tried again, with fresh values")
-	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections and a --server, as in \"2s latency 50ms for 1s; 5s cut every 2s; 7s kill for 1s; 9s pause backends 5ms every 20ms; 11s fill for 2s; 15s exec ./mine.sh\"; see docs/faults.md; may be repeated")
+	f.StringArrayVar(&s.faults, "fault", nil, "disturb connections and a --server, as in \"2s latency 50ms for 1s; 5s cut every 2s; 7s kill for 1s; 9s pause backends 5ms every 20ms; 9s pause backends 8ms at XLogFlush; 11s fill for 2s; 15s exec ./mine.sh\"; see docs/faults.md; may be repeated")
 	f.StringVar(&s.claims, "claims", "auto", "whether to record the order that the database claims: auto (if the driver tells it), log (from a log of the server after the run, too), off or require; see docs/claims.md")
 	f.IntVar(&s.fenceEvery, "fence-every", 0, "each session begins with a fence and makes one after every N transactions, retries included: it reads and writes one key of all sessions, so that check --rounds cobra can judge the history in rounds (Cobra's is 20; default none)")
 	f.BoolVar(&s.finalRead, "final-read", true, "end with a read of all that the run wrote, which shows lost commits; see docs/faults.md")

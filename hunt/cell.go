@@ -223,6 +223,8 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 	}
 	for _, e := range events {
 		switch {
+		case e.Function != "" && !c.Target.spec().Breaks():
+			return fmt.Sprintf("%q is for a PostgreSQL server that isohound starts", e)
 		case e.Backends && slices.Contains(info.Can, drivers.Pauses):
 		case e.Action.Server() && c.Target.Server == "":
 			return fmt.Sprintf("%q is for a server that isohound starts", e)

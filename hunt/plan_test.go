@@ -241,14 +241,14 @@ func TestCellsTwice(t *testing.T) {
 	}
 }
 
-// TestSimPaused: sessions of sim are paused without a server; a server of its own it has not.
+// TestSimPaused: sessions of sim are paused without a server; a server of its own, with functions to stop at, it has not.
 func TestSimPaused(t *testing.T) {
-	p, err := Read("p.yaml", []byte("targets:\n  - {name: s, driver: sim, isolations: [serializable]}\nworkloads:\n  - workload: mini\nfaults: [\"1s pause backends 2ms every 4ms\", \"1s pause 2ms\", \"1s kill\"]\n"))
+	p, err := Read("p.yaml", []byte("targets:\n  - {name: s, driver: sim, isolations: [serializable]}\nworkloads:\n  - workload: mini\nfaults: [\"1s pause backends 2ms every 4ms\", \"1s pause 2ms\", \"1s kill\", \"1s pause backends 2ms at f\"]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cells, left, err := p.Cells(func([]string) error { return nil })
-	if err != nil || len(cells) != 1 || !strings.Contains(cells[0].Fault, "backends") || len(left) != 2 {
+	if err != nil || len(cells) != 1 || !strings.Contains(cells[0].Fault, "backends") || len(left) != 3 {
 		t.Errorf("%d cells, left out %v, %v", len(cells), left, err)
 	}
 }

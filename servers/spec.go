@@ -264,6 +264,9 @@ func (s Spec) Disk() bool {
 	return ok && k.disk
 }
 
+// Breaks reports whether sessions of the server can be stopped at a function (Postgres.Break).
+func (s Spec) Breaks() bool { return s.Kind == "postgres" }
+
 // Nodes is how many addresses the server has.
 func (s Spec) Nodes() int {
 	if s.Kind == "galera" {

@@ -5,6 +5,7 @@ package faults
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +57,9 @@ type Event struct {
 	// Backends says that Pause stops one process of a session at a time, drawn at random, and not the
 	// whole server.
 	Backends bool
+	// Function is a function of the server, or "". If it is named, processes of sessions stop for the time For whenever
+	// they reach it, from At to the end.
+	Function string
 	// Standby says that Kill and Pause are about the standby of the server.
 	Standby bool
 	// Command is what Exec gives to sh -c.
@@ -81,6 +85,9 @@ func (e Event) String() string {
 			s += " backends"
 		}
 		s += " " + e.For.String()
+		if e.Function != "" {
+			s += " at " + e.Function
+		}
 	}
 	if e.Action == Exec {
 		s += " " + e.Command
@@ -110,7 +117,7 @@ func (e Event) Effect() string {
 // semicolons or line ends.
 //
 //	event  = time action { "on" number | "for" time | "every" time } .
-//	action = "latency" time [ time ] | "cut" | "reset" | "kill" [ "standby" ] | "pause" [ "backends" | "standby" ] time | "fill" | "exec" word { word } .
+//	action = "latency" time [ time ] | "cut" | "reset" | "kill" [ "standby" ] | "pause" [ "backends" | "standby" ] time | "pause" "backends" time "at" function | "fill" | "exec" word { word } .
 //
 // The words of exec reach to the end of the event, without a last "every" and time.
 func Parse(script string, endpoints int) ([]Event, error) {
@@ -133,6 +140,9 @@ func Parse(script string, endpoints int) ([]Event, error) {
 	return events, nil
 }
 
+// functionName is that of a function in C, without what a debugger could take for something else.
+var functionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 func (e *Event) check(endpoints int) error {
 	switch {
 	case e.Jitter > e.Delay:
@@ -141,6 +151,8 @@ func (e *Event) check(endpoints int) error {
 		return errors.New("a repeated latency needs an end: for, and a time")
 	case e.Action == Fill && e.For == 0:
 		return errors.New("a full disk needs an end: for, and a time")
+	case e.Function != "" && (e.Every > 0 || e.Node > 0):
+		return errors.New("processes stop whenever they reach the function, until the end, so every and on do not go with at")
 	case e.Every > 0 && e.For >= e.Every:
 		return errors.Errorf("a fault that lasts %v cannot begin every %v", e.For, e.Every)
 	case e.Node > endpoints:
@@ -207,6 +219,11 @@ func (p *parser) event() Event {
 			e.Standby = p.word("standby")
 		}
 		e.For = p.duration("how long it lasts", false)
+		if e.Backends && p.word("at") {
+			if e.Function = p.next(); !functionName.MatchString(e.Function) {
+				p.fail("expected the name of a function of the server after at, not %q", e.Function)
+			}
+		}
 	case Exec:
 		n := len(p.words)
 		if n > 2 && p.words[n-2] == "every" {

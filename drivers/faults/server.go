@@ -38,6 +38,11 @@ type Cluster interface {
 	Aim(node int)
 }
 
+// Breaker is a Server whose sessions can be stopped at a function, as servers.Postgres. end returns how often one was.
+type Breaker interface {
+	Break(function string, hold time.Duration) (end func() (stops int), err error)
+}
+
 // playServer runs one event that is not about connections. Every effect has ended when it returns.
 func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 	failed := false
@@ -57,6 +62,10 @@ func (s *Set) playServer(ctx context.Context, e *Event, start time.Time) {
 				s.tell(fmt.Sprintf("%s was killed and started again, %.1f s in all", who, time.Since(begun).Seconds()))
 			}
 		case Pause:
+			if e.Function != "" {
+				err = s.stopAt(ctx, e)
+				break
+			}
 			if !s.serving.TryLock() { // there is nothing to pause in a server that was killed
 				begun = time.Time{}
 				break
@@ -112,6 +121,17 @@ func (s *Set) aim(e *Event) bool {
 		return true
 	}
 	return false
+}
+
+// stopAt stops sessions at a function until ctx ends.
+func (s *Set) stopAt(ctx context.Context, e *Event) error {
+	end, err := s.server.(Breaker).Break(e.Function, e.For)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	s.tell(fmt.Sprintf("sessions were stopped at %s %d times, for %s each", e.Function, end(), e.For))
+	return nil
 }
 
 func (s *Set) pause(e *Event) (resume func(), err error) {

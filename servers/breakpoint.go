@@ -1,0 +1,243 @@
+package servers
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pkg/errors"
+)
+
+const (
+	// attachTimeout bounds the start of a debugger, which reads the symbols of the server first.
+	attachTimeout = 30 * time.Second
+	// detachTimeout bounds its end.
+	detachTimeout = 5 * time.Second
+	// sessionsTimeout bounds the time until there is a session.
+	sessionsTimeout = 10 * time.Second
+	// attachPoll is how often Break looks for new sessions.
+	attachPoll = time.Second
+)
+
+// Break stops the processes of sessions for a time whenever they reach a function of the server: an exported one, which every
+// build knows by name. It is about half of the sessions, so that the others can act meanwhile, of those that begin later
+// too, until end is called. end returns how often a process was stopped. gdb does the work.
+//
+// A race whose window is some microseconds long is as wide as the time this way.
+func (s *Postgres) Break(function string, hold time.Duration) (end func() (stops int), err error) {
+	if _, err := exec.LookPath("gdb"); err != nil {
+		return nil, errors.New("stopping at a function needs gdb, which is not installed (apt-get install gdb)")
+	}
+	b := &breaks{server: s, function: function, hold: hold, stop: make(chan struct{}), ended: make(chan struct{}), at: map[int]*debugger{}}
+	if err := b.first(); err != nil {
+		b.detach()
+		return nil, err
+	}
+	go b.follow()
+	return func() int {
+		close(b.stop)
+		<-b.ended
+		b.detach()
+		return b.marks.count()
+	}, nil
+}
+
+// breaks are the debuggers of one call of Break.
+type breaks struct {
+	server      *Postgres
+	function    string
+	hold        time.Duration
+	marks       marks
+	stop, ended chan struct{}
+	at          map[int]*debugger // by process id
+}
+
+// first attaches to the first session, so that an error is known at once.
+func (b *breaks) first() error {
+	for deadline := time.Now().Add(sessionsTimeout); ; time.Sleep(attachPoll / 10) {
+		pids, err := b.server.processes(true)
+		if err == nil && len(pids) > 0 {
+			return b.attach(pids[0])
+		}
+		if time.Now().After(deadline) {
+			return errors.Errorf("there is no session to stop (%v)", err)
+		}
+	}
+}
+
+// follow keeps every second session under a debugger.
+func (b *breaks) follow() {
+	defer close(b.ended)
+	for {
+		if pids, err := b.server.processes(true); err == nil { // else the server is away
+			b.enough(pids)
+		}
+		select {
+		case <-b.stop:
+			return
+		case <-time.After(attachPoll):
+		}
+	}
+}
+
+func (b *breaks) enough(pids []int) {
+	attached := 0
+	for pid, d := range b.at {
+		if d.lives() {
+			attached++
+		} else {
+			delete(b.at, pid)
+		}
+	}
+	for _, pid := range pids {
+		if attached >= (len(pids)+1)/2 {
+			return
+		}
+		select {
+		case <-b.stop:
+			return
+		default:
+		}
+		if b.at[pid] == nil && b.attach(pid) == nil { // else the session has ended
+			attached++
+		}
+	}
+}
+
+// debugger is a gdb that is attached to a process.
+type debugger struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+func (d *debugger) lives() bool {
+	select {
+	case <-d.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// attach starts a debugger for a process, and waits until it has its breakpoint.
+func (b *breaks) attach(pid int) error {
+	script, err := os.CreateTemp("", "isohound-gdb-*")
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	defer os.Remove(script.Name())
+	_, err = fmt.Fprintf(script, "set pagination off\nset confirm off\nset breakpoint pending off\nhandle all nostop noprint pass\nbreak %s\necho %s\ncommands\nsilent\necho %s\nshell sleep %g\ncontinue\nend\ncontinue\n",
+		b.function, markReady+`\n`, markStop+`\n`, b.hold.Seconds())
+	if cerr := script.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	out := &markWriter{marks: &b.marks, ready: make(chan struct{})}
+	d := &debugger{cmd: exec.Command("gdb", "-q", "-nx", "-batch", "-p", strconv.Itoa(pid), "-x", script.Name()), done: make(chan struct{})}
+	d.cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=") // nothing is fetched
+	d.cmd.Stdout, d.cmd.Stderr = out, out
+	d.cmd.SysProcAttr = ownGroup()
+	if err := d.cmd.Start(); err != nil {
+		return errors.WithStack(err)
+	}
+	go func() {
+		_ = d.cmd.Wait()
+		close(d.done)
+	}()
+	b.at[pid] = d
+	select {
+	case <-out.ready:
+		return nil
+	case <-d.done:
+		return errors.Errorf("gdb cannot stop processes at %s: %s", b.function, out.why())
+	case <-time.After(attachTimeout):
+		return errors.Errorf("gdb is not attached after %s: %s", attachTimeout, out.why())
+	}
+}
+
+// detach ends the debuggers, and lets the processes go on.
+func (b *breaks) detach() {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		for _, d := range b.at {
+			if d.lives() {
+				_ = d.cmd.Process.Signal(s)
+			}
+		}
+		limit := time.After(detachTimeout)
+		for pid, d := range b.at {
+			select {
+			case <-d.done:
+				delete(b.at, pid)
+			case <-limit:
+				limit = time.After(0) // the others have had their time, too
+			}
+		}
+	}
+}
+
+const (
+	markReady = "isohound: attached"
+	markStop  = "isohound: stopped"
+)
+
+// marks counts the stops that debuggers report.
+type marks struct {
+	mu    sync.Mutex
+	stops int
+}
+
+func (m *marks) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stops
+}
+
+// markWriter reads what a debugger prints.
+type markWriter struct {
+	marks *marks
+	ready chan struct{}
+	rest  []byte
+	last  []string // lines that are no marks
+}
+
+func (w *markWriter) Write(p []byte) (int, error) {
+	w.marks.mu.Lock()
+	defer w.marks.mu.Unlock()
+	w.rest = append(w.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(w.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		w.rest = rest
+		switch text := strings.TrimSpace(string(line)); text {
+		case markStop:
+			w.marks.stops++
+		case markReady:
+			close(w.ready)
+		case "":
+		default:
+			w.last = append(w.last[max(0, len(w.last)-9):], text)
+		}
+	}
+}
+
+// why is what gdb said last that tells a reason.
+func (w *markWriter) why() string {
+	w.marks.mu.Lock()
+	defer w.marks.mu.Unlock()
+	for n := len(w.last) - 1; n >= 0; n-- {
+		if strings.Contains(w.last[n], "not permitted") || strings.Contains(w.last[n], "not defined") {
+			return w.last[n]
+		}
+	}
+	return strings.Join(w.last, "; ")
+}
