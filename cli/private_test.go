@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -138,6 +139,25 @@ func TestExactServer(t *testing.T) {
 	}
 	if said, _ := os.ReadFile(filepath.Join(out, "said")); !strings.HasSuffix(strings.TrimSpace(string(said)), "/postgres?enable_seqscan=on") {
 		t.Errorf("the DSN is %q", said)
+	}
+}
+
+// TestStopAtFunction: sessions stop at a function of the server. A function that it does not have is told, and ends nothing.
+func TestStopAtFunction(t *testing.T) {
+	got := isohound(t, "run", "--server", "postgres", "--isolation", "repeatable read", "--workload", "mini", "--sessions", "4", "--duration", "6s", "--check", "si", "--json", "--no-progress", "--out", filepath.Join(t.TempDir(), "run"),
+		"--fault", "0s pause backends 2ms at ProcArrayEndTransaction; 0s pause backends 2ms at no_such_function")
+	if strings.Contains(got.msg, "not permitted") {
+		t.Skip(got.msg)
+	}
+	all := got.outcomes(t)
+	if got.code != 0 || len(all) != 1 || all[0].Verdict != verdict.Satisfied || !all[0].Certified {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
+	}
+	if !regexp.MustCompile(`sessions were stopped at ProcArrayEndTransaction [1-9][0-9]* times, for 2ms each`).MatchString(got.msg) {
+		t.Errorf("no stops: %s", got.msg)
+	}
+	if want := `gdb cannot stop processes at no_such_function: Function "no_such_function" not defined`; !strings.Contains(got.msg, want) {
+		t.Errorf("the messages lack %q: %s", want, got.msg)
 	}
 }
 

@@ -62,8 +62,10 @@ type breaks struct {
 func (b *breaks) first() error {
 	for deadline := time.Now().Add(sessionsTimeout); ; time.Sleep(attachPoll / 10) {
 		pids, err := b.server.processes(true)
-		if err == nil && len(pids) > 0 {
-			return b.attach(pids[0])
+		for _, pid := range pids {
+			if b.server.traced.claim(pid) {
+				return b.attach(pid)
+			}
 		}
 		if time.Now().After(deadline) {
 			return errors.Errorf("there is no session to stop (%v)", err)
@@ -104,10 +106,35 @@ func (b *breaks) enough(pids []int) {
 			return
 		default:
 		}
-		if b.at[pid] == nil && b.attach(pid) == nil { // else the session has ended
+		if b.server.traced.claim(pid) && b.attach(pid) == nil { // else it has one, or the session has ended
 			attached++
 		}
 	}
+}
+
+// traced are the processes that have a debugger: they can have only one.
+type traced struct {
+	mu   sync.Mutex
+	pids map[int]bool
+}
+
+func (t *traced) claim(pid int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pids[pid] {
+		return false
+	}
+	if t.pids == nil {
+		t.pids = map[int]bool{}
+	}
+	t.pids[pid] = true
+	return true
+}
+
+func (t *traced) release(pid int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.pids, pid)
 }
 
 // debugger is a gdb that is attached to a process.
@@ -125,8 +152,14 @@ func (d *debugger) lives() bool {
 	}
 }
 
-// attach starts a debugger for a process, and waits until it has its breakpoint.
-func (b *breaks) attach(pid int) error {
+// attach starts a debugger for a process that was claimed, and waits until it has its breakpoint.
+func (b *breaks) attach(pid int) (err error) {
+	begun := false
+	defer func() {
+		if !begun {
+			b.server.traced.release(pid)
+		}
+	}()
 	script, err := os.CreateTemp("", "isohound-gdb-*")
 	if err != nil {
 		return errors.WithStack(err)
@@ -148,8 +181,10 @@ func (b *breaks) attach(pid int) error {
 	if err := d.cmd.Start(); err != nil {
 		return errors.WithStack(err)
 	}
+	begun = true
 	go func() {
 		_ = d.cmd.Wait()
+		b.server.traced.release(pid)
 		close(d.done)
 	}()
 	b.at[pid] = d

@@ -120,6 +120,7 @@ func TestCommitWindow(t *testing.T) {
 		do(t, first, "BEGIN", "UPDATE t SET v = 1 WHERE k = 'b'")
 		b := &breaks{server: s, function: "ReleasePredicateLocks", hold: 5 * time.Second, at: map[int]*debugger{}}
 		if stopped {
+			s.traced.claim(int(first.PgConn().PID()))
 			if err := b.attach(int(first.PgConn().PID())); err != nil {
 				mayTrace(t, err)
 				t.Fatal(err)

@@ -27,6 +27,7 @@ type Postgres struct {
 	// waitsFor are the standbys that commits wait for.
 	waitsFor []string
 	watch    watcher
+	traced   traced
 	// exact is the version of the package that was fetched, "" if none was.
 	exact string
 }
