@@ -102,15 +102,18 @@ func (h *History) BySession() [][]int32 {
 	return all
 }
 
-// Timed reports whether at least one committed transaction has both its begin and its end.
-// Without these, and without a clock that all transactions share, real-time order means nothing.
+// Timed reports whether there is a real-time order: a committed transaction has an end, and one that may have committed has a
+// begin. Without these, and without a clock that all transactions share, real-time order means nothing.
 func (h *History) Timed() bool {
 	if h.NoCommonClock {
 		return false
 	}
+	began, ended := false, false
 	for i := range h.Txns {
 		t := &h.Txns[i]
-		if t.Status == Committed && t.Begin != NoTime && t.End != NoTime {
+		began = began || t.Status != Aborted && t.Begin != NoTime
+		ended = ended || t.Status == Committed && t.End != NoTime
+		if began && ended {
 			return true
 		}
 	}

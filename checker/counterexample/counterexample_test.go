@@ -393,3 +393,25 @@ func TestPartWithoutTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestHalfTimes: one transaction has an end and no begin, the other one a begin and no end. That is all that their order in real
+// time needs, so they are a counterexample, and a history.
+func TestHalfTimes(t *testing.T) {
+	h := dsl.MustParse(`
+		s2 T0 [?,2]: r(k2,0) w(k2,1)
+		s1 T1 [3,7]: r(k0,0) w(k0,2)
+		s1 T2 [8,?]: r(k1,0) w(k1,4) n(k2,1)`)
+	for _, lvl := range []level.Level{level.SSER, level.StrongSI} {
+		r, err := checker.Check(t.Context(), h, lvl, checker.Options{Certify: true})
+		if err != nil || r.Verdict != verdict.Violated {
+			t.Fatal(r, err)
+		}
+		c, err := counterexample.Of(t.Context(), h, lvl, &r.Anomalies[0], counterexample.Options{Timeout: counterexample.MinimizeFor})
+		if err != nil || !slices.Equal(c.Txns, []int32{0, 2}) {
+			t.Fatalf("%s: %+v, %v", lvl, c, err)
+		}
+		if r, err := checker.Check(t.Context(), c.History, lvl, checker.Options{Certify: true}); err != nil || r.Verdict != verdict.Violated {
+			t.Errorf("%s: the counterexample is %+v, %v", lvl, r, err)
+		}
+	}
+}
