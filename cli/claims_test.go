@@ -25,8 +25,12 @@ func TestClaims(t *testing.T) {
 	} {
 		for workload := range strings.SplitSeq(tc.workloads, ",") {
 			for lvl := range strings.SplitSeq(tc.levels, ",") { // one by one: a satisfied level implies others
-				c := isohound(t, "run", "--driver", tc.driver, "--isolation", tc.isolation, "--workload", workload, "--check", lvl,
-					"--sessions", "10", "--txns", "100", "--seed", "3", "--claims", "require", "--json", "--quiet")
+				args := []string{"run", "--driver", tc.driver, "--isolation", tc.isolation, "--workload", workload, "--check", lvl,
+					"--sessions", "10", "--txns", "100", "--seed", "3", "--claims", "require", "--json", "--quiet"}
+				if workload == "mini" {
+					args = append(args, "-p", "think=500us") // else its transactions hardly overlap
+				}
+				c := isohound(t, args...)
 				o := c.outcomes(t)
 				if c.code != 0 || len(o) != 1 || o[0].Verdict != verdict.Satisfied || !o[0].Certified {
 					t.Errorf("%+v, %s, %s: exit code %d: %+v %s", tc, workload, lvl, c.code, o, c.msg)

@@ -53,7 +53,7 @@ func TestContainer(t *testing.T) {
 		t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 		t.Setenv("FAKE", dir)
 	}
-	c := isohound(t, "run", "--server", server, "--sessions", "6", "--rate", "300", "--keys", "500", "--txns", "200", "--patience", "1m",
+	c := isohound(t, "run", "--server", server, "--sessions", "6", "--rate", "300", "-p", "think=2ms", "--keys", "500", "--txns", "200", "--patience", "1m",
 		"--fault", "500ms kill for 100ms; 2s pause 100ms", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
 	all := c.outcomes(t)
 	if c.code != 0 || len(all) == 0 || all[0].Verdict != verdict.Satisfied || !all[0].Certified {

@@ -122,7 +122,7 @@ func TestReplicaPromoted(t *testing.T) {
 // old primary is away until the run ends, and the run ends when all its transactions were made.
 func TestSentinelTakesOver(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	c := isohound(t, "run", "--server", "redis-sentinel", "--sessions", "6", "--rate", "300", "--txns", "150", "--patience", "5m", "--fault", "1s kill for 10m", "--out", out, "--json", "--no-progress")
+	c := isohound(t, "run", "--server", "redis-sentinel", "--sessions", "6", "--rate", "300", "-p", "think=2ms", "--txns", "150", "--patience", "5m", "--fault", "1s kill for 10m", "--out", out, "--json", "--no-progress")
 	all := c.outcomes(t)
 	if c.code != 0 || len(all) != 1 || all[0].Level != "rc" || all[0].Verdict != verdict.Satisfied || all[0].Sessions <= 6 {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,70 +26,76 @@ const (
 	attachPoll = time.Second
 )
 
-// Break stops the processes of sessions for a time whenever they reach a function of the server: an exported one, which every
-// build knows by name. It is about half of the sessions, so that the others can act meanwhile, of those that begin later
-// too, until end is called. end returns how often a process was stopped. gdb does the work.
+// Break stops the processes of sessions for a time whenever they reach a function of the server, until ctx ends: an exported
+// function, which every build knows by name. It is about half of the sessions, so that the others can act meanwhile, of
+// those that begin later too. It returns how often a process was stopped. gdb does the work.
 //
 // A race whose window is some microseconds long is as wide as the time this way.
-func (s *Postgres) Break(function string, hold time.Duration) (end func() (stops int), err error) {
+func (s *Postgres) Break(ctx context.Context, function string, hold time.Duration) (stops int, err error) {
 	if _, err := exec.LookPath("gdb"); err != nil {
-		return nil, errors.New("stopping at a function needs gdb, which is not installed (apt-get install gdb)")
+		return 0, errors.New("stopping at a function needs gdb, which is not installed (apt-get install gdb)")
 	}
-	b := &breaks{server: s, function: function, hold: hold, stop: make(chan struct{}), ended: make(chan struct{}), at: map[int]*debugger{}}
-	if err := b.first(); err != nil {
-		b.detach()
-		return nil, err
+	b := &breaks{server: s, function: function, hold: hold, at: map[int]*debugger{}}
+	defer b.detach()
+	if err := b.first(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = nil // the end came before the first session
+		}
+		return 0, err
 	}
-	go b.follow()
-	return func() int {
-		close(b.stop)
-		<-b.ended
-		b.detach()
-		return b.marks.count()
-	}, nil
+	for after(ctx, attachPoll) {
+		if pids, err := s.processes(true); err == nil { // else the server is away
+			b.enough(ctx, pids)
+		}
+	}
+	b.detach()
+	return b.marks.count(), nil
+}
+
+// after waits, and reports whether ctx has not ended.
+func after(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // breaks are the debuggers of one call of Break.
 type breaks struct {
-	server      *Postgres
-	function    string
-	hold        time.Duration
-	marks       marks
-	stop, ended chan struct{}
-	at          map[int]*debugger // by process id
+	server   *Postgres
+	function string
+	hold     time.Duration
+	marks    marks
+	at       map[int]*debugger // by process id
 }
 
 // first attaches to the first session, so that an error is known at once.
-func (b *breaks) first() error {
-	for deadline := time.Now().Add(sessionsTimeout); ; time.Sleep(attachPoll / 10) {
+func (b *breaks) first(ctx context.Context) error {
+	deadline := time.Now().Add(sessionsTimeout)
+	for {
 		pids, err := b.server.processes(true)
 		for _, pid := range pids {
 			if b.server.traced.claim(pid) {
-				return b.attach(pid)
+				return b.attach(ctx, pid)
 			}
 		}
-		if time.Now().After(deadline) {
-			return errors.Errorf("there is no session to stop (%v)", err)
+		switch {
+		case !time.Now().After(deadline):
+		case err != nil:
+			return err
+		default:
+			return errors.Errorf("no session to stop at %s began within %s", b.function, sessionsTimeout)
+		}
+		if !after(ctx, attachPoll/10) {
+			return ctx.Err()
 		}
 	}
 }
 
-// follow keeps every second session under a debugger.
-func (b *breaks) follow() {
-	defer close(b.ended)
-	for {
-		if pids, err := b.server.processes(true); err == nil { // else the server is away
-			b.enough(pids)
-		}
-		select {
-		case <-b.stop:
-			return
-		case <-time.After(attachPoll):
-		}
-	}
-}
-
-func (b *breaks) enough(pids []int) {
+// enough keeps every second session under a debugger.
+func (b *breaks) enough(ctx context.Context, pids []int) {
 	attached := 0
 	for pid, d := range b.at {
 		if d.lives() {
@@ -98,15 +105,10 @@ func (b *breaks) enough(pids []int) {
 		}
 	}
 	for _, pid := range pids {
-		if attached >= (len(pids)+1)/2 {
+		if attached >= (len(pids)+1)/2 || ctx.Err() != nil {
 			return
 		}
-		select {
-		case <-b.stop:
-			return
-		default:
-		}
-		if b.server.traced.claim(pid) && b.attach(pid) == nil { // else it has one, or the session has ended
+		if b.server.traced.claim(pid) && b.attach(ctx, pid) == nil { // else it has one, or the session has ended
 			attached++
 		}
 	}
@@ -153,10 +155,10 @@ func (d *debugger) lives() bool {
 }
 
 // attach starts a debugger for a process that was claimed, and waits until it has its breakpoint.
-func (b *breaks) attach(pid int) (err error) {
-	begun := false
+func (b *breaks) attach(ctx context.Context, pid int) (err error) {
+	d := &debugger{done: make(chan struct{})}
 	defer func() {
-		if !begun {
+		if d.cmd == nil {
 			b.server.traced.release(pid)
 		}
 	}()
@@ -174,16 +176,16 @@ func (b *breaks) attach(pid int) (err error) {
 		return errors.WithStack(err)
 	}
 	out := &markWriter{marks: &b.marks, ready: make(chan struct{})}
-	d := &debugger{cmd: exec.Command("gdb", "-q", "-nx", "-batch", "-p", strconv.Itoa(pid), "-x", script.Name()), done: make(chan struct{})}
-	d.cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=") // nothing is fetched
-	d.cmd.Stdout, d.cmd.Stderr = out, out
-	d.cmd.SysProcAttr = ownGroup()
-	if err := d.cmd.Start(); err != nil {
+	cmd := exec.Command("gdb", "-q", "-nx", "-batch", "-p", strconv.Itoa(pid), "-x", script.Name())
+	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=") // nothing is fetched
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = ownGroup()
+	if err := cmd.Start(); err != nil {
 		return errors.WithStack(err)
 	}
-	begun = true
+	d.cmd = cmd
 	go func() {
-		_ = d.cmd.Wait()
+		_ = cmd.Wait()
 		b.server.traced.release(pid)
 		close(d.done)
 	}()
@@ -193,12 +195,15 @@ func (b *breaks) attach(pid int) (err error) {
 		return nil
 	case <-d.done:
 		return errors.Errorf("gdb cannot stop processes at %s: %s", b.function, out.why())
+	case <-ctx.Done():
+		return ctx.Err() // detach ends it
 	case <-time.After(attachTimeout):
 		return errors.Errorf("gdb is not attached after %s: %s", attachTimeout, out.why())
 	}
 }
 
-// detach ends the debuggers, and lets the processes go on.
+// detach ends the debuggers, and lets the processes go on. A debugger that has to be killed leaves its breakpoint behind: the
+// process then ends there, and the server starts again.
 func (b *breaks) detach() {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		for _, d := range b.at {

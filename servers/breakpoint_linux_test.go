@@ -48,15 +48,19 @@ func TestBreak(t *testing.T) {
 	t.Cleanup(s.Stop)
 	all := []*pgx.Conn{connect(t, s), connect(t, s), connect(t, s)}
 	do(t, all[0], "CREATE TABLE t (k int)")
-	if _, err := s.Break("NoSuchFunction", time.Second); err == nil || !strings.Contains(err.Error(), `"NoSuchFunction" not defined`) {
+	if _, err := s.Break(t.Context(), "NoSuchFunction", time.Second); err == nil || !strings.Contains(err.Error(), `"NoSuchFunction" not defined`) {
 		mayTrace(t, err)
 		t.Errorf("a function that the server does not have: %v", err)
 	}
 	const hold = 300 * time.Millisecond
-	end, err := s.Break("ProcArrayEndTransaction", hold)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, end := context.WithCancel(t.Context())
+	var stops int
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		stops, err = s.Break(ctx, "ProcArrayEndTransaction", hold)
+		ended <- err
+	}()
 	slow := func() (n int) {
 		for _, c := range all {
 			begun := time.Now()
@@ -73,8 +77,9 @@ func TestBreak(t *testing.T) {
 			t.Fatal("fewer than two sessions are stopped")
 		}
 	}
-	if stops := end(); stops < 2 {
-		t.Errorf("%d stops", stops)
+	end()
+	if err := <-ended; err != nil || stops < 2 {
+		t.Errorf("%d stops, %v", stops, err)
 	}
 	slow() // what was on its way
 	begun := time.Now()
@@ -121,7 +126,7 @@ func TestCommitWindow(t *testing.T) {
 		b := &breaks{server: s, function: "ReleasePredicateLocks", hold: 5 * time.Second, at: map[int]*debugger{}}
 		if stopped {
 			s.traced.claim(int(first.PgConn().PID()))
-			if err := b.attach(int(first.PgConn().PID())); err != nil {
+			if err := b.attach(t.Context(), int(first.PgConn().PID())); err != nil {
 				mayTrace(t, err)
 				t.Fatal(err)
 			}

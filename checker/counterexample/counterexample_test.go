@@ -394,8 +394,8 @@ func TestPartWithoutTimes(t *testing.T) {
 	}
 }
 
-// TestHalfTimes: one transaction has an end and no begin, the other one a begin and no end. That is all that their order in real
-// time needs, so they are a counterexample, and a history.
+// TestHalfTimes: the end of one transaction before the begin of another is an order in real time. So a counterexample may
+// have no transaction with both, and is a history all the same.
 func TestHalfTimes(t *testing.T) {
 	h := dsl.MustParse(`
 		s2 T0 [?,2]: r(k2,0) w(k2,1)

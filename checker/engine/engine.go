@@ -77,7 +77,7 @@ func Suits(e Engine, h *history.History, lvl level.Level) error {
 	case lvl.RealTime() && h.NoCommonClock:
 		return &Refusal{"", fmt.Sprintf("level %s needs one clock, and the history was recorded by generators on several machines (no_common_clock); check a level without real time", lvl)}
 	case lvl.RealTime() && !h.Timed():
-		return &Refusal{"", fmt.Sprintf("level %s needs the begin and end of transactions, and the history has none; check a level without real time", lvl)}
+		return &Refusal{"", fmt.Sprintf("level %s needs the begin and end of transactions, and the history does not have both; check a level without real time", lvl)}
 	case InventsReads(h, lvl) && !lvl.Weak():
 		return &Refusal{"", fmt.Sprintf("level %s cannot be judged: the history has appends to lists, which isohound reads as writes after a read of what they overwrite, and below snapshot isolation they need not have read it", lvl)}
 	}

@@ -38,9 +38,10 @@ type Cluster interface {
 	Aim(node int)
 }
 
-// Breaker is a Server whose sessions can be stopped at a function, as servers.Postgres. end returns how often one was.
+// Breaker is a Server whose sessions can be stopped at a function, as servers.Postgres, until ctx ends. Break returns how
+// often one was.
 type Breaker interface {
-	Break(function string, hold time.Duration) (end func() (stops int), err error)
+	Break(ctx context.Context, function string, hold time.Duration) (stops int, err error)
 }
 
 // playServer runs one event that is not about connections. Every effect has ended when it returns.
@@ -125,13 +126,11 @@ func (s *Set) aim(e *Event) bool {
 
 // stopAt stops sessions at a function until ctx ends.
 func (s *Set) stopAt(ctx context.Context, e *Event) error {
-	end, err := s.server.(Breaker).Break(e.Function, e.For)
-	if err != nil {
-		return err
+	stops, err := s.server.(Breaker).Break(ctx, e.Function, e.For)
+	if err == nil {
+		s.tell(fmt.Sprintf("sessions were stopped at %s %d times, for %s each", e.Function, stops, e.For))
 	}
-	<-ctx.Done()
-	s.tell(fmt.Sprintf("sessions were stopped at %s %d times, for %s each", e.Function, end(), e.For))
-	return nil
+	return err
 }
 
 func (s *Set) pause(e *Event) (resume func(), err error) {

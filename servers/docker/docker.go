@@ -113,7 +113,7 @@ func Await(ctx context.Context, containers map[string]string, f func(context.Con
 			return nil
 		}
 		for name, id := range containers {
-			if runs, lost := running(ctx, id); ctx.Err() == nil && (lost != nil || !runs) {
+			if runs, lost := running(ctx, id); lost == nil && !runs {
 				return errors.Errorf("%s has ended (%v)", name, err)
 			}
 		}
@@ -136,10 +136,13 @@ func Kill(ctx context.Context, id string) error {
 	return err
 }
 
-// running reports whether a container's process runs. The error says that there is no such container, or that the daemon
-// does not answer.
+// running reports whether a container's process runs. It does not if there is no such container any more. The error says
+// that the daemon does not answer.
 func running(ctx context.Context, id string) (bool, error) {
 	state, err := Do(ctx, Answer, nil, "inspect", "--format", "{{.State.Running}}", id)
+	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such") {
+		return false, nil
+	}
 	return state == "true", err
 }
 
