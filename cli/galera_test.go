@@ -35,3 +35,14 @@ func TestGaleraNodeKilled(t *testing.T) {
 	}
 	t.Logf("%s: %d transactions, %+v", r.Config.Server, all[0].Txns, r.Stats.FinalRead)
 }
+
+// TestWriteSets: the numbers of write sets are an execution of snapshot isolation over all nodes. --server galera is started so
+// that it tells them if they are required.
+func TestWriteSets(t *testing.T) {
+	c := isohound(t, "run", "--server", "galera", "--isolation", "repeatable read, innodb_snapshot_isolation=ON", "--check", "si", "--claims", "require", "--versions", "assume",
+		"--workload", "general", "--sessions", "6", "--txns", "80", "--seed", "3", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+	o := c.outcomes(t)
+	if c.code != 0 || len(o) != 1 || o[0].Engine != "replay" || o[0].Claim == nil || !o[0].Claim.Fits || o[0].Assumes == nil || o[0].Assumes.Placed == 0 {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}

@@ -51,6 +51,8 @@ func (a *app) startServer(s *settings) error {
 		opts = append(opts, servers.Set("wal_level", "logical"))
 	case (spec.Kind == "mariadb" || spec.Kind == "docker-mariadb") && s.claims == "require":
 		opts = append(opts, servers.Set("log_bin", "log"))
+	case spec.Kind == "galera" && s.claims == "require":
+		opts = append(opts, servers.Set("wsrep_gtid_mode", "ON"))
 	}
 	if slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action == faults.Fill }) {
 		opts = append(opts, servers.Disk())

@@ -70,7 +70,7 @@ var plainMariaDB = &flavour{info: drivers.Info{
 		"A commit whose answer was lost stays of unknown outcome: MariaDB cannot be asked later.",
 		"InnoDB shows a commit to others before it is durable. If the server crashes during the run, what they read in that moment may be gone, which looks like a violation and is one of durability.",
 		"Statements wait for locks at most half of --call-timeout, but at least the 1 s that innodb_lock_wait_timeout can be; after any error the whole transaction is rolled back, since MariaDB itself rolls back only the statement.",
-		"Positions are told where the server has a binary log (log_bin), and not by Galera and MySQL.",
+		"Positions are told where the server has a binary log (log_bin), on nodes of Galera where wsrep_gtid_mode is ON, and not by MySQL.",
 		"Several endpoints are nodes of Galera, or a primary, named first, with replicas that are read_only to the user.",
 	},
 }}

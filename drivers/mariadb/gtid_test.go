@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
@@ -29,6 +30,51 @@ func logged(t drivertest.T) *servers.MariaDB {
 // TestNumbersOfCommits: with a binary log, a transaction that changed something tells its number there, and no other one does.
 func TestNumbersOfCommits(t *testing.T) {
 	dsn := logged(t).DSN()
+	numbers(t, dsn, 0)
+	// Not asked, a transaction looks at nothing.
+	if x := drivertest.Begin(t, drivertest.Open(t, driver{}, dsn, serializable)).(tx); x.place != nil || x.Position() != (drivers.Position{}) {
+		t.Error("it looks although nobody asked")
+	}
+	abortsAreNotTold(t, dsn)
+}
+
+// TestNumbersOfWriteSets: the same on nodes of Galera, whose numbers are those of the cluster, also on a node that was killed
+// and joins again.
+func TestNumbersOfWriteSets(t *testing.T) {
+	g, err := servers.StartGalera(3, servers.Set("wsrep_gtid_mode", "ON"), servers.Set("wsrep_provider_options", "evs.suspect_timeout=PT3S;evs.inactive_timeout=PT6S"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	last := numbers(t, g.DSNs()[0], 0)
+	g.Kill(1)
+	last = numbers(t, g.DSNs()[2], last)
+	if err := g.Start(1); err != nil {
+		t.Fatal(err)
+	}
+	last = numbers(t, g.DSNs()[1], last)
+	numbers(t, g.DSNs()[0], last)
+
+	// Without a majority the server answers the question first, and tells then that the commit failed.
+	db, err := driver{}.Open(ctx, drivers.Config{DSN: g.DSNs()[0], Isolation: repeatableReadOn, Positions: true, CallTimeout: time.Minute})
+	if err == nil {
+		err = db.Create(ctx, maps.All(drivertest.Initial))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := drivertest.Begin(t, db)
+	if _, err := x.Update(ctx, "a", 9); err != nil {
+		t.Fatal(err)
+	}
+	g.Kill(1)
+	g.Kill(2)
+	drivertest.Class(t, "a commit without a majority", x.Commit(ctx), drivers.OutcomeUnknown, true)
+}
+
+// numbers makes transactions of which it is known whether they have a number, which is above last. It returns the last one.
+func numbers(t *testing.T, dsn string, last int64) int64 {
+	t.Helper()
 	for _, iso := range []string{serializable, repeatableReadOn, readCommitted} {
 		db, err := driver{}.Open(ctx, drivers.Config{DSN: dsn, Isolation: iso, Positions: true})
 		if err != nil {
@@ -70,7 +116,6 @@ func TestNumbersOfCommits(t *testing.T) {
 		}
 		update := func(x drivers.Tx) error { _, err := x.Update(ctx, "a", 7); return err }
 		one := []schema.Expr{schema.Set(int64(1))}
-		last := int64(0)
 		for _, step := range []struct {
 			name string
 			do   func(x drivers.Tx) error
@@ -103,11 +148,7 @@ func TestNumbersOfCommits(t *testing.T) {
 			}
 		}
 	}
-	// Not asked, a transaction looks at nothing.
-	if x := drivertest.Begin(t, drivertest.Open(t, driver{}, dsn, serializable)).(tx); x.place != nil || x.Position() != (drivers.Position{}) {
-		t.Error("it looks although nobody asked")
-	}
-	abortsAreNotTold(t, dsn)
+	return last
 }
 
 // abortsAreNotTold: a commit of a session that another one killed is of unknown outcome, as without a binary log.
@@ -160,4 +201,14 @@ func BenchmarkNumbersOfCommits(b *testing.B) {
 	for _, iso := range []string{serializable, repeatableReadOn} {
 		b.Run(iso, func(b *testing.B) { drivertest.PositionsCost(b, driver{}, dsn, iso) })
 	}
+}
+
+// BenchmarkNumbersOfWriteSets is the same for a cluster of three nodes of Galera, on one of them.
+func BenchmarkNumbersOfWriteSets(b *testing.B) {
+	g, err := servers.StartGalera(3, servers.Set("wsrep_gtid_mode", "ON"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(g.Stop)
+	b.Run(repeatableReadOn, func(b *testing.B) { drivertest.PositionsCost(b, driver{}, g.DSNs()[0], repeatableReadOn) })
 }

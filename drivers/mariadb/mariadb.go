@@ -67,7 +67,7 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	d := &db{flavour: f, schema: "isohound_" + hex.EncodeToString(name)}
 	d.begin(cfg)
 	asks := cfg.Positions && slices.Contains(f.info.Can, drivers.Positions)
-	conf.MultiStatements = conf.MultiStatements || asks && f.sign == "" // for commitAndAsk
+	conf.MultiStatements = conf.MultiStatements || asks && f.sign == "" // for commitLogged
 	connector, err := mysql.NewConnector(conf)
 	if err != nil {
 		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
@@ -149,7 +149,7 @@ type db struct {
 	readOnly bool     // the server refuses writes
 	// positions: transactions tell where the server has placed them.
 	positions   bool
-	gtids       bool          // by the binary log
+	gtids       string        // what tells the id of the last commit, or ""
 	untold      string        // why not
 	callTimeout time.Duration // of questions about that
 }

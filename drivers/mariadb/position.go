@@ -30,7 +30,7 @@ type inquiry struct {
 	current, changed bool
 	// started is the start timestamp of a transaction that has changed nothing, 0 if it is not known.
 	started int64
-	// committed is the sequence number of the commit in MariaDB's binary log, 0 if there is none (gtid.go).
+	// committed is the sequence number of the commit in MariaDB's binary log, or of Galera's write set, 0 if there is none (gtid.go).
 	committed int64
 }
 
@@ -71,8 +71,10 @@ func (d *db) tells(ctx context.Context, c *sql.Conn) error {
 // Positions implements drivers.Positioner.
 func (d *db) Positions() string {
 	switch {
-	case d.gtids:
+	case d.gtids == lastLogged:
 		return "numbers in the binary log"
+	case d.gtids == lastWriteSet:
+		return "numbers of write sets"
 	case !d.positions:
 		return ""
 	}
@@ -93,7 +95,7 @@ func (x tx) Position() drivers.Position {
 	switch {
 	case at == nil:
 		return drivers.Position{}
-	case at.s.db.gtids:
+	case at.s.db.gtids != "":
 		return drivers.Position{Commit: at.committed}
 	case !at.current:
 		return drivers.Position{Snapshot: at.started, Snapped: at.started > 0}

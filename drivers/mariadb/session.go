@@ -125,7 +125,7 @@ func (x tx) write(ctx context.Context, query string, args ...any) (bool, error) 
 }
 
 func (x tx) Commit(ctx context.Context) error {
-	if x.place != nil && x.place.s.db.gtids && x.place.current {
+	if x.place != nil && x.place.s.db.gtids != "" && x.place.current {
 		return x.commitLogged(ctx)
 	}
 	x.noteStart(ctx)
@@ -149,6 +149,7 @@ const (
 	tableAccessDenied       = 1142
 	unknownTable            = 1146
 	unknownVariable         = 1193
+	unknownFunction         = 1305
 	lockWaitTimeout         = 1205
 	deadlock                = 1213
 	readOnly                = 1290
