@@ -3,16 +3,10 @@
 package cli
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/history/file"
-	joining "github.com/isohound/isohound/history/join"
 )
 
 // resolveClaims checks --claims.
@@ -41,72 +35,6 @@ func (s *settings) resolveClaims() error {
 // wantsLog reports whether the order of the commits is read from a log of the server after the run.
 func (s *settings) wantsLog() bool {
 	return s.claims == "log" || s.claims == "require" && slices.Contains(s.info.Can, drivers.CommitLog)
-}
-
-// openLog makes the server keep a log of commits, if that is wanted. It reports whether it does.
-func (a *app) openLog(s *settings, db drivers.DB) (bool, error) {
-	if !s.wantsLog() {
-		return false, nil
-	}
-	why := db.(drivers.Logger).Log(a.stop)
-	switch {
-	case why == "":
-		return true, nil
-	case a.stop.Err() != nil:
-		return false, errInterrupted
-	case s.claims == "require":
-		return false, usage("--claims require: %s does not tell in which order transactions committed: %s", db.Server(), why)
-	}
-	fmt.Fprintf(a.msg, "isohound: the order of the commits is not recorded: %s\n", why)
-	return false, nil
-}
-
-// joinCommits adds the order of the commits to the history of a run. If that fails it prints why, and the history stays
-// as it was.
-func (a *app) joinCommits(s *settings, db drivers.DB, path string) {
-	notes, err := a.rewriteWith(db.(drivers.Logger), path)
-	if err != nil {
-		fmt.Fprintf(a.msg, "isohound: the order of the commits is not recorded: %v\n", err)
-		return
-	}
-	if !s.quiet {
-		for _, n := range notes {
-			fmt.Fprintln(a.msg, n)
-		}
-	}
-}
-
-func (a *app) rewriteWith(db drivers.Logger, path string) (notes []string, err error) {
-	commits, err := db.Commits(a.ctx)
-	if err != nil {
-		return nil, err
-	}
-	f, done, err := a.openHistory(a.ctx, path, file.Native)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	joined, err := joining.New(f.Source, joining.Of(commits.Positions, commits.At, commits.Short))
-	if err != nil {
-		return nil, err
-	}
-	f.Source = joined
-	next := path + ".joining"
-	w, err := createHistory(next)
-	if err != nil {
-		return nil, err
-	}
-	err = file.WriteNative(a.ctx, w, f, strings.HasSuffix(path, ".zst"), false)
-	if cerr := w.Close(); err == nil {
-		err = errors.WithStack(cerr)
-	}
-	if err == nil {
-		err = errors.WithStack(os.Rename(next, path))
-	}
-	if err != nil {
-		os.Remove(next)
-	}
-	return joined.Joined(), err
 }
 
 // positions is what the positions are that are recorded, or "".

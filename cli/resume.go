@@ -252,7 +252,7 @@ func (s *settings) recorder(log *native.Log, db drivers.DB) (*generator.Recorder
 		}
 		return rec, nil, err
 	}
-	rec, left, err := generator.Resume(log, s.resume.last, s.resume.digest, s.next)
+	rec, left, err := generator.Resume(log, s.resume.last, s.resume.digest, s.positions(db), s.next)
 	if err == nil {
 		err = s.resume.ready()
 	}

@@ -75,6 +75,39 @@ func TestWindowsResumed(t *testing.T) {
 	}
 }
 
+// TestResumedPositions: the positions that the driver tells are recorded after a kill, too.
+func TestResumedPositions(t *testing.T) {
+	m, err := servers.StartMariaDB(servers.Set("log_bin", "log"), servers.Set("binlog_format", "ROW"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Stop)
+	dir := filepath.Join(t.TempDir(), "run")
+	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), dir, "run", "--driver", "mariadb", "--dsn", m.DSN(), "--isolation", "serializable", "--workload", "mini", "--check", "ser", "--sessions", "6",
+		"--duration", "1m", "--cut-every", "300ms", "--keep", "all", "--out", dir, "--no-progress")
+	c := isohound(t, "run", "--resume", dir, "--dsn", m.DSN(), "--duration", "2s", "--json", "--no-progress")
+	o := c.outcomes(t)
+	if c.code != 0 || len(o) != 1 || o[0].Claim == nil || !o[0].Claim.Fits {
+		t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	files, err := results.WindowFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		h := load(t, path)
+		for n := range h.Txns {
+			if h.Txns[n].Status == history.Committed && h.Claim(n).Commit > 0 {
+				h = nil
+				break
+			}
+		}
+		if h != nil {
+			t.Errorf("no transaction of %s has a position", path)
+		}
+	}
+}
+
 // TestResumedFindsLoss: what the database lost while no process of the run was there is a violation.
 func TestResumedFindsLoss(t *testing.T) {
 	ctx, dsn := t.Context(), postgresDSN(t)

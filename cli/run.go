@@ -165,9 +165,6 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if o.recordOnly && (s.cuts.Every > 0 || o.cutEvery != "" || s.resume != nil) {
 		return usage("--record-only is for a run that is not cut into windows; windows are judged while the run goes on")
 	}
-	if s.wantsLog() && (o.cutEvery != "" || s.resume != nil) {
-		return usage("--claims %s: the log of %s is read at the end of a run, for one file; it does not go with --cut-every", s.claims, s.driver)
-	}
 	if err := o.checkPublish(); err != nil {
 		return err
 	}
@@ -237,7 +234,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 			return err
 		}
 	}
-	logged, err := a.openLog(s, db)
+	log, err := a.openLog(s, db)
 	if err != nil {
 		return err
 	}
@@ -250,7 +247,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
 	if o.cutEvery != "" {
 		repro := reproOf(&run.Config, o.attach)
-		rec, err := a.generateWindows(s, o, k, db, dir, run, repro)
+		rec, err := a.generateWindows(s, o, k, db, log, dir, run, repro)
 		if err != nil {
 			return err
 		}
@@ -261,8 +258,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	if logged && rec.err == nil {
-		a.joinCommits(s, db, filepath.Join(dir, run.Config.History))
+	if log != nil && rec.err == nil {
+		log.join(filepath.Join(dir, run.Config.History))
+		log.tell()
 	}
 	release()                                              // judging may take long and needs memory, but no database
 	if err := results.SaveRecorded(dir, run); err != nil { // if judging is cut off, report can do it

@@ -90,6 +90,8 @@ type windowRun struct {
 	kept   []judged
 	log    *os.File  // the verdicts
 	away   elsewhere // judges the windows, or nil
+	// commits has the order of the commits, or is nil.
+	commits *commitLog
 }
 
 // judged is a window that was judged and is still on disk.
@@ -140,6 +142,11 @@ func (w *windowRun) close() (digest string, err error) {
 		return "", err
 	}
 	digest = hex.EncodeToString(w.hash.Sum(nil))
+	if w.commits != nil {
+		if joined := w.commits.join(w.path); joined != "" {
+			digest = joined
+		}
+	}
 	if w.away != nil {
 		w.away.put(w.number, w.path, digest)
 	}
@@ -277,7 +284,7 @@ func (w *windowRun) clean() error {
 }
 
 // generateWindows records a run in windows into dir, and judges them as it goes.
-func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db drivers.DB, dir string, run *results.Run, repro *results.Repro) (*recording, error) {
+func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db drivers.DB, log *commitLog, dir string, run *results.Run, repro *results.Repro) (*recording, error) {
 	keep, err := parseKeep(o.keep)
 	if err != nil {
 		return nil, err
@@ -317,6 +324,9 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	s.cuts.Most = func() int64 { return w.lag.judgeable(o.maxLag / lagShare) }
 	a.work = a.ctx // the first signal ends the recording, and not the judging
 	go w.judging()
+	if w.commits = log; log != nil {
+		defer log.follow()()
+	}
 	rec, err := a.record(s, db, out, !o.plain)
 	w.lag.finish()
 	if err != nil {
@@ -327,6 +337,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	if _, cerr := w.close(); cerr != nil && rec.err == nil {
 		rec.err = &generator.LogError{Err: cerr}
 	}
+	log.tell()
 	a.summarize(s, rec)
 	if held := w.lag.held(); held > 0 {
 		fmt.Fprintf(a.msg, "note: the run waited %.1f s for the checker, as --max-lag %s asks for\n", held.Seconds(), o.maxLag)

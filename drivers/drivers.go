@@ -196,12 +196,13 @@ type Snapshot struct {
 // know, or if Config.Positions is not set. The snapshot must not be changed.
 type Snapshotted interface{ Snapshot() *Snapshot }
 
-// Logger is a DB that tells the order of commits after a run, from a log of the server.
+// Logger is a DB that tells the order of commits afterwards, from a log of the server.
 type Logger interface {
-	// Log makes the server keep such a log from now on, until Close. It is called after Create. If that is not
-	// possible it returns why, with the remedy.
+	// Log makes the server keep such a log from now on, until Close. It is called after Create or Resume, and again when
+	// the log was lost. If that is not possible it returns why, with the remedy.
 	Log(ctx context.Context) (unavailable string)
-	// Commits reads the log, once, after the run.
+	// Commits reads what the log has since the last call: all commits that were acknowledged before. The server need
+	// not keep them any longer. An error ends the log.
 	Commits(ctx context.Context) (*Commits, error)
 }
 

@@ -32,12 +32,15 @@ type Left struct {
 
 // Resume makes a recorder that goes on with a run in windows that was cut off. last is the run's last window
 // and digest that of its file, as the next window names it. log gets the window in which the run goes on,
-// and later windows are begun with next.
-func Resume(log *native.Log, last *history.History, digest string, next NextWindow) (*Recorder, *Left, error) {
+// and later windows are begun with next. positions are those of the header from now on, see NewRecorder.
+func Resume(log *native.Log, last *history.History, digest, positions string, next NextWindow) (*Recorder, *Left, error) {
 	if last.Closed && !endsWithCut(last) {
 		return nil, nil, errors.New("the run had ended, and was killed while its results were written; isohound check judges it")
 	}
-	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}}
+	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != ""}
+	if last.Closed || positions != "" { // else the open window may have positions of the earlier process
+		r.hdr.Positions = positions
+	}
 	if last.Window != nil {
 		r.window = last.Window.Number
 	}
@@ -170,6 +173,9 @@ func (r *Recorder) rewrite(h *history.History, l *Left) error {
 		a.node, a.rec.Ops, a.rec.Session = a.rec.Node, nil, session
 		if fresh {
 			a.rec.ID = r.nextID.Add(1)
+		}
+		if h.Closed { // a log placed it among the commits of that window
+			a.rec.Claim = history.Claim{Visible: a.rec.Claim.Visible}
 		}
 		if t.Status == history.Unknown {
 			r.carried = append(r.carried, a)

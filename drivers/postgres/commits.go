@@ -19,8 +19,13 @@ type commitLog struct {
 	c *pgx.Conn
 }
 
-// commitsTimeout bounds the reading of the log after a run.
-const commitsTimeout = 2 * time.Minute
+const (
+	// commitsTimeout bounds one reading of the log.
+	commitsTimeout = 2 * time.Minute
+	// slotTries and slotWait bound the wait for a slot that is going.
+	slotTries = 50
+	slotWait  = 50 * time.Millisecond
+)
 
 // Log implements drivers.Logger.
 func (d *db) Log(ctx context.Context) (unavailable string) {
@@ -29,6 +34,7 @@ func (d *db) Log(ctx context.Context) (unavailable string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
+	d.closeLog(ctx)
 	conf := d.conf.Copy()
 	conf.DialFunc = d.dial
 	c, err := pgx.ConnectConfig(ctx, conf)
@@ -37,7 +43,13 @@ func (d *db) Log(ctx context.Context) (unavailable string) {
 	}
 	var level string
 	if err = c.QueryRow(ctx, "SHOW wal_level").Scan(&level); err == nil && level == "logical" {
-		_, err = c.Exec(ctx, "SELECT pg_create_logical_replication_slot($1, 'test_decoding', true)", d.schema)
+		for try := 0; ; try++ {
+			_, err = c.Exec(ctx, "SELECT pg_create_logical_replication_slot($1, 'test_decoding', true)", d.schema)
+			if !isCode(err, duplicateObject) || try == slotTries {
+				break
+			}
+			time.Sleep(slotWait) // that of a killed process, which the server is about to drop
+		}
 	}
 	switch {
 	case err == nil && level == "logical":

@@ -16,6 +16,7 @@ const closeTimeout = time.Second
 // SQLSTATE codes that need a name here (PostgreSQL manual, appendix A).
 const (
 	insufficientPrivilege      = "42501"
+	duplicateObject            = "42710"
 	undefinedFunction          = "42883"
 	statementCompletionUnknown = "40003"
 	readOnlyTransaction        = "25006"

@@ -175,10 +175,36 @@ type Joined struct {
 	hdr history.Header
 	// used has the transactions of the log that were found, with the numbers of those of the history.
 	used map[int64]int64
-	// found and missing count the committed transactions that wrote, with and without a position. aborted counts
-	// those that are commits in the log although the client saw them abort, firstAborted is one.
-	found, missing, settled, aborted int
-	firstAborted                     int64
+	tally Tally
+}
+
+// Tally counts what was joined. Found and Missing are the committed transactions that wrote, with and without a position.
+// Settled are those of unknown outcome with one. Aborted are commits in the log although the client saw them abort, and
+// FirstAborted is the number of one.
+type Tally struct {
+	Found, Missing, Settled, Aborted int
+	FirstAborted                     int64
+}
+
+// Add adds the counts of another file.
+func (t *Tally) Add(o Tally) {
+	if t.Aborted == 0 {
+		t.FirstAborted = o.FirstAborted
+	}
+	t.Found, t.Missing, t.Settled, t.Aborted = t.Found+o.Found, t.Missing+o.Missing, t.Settled+o.Settled, t.Aborted+o.Aborted
+}
+
+// Words say how many transactions have a position.
+func (t *Tally) Words() []string {
+	text := fmt.Sprintf("the log has the positions of %d of %d committed transactions that wrote", t.Found, t.Found+t.Missing)
+	if t.Settled > 0 {
+		text += fmt.Sprintf(", and of %d of unknown outcome", t.Settled)
+	}
+	words := []string{text}
+	if t.Aborted > 0 {
+		words = append(words, fmt.Sprintf("%d transactions are commits in the log although the client was told that they aborted, transaction %d for one", t.Aborted, t.FirstAborted))
+	}
+	return words
 }
 
 // New returns src with the positions of a log. It is an error if src has positions already.
@@ -210,7 +236,7 @@ func (j *Joined) Next(rec *history.Record) error {
 	c, known := j.log.claims[id]
 	if rec.DBTxn == 0 || !known {
 		if wrote && rec.Status == history.Committed {
-			j.missing++
+			j.tally.Missing++
 		}
 		return nil
 	}
@@ -221,18 +247,18 @@ func (j *Joined) Next(rec *history.Record) error {
 	switch rec.Status {
 	case history.Aborted:
 		if c.Commit != 0 {
-			if j.aborted++; j.aborted == 1 {
-				j.firstAborted = rec.ID
+			if j.tally.Aborted++; j.tally.Aborted == 1 {
+				j.tally.FirstAborted = rec.ID
 			}
 		}
 		return nil
 	case history.Unknown:
-		j.settled++
+		j.tally.Settled++
 	default:
 		if wrote && c.Commit != 0 {
-			j.found++
+			j.tally.Found++
 		} else if wrote {
-			j.missing++
+			j.tally.Missing++
 		}
 	}
 	c.Visible = rec.Claim.Visible
@@ -243,18 +269,8 @@ func (j *Joined) Next(rec *history.Record) error {
 // Notes are those of the source and, after the last transaction, what was joined.
 func (j *Joined) Notes() []string {
 	old := j.Source.Notes()
-	return append(old[:len(old):len(old)], j.Joined()...)
+	return append(old[:len(old):len(old)], j.tally.Words()...)
 }
 
-// Joined says, after the last transaction, how many have a position.
-func (j *Joined) Joined() []string {
-	text := fmt.Sprintf("the log has the positions of %d of %d committed transactions that wrote", j.found, j.found+j.missing)
-	if j.settled > 0 {
-		text += fmt.Sprintf(", and of %d of unknown outcome", j.settled)
-	}
-	notes := []string{text}
-	if j.aborted > 0 {
-		notes = append(notes, fmt.Sprintf("%d transactions are commits in the log although the client was told that they aborted, transaction %d for one", j.aborted, j.firstAborted))
-	}
-	return notes
-}
+// Tally counts, after the last transaction, what was joined.
+func (j *Joined) Tally() Tally { return j.tally }
