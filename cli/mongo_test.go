@@ -51,6 +51,10 @@ func TestMongo(t *testing.T) {
 			if all[0].Verdict == verdict.Satisfied != (tc.anomaly == "") || found != (tc.anomaly != "") {
 				t.Errorf("%s, %v", all[0].Verdict, all[0].Anomalies)
 			}
+			// The times of the commits are an execution of what it promises.
+			if claim := all[0].Claim; claim == nil || claim.Fits != (tc.anomaly == "") {
+				t.Errorf("the claim is %+v, by %s", claim, all[0].Engine)
+			}
 			if drops := s.Commands("dropDatabase"); len(drops) != 1 {
 				t.Errorf("%d databases were dropped", len(drops))
 			}

@@ -36,10 +36,11 @@ func (driver) Info() drivers.Info {
 		DSN:     "mongodb://user:password@127.0.0.1:27017/?replicaSet=rs0",
 		DSNHelp: "a connection string; the isolation overrides its read and write concern; retryWrites decides whether a lightweight transaction with a lost answer is retried",
 		Schemes: []string{"mongodb", "mongodb+srv"}, OnlyURL: true,
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Disturb},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Disturb, drivers.Positions},
 		Notes: []string{
 			"Transactions need a replica set or a sharded cluster; the run's collections are not sharded.",
 			"A commit without an answer is sent again, by MongoDB's client, until --call-timeout is over, or once if there is none; if there is still no answer the outcome stays unknown.",
+			"A member of a replica set tells the position of a commit, its time in the oplog, with the answer to the commit; a sharded cluster does not.",
 			"Write concern w1 can lose commits when the primary changes, a replica set with writeConcernMajorityJournalDefault=false in a crash. That looks like an isolation bug, but is none.",
 		},
 	}
@@ -65,7 +66,7 @@ func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn
 }
 
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
-	d := &db{}
+	d := &db{asked: cfg.Positions}
 	for _, i := range isolations {
 		if i.Name == cfg.Isolation {
 			d.iso = i
@@ -97,7 +98,9 @@ type db struct {
 	name    string
 	version string
 	lack    string // why transactions are not available
-	created bool
+	// asked: transactions tell their positions, if they can. member: the server is one of a replica set.
+	asked, member bool
+	created       bool
 	// Sessions begin after what Create did.
 	clusterTime   bson.Raw
 	operationTime *bson.Timestamp
@@ -154,6 +157,7 @@ func (d *db) inspect(ctx context.Context, c *mongo.Client) error {
 		return err
 	}
 	d.version = "MongoDB " + build.Version
+	d.member = hello.SetName != ""
 	switch {
 	case build.Ferret != "":
 		d.version = "FerretDB " + build.Ferret + " (as MongoDB " + build.Version + ")"

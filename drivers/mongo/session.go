@@ -38,7 +38,7 @@ func (s *session) Begin(context.Context) (drivers.Tx, error) {
 	if err != nil {
 		return nil, statementError(err)
 	}
-	return &tx{s}, nil
+	return &tx{session: s}, nil
 }
 
 // Close aborts an open transaction. A transaction whose commit was sent must not be aborted,
@@ -56,7 +56,12 @@ func (s *session) Close() {
 	disconnect(s.client)
 }
 
-type tx struct{ *session }
+type tx struct {
+	*session
+	// changed: a statement has changed something. committed is the position of the commit, 0 if it is not known.
+	changed   bool
+	committed int64
+}
 
 func (x *tx) in(ctx context.Context) context.Context { return mongo.NewSessionContext(ctx, x.s) }
 
@@ -82,6 +87,7 @@ func read(ctx context.Context, kv *mongo.Collection, k string) (int64, bool, err
 
 func (x *tx) Insert(ctx context.Context, k string, value int64) error {
 	_, err := x.kv.InsertOne(x.in(ctx), entry(k, value))
+	x.wrote(err == nil)
 	return statementError(err)
 }
 
@@ -90,7 +96,7 @@ func (x *tx) Update(ctx context.Context, k string, value int64) (bool, error) {
 	if err != nil {
 		return false, statementError(err)
 	}
-	return res.MatchedCount > 0, nil
+	return x.wrote(res.MatchedCount > 0), nil
 }
 
 // set changes the value, and counts the changes. For MongoDB an update that leaves a document
@@ -104,7 +110,7 @@ func (x *tx) Delete(ctx context.Context, k string) (bool, error) {
 	if err != nil {
 		return false, statementError(err)
 	}
-	return res.DeletedCount > 0, nil
+	return x.wrote(res.DeletedCount > 0), nil
 }
 
 // Commit sends commitTransaction. The client sends it again when it gets no answer, or an answer
@@ -112,13 +118,15 @@ func (x *tx) Delete(ctx context.Context, k string) (bool, error) {
 // outcome, because the server answers a repeated commit as it did the first, and every further
 // attempt uses write concern majority (specification "Transactions", "Drivers MUST apply a
 // majority write concern when retrying commitTransaction").
-// majority write concern when retrying commitTransaction").
 func (x *tx) Commit(ctx context.Context) error {
 	ctx, sent := counting(ctx)
 	x.unsettled = true
 	err := commitError(x.s.CommitTransaction(ctx), sent)
 	if err == nil || drivers.AsError(err).Class == drivers.Aborted {
 		x.unsettled = false
+	}
+	if err == nil && sent.Load() == 1 {
+		x.place()
 	}
 	return err
 }

@@ -250,6 +250,7 @@ func (x *tx) Get(ctx context.Context, t *schema.Table, key []any, groups []int) 
 // InsertRow implements drivers.TableTx.
 func (x *tx) InsertRow(ctx context.Context, t *schema.Table, r schema.Row) error {
 	_, err := x.collection(t).InsertOne(x.in(ctx), document(t, r))
+	x.wrote(err == nil)
 	return statementError(err)
 }
 
@@ -266,6 +267,7 @@ func (x *tx) Set(ctx context.Context, t *schema.Table, key []any, group int, exp
 	if err != nil {
 		return nil, false, statementError(err)
 	}
+	x.wrote(true)
 	out, err := row(t, doc, []int{group})
 	return out.Groups[group], err == nil, err
 }
@@ -286,7 +288,7 @@ func (x *tx) DeleteRow(ctx context.Context, t *schema.Table, key []any) (bool, e
 	if err != nil {
 		return false, statementError(err)
 	}
-	return res.DeletedCount > 0, nil
+	return x.wrote(res.DeletedCount > 0), nil
 }
 
 // Scan implements drivers.TableTx. MongoDB only sorts if the predicate has an order or a limit.

@@ -74,7 +74,7 @@ var cockroach = &flavour{
 			{Name: "serializable", Promises: "ser", Source: "https://www.cockroachlabs.com/docs/stable/demo-serializable", Note: "not strict: real time is kept for single keys only"},
 			{Name: "read committed", Promises: "rc", Source: "https://www.cockroachlabs.com/docs/stable/read-committed", Note: "a snapshot for each statement; refused where sql.txn.read_committed_isolation.enabled is off, since transactions are then serializable"},
 		},
-		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb},
+		Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Endpoints, drivers.Disturb, drivers.Positions},
 		Notes: []string{
 			"Never run against a CockroachDB server by isohound's own tests: they run its statements on PostgreSQL.",
 			"A commit whose answer was lost, or answered by 40003, stays of unknown outcome. Transactions have no ids in the history: cluster_logical_timestamp() would change how they run.",

@@ -2,6 +2,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"iter"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +72,7 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	d := &db{flavour: f, conf: conf, schema: "isohound_" + hex.EncodeToString(name), level: pgx.TxIsoLevel(cfg.Isolation), dial: direct}
 	// At read committed each statement has a snapshot of its own.
 	d.snapshots = cfg.Positions && f.recovers && d.level != pgx.ReadCommitted
+	d.asked, d.callTimeout = cfg.Positions && slices.Contains(f.info.Can, drivers.Positions), cmp.Or(cfg.CallTimeout, setupTimeout)
 	if err := d.admin(ctx, d.inspect); err != nil {
 		return nil, d.unusable(f.stranger(err))
 	}
@@ -109,6 +112,9 @@ func (d *db) inspect(ctx context.Context, c *pgx.Conn) error {
 	}
 	for _, end := range []string{" on ", " ("} {
 		d.version, _, _ = strings.Cut(d.version, end)
+	}
+	if d.asked {
+		d.tells(ctx, c)
 	}
 	if !d.recovers {
 		return d.verify(ctx, c)
@@ -183,6 +189,10 @@ type db struct {
 	notes   []string
 	// snapshots: transactions ask for their snapshots.
 	snapshots bool
+	// asked: transactions tell their positions, if the server does. placed: they do; untold says why not.
+	asked, placed bool
+	untold        string
+	callTimeout   time.Duration
 	// slow says that the user may not set deadlock_timeout.
 	slow bool
 }
