@@ -25,6 +25,8 @@
 // call (see call). Other operations are left out and named in the header, because they may have
 // written. Operations of the nemesis are skipped.
 //
+// A :txn-info of TiDB's has the timestamp of the commit, which is kept as its position.
+//
 // Keys and values may be integers, strings, keywords and other scalars. Lists with append become
 // registers, see lists.go. Histories may also be tables, see table.go.
 package elle
@@ -63,6 +65,7 @@ type Reader struct {
 	order           int64                    // number of the latest invocation, to find the oldest pending one
 	sessions        map[string]int64         // of processes that have names
 	fresh           int64                    // the latest session given to a process without a number, below 0
+	placed          map[int64]int64          // by session, the latest timestamp of a commit
 	lists           *lists
 	left            []history.Record
 	eof             bool
@@ -92,7 +95,7 @@ func NewReader(r io.Reader, path string, json bool) *Reader {
 	}
 	rd := &Reader{
 		path: path, in: forms.NewScanner(r, json), sym: history.NewSymbols(), hdr: history.Header{Source: path},
-		pending: map[int64]*invocation{}, loose: map[string][]*invocation{}, sessions: map[string]int64{}, out: map[string]int64{},
+		pending: map[int64]*invocation{}, loose: map[string][]*invocation{}, sessions: map[string]int64{}, placed: map[int64]int64{}, out: map[string]int64{},
 	}
 	rd.lists = newLists(rd.sym)
 	rd.p = parser{in: rd.in, sym: rd.sym, kinds: map[history.Key]forms.Kind{}}

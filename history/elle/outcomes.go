@@ -1,6 +1,8 @@
 package elle
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
@@ -187,7 +189,21 @@ func (r *Reader) complete(op *operation, st history.Status, rec *history.Record)
 	if !done && st != history.Aborted && err == nil {
 		r.leaveOut(op.f)
 	}
+	r.place(op, rec)
 	return done, err
+}
+
+// place adds the position of a commit. What a transaction is told that changed nothing is about an earlier one of its connection, so
+// the same timestamp again says nothing.
+func (r *Reader) place(op *operation, rec *history.Record) {
+	if op.commit == 0 || rec.Status != history.Committed {
+		return
+	}
+	wrote := slices.ContainsFunc(rec.Ops, func(o history.Op) bool { return o.Kind != history.Read })
+	if wrote && r.placed[rec.Session] != op.commit {
+		rec.Claim.Commit, r.hdr.Positions = op.commit, "commit timestamps"
+	}
+	r.placed[rec.Session] = op.commit
 }
 
 // txn fills rec from the outcome of a transaction. known reports whether it is known what the

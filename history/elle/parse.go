@@ -31,6 +31,7 @@ type operation struct {
 	outcome  string
 	f        string
 	value    value
+	commit   int64 // the timestamp of the commit, 0 if none is told
 }
 
 // process is who did an operation: a number, a name, or nothing.
@@ -171,8 +172,57 @@ func (p *parser) field(op *operation, name string, kind forms.Kind) (err error) 
 		}
 	case "value":
 		return p.value(&op.value, kind)
+	case "txn-info":
+		if kind == forms.Map {
+			op.commit, err = p.txnInfo()
+			return err
+		}
 	}
 	return p.in.Skip(kind)
+}
+
+// txnInfo reads TiDB's tidb_last_txn_info, a map whose opening bracket was read, and returns the timestamp of the commit, or 0. PingCAP's
+// tests for Jepsen add it to operations. Other fields are skipped: whether the start timestamp is the transaction's snapshot depends on
+// settings that the history does not have.
+func (p *parser) txnInfo() (commit int64, err error) {
+	failed := false
+	for {
+		kind, err := p.in.Next()
+		if err != nil {
+			return 0, err
+		}
+		if kind == forms.Close {
+			if failed {
+				commit = 0
+			}
+			return commit, nil
+		}
+		name := ""
+		if kind == forms.Keyword || kind == forms.String {
+			name = string(p.in.Text())
+		} else if err := p.in.Skip(kind); err != nil {
+			return 0, err
+		}
+		if kind, err = p.in.Next(); err != nil {
+			return 0, err
+		}
+		switch {
+		case name == "commit_ts" && kind == forms.Number:
+			if commit, err = p.int(kind, "commit_ts"); err != nil {
+				return 0, err
+			}
+			commit = max(commit, 0)
+		case name == "error" && kind == forms.String && len(p.in.Text()) > 0:
+			failed = true
+		default:
+			if err := p.in.Skip(kind); err != nil {
+				return 0, err
+			}
+		}
+		if p.in.Offset()-p.begin > MaxOperation {
+			return 0, errTooLong
+		}
+	}
 }
 
 func (p *parser) int(kind forms.Kind, what string) (int64, error) {

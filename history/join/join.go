@@ -174,7 +174,7 @@ type Joined struct {
 	log *Log
 	hdr history.Header
 	// used has the transactions of the log that were found, with the numbers of those of the history.
-	used map[int64]int64
+	used  map[int64]int64
 	tally Tally
 }
 
