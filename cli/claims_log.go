@@ -30,6 +30,7 @@ type commitLog struct {
 	got   *drivers.Commits // what was read and not joined yet
 	lost  error            // the log ended
 	tally joining.Tally    // of all files
+	none  int              // files without positions
 }
 
 // openLog makes the server keep a log of commits, if that is wanted and possible. Else it returns nil.
@@ -98,29 +99,37 @@ func (l *commitLog) read() {
 }
 
 // join writes a complete history again, with the positions of its commits, and returns the digest of the new file, or "" if the
-// file stays as it was. If that fails it tells why. A log that was lost is begun anew, for the next file.
+// file stays as it was. If that fails it tells why.
 func (l *commitLog) join(path string) (digest string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.read()
 	commits := l.got
 	l.got = nil
-	if err := l.lost; err != nil {
-		l.untold(err.Error())
-		if why := l.db.Log(l.app.ctx); why == "" {
-			l.lost = nil
-		}
+	if l.lost != nil {
+		l.untold(l.lost.Error())
 	}
 	if commits == nil {
+		l.none++
 		return ""
 	}
 	digest, tally, err := l.app.rewriteWith(commits, path)
 	if err != nil {
 		l.untold(err.Error())
+		l.none++
 		return ""
 	}
 	l.tally.Add(tally)
 	return digest
+}
+
+// renew begins a log that was lost anew, for the next file.
+func (l *commitLog) renew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost != nil && l.db.Log(l.app.ctx) == "" {
+		l.lost = nil
+	}
 }
 
 // tell says, after the last file, what was joined.
@@ -130,6 +139,9 @@ func (l *commitLog) tell() {
 	}
 	for _, w := range l.tally.Words() {
 		fmt.Fprintln(l.app.msg, w)
+	}
+	if l.none > 0 {
+		fmt.Fprintf(l.app.msg, "that is without %s, of which no positions are recorded\n", plural(l.none, "window"))
 	}
 }
 

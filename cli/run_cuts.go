@@ -165,6 +165,9 @@ func (w *windowRun) next() (*native.Log, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if w.commits != nil {
+		w.commits.renew()
+	}
 	out, err := w.open()
 	if err != nil {
 		return nil, "", err

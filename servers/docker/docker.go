@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -136,11 +137,14 @@ func Kill(ctx context.Context, id string) error {
 	return err
 }
 
+// gone matches what docker and podman say of a container that is not there any more.
+var gone = regexp.MustCompile("(?i)no such (object|container)")
+
 // running reports whether a container's process runs. It does not if there is no such container any more. The error says
 // that the daemon does not answer.
 func running(ctx context.Context, id string) (bool, error) {
 	state, err := Do(ctx, Answer, nil, "inspect", "--format", "{{.State.Running}}", id)
-	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such") {
+	if err != nil && gone.MatchString(err.Error()) {
 		return false, nil
 	}
 	return state == "true", err

@@ -126,3 +126,18 @@ func TestImage(t *testing.T) {
 		t.Errorf("%q, %q", got, notes)
 	}
 }
+
+// TestGone: a daemon that is away does not say that a container is gone.
+func TestGone(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Error response from daemon: No such container: abc":                 true,
+		"Error: No such object: abc":                                         true,
+		`Error: no such container "abc"`:                                     true,
+		"dial unix /var/run/docker.sock: connect: no such file or directory": false,
+		"dial tcp: lookup docker: no such host":                              false,
+	} {
+		if gone.MatchString(text) != want {
+			t.Errorf("%q", text)
+		}
+	}
+}
