@@ -111,15 +111,16 @@ func TestLostCommits(t *testing.T) {
 		return servers.StartPostgres(servers.Set("wal_writer_delay", "10s"), servers.Set("wal_writer_flush_after", "1GB"))
 	}
 	for try := 1; ; try++ {
-		c, _ := killed(t, "postgres", lose, "?synchronous_commit=off", 2*time.Second, "--keys", "30000", "--rate", "1000", "--check", "ser")
+		c, _ := killed(t, "postgres", lose, "?synchronous_commit=off", 2*time.Second, "--keys", "100000", "--rate", "1000", "--check", "ser")
 		all := c.outcomes(t)
-		if len(all) != 1 || try == 3 && all[0].Verdict != verdict.Violated {
+		found := strings.Contains(c.out, `"LostWrite"`)
+		if len(all) != 1 || try == 3 && !found {
 			t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
 		}
-		if all[0].Verdict != verdict.Violated {
-			continue // the log happened to reach the disk
+		if all[0].Verdict != verdict.Violated || !found {
+			continue // the log happened to reach the disk, or later transactions met what was lost, which has other names
 		}
-		if c.code != 1 || !all[0].Certified || !strings.Contains(c.out, `"LostWrite"`) {
+		if c.code != 1 || !all[0].Certified {
 			t.Errorf("exit code %d, %v: %s", c.code, all[0].Anomalies, c.msg)
 		}
 		return
