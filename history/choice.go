@@ -19,16 +19,18 @@ type Seen struct {
 	Item string `json:"item"`
 	// Value is a JSON scalar, null for absence.
 	Value json.RawMessage `json:"value"`
+	// Version is the position of the commit whose version this is, where History.ByVersion tells it from others, or 0.
+	Version int64 `json:"version,omitempty"`
 }
 
 // Equal reports whether two say the same.
 func (s Seen) Equal(o Seen) bool {
-	return s.Kind == o.Kind && s.Item == o.Item && string(s.Value) == string(o.Value)
+	return s.Kind == o.Kind && s.Item == o.Item && s.Version == o.Version && string(s.Value) == string(o.Value)
 }
 
 // NewSeen returns an operation as Seen.
 func (h *History) NewSeen(op Op) Seen {
-	return Seen{op.Kind.String(), h.KeyName(op.Key), json.RawMessage(h.ValueText(op.Value))}
+	return Seen{op.Kind.String(), h.KeyName(op.Key), json.RawMessage(h.ValueText(op.Value)), h.Commit(op.Value)}
 }
 
 // Op returns what was seen as an operation. It adds the item and the value to the names of h if they are new.
@@ -44,6 +46,9 @@ func (h *History) Op(s *Seen) Op {
 		op.Value = Absent
 	} else {
 		op.Value = h.Raw(text)
+	}
+	if v, known := h.versionOf[valueVersion{op.Value, s.Version}]; known {
+		op.Value = v
 	}
 	return op
 }

@@ -40,7 +40,7 @@ func (h *History) HasVisible() bool { return h.visible }
 // WithClaims returns h with these claims, one for each transaction, or nil. It shares everything else with h,
 // and assumes nothing.
 func (h *History) WithClaims(claims []Claim) *History {
-	out := *h
+	out := *h.plain()
 	out.claims, out.assumed, out.placed, out.snapped, out.visible = claims, false, false, false, false
 	for _, c := range claims {
 		out.note(c)
@@ -53,15 +53,15 @@ func (h *History) note(c Claim) {
 	h.placed, h.snapped, h.visible = h.placed || c.Placed(), h.snapped || c.Snapped, h.visible || c.Visible != nil
 }
 
-// AssumeOrder returns h with two parts of the claims as a part of what is judged. The order of versions: of two
+// AssumeOrder returns h with three parts of the claims as a part of what is judged. The order of versions: of two
 // transactions that wrote a key, and that both count, the one with the lower Place wrote the earlier version. At snapshot
-// levels the snapshots, too: see Shows. Without claims it returns h. Parts of the result assume the same of what is left
+// levels the snapshots, too: see Shows. And the versions that were read: see ByVersion. Without claims it returns h. Parts of the result assume the same of what is left
 // of them. A number of the database that several transactions have names none of them: the result has 0 instead.
 func (h *History) AssumeOrder() *History {
 	if !h.placed && !h.visible || h.assumed {
 		return h
 	}
-	out := *h
+	out := *h.ByVersion()
 	out.assumed = true
 	if h.visible {
 		out.dbIDs = unique(h.dbIDs)
@@ -87,6 +87,24 @@ func unique(numbers []int64) []int64 {
 		return out
 	}
 	return numbers
+}
+
+// Reassume returns h, of which the claims are assumed, with the versions of reads assumed anew: what follows from them depends
+// on which transactions h has.
+func (h *History) Reassume() *History {
+	out := *h.plain()
+	out.assumed = false
+	return out.AssumeOrder()
+}
+
+// OrderOnly returns h, of which the claims are assumed, without the snapshots.
+func (h *History) OrderOnly() *History {
+	out := *h
+	out.claims, out.snapped, out.visible = make([]Claim, len(h.claims)), false, false
+	for i := range out.claims {
+		out.claims[i].Commit = h.claims[i].Commit
+	}
+	return &out
 }
 
 // OrderAssumed reports whether the claimed order of versions is a part of what is judged.

@@ -38,25 +38,37 @@ func (h *History) Extend(more map[int][][]Op, scans *Scans) *History {
 		}
 	}
 	out.Txns, out.ops = make([]Txn, len(h.Txns)), make([]Op, 0, total)
+	if h.versions != nil {
+		out.versions = make([]int64, 0, total)
+	}
+	// add appends operations of h from a place on, to another one.
+	add := func(from, to int64) {
+		out.ops = append(out.ops, h.ops[from:to]...)
+		if h.versions != nil {
+			out.versions = append(out.versions, h.versions[from:to]...)
+		}
+	}
 	out.predicates = slices.Clone(h.predicates)
 	for i, t := range h.Txns {
-		old := h.Ops(&t)
-		from := len(out.ops)
+		from, done := len(out.ops), t.opFrom
 		if list, changed := more[i]; changed {
-			predicates, done := make([]Predicate, len(list)), 0
+			predicates := make([]Predicate, len(list))
 			for n, p := range h.Predicates(i) {
-				out.ops = append(out.ops, old[done:p.Ops[0]]...)
+				add(done, t.opFrom+int64(p.Ops[0]))
 				begin := len(out.ops) - from
-				out.ops = append(append(out.ops, list[n]...), old[p.Ops[0]:p.Ops[1]]...)
-				done = p.Ops[1]
+				out.ops = append(out.ops, list[n]...)
+				if h.versions != nil {
+					out.versions = append(out.versions, make([]int64, len(list[n]))...)
+				}
+				done = t.opFrom + int64(p.Ops[1])
+				add(t.opFrom+int64(p.Ops[0]), done)
 				p.Ops, p.Implied = [2]int{begin, len(out.ops) - from}, p.Implied+len(list[n])
 				p.Added += len(list[n])
 				predicates[n] = p
 			}
-			old = old[done:]
 			out.predicates[i] = predicates
 		}
-		out.ops = append(out.ops, old...)
+		add(done, t.opFrom+int64(t.opCount))
 		t.opFrom, t.opCount = int64(from), uint32(len(out.ops)-from)
 		out.Txns[i] = t
 	}

@@ -33,6 +33,8 @@ type History struct {
 	Notes []string
 
 	ops []Op
+	// versions is parallel to ops; nil when no version of a read is told. See Version.
+	versions []int64
 	// dbIDs holds the database's own transaction ids, parallel to Txns; nil
 	// when no transaction has one.
 	dbIDs []int64
@@ -143,7 +145,7 @@ func (h *History) Count() Counts {
 
 // MemoryBytes returns the memory that the transactions and operations hold.
 func (h *History) MemoryBytes() int64 {
-	return int64(cap(h.Txns))*txnSize + int64(cap(h.ops))*opSize + int64(cap(h.dbIDs))*8 + int64(cap(h.claims))*claimSize
+	return int64(cap(h.Txns))*txnSize + int64(cap(h.ops))*opSize + int64(cap(h.versions))*8 + int64(cap(h.dbIDs))*8 + int64(cap(h.claims))*claimSize
 }
 
 // Fence begins the names of the keys that sessions read and write before the final read of a run, each

@@ -24,6 +24,9 @@ func (h *History) Sub(parts []Part) *History {
 		Txns: make([]Txn, len(parts)), ops: make([]Op, 0, n),
 	}
 	partial := len(parts) < len(h.Txns) || n < len(h.ops)
+	if h.versions != nil {
+		sub.versions = make([]int64, 0, n)
+	}
 	if h.dbIDs != nil {
 		sub.dbIDs = make([]int64, len(parts))
 	}
@@ -38,6 +41,9 @@ func (h *History) Sub(parts []Part) *History {
 		t.opFrom, t.opCount = int64(len(sub.ops)), uint32(len(p.Ops))
 		for _, j := range p.Ops {
 			sub.ops = append(sub.ops, all[j])
+			if h.versions != nil {
+				sub.versions = append(sub.versions, h.Version(&h.Txns[p.Txn], j))
+			}
 		}
 		sub.Txns[i] = t
 		if h.dbIDs != nil {
@@ -65,12 +71,7 @@ func (h *History) Sub(parts []Part) *History {
 // Extract is Sub with its own Symbols, which hold only names that the sub-history needs.
 func (h *History) Extract(parts []Part) *History {
 	sub, sym := h.Sub(parts), NewSymbols()
-	carry := func(v Value) Value {
-		if v == Absent || v >= MinInt {
-			return v
-		}
-		return sym.Raw(h.ValueText(v))
-	}
+	carry := func(v Value) Value { return sym.Carry(v, h.Symbols) }
 	sym.DefaultInitial = carry(h.DefaultInitial)
 	keys := map[Key]Key{}
 	for i, op := range sub.ops {
@@ -124,9 +125,13 @@ func (h *History) existsBeside(keys map[Key]Key) bool {
 func (h *History) PartRecord(p Part) Record {
 	rec := h.Record(int(p.Txn))
 	all := rec.Ops
-	rec.Ops = make([]Op, len(p.Ops))
+	versions := rec.Versions
+	rec.Ops, rec.Versions = make([]Op, len(p.Ops)), nil
 	for i, j := range p.Ops {
 		rec.Ops[i] = all[j]
+		if len(versions) > 0 {
+			rec.Versions = append(rec.Versions, versions[j])
+		}
 	}
 	rec.Predicates = h.cutPredicates(p, true)
 	return rec

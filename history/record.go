@@ -78,6 +78,9 @@ type Record struct {
 	// Cause says why the transaction did not commit, in a few words.
 	Cause string
 	Ops   []Op
+	// Versions are, by operation, the positions of the commits that wrote what was read, as the database told them,
+	// or Before; 0 for those that are not known. The list may be shorter than Ops.
+	Versions []int64
 	// Predicates are what its statements on many rows asked for.
 	Predicates []Predicate
 }
@@ -88,7 +91,7 @@ type Source interface {
 	Header() *Header
 	// Symbols grows as records are read.
 	Symbols() *Symbols
-	// Next fills rec, reusing its Ops and Predicates, and returns io.EOF after the last one.
+	// Next fills rec, reusing its Ops, Versions and Predicates, and returns io.EOF after the last one.
 	Next(rec *Record) error
 	// SizeHint estimates the total number of transactions from those read so far; 0 means
 	// unknown.
@@ -152,6 +155,9 @@ func (b *Builder) Add(rec *Record) error {
 	if rec.Claim.Commit < 0 || rec.Claim.Snapshot < 0 {
 		return fmt.Errorf("transaction %d has a claimed position below 0", rec.ID)
 	}
+	if slices.ContainsFunc(rec.Versions, func(v int64) bool { return v < Before }) || len(rec.Versions) > len(rec.Ops) {
+		return fmt.Errorf("transaction %d has a version below 0, or versions of more operations than it has", rec.ID)
+	}
 	if s := rec.Claim.Visible; s != nil {
 		if err := s.check(); err != nil {
 			return fmt.Errorf("the snapshot of transaction %d: %w", rec.ID, err)
@@ -172,6 +178,7 @@ func (b *Builder) Add(rec *Record) error {
 		Session: s, Node: rec.Node, Status: rec.Status,
 	})
 	b.h.ops = append(b.h.ops, rec.Ops...)
+	b.addVersions(rec.Versions)
 	if len(predicates) > 0 {
 		b.h.setPredicates(len(b.h.Txns)-1, predicates)
 	}
@@ -268,6 +275,9 @@ func (b *Builder) reserve(txns int) {
 	}
 	ops := int(each * float64(txns))
 	b.h.Txns, b.h.ops = roomFor(b.h.Txns, txns), roomFor(b.h.ops, ops)
+	if b.h.versions != nil {
+		b.h.versions = roomFor(b.h.versions, ops)
+	}
 }
 
 // roomFor returns list with room for n elements and a little more. slices.Grow would write zeros to all of the

@@ -35,7 +35,7 @@ func (h *History) Record(i int) Record {
 	t := &h.Txns[i]
 	return Record{
 		ID: t.ID, Session: h.SessionName(t.Session), Begin: t.Begin, End: t.End, Due: NoTime,
-		DBTxn: h.DBTxn(i), Node: t.Node, Status: t.Status, Ops: h.Ops(t),
+		DBTxn: h.DBTxn(i), Node: t.Node, Status: t.Status, Ops: h.Ops(t), Versions: h.versionsOf(t),
 		Predicates: h.Predicates(i), Claim: h.Claim(i),
 	}
 }

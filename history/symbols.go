@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -24,6 +25,8 @@ const (
 	// textBase is the first number of interned texts. Integers below MinInt
 	// are interned too, so the ranges never meet.
 	textBase Value = math.MinInt64 + 1
+	// versionBase is the first number of values that History.ByVersion tells apart.
+	versionBase Value = math.MinInt64 + 1<<32
 	// MinInt is the least integer that is represented by itself.
 	MinInt Value = math.MinInt64 + 1<<33
 
@@ -33,6 +36,21 @@ const (
 // Symbols are the names behind the numbers of a history: keys, values that are not integers, and
 // sessions. They also hold the initial value of every key.
 type Symbols struct {
+	*names
+	// versions are the values that stand for one version of a key, which others with the same text do not; see
+	// History.ByVersion.
+	versions  []valueVersion
+	versionOf map[valueVersion]Value
+}
+
+// valueVersion is a value that a commit gave a key.
+type valueVersion struct {
+	value  Value // none of versions
+	commit int64
+}
+
+// names are shared by the histories that History.ByVersion makes of one.
+type names struct {
 	keyTexts   hashed.Texts                     // names that are not numbers
 	textKeys   []Key                            // by number in keyTexts
 	numbered   []Key                            // by name, if it is a small number: the key plus 1
@@ -56,10 +74,10 @@ type keyName struct {
 
 // NewSymbols returns an empty table in which every key is initially absent.
 func NewSymbols() *Symbols {
-	return &Symbols{
+	return &Symbols{names: &names{
 		sessionIDs:     map[int64]int32{},
 		DefaultInitial: Absent,
-	}
+	}}
 }
 
 // Clone returns a table with the same values and the same keys, renamed by name. The new names
@@ -69,7 +87,7 @@ func (s *Symbols) Clone(name func(Key) string) *Symbols {
 	for k := range s.keyNames {
 		c.Key(name(Key(k)))
 	}
-	c.texts = s.texts.Clone()
+	c.texts, c.versions, c.versionOf = s.texts.Clone(), slices.Clone(s.versions), maps.Clone(s.versionOf)
 	return c
 }
 
@@ -215,6 +233,8 @@ func (s *Symbols) AppendValue(b []byte, v Value) []byte {
 		return strconv.AppendInt(b, int64(v), 10)
 	case v == Absent:
 		return append(b, "null"...)
+	case v >= versionBase:
+		return s.AppendValue(b, s.versions[v-versionBase].value)
 	default:
 		return append(b, s.texts.Text(int(v-textBase))...)
 	}

@@ -12,7 +12,8 @@
 //
 // Where the database says it placed a transaction stands before the colon: @12 is a commit at position 12,
 // @12<10 such a commit after reading the state as of position 10, @<10 a reader of that state
-// (history.Claim). {812:820:815} is a snapshot in PostgreSQL's notation (history.Visible).
+// (history.Claim). r(x,1)@12 is a read of what the commit at position 12 wrote (history.Record.Versions); in a row of a
+// statement with conditions it is x=1 @12. {812:820:815} is a snapshot in PostgreSQL's notation (history.Visible).
 //
 // Operations are r(key,value), w(key,value), and n(key,value) for a failed compare-and-set that
 // only showed that the value differed. A value is nil or null for absence, a number, true or
@@ -215,6 +216,9 @@ func (p *parser) txn(s *scanner) error {
 			return err
 		}
 		rec.Ops = append(rec.Ops, op)
+		if err := s.version(&rec); err != nil {
+			return err
+		}
 	}
 	return p.add(rec, named, s)
 }
@@ -451,6 +455,21 @@ func (s *scanner) visible() (*history.Visible, error) {
 	s.rest = rest
 	s.space()
 	return history.ParseVisible(text)
+}
+
+// version consumes the version that the latest operation read, if it is there: @12.
+func (s *scanner) version(rec *history.Record) error {
+	if !s.byte('@') {
+		return nil
+	}
+	v, err := s.number("version")
+	if err == nil && (v < 0 || rec.Ops[len(rec.Ops)-1].Kind != history.Read) {
+		err = errors.New("only a read has a version, a position of at least 0")
+	}
+	if err == nil {
+		rec.Tell(history.ParseVersion(v))
+	}
+	return err
 }
 
 func (s *scanner) time() (int64, error) {

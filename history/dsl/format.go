@@ -67,23 +67,25 @@ func Txn(h *history.History, i int) string {
 	}
 	b.WriteByte(':')
 	ops, done := h.Ops(t), 0
+	write := func(from, to int) {
+		for n, op := range ops[from:to] {
+			b.WriteString(" " + Op(h, op))
+			if v := h.Version(t, from+n); v != 0 {
+				b.WriteString("@" + strconv.FormatInt(history.SpellVersion(v), 10))
+			}
+		}
+	}
 	if len(h.Schema) == 1 && h.Schema[0].IsPlain() {
 		for _, p := range h.Predicates(i) {
-			for _, op := range ops[done:p.Ops[0]] {
-				b.WriteString(" " + Op(h, op))
-			}
+			write(done, p.Ops[0])
 			if p.Partial { // what follows from the statement cannot be found again
-				for _, op := range ops[p.Ops[0] : p.Ops[0]+p.Implied] {
-					b.WriteString(" " + Op(h, op))
-				}
+				write(p.Ops[0], p.Ops[0]+p.Implied)
 			}
-			b.WriteString(" " + Scan(h, &p, ops))
+			b.WriteString(" " + Scan(h, t, &p))
 			done = p.Ops[1]
 		}
 	}
-	for _, op := range ops[done:] {
-		b.WriteString(" " + Op(h, op))
-	}
+	write(done, len(ops))
 	switch t.Status {
 	case history.Aborted:
 		b.WriteString(" abort")

@@ -175,6 +175,10 @@ func (p *parser) row(s *scanner, x *history.Predicate, rec *history.Record, name
 			return errors.New("a statement with conditions finds rows that exist; it has no value")
 		}
 		rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: k, Value: v})
+		s.space()
+		if err := s.version(rec); err != nil {
+			return err
+		}
 	}
 	switch x.Kind {
 	case history.ScanRead:
@@ -227,8 +231,8 @@ func (s *scanner) until(stops string) string {
 }
 
 // Scan writes a statement with conditions of a history whose rows are its keys, such as
-// p(v > 10; x=12). ops are the transaction's operations.
-func Scan(h *history.History, p *history.Predicate, ops []history.Op) string {
+// p(v > 10; x=12), of the transaction t.
+func Scan(h *history.History, t *history.Txn, p *history.Predicate) string {
 	var b strings.Builder
 	for opening, kind := range scanKinds {
 		if kind == p.Kind {
@@ -249,7 +253,7 @@ func Scan(h *history.History, p *history.Predicate, ops []history.Op) string {
 			b.WriteString(more)
 		}
 	} else {
-		rows := scanRows(h, p, ops[p.Ops[0]+p.Implied:p.Ops[1]])
+		rows := scanRows(h, t, p)
 		if p.Partial {
 			rows = append(rows, more)
 		}
@@ -259,8 +263,10 @@ func Scan(h *history.History, p *history.Predicate, ops []history.Op) string {
 }
 
 // scanRows spells the rows that a statement returned or changed.
-func scanRows(h *history.History, p *history.Predicate, ops []history.Op) []string {
+func scanRows(h *history.History, t *history.Txn, p *history.Predicate) []string {
 	var rows []string
+	first := p.Ops[0] + p.Implied
+	ops := h.Ops(t)[first:p.Ops[1]]
 	spell := func(v history.Value) string {
 		if text := value(h, v); !strings.Contains(text, arrow) {
 			return text
@@ -271,6 +277,9 @@ func scanRows(h *history.History, p *history.Predicate, ops []history.Op) []stri
 		row := key(h.KeyName(ops[i].Key))
 		if ops[i].Kind == history.Read {
 			row += "=" + spell(ops[i].Value)
+			if v := h.Version(t, first+i); v != 0 {
+				row += " @" + strconv.FormatInt(history.SpellVersion(v), 10)
+			}
 			if p.Kind == history.ScanRead || i+1 == len(ops) || ops[i+1].Kind != history.Write || ops[i+1].Key != ops[i].Key {
 				rows = append(rows, row)
 				continue

@@ -26,18 +26,18 @@ func TestReport(t *testing.T) {
 	}
 	const want = `initial nil
 s2 T1 [100,200] @2: w(a,1)
-s2 T2 [210,220] @<2: r(a,1)
-s3 T3 [230,300] @3: r(a,1) w(a,2)
+s2 T2 [210,220] @<2: r(a,1)@2
+s3 T3 [230,300] @3: r(a,1)@2 w(a,2)
 s3 T4 [310,?] @4: w(b,4)
-s2 T5 [400,500] @<3: n(a,1) r(a,2)
+s2 T5 [400,500] @<3: n(a,1) r(a,2)@3
 s4 T6 [630,700] @5: w(d,6)
 s4 T7 [710,?]: w(c,5) unknown
-s2 T8 [800,850] @<6: r(a,2) r(b,4) r(c,nil) r(d,nil) r(f,nil)
-s5 T9 @<5: r(d,6)
+s2 T8 [800,850] @<6: r(a,2)@3 r(b,4)@4 r(c,nil) r(d,nil) r(f,nil)
+s5 T9 @<5: r(d,6)@5
 s2 T10 [900,910] @7: n(b,nil) w(b,nil)
 s2 T11 [920,930] @<7: r(b,nil)
 s2 T12 [940,950] @8: r(f,nil) w(f,"hash 2166136261")
-s2 T13 [960,970] @<8: r(a,2)
+s2 T13 [960,970] @<8: r(a,2)@3
 s6 T14 @6: w(d,nil)
 `
 	if got := dsl.Format(h); got != want {
@@ -136,8 +136,9 @@ func TestManyAbsent(t *testing.T) {
 	}
 	m := newMaker(history.NewSymbols())
 	m.sorted, m.spare = []string{"a", "b", "c"}, 2
-	if ops := m.found(bounds{"a", "\x00"}, &rows{}); len(ops) != 2 || m.beyond != 1 || len(h.Txns) == 0 {
-		t.Errorf("%d operations, %d ranges beyond", len(ops), m.beyond)
+	rec := history.Record{}
+	if m.found(&rec, bounds{"a", "\x00"}, &rows{}); len(rec.Ops) != 2 || m.beyond != 1 || len(h.Txns) == 0 {
+		t.Errorf("%d operations, %d ranges beyond", len(rec.Ops), m.beyond)
 	}
 }
 

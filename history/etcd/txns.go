@@ -39,11 +39,11 @@ func (m *maker) value(v value) history.Value {
 }
 
 // found returns the reads of a range.
-func (m *maker) found(b bounds, r *rows) []history.Op {
-	var ops []history.Op
+func (m *maker) found(rec *history.Record, b bounds, r *rows) {
 	in, last := map[string]bool{}, ""
 	for _, kv := range r.KVs {
-		ops = append(ops, m.op(history.Read, kv.Key, m.value(kv.Value)))
+		rec.Ops = append(rec.Ops, m.op(history.Read, kv.Key, m.value(kv.Value)))
+		rec.Tell(kv.ModRevision)
 		in[kv.Key], last = true, max(last, kv.Key)
 	}
 	keys := m.sorted
@@ -67,15 +67,14 @@ func (m *maker) found(b bounds, r *rows) []history.Op {
 			m.beyond++
 			break
 		}
-		ops = append(ops, m.op(history.Read, k, history.Absent))
+		rec.Ops = append(rec.Ops, m.op(history.Read, k, history.Absent))
 	}
-	return ops
 }
 
 // ranged adds a request that reads a range.
 func (m *maker) ranged(op *operation) {
 	rec := begin(op)
-	rec.Ops = m.found(op.Input.Range.bounds, op.Output.Range)
+	m.found(&rec, op.Input.Range.bounds, op.Output.Range)
 	rec.Claim.Snapshot, rec.Claim.Snapped = op.Output.Revision, op.Output.Revision > 0
 	if at := op.Input.Range.Revision; at > 0 {
 		m.stale++
@@ -89,12 +88,12 @@ func (m *maker) ranged(op *operation) {
 func (m *maker) answered(op *operation) {
 	rec := begin(op)
 	out := op.Output.Txn
-	rec.Ops = m.conditions(op, !out.Failure)
+	m.conditions(&rec, op, !out.Failure)
 	wrote := false
 	for n, s := range op.steps(!out.Failure) {
 		switch r := &out.Results[n]; {
 		case s.Type == rangeStep:
-			rec.Ops = append(rec.Ops, m.found(s.Range, &r.rows)...)
+			m.found(&rec, s.Range, &r.rows)
 		case s.Type == putStep:
 			rec.Ops = append(rec.Ops, m.op(history.Write, s.Put.Key, m.value(s.Put.Value)))
 			wrote = true
@@ -120,13 +119,12 @@ func (m *maker) add(rec history.Record) {
 	}
 }
 
-// conditions returns what a transaction read because its conditions held, or did not.
-func (m *maker) conditions(op *operation, hold bool) []history.Op {
+// conditions adds what a transaction read because its conditions held, or did not.
+func (m *maker) conditions(rec *history.Record, op *operation, hold bool) {
 	list := op.Input.Txn.Conditions
 	if !hold && len(list) != 1 {
-		return nil
+		return
 	}
-	var ops []history.Op
 	for _, c := range list {
 		kind, v := history.Read, history.Absent
 		if !hold {
@@ -141,9 +139,10 @@ func (m *maker) conditions(op *operation, hold bool) []history.Op {
 			}
 			v = m.value(known)
 		}
-		ops = append(ops, m.op(kind, c.Key, v))
+		if rec.Ops = append(rec.Ops, m.op(kind, c.Key, v)); hold && v != history.Absent {
+			rec.Tell(c.ExpectedRevision)
+		}
 	}
-	return ops
 }
 
 // lost adds a transaction whose answer was lost. It committed where watches tell of all its changes, if no other request
@@ -157,7 +156,7 @@ func (m *maker) lost(op *operation, unclaimed map[put][]int64, ends bool) {
 		changes := map[string]event{}
 		rec := begin(op)
 		rec.Status, rec.End, rec.Cause = history.Unknown, history.NoTime, op.Output.Error
-		rec.Ops = m.conditions(op, hold)
+		m.conditions(&rec, op, hold)
 		for _, s := range op.steps(hold) {
 			switch s.Type {
 			case putStep:

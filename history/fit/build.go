@@ -74,7 +74,7 @@ func (f *fitting) build() (*history.History, error) {
 		}
 		rec := h.Record(i)
 		rec.Status = f.status[i]
-		rec.Ops = f.ops(i)
+		rec.Ops, rec.Versions = f.ops(i)
 		if !f.keepsScans() {
 			rec.Predicates = nil
 		}
@@ -83,7 +83,7 @@ func (f *fitting) build() (*history.History, error) {
 			continue
 		}
 		if len(f.load) > 0 && rec.Status == history.Committed {
-			rec.Ops = f.withMark(rec.Ops, mark)
+			rec.Ops, rec.Versions = f.withMark(rec.Ops, mark), nil // a format without initial values has no versions
 		}
 		if f.newIDs {
 			rec.ID = int64(i + 1)
@@ -120,25 +120,26 @@ func (f *fitting) hasEmpty() bool {
 	return false
 }
 
-// ops returns the operations of the transaction at index i that stay.
-func (f *fitting) ops(i int) []history.Op {
+// ops returns the operations of the transaction at index i that stay, and the versions of reads.
+func (f *fitting) ops(i int) (ops []history.Op, versions []int64) {
 	t := &f.h.Txns[i]
-	ops := f.h.Ops(t)
+	all := f.h.Ops(t)
 	if len(f.drop) == 0 && len(f.rename) == 0 && f.c.Aborted != AbortedWrites {
-		return ops
+		return all, f.h.Record(i).Versions
 	}
 	from := f.h.FirstOp(t)
-	out := make([]history.Op, 0, len(ops))
-	for n, op := range ops {
+	rec := history.Record{Ops: make([]history.Op, 0, len(all))}
+	for n, op := range all {
 		if f.drop[from+n] || f.c.Aborted == AbortedWrites && f.status[i] == history.Aborted && op.Kind != history.Write {
 			continue
 		}
 		if v, ok := f.rename[slot{op.Key, op.Value}]; ok {
 			op.Value = v
 		}
-		out = append(out, op)
+		rec.Ops = append(rec.Ops, op)
+		rec.Tell(f.h.Version(t, n))
 	}
-	return out
+	return rec.Ops, rec.Versions
 }
 
 // symbols returns the symbols of the result: keys under their new names, the values of h, and

@@ -48,7 +48,8 @@ func (f *fitting) surveyKeys() {
 			continue
 		}
 		opening := map[history.Key]bool{}
-		for _, op := range f.ops(i) {
+		ops, _ := f.ops(i)
+		for _, op := range ops {
 			u := &f.keyUses[op.Key]
 			if !u.touched {
 				u.touched, u.opened = true, op.Kind == history.Write
@@ -66,7 +67,7 @@ func (f *fitting) fileOrder() []int {
 	var sessions [][]int
 	place := map[int32]int{}
 	for i := range f.h.Txns {
-		if f.gone[i] || len(f.ops(i)) == 0 && !f.c.Empty {
+		if ops, _ := f.ops(i); f.gone[i] || len(ops) == 0 && !f.c.Empty {
 			continue
 		}
 		s := f.h.Txns[i].Session

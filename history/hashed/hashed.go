@@ -75,6 +75,17 @@ func (t *Table[K, V]) At(k K) (entry *V, known bool) {
 	return &s.entry, known
 }
 
+// Find returns the entry of k, or nil. It is valid until the next call of At.
+func (t *Table[K, V]) Find(k K) *V {
+	if t.used == 0 {
+		return nil
+	}
+	if s := t.find(k); s.taken {
+		return &s.entry
+	}
+	return nil
+}
+
 // All calls f for each entry, in no order.
 func (t *Table[K, V]) All(f func(*V)) {
 	for i := range t.slots {

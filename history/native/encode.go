@@ -96,6 +96,8 @@ type Op struct {
 	// Value is a JSON scalar, null for absence. A text has the spelling of AppendText, so that equal
 	// texts are equal bytes.
 	Value []byte
+	// Version is that of what was read (history.Record.Versions), or 0.
+	Version int64
 }
 
 // nothing is what a line without an intent is compared with: every field that may be left out.

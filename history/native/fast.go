@@ -11,7 +11,7 @@ import (
 // returns lineNone: rec is then undefined, and the line may still be valid.
 func (p *recordParser) fast(line []byte, rec *history.Record) lineKind {
 	s := cursor{line, true}
-	*rec = history.Record{Due: history.NoTime, Begin: history.NoTime, End: history.NoTime, Ops: rec.Ops[:0], Predicates: rec.Predicates[:0]}
+	*rec = history.Record{Due: history.NoTime, Begin: history.NoTime, End: history.NoTime, Ops: rec.Ops[:0], Versions: rec.Versions[:0], Predicates: rec.Predicates[:0]}
 	p.mark()
 	p.given = 0
 	kind := lineTxn
@@ -137,8 +137,15 @@ func (p *recordParser) fastOps(s *cursor, rec *history.Record) {
 			return
 		}
 		op.Value = p.fastValue(s, op.Key)
-		s.literal(`]`)
 		rec.Ops = append(rec.Ops, op)
+		if s.optional(`]`) {
+			continue
+		}
+		s.literal(`,`)
+		version := s.int()
+		if s.literal(`]`); s.ok {
+			rec.Tell(history.ParseVersion(version))
+		}
 	}
 }
 

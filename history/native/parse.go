@@ -70,7 +70,7 @@ var fieldNames = map[string]fields{
 // line reads a line of any kind. Of the session of a transaction or an intent the caller checks
 // that there is one.
 func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) {
-	*rec = history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Ops: rec.Ops[:0], Predicates: rec.Predicates[:0]}
+	*rec = history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Ops: rec.Ops[:0], Versions: rec.Versions[:0], Predicates: rec.Predicates[:0]}
 	p.mark()
 	p.given = 0
 	number := int64(0)
@@ -209,7 +209,7 @@ func isOptional(field string) bool {
 	return false
 }
 
-// ops reads [[kind, key, value], ...].
+// ops reads [[kind, key, value, version], ...].
 func (p *recordParser) ops(l *jlexer.Lexer, rec *history.Record) error {
 	l.Delim('[')
 	for !l.IsDelim(']') && l.Ok() {
@@ -234,14 +234,20 @@ func (p *recordParser) ops(l *jlexer.Lexer, rec *history.Record) error {
 			return errors.Wrapf(err, "transaction %d, key %s", rec.ID, p.sym.KeyName(key))
 		}
 		l.WantComma()
-		// A fourth element may carry attributes of later versions.
+		rec.Ops = append(rec.Ops, history.Op{Kind: kind, Key: key, Value: value})
+		// The fourth element is the version, if it is a number. Later versions of the format may have others.
+		if !l.IsDelim(']') && l.CurrentToken() == jlexer.TokenNumber {
+			if version := l.Int64(); l.Ok() {
+				rec.Tell(history.ParseVersion(version))
+			}
+			l.WantComma()
+		}
 		for !l.IsDelim(']') && l.Ok() {
 			l.SkipRecursive()
 			l.WantComma()
 		}
 		l.Delim(']')
 		l.WantComma()
-		rec.Ops = append(rec.Ops, history.Op{Kind: kind, Key: key, Value: value})
 	}
 	l.Delim(']')
 	return nil

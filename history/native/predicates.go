@@ -97,7 +97,11 @@ func appendChoices(b []byte, choices []history.Choice) []byte {
 				}
 				b = appendString(append(b, `{"kind":`...), s.Kind)
 				b = appendString(append(b, `,"item":`...), s.Item)
-				b = append(append(append(b, `,"value":`...), s.Value...), '}')
+				b = append(append(b, `,"value":`...), s.Value...)
+				if s.Version != 0 {
+					b = strconv.AppendInt(append(b, `,"version":`...), s.Version, 10)
+				}
+				b = append(b, '}')
 			}
 			b = append(b, ']')
 		}

@@ -291,7 +291,7 @@ func (r *Reader) intent(id int64, line []byte, rec *history.Record) error {
 	if r.parse.version < 2 {
 		in.text = append(in.text[:0], line...)
 	} else {
-		in.rec, rec.Ops, rec.Predicates = *rec, in.rec.Ops, in.rec.Predicates
+		in.rec, rec.Ops, rec.Versions, rec.Predicates = *rec, in.rec.Ops, in.rec.Versions, in.rec.Predicates
 	}
 	r.pending[id] = in
 	return nil
@@ -328,6 +328,7 @@ func (r *Reader) outcome(rec *history.Record) {
 	}
 	if given&fieldOps == 0 {
 		rec.Ops, in.rec.Ops = in.rec.Ops, rec.Ops
+		rec.Versions, in.rec.Versions = in.rec.Versions, rec.Versions
 	}
 	if given&fieldPredicates == 0 {
 		rec.Predicates, in.rec.Predicates = in.rec.Predicates, rec.Predicates

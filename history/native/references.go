@@ -85,7 +85,7 @@ func (r *references) appendOp(b []byte, op *Op) []byte {
 	b = append(b, '"', ',')
 	if r.none {
 		b = append(appendString(b, op.Key), ',')
-		return append(append(b, op.Value...), ']')
+		return append(appendVersion(append(b, op.Value...), op.Version), ']')
 	}
 	k := r.key(op.Key)
 	switch {
@@ -104,20 +104,35 @@ func (r *references) appendOp(b []byte, op *Op) []byte {
 	}
 	if isText(op.Value) {
 		r.texts = true
-		b = r.appendText(b, k, op.Value)
+		b = r.appendText(b, k, op.Value, op.Version != 0)
 	} else {
 		b = append(b, ',')
 		b = append(b, op.Value...)
 	}
-	return append(b, ']')
+	return append(appendVersion(b, op.Version), ']')
+}
+
+// appendVersion appends the fourth element of an operation, if it has one.
+func appendVersion(b []byte, version int64) []byte {
+	if version == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, ','), history.SpellVersion(version), 10)
 }
 
 // appendText appends a text after its comma, or nothing if it is the key's latest. If it shares
 // a beginning of n bytes with the latest text, [n,"tail"] says the rest, without an empty tail,
 // and without n if that is the whole latest text. This needs texts whose JSON spelling has no
-// escapes, so that their bytes are those between the quotes.
-func (r *references) appendText(b []byte, k *knownKey, text []byte) []byte {
+// escapes, so that their bytes are those between the quotes. Something is appended if the operation has more to say.
+func (r *references) appendText(b []byte, k *knownKey, text []byte, more bool) []byte {
 	if bytes.Equal(k.text, text) {
+		switch {
+		case !more:
+		case hasEscape(text) || len(text) > maxBuilt:
+			b = append(append(b, ','), text...)
+		default:
+			b = append(strconv.AppendInt(append(b, ',', '['), int64(len(text)-2), 10), ']')
+		}
 		return b
 	}
 	b = append(b, ',')

@@ -79,10 +79,13 @@ func newWriter(log *Log, hdr *history.Header, sym *history.Symbols) (*Writer, er
 // Write appends one transaction.
 func (w *Writer) Write(rec *history.Record) error {
 	w.ops, w.buf = w.ops[:0], w.buf[:0]
-	for _, op := range rec.Ops {
+	for n, op := range rec.Ops {
 		from := len(w.buf)
 		w.buf = w.sym.AppendValue(w.buf, op.Value)
 		w.ops = append(w.ops, Op{Kind: op.Kind, Key: w.sym.KeyName(op.Key), Value: w.buf[from:]})
+		if n < len(rec.Versions) {
+			w.ops[n].Version = rec.Versions[n]
+		}
 	}
 	w.txns++
 	return w.log.add(rec, w.ops)

@@ -54,3 +54,44 @@ func Claimed(rng *rand.Rand, h *history.History) *history.History {
 	}
 	return h.WithClaims(claims)
 }
+
+// Versions returns h with versions of reads, mostly those of transactions with positions that wrote what was read. Few are lies.
+func Versions(rng *rand.Rand, h *history.History) *history.History {
+	writers := map[history.Op][]int64{}
+	highest := int64(1)
+	for i := range h.Txns {
+		at := h.Claim(i).Commit
+		highest = max(highest, at)
+		for _, op := range h.Ops(&h.Txns[i]) {
+			if op.Kind == history.Write && at != 0 {
+				op.Kind = history.Read
+				writers[op] = append(writers[op], at)
+			}
+		}
+	}
+	untold := [...]int{0, 0, 5, 40}[rng.IntN(4)] // percent
+	lies := [...]int{0, 0, 0, 10}[rng.IntN(4)]
+	b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
+	for i := range h.Txns {
+		rec := h.Record(i)
+		told := history.Record{}
+		for _, op := range rec.Ops {
+			told.Ops = append(told.Ops, op)
+			list := writers[op]
+			switch {
+			case op.Kind != history.Read || rng.IntN(100) < untold:
+			case rng.IntN(100) < lies:
+				told.Tell(1 + rng.Int64N(highest+1))
+			case len(list) > 0:
+				told.Tell(list[rng.IntN(len(list))])
+			default:
+				told.Tell(history.Before)
+			}
+		}
+		rec.Versions = told.Versions
+		if err := b.Add(&rec); err != nil {
+			panic(err) // the records come from a valid history
+		}
+	}
+	return b.Done(h.Closed, nil)
+}
