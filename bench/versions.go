@@ -34,6 +34,7 @@ func ClaimedRows(scale float64, seed uint64) []ClaimedRow {
 		{"8 operations, serial", []level.Level{level.SER, level.SI}, general(synth.GeneralConfig{Sessions: sessions, Txns: 1_000_000, Ops: 8, Keys: keys, Reads: 0.5})},
 		{"8 operations, snapshots", []level.Level{level.SI}, general(synth.GeneralConfig{Sessions: sessions, Txns: 1_000_000, Ops: 8, Keys: keys, Reads: 0.5, Snapshot: true})},
 		{"hot keys, 80% duplicates", []level.Level{level.SI}, general(synth.GeneralConfig{Sessions: 50, Txns: 10_000, Ops: 8, Keys: 200, Reads: 0.5, Duplicates: 0.8, Values: 10, Theta: 0.5, Snapshot: true})},
+		{"the same, with versions of reads", []level.Level{level.SI}, general(synth.GeneralConfig{Sessions: 50, Txns: 10_000, Ops: 8, Keys: 200, Reads: 0.5, Duplicates: 0.8, Values: 10, Theta: 0.5, Snapshot: true, Versions: true})},
 	}
 }
 

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ func assumed(ctx context.Context, h *history.History, r *verdict.Result) {
 	switch r.Verdict {
 	case verdict.Violated:
 		r.Assumes.Rests = rests(ctx, h, r, func(part *history.History) *history.History { return part.WithClaims(nil) })
-		r.Assumes.OnSnapshots = r.Assumes.Rests && r.Assumes.Snapshots > 0 && rests(ctx, h, r, orderOnly)
+		r.Assumes.OnSnapshots = r.Assumes.Rests && r.Assumes.Snapshots > 0 && rests(ctx, h, r, (*history.History).OrderOnly)
 	case verdict.Satisfied:
 		if r.Witness != nil && certify.Agrees(h, r.Level, r.Witness) != nil {
 			r.Verdict, r.Witness = verdict.Unknown, nil
@@ -54,7 +55,10 @@ func placedVersions(h *history.History) *verdict.Assumption {
 			continue
 		}
 		placed := h.Place(i) != 0
-		for _, op := range h.Ops(t) {
+		for n, op := range h.Ops(t) {
+			if h.Version(t, n) != 0 {
+				a.Reads++
+			}
 			if op.Kind != history.Write || last[op.Key] == i+1 {
 				continue
 			}
@@ -73,15 +77,6 @@ const restsFor = 2 * time.Second
 // restsSteps bounds the trial of all executions of it.
 const restsSteps = 1_000_000
 
-// orderOnly assumes no snapshots.
-func orderOnly(h *history.History) *history.History {
-	claims := make([]history.Claim, len(h.Txns))
-	for i := range claims {
-		claims[i].Commit = h.Claim(i).Commit
-	}
-	return h.WithClaims(claims).AssumeOrder()
-}
-
 // rests reports whether the proof of a violation needs the assumption that is missing in less of it, as far as that is
 // decided in time.
 func rests(ctx context.Context, h *history.History, r *verdict.Result, less func(*history.History) *history.History) bool {
@@ -89,19 +84,23 @@ func rests(ctx context.Context, h *history.History, r *verdict.Result, less func
 		return true
 	}
 	a := &r.Anomalies[0]
-	if a.Kind != verdict.Contradiction {
-		return false // one read, or one transaction
-	}
 	limited, stop := context.WithTimeout(ctx, restsFor)
 	defer stop()
-	ops := map[int32][]int{}
+	if a.Kind != verdict.Contradiction { // one read, or one transaction
+		return h.Distinct() && certify.Result(limited, less(h), r) != nil
+	}
+	ops := map[int32][]int{} // by transaction
+	for _, i := range a.Txns {
+		ops[i] = nil
+	}
 	for _, ref := range a.Ops {
 		ops[ref.Txn] = append(ops[ref.Txn], ref.Op)
 	}
+	addWriters(h, ops)
 	var parts []history.Part
-	for _, i := range slices.Sorted(slices.Values(a.Txns)) {
+	for _, i := range slices.Sorted(maps.Keys(ops)) {
 		slices.Sort(ops[i])
-		parts = append(parts, history.Part{Txn: i, Ops: ops[i]})
+		parts = append(parts, history.Part{Txn: i, Ops: slices.Compact(ops[i])})
 	}
 	part, lvl := less(h.Sub(parts)), r.Level
 	if !part.Timed() { // the engine wants a transaction with both times; the trial takes single ones, too
@@ -113,4 +112,26 @@ func rests(ctx context.Context, h *history.History, r *verdict.Result, less func
 	}
 	without, err := polygraph.Engine{}.Judge(limited, part, lvl, engine.Options{VerdictOnly: true})
 	return err != nil || without.Verdict != verdict.Violated
+}
+
+// addWriters adds the writes that reads among ops can have returned if the database is wrong about versions.
+func addWriters(h *history.History, ops map[int32][]int) {
+	if !h.Distinct() {
+		return
+	}
+	read := map[history.Op]bool{} // as writes, of the values that stand for all versions
+	for i, list := range ops {
+		for _, n := range list {
+			if op := h.Ops(&h.Txns[i])[n]; op.Kind == history.Read {
+				read[history.Op{Kind: history.Write, Key: op.Key, Value: h.SameText(op.Value)}] = true
+			}
+		}
+	}
+	for i := range h.Txns {
+		for n, op := range h.Ops(&h.Txns[i]) {
+			if op.Value = h.SameText(op.Value); read[op] {
+				ops[int32(i)] = append(ops[int32(i)], n)
+			}
+		}
+	}
 }

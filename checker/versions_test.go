@@ -99,6 +99,9 @@ func TestAssume(t *testing.T) {
 			} else {
 				h = randhist.Claimed(rng, h)
 			}
+			if rng.IntN(2) == 0 {
+				h = randhist.Versions(rng, h)
+			}
 			r, err := checker.Check(t.Context(), h, lvl, checker.Options{Versions: checker.Assume, Certify: true})
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, dsl.Format(h))

@@ -70,6 +70,8 @@ type AssumedOrder struct {
 	Placed   int `json:"placed"`
 	// Snapshots counts the transactions whose claimed snapshot is a part of what is judged.
 	Snapshots int `json:"snapshots,omitempty"`
+	// Reads counts the reads whose version the database told: which commit wrote what they returned.
+	Reads int `json:"reads,omitempty"`
 	// Rests says that a violation is proved only if the claims are true. OnSnapshots says that it needs the snapshots: the order
 	// of versions alone is not enough.
 	Rests       bool `json:"rests"`
@@ -80,7 +82,7 @@ func newAssumed(h *history.History, a *verdict.Assumption) *AssumedOrder {
 	if a == nil {
 		return nil
 	}
-	return &AssumedOrder{Positions: h.Positions, Versions: a.Versions, Placed: a.Placed, Snapshots: a.Snapshots, Rests: a.Rests, OnSnapshots: a.OnSnapshots}
+	return &AssumedOrder{Positions: h.Positions, Versions: a.Versions, Placed: a.Placed, Snapshots: a.Snapshots, Reads: a.Reads, Rests: a.Rests, OnSnapshots: a.OnSnapshots}
 }
 
 // Words says in a sentence what a verdict rests on.
@@ -100,6 +102,13 @@ func (a *AssumedOrder) Words(v verdict.Verdict) string {
 	}
 	if a.Placed > 0 {
 		how = fmt.Sprintf(", with %s of %s versions in it", Thousands(a.Placed), Thousands(a.Versions))
+	}
+	switch {
+	case a.Placed == 0 || a.Reads == 0:
+	case a.Reads == 1:
+		how += ", and the version that it says one read had"
+	default:
+		how += fmt.Sprintf(", and the versions that it says %s reads had", Thousands(a.Reads))
 	}
 	if a.Placed > 0 && a.Snapshots > 0 && (v != verdict.Violated || a.OnSnapshots) {
 		how += ", and " + snapshots

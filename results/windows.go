@@ -216,6 +216,7 @@ func (o *Outcome) addAssumed(w *Outcome, first bool) {
 		sum.Versions += o.Assumes.Versions
 		sum.Placed += o.Assumes.Placed
 		sum.Snapshots += o.Assumes.Snapshots
+		sum.Reads += o.Assumes.Reads
 		if o.Windows.Violated > 0 {
 			sum.OnSnapshots = o.Assumes.OnSnapshots || w.Assumes.OnSnapshots
 			sum.Rests = o.Assumes.Rests && (w.Verdict != verdict.Violated || w.Assumes.Rests)

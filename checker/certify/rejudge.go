@@ -222,6 +222,7 @@ func (f *facts) subHistory(c *closure) *history.History {
 			}
 		}
 		rec := f.h.PartRecord(p)
+		rec.Versions = nil // what follows from them is in the values of f.h
 		if f.lvl == level.LIN && withReads && len(all) == 1 && c.keys[all[0].Key] && all[0].Kind == history.Write {
 			found := history.Op{Kind: history.Read, Key: all[0].Key, Value: history.Absent}
 			rec.Ops = []history.Op{found, all[0]}

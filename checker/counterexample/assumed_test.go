@@ -28,6 +28,9 @@ func TestKeepsClaims(t *testing.T) {
 		} else {
 			h = randhist.Claimed(rng, h)
 		}
+		if rng.IntN(2) == 0 {
+			h = randhist.Versions(rng, h)
+		}
 		h = h.AssumeOrder()
 		lvl := []level.Level{level.SI, level.SINoSO, level.PC}[rng.IntN(3)]
 		r, err := polygraph.Engine{}.Judge(t.Context(), h, lvl, engine.Options{})

@@ -120,7 +120,15 @@ func (c *cut) addKey(t int32, k history.Key) {
 }
 
 // history returns the part as a history of its own, with only the names that it needs.
-func (c *cut) history() *history.History { return c.h.Extract(c.Parts()) }
+func (c *cut) history() *history.History { return alone(c.h.Extract(c.Parts())) }
+
+// alone returns a part of a history as one that is read by itself.
+func alone(part *history.History) *history.History {
+	if part.OrderAssumed() && part.HasVersions() {
+		return part.Reassume()
+	}
+	return part
+}
 
 // For so few transactions, trying every execution with so many steps is faster than any engine.
 const (
@@ -133,6 +141,7 @@ const judgeSteps = 5_000_000
 
 // violates judges a part of the history. It may have no times, although the history has.
 func (c *cut) violates(ctx context.Context, h *history.History) (bool, error) {
+	h = alone(h)
 	lvl := c.lvl
 	if !h.Timed() {
 		lvl = lvl.WithoutRealTime()
@@ -197,9 +206,7 @@ func (c *cut) whole(sub *history.History, e *verdict.Edge) {
 				continue
 			}
 			e.Key = op.Key
-			if e.Value < history.MinInt && e.Value != history.Absent {
-				e.Value = c.h.Raw(sub.ValueText(e.Value))
-			}
+			e.Value = c.h.Carry(e.Value, sub.Symbols)
 			return
 		}
 	}

@@ -122,7 +122,7 @@ func eachSource(h *history.History, left *int, f func(h *history.History, was ma
 		b := history.NewBuilder(h.Header, h.Symbols, len(h.Txns))
 		for i := range h.Txns {
 			rec := h.Record(i)
-			rec.Ops = slices.Clone(rec.Ops)
+			rec.Ops, rec.Versions = slices.Clone(rec.Ops), nil
 			wrote := map[history.Key]bool{}
 			for n := range rec.Ops {
 				op := &rec.Ops[n]

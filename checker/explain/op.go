@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/isohound/isohound/history"
@@ -18,14 +19,18 @@ type Op struct {
 	Key  string
 	// Value is a JSON scalar.
 	Value string
+	// Version is that of a read, as the database told it, or 0: see history.History.Version.
+	Version int64
 
 	text  string
 	items []Op // of a statement
 }
 
-// NewOp describes an operation of h.
-func NewOp(h *history.History, op history.Op) Op {
-	return Op{Kind: op.Kind, Key: h.KeyName(op.Key), Value: h.ValueText(op.Value)}
+// newOp describes operation n of the transaction at index i of h.
+func newOp(h *history.History, i, n int) Op {
+	t := &h.Txns[i]
+	op := h.Ops(t)[n]
+	return Op{Kind: op.Kind, Key: h.KeyName(op.Key), Value: h.ValueText(op.Value), Version: h.Version(t, n)}
 }
 
 // Statement reports whether o is a statement with conditions.
@@ -53,7 +58,11 @@ func (o Op) String() string {
 	if o.Kind == 0 {
 		return o.text
 	}
-	return Printable(dsl.Spell(o.Kind, o.Key, o.Value))
+	text := dsl.Spell(o.Kind, o.Key, o.Value)
+	if o.Version != 0 {
+		text += "@" + strconv.FormatInt(history.SpellVersion(o.Version), 10)
+	}
+	return Printable(text)
 }
 
 // MarshalText implements encoding.TextMarshaler.

@@ -66,7 +66,7 @@ func newStatement(h *history.History, i int, p *history.Predicate, shown, near f
 		}
 		t := list.find(row)
 		if shown(n) && (n >= returned || near(n)) {
-			o.items = append(o.items, NewOp(h, ops[n]))
+			o.items = append(o.items, newOp(h, i, n))
 			if !impossible(h, p, ops, n) {
 				t = list.get(row)
 				t.hidden = false
@@ -231,7 +231,7 @@ func steps(h *history.History, i int, shown, near func(op int) bool) (list []Op,
 	plain := func(to int) {
 		for ; done < to; done++ {
 			if shown(done) {
-				list = append(list, NewOp(h, ops[done]))
+				list = append(list, newOp(h, i, done))
 			} else {
 				more++
 			}

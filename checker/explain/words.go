@@ -118,8 +118,15 @@ func (w words) pair(k history.Key, v history.Value) string {
 }
 
 // key and value escape what terminals would interpret.
-func (w words) key(k history.Key) string     { return Printable(w.h.KeyName(k)) }
-func (w words) value(v history.Value) string { return Printable(w.h.ValueText(v)) }
+func (w words) key(k history.Key) string { return Printable(w.h.KeyName(k)) }
+
+func (w words) value(v history.Value) string {
+	text := Printable(w.h.ValueText(v))
+	if at := w.h.Commit(v); at != 0 {
+		text += fmt.Sprintf(" (version %d)", at)
+	}
+	return text
+}
 
 func (w words) ref(r verdict.OpRef) history.Op { return w.h.Ops(&w.h.Txns[r.Txn])[r.Op] }
 
@@ -175,6 +182,9 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		}
 		if op.Value == history.Absent {
 			return fmt.Sprintf("%s found %s, although it exists at first and nobody deleted it.", w.introduce(last), w.pair(op.Key, op.Value))
+		}
+		if at := w.h.Commit(op.Value); at != 0 {
+			return fmt.Sprintf("%s read %s, and no transaction with the position %d left that value.", w.introduce(last), w.pair(op.Key, op.Value), at)
 		}
 		return fmt.Sprintf("%s read %s, a value that nobody wrote.", w.introduce(last), w.pair(op.Key, op.Value))
 	case verdict.AbortedRead:

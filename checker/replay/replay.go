@@ -82,7 +82,8 @@ type Misfit struct {
 // Unwrap returns the refusal.
 func (m *Misfit) Unwrap() error { return m.Refusal }
 
-// Judge implements engine.Engine. It returns a satisfied verdict, a *Misfit, or another refusal: nothing is
+// Judge implements engine.Engine. The order must also explain which versions reads had, as far as the database told them; if it does
+// only without them, the verdict is satisfied, and the claim does not fit. Else it returns a satisfied verdict, a *Misfit, or another refusal: nothing is
 // claimed, or not of all transactions that wrote.
 func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, opt engine.Options) (*verdict.Result, error) {
 	if err := engine.Suits(e, h, lvl); err != nil {
@@ -94,24 +95,47 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	res := &verdict.Result{Level: lvl, Engine: Name}
 	stages := verdict.NewStages(res, opt.Progress)
 	stages.Begin(Name)
+	r, err := e.try(ctx, h, lvl, opt.Proof)
+	if err != nil {
+		return nil, err
+	}
+	claim := r.claim(lvl)
+	if r.misfits > 0 || r.otherVersion {
+		// The versions of reads may be wrong, and not the order. Then the order is still a witness.
+		if strict := h.ByVersion(); strict != h {
+			s, err := e.try(ctx, strict, lvl, opt.Proof)
+			if err != nil {
+				return nil, err
+			}
+			if claim = s.claim(lvl); s.misfits == 0 {
+				r = s
+			}
+		}
+	}
+	stages.Done(Name)
+	if r.misfits > 0 {
+		return nil, &Misfit{&engine.Refusal{Engine: Name, Reason: "the claimed order is no execution at " + tried(lvl).String()}, claim}
+	}
+	res.Verdict, res.Witness, res.Claim = verdict.Satisfied, r.witness, claim
+	return res, nil
+}
+
+// try executes the claimed order. A second time transactions without a snapshot may read earlier.
+func (Engine) try(ctx context.Context, h *history.History, lvl level.Level, proof bool) (*run, error) {
 	o, err := newOrder(h, lvl, false)
 	if err != nil {
 		return nil, err
 	}
-	r, err := execute(ctx, o, opt.Proof)
+	r, err := execute(ctx, o, proof)
 	if err == nil && r.misfits > 0 && o.byPoints && o.snapless > 0 {
 		if o, err = newOrder(h, lvl, true); err == nil {
-			r, err = execute(ctx, o, opt.Proof)
+			r, err = execute(ctx, o, proof)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	stages.Done(Name)
-	if r.misfits > 0 {
-		c := &verdict.Claim{Tried: tried(lvl), Snapshots: o.guessed != nil, Misfits: r.misfits, Txns: r.txns, Text: r.text}
-		return nil, &Misfit{&engine.Refusal{Engine: Name, Reason: "the claimed order is no execution at " + tried(lvl).String()}, c}
-	}
-	res.Verdict, res.Witness, res.Claim = verdict.Satisfied, r.witness, &verdict.Claim{Tried: tried(lvl), Fits: true, Snapshots: o.guessed != nil}
-	return res, nil
+	return r, err
+}
+
+// claim is what the run says of the order that the database claims.
+func (r *run) claim(lvl level.Level) *verdict.Claim {
+	return &verdict.Claim{Tried: tried(lvl), Fits: r.misfits == 0, Snapshots: r.guessed != nil, Misfits: r.misfits, Txns: r.txns, Text: r.text}
 }

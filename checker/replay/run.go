@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"math"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -31,6 +32,11 @@ type run struct {
 	prove   bool
 	witness *verdict.Witness
 
+	// first is the lowest position of a transaction, 0 if the versions of reads are not compared. otherVersion: one of them is
+	// not that of the transaction that wrote the state.
+	first        int64
+	otherVersion bool
+
 	misfits int
 	txns    []int32 // of the first misfit
 	text    string
@@ -55,6 +61,14 @@ func newRun(h *history.History, lvl level.Level, o *order, prove bool) *run {
 		t := &h.Txns[i]
 		if r.rank[i] = count[t.Session]; t.Status == history.Committed {
 			count[t.Session]++
+		}
+	}
+	if h.HasVersions() {
+		r.first = math.MaxInt64
+		for i := range h.Txns {
+			if at := h.Claim(i).Commit; at != 0 && h.Txns[i].Status != history.Aborted {
+				r.first = min(r.first, at)
+			}
 		}
 	}
 	if o.byPoints {
@@ -183,6 +197,8 @@ func (r *run) read(i int32, t *history.Txn, all bool) int {
 		} else if !all && (op.Kind == history.Read) != (r.state[op.Key] == op.Value) {
 			bad = n
 			break
+		} else if r.first != 0 && r.writer[op.Key] != i {
+			r.compare(r.writer[op.Key], r.h.Version(t, n))
 		}
 	}
 	if bad < 0 && !r.byPoints {
@@ -190,6 +206,14 @@ func (r *run) read(i int32, t *history.Txn, all bool) int {
 	}
 	r.takeBack()
 	return bad
+}
+
+// compare notes whether a read can have the version that the database told, if it reads what a transaction wrote.
+func (r *run) compare(writer int32, version int64) {
+	if version == 0 || writer < 0 && version < r.first || writer >= 0 && r.h.Claim(int(writer)).Commit == version {
+		return
+	}
+	r.otherVersion = true
 }
 
 // include makes the transaction of unknown outcome that wrote what a read returned take part now. It reports

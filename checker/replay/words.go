@@ -102,6 +102,9 @@ func (r *run) did(i int32, n int, op history.Op) string {
 	case op.Kind == history.ReadNot:
 		return fmt.Sprintf("saw that %s was not %s", key, value)
 	}
+	if v := r.h.Version(&r.h.Txns[i], n); v != 0 {
+		value += fmt.Sprintf(" (version %d)", history.SpellVersion(v))
+	}
 	return fmt.Sprintf("read %s = %s", key, value)
 }
 

@@ -35,6 +35,7 @@ func TestAgainstOracle(t *testing.T) {
 			chosen := map[verdict.Verdict]int{} // found by trying choices
 			onDemand, settled, guessed, replayed := 0, 0, 0, 0
 			byScans := 0 // violated, but satisfied without the judgement of scans
+			distinct, byVersions := 0, 0
 			for range n {
 				r := newRun(rng, lvl)
 				for lvl == level.PC && r.deletes() {
@@ -113,6 +114,20 @@ func TestAgainstOracle(t *testing.T) {
 						}
 					}
 				}
+				// Versions of reads can only forbid executions. All ways to judge the scans agree about them.
+				if v := randhist.Versions(rng, randhist.Claimed(rng, h)).ByVersion(); v.Distinct() {
+					distinct++
+					all, rest := settle(t, v, 1<<30, lvl)
+					eager, _ := check(all, rest)
+					some, rest := settle(t, v, rng.IntN(3), lvl)
+					later, _ := check(some, rest)
+					if eager.Verdict != later.Verdict || got.Verdict == verdict.Violated && eager.Verdict != verdict.Violated || !eager.Certified || !later.Certified {
+						t.Fatalf("seed %d, %s: %s by values, %s by versions, %s on demand\n%s", seed, lvl, got.Verdict, eager.Verdict, later.Verdict, r.text(t))
+					}
+					if eager.Verdict != got.Verdict {
+						byVersions++
+					}
+				}
 				if got.Verdict == verdict.Violated {
 					if bare, err := checker.Check(t.Context(), h, lvl, checker.Options{}); err != nil {
 						t.Fatal(err)
@@ -120,6 +135,10 @@ func TestAgainstOracle(t *testing.T) {
 						byScans++
 					}
 				}
+			}
+			t.Logf("seed %d: %d with versions of reads, %d of them violated by these alone", seed, distinct, byVersions)
+			if distinct < n/20 || byVersions < n/200 {
+				t.Error("versions of reads decide nothing")
 			}
 			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, %d settled, %d guessed, %d replayed, by choices %v", seed, count, byScans, onDemand, settled, guessed, replayed, chosen)
 			if n >= 5000 && len(chosen) == 0 {

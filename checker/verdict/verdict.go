@@ -101,6 +101,8 @@ type Assumption struct {
 	Versions, Placed int
 	// Snapshots counts the transactions whose snapshot was assumed. It is 0 at levels that have no snapshots.
 	Snapshots int
+	// Reads counts the reads of which the database told the version.
+	Reads int
 	// Rests says that the proof of a violation uses the assumption. A violation whose proof does not
 	// is one without it, too. So is a satisfied verdict. OnSnapshots says that the order of versions alone is not enough.
 	Rests, OnSnapshots bool

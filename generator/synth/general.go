@@ -27,7 +27,9 @@ type GeneralConfig struct {
 	LoseUpdates bool
 	// Claims records where the simulated database placed each transaction.
 	Claims bool
-	Seed   uint64
+	// Versions records which commit wrote what reads returned, with Claims.
+	Versions bool
+	Seed     uint64
 }
 
 // lag is the maximum age of a snapshot, in commits.
@@ -71,19 +73,22 @@ func General(cfg GeneralConfig) *history.History {
 		for range cfg.Ops {
 			k := rng.IntN(cfg.Keys)
 			list := versions[k]
-			current := sym.DefaultInitial
+			current, from := sym.DefaultInitial, int64(history.Before)
 			for n := len(list) - 1; n >= 0; n-- {
 				if list[n].at < snapshot {
-					current = list[n].value
+					current, from = list[n].value, int64(list[n].at)+1
 					break
 				}
 			}
 			if v, ok := own[k]; ok {
-				current = v
+				current, from = v, 0
 			}
 			stale := !cfg.LoseUpdates && len(list) > 0 && list[len(list)-1].at >= snapshot // a write would be refused
 			if rng.Float64() < cfg.Reads || stale {
 				rec.Ops = append(rec.Ops, history.Op{Kind: history.Read, Key: keys[k], Value: current})
+				if cfg.Versions {
+					rec.Tell(from)
+				}
 				continue
 			}
 			v := int64(0)
