@@ -134,7 +134,13 @@ func (l *commitLog) renew() {
 
 // tell says, after the last file, what was joined.
 func (l *commitLog) tell() {
-	if l == nil || l.quiet || l.tally == (joining.Tally{}) {
+	if l == nil || l.quiet {
+		return
+	}
+	if l.tally == (joining.Tally{}) {
+		if l.none > 1 { // of one, the reason was told
+			fmt.Fprintf(l.app.msg, "of none of %s positions are recorded\n", plural(l.none, "window"))
+		}
 		return
 	}
 	for _, w := range l.tally.Words() {

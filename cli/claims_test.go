@@ -239,3 +239,44 @@ func TestClaimsFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionsOfReads: which commit wrote what a read returned is recorded, of keys and of rows, and decides what values do not.
+func TestVersionsOfReads(t *testing.T) {
+	for _, tc := range []struct{ driver, isolation, lvl, workload string }{
+		{"badger", "serializable", "ser", "ycsbt -p duplicates=100% -p values=2 -p think=500us"},
+		{"badger", "DetectConflicts=false", "pc", "ycsbt -p duplicates=100% -p values=2 -p think=500us"},
+		{"sim", "snapshot isolation", "si", "ycsbt -p duplicates=100% -p values=2 -p think=500us"},
+		{"sim", "serializable", "ser", "scan -p think=500us"},
+	} {
+		args := []string{"run", "--driver", tc.driver, "--isolation", tc.isolation, "--check", tc.lvl, "--sessions", "8", "--txns", "60", "--keys", "20",
+			"--seed", "3", "--versions", "assume", "--certify", "--json", "--quiet", "--workload"}
+		c := isohound(t, append(args, strings.Fields(tc.workload)...)...)
+		o := c.outcomes(t)
+		if c.code != 0 || len(o) != 1 || o[0].Verdict != verdict.Satisfied || o[0].Claim == nil || !o[0].Claim.Fits || o[0].Assumes == nil || o[0].Assumes.Reads < 50 {
+			t.Errorf("%+v: exit code %d: %+v %s", tc, c.code, o, c.msg)
+		}
+	}
+
+	// Both writers gave x the same value. The version tells from which of them T3 read, and that T3 read a key
+	// that it also wrote after T2 had overwritten it.
+	file := filepath.Join(t.TempDir(), "h.txt")
+	text := "s0 T1 @1: w(x,1)\ns1 T2 @2: w(x,1)\ns2 T3 @3: r(x,1)@1 w(x,2)\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := isohound(t, "check", file, "--level", "ser", "--certify")
+	const misfit = "the database says that what T1 (commit 1) wrote to x came before T2 (commit 2), and T3 (commit 3) read x = 1 (version 1), which T2 had overwritten"
+	if c.code != 0 || !strings.Contains(c.out, "ser satisfied") || !strings.Contains(c.out, misfit) {
+		t.Errorf("hint: exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	c = isohound(t, "check", file, "--level", "ser,si", "--versions", "assume", "--certify")
+	for _, want := range []string{"ser violated, if the claimed order is true", "si violated, if the claimed order is true",
+		"with 3 of 3 versions in it, and the version that it says one read had", "T3 read x = 1 (version 1)", "r(x,1)@1 w(x,2)"} {
+		if !strings.Contains(c.out, want) {
+			t.Errorf("assume: %q is not in\n%s%s", want, c.out, c.msg)
+		}
+	}
+	if c.code != 1 {
+		t.Errorf("assume: exit code %d", c.code)
+	}
+}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Driver drives one kind of database.
@@ -171,6 +173,18 @@ type Position struct {
 // Positioned is a Tx that can say, after its Commit has returned nil and before the session is used again, where the
 // database placed it. It may ask the database, for as long as a call may take.
 type Positioned interface{ Position() Position }
+
+// Versioned is a Positioned that can also say which commit wrote what it has read, if Config.Positions is set.
+type Versioned interface {
+	// Version returns the position of the commit that wrote what the latest read of key returned; 0 is the state before
+	// the first one. told is false if that is not known, and for an absent key and what the transaction wrote itself.
+	Version(key string) (commit int64, told bool)
+}
+
+// VersionedRows is Versioned for a TableTx: RowVersion is about a group of a row that the latest statement returned.
+type VersionedRows interface {
+	RowVersion(t *schema.Table, key []any, group int) (commit int64, told bool)
+}
 
 // Positioner is a DB whose transactions are Positioned, if Config.Positions is set.
 type Positioner interface {

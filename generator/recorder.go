@@ -137,9 +137,12 @@ type op struct {
 	// isText says that the value is text.
 	isText bool
 	text   string
-	// table and row are where an operation on an item took place.
+	// version is that of what was read, as in history.Record.Versions.
+	version int64
+	// table, row and group are where an operation on an item took place.
 	table *schema.Table
 	row   []any
+	group int
 }
 
 // appendValue appends the value as a JSON scalar.
@@ -155,7 +158,7 @@ func (o *op) appendValue(b []byte) []byte {
 
 // same reports whether two operations are recorded alike.
 func (o op) same(p op) bool {
-	return o.kind == p.kind && o.key == p.key && o.value == p.value && o.none == p.none && o.isText == p.isText && o.text == p.text
+	return o.kind == p.kind && o.key == p.key && o.value == p.value && o.none == p.none && o.isText == p.isText && o.text == p.text && o.version == p.version
 }
 
 // attempt is one transaction attempt in progress.
@@ -252,7 +255,7 @@ func (a *attempt) spell() []native.Op {
 		from := len(a.buf)
 		a.buf = o.appendValue(a.buf)
 		// If buf grows later, its former memory keeps this value.
-		a.words = append(a.words, native.Op{Kind: o.kind, Key: o.key, Value: a.buf[from:len(a.buf):len(a.buf)]})
+		a.words = append(a.words, native.Op{Kind: o.kind, Key: o.key, Value: a.buf[from:len(a.buf):len(a.buf)], Version: o.version})
 	}
 	return a.words
 }
@@ -264,6 +267,25 @@ func (a *attempt) noteClaim(tx drivers.Tx) {
 		a.rec.End = a.r.Now()
 		p := t.Position()
 		a.rec.Claim.Commit, a.rec.Claim.Snapshot, a.rec.Claim.Snapped = p.Commit, p.Snapshot, p.Snapped
+	}
+}
+
+// noteVersion records which commit wrote what the latest operation read, if the database tells it.
+func (a *attempt) noteVersion(tx drivers.Tx) {
+	o := &a.ops[len(a.ops)-1]
+	if !a.r.claims || o.none || o.kind != history.Read {
+		return
+	}
+	at, told := int64(0), false
+	if o.table == nil {
+		if t, ok := tx.(drivers.Versioned); ok {
+			at, told = t.Version(o.key)
+		}
+	} else if t, ok := tx.(drivers.VersionedRows); ok {
+		at, told = t.RowVersion(o.table, o.row, o.group)
+	}
+	if told {
+		o.version = history.ParseVersion(at)
 	}
 }
 

@@ -226,8 +226,8 @@ func readsFences(h *history.History, t *history.Txn) bool {
 // opsOf returns the operations of a transaction as the recorder keeps them.
 func opsOf(h *history.History, t *history.Txn) []op {
 	var out []op
-	for _, from := range h.Ops(t) {
-		o := op{kind: from.Kind, key: h.KeyName(from.Key)}
+	for n, from := range h.Ops(t) {
+		o := op{kind: from.Kind, key: h.KeyName(from.Key), version: h.Version(t, n)}
 		switch {
 		case from.Value == history.Absent:
 			o.none = true

@@ -17,7 +17,7 @@ func (t *Tx) tables() drivers.TableTx { return t.tx.(drivers.TableTx) }
 
 // item appends an operation on an item; nil values mean absence.
 func (t *Tx) item(kind history.OpKind, table *schema.Table, key []any, group int, values []any) {
-	o := op{kind: kind, key: table.Item(key, group), none: values == nil, table: table, row: key}
+	o := op{kind: kind, key: table.Item(key, group), none: values == nil, table: table, row: key, group: group}
 	if values != nil {
 		var number bool
 		if o.text, o.value, number = schema.Content(values); !number {
@@ -25,6 +25,7 @@ func (t *Tx) item(kind history.OpKind, table *schema.Table, key []any, group int
 		}
 	}
 	t.a.ops = append(t.a.ops, o)
+	t.a.noteVersion(t.tx)
 }
 
 // groups finds groups by their names; without names it returns all.

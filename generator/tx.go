@@ -55,6 +55,7 @@ func (t *Tx) Read(ctx context.Context, key string) (int64, bool, error) {
 	v, found, err := t.tx.Read(ctx, key)
 	if err == nil {
 		t.a.ops = append(t.a.ops, op{kind: history.Read, key: key, value: v, none: !found})
+		t.a.noteVersion(t.tx)
 	}
 	return v, found, err
 }
@@ -80,6 +81,7 @@ func (t *Tx) readMany(ctx context.Context, keys []string) ([]drivers.Found, erro
 	}
 	for i, f := range out {
 		t.a.ops = append(t.a.ops, op{kind: history.Read, key: keys[i], value: f.Value, none: !f.OK})
+		t.a.noteVersion(t.tx)
 	}
 	return out, nil
 }

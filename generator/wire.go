@@ -112,6 +112,8 @@ type wireOp struct {
 	// Value is nil for absence.
 	Value *int64  `json:"v,omitempty"`
 	Text  *string `json:"t,omitempty"`
+	// Version is that of a read (history.Record.Versions), or 0.
+	Version int64 `json:"n,omitempty"`
 }
 
 // lineOf is an attempt as a line. ops may be left out.
@@ -137,7 +139,7 @@ func lineOf(a *attempt, withOps bool) *line {
 	l.Preds = a.rec.Predicates
 	for i := range a.ops {
 		o := &a.ops[i]
-		w := wireOp{Kind: o.kind, Key: o.key}
+		w := wireOp{Kind: o.kind, Key: o.key, Version: o.version}
 		switch {
 		case o.none:
 		case o.isText:
@@ -154,7 +156,7 @@ func lineOf(a *attempt, withOps bool) *line {
 func (l *line) operations(tables placer) []op {
 	out := make([]op, 0, len(l.Ops))
 	for _, from := range l.Ops {
-		o := op{kind: from.Kind, key: from.Key}
+		o := op{kind: from.Kind, key: from.Key, version: from.Version}
 		switch {
 		case from.Text != nil:
 			o.isText, o.text = true, *from.Text

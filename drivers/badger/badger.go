@@ -151,6 +151,7 @@ func (x tx) Read(_ context.Context, key string) (int64, bool, error) {
 	if err != nil {
 		return 0, false, classify(err)
 	}
+	x.saw(item)
 	var value int64
 	err = item.Value(func(b []byte) error {
 		value, err = decode(b)

@@ -65,3 +65,8 @@ func TestPosition(t *testing.T) {
 		t.Error("it looks although nobody asked")
 	}
 }
+
+func TestVersions(t *testing.T) { drivertest.Versions(t, driver{}, "", "serializable") }
+
+// BenchmarkPositions: see drivertest.PositionsCost.
+func BenchmarkPositions(b *testing.B) { drivertest.PositionsCost(b, driver{}, "", "serializable") }

@@ -46,6 +46,7 @@ func (p pairs) Get(_ context.Context, key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, classify(err)
 	}
+	p.saw(item)
 	value, err := item.ValueCopy(nil)
 	return value, classify(err)
 }
@@ -67,6 +68,7 @@ func (p pairs) Ascend(ctx context.Context, prefix []byte, f func(key, value []by
 		}
 		more := false
 		item := it.Item()
+		p.saw(item)
 		err := item.Value(func(v []byte) error {
 			more = f(item.KeyCopy(nil), v)
 			return nil

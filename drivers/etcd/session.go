@@ -121,6 +121,15 @@ func (x *tx) Position() drivers.Position {
 	return p
 }
 
+// Version implements drivers.Versioned. It is the modification revision.
+func (x *tx) Version(key string) (commit int64, told bool) {
+	if _, wrote := x.values[key]; wrote {
+		return 0, false
+	}
+	v := x.reads[key]
+	return v.modified, v.modified != 0
+}
+
 func (x *tx) Read(ctx context.Context, key string) (int64, bool, error) {
 	v, ok := x.values[key]
 	if !ok {

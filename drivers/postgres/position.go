@@ -56,6 +56,38 @@ func (x *tx) Position() drivers.Position {
 	return drivers.Position{Commit: hlc(text)}
 }
 
+// writtenAt is CockroachDB's hidden column with the timestamp of a row, which is that of the commit that wrote it.
+const writtenAt = "kv.crdb_internal_mvcc_timestamp::text"
+
+// saw notes when the row that a read returned was written. Rows that the transaction wrote itself have a preliminary timestamp.
+func (x *tx) saw(key, written string) {
+	if !x.db.placed {
+		return
+	}
+	if x.versions == nil {
+		x.versions = map[string]int64{}
+	}
+	if x.versions[key] = hlc(written); x.wrote[key] {
+		x.versions[key] = 0
+	}
+}
+
+func (x *tx) noteWrite(key string) {
+	if !x.db.placed {
+		return
+	}
+	if x.wrote == nil {
+		x.wrote = map[string]bool{}
+	}
+	x.wrote[key] = true
+}
+
+// Version implements drivers.Versioned.
+func (x *tx) Version(key string) (commit int64, told bool) {
+	commit = x.versions[key]
+	return commit, commit != 0
+}
+
 // The position of a timestamp has the nanoseconds since hlcEpoch and, in the lower bits, the logical part, which counts moments in one
 // nanosecond of the clock. That lasts until 2035.
 var hlcEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()

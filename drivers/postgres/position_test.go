@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/isohound/isohound/drivers"
@@ -135,10 +136,56 @@ func TestTimestampsOfCommits(t *testing.T) {
 			if p != (drivers.Position{Commit: want}) {
 				t.Errorf("%s: position %+v, want %d", iso, p, want)
 			}
+			versionsOfReads(t, dsn, db)
 		}
 	}
 	if x := drivertest.Begin(t, drivertest.Open(t, driver{&forced}, asked, "serializable")).(*tx); x.db.placed {
 		t.Error("it asks although nobody wants it")
+	}
+}
+
+// versionsOfReads: reads tell the timestamps in the hidden column of CockroachDB, which here is a function of the row, and none of
+// what the transaction wrote itself.
+func versionsOfReads(t *testing.T, dsn string, opened drivers.DB) {
+	t.Helper()
+	c, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	schema := opened.(*db).schema
+	if _, err := c.Exec(ctx, "CREATE FUNCTION "+schema+".crdb_internal_mvcc_timestamp("+schema+".kv) RETURNS numeric LANGUAGE sql AS 'SELECT 1795700000000000000.0000000003 + $1.v'"); err != nil {
+		t.Fatal(err)
+	}
+	x := drivertest.Begin(t, opened)
+	told := func(key string, value int64) {
+		t.Helper()
+		want := int64(0)
+		if value != 0 {
+			want = (1795700000000000000+value-hlcEpoch)<<logicalBits + 3
+		}
+		if at, ok := x.(drivers.Versioned).Version(key); at != want || ok != (want != 0) {
+			t.Errorf("%s has version %d, %v, want %d", key, at, ok, want)
+		}
+	}
+	if v, found, err := x.Read(ctx, "a"); v != 7 || !found || err != nil {
+		t.Fatal(v, found, err)
+	}
+	told("a", 7)
+	if _, err := x.(drivers.ManyReader).ReadMany(ctx, []string{"b", "nobody"}); err != nil {
+		t.Fatal(err)
+	}
+	told("b", drivertest.Initial["b"])
+	told("nobody", 0)
+	if _, err := x.Update(ctx, "a", 8); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := x.Read(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	told("a", 0)
+	if err := x.Rollback(ctx); err != nil {
+		t.Fatal(err)
 	}
 }
 

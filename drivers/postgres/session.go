@@ -37,10 +37,20 @@ type tx struct {
 	// asked: the first statement was sent. snapshot is what the server said with its answer.
 	asked    bool
 	snapshot *drivers.Snapshot
+	// versions are the positions of what the latest reads of keys returned, if the server tells them. wrote has the keys that the
+	// transaction wrote.
+	versions map[string]int64
+	wrote    map[string]bool
 }
 
 func (x *tx) Read(ctx context.Context, key string) (value int64, found bool, err error) {
-	err = x.row(ctx, "SELECT v FROM kv WHERE k = $1", key).Scan(&value)
+	if x.db.placed {
+		var written string
+		err = x.row(ctx, "SELECT v, "+writtenAt+" FROM kv WHERE k = $1", key).Scan(&value, &written)
+		x.saw(key, written)
+	} else {
+		err = x.row(ctx, "SELECT v FROM kv WHERE k = $1", key).Scan(&value)
+	}
 	if err == pgx.ErrNoRows {
 		return 0, false, nil
 	}
@@ -49,15 +59,21 @@ func (x *tx) Read(ctx context.Context, key string) (value int64, found bool, err
 
 // ReadMany implements drivers.ManyReader.
 func (x *tx) ReadMany(ctx context.Context, keys []string) ([]drivers.Found, error) {
-	rows, err := x.rows(ctx, "SELECT k, v FROM kv WHERE k = ANY($1)", keys)
+	var key string
+	var value int64
+	columns, written := "k, v", ""
+	into := []any{&key, &value}
+	if x.db.placed {
+		columns, into = columns+", "+writtenAt, append(into, &written)
+	}
+	rows, err := x.rows(ctx, "SELECT "+columns+" FROM kv WHERE k = ANY($1)", keys)
 	if err != nil {
 		return nil, statementError(err, x.c)
 	}
 	found := make(map[string]int64, len(keys))
-	var key string
-	var value int64
-	if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error {
+	if _, err := pgx.ForEachRow(rows, into, func() error {
 		found[key] = value
+		x.saw(key, written)
 		return nil
 	}); err != nil {
 		return nil, statementError(err, x.c)
@@ -68,15 +84,18 @@ func (x *tx) ReadMany(ctx context.Context, keys []string) ([]drivers.Found, erro
 // Writes return the transaction's id, which costs no extra round trip.
 
 func (x *tx) Insert(ctx context.Context, key string, value int64) error {
+	x.noteWrite(key)
 	_, err := x.write(ctx, "INSERT INTO kv (k, v) VALUES ($1, $2)", key, value)
 	return err
 }
 
 func (x *tx) Update(ctx context.Context, key string, value int64) (bool, error) {
+	x.noteWrite(key)
 	return x.write(ctx, "UPDATE kv SET v = $2 WHERE k = $1", key, value)
 }
 
 func (x *tx) Delete(ctx context.Context, key string) (bool, error) {
+	x.noteWrite(key)
 	return x.write(ctx, "DELETE FROM kv WHERE k = $1", key)
 }
 

@@ -88,6 +88,9 @@ type pairs struct{ t *tx }
 
 func (p pairs) Get(ctx context.Context, key []byte) ([]byte, error) { return p.t.get(ctx, string(key)) }
 
+// Version implements tablekv.Versioner.
+func (p pairs) Version(key []byte) (commit int64, told bool) { return p.t.Version(string(key)) }
+
 func (p pairs) Put(ctx context.Context, key, value []byte) error {
 	return p.t.put(ctx, string(key), bytes.Clone(value))
 }

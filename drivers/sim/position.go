@@ -26,6 +26,31 @@ func (t *tx) Position() drivers.Position {
 	return p
 }
 
+// saw notes the version that a read returned. A lie names an earlier or a later commit.
+func (t *tx) saw(key string, v version) {
+	d := t.s.db
+	if !d.tells || t.light || v.value == nil {
+		return
+	}
+	if t.versions == nil {
+		t.versions = map[string]int64{}
+	}
+	at := v.commit
+	if d.opt.lies > 0 && t.s.rng.Float64() < d.opt.lies {
+		at = max(0, at+1+t.s.rng.Int64N(d.opt.lag)-t.s.rng.Int64N(2)*2*d.opt.lag)
+	}
+	t.versions[key] = at
+}
+
+// Version implements drivers.Versioned.
+func (t *tx) Version(key string) (commit int64, told bool) {
+	d := t.s.db
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	commit, told = t.versions[key]
+	return commit, told
+}
+
 // Snapshot implements drivers.Snapshotted.
 func (t *tx) Snapshot() *drivers.Snapshot { return t.asSet }
 

@@ -34,4 +34,6 @@ func TestDriver(t *testing.T) {
 	}
 }
 
+func TestVersions(t *testing.T) { drivertest.Versions(t, driver{}, "", "serializable") }
+
 func TestLightweight(t *testing.T) { drivertest.Lightweight(t, driver{}, "") }

@@ -59,13 +59,16 @@ func (s snapshot) whole() int64 {
 }
 
 // at returns the value of the item in the snapshot, nil if there is none.
-func (i *item) at(s snapshot) []byte {
+func (i *item) at(s snapshot) []byte { return i.versionAt(s).value }
+
+// versionAt returns the version of the item in the snapshot, one without a value if there is none.
+func (i *item) versionAt(s snapshot) version {
 	for n := len(i.versions) - 1; n >= 0; n-- {
 		if s.shows(i.versions[n]) {
-			return i.versions[n].value
+			return i.versions[n]
 		}
 	}
-	return nil
+	return version{}
 }
 
 // db is the store. mu protects all that changes, but for halting.

@@ -28,6 +28,8 @@ type tx struct {
 	// missed has keys that were found absent and whose inserting commit was misjudged: see miss.
 	missed map[string]int64
 	read   bool // a read has returned
+	// versions are, by key, the commits that wrote what the latest read returned, if that is told.
+	versions map[string]int64
 
 	waiting []*tx         // the transactions that it waits for
 	done    chan struct{} // closed at its end
@@ -87,6 +89,7 @@ func (t *tx) look(key string, dirty bool) []byte {
 	s, d := t.s, t.s.db
 	again := t.read
 	t.read = true
+	delete(t.versions, key)
 	if own := t.writes[key]; own != nil && s.keeps(ownWrites) {
 		if !s.keeps(lastOwnWrite) {
 			return own[0]
@@ -109,11 +112,12 @@ func (t *tx) look(key string, dirty bool) []byte {
 	if i == nil {
 		return nil
 	}
-	v := i.at(from)
-	if v == nil && !s.keeps(absentReads) && d.iso.keeps[absentReads] {
+	v := i.versionAt(from)
+	t.saw(key, v)
+	if v.value == nil && !s.keeps(absentReads) && d.iso.keeps[absentReads] {
 		t.miss(key, i)
 	}
-	return v
+	return v.value
 }
 
 // view is the state that a statement reads.

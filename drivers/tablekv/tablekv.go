@@ -30,6 +30,19 @@ type Store interface {
 // only. Torn makes an error of that the driver's.
 type Torn interface{ Torn(err error) error }
 
+// Versioner is a Store that knows which commit wrote what it has returned: see drivers.Versioned.
+type Versioner interface {
+	Version(key []byte) (commit int64, told bool)
+}
+
+// RowVersion implements drivers.VersionedRows.
+func (x Tx) RowVersion(t *schema.Table, key []any, group int) (commit int64, told bool) {
+	if s, ok := x.Store.(Versioner); ok {
+		return s.Version(Key(t, group, key))
+	}
+	return 0, false
+}
+
 // Tx implements drivers.TableTx on a Store.
 type Tx struct{ Store Store }
 

@@ -184,6 +184,10 @@ func TestRevision(t *testing.T) {
 	}
 }
 
+func TestVersions(t *testing.T) {
+	drivertest.Versions(t, find(t), newServer(t).client, "serializable")
+}
+
 func TestLightweight(t *testing.T) { drivertest.Lightweight(t, find(t), newServer(t).client) }
 
 // TestErrors: requests that the server refuses have no effect. Without an answer the outcome is
