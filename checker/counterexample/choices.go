@@ -18,7 +18,7 @@ import (
 // seedChoices returns the closed part that an anomaly of kind NoChoice names: its choices, and what its cases
 // need beside their assumptions.
 func seedChoices(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
-	c := &cut{shrink.New(h, shrink.Rules{Level: lvl}), h, lvl}
+	c := &cut{Part: shrink.New(h, shrink.Rules{Level: lvl}), h: h, lvl: lvl}
 	for _, r := range a.Choices {
 		c.AddChoice(r)
 	}

@@ -81,6 +81,11 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		// If what the anomaly names is not enough, the other operations of its transactions may
 		// matter.
 		if !bad && !c.Widen() {
+			if !c.asWhole && h.Distinct() {
+				c = seed(h, lvl, a)
+				c.asWhole = true
+				continue
+			}
 			if a.Kind == verdict.NoChoice {
 				return nil, errOpen
 			}

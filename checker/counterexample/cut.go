@@ -18,6 +18,8 @@ type cut struct {
 	*shrink.Part
 	h   *history.History
 	lvl level.Level
+	// asWhole: in the part, the versions of reads say what they say in the whole history. See alone.
+	asWhole bool
 }
 
 // seed returns the closed part that an anomaly names: its transactions with the operations of its
@@ -26,7 +28,7 @@ func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 	if a.Kind == verdict.NoChoice {
 		return seedChoices(h, lvl, a)
 	}
-	c := &cut{shrink.New(h, shrink.Rules{Level: lvl}), h, lvl}
+	c := &cut{Part: shrink.New(h, shrink.Rules{Level: lvl}), h: h, lvl: lvl}
 	for _, t := range a.Txns {
 		c.Add(t)
 	}
@@ -54,6 +56,7 @@ func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 		c.Add(r.Txn, r.Op)
 	}
 	c.Close()
+	c.addHolders()
 	if a.Kind == verdict.Contradiction {
 		return c
 	}
@@ -120,14 +123,35 @@ func (c *cut) addKey(t int32, k history.Key) {
 }
 
 // history returns the part as a history of its own, with only the names that it needs.
-func (c *cut) history() *history.History { return alone(c.h.Extract(c.Parts())) }
+func (c *cut) history() *history.History { return c.alone(c.h.Extract(c.Parts())) }
 
-// alone returns a part of a history as one that is read by itself.
-func alone(part *history.History) *history.History {
-	if part.OrderAssumed() && part.HasVersions() {
+// alone returns a part of a history as one that is read by itself: what follows from the versions of its reads may be less than
+// what follows in the whole.
+func (c *cut) alone(part *history.History) *history.History {
+	if part.OrderAssumed() && part.HasVersions() && !c.asWhole {
 		return part.Reassume()
 	}
 	return part
+}
+
+// addHolders adds the transactions that have the positions of versions that were read: they show that a version cannot be.
+func (c *cut) addHolders() {
+	if !c.h.Distinct() {
+		return
+	}
+	read := map[int64]bool{}
+	for _, p := range c.Parts() {
+		for _, n := range p.Ops {
+			if op := c.ops(p.Txn)[n]; op.Kind == history.Read {
+				read[c.h.Commit(op.Value)] = true
+			}
+		}
+	}
+	for i := range c.h.Txns {
+		if at := c.h.Place(i); at != 0 && read[at] {
+			c.Add(int32(i))
+		}
+	}
 }
 
 // For so few transactions, trying every execution with so many steps is faster than any engine.
@@ -141,7 +165,7 @@ const judgeSteps = 5_000_000
 
 // violates judges a part of the history. It may have no times, although the history has.
 func (c *cut) violates(ctx context.Context, h *history.History) (bool, error) {
-	h = alone(h)
+	h = c.alone(h)
 	lvl := c.lvl
 	if !h.Timed() {
 		lvl = lvl.WithoutRealTime()

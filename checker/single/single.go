@@ -126,24 +126,12 @@ func (c *Collector) Unexplained(i int32, j int) {
 	case !ok && (!c.h.Closed || c.unrecorded()):
 		c.Orphan(i)
 	case !ok:
-		c.Found(verdict.Anomaly{Kind: verdict.ThinAirRead, Txns: c.withHolder(i, read.Value), Ops: []verdict.OpRef{{Txn: i, Op: j}}})
+		c.Found(verdict.Anomaly{Kind: verdict.ThinAirRead, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: j}}})
 	case c.h.Txns[w.Txn].Status == history.Aborted:
 		c.Found(verdict.Anomaly{Kind: verdict.AbortedRead, Txns: []int32{w.Txn, i}, Ops: []verdict.OpRef{w, {Txn: i, Op: j}}})
 	default:
 		c.Found(verdict.Anomaly{Kind: verdict.IntermediateRead, Txns: []int32{w.Txn, i}, Ops: []verdict.OpRef{w, {Txn: i, Op: j}}})
 	}
-}
-
-// withHolder returns the transaction at index i, after one with the position of the version that it read, if the database told
-// that and another transaction has it: it shows that the version cannot be.
-func (c *Collector) withHolder(i int32, v history.Value) []int32 {
-	at := c.h.Commit(v)
-	for n := range c.h.Txns {
-		if at != 0 && int32(n) != i && c.h.Place(n) == at {
-			return []int32{int32(n), i}
-		}
-	}
-	return []int32{i}
 }
 
 // unrecorded reports whether a value without a writer may have been read from a statement that failed: which rows of a
