@@ -37,9 +37,6 @@ func TestReadVersions(t *testing.T) {
 			decides, resting, free, cut := 0, 0, 0, 0
 			for range n {
 				h := versioned(rng)
-				for h.Count().Committed == 0 { // nothing to judge
-					h = versioned(rng)
-				}
 				r, err := checker.Check(t.Context(), h, lvl, checker.Options{Versions: checker.Assume, Certify: true})
 				if err != nil {
 					t.Fatalf("seed %d, %s: %v\n%s", seed, lvl, err, dsl.Format(h))
@@ -57,6 +54,9 @@ func TestReadVersions(t *testing.T) {
 				}
 				if ignored := judged(h, lvl, false, false); hinted.Verdict != ignored {
 					t.Fatalf("seed %d: %s is %s with the claims as a hint, and %s without\n%s", seed, lvl, hinted.Verdict, ignored, dsl.Format(h))
+				}
+				if c := hinted.Claim; c != nil && c.Fits && want != verdict.Satisfied {
+					t.Fatalf("seed %d: %s: the claims fit, and no execution keeps them\n%s", seed, lvl, dsl.Format(h))
 				}
 				ignored, err := checker.Check(t.Context(), h, lvl, checker.Options{Versions: checker.Ignore, Certify: true})
 				if err != nil || ignored.Verdict != hinted.Verdict {
@@ -84,6 +84,9 @@ func TestReadVersions(t *testing.T) {
 					if slices.Contains(untimed, l) && judged(again, l, true, true) != verdict.Violated {
 						t.Fatalf("seed %d, %s: this is no counterexample:\n%sof\n%s", seed, l, dsl.Format(again), dsl.Format(h))
 					}
+				}
+				if !keepsGivers(givers(again), givers(h)) {
+					t.Fatalf("seed %d, %s: nobody wrote what was read in\n%sbut somebody did in\n%s", seed, lvl, dsl.Format(again), dsl.Format(h))
 				}
 				for _, h := range []*history.History{c.History, again.AssumeOrder()} {
 					if allowed, decided := certify.Judge(h, lvl, 10_000_000); allowed || !decided {
@@ -164,16 +167,17 @@ func versioned(rng *rand.Rand) *history.History {
 	sym.DefaultInitial = []history.Value{history.Absent, sym.Int(0), value()}[rng.IntN(3)]
 	keys, sessions := 1+rng.IntN(3), 1+rng.IntN(3)
 	pick := func(percents ...int) int { return percents[rng.IntN(len(percents))] }
-	told := pick(100, 100, 95, 60)       // percent of versions
-	lies := pick(0, 0, 10, 30)           // percent of versions
-	old := pick(0, 30, 60)               // percent of snapshots
-	missing := pick(0, 0, 20, 50)        // percent of positions
-	ended := pick(100, 100, 80, 60)      // percent of transactions that committed
-	denials := pick(0, 0, 0, 5)          // percent of reads
-	chaos := pick(0, 0, 5, 20)           // percent of reads with another value
-	deletes := pick(0, 0, 15)            // percent of writes
-	swapped := pick(0, 0, 0, 30)         // percent of positions
-	same := pick(0, 0, 0, 0, 0, 0, 0, 0) // percent of positions that another transaction has, too
+	told := pick(100, 100, 95, 60)  // percent of versions
+	lies := pick(0, 0, 10, 30)      // percent of versions
+	old := pick(0, 30, 60)          // percent of snapshots
+	missing := pick(0, 0, 20, 50)   // percent of positions
+	ended := pick(100, 100, 80, 60) // percent of transactions that committed
+	denials := pick(0, 0, 0, 5)     // percent of reads
+	chaos := pick(0, 0, 5, 20)      // percent of reads with another value
+	deletes := pick(0, 0, 15)       // percent of writes
+	swapped := pick(0, 0, 0, 30)    // percent of positions
+	shared := pick(0, 0, 0, 0, 20)  // percent of positions that another transaction has, too
+	long := rng.IntN(30) == 0       // transactions with many operations
 	type cell struct {
 		value  history.Value
 		commit int64
@@ -196,6 +200,11 @@ func versioned(rng *rand.Rand) *history.History {
 			view = states[rng.IntN(len(states))]
 		}
 		own := map[int]history.Value{}
+		if long {
+			for range 70 {
+				rec.Ops = append(rec.Ops, history.Op{Kind: history.Write, Key: sym.Key("own" + strconv.Itoa(i)), Value: sym.Int(1)})
+			}
+		}
 		for range 1 + rng.IntN(4) {
 			k := rng.IntN(keys)
 			op := history.Op{Kind: history.Read, Key: sym.Key("k" + strconv.Itoa(k)), Value: view[k].value}
@@ -226,8 +235,8 @@ func versioned(rng *rand.Rand) *history.History {
 			}
 		}
 		rec.Claim.Commit = position
-		if rng.IntN(100) < same {
-			rec.Claim.Commit = max(position-2, 1)
+		if rng.IntN(100) < shared {
+			rec.Claim.Commit = 1 + rng.Int64N(position)
 		}
 		if rng.IntN(100) < missing || rec.Status != history.Committed && rng.IntN(2) == 0 || len(own) == 0 && rng.IntN(3) > 0 {
 			rec.Claim.Commit = 0
@@ -244,6 +253,9 @@ func versioned(rng *rand.Rand) *history.History {
 			states = append(states, state)
 		}
 	}
+	if !slices.ContainsFunc(recs, func(rec history.Record) bool { return rec.Status == history.Committed }) {
+		return versioned(rng) // there would be nothing to check
+	}
 	b := history.NewBuilder(history.Header{}, sym, len(recs))
 	for i := range recs {
 		if err := b.Add(&recs[i]); err != nil {
@@ -251,6 +263,30 @@ func versioned(rng *rand.Rand) *history.History {
 		}
 	}
 	return b.Done(true, nil)
+}
+
+// givers has, by each value that a transaction read, whether some transaction or the initial state gave it to its key.
+func givers(h *history.History) map[string]bool {
+	out, wrote := map[string]bool{}, map[history.Op]bool{}
+	for _, op := range h.AllOps() {
+		wrote[history.Op{Key: op.Key, Value: op.Value}] = wrote[history.Op{Key: op.Key, Value: op.Value}] || op.Kind == history.Write
+	}
+	for _, op := range h.AllOps() {
+		if op.Kind == history.Read {
+			out[dsl.Op(h, op)] = wrote[history.Op{Key: op.Key, Value: op.Value}] || h.Initial(op.Key) == op.Value
+		}
+	}
+	return out
+}
+
+// keepsGivers reports whether the givers of a part of a history are those of the whole.
+func keepsGivers(part, whole map[string]bool) bool {
+	for read, given := range part {
+		if given != whole[read] {
+			return false
+		}
+	}
+	return true
 }
 
 // judged judges a closed history by trying all executions. If ordered is set, they keep the claimed order of versions, and
@@ -362,19 +398,19 @@ func newTried(h *history.History, i int) tried {
 	return out
 }
 
-// about says what follows from the version of a read.
-func (e *executions) about(h *history.History, reader int, r tracked) about {
+// about says what follows from the version of a read of transaction i.
+func (e *executions) about(h *history.History, i int, r tracked) about {
 	if r.version == 0 || r.value == history.Absent {
 		return about{nothing: true}
 	}
 	held, left, without := false, false, h.Initial(r.key) == r.value
-	for i, t := range e.txns {
+	for j, t := range e.txns {
 		if t.commit == r.version {
 			held = true
 			v, wrote := t.leaves[r.key]
 			left = left || wrote && v == r.value
 		}
-		without = without || i != reader && t.commit == 0 && slices.Contains(t.wrote, r.cell())
+		without = without || j != i && t.commit == 0 && slices.Contains(t.wrote, r.cell())
 	}
 	switch {
 	case held:

@@ -172,7 +172,7 @@ func (j *roundsJudge) each(ctx context.Context) (fences.State, error) {
 			j.count(&rec)
 			if j.rounds == nil {
 				copied := rec
-				copied.Ops = slices.Clone(rec.Ops)
+				copied.Ops, copied.Versions = slices.Clone(rec.Ops), slices.Clone(rec.Versions)
 				j.early = append(j.early, copied)
 			} else if state := j.rounds.Add(&rec); state != fences.Going {
 				return state, nil

@@ -182,13 +182,13 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.versions == checker.Assume {
-			h = h.AssumeOrder()
-		}
 		if c.prepare != nil {
 			if err := c.prepare(h); err != nil {
 				return nil, nil, withCode(exitData, errors.Wrap(err, path))
 			}
+		}
+		if c.versions == checker.Assume { // after prepare, which may settle outcomes
+			h = h.AssumeOrder()
 		}
 		if len(h.AllOps()) >= scans.GuessOps && c.mayGuess() {
 			if x, rest, err := scans.Execute(ctx, h, c.levels); rest != nil || err != nil {

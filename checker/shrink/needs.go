@@ -21,6 +21,9 @@ const (
 	held tokenKind = iota
 	denied
 	overwritten
+	// spelt is a value with the same text, for a read that cannot have the version that the database names. It keeps the writers
+	// that the read can have otherwise.
+	spelt
 )
 
 // needs has which operations of a history need which others. Operations are indices into
@@ -87,6 +90,8 @@ func (n *needs) learn(k history.Key) {
 	n.known[k] = true
 	for _, at := range n.onKey[n.keyFrom[k]:n.keyFrom[k+1]] {
 		n.provides(at, func(t token) { n.providers[t] = append(n.providers[t], at) })
+	}
+	for _, at := range n.onKey[n.keyFrom[k]:n.keyFrom[k+1]] {
 		if t, ok := n.need(at); ok {
 			n.needers[t.entry()] = append(n.needers[t.entry()], at)
 		}
@@ -130,6 +135,8 @@ func (n *needs) need(at int32) (token, bool) {
 	op := n.h.AllOps()[at]
 	lin := n.rules.Level == level.LIN
 	switch {
+	case op.Kind == history.Read && n.unwritten(op):
+		return token{op.Key, n.h.SameText(op.Value), spelt}, true
 	case op.Kind == history.Read:
 		if n.rules.Level.Repeatable() {
 			return token{op.Key, op.Value, held}, !n.rules.Possible || n.firstRead(at)
@@ -152,6 +159,9 @@ func (n *needs) provides(at int32, f func(token)) {
 		return
 	}
 	f(token{op.Key, op.Value, held})
+	if n.h.Distinct() {
+		f(token{op.Key, n.h.SameText(op.Value), spelt})
+	}
 	switch {
 	case !n.denies[op.Key]:
 	case n.rules.Level != level.LIN:
@@ -167,7 +177,18 @@ func (n *needs) provides(at int32, f func(token)) {
 func (n *needs) first(at int32) int { return n.h.FirstOp(&n.h.Txns[n.txnOf[at]]) }
 
 // initially reports whether the initial state provides a token.
-func (n *needs) initially(t token) bool { return t.kind == held && n.h.Initial(t.key) == t.value }
+func (n *needs) initially(t token) bool {
+	return (t.kind == held || t.kind == spelt) && n.h.Initial(t.key) == t.value
+}
+
+// unwritten reports whether nobody wrote what a read returned, as the versions of reads tell it.
+func (n *needs) unwritten(op history.Op) bool {
+	if !n.h.Distinct() {
+		return false
+	}
+	n.learn(op.Key)
+	return len(n.providers[token{op.Key, op.Value, held}]) == 0
+}
 
 // onItsKey returns the operations of the same transaction on the same key.
 func (n *needs) onItsKey(at int32) []int32 {
