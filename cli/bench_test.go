@@ -74,7 +74,7 @@ func TestBenchWeak(t *testing.T) {
 func TestBenchVersions(t *testing.T) {
 	c := isohound(t, "bench", "versions", "--scale", "0.002", "--certify", "--json", "--quiet")
 	lines := strings.Split(strings.TrimSpace(c.out), "\n")
-	if c.code != 0 || len(lines) != 18 || strings.Count(c.out, `"verdict":"satisfied"`) != 18 || strings.Count(c.out, `"contestant":"hint"`) != 6 {
+	if c.code != 0 || len(lines) != 21 || strings.Count(c.out, `"verdict":"satisfied"`) != 21 || strings.Count(c.out, `"contestant":"hint"`) != 7 {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 	dir := t.TempDir()

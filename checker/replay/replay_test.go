@@ -242,7 +242,10 @@ func TestUnknown(t *testing.T) {
 		"s1 T1: w(x,1) unknown\ns2 T2: r(x,1) w(y,1) unknown\ns3 T3 @1: r(y,1) w(z,1)": true,
 		"s1 T1: w(x,1) unknown\ns2 T2: r(x,2) w(y,1) unknown\ns3 T3 @1: r(y,1) w(z,1)": false,
 		"s1 T1: w(x,1) unknown\ns3 T3 @1: w(z,1)\ns4 T4: r(z,1) r(x,1)":                true,
-		"s1 T1: w(x,1) unknown\ns3 T3 @1: w(z,1)\ns4 T4 @2: r(z,1) r(x,0) w(a,1)":      true,
+		// What it read is overwritten before somebody reads from it.
+		"s0 T0 @1: w(x,1)\ns1 T1: r(x,1) w(y,1) unknown\ns2 T2 @3: r(x,1) w(x,2)\ns3 T3 @4: r(y,1) w(z,1)":                                          true,
+		"s0 T0 @1: w(x,1)\ns1 T1: r(x,1) w(y,1) unknown\ns2 T2 @3: w(x,2)\ns1 T5: r(y,1) w(v,1) unknown\ns2 T6 @4: w(y,2)\ns3 T3 @5: r(v,1) w(z,1)": true,
+		"s1 T1: w(x,1) unknown\ns3 T3 @1: w(z,1)\ns4 T4 @2: r(z,1) r(x,0) w(a,1)":                                                                   true,
 	} {
 		for _, lvl := range []level.Level{level.SER, level.SI} {
 			h := dsl.MustParse(text)

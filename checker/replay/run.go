@@ -2,7 +2,9 @@ package replay
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -28,6 +30,10 @@ type run struct {
 	// take part.
 	candidates map[history.Op]int32
 	included   map[int32]bool
+	// late are optional transactions from which something read when their own reads were no longer current. waiting are
+	// those of the runs before, by the keys that they read: they take part before one of these is overwritten.
+	late    map[int32]bool
+	waiting map[history.Key][]int32
 
 	prove   bool
 	witness *verdict.Witness
@@ -75,7 +81,7 @@ func newRun(h *history.History, lvl level.Level, o *order, prove bool) *run {
 		r.startedAt, r.writtenAt = make([]int32, len(h.Txns)), make([]int32, h.KeyCount())
 	}
 	if len(o.optional) > 0 {
-		r.candidates, r.included = map[history.Op]int32{}, map[int32]bool{}
+		r.candidates, r.included, r.late = map[history.Op]int32{}, map[int32]bool{}, map[int32]bool{}
 		for _, i := range o.optional {
 			for _, op := range h.Ops(&h.Txns[i]) {
 				if op.Kind == history.Write {
@@ -90,24 +96,71 @@ func newRun(h *history.History, lvl level.Level, o *order, prove bool) *run {
 	return r
 }
 
-// execute executes an order.
+// execute executes an order, again if optional transactions must take part earlier.
 func execute(ctx context.Context, o *order, prove bool) (*run, error) {
+	o.placeReaders()
 	r := newRun(o.h, o.lvl, o, prove)
-	return r, r.all(ctx)
+	err := r.all(ctx)
+	late := map[int32]bool{}
+	for n := 1; err == nil && n < mostRuns && len(r.late) > len(late); n++ {
+		maps.Copy(late, r.late)
+		r = newRun(o.h, o.lvl, o, prove)
+		r.await(late)
+		err = r.all(ctx)
+		maps.Copy(r.late, late)
+	}
+	return r, err
+}
+
+// mostRuns bounds how often an order is executed.
+const mostRuns = 8
+
+// await lets optional transactions take part before what they read is overwritten.
+func (r *run) await(list map[int32]bool) {
+	r.waiting = map[history.Key][]int32{}
+	for _, i := range slices.Sorted(maps.Keys(list)) {
+		for _, op := range r.h.Ops(&r.h.Txns[i]) {
+			if op.Kind != history.Write && !slices.Contains(r.waiting[op.Key], i) {
+				r.waiting[op.Key] = append(r.waiting[op.Key], i)
+			}
+		}
+	}
+}
+
+// overwrites is called before a transaction writes.
+func (r *run) overwrites(i int32, t *history.Txn) {
+	if r.waiting == nil {
+		return
+	}
+	for _, op := range r.h.Ops(t) {
+		if op.Kind != history.Write {
+			continue
+		}
+		for _, w := range r.waiting[op.Key] {
+			if w != i && !r.included[w] {
+				r.takePart(w)
+			}
+		}
+	}
 }
 
 // all executes all events, also after one that does not fit.
 func (r *run) all(ctx context.Context) error {
-	r.placeReaders()
 	for n, e := range r.events {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		i, t := e.txn(), &r.h.Txns[e.txn()]
+		if !r.byPoints {
+			r.overwrites(i, t)
+		}
 		if e.kind() != commit {
 			r.begin(i, t)
 		}
 		if e.kind() != start {
+			if r.byPoints {
+				r.overwrites(i, t)
+			}
 			r.end(i, t)
 		}
 	}
@@ -224,6 +277,15 @@ func (r *run) include(op history.Op) bool {
 	if !found || r.included[i] {
 		return false
 	}
+	if !r.takePart(i) {
+		r.late[i] = true
+		return false
+	}
+	return true
+}
+
+// takePart makes an optional transaction take part now, if it can.
+func (r *run) takePart(i int32) bool {
 	r.included[i] = true
 	t := &r.h.Txns[i]
 	for {
