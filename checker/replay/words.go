@@ -76,6 +76,12 @@ func (r *run) misread(i int32, n int) {
 		return
 	}
 	from, found := r.origin(op)
+	if at := r.h.Commit(op.Value); !found && at != 0 {
+		r.misfit(func() string {
+			return fmt.Sprintf("%s says that %s%s %s, and no transaction with the position %d left that value", r.database(), r.name(i), r.place(i), r.did(i, n, op), at)
+		}, i)
+		return
+	}
 	if !found {
 		r.misfit(func() string {
 			return fmt.Sprintf("%s%s %s, which no transaction wrote that takes part", r.name(i), r.place(i), r.did(i, n, op))
