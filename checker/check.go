@@ -40,6 +40,8 @@ type Options struct {
 	Violated []level.Level
 	// Certify verifies the proof with independent code.
 	Certify bool
+	// Verify, if set, takes the place of certify.Result.
+	Verify func(ctx context.Context, h *history.History, r *verdict.Result) error
 	// Witness asks for the witness of a satisfied verdict, also if it is not verified.
 	Witness bool
 	// Decided, if set, may have the verdict on a level already, with a witness, or is nil. Then no engine
@@ -102,7 +104,7 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 		assumed(limited, h, r)
 	}
 	if err == nil && opt.Certify && r.Verdict != verdict.Unknown {
-		r, err = certified(limited, h, r, opt.Progress)
+		r, err = certified(limited, h, r, &opt)
 	}
 	if r != nil {
 		r.Took = time.Since(begun)
@@ -186,8 +188,8 @@ func limitReached(err error) bool {
 }
 
 // certified verifies the proof of r. Without a proof the verdict becomes unknown.
-func certified(ctx context.Context, h *history.History, r *verdict.Result, progress func(string)) (*verdict.Result, error) {
-	stages := verdict.NewStages(r, progress)
+func certified(ctx context.Context, h *history.History, r *verdict.Result, opt *Options) (*verdict.Result, error) {
+	stages := verdict.NewStages(r, opt.Progress)
 	stages.Begin("certify")
 	unproven := func(why string) (*verdict.Result, error) {
 		r.Verdict, r.Anomalies, r.Witness, r.Reason = verdict.Unknown, nil, nil, why
@@ -198,7 +200,11 @@ func certified(ctx context.Context, h *history.History, r *verdict.Result, progr
 	}
 	proof := *r
 	proof.Level = r.ProofLevel()
-	switch err := certify.Result(ctx, h, &proof); {
+	verify := certify.Result
+	if opt.Verify != nil {
+		verify = opt.Verify
+	}
+	switch err := verify(ctx, h, &proof); {
 	case errors.Is(err, certify.ErrTooLarge):
 		return unproven(fmt.Sprintf("a violation was found, but %v: it has %d transactions", err, len(r.Anomalies[0].Txns)))
 	case errors.Is(err, certify.ErrScans):

@@ -97,7 +97,7 @@ func (s *Levels) follow(ctx context.Context, lvl level.Level, from *verdict.Resu
 		limited, stop := opt.limit(ctx)
 		defer stop()
 		proved := *r
-		switch p, err := certified(limited, s.h, &proved, opt.Progress); {
+		switch p, err := certified(limited, s.h, &proved, &opt); {
 		case err != nil:
 			return nil, err
 		case p.Certified:

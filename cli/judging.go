@@ -10,6 +10,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/budget"
+	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
@@ -29,6 +30,7 @@ type judging struct {
 	path  string
 	h     *history.History // nil if it could not be read completely
 	rest  *scans.Rest      // the scans that are judged on demand, or nil
+	ahead *certify.Ahead   // what was verified while an execution was guessed, or nil
 	show  *checkProgress
 	parse time.Duration
 	// finish and tell are the arguments of judge.
@@ -292,7 +294,7 @@ func (j *judging) flush() error {
 
 // options are the options of the check at one level. The time limit includes the reading.
 func (j *judging) options() checker.Options {
-	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Versions: j.c.versions, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn}
+	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Versions: j.c.versions, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn, Verify: j.ahead.Result}
 	if j.rest != nil {
 		opt.Agree, opt.Decided = j.rest.Decide, j.rest.Settled
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/budget"
+	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/scans"
@@ -85,14 +86,18 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	defer show.done()
 	limit := c.memoryLimit()
 	begun := time.Now()
-	h, rest, err := a.read(path, c, limit, show)
+	var ahead *certify.Ahead
+	h, rest, err := a.read(path, c, limit, show, func(h *history.History, lvl level.Level) scans.Follower {
+		ahead = certify.NewAhead(h, lvl)
+		return ahead
+	})
 	parse := time.Since(begun)
 	var mem *budget.MemoryError
 	starved := errors.As(err, &mem) || errors.Is(err, errReadTimeout)
 	if err != nil && !starved {
 		return err
 	}
-	j := &judging{app: a, c: c, limit: limit, path: path, h: h, rest: rest, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
+	j := &judging{app: a, c: c, limit: limit, path: path, h: h, rest: rest, ahead: ahead, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
 	if starved {
 		return j.unread(err)
 	}
@@ -158,8 +163,8 @@ func (c *checking) mayGuess() bool {
 	return (c.engine == checker.Auto || c.engine == checker.Polygraph) && c.pipeline == polygraph.Config{} && !c.tellAccel
 }
 
-// read loads the history within the limits. rest is what scans.Execute or scans.Expand returns.
-func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProgress) (h *history.History, rest *scans.Rest, err error) {
+// read loads the history within the limits. rest is what scans.Execute, which gets begin, or scans.Expand returns.
+func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProgress, begin func(*history.History, level.Level) scans.Follower) (h *history.History, rest *scans.Rest, err error) {
 	ctx, stopWatch := budget.Memory(a.work, limit)
 	defer stopWatch()
 	if c.timeout > 0 {
@@ -191,7 +196,7 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 			h = h.AssumeOrder()
 		}
 		if len(h.AllOps()) >= scans.GuessOps && c.mayGuess() {
-			if x, rest, err := scans.Execute(ctx, h, c.levels); rest != nil || err != nil {
+			if x, rest, err := scans.Execute(ctx, h, c.levels, begin); rest != nil || err != nil {
 				return x, rest, err
 			}
 		}

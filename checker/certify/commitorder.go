@@ -76,12 +76,11 @@ func collect[T any](n int, each func(func(number int32, item T))) lists[T] {
 // conditions of a scan leave open is decided there.
 func (r *replay) commits(w *verdict.Witness) error {
 	if r.scans != nil && len(w.Sources) == 0 {
-		serial := newReplay(r.stop, r.h, r.lvl)
-		var err error
-		if serial.scans, err = newScans(r.stop, r.h); err != nil {
+		serial, err := newExecution(r.stop, r.h, r.lvl)
+		if err != nil {
 			return err
 		}
-		if serial.serial(w.Order) == nil {
+		if serial.execution(w.Order) == nil {
 			return nil
 		}
 	}
@@ -105,7 +104,7 @@ func (r *replay) commits(w *verdict.Witness) error {
 			return err
 		}
 	}
-	return c.complete(1)
+	return c.complete()
 }
 
 // rules verifies what the level demands of the reads.

@@ -16,26 +16,27 @@ import (
 // orders and the order of versions, if it is assumed, must be kept. At a weak level and at PSI the witness is an order of the commits, or an execution of one of the
 // other two kinds: every weak level allows these.
 func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdict.Witness) error {
-	stop := newStop(ctx)
-	scans, err := newScans(stop, h)
-	if err != nil {
-		return err
-	}
 	asked := lvl
 	if lvl == level.PSI && w.Points != nil {
 		lvl = level.SI // no engine judges psi: it is satisfied where si is, with the execution of si
 	}
-	r := newReplay(stop, h, lvl)
-	r.scans = scans
+	r, err := newExecution(newStop(ctx), h, lvl)
+	if err != nil {
+		return err
+	}
+	weak := lvl.Weak() || lvl == level.PSI
+	if weak {
+		r.byPoints = w.Points != nil
+	}
 	switch {
-	case (lvl.Weak() || lvl == level.PSI) && w.Points == nil && leavesChoices(h):
-		return r.serial(w.Order) // an order of commits does not say what a choice was
-	case (lvl.Weak() || lvl == level.PSI) && w.Points == nil:
+	case weak && !r.byPoints && leavesChoices(h):
+		return r.execution(w.Order) // an order of commits does not say what a choice was
+	case weak && !r.byPoints:
 		return r.commits(w)
-	case lvl.Snapshot() || w.Points != nil && (lvl.Weak() || lvl == level.PSI):
-		err = r.points(w.Points)
+	case r.byPoints:
+		err = r.execution(w.Points)
 	default:
-		err = r.serial(w.Order)
+		err = r.execution(w.Order)
 	}
 	if err == nil {
 		err = Agrees(h, asked, w)
@@ -45,11 +46,13 @@ func Witness(ctx context.Context, h *history.History, lvl level.Level, w *verdic
 
 // replay is a single-version store that executes transactions one by one.
 type replay struct {
-	stop  *stop
-	h     *history.History
-	lvl   level.Level
-	state []history.Value // by key
-	undo  []history.Value // memory for execute, by write
+	stop *stop
+	h    *history.History
+	lvl  level.Level
+	// byPoints: the events are starts and commits, else transactions.
+	byPoints bool
+	state    []history.Value // by key
+	undo     []history.Value // memory for execute, by write
 	// placed is, by session, how many of its committed transactions were placed. rank is, by
 	// transaction, how many committed transactions precede it in its session.
 	placed []int
@@ -58,10 +61,25 @@ type replay struct {
 	// newest is the latest begin of the transactions placed so far, at LIN by key.
 	newest []int64
 	scans  *scans // nil if there are none
+	// now counts starts and commits, from 1. startedAt is, by transaction, its start, and writtenAt, by key, the
+	// latest commit that wrote it, or 0. They are nil in a serial execution.
+	now                  int32
+	startedAt, writtenAt []int32
+}
+
+// newExecution returns a replay that verifies the scans of h, too.
+func newExecution(stop *stop, h *history.History, lvl level.Level) (*replay, error) {
+	scans, err := newScans(stop, h)
+	if err != nil {
+		return nil, err
+	}
+	r := newReplay(stop, h, lvl)
+	r.scans = scans
+	return r, nil
 }
 
 func newReplay(stop *stop, h *history.History, lvl level.Level) *replay {
-	r := &replay{stop: stop, h: h, lvl: lvl,
+	r := &replay{stop: stop, h: h, lvl: lvl, byPoints: lvl.Snapshot(),
 		state: make([]history.Value, h.KeyCount()), placed: make([]int, h.SessionCount()),
 		rank: make([]int32, len(h.Txns)), seen: make([]uint8, len(h.Txns)), newest: make([]int64, 1)}
 	for k := range r.state {
@@ -181,105 +199,124 @@ func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 	return nil
 }
 
-func (r *replay) serial(order []int32) error {
-	for _, i := range order {
-		t, err := r.admit(i)
-		if err != nil {
+// execution replays a whole execution.
+func (r *replay) execution(events []int32) error {
+	if err := r.events(events); err != nil {
+		return err
+	}
+	return r.complete()
+}
+
+// events replays the next events of an execution.
+func (r *replay) events(list []int32) error {
+	next := r.transaction
+	if r.byPoints {
+		next = r.point
+	}
+	for _, e := range list {
+		if err := next(e); err != nil {
 			return err
 		}
-		if r.seen[i]++; r.seen[i] > 1 {
-			return errors.Errorf("the witness contains transaction %d twice", t.ID)
+	}
+	return nil
+}
+
+// transaction executes the next transaction of a serial execution.
+func (r *replay) transaction(i int32) error {
+	t, err := r.admit(i)
+	if err != nil {
+		return err
+	}
+	if r.seen[i]++; r.seen[i] > 1 {
+		return errors.Errorf("the witness contains transaction %d twice", t.ID)
+	}
+	if err := r.sessionOrder(i, t); err != nil {
+		return err
+	}
+	slot := 0
+	if ops := r.h.Ops(t); r.lvl == level.LIN && len(ops) > 0 {
+		slot = int(ops[0].Key)
+		for _, op := range ops {
+			if int(op.Key) != slot {
+				return errors.Errorf("transaction %d touches several keys, which is no single operation", t.ID)
+			}
 		}
+	}
+	// Linearizability is local, so a transaction without a key has no order at LIN.
+	if r.lvl != level.LIN || t.OpCount() > 0 {
+		if err := r.realTimeEnd(slot, t); err != nil {
+			return err
+		}
+		r.realTimeBegin(slot, t)
+	}
+	if err := r.execute(i, t, true); err != nil {
+		return err
+	}
+	if t.Status == history.Committed {
+		r.placed[t.Session]++
+	}
+	return nil
+}
+
+// point executes the next start or commit. A transaction reads at its start. Unless the level allows lost
+// updates, it may commit only if no other transaction has committed a write to one of its written keys
+// since (first committer wins).
+func (r *replay) point(p int32) error {
+	if r.startedAt == nil {
+		r.startedAt, r.writtenAt = make([]int32, len(r.h.Txns)), make([]int32, r.h.KeyCount())
+	}
+	r.now++
+	i := p >> 1
+	t, err := r.admit(i)
+	if err != nil {
+		return err
+	}
+	commit := p&1 == 1
+	if r.seen[i] != uint8(p&1) {
+		return errors.Errorf("the witness does not start and then commit transaction %d exactly once", t.ID)
+	}
+	r.seen[i]++
+	if !commit {
 		if err := r.sessionOrder(i, t); err != nil {
 			return err
 		}
-		slot := 0
-		if ops := r.h.Ops(t); r.lvl == level.LIN && len(ops) > 0 {
-			slot = int(ops[0].Key)
-			for _, op := range ops {
-				if int(op.Key) != slot {
-					return errors.Errorf("transaction %d touches several keys, which is no single operation", t.ID)
-				}
-			}
-		}
-		// Linearizability is local, so a transaction without a key has no order at LIN.
-		if r.lvl != level.LIN || t.OpCount() > 0 {
-			if err := r.realTimeEnd(slot, t); err != nil {
-				return err
-			}
-			r.realTimeBegin(slot, t)
-		}
-		if err := r.execute(i, t, true); err != nil {
-			return err
-		}
-		if t.Status == history.Committed {
-			r.placed[t.Session]++
-		}
+		r.realTimeBegin(0, t)
+		r.startedAt[i] = r.now
+		return r.execute(i, t, false)
 	}
-	return r.complete(1)
-}
-
-// points replays starts and commits. A transaction reads at its start. Unless the level allows lost
-// updates, it may commit only if no other transaction has committed a write to one of its written keys
-// since (first committer wins).
-func (r *replay) points(points []int32) error {
-	startedAt := make([]int32, len(r.h.Txns))
-	writtenAt := make([]int32, r.h.KeyCount())
-	for k := range writtenAt {
-		writtenAt[k] = -1
+	if err := r.realTimeEnd(0, t); err != nil {
+		return err
 	}
-	for now, p := range points {
-		i := p >> 1
-		t, err := r.admit(i)
-		if err != nil {
-			return err
-		}
-		commit := p&1 == 1
-		if r.seen[i] != uint8(p&1) {
-			return errors.Errorf("the witness does not start and then commit transaction %d exactly once", t.ID)
-		}
-		r.seen[i]++
-		if !commit {
-			if err := r.sessionOrder(i, t); err != nil {
-				return err
-			}
-			r.realTimeBegin(0, t)
-			startedAt[i] = int32(now)
-			if err := r.execute(i, t, false); err != nil {
-				return err
-			}
+	if r.scans != nil {
+		r.scans.begin(i)
+	}
+	for _, op := range r.h.Ops(t) {
+		if op.Kind != history.Write {
 			continue
 		}
-		if err := r.realTimeEnd(0, t); err != nil {
-			return err
+		if (r.lvl.FirstCommitterWins() || r.lvl == level.PSI) && r.writtenAt[op.Key] > r.startedAt[i] && r.writtenAt[op.Key] != r.now {
+			return errors.Errorf("transaction %d commits a write to key %s, which another one wrote since it started", t.ID, r.h.KeyName(op.Key))
 		}
+		r.writtenAt[op.Key] = r.now
+		r.state[op.Key] = op.Value
 		if r.scans != nil {
-			r.scans.begin(i)
-		}
-		for _, op := range r.h.Ops(t) {
-			if op.Kind != history.Write {
-				continue
-			}
-			if (r.lvl.FirstCommitterWins() || r.lvl == level.PSI) && writtenAt[op.Key] > startedAt[i] && writtenAt[op.Key] != int32(now) {
-				return errors.Errorf("transaction %d commits a write to key %s, which another one wrote since it started", t.ID, r.h.KeyName(op.Key))
-			}
-			writtenAt[op.Key] = int32(now)
-			r.state[op.Key] = op.Value
-			if r.scans != nil {
-				r.scans.writeRow(op.Key)
-			}
-		}
-		r.scans.keep(true)
-		if t.Status == history.Committed {
-			r.placed[t.Session]++
+			r.scans.writeRow(op.Key)
 		}
 	}
-	return r.complete(2)
+	r.scans.keep(true)
+	if t.Status == history.Committed {
+		r.placed[t.Session]++
+	}
+	return nil
 }
 
 // complete checks that every committed transaction had its events, that no other transaction had only
 // some of them, and that all scans were verified.
-func (r *replay) complete(events uint8) error {
+func (r *replay) complete() error {
+	events := uint8(1)
+	if r.byPoints {
+		events = 2
+	}
 	for i := range r.h.Txns {
 		t := &r.h.Txns[i]
 		if r.seen[i] != events && (t.Status == history.Committed || r.seen[i] != 0) {

@@ -21,12 +21,24 @@ const engineName = "polygraph"
 // implies, and no class read has to be added for it. x is h with all scans judged, and rest has the
 // execution. rest is nil if no execution was guessed or if it does not decide all levels; Expand then
 // takes the place of Execute. If ctx ends, the error is its cause.
-func Execute(ctx context.Context, h *history.History, levels []level.Level) (x *history.History, rest *Rest, err error) {
+//
+// begin, if it is set, may be called with x and the level that is checked first. What it returns is told the execution
+// while it is guessed.
+func Execute(ctx context.Context, h *history.History, levels []level.Level, begin func(*history.History, level.Level) Follower) (x *history.History, rest *Rest, err error) {
 	if !h.HasPredicates() || h.HasClaims() || h.SnapshotsAssumed() || unjudged(h) != "" || len(h.AllChoices()) > 0 {
 		return h, nil, nil
 	}
 	e := &expansion{h: h, index: newRows(h)}
-	w, realTime, err := guess(ctx, e.index, false, !slices.ContainsFunc(levels, level.Level.RealTime))
+	for i := range h.Txns {
+		if h.Txns[i].Status != history.Aborted {
+			e.done.Scans += len(h.Predicates(i))
+		}
+	}
+	e.done.Judged = e.done.Scans
+	x = h.Extend(nil, &e.done)
+	f := newFollower(x, levels, begin)
+	defer f.stop()
+	w, realTime, err := guess(ctx, e.index, false, !slices.ContainsFunc(levels, level.Level.RealTime), f)
 	if w == nil || err != nil {
 		return h, nil, err
 	}
@@ -39,13 +51,8 @@ func Execute(ctx context.Context, h *history.History, levels []level.Level) (x *
 			return h, nil, nil
 		}
 	}
-	for i := range h.Txns {
-		if h.Txns[i].Status != history.Aborted {
-			e.done.Scans += len(h.Predicates(i))
-		}
-	}
-	e.done.Judged = e.done.Scans
-	return h.Extend(nil, &e.done), rest, nil
+	f.complete(w)
+	return x, rest, nil
 }
 
 // guessedFor reports whether the guessed execution is one of a level.
@@ -68,7 +75,7 @@ func (r *Rest) guessSnapshots(ctx context.Context, lvl level.Level) (*verdict.Wi
 	if r.h.HasClaims() || r.h.SnapshotsAssumed() || len(r.given) > 0 {
 		return nil, nil
 	}
-	w, realTime, err := guess(ctx, r.index, true, !lvl.RealTime())
+	w, realTime, err := guess(ctx, r.index, true, !lvl.RealTime(), nil)
 	if w == nil || err != nil || lvl.RealTime() && !realTime {
 		return nil, err
 	}

@@ -130,6 +130,7 @@ func (s *schedule) readsFrom(b, a int32) bool {
 
 // rewind undoes the events from one on. Their transactions are in the pool again.
 func (s *schedule) rewind(to int) {
+	s.follower.rewind(to)
 	p := &s.past
 	for at := len(s.order) - 1; at >= to; at-- {
 		event := s.order[at]

@@ -24,13 +24,13 @@ func TestGuessRepairs(t *testing.T) {
 	guessed, stale := [2]int{}, [2]int{}
 	for range n {
 		late := rng.IntN(2)
-		h := overlapping(t, rng, late == 1)
+		h := overlapping(t, rng, 80, late == 1)
 		lvl := level.SSER
 		if late == 1 {
 			lvl = level.SER
 		}
 		stale[late]++
-		x, rest, err := scans.Execute(t.Context(), h, []level.Level{lvl})
+		x, rest, err := scans.Execute(t.Context(), h, []level.Level{lvl}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,8 +50,8 @@ func TestGuessRepairs(t *testing.T) {
 
 // overlapping makes a history of transactions that ran one after another. With stale, a twentieth of those that
 // write nothing is recorded later than it ran.
-func overlapping(t *testing.T, rng *rand.Rand, stale bool) *history.History {
-	const txns, sessions, rows = 80, 8, 12
+func overlapping(t *testing.T, rng *rand.Rand, txns int, stale bool) *history.History {
+	const sessions, rows = 8, 12
 	table := &schema.Table{Name: "t", Key: schema.Ints("k"), Groups: []schema.Group{{Columns: schema.Ints("v")}}}
 	sym := history.NewSymbols()
 	items, state := make([]history.Key, rows), make([]int64, rows) // 0: the row does not exist

@@ -20,18 +20,19 @@ import (
 // then no other transaction that writes one of its keys starts.
 type schedule struct {
 	*store
-	split   bool
-	order   []int32 // the witness: transactions, or events if starts and commits are apart
-	steps   int     // accesses that may still be looked at
-	log     []written
-	clock   int32   // counts executed and started transactions
-	changed []int32 // by key: the clock when it was changed
-	rank    []int32 // by transaction: how many committed ones of its session come before it
-	placed  []int32 // by session
-	waiting []int32 // transactions that are not in the pool yet, the next one first
-	timed   bool    // all transactions have times: they enter the pool as in real time
-	strict  bool    // the order keeps real time
-	ends    []int64 // by transaction: the order of the pool
+	follower *follower
+	split    bool
+	order    []int32 // the witness: transactions, or events if starts and commits are apart
+	steps    int     // accesses that may still be looked at
+	log      []written
+	clock    int32   // counts executed and started transactions
+	changed  []int32 // by key: the clock when it was changed
+	rank     []int32 // by transaction: how many committed ones of its session come before it
+	placed   []int32 // by session
+	waiting  []int32 // transactions that are not in the pool yet, the next one first
+	timed    bool    // all transactions have times: they enter the pool as in real time
+	strict   bool    // the order keeps real time
+	ends     []int64 // by transaction: the order of the pool
 
 	entries []entry
 	free    []int32 // of entries
@@ -89,16 +90,18 @@ const (
 )
 
 // guess returns an execution that explains all reads and scans of a history, or nil if it found none.
-// realTime says that it keeps real time. It need not if free is set. split is for snapshot levels.
-func guess(ctx context.Context, x *index, split, free bool) (w *verdict.Witness, realTime bool, err error) {
+// realTime says that it keeps real time. It need not if free is set. split is for snapshot levels. f may be nil.
+func guess(ctx context.Context, x *index, split, free bool, f *follower) (w *verdict.Witness, realTime bool, err error) {
 	s := newSchedule(x, split)
 	if s == nil {
 		return nil, false, nil
 	}
+	s.follower = f
 	w, err = s.execute(ctx)
 	if w != nil || err != nil || !s.timed || !free {
 		return w, s.timed, err
 	}
+	f.stop()
 	s = newSchedule(x, split)
 	s.strict = false
 	w, err = s.execute(ctx)
@@ -129,6 +132,7 @@ func (s *schedule) execute(ctx context.Context) (*verdict.Witness, error) {
 		if tries&1023 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		s.follower.follow(s.order)
 		if s.steps <= 0 || !s.advance(false) && !s.advance(true) && !s.mend() {
 			return nil, nil
 		}

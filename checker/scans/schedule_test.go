@@ -21,7 +21,7 @@ func TestExecute(t *testing.T) {
 		for seed := range uint64(2) {
 			h := synth.Pred(24, 500, 1000, 8, width, seed)
 			levels := []level.Level{level.SSER, level.SER, level.SI, level.StrongSI, level.PC, level.CC}
-			x, rest, err := scans.Execute(t.Context(), h, levels)
+			x, rest, err := scans.Execute(t.Context(), h, levels, nil)
 			if err != nil || rest == nil {
 				t.Errorf("width %d, seed %d: no execution, %v", width, seed, err)
 				continue
@@ -36,7 +36,7 @@ func TestExecute(t *testing.T) {
 			}
 		}
 	}
-	if _, rest, err := scans.Execute(t.Context(), synth.Pred(4, 100, 200, 8, 4, 1), []level.Level{level.LIN}); rest != nil || err != nil {
+	if _, rest, err := scans.Execute(t.Context(), synth.Pred(4, 100, 200, 8, 4, 1), []level.Level{level.LIN}, nil); rest != nil || err != nil {
 		t.Errorf("a serial order of transactions decides lin, %v", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestPageOfMissingRow(t *testing.T) {
 	if err := b.Add(&rec); err != nil {
 		t.Fatal(err)
 	}
-	if _, rest, err := scans.Execute(t.Context(), b.Done(true, nil), []level.Level{level.SER}); rest != nil || err != nil {
+	if _, rest, err := scans.Execute(t.Context(), b.Done(true, nil), []level.Level{level.SER}, nil); rest != nil || err != nil {
 		t.Errorf("an execution was guessed, %v", err)
 	}
 }
