@@ -93,7 +93,7 @@ func (a *app) checkRounds(path string, k *checking, tell func(results.Outcome) e
 	if sizeOf(path) > smallFile {
 		percent = gcPercent
 	}
-	defer collect(percent)()
+	defer collectAt(percent)()
 	j := &roundsJudge{app: a, k: k, path: path, tell: tell, limit: k.memoryLimit(), names: map[int64]bool{}, certified: k.certify}
 	state, err := j.run()
 	switch {

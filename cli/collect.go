@@ -4,19 +4,25 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
+
+	"github.com/isohound/isohound/internal/memory"
 )
 
-// Targets of the garbage collector while histories are judged. gcPercentFirst applies until the
-// first collection, whose base is 4 MB.
+// Targets of the garbage collector while histories are judged. gcPercentFirst applies once, until the
+// next collection. The least heap at which one begins is then 128 MB.
 const gcPercent, gcPercentSmall, gcPercentFirst = 80, 400, 3200
 
-// collect sets the target of the garbage collector. Before its first collection a process has
-// little garbage and will probably end soon, so the first collection is delayed. restore
-// restores the previous target.
+// youngHeap is below how many bytes in use a process is young.
+const youngHeap = 8 << 20
+
+var delayed atomic.Bool // a collection has been delayed
+
+// collect sets the target of the garbage collector. A young process has little garbage and will
+// probably end soon, so its next collection is delayed, once. restore restores the previous target.
 func collect(percent int) (restore func()) {
-	if collected() {
-		before := debug.SetGCPercent(percent)
-		return func() { debug.SetGCPercent(before) }
+	if memory.InUse() >= youngHeap || delayed.Swap(true) {
+		return collectAt(percent)
 	}
 	before := debug.SetGCPercent(gcPercentFirst)
 	var mu sync.Mutex
@@ -36,9 +42,8 @@ func collect(percent int) (restore func()) {
 	}
 }
 
-// collected reports whether a garbage collection has happened in this process.
-func collected() bool {
-	var s debug.GCStats
-	debug.ReadGCStats(&s)
-	return s.NumGC > 0
+// collectAt sets the target at once.
+func collectAt(percent int) (restore func()) {
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 )
 
@@ -25,6 +26,13 @@ func Resident() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.Sys - m.HeapReleased)
+}
+
+// InUse returns the memory of the heap that was in use at the latest garbage collection, in bytes. It is 0 before the first one.
+func InUse() int64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64())
 }
 
 // ResetPeak resets the peak, if the kernel supports it, so that each of several tasks gets its
