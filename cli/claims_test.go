@@ -125,7 +125,8 @@ func TestAssume(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 	for name, want := range map[string]string{"report.html": words, "repro/README.md": "--versions assume"} {
-		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), want) {
+		const legend = "The number after @ is that of the commit which wrote what was read"
+		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), want) || !strings.Contains(string(page), legend) {
 			t.Errorf("%s does not say it: %v", name, err)
 		}
 	}

@@ -154,7 +154,17 @@ func Thousands(n any) string {
 	return s
 }
 
-// scans reports whether a transaction of the anomaly has a statement with conditions.
-func (a *Anomaly) scans() bool {
-	return slices.ContainsFunc(a.Transactions, func(t Txn) bool { return slices.ContainsFunc(t.Ops, explain.Op.Statement) })
+// legend says what the legend of a page explains beside plain operations.
+type legend struct {
+	Scans    bool // statements with conditions
+	Versions bool // versions of reads
+}
+
+func legendOf(all []finding) legend {
+	shows := func(what func(explain.Op) bool) bool {
+		return slices.ContainsFunc(all, func(f finding) bool {
+			return slices.ContainsFunc(f.Anomaly.Transactions, func(t Txn) bool { return slices.ContainsFunc(t.Ops, what) })
+		})
+	}
+	return legend{Scans: shows(explain.Op.Statement), Versions: shows(explain.Op.Versioned)}
 }

@@ -94,13 +94,13 @@ func render(r *Run, files []fileLink, windows []*windowPage, more int, page Page
 		Sentence string
 		Causes   []causeCount
 		Findings []finding
-		Scans    bool // a finding shows a statement with conditions
-		Notes    []string
-		Files    []fileLink
-		Pages    []*windowPage
-		MoreBad  int // violated windows without a page
+		legend
+		Notes   []string
+		Files   []fileLink
+		Pages   []*windowPage
+		MoreBad int // violated windows without a page
 	}{Run: r, Pages: windows, MoreBad: more, Worst: worst(r), Sentence: sentence(r), Findings: findings(r.Outcomes), Notes: notes(r), Files: files, Causes: causes(r)}
-	data.Scans = slices.ContainsFunc(data.Findings, func(f finding) bool { return f.scans() })
+	data.legend = legendOf(data.Findings)
 	data.Title = r.Words() + ": " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
 	return page("report", data)
 }

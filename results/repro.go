@@ -154,6 +154,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "File": filepath.Base(r.Config.History), "Sentence": sentence(r), "Promise": r.Promise(), "Notes": notes(r),
 		"Assumed": slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Assumes != nil }),
 		"DSN":     p.DSN, "Logs": logs, "Scenario": p.ScenarioFile, "Limit": maxHistory >> 20,
+		"Versions": legendOf(findings(r.Outcomes)).Versions,
 		"Notation": slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && !f.Listing }),
 		"Listing":  slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && f.Listing }),
 	})

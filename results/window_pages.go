@@ -44,11 +44,11 @@ func (p *windowPage) draw(dir string, c *Config, page Page) error {
 		Number   int
 		Outcomes []Outcome
 		Findings []finding
-		Scans    bool // a finding shows a statement with conditions
-		Files    []fileLink
+		legend
+		Files []fileLink
 	}{Config: c, Number: p.Number, Outcomes: p.outcomes, Findings: findings(p.outcomes)}
 	data.Title = fmt.Sprintf("Window %d: %s, %s – isohound", p.Number, c.Driver, c.Isolation)
-	data.Scans = slices.ContainsFunc(data.Findings, func(f finding) bool { return f.scans() })
+	data.legend = legendOf(data.Findings)
 	for _, plain := range []bool{false, true} {
 		for _, f := range []struct {
 			n    int

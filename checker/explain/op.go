@@ -65,6 +65,12 @@ func (o Op) String() string {
 	return Printable(text)
 }
 
+// Versioned reports whether the operation is written with the version that was read.
+func (o Op) Versioned() bool {
+	text := o.String()
+	return !o.Statement() && strings.HasPrefix(text[strings.LastIndexByte(text, ')')+1:], "@")
+}
+
 // MarshalText implements encoding.TextMarshaler.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
