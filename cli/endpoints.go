@@ -79,8 +79,6 @@ func (s *settings) resolveFaults() error {
 			return usage("--fault: %q needs a server with a standby: --server postgres-failover", e)
 		case e.Action == faults.Fill && !spec.Disk():
 			return usage("--fault: %q: --server %s cannot have a disk of its own", e, s.server)
-		case e.Backends && spec.Container():
-			return usage("--fault: %q: the processes of a container cannot be stopped one by one; pause the whole server instead", e)
 		case e.Backends && s.driver != "postgres":
 			return usage("--fault: %q: only PostgreSQL has a process for each session; pause the whole server instead", e)
 		}

@@ -232,8 +232,6 @@ func unsuitable(c *Cell, iso drivers.Isolation, info drivers.Info) string {
 			return fmt.Sprintf("%q is for a server with a standby", e)
 		case e.Action == faults.Fill && !c.Target.spec().Disk():
 			return fmt.Sprintf("%q is for a server that can have a disk of its own", e)
-		case e.Backends && c.Target.spec().Container():
-			return fmt.Sprintf("%q is for a server that is not in a container", e)
 		case e.Backends && info.Name != "postgres":
 			return fmt.Sprintf("%q is for PostgreSQL, which has a process for each session", e)
 		case e.Action.Connections() && !slices.Contains(info.Can, drivers.Disturb):

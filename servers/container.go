@@ -25,6 +25,10 @@ type container struct {
 	ready   func(context.Context, string) error
 	// killed is why Kill failed.
 	killed error
+	// sessions have a process each.
+	sessions bool
+	watch    watcher
+	signals  signaller
 }
 
 // recipe says how the image of a database becomes a private server. In args, setup and dsn, {port} is the port on loopback
@@ -40,6 +44,8 @@ type recipe struct {
 	// setup is executed in the container until it succeeds.
 	setup []string
 	dsn   string
+	// sessions: each session has a process.
+	sessions bool
 }
 
 // recipes are indexed by what follows docker- in a kind.
@@ -48,7 +54,7 @@ var recipes = map[string]recipe{
 		driver: "postgres", port: 5432,
 		env:  []string{"POSTGRES_USER=isohound", "POSTGRES_DB=postgres", "POSTGRES_HOST_AUTH_METHOD=trust"},
 		args: []string{"-c", "max_connections=200", "-c", "deadlock_timeout=10ms"}, settings: []string{"-c", ""},
-		dsn: "postgres://isohound@127.0.0.1:{port}/postgres",
+		dsn: "postgres://isohound@127.0.0.1:{port}/postgres", sessions: true,
 	},
 	"mariadb": {
 		driver: "mariadb", port: 3306, env: []string{"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1", "MARIADB_ROOT_HOST=%"},
@@ -119,23 +125,28 @@ func image(text string) error {
 	return nil
 }
 
-// startContainer gets the image, and starts it.
-func startContainer(r recipe, image string, c *config) (*container, error) {
+// obtain gets the image of a database.
+func obtain(driver, image string, settings bool, c *config) error {
 	note := c.note
 	if note == nil {
 		note = func(string) {}
 	}
 	switch {
 	case c.ready == nil:
-		return nil, errors.New("a container needs the option Ready")
-	case len(c.settings) > 0 && r.settings == nil:
-		return nil, errors.Errorf("settings of %s in a container cannot be chosen", r.driver)
+		return errors.New("a container needs the option Ready")
+	case len(c.settings) > 0 && !settings:
+		return errors.Errorf("settings of %s in a container cannot be chosen", driver)
 	}
 	if err := docker.Available(c.ctx); err != nil {
-		return nil, errors.WithMessage(err, "a server in a container needs docker")
+		return errors.WithMessage(err, "a server in a container needs docker")
 	}
 	docker.Sweep(c.ctx, note)
-	if err := docker.Image(c.ctx, image, "", note); err != nil {
+	return docker.Image(c.ctx, image, "", note)
+}
+
+// startContainer gets the image, and starts it.
+func startContainer(r recipe, image string, c *config) (*container, error) {
+	if err := obtain(r.driver, image, r.settings != nil, c); err != nil {
 		return nil, err
 	}
 	ports, err := freePorts(1)
@@ -165,7 +176,7 @@ func startContainer(r recipe, image string, c *config) (*container, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &container{id: docker.LastLine(id), dsn: fill(r.dsn), ready: c.ready}
+	s := &container{id: docker.LastLine(id), dsn: fill(r.dsn), ready: c.ready, sessions: r.sessions}
 	var setup []string
 	for _, a := range r.setup {
 		setup = append(setup, fill(a))
@@ -184,8 +195,13 @@ func (s *container) begin(ctx context.Context, setup []string) error {
 	if _, err := docker.Do(limit, docker.End, nil, "start", s.id); err != nil {
 		return err
 	}
+	return s.prepare(limit, setup)
+}
+
+// prepare waits until the container, which was started, can be used. setup is executed in it before.
+func (s *container) prepare(ctx context.Context, setup []string) error {
 	if len(setup) > 0 {
-		err := s.await(limit, func(ctx context.Context) error {
+		err := s.await(ctx, func(ctx context.Context) error {
 			_, err := docker.Do(ctx, docker.End, nil, append([]string{"exec", s.id}, setup...)...)
 			return err
 		})
@@ -193,7 +209,7 @@ func (s *container) begin(ctx context.Context, setup []string) error {
 			return err
 		}
 	}
-	return s.await(limit, func(ctx context.Context) error { return s.ready(ctx, s.dsn) })
+	return s.await(ctx, func(ctx context.Context) error { return s.ready(ctx, s.dsn) })
 }
 
 // await repeats f until it succeeds, ctx ends, or the container has ended.
@@ -229,10 +245,11 @@ func (s *container) Start() error {
 	return s.begin(context.Background(), nil)
 }
 
-// Pause freezes all processes of the container. That takes docker some tens of milliseconds.
+// Pause freezes all processes of the container, which takes docker some tens of milliseconds, or with backends the process of
+// one session, which takes about one.
 func (s *container) Pause(backends bool) (resume func(), err error) {
 	if backends {
-		return nil, errors.New("single sessions of a server in a container cannot be stopped; pause the whole server instead")
+		return s.pauseSession()
 	}
 	if _, err := docker.Do(context.Background(), docker.End, nil, "pause", s.id); err != nil {
 		return nil, err
@@ -241,4 +258,7 @@ func (s *container) Pause(backends bool) (resume func(), err error) {
 }
 
 // Stop removes the container with its data.
-func (s *container) Stop() { _ = docker.Remove(context.Background(), s.id) }
+func (s *container) Stop() {
+	s.signals.end()
+	_ = docker.Remove(context.Background(), s.id)
+}

@@ -11,12 +11,11 @@ const galeraNodes = 3
 // suspectAfter is after how long the nodes of such a cluster go on without one that is silent, as Galera's default is.
 const suspectAfter = "evs.suspect_timeout=PT5S;evs.inactive_timeout=PT15S"
 
-// galeraServer is a cluster as a Server. What happens to the server happens to one node, each time to the next one unless Aim has
-// named another.
+// galeraServer is a cluster as a Server. What happens to the server happens to one node.
 type galeraServer struct {
 	*Galera
-	next, killed int
-	aimed        int // from 1, or 0
+	turns
+	killed int
 }
 
 func startGaleraServer(_ Spec, opts []Option) (Server, error) {
@@ -24,24 +23,11 @@ func startGaleraServer(_ Spec, opts []Option) (Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &galeraServer{Galera: g}, nil
+	return &galeraServer{Galera: g, turns: turns{nodes: galeraNodes}}, nil
 }
 
 // DSN is the addresses of all nodes, a line each.
 func (s *galeraServer) DSN() string { return strings.Join(s.DSNs(), "\n") }
-
-// Aim names the node, from 1, that the next Kill or Pause hits.
-func (s *galeraServer) Aim(node int) { s.aimed = node }
-
-func (s *galeraServer) turn() int {
-	if n := s.aimed; n > 0 {
-		s.aimed = 0
-		return n - 1
-	}
-	n := s.next
-	s.next = (n + 1) % len(s.nodes)
-	return n
-}
 
 func (s *galeraServer) Kill() {
 	s.killed = s.turn()
@@ -57,5 +43,5 @@ func (s *galeraServer) Start() error {
 }
 
 func (s *galeraServer) Pause(backends bool) (resume func(), err error) {
-	return s.nodes[s.turn()].Pause(backends)
+	return s.Galera.nodes[s.turn()].Pause(backends)
 }

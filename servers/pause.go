@@ -19,25 +19,29 @@ type watcher struct {
 // watchTimeout bounds the question for the server's processes.
 const watchTimeout = 5 * time.Second
 
-// processes returns the processes of the server's sessions, or all but the main one, without that of
+// processes returns the processes of the sessions of the server at dsn, or all but the main one, without that of
 // the watcher.
-func (s *Postgres) processes(sessions bool) ([]int, error) {
-	s.watch.mu.Lock()
-	defer s.watch.mu.Unlock()
+func (w *watcher) processes(dsn string, sessions bool) ([]int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
 	defer cancel()
-	if s.watch.c != nil {
+	if w.c != nil {
 		// The connection may be one to a server that was killed since.
-		if pids, err := s.watch.ask(ctx, sessions); err == nil {
+		if pids, err := w.ask(ctx, sessions); err == nil {
 			return pids, nil
 		}
-		s.watch.c.Close(ctx)
+		w.c.Close(ctx)
 	}
 	var err error
-	if s.watch.c, err = pgx.Connect(ctx, s.DSN()); err != nil {
+	if w.c, err = pgx.Connect(ctx, dsn); err != nil {
 		return nil, err
 	}
-	return s.watch.ask(ctx, sessions)
+	return w.ask(ctx, sessions)
+}
+
+func (s *Postgres) processes(sessions bool) ([]int, error) {
+	return s.watch.processes(s.DSN(), sessions)
 }
 
 func (w *watcher) ask(ctx context.Context, sessions bool) ([]int, error) {

@@ -70,6 +70,7 @@ type kind struct {
 	version, value func(string) error
 	needs          bool // one of the two
 	disk           bool // it can have a disk of its own
+	nodes          int  // its addresses, if it has more than one
 	start          func(Spec, []Option) (Server, error)
 }
 
@@ -107,7 +108,7 @@ var kinds = append([]kind{
 		},
 		start: func(_ Spec, opts []Option) (Server, error) { return started(StartMariaDB(opts...)) },
 	},
-	{name: "galera", driver: "mariadb", forms: []string{"galera"}, start: startGaleraServer},
+	{name: "galera", driver: "mariadb", forms: []string{"galera"}, nodes: galeraNodes, start: startGaleraServer},
 	{
 		name: "firebird", driver: "firebird", forms: []string{"firebird"},
 		start: func(_ Spec, opts []Option) (Server, error) { return started(StartFirebird(opts...)) },
@@ -134,7 +135,7 @@ var kinds = append([]kind{
 		},
 		start: func(s Spec, opts []Option) (Server, error) { return started(StartTiDB(s.Version, opts...)) },
 	},
-}, containerKinds()...)
+}, append(containerKinds(), clusterKinds()...)...)
 
 // started makes a started server a Server, which is nil if there is an error.
 func started[S Server](s S, err error) (Server, error) {
@@ -269,10 +270,8 @@ func (s Spec) Breaks() bool { return s.Kind == "postgres" }
 
 // Nodes is how many addresses the server has.
 func (s Spec) Nodes() int {
-	if s.Kind == "galera" {
-		return galeraNodes
-	}
-	return 1
+	k, _ := s.kind()
+	return max(1, k.nodes)
 }
 
 // DSNs are the DSNs of the started server, with the parameters added.
