@@ -23,7 +23,6 @@ require (
 	github.com/mailru/easyjson v0.9.2
 	github.com/mumax/3 v3.9.3+incompatible
 	github.com/nakagami/firebirdsql v0.9.23
-	github.com/nakagami/firebirdsql v0.9.23
 	github.com/nats-io/jwt/v2 v2.8.1
 	github.com/nats-io/nats-server/v2 v2.11.17
 	github.com/nats-io/nats.go v1.55.0

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pkg/errors"
@@ -20,9 +21,11 @@ type Reader struct {
 	path   string
 	lines  *lineReader
 	zr     *zstd.Decoder
+	plain  *counter // what zr has yielded
+	ahead  *ahead   // decompresses while lines are read, or nil
 	hdr    history.Header
 	sym    *history.Symbols
-	input  *prefixReader
+	input  *counter
 	size   int64
 	txns   int64 // read so far
 	start  int64 // where the line of the first transaction ends, without compression
@@ -67,8 +70,8 @@ func Detect(head []byte) (native, compressed bool) {
 func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 	rd := &Reader{path: path, size: size, sym: history.NewSymbols(), pending: map[int64]*intent{}}
 	rd.parse.sym = rd.sym
-	br := &prefixReader{r: r}
-	rd.input = br
+	rd.input = &counter{r: r}
+	br := &prefixReader{r: rd.input}
 	magic, err := br.peek(len(zstdMagic))
 	if err != nil {
 		return nil, rd.At(err)
@@ -80,7 +83,12 @@ func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 		if err != nil {
 			return nil, rd.At(err)
 		}
-		src = rd.zr
+		rd.plain = &counter{r: rd.zr}
+		src = rd.plain
+		if size >= aheadFrom {
+			rd.ahead = newAhead(src)
+			src = rd.ahead
+		}
 	}
 	rd.lines = newLineReader(src)
 	if err := rd.readHeader(); err != nil {
@@ -152,6 +160,9 @@ func (r *Reader) At(err error) error {
 
 // Close releases the decompressor. It does not close the input.
 func (r *Reader) Close() {
+	if r.ahead != nil {
+		r.ahead.close()
+	}
 	if r.zr != nil {
 		r.zr.Close()
 	}
@@ -160,16 +171,21 @@ func (r *Reader) Close() {
 // SizeHint extrapolates from what was read so far. It returns 0 if the length of the input is
 // not known.
 func (r *Reader) SizeHint() int {
-	if r.size == 0 || r.input.taken == 0 {
+	taken := r.input.n.Load()
+	if r.size == 0 || taken == 0 || r.lines.off == 0 {
 		return 0
 	}
-	// A real file needs at least a few bytes per transaction.
-	most := float64(r.size) / 8
-	if r.zr == nil && r.txns > 1 { // what precedes the first transaction says nothing
-		return int(min(most, 1+float64(r.txns-1)*float64(r.size-r.start)/float64(r.lines.off-r.start)))
+	size := float64(r.size)
+	if r.zr != nil {
+		// The decompressor has taken more than it has yielded, so this is a little low.
+		size *= float64(r.plain.n.Load()) / float64(taken)
 	}
-	// The decompressor and the line buffer read ahead, so the hint is a little low.
-	return int(min(most, float64(r.txns)*float64(r.size)/float64(r.input.taken)))
+	hint := float64(r.txns) * size / float64(r.lines.off)
+	if r.txns > 1 { // what precedes the first transaction says nothing
+		hint = 1 + float64(r.txns-1)*(size-float64(r.start))/float64(r.lines.off-r.start)
+	}
+	// A real file needs at least a few bytes per transaction.
+	return int(max(0, min(hint, size/8)))
 }
 
 // Next reads the next transaction. After the last line it returns, with outcome unknown, every
@@ -373,11 +389,10 @@ func (r *Reader) atEnd(err error) error {
 	return r.interpret()
 }
 
-// prefixReader first returns bytes that were already read, and counts what is read.
+// prefixReader first returns bytes that were already read.
 type prefixReader struct {
-	r     io.Reader
-	head  []byte
-	taken int64
+	r    io.Reader
+	head []byte
 }
 
 func (p *prefixReader) peek(n int) ([]byte, error) {
@@ -396,7 +411,17 @@ func (p *prefixReader) Read(b []byte) (int, error) {
 		p.head = p.head[n:]
 		return n, nil
 	}
-	n, err := p.r.Read(b)
-	p.taken += int64(n)
+	return p.r.Read(b)
+}
+
+// counter counts what is read. Another goroutine may read.
+type counter struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n.Add(int64(n))
 	return n, err
 }
