@@ -67,9 +67,8 @@ var recipes = map[string]recipe{
 	// A replica set of one member, which clients reach at the address that it tells them.
 	"mongo": {
 		driver: "mongo", args: []string{"mongod", "--replSet", "rs0", "--bind_ip_all", "--port", "{port}"},
-		setup: []string{"sh", "-c", `exec "$(command -v mongosh || echo mongo)" --quiet --port {port} --eval "` +
-			`try { rs.status() } catch (e) { rs.initiate({_id: 'rs0', members: [{_id: 0, host: '127.0.0.1:{port}'}]}) }; if (!db.isMaster().ismaster) quit(1)"`},
-		dsn: "mongodb://127.0.0.1:{port}/?replicaSet=rs0",
+		setup: mongoSetup("127.0.0.1:{port}"),
+		dsn:   "mongodb://127.0.0.1:{port}/?replicaSet=rs0",
 	},
 	// Its store is in the container, so that it outlives Kill.
 	"cockroach": {
@@ -89,6 +88,21 @@ var recipes = map[string]recipe{
 		args: []string{"etcd", "--listen-client-urls", "http://0.0.0.0:2379", "--advertise-client-urls", "http://127.0.0.1:{port}"},
 		dsn:  "http://127.0.0.1:{port}",
 	},
+}
+
+// mongoSetup begins a replica set with these members, and succeeds when it has a primary. It is executed where the first
+// member runs. The old shell does not throw where there is no replica set. Elections are as short as runs are patient: by
+// default MongoDB waits ten seconds before one.
+func mongoSetup(members ...string) []string {
+	_, port, _ := strings.Cut(members[0], ":")
+	var list []string
+	for n, host := range members {
+		list = append(list, fmt.Sprintf("{_id: %d, host: '%s'}", n, host))
+	}
+	return []string{"sh", "-c", `exec "$(command -v mongosh || echo mongo)" --quiet --port ` + port + ` --eval "` +
+		`var s; try { s = rs.status() } catch (e) { s = {ok: 0} }; ` +
+		`if (!s.ok) rs.initiate({_id: 'rs0', settings: {electionTimeoutMillis: 2000}, members: [` + strings.Join(list, ", ") + `]}); ` +
+		`if (!(s.members || []).some(function (m) { return m.stateStr == 'PRIMARY' })) quit(1)"`}
 }
 
 // containerKinds are the kinds of recipes. The first one has the form of all.
@@ -209,7 +223,16 @@ func (s *container) prepare(ctx context.Context, setup []string) error {
 			return err
 		}
 	}
-	return s.await(ctx, func(ctx context.Context) error { return s.ready(ctx, s.dsn) })
+	return s.await(ctx, func(ctx context.Context) error {
+		if err := s.ready(ctx, s.dsn); err != nil {
+			return err
+		}
+		// In a cluster the other nodes may have answered.
+		if runs, err := docker.Running(ctx, s.id); err != nil || runs {
+			return err
+		}
+		return errors.New("others answer")
+	})
 }
 
 // await repeats f until it succeeds, ctx ends, or the container has ended.

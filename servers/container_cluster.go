@@ -32,6 +32,8 @@ type cluster struct {
 	// dsn is that of a node, or of all nodes if whole is set.
 	dsn   func(n int, at [][]string) string
 	whole bool
+	// self is the DSN that asks a node whether it is ready. nil: that is dsn.
+	self func(n int, at [][]string) string
 }
 
 // firsts are the addresses for clients, joined.
@@ -56,7 +58,8 @@ var clusters = map[string]cluster{
 			return []string{"etcd", "--name", fmt.Sprintf("n%d", n+1), "--listen-client-urls", client, "--advertise-client-urls", client,
 				"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", strings.Join(peers, ",")}
 		},
-		dsn: func(_ int, at [][]string) string { return "http://" + strings.ReplaceAll(firsts(at), ",", ",http://") },
+		dsn:  func(_ int, at [][]string) string { return "http://" + strings.ReplaceAll(firsts(at), ",", ",http://") },
+		self: func(n int, at [][]string) string { return "http://" + at[n][0] },
 	},
 	"cockroach": {
 		driver: "cockroach", ports: 2,
@@ -76,17 +79,8 @@ var clusters = map[string]cluster{
 			host, port, _ := strings.Cut(at[n][0], ":")
 			return []string{"mongod", "--replSet", "rs0", "--bind_ip", host, "--port", port}
 		},
-		setup: func(at [][]string) []string {
-			var members []string
-			for n := range at {
-				members = append(members, fmt.Sprintf("{_id: %d, host: '%s'}", n, at[n][0]))
-			}
-			_, port, _ := strings.Cut(at[0][0], ":")
-			return []string{"sh", "-c", `exec "$(command -v mongosh || echo mongo)" --quiet --port ` + port + ` --eval "` +
-				`try { rs.status() } catch (e) { rs.initiate({_id: 'rs0', members: [` + strings.Join(members, ", ") + `]}) }; ` +
-				`if (!rs.status().members.some(m => m.stateStr == 'PRIMARY')) quit(1)"`}
-		},
-		dsn: func(_ int, at [][]string) string { return "mongodb://" + firsts(at) + "/?replicaSet=rs0" },
+		setup: func(at [][]string) []string { return mongoSetup(strings.Split(firsts(at), ",")...) },
+		dsn:   func(_ int, at [][]string) string { return "mongodb://" + firsts(at) + "/?replicaSet=rs0" },
 	},
 }
 
@@ -152,7 +146,11 @@ func startContainers(r cluster, image string, c *config) (*containers, error) {
 			s.Stop()
 			return nil, err
 		}
-		s.nodes = append(s.nodes, &container{id: docker.LastLine(id), dsn: r.dsn(n, at), ready: c.ready})
+		self := r.dsn(n, at)
+		if r.self != nil {
+			self = r.self(n, at)
+		}
+		s.nodes = append(s.nodes, &container{id: docker.LastLine(id), dsn: self, ready: c.ready})
 		if n == 0 || !r.whole {
 			s.dsns = append(s.dsns, r.dsn(n, at))
 		}

@@ -17,7 +17,7 @@ const dockerOfNodes = `#!/bin/sh
 echo "$@" >> "$FAKE/calls"
 case "$1" in
 create) echo x >> "$FAKE/made"; echo "c$(wc -l < "$FAKE/made" | tr -d ' ')";;
-inspect) [ -e "$FAKE/broken" ] && echo false || echo true;;
+inspect) [ -e "$FAKE/broken" ] || [ -e "$FAKE/broken-$4" ] && echo false || echo true;;
 logs) echo "no such flag: --join";;
 esac
 `
@@ -47,7 +47,7 @@ func TestContainerCluster(t *testing.T) {
 	}{
 		"etcd":      {`etcd --name n2 --listen-client-urls http://A2 --advertise-client-urls http://A2 --listen-peer-urls http://B2 --initial-advertise-peer-urls http://B2 --initial-cluster n1=http://B1,n2=http://B2,n3=http://B3`, "", 1},
 		"cockroach": {`start --insecure --listen-addr=A2 --http-addr=B2 --join=A1,A2,A3`, "cockroach init --insecure --host=A1", 3},
-		"mongo":     {`mongod --replSet rs0 --bind_ip 127.0.0.1 --port P2`, "members: [{_id: 0, host: 'A1'}, {_id: 1, host: 'A2'}, {_id: 2, host: 'A3'}]", 1},
+		"mongo":     {`mongod --replSet rs0 --bind_ip 127.0.0.1 --port P2`, "--port P1 --eval \"var s; try { s = rs.status() } catch (e) { s = {ok: 0} }; if (!s.ok) rs.initiate({_id: 'rs0', settings: {electionTimeoutMillis: 2000}, members: [{_id: 0, host: 'A1'}, {_id: 1, host: 'A2'}, {_id: 2, host: 'A3'}]})", 1},
 	} {
 		spec, err := ParseSpec("docker-" + kind + "-cluster=img:1")
 		if err != nil || spec.Driver != kind || !spec.Container() || spec.Nodes() != c.dsns {
@@ -82,7 +82,7 @@ func TestContainerCluster(t *testing.T) {
 		if len(clients) != 3 {
 			t.Fatalf("%s: DSN %q", kind, s.DSN())
 		}
-		want := strings.NewReplacer("A1", clients[0], "A2", clients[1], "A3", clients[2], "P2", strings.TrimPrefix(clients[1], "127.0.0.1:")).Replace
+		want := strings.NewReplacer("A1", clients[0], "A2", clients[1], "A3", clients[2], "P1", strings.TrimPrefix(clients[0], "127.0.0.1:"), "P2", strings.TrimPrefix(clients[1], "127.0.0.1:")).Replace
 		pattern := "^create --label=\\S+ --network host img:1 " + regexp.MustCompile(`B\d`).ReplaceAllString(regexp.QuoteMeta(want(c.node)), `127\.0\.0\.1:\d+`) + "$"
 		if !regexp.MustCompile(pattern).MatchString(created[1]) {
 			t.Errorf("%s: %s does not match %s", kind, created[1], pattern)
@@ -129,6 +129,18 @@ func TestContainerCluster(t *testing.T) {
 	}
 	if all := calls(); !slices.Equal(all[len(all)-3:], []string{"rm --force --volumes c1", "rm --force --volumes c2", "rm --force --volumes c3"}) {
 		t.Errorf("left behind: %q", all)
+	}
+	// A node that has ended is told, although the others answer.
+	os.Remove(filepath.Join(dir, "broken"))
+	if err := os.WriteFile(filepath.Join(dir, "broken-c3"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"etcd", "mongo"} {
+		spec, _ := ParseSpec("docker-" + kind + "-cluster=img:1")
+		if _, err := spec.Begin(Ready(func(context.Context, string) error { return nil })); err == nil || !strings.Contains(err.Error(), "node 3: ") {
+			t.Errorf("%s: a node has ended: %v", kind, err)
+		}
+		calls()
 	}
 	for _, text := range []string{"docker-etcd-cluster", "docker-etcd-cluster@3", "docker-redis-cluster=redis:7"} {
 		if _, err := ParseSpec(text); err == nil {

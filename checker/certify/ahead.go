@@ -51,6 +51,7 @@ func (a *Ahead) End() { a.tell(func() { a.ended = true }) }
 func (a *Ahead) Stop() {
 	a.cancel()
 	<-a.idle
+	a.replay, a.h = nil, nil // and their memory
 }
 
 func (a *Ahead) tell(f func()) {

@@ -114,7 +114,7 @@ func Await(ctx context.Context, containers map[string]string, f func(context.Con
 			return nil
 		}
 		for name, id := range containers {
-			if runs, lost := running(ctx, id); lost == nil && !runs {
+			if runs, lost := Running(ctx, id); lost == nil && !runs {
 				return errors.Errorf("%s has ended (%v)", name, err)
 			}
 		}
@@ -130,7 +130,7 @@ func Await(ctx context.Context, containers map[string]string, f func(context.Con
 func Kill(ctx context.Context, id string) error {
 	_, err := Do(ctx, End, nil, "kill", id)
 	if err != nil {
-		if runs, lost := running(ctx, id); lost == nil && !runs {
+		if runs, lost := Running(ctx, id); lost == nil && !runs {
 			return nil
 		}
 	}
@@ -140,9 +140,9 @@ func Kill(ctx context.Context, id string) error {
 // gone matches what docker and podman say of a container that is not there any more.
 var gone = regexp.MustCompile("(?i)no such (object|container)")
 
-// running reports whether a container's process runs. It does not if there is no such container any more. The error says
+// Running reports whether a container's process runs. It does not if there is no such container any more. The error says
 // that the daemon does not answer.
-func running(ctx context.Context, id string) (bool, error) {
+func Running(ctx context.Context, id string) (bool, error) {
 	state, err := Do(ctx, Answer, nil, "inspect", "--format", "{{.State.Running}}", id)
 	if err != nil && gone.MatchString(err.Error()) {
 		return false, nil
