@@ -40,6 +40,16 @@ func (c *check) counterexample(used *evidence) error {
 	case !first.Violated:
 		return errNoCore
 	}
+	// What follows takes long for a large part.
+	narrower, err := core.Narrow(limited, judge, first)
+	if err != nil && (c.ctx.Err() != nil || limited.Err() == nil) {
+		return err
+	}
+	if narrower {
+		if first, err = judge(c.ctx, c.h.Sub(core.Parts())); err != nil {
+			return err
+		}
+	}
 	// A cycle of the known graph is easier to understand than the smallest contradiction.
 	if whole := core.Clone(); whole.Fill() {
 		if j, err := c.cyclic(limited, c.h.Sub(whole.Parts())); err == nil && j.Violated {

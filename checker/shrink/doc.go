@@ -19,5 +19,6 @@
 //	             with an operation
 //	needs.go     which operations need which
 //	choices.go   choices of statements
+//	narrow.go    Narrow: a short stretch of a long recording
 //	minimize.go  Minimize: what to remove next
 package shrink

@@ -31,6 +31,23 @@ type Judgement struct {
 // an operation that only showed that a transaction of unknown outcome cannot have committed, more
 // may follow about other transactions. So everything is tried again.
 func (p *Part) Minimize(ctx context.Context, judge Judge, first Judgement) error {
+	return p.reduced(ctx, judge, first, func(m *minimizer) error {
+		err := m.narrow()
+		for left := -1; err == nil && left != m.cur.size(); {
+			left = m.cur.size()
+			if err = m.reduce(); err == nil {
+				err = m.verify()
+			}
+			if p.n.h.Closed {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// reduced keeps of p what f leaves.
+func (p *Part) reduced(ctx context.Context, judge Judge, first Judgement, f func(*minimizer) error) error {
 	parts := p.Parts()
 	// The part that is judged again and again has only its own keys and sessions.
 	cur := New(p.n.h.Extract(parts), p.rules)
@@ -44,14 +61,8 @@ func (p *Part) Minimize(ctx context.Context, judge Judge, first Judgement) error
 	cur.Close() // fills the tables for the keys
 	m := &minimizer{ctx: ctx, judge: judge, skip: p.n.h.Closed}
 	err := m.accept(cur, cur.Parts(), first)
-	for left := -1; err == nil && left != m.cur.size(); {
-		left = m.cur.size()
-		if err = m.reduce(); err == nil {
-			err = m.verify()
-		}
-		if p.n.h.Closed {
-			break
-		}
+	if err == nil {
+		err = f(m)
 	}
 	p.keepOnly(parts, m.judged)
 	return err
