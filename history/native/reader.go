@@ -162,6 +162,7 @@ func (r *Reader) At(err error) error {
 func (r *Reader) Close() {
 	if r.ahead != nil {
 		r.ahead.close()
+		r.ahead = nil
 	}
 	if r.zr != nil {
 		r.zr.Close()
