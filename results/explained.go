@@ -52,7 +52,8 @@ type Counterexample struct {
 
 // Explain adds the explanation x to a violated outcome on h: the standing of the history, and
 // for each anomaly its counterexample. If there are counterexamples, their anomalies replace
-// those of the outcome.
+// those of the outcome. An anomaly may have been found at a weaker level, too; then that one is kept, which
+// comes first and says more.
 func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
 	o.Standing = NewStanding(x.Standing)
 	if len(x.Counterexamples) == 0 {
@@ -60,7 +61,13 @@ func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
 	}
 	o.Anomalies = nil
 	for _, c := range x.Counterexamples {
-		o.Anomalies = append(o.Anomalies, Explained(h, c))
+		a := Explained(h, c)
+		same := slices.IndexFunc(o.Anomalies, func(b Anomaly) bool { return a.id() == b.id() })
+		if same < 0 {
+			o.Anomalies = append(o.Anomalies, a)
+		} else if b := &o.Anomalies[same]; a.Count > b.Count {
+			b.Count, b.AtLeast = a.Count, a.AtLeast
+		}
 	}
 }
 

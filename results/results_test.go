@@ -308,6 +308,24 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
+// TestSameAnomaly: an anomaly with two counterexamples, at the level that was asked and at a weaker one, is told once.
+func TestSameAnomaly(t *testing.T) {
+	h := dsl.MustParse("s1 T1: r(x,0) w(y,1)\ns2 T2: r(y,0) w(x,1)\n")
+	r, err := checker.Check(context.Background(), h, level.SER, checker.Options{Certify: true})
+	if err != nil || r.Verdict != verdict.Violated {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	x := explanation(t, h, r)
+	again := *x.Counterexamples[0]
+	again.Anomaly.Count, again.Weakest = 3, level.SER
+	x.Counterexamples = append(x.Counterexamples, &again)
+	o := results.NewOutcome("h", h, r)
+	o.Explain(h, x)
+	if len(o.Anomalies) != 1 || o.Anomalies[0].Count != 3 || o.Anomalies[0].Counterexample == nil {
+		t.Errorf("%d anomalies: %+v", len(o.Anomalies), o.Anomalies)
+	}
+}
+
 // TestExplanation: the written files of a counterexample have the same verdict, and unusual
 // names stay the same.
 func TestExplanation(t *testing.T) {
