@@ -159,6 +159,7 @@ tests() {
   need g++ build-essential
   need chromium chromium
   need gdb gdb
+  need etcd etcd-server
   dgraph
   tidb 2019
   export PATH=$bin:$PATH

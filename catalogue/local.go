@@ -68,6 +68,9 @@ func starterOf(start string) *starter {
 	return &st
 }
 
+// CanStart reports whether start is a name that target.start may have.
+func CanStart(start string) bool { return starterOf(start) != nil }
+
 // starters are indexed by the names in target.start.
 var starters = map[string]*starter{
 	"postgres": {missing: packaged(servers.MissingPostgres), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
@@ -99,6 +102,13 @@ var starters = map[string]*starter{
 	}},
 	"firebird": {missing: packaged(servers.MissingFirebird), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
 		s, err := servers.StartFirebird(settings(ctx, t)...)
+		if err != nil {
+			return nil, err
+		}
+		return serving(s), nil
+	}},
+	"etcd": {missing: packaged(servers.MissingEtcd), options: true, nodes: 1, start: func(ctx context.Context, t *Target) (*running, error) {
+		s, err := servers.StartEtcd(settings(ctx, t)...)
 		if err != nil {
 			return nil, err
 		}

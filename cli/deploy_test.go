@@ -323,4 +323,22 @@ func TestPlans(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s%s", plan, c.code, c.out, c.msg)
 		}
 	}
+	// The plan in the documentation.
+	text, err := os.ReadFile("../docs/hunt.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, plan, _ := strings.Cut(string(text), "```yaml\n")
+	plan, _, ok := strings.Cut(plan, "```")
+	if !ok {
+		t.Fatal("docs/hunt.md has no plan")
+	}
+	file := filepath.Join(t.TempDir(), "plan.yaml")
+	if err := os.WriteFile(file, []byte(plan), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("POSTGRES_DSN", "postgres://me@127.0.0.1:1/test")
+	if c := isohound(t, "hunt", file, "--list", "--out", t.TempDir()+"/none"); c.code != 0 {
+		t.Errorf("the plan of docs/hunt.md: exit code %d\n%s%s", c.code, c.out, c.msg)
+	}
 }

@@ -209,7 +209,7 @@ func (a *app) listHunt(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left
 	for n, x := range order {
 		fmt.Fprintf(&b, "%3d. %s  (%s)\n     isohound %s\n", n+1, x.Cell.ID(), x.Why, commandLine(x.Command...))
 	}
-	for _, l := range left {
+	for _, l := range hunt.Together(left) {
 		fmt.Fprintf(&b, "not run: %s: %s\n", l.Cell, l.Why)
 	}
 	fmt.Fprintf(&b, "%s, %s for each at least; seeds and values here are examples, drawn by %s\n", plural(len(order), "cell"), runTimes(order), plan.ChosenBy())
@@ -303,7 +303,7 @@ func (a *app) night(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left []
 		return withCode(exitIO, err)
 	}
 	defer state.Close()
-	for _, l := range left {
+	for _, l := range hunt.Together(left) {
 		if !h.quiet {
 			fmt.Fprintf(a.msg, "not run: %s: %s\n", l.Cell, l.Why)
 		}

@@ -86,15 +86,20 @@ var improper = regexp.MustCompile(`[^a-z0-9]+`)
 // onServer names the server that a scenario starts. It returns false if scenarios cannot start such a one.
 func onServer(x *catalogue.Scenario, server string) bool {
 	spec, err := servers.ParseSpec(server)
-	if err != nil || spec.Kind == "galera" && spec.Params != "" || spec.Value != "" || spec.Standby() || len(x.Faults) > 0 { // faults may be about the server
+	if err != nil || spec.Nodes() > 1 && spec.Params != "" || spec.Value != "" || spec.Standby() || len(x.Faults) > 0 { // faults may be about the server
 		return false
 	}
 	x.Target = catalogue.Target{Kind: catalogue.Local, Start: spec.Kind}
 	switch {
 	case spec.Kind == "tidb":
 		x.Target.Version = spec.Version
+	case spec.Kind == "dgraph":
+		x.Target.Version, x.Target.Nodes = spec.Version, spec.Nodes()
 	case spec.Version != "":
 		x.Target.Start += "@" + spec.Version
+	}
+	if !catalogue.CanStart(x.Target.Start) {
+		return false
 	}
 	x.DSN = nil
 	if spec.Params != "" {

@@ -51,13 +51,18 @@ func TestOnServer(t *testing.T) {
 		"mariadb":                         {Target: catalogue.Target{Start: "mariadb"}},
 		"postgres@15.3?enable_seqscan=on": {Target: catalogue.Target{Start: "postgres@15.3"}, DSN: catalogue.List{"{1}?enable_seqscan=on"}},
 		"tidb@2019":                       {Target: catalogue.Target{Start: "tidb", Version: "2019"}},
+		"dgraph@1.1.1":                    {Target: catalogue.Target{Start: "dgraph", Version: "1.1.1", Nodes: 2}},
+		"dgraph@1.1.1?predicates=2":       {},
 		"postgres=/opt/pg":                {},
 		"redis=off":                       {},
+		"redis-sentinel":                  {},
+		"etcd":                            {Target: catalogue.Target{Start: "etcd"}},
+		"etcd-cluster":                    {},
 	} {
 		x := &catalogue.Scenario{DSN: catalogue.List{"of the server that was started"}}
 		if ok := onServer(x, server); ok != (want.Target.Start != "") {
 			t.Errorf("%s: %v", server, ok)
-		} else if ok && (x.Target.Start != want.Target.Start || x.Target.Version != want.Target.Version || len(x.DSN) != len(want.DSN) || len(x.DSN) > 0 && x.DSN[0] != want.DSN[0]) {
+		} else if ok && (x.Target.Start != want.Target.Start || x.Target.Version != want.Target.Version || x.Target.Nodes != want.Target.Nodes || len(x.DSN) != len(want.DSN) || len(x.DSN) > 0 && x.DSN[0] != want.DSN[0]) {
 			t.Errorf("%s: %+v", server, x)
 		}
 	}

@@ -444,11 +444,14 @@ func All() []Driver {
 
 // Find returns the driver called name.
 func Find(name string) (Driver, error) {
+	registryMu.Lock()
+	d, known := registry[name]
+	registryMu.Unlock()
+	if known {
+		return d, nil
+	}
 	var names []string
 	for _, d := range All() {
-		if d.Info().Name == name {
-			return d, nil
-		}
 		names = append(names, d.Info().Name)
 	}
 	return nil, errors.Errorf("unknown driver %q; known are %s", name, strings.Join(names, ", "))

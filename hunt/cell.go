@@ -124,9 +124,26 @@ func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 	return cells, left, nil
 }
 
+// Together puts what was left out for the same reason into one entry, in the order of the first of each.
+func Together(left []LeftOut) []LeftOut {
+	var out []LeftOut
+	cells := map[string]int{}
+	for _, l := range left {
+		if cells[l.Why]++; cells[l.Why] == 1 {
+			out = append(out, l)
+		}
+	}
+	for n, l := range out {
+		if more := cells[l.Why]; more > 1 {
+			out[n].Cell = fmt.Sprintf("%d cells, such as %s", more, l.Cell)
+		}
+	}
+	return out
+}
+
 func why(left []LeftOut) string {
 	var all []string
-	for _, l := range left {
+	for _, l := range Together(left) {
 		all = append(all, l.Cell+": "+l.Why)
 	}
 	return strings.Join(all, "; ")

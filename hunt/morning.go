@@ -78,6 +78,9 @@ type TrendNight struct {
 	Share                              float64 // of the most runs of a night, in percent
 }
 
+// LeftTogether is LeftOut with one entry for each reason.
+func (m *Morning) LeftTogether() []LeftOut { return Together(m.LeftOut) }
+
 // Morning evaluates the latest night.
 func (s *State) Morning(p *Plan, cells []*Cell, left []LeftOut) (*Morning, error) {
 	nights, err := s.Nights(maxNights)

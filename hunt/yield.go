@@ -22,13 +22,16 @@ func (c *Cell) row() string { return c.Target.Name + "\n" + c.Isolation + "\n" +
 // evidenceOf are the runs that were judged, whose cell is as it was, with their yields.
 func evidenceOf(cells []*Cell, runs []*Run) []evidence {
 	find, digests := finder(cells), map[*Cell]string{}
-	for _, c := range cells {
-		digests[c] = c.digest()
+	same := func(c *Cell, digest string) bool {
+		if digests[c] == "" {
+			digests[c] = c.digest()
+		}
+		return digests[c] == digest
 	}
 	var out []evidence
 	for _, r := range runs {
 		c := find(r.Cell)
-		if c == nil || r.shrinks() || r.Nearness == nil || r.State != judged || r.Took <= 0 || r.Digest != digests[c] {
+		if c == nil || r.shrinks() || r.Nearness == nil || r.State != judged || r.Took <= 0 || !same(c, r.Digest) {
 			continue
 		}
 		e := evidence{cell: r.Cell, row: c.row(), settings: r.Settings}

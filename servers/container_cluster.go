@@ -2,7 +2,6 @@ package servers
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -49,15 +48,7 @@ func firsts(at [][]string) string {
 var clusters = map[string]cluster{
 	"etcd": {
 		driver: "etcd", ports: 2, whole: true,
-		args: func(n int, at [][]string) []string {
-			var peers []string
-			for i := range at {
-				peers = append(peers, fmt.Sprintf("n%d=http://%s", i+1, at[i][1]))
-			}
-			client, peer := "http://"+at[n][0], "http://"+at[n][1]
-			return []string{"etcd", "--name", fmt.Sprintf("n%d", n+1), "--listen-client-urls", client, "--advertise-client-urls", client,
-				"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", strings.Join(peers, ",")}
-		},
+		args: func(n int, at [][]string) []string { return append([]string{"etcd"}, etcdArgs(n, at)...) },
 		dsn:  func(_ int, at [][]string) string { return "http://" + strings.ReplaceAll(firsts(at), ",", ",http://") },
 		self: func(n int, at [][]string) string { return "http://" + at[n][0] },
 	},

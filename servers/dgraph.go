@@ -8,7 +8,7 @@ import (
 	"math/rand"
 	"net"
 	"net/http"
-	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,47 +18,91 @@ import (
 // Dgraph is a private cluster: one zero, and several alphas. The alphas serve separate groups,
 // or all the same group.
 type Dgraph struct {
-	zero   *process
-	alphas []*process
-	bin    string
-	old    bool // 1.x, which has other flags
+	zero     *process
+	alphas   []*process
+	bin      string
+	old      bool // 1.x, which has other flags
+	replicas int  // of a group
 }
 
-// FindDgraph returns the program of a version, such as "1.1.1", or an error that says where to
-// get it. A program called dgraph may be of any version.
+// DgraphVersions are the versions of Dgraph that can be started, the newest first.
+var DgraphVersions = []string{"25.0.0", "1.1.1"}
+
+// FindDgraph returns the program of one of DgraphVersions, or an error that says where to get it. A
+// program called dgraph may be of any version.
 func FindDgraph(version string) (string, error) {
-	name := "dgraph-" + version
-	path, err := exec.LookPath(name)
-	return path, errors.Wrapf(err, "%s is missing; ./run.sh dgraph builds it into bin/, which must be on PATH", name)
+	if !slices.Contains(DgraphVersions, version) {
+		return "", errors.Errorf("there is no Dgraph %s here, but %s", version, strings.Join(DgraphVersions, " and "))
+	}
+	return findBuilt("dgraph-"+version, "dgraph")
 }
 
-// StartDgraph starts a cluster of n alphas. replicas is the number of replicas of a group.
+// StartDgraph starts a cluster of n alphas. replicas is the number of replicas of a group. It takes no settings.
 func StartDgraph(version string, n, replicas int, opts ...Option) (*Dgraph, error) {
 	c, err := configure(opts)
 	if err != nil {
 		return nil, err
 	}
+	if len(c.settings) > 0 {
+		return nil, errors.Errorf("setting %s: a private Dgraph takes none", c.settings[0].name)
+	}
 	bin, err := FindDgraph(version)
 	if err != nil {
 		return nil, err
 	}
-	s := &Dgraph{bin: bin, old: strings.HasPrefix(version, "1.")}
-	err = s.startZero(c.ctx, replicas)
-	for range n {
-		if err == nil {
-			err = s.addAlpha(c.ctx)
-		}
-	}
-	for i := range s.alphas {
-		if err == nil {
-			err = s.alphas[i].await(c.ctx, s.asks(i))
-		}
+	s := &Dgraph{bin: bin, old: strings.HasPrefix(version, "1."), replicas: replicas}
+	if err = s.makeFolders(n); err == nil {
+		err = s.begin(c.ctx)
 	}
 	if err != nil {
 		s.Stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// makeFolders makes the folders of all processes, and finds their ports.
+func (s *Dgraph) makeFolders(alphas int) (err error) {
+	if s.zero, err = newProcess("dgraph-zero", "", syscall.SIGKILL, nil); err != nil {
+		return err
+	}
+	if s.zero.port, err = freeOffset(zeroGRPC, zeroHTTP); err != nil {
+		return err
+	}
+	for range alphas {
+		p, err := newProcess("dgraph-alpha", "", syscall.SIGKILL, nil)
+		if err != nil {
+			return err
+		}
+		s.alphas = append(s.alphas, p)
+		if p.port, err = freeOffset(alphaInside, alphaHTTP, alphaGRPC); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin starts the processes that do not run, on what is in their folders.
+func (s *Dgraph) begin(ctx context.Context) error {
+	if !s.zero.running() {
+		if err := s.startZero(ctx); err != nil {
+			return err
+		}
+	}
+	for _, p := range s.alphas {
+		if p.running() {
+			continue
+		}
+		if err := s.startAlpha(ctx, p); err != nil {
+			return err
+		}
+	}
+	for i, p := range s.alphas {
+		if err := p.await(ctx, s.asks(i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // asks queries an alpha for the whole schema, which involves all groups. The health check is not
@@ -84,14 +128,8 @@ const (
 	alphaInside, alphaHTTP, alphaGRPC = 7080, 8080, 9080
 )
 
-func (s *Dgraph) startZero(ctx context.Context, replicas int) (err error) {
-	if s.zero, err = newProcess("dgraph-zero", "", syscall.SIGKILL, nil); err != nil {
-		return err
-	}
-	if s.zero.port, err = freeOffset(zeroGRPC, zeroHTTP); err != nil {
-		return err
-	}
-	args := []string{"zero", "--bindall=false", "--logtostderr", fmt.Sprintf("--port_offset=%d", s.zero.port), fmt.Sprintf("--replicas=%d", replicas)}
+func (s *Dgraph) startZero(ctx context.Context) error {
+	args := []string{"zero", "--bindall=false", "--logtostderr", fmt.Sprintf("--port_offset=%d", s.zero.port), fmt.Sprintf("--replicas=%d", s.replicas)}
 	if s.old {
 		args = append(args, "--telemetry=false", s.my(s.zero.port+zeroGRPC))
 	} else {
@@ -104,15 +142,7 @@ func (s *Dgraph) startZero(ctx context.Context, replicas int) (err error) {
 // themselves.
 func (s *Dgraph) my(port int) string { return fmt.Sprintf("--my=localhost:%d", port) }
 
-func (s *Dgraph) addAlpha(ctx context.Context) error {
-	p, err := newProcess("dgraph-alpha", "", syscall.SIGKILL, nil)
-	if err != nil {
-		return err
-	}
-	s.alphas = append(s.alphas, p)
-	if p.port, err = freeOffset(alphaInside, alphaHTTP, alphaGRPC); err != nil {
-		return err
-	}
+func (s *Dgraph) startAlpha(ctx context.Context, p *process) error {
 	args := []string{"alpha", "--bindall=false", "--logtostderr", fmt.Sprintf("--port_offset=%d", p.port), fmt.Sprintf("--zero=localhost:%d", s.zero.port+zeroGRPC)}
 	if s.old {
 		args = append(args, "--lru_mb=1024", s.my(p.port+alphaInside))
@@ -125,10 +155,8 @@ func (s *Dgraph) addAlpha(ctx context.Context) error {
 // Logs returns the ends of all logs.
 func (s *Dgraph) Logs() string {
 	var b strings.Builder
-	for _, p := range append([]*process{s.zero}, s.alphas...) {
-		if p != nil {
-			b.WriteString(p.Logs())
-		}
+	for _, p := range s.all() {
+		b.WriteString(p.Logs())
 	}
 	return b.String()
 }
@@ -167,13 +195,19 @@ func read(resp *http.Response, err error) ([]byte, error) {
 	return body, err
 }
 
+// all returns all processes.
+func (s *Dgraph) all() []*process {
+	if s.zero == nil {
+		return nil
+	}
+	return append([]*process{s.zero}, s.alphas...)
+}
+
 // Stop stops the cluster and removes its folders.
 func (s *Dgraph) Stop() {
-	for _, p := range append(s.alphas, s.zero) {
-		if p != nil {
-			p.Kill()
-			p.remove()
-		}
+	for _, p := range s.all() {
+		p.Kill()
+		p.remove()
 	}
 }
 

@@ -21,6 +21,9 @@ func MissingFirebird() string {
 	return ""
 }
 
+// MissingEtcd is the same for etcd.
+func MissingEtcd() string { return missing(etcdPackage, "/usr/bin", "etcd") }
+
 func missing(pkg, glob string, programs ...string) string {
 	for _, name := range programs {
 		if _, err := find(name, "", glob); err != nil {

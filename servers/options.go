@@ -26,7 +26,7 @@ type config struct {
 type setting struct{ name, value string }
 
 // Set changes a setting of the server, by the server's name for it: a system variable of
-// MariaDB, a parameter of PostgreSQL or Firebird, a directive of Redis. The last value of a name counts. The address and the data
+// MariaDB, a parameter of PostgreSQL or Firebird, a directive of Redis, a flag of etcd. The last value of a name counts. The address and the data
 // folder cannot be set. An unknown name makes the start fail.
 func Set(name, value string) Option {
 	return func(c *config) { c.settings = append(c.settings, setting{name, value}) }
@@ -79,6 +79,7 @@ var reserved = []string{
 	"data_directory", "external_pid_file", "listen_addresses", "unix_socket_directories", "synchronous_standby_names", "primary_conninfo",
 	"bind", "dir", "daemonize", "replicaof", "slaveof", "unixsocket", "pidfile", "include", "set_proc_title",
 	"RemoteBindAddress", "RemoteServicePort", "RemoteServiceName", "RemoteAuxPort", "SecurityDatabase", "IpcName",
+	"name", "data_dir", "listen_client_urls", "advertise_client_urls", "listen_peer_urls", "initial_advertise_peer_urls", "initial_cluster",
 }
 
 func configure(opts []Option) (*config, error) {

@@ -114,6 +114,11 @@ var kinds = append([]kind{
 		start: func(_ Spec, opts []Option) (Server, error) { return started(StartFirebird(opts...)) },
 	},
 	{
+		name: "etcd", driver: "etcd", disk: true, forms: []string{"etcd"},
+		start: func(_ Spec, opts []Option) (Server, error) { return started(StartEtcd(opts...)) },
+	},
+	{name: "etcd-cluster", driver: "etcd", forms: []string{"etcd-cluster"}, start: startEtcdCluster},
+	{
 		name: "redis", driver: "redis", disk: true, forms: []string{"redis"}, value: fsync,
 		start: func(s Spec, opts []Option) (Server, error) {
 			return started(StartRedis(append(opts, onDisk(s.Value)...)...))
@@ -127,13 +132,12 @@ var kinds = append([]kind{
 	},
 	{
 		name: "tidb", driver: "tidb", forms: []string{"tidb@2024", "tidb@2019"}, needs: true,
-		version: func(text string) error {
-			if !slices.Contains(TiDBVersions, text) {
-				return fmt.Errorf("of TiDB there are %s", strings.Join(TiDBVersions, " and "))
-			}
-			return nil
-		},
-		start: func(s Spec, opts []Option) (Server, error) { return started(StartTiDB(s.Version, opts...)) },
+		version: oneOf("TiDB", TiDBVersions),
+		start:   func(s Spec, opts []Option) (Server, error) { return started(StartTiDB(s.Version, opts...)) },
+	},
+	{
+		name: "dgraph", driver: "dgraph", forms: []string{"dgraph@25.0.0", "dgraph@1.1.1"}, needs: true, nodes: dgraphGroups,
+		version: oneOf("Dgraph", DgraphVersions), start: startDgraphServer,
 	},
 }, append(containerKinds(), clusterKinds()...)...)
 
@@ -143,6 +147,16 @@ func started[S Server](s S, err error) (Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// oneOf looks for a version among those that can be started.
+func oneOf(title string, versions []string) func(string) error {
+	return func(text string) error {
+		if !slices.Contains(versions, text) {
+			return fmt.Errorf("of %s there are %s", title, strings.Join(versions, " and "))
+		}
+		return nil
+	}
 }
 
 func folder(text string) error {

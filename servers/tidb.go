@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,9 +28,7 @@ func FindTiDB(version string) (string, error) {
 	if !slices.Contains(TiDBVersions, version) {
 		return "", errors.Errorf("there is no TiDB %s here, but %s", version, strings.Join(TiDBVersions, " and "))
 	}
-	name := "tidb-server-" + version
-	path, err := exec.LookPath(name)
-	return path, errors.Wrapf(err, "%s is missing; ./run.sh tidb builds it into bin/, which must be on PATH", name)
+	return findBuilt("tidb-server-"+version, "tidb")
 }
 
 // StartTiDB starts a server of one of TiDBVersions on an empty folder. It takes no settings.

@@ -13,13 +13,10 @@ import (
 
 var ctx = context.Background()
 
-// versions of Dgraph that the tests run.
-var versions = []string{"1.1.1", "25.0.0"}
-
 // TestServers runs everything that needs a server on a cluster of two groups of
 // each version.
 func TestServers(t *testing.T) {
-	for _, v := range versions {
+	for _, v := range servers.DgraphVersions {
 		t.Run(v, func(t *testing.T) {
 			if _, err := servers.FindDgraph(v); err != nil {
 				t.Fatal(err)
