@@ -15,19 +15,21 @@ type Group struct {
 	Others                         []string
 	Workloads                      []string
 	Text                           string
-	// Runs of the night show it, Of were judged in the cells that show it. Shrinking runs that show it are counted
-	// besides: they were chosen because they may.
+	// Runs of the night show it, Of were judged in the cells that show it. Repetitions and shrinking runs do not count:
+	// they were chosen because they may show it.
 	Runs, Of, Shrinking int
 	// Same and Near say how often a repetition showed it again.
 	Same, OfSame, Near, OfNear int
-	Before                     int // runs of earlier nights that showed it
-	Since                      int64
-	Best                       *ListedRun // the smallest of its runs
-	first                      *ListedRun // the smallest of those that show it before anything else, at firstLevel
-	firstLevel                 string
-	Shrunk                     *Shrunk // nil if it was not shrunk
-	Scenario                   string  // the file of a scenario that shows it, from the folder of the hunt, "" if there is none
-	best, bestFirst            int
+	// Besides is how many repetitions of a run that does not show it show it.
+	Besides         int
+	Before          int // runs of earlier nights that showed it
+	Since           int64
+	Best            *ListedRun // the smallest of its runs
+	first           *ListedRun // the smallest of those that show it before anything else, at firstLevel
+	firstLevel      string
+	Shrunk          *Shrunk // nil if it was not shrunk
+	Scenario        string  // the file of a scenario that shows it, from the folder of the hunt, "" if there is none
+	best, bestFirst int
 }
 
 type groupKey struct{ target, isolation, name, edges string }
@@ -85,23 +87,23 @@ func (m *Morning) groups(s *State, p *Plan, cells []*Cell, tonight []*Run) error
 				}
 				continue
 			}
+			shown := 0
 			if shows[k][r.ID] {
-				g.Runs++
+				shown = 1
 			}
-			if where[k][r.Cell] && r.State == judged {
-				g.Of++
-			}
-			if r.Repeats == 0 || r.State != judged || !shows[k][r.Repeats] {
-				continue
-			}
-			again := 0
-			if shows[k][r.ID] {
-				again = 1
-			}
-			if r.Why == whySame {
-				g.Same, g.OfSame = g.Same+again, g.OfSame+1
-			} else {
-				g.Near, g.OfNear = g.Near+again, g.OfNear+1
+			switch {
+			case r.Repeats == 0:
+				g.Runs += shown
+				if where[k][r.Cell] && r.State == judged {
+					g.Of++
+				}
+			case !shows[k][r.Repeats]:
+				g.Besides += shown
+			case r.State != judged:
+			case r.Why == whySame:
+				g.Same, g.OfSame = g.Same+shown, g.OfSame+1
+			default:
+				g.Near, g.OfNear = g.Near+shown, g.OfNear+1
 			}
 		}
 		slices.Sort(g.Workloads)

@@ -413,7 +413,7 @@ workloads: [{workload: mini}, {workload: append}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Groups) != 1 || m.Groups[0].Rate() != "21 of 2001 runs; 1 of 1 with the same seed" || m.Groups[0].History() != "new" {
+	if len(m.Groups) != 1 || m.Groups[0].Rate() != "20 of 2000 runs; 1 of 1 with the same seed" || m.Groups[0].History() != "new" {
 		t.Errorf("groups: %+v", m.Groups)
 	}
 	news := strings.Join(m.New, "\n")

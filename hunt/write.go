@@ -219,6 +219,9 @@ func (g *Group) Rate() string {
 	if g.OfNear > 0 {
 		text += fmt.Sprintf("; %d of %d with parameters near", g.Near, g.OfNear)
 	}
+	if g.Besides > 0 {
+		text += fmt.Sprintf("; %s of other violations", count(g.Besides, "repetition"))
+	}
 	if g.Shrinking > 0 {
 		text += fmt.Sprintf("; %s of shrinking besides", count(g.Shrinking, "run"))
 	}

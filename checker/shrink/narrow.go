@@ -89,8 +89,7 @@ func (m *minimizer) halve(place []int) error {
 
 // among returns the part that has of p these transactions, closed.
 func (p *Part) among(txns []int32) *Part {
-	out := New(p.n.h, p.rules)
-	out.n = p.n
+	out := p.n.part(p.rules)
 	in := make([]bool, len(p.in))
 	for _, t := range txns {
 		in[t] = true

@@ -34,10 +34,12 @@ type Rules struct {
 }
 
 // New returns a part of h with nothing in it.
-func New(h *history.History, rules Rules) *Part {
-	n := newNeeds(h, rules)
+func New(h *history.History, rules Rules) *Part { return newNeeds(h, rules).part(rules) }
+
+// part returns an empty part.
+func (n *needs) part(rules Rules) *Part {
 	return &Part{n: n, rules: rules, chosen: make([]bool, len(n.choices)),
-		in: make([]bool, len(h.Txns)), kept: make([]bool, len(h.AllOps())), count: make([]int32, len(h.Txns))}
+		in: make([]bool, len(n.h.Txns)), kept: make([]bool, len(n.h.AllOps())), count: make([]int32, len(n.h.Txns))}
 }
 
 // Clone returns an independent copy.
