@@ -15,23 +15,30 @@ echo "$@" >> "$FAKE/calls"
 pid() { cat "$FAKE/pid"; }
 case "$1" in
 version) echo 27.1;;
-image) exit 1;;
+image)
+	[ "$3" = --format ] || exit 1
+	echo ${VOLUME-/data};;
 create)
 	while [ $# -gt 0 ]; do
 		case "$1" in
+		--volume) ln -s "${2%:/data}" "$FAKE/data";;
 		--publish) port=${2#127.0.0.1:}; echo "${port%:6379}" > "$FAKE/port";;
 		redis:7) shift; echo "$@" > "$FAKE/args";;
 		esac
 		shift
 	done
-	mkdir "$FAKE/data"
+	[ -e "$FAKE/data" ] || mkdir "$FAKE/data"
 	echo "a warning" >&2
 	echo id1;;
 start)
 	# shellcheck disable=SC2046
 	redis-server --bind 127.0.0.1 --port "$(cat "$FAKE/port")" --dir "$FAKE/data" --save "" $(cat "$FAKE/args") ${BROKEN:+--no-such-directive 1} > "$FAKE/log" 2>&1 &
 	echo $! > "$FAKE/pid";;
-inspect) kill -0 "$(pid)" 2> /dev/null && echo true || echo false;;
+inspect) # a process may have ended, and its parent has not noticed
+	case $(cut -d ' ' -f 3 "/proc/$(pid)/stat" 2> /dev/null) in
+	"" | Z) echo false;;
+	*) echo true;;
+	esac;;
 kill) kill -9 "$(pid)";;
 pause) kill -STOP "$(pid)";;
 unpause) kill -CONT "$(pid)";;
@@ -88,12 +95,28 @@ func TestContainer(t *testing.T) {
 		rest = after
 	}
 	for flags, want := range map[string]string{
-		"--fault 1s_pause_backends_5ms": "only PostgreSQL has a process for each session", "--fault 1s_fill_for_1s": "cannot have a disk of its own", "--driver postgres": "is for --driver redis",
+		"--fault 1s_pause_backends_5ms": "only PostgreSQL has a process for each session", "--driver postgres": "is for --driver redis",
 	} {
 		args := strings.Fields(flags)
 		args[1] = strings.ReplaceAll(args[1], "_", " ")
 		if c := isohound(t, append([]string{"run", "--server", server}, args...)...); c.code != 64 || !strings.Contains(c.msg, want) {
 			t.Errorf("%s: exit code %d: %s", flags, c.code, c.msg)
+		}
+	}
+	if os.Geteuid() == 0 {
+		got := isohound(t, "run", "--server", server, "--duration", "4s", "--rate", "300", "--patience", "1m", "--sessions", "6", "--fault", "1s fill for 1s", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+		if all := got.outcomes(t); got.code != 0 || len(all) == 0 || all[0].Verdict != verdict.Satisfied {
+			t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
+		}
+		if want := "the server had ended, and was started again"; !strings.Contains(got.msg, want) {
+			t.Errorf("the messages lack %q: %s", want, got.msg)
+		}
+		if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), "isohound-disk-") {
+			t.Errorf("a disk is still mounted, %v: %s", err, mounts)
+		}
+		t.Setenv("VOLUME", "")
+		if got := isohound(t, "run", "--server", server, "--fault", "1s fill for 1s", "--no-progress"); got.code != 69 || !strings.Contains(got.msg, "redis:7 does not say where its data is (VOLUME)") {
+			t.Errorf("exit code %d: %s", got.code, got.msg)
 		}
 	}
 	t.Setenv("BROKEN", "1")

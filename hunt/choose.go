@@ -328,7 +328,14 @@ func (c *chooser) drawing(ch *choice, tonight []*Run) func() Settings {
 		}
 	case c.plan.ChosenBy() == byBandit:
 		all := evidenceOf(c.cells, slices.Concat(c.before, tonight))
-		return func() Settings { return ch.cell.bandit(r, all) }
+		small := !c.plan.Budget.once() && !slices.ContainsFunc(all, func(e evidence) bool { return e.cell == ch.cell.ID() })
+		return func() Settings {
+			if small { // the first run, unless isohound run refuses that
+				small = false
+				return ch.cell.grid(r, 0)
+			}
+			return ch.cell.bandit(r, all)
+		}
 	}
 	return func() Settings { return ch.cell.draw(r) }
 }

@@ -29,6 +29,8 @@ type container struct {
 	sessions bool
 	watch    watcher
 	signals  signaller
+	// disk has the data of a container with a disk of its own.
+	disk folder
 }
 
 // recipe says how the image of a database becomes a private server. In args, setup and dsn, {port} is the port on loopback
@@ -115,7 +117,7 @@ func containerKinds() []kind {
 	var out []kind
 	for n, name := range names {
 		k := kind{
-			name: containerPrefix + name, driver: recipes[name].driver, needs: true, value: image,
+			name: containerPrefix + name, driver: recipes[name].driver, needs: true, value: image, disk: true,
 			start: func(s Spec, opts []Option) (Server, error) {
 				c, err := configure(opts)
 				if err != nil {
@@ -178,6 +180,15 @@ func startContainer(r recipe, image string, c *config) (*container, error) {
 	for _, e := range r.env {
 		args = append(args, "--env", e)
 	}
+	s := &container{dsn: fill(r.dsn), ready: c.ready, sessions: r.sessions}
+	if c.disk {
+		mounts, err := s.ownDisk(c.ctx, image)
+		if err != nil {
+			s.disk.remove()
+			return nil, err
+		}
+		args = append(args, mounts...)
+	}
 	args = append(args, image)
 	for _, a := range r.args {
 		args = append(args, fill(a))
@@ -188,14 +199,19 @@ func startContainer(r recipe, image string, c *config) (*container, error) {
 	}
 	id, err := docker.Do(c.ctx, docker.Answer, nil, args...)
 	if err != nil {
+		s.disk.remove()
 		return nil, err
 	}
-	s := &container{id: docker.LastLine(id), dsn: fill(r.dsn), ready: c.ready, sessions: r.sessions}
+	s.id = docker.LastLine(id)
 	var setup []string
 	for _, a := range r.setup {
 		setup = append(setup, fill(a))
 	}
-	if err := s.begin(c.ctx, setup); err != nil {
+	err = s.begin(c.ctx, setup)
+	if err == nil && c.disk {
+		err = s.usesDisk()
+	}
+	if err != nil {
 		s.Stop()
 		return nil, err
 	}
@@ -284,4 +300,7 @@ func (s *container) Pause(backends bool) (resume func(), err error) {
 func (s *container) Stop() {
 	s.signals.end()
 	_ = docker.Remove(context.Background(), s.id)
+	if s.disk.dir != "" {
+		s.disk.remove()
+	}
 }

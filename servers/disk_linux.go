@@ -11,22 +11,22 @@ import (
 const diskSize = 2 << 30
 
 // ownDisk puts the server's folder on a file system of its own, in memory.
-func (p *process) ownDisk() error {
-	if err := syscall.Mount("tmpfs", p.dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=0700", diskSize)); err != nil {
+func (f *folder) ownDisk() error {
+	if err := syscall.Mount("tmpfs", f.dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=0700", diskSize)); err != nil {
 		return errors.Wrap(err, "the server cannot have a disk of its own, which only root can make")
 	}
-	p.disk = true
+	f.disk = true
 	return nil
 }
 
 // Fill leaves the server's own disk no free space, until empty is called.
-func (p *process) Fill() (empty func() error, err error) {
+func (f *folder) Fill() (empty func() error, err error) {
 	resize := func(size uint64) error {
-		return syscall.Mount("", p.dir, "", syscall.MS_REMOUNT|syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d", size))
+		return syscall.Mount("", f.dir, "", syscall.MS_REMOUNT|syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d", size))
 	}
 	for range 100 { // what is used grows meanwhile
 		var s syscall.Statfs_t
-		if err = syscall.Statfs(p.dir, &s); err != nil {
+		if err = syscall.Statfs(f.dir, &s); err != nil {
 			break
 		}
 		if err = resize((s.Blocks - s.Bfree) * uint64(s.Bsize)); err == nil {
@@ -37,8 +37,8 @@ func (p *process) Fill() (empty func() error, err error) {
 }
 
 // dropDisk gives the disk back.
-func (p *process) dropDisk() {
-	if p.disk {
-		_ = syscall.Unmount(p.dir, syscall.MNT_DETACH)
+func (f *folder) dropDisk() {
+	if f.disk {
+		_ = syscall.Unmount(f.dir, syscall.MNT_DETACH)
 	}
 }

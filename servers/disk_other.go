@@ -4,11 +4,11 @@ package servers
 
 import "github.com/pkg/errors"
 
-func (p *process) ownDisk() error {
+func (f *folder) ownDisk() error {
 	return errors.New("only on Linux a server can have a disk of its own")
 }
 
 // Fill leaves the server's own disk no free space, until empty is called. Here it fails.
-func (p *process) Fill() (empty func() error, err error) { return nil, p.ownDisk() }
+func (f *folder) Fill() (empty func() error, err error) { return nil, f.ownDisk() }
 
-func (p *process) dropDisk() {}
+func (f *folder) dropDisk() {}

@@ -60,7 +60,8 @@ func Ready(ask func(ctx context.Context, dsn string) error) Option {
 	return func(c *config) { c.ready = ask }
 }
 
-// Disk gives the server a disk of its own, in memory, which Fill can fill. Only root can make it, on Linux. Servers that are
+// Disk gives the server a disk of its own, in memory, which Fill can fill; in a container this is where the volumes of its image are.
+// Only root can make it, on Linux. Servers that are
 // no Filler ignore it.
 func Disk() Option {
 	return func(c *config) { c.disk = true }

@@ -26,7 +26,7 @@ import (
 
 // process is a server process with its folder.
 type process struct {
-	dir     string
+	folder
 	port    int
 	version string
 	cmd     *exec.Cmd
@@ -34,7 +34,6 @@ type process struct {
 	cred    *syscall.SysProcAttr
 	user    string   // as whom the server runs, if it is another one
 	env     []string // besides those of isohound
-	disk    bool     // the folder is on a disk of its own
 }
 
 const (
@@ -51,11 +50,11 @@ func newProcess(kind, owner string, orphaned syscall.Signal, c *config) (*proces
 	if cannotRun != "" {
 		return nil, errors.New(cannotRun)
 	}
-	dir, err := os.MkdirTemp("", "isohound-"+kind+"-")
+	f, err := newFolder(kind)
 	if err != nil {
-		return nil, errors.WithStack(err)
+		return nil, err
 	}
-	p := &process{dir: dir, cred: ownGroup()}
+	p := &process{folder: f, cred: ownGroup()}
 	endWithParent(p.cred, orphaned)
 	if c != nil && c.disk {
 		if err := p.ownDisk(); err != nil {
@@ -227,14 +226,6 @@ func (p *process) Ended() bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// remove deletes the server's folder. Processes that are ending may still create files there.
-func (p *process) remove() {
-	p.dropDisk()
-	for deadline := time.Now().Add(stopTimeout); os.RemoveAll(p.dir) != nil && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -81,7 +81,7 @@ const failoverKind = "postgres-failover"
 var kinds = append([]kind{
 	{
 		name: "postgres", driver: "postgres", disk: true, forms: []string{"postgres", "postgres@VERSION", "postgres=FOLDER"},
-		version: fetch.Check, value: folder,
+		version: fetch.Check, value: programFolder,
 		start: func(s Spec, opts []Option) (Server, error) {
 			switch {
 			case s.Version != "":
@@ -159,7 +159,7 @@ func oneOf(title string, versions []string) func(string) error {
 	}
 }
 
-func folder(text string) error {
+func programFolder(text string) error {
 	if text == "" {
 		return fmt.Errorf("after = there is the folder with PostgreSQL's programs")
 	}

@@ -85,6 +85,15 @@ func Image(ctx context.Context, image, dockerfile string, note func(string)) err
 	return err
 }
 
+// Volumes are the folders that an image declares as volumes, in order.
+func Volumes(ctx context.Context, image string) ([]string, error) {
+	text, err := Do(ctx, Answer, nil, "image", "inspect", "--format", "{{range $path, $_ := .Config.Volumes}}{{println $path}}{{end}}", image)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(text), nil
+}
+
 // Label is the argument of docker create that marks a container, or a network, as this process's, for Sweep.
 func Label() string { return "--label=" + ownerLabel + "=" + place() + "/" + strconv.Itoa(os.Getpid()) }
 
