@@ -6,29 +6,40 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// leastMends and txnsPerMend bound how often a schedule goes back: leastMends times, and once more for
-// every txnsPerMend transactions.
-const (
-	leastMends  = 64
-	txnsPerMend = 4
-)
+// way is a way out of a dead end: transaction x, which has the event at, waits for another one, to read, or to write if late is
+// set.
+type way struct {
+	at       int
+	x, other int32
+	late     bool
+}
 
-// mend finds a transaction of the pool that does not fit because of an event that should come after it, and
-// goes back to that event. If that event must come before it, the one that the event overwrote may have to
-// come between them. The transactions that ended first are looked at first: real time forces them.
-func (s *schedule) mend() bool {
-	p := &s.past
-	if p.mends++; p.mends > leastMends+len(s.h.Txns)/txnsPerMend {
-		return false
-	}
+// mostWays bounds the ways out of a dead end that are tried.
+const mostWays = 3
+
+// ways returns the ways out of a dead end, those that are likely first. A transaction of the pool may not fit because of an event
+// that should come after it. If that event must come before it, the one that the event overwrote may have to come between
+// them. The transactions that ended first are looked at first: real time forces them.
+func (s *schedule) ways() (out []way) {
 	for _, swap := range []bool{false, true} {
 		for _, n := range s.pool {
-			if e := &s.entries[n]; !e.started && slices.ContainsFunc(s.suspects(e), func(at int) bool { return s.mendBy(e, at, swap) }) {
-				return true
+			e := &s.entries[n]
+			if e.started {
+				continue
+			}
+			for _, at := range s.suspects(e) {
+				if w, ok := s.wayOf(e, at, swap); ok {
+					if out = append(out, w); len(out) == mostWays {
+						return out
+					}
+				}
 			}
 		}
 	}
-	return s.yield()
+	if w, ok := s.yield(); ok {
+		out = append(out, w)
+	}
+	return out
 }
 
 // suspects returns events because of which a transaction may not fit.
@@ -57,32 +68,26 @@ func (s *schedule) concerns(e *entry, k history.Key) bool {
 	return x.t == q.t.table && (x.row == e.row || e.wait == waitCount) && holds(q.groups, s.groups[x.t.first+int(x.group)])
 }
 
-// mendBy makes the transaction of an event come after that of an entry. If swap is set, it makes the one that the
-// event overwrote come after the event.
-func (s *schedule) mendBy(e *entry, at int, swap bool) bool {
+// wayOf makes the transaction of an event come after that of an entry. If swap is set, it makes the one that the
+// event overwrote come after the event. It returns false if it cannot.
+func (s *schedule) wayOf(e *entry, at int, swap bool) (w way, ok bool) {
 	p, x := &s.past, s.txn(s.order[at])
 	switch {
 	case p.from[at] < p.first || x == e.txn:
-		return false
+		return w, false
 	case swap:
 		return s.swap(e, at)
 	case s.precedes(x, e.txn):
-		return false
-	case !s.split:
-		s.delay(at, &p.after, x, e.txn)
-	case !s.competes(x, e.txn):
-		s.delay(at, &p.late, x, e.txn)
-	default:
-		if at = s.start(at); p.from[at] < p.first {
-			return false
-		}
-		s.delay(at, &p.after, x, e.txn)
+		return w, false
+	case s.split && !s.competes(x, e.txn):
+		return way{at: at, x: x, other: e.txn, late: true}, true
 	}
-	return true
+	at = s.start(at)
+	return way{at: at, x: x, other: e.txn}, p.from[at] >= p.first
 }
 
 // yield makes a transaction that has begun, and cannot write yet, come after one that writes the same key.
-func (s *schedule) yield() bool {
+func (s *schedule) yield() (w way, ok bool) {
 	for _, n := range s.pool {
 		e := &s.entries[n]
 		if e.wait != waitEnd || s.entries[e.other].number != e.known {
@@ -96,20 +101,10 @@ func (s *schedule) yield() bool {
 			if s.precedes(x, e.txn) {
 				break
 			}
-			s.delay(at, &s.past.after, x, e.txn)
-			return true
+			return way{at: at, x: x, other: e.txn}, true
 		}
 	}
-	return false
-}
-
-// delay makes the transaction x of the event at wait for another one, and goes back to the event.
-func (s *schedule) delay(at int, after *map[int32][]int32, x, other int32) {
-	if *after == nil {
-		*after = map[int32][]int32{}
-	}
-	(*after)[x] = append((*after)[x], other)
-	s.rewind(at)
+	return w, false
 }
 
 // start returns the event in which the transaction of an event reads.
@@ -133,7 +128,7 @@ func (s *schedule) competes(a, b int32) bool {
 
 // swap makes the transaction whose write the event at overwrote come after that of the event. It returns false
 // if it cannot.
-func (s *schedule) swap(e *entry, at int) bool {
+func (s *schedule) swap(e *entry, at int) (w way, ok bool) {
 	p := &s.past
 	end := len(p.log)
 	if at+1 < len(p.from) {
@@ -152,11 +147,10 @@ func (s *schedule) swap(e *entry, at int) bool {
 		y := s.txn(s.order[before])
 		before = s.start(before)
 		if y != x && p.from[before] >= p.first && !s.precedes(y, x) {
-			s.delay(before, &p.after, y, x)
-			return true
+			return way{at: before, x: y, other: x}, true
 		}
 	}
-	return false
+	return w, false
 }
 
 // mostUndone bounds the events that are undone to find out what they changed.

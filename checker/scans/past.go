@@ -18,7 +18,10 @@ type past struct {
 	log   []written         // of the latest events
 	first int               // the number of the first write in log, of all writes
 	from  []int             // by event: the number of its first write
-	mends int
+	// decisions are the dead ends about which something was decided, far is the most events that the order had at a dead
+	// end, stalled counts the dead ends since then, restarts how often all decisions were forgotten since then.
+	decisions              []decision
+	far, stalled, restarts int
 }
 
 // mostPast bounds the writes that can be undone.

@@ -86,7 +86,7 @@ const (
 	leastPool = 16
 	mostAhead = 4
 	// triesPerOp bounds how often a transaction is tried, on average.
-	triesPerOp = 32
+	triesPerOp = 64
 )
 
 // guess returns an execution that explains all reads and scans of a history, or nil if it found none.
