@@ -104,6 +104,8 @@ func TestContainer(t *testing.T) {
 		}
 	}
 	if os.Geteuid() == 0 {
+		tmp := t.TempDir()
+		t.Setenv("TMPDIR", tmp)
 		got := isohound(t, "run", "--server", server, "--duration", "4s", "--rate", "300", "--patience", "1m", "--sessions", "6", "--fault", "1s fill for 1s", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
 		if all := got.outcomes(t); got.code != 0 || len(all) == 0 || all[0].Verdict != verdict.Satisfied {
 			t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
@@ -111,7 +113,7 @@ func TestContainer(t *testing.T) {
 		if want := "the server had ended, and was started again"; !strings.Contains(got.msg, want) {
 			t.Errorf("the messages lack %q: %s", want, got.msg)
 		}
-		if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), "isohound-disk-") {
+		if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), tmp) {
 			t.Errorf("a disk is still mounted, %v: %s", err, mounts)
 		}
 		t.Setenv("VOLUME", "")

@@ -316,19 +316,14 @@ func (c *chooser) drawing(ch *choice, tonight []*Run) func() Settings {
 	case ch.why == whyNear:
 		return func() Settings { return ch.cell.near(r, ch.repeats.Settings) }
 	case c.plan.ChosenBy() == byGrid:
-		n, digest := -1, ch.cell.digest()
-		for _, run := range slices.Concat(c.before, tonight) {
-			if run.Cell == ch.cell.ID() && run.Digest == digest && run.Repeats == 0 && run.State != lost {
-				n++
-			}
-		}
+		n := c.drawn(ch.cell, tonight) - 1
 		return func() Settings {
 			n++
 			return ch.cell.grid(r, n)
 		}
 	case c.plan.ChosenBy() == byBandit:
 		all := evidenceOf(c.cells, slices.Concat(c.before, tonight))
-		small := !c.plan.Budget.once() && !slices.ContainsFunc(all, func(e evidence) bool { return e.cell == ch.cell.ID() })
+		small := !c.plan.Budget.once() && c.drawn(ch.cell, tonight) == 0
 		return func() Settings {
 			if small { // the first run, unless isohound run refuses that
 				small = false
@@ -338,6 +333,17 @@ func (c *chooser) drawing(ch *choice, tonight []*Run) func() Settings {
 		}
 	}
 	return func() Settings { return ch.cell.draw(r) }
+}
+
+// drawn is how many runs of a cell had settings that were drawn.
+func (c *chooser) drawn(cell *Cell, tonight []*Run) (n int) {
+	digest := cell.digest()
+	for _, run := range slices.Concat(c.before, tonight) {
+		if run.Cell == cell.ID() && run.Digest == digest && run.Repeats == 0 && run.State != lost {
+			n++
+		}
+	}
+	return n
 }
 
 // yielding replaces a cell that was chosen because it had the least time by the one of its row that the bandit chooses.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/pkg/errors"
 )
@@ -66,7 +67,8 @@ func (s *Dgraph) makeFolders(alphas int) (err error) {
 	if s.zero, err = newProcess("dgraph-zero", "", syscall.SIGKILL, nil); err != nil {
 		return err
 	}
-	if s.zero.port, err = freeOffset(zeroGRPC, zeroHTTP); err != nil {
+	taken := map[int]bool{}
+	if s.zero.port, err = freeOffset(taken, zeroGRPC, zeroHTTP); err != nil {
 		return err
 	}
 	for range alphas {
@@ -75,7 +77,7 @@ func (s *Dgraph) makeFolders(alphas int) (err error) {
 			return err
 		}
 		s.alphas = append(s.alphas, p)
-		if p.port, err = freeOffset(alphaInside, alphaHTTP, alphaGRPC); err != nil {
+		if p.port, err = freeOffset(taken, alphaInside, alphaHTTP, alphaGRPC); err != nil {
 			return err
 		}
 	}
@@ -108,13 +110,12 @@ func (s *Dgraph) begin(ctx context.Context) error {
 // asks queries an alpha for the whole schema, which involves all groups. The health check is not
 // enough: alphas report that they are healthy before they know each other.
 func (s *Dgraph) asks(i int) func(context.Context) error {
-	return func(context.Context) error {
+	return func(ctx context.Context) error {
 		mime := "application/dql"
 		if s.old {
 			mime = "application/graphql+-"
 		}
-		resp, err := http.Post(fmt.Sprintf("http://localhost:%d/query", s.alphas[i].port+alphaHTTP), mime, strings.NewReader("schema {}"))
-		body, err := read(resp, err)
+		body, err := httpAsk(ctx, http.MethodPost, s.alphas[i].port+alphaHTTP, "/query", mime, "schema {}")
 		if err == nil && bytes.Contains(body, []byte(`"errors"`)) {
 			err = errors.New(tail(string(body)))
 		}
@@ -173,14 +174,30 @@ func (s *Dgraph) DSNs() (out []string) {
 }
 
 func (s *Dgraph) answers(port int, path string) func(context.Context) error {
-	return func(context.Context) error {
-		_, err := get(port, path)
+	return func(ctx context.Context) error {
+		_, err := get(ctx, port, path)
 		return err
 	}
 }
 
-func get(port int, path string) ([]byte, error) {
-	return read(http.Get(fmt.Sprintf("http://localhost:%d%s", port, path)))
+func get(ctx context.Context, port int, path string) ([]byte, error) {
+	return httpAsk(ctx, http.MethodGet, port, path, "", "")
+}
+
+// askTimeout bounds a question to a server that is starting.
+const askTimeout = 10 * time.Second
+
+func httpAsk(ctx context.Context, method string, port int, path, mime, body string) ([]byte, error) {
+	limit, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(limit, method, fmt.Sprintf("http://localhost:%d%s", port, path), strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if mime != "" {
+		req.Header.Set("Content-Type", mime)
+	}
+	return read(http.DefaultClient.Do(req))
 }
 
 func read(resp *http.Response, err error) ([]byte, error) {
@@ -211,8 +228,8 @@ func (s *Dgraph) Stop() {
 	}
 }
 
-// freeOffset finds an offset at which each of the given ports is free.
-func freeOffset(ports ...int) (int, error) {
+// freeOffset finds an offset at which each of the given ports is free and not taken, and takes them.
+func freeOffset(taken map[int]bool, ports ...int) (int, error) {
 	for range 100 {
 		offset := 10000 + rand.Intn(40000)
 		free := true
@@ -223,8 +240,12 @@ func freeOffset(ports ...int) (int, error) {
 				break
 			}
 			l.Close()
+			free = free && !taken[port+offset]
 		}
 		if free {
+			for _, port := range ports {
+				taken[port+offset] = true
+			}
 			return offset, nil
 		}
 	}

@@ -95,8 +95,8 @@ func newEtcd(n int, c *config) (all []*Etcd, err error) {
 }
 
 // ready asks for the health of the server, which needs a leader.
-func (s *Etcd) ready(context.Context) error {
-	_, err := get(s.port, "/health")
+func (s *Etcd) ready(ctx context.Context) error {
+	_, err := get(ctx, s.port, "/health")
 	return err
 }
 

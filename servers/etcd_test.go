@@ -12,6 +12,7 @@ import (
 // TestEtcd: settings, and a server that has its data after a crash.
 func TestEtcd(t *testing.T) {
 	here(t)
+	t.Setenv("ETCD_NAME", "another") // etcd would end because of it
 	if _, err := StartEtcd(Set("no-such-flag", "1")); err == nil || !strings.Contains(err.Error(), "no-such-flag") {
 		t.Errorf("an unknown setting: %v", err)
 	}
@@ -28,7 +29,7 @@ func TestEtcd(t *testing.T) {
 	}
 	put(t, s, "a", "kept")
 	s.Kill()
-	if _, err := get(s.port, "/health"); err == nil {
+	if _, err := get(t.Context(), s.port, "/health"); err == nil {
 		t.Error("a killed server answers")
 	}
 	if err := s.Start(); err != nil {

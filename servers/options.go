@@ -80,7 +80,7 @@ var reserved = []string{
 	"data_directory", "external_pid_file", "listen_addresses", "unix_socket_directories", "synchronous_standby_names", "primary_conninfo",
 	"bind", "dir", "daemonize", "replicaof", "slaveof", "unixsocket", "pidfile", "include", "set_proc_title",
 	"RemoteBindAddress", "RemoteServicePort", "RemoteServiceName", "RemoteAuxPort", "SecurityDatabase", "IpcName",
-	"name", "data_dir", "listen_client_urls", "advertise_client_urls", "listen_peer_urls", "initial_advertise_peer_urls", "initial_cluster",
+	"name", "data_dir", "wal_dir", "config_file", "listen_metrics_urls", "listen_client_urls", "advertise_client_urls", "listen_peer_urls", "initial_advertise_peer_urls", "initial_cluster",
 }
 
 func configure(opts []Option) (*config, error) {

@@ -17,7 +17,9 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -100,7 +102,9 @@ func (p *process) command(ctx context.Context, name string, args ...string) *exe
 	c.Cancel = func() error { return killGroup(c.Process) }
 	// A starting MariaDB removes temporary tables from its TMPDIR, including those of another
 	// MariaDB that is being installed.
-	c.Env = append(append(os.Environ(), "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C"), p.env...)
+	// Variables of etcd count as flags.
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
+	c.Env = append(append(env, "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C"), p.env...)
 	return c
 }
 

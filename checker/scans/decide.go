@@ -29,6 +29,8 @@ const (
 	leastRestarts, txnsPerRestart, mostRestarts = 2, 50, 100
 	// restartBack is by how many events the schedule goes back then, the second time twice as many, and so on.
 	restartBack = 16
+	// leastLooks and looksPerOp bound the accesses in which ways out of dead ends are looked for where statements count.
+	leastLooks, looksPerOp = 1 << 22, 2048
 )
 
 // mend finds a way out of a dead end. It returns false if there is none, or if it gives up.
@@ -43,6 +45,9 @@ func (s *schedule) mend() bool {
 	}
 	if p.stalled++; p.stalled > most {
 		return s.restart()
+	}
+	if s.counting && s.looks <= 0 {
+		return false
 	}
 	ways := s.ways()
 	if p.restarts > 0 {
@@ -88,9 +93,13 @@ func (s *schedule) decide() bool {
 	return s.restart()
 }
 
-// restart forgets all decisions and goes back. It returns false if that was done often enough.
+// restart forgets all decisions and goes back. It returns false if that was done often enough, and where no statement counts:
+// without counts a dead end rarely leaves a choice.
 func (s *schedule) restart() bool {
 	p := &s.past
+	if !s.counting {
+		return false
+	}
 	if p.restarts++; p.restarts > min(leastRestarts+len(s.h.Txns)/txnsPerRestart, mostRestarts) {
 		return false
 	}

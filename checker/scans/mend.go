@@ -27,6 +27,7 @@ func (s *schedule) ways() (out []way) {
 			if e.started {
 				continue
 			}
+			s.looks--
 			for _, at := range s.suspects(e) {
 				if w, ok := s.wayOf(e, at, swap); ok {
 					if out = append(out, w); len(out) == mostWays {
@@ -47,9 +48,9 @@ func (s *schedule) suspects(e *entry) []int {
 	p, at := &s.past, -1
 	switch e.wait {
 	case waitKey:
-		at = p.latest(len(p.log), func(w *written) bool { return w.key == e.key && w.old == e.value })
+		at = s.latest(len(p.log), func(w *written) bool { return w.key == e.key && w.old == e.value })
 	case waitRow:
-		at = p.latest(len(p.log), func(w *written) bool { return s.concerns(e, w.key) })
+		at = s.latest(len(p.log), func(w *written) bool { return s.concerns(e, w.key) })
 	case waitCount:
 		return s.miscounted(e)
 	}
@@ -140,7 +141,7 @@ func (s *schedule) swap(e *entry, at int) (w way, ok bool) {
 		if !s.concerns(e, key) {
 			continue
 		}
-		before := p.latest(p.from[at]-p.first, func(w *written) bool { return w.key == key })
+		before := s.latest(p.from[at]-p.first, func(w *written) bool { return w.key == key })
 		if before < 0 || p.from[before] < p.first {
 			continue
 		}
@@ -161,6 +162,7 @@ const mostUndone = 1 << 9
 func (s *schedule) miscounted(e *entry) (events []int) {
 	p, q := &s.past, &e.queries[e.query]
 	missing, after, exact := s.missing(e, q), q.count(), 0
+	rows := 1 + after // what a count looks at
 	redo := make([]history.Value, 0, 4*mostUndone)
 	for at := len(s.order) - 1; at >= max(0, len(s.order)-mostUndone); at-- {
 		from, to := p.from[at]-p.first, len(p.log)-len(redo)
@@ -175,6 +177,7 @@ func (s *schedule) miscounted(e *entry) (events []int) {
 			s.write(p.log[k].key, p.log[k].old)
 		}
 		before := q.count()
+		s.looks -= rows + to - from
 		if undone := before - after; undone == missing {
 			events = slices.Insert(events, exact, at)
 			exact++

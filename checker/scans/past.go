@@ -24,8 +24,12 @@ type past struct {
 	far, stalled, restarts int
 }
 
-// mostPast bounds the writes that can be undone.
-const mostPast = 1 << 16
+const (
+	// mostPast bounds the writes that can be undone.
+	mostPast = 1 << 16
+	// mostLooked bounds the writes among which one is looked for, where statements count.
+	mostLooked = 1 << 14
+)
 
 // tooEarly reports whether a transaction must wait for one that was not executed yet.
 func (p *past) tooEarly(i int32) bool {
@@ -73,9 +77,13 @@ func (s *schedule) txn(event int32) int32 {
 }
 
 // latest returns the latest event with a write that f accepts among the first ones in log, or -1.
-func (p *past) latest(first int, f func(*written) bool) int {
-	for i := first - 1; i >= 0; i-- {
-		if f(&p.log[i]) {
+func (s *schedule) latest(first int, f func(*written) bool) int {
+	p, last := &s.past, 0
+	if s.counting { // there are many dead ends
+		last = max(0, first-mostLooked)
+	}
+	for i := first - 1; i >= last; i-- {
+		if s.looks--; f(&p.log[i]) {
 			return sort.SearchInts(p.from, p.first+i+1) - 1
 		}
 	}

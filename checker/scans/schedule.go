@@ -2,6 +2,7 @@ package scans
 
 import (
 	"context"
+	"slices"
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -24,6 +25,8 @@ type schedule struct {
 	split    bool
 	order    []int32 // the witness: transactions, or events if starts and commits are apart
 	steps    int     // accesses that may still be looked at
+	looks    int     // the same, at dead ends
+	counting bool    // there is a statement that counts
 	log      []written
 	clock    int32   // counts executed and started transactions
 	changed  []int32 // by key: the clock when it was changed
@@ -85,8 +88,8 @@ const (
 	mostPool  = 1 << 10
 	leastPool = 16
 	mostAhead = 4
-	// triesPerOp bounds how often a transaction is tried, on average.
-	triesPerOp = 64
+	// triesPerOp bounds how often a transaction is tried, on average, where statements count triesPerCount.
+	triesPerOp, triesPerCount = 32, 128
 )
 
 // guess returns an execution that explains all reads and scans of a history, or nil if it found none.
@@ -123,6 +126,13 @@ func newSchedule(x *index, split bool) *schedule {
 	s.past.begun, s.past.done = make([]bool, len(x.h.Txns)), make([]bool, len(x.h.Txns))
 	s.arrange(takePart(x.h))
 	s.strict = s.timed
+	s.looks = leastLooks + looksPerOp*len(x.h.AllOps())
+	for i := range x.h.Txns {
+		s.counting = s.counting || slices.ContainsFunc(x.h.Predicates(i), func(p history.Predicate) bool { return p.Kind == history.ScanCount })
+	}
+	if s.counting {
+		s.steps = 1<<20 + triesPerCount*len(x.h.AllOps())
+	}
 	return s
 }
 
