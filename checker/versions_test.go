@@ -173,6 +173,22 @@ func TestAssumedFollows(t *testing.T) {
 	}
 }
 
+// TestAssumedCutOff: a read of a version that nobody is known to have written proves nothing in a history that was cut off. A
+// violation that does not need it has a proof without it.
+func TestAssumedCutOff(t *testing.T) {
+	h := dsl.MustParse(`
+		open
+		s2 T0 [0,0] @<3: r(k0,0)@0
+		s1 T1 [0,0] @4<3: r(k1,0)@4 w(k1,0) w(k1,0)
+		s3 T2 [1,1] @<2: r(k1,0)@4 r(k2,0)@4
+		s0 T3 [3,3] @4: w(k0,2) r(k1,0)@4 w(k1,0)
+		s3 T4 [5,5] @<9: r(k1,0) r(k1,0)@2 r(k0,0) r(k0,0)@0`)
+	r, err := checker.Check(t.Context(), h, level.StrongSI, checker.Options{Versions: checker.Assume, Certify: true})
+	if err != nil || r.Verdict != verdict.Violated || !r.Certified {
+		t.Fatalf("%+v, %v", r, err)
+	}
+}
+
 // TestAssumedImplies: a serial execution need not have the snapshots that the database claims. So neither verdict follows
 // from the other there, whichever level is judged first, and both have proofs.
 func TestAssumedImplies(t *testing.T) {

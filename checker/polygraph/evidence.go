@@ -137,7 +137,7 @@ func (v *evidence) everything() {
 		}
 	}
 	for r := range int32(len(v.s.m.reads)) {
-		if t := v.s.m.reads[r].txn; v.txns.has[t] {
+		if rd := &v.s.m.reads[r]; v.txns.has[rd.txn] && rd.source != fromNowhere {
 			v.read(r)
 		}
 	}

@@ -50,6 +50,9 @@ func (s *schedule) mend() bool {
 		return false
 	}
 	ways := s.ways()
+	if len(ways) == 0 && !s.counting {
+		return false // without counts a dead end rarely leaves another choice
+	}
 	if p.restarts > 0 {
 		rng := rand.New(rand.NewPCG(uint64(p.restarts), uint64(len(s.order)))) // a history is always judged in the same way
 		rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
@@ -93,8 +96,7 @@ func (s *schedule) decide() bool {
 	return s.restart()
 }
 
-// restart forgets all decisions and goes back. It returns false if that was done often enough, and where no statement counts:
-// without counts a dead end rarely leaves a choice.
+// restart forgets all decisions and goes back. It returns false if that was done often enough, and where no statement counts.
 func (s *schedule) restart() bool {
 	p := &s.past
 	if !s.counting {

@@ -138,8 +138,12 @@ func (p *Part) Fill() bool {
 	return p.ops > before
 }
 
-// fills reports whether an operation needs only kept transactions.
+// fills reports whether an operation needs only kept transactions. What nobody is known to have written proves nothing in a
+// history that was cut off.
 func (p *Part) fills(t int32, j int) bool {
+	if !p.n.h.Closed && p.n.unwritten(p.n.h.Ops(&p.n.h.Txns[t])[j]) {
+		return false
+	}
 	need, _ := p.n.need(int32(p.n.h.FirstOp(&p.n.h.Txns[t]) + j))
 	found, kept := false, true
 	p.n.eachProvider(need, func(w int32) { found, kept = true, kept && p.in[p.n.txnOf[w]] })
