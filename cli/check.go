@@ -217,6 +217,9 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// leastExplain is from how many seconds on the time for explaining is told.
+const leastExplain = 0.1
+
 // text formats an outcome as text. same are texts about anomalies that were printed before.
 func text(o results.Outcome, same []string) string {
 	var b strings.Builder
@@ -224,6 +227,9 @@ func text(o results.Outcome, same []string) string {
 	if o.Txns > 0 {
 		fmt.Fprintf(&b, "  (%s of %s", plural(o.Txns, "transaction"), plural(o.Sessions, "session"))
 		fmt.Fprintf(&b, "; read in %.2f s, checked in %.2f s", o.ParseSeconds, o.CheckSeconds)
+		if o.ExplainSeconds >= leastExplain {
+			fmt.Fprintf(&b, ", explained in %.2f s", o.ExplainSeconds)
+		}
 		if o.Certified {
 			b.WriteString(", proof verified")
 		}

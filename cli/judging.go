@@ -37,6 +37,8 @@ type judging struct {
 	finish func(*history.History, *results.Outcome)
 	tell   func(results.Outcome) error
 
+	// settled is the time that it took to settle the scans, by level.
+	settled   map[level.Level]time.Duration
 	levels    *checker.Levels
 	explainer *counterexample.Explainer
 	// known are the verdicts of levels, including those found by explanations.
@@ -148,9 +150,7 @@ func (j *judging) byRows(ctx context.Context, r *verdict.Result) error {
 		j.outcome(r)
 		return nil
 	}
-	o := results.NewOutcome(j.path, h, got)
-	o.Snapshots = j.compared()
-	j.outcomes[r.Level] = &o
+	j.outcomeOf(h, got)
 	return nil
 }
 
@@ -163,6 +163,7 @@ func (j *judging) waits(lvl level.Level) bool {
 // that is promised does not say which stronger ones the history satisfies.
 func (j *judging) stand(ctx context.Context, verdicts map[level.Level]*verdict.Result) error {
 	var standing *results.Standing
+	took, begun := time.Duration(0), time.Now()
 	if !slices.ContainsFunc(j.c.levels, func(lvl level.Level) bool {
 		return verdicts[lvl] == nil || verdicts[lvl].Verdict != verdict.Satisfied || !j.waits(lvl)
 	}) {
@@ -175,10 +176,13 @@ func (j *judging) stand(ctx context.Context, verdicts map[level.Level]*verdict.R
 		}
 		j.known.Learn(s)
 		standing = results.NewStanding(s)
+		took = time.Since(begun)
 	}
 	return j.each(j.c.levels, func(lvl level.Level) error {
 		if r := verdicts[lvl]; r != nil && r.Verdict == verdict.Satisfied && j.waits(lvl) {
-			j.outcome(r).Standing = standing
+			o := j.outcome(r)
+			o.Standing, o.ExplainSeconds = standing, took.Seconds()
+			took = 0 // it is told once
 		}
 		return nil
 	})
@@ -198,6 +202,7 @@ func (j *judging) settle(ctx context.Context) error {
 	if opt.Versions == checker.Assume {
 		given = given.AssumeOrder()
 	}
+	j.settled = map[level.Level]time.Duration{}
 	var satisfied []level.Level
 	for _, lvl := range level.Descending(j.c.levels) {
 		if slices.ContainsFunc(satisfied, func(l level.Level) bool { return engine.Implies(given, l, lvl) }) {
@@ -207,11 +212,12 @@ func (j *judging) settle(ctx context.Context) error {
 		if opt.Timeout > 0 { // for all checks of the level
 			limited, cancel = context.WithTimeoutCause(ctx, opt.Timeout, errSettleTimeout)
 		}
-		within := limited
+		within, begun := limited, time.Now()
 		h, err := j.rest.Settle(limited, lvl, j.h, func(h *history.History) (*verdict.Result, error) {
 			return checker.Check(within, h, lvl, opt)
 		})
 		cancel()
+		j.settled[lvl] = time.Since(begun)
 		within = ctx // Decide checks again when the level is judged
 		if j.h = h; errors.Is(err, errSettleTimeout) {
 			j.rest.Undecided(lvl, err.Error())
@@ -246,9 +252,15 @@ func (j *judging) each(levels []level.Level, do func(level.Level) error) error {
 }
 
 // outcome makes the final outcome of a verdict.
-func (j *judging) outcome(r *verdict.Result) *results.Outcome {
-	o := results.NewOutcome(j.path, j.h, r)
+func (j *judging) outcome(r *verdict.Result) *results.Outcome { return j.outcomeOf(j.h, r) }
+
+func (j *judging) outcomeOf(h *history.History, r *verdict.Result) *results.Outcome {
+	o := results.NewOutcome(j.path, h, r)
 	o.Snapshots = j.compared()
+	if took := j.settled[r.Level].Seconds(); took > 0 {
+		o.Stages["scans"] += took
+		o.CheckSeconds += took
+	}
 	j.outcomes[r.Level] = &o
 	return &o
 }
@@ -308,6 +320,8 @@ func (j *judging) options() checker.Options {
 // verdict. If there is not enough memory for that, the outcome has only the verdict.
 func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Outcome) error {
 	j.show.stage("explain")
+	begun := time.Now()
+	defer func() { o.ExplainSeconds = time.Since(begun).Seconds() }()
 	limited, stopWatch := budget.Memory(ctx, j.limit)
 	defer stopWatch()
 	at := *r

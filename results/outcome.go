@@ -45,6 +45,8 @@ type Outcome struct {
 	Stages       map[string]float64 `json:"stages"`
 	ParseSeconds float64            `json:"parse_seconds"`
 	CheckSeconds float64            `json:"check_seconds"`
+	// ExplainSeconds is the time for the counterexamples and the standing, which CheckSeconds does not have.
+	ExplainSeconds float64 `json:"explain_seconds,omitempty"`
 	// PeakRSSMB is the peak memory of the process, in MiB.
 	PeakRSSMB float64 `json:"peak_rss_mb"`
 	Seed      int64   `json:"seed"`

@@ -105,12 +105,10 @@ func clusterKinds() []kind {
 	return out
 }
 
-// containers are a cluster as a Server. What happens to the server happens to one container.
+// containers are a cluster as a Server.
 type containers struct {
-	turns
-	nodes  []*container
-	dsns   []string
-	killed int
+	nodes[*container]
+	dsns []string
 }
 
 // startContainers gets the image, and starts a cluster.
@@ -129,7 +127,7 @@ func startContainers(r cluster, image string, c *config) (*containers, error) {
 	for i, p := range ports {
 		at[i%clusterNodes] = append(at[i%clusterNodes], "127.0.0.1:"+strconv.Itoa(p))
 	}
-	s := &containers{turns: turns{nodes: clusterNodes}}
+	s := &containers{nodes: nodes[*container]{turns: turns{count: clusterNodes}}}
 	for n := range at {
 		args := append([]string{"create", docker.Label(), "--network", "host", image}, r.args(n, at)...)
 		id, err := docker.Do(c.ctx, docker.Answer, nil, args...)
@@ -141,7 +139,7 @@ func startContainers(r cluster, image string, c *config) (*containers, error) {
 		if r.self != nil {
 			self = r.self(n, at)
 		}
-		s.nodes = append(s.nodes, &container{id: docker.LastLine(id), dsn: self, ready: c.ready})
+		s.all = append(s.all, &container{id: docker.LastLine(id), dsn: self, ready: c.ready})
 		if n == 0 || !r.whole {
 			s.dsns = append(s.dsns, r.dsn(n, at))
 		}
@@ -161,12 +159,12 @@ func startContainers(r cluster, image string, c *config) (*containers, error) {
 func (s *containers) begin(ctx context.Context, setup []string) error {
 	limit, cancel := context.WithTimeoutCause(ctx, containerTimeout, errors.Errorf("it is not ready after %s", containerTimeout))
 	defer cancel()
-	for _, c := range s.nodes {
+	for _, c := range s.all {
 		if _, err := docker.Do(limit, docker.End, nil, "start", c.id); err != nil {
 			return err
 		}
 	}
-	for n, c := range s.nodes {
+	for n, c := range s.all {
 		if err := c.prepare(limit, setup); err != nil {
 			return errors.WithMessagef(err, "node %d", n+1)
 		}
@@ -177,26 +175,3 @@ func (s *containers) begin(ctx context.Context, setup []string) error {
 
 // DSN implements Server.
 func (s *containers) DSN() string { return strings.Join(s.dsns, "\n") }
-
-// Kill ends all processes of one container with SIGKILL.
-func (s *containers) Kill() {
-	s.killed = s.turn()
-	s.nodes[s.killed].Kill()
-}
-
-// Start starts the container again that was killed.
-func (s *containers) Start() error {
-	return errors.WithMessagef(s.nodes[s.killed].Start(), "node %d", s.killed+1)
-}
-
-// Pause freezes all processes of one container.
-func (s *containers) Pause(backends bool) (resume func(), err error) {
-	return s.nodes[s.turn()].Pause(backends)
-}
-
-// Stop removes all containers with their data.
-func (s *containers) Stop() {
-	for _, c := range s.nodes {
-		c.Stop()
-	}
-}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
-
-	"github.com/pkg/errors"
 )
 
 // Etcd is a private etcd server, alone or a node of a cluster.
@@ -119,46 +117,22 @@ func (s *Etcd) Stop() {
 // etcdNodes is how many nodes the cluster of a Spec has: with three, one may be away.
 const etcdNodes = 3
 
-// etcdCluster is a cluster as a Server. What happens to the server happens to one node.
-type etcdCluster struct {
-	turns
-	nodes  []*Etcd
-	killed int
-}
+// etcdCluster is a cluster as a Server.
+type etcdCluster struct{ nodes[*Etcd] }
 
 func startEtcdCluster(_ Spec, opts []Option) (Server, error) {
-	nodes, err := startEtcd(etcdNodes, opts)
+	all, err := startEtcd(etcdNodes, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &etcdCluster{turns: turns{nodes: len(nodes)}, nodes: nodes}, nil
+	return &etcdCluster{nodes[*Etcd]{turns: turns{count: len(all)}, all: all}}, nil
 }
 
 // DSN is the addresses of all nodes, in one line: the client spreads the requests.
 func (s *etcdCluster) DSN() string {
-	var all []string
-	for _, n := range s.nodes {
-		all = append(all, n.DSN())
+	var list []string
+	for _, n := range s.all {
+		list = append(list, n.DSN())
 	}
-	return strings.Join(all, ",")
-}
-
-func (s *etcdCluster) Kill() {
-	s.killed = s.turn()
-	s.nodes[s.killed].Kill()
-}
-
-// Start starts the node again that was killed.
-func (s *etcdCluster) Start() error {
-	return errors.WithMessagef(s.nodes[s.killed].Start(), "node %d", s.killed+1)
-}
-
-func (s *etcdCluster) Pause(backends bool) (resume func(), err error) {
-	return s.nodes[s.turn()].Pause(backends)
-}
-
-func (s *etcdCluster) Stop() {
-	for _, n := range s.nodes {
-		n.Stop()
-	}
+	return strings.Join(list, ",")
 }

@@ -59,12 +59,12 @@ func TestEtcdCluster(t *testing.T) {
 	if n := len(strings.Split(s.DSN(), ",")); n != etcdNodes {
 		t.Errorf("the DSN has %d addresses: %s", n, s.DSN())
 	}
-	for n, node := range s.nodes {
+	for n, node := range s.all {
 		server.Kill()
 		if node.running() {
 			t.Errorf("node %d runs", n)
 		}
-		alive, text := s.nodes[(n+1)%etcdNodes], strings.Repeat("x", n+1)
+		alive, text := s.all[(n+1)%etcdNodes], strings.Repeat("x", n+1)
 		put(t, alive, "a", text)
 		if err := server.Start(); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ func startGaleraServer(_ Spec, opts []Option) (Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &galeraServer{Galera: g, turns: turns{nodes: galeraNodes}}, nil
+	return &galeraServer{Galera: g, turns: turns{count: galeraNodes}}, nil
 }
 
 // DSN is the addresses of all nodes, a line each.

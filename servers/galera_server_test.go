@@ -7,7 +7,7 @@ import (
 
 // TestGaleraTurn: a node that is named is hit out of turn.
 func TestGaleraTurn(t *testing.T) {
-	s := &galeraServer{turns: turns{nodes: galeraNodes}, Galera: &Galera{nodes: make([]*MariaDB, galeraNodes)}}
+	s := &galeraServer{turns: turns{count: galeraNodes}, Galera: &Galera{nodes: make([]*MariaDB, galeraNodes)}}
 	var got []int
 	for _, aim := range []int{0, 3, 0, 1, 1, 0, 0} {
 		s.Aim(aim)

@@ -100,9 +100,8 @@ func (p *process) command(ctx context.Context, name string, args ...string) *exe
 	c.Dir = p.dir
 	c.SysProcAttr = p.cred
 	c.Cancel = func() error { return killGroup(c.Process) }
-	// A starting MariaDB removes temporary tables from its TMPDIR, including those of another
-	// MariaDB that is being installed.
-	// Variables of etcd count as flags.
+	// Variables of etcd count as flags. A starting MariaDB removes temporary tables from its TMPDIR, also those of another
+	// MariaDB that is being installed, so each has a folder of its own.
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 	c.Env = append(append(env, "HOME="+p.dir, "TMPDIR="+p.dir, "LC_ALL=C"), p.env...)
 	return c
