@@ -82,7 +82,8 @@ func (a *app) benchHuntCommand() *cobra.Command {
 by --rarer, with parameters drawn from wide ranges by each chooser of plans: bandit, random
 and grid. Lists are shuffled by the seed, so that no chooser gains by the order in which they
 were written. It counts transactions until the first violation, so that the machine's load has
-little effect, and prints the median of --seeds trials. A trial ends after --limit transactions.`,
+little effect, and prints the median and the mean of --seeds trials. A trial ends after --limit
+transactions, which the mean has for one that found nothing.`,
 		Example: "  isohound bench hunt --seeds 15 --rarer 100",
 		Args:    exactly(0, "no argument"),
 		RunE:    func(*cobra.Command, []string) error { return a.benchHunt(o) },
@@ -139,7 +140,7 @@ func (a *app) benchHunt(o *huntBench) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	if !o.asJSON {
-		fmt.Fprint(w, "defect\t"+strings.Join(choosers, "\t")+"\t(median transactions until found; trials that found it)\n")
+		fmt.Fprint(w, "defect\t"+strings.Join(choosers, "\t")+"\t(transactions until found: median, mean; trials that found it)\n")
 	}
 	sums := map[string]int{}
 	for _, d := range list {
@@ -170,9 +171,9 @@ func (a *app) benchHunt(o *huntBench) error {
 		}
 		fmt.Fprintf(w, "%s", d.name)
 		for _, chooser := range choosers {
-			found := 0
+			found, sum := 0, 0
 			for _, t := range by[chooser] {
-				if t.Found {
+				if sum += t.Txns; t.Found {
 					found++
 				}
 			}
@@ -180,7 +181,7 @@ func (a *app) benchHunt(o *huntBench) error {
 			if txns, ok := hunt.Median(by[chooser]); ok {
 				text = strconv.Itoa(txns)
 			}
-			fmt.Fprintf(w, "\t%s (%d/%d)", text, found, o.seeds)
+			fmt.Fprintf(w, "\t%s, %d (%d/%d)", text, sum/o.seeds, found, o.seeds)
 		}
 		fmt.Fprintln(w)
 		if !o.quiet {
