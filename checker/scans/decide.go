@@ -22,11 +22,11 @@ type decision struct {
 const (
 	// mostDecisions bounds the decisions that can be taken back. Older ones are forgotten.
 	mostDecisions = 64
-	// mostStalled bounds the dead ends without progress, until all is forgotten; each other time it is soonStalled.
-	mostStalled, soonStalled = 24, 8
+	// mostStalled bounds the dead ends without progress where nothing counts.
+	mostStalled = 24
 	// leastRestarts, one for every txnsPerRestart transactions, and at most mostRestarts bound how often that happens
 	// without progress. Small histories are soon judged without a guess.
-	leastRestarts, txnsPerRestart, mostRestarts = 2, 50, 100
+	leastRestarts, txnsPerRestart, mostRestarts = 2, 10, 400
 	// restartBack is by how many events the schedule goes back then, the second time twice as many, and so on.
 	restartBack = 16
 	// leastLooks and looksPerOp bound the accesses in which ways out of dead ends are looked for where statements count.
@@ -40,8 +40,8 @@ func (s *schedule) mend() bool {
 		p.far, p.stalled, p.restarts = len(s.order), 0, 0
 	}
 	most := mostStalled
-	if p.restarts%2 == 1 {
-		most = soonStalled
+	if s.counting {
+		most = p.effort().stalled
 	}
 	if p.stalled++; p.stalled > most {
 		return s.restart()
@@ -49,13 +49,16 @@ func (s *schedule) mend() bool {
 	if s.counting && s.looks <= 0 {
 		return false
 	}
-	ways := s.ways()
+	var r *rand.Rand
+	if p.restarts > 0 {
+		r = rand.New(rand.NewPCG(uint64(p.draws), uint64(len(s.order)))) // a history is always judged in the same way
+	}
+	ways := s.ways(r)
 	if len(ways) == 0 && !s.counting {
 		return false // without counts a dead end rarely leaves another choice
 	}
-	if p.restarts > 0 {
-		rng := rand.New(rand.NewPCG(uint64(p.restarts), uint64(len(s.order)))) // a history is always judged in the same way
-		rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+	if r != nil {
+		r.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 	}
 	if len(p.decisions) >= mostDecisions {
 		p.prune()
@@ -81,14 +84,17 @@ func (s *schedule) decide() bool {
 		w := &d.ways[d.next]
 		d.next++
 		to := min(w.at, d.low)
-		if to < len(p.from) && p.from[to] < p.first || s.precedes(w.x, w.other) {
+		if to < len(p.from) && p.from[to] < p.first || slices.ContainsFunc(w.moves, func(m move) bool { return s.precedes(m.x, m.other) }) {
 			continue
 		}
-		all := p.waits(w)
-		if *all == nil {
-			*all = map[int32][]int32{}
+		for i := range w.moves {
+			m := &w.moves[i]
+			all := p.waits(m)
+			if *all == nil {
+				*all = map[int32][]int32{}
+			}
+			(*all)[m.x] = append((*all)[m.x], m.other)
 		}
-		(*all)[w.x] = append((*all)[w.x], w.other)
 		d.taken, d.low = true, to
 		s.rewind(to)
 		return true
@@ -105,15 +111,21 @@ func (s *schedule) restart() bool {
 	if p.restarts++; p.restarts > min(leastRestarts+len(s.h.Txns)/txnsPerRestart, mostRestarts) {
 		return false
 	}
+	p.draws++
 	p.stalled, p.decisions, p.after, p.late = 0, nil, nil, nil
-	to := max(p.far-restartBack*p.restarts, sort.SearchInts(p.from, p.first))
+	to := max(p.far-restartBack<<(p.restarts%6), sort.SearchInts(p.from, p.first))
 	s.rewind(min(to, len(s.order)))
+	for _, n := range s.pool {
+		i := s.entries[n].txn
+		s.turns[i] = s.turn(i)
+	}
+	slices.SortFunc(s.pool, func(a, b int32) int { return s.sooner(s.entries[a].txn, s.entries[b].txn) })
 	return true
 }
 
-// waits returns the transactions that wait as a way says.
-func (p *past) waits(w *way) *map[int32][]int32 {
-	if w.late {
+// waits returns the transactions that wait as a move says.
+func (p *past) waits(m *move) *map[int32][]int32 {
+	if m.late {
 		return &p.late
 	}
 	return &p.after
@@ -125,14 +137,16 @@ func (p *past) retract(d *decision) {
 		return
 	}
 	d.taken = false
-	w := &d.ways[d.next-1]
-	all := *p.waits(w)
-	list := all[w.x]
-	n := slices.Index(list, w.other)
-	if list = slices.Delete(list, n, n+1); len(list) == 0 {
-		delete(all, w.x)
-	} else {
-		all[w.x] = list
+	for i := range d.ways[d.next-1].moves {
+		m := &d.ways[d.next-1].moves[i]
+		all := *p.waits(m)
+		list := all[m.x]
+		n := slices.Index(list, m.other)
+		if list = slices.Delete(list, n, n+1); len(list) == 0 {
+			delete(all, m.x)
+		} else {
+			all[m.x] = list
+		}
 	}
 }
 
@@ -140,7 +154,7 @@ func (p *past) retract(d *decision) {
 func (p *past) prune() {
 	half := p.decisions[:len(p.decisions)/2]
 	for i := range half {
-		if d := &half[i]; d.taken && p.done[d.ways[d.next-1].x] {
+		if d := &half[i]; d.taken && !slices.ContainsFunc(d.ways[d.next-1].moves, func(m move) bool { return !p.done[m.x] }) {
 			p.retract(d)
 		}
 	}

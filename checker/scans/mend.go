@@ -1,50 +1,89 @@
 package scans
 
 import (
+	"cmp"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/isohound/isohound/history"
 )
 
-// way is a way out of a dead end: transaction x, which has the event at, waits for another one, to read, or to write if late is
-// set.
+// way is a way out of a dead end: what moves is undone, all events from at on.
 type way struct {
-	at       int
+	at    int
+	moves []move
+}
+
+// move says that transaction x waits for another one, to read, or to write if late is set.
+type move struct {
 	x, other int32
 	late     bool
 }
 
-// mostWays bounds the ways out of a dead end that are tried.
+// effort bounds the search for ways out of dead ends where statements count. A wide search finds what a few decisions that depend on
+// each other can mend, a narrow one is soon begun again at random. Which one helps differs, so they take turns.
+type effort struct {
+	ways    int // out of a dead end
+	undone  int // events that a way may undo; those far back have most likely nothing to do with the dead end
+	stalled int // dead ends without progress, until all is forgotten
+}
+
+var (
+	wide   = effort{ways: 8, undone: 128, stalled: 24}
+	narrow = effort{ways: 3, undone: 64, stalled: 12}
+)
+
+// undonePerSession is how many events a way may undo at least for each session.
+const undonePerSession = 4
+
+func (p *past) effort() *effort {
+	if p.restarts%2 == 0 {
+		return &wide
+	}
+	return &narrow
+}
+
+// mostWays bounds the ways out of a dead end where nothing counts.
 const mostWays = 3
 
-// ways returns the ways out of a dead end, those that are likely first. A transaction of the pool may not fit because of an event
-// that should come after it. If that event must come before it, the one that the event overwrote may have to come between
+// ways returns the ways out of a dead end, those that are likely first. A transaction of the pool may not fit because of events
+// that should come after it. If such an event must come before it, the one that the event overwrote may have to come between
 // them. The transactions that ended first are looked at first: real time forces them.
-func (s *schedule) ways() (out []way) {
-	for _, swap := range []bool{false, true} {
-		for _, n := range s.pool {
-			e := &s.entries[n]
-			if e.started {
-				continue
-			}
-			s.looks--
-			for _, at := range s.suspects(e) {
-				if w, ok := s.wayOf(e, at, swap); ok {
-					if out = append(out, w); len(out) == mostWays {
+func (s *schedule) ways(r *rand.Rand) (out []way) {
+	most, back := mostWays, 0
+	if s.counting {
+		most, back = s.past.effort().ways, s.back()
+	}
+	for _, n := range s.pool {
+		e := &s.entries[n]
+		if e.started {
+			continue
+		}
+		s.looks--
+		lists := s.suspects(e, r)
+		for _, swap := range []bool{false, true} {
+			for _, events := range lists {
+				if w, ok := s.wayOf(e, events, swap); ok && w.at >= back {
+					if out = append(out, w); len(out) == most {
 						return out
 					}
 				}
 			}
 		}
 	}
-	if w, ok := s.yield(); ok {
+	if w, ok := s.yield(); ok && w.at >= back {
 		out = append(out, w)
 	}
 	return out
 }
 
-// suspects returns events because of which a transaction may not fit.
-func (s *schedule) suspects(e *entry) []int {
+// back is the first event that a way may undo where statements count.
+func (s *schedule) back() int {
+	return max(0, len(s.order)-max(s.past.effort().undone, undonePerSession*len(s.placed)))
+}
+
+// suspects returns events because of which a transaction may not fit, those that have to be moved together as one list.
+func (s *schedule) suspects(e *entry, r *rand.Rand) [][]int {
 	p, at := &s.past, -1
 	switch e.wait {
 	case waitKey:
@@ -52,12 +91,12 @@ func (s *schedule) suspects(e *entry) []int {
 	case waitRow:
 		at = s.latest(len(p.log), func(w *written) bool { return s.concerns(e, w.key) })
 	case waitCount:
-		return s.miscounted(e)
+		return s.miscounted(e, r)
 	}
 	if at < 0 {
 		return nil
 	}
-	return []int{at}
+	return [][]int{{at}}
 }
 
 // concerns reports whether a key matters for that a transaction does not fit.
@@ -69,22 +108,38 @@ func (s *schedule) concerns(e *entry, k history.Key) bool {
 	return x.t == q.t.table && (x.row == e.row || e.wait == waitCount) && holds(q.groups, s.groups[x.t.first+int(x.group)])
 }
 
-// wayOf makes the transaction of an event come after that of an entry. If swap is set, it makes the one that the
+// wayOf makes the transactions of events come after that of an entry. If swap is set, it makes the one that the
 // event overwrote come after the event. It returns false if it cannot.
-func (s *schedule) wayOf(e *entry, at int, swap bool) (w way, ok bool) {
+func (s *schedule) wayOf(e *entry, events []int, swap bool) (w way, ok bool) {
+	if swap {
+		if len(events) > 1 {
+			return w, false
+		}
+		return s.swap(e, events[0])
+	}
+	w.at = len(s.order)
+	for _, at := range events {
+		m, from, ok := s.behind(e, at)
+		if !ok {
+			return w, false
+		}
+		w.at, w.moves = min(w.at, from), append(w.moves, m)
+	}
+	return w, true
+}
+
+// behind makes the transaction of an event come after that of an entry. from is the event that has to be undone for that. It
+// returns false if it cannot.
+func (s *schedule) behind(e *entry, at int) (m move, from int, ok bool) {
 	p, x := &s.past, s.txn(s.order[at])
 	switch {
-	case p.from[at] < p.first || x == e.txn:
-		return w, false
-	case swap:
-		return s.swap(e, at)
-	case s.precedes(x, e.txn):
-		return w, false
+	case p.from[at] < p.first || x == e.txn || s.precedes(x, e.txn):
+		return m, 0, false
 	case s.split && !s.competes(x, e.txn):
-		return way{at: at, x: x, other: e.txn, late: true}, true
+		return move{x, e.txn, true}, at, true
 	}
 	at = s.start(at)
-	return way{at: at, x: x, other: e.txn}, p.from[at] >= p.first
+	return move{x, e.txn, false}, at, p.from[at] >= p.first
 }
 
 // yield makes a transaction that has begun, and cannot write yet, come after one that writes the same key.
@@ -102,7 +157,7 @@ func (s *schedule) yield() (w way, ok bool) {
 			if s.precedes(x, e.txn) {
 				break
 			}
-			return way{at: at, x: x, other: e.txn}, true
+			return way{at, []move{{x, e.txn, false}}}, true
 		}
 	}
 	return w, false
@@ -131,6 +186,9 @@ func (s *schedule) competes(a, b int32) bool {
 // if it cannot.
 func (s *schedule) swap(e *entry, at int) (w way, ok bool) {
 	p := &s.past
+	if p.from[at] < p.first || s.txn(s.order[at]) == e.txn {
+		return w, false
+	}
 	end := len(p.log)
 	if at+1 < len(p.from) {
 		end = p.from[at+1] - p.first
@@ -148,23 +206,64 @@ func (s *schedule) swap(e *entry, at int) (w way, ok bool) {
 		y := s.txn(s.order[before])
 		before = s.start(before)
 		if y != x && p.from[before] >= p.first && !s.precedes(y, x) {
-			return way{at: before, x: y, other: x}, true
+			return way{before, []move{{y, x, false}}}, true
 		}
 	}
 	return w, false
 }
 
-// mostUndone bounds the events that are undone to find out what they changed.
-const mostUndone = 1 << 9
+// changer is an event with what the count would be more without it.
+type changer struct{ at, by int }
 
-// miscounted returns the events, the latest first, that changed the number of rows that a statement counts away from
-// the number that it counted. Those without which the number is right come first.
-func (s *schedule) miscounted(e *entry) (events []int) {
+// miscounted returns the events that changed the number of rows that a statement counts away from the number that it
+// counted. Those without which the number is right come first: single ones, then several together. The others follow, the latest first.
+func (s *schedule) miscounted(e *entry, r *rand.Rand) (lists [][]int) {
+	missing, all := s.changers(e)
+	for _, m := range all {
+		if m.by == missing {
+			lists = append(lists, []int{m.at})
+		}
+	}
+	movable := slices.DeleteFunc(slices.Clone(all), func(m changer) bool {
+		_, _, ok := s.behind(e, m.at)
+		return !ok
+	})
+	together := func() {
+		var list []int
+		left := missing
+		for _, m := range movable {
+			if rest := left - m.by; rest*missing >= 0 {
+				list, left = append(list, m.at), rest
+			}
+		}
+		if left == 0 && len(list) > 1 {
+			lists = append(lists, list)
+		}
+	}
+	if r != nil {
+		r.Shuffle(len(movable), func(i, j int) { movable[i], movable[j] = movable[j], movable[i] })
+	}
+	together()
+	slices.SortStableFunc(movable, func(a, b changer) int {
+		return cmp.Compare(s.ends[s.txn(s.order[b.at])], s.ends[s.txn(s.order[a.at])])
+	})
+	together()
+	for _, m := range all {
+		if m.by != missing {
+			lists = append(lists, []int{m.at})
+		}
+	}
+	return lists
+}
+
+// changers returns how many rows a statement misses, and the events, the latest first, that changed its count in that direction.
+func (s *schedule) changers(e *entry) (missing int, out []changer) {
 	p, q := &s.past, &e.queries[e.query]
-	missing, after, exact := s.missing(e, q), q.count(), 0
+	missing = s.missing(e, q)
+	after := q.count()
 	rows := 1 + after // what a count looks at
-	redo := make([]history.Value, 0, 4*mostUndone)
-	for at := len(s.order) - 1; at >= max(0, len(s.order)-mostUndone); at-- {
+	var redo []history.Value
+	for at := len(s.order) - 1; at >= s.back(); at-- {
 		from, to := p.from[at]-p.first, len(p.log)-len(redo)
 		if from < 0 {
 			break
@@ -178,18 +277,15 @@ func (s *schedule) miscounted(e *entry) (events []int) {
 		}
 		before := q.count()
 		s.looks -= rows + to - from
-		if undone := before - after; undone == missing {
-			events = slices.Insert(events, exact, at)
-			exact++
-		} else if undone*missing > 0 {
-			events = append(events, at)
+		if by := before - after; by*missing > 0 {
+			out = append(out, changer{at, by})
 		}
 		after = before
 	}
 	for n := len(redo) - 1; n >= 0; n-- {
 		s.write(p.log[len(p.log)-1-n].key, redo[n])
 	}
-	return events
+	return missing, out
 }
 
 // missing returns how many rows a statement that counts misses in the current state, with the writes of its

@@ -19,17 +19,13 @@ type past struct {
 	first int               // the number of the first write in log, of all writes
 	from  []int             // by event: the number of its first write
 	// decisions are the dead ends about which something was decided, far is the most events that the order had at a dead
-	// end, stalled counts the dead ends since then, restarts how often all decisions were forgotten since then.
-	decisions              []decision
-	far, stalled, restarts int
+	// end, stalled counts the dead ends since then, restarts how often all decisions were forgotten since then, draws how often in all.
+	decisions                     []decision
+	far, stalled, restarts, draws int
 }
 
-const (
-	// mostPast bounds the writes that can be undone.
-	mostPast = 1 << 16
-	// mostLooked bounds the writes among which one is looked for, where statements count.
-	mostLooked = 1 << 14
-)
+// mostPast bounds the writes that can be undone.
+const mostPast = 1 << 16
 
 // tooEarly reports whether a transaction must wait for one that was not executed yet.
 func (p *past) tooEarly(i int32) bool {
@@ -80,7 +76,9 @@ func (s *schedule) txn(event int32) int32 {
 func (s *schedule) latest(first int, f func(*written) bool) int {
 	p, last := &s.past, 0
 	if s.counting { // there are many dead ends
-		last = max(0, first-mostLooked)
+		if back := s.back(); back > 0 {
+			last = max(0, p.from[back]-p.first)
+		}
 	}
 	for i := first - 1; i >= last; i-- {
 		if s.looks--; f(&p.log[i]) {

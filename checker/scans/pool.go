@@ -3,6 +3,7 @@ package scans
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/isohound/isohound/history"
@@ -83,7 +84,7 @@ func takePart(h *history.History) []bool {
 
 // arrange sets in which order transactions enter the pool and are tried in it.
 func (s *schedule) arrange(included []bool) {
-	s.rank, s.ends = make([]int32, len(s.h.Txns)), make([]int64, len(s.h.Txns))
+	s.rank, s.ends, s.turns = make([]int32, len(s.h.Txns)), make([]int64, len(s.h.Txns)), make([]int64, len(s.h.Txns))
 	count := make([]int32, s.h.SessionCount())
 	s.timed = true
 	for i := range s.h.Txns {
@@ -118,7 +119,7 @@ func (s *schedule) feed() bool {
 	}
 	for len(s.waiting) > 0 && len(s.pool) < most {
 		i := s.waiting[0]
-		if s.timed && len(s.pool) > 0 && s.h.Txns[i].Begin > s.ends[s.entries[s.pool[0]].txn] {
+		if s.timed && len(s.pool) > 0 && s.h.Txns[i].Begin > s.firstEnd() {
 			break
 		}
 		s.waiting = s.waiting[1:]
@@ -164,15 +165,30 @@ func (s *schedule) enter(i int32) int32 {
 			s.addReader(n, op)
 		}
 	}
-	at, _ := slices.BinarySearchFunc(s.pool, i, func(m, i int32) int {
-		other := s.entries[m].txn
-		if c := cmp.Compare(s.ends[other], s.ends[i]); c != 0 {
-			return c
-		}
-		return cmp.Compare(other, i)
-	})
+	s.turns[i] = s.turn(i)
+	at, _ := slices.BinarySearchFunc(s.pool, i, func(m, i int32) int { return s.sooner(s.entries[m].txn, i) })
 	s.pool = slices.Insert(s.pool, at, n)
 	return n
+}
+
+// sooner compares the turns of two transactions.
+func (s *schedule) sooner(a, b int32) int {
+	if c := cmp.Compare(s.turns[a], s.turns[b]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a, b)
+}
+
+// turn is when a transaction is tried: when it ended, since most are recorded soon after their commit. After a restart it is a
+// moment between its begin and its end that is drawn at random.
+func (s *schedule) turn(i int32) int64 {
+	end := s.ends[i]
+	if s.past.restarts == 0 || !s.timed || end == math.MaxInt64 {
+		return end
+	}
+	r := rand.New(rand.NewPCG(uint64(s.past.draws), uint64(i)))
+	share := r.Float64() / float64(int(1)<<(s.past.draws%3))
+	return end - int64(share*float64(end-s.h.Txns[i].Begin))
 }
 
 func (s *schedule) addReader(n int32, op *history.Op) {

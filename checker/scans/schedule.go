@@ -35,11 +35,12 @@ type schedule struct {
 	waiting  []int32 // transactions that are not in the pool yet, the next one first
 	timed    bool    // all transactions have times: they enter the pool as in real time
 	strict   bool    // the order keeps real time
-	ends     []int64 // by transaction: the order of the pool
+	ends     []int64 // by transaction
+	turns    []int64 // by transaction: the order of the pool, the ends at first
 
 	entries []entry
 	free    []int32 // of entries
-	pool    []int32 // entries, by end
+	pool    []int32 // entries, by turn
 	past    past
 	holder  []int32 // by key: the entry that started and writes it, plus 1
 	own     []int32 // by key: the latest transaction that entered the pool and writes it, plus 1
@@ -156,7 +157,7 @@ func (s *schedule) execute(ctx context.Context) (*verdict.Witness, error) {
 // advance executes a transaction of the pool, or starts one. force: it may change what others find. It
 // returns false if there is none.
 func (s *schedule) advance(force bool) bool {
-	latest := s.ends[s.entries[s.pool[0]].txn]
+	latest := s.firstEnd()
 	for _, n := range s.pool {
 		e := &s.entries[n]
 		if s.strict && s.h.Txns[e.txn].Begin > latest {
@@ -169,6 +170,17 @@ func (s *schedule) advance(force bool) bool {
 		}
 	}
 	return false
+}
+
+// firstEnd is the earliest end in the pool. Before all of the pool that begins later nothing can be executed.
+func (s *schedule) firstEnd() int64 {
+	first := s.ends[s.entries[s.pool[0]].txn]
+	if s.past.draws > 0 {
+		for _, n := range s.pool {
+			first = min(first, s.ends[s.entries[n].txn])
+		}
+	}
+	return first
 }
 
 // ready reports whether what a transaction waited for has happened.
@@ -291,6 +303,10 @@ func (s *schedule) run(e *entry, ops []history.Op) bool {
 				continue
 			}
 			e.row, e.query = row, int32(next)
+			if q.p.Kind == history.ScanCount {
+				s.sharper(e, ops)
+				row = e.row
+			}
 			switch {
 			case row >= 0:
 				e.waitFor(waitRow, s.clock)
@@ -316,6 +332,26 @@ func (s *schedule) run(e *entry, ops []history.Op) bool {
 		}
 	}
 	return true
+}
+
+// sharper looks for a statement that says which row does not fit, after one that only counts.
+func (s *schedule) sharper(e *entry, ops []history.Op) {
+	at := e.queries[e.query].p.Ops[0]
+	for k := int(e.query) + 1; k < len(e.queries); k++ {
+		q := &e.queries[k]
+		for ; at < q.p.Ops[0]; at++ {
+			if ops[at].Kind == history.Write {
+				s.put(&ops[at])
+			}
+		}
+		if q.p.Kind == history.ScanCount {
+			continue
+		}
+		if row, fits := s.evaluate(q); !fits && row >= 0 {
+			e.row, e.query = row, int32(k)
+			return
+		}
+	}
 }
 
 func (s *schedule) put(op *history.Op) {
