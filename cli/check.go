@@ -217,7 +217,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// leastExplain is from how many seconds on the time for explaining is told.
+// leastExplain is from how many seconds on the time for explaining a violation is told.
 const leastExplain = 0.1
 
 // text formats an outcome as text. same are texts about anomalies that were printed before.
@@ -227,7 +227,7 @@ func text(o results.Outcome, same []string) string {
 	if o.Txns > 0 {
 		fmt.Fprintf(&b, "  (%s of %s", plural(o.Txns, "transaction"), plural(o.Sessions, "session"))
 		fmt.Fprintf(&b, "; read in %.2f s, checked in %.2f s", o.ParseSeconds, o.CheckSeconds)
-		if o.ExplainSeconds >= leastExplain {
+		if o.Verdict == verdict.Violated && o.ExplainSeconds >= leastExplain {
 			fmt.Fprintf(&b, ", explained in %.2f s", o.ExplainSeconds)
 		}
 		if o.Certified {

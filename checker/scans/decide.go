@@ -25,10 +25,11 @@ const (
 	// mostStalled bounds the dead ends without progress where nothing counts.
 	mostStalled = 24
 	// leastRestarts, one for every txnsPerRestart transactions, and at most mostRestarts bound how often that happens
-	// without progress. Small histories are soon judged without a guess.
-	leastRestarts, txnsPerRestart, mostRestarts = 2, 10, 400
-	// restartBack is by how many events the schedule goes back then, the second time twice as many, and so on.
-	restartBack = 16
+	// without progress. Small histories are soon judged without a guess, and most serial guesses that fail cannot succeed.
+	leastRestarts, txnsPerRestart, mostRestarts = 2, 10, 200
+	serialTxnsPerRestart, mostSerialRestarts    = 50, 100
+	// From the farthest dead end on restartBack events are undone then, or twice as many, and so on, restartDoubled times at most.
+	restartBack, restartDoubled = 16, 5
 	// leastLooks and looksPerOp bound the accesses in which ways out of dead ends are looked for where statements count.
 	leastLooks, looksPerOp = 1 << 22, 2048
 )
@@ -108,12 +109,17 @@ func (s *schedule) restart() bool {
 	if !s.counting {
 		return false
 	}
-	if p.restarts++; p.restarts > min(leastRestarts+len(s.h.Txns)/txnsPerRestart, mostRestarts) {
+	most := min(leastRestarts+len(s.h.Txns)/txnsPerRestart, mostRestarts)
+	if !s.split {
+		most = min(leastRestarts+len(s.h.Txns)/serialTxnsPerRestart, mostSerialRestarts)
+	}
+	if p.restarts++; p.restarts > most {
 		return false
 	}
 	p.draws++
+	r := rand.New(rand.NewPCG(uint64(p.draws), 1))
 	p.stalled, p.decisions, p.after, p.late = 0, nil, nil, nil
-	to := max(p.far-restartBack<<(p.restarts%6), sort.SearchInts(p.from, p.first))
+	to := max(p.far-restartBack<<r.IntN(restartDoubled+1), sort.SearchInts(p.from, p.first))
 	s.rewind(min(to, len(s.order)))
 	for _, n := range s.pool {
 		i := s.entries[n].txn
@@ -150,7 +156,8 @@ func (p *past) retract(d *decision) {
 	}
 }
 
-// prune forgets the older half of the decisions. What they say of transactions that are not done yet still holds.
+// prune forgets the older half of the decisions. What they say still holds until a restart, if one of their transactions is not
+// done yet.
 func (p *past) prune() {
 	half := p.decisions[:len(p.decisions)/2]
 	for i := range half {

@@ -8,7 +8,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// way is a way out of a dead end: what moves is undone, all events from at on.
+// way is a way out of a dead end: all events from at on are undone, and moves say who waits from then on.
 type way struct {
 	at    int
 	moves []move
@@ -54,19 +54,32 @@ func (s *schedule) ways(r *rand.Rand) (out []way) {
 	if s.counting {
 		most, back = s.past.effort().ways, s.back()
 	}
-	for _, n := range s.pool {
+	add := func(n int32, swap bool) bool {
 		e := &s.entries[n]
 		if e.started {
-			continue
+			return false
 		}
 		s.looks--
-		lists := s.suspects(e, r)
+		for _, events := range s.suspects(e, r) {
+			if w, ok := s.wayOf(e, events, swap); ok && w.at >= back {
+				if out = append(out, w); len(out) == most {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if s.counting { // the transaction that ended first must fit, and there are many ways for others
+		for _, n := range s.pool {
+			if add(n, false) || add(n, true) {
+				return out
+			}
+		}
+	} else {
 		for _, swap := range []bool{false, true} {
-			for _, events := range lists {
-				if w, ok := s.wayOf(e, events, swap); ok && w.at >= back {
-					if out = append(out, w); len(out) == most {
-						return out
-					}
+			for _, n := range s.pool {
+				if add(n, swap) {
+					return out
 				}
 			}
 		}
@@ -216,7 +229,9 @@ func (s *schedule) swap(e *entry, at int) (w way, ok bool) {
 type changer struct{ at, by int }
 
 // miscounted returns the events that changed the number of rows that a statement counts away from the number that it
-// counted. Those without which the number is right come first: single ones, then several together. The others follow, the latest first.
+// counted: first single ones without which the number is right, then several that make it right together, if some are
+// found by taking one after the other (the latest first, or after a restart at random, and those whose transactions ended last
+// first), then the other single ones, the latest first.
 func (s *schedule) miscounted(e *entry, r *rand.Rand) (lists [][]int) {
 	missing, all := s.changers(e)
 	for _, m := range all {
@@ -236,7 +251,7 @@ func (s *schedule) miscounted(e *entry, r *rand.Rand) (lists [][]int) {
 				list, left = append(list, m.at), rest
 			}
 		}
-		if left == 0 && len(list) > 1 {
+		if slices.Sort(list); left == 0 && len(list) > 1 && !slices.ContainsFunc(lists, func(l []int) bool { return slices.Equal(l, list) }) {
 			lists = append(lists, list)
 		}
 	}

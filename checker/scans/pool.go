@@ -179,8 +179,8 @@ func (s *schedule) sooner(a, b int32) int {
 	return cmp.Compare(a, b)
 }
 
-// turn is when a transaction is tried: when it ended, since most are recorded soon after their commit. After a restart it is a
-// moment between its begin and its end that is drawn at random.
+// turn is when a transaction is tried: when it ended, since most are recorded soon after their commit. After a restart, until there is
+// progress, it is a moment that is drawn at random: between its begin and its end, in the last half, or in the last quarter.
 func (s *schedule) turn(i int32) int64 {
 	end := s.ends[i]
 	if s.past.restarts == 0 || !s.timed || end == math.MaxInt64 {

@@ -172,7 +172,7 @@ func (s *schedule) advance(force bool) bool {
 	return false
 }
 
-// firstEnd is the earliest end in the pool. Before all of the pool that begins later nothing can be executed.
+// firstEnd is the earliest end in the pool. What begins later cannot be executed before the transaction that ended then.
 func (s *schedule) firstEnd() int64 {
 	first := s.ends[s.entries[s.pool[0]].txn]
 	if s.past.draws > 0 {

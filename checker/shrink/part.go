@@ -141,7 +141,7 @@ func (p *Part) Fill() bool {
 // fills reports whether an operation needs only kept transactions. What nobody is known to have written proves nothing in a
 // history that was cut off.
 func (p *Part) fills(t int32, j int) bool {
-	if !p.n.h.Closed && p.n.unwritten(p.n.h.Ops(&p.n.h.Txns[t])[j]) {
+	if op := p.n.h.Ops(&p.n.h.Txns[t])[j]; !p.n.h.Closed && op.Value != p.n.h.Initial(op.Key) && p.n.unwritten(op) {
 		return false
 	}
 	need, _ := p.n.need(int32(p.n.h.FirstOp(&p.n.h.Txns[t]) + j))
