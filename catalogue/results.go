@@ -142,6 +142,12 @@ func (r *Result) Line() string {
 		if r.Tries > 1 {
 			line += fmt.Sprintf(", %d tries", r.Tries)
 		}
+		switch {
+		case r.Restarts == 1:
+			line += ", the target started again once"
+		case r.Restarts > 1:
+			line += fmt.Sprintf(", the target started again %d times", r.Restarts)
+		}
 		line += ")"
 	}
 	return line

@@ -3,7 +3,6 @@ package catalogue
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -36,9 +35,11 @@ type Result struct {
 	Invariants []generator.InvariantResult `json:"invariants,omitempty"`
 	Committed  int64                       `json:"committed,omitempty"`
 	// Seed is the seed of the last run, Tries how many runs there were.
-	Seed    int64   `json:"seed,omitempty"`
-	Tries   int     `json:"tries,omitempty"`
-	Seconds float64 `json:"seconds"` // of all tries, without the start of the target
+	Seed  int64 `json:"seed,omitempty"`
+	Tries int   `json:"tries,omitempty"`
+	// Restarts is how often the target was started again, because it had not answered in a try.
+	Restarts int     `json:"restarts,omitempty"`
+	Seconds  float64 `json:"seconds"` // of all tries, without the first start of the target
 	// ExpectedSeconds is how long one run was expected to take.
 	ExpectedSeconds float64 `json:"expected_seconds"`
 	// Dir is the folder of the last run, Report its report, both relative to the results. Code
@@ -62,7 +63,7 @@ type Runner struct {
 	Tell  func(Result)
 	Note  func(string)
 	Holds func(string)
-	// Keep, if set, is called before the targets are stopped, which wait for its return.
+	// Keep, if set, is called before a target is stopped, which waits for its return.
 	Keep func(what string)
 
 	mu   sync.Mutex
@@ -171,38 +172,20 @@ func (r *Runner) note(text string) {
 
 // group starts a target, runs its scenarios, and stops it.
 func (r *Runner) group(ctx context.Context, g *group, done func(*Scenario, *Result)) {
-	target, err := r.start(ctx, g.all[0])
-	if err == nil {
-		r.hold(target, true)
-		defer func() {
-			target.stop()
-			r.hold(target, false)
-		}()
-	}
+	at := &place{r: r, s: g.all[0]}
+	defer at.leave(ctx)
 	for _, s := range g.all {
 		res := blank(s)
-		switch {
-		case ctx.Err() != nil:
-			res.Status, res.Reason = NotRun, "interrupted"
-		case err != nil:
-			res.Status, res.Code, res.Reason = Failed, codeUnavailable, "the target could not be started: "+err.Error()
-		default:
-			if err := r.scenario(ctx, s, target, res); err != nil {
-				res.Status, res.Code, res.Reason = Failed, 70, err.Error()
-				if ctx.Err() != nil {
-					res.Status, res.Code, res.Reason = NotRun, 0, "interrupted"
-				}
+		if err := r.scenario(ctx, s, at, res); err != nil {
+			res.Status, res.Code, res.Reason = Failed, 70, err.Error()
+			if errors.As(err, new(*startError)) {
+				res.Code = codeUnavailable
+			}
+			if ctx.Err() != nil {
+				res.Status, res.Code, res.Reason = NotRun, 0, "interrupted"
 			}
 		}
 		done(s, res)
-	}
-	if err == nil {
-		if kept := r.keepLogs(g.all[0], target); kept != nil {
-			r.note("logs of servers: " + kept.Error())
-		}
-		if r.Keep != nil && target.what != "" && ctx.Err() == nil {
-			r.Keep(target.what)
-		}
 	}
 }
 
@@ -241,24 +224,21 @@ func (r *Runner) hold(target *running, on bool) {
 	})
 }
 
-// keepLogs writes the logs of a target's servers to the folder of the first run.
-func (r *Runner) keepLogs(s *Scenario, target *running) error {
-	for name, log := range target.logs {
-		dir := filepath.Join(r.Out, filepath.FromSlash(s.Name), "servers")
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return errors.WithStack(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(log()), 0o666); err != nil {
-			return errors.WithStack(err)
-		}
-	}
-	return nil
-}
-
-// scenario runs one scenario until the expectation is met, or its tries are used up.
-func (r *Runner) scenario(ctx context.Context, s *Scenario, target *running, res *Result) error {
-	begun := time.Now()
+// scenario runs one scenario until the expectation is met, or its tries are used up. A try whose target did not answer
+// counts, and the next one has a new target; the second such try in a row is the last one.
+func (r *Runner) scenario(ctx context.Context, s *Scenario, at *place, res *Result) error {
+	var begun time.Time
 	for n := range max(1, s.Tries) {
+		before := at.starts
+		target, err := at.ready(ctx)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			begun = time.Now()
+		} else {
+			res.Restarts += at.starts - before
+		}
 		res.Tries, res.Seed = n+1, s.Seed+int64(n)
 		res.Dir = s.Name
 		if s.Tries > 1 {
@@ -271,8 +251,13 @@ func (r *Runner) scenario(ctx context.Context, s *Scenario, target *running, res
 		}
 		res.decide(s, a)
 		res.describe(dir)
-		if res.Seconds = time.Since(begun).Seconds(); res.Status == Met || res.Status == Failed {
+		res.Seconds = time.Since(begun).Seconds()
+		at.used(a)
+		if res.Status == Met || at.silent > 1 || res.Status == Failed && at.silent == 0 {
 			break
+		}
+		if at.silent > 0 && n+1 < s.Tries {
+			r.note(s.Name + ": try " + itoa(n+1) + " failed: " + res.Reason)
 		}
 	}
 	return nil

@@ -140,7 +140,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"path", "level", "verdict", "engine", "certified", "sessions", "txns", "committed", "aborted", "unknown_outcome", "ops",
-		"anomalies", "stages", "parse_seconds", "check_seconds", "peak_rss_mb", "seed"} {
+		"anomalies", "stages", "parse_seconds", "check_seconds", "explain_seconds", "peak_rss_mb", "seed"} {
 		if _, ok := o[key]; !ok {
 			t.Errorf("key %s is missing", key)
 		}

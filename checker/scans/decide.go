@@ -28,7 +28,7 @@ const (
 	// without progress. Small histories are soon judged without a guess, and most serial guesses that fail cannot succeed.
 	leastRestarts, txnsPerRestart, mostRestarts = 2, 10, 200
 	serialTxnsPerRestart, mostSerialRestarts    = 50, 100
-	// From the farthest dead end on restartBack events are undone then, or twice as many, and so on, restartDoubled times at most.
+	// A restart undoes restartBack events before the farthest dead end, or twice, four times, … as many, up to restartDoubled doublings.
 	restartBack, restartDoubled = 16, 5
 	// leastLooks and looksPerOp bound the accesses in which ways out of dead ends are looked for where statements count.
 	leastLooks, looksPerOp = 1 << 22, 2048

@@ -54,16 +54,20 @@ func (s *schedule) ways(r *rand.Rand) (out []way) {
 	if s.counting {
 		most, back = s.past.effort().ways, s.back()
 	}
-	add := func(n int32, swap bool) bool {
+	// add reports whether there are enough ways, with those of a transaction.
+	add := func(n int32, swaps ...bool) bool {
 		e := &s.entries[n]
 		if e.started {
 			return false
 		}
 		s.looks--
-		for _, events := range s.suspects(e, r) {
-			if w, ok := s.wayOf(e, events, swap); ok && w.at >= back {
-				if out = append(out, w); len(out) == most {
-					return true
+		lists := s.suspects(e, r)
+		for _, swap := range swaps {
+			for _, events := range lists {
+				if w, ok := s.wayOf(e, events, swap); ok && w.at >= back {
+					if out = append(out, w); len(out) == most {
+						return true
+					}
 				}
 			}
 		}
@@ -71,7 +75,7 @@ func (s *schedule) ways(r *rand.Rand) (out []way) {
 	}
 	if s.counting { // the transaction that ended first must fit, and there are many ways for others
 		for _, n := range s.pool {
-			if add(n, false) || add(n, true) {
+			if add(n, false, true) {
 				return out
 			}
 		}
@@ -276,7 +280,6 @@ func (s *schedule) changers(e *entry) (missing int, out []changer) {
 	p, q := &s.past, &e.queries[e.query]
 	missing = s.missing(e, q)
 	after := q.count()
-	rows := 1 + after // what a count looks at
 	var redo []history.Value
 	for at := len(s.order) - 1; at >= s.back(); at-- {
 		from, to := p.from[at]-p.first, len(p.log)-len(redo)
@@ -291,7 +294,7 @@ func (s *schedule) changers(e *entry) (missing int, out []changer) {
 			s.write(p.log[k].key, p.log[k].old)
 		}
 		before := q.count()
-		s.looks -= rows + to - from
+		s.looks -= 1 + before + to - from // a count looks at the rows
 		if by := before - after; by*missing > 0 {
 			out = append(out, changer{at, by})
 		}
