@@ -125,7 +125,7 @@ type refuted struct {
 // leastChoices bounds the sets of choices that are checked in a large history. In a small one it is
 // choiceOps divided by its operations, up to mostChoices. mostSteps bounds the search for the next set.
 const (
-	leastChoices = 200
+	leastChoices = 50
 	mostChoices  = 10_000
 	choiceOps    = 1 << 20
 	mostSteps    = 1 << 16

@@ -24,10 +24,10 @@ const (
 	mostDecisions = 64
 	// mostStalled bounds the dead ends without progress where nothing counts.
 	mostStalled = 24
-	// leastRestarts, one for every txnsPerRestart transactions, and at most mostRestarts bound how often that happens
-	// without progress. Small histories are soon judged without a guess, and most serial guesses that fail cannot succeed.
-	leastRestarts, txnsPerRestart, mostRestarts = 2, 10, 200
-	serialTxnsPerRestart, mostSerialRestarts    = 50, 100
+	// leastRestarts are allowed without progress even in small histories, which are soon judged without a guess.
+	leastRestarts = 2
+	// mostSame bounds the restarts in a row at about the same event, if they undo nothing because it is far before the farthest one.
+	mostSame = 8
 	// A restart undoes restartBack events before the farthest dead end, or twice, four times, … as many, up to restartDoubled doublings.
 	restartBack, restartDoubled = 16, 5
 	// leastLooks and looksPerOp bound the accesses in which ways out of dead ends are looked for where statements count.
@@ -109,17 +109,22 @@ func (s *schedule) restart() bool {
 	if !s.counting {
 		return false
 	}
-	most := min(leastRestarts+len(s.h.Txns)/txnsPerRestart, mostRestarts)
-	if !s.split {
-		most = min(leastRestarts+len(s.h.Txns)/serialTxnsPerRestart, mostSerialRestarts)
-	}
+	most := min(leastRestarts+len(s.h.Txns)/s.patience.txns, s.patience.restarts)
 	if p.restarts++; p.restarts > most {
 		return false
 	}
 	p.draws++
 	r := rand.New(rand.NewPCG(uint64(p.draws), 1))
 	p.stalled, p.decisions, p.after, p.late = 0, nil, nil, nil
-	to := max(p.far-restartBack<<r.IntN(restartDoubled+1), sort.SearchInts(p.from, p.first))
+	back := restartBack << r.IntN(restartDoubled+1)
+	to := p.far - back
+	if d := len(s.order) - p.at; d < -restartBack || d > restartBack {
+		p.at, p.same = len(s.order), 0
+	}
+	if p.same++; p.same > mostSame { // whatever is tried first here, it ends in the same place
+		to, p.same = min(to, len(s.order)-back), 0
+	}
+	to = max(to, sort.SearchInts(p.from, p.first))
 	s.rewind(min(to, len(s.order)))
 	for _, n := range s.pool {
 		i := s.entries[n].txn

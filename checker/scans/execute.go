@@ -38,7 +38,7 @@ func Execute(ctx context.Context, h *history.History, levels []level.Level, begi
 	x = h.Extend(nil, &e.done)
 	f := newFollower(x, levels, begin)
 	defer f.stop()
-	w, realTime, err := guess(ctx, e.index, false, !slices.ContainsFunc(levels, level.Level.RealTime), f)
+	w, realTime, err := guess(ctx, e.index, false, !slices.ContainsFunc(levels, level.Level.RealTime), &hastySerial, f)
 	if w == nil || err != nil {
 		return h, nil, err
 	}
@@ -70,15 +70,23 @@ func guessedDecision(lvl level.Level, w *verdict.Witness) *Decision {
 	return &Decision{Verdict: verdict.Satisfied, Witness: w.At(lvl), res: &verdict.Result{Level: lvl, Verdict: verdict.Satisfied, Engine: engineName}}
 }
 
-// guessSnapshots tries to guess an execution at a snapshot level. It returns nil if it found none.
-func (r *Rest) guessSnapshots(ctx context.Context, lvl level.Level) (*verdict.Witness, error) {
+// guessAt tries to guess an execution at a level. It returns nil if it found none.
+func (r *Rest) guessAt(ctx context.Context, lvl level.Level, p *patience) (*verdict.Witness, error) {
 	if r.h.HasClaims() || r.h.SnapshotsAssumed() || len(r.given) > 0 {
 		return nil, nil
 	}
-	w, realTime, err := guess(ctx, r.index, true, !lvl.RealTime(), nil)
+	w, realTime, err := guess(ctx, r.index, lvl.Snapshot(), !lvl.RealTime(), p, nil)
 	if w == nil || err != nil || lvl.RealTime() && !realTime {
 		return nil, err
 	}
 	r.decided[lvl] = guessedDecision(lvl, w)
 	return w, nil
+}
+
+// guessCounts is a patient guessAt for a large history in which statements count.
+func (r *Rest) guessCounts(ctx context.Context, lvl level.Level) (*verdict.Witness, error) {
+	if len(r.h.AllOps()) < GuessOps || !slices.ContainsFunc(r.later, func(s *scan) bool { return s.count != nil }) {
+		return nil, nil
+	}
+	return r.guessAt(ctx, lvl, &patient)
 }

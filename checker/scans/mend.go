@@ -1,7 +1,6 @@
 package scans
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -21,27 +20,26 @@ type move struct {
 }
 
 // effort bounds the search for ways out of dead ends where statements count. A wide search finds what a few decisions that depend on
-// each other can mend, a narrow one is soon begun again at random. Which one helps differs, so they take turns.
+// each other can mend, a narrow one is soon begun again at random. And the ways out for a wrong count are looked for in one of two
+// manners. Which of these helps differs, so they take turns.
 type effort struct {
-	ways    int // out of a dead end
-	undone  int // events that a way may undo; those far back have most likely nothing to do with the dead end
-	stalled int // dead ends without progress, until all is forgotten
+	ways    int  // out of a dead end
+	undone  int  // events that a way may undo; those far back have most likely nothing to do with the dead end
+	stalled int  // dead ends without progress, until all is forgotten
+	rows    bool // what a count can become is derived from the writes of single rows, not from the events one after the other
 }
 
-var (
-	wide   = effort{ways: 8, undone: 128, stalled: 24}
-	narrow = effort{ways: 3, undone: 64, stalled: 12}
-)
+var efforts = []effort{
+	{ways: 8, undone: 128, stalled: 24},
+	{ways: 3, undone: 64, stalled: 12},
+	{ways: 8, undone: 128, stalled: 24, rows: true},
+	{ways: 3, undone: 64, stalled: 12, rows: true},
+}
 
 // undonePerSession is how many events a way may undo at least for each session.
 const undonePerSession = 4
 
-func (p *past) effort() *effort {
-	if p.restarts%2 == 0 {
-		return &wide
-	}
-	return &narrow
-}
+func (p *past) effort() *effort { return &efforts[p.restarts%len(efforts)] }
 
 // mostWays bounds the ways out of a dead end where nothing counts.
 const mostWays = 3
@@ -61,6 +59,16 @@ func (s *schedule) ways(r *rand.Rand) (out []way) {
 			return false
 		}
 		s.looks--
+		if e.wait == waitCount && s.past.effort().rows {
+			for _, w := range s.recounts(e, r) {
+				if w.at >= back {
+					if out = append(out, w); len(out) == most {
+						return true
+					}
+				}
+			}
+			return false
+		}
 		lists := s.suspects(e, r)
 		for _, swap := range swaps {
 			for _, events := range lists {
@@ -174,7 +182,7 @@ func (s *schedule) yield() (w way, ok bool) {
 			if s.precedes(x, e.txn) {
 				break
 			}
-			return way{at, []move{{x, e.txn, false}}}, true
+			return way{at: at, moves: []move{{x, e.txn, false}}}, true
 		}
 	}
 	return w, false
@@ -223,99 +231,8 @@ func (s *schedule) swap(e *entry, at int) (w way, ok bool) {
 		y := s.txn(s.order[before])
 		before = s.start(before)
 		if y != x && p.from[before] >= p.first && !s.precedes(y, x) {
-			return way{before, []move{{y, x, false}}}, true
+			return way{at: before, moves: []move{{y, x, false}}}, true
 		}
 	}
 	return w, false
-}
-
-// changer is an event with what the count would be more without it.
-type changer struct{ at, by int }
-
-// miscounted returns the events that changed the number of rows that a statement counts away from the number that it
-// counted: first single ones without which the number is right, then several that make it right together, if some are
-// found by taking one after the other (the latest first, or after a restart at random, and those whose transactions ended last
-// first), then the other single ones, the latest first.
-func (s *schedule) miscounted(e *entry, r *rand.Rand) (lists [][]int) {
-	missing, all := s.changers(e)
-	for _, m := range all {
-		if m.by == missing {
-			lists = append(lists, []int{m.at})
-		}
-	}
-	movable := slices.DeleteFunc(slices.Clone(all), func(m changer) bool {
-		_, _, ok := s.behind(e, m.at)
-		return !ok
-	})
-	together := func() {
-		var list []int
-		left := missing
-		for _, m := range movable {
-			if rest := left - m.by; rest*missing >= 0 {
-				list, left = append(list, m.at), rest
-			}
-		}
-		if slices.Sort(list); left == 0 && len(list) > 1 && !slices.ContainsFunc(lists, func(l []int) bool { return slices.Equal(l, list) }) {
-			lists = append(lists, list)
-		}
-	}
-	if r != nil {
-		r.Shuffle(len(movable), func(i, j int) { movable[i], movable[j] = movable[j], movable[i] })
-	}
-	together()
-	slices.SortStableFunc(movable, func(a, b changer) int {
-		return cmp.Compare(s.ends[s.txn(s.order[b.at])], s.ends[s.txn(s.order[a.at])])
-	})
-	together()
-	for _, m := range all {
-		if m.by != missing {
-			lists = append(lists, []int{m.at})
-		}
-	}
-	return lists
-}
-
-// changers returns how many rows a statement misses, and the events, the latest first, that changed its count in that direction.
-func (s *schedule) changers(e *entry) (missing int, out []changer) {
-	p, q := &s.past, &e.queries[e.query]
-	missing = s.missing(e, q)
-	after := q.count()
-	var redo []history.Value
-	for at := len(s.order) - 1; at >= s.back(); at-- {
-		from, to := p.from[at]-p.first, len(p.log)-len(redo)
-		if from < 0 {
-			break
-		}
-		if from == to {
-			continue
-		}
-		for k := to - 1; k >= from; k-- {
-			redo = append(redo, s.values[p.log[k].key])
-			s.write(p.log[k].key, p.log[k].old)
-		}
-		before := q.count()
-		s.looks -= 1 + before + to - from // a count looks at the rows
-		if by := before - after; by*missing > 0 {
-			out = append(out, changer{at, by})
-		}
-		after = before
-	}
-	for n := len(redo) - 1; n >= 0; n-- {
-		s.write(p.log[len(p.log)-1-n].key, redo[n])
-	}
-	return missing, out
-}
-
-// missing returns how many rows a statement that counts misses in the current state, with the writes of its
-// transaction before it.
-func (s *schedule) missing(e *entry, q *query) int {
-	s.log = s.log[:0]
-	for _, op := range s.h.Ops(&s.h.Txns[e.txn])[:q.p.Ops[0]] {
-		if op.Kind == history.Write {
-			s.put(&op)
-		}
-	}
-	n := q.p.Count - q.count()
-	s.undo()
-	return n
 }

@@ -19,9 +19,10 @@ type past struct {
 	first int               // the number of the first write in log, of all writes
 	from  []int             // by event: the number of its first write
 	// decisions are the dead ends about which something was decided, far is the most events that the order had at a dead
-	// end, stalled counts the dead ends since then, restarts how often all decisions were forgotten since then, draws how often in all.
-	decisions                     []decision
-	far, stalled, restarts, draws int
+	// end, stalled counts the dead ends since then, restarts how often all decisions were forgotten since then, draws how often in all,
+	// same how often in a row at about event at.
+	decisions                               []decision
+	far, stalled, restarts, draws, same, at int
 }
 
 // mostPast bounds the writes that can be undone.

@@ -55,7 +55,7 @@ func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, 
 		return h, nil
 	}
 	if lvl.Snapshot() {
-		if w, err := r.guessSnapshots(ctx, lvl); w != nil || err != nil {
+		if w, err := r.guessAt(ctx, lvl, &hasty); w != nil || err != nil {
 			return h, err
 		}
 	}
@@ -83,6 +83,9 @@ func (r *Rest) Settle(ctx context.Context, lvl level.Level, h *history.History, 
 			if len(f.clauses) == 0 {
 				r.decided[lvl] = &Decision{Verdict: verdict.Satisfied, Witness: w, res: res}
 				return h, nil
+			}
+			if w, err := r.guessCounts(ctx, lvl); w != nil || err != nil {
+				return h, err
 			}
 			c := &choices{Rest: r, lvl: lvl, h: h, pick: newPicker(), check: check}
 			for _, clause := range f.clauses {

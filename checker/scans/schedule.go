@@ -26,7 +26,8 @@ type schedule struct {
 	order    []int32 // the witness: transactions, or events if starts and commits are apart
 	steps    int     // accesses that may still be looked at
 	looks    int     // the same, at dead ends
-	counting bool    // there is a statement that counts
+	patience *patience
+	counting bool // there is a statement that counts
 	log      []written
 	clock    int32   // counts executed and started transactions
 	changed  []int32 // by key: the clock when it was changed
@@ -89,14 +90,29 @@ const (
 	mostPool  = 1 << 10
 	leastPool = 16
 	mostAhead = 4
-	// triesPerOp bounds how often a transaction is tried, on average, where statements count triesPerCount.
-	triesPerOp, triesPerCount = 32, 128
+	// triesPerOp bounds how often a transaction is tried, on average, where no statement counts.
+	triesPerOp = 32
+)
+
+// patience bounds a guess where statements count. There is a restart for every txns transactions, and at most restarts in a row,
+// without progress, and at the start more.
+type patience struct {
+	tries          int // of a transaction, on average
+	txns, restarts int
+}
+
+var (
+	// hasty is for guesses of which it is not known that other reasons do not decide the history. Most serial ones that fail cannot succeed.
+	hasty       = patience{tries: 128, txns: 10, restarts: 200}
+	hastySerial = patience{tries: 128, txns: 50, restarts: 100}
+	// patient is for histories in which the counts alone are left to explain.
+	patient = patience{tries: 1024, txns: 5, restarts: 1600}
 )
 
 // guess returns an execution that explains all reads and scans of a history, or nil if it found none.
 // realTime says that it keeps real time. It need not if free is set. split is for snapshot levels. f may be nil.
-func guess(ctx context.Context, x *index, split, free bool, f *follower) (w *verdict.Witness, realTime bool, err error) {
-	s := newSchedule(x, split)
+func guess(ctx context.Context, x *index, split, free bool, p *patience, f *follower) (w *verdict.Witness, realTime bool, err error) {
+	s := newSchedule(x, split, p)
 	if s == nil {
 		return nil, false, nil
 	}
@@ -106,7 +122,7 @@ func guess(ctx context.Context, x *index, split, free bool, f *follower) (w *ver
 		return w, s.timed, err
 	}
 	f.stop()
-	s = newSchedule(x, split)
+	s = newSchedule(x, split, p)
 	s.strict = false
 	w, err = s.execute(ctx)
 	return w, false, err
@@ -114,12 +130,12 @@ func guess(ctx context.Context, x *index, split, free bool, f *follower) (w *ver
 
 // newSchedule returns a schedule without transactions, or nil if the history has values that do not fit their
 // columns.
-func newSchedule(x *index, split bool) *schedule {
+func newSchedule(x *index, split bool, p *patience) *schedule {
 	store := newStore(x)
 	if store == nil {
 		return nil
 	}
-	s := &schedule{store: store, split: split, steps: 1<<20 + triesPerOp*len(x.h.AllOps()), clock: 1,
+	s := &schedule{store: store, split: split, patience: p, steps: 1<<20 + triesPerOp*len(x.h.AllOps()), clock: 1,
 		changed: make([]int32, len(store.values)), own: make([]int32, len(store.values)), readers: make([]int32, len(store.values)), placed: make([]int32, x.h.SessionCount())}
 	if split {
 		s.holder = make([]int32, len(store.values))
@@ -132,7 +148,7 @@ func newSchedule(x *index, split bool) *schedule {
 		s.counting = s.counting || slices.ContainsFunc(x.h.Predicates(i), func(p history.Predicate) bool { return p.Kind == history.ScanCount })
 	}
 	if s.counting {
-		s.steps = 1<<20 + triesPerCount*len(x.h.AllOps())
+		s.steps = 1<<20 + p.tries*len(x.h.AllOps())
 	}
 	return s
 }
