@@ -16,9 +16,9 @@ type place struct {
 
 	target *running
 	starts int
-	// silent is how many runs in a row found no target that answered in time; err is why none could be started.
-	silent int
-	err    error
+	// stale says that the target did not answer in the last run; err is why none could be started.
+	stale bool
+	err   error
 }
 
 // startError says why a target could not be started.
@@ -33,11 +33,11 @@ func (p *place) ready(ctx context.Context) (*running, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	if p.stale {
+		p.stop()
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
-	}
-	if p.silent > 0 {
-		p.leave(ctx)
 	}
 	if p.target == nil {
 		t, err := p.r.start(ctx, p.s)
@@ -52,29 +52,31 @@ func (p *place) ready(ctx context.Context) (*running, error) {
 	return p.target, nil
 }
 
-// used counts an attempt in which the target did not answer in time.
-func (p *place) used(a *attempt) {
-	if p.s.Target.Kind == Embedded || !a.late && a.code != codeUnavailable {
-		p.silent = 0
-		return
-	}
-	p.silent++
+// silent reports whether the target did not answer in an attempt, or not in time.
+func (p *place) silent(a *attempt) bool {
+	p.stale = p.s.Target.Kind != Embedded && (a.late || a.code == codeUnavailable)
+	return p.stale
 }
 
-// leave stops the target, if there is one.
+// leave ends the use of the target, if there is one.
 func (p *place) leave(ctx context.Context) {
 	if p.target == nil {
 		return
 	}
-	if err := p.keepLogs(); err != nil {
-		p.r.note("logs of servers: " + err.Error())
-	}
 	if p.r.Keep != nil && p.target.what != "" && ctx.Err() == nil {
 		p.r.Keep(p.target.what)
 	}
+	p.stop()
+}
+
+// stop stops the target.
+func (p *place) stop() {
+	if err := p.keepLogs(); err != nil {
+		p.r.note("logs of servers: " + err.Error())
+	}
 	p.target.stop()
 	p.r.hold(p.target, false)
-	p.target = nil
+	p.target, p.stale = nil, false
 }
 
 // keepLogs writes the logs of the target's servers to the folder of the first scenario.

@@ -32,6 +32,7 @@ func TestStartAgain(t *testing.T) {
 		{"silent in the only try", []string{silent}, []int{0}, 0, []string{"! failed a, 1 tries: no answer"}, "1"},
 		{"another failure", []string{broken}, []int{5}, 0, []string{"! failed a, 1 tries: bug"}, "1"},
 		{"the next one", []string{silent, violated, violated}, []int{0, 0, 0}, 0, []string{"! failed a, 1 tries: no answer", "✓ as expected b, 1 tries", "✓ as expected c, 1 tries"}, "1 2 2"},
+		{"silent in two scenarios", []string{silent, silent, violated}, []int{0, 3}, 0, []string{"! failed a, 1 tries: no answer", "✓ as expected b, 2 tries, 1 restarts"}, "1 2 3"},
 		{"no start", nil, []int{3, 3}, 1, []string{"! failed a, 0 tries: the target could not be started: no room", "! failed b, 0 tries: the target could not be started: no room"}, ""},
 		{"no second start", []string{silent}, []int{3}, 2, []string{"! failed a, 1 tries: the target could not be started: no room"}, "1"},
 	} {
@@ -46,7 +47,7 @@ func TestStartAgain(t *testing.T) {
 					t.Error("two targets at once")
 				}
 				logs := map[string]func() string{"log": func() string { return fmt.Sprint("log of ", starts) }}
-				return &running{dsns: []string{fmt.Sprint("fake://", starts)}, logs: logs, stop: func() { held-- }}, nil
+				return &running{dsns: []string{fmt.Sprint("fake://", starts)}, logs: logs, what: "fake", stop: func() { held-- }}, nil
 			}}
 			defer delete(starters, "fake")
 			// The program ends as the next line of the file says, and writes down which target it was to use.
@@ -71,7 +72,8 @@ echo '{"level":"si","verdict":"'$verdict'"}'
 				list = append(list, &Scenario{Name: string(rune('a' + n)), Target: Target{Kind: Local, Start: "fake"}, Driver: "postgres", Workload: "mini",
 					Tries: tries, Expect: []Expectation{{Level: "si", Verdict: "violated"}}})
 			}
-			r := &Runner{Command: program, Out: dir}
+			kept := 0
+			r := &Runner{Command: program, Out: dir, Keep: func(string) { kept++ }}
 			var got []string
 			for _, res := range r.Run(t.Context(), list) {
 				line := fmt.Sprintf("%s %s, %d tries", res.Status.Mark(), res.Name, res.Tries)
@@ -89,6 +91,9 @@ echo '{"level":"si","verdict":"'$verdict'"}'
 			text, _ := os.ReadFile(used)
 			if got := strings.Join(strings.Fields(strings.ReplaceAll(string(text), "fake://", "")), " "); got != tc.targets {
 				t.Errorf("the runs had the targets %s, want %s", got, tc.targets)
+			}
+			if left := min(1, starts); tc.fails == 0 && kept != left { // a target that is started again is not kept
+				t.Errorf("%d targets were kept, want %d", kept, left)
 			}
 			if held != 0 {
 				t.Errorf("%d targets are left", held)

@@ -37,7 +37,7 @@ type Result struct {
 	// Seed is the seed of the last run, Tries how many runs there were.
 	Seed  int64 `json:"seed,omitempty"`
 	Tries int   `json:"tries,omitempty"`
-	// Restarts is how often the target was started again, because it had not answered in a try.
+	// Restarts is how often the target was started again between its tries, because it had not answered in time.
 	Restarts int     `json:"restarts,omitempty"`
 	Seconds  float64 `json:"seconds"` // of all tries, without the first start of the target
 	// ExpectedSeconds is how long one run was expected to take.
@@ -63,7 +63,8 @@ type Runner struct {
 	Tell  func(Result)
 	Note  func(string)
 	Holds func(string)
-	// Keep, if set, is called before a target is stopped, which waits for its return.
+	// Keep, if set, is called before a target is stopped, which waits for its return. It is not called for a target that is started
+	// again.
 	Keep func(what string)
 
 	mu   sync.Mutex
@@ -170,7 +171,7 @@ func (r *Runner) note(text string) {
 	})
 }
 
-// group starts a target, runs its scenarios, and stops it.
+// group runs scenarios on one target, which is stopped then.
 func (r *Runner) group(ctx context.Context, g *group, done func(*Scenario, *Result)) {
 	at := &place{r: r, s: g.all[0]}
 	defer at.leave(ctx)
@@ -224,10 +225,11 @@ func (r *Runner) hold(target *running, on bool) {
 	})
 }
 
-// scenario runs one scenario until the expectation is met, or its tries are used up. A try whose target did not answer
+// scenario runs one scenario until the expectation is met, or its tries are used up. A try whose target did not answer in time
 // counts, and the next one has a new target; the second such try in a row is the last one.
 func (r *Runner) scenario(ctx context.Context, s *Scenario, at *place, res *Result) error {
 	var begun time.Time
+	silent := 0 // tries in a row
 	for n := range max(1, s.Tries) {
 		before := at.starts
 		target, err := at.ready(ctx)
@@ -252,11 +254,15 @@ func (r *Runner) scenario(ctx context.Context, s *Scenario, at *place, res *Resu
 		res.decide(s, a)
 		res.describe(dir)
 		res.Seconds = time.Since(begun).Seconds()
-		at.used(a)
-		if res.Status == Met || at.silent > 1 || res.Status == Failed && at.silent == 0 {
+		if at.silent(a) {
+			silent++
+		} else {
+			silent = 0
+		}
+		if res.Status == Met || silent > 1 || res.Status == Failed && silent == 0 {
 			break
 		}
-		if at.silent > 0 && n+1 < s.Tries {
+		if silent > 0 && n+1 < s.Tries {
 			r.note(s.Name + ": try " + itoa(n+1) + " failed: " + res.Reason)
 		}
 	}

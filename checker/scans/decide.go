@@ -26,7 +26,8 @@ const (
 	mostStalled = 24
 	// leastRestarts are allowed without progress even in small histories, which are soon judged without a guess.
 	leastRestarts = 2
-	// mostSame bounds the restarts in a row at about the same event, if they undo nothing because it is far before the farthest one.
+	// mostSame bounds the restarts in a row that undo nothing, because the schedule is far before the farthest dead end, and that come to
+	// about the same event again.
 	mostSame = 8
 	// A restart undoes restartBack events before the farthest dead end, or twice, four times, … as many, up to restartDoubled doublings.
 	restartBack, restartDoubled = 16, 5
@@ -121,8 +122,10 @@ func (s *schedule) restart() bool {
 	if d := len(s.order) - p.at; d < -restartBack || d > restartBack {
 		p.at, p.same = len(s.order), 0
 	}
-	if p.same++; p.same > mostSame { // whatever is tried first here, it ends in the same place
-		to, p.same = min(to, len(s.order)-back), 0
+	if to >= len(s.order) {
+		if p.same++; p.same > mostSame {
+			to, p.same = len(s.order)-back, 0
+		}
 	}
 	to = max(to, sort.SearchInts(p.from, p.first))
 	s.rewind(min(to, len(s.order)))

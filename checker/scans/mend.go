@@ -20,20 +20,20 @@ type move struct {
 }
 
 // effort bounds the search for ways out of dead ends where statements count. A wide search finds what a few decisions that depend on
-// each other can mend, a narrow one is soon begun again at random. And the ways out for a wrong count are looked for in one of two
+// each other can mend, a narrow one is soon begun again at random. Ways out for a wrong count are found in two
 // manners. Which of these helps differs, so they take turns.
 type effort struct {
 	ways    int  // out of a dead end
 	undone  int  // events that a way may undo; those far back have most likely nothing to do with the dead end
 	stalled int  // dead ends without progress, until all is forgotten
-	rows    bool // what a count can become is derived from the writes of single rows, not from the events one after the other
+	byRow   bool // what a count can become is derived from the writes of single rows, not from the events one after the other
 }
 
 var efforts = []effort{
 	{ways: 8, undone: 128, stalled: 24},
 	{ways: 3, undone: 64, stalled: 12},
-	{ways: 8, undone: 128, stalled: 24, rows: true},
-	{ways: 3, undone: 64, stalled: 12, rows: true},
+	{ways: 8, undone: 128, stalled: 24, byRow: true},
+	{ways: 3, undone: 64, stalled: 12, byRow: true},
 }
 
 // undonePerSession is how many events a way may undo at least for each session.
@@ -55,11 +55,11 @@ func (s *schedule) ways(r *rand.Rand) (out []way) {
 	// add reports whether there are enough ways, with those of a transaction.
 	add := func(n int32, swaps ...bool) bool {
 		e := &s.entries[n]
-		if e.started {
+		if e.started || s.counting && s.looks <= 0 {
 			return false
 		}
 		s.looks--
-		if e.wait == waitCount && s.past.effort().rows {
+		if e.wait == waitCount && s.past.effort().byRow {
 			for _, w := range s.recounts(e, r) {
 				if w.at >= back {
 					if out = append(out, w); len(out) == most {

@@ -20,7 +20,7 @@ type past struct {
 	from  []int             // by event: the number of its first write
 	// decisions are the dead ends about which something was decided, far is the most events that the order had at a dead
 	// end, stalled counts the dead ends since then, restarts how often all decisions were forgotten since then, draws how often in all,
-	// same how often in a row at about event at.
+	// same how often in a row they were forgotten at about event at without undoing anything.
 	decisions                               []decision
 	far, stalled, restarts, draws, same, at int
 }

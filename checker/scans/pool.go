@@ -188,7 +188,7 @@ func (s *schedule) turn(i int32) int64 {
 		return end
 	}
 	if s.past.draws%4 == 3 {
-		r := rand.New(rand.NewPCG(uint64(s.past.draws), 1))
+		r := rand.New(rand.NewPCG(uint64(s.past.draws), math.MaxUint64))
 		return end - int64(r.Float64()*float64(end-s.h.Txns[i].Begin))
 	}
 	r := rand.New(rand.NewPCG(uint64(s.past.draws), uint64(i)))

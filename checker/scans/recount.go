@@ -8,7 +8,7 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// shift is a way out of a dead end, and how many rows more a statement would count then. events are those that move behind the
+// shift is a way out of a dead end, and how many more rows a statement would count then. events are those that move behind the
 // statement, if nothing else moves.
 type shift struct {
 	way
@@ -19,20 +19,23 @@ type shift struct {
 const (
 	// mostCut bounds how many writes of a row move behind the statement, mostOvertaken how many move before another one.
 	mostCut, mostOvertaken = 3, 3
-	// mostPairs bounds the pairs of shifts.
-	mostPairs = 8
+	// mostPairs bounds the pairs of shifts, mostJoined the shifts that may move together.
+	mostPairs, mostJoined = 8, 64
 )
 
 // recounts returns ways out of a dead end where a statement counts wrongly: first those with which the count is right, single events
 // before several that move together, then those with which it comes nearer.
 func (s *schedule) recounts(e *entry, r *rand.Rand) (out []way) {
-	c := s.counted(e)
+	c := s.newRecount(e)
+	if c.missing == 0 { // what it waits for has happened
+		return nil
+	}
 	singles, rows := c.singles(), c.overtaken()
 	c.exact(singles)
 	c.exact(rows)
 	toward := slices.DeleteFunc(slices.Clone(singles), func(x shift) bool { return x.by*c.missing < 0 })
 	c.greedy(toward, r)
-	c.suffixes(slices.Clone(singles))
+	c.suffixes(singles)
 	c.pairs(append(slices.Clone(singles), rows...))
 	for i := range toward {
 		if toward[i].by != c.missing {
@@ -55,10 +58,10 @@ type recount struct {
 	e       *entry
 	q       *query
 	missing int
-	rows    map[history.Key]*overwrites
-	keys    []history.Key         // of rows, the one that was written last first
-	events  []int                 // that wrote a row, the latest first
-	wrote   map[int][]history.Key // by event
+	rows    map[history.Key]*overwrites // a row that several groups have is taken for several rows
+	keys    []history.Key               // of rows, the one that was written last first
+	events  []int                       // that wrote a row, the latest first
+	wrote   map[int][]history.Key       // by event
 	out     []way
 }
 
@@ -75,8 +78,8 @@ type overwrite struct {
 	matches int // 1 if the row fulfils the conditions with this value
 }
 
-// counted collects what was written lately of the rows that a statement may count.
-func (s *schedule) counted(e *entry) *recount {
+// newRecount collects what was written lately of the rows that a statement may count.
+func (s *schedule) newRecount(e *entry) *recount {
 	p, q := &s.past, &e.queries[e.query]
 	c := &recount{schedule: s, e: e, q: q, missing: s.missing(e, q), rows: map[history.Key]*overwrites{}, wrote: map[int][]history.Key{}}
 	for at := len(s.order) - 1; at >= s.back() && p.from[at] >= p.first; at-- {
@@ -121,10 +124,11 @@ func (c *recount) matches(k history.Key, row int32, v history.Value) (n int) {
 	return n
 }
 
-// by returns how many rows more the statement counts if events move behind it.
+// by returns how many more rows the statement counts if events move behind it.
 func (c *recount) by(events ...int) (n int) {
 	var seen []history.Key
 	for _, at := range events {
+		c.looks -= len(c.wrote[at]) * len(events)
 		for _, k := range c.wrote[at] {
 			if len(events) > 1 && slices.Contains(seen, k) {
 				continue
@@ -146,7 +150,12 @@ func (c *recount) by(events ...int) (n int) {
 	return n
 }
 
-func (c *recount) add(w *way) { c.out = append(c.out, *w) }
+// add adds a way, unless it is there already.
+func (c *recount) add(w *way) {
+	if !slices.ContainsFunc(c.out, func(x way) bool { return x.at == w.at && slices.Equal(x.moves, w.moves) }) {
+		c.out = append(c.out, *w)
+	}
+}
 
 // exact adds the shifts with which the count is right.
 func (c *recount) exact(list []shift) {
@@ -169,10 +178,13 @@ func (c *recount) singles() (out []shift) {
 	return out
 }
 
-// with returns two shifts together.
-func (c *recount) with(a, b *shift) shift {
+// joined returns two shifts as one.
+func (c *recount) joined(a, b *shift) shift {
 	if len(a.moves) == 0 {
 		return *b
+	}
+	if len(b.moves) == 0 {
+		return *a
 	}
 	x := shift{way{min(a.at, b.at), append(slices.Clone(a.moves), b.moves...)}, a.by + b.by, nil}
 	if len(a.events) > 0 && len(b.events) > 0 {
@@ -185,10 +197,11 @@ func (c *recount) with(a, b *shift) shift {
 // greedy adds shifts that make the count right together, if some are found by taking one after the other: the latest first, or after
 // a restart at random, and those whose transactions ended last first.
 func (c *recount) greedy(list []shift, r *rand.Rand) {
+	list = slices.Clone(list[:min(len(list), mostJoined)])
 	take := func() {
 		var all shift
 		for i := range list {
-			if x := c.with(&all, &list[i]); (c.missing-x.by)*c.missing >= 0 {
+			if x := c.joined(&all, &list[i]); (c.missing-x.by)*c.missing >= 0 {
 				all = x
 			}
 		}
@@ -211,10 +224,11 @@ func (c *recount) sortByEnd(list []shift) {
 // suffixes adds shifts with which the transaction reads before all events from one on that can move, in the order of the events, or in
 // that of the ends.
 func (c *recount) suffixes(list []shift) {
+	list = slices.Clone(list[:min(len(list), mostJoined)])
 	take := func() {
 		var all shift
 		for i := range list {
-			if all = c.with(&all, &list[i]); all.by == c.missing && i > 0 {
+			if all = c.joined(&all, &list[i]); all.by == c.missing && i > 0 {
 				c.add(&all.way)
 			}
 		}
@@ -226,22 +240,31 @@ func (c *recount) suffixes(list []shift) {
 
 // pairs adds pairs of shifts that make the count right together.
 func (c *recount) pairs(list []shift) {
-	n := 0
+	left := mostPairs
 	for i := range list {
+		c.looks -= i
 		for j := range list[:i] {
 			a, b := &list[j], &list[i]
-			if a.by+b.by != c.missing || a.by == 0 || b.by == 0 || slices.ContainsFunc(a.moves, func(m move) bool {
-				return slices.ContainsFunc(b.moves, func(n move) bool { return m.x == n.x || m.x == n.other || m.other == n.x })
-			}) {
+			if a.by+b.by != c.missing || a.by == 0 || b.by == 0 || a.contradicts(b) {
 				continue
 			}
-			x := c.with(a, b)
+			x := c.joined(a, b)
+			if x.by != c.missing {
+				continue
+			}
 			c.add(&x.way)
-			if n++; n == mostPairs {
+			if left--; left == 0 {
 				return
 			}
 		}
 	}
+}
+
+// contradicts reports whether a transaction that waits in one way is in the other one, too.
+func (w *way) contradicts(other *shift) bool {
+	return slices.ContainsFunc(w.moves, func(a move) bool {
+		return slices.ContainsFunc(other.moves, func(b move) bool { return a.x == b.x || a.x == b.other || a.other == b.x })
+	})
 }
 
 // overtaken returns shifts that make another write of a row the last one before the statement: of those after it, some move behind the
@@ -254,13 +277,13 @@ func (c *recount) overtaken() (out []shift) {
 			continue
 		}
 		var cut shift
-		for j := 0; j < len(list)-1 && j <= mostCut; j++ {
+		for j := 0; j <= min(len(list), mostCut); j++ {
 			if j > 0 { // the one before moves behind the statement
 				m, from, ok := c.behind(c.e, list[j-1].at)
 				if !ok {
 					break
 				}
-				cut = c.with(&cut, &shift{way{from, []move{m}}, c.by(list[j-1].at), []int{list[j-1].at}})
+				cut = c.joined(&cut, &shift{way{from, []move{m}}, c.by(list[j-1].at), []int{list[j-1].at}})
 				if j > 1 && cut.by != 0 {
 					out = append(out, cut)
 				}
@@ -271,7 +294,7 @@ func (c *recount) overtaken() (out []shift) {
 					break
 				}
 				x := shift{way: w, by: list[i].matches - list[j].matches}
-				if x = c.with(&x, &cut); x.by != 0 {
+				if x = c.joined(&x, &cut); x.by != 0 {
 					out = append(out, x)
 				}
 			}

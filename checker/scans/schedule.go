@@ -94,18 +94,18 @@ const (
 	triesPerOp = 32
 )
 
-// patience bounds a guess where statements count. There is a restart for every txns transactions, and at most restarts in a row,
-// without progress, and at the start more.
+// patience bounds a guess where statements count. Without progress it is begun again leastRestarts times, and once more for every txns
+// transactions, but at most restarts times.
 type patience struct {
 	tries          int // of a transaction, on average
 	txns, restarts int
 }
 
 var (
-	// hasty is for guesses of which it is not known that other reasons do not decide the history. Most serial ones that fail cannot succeed.
+	// hasty is for guesses before anything else was tried: other reasons may decide the history. Most serial ones that fail cannot succeed.
 	hasty       = patience{tries: 128, txns: 10, restarts: 200}
 	hastySerial = patience{tries: 128, txns: 50, restarts: 100}
-	// patient is for histories in which the counts alone are left to explain.
+	// patient is for histories whose reads have an execution, but where a count leaves a choice.
 	patient = patience{tries: 1024, txns: 5, restarts: 1600}
 )
 
@@ -160,7 +160,16 @@ func (s *schedule) execute(ctx context.Context) (*verdict.Witness, error) {
 			return nil, context.Cause(ctx)
 		}
 		s.follower.follow(s.order)
-		if s.steps <= 0 || !s.advance(false) && !s.advance(true) && !s.mend() {
+		if s.steps <= 0 {
+			return nil, nil
+		}
+		if s.advance(false) || s.advance(true) {
+			continue
+		}
+		if ctx.Err() != nil { // a dead end may take long
+			return nil, context.Cause(ctx)
+		}
+		if !s.mend() {
 			return nil, nil
 		}
 	}
