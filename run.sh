@@ -195,7 +195,7 @@ tests() {
   done
   ahead &
   ahead=$!
-  trap 'pkill -P "$ahead" || true; kill "$ahead" 2>/dev/null || true' EXIT
+  trap 'pkill -P "$ahead" 2>/dev/null || true; kill "$ahead" 2>/dev/null || true' EXIT
   # A larger share of random histories than a plain go test takes.
   ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m ./...
   # Servers and libraries that would weigh on isohound itself have modules of their own.
@@ -209,6 +209,8 @@ tests() {
   bin/isohound scenarios run all --target embedded --out "$scenarios/embedded"
   bin/isohound scenarios run all --target local --out "$scenarios/local"
   rm -rf "$scenarios"
+  wait "$ahead"
+  trap - EXIT
   # The race detector looks at how goroutines meet, for which few histories do.
   ISOHOUND_HISTORIES=4000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m "${raced[@]}"
   ISOHOUND_GRAPHS=400 go test -count=1 -race -short -timeout 20m ./accel/...
