@@ -212,7 +212,7 @@ tests() {
   wait "$ahead"
   trap - EXIT
   # The race detector looks at how goroutines meet, for which few histories do. The hardest searches take minutes with it, and
-  # easier ones have the same goroutines.
+  # easier ones run the same code.
   ISOHOUND_HISTORIES=4000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m -skip '^(TestFromSAT|TestHard|TestHotWriters)$' "${raced[@]}"
   ISOHOUND_GRAPHS=400 go test -count=1 -race -short -timeout 20m ./accel/...
 }
