@@ -233,6 +233,9 @@ func (a *Adjacency) In(v int32, f func(from int32)) {
 	}
 }
 
+// AddedInto reports whether edges into v were added.
+func (a *Adjacency) AddedInto(v int32) bool { return a.addedIn != nil && a.addedIn[v] >= 0 }
+
 // InAdded calls f for the start of each added edge into v, with its index in Added, the latest
 // first.
 func (a *Adjacency) InAdded(v int32, f func(i, from int32)) {

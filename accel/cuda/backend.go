@@ -69,7 +69,7 @@ func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options
 	c := &closure{b: b, opt: opt, ctx: ctx, s: newSpace(s), fresh: true}
 	order := c.s.fill(s.Order)
 	if opt.Order != nil || g.Intervals != nil {
-		order = c.s.byLevel(order, nil) // without Options.Order and intervals, Sort returns an order by level
+		order = c.s.byLevel(order) // without Options.Order and intervals, Sort returns an order by level
 	}
 	c.m, err = newMatrix(ctx, b.dev, c.s, order, b.cfg.Squaring)
 	if err == nil {

@@ -110,12 +110,11 @@ func (c *closure) search(from, to int32) bool {
 	known := make([]bool, c.s.size())
 	known[to] = true
 	next := []int32{to}
-	var list []int32
+	r := reader{space: c.s}
 	for len(next) > 0 && !known[from] {
 		x := next[len(next)-1]
-		list = c.s.into(list[:0], x)
 		next = next[:len(next)-1]
-		for _, u := range list {
+		for _, u := range r.into(x) {
 			if !known[u] {
 				known[u] = true
 				next = append(next, u)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/accel"
 	"github.com/isohound/isohound/accel/acceltest"
+	"github.com/isohound/isohound/accel/bitset"
 	"github.com/isohound/isohound/accel/cuda"
 	"github.com/isohound/isohound/accel/cuda/cudatest"
 	"github.com/pkg/errors"
@@ -57,6 +58,7 @@ func TestDevice(t *testing.T) {
 	t.Logf("%+v", b.Device())
 	acceltest.Run(t, b)
 	large(t, b)
+	acceltest.Agree(t, b, bitset.Backend{}, 50000)
 }
 
 func TestStopsAsking(t *testing.T) {

@@ -124,10 +124,11 @@ func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
 		row[x] = int32(r)
 	}
 	var from []int32
+	r := reader{space: s}
 	for _, x := range order {
-		from = s.into(from[:0], x)
-		for i, u := range from {
-			from[i] = row[u] << 1
+		from = from[:0]
+		for _, u := range r.into(x) {
+			from = append(from, row[u]<<1)
 		}
 		p.row(from)
 	}
@@ -135,43 +136,41 @@ func planAll(s *space, order []int32, rows int32) (*plan, []int32, error) {
 	return done, row, err
 }
 
-// planInsert plans the rows that some edges, already in the space, may change, given an order of
-// the whole space. It returns the vertex or point of each position.
+// planInsert plans the rows that the edges added last may change, given an order of the whole
+// space. It returns the vertex or point of each position.
 func planInsert(s *space, order []int32, edges []accel.Edge, rows int32) (*plan, []int32, error) {
-	news := map[int32][]int32{}
-	for _, e := range edges {
-		news[e.To] = append(news[e.To], e.From)
-	}
-	list, marks := s.reached(order, edges)
-	list = s.byLevel(list, marks)
-	position := map[int32]int32{}
+	list, level := s.reached(order, edges)
+	position := make([]int32, s.size()) // where a row is reached or a new edge begins
 	var at []int32
-	put := func(x int32) {
-		position[x] = int32(len(at))
-		at = append(at, x)
-	}
 	for _, e := range edges {
-		if _, known := position[e.From]; !known && !marks[e.From] {
-			put(e.From)
+		if level[e.From] == 0 {
+			level[e.From] = still
+			at = append(at, e.From)
 		}
 	}
-	still := len(at)
-	for _, x := range list {
-		put(x)
+	begin := len(at)
+	at = append(at, list...)
+	for i, x := range at {
+		position[x] = int32(i)
 	}
 	p := newPlanner(int32(len(at)), rows, len(edges))
-	for range still {
+	for range begin {
 		p.row(nil)
 	}
-	var from, in []int32
+	var from []int32
+	r := reader{space: s}
+	old := int32(len(s.Added) - len(edges))
 	for _, x := range list {
 		from = from[:0]
-		for _, u := range news[x] {
-			from = append(from, position[u]<<1|1)
+		if x < s.Len() && s.AddedInto(x) {
+			s.InAdded(x, func(i, u int32) {
+				if i >= old {
+					from = append(from, position[u]<<1|1)
+				}
+			})
 		}
-		in = s.into(in[:0], x)
-		for _, u := range in {
-			if marks[u] {
+		for _, u := range r.into(x) {
+			if level[u] > 0 {
 				from = append(from, position[u]<<1)
 			}
 		}
@@ -180,3 +179,6 @@ func planInsert(s *space, order []int32, edges []accel.Edge, rows int32) (*plan,
 	done, err := p.done()
 	return done, at, err
 }
+
+// still is the level of a row where new edges begin, and which they do not reach.
+const still = -1

@@ -26,11 +26,11 @@ func BenchmarkPlan(b *testing.B) {
 	b.Run("level", func(b *testing.B) {
 		for range b.N {
 			sp := newSpace(s)
-			sp.byLevel(s.Order, nil)
+			sp.byLevel(s.Order)
 		}
 	})
 	sp := newSpace(s)
-	order := sp.byLevel(s.Order, nil)
+	order := sp.byLevel(s.Order)
 	b.Run("plan", func(b *testing.B) {
 		for range b.N {
 			p, _, _ := planAll(sp, order, 512)

@@ -46,23 +46,34 @@ func (s *space) points() int32 { return int32(max(0, len(s.since)-1)) }
 // size returns how many rows there are.
 func (s *space) size() int32 { return s.Len() + s.points() }
 
-// into appends the starts of the edges into the vertex or point of a row.
-func (s *space) into(list []int32, x int32) []int32 {
-	n := s.Len()
+// reader lists the edges into one vertex or point after the other.
+type reader struct {
+	*space
+	list []int32
+}
+
+// into returns the starts of the edges into a vertex or point, until the next call. They must not
+// be changed.
+func (r *reader) into(x int32) []int32 {
+	n := r.Len()
+	if x < n && r.point == nil && !r.AddedInto(x) {
+		return r.Into(x)
+	}
+	list := r.list[:0]
 	if x < n {
-		list = append(list, s.Into(x)...)
-		if len(s.Added) > 0 {
-			s.InAdded(x, func(_, u int32) { list = append(list, u) })
+		list = append(list, r.Into(x)...)
+		r.InAdded(x, func(_, u int32) { list = append(list, u) })
+		if r.point != nil && r.point[x] >= 0 {
+			list = append(list, n+r.point[x])
 		}
-		if s.point != nil && s.point[x] >= 0 {
-			list = append(list, n+s.point[x])
+	} else {
+		if x > n {
+			list = append(list, x-1)
 		}
-		return list
+		list = append(list, r.ends[r.since[x-n]:r.since[x-n+1]]...)
 	}
-	if x > n {
-		list = append(list, x-1)
-	}
-	return append(list, s.ends[s.since[x-n]:s.since[x-n+1]]...)
+	r.list = list
+	return list
 }
 
 // fill inserts the points in time into an order of the vertices.
@@ -81,54 +92,108 @@ func (s *space) fill(order []int32) []int32 {
 	return all
 }
 
-// byLevel sorts an order of some of the rows by level: the length of the longest chain of edges
-// to a row. Edges from rows that chosen leaves out do not count; nil leaves none out.
-func (s *space) byLevel(order []int32, chosen []bool) []int32 {
+// byLevel sorts an order of all rows by level: the length of the longest chain of edges to a row.
+func (s *space) byLevel(order []int32) []int32 {
 	level := make([]int32, s.size())
-	var count []int32
-	var list []int32
+	r := reader{space: s}
 	for _, x := range order {
 		l := int32(0)
-		list = s.into(list[:0], x)
-		for _, u := range list {
-			if chosen == nil || chosen[u] {
-				l = max(l, level[u]+1)
-			}
+		for _, u := range r.into(x) {
+			l = max(l, level[u]+1)
 		}
 		level[x] = l
-		for int(l) >= len(count) {
-			count = append(count, 0)
-		}
-		count[l]++
 	}
-	at := int32(0)
-	for l, n := range count {
-		count[l] = at
-		at += n
+	return sortByLevel(order, level)
+}
+
+// reached returns what the ends of edges reach, by level among themselves, and for each row its
+// level plus one, 0 if it is not reached. order is one of all rows, which the edges respect.
+func (s *space) reached(order []int32, edges []accel.Edge) (list, level []int32) {
+	level = make([]int32, s.size())
+	for _, e := range edges {
+		level[e.To] = 1
 	}
-	sorted := make([]int32, len(order))
+	later := s.turned()
 	for _, x := range order {
-		sorted[count[level[x]]] = x
-		count[level[x]]++
+		l := level[x]
+		if l == 0 {
+			continue
+		}
+		list = append(list, x)
+		raise := func(y int32) { level[y] = max(level[y], l+1) }
+		if x >= s.Len() {
+			later.fromPoint(x-s.Len(), raise)
+			continue
+		}
+		for _, y := range s.Outgoing(x) {
+			level[y] = max(level[y], l+1)
+		}
+		s.OutAdded(x, raise)
+		if later != nil && later.point[x] >= 0 {
+			raise(s.Len() + later.point[x])
+		}
+	}
+	return sortByLevel(list, level), level
+}
+
+// sortByLevel sorts rows by their levels. Rows of the same level keep their order.
+func sortByLevel(rows, level []int32) []int32 {
+	var at []int32 // by level: how many rows it has, then the position of the next one
+	for _, x := range rows {
+		for int(level[x]) >= len(at) {
+			at = append(at, 0)
+		}
+		at[level[x]]++
+	}
+	next := int32(0)
+	for l, n := range at {
+		at[l] = next
+		next += n
+	}
+	sorted := make([]int32, len(rows))
+	for _, x := range rows {
+		sorted[at[level[x]]] = x
+		at[level[x]]++
 	}
 	return sorted
 }
 
-// reached returns, in order, what the ends of edges reach, and marks it.
-func (s *space) reached(order []int32, edges []accel.Edge) (list []int32, marks []bool) {
-	marks = make([]bool, s.size())
-	for _, e := range edges {
-		marks[e.To] = true
+// turned has the edges of points in time by their starts.
+type turned struct {
+	s     *space
+	point []int32 // by vertex: the point that it has an edge to, or -1
+	since []int32 // by point: the first of Begins that has an edge from it; one entry more
+}
+
+// turned returns nil for a space without points.
+func (s *space) turned() *turned {
+	if s.points() == 0 {
+		return nil
 	}
-	var from []int32
-	for _, x := range order {
-		if !marks[x] && len(list) > 0 {
-			from = s.into(from[:0], x)
-			marks[x] = slices.ContainsFunc(from, func(u int32) bool { return marks[u] })
-		}
-		if marks[x] {
-			list = append(list, x)
+	t := &turned{s: s, point: make([]int32, s.Len())}
+	for v := range t.point {
+		t.point[v] = -1
+	}
+	for p := range s.points() {
+		for _, v := range s.ends[s.since[p]:s.since[p+1]] {
+			t.point[v] = p
 		}
 	}
-	return list, marks
+	for i, v := range s.Begins() {
+		for int(s.point[v]) >= len(t.since) {
+			t.since = append(t.since, int32(i))
+		}
+	}
+	t.since = append(t.since, s.Len())
+	return t
+}
+
+// fromPoint calls f for the ends of the edges from a point in time.
+func (t *turned) fromPoint(p int32, f func(y int32)) {
+	if p+1 < t.s.points() {
+		f(t.s.Len() + p + 1)
+	}
+	for _, v := range t.s.Begins()[t.since[p]:t.since[p+1]] {
+		f(v)
+	}
 }

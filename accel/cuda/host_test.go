@@ -1,0 +1,67 @@
+package cuda
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/isohound/isohound/accel"
+	"github.com/isohound/isohound/accel/cuda/driver"
+	"github.com/isohound/isohound/accel/cuda/kernels"
+)
+
+// idle is a driver whose device takes no time and computes nothing.
+type idle struct{ driver.Driver }
+
+func (idle) SetCurrent(driver.Context) error                       { return nil }
+func (idle) FreeMemory() (int64, error)                            { return 1 << 40, nil }
+func (idle) Alloc(int64) (driver.Ptr, error)                       { return 256, nil }
+func (idle) Free(driver.Ptr) error                                 { return nil }
+func (idle) Upload(driver.Ptr, unsafe.Pointer, int64) error        { return nil }
+func (idle) Download(unsafe.Pointer, driver.Ptr, int64) error      { return nil }
+func (idle) Fill(driver.Ptr, byte, int64) error                    { return nil }
+func (idle) Launch(driver.Function, int, int, int, []uint64) error { return nil }
+func (idle) Synchronize() error                                    { return nil }
+
+// BenchmarkHost measures what a closure of 100,000 vertices and the insertion of 100 edges take
+// on the host.
+func BenchmarkHost(b *testing.B) {
+	const n = 100000
+	r := rand.New(rand.NewPCG(1, 1))
+	var edges []accel.Edge
+	for v := int32(1); v < n; v++ {
+		for range 5 {
+			edges = append(edges, accel.Edge{From: max(0, v-1-r.Int32N(3000)), To: v})
+		}
+	}
+	g := accel.NewGraph(n, edges)
+	d := &device{lib: idle{}, ctx: 1, threads: 512, piece: pieceBytes, rows: kernels.Rows, panel: panelRows, fn: map[string]driver.Function{}}
+	d.facts.Multiprocessors = 132
+	back := &Backend{dev: d}
+	b.Run("closure", func(b *testing.B) {
+		for b.Loop() {
+			c, err := back.Closure(b.Context(), g, accel.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c.Close()
+		}
+	})
+	b.Run("insert", func(b *testing.B) {
+		c, err := back.Closure(b.Context(), g, accel.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close()
+		later := make([]accel.Edge, 100)
+		for b.Loop() {
+			for i := range later {
+				to := 1 + r.Int32N(n-1)
+				later[i] = accel.Edge{From: max(0, to-1-r.Int32N(3000)), To: to}
+			}
+			if err := c.Insert(b.Context(), later); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
