@@ -155,6 +155,9 @@ func (c *closure) onDevice(ctx context.Context, edges []accel.Edge) error {
 	if err != nil {
 		return err
 	}
+	if !c.b.cfg.Squaring && float64(len(edges)) > c.b.dev.many*float64(c.s.Len()) {
+		return c.again(ctx, edges)
+	}
 	if err := c.s.Insert(edges); err != nil {
 		return err
 	}
@@ -162,6 +165,34 @@ func (c *closure) onDevice(ctx context.Context, edges []accel.Edge) error {
 		c.s.Drop(len(edges))
 		return err
 	}
+	return nil
+}
+
+// many is the number of edges per vertex from which an insertion computes all rows anew: lists of so
+// many added edges take the host longer.
+const many = 0.25
+
+// again computes the closure of all edges anew. Everything counts as news. Sources keep their columns,
+// because these are their classes.
+func (c *closure) again(ctx context.Context, edges []accel.Edge) error {
+	sorted, err := accel.Sort(c.s.Merged(edges), nil)
+	if err != nil {
+		return err
+	}
+	s := newSpace(sorted)
+	column := c.m.column
+	c.m.close() // there may not be room for two
+	m, err := newMatrix(ctx, c.b.dev, s, s.levels(), column, false)
+	if err != nil {
+		if !ofDevice(err) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.lost = err
+		}
+		return err
+	}
+	c.s, c.m, c.fresh = s, m, true
+	c.cache.clear()
 	return nil
 }
 

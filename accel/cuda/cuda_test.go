@@ -32,6 +32,13 @@ func TestContract(t *testing.T) {
 	acceltest.Run(t, open(t, cuda.Config{Library: cudatest.NewPTX(t, "").Path}))
 }
 
+// TestAgain computes all rows anew at every insertion.
+func TestAgain(t *testing.T) {
+	b := open(t, cuda.Config{Library: cudatest.New(t, "").Path})
+	b.Again()
+	acceltest.Run(t, b)
+}
+
 // TestParts runs the kernels' source on graphs cut into many parts, and with squaring.
 func TestParts(t *testing.T) {
 	narrow := open(t, cuda.Config{Library: cudatest.New(t, "threads=96").Path})

@@ -26,6 +26,7 @@ type device struct {
 	piece   int64 // bytes of a query: see pieceBytes
 	rows    int32 // of a chunk, at most
 	panel   int32 // rows of a launch, at most
+	many    float64
 	scratch arena
 }
 
@@ -44,7 +45,7 @@ func openDevice(lib driver.Driver, index int) (*device, error) {
 	if index < 0 || index >= n {
 		return nil, errors.Errorf("there is no GPU %d: the CUDA driver finds %d, counted from 0; set %s", index, n, DeviceVariable)
 	}
-	d := &device{lib: lib, index: index, piece: pieceBytes, rows: kernels.Rows, panel: panelRows, fn: map[string]driver.Function{}}
+	d := &device{lib: lib, index: index, piece: pieceBytes, rows: kernels.Rows, panel: panelRows, many: many, fn: map[string]driver.Function{}}
 	d.facts = Device{Binding: driver.Binding, Driver: version}
 	if err := d.ask(); err != nil {
 		return nil, err

@@ -161,13 +161,16 @@ func TestLostInTheMiddle(t *testing.T) {
 		"cuCtxSetCurrent": {719}, "cuMemGetInfo": {719}, "cuMemAlloc": {2, 719}, "cuMemFree": {719}, "cuMemcpyHtoD": {719},
 		"cuMemcpyDtoH": {719}, "cuMemsetD8": {719}, "cuLaunchKernel": {2, 719}, "cuCtxSynchronize": {719, 999},
 	} {
-		for _, code := range codes {
+		for i, code := range slices.Repeat(codes, 2) {
 			for nth := 1; ; nth *= 2 {
 				d.Set("")
 				var warned []string
 				b, err := cuda.Find(cuda.Config{Library: d.Path, Fallback: bitset.Backend{}, Warn: func(line string) { warned = append(warned, line) }})
 				if err != nil {
 					t.Fatal(err)
+				}
+				if i >= len(codes) {
+					b.Again()
 				}
 				d.Set(fmt.Sprintf("fail=%s:%d:%d", call, nth, code))
 				c, err := b.Closure(t.Context(), g, accel.Options{})

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -23,8 +24,8 @@ func (idle) Fill(driver.Ptr, byte, int64) error                    { return nil 
 func (idle) Launch(driver.Function, int, int, int, []uint64) error { return nil }
 func (idle) Synchronize() error                                    { return nil }
 
-// BenchmarkHost measures what a closure of 100,000 vertices and the insertion of 100 edges take
-// on the host.
+// BenchmarkHost measures what a closure of 100,000 vertices and the insertion of edges take on
+// the host.
 func BenchmarkHost(b *testing.B) {
 	const n = 100000
 	r := rand.New(rand.NewPCG(1, 1))
@@ -35,7 +36,7 @@ func BenchmarkHost(b *testing.B) {
 		}
 	}
 	g := accel.NewGraph(n, edges)
-	d := &device{lib: idle{}, ctx: 1, threads: 512, piece: pieceBytes, rows: kernels.Rows, panel: panelRows, fn: map[string]driver.Function{}}
+	d := &device{lib: idle{}, ctx: 1, threads: 512, piece: pieceBytes, rows: kernels.Rows, panel: panelRows, many: many, fn: map[string]driver.Function{}}
 	d.facts.Multiprocessors = 132
 	back := &Backend{dev: d}
 	b.Run("closure", func(b *testing.B) {
@@ -47,21 +48,25 @@ func BenchmarkHost(b *testing.B) {
 			c.Close()
 		}
 	})
-	b.Run("insert", func(b *testing.B) {
-		c, err := back.Closure(b.Context(), g, accel.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer c.Close()
-		later := make([]accel.Edge, 100)
-		for b.Loop() {
-			for i := range later {
-				to := 1 + r.Int32N(n-1)
-				later[i] = accel.Edge{From: max(0, to-1-r.Int32N(3000)), To: to}
+	for _, count := range []int{100, 10_000, 200_000} {
+		b.Run(fmt.Sprint("insert/", count), func(b *testing.B) {
+			later := make([]accel.Edge, count)
+			for b.Loop() {
+				b.StopTimer()
+				c, err := back.Closure(b.Context(), g, accel.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range later {
+					to := 1 + r.Int32N(n-1)
+					later[i] = accel.Edge{From: max(0, to-1-r.Int32N(3000)), To: to}
+				}
+				b.StartTimer()
+				if err := c.Insert(b.Context(), later); err != nil {
+					b.Fatal(err)
+				}
+				c.Close()
 			}
-			if err := c.Insert(b.Context(), later); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+		})
+	}
 }

@@ -40,8 +40,9 @@ func matrixBytes(rows, columns int64) int64 { return rows*(16*pitchOf(columns)+4
 func newsBytes(rows, columns int64) int64 { return rows*(pitchOf(columns)/2+12) + 16*pitchOf(columns) }
 
 // newMatrix computes the closure of a space on the device, by rows or by squaring. order must be
-// a topological order of the whole space, and is best sorted by levels.
-func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring bool) (*matrix, error) {
+// a topological order of the whole space, and is best sorted by levels. column has the columns of
+// the sources, nil for the order of their rows.
+func newMatrix(ctx context.Context, d *device, s *space, order, column []int32, squaring bool) (*matrix, error) {
 	columns := s.SourceCount()
 	if squaring {
 		columns = s.size()
@@ -60,7 +61,7 @@ func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring
 		return nil, err
 	}
 	m.row = row
-	rowColumn := m.number(s, columns)
+	rowColumn := m.number(s, columns, column)
 	m.bytes = matrixBytes(int64(s.size()), int64(columns))
 	need := m.bytes + newsBytes(int64(s.size()), int64(columns)) + planBytes(int64(s.size()), int64(len(p.ex)+len(p.in)))
 	err = d.do(func() error { return m.alloc(s, need) })
@@ -83,9 +84,9 @@ func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring
 // chunkRows is the maximum number of rows per chunk.
 func (m *matrix) chunkRows() int32 { return min(m.d.rows, kernels.Vectors>>m.shift) }
 
-// number assigns columns to the sources, in the order of their rows. It returns the column of
-// every row, -1 for none.
-func (m *matrix) number(s *space, columns int32) []int32 {
+// number assigns columns to the sources, those of column or, if it is nil, in the order of their
+// rows. It returns the column of every row, -1 for none.
+func (m *matrix) number(s *space, columns int32, column []int32) []int32 {
 	of := make([]int32, s.size()) // by row: the source
 	for r := range of {
 		of[r] = -1
@@ -93,13 +94,19 @@ func (m *matrix) number(s *space, columns int32) []int32 {
 	for v := range columns {
 		of[m.row[v]] = v
 	}
-	m.column = make([]int32, columns)
-	next := int32(0)
+	if m.column = column; column == nil {
+		m.column = make([]int32, columns)
+		next := int32(0)
+		for _, v := range of {
+			if v >= 0 {
+				m.column[v] = next
+				next++
+			}
+		}
+	}
 	for r, v := range of {
 		if v >= 0 {
-			m.column[v] = next
-			of[r] = next
-			next++
+			of[r] = m.column[v]
 		}
 	}
 	return of

@@ -92,6 +92,15 @@ func (s *space) fill(order []int32) []int32 {
 	return all
 }
 
+// levels returns an order of all rows by level, if Sort had no order to begin with.
+func (s *space) levels() []int32 {
+	order := s.fill(s.Order)
+	if s.Intervals != nil { // otherwise Sort returns an order by level
+		order = s.byLevel(order)
+	}
+	return order
+}
+
 // byLevel sorts an order of all rows by level: the length of the longest chain of edges to a row.
 func (s *space) byLevel(order []int32) []int32 {
 	level := make([]int32, s.size())
