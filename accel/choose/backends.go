@@ -19,12 +19,13 @@ const (
 	perWord  = 1.0e-9 // of half the matrix, for each edge
 )
 
-// Costs of a GPU, in seconds. The bandwidth is the one that the device reports. These costs are
-// not measured; they are cautious estimates.
+// Costs of a GPU, in seconds. The bandwidth is the one that the device reports. They were measured
+// on an H200 beside 16 processors of an Intel Xeon: see docs/benchmarks.md.
 const (
-	openDevice    = 0.5   // creating a context, compiling the kernels, testing them
-	perStep       = 10e-6 // sequential steps: as many as the longest chain
-	perBusByte    = 1e-10
+	openDevice    = 0.5   // creating a context, compiling the kernels, testing them: 0.3, the first time 0.65
+	perPlanned    = 45e-9 // for each edge: sorting and planning on the host
+	perStep       = 1e-6  // sequential steps: as many as the longest chain
+	perBusByte    = 1e-10 // estimated
 	someBandwidth = 200e9 // of a device that does not report one
 )
 
@@ -55,7 +56,7 @@ var backends = []Backend{
 			}
 			words := float64(s.Sources) / 64
 			rows := 8 * words * float64(2*s.Edges+s.Vertices)
-			return perEdge*float64(s.Edges) + perStep*float64(s.Vertices)/float64(max(1, s.Chains)) + rows/bandwidth + perBusByte*12*float64(s.Edges+s.Vertices)
+			return perPlanned*float64(s.Edges) + perStep*float64(s.Vertices)/float64(max(1, s.Chains)) + rows/bandwidth + perBusByte*12*float64(s.Edges+s.Vertices)
 		},
 	},
 }
