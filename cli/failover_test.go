@@ -18,6 +18,7 @@ import (
 // TestStandbyPromoted: an asynchronous standby that is behind becomes the primary when that one crashes. The
 // commits that had not reached it are lost, and the run finds that, in windows and in one piece.
 func TestStandbyPromoted(t *testing.T) {
+	t.Parallel() // it waits for servers of its own
 	for _, cuts := range [][]string{nil, {"--cut-every", "1s"}} {
 		primary, err := servers.StartPostgres()
 		if err != nil {

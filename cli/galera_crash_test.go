@@ -15,6 +15,7 @@ import (
 // TestGaleraCrashed: all nodes of a cluster that writes its log once a second crash at the same time. The commits of the
 // last moment are in no log. The run goes on after the recovery, and its final read finds what is lost.
 func TestGaleraCrashed(t *testing.T) {
+	t.Parallel() // it waits for servers of its own
 	g, err := servers.StartGalera(3, servers.Set("innodb_flush_log_at_trx_commit", "0"), servers.Set("wsrep_sync_wait", "1"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 // TestGaleraNodeKilled: isohound starts a cluster, kills one of its three nodes in a run and starts it again. The sessions of
 // the others go on. The final read, for which its sessions write their fences when it is back, finds all that was committed.
 func TestGaleraNodeKilled(t *testing.T) {
+	t.Parallel() // it waits for servers of its own
 	tmp, dir := tempForAll(t), filepath.Join(t.TempDir(), "run")
 	c := command(t, "run", "--server", "galera", "--isolation", "repeatable read", "--sessions", "6", "--keys", "2000", "--rate", "300", "--duration", "20s", "--patience", "2m",
 		"--check", "ryw,mr", "--fault", "2s kill for 1s; 1s pause 50ms", "--out", dir, "--json", "--no-progress")

@@ -179,6 +179,7 @@ func TestLightweightCut(t *testing.T) {
 // read-only transactions the history must be linearizable there too, because the log keeps the
 // order of commits.
 func TestLightweightServerKilled(t *testing.T) {
+	t.Parallel() // it waits for servers of its own
 	pg, err := servers.StartPostgres()
 	if err != nil {
 		t.Fatal(err)

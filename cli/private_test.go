@@ -14,6 +14,7 @@ import (
 // TestPrivateServer: isohound starts a server, kills it, pauses it and runs a command, and the run goes on
 // to a verdict, which no fault changes. Nothing of the server is left.
 func TestPrivateServer(t *testing.T) {
+	t.Parallel() // it waits for servers of its own
 	for _, tc := range []struct{ kind, isolation, check, pause string }{
 		{"postgres", "read committed", "rc", "pause backends 5ms"}, {"mariadb", "read committed", "rc", "pause 5ms"}, {"redis", "WATCH", "sser", "pause 5ms"},
 		{"tidb@2019", "read committed", "rc", "pause 5ms"}, {"dgraph@25.0.0", "snapshot isolation", "strong-si", "pause 5ms"}, {"firebird", "read committed", "rc", "pause 5ms"}, {"etcd", "serializable", "sser", "pause 5ms"}, {"etcd-cluster", "serializable", "sser", "pause 5ms"},

@@ -9,8 +9,7 @@ import (
 	"github.com/isohound/isohound/results"
 )
 
-// TestTimes: the time for checking contains the time for settling scans, once for each level for which they were
-// settled, and a violation has a time for its explanation.
+// TestTimes: the time for checking contains the time for settling scans, and a violation has a time for its explanation.
 func TestTimes(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
