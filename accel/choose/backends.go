@@ -19,8 +19,8 @@ const (
 	perWord  = 1.0e-9 // of half the matrix, for each edge
 )
 
-// Costs of a GPU, in seconds. The bandwidth is the one that the device reports. They were measured
-// on an H200 beside 16 processors of an Intel Xeon: see docs/benchmarks.md.
+// Costs of a GPU, in seconds. The bandwidth is the one that the device reports. They were fitted to
+// what an H200 beside 16 processors of an Intel Xeon took: see the table in docs/benchmarks.md.
 const (
 	openDevice    = 0.5   // creating a context, compiling the kernels, testing them: 0.3, the first time 0.65
 	perPlanned    = 45e-9 // for each edge: sorting and planning on the host

@@ -71,7 +71,7 @@ func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options
 	if opt.Order != nil && g.Intervals == nil {
 		order = c.s.byLevel(order)
 	}
-	c.m, err = newMatrix(ctx, b.dev, c.s, order, nil, b.cfg.Squaring)
+	c.m, err = newMatrix(ctx, b.dev, c.s, order, b.cfg.Squaring)
 	if err == nil {
 		c.keep()
 		return c, nil

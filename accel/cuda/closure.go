@@ -20,7 +20,8 @@ type closure struct {
 	cache cache
 
 	news  []uint64 // by vertex: see Changed
-	fresh bool     // nothing was inserted yet
+	fresh bool     // all rows have just been computed
+	own   bool     // the graph is not the caller's: again has made it
 
 	mu   sync.Mutex
 	cpu  accel.Closure // used instead of the device, once that failed
@@ -51,7 +52,8 @@ func (c *closure) fail(ctx context.Context, err error) (accel.Closure, error) {
 	if c.cpu == nil && c.lost == nil {
 		cpu, err := c.onCPU(ctx, err)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			c.lost = context.Cause(ctx)
+			return nil, c.lost
 		}
 		c.cpu, c.lost = cpu, err
 	}
@@ -168,22 +170,25 @@ func (c *closure) onDevice(ctx context.Context, edges []accel.Edge) error {
 	return nil
 }
 
-// many is the number of edges per vertex from which an insertion computes all rows anew: lists of so
-// many added edges take the host longer.
-const many = 0.25
+// many is the number of edges per vertex from which an insertion computes all rows anew. With twice as many, that takes
+// the host half as long as lists of added edges: see BenchmarkHost.
+const many = 1
 
 // again computes the closure of all edges anew. Everything counts as news. Sources keep their columns,
 // because these are their classes.
 func (c *closure) again(ctx context.Context, edges []accel.Edge) error {
+	c.cache.clear()
 	sorted, err := accel.Sort(c.s.Merged(edges), nil)
 	if err != nil {
 		return err
 	}
 	s := newSpace(sorted)
-	column := c.m.column
-	c.m.close() // there may not be room for two
-	m, err := newMatrix(ctx, c.b.dev, s, s.levels(), column, false)
+	m, p, err := planMatrix(c.b.dev, s, s.levels(), c.m.column, false)
 	if err != nil {
+		return err
+	}
+	c.m.close() // there may not be room for two
+	if err := m.fill(ctx, s, p, false); err != nil {
 		if !ofDevice(err) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -191,8 +196,7 @@ func (c *closure) again(ctx context.Context, edges []accel.Edge) error {
 		}
 		return err
 	}
-	c.s, c.m, c.fresh = s, m, true
-	c.cache.clear()
+	c.s, c.m, c.fresh, c.own = s, m, true, true
 	return nil
 }
 
@@ -279,6 +283,9 @@ func (c *closure) Bytes() int64 {
 	cpu, _ := c.substitute()
 	bytes := c.s.Bytes() + 4*int64(cap(c.s.point)+cap(c.s.ends)+cap(c.s.since)+cap(c.m.row)+cap(c.m.column)) +
 		8*int64(cap(c.news)) + c.cache.size()
+	if c.own {
+		bytes += 8*int64(cap(c.s.Start)) + 4*int64(cap(c.s.From))
+	}
 	if cpu != nil {
 		bytes += cpu.Bytes()
 	}

@@ -37,6 +37,7 @@ func TestAgain(t *testing.T) {
 	b := open(t, cuda.Config{Library: cudatest.New(t, "").Path})
 	b.Again()
 	acceltest.Run(t, b)
+	large(t, b, false)
 }
 
 // TestParts runs the kernels' source on graphs cut into many parts, and with squaring.
@@ -64,8 +65,10 @@ func TestDevice(t *testing.T) {
 	defer b.Close()
 	t.Logf("%+v", b.Device())
 	acceltest.Run(t, b)
-	large(t, b)
+	large(t, b, true)
 	acceltest.Agree(t, b, bitset.Backend{}, 50000)
+	b.Again()
+	large(t, b, false)
 }
 
 func TestStopsAsking(t *testing.T) {

@@ -133,7 +133,16 @@ func TestJustEnoughMemory(t *testing.T) {
 func TestLostInTheMiddle(t *testing.T) {
 	d := cudatest.New(t, "")
 	r := rand.New(rand.NewPCG(2, 2))
-	g, later := shape{chains: 4, far: 50, sources: 90, vertices: 500}.graph(r)
+	g, _ := shape{chains: 4, far: 50, sources: 90, vertices: 500}.graph(r)
+	s, err := accel.Sort(g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var later []accel.Edge
+	for range 60 {
+		p := 1 + r.Int32N(g.Len()-1)
+		later = append(later, accel.Edge{From: s.Order[r.Int32N(p)], To: s.Order[p]})
+	}
 	first, rest := later[:len(later)/2], later[len(later)/2:]
 	scenario := func(c accel.Closure) (all answers, changed []bool) {
 		defer c.Close()

@@ -50,8 +50,8 @@ func (s shape) graph(r *rand.Rand) (*accel.Graph, []accel.Edge) {
 	return g, later
 }
 
-// large compares with bitset on graphs of many chunks and strips.
-func large(t *testing.T, b *cuda.Backend) {
+// large compares with bitset on graphs of many chunks and strips. exact: also what has changed.
+func large(t *testing.T, b *cuda.Backend, exact bool) {
 	for i, s := range []shape{
 		{name: "deep", chains: 1, far: 400, sources: 100, vertices: 3000},
 		{name: "sessions", chains: 24, far: 2000, sources: 100, vertices: 7000},
@@ -91,7 +91,7 @@ func large(t *testing.T, b *cuda.Backend) {
 					t.Fatal(err)
 				}
 				for v := range g.Len() {
-					if got, want := ours.Changed(v) != 0, theirs.Changed(v) != 0; got != want {
+					if got, want := ours.Changed(v) != 0, theirs.Changed(v) != 0; got != want && (exact || want) {
 						t.Fatalf("vertex %d changed: %v, want %v", v, got, want)
 					}
 				}
@@ -168,13 +168,13 @@ func ask(t *testing.T, c accel.Closure, g *accel.Graph, r *rand.Rand) (a answers
 
 func TestLarge(t *testing.T) {
 	t.Run("PTX", func(t *testing.T) {
-		large(t, open(t, cuda.Config{Library: cudatest.NewPTX(t, "threads=128").Path}))
+		large(t, open(t, cuda.Config{Library: cudatest.NewPTX(t, "threads=128").Path}), true)
 	})
 	t.Run("source, in pieces", func(t *testing.T) {
 		d := cudatest.New(t, "")
 		b := open(t, cuda.Config{Library: d.Path})
 		b.Narrow(37, 2000, 3000)
-		large(t, b)
+		large(t, b, true)
 		b.Close()
 		if n := d.Leaked(); n != 0 {
 			t.Errorf("%d bytes of the device's memory were not given back", n)

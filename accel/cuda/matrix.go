@@ -20,9 +20,11 @@ type matrix struct {
 	columns int     // sources
 	row     []int32 // by vertex and point
 	column  []int32 // by source
-	rowPtr  driver.Ptr
-	colPtr  driver.Ptr
-	bytes   int64 // of the device's memory
+	// rowColumn is, until the matrix is computed, the column of every row, -1 for none.
+	rowColumn []int32
+	rowPtr    driver.Ptr
+	colPtr    driver.Ptr
+	bytes     int64 // of the device's memory
 }
 
 // panelRows is the maximum number of rows per launch, so that no launch takes long: contexts can
@@ -40,9 +42,18 @@ func matrixBytes(rows, columns int64) int64 { return rows*(16*pitchOf(columns)+4
 func newsBytes(rows, columns int64) int64 { return rows*(pitchOf(columns)/2+12) + 16*pitchOf(columns) }
 
 // newMatrix computes the closure of a space on the device, by rows or by squaring. order must be
-// a topological order of the whole space, and is best sorted by levels. column has the columns of
-// the sources, nil for the order of their rows.
-func newMatrix(ctx context.Context, d *device, s *space, order, column []int32, squaring bool) (*matrix, error) {
+// a topological order of the whole space, and is best sorted by levels.
+func newMatrix(ctx context.Context, d *device, s *space, order []int32, squaring bool) (*matrix, error) {
+	m, p, err := planMatrix(d, s, order, nil, squaring)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.fill(ctx, s, p, squaring)
+}
+
+// planMatrix plans the computation of a matrix. column has the columns of the sources, nil for the order of their rows: then
+// the matrix is triangular, and less of it is read and written.
+func planMatrix(d *device, s *space, order, column []int32, squaring bool) (*matrix, *plan, error) {
 	columns := s.SourceCount()
 	if squaring {
 		columns = s.size()
@@ -58,35 +69,38 @@ func newMatrix(ctx context.Context, d *device, s *space, order, column []int32, 
 	}
 	p, row, err := planAll(s, order, rows)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m.row = row
-	rowColumn := m.number(s, columns, column)
+	m.number(s, columns, column)
 	m.bytes = matrixBytes(int64(s.size()), int64(columns))
-	need := m.bytes + newsBytes(int64(s.size()), int64(columns)) + planBytes(int64(s.size()), int64(len(p.ex)+len(p.in)))
-	err = d.do(func() error { return m.alloc(s, need) })
-	if err != nil {
-		m.close()
-		return nil, err
-	}
-	if squaring {
+	return m, p, nil
+}
+
+// fill allocates a matrix and computes it as planned. After an error it is closed.
+func (m *matrix) fill(ctx context.Context, s *space, p *plan, squaring bool) error {
+	need := m.bytes + newsBytes(int64(s.size()), int64(m.columns)) + planBytes(int64(s.size()), int64(len(p.ex)+len(p.in)))
+	err := m.d.do(func() error { return m.alloc(s, need) })
+	switch {
+	case err != nil:
+	case squaring:
 		err = m.square(ctx, p)
-	} else {
-		err = m.compute(ctx, p, rowColumn)
+	default:
+		err = m.compute(ctx, p, m.rowColumn)
 	}
+	m.rowColumn = nil
 	if err != nil {
 		m.close()
-		return nil, err
 	}
-	return m, nil
+	return err
 }
 
 // chunkRows is the maximum number of rows per chunk.
 func (m *matrix) chunkRows() int32 { return min(m.d.rows, kernels.Vectors>>m.shift) }
 
 // number assigns columns to the sources, those of column or, if it is nil, in the order of their
-// rows. It returns the column of every row, -1 for none.
-func (m *matrix) number(s *space, columns int32, column []int32) []int32 {
+// rows.
+func (m *matrix) number(s *space, columns int32, column []int32) {
 	of := make([]int32, s.size()) // by row: the source
 	for r := range of {
 		of[r] = -1
@@ -109,7 +123,7 @@ func (m *matrix) number(s *space, columns int32, column []int32) []int32 {
 			of[r] = m.column[v]
 		}
 	}
-	return of
+	m.rowColumn = of
 }
 
 // alloc allocates the memory if all of need is free. It must be called within do.

@@ -78,7 +78,7 @@ func (b *Backend) proveOn(r *rand.Rand, squaring bool) error {
 		return err
 	}
 	c := &closure{b: b, ctx: context.Background(), s: newSpace(sorted)}
-	if c.m, err = newMatrix(ctx, b.dev, c.s, sorted.Order, nil, squaring); err != nil {
+	if c.m, err = newMatrix(ctx, b.dev, c.s, sorted.Order, squaring); err != nil {
 		return err
 	}
 	defer c.m.close()

@@ -92,7 +92,7 @@ func (s *space) fill(order []int32) []int32 {
 	return all
 }
 
-// levels returns an order of all rows by level, if Sort had no order to begin with.
+// levels returns an order of all rows. It is by level, unless Sort was given an order: then byLevel is to be called.
 func (s *space) levels() []int32 {
 	order := s.fill(s.Order)
 	if s.Intervals != nil { // otherwise Sort returns an order by level
