@@ -151,7 +151,7 @@ func (b Backend) Memory(g *accel.Graph) int64 {
 		matrix = min(matrix, 8*overlaps(g))
 	}
 	slack := matrix/64 + bands<<(chunkBits+3) + 64*width
-	lists := 12*sources + 8*64*width + 4*int64(len(g.From)) + 8*led + 28*n + 64*bands
+	lists := 12*sources + 8*64*width + 4*int64(len(g.From)) + int64(len(g.From))/8 + 8*led + 28*n + 64*bands
 	return matrix + slack + 8*n*bands + lists + accel.SortedMemory(g)
 }
 

@@ -65,7 +65,7 @@ func (c *Closure) plan(ctx context.Context) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.in, c.spared = in, make([]uint64, n)
+	c.in, c.spared = in, make([]uint64, (len(in)+63)/64)
 	p := &plan{c: c, until: make([]int32, n), root: -1}
 	for v := range n {
 		list := c.in[s.Start[v]:s.Start[v+1]]
@@ -183,20 +183,21 @@ func (w *work) compute(v int32) {
 func (w *work) predecessors(v int32, begun bool) {
 	start := w.p.c.s.Start[v]
 	in := w.p.c.in[start:w.p.c.s.Start[v+1]]
-	spared := atomic.LoadUint64(&w.p.c.spared[v])
-	found := uint64(0)
+	spared, word := w.p.c.spared, uint64(0)
 	w.parts = w.parts[:0]
 	stand := w.p.c.stand
 	for i, u := range in {
-		if i < 64 && spared>>i&1 != 0 {
+		e := start + int64(i)
+		if i == 0 || e&63 == 0 {
+			word = atomic.LoadUint64(&spared[e>>6])
+		}
+		if word>>(e&63)&1 != 0 {
 			continue
 		}
 		r := w.rows[u]
 		if u < int32(len(stand)) && stand[u] >= w.lo && stand[u] < w.hi {
 			if begun && w.row.has(int(stand[u]-w.lo)) {
-				if i < 64 {
-					found |= 1 << i
-				}
+				atomic.OrUint64(&spared[e>>6], 1<<(e&63))
 				continue
 			}
 			for _, r := range w.parts {
@@ -211,9 +212,6 @@ func (w *work) predecessors(v int32, begun bool) {
 		if int(r.off) == w.words {
 			w.row.off = w.words
 		}
-	}
-	if found != 0 {
-		atomic.OrUint64(&w.p.c.spared[v], found)
 	}
 }
 

@@ -54,7 +54,7 @@ type Closure struct {
 
 	// in are the edges of the graph into each vertex, the latest start first.
 	in []int32
-	// spared marks for each vertex, as bits, which of its first 64 edges in in are redundant.
+	// spared marks, as bits, which edges in in are redundant.
 	spared []uint64
 
 	passes  []*pass      // one for each worker

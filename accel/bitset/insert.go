@@ -151,9 +151,8 @@ func (p *pass) trim(v int32) {
 func (p *pass) pull(v, base int32) {
 	c := p.c
 	s := c.s
-	spared := c.spared[v]
-	for i, u := range c.in[s.Start[v]:s.Start[v+1]] {
-		if p.news[u].bits != 0 && (i >= 64 || spared>>i&1 == 0) {
+	for e := s.Start[v]; e < s.Start[v+1]; e++ {
+		if u := c.in[e]; p.news[u].bits != 0 && c.spared[e>>6]>>(e&63)&1 == 0 {
 			p.raise(u, v, int(p.news[u].lo), int(p.news[u].hi))
 		}
 	}
