@@ -18,9 +18,8 @@ import (
 // common. At the end the whole history is judged without these reads, for anomalies that no window
 // contains. Each part with fewer reads allows more executions, so what it violates, the history violates.
 
-// windows are the numbers of transactions of windows. The next window begins in the middle. A window is judged once
-// for each anomaly in it, so where there are many, small windows find most of them in less time.
-var windows = []int{32, 256}
+// windowTxns is the number of transactions of a window. The next window begins in the middle.
+const windowTxns = 256
 
 // tally counts the anomalies of one name.
 type tally struct {
@@ -41,11 +40,9 @@ type survey struct {
 func takeSurvey(ctx context.Context, h *history.History, lvl level.Level) (list []tally, complete bool, err error) {
 	s := &survey{h: h, lvl: lvl, empty: shrink.New(h, shrink.Rules{Level: lvl}), dropped: map[verdict.OpRef]bool{}}
 	n := len(h.Txns)
-	for _, size := range windows {
-		for from := 0; from < n && n > size; from += size / 2 {
-			if _, err := s.window(ctx, from, min(from+size, n)); err != nil {
-				return s.tallies, false, err
-			}
+	for from := 0; from < n && n > windowTxns; from += windowTxns / 2 {
+		if _, err := s.window(ctx, from, min(from+windowTxns, n)); err != nil {
+			return s.tallies, false, err
 		}
 	}
 	complete, err = s.window(ctx, 0, n)
@@ -139,7 +136,7 @@ func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) bool {
 
 // add counts an anomaly.
 func (s *survey) add(a *verdict.Anomaly) {
-	explain.Name(s.h, s.lvl, a)
+	explain.Fill(s.h, s.lvl, a)
 	for i := range s.tallies {
 		if t := &s.tallies[i]; t.example.Name() == a.Name() {
 			if t.count++; len(a.Txns) < len(t.example.Txns) {
@@ -164,7 +161,6 @@ func (e *Explainer) survey(ctx context.Context, lvl level.Level, list []*Counter
 		t := &tallies[i]
 		at := slices.IndexFunc(list, func(c *Counterexample) bool { return c.Anomaly.Name() == t.example.Name() })
 		if at < 0 && ctx.Err() == nil {
-			explain.Fill(e.h, lvl, &t.example)
 			more, err := e.cut(ctx, lvl, []verdict.Anomaly{t.example})
 			if err != nil && ctx.Err() == nil {
 				return list, err
