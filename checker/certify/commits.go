@@ -168,17 +168,17 @@ func (c *commits) sources(d *demand) []int {
 	}
 	for i := range c.h.Txns {
 		t := &c.h.Txns[i]
-		last, uncommitted := -1, false
+		last, overwritten := -1, false // overwritten: an earlier write than the last one fits
 		for n, op := range c.h.Ops(t) {
 			if op.Kind != history.Write || op.Key != d.key {
 				continue
 			}
-			if last = n; d.fits(op.Value) {
-				uncommitted = true
-			}
+			overwritten = overwritten || last >= 0 && d.fits(c.h.Ops(t)[last].Value)
+			last = n
 		}
-		switch final := last >= 0 && d.fits(c.h.Ops(t)[last].Value); {
-		case c.lvl == level.RU && uncommitted && (i == d.txn || !final || t.Status != history.Committed):
+		final := last >= 0 && d.fits(c.h.Ops(t)[last].Value)
+		switch {
+		case c.lvl == level.RU && (overwritten || final && (i == d.txn || t.Status != history.Committed)):
 			// A read of what did not commit says nothing about the order of versions.
 			return []int{initially}
 		case i != d.txn && final && t.Status != history.Aborted:

@@ -209,6 +209,23 @@ func (d *definition) allows() bool {
 	return true
 }
 
+// TestOverwrittenRead judges a read of a value that its writer wrote twice, at read uncommitted: it may have returned
+// the version that was overwritten, and then says nothing about the order of versions.
+func TestOverwrittenRead(t *testing.T) {
+	for text, want := range map[string]bool{
+		"s1: r(x,2) w(x,1)\ns2: r(x,1) w(x,2)":               false,
+		"s1: r(x,2) w(x,1)\ns2: r(x,1) w(x,2) w(x,2)":        true,
+		"s1: r(x,2) w(x,1)\ns2: r(x,1) w(x,2) w(x,3)":        true,
+		"s1: r(x,2) w(x,1)\ns2: r(x,1) w(x,3) w(x,2)":        false,
+		"s1: r(x,2) w(x,1)\ns2: r(x,1) w(x,3) w(y,2) w(x,2)": false,
+	} {
+		h := dsl.MustParse(text)
+		if got, decided := certify.Judge(h, level.RU, 1000); !decided || got != want {
+			t.Errorf("%s: allowed %v, decided %v; want %v", text, got, decided, want)
+		}
+	}
+}
+
 // TestCommitOrders compares both the judgement of weak levels and the verification of their witnesses with
 // the definitions: all orders of all choices of transactions are tried.
 func TestCommitOrders(t *testing.T) {

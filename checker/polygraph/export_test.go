@@ -37,7 +37,7 @@ func LimitProofs(words int) (restore func()) {
 
 // Decide is Check without a counterexample, because shrinking one takes long.
 func Decide(ctx context.Context, h *history.History, lvl level.Level, e Engine) (*verdict.Result, error) {
-	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{Engine: e}, res: &verdict.Result{Level: lvl}, decideOnly: true}
+	c := &check{ctx: ctx, h: h, lvl: lvl, opt: options{Engine: e}, res: &verdict.Result{Level: lvl}, decideOnly: true, whole: true}
 	c.stages = verdict.NewStages(c.res, nil)
 	return c.res, c.run()
 }
