@@ -18,8 +18,9 @@ import (
 // common. At the end the whole history is judged without these reads, for anomalies that no window
 // contains. Each part with fewer reads allows more executions, so what it violates, the history violates.
 
-// windowTxns is the number of transactions of a window. The next window begins in the middle.
-const windowTxns = 256
+// windows are the numbers of transactions of windows. The next window begins in the middle. A window is judged once
+// for each anomaly in it, so where there are many, small windows find most of them in less time.
+var windows = []int{32, 256}
 
 // tally counts the anomalies of one name.
 type tally struct {
@@ -30,7 +31,7 @@ type tally struct {
 type survey struct {
 	h       *history.History
 	lvl     level.Level
-	empty   *shrink.Part
+	current *shrink.Part // that of the current window
 	dropped map[verdict.OpRef]bool
 	tallies []tally
 }
@@ -38,11 +39,13 @@ type survey struct {
 // takeSurvey counts the anomalies of h at a level by name. complete says that it found all that have no
 // read in common with those found. The error is the cause of ctx's end; the tallies are valid then, too.
 func takeSurvey(ctx context.Context, h *history.History, lvl level.Level) (list []tally, complete bool, err error) {
-	s := &survey{h: h, lvl: lvl, empty: shrink.New(h, shrink.Rules{Level: lvl}), dropped: map[verdict.OpRef]bool{}}
+	s := &survey{h: h, lvl: lvl, current: shrink.New(h, shrink.Rules{Level: lvl}), dropped: map[verdict.OpRef]bool{}}
 	n := len(h.Txns)
-	for from := 0; from < n && n > windowTxns; from += windowTxns / 2 {
-		if _, err := s.window(ctx, from, min(from+windowTxns, n)); err != nil {
-			return s.tallies, false, err
+	for _, size := range windows {
+		for from := 0; from < n && n > size; from += size / 2 {
+			if _, err := s.window(ctx, from, min(from+size, n)); err != nil {
+				return s.tallies, false, err
+			}
 		}
 	}
 	complete, err = s.window(ctx, 0, n)
@@ -80,7 +83,8 @@ func (s *survey) window(ctx context.Context, from, to int) (complete bool, err e
 
 // part is what is left of a range of transactions, with the writers of what they read.
 func (s *survey) part(from, to int) *shrink.Part {
-	part := s.empty.Clone()
+	part := s.current
+	part.Clear()
 	for t := from; t < to; t++ {
 		if s.h.Txns[t].Status == history.Aborted {
 			continue
@@ -136,7 +140,7 @@ func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) bool {
 
 // add counts an anomaly.
 func (s *survey) add(a *verdict.Anomaly) {
-	explain.Fill(s.h, s.lvl, a)
+	explain.Name(s.h, s.lvl, a)
 	for i := range s.tallies {
 		if t := &s.tallies[i]; t.example.Name() == a.Name() {
 			if t.count++; len(a.Txns) < len(t.example.Txns) {
@@ -161,6 +165,7 @@ func (e *Explainer) survey(ctx context.Context, lvl level.Level, list []*Counter
 		t := &tallies[i]
 		at := slices.IndexFunc(list, func(c *Counterexample) bool { return c.Anomaly.Name() == t.example.Name() })
 		if at < 0 && ctx.Err() == nil {
+			explain.Fill(e.h, lvl, &t.example)
 			more, err := e.cut(ctx, lvl, []verdict.Anomaly{t.example})
 			if err != nil && ctx.Err() == nil {
 				return list, err

@@ -12,8 +12,8 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Fill sets the names and the text of a.
-func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
+// Name sets the names of a. Unlike Fill it looks only at the transactions of a.
+func Name(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 	if a.Kind == verdict.Cycle || a.Kind == verdict.Contradiction && len(a.Cycle) > 0 {
 		a.Names = Classify(h, named(h, lvl, a), a.Forced)
 	} else if a.Kind == verdict.NoChoice {
@@ -24,10 +24,18 @@ func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "dirty-update")
 		}
 	}
+	if f, _, _ := fault(h, a); f != scans.NoFault {
+		a.Names = []string{faultNames[f]}
+	}
+}
+
+// Fill sets the names and the text of a.
+func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
+	Name(h, lvl, a)
 	w := newWords(h, a, nil)
 	w.snapshot = lvl.Snapshot()
 	if f, at, p := fault(h, a); f != scans.NoFault {
-		a.Names, a.Text = []string{faultNames[f]}, w.faulty(f, at, p)
+		a.Text = w.faulty(f, at, p)
 	} else {
 		a.Text = w.anomaly(lvl, a)
 	}

@@ -7,11 +7,22 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
+// another counts what does not fit, if something did not fit before: then it needs no words, and nobody has to look for
+// them. In a history with many misfits that would take long.
+func (r *run) another() bool {
+	if r.misfits > 0 {
+		r.misfits++
+		return true
+	}
+	return false
+}
+
 // misfit counts what does not fit. The first is put into words.
 func (r *run) misfit(words func() string, txns ...int32) {
-	if r.misfits++; r.misfits > 1 {
+	if r.another() {
 		return
 	}
+	r.misfits++
 	for _, i := range txns {
 		if i >= 0 {
 			r.txns = append(r.txns, i)
@@ -22,6 +33,9 @@ func (r *run) misfit(words func() string, txns ...int32) {
 
 // tooEarly says that a transaction comes before an earlier one of its session.
 func (r *run) tooEarly(i int32, t *history.Txn) {
+	if r.another() {
+		return
+	}
 	before := verdict.FromInitial
 	for j, skipped := int32(0), r.placed[t.Session]; j < i; j++ {
 		if u := &r.h.Txns[j]; u.Session == t.Session && u.Status == history.Committed {
@@ -59,6 +73,9 @@ func (r *run) notFirst(i int32, k history.Key) {
 
 // misread says what is wrong about a read.
 func (r *run) misread(i int32, n int) {
+	if r.another() {
+		return
+	}
 	op := r.h.Ops(&r.h.Txns[i])[n]
 	for _, before := range r.h.Ops(&r.h.Txns[i])[:n] {
 		if before.Kind == history.Write && before.Key == op.Key {

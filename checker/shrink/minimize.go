@@ -183,11 +183,7 @@ func (p *Part) holds(other *Part) bool {
 
 // only keeps of p only some of its parts, closed. parts are all parts of p.
 func (p *Part) only(parts, some []history.Part) {
-	clear(p.in)
-	clear(p.kept)
-	clear(p.count)
-	clear(p.chosen)
-	p.txns, p.ops = 0, 0
+	p.Clear()
 	for _, s := range some {
 		t := parts[s.Txn].Txn
 		p.Add(t)

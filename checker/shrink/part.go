@@ -14,6 +14,7 @@ type Part struct {
 	in    []bool  // by transaction; also true if none of its operations is kept
 	kept  []bool  // by operation
 	count []int32 // by transaction: how many of its operations are kept
+	was   []int32 // the transactions that were ever kept, some of them more than once
 	txns  int
 	ops   int
 	open  []int32 // kept operations whose needs have not been added yet.
@@ -45,7 +46,7 @@ func (n *needs) part(rules Rules) *Part {
 // Clone returns an independent copy.
 func (p *Part) Clone() *Part {
 	c := *p
-	c.in, c.kept, c.count, c.open = slices.Clone(p.in), slices.Clone(p.kept), slices.Clone(p.count), slices.Clone(p.open)
+	c.in, c.kept, c.count, c.was, c.open = slices.Clone(p.in), slices.Clone(p.kept), slices.Clone(p.count), slices.Clone(p.was), slices.Clone(p.open)
 	c.chosen, c.fresh = slices.Clone(p.chosen), slices.Clone(p.fresh)
 	return &c
 }
@@ -60,6 +61,7 @@ func (p *Part) whole(t int32) bool {
 func (p *Part) Add(t int32, ops ...int) {
 	if !p.in[t] {
 		p.in[t] = true
+		p.was = append(p.was, t)
 		p.txns++
 		if p.whole(t) {
 			p.AddAll(t)
@@ -210,12 +212,32 @@ func (p *Part) HasTxn(t int32) bool { return p.in[t] }
 // Txns lists the kept transactions in the order of the history.
 func (p *Part) Txns() []int32 {
 	out := make([]int32, 0, p.txns)
+	if len(p.was) < len(p.in)/32 { // sorting them is faster than looking at all
+		for _, t := range p.was {
+			if p.in[t] {
+				out = append(out, t)
+			}
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
 	for t, in := range p.in {
 		if in {
 			out = append(out, int32(t))
 		}
 	}
 	return out
+}
+
+// Clear removes everything. The time that it takes grows with what was kept, not with the history.
+func (p *Part) Clear() {
+	for _, t := range p.was {
+		from := p.n.h.FirstOp(&p.n.h.Txns[t])
+		clear(p.kept[from : from+p.n.h.Txns[t].OpCount()])
+		p.in[t], p.count[t] = false, 0
+	}
+	clear(p.chosen)
+	p.txns, p.ops, p.was, p.open, p.fresh = 0, 0, p.was[:0], p.open[:0], nil
 }
 
 // Parts lists the kept transactions with their kept operations.
