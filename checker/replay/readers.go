@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -12,6 +13,50 @@ import (
 type version struct {
 	from  int32
 	value history.Value
+}
+
+// timeline has all versions of a key, in order.
+type timeline struct {
+	all []version
+	// byValue are the indices of all, by value and then in order. It is nil until it is needed.
+	byValue []int32
+}
+
+// near is in how many versions next looks before it sorts them: most reads are current, or soon will be.
+const near = 32
+
+const none = -1
+
+// next returns the index of the first version from n on that an operation can have read, or none.
+func (l *timeline) next(n int, op history.Op) int {
+	for m := n; m < len(l.all); m++ {
+		if (l.all[m].value == op.Value) == (op.Kind == history.Read) {
+			return m
+		}
+		if m == n+near && op.Kind == history.Read {
+			return l.search(m, op.Value)
+		}
+	}
+	return none
+}
+
+// search returns the index of the first version from n on with a value, or none.
+func (l *timeline) search(n int, v history.Value) int {
+	if l.byValue == nil {
+		l.byValue = make([]int32, len(l.all))
+		for m := range l.byValue {
+			l.byValue[m] = int32(m)
+		}
+		slices.SortStableFunc(l.byValue, func(a, b int32) int { return cmp.Compare(l.all[a].value, l.all[b].value) })
+	}
+	at := sort.Search(len(l.byValue), func(m int) bool {
+		i := int(l.byValue[m])
+		return l.all[i].value > v || l.all[i].value == v && i >= n
+	})
+	if at < len(l.byValue) && l.all[l.byValue[at]].value == v {
+		return int(l.byValue[at])
+	}
+	return none
 }
 
 // placeReaders finds the place of each start that has none, and puts it into the order: the first moment after all that
@@ -58,10 +103,11 @@ func (o *order) placeReaders() {
 
 // written returns the last event before the commit of a transaction that wrote a key that it also writes, where the
 // first committer wins.
-func (o *order) written(versions map[history.Key][]version, ops []history.Op, commit int32) int32 {
+func (o *order) written(versions map[history.Key]*timeline, ops []history.Op, commit int32) int32 {
 	last := int32(-1)
 	for _, op := range ops {
-		if list := versions[op.Key]; op.Kind == history.Write && firstCommitterWins(o.lvl) {
+		if op.Kind == history.Write && firstCommitterWins(o.lvl) {
+			list := versions[op.Key].all
 			last = max(last, list[sort.Search(len(list), func(n int) bool { return list[n].from >= commit })-1].from)
 		}
 	}
@@ -83,12 +129,12 @@ func (o *order) walk() []int32 {
 }
 
 // versions are those that the keys of free transactions have, one after the other.
-func (o *order) versions() map[history.Key][]version {
-	out := map[history.Key][]version{}
+func (o *order) versions() map[history.Key]*timeline {
+	out := map[history.Key]*timeline{}
 	for _, i := range o.free {
 		for _, op := range o.h.Ops(&o.h.Txns[i]) {
 			if _, known := out[op.Key]; !known {
-				out[op.Key] = []version{{-1, o.h.Initial(op.Key)}}
+				out[op.Key] = &timeline{all: []version{{-1, o.h.Initial(op.Key)}}}
 			}
 		}
 	}
@@ -100,10 +146,10 @@ func (o *order) versions() map[history.Key][]version {
 			list, read := out[op.Key]
 			switch {
 			case op.Kind != history.Write || !read:
-			case list[len(list)-1].from == int32(n): // the transaction wrote it before
-				list[len(list)-1].value = op.Value
+			case list.all[len(list.all)-1].from == int32(n): // the transaction wrote it before
+				list.all[len(list.all)-1].value = op.Value
 			default:
-				out[op.Key] = append(list, version{int32(n), op.Value})
+				list.all = append(list.all, version{int32(n), op.Value})
 			}
 		}
 	}
@@ -111,7 +157,7 @@ func (o *order) versions() map[history.Key][]version {
 }
 
 // current returns the first event not before lower after which the reads of ops are current.
-func (o *order) current(versions map[history.Key][]version, ops []history.Op, lower int32) int32 {
+func (o *order) current(versions map[history.Key]*timeline, ops []history.Op, lower int32) int32 {
 	for moved := true; moved; {
 		moved = false
 		for m, op := range ops {
@@ -119,16 +165,13 @@ func (o *order) current(versions map[history.Key][]version, ops []history.Op, lo
 				continue // it reads what it wrote
 			}
 			list := versions[op.Key]
-			n := sort.Search(len(list), func(n int) bool { return list[n].from > lower }) - 1
-			fits := func(v version) bool { return (v.value == op.Value) == (op.Kind == history.Read) }
-			if fits(list[n]) {
-				continue
+			n := sort.Search(len(list.all), func(n int) bool { return list.all[n].from > lower }) - 1
+			switch next := list.next(n, op); next {
+			case n: // it is current
+			case none: // it does not fit anywhere later, unless a transaction of unknown outcome wrote it
+			default:
+				lower, moved = list.all[next].from, true
 			}
-			next := slices.IndexFunc(list[n:], fits)
-			if next < 0 {
-				continue // it does not fit anywhere later, unless a transaction of unknown outcome wrote it
-			}
-			lower, moved = list[n+next].from, true
 		}
 	}
 	return lower
