@@ -183,15 +183,12 @@ func (w *work) compute(v int32) {
 func (w *work) predecessors(v int32, begun bool) {
 	start := w.p.c.s.Start[v]
 	in := w.p.c.in[start:w.p.c.s.Start[v+1]]
-	spared, word := w.p.c.spared, uint64(0)
+	spared := w.p.c.spared
 	w.parts = w.parts[:0]
 	stand := w.p.c.stand
 	for i, u := range in {
 		e := start + int64(i)
-		if i == 0 || e&63 == 0 {
-			word = atomic.LoadUint64(&spared[e>>6])
-		}
-		if word>>(e&63)&1 != 0 {
+		if atomic.LoadUint64(&spared[e>>6])>>(e&63)&1 != 0 {
 			continue
 		}
 		r := w.rows[u]

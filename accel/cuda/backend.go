@@ -67,11 +67,7 @@ func (b *Backend) Closure(ctx context.Context, g *accel.Graph, opt accel.Options
 		return nil, err
 	}
 	c := &closure{b: b, opt: opt, ctx: ctx, s: newSpace(s), fresh: true}
-	order := c.s.levels()
-	if opt.Order != nil && g.Intervals == nil {
-		order = c.s.byLevel(order)
-	}
-	c.m, err = newMatrix(ctx, b.dev, c.s, order, b.cfg.Squaring)
+	c.m, err = newMatrix(ctx, b.dev, c.s, c.s.levels(opt.Order != nil), b.cfg.Squaring)
 	if err == nil {
 		c.keep()
 		return c, nil

@@ -183,7 +183,7 @@ func (c *closure) again(ctx context.Context, edges []accel.Edge) error {
 		return err
 	}
 	s := newSpace(sorted)
-	m, p, err := planMatrix(c.b.dev, s, s.levels(), c.m.column, false)
+	m, p, err := planMatrix(c.b.dev, s, s.levels(false), c.m.column, false)
 	if err != nil {
 		return err
 	}

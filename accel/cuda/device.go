@@ -26,7 +26,7 @@ type device struct {
 	piece   int64 // bytes of a query: see pieceBytes
 	rows    int32 // of a chunk, at most
 	panel   int32 // rows of a launch, at most
-	many    float64
+	many    float64 // edges per vertex from which an insertion computes all rows anew: see many
 	scratch arena
 }
 

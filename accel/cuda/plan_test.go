@@ -1,22 +1,13 @@
 package cuda
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/isohound/isohound/accel"
 )
 
 func BenchmarkPlan(b *testing.B) {
-	const n = 100000
-	r := rand.New(rand.NewPCG(1, 1))
-	var edges []accel.Edge
-	for v := int32(1); v < n; v++ {
-		for range 5 {
-			edges = append(edges, accel.Edge{From: max(0, v-1-r.Int32N(3000)), To: v})
-		}
-	}
-	g := accel.NewGraph(n, edges)
+	g := nearby(100_000)
 	b.Run("sort", func(b *testing.B) {
 		for range b.N {
 			accel.Sort(g, nil)

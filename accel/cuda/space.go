@@ -92,10 +92,10 @@ func (s *space) fill(order []int32) []int32 {
 	return all
 }
 
-// levels returns an order of all rows. It is by level, unless Sort was given an order: then byLevel is to be called.
-func (s *space) levels() []int32 {
+// levels returns an order of all rows by level. given says that Sort was given an order, which need not be by level.
+func (s *space) levels(given bool) []int32 {
 	order := s.fill(s.Order)
-	if s.Intervals != nil { // otherwise Sort returns an order by level
+	if given || s.Intervals != nil { // otherwise Sort returns an order by level
 		order = s.byLevel(order)
 	}
 	return order
