@@ -20,6 +20,7 @@ import (
 	"github.com/isohound/isohound/checker/rounds"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/internal/scratch"
 	"github.com/isohound/isohound/remote"
 	natsserver "github.com/isohound/isohound/remote/server"
 	"github.com/isohound/isohound/results"
@@ -88,16 +89,16 @@ func (a *app) judgeWindows(o *judgeOptions) error {
 		return err
 	}
 	defer conn.Close()
-	dir, err := os.MkdirTemp("", "isohound-judge-")
+	folder, err := scratch.New("judge")
 	if err != nil {
 		return withCode(exitIO, err)
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Remove()
 	a.work = a.ctx // the first signal ends the taking of windows
 	if !o.quiet {
 		fmt.Fprintf(a.msg, "judging windows from %s\n", server.Name())
 	}
-	err = conn.Work(a.ctx, a.stop, &remote.Worker{Dir: dir, Idle: o.idle,
+	err = conn.Work(a.ctx, a.stop, &remote.Worker{Dir: folder.Path, Idle: o.idle,
 		Judge: func(ctx context.Context, t *remote.Task) (json.RawMessage, error) { return a.judgeTask(ctx, t, o) },
 		Note:  func(line string) { fmt.Fprintf(a.msg, "isohound: %s\n", line) },
 	})

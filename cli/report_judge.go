@@ -4,6 +4,9 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,14 +33,19 @@ func (l *lateJudging) flags(c *cobra.Command) {
 	f.BoolVarP(&l.quiet, "quiet", "q", false, "of such a run: print results only")
 }
 
-// unjudged reports whether dir holds a run that report can judge. Windows of a run are judged by the
-// run, which run --resume continues.
+// unjudged reports whether dir holds a run that report can judge.
 func unjudged(dir string) bool {
 	if results.Judged(dir) {
 		return false
 	}
 	r, err := results.Load(dir)
-	return err == nil && r.Config.History != results.WindowsFolder && len(r.Outcomes) == 0 && results.HasHistory(dir, r)
+	if err != nil {
+		return false
+	}
+	if windows, err := results.WindowFiles(dir); r.Config.History == results.WindowsFolder {
+		return err == nil && len(windows) > 0
+	}
+	return len(r.Outcomes) == 0 && results.HasHistory(dir, r)
 }
 
 // judgeLate judges a run that was recorded and not judged, or whose process was killed, as the run would have done.
@@ -47,27 +55,99 @@ func (a *app) judgeLate(dir string, o *lateJudging) error {
 	if err != nil {
 		return withCode(exitData, err)
 	}
-	if o.checkTimeout < 0 || o.explain < 0 {
-		return usage("--check-timeout and --explain-timeout must not be negative")
+	k, err := o.checking(run)
+	if err != nil {
+		return err
 	}
+	if run.Config.History == results.WindowsFolder {
+		return a.judgeLeft(dir, run, k)
+	}
+	early := a.noteEarly(run, k)
+	if err := a.conclude(&settings{quiet: o.quiet}, &runOptions{}, k, dir, run, &recording{}); err != nil {
+		return err
+	}
+	a.foundEarly(run, early)
+	return nil
+}
+
+// judgeLeft judges the windows that a run whose process was killed left. If the run still goes on, only the report is
+// drawn again.
+func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
+	log, err := os.OpenFile(filepath.Join(dir, results.WindowVerdicts), os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return withCode(exitIO, err)
+	}
+	defer log.Close()
+	if !leftAlone(log) {
+		fmt.Fprintf(a.msg, "note: the run in %s goes on; the report shows the windows that were judged so far\n", dir)
+		return a.redraw(dir)
+	}
+	run.Config.Ended = results.Killed
+	early := a.noteEarly(run, k)
+	j, repro := a.newWindowJudge(dir, k), reproOf(&run.Config, nil)
+	if _, _, err := j.restore(repro); err != nil {
+		return err
+	}
+	j.ofRun(&run.Config, repro)
+	files, err := results.WindowFiles(dir)
+	if err != nil {
+		return withCode(exitIO, err)
+	}
+	files = slices.DeleteFunc(files, func(path string) bool { return results.WindowNumber(path) <= j.number })
+	if err := j.each(files, func() error { return nil }); err != nil {
+		return err
+	}
+	run.Outcomes = j.concluded(nil)
+	if err := a.concludeWindows(&settings{quiet: k.quiet}, &runOptions{}, k, dir, run, &recording{}, repro); err != nil {
+		return err
+	}
+	a.foundEarly(run, early)
+	return nil
+}
+
+// leftAlone reports whether no process works on a run, and locks the file of its verdicts. A process that was killed just
+// now needs a moment to end.
+func leftAlone(log *os.File) bool {
+	for range 40 {
+		if lockFile(log) == nil {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return false
+}
+
+// checking are the options with which a run is judged late.
+func (o *lateJudging) checking(run *results.Run) (*checking, error) {
+	if o.checkTimeout < 0 || o.explain < 0 {
+		return nil, usage("--check-timeout and --explain-timeout must not be negative")
+	}
+	var err error
 	k := &checking{timeout: o.checkTimeout, explain: o.explain, stand: true, certify: true, quiet: o.quiet, format: file.Native, engine: checker.Auto, versions: checker.Hint}
 	if k.memory, err = parseMemory(o.maxMemory); err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range run.Config.Levels {
 		lvl, err := level.Parse(name)
 		if err != nil {
-			return withCode(exitData, err)
+			return nil, withCode(exitData, err)
 		}
 		k.levels = append(k.levels, lvl)
 	}
+	return k, nil
+}
+
+// noteEarly says why a run ended before its time, and returns that.
+func (a *app) noteEarly(run *results.Run, k *checking) string {
 	early := run.Config.Early()
-	if early != "" && !o.quiet {
+	if early != "" && !k.quiet {
 		fmt.Fprintf(a.msg, "note: %s; what was recorded until then is judged\n", early)
 	}
-	if err := a.conclude(&settings{quiet: o.quiet}, &runOptions{}, k, dir, run, &recording{}); err != nil {
-		return err
-	}
+	return early
+}
+
+// foundEarly makes a run that ended before its time the exit code, unless something is violated.
+func (a *app) foundEarly(run *results.Run, early string) {
 	switch {
 	case early == "":
 	case run.Config.Ended == generator.Interrupted, run.Config.Ended == results.NotYet, run.Config.Ended == results.Killed:
@@ -75,5 +155,4 @@ func (a *app) judgeLate(dir string, o *lateJudging) error {
 	default:
 		a.found(exitUnavailable)
 	}
-	return nil
 }

@@ -93,7 +93,7 @@ func (a *app) prepareResume(c *cobra.Command, dir string) (*resumed, error) {
 	}
 	r := &resumed{conf: run.Config}
 	switch {
-	case run.Config.Ended != results.NotYet:
+	case run.Config.Ended != results.NotYet && run.Config.Ended != results.Killed:
 		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s has ended (%s)", dir, run.Config.Ended))
 	case run.Config.Loaders:
 		return nil, withCode(exitData, errors.Errorf("--resume: load generators could join the run in %s, and such a run cannot go on; isohound check %s judges what was recorded", dir, dir))
@@ -196,22 +196,41 @@ func (w *windowRun) reopen(r *resumed, repro *results.Repro) (io.Writer, error) 
 
 // restore makes the checker know what it knew after the latest window whose verdicts are complete.
 func (w *windowRun) restore(r *resumed, repro *results.Repro) error {
-	var state judgeState
-	b, err := os.ReadFile(filepath.Join(w.dir, stateFile))
+	fine, size, err := w.judge.restore(repro)
+	if err != nil {
+		return err
+	}
+	// A window whose verdicts are not complete is judged once more.
+	if err := w.log.Truncate(size); err != nil {
+		return withCode(exitIO, err)
+	}
+	for _, path := range r.files {
+		if n := results.WindowNumber(path); n <= w.judge.number {
+			w.kept = append(w.kept, judged{path, fine[n]})
+		}
+	}
+	return nil
+}
+
+// restore makes j know what the process that left a run knew after the latest window whose verdicts are complete. fine
+// says which of these windows are satisfied at all levels, and size is that of their verdicts.
+func (j *windowJudge) restore(repro *results.Repro) (fine map[int]bool, size int64, err error) {
+	path := filepath.Join(j.dir, stateFile)
+	b, err := os.ReadFile(path)
 	switch {
 	case os.IsNotExist(err): // no window was judged
 	case err != nil:
-		return withCode(exitIO, err)
+		return nil, 0, withCode(exitIO, err)
 	default:
+		var state judgeState
 		if err := json.Unmarshal(b, &state); err != nil {
-			return withCode(exitData, errors.Wrap(err, filepath.Join(w.dir, stateFile)))
+			return nil, 0, withCode(exitData, errors.Wrap(err, path))
 		}
-		w.judge.number, w.judge.digest, w.judge.tested, w.judge.state = state.Window, state.Digest, state.Tested, *state.Rounds
+		j.number, j.digest, j.tested, j.state = state.Window, state.Digest, state.Tested, *state.Rounds
 	}
-	fine := map[int]bool{}
-	var size int64 // of the verdicts up to that window
-	err = results.EachWindow(w.dir, func(n, length int, o *results.Outcome) error {
-		if n > state.Window {
+	fine = map[int]bool{}
+	err = results.EachWindow(j.dir, func(n, length int, o *results.Outcome) error {
+		if n > j.number {
 			return nil // not all of its verdicts need be there
 		}
 		size += int64(length)
@@ -224,23 +243,11 @@ func (w *windowRun) restore(r *resumed, repro *results.Repro) error {
 		if err != nil {
 			return err
 		}
-		w.judge.add(n, lvl, o)
+		j.add(n, lvl, o)
 		minimal(repro, o)
 		return nil
 	})
-	if err != nil {
-		return withCode(exitData, err)
-	}
-	// A window whose verdicts are not complete is judged once more.
-	if err := w.log.Truncate(size); err != nil {
-		return withCode(exitIO, err)
-	}
-	for _, path := range r.files {
-		if n := results.WindowNumber(path); n <= state.Window {
-			w.kept = append(w.kept, judged{path, fine[n]})
-		}
-	}
-	return nil
+	return fine, size, withCode(exitData, err)
 }
 
 // recorder begins the history of a run, or goes on with it.

@@ -233,6 +233,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 		if err := a.attach(s, db); err != nil {
 			return err
 		}
+		if err := results.Unjudge(dir); err != nil { // report may have judged what there was
+			return withCode(exitIO, err)
+		}
 	}
 	log, err := a.openLog(s, db)
 	if err != nil {
@@ -283,7 +286,7 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	var near *nearness.Nearness
 	finish := func(h *history.History, out *results.Outcome) {
 		vacuous(h, out)
-		if near == nil {
+		if near == nil && h != nil {
 			near = nearness.Measure(h) // the same for all levels
 		}
 		out.Nearness = near
@@ -446,7 +449,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	}
 	c.Repeat = commandLine(program()) + " " + commandLine(append(s.words(k, false), o.cutWords()...)...)
 	c.Command = commandLine(append(s.words(k, true), o.cutWords()...)...)
-	if !s.info.Embedded {
+	if !s.info.Embedded && s.server == "" { // a server of the run is gone with it
 		c.DSN = s.endpoints()
 	}
 	return c

@@ -301,12 +301,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	}
 	defer w.log.Close()
 	s.lag = &w.lag
-	w.judge.finish = func(h *history.History, out *results.Outcome) {
-		if lvl, err := level.Parse(out.Level); err == nil && !w.judge.violatedAt(lvl) { // else the report has an earlier one
-			minimal(repro, out)
-		}
-		run.Config.Weigh(out)
-	}
+	w.judge.ofRun(&run.Config, repro)
 	var out io.Writer
 	if s.resume == nil {
 		out, err = w.open()
@@ -357,17 +352,18 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 		rec.stats.Cuts.LongestLag, rec.stats.Cuts.Waited = w.lag.longest().Seconds(), w.lag.held().Seconds()
 	}
 	run.Config.Ended, run.Stats, run.Invariants = rec.ended, rec.stats, rec.invariants
-	run.Outcomes = w.judge.outcomes()
-	for n := range run.Outcomes {
-		switch v := &run.Outcomes[n]; {
-		case v.Verdict != verdict.Satisfied:
-		case w.err != nil:
-			v.Verdict, v.Reason = verdict.Unknown, "not all windows were judged: "+w.err.Error()
-		case !w.judge.tested:
-			v.Verdict, v.Reason = verdict.Vacuous, "no window has enough transactions that meet"
-		}
-	}
+	run.Outcomes = w.judge.concluded(w.err)
 	return rec, nil
+}
+
+// ofRun makes the judge keep what the results of a run have of each window.
+func (j *windowJudge) ofRun(conf *results.Config, repro *results.Repro) {
+	j.finish = func(_ *history.History, out *results.Outcome) {
+		if lvl, err := level.Parse(out.Level); err == nil && !j.violatedAt(lvl) { // else the report has an earlier one
+			minimal(repro, out)
+		}
+		conf.Weigh(out)
+	}
 }
 
 // concludeWindows reports the outcomes of a run in windows.

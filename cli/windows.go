@@ -252,20 +252,8 @@ func (a *app) checkWindows(dir string, files []string, k *checking, tell func(re
 	if k.pages {
 		draw = j.paged()
 	}
-	for n, path := range files {
-		if st, err := os.Stat(path); err == nil && st.Size() == 0 && n > 0 && n == len(files)-1 {
-			j.notes = append(j.notes, fmt.Sprintf("window %d is empty: the run was cut off when it began", j.number+1))
-			break
-		}
-		if err := j.next(path); err != nil {
-			return err
-		}
-		if err := draw(); err != nil {
-			return err
-		}
-		if err := context.Cause(a.work); err != nil {
-			return err
-		}
+	if err := j.each(files, draw); err != nil {
+		return err
 	}
 	for _, o := range j.outcomes() {
 		a.found(k.codeOf(o.Verdict))
@@ -274,4 +262,39 @@ func (a *app) checkWindows(dir string, files []string, k *checking, tell func(re
 		}
 	}
 	return nil
+}
+
+// each judges windows, and calls f after each. Only the last one of a run may be empty.
+func (j *windowJudge) each(files []string, f func() error) error {
+	for n, path := range files {
+		if st, err := os.Stat(path); err == nil && st.Size() == 0 && j.number > 0 && n == len(files)-1 {
+			j.notes = append(j.notes, fmt.Sprintf("window %d is empty: the run was cut off when it began", j.number+1))
+			break
+		}
+		if err := j.next(path); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+		if err := context.Cause(j.app.work); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concluded are the outcomes of a run that has ended. missing says why not all windows were judged, or is nil.
+func (j *windowJudge) concluded(missing error) []results.Outcome {
+	all := j.outcomes()
+	for n := range all {
+		switch v := &all[n]; {
+		case v.Verdict != verdict.Satisfied:
+		case missing != nil:
+			v.Verdict, v.Reason = verdict.Unknown, "not all windows were judged: "+missing.Error()
+		case !j.tested:
+			v.Verdict, v.Reason = verdict.Vacuous, "no window has enough transactions that meet"
+		}
+	}
+	return all
 }

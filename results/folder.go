@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -87,6 +88,14 @@ type Config struct {
 	History string `json:"history"`
 }
 
+// Recorded is what isohound check takes to judge the whole run again, in its folder.
+func (c *Config) Recorded() string {
+	if c.History == WindowsFolder || strings.HasPrefix(c.History, WindowsFolder+string(filepath.Separator)) {
+		return "." // the folder stands for all windows
+	}
+	return c.History
+}
+
 // Run is the content of a run folder except the history.
 type Run struct {
 	Config   Config
@@ -114,6 +123,9 @@ func (r *Run) Broken() []generator.InvariantResult {
 	}
 	return out
 }
+
+// HasFigures reports whether the figures of the recording are known. A process that was killed wrote none.
+func (r *Run) HasFigures() bool { return r.Stats.Seconds > 0 }
 
 // Violated reports whether a level or an invariant is violated.
 func (r *Run) Violated() bool { return worst(r) == verdict.Violated }
@@ -209,6 +221,15 @@ func Holds(dir string) bool {
 
 // Judged reports whether the run in dir has verdicts.
 func Judged(dir string) bool { return exists(filepath.Join(dir, verdictFile)) }
+
+// Unjudge removes the verdicts of a run that goes on.
+func Unjudge(dir string) error {
+	err := os.Remove(filepath.Join(dir, verdictFile))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return errors.WithStack(err)
+}
 
 // HasHistory reports whether something was recorded of a run.
 func HasHistory(dir string, r *Run) bool {

@@ -55,9 +55,17 @@ func sentence(r *Run) string {
 	}
 	say(verdict.Unknown.String(), "whether %s holds is not known", "whether %s hold is not known")
 	say(verdict.Vacuous.String(), "the run tested next to nothing of %s", "the run tested next to nothing of %s")
-	say(verdict.Satisfied.String(), "%s holds", "%s hold")
+	early := r.Config.Early()
+	if early == "" {
+		say(verdict.Satisfied.String(), "%s holds", "%s hold")
+	} else {
+		say(verdict.Satisfied.String(), "%s holds in what was recorded", "%s hold in what was recorded")
+	}
 	if len(r.Outcomes) == 0 {
 		parts = append(parts, "this run was recorded and not checked")
+	}
+	if early != "" {
+		parts = append(parts, early)
 	}
 	return Capital(strings.Join(parts, "; ")) + "."
 }

@@ -66,7 +66,11 @@ func JUnit(r *Run) ([]byte, error) {
 			Error: &junitProblem{Type: what, Message: message, Text: "repeat: " + c.Repeat}})
 	}
 	if c.Ended != generator.Complete && c.Ended != generator.DurationReached {
-		failed("run", "incomplete", "the run ended early: "+c.Ended)
+		message := c.Early()
+		if message == "" {
+			message = "the run ended early: " + c.Ended
+		}
+		failed("run", "incomplete", message)
 	}
 	judged := map[string]bool{}
 	for _, o := range r.Outcomes {

@@ -76,7 +76,10 @@ func words(v string, promised *bool) string {
 // Words is the run's worst verdict. A violation of what is promised is worse than another.
 func (r *Run) Words() string {
 	v := worst(r)
-	if v != verdict.Violated {
+	switch {
+	case v == verdict.Satisfied && r.Config.Early() != "":
+		return v.String() + ", but the run ended early"
+	case v != verdict.Violated:
 		return v.String()
 	}
 	var kinds []*bool

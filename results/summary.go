@@ -9,6 +9,7 @@ import (
 
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator"
 )
 
 const (
@@ -28,9 +29,16 @@ func RunSummary(r *Run, repro bool) string {
 	if text := r.Promise(); text != "" {
 		fmt.Fprintf(&b, "%s\n\n", plain(text))
 	}
-	fmt.Fprintf(&b, "%s, %d sessions, seed %d; %s committed, %s aborted, %s of unknown outcome in %.1f s", plain(c.Workload), c.Sessions, c.Seed,
-		Thousands(r.Stats.Committed), Thousands(r.Stats.Aborted), Thousands(r.Stats.Unknown), r.Stats.Seconds)
-	if c.Ended != "complete" {
+	fmt.Fprintf(&b, "%s, %d sessions, seed %d", plain(c.Workload), c.Sessions, c.Seed)
+	if r.HasFigures() {
+		fmt.Fprintf(&b, "; %s committed, %s aborted, %s of unknown outcome in %.1f s",
+			Thousands(r.Stats.Committed), Thousands(r.Stats.Aborted), Thousands(r.Stats.Unknown), r.Stats.Seconds)
+	}
+	switch c.Ended {
+	case generator.Complete:
+	case NotYet:
+		fmt.Fprintf(&b, "; %s", c.Early())
+	default:
 		fmt.Fprintf(&b, "; ended: %s", plain(c.Ended))
 	}
 	b.WriteString("\n\n")

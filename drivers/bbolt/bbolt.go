@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/tablekv"
 	"github.com/isohound/isohound/history/schema"
+	"github.com/isohound/isohound/internal/scratch"
 )
 
 func init() { drivers.Register(driver{}) }
@@ -46,15 +46,18 @@ func (driver) Info() drivers.Info {
 var bucket = []byte("isohound")
 
 func (driver) Open(_ context.Context, cfg drivers.Config) (drivers.DB, error) {
-	folder, err := os.MkdirTemp(cfg.DSN, "isohound-bbolt-")
+	folder, err := scratch.In(cfg.DSN, "bbolt")
 	if err != nil {
+		if cfg.DSN == "" {
+			return nil, err
+		}
 		return nil, &drivers.DSNError{Driver: "bbolt", Err: errors.Wrap(err, "expected an existing folder")}
 	}
 	d := &db{folder: folder, synced: cfg.DSN != "", writer: make(chan struct{}, 1)}
 	opt := *bbolt.DefaultOptions
 	opt.NoSync, opt.NoGrowSync = !d.synced, !d.synced
 	opt.FreelistType = bbolt.FreelistMapType
-	d.store, err = bbolt.Open(filepath.Join(folder, "store"), 0o600, &opt)
+	d.store, err = bbolt.Open(filepath.Join(folder.Path, "store"), 0o600, &opt)
 	if err == nil {
 		err = d.store.Update(func(t *bbolt.Tx) error {
 			_, err := t.CreateBucket(bucket)
@@ -65,7 +68,7 @@ func (driver) Open(_ context.Context, cfg drivers.Config) (drivers.DB, error) {
 		if d.store != nil {
 			d.store.Close()
 		}
-		os.RemoveAll(folder)
+		folder.Remove()
 		return nil, &drivers.UnreachableError{Driver: "bbolt", Err: err}
 	}
 	return d, nil
@@ -73,7 +76,7 @@ func (driver) Open(_ context.Context, cfg drivers.Config) (drivers.DB, error) {
 
 type db struct {
 	store  *bbolt.DB
-	folder string
+	folder *scratch.Folder
 	synced bool
 	// writer is held by the open transaction. Waiting for bbolt's own lock cannot be cancelled.
 	// Therefore it is taken only by the holder of writer, for whom it is always free.
@@ -166,7 +169,7 @@ func (d *db) Close(ctx context.Context) error {
 	}
 	defer d.unlock()
 	err := d.store.Close()
-	if rerr := os.RemoveAll(d.folder); err == nil {
+	if rerr := d.folder.Remove(); err == nil {
 		err = rerr
 	}
 	return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver of database/sql
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/internal/scratch"
 )
 
 func init() { drivers.Register(driver{}) }
@@ -73,8 +73,11 @@ func (driver) Info() drivers.Info {
 const maxWait = 5 * time.Second
 
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
-	folder, err := os.MkdirTemp(cfg.DSN, "isohound-sqlite-")
+	folder, err := scratch.In(cfg.DSN, "sqlite")
 	if err != nil {
+		if cfg.DSN == "" {
+			return nil, err
+		}
 		return nil, &drivers.DSNError{Driver: "sqlite", Err: errors.Wrap(err, "expected an existing folder")}
 	}
 	d := &db{folder: folder, mode: modes[cfg.Isolation], synchronous: "OFF", positions: cfg.Positions}
@@ -85,7 +88,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	if cfg.CallTimeout > 0 {
 		wait = min(wait, cfg.CallTimeout/2)
 	}
-	file := url.URL{Path: filepath.Join(folder, "db")}
+	file := url.URL{Path: filepath.Join(folder.Path, "db")}
 	d.pool, err = sql.Open("sqlite", fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=journal_mode(%s)&_pragma=synchronous(%s)%s",
 		file.EscapedPath(), wait.Milliseconds(), d.mode.journal, d.synchronous, d.mode.more))
 	if err == nil {
@@ -93,7 +96,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 		err = d.pool.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&d.version)
 	}
 	if err != nil {
-		os.RemoveAll(folder)
+		folder.Remove()
 		return nil, &drivers.UnreachableError{Driver: "sqlite", Err: err}
 	}
 	return d, nil
@@ -101,7 +104,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 
 type db struct {
 	pool                 *sql.DB
-	folder               string
+	folder               *scratch.Folder
 	mode                 mode
 	synchronous, version string
 	positions            bool         // commits are counted
@@ -163,7 +166,7 @@ func (d *db) Connect(ctx context.Context) (drivers.Session, error) {
 
 func (d *db) Close(context.Context) error {
 	err := d.pool.Close()
-	if rerr := os.RemoveAll(d.folder); err == nil {
+	if rerr := d.folder.Remove(); err == nil {
 		err = rerr
 	}
 	return err

@@ -1,0 +1,82 @@
+// Package scratch makes temporary folders that do not stay if the process is killed: the next one that makes such a
+// folder removes those of processes that are gone.
+package scratch
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pkg/errors"
+)
+
+// suffix is how the names of these folders end. Folders with other names are never removed.
+const suffix = ".tmp"
+
+// young is for how long a folder is left alone, whatever its lock says: its process may not have locked it yet.
+const young = 10 * time.Second
+
+// Folder is a temporary folder. It is locked until it is removed or the process ends.
+type Folder struct {
+	Path string
+	lock *os.File // nil where there are no locks
+}
+
+// held are the locks. A file that nobody refers to would be closed.
+var held sync.Map
+
+// New makes a folder in the system's folder for temporary files. kind is a part of its name. It removes the folders that
+// processes of this user left there when they were killed.
+func New(kind string) (*Folder, error) {
+	path, err := os.MkdirTemp("", "isohound-"+kind+"-*"+suffix)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Path: path, lock: lock(path)}
+	held.Store(f.Path, f.lock)
+	sweep(filepath.Dir(path))
+	return f, nil
+}
+
+// In makes a folder in parent, which is not swept, or else as New does if parent is empty.
+func In(parent, kind string) (*Folder, error) {
+	if parent == "" {
+		f, err := New(kind)
+		return f, errors.Wrap(err, "the folder for temporary files, which TMPDIR names")
+	}
+	path, err := os.MkdirTemp(parent, "isohound-"+kind+"-")
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{Path: path}, nil
+}
+
+// Remove removes the folder and all that is in it. If it returns an error, it can be called again.
+func (f *Folder) Remove() error {
+	err := os.RemoveAll(f.Path)
+	if err == nil && f.lock != nil {
+		f.lock.Close()
+		f.lock = nil
+		held.Delete(f.Path)
+	}
+	return err
+}
+
+// sweep removes the folders in parent that no process has locked. What cannot be removed stays.
+func sweep(parent string) {
+	left, err := filepath.Glob(filepath.Join(parent, "isohound-*"+suffix))
+	if err != nil {
+		return
+	}
+	for _, path := range left {
+		st, err := os.Lstat(path)
+		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < young || mounted(path, parent) {
+			continue
+		}
+		if l := lock(path); l != nil {
+			_ = os.RemoveAll(path)
+			l.Close()
+		}
+	}
+}
