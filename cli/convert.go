@@ -101,6 +101,10 @@ JSON lines such as {"dbtxn":751,"commit":120}. docs/claims.md says how to get on
 }
 
 func (a *app) convert(in, out string, k conversion) error {
+	in, err := oneHistory(in)
+	if err != nil {
+		return err
+	}
 	f, done, err := a.openHistory(a.stop, in, k.from)
 	if err != nil {
 		return err

@@ -35,10 +35,12 @@ anomaly:
   timeline.svg     the sessions, and other concurrent transactions
   explanation.txt  what is printed
 
+The folder of a run stands for its history.
+
 Levels: ` + levelHelp() + `
 
 ` + exitHelp,
-		Example: `  isohound explain runs/x/history.jsonl.zst --level ser --out why`,
+		Example: `  isohound explain runs/x --level ser --out why`,
 		Args:    exactly(1, "a history, or - for standard input"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if name == "" {
@@ -91,6 +93,10 @@ func (a *app) explain(path string, k *checking, out string) error {
 			return err
 		}
 	}
+	path, err := oneHistory(path)
+	if err != nil {
+		return err
+	}
 	return a.judge(path, k, nil, func(o results.Outcome) error {
 		if err := a.print(o, false); err != nil || out == "" {
 			return err
@@ -113,6 +119,19 @@ func (a *app) explain(path string, k *checking, out string) error {
 		}
 		return nil
 	})
+}
+
+// oneHistory is the history that a path stands for: that of a run, if it is the folder of one. Of a run in windows that is
+// the window that its report shows, if it shows one.
+func oneHistory(path string) (string, error) {
+	file, err := results.HistoryFile(path)
+	if err != nil {
+		return "", withCode(exitData, err)
+	}
+	if windows, err := results.WindowFiles(path); err == nil && len(windows) > 0 && filepath.Base(file) == results.WindowsFolder {
+		return "", usage("%s is a run in windows; name one of them, such as %s", path, windows[0])
+	}
+	return file, nil
 }
 
 func hasPictures(o *results.Outcome) bool {

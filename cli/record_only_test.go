@@ -76,3 +76,69 @@ func TestReportKilled(t *testing.T) {
 		t.Errorf("%+v, %v", x, err)
 	}
 }
+
+// TestUnread: a run whose history cannot be read within its limits is unknown, and its results are written.
+func TestUnread(t *testing.T) {
+	for _, limit := range [][]string{{"--check-timeout", "1ns"}, {"--max-memory", "1MiB"}} {
+		dir := filepath.Join(t.TempDir(), "run")
+		done := isohound(t, append([]string{"run", "--driver", "sim", "--txns", "200", "--out", dir}, limit...)...)
+		if done.code != int(exitUnknown) || !results.Judged(dir) {
+			t.Errorf("%v: exit code %d\n%s%s", limit, done.code, done.out, done.msg)
+		}
+		for _, name := range []string{"junit.xml", "report.html", "summary.md"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestReportKilledWindows: report judges the windows that a run left whose process was killed. The exit code is that of the
+// verdict, or 130. The run can go on nevertheless where its database allows that; see TestResume.
+func TestReportKilledWindows(t *testing.T) {
+	for _, c := range []struct {
+		dsn  string
+		code exitCode
+	}{{"sim://", exitInterrupted}, {"sim://?off=first-committer-wins&rate=1", exitViolated}} {
+		dir := filepath.Join(t.TempDir(), "run")
+		run := command(t, "run", "--driver", "sim", "--dsn", c.dsn, "--isolation", "snapshot isolation", "--cut-every", "500txns", "--duration", "5m",
+			"--on-violation", "continue", "--explain-timeout", "0", "--rate", "2000", "--no-progress", "--out", dir)
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			if windows, err := results.WindowFiles(dir); err == nil && len(windows) > 3 {
+				break
+			}
+			if time.Since(begun) > 2*time.Minute {
+				t.Fatal("nothing was recorded")
+			}
+		}
+		if c.code == exitInterrupted { // while the run goes on, report only draws
+			if done := isohound(t, "report", dir); done.code != 0 || !strings.Contains(done.msg, "goes on") || results.Judged(dir) {
+				t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
+			}
+		}
+		if err := run.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = run.Wait()
+		done := isohound(t, "report", dir)
+		if done.code != int(c.code) || !strings.Contains(done.msg, results.Killed) {
+			t.Errorf("%s: exit code %d\n%s%s", c.dsn, done.code, done.out, done.msg)
+		}
+		summary, err := os.ReadFile(filepath.Join(dir, "summary.md"))
+		if err != nil || !strings.Contains(string(summary), results.Killed) || strings.Contains(string(summary), "0 committed") {
+			t.Errorf("%v\n%s", err, summary)
+		}
+		loaded, err := results.Load(dir)
+		if err != nil || len(loaded.Outcomes) == 0 || loaded.Outcomes[0].Windows == nil || loaded.Outcomes[0].Windows.Total() < 3 {
+			t.Errorf("%v, %+v", err, loaded)
+		}
+		if c.code == exitViolated {
+			if done := isohound(t, "explain", dir, "--level", "si"); done.code != int(exitViolated) || !strings.Contains(done.out, "LostUpdate") {
+				t.Errorf("explain: exit code %d\n%s%s", done.code, done.out, done.msg)
+			}
+		}
+	}
+}

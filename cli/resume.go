@@ -97,8 +97,10 @@ func (a *app) prepareResume(c *cobra.Command, dir string) (*resumed, error) {
 		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s has ended (%s)", dir, run.Config.Ended))
 	case run.Config.Loaders:
 		return nil, withCode(exitData, errors.Errorf("--resume: load generators could join the run in %s, and such a run cannot go on; isohound check %s judges what was recorded", dir, dir))
+	case run.Config.Recorded() != ".":
+		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s was not recorded in windows (--cut-every); isohound report %s judges what was recorded", dir, dir))
 	case run.Config.Schema == "":
-		return nil, withCode(exitData, errors.Errorf("--resume: the run in %s was not recorded in windows, or its database was gone with its process", dir))
+		return nil, withCode(exitData, errors.Errorf("--resume: no later process can go on with the database of the run in %s (driver %s); isohound report %s judges what was recorded", dir, run.Config.Driver, dir))
 	}
 	for name, values := range run.Config.Flags {
 		f := c.Flags().Lookup(name)

@@ -83,7 +83,19 @@ and anomalies as scenarios.md and scenarios.html.
 // resultsFolder makes the folder for the results.
 func (st *staging) resultsFolder(now time.Time) error {
 	if st.out == "" {
-		st.out = filepath.Join("runs", now.Format("scenarios-20060102-150405"))
+		if err := os.MkdirAll("runs", 0o777); err != nil {
+			return withCode(exitIO, err)
+		}
+		name := filepath.Join("runs", now.Format("scenarios-20060102-150405"))
+		st.out = name
+		err := os.Mkdir(name, 0o777)
+		for n := 2; os.IsExist(err); n++ { // another one began in this second
+			st.out = fmt.Sprintf("%s-%d", name, n)
+			err = os.Mkdir(st.out, 0o777)
+		}
+		if err != nil {
+			return withCode(exitIO, err)
+		}
 	}
 	if err := os.MkdirAll(st.out, 0o777); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))

@@ -43,6 +43,8 @@ type Header struct {
 	// snapshot isolation upwards that is exact. Below it these reads need not have happened, and only say what an
 	// append followed.
 	Lists bool `json:"lists,omitempty"`
+	// ListsDiffer says that the lists that were read contradict each other: no order of the appends explains all.
+	ListsDiffer bool `json:"lists_differ,omitempty"`
 	// Window is the place of this history in a run that was cut into windows. It is nil for the first
 	// window and for other runs.
 	Window *Window `json:"window,omitempty"`

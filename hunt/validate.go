@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/faults"
+	"github.com/isohound/isohound/internal/suggest"
 	"github.com/isohound/isohound/servers"
 	"github.com/isohound/isohound/workloads"
 )
@@ -212,7 +214,7 @@ func (p *Plan) levels(list List, path ...any) {
 			continue
 		}
 		if _, err := level.Parse(name); err != nil {
-			p.document.Add(p.document.Line(append(path, n)...), "%v%s", err, meant(name, append(level.Names(), "claimed")))
+			p.document.Add(p.document.Line(append(path, n)...), "%v; claimed stands for what is promised", err)
 		}
 	}
 }
@@ -228,6 +230,11 @@ func (p *Plan) scripts(list List, path ...any) {
 	}
 }
 
+// known reports whether an anomaly has this name, in small or capital letters.
+func known(name string) bool {
+	return explain.Known(name) || slices.ContainsFunc(explain.Names(), func(k string) bool { return strings.EqualFold(k, name) })
+}
+
 // expectation checks that an expectation fits something that is in the plan.
 func (p *Plan) expectation(n int, targets, entries map[string]bool) {
 	d, e := p.document, &p.Expect[n]
@@ -239,11 +246,16 @@ func (p *Plan) expectation(n int, targets, entries map[string]bool) {
 	}
 	if e.Level != "" {
 		if _, err := level.Parse(e.Level); err != nil {
-			d.Add(d.Line("expect", n, "level"), "%v%s", err, meant(e.Level, level.Names()))
+			d.Add(d.Line("expect", n, "level"), "%v", err)
 		}
 	}
 	if len(e.Anomaly) > 0 && e.Verdict != "violated" {
 		d.Add(d.Line("expect", n, "anomaly"), "anomaly goes with verdict violated only")
+	}
+	for _, name := range e.Anomaly { // that of an invariant may be anything, and short names are all alike
+		if guess := suggest.Closest(name, explain.Names()); len(name) > 5 && guess != "" && !known(name) {
+			d.Add(d.Line("expect", n, "anomaly"), "no anomaly is called %q; did you mean %q?", name, guess)
+		}
 	}
 	if e.Isolation == "" {
 		return

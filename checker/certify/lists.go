@@ -11,7 +11,7 @@ import (
 
 // In a history with header.Lists, appends to lists are writes, each after a read of the element that stands before
 // its own in a list that was read. At weak levels an append reads nothing. A read of the client looks the same if
-// an append to the same list follows it.
+// an append to the same list follows it. If lists contradict each other, an append may have several such reads.
 
 // ofAppend reports whether an operation may be the read of an append at a weak level.
 func (f *facts) ofAppend(r verdict.OpRef) bool {
@@ -23,7 +23,7 @@ func (f *facts) ofAppend(r verdict.OpRef) bool {
 		return false
 	}
 	for _, op := range ops[r.Op+1:] {
-		if op.Key == ops[r.Op].Key {
+		if op.Key == ops[r.Op].Key && (op.Kind == history.Write || !f.h.ListsDiffer) {
 			return op.Kind == history.Write
 		}
 	}
@@ -44,13 +44,23 @@ func (f *facts) support(e verdict.Edge) error {
 // lists verifies that the order of commits explains the lists that were read: what was appended to one and is in one
 // stands directly behind what was appended before.
 func (c *commitOrder) lists() error {
+	if c.h.ListsDiffer {
+		return errors.New("lists that were read contradict each other")
+	}
 	inList, next := map[cell]bool{}, newByKey[bool](c.h.KeyCount())
+	for _, i := range c.order {
+		for _, op := range c.h.Ops(&c.h.Txns[i]) {
+			if op.Kind == history.Read {
+				inList[cell{op.Key, op.Value}] = true
+			}
+		}
+	}
 	for _, i := range c.order {
 		next.reset()
 		for _, op := range slices.Backward(c.h.Ops(&c.h.Txns[i])) {
 			e := cell{op.Key, op.Value}
 			// If an element is in a list, so is the one that the same transaction appended before it.
-			if listed, known := next.of(op.Key); op.Kind == history.Read || known && listed {
+			if listed, known := next.of(op.Key); known && listed {
 				inList[e] = true
 			}
 			next.set(op.Key, op.Kind == history.Write && inList[e])

@@ -11,6 +11,22 @@ var Figure5 = []string{
 	SessionGuaranteeViolation, NonMonotonicRead, FracturedRead, CausalityViolation, LongFork, LostUpdate, WriteSkew,
 }
 
+// Names lists the names that Known knows, without the suffixes of cycles.
+func Names() []string {
+	out := []string{ClaimedSnapshot}
+	for _, row := range cycleNames {
+		out = append(out, row.name)
+	}
+	for _, name := range faultNames {
+		out = append(out, name)
+	}
+	for _, names := range kindNames {
+		out = append(out, names...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Known reports whether an anomaly can have this name.
 func Known(name string) bool {
 	if name == ClaimedSnapshot {

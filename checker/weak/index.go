@@ -219,7 +219,7 @@ func (x *index) readsOf(i int32, counts bool, chosen map[verdict.OpRef]int32) {
 	for j := range ops {
 		op := &ops[j]
 		own := x.places.before(ops, j)
-		appends := x.c.lenient && ofAppend(ops, j)
+		appends := x.c.lenient && ofAppend(x.h, ops, j)
 		again := appends && own >= 0 && ops[own].Kind == history.Read
 		if appends { // what the transaction read before is no matter
 			own = single.LastWrite(ops[:j], op.Key)

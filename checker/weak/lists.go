@@ -17,15 +17,17 @@ import (
 //   - The client made all of them. An order of the commits that is allowed then, and in which all lists are what
 //     was read, is an execution.
 //
-// If neither decides it, the engine refuses.
+// If neither decides it, the engine refuses. It also refuses if the lists contradict each other, unless something is
+// violated without all reads that an append may have made. An append may have made several then.
 
-// ofAppend reports whether an append may have made the read ops[j]: the next operation on its key is a write.
-func ofAppend(ops []history.Op, j int) bool {
+// ofAppend reports whether an append may have made the read ops[j] of a history: the next operation on its key is a write.
+// Where lists contradict each other, other reads of the key may be in between.
+func ofAppend(h *history.History, ops []history.Op, j int) bool {
 	if ops[j].Kind != history.Read {
 		return false
 	}
 	for n := j + 1; n < len(ops); n++ {
-		if ops[n].Key == ops[j].Key {
+		if ops[n].Key == ops[j].Key && (ops[n].Kind == history.Write || !h.ListsDiffer) {
 			return ops[n].Kind == history.Write
 		}
 	}
@@ -47,6 +49,9 @@ func (c *check) lists() error {
 	if f.violated() || len(x.Anomalies) > 0 || x.Doubtful() != "" || x.Orphaned() != "" {
 		c.stages.Done("lists")
 		return c.conclude(x, f)
+	}
+	if c.h.ListsDiffer {
+		return &engine.Refusal{Engine: Name, Reason: "the history has appends to lists, and lists that were read contradict each other"}
 	}
 	c.lenient = false
 	if x, err = newIndex(c, nil); err != nil {
@@ -152,13 +157,20 @@ func (x *index) shows(o *order) bool {
 	}
 	inList, before := map[element]bool{}, map[history.Key]bool{}
 	for i := range x.h.Txns {
+		for _, op := range x.h.Ops(&x.h.Txns[i]) {
+			if x.counted[i] && op.Kind == history.Read {
+				inList[element{op.Key, op.Value}] = true
+			}
+		}
+	}
+	for i := range x.h.Txns {
 		if !x.counted[i] {
 			continue
 		}
 		clear(before)
 		for _, op := range slices.Backward(x.h.Ops(&x.h.Txns[i])) {
 			e := element{op.Key, op.Value}
-			if op.Kind == history.Read || before[op.Key] { // an element before one of a list is in the list
+			if before[op.Key] { // an element before one of a list is in the list
 				inList[e] = true
 			}
 			before[op.Key] = op.Kind == history.Write && inList[e]

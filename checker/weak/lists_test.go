@@ -87,7 +87,14 @@ func listTxns(rng *rand.Rand) []listTxn {
 		t := &txns[rng.IntN(len(txns))]
 		op := &t.ops[rng.IntN(len(t.ops))]
 		if n := len(op.list); op.list != nil && n > 0 {
-			op.list = slices.Delete(op.list, n-1, n)
+			switch rng.IntN(3) {
+			case 0:
+				op.list = slices.Delete(op.list, n-1, n)
+			case 1: // lists that contradict each other
+				op.list = slices.Delete(op.list, 0, 1+rng.IntN(n))
+			default:
+				rng.Shuffle(n, func(a, b int) { op.list[a], op.list[b] = op.list[b], op.list[a] })
+			}
 		}
 	}
 	// The record need not be in the order of commits.
@@ -232,6 +239,46 @@ func (d *definition) explains(txns []listTxn, order []int) bool {
 		}
 	}
 	return true
+}
+
+// TestListsDiffer judges lists that contradict each other: what could not be must not be satisfied, and the reads that an
+// append is taken to have made must not be taken for a client's. The order of the lines makes no difference.
+func TestListsDiffer(t *testing.T) {
+	for _, text := range []string{
+		"0 a1; 1 a3 a5; 2 r1; 3 r3,5",
+		"0 a2; 1 a1; 3 r1; 2 r2,1",
+		"0 a1; 1 a3 a5; 2 r3,5; 3 r1,3,5",
+		"0 r1,2; 1 a2 r2; 2 a1",
+	} {
+		var lines []string
+		for _, txn := range strings.Split(text, "; ") {
+			words := strings.Fields(txn)
+			line := "{:process " + words[0] + ", :type :ok, :value ["
+			for _, w := range words[1:] {
+				if w[0] == 'a' {
+					line += "[:append x " + w[1:] + "] "
+				} else {
+					line += "[:r x [" + strings.ReplaceAll(w[1:], ",", " ") + "]] "
+				}
+			}
+			lines = append(lines, line+"]}")
+		}
+		for range 2 {
+			slices.Reverse(lines)
+			h, err := history.Load(t.Context(), elle.NewReader(strings.NewReader(strings.Join(lines, "\n")), "test", false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !h.ListsDiffer {
+				t.Errorf("%s: the lists agree", text)
+			}
+			for _, lvl := range (weak.Engine{}).Levels() {
+				if r, err := (weak.Engine{}).Judge(t.Context(), h, lvl, engine.Options{Proof: true}); !errors.As(err, new(*engine.Refusal)) {
+					t.Errorf("%s, %s: %+v, %v", text, lvl, r, err)
+				}
+			}
+		}
+	}
 }
 
 // TestListsAgainstOracle compares verdicts on lists with the trial of all commit orders, and replays their proofs.

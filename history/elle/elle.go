@@ -257,7 +257,7 @@ func (r *Reader) finish() error {
 		r.left = append(r.left, in.rec)
 	}
 	r.pending, r.loose = nil, nil
-	r.hdr.LeftOut, r.hdr.Lists = r.leftOut(), r.lists.any
+	r.hdr.LeftOut, r.hdr.Lists, r.hdr.ListsDiffer = r.leftOut(), r.lists.any, r.lists.any && r.lists.differ
 	return nil
 }
 

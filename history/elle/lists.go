@@ -25,7 +25,8 @@ import (
 // predecessors, and all of them are read: a non-repeatable read. An element that is twice in a
 // list is overwritten by its own append, which no execution allows either. Below snapshot
 // isolation an append reads nothing, and the registers promise more than the lists did. A
-// checker of such a level must know that: history.Header.Lists says so.
+// checker of such a level must know that: history.Header.Lists says so. There it must also know whether lists disagree:
+// then several of the reads before an append may be made up (history.Header.ListsDiffer).
 //
 // If transactions that did not abort appended an element twice, a read of it could mean either
 // append. Such a history is refused.
@@ -39,6 +40,10 @@ type lists struct {
 	before map[element]history.Value
 	more   map[element][]history.Value
 	pairs  map[pair]struct{} // the pairs in more
+	// after holds the element that stands behind another one, or first, in the first list that showed that. differ: lists
+	// contradict each other, since an element has several predecessors or successors.
+	after  map[element]history.Value
+	differ bool
 	// by is the non-aborted transaction that appended an element.
 	by map[element]int64
 	// last is the last value of each key that a transaction read or wrote.
@@ -66,7 +71,7 @@ const (
 )
 
 func newLists(sym *history.Symbols) *lists {
-	return &lists{sym: sym, before: map[element]history.Value{}, more: map[element][]history.Value{}, pairs: map[pair]struct{}{}, by: map[element]int64{}, last: map[history.Key]history.Value{}}
+	return &lists{sym: sym, before: map[element]history.Value{}, after: map[element]history.Value{}, more: map[element][]history.Value{}, pairs: map[pair]struct{}{}, by: map[element]int64{}, last: map[history.Key]history.Value{}}
 }
 
 // learn processes a transaction, its micro-operations, and, if it committed, the elements of the
@@ -146,7 +151,13 @@ func (l *lists) follows(e element, p history.Value) {
 	switch {
 	case !seen:
 		l.before[e] = p
+		behind := element{e.key, p}
+		if _, known := l.after[behind]; known {
+			l.differ = true
+		}
+		l.after[behind] = e.value
 	case first != p:
+		l.differ = true
 		if _, known := l.pairs[pair{e, p}]; !known {
 			l.pairs[pair{e, p}] = struct{}{}
 			l.more[e] = append(l.more[e], p)
