@@ -35,7 +35,7 @@ func windowsKilled(t *testing.T, rng *rand.Rand, dir string, args ...string) {
 	if err != nil || len(got) != 1 || got[0].Verdict != verdict.Satisfied || got[0].Windows.Total() < len(files)-1 {
 		t.Fatalf("%v, %d files: %+v", err, len(files), got)
 	}
-	if r := isohound(t, "report", dir); r.code != 0 {
+	if r := isohound(t, "report", dir); r.code != int(exitInterrupted) {
 		t.Errorf("report: %s", r.msg)
 	}
 }
@@ -87,7 +87,8 @@ func TestResumedPositions(t *testing.T) {
 		"--duration", "1m", "--cut-every", "300ms", "--keep", "all", "--out", dir, "--no-progress")
 	c := isohound(t, "run", "--resume", dir, "--dsn", m.DSN(), "--duration", "2s", "--json", "--no-progress")
 	o := c.outcomes(t)
-	if c.code != 0 || len(o) != 1 || o[0].Claim == nil || !o[0].Claim.Fits {
+	// What the kill left without an outcome has no position, so that a read of it may fit nowhere.
+	if c.code != 0 || len(o) != 1 || o[0].Claim == nil || o[0].Claim.Misfits > o[0].UnknownOutcome {
 		t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 	files, err := results.WindowFiles(dir)

@@ -96,19 +96,22 @@ func Join(ops []Op) string {
 // them in one.
 func Lines(ops []Op) []string {
 	var lines []string
-	open := false // the last line has room for operations
-	for _, o := range ops {
-		switch {
-		case o.Statement():
-			lines = append(lines, o.String())
-			open = false
-		case open:
-			lines[len(lines)-1] += " " + o.String()
-		default:
-			lines = append(lines, o.String())
-			open = true
+	var between []string
+	flush := func() {
+		if len(between) > 0 {
+			lines = append(lines, strings.Join(between, " "))
+			between = between[:0]
 		}
 	}
+	for _, o := range ops {
+		if o.Statement() {
+			flush()
+			lines = append(lines, o.String())
+		} else {
+			between = append(between, o.String())
+		}
+	}
+	flush()
 	return lines
 }
 

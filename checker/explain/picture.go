@@ -92,7 +92,11 @@ func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn 
 	}
 	var shown func(int) bool
 	if ops != nil {
-		shown = func(n int) bool { return slices.Contains(ops, n) }
+		some := make(map[int]bool, len(ops))
+		for _, n := range ops {
+			some[n] = true
+		}
+		shown = func(n int) bool { return some[n] }
 	}
 	var more int
 	if out.Ops, more = steps(h, int(i), shown, near); more > 0 {

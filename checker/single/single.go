@@ -24,6 +24,7 @@ type Collector struct {
 	h      *history.History
 	byKind map[verdict.Kind]int // index of the first of a kind in Anomalies
 	unseen others
+	latest *indexed // of the large transaction that was asked about last, or nil
 	// allowed are the kinds that Found leaves out.
 	allowed []verdict.Kind
 }
@@ -77,12 +78,10 @@ func (c *Collector) add(a verdict.Anomaly) {
 func (c *Collector) Internal(i int32, own, j int) {
 	ops := c.h.Ops(&c.h.Txns[i])
 	kind := verdict.NonRepeatableReads
-	if prior := LastWrite(ops[:j], ops[j].Key); prior >= 0 {
+	if prior := c.lastWrite(i, j, ops[j].Key); prior >= 0 {
 		kind, own = verdict.NotMyOwnWrite, prior
-		for k, op := range ops[:prior] {
-			if ops[j].Kind == history.Read && op.Kind == history.Write && op.Key == ops[j].Key && op.Value == ops[j].Value {
-				kind, own = verdict.NotMyLastWrite, k
-			}
+		if k := c.lastOfValue(i, prior, ops[j]); k >= 0 && ops[j].Kind == history.Read {
+			kind, own = verdict.NotMyLastWrite, k
 		}
 	} else if ops[j].Kind == history.Read {
 		c.Doubt(i, j)
@@ -114,7 +113,7 @@ func (c *Collector) Unexplained(i int32, j int) {
 	}
 	ops := c.h.Ops(&c.h.Txns[i])
 	read := ops[j]
-	if k := writtenLater(ops, j); k >= 0 && c.h.Closed {
+	if k := c.writtenLater(i, j); k >= 0 && c.h.Closed {
 		c.Found(verdict.Anomaly{Kind: verdict.FutureRead, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: j}, {Txn: i, Op: k}}})
 		return
 	}
@@ -158,7 +157,7 @@ func (c *Collector) readBefore(i int32, read history.Op) bool {
 // history was cut off and the reader wrote the value later itself. Then a missing transaction wrote
 // the value first, and other readers need not have read it from this one.
 func (c *Collector) Doubt(i int32, j int) bool {
-	if c.h.Closed || writtenLater(c.h.Ops(&c.h.Txns[i]), j) < 0 {
+	if c.h.Closed || c.writtenLater(i, j) < 0 {
 		return false
 	}
 	c.doubts.add(i)
@@ -282,8 +281,18 @@ func (o *others) find(h *history.History, read history.Op) (verdict.OpRef, bool)
 					continue
 				}
 				ops := h.Ops(t)
+				overwritten := func(j int) bool { return Writes(ops[j+1:], ops[j].Key) }
+				if len(ops) >= large {
+					last := map[history.Key]int{}
+					for j, op := range ops {
+						if op.Kind == history.Write {
+							last[op.Key] = j
+						}
+					}
+					overwritten = func(j int) bool { return last[ops[j].Key] > j }
+				}
 				for j, op := range ops {
-					if op.Kind == history.Write && (aborted || Writes(ops[j+1:], op.Key)) {
+					if op.Kind == history.Write && (aborted || overwritten(j)) {
 						o.at[keyValue{op.Key, op.Value}] = verdict.OpRef{Txn: int32(i), Op: j}
 					}
 				}
