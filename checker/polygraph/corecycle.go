@@ -171,8 +171,13 @@ func sharedWrite(m *model, from, to int32, e *edge) (history.Key, history.Value)
 	return 0, 0
 }
 
+// mostSteps bounds the search for a shorter cycle: a long one of ten thousand transactions takes as many searches.
+const mostSteps = 1 << 25
+
 // shortestCycle returns the edges of a shortest cycle that has no edge for which without is true,
 // or nil. order has the nodes that topological could order; they are in no cycle.
+//
+// If a cycle is known after mostSteps edges were followed, that one has to do.
 func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	placed := make([]bool, g.nodes)
 	for _, v := range order {
@@ -181,6 +186,7 @@ func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	via, reached := make([]int32, g.nodes), make([]int32, g.nodes) // by node: the edge to it, and the root of that search
 	stamp(reached)
 	var best, queue []int32
+	steps := 0
 	// closing returns the last edge of a cycle through first that is shorter than best, or none.
 	closing := func(first int32) int32 {
 		queue = append(queue[:0], first)
@@ -193,6 +199,7 @@ func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 				}
 			}
 			for e := g.out[queue[i]]; e != none; e = g.edges[e].nextOut {
+				steps++
 				to := g.edges[e].to
 				if reached[to] == first || placed[to] || without(&g.edges[e]) {
 					continue
@@ -209,6 +216,9 @@ func (g *graph) shortestCycle(order []int32, without func(*edge) bool) []int32 {
 	for first := range g.nodes {
 		if placed[first] {
 			continue
+		}
+		if steps > mostSteps && best != nil {
+			break
 		}
 		last := closing(first)
 		if last == none {
