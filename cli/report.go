@@ -34,8 +34,9 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Given the folder of one run, report rebuilds report.html and the files beside it
 from the saved configuration, figures and verdicts. A run that was recorded with
 --record-only, or that was killed before its verdict, is judged first, to the last
-transaction that was recorded. The exit code is then that of the verdict, and
-130 or 69 if the run ended early and nothing is violated.
+transaction that was recorded; of a run in windows, those that were not judged yet.
+The exit code is then that of the verdict, and 130 or 69 if the run ended early and
+nothing is violated.
 
 Given several folders, or one folder that contains runs, it makes a table of all runs
 with links to their reports. The table also lists runs that are unfinished or cannot

@@ -82,7 +82,9 @@ func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 		fmt.Fprintf(a.msg, "note: the run in %s goes on; the report shows the windows that were judged so far\n", dir)
 		return a.redraw(dir)
 	}
-	run.Config.Ended = results.Killed
+	if run.Config.Ended == results.NotYet {
+		run.Config.Ended = results.Killed
+	}
 	early := a.noteEarly(run, k)
 	j, repro := a.newWindowJudge(dir, k), reproOf(&run.Config, nil)
 	if _, _, err := j.restore(repro); err != nil {
