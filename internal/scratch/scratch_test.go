@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		os.Stdout.WriteString(f.Path + "\n")
-		select {}
+		time.Sleep(time.Hour) // until it is killed
 	}
 	os.Exit(m.Run())
 }
