@@ -54,7 +54,7 @@ type judging struct {
 // unread reports every level as unknown, because the history was not read.
 func (j *judging) unread(why error) error {
 	for _, lvl := range j.c.levels {
-		j.outcome(&verdict.Result{Level: lvl, Engine: string(j.c.engine), Reason: why.Error()})
+		j.outcome(&verdict.Result{Level: lvl, Engine: string(j.c.engine), Reason: why.Error()}).Unread = true
 	}
 	return j.flush()
 }

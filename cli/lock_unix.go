@@ -7,5 +7,8 @@ import (
 	"syscall"
 )
 
+// locks: files can be locked.
+const locks = true
+
 // lockFile keeps other processes out until this one ends or closes the file.
 func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

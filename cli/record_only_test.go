@@ -93,6 +93,21 @@ func TestUnread(t *testing.T) {
 	}
 }
 
+// TestUnreadWindows: windows that cannot be read within the limits are unknown, not empty.
+func TestUnreadWindows(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if done := isohound(t, "run", "--driver", "sim", "--isolation", "serializable", "--txns", "100", "--cut-every", "400txns", "--check", "ser", "--out", dir); done.code != 0 {
+		t.Fatal(done.msg)
+	}
+	for _, limit := range [][]string{{"--timeout", "1ns"}, {"--max-memory", "1MiB"}} {
+		done := isohound(t, append([]string{"check", dir, "--level", "ser", "--json"}, limit...)...)
+		all := done.outcomes(t)
+		if done.code != int(exitUnknown) || len(all) != 1 || all[0].Windows.Unknown < 3 || all[0].Windows.Empty > 0 {
+			t.Errorf("%v: exit code %d\n%s%s", limit, done.code, done.out, done.msg)
+		}
+	}
+}
+
 // TestReportKilledWindows: report judges the windows that a run left whose process was killed. The exit code is that of the
 // verdict, or 130. The run can go on nevertheless where its database allows that; see TestResume.
 func TestReportKilledWindows(t *testing.T) {
@@ -123,6 +138,11 @@ func TestReportKilledWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = run.Wait()
+		moved := dir + "-moved" // the verdicts that were written name files in the old folder
+		if err := os.Rename(dir, moved); err != nil {
+			t.Fatal(err)
+		}
+		dir = moved
 		done := isohound(t, "report", dir)
 		if done.code != int(c.code) || !strings.Contains(done.msg, results.Killed) {
 			t.Errorf("%s: exit code %d\n%s%s", c.dsn, done.code, done.out, done.msg)
@@ -132,7 +152,7 @@ func TestReportKilledWindows(t *testing.T) {
 			t.Errorf("%v\n%s", err, summary)
 		}
 		loaded, err := results.Load(dir)
-		if err != nil || len(loaded.Outcomes) == 0 || loaded.Outcomes[0].Windows == nil || loaded.Outcomes[0].Windows.Total() < 3 {
+		if err != nil || len(loaded.Outcomes) == 0 || loaded.Outcomes[0].Windows == nil || loaded.Outcomes[0].Windows.Total() < 3 || loaded.Config.Recorded() != "." {
 			t.Errorf("%v, %+v", err, loaded)
 		}
 		if c.code == exitViolated {

@@ -5,7 +5,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -42,8 +41,13 @@ func unjudged(dir string) bool {
 	if err != nil {
 		return false
 	}
-	if windows, err := results.WindowFiles(dir); r.Config.History == results.WindowsFolder {
-		return err == nil && len(windows) > 0
+	if r.Config.History == results.WindowsFolder {
+		windows, err := results.WindowFiles(dir)
+		if err != nil || len(windows) == 0 {
+			return false
+		}
+		st, err := os.Stat(windows[0])
+		return err == nil && st.Size() > 0 // else nothing was recorded
 	}
 	return len(r.Outcomes) == 0 && results.HasHistory(dir, r)
 }
@@ -73,13 +77,16 @@ func (a *app) judgeLate(dir string, o *lateJudging) error {
 // judgeLeft judges the windows that a run whose process was killed left. If the run still goes on, only the report is
 // drawn again.
 func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
-	log, err := os.OpenFile(filepath.Join(dir, results.WindowVerdicts), os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return withCode(exitIO, err)
+	log, err := lockLeft(dir)
+	if err != nil || !locks { // where there are no locks nobody knows
+		fmt.Fprintf(a.msg, "note: the run in %s goes on; the report shows the windows that were judged so far\n", dir)
+		return a.redraw(dir)
 	}
 	defer log.Close()
-	if !leftAlone(log) {
-		fmt.Fprintf(a.msg, "note: the run in %s goes on; the report shows the windows that were judged so far\n", dir)
+	if run, err = results.Load(dir); err != nil { // the run may have ended meanwhile
+		return withCode(exitData, err)
+	}
+	if results.Judged(dir) {
 		return a.redraw(dir)
 	}
 	if run.Config.Ended == results.NotYet {
@@ -107,16 +114,15 @@ func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 	return nil
 }
 
-// leftAlone reports whether no process works on a run, and locks the file of its verdicts. A process that was killed just
-// now needs a moment to end.
-func leftAlone(log *os.File) bool {
+// lockLeft is lockRun. A process that was killed just now needs a moment to end.
+func lockLeft(dir string) (log *os.File, err error) {
 	for range 40 {
-		if lockFile(log) == nil {
-			return true
+		if log, err = lockRun(dir); err == nil {
+			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return false
+	return log, err
 }
 
 // checking are the options with which a run is judged late.

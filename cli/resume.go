@@ -245,6 +245,8 @@ func (j *windowJudge) restore(repro *results.Repro) (fine map[int]bool, size int
 		if err != nil {
 			return err
 		}
+		// The process that left the run may have worked in another folder.
+		o.Path = filepath.Join(j.dir, results.WindowsFolder, filepath.Base(o.Path))
 		j.add(n, lvl, o)
 		minimal(repro, o)
 		return nil

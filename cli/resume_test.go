@@ -44,11 +44,22 @@ func windowsKilled(t *testing.T, rng *rand.Rand, dir string, args ...string) {
 // lost, each window is judged, and there is no false alarm. ISOHOUND_KILLS is the number of kills, or ISOHOUND_HISTORIES
 // 15,000 times that number.
 func TestWindowsResumed(t *testing.T) {
+	if !locks {
+		t.Skip("files cannot be locked here")
+	}
 	for driver, dsn := range map[string]string{"postgres": postgresDSN(t), "mariadb": mariadbDSN(t)} {
 		seed := randhist.Seed(t, rand.Uint64())
 		rng := rand.New(rand.NewPCG(seed, 3))
 		dir := filepath.Join(t.TempDir(), "run")
 		windowsKilled(t, rng, dir, "run", "--driver", driver, "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
+		log, err := lockRun(dir) // another process works on the run: nothing is touched, neither here nor on the server
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := isohound(t, "run", "--resume", dir, "--dsn", dsn, "--duration", "1s", "--no-progress"); c.code != int(exitIO) || !strings.Contains(c.msg, "another process") {
+			t.Errorf("exit code %d: %s", c.code, c.msg)
+		}
+		log.Close()
 		for range kills(t, randhist.Count(t, 30_000)/15_000) {
 			windowsKilled(t, rng, dir, "run", "--resume", dir, "--dsn", dsn, "--no-progress")
 		}

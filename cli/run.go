@@ -207,6 +207,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if err := o.checkLoaders(s, k.levels); err != nil {
 		return err
 	}
+	defer func() { s.verdicts.Close() }() // when the results are written
 	dir := o.resume
 	if s.resume == nil {
 		if err := a.create(s, db); err != nil {
@@ -225,6 +226,9 @@ func (a *app) run(s *settings, o *runOptions) error {
 		}
 	} else {
 		if err := s.sameWorkload(dir); err != nil {
+			return err
+		}
+		if s.verdicts, err = lockRun(dir); err != nil { // before anything is changed, in the folder and on the server
 			return err
 		}
 		if err := s.resume.load(a.stop, dir); err != nil {

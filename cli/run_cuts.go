@@ -100,10 +100,9 @@ type judged struct {
 	fine bool
 }
 
-func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep keeping, k *checking) (*windowRun, error) {
-	if err := os.MkdirAll(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
-		return nil, withCode(exitIO, err)
-	}
+// lockRun opens the file of the verdicts of the run in windows in dir, and locks it until it is closed. As long as a
+// process has it, no other one works on the run.
+func lockRun(dir string) (*os.File, error) {
 	log, err := os.OpenFile(filepath.Join(dir, results.WindowVerdicts), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, withCode(exitIO, err)
@@ -111,6 +110,13 @@ func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep
 	if err := lockFile(log); err != nil {
 		log.Close()
 		return nil, withCode(exitIO, errors.Errorf("another process is working on the run in %s", dir))
+	}
+	return log, nil
+}
+
+func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep keeping, k *checking, log *os.File) (*windowRun, error) {
+	if err := os.MkdirAll(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
+		return nil, withCode(exitIO, err)
 	}
 	quiet := *k
 	quiet.noProgress = true
@@ -295,11 +301,15 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	if err := results.SaveConfig(dir, &run.Config); err != nil {
 		return nil, withCode(exitIO, err)
 	}
-	w, err := a.newWindowRun(dir, &run.Config, o, keep, k)
+	if s.verdicts == nil {
+		if s.verdicts, err = lockRun(dir); err != nil {
+			return nil, err
+		}
+	}
+	w, err := a.newWindowRun(dir, &run.Config, o, keep, k, s.verdicts)
 	if err != nil {
 		return nil, err
 	}
-	defer w.log.Close()
 	s.lag = &w.lag
 	w.judge.ofRun(&run.Config, repro)
 	var out io.Writer

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,9 @@ type settings struct {
 	// lag, if set, is shown with the progress. resume, if set, is the run that goes on. given are the flags.
 	lag    *lag
 	resume *resumed
-	given  map[string][]string
+	// verdicts is the file of the verdicts of a run in windows, locked, or nil.
+	verdicts *os.File
+	given    map[string][]string
 	// fleet, if set, lets load generators join the run, which waits for loaders of them.
 	fleet   *generator.Fleet
 	loaders int

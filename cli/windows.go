@@ -72,6 +72,10 @@ func (j *windowJudge) next(path string) error {
 		return withCode(exitIO, err)
 	}
 	err = j.app.judge(path, &k, j.weigh, func(o results.Outcome) error {
+		if n := results.WindowNumber(path); o.Unread && n > j.number { // enter was not called
+			j.number = n
+			j.state.Skip()
+		}
 		lvl, err := level.Parse(o.Level)
 		if err == nil {
 			j.add(j.number, lvl, &o)

@@ -34,7 +34,9 @@ type Outcome struct {
 	Committed      int `json:"committed"`
 	Aborted        int `json:"aborted"`
 	UnknownOutcome int `json:"unknown_outcome"`
-	Ops            int `json:"ops"`
+	// Unread: the history could not be read within the limits.
+	Unread bool `json:"unread,omitempty"`
+	Ops    int  `json:"ops"`
 
 	// Standing says which levels the history violates and satisfies. It is set if a level is
 	// violated and there was time to explain that, and in runs whose levels are all satisfied and weaker than

@@ -239,6 +239,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 		*o = *w
 		o.Path, o.Windows = path, &Windows{}
 	} else {
+		o.Unread = o.Unread || w.Unread
 		o.Txns += w.Txns
 		o.Committed += w.Committed
 		o.Aborted += w.Aborted
@@ -272,7 +273,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 	case w.Verdict == verdict.Satisfied:
 		o.Windows.Satisfied++
 		worse = worse || empty
-	case w.Committed == 0:
+	case w.Committed == 0 && !w.Unread:
 		o.Windows.Empty++
 	default:
 		o.Windows.Unknown++

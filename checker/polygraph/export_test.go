@@ -56,6 +56,13 @@ func MendUntil(conflicts int64) (restore func()) {
 	return func() { firstTurn = usual }
 }
 
+// MostSteps sets after how many edges the search for a shorter cycle ends, until restore is called.
+func MostSteps(n int) (restore func()) {
+	usual := mostSteps
+	mostSteps = n
+	return func() { mostSteps = usual }
+}
+
 // HardAfter sets after how many conflicts a search counts as hard, until restore is called.
 func HardAfter(conflicts int64) (restore func()) {
 	usual := hardAfter

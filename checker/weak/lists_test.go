@@ -276,6 +276,16 @@ func TestListsDiffer(t *testing.T) {
 				if r, err := (weak.Engine{}).Judge(t.Context(), h, lvl, engine.Options{Proof: true}); !errors.As(err, new(*engine.Refusal)) {
 					t.Errorf("%s, %s: %+v, %v", text, lvl, r, err)
 				}
+				var order []int32
+				for i := range int32(len(h.Txns)) {
+					order = append(order, i)
+				}
+				for range 24 { // no order is a proof
+					if err := certify.Witness(t.Context(), h, lvl, &verdict.Witness{Order: order}); err == nil {
+						t.Errorf("%s, %s: the certifier takes the order %v", text, lvl, order)
+					}
+					rand.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+				}
 			}
 		}
 	}

@@ -5,14 +5,18 @@ package scratch
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/pkg/errors"
 )
 
-// suffix is how the names of these folders end. Folders with other names are never removed.
-const suffix = ".tmp"
+// prefix and suffix are how the names of these folders begin and end. Folders with other names are never removed.
+const (
+	prefix = "isohound-"
+	suffix = ".tmp"
+)
 
 // young is for how long a folder is left alone, whatever its lock says: its process may not have locked it yet.
 const young = 10 * time.Second
@@ -26,14 +30,21 @@ type Folder struct {
 // held are the locks. A file that nobody refers to would be closed.
 var held sync.Map
 
-// New makes a folder in the system's folder for temporary files. kind is a part of its name. It removes the folders that
-// processes of this user left there when they were killed.
+// New makes a folder in the system's folder for temporary files. kind is a part of its name. On Linux it removes the
+// folders that processes left there when they were killed; elsewhere servers may outlive the process that started them.
 func New(kind string) (*Folder, error) {
-	path, err := os.MkdirTemp("", "isohound-"+kind+"-*"+suffix)
+	path, err := os.MkdirTemp("", prefix+kind+"-*"+suffix)
 	if err != nil {
 		return nil, err
 	}
 	f := &Folder{Path: path, lock: lock(path)}
+	if f.lock == nil { // without a lock, another process would take the folder for one that was left
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+		f.Path, err = os.MkdirTemp("", prefix+kind+"-")
+		return f, err
+	}
 	held.Store(f.Path, f.lock)
 	sweep(filepath.Dir(path))
 	return f, nil
@@ -45,7 +56,7 @@ func In(parent, kind string) (*Folder, error) {
 		f, err := New(kind)
 		return f, errors.Wrap(err, "the folder for temporary files, which TMPDIR names")
 	}
-	path, err := os.MkdirTemp(parent, "isohound-"+kind+"-")
+	path, err := os.MkdirTemp(parent, prefix+kind+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +76,15 @@ func (f *Folder) Remove() error {
 
 // sweep removes the folders in parent that no process has locked. What cannot be removed stays.
 func sweep(parent string) {
-	left, err := filepath.Glob(filepath.Join(parent, "isohound-*"+suffix))
+	left, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
-	for _, path := range left {
+	for _, e := range left {
+		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		path := filepath.Join(parent, e.Name())
 		st, err := os.Lstat(path)
 		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < young || mounted(path, parent) {
 			continue
