@@ -23,9 +23,9 @@ type device struct {
 	fn   map[string]driver.Function
 	lost error // the error that made the device permanently unusable
 
-	piece   int64 // bytes of a query: see pieceBytes
-	rows    int32 // of a chunk, at most
-	panel   int32 // rows of a launch, at most
+	piece   int64   // bytes of a query: see pieceBytes
+	rows    int32   // of a chunk, at most
+	panel   int32   // rows of a launch, at most
 	many    float64 // edges per vertex from which an insertion computes all rows anew: see many
 	scratch arena
 }
