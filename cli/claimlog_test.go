@@ -123,7 +123,7 @@ func TestClaimsLogOfWindows(t *testing.T) {
 		return all
 	}
 	killed := len(files()) // the last one is not complete
-	_, _, wait := begin(t, "run", "--resume", dir, "--dsn", pg.DSN(), "--duration", "4s", "--no-progress")
+	_, _, wait := begin(t, "run", "--resume", dir, "--dsn", pg.DSN(), "--duration", "9s", "--no-progress")
 	for deadline := time.Now().Add(time.Minute); len(files()) < killed+3; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no more windows")
