@@ -38,7 +38,9 @@ type judging struct {
 	tell   func(results.Outcome) error
 
 	// settled is the time that it took to settle the scans, by level.
-	settled   map[level.Level]time.Duration
+	settled map[level.Level]time.Duration
+	// replaced are results of levels in whose place another one came. Their time counts, too.
+	replaced  map[level.Level]*verdict.Result
 	levels    *checker.Levels
 	explainer *counterexample.Explainer
 	// known are the verdicts of levels, including those found by explanations.
@@ -108,8 +110,12 @@ func (j *judging) all(ctx context.Context) error {
 			if r := verdicts[lvl]; r == nil || r.Verdict != verdict.Unknown {
 				return nil
 			}
+			open := verdicts[lvl]
 			if verdicts[lvl], err = j.levels.Settle(ctx, lvl, j.known, j.options()); err != nil {
 				return err
+			}
+			if verdicts[lvl] != open {
+				j.replaced[lvl] = open
 			}
 			if verdicts[lvl].Verdict == verdict.Unknown && lvl.Weak() && j.rest != nil {
 				return j.byRows(ctx, verdicts[lvl])
@@ -150,6 +156,7 @@ func (j *judging) byRows(ctx context.Context, r *verdict.Result) error {
 		j.outcome(r)
 		return nil
 	}
+	j.replaced[r.Level] = r
 	j.outcomeOf(h, got)
 	return nil
 }
@@ -260,6 +267,12 @@ func (j *judging) outcomeOf(h *history.History, r *verdict.Result) *results.Outc
 	if took := j.settled[r.Level].Seconds(); took > 0 {
 		o.Stages["scans"] += took
 		o.CheckSeconds += took
+	}
+	if first := j.replaced[r.Level]; first != nil {
+		for _, s := range first.Stages {
+			o.Stages[s.Name] += s.Took.Seconds()
+		}
+		o.CheckSeconds += first.Took.Seconds()
 	}
 	j.outcomes[r.Level] = &o
 	return &o

@@ -18,6 +18,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/scans"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/internal/memory"
@@ -97,7 +98,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	if err != nil && !starved {
 		return err
 	}
-	j := &judging{app: a, c: c, limit: limit, path: path, h: h, rest: rest, ahead: ahead, show: show, parse: parse, finish: finish, tell: tell, outcomes: map[level.Level]*results.Outcome{}}
+	j := &judging{app: a, c: c, limit: limit, path: path, h: h, rest: rest, ahead: ahead, show: show, parse: parse, finish: finish, tell: tell, replaced: map[level.Level]*verdict.Result{}, outcomes: map[level.Level]*results.Outcome{}}
 	if starved {
 		return j.unread(err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/results"
 )
 
 // TestWeakScans: all scans of a history of some size are judged if only weak levels are asked for. With stronger
@@ -45,4 +47,33 @@ func TestStatementsReadAgain(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", isolation, c.code, c.out, c.msg)
 		}
 	}
+}
+
+// TestTimeOfRows: the time of a level that is judged by the rows that scans returned counts the check with scans that
+// came before. Only that check had to search.
+func TestTimeOfRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.jsonl")
+	if c := isohound(t, "gen", "--driver", "sim", "--isolation", "snapshot isolation", "--workload", "scan", "--sessions", "10", "--txns", "300",
+		"--keys", "50", "--seed", "7", "--dsn", "sim://?off=session-order&rate=0.3", "--history", path, "--quiet"); c.code != 0 {
+		t.Fatalf("exit %d: %s", c.code, c.msg)
+	}
+	c := isohound(t, "check", path, "--level", "rc,ser", "--json")
+	for line := range strings.Lines(c.out) {
+		var o results.Outcome
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatal(err)
+		}
+		if o.Level != "rc" {
+			continue
+		}
+		total := 0.0
+		for _, took := range o.Stages {
+			total += took
+		}
+		if o.Predicates == nil || o.Predicates.Judged > 0 || o.Stages["search"] == 0 || o.CheckSeconds < total {
+			t.Errorf("%s", line)
+		}
+		return
+	}
+	t.Errorf("exit %d, no outcome at rc: %s%s", c.code, c.out, c.msg)
 }

@@ -15,14 +15,15 @@ type candidates struct {
 	// those of one key. Both are in order, and filled when they are first needed.
 	byValue map[int32][]int32
 	byKey   map[history.Key][]int32
-	guess   map[[2]int32]int32 // by transaction and operation: the first choice
+	guess   []int32 // by open read: the first choice
 	late    bool
 }
 
 // newCandidates takes the places of transactions from o, which need not have all. A transaction that it does not
 // have is next to the one before it in the history.
 func (x *index) newCandidates(o *order) *candidates {
-	c := &candidates{x: x, rank: make([]float64, len(x.counted)), byValue: map[int32][]int32{}, byKey: map[history.Key][]int32{}, guess: map[[2]int32]int32{}}
+	c := &candidates{x: x, rank: make([]float64, len(x.counted)), byValue: map[int32][]int32{}, byKey: map[history.Key][]int32{}, guess: make([]int32, len(x.open))}
+	fill(c.guess, none)
 	last := float64(none)
 	for t, place := range o.rank {
 		if place >= 0 {
@@ -121,11 +122,12 @@ func (c *candidates) split(list []int32, place float64) int {
 	return n
 }
 
-// all lists all versions that r can have returned, beginning with the first choice. Then come the nearest ones on
+// all lists all versions that open read n can have returned, beginning with the first choice. Then come the nearest ones on
 // both sides in turn or, if the first choice is an early one, those behind it and then those before it.
-func (c *candidates) all(r *openRead) []int32 {
+func (c *candidates) all(n int32) []int32 {
+	r := &c.x.open[n]
 	list := c.versions(r)
-	from := slices.Index(list, c.guess[[2]int32{r.txn, r.op}])
+	from := slices.Index(list, c.guess[n])
 	var out []int32
 	add := func(v int32) {
 		if c.fits(r, v) {

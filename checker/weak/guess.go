@@ -12,14 +12,21 @@ import (
 // but for RC, of those before it in its session and that these read from.
 func (c *candidates) guesses(o *order) {
 	x := c.x
-	byTxn := map[int32][]*openRead{}
+	openFrom := make([]int32, len(x.h.Txns)+1) // by transaction, and one more: its first open read
 	for n := range x.open {
-		byTxn[x.open[n].txn] = append(byTxn[x.open[n].txn], &x.open[n])
+		openFrom[x.open[n].txn+1]++
 	}
+	for t := range x.h.Txns {
+		openFrom[t+1] += openFrom[t]
+	}
+	var open []int32
 	sessions := make([]map[history.Key]float64, x.h.SessionCount())
 	visit := func(t int32) {
-		open := byTxn[t]
-		slices.SortFunc(open, func(a, b *openRead) int { return int(a.op - b.op) })
+		open = open[:0]
+		for n := openFrom[t]; n < openFrom[t+1]; n++ {
+			open = append(open, n)
+		}
+		slices.SortFunc(open, func(a, b int32) int { return int(x.open[a].op - x.open[b].op) })
 		must := map[history.Key]float64{}
 		on := x.h.Txns[t].Session
 		if x.c.lvl != level.RC {
@@ -46,7 +53,8 @@ func (c *candidates) guesses(o *order) {
 			}
 			reads = nil
 		}
-		for _, r := range open {
+		for _, n := range open {
+			r := &x.open[n]
 			for len(reads) > 0 && reads[0].op < r.op {
 				see(reads[0].writer)
 				reads = reads[1:]
@@ -56,7 +64,7 @@ func (c *candidates) guesses(o *order) {
 				least = -2
 			}
 			if v := c.first(r, least); v != none {
-				c.guess[[2]int32{r.txn, r.op}] = v
+				c.guess[n] = v
 				see(x.writer[v])
 			}
 		}

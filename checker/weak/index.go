@@ -42,8 +42,8 @@ type index struct {
 	// open are the reads that more than one version explains and that have no chosen one. They have no place
 	// in reads. Some may be of transactions that do not count.
 	open []openRead
-	// chosen has versions for the other such reads, by transaction and operation. They have a place in reads.
-	chosen map[verdict.OpRef]int32
+	// chosen has versions for the other such reads. They have a place in reads.
+	chosen choices
 
 	// counted are the transactions that committed, and those of unknown outcome that a counted
 	// transaction read from. pulled has, for the latter, that write-read edge.
@@ -70,18 +70,18 @@ type openRead struct {
 	denied           []history.Value // nil for a read of a value
 }
 
-// newIndex builds the index. chosen has versions for some open reads, by transaction and operation.
-func newIndex(c *check, chosen map[verdict.OpRef]int32) (*index, error) {
+// newIndex builds the index. chosen has versions for some open reads.
+func newIndex(c *check, chosen choices) (*index, error) {
 	x := &index{c: c, h: c.h, chosen: chosen, Collector: single.For(c.h, c.lvl),
 		places: places{h: c.h, strict: c.lvl.Repeatable()}}
 	if err := x.writes(); err != nil {
 		return nil, err
 	}
-	if err := x.findReads(chosen); err != nil {
+	if err := x.findReads(); err != nil {
 		return nil, err
 	}
 	x.include()
-	if chosen == nil {
+	if chosen.from == nil {
 		x.versions = nil // all reads were looked up; the memory is for what follows
 	}
 	return x, nil
@@ -146,7 +146,7 @@ func (x *index) link(n int32) {
 }
 
 // findReads finds the versions that the reads of all transactions but the aborted ones returned.
-func (x *index) findReads(chosen map[verdict.OpRef]int32) error {
+func (x *index) findReads() error {
 	h := x.h
 	x.readsFrom, x.overwritesFrom = make([]int32, len(h.Txns)+1), make([]int32, len(h.Txns)+1)
 	x.reads = make([]read, 0, max(len(h.AllOps())-x.versions.Writes(), 0))
@@ -169,7 +169,7 @@ func (x *index) findReads(chosen map[verdict.OpRef]int32) error {
 			last[t.Session] = int32(i)
 		}
 		if t.Status == history.Committed || !x.c.ru { // RU leaves out what may have aborted
-			x.readsOf(int32(i), t.Status == history.Committed, chosen)
+			x.readsOf(int32(i), t.Status == history.Committed, &x.chosen)
 		}
 	}
 	x.readsFrom[len(h.Txns)], x.overwritesFrom[len(h.Txns)] = int32(len(x.reads)), int32(len(x.overwrites))
@@ -184,8 +184,9 @@ func (x *index) findStatements() {
 	x.statement = make([]int32, len(x.reads))
 	for t := range x.h.Txns {
 		var last *history.Predicate
+		statements := x.statementsOf(int32(t))
 		for at := x.readsFrom[t]; at < x.readsFrom[t+1]; at++ {
-			p, _ := x.h.PredicateOf(t, int(x.reads[at].op))
+			p := statements.of(int(x.reads[at].op))
 			if x.statement[at] = at; p != nil && p == last {
 				x.statement[at] = x.statement[at-1]
 			}
@@ -212,7 +213,7 @@ func (x *index) end(at, hi int32) int32 {
 
 // readsOf finds the versions that transaction i read. The anomalies of its reads alone are found if it
 // counts.
-func (x *index) readsOf(i int32, counts bool, chosen map[verdict.OpRef]int32) {
+func (x *index) readsOf(i int32, counts bool, chosen *choices) {
 	ops := x.h.Ops(&x.h.Txns[i])
 	denies := false
 	x.places.begin(ops)
@@ -345,7 +346,7 @@ func (x *index) faults(i int32) {
 	reads, overwrites, open := len(x.reads), len(x.overwrites), len(x.open)
 	from := x.readsFrom[i]
 	x.readsFrom[i] = int32(reads)
-	x.readsOf(i, true, nil)
+	x.readsOf(i, true, &choices{})
 	x.readsFrom[i], x.reads, x.overwrites, x.open = from, x.reads[:reads], x.overwrites[:overwrites], x.open[:open]
 }
 

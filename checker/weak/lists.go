@@ -38,7 +38,7 @@ func ofAppend(h *history.History, ops []history.Op, j int) bool {
 func (c *check) lists() error {
 	c.stages.Begin("lists")
 	c.lenient = true
-	x, err := newIndex(c, nil)
+	x, err := newIndex(c, choices{})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (c *check) lists() error {
 		return &engine.Refusal{Engine: Name, Reason: "the history has appends to lists, and lists that were read contradict each other"}
 	}
 	c.lenient = false
-	if x, err = newIndex(c, nil); err != nil {
+	if x, err = newIndex(c, choices{}); err != nil {
 		return err
 	}
 	if f, err = x.judge(); err != nil {

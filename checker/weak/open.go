@@ -13,7 +13,7 @@ import (
 // of v: the only one that is possible, or the chosen one. If several are possible, the read becomes an open
 // one, and ok is false. If none is possible, choose returns one that a later transaction of the session
 // wrote or, if there is none, one that i wrote itself.
-func (x *index) choose(i int32, j int, v int32, chosen map[verdict.OpRef]int32) (version int32, ok bool) {
+func (x *index) choose(i int32, j int, v int32, chosen *choices) (version int32, ok bool) {
 	only, later, count := none, v, 0
 	for w := v; w != none; w = x.also[w] {
 		if x.possible(i, w) {
@@ -29,7 +29,7 @@ func (x *index) choose(i int32, j int, v int32, chosen map[verdict.OpRef]int32) 
 	case 1:
 		return only, true
 	}
-	if w, ok := chosen[verdict.OpRef{Txn: i, Op: j}]; ok {
+	if w, ok := chosen.find(i, j); ok {
 		return w, true
 	}
 	ops := x.h.Ops(&x.h.Txns[i])
@@ -51,21 +51,25 @@ func (x *index) possible(i, v int32) bool {
 
 // class is what reads of one transaction say about the version of a key that they saw.
 type class struct {
-	key    history.Key
+	told
 	op     int // the first of them
-	where  *history.Predicate
 	denied []history.Value
+}
+
+// told is a key and the statement that told of it. where is nil where reads are repeatable, since all statements see
+// the same version then, and for a read that belongs to none.
+type told struct {
+	key   history.Key
+	where *history.Predicate
 }
 
 // denied finds what the reads of transaction i saw that only say which values they did not find. If they
 // are repeatable, all reads of a key saw one version. Otherwise those of one statement did.
-func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdict.OpRef]int32) {
-	type told struct {
-		key history.Key
-		by  *history.Predicate
-	}
+func (x *index) denied(i int32, ops []history.Op, counts bool, chosen *choices) {
 	var classes []class
+	at := map[told]int{}        // the places of classes; where reads are repeatable, of whichever statement
 	returned := map[told]bool{} // where reads are not repeatable: of which keys a statement returned the value
+	statements := x.statementsOf(i)
 	first := x.readsFrom[i]
 	x.places.begin(ops)
 	for j := range ops {
@@ -76,30 +80,33 @@ func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdic
 		}
 		if op.Kind == history.Read {
 			if x.places.strict { // it is the first read of the key, and class reads saw the same version
-				classes = slices.DeleteFunc(classes, func(c class) bool {
-					if c.key == op.Key && slices.Contains(c.denied, op.Value) && counts {
+				if n, ok := at[told{op.Key, nil}]; ok {
+					c := &classes[n]
+					if slices.Contains(c.denied, op.Value) && counts {
 						x.Internal(i, c.op, j)
 					}
-					return c.key == op.Key
-				})
-			} else if where, _ := x.h.PredicateOf(int(i), j); where != nil {
+					c.denied = nil
+				}
+			} else if where := statements.of(j); where != nil {
 				returned[told{op.Key, where}] = true
 			}
 			continue
 		}
-		where, _ := x.h.PredicateOf(int(i), j)
-		n := slices.IndexFunc(classes, func(c class) bool {
-			return c.key == op.Key && (x.places.strict || where != nil && c.where == where)
-		})
-		if n < 0 {
+		var by told
+		if by.key = op.Key; !x.places.strict {
+			by.where = statements.of(j)
+		}
+		n, ok := at[by]
+		if !ok || !x.places.strict && by.where == nil {
 			n = len(classes)
-			classes = append(classes, class{key: op.Key, op: j, where: where})
+			at[by] = n
+			classes = append(classes, class{told: by, op: j})
 		}
 		classes[n].denied = append(classes[n].denied, op.Value)
 	}
 	for _, c := range classes {
-		if returned[told{c.key, c.where}] {
-			continue // the read says which version it was; see unlike
+		if c.denied == nil || returned[c.told] {
+			continue // a read says which version it was; see unlike
 		}
 		only, later, count := none, none, 0
 		for _, v := range x.versionsOf(c.key) {
@@ -115,7 +122,7 @@ func (x *index) denied(i int32, ops []history.Op, counts bool, chosen map[verdic
 		if count == 0 && later != none {
 			only, count = later, 1
 		}
-		if v, ok := chosen[verdict.OpRef{Txn: i, Op: c.op}]; ok {
+		if v, ok := chosen.find(i, c.op); ok {
 			x.reads = append(x.reads, x.readOf(v, c.op))
 			continue
 		}
@@ -220,38 +227,54 @@ func (x *index) versionsOf(k history.Key) []int32 {
 // the version have it from there, too, so that the witness is one of weaker levels, at which they need not agree.
 // Otherwise only those of the same statement have: a later one may have to see a later version.
 func (x *index) sources() map[verdict.OpRef]int32 {
-	if len(x.chosen) == 0 {
+	if len(x.chosen.list) == 0 {
 		return nil
 	}
-	out := map[verdict.OpRef]int32{}
-	for r, v := range x.chosen {
-		out[r] = verdict.FromInitial
-		if w := x.writer[v]; w != none {
-			out[r] = w
+	out := make(map[verdict.OpRef]int32, len(x.chosen.list))
+	at := map[told]int32{} // the chosen versions that other reads of the transaction may have
+	for t := range x.h.Txns {
+		chosen := x.chosen.of(int32(t))
+		if len(chosen) == 0 {
+			continue
 		}
-		ops := x.h.Ops(&x.h.Txns[r.Txn])
-		for j, op := range ops {
-			if op.Key != ops[r.Op].Key || j == r.Op {
+		ops := x.h.Ops(&x.h.Txns[t])
+		statements := x.statementsOf(int32(t))
+		by := func(op int) told {
+			if x.places.strict {
+				return told{key: ops[op].Key}
+			}
+			return told{ops[op].Key, statements.of(op)}
+		}
+		clear(at)
+		for _, c := range chosen {
+			out[verdict.OpRef{Txn: int32(t), Op: int(c.op)}] = x.source(c.version)
+			if b := by(int(c.op)); x.places.strict || b.where != nil {
+				at[b] = c.version
+			}
+		}
+		for j := 0; j < len(ops) && len(at) > 0; j++ {
+			b := by(j)
+			v, ok := at[b]
+			if !ok {
 				continue
 			}
-			if op.Kind == history.Write {
-				break
-			}
-			if !x.places.strict && !x.sameStatement(r.Txn, j, r.Op) {
+			if ops[j].Kind == history.Write {
+				delete(at, b)
 				continue
 			}
-			other := verdict.OpRef{Txn: r.Txn, Op: j}
-			if _, own := x.chosen[other]; !own && (op.Value == x.value(v)) == (op.Kind == history.Read) {
-				out[other] = out[r]
+			other := verdict.OpRef{Txn: int32(t), Op: j}
+			if _, own := out[other]; !own && (ops[j].Value == x.value(v)) == (ops[j].Kind == history.Read) {
+				out[other] = x.source(v)
 			}
 		}
 	}
 	return out
 }
 
-// sameStatement reports whether two operations of a transaction belong to one statement with a condition.
-func (x *index) sameStatement(i int32, a, b int) bool {
-	p, _ := x.h.PredicateOf(int(i), a)
-	q, _ := x.h.PredicateOf(int(i), b)
-	return p != nil && p == q
+// source is where a version comes from, as a witness says it.
+func (x *index) source(v int32) int32 {
+	if w := x.writer[v]; w != none {
+		return w
+	}
+	return verdict.FromInitial
 }

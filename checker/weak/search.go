@@ -8,7 +8,6 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/sat"
 	"github.com/isohound/isohound/checker/single"
-	"github.com/isohound/isohound/checker/verdict"
 )
 
 // choosing looks for versions of the open reads with which the level allows the history. It judges the history
@@ -99,12 +98,8 @@ func (c *check) guess(x *index, o *order, late bool) (*choosing, error) {
 	s := &choosing{c: c, cand: x.newCandidates(o), open: x.open, faulty: map[int32]bool{}, used: map[int32]bool{}, txns: map[int32]bool{}}
 	s.cand.late = late
 	s.cand.guesses(o)
-	chosen := map[verdict.OpRef]int32{}
-	for at, v := range s.cand.guess {
-		chosen[verdict.OpRef{Txn: at[0], Op: int(at[1])}] = v
-	}
 	var err error
-	if s.x, err = newIndex(c, chosen); err != nil {
+	if s.x, err = newIndex(c, x.choicesFor(func(n int) int32 { return s.cand.guess[n] })); err != nil {
 		return nil, err
 	}
 	if len(s.x.open) > 0 {
@@ -116,16 +111,15 @@ func (c *check) guess(x *index, o *order, late bool) (*choosing, error) {
 
 // settled returns the index of the choices that were found.
 func (s *choosing) settled() (*index, error) {
-	chosen := map[verdict.OpRef]int32{}
-	for n := range s.open {
-		r := &s.open[n]
-		if at := s.slot[n]; at != none {
-			chosen[verdict.OpRef{Txn: r.txn, Op: int(r.op)}] = s.x.reads[at].version
-		} else {
-			chosen[verdict.OpRef{Txn: r.txn, Op: int(r.op)}] = s.cand.guess[[2]int32{r.txn, r.op}]
-		}
+	if s.s == nil { // the guesses
+		return s.x, nil
 	}
-	return newIndex(s.c, chosen)
+	return newIndex(s.c, s.cand.x.choicesFor(func(n int) int32 {
+		if at := s.slot[n]; at != none {
+			return s.x.reads[at].version
+		}
+		return s.cand.guess[n]
+	}))
 }
 
 // refusal refuses the history because of r, an open read of x.
@@ -205,8 +199,7 @@ const chunk = 4
 func (s *choosing) extend(n int32) {
 	o := &s.vars[n]
 	if o.list == nil {
-		r := &s.open[n]
-		o.list, o.more = s.cand.all(r), sat.None
+		o.list, o.more = s.cand.all(n), sat.None
 		o.place = int32(len(s.active))
 		s.active = append(s.active, n)
 	}

@@ -123,7 +123,7 @@ func (c *check) run() error {
 		return c.lists()
 	}
 	c.stages.Begin("index")
-	x, err := newIndex(c, nil)
+	x, err := newIndex(c, choices{})
 	if err != nil {
 		return err
 	}
