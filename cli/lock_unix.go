@@ -10,5 +10,11 @@ import (
 // locks: files can be locked.
 const locks = true
 
-// lockFile keeps other processes out until this one ends or closes the file.
-func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+// lockFile keeps other processes out until this one ends or closes the file. It returns errBusy if another one has it.
+func lockFile(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == syscall.EWOULDBLOCK {
+		return errBusy
+	}
+	return err
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/checker"
@@ -78,9 +79,16 @@ func (a *app) judgeLate(dir string, o *lateJudging) error {
 // drawn again.
 func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 	log, err := lockLeft(dir)
-	if err != nil || !locks { // where there are no locks nobody knows
+	if err == nil && !locks { // nobody knows whether it goes on
+		log.Close()
+		err = errBusy
+	}
+	if errors.Is(err, errBusy) {
 		fmt.Fprintf(a.msg, "note: the run in %s goes on; the report shows the windows that were judged so far\n", dir)
 		return a.redraw(dir)
+	}
+	if err != nil {
+		return err
 	}
 	defer log.Close()
 	if run, err = results.Load(dir); err != nil { // the run may have ended meanwhile
@@ -103,7 +111,7 @@ func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 		return withCode(exitIO, err)
 	}
 	files = slices.DeleteFunc(files, func(path string) bool { return results.WindowNumber(path) <= j.number })
-	if err := j.each(files, func() error { return nil }); err != nil {
+	if err := j.each(files, nil); err != nil {
 		return err
 	}
 	run.Outcomes = j.concluded(nil)
@@ -117,7 +125,7 @@ func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 // lockLeft is lockRun. A process that was killed just now needs a moment to end.
 func lockLeft(dir string) (log *os.File, err error) {
 	for range 40 {
-		if log, err = lockRun(dir); err == nil {
+		if log, err = lockRun(dir); !errors.Is(err, errBusy) {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)

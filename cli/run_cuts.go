@@ -100,8 +100,11 @@ type judged struct {
 	fine bool
 }
 
+// errBusy says that another process has the lock of a run.
+var errBusy = errors.New("another process is working on it")
+
 // lockRun opens the file of the verdicts of the run in windows in dir, and locks it until it is closed. As long as a
-// process has it, no other one works on the run.
+// process has it, no other one works on the run: the error is then errBusy.
 func lockRun(dir string) (*os.File, error) {
 	log, err := os.OpenFile(filepath.Join(dir, results.WindowVerdicts), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -109,7 +112,7 @@ func lockRun(dir string) (*os.File, error) {
 	}
 	if err := lockFile(log); err != nil {
 		log.Close()
-		return nil, withCode(exitIO, errors.Errorf("another process is working on the run in %s", dir))
+		return nil, withCode(exitIO, errors.Wrapf(err, "the run in %s cannot be locked", dir))
 	}
 	return log, nil
 }

@@ -252,7 +252,7 @@ func digestOf(path string) (string, error) {
 // checkWindows judges the run in a folder that was cut into windows.
 func (a *app) checkWindows(dir string, files []string, k *checking, tell func(results.Outcome) error) error {
 	j := a.newWindowJudge(dir, k)
-	draw := func() error { return nil }
+	var draw func() error
 	if k.pages {
 		draw = j.paged()
 	}
@@ -268,7 +268,7 @@ func (a *app) checkWindows(dir string, files []string, k *checking, tell func(re
 	return nil
 }
 
-// each judges windows, and calls f after each. Only the last one of a run may be empty.
+// each judges windows, and calls f after each, unless it is nil. Only the last one of a run may be empty.
 func (j *windowJudge) each(files []string, f func() error) error {
 	for n, path := range files {
 		if st, err := os.Stat(path); err == nil && st.Size() == 0 && j.number > 0 && n == len(files)-1 {
@@ -278,8 +278,10 @@ func (j *windowJudge) each(files []string, f func() error) error {
 		if err := j.next(path); err != nil {
 			return err
 		}
-		if err := f(); err != nil {
-			return err
+		if f != nil {
+			if err := f(); err != nil {
+				return err
+			}
 		}
 		if err := context.Cause(j.app.work); err != nil {
 			return err
