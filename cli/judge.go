@@ -183,13 +183,8 @@ func (a *app) judgeTask(ctx context.Context, t *remote.Task, o *judgeOptions) (j
 
 // judged is how many levels are judged in each window.
 func (j *windowJudge) judged() int {
-	n := 0
-	for _, lvl := range j.k.levels {
-		if rounds.Judges(lvl) {
-			n++
-		}
-	}
-	return n
+	judged, more := windowLevels(j.k.levels)
+	return len(judged) + len(more)
 }
 
 // checksOf reads what a run asks for.

@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/rounds"
 	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/snapshots"
 	"github.com/isohound/isohound/checker/verdict"
@@ -274,6 +275,19 @@ func (j *judging) outcomeOf(h *history.History, r *verdict.Result) *results.Outc
 		}
 		o.CheckSeconds += first.Took.Seconds()
 	}
+	if j.c.window && r.Verdict == verdict.Satisfied && r.Level.Weak() {
+		begun := time.Now()
+		why, err := rounds.Ends(j.app.work, h, r.Level, r.Witness)
+		if err != nil {
+			why = err.Error()
+		}
+		if why != "" {
+			o.Verdict, o.Reason, o.Certified = verdict.Unknown, why, false
+		}
+		took := time.Since(begun).Seconds()
+		o.Stages["cut"] += took
+		o.CheckSeconds += took
+	}
 	j.outcomes[r.Level] = &o
 	return &o
 }
@@ -319,7 +333,7 @@ func (j *judging) flush() error {
 
 // options are the options of the check at one level. The time limit includes the reading.
 func (j *judging) options() checker.Options {
-	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Versions: j.c.versions, Certify: j.c.certify || j.rest != nil, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn, Verify: j.ahead.Result}
+	opt := checker.Options{Memory: j.limit, Engine: j.c.engine, Versions: j.c.versions, Certify: j.c.certify || j.rest != nil, Witness: j.c.window, Pipeline: j.c.pipeline, Progress: j.show.stage, Accel: j.c.accel, Warn: j.warn, Verify: j.ahead.Result}
 	if j.rest != nil {
 		opt.Agree, opt.Decided = j.rest.Decide, j.rest.Settled
 	}

@@ -53,15 +53,10 @@ func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
 // next judges the next window.
 func (j *windowJudge) next(path string) error {
 	k := j.k
-	k.levels = nil
-	for _, lvl := range j.k.levels {
-		if rounds.Judges(lvl) {
-			k.levels = append(k.levels, lvl)
-		}
-	}
-	if len(k.levels) == 0 { // one that says something about others
-		k.levels = []level.Level{level.SER}
-		j.other(level.SER)
+	var more []level.Level
+	if k.levels, more = windowLevels(j.k.levels); len(more) > 0 {
+		k.levels = append(k.levels, more...)
+		j.other(more[0])
 	}
 	k.window, k.prepare = true, j.enter
 	if !j.explains() {
@@ -86,6 +81,30 @@ func (j *windowJudge) next(path string) error {
 	return err
 }
 
+// windowLevels are the levels among those asked for at which each window is judged, and one more if they do not imply
+// the others.
+func windowLevels(asked []level.Level) (judged, more []level.Level) {
+	var others []level.Level
+	for _, lvl := range asked {
+		if rounds.Judges(lvl) {
+			judged = append(judged, lvl)
+		} else {
+			others = append(others, lvl)
+		}
+	}
+	for _, lvl := range others {
+		implies := func(from level.Level) bool { return from.Implies(lvl) }
+		switch {
+		case slices.ContainsFunc(judged, implies) || slices.ContainsFunc(more, implies):
+		case len(more) == 0 && level.SI.Implies(lvl):
+			more = []level.Level{level.SI}
+		default:
+			more = []level.Level{level.SER}
+		}
+	}
+	return judged, more
+}
+
 // other adds a level that was not asked for.
 func (j *windowJudge) other(lvl level.Level) {
 	if j.sums[lvl] == nil {
@@ -97,7 +116,7 @@ func (j *windowJudge) other(lvl level.Level) {
 func (j *windowJudge) add(n int, lvl level.Level, o *results.Outcome) {
 	j.other(lvl)
 	j.sums[lvl].AddWindow(n, o)
-	if o.Verdict == verdict.Violated && j.latest != n {
+	if o.Verdict == verdict.Violated && j.latest != n && slices.Contains(j.k.levels, lvl) {
 		j.violations++
 		j.latest = n
 	}
@@ -231,7 +250,7 @@ func (j *windowJudge) follow(lvl level.Level) results.Outcome {
 		return o
 	}
 	o := results.Outcome{Path: j.sums[lvl].Path, Level: lvl.String(), Verdict: verdict.Unknown}
-	o.Reason = fmt.Sprintf("the windows of a run cannot be judged one by one at %s; record without --cut-every, or judge them at ser, si, sser or strong-si", lvl)
+	o.Reason = fmt.Sprintf("the windows of a run cannot be judged one by one at %s, and no level at which they were judged implies it and is satisfied; record without --cut-every", lvl)
 	return o
 }
 

@@ -51,6 +51,8 @@ type Header struct {
 	// NoCommonClock says that processes on several machines recorded the transactions, each with its own clock.
 	// Begin and end then order only transactions of one session; the history is not Timed.
 	NoCommonClock bool `json:"no_common_clock,omitempty"`
+	// Ended is, for a native file that has been read, the reason in its closing line.
+	Ended string `json:"-"`
 }
 
 // Window is the place of a history in a run that was cut into windows.

@@ -13,6 +13,7 @@ package rounds
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -21,14 +22,14 @@ import (
 	"github.com/isohound/isohound/history"
 )
 
-// Judges reports whether the windows of a run can be judged one by one at a level. Levels without
-// session order, and those below snapshot isolation, do not order the transactions around a cut.
+// Judges reports whether the windows of a run can be judged one by one at a level. Levels without session order do not
+// order the transactions around a cut. For weak levels see Ends.
 func Judges(l level.Level) bool {
 	switch l {
 	case level.SER, level.SI, level.SSER, level.StrongSI, level.LIN:
 		return true
 	}
-	return false
+	return l.Weak()
 }
 
 // Run is what has to be known of earlier windows. The zero value is that of the first window.
@@ -118,13 +119,17 @@ type Check func(h *history.History) (verdict.Verdict, error)
 // run is violated; "" if it does. That a window is satisfied is never in doubt.
 //
 // A transaction of unknown outcome may have taken effect before, and counts as aborted. And at the levels
-// of snapshot isolation, one that was carried over may have taken its snapshot in an earlier window. What
-// it read then need not be there any more. So without its reads the window must be violated, too.
+// of snapshot isolation and at CC, one that was carried over may have taken its snapshot in an earlier window. What
+// it read then need not be there any more. So without its reads the window must be violated, too. For weak levels see
+// Ends.
 func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, error) {
+	if lvl.Weak() && h.Window != nil && (lvl != level.CC || !hasFences(h)) {
+		return fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl), nil
+	}
 	if r.uncertain > 0 {
 		return "a transaction of unknown outcome took effect in this window or in an earlier one", nil
 	}
-	if len(r.carried) == 0 || !lvl.Snapshot() {
+	if len(r.carried) == 0 || !lvl.Snapshot() && lvl != level.CC {
 		return "", nil
 	}
 	parts := make([]history.Part, len(h.Txns))

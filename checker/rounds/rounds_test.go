@@ -23,6 +23,7 @@ type run struct {
 	sessions int
 	keys     int
 	dups     bool // writes draw from few values
+	torn     bool // a transaction may see several states
 	clock    int64
 	next     int64 // value
 	id       int64
@@ -47,6 +48,8 @@ type run struct {
 type builder struct {
 	initial map[string]int64
 	recs    []record
+	number  int  // of the window; 0 if that is no matter
+	cut     bool // another window follows
 }
 
 type record struct {
@@ -73,7 +76,14 @@ func (b *builder) history(t *testing.T) *history.History {
 	for k, v := range b.initial {
 		sym.SetInitial(sym.Key(k), value(v))
 	}
-	out := history.NewBuilder(history.Header{}, sym, len(b.recs))
+	header := history.Header{}
+	if b.number > 1 {
+		header.Window = &history.Window{Number: b.number}
+	}
+	if b.cut {
+		header.Ended = history.CutReason
+	}
+	out := history.NewBuilder(header, sym, len(b.recs))
 	for _, r := range b.recs {
 		rec := history.Record{ID: r.id, Session: r.session, Begin: r.begin, End: r.end, Due: history.NoTime, Status: r.status}
 		for _, o := range r.ops {
@@ -165,6 +175,9 @@ func (r *run) txn(w int, stale int) {
 	var ops []operation
 	for range 1 + r.rng.IntN(3) {
 		k := r.key()
+		if r.torn {
+			see = r.seen(stale)
+		}
 		v, mine := own[k]
 		if !mine {
 			v = see[k]
@@ -277,13 +290,16 @@ func (r *run) fence(s int, session int64) {
 	r.fences[s] = v
 }
 
-func simulate(rng *rand.Rand) *run {
-	r := &run{rng: rng, sessions: 1 + rng.IntN(3), keys: 1 + rng.IntN(2), dups: rng.IntN(3) == 0, state: map[string]int64{}, windows: []*builder{{}}}
+func simulate(rng *rand.Rand, torn bool) *run {
+	r := &run{rng: rng, torn: torn, sessions: 1 + rng.IntN(3), keys: 1 + rng.IntN(2), dups: rng.IntN(3) == 0, state: map[string]int64{}, windows: []*builder{{}}}
 	r.fences, r.number, r.broken, r.ended = make([]int64, r.sessions), make([]int64, r.sessions), make([][]int64, r.sessions), map[int64]int64{}
 	for s := range r.number {
 		r.number[s] = int64(s)
 	}
 	stale := []int{0, 0, 3, 10}[rng.IntN(4)]
+	if torn {
+		stale *= 4
+	}
 	for range 1 + rng.IntN(2) {
 		for range 1 + rng.IntN(5) {
 			r.txn(rng.IntN(r.sessions), stale)
@@ -330,7 +346,7 @@ func TestWindowsAgree(t *testing.T) {
 	n := randhist.Count(t, 30_000) / 10
 	count := map[string]int{}
 	for range n {
-		r := simulate(rng)
+		r := simulate(rng, false)
 		for _, lvl := range []level.Level{level.SER, level.SI, level.SSER, level.StrongSI} {
 			whole := check(t, r.whole.history(t), lvl)
 			var state rounds.Run

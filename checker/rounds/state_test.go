@@ -23,7 +23,7 @@ func TestState(t *testing.T) {
 	satisfied := func(*history.History) (verdict.Verdict, error) { return verdict.Satisfied, nil }
 	alone, settled, doubts := 0, 0, 0
 	for range randhist.Count(t, 30_000) / 10 {
-		r := simulate(rng)
+		r := simulate(rng, false)
 		var one rounds.Run
 		for i, w := range r.windows {
 			before := one.State()

@@ -44,6 +44,8 @@ type index struct {
 	open []openRead
 	// chosen has versions for the other such reads. They have a place in reads.
 	chosen choices
+	// given are edges that the order of the commits must have besides; see WithLast.
+	given []forcedEdge
 
 	// counted are the transactions that committed, and those of unknown outcome that a counted
 	// transaction read from. pulled has, for the latter, that write-read edge.

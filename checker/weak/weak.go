@@ -179,7 +179,7 @@ func (x *index) judge() (*finding, error) {
 	if err != nil || !ok {
 		return &finding{order: o, cyclic: true}, err
 	}
-	known := x.listOrder()
+	known := append(x.listOrder(), x.given...)
 	if len(known) > 0 {
 		base := newEdges(len(x.h.Txns), known)
 		if o, ok, err = x.sort(base); err != nil || !ok {

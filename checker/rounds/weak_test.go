@@ -1,0 +1,82 @@
+package rounds_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/rounds"
+	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
+)
+
+// weakLevels are those of TestWeakWindows.
+var weakLevels = []level.Level{level.CC, level.RA, level.RC, level.Session, level.RYW, level.MR, level.MW, level.WFR, level.RU}
+
+// judgeWeak judges the next window at a weak level.
+func judgeWeak(t *testing.T, state *rounds.Run, h *history.History, lvl level.Level) verdict.Verdict {
+	state.Enter(h)
+	ctx := context.Background()
+	r, err := checker.Check(ctx, h, lvl, checker.Options{Certify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := ""
+	switch r.Verdict {
+	case verdict.Satisfied:
+		why, err = rounds.Ends(ctx, h, lvl, r.Witness)
+	case verdict.Violated:
+		why, err = state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) { return check(t, h, lvl), nil })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why != "" {
+		return verdict.Unknown
+	}
+	return r.Verdict
+}
+
+// TestWeakWindows: at weak levels, windows never say something else than the whole run. Transactions see old states and
+// states that change under them.
+func TestWeakWindows(t *testing.T) {
+	seed := randhist.Seed(t, rand.Uint64())
+	rng := rand.New(rand.NewPCG(seed, 23))
+	n := randhist.Count(t, 30_000) / 10
+	count := map[string]int{}
+	for range n {
+		r := simulate(rng, rng.IntN(2) == 0)
+		for w := range r.windows {
+			r.windows[w].cut, r.windows[w].number = w+1 < len(r.windows), w+1
+		}
+		for _, lvl := range weakLevels {
+			whole := check(t, r.whole.history(t), lvl)
+			var state rounds.Run
+			got := verdict.Satisfied
+			for _, w := range r.windows {
+				if v := judgeWeak(t, &state, w.history(t), lvl); v != verdict.Satisfied && got != verdict.Violated {
+					got = v
+				}
+				var alone rounds.Run
+				alone.Skip()
+				if whole == verdict.Satisfied && judgeWeak(t, &alone, w.history(t), lvl) == verdict.Violated {
+					t.Fatalf("seed %d, %s: a window is violated if it is judged alone\n%s", seed, lvl, dsl.Format(w.history(t)))
+				}
+			}
+			if got != whole && got != verdict.Unknown {
+				text := ""
+				for i, w := range r.windows {
+					text += fmt.Sprintf("window %d:\n%s", i+1, dsl.Format(w.history(t)))
+				}
+				t.Fatalf("seed %d, %s: whole %s, in windows %s\n%s\n%s", seed, lvl, whole, got, dsl.Format(r.whole.history(t)), text)
+			}
+			count[fmt.Sprintf("%v %v as %v", lvl, whole, got)]++
+		}
+	}
+	t.Logf("%v", count)
+}
