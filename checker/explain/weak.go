@@ -148,10 +148,35 @@ func (w words) commitCycle(lvl level.Level, a *verdict.Anomaly) string {
 		verb = "allow"
 	}
 	fmt.Fprintf(&b, "So each of them would have to come before itself. %s%s %s no such cycle", strings.ToUpper(lvl.Title()[:1]), lvl.Title()[1:], verb)
-	_, _, path, _ := missed(w.h, a)
-	if len(a.Forced) > 0 || len(path) > 0 || lvl == level.RU {
-		fmt.Fprintf(&b, ": %s", demand(lvl, path))
+	if list := w.demanded(lvl, a); len(list) > 0 {
+		fmt.Fprintf(&b, ": %s", strings.Join(list, ", and "))
 	}
 	b.WriteString(".")
 	return b.String()
+}
+
+// demanded lists what the level demands that a cycle rests on.
+func (w words) demanded(lvl level.Level, a *verdict.Anomaly) []string {
+	_, _, path, one := missed(w.h, a)
+	switch {
+	case len(a.Forced) == 0 && len(path) == 0 && lvl != level.RU:
+		return nil
+	case one || lvl != level.Session:
+		return []string{demand(lvl, path)}
+	}
+	var list []string
+	for n, e := range a.Cycle {
+		read, forced := a.Forced[n]
+		if e.Kind == verdict.RW {
+			read.Txn, forced = e.From, true
+			e.From = e.To
+		}
+		if !forced {
+			continue
+		}
+		if d := demand(lvl, seen(a, e.From, read.Txn)); d != "" && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
 }

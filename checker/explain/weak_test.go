@@ -41,6 +41,8 @@ func TestWeakLevels(t *testing.T) {
 			"although it had to see T2: T3 read x = 2 from T2, T4 read y = 1 from T3.", "who reads from a transaction sees what it, or an earlier transaction"}},
 		{level.Session, "s1 T1: w(x,1)\ns2 T2: r(x,1) w(x,2)\ns3 T3: r(x,2)\ns3 T4: r(x,1)\n", "CausalityViolation", []string{
 			"The four session guarantees allow no such cycle: a transaction sees what earlier transactions of its session read from."}},
+		{level.Session, "s1 T1: w(x,1)\ns2 T2: w(x,2)\ns2 T4: w(y,1)\ns1 T6: w(z,1)\ns3 T3: r(y,1) r(x,1)\ns4 T5: r(z,1) r(x,2)\n", "G-single", []string{
+			"The four session guarantees allow no such cycle: who reads from a transaction"}},
 		{level.RU, "s1 T1: r(x,2) w(x,1)\ns2 T2: r(x,1) w(x,2)\n", "G0", []string{
 			"T1 -WW-> T2: T2 overwrote x = 1, which T1 wrote: it wrote 2.", "in one order, for all keys together"}},
 		{level.CC, "s1 T1: w(x,1) w(y,1)\ns2 T2: w(x,2) w(y,2)\ns3 T3: r(x,1) r(y,2)\n", "FracturedRead", []string{
