@@ -183,7 +183,7 @@ func (a *app) judgeTask(ctx context.Context, t *remote.Task, o *judgeOptions) (j
 
 // judged is how many levels are judged in each window.
 func (j *windowJudge) judged() int {
-	judged, more := windowLevels(j.k.levels)
+	judged, more := j.levels()
 	return len(judged) + len(more)
 }
 

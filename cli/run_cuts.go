@@ -315,6 +315,9 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	}
 	s.lag = &w.lag
 	w.judge.ofRun(&run.Config, repro)
+	if _, more := w.judge.levels(); len(more) > 0 {
+		fmt.Fprintf(a.msg, "note: windows are judged at %s: a level at which they cannot be judged is satisfied if that one is, and unknown otherwise\n", more[0])
+	}
 	var out io.Writer
 	if s.resume == nil {
 		out, err = w.open()

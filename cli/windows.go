@@ -54,7 +54,7 @@ func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
 func (j *windowJudge) next(path string) error {
 	k := j.k
 	var more []level.Level
-	if k.levels, more = windowLevels(j.k.levels); len(more) > 0 {
+	if k.levels, more = j.levels(); len(more) > 0 {
 		k.levels = append(k.levels, more...)
 		j.other(more[0])
 	}
@@ -81,12 +81,17 @@ func (j *windowJudge) next(path string) error {
 	return err
 }
 
-// windowLevels are the levels among those asked for at which each window is judged, and one more if they do not imply
-// the others.
-func windowLevels(asked []level.Level) (judged, more []level.Level) {
+// direct reports whether windows are judged at a level. Weak levels are not judged with the order that a database claims.
+func (j *windowJudge) direct(lvl level.Level) bool {
+	return rounds.Judges(lvl) && (j.k.versions != checker.Assume || !lvl.Weak())
+}
+
+// levels are the levels among those asked for at which each window is judged, and one more if they do not imply the
+// others.
+func (j *windowJudge) levels() (judged, more []level.Level) {
 	var others []level.Level
-	for _, lvl := range asked {
-		if rounds.Judges(lvl) {
+	for _, lvl := range j.k.levels {
+		if j.direct(lvl) {
 			judged = append(judged, lvl)
 		} else {
 			others = append(others, lvl)
@@ -223,8 +228,10 @@ func (j *windowJudge) outcomes() []results.Outcome {
 	var out []results.Outcome
 	for _, lvl := range j.k.levels {
 		o := *j.sums[lvl]
-		if !rounds.Judges(lvl) {
-			o = j.follow(lvl)
+		if direct := j.direct(lvl); !direct || o.Verdict == verdict.Unknown {
+			if f := j.follow(lvl); !direct || f.Verdict == verdict.Satisfied {
+				o = f
+			}
 		}
 		o.Notes = slices.Clone(j.notes)
 		if o.Anomalies == nil {
