@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -201,11 +200,7 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 				return x, rest, err
 			}
 		}
-		eager := scans.WeakOps
-		if slices.ContainsFunc(c.levels, func(l level.Level) bool { return !l.Weak() }) {
-			eager = scans.EagerOps
-		}
-		return scans.Expand(ctx, h, eager)
+		return scans.Expand(ctx, h, scans.Eager(c.levels...))
 	}()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/settled"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 )
@@ -20,6 +21,8 @@ type Result struct {
 	Verdict verdict.Verdict // verdict.Satisfied, Violated or Unknown
 	// Reason says why the verdict is unknown.
 	Reason string
+	// Unjudged says how many statements with conditions were judged by the rows that they returned alone, and why, or is "".
+	Unjudged string
 	// Anomalies are, for a violated level, one anomaly of each name.
 	Anomalies []Anomaly
 	// Txns is how many transactions were judged.
@@ -47,13 +50,18 @@ func (r *Recorder) Check(ctx context.Context, lvl level.Level) (*Result, error) 
 	return Check(ctx, h, lvl)
 }
 
-// Check judges any history, such as one that package history/file has read, as Recorder.Check does.
+// Check judges any history, such as one that package history/file has read, as Recorder.Check does, with its
+// statements with conditions.
 func Check(ctx context.Context, h *history.History, lvl level.Level) (*Result, error) {
+	var v *verdict.Result
+	whole, err := settled.Of(ctx, h, lvl, 0)
 	judge := func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
 		opt.Certify = true
-		return checker.Check(ctx, h, lvl, opt)
+		return whole.Check(ctx, lvl, opt)
 	}
-	v, err := judge(ctx, lvl, checker.Options{})
+	if err == nil {
+		v, err = judge(ctx, lvl, checker.Options{})
+	}
 	if ctx.Err() != nil {
 		return &Result{Level: lvl, Verdict: verdict.Unknown, Reason: context.Cause(ctx).Error(), Txns: len(h.Txns)}, nil
 	}
@@ -61,10 +69,13 @@ func Check(ctx context.Context, h *history.History, lvl level.Level) (*Result, e
 		return nil, err
 	}
 	r := &Result{Level: lvl, Verdict: v.Verdict, Reason: v.Reason, Txns: len(h.Txns)}
+	if whole.Scans != nil {
+		r.Unjudged = whole.Scans.Reason
+	}
 	if v.Verdict != verdict.Violated {
 		return r, nil
 	}
-	x, err := counterexample.NewExplainer(h, judge).Explain(ctx, v, counterexample.Wishes{Timeout: explainFor, Known: checker.Known{lvl: verdict.Violated}})
+	x, err := counterexample.NewExplainer(whole.History, judge).Explain(ctx, v, counterexample.Wishes{Timeout: explainFor, Known: checker.Known{lvl: verdict.Violated}})
 	if ctx.Err() == nil && err != nil {
 		return nil, err
 	}
@@ -82,6 +93,9 @@ func (r *Result) String() string {
 	fmt.Fprintf(&b, "%s %s (%d transactions)", r.Level, r.Verdict, r.Txns)
 	if r.Reason != "" {
 		fmt.Fprintf(&b, ": %s", r.Reason)
+	}
+	if r.Unjudged != "" {
+		fmt.Fprintf(&b, "; %s", r.Unjudged)
 	}
 	for _, a := range r.Anomalies {
 		fmt.Fprintf(&b, "\n\n%s\n%s\n%s", a.Name, indented(a.Text), indented(a.History))

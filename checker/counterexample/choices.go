@@ -9,7 +9,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
-	"github.com/isohound/isohound/checker/scans"
+	"github.com/isohound/isohound/checker/settled"
 	"github.com/isohound/isohound/checker/shrink"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -64,19 +64,14 @@ func check(ctx context.Context, h *history.History, lvl level.Level, opt checker
 	if len(h.AllChoices()) == 0 {
 		return checker.Check(ctx, h, lvl, opt)
 	}
-	x, rest, err := scans.Expand(ctx, h, scans.EagerOps)
-	if err != nil || rest == nil {
-		return &verdict.Result{Level: lvl, Reason: "the choices are not judged"}, err
-	}
-	x, err = rest.Settle(ctx, lvl, x, func(h *history.History) (*verdict.Result, error) {
-		return checker.Check(ctx, h, lvl, checker.Options{Witness: true, Timeout: opt.Timeout})
-	})
+	x, err := settled.Of(ctx, h, lvl, opt.Timeout)
 	if err != nil {
 		return nil, err
 	}
-	rest.Done()
-	opt.Agree, opt.Decided, opt.Witness = rest.Decide, rest.Settled, true
-	return checker.Check(ctx, x, lvl, opt)
+	if !x.OnDemand() {
+		return &verdict.Result{Level: lvl, Reason: "the choices are not judged"}, nil
+	}
+	return x.Check(ctx, lvl, opt)
 }
 
 // chosen returns what an engine finds in the sub-history, if that has choices. The operations of the cases are

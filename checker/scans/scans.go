@@ -3,6 +3,7 @@ package scans
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history"
@@ -16,6 +17,14 @@ const EagerOps = 1 << 12
 // what a scan saw. So operations cannot be added on demand, and more are added at once.
 const WeakOps = 1 << 20
 
+// Eager returns the bound for a history that is judged at these levels.
+func Eager(levels ...level.Level) int {
+	if slices.ContainsFunc(levels, func(l level.Level) bool { return !l.Weak() }) {
+		return EagerOps
+	}
+	return WeakOps
+}
+
 // MostVersions bounds the versions of a row for which operations are added at once, if more than one
 // version could explain what a scan did not find. What a refutation rests on is searched for each of
 // them. For a row with more versions they are added one by one, on demand.
@@ -25,7 +34,7 @@ const MostVersions = 64
 // set. It returns h itself if h has no predicates. A predicate that cannot be judged adds no
 // operations: the rows that it returned still count as reads of items. rest has the predicates for
 // which operations are still to be added, or is nil; Rest.Settle adds them. Proofs can be certified only
-// after Rest.Done. eager is EagerOps. If ctx ends, the error is its cause.
+// after Rest.Done. eager is what Eager returns. If ctx ends, the error is its cause.
 func Expand(ctx context.Context, h *history.History, eager int) (x *history.History, rest *Rest, err error) {
 	if !h.HasPredicates() {
 		return h, nil, nil
