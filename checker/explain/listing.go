@@ -26,9 +26,14 @@ func Listing(h *history.History) string {
 	if len(initial) > 0 {
 		fmt.Fprintf(&b, "initially %s\n", strings.Join(initial, ", "))
 	}
+	var moments []int64
+	for i := range h.Txns {
+		moments = append(moments, h.Txns[i].Begin, h.Txns[i].End)
+	}
+	clock := NewClock(moments...)
 	for i := range h.Txns {
 		t := &h.Txns[i]
-		fmt.Fprintf(&b, "%s, %s, %s:\n", w.introduce(int32(i)), t.Status, span(moment(t.Begin), moment(t.End)))
+		fmt.Fprintf(&b, "%s, %s, %s:\n", w.introduce(int32(i)), t.Status, clock.span(moment(t.Begin), moment(t.End)))
 		for _, line := range Lines(Steps(h, i)) {
 			b.WriteString("    " + line + "\n")
 		}

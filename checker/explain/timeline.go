@@ -41,6 +41,7 @@ type timeline struct {
 	rows          []*row
 	timed         bool
 	moments       []int64
+	clock         Clock // for begins and ends of all bars
 	x             map[int64]float64
 	width, height float64
 	hidden        int // transactions of the counterexample that are left out
@@ -97,6 +98,7 @@ const (
 func newTimeline(p *Picture, letters int) *timeline {
 	l := &timeline{letters: letters, timed: slices.ContainsFunc(p.Txns, func(t Txn) bool { return t.Begin != nil && t.End != nil }), x: map[int64]float64{}}
 	bars := l.collect(p)
+	l.clock = ClockOf(slices.Concat(p.Txns, p.Around)...)
 	l.span(bars)
 	l.scale(bars)
 	l.stack()
@@ -336,7 +338,7 @@ func (l *timeline) draw(b *strings.Builder, r *row, bar *bar) {
 		}
 		fmt.Fprintf(b, `<text class="%s" x="%.1f" y="%.1f">%s</text>`, style, bar.x1+6, y+float64(i+1)*barLine+1, escape(s))
 	}
-	fmt.Fprintf(b, `<title>%s</title></g>`, escape(fmt.Sprintf("T%d, %s, %s: %s", bar.t.ID, bar.t.Status, span(bar.t.Begin, bar.t.End), Join(bar.t.Ops))))
+	fmt.Fprintf(b, `<title>%s</title></g>`, escape(fmt.Sprintf("T%d, %s, %s: %s", bar.t.ID, bar.t.Status, l.clock.span(bar.t.Begin, bar.t.End), Join(bar.t.Ops))))
 }
 
 // grid draws the begins and ends of the counterexample as lines.
@@ -386,12 +388,8 @@ func (l *timeline) notes(b *strings.Builder, p *Picture) {
 func (l *timeline) axis(b *strings.Builder) {
 	l.height += axisRoom
 	free := gutter - 1
-	first := l.moments[0]
-	for _, m := range l.moments {
-		text := "+" + duration(m-first)
-		if m == first {
-			text = seconds(m)
-		}
+	for n, text := range l.times() {
+		m := l.moments[n]
 		if x := l.x[m]; x >= free {
 			fmt.Fprintf(b, `<text class="sub" x="%.1f" y="%.1f">%s</text>`, x, l.height-6, text)
 			free = x + textWidth(text, subWidth) + 10
@@ -400,23 +398,29 @@ func (l *timeline) axis(b *strings.Builder) {
 	}
 }
 
-// duration writes a time in a suitable unit.
-func duration(ns int64) string {
-	switch {
-	case ns < 1_000_000:
-		return fmt.Sprintf("%.4g µs", float64(ns)/1e3)
-	case ns < 1_000_000_000:
-		return fmt.Sprintf("%.4g ms", float64(ns)/1e6)
+// times writes the moments: the first one, and the others as differences from it, with so many digits that no two are
+// the same.
+func (l *timeline) times() []string {
+	first := l.moments[0]
+	texts := make([]string, len(l.moments))
+	texts[0] = l.clock.Seconds(first)
+	for digits, same := 4, true; same && digits < 20; digits++ {
+		same = false
+		for n := 1; n < len(texts); n++ {
+			texts[n] = "+" + duration(l.moments[n]-first, digits)
+			same = same || texts[n] == texts[n-1]
+		}
 	}
-	return fmt.Sprintf("%.4g s", float64(ns)/1e9)
+	return texts
 }
 
-func span(begin, end *int64) string {
-	show := func(ns *int64) string {
-		if ns == nil {
-			return "?"
-		}
-		return seconds(*ns)
+// duration writes a time in a suitable unit, rounded to so many digits.
+func duration(ns int64, digits int) string {
+	switch {
+	case ns < 1_000_000:
+		return fmt.Sprintf("%.*g µs", digits, float64(ns)/1e3)
+	case ns < 1_000_000_000:
+		return fmt.Sprintf("%.*g ms", digits, float64(ns)/1e6)
 	}
-	return show(begin) + " to " + show(end)
+	return fmt.Sprintf("%.*g s", digits, float64(ns)/1e9)
 }

@@ -296,9 +296,11 @@ func (w words) divergence(a *verdict.Anomaly) string {
 func (w words) impossibleFailure(a *verdict.Anomaly) string {
 	last := a.Ops[0].Txn
 	op := w.ref(a.Ops[0])
+	begin, end := w.h.Txns[last].Begin, w.h.Txns[last].End
+	clock := NewClock(begin, end)
 	return fmt.Sprintf("The compare-and-set of %s failed, so %s must have been false at some moment while it ran, from %s to %s. "+
 		"But the other operations show that it was true all that time.",
-		w.introduce(last), w.pair(op.Key, op.Value), seconds(w.h.Txns[last].Begin), seconds(w.h.Txns[last].End))
+		w.introduce(last), w.pair(op.Key, op.Value), clock.Seconds(begin), clock.Seconds(end))
 }
 
 // contradiction explains transactions that have no order.
@@ -440,7 +442,9 @@ func (w words) edge(e verdict.Edge, n int) string {
 	case verdict.SO:
 		return head + fmt.Sprintf("%s came first in session %d.", from, w.h.SessionName(w.h.Txns[e.From].Session))
 	case verdict.RT:
-		return head + fmt.Sprintf("%s ended at %s, before %s began at %s.", from, seconds(w.h.Txns[e.From].End), to, seconds(w.h.Txns[e.To].Begin))
+		end, begin := w.h.Txns[e.From].End, w.h.Txns[e.To].Begin
+		clock := NewClock(end, begin)
+		return head + fmt.Sprintf("%s ended at %s, before %s began at %s.", from, clock.Seconds(end), to, clock.Seconds(begin))
 	case verdict.WR:
 		if e.Value == history.Absent {
 			return head + fmt.Sprintf("%s %s; %s had deleted it.", to, w.read(e.To, e.Key, e.Value), from)
@@ -548,5 +552,3 @@ func readBy(h *history.History, e verdict.Edge) bool {
 	}
 	return false
 }
-
-func seconds(ns int64) string { return fmt.Sprintf("%.6f s", float64(ns)/1e9) }

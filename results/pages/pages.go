@@ -12,6 +12,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/results"
 )
 
@@ -39,6 +40,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"join":         func(s []string) string { return strings.Join(s, ", ") },
 		"commas":       func(s []string) string { return strings.Join(s, ",") },
 		"capital":      results.Capital,
+		"clock":        func(a results.Anomaly) explain.Clock { return explain.ClockOf(a.Transactions...) },
 		"span":         span,
 		"inc":          func(n int) int { return n + 1 },
 		"shown":        func(a results.Anomaly) []results.Txn { t, _ := a.Shown(); return t },
@@ -74,12 +76,12 @@ func Draw(name string, data any) ([]byte, error) {
 }
 
 // span formats a transaction's interval in milliseconds.
-func span(t results.Txn) string {
+func span(c explain.Clock, t results.Txn) string {
 	show := func(ns *int64) string {
 		if ns == nil {
 			return "?"
 		}
-		return fmt.Sprintf("%.3f", float64(*ns)/1e6)
+		return c.Millis(*ns)
 	}
 	return show(t.Begin) + " – " + show(t.End)
 }
