@@ -10,6 +10,8 @@
 //	s3 @12<10: w(x,1)              with the place that the database claims for it
 //	s3 $816 {812:820:815}: w(x,1)  with the database's number, and its snapshot as a set of such numbers
 //
+// What stands between the session and the colon may be in any order, each at most once.
+//
 // Where the database says it placed a transaction stands before the colon: @12 is a commit at position 12,
 // @12<10 such a commit after reading the state as of position 10, @<10 a reader of that state
 // (history.Claim). r(x,1)@12 is a read of what the commit at position 12 wrote (history.Record.Versions); in a row of a
@@ -157,39 +159,8 @@ func (p *parser) txn(s *scanner) error {
 		return err
 	}
 	s.space()
-	named := s.byte('T')
-	if named {
-		if rec.ID, err = s.number("transaction id"); err != nil {
-			return err
-		}
-		s.space()
-	}
-	if s.byte('[') {
-		if rec.Begin, err = s.time(); err != nil {
-			return err
-		}
-		if !s.byte(',') {
-			return errors.Errorf("expected a comma in the interval, at %q", s.rest)
-		}
-		s.space()
-		if rec.End, err = s.time(); err != nil {
-			return err
-		}
-		if !s.byte(']') {
-			return errors.Errorf("expected ] after the interval, at %q", s.rest)
-		}
-		s.space()
-	}
-	if s.byte('$') {
-		if rec.DBTxn, err = s.number("transaction of the database"); err != nil {
-			return err
-		}
-		s.space()
-	}
-	if rec.Claim, err = s.claim(); err != nil {
-		return err
-	}
-	if rec.Claim.Visible, err = s.visible(); err != nil {
+	named, err := s.attributes(&rec)
+	if err != nil {
 		return err
 	}
 	if !s.byte(':') {
@@ -425,35 +396,72 @@ func (s *scanner) digits() string {
 	return word
 }
 
-// claim consumes the place that the database claims for a transaction, if it is there: @12, @12<10 or @<10.
-func (s *scanner) claim() (c history.Claim, err error) {
-	if !s.byte('@') {
-		return c, nil
+// attributes consumes what stands between the session and the colon, each at most once, in any order. named says whether an
+// id is among it.
+func (s *scanner) attributes(rec *history.Record) (named bool, err error) {
+	for seen := ""; err == nil && s.rest != "" && strings.IndexByte("T[$@{", s.rest[0]) >= 0; s.space() {
+		c := s.rest[:1]
+		if strings.Contains(seen, c) {
+			return named, errors.Errorf("%s occurs twice before the colon, at %q", c, s.rest)
+		}
+		seen += c
+		s.rest = s.rest[1:]
+		switch c {
+		case "T":
+			named = true
+			rec.ID, err = s.number("transaction id")
+		case "[":
+			err = s.interval(rec)
+		case "$":
+			rec.DBTxn, err = s.number("transaction of the database")
+		case "@":
+			err = s.claim(&rec.Claim)
+		case "{":
+			rec.Claim.Visible, err = s.visible()
+		}
 	}
+	return named, err
+}
+
+// interval consumes an interval after its bracket: 3,9].
+func (s *scanner) interval(rec *history.Record) (err error) {
+	if rec.Begin, err = s.time(); err != nil {
+		return err
+	}
+	if !s.byte(',') {
+		return errors.Errorf("expected a comma in the interval, at %q", s.rest)
+	}
+	s.space()
+	if rec.End, err = s.time(); err != nil {
+		return err
+	}
+	if !s.byte(']') {
+		return errors.Errorf("expected ] after the interval, at %q", s.rest)
+	}
+	return nil
+}
+
+// claim consumes the place that the database claims for a transaction, after its @: 12, 12<10 or <10.
+func (s *scanner) claim(c *history.Claim) (err error) {
 	if c.Snapped = s.byte('<'); !c.Snapped {
 		if c.Commit, err = s.number("commit position"); err != nil {
-			return c, err
+			return err
 		}
 		c.Snapped = s.byte('<')
 	}
 	if c.Snapped {
 		c.Snapshot, err = s.number("snapshot")
 	}
-	s.space()
-	return c, err
+	return err
 }
 
-// visible consumes a snapshot as a set of transactions, if it is there: {812:820:815,817}.
+// visible consumes a snapshot as a set of transactions, after its brace: 812:820:815,817}.
 func (s *scanner) visible() (*history.Visible, error) {
-	if !s.byte('{') {
-		return nil, nil
-	}
 	text, rest, ok := strings.Cut(s.rest, "}")
 	if !ok {
 		return nil, errors.Errorf("expected } after the snapshot, at %q", s.rest)
 	}
 	s.rest = rest
-	s.space()
 	return history.ParseVisible(text)
 }
 

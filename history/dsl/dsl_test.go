@@ -111,6 +111,10 @@ func TestErrors(t *testing.T) {
 		"s1 {5:9:a}: r(x,1)":        "f:1: \"5:9:a\" is no snapshot: \"a\"",
 		"s1 {5:9:9}: r(x,1)":        "f:1: the transactions in progress",
 		"s1 {0:9:}: r(x,1)":         "f:1: it goes from 0 to 9",
+		"s1 @1 T2 @3: r(x,1)":       "f:1: @ occurs twice before the colon",
+		"s1 [1,2] [1,2]: r(x,1)":    "f:1: [ occurs twice before the colon",
+		"s1 T1 T2: r(x,1)":          "f:1: T occurs twice before the colon",
+		"s1 @1 x: r(x,1)":           "f:1: expected a colon",
 		"s1 $x: r(x,1)":             "f:1: expected a number for the transaction of the database",
 		"sx: r(x,1)":                "f:1: expected a number for the session",
 		"s1 [1 2]: r(x,1)":          "f:1: expected a comma in the interval",
@@ -129,6 +133,21 @@ func TestErrors(t *testing.T) {
 		_, err := dsl.Parse(text, "f")
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestOrder: what stands before the colon may be in any order, and is written in one.
+func TestOrder(t *testing.T) {
+	const written = "s1 T7 [3,9] $816 @12<10 {812:820:815}: r(x,1)"
+	for _, text := range []string{
+		written,
+		"s1 {812:820:815} @12<10 $816 [3,9] T7: r(x,1)",
+		"s1 @12<10 [3,9] T7 {812:820:815} $816: r(x,1)",
+		"s1$816{812:820:815}[3,9]@12<10T7: r(x,1)",
+	} {
+		if h, err := dsl.Parse(text, "f"); err != nil || dsl.Txn(h, 0) != written {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -184,6 +203,7 @@ func TestNames(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("initial nil\nopen\ns1 T3 [1,?]: r(x,0) w(y,\"a b\") abort\n")
 	f.Add("s1: n(k,word) unknown # c")
+	f.Add("s1 {812:820:815} @12<10 $816 [3,9] T7: r(x,1)@12")
 	f.Add("initial \"a b\"=1.5 stock(1,17)=null\ns1: r(\"\\ud800\",\"\\u007f\") w(-0,-0)")
 	f.Fuzz(func(t *testing.T, text string) {
 		h, err := dsl.Parse(text, "")
