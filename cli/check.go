@@ -291,7 +291,7 @@ func text(o results.Outcome, same []string) string {
 		}
 		shown, more := an.Shown()
 		for _, t := range shown {
-			for _, line := range results.TxnLines(t) {
+			for _, line := range results.TxnLines(t, "--json") {
 				fmt.Fprintf(&b, "      %s\n", line)
 			}
 		}

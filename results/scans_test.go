@@ -107,7 +107,7 @@ func TestScansInReports(t *testing.T) {
 		}
 		var lines []string
 		for _, txn := range a.Transactions {
-			lines = append(lines, results.TxnLines(txn)...)
+			lines = append(lines, results.TxnLines(txn, "--json")...)
 		}
 		texts := map[string]string{
 			"report.html": read(report), "repro/README.md": read(dir, results.ReproFolder, "README.md"), "repro/report.html": read(dir, results.ReproFolder, "report.html"),
@@ -152,7 +152,7 @@ func TestScansBeside(t *testing.T) {
 	var lines []string
 	for _, txn := range r.Outcomes[0].Anomalies[0].Transactions {
 		if txn.ID == 1 {
-			lines = results.TxnLines(txn)
+			lines = results.TxnLines(txn, "--json")
 		}
 	}
 	if len(lines) != 2 || !strings.HasSuffix(lines[0], " scan bookings where slot = 4 -> nothing") || !strings.HasSuffix(lines[1], ` w(bookings(4,91),"3,5")`) {

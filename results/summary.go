@@ -176,7 +176,7 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 			var txns []string
 			shown, more := f.Shown()
 			for _, t := range shown {
-				txns = append(txns, TxnLines(t)...)
+				txns = append(txns, TxnLines(t, "the JSON output")...)
 			}
 			if more > 0 {
 				txns = append(txns, fmt.Sprintf("… and %d more", more))
@@ -189,9 +189,17 @@ func inWords(b *strings.Builder, outcomes []Outcome) {
 	}
 }
 
-// TxnLines formats a transaction as a line. If it has statements with conditions, each has a line.
-func TxnLines(t Txn) []string {
-	lines := explain.Lines(t.Ops)
+// TxnLines formats a transaction as a line. If it has statements with conditions, each has a line. Of many operations, those
+// that the anomaly names are among the ones that are shown, and a line says that all has the others.
+func TxnLines(t Txn, all string) []string {
+	var ops []explain.Op
+	t.Brief(func(shown []explain.Op) { ops = append(ops, shown...) }, func(n int) {
+		ops = append(ops, explain.Note(fmt.Sprintf("… %s more operations …", Thousands(n))))
+	})
+	lines := explain.Lines(ops)
+	if len(ops) < len(t.Ops) {
+		lines = append(lines, fmt.Sprintf("(%s has all %s operations)", all, Thousands(len(t.Ops))))
+	}
 	if len(lines) == 0 {
 		lines = []string{""}
 	}

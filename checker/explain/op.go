@@ -24,7 +24,11 @@ type Op struct {
 
 	text  string
 	items []Op // of a statement
+	near  bool // it is, or has, an operation that was chosen as near
 }
+
+// Note is a text in place of operations.
+func Note(text string) Op { return Op{text: text} }
 
 // newOp describes operation n of the transaction at index i of h.
 func newOp(h *history.History, i, n int) Op {

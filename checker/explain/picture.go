@@ -28,6 +28,8 @@ type Txn struct {
 	End      *int64 `json:"end"`
 	Status   string `json:"status"`
 	Ops      []Op   `json:"ops"`
+	// Named are the indexes in Ops of what the anomaly names, if there are more than MostBrief.
+	Named []int `json:"named,omitempty"`
 	// Kept are the operations of Ops that the counterexample needs; nil means all.
 	Kept []Op `json:"kept,omitempty"`
 }
@@ -100,9 +102,53 @@ func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn 
 	}
 	var more int
 	if out.Ops, more = steps(h, int(i), shown, near); more > 0 {
-		out.Ops = append(out.Ops, Op{text: fmt.Sprintf("… %d more", more)})
+		out.Ops = append(out.Ops, Note(fmt.Sprintf("… %d more", more)))
+	}
+	if near != nil && len(out.Ops) > MostBrief {
+		for n, o := range out.Ops {
+			if o.near {
+				out.Named = append(out.Named, n)
+			}
+		}
 	}
 	return out
+}
+
+// MostBrief is how many operations of a transaction texts show.
+const MostBrief = 100
+
+// beside is how many operations Brief shows before and after a named one, and at both ends.
+const beside = 2
+
+// Brief calls show with the operations to show in a text, in stretches, and left with the number of operations between two of
+// these. They are all, or those that the anomaly names, the first and the last ones, and their neighbours. Of more than
+// MostBrief that it names, the first and the last ones are shown.
+func (t *Txn) Brief(show func([]Op), left func(int)) {
+	all := len(t.Ops)
+	keep := make([]bool, all)
+	mark := func(from, to int) {
+		for n := max(from, 0); n < min(to, all); n++ {
+			keep[n] = true
+		}
+	}
+	mark(0, beside)
+	mark(all-beside, all)
+	named := t.Named
+	if len(named) > MostBrief {
+		named = slices.Concat(named[:MostBrief/2], named[len(named)-MostBrief/2:])
+	}
+	for _, n := range named {
+		mark(n-beside, n+beside+1)
+	}
+	for from, to := 0, 0; from < all; from = to {
+		for to = from + 1; to < all && keep[to] == keep[from]; to++ {
+		}
+		if keep[from] || to == from+1 || all <= MostBrief {
+			show(t.Ops[from:to])
+		} else {
+			left(to - from)
+		}
+	}
 }
 
 // Place says which number and snapshot the database gave a transaction and, if it is known, where it placed its commit. It

@@ -143,7 +143,8 @@ func scanOf(h *history.History, e verdict.Edge) (p *history.Predicate, missed bo
 	return implied(h, reader, n)
 }
 
-// Named returns the operations that an anomaly names: its own, and those of its edges.
+// Named returns the operations that an anomaly names: its own, and those of its edges. Of several writes of a key, these are
+// the last one and those of the edge's value.
 func Named(h *history.History, a *verdict.Anomaly) map[verdict.OpRef]bool {
 	named := map[verdict.OpRef]bool{}
 	for _, r := range a.Ops {
@@ -167,10 +168,16 @@ func Named(h *history.History, a *verdict.Anomaly) map[verdict.OpRef]bool {
 			named[verdict.OpRef{Txn: reader, Op: saw(h, e)}] = true
 		}
 		for _, i := range writers {
+			last := -1
 			for n, op := range h.Ops(&h.Txns[i]) {
 				if op.Kind == history.Write && op.Key == e.Key {
-					named[verdict.OpRef{Txn: i, Op: n}] = true
+					if last = n; op.Value == e.Value {
+						named[verdict.OpRef{Txn: i, Op: n}] = true
+					}
 				}
+			}
+			if last >= 0 {
+				named[verdict.OpRef{Txn: i, Op: last}] = true
 			}
 		}
 	}

@@ -72,6 +72,7 @@ func newStatement(h *history.History, i int, p *history.Predicate, shown, near f
 				t.hidden = false
 			}
 		}
+		o.near = o.near || near(n)
 		if t != nil {
 			t.near = t.near || near(n)
 		}
@@ -231,7 +232,9 @@ func steps(h *history.History, i int, shown, near func(op int) bool) (list []Op,
 	plain := func(to int) {
 		for ; done < to; done++ {
 			if shown(done) {
-				list = append(list, newOp(h, i, done))
+				op := newOp(h, i, done)
+				op.near = near(done)
+				list = append(list, op)
 			} else {
 				more++
 			}
