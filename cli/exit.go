@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/internal/scratch"
 )
 
 // exitCode is the exit code of the process. Scripts rely on the numbers.
@@ -122,6 +123,7 @@ func codeOfError(err error) exitCode {
 	var write *file.WriteError
 	var dsn *drivers.DSNError
 	var unreachable *drivers.UnreachableError
+	var temporary *scratch.Error
 	var path *os.PathError
 	switch {
 	case errors.As(err, &c):
@@ -130,7 +132,7 @@ func codeOfError(err error) exitCode {
 		return exitInternal
 	case errors.As(err, &format):
 		return exitData
-	case errors.As(err, &log), errors.As(err, &write):
+	case errors.As(err, &log), errors.As(err, &write), errors.As(err, &temporary):
 		return exitIO
 	case errors.As(err, &dsn):
 		return exitUsage

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/faults"
+	"github.com/isohound/isohound/internal/scratch"
 	"github.com/isohound/isohound/servers"
 )
 
@@ -61,6 +63,9 @@ func (a *app) startServer(s *settings) error {
 	if err != nil {
 		if a.stop.Err() != nil {
 			return errInterrupted
+		}
+		if errors.As(err, new(*scratch.Error)) { // the server is not to blame
+			return err
 		}
 		return &drivers.UnreachableError{Driver: spec.Driver, Err: err}
 	}

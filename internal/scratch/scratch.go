@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/pkg/errors"
 )
 
 // prefix and suffix are how the names of these folders begin and end. Folders with other names are never removed.
@@ -30,20 +28,32 @@ type Folder struct {
 // held are the locks. A file that nobody refers to would be closed.
 var held sync.Map
 
+// Error says that no folder could be made in the system's folder for temporary files.
+type Error struct{ Err error }
+
+func (e *Error) Error() string {
+	return "the folder for temporary files, which TMPDIR names: " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
 // New makes a folder in the system's folder for temporary files. kind is a part of its name. On Linux it removes the
 // folders that processes left there when they were killed; elsewhere servers may outlive the process that started them.
+// The error is an *Error.
 func New(kind string) (*Folder, error) {
 	path, err := os.MkdirTemp("", prefix+kind+"-*"+suffix)
 	if err != nil {
-		return nil, err
+		return nil, &Error{err}
 	}
 	f := &Folder{Path: path, lock: lock(path)}
 	if f.lock == nil { // without a lock, another process would take the folder for one that was left
 		if err := os.Remove(path); err != nil {
-			return nil, err
+			return nil, &Error{err}
 		}
-		f.Path, err = os.MkdirTemp("", prefix+kind+"-")
-		return f, err
+		if f.Path, err = os.MkdirTemp("", prefix+kind+"-"); err != nil {
+			return nil, &Error{err}
+		}
+		return f, nil
 	}
 	held.Store(f.Path, f.lock)
 	sweep(filepath.Dir(path))
@@ -53,8 +63,7 @@ func New(kind string) (*Folder, error) {
 // In makes a folder in parent, which is not swept, or else as New does if parent is empty.
 func In(parent, kind string) (*Folder, error) {
 	if parent == "" {
-		f, err := New(kind)
-		return f, errors.Wrap(err, "the folder for temporary files, which TMPDIR names")
+		return New(kind)
 	}
 	path, err := os.MkdirTemp(parent, prefix+kind+"-")
 	if err != nil {
