@@ -151,21 +151,13 @@ func (a *app) judgeTask(ctx context.Context, t *remote.Task, o *judgeOptions) (j
 		}
 		return t.Entered(ctx, raw)
 	}
-	var failed error
-	j.finish = func(_ *history.History, out *results.Outcome) {
-		v.Outcomes = append(v.Outcomes, *out)
-		if err := v.part(len(v.Outcomes) - 1); err != nil {
-			failed = err
-		}
-	}
+	j.finish = func(_ *history.History, out *results.Outcome) { v.Outcomes = append(v.Outcomes, *out) }
 	if err := j.next(t.Path); err != nil {
 		return nil, err
 	}
 	switch v.Tested = j.tested; {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case failed != nil:
-		return nil, failed
 	case !entered:
 		return nil, errors.Errorf("it could not be read: %s", v.Outcomes[0].Reason)
 	case len(v.Outcomes) == 0 || len(v.Outcomes) < j.judged():

@@ -114,15 +114,19 @@ func TestReportKilledWindows(t *testing.T) {
 	for _, c := range []struct {
 		dsn  string
 		code exitCode
-	}{{"sim://", exitInterrupted}, {"sim://?off=first-committer-wins&rate=1", exitViolated}} {
+		// explain is the time limit for explaining; with one, the process is killed when it has explained a window.
+		explain string
+	}{{"sim://", exitInterrupted, "0"}, {"sim://?off=first-committer-wins&rate=1", exitViolated, "0"}, {"sim://?off=first-committer-wins&rate=1", exitViolated, "30s"}} {
 		dir := filepath.Join(t.TempDir(), "run")
-		run := command(t, "run", "--driver", "sim", "--dsn", c.dsn, "--isolation", "snapshot isolation", "--cut-every", "500txns", "--duration", "5m",
-			"--on-violation", "continue", "--explain-timeout", "0", "--rate", "2000", "--no-progress", "--out", dir)
+		run := command(t, "run", "--driver", "sim", "--dsn", c.dsn, "--isolation", "snapshot isolation", "--cut-every", "500txns", "--duration", "5m", "--keys", "20",
+			"--on-violation", "continue", "--explain-timeout", c.explain, "--rate", "2000", "--no-progress", "--out", dir)
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
 		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-			if windows, err := results.WindowFiles(dir); err == nil && len(windows) > 3 {
+			verdicts, _ := os.ReadFile(filepath.Join(dir, results.WindowVerdicts))
+			explained := c.explain == "0" || strings.Contains(string(verdicts), `"native":`)
+			if windows, err := results.WindowFiles(dir); err == nil && len(windows) > 3 && explained {
 				break
 			}
 			if time.Since(begun) > 2*time.Minute {
@@ -158,6 +162,11 @@ func TestReportKilledWindows(t *testing.T) {
 		if c.code == exitViolated {
 			if done := isohound(t, "explain", dir, "--level", "si"); done.code != int(exitViolated) || !strings.Contains(done.out, "LostUpdate") {
 				t.Errorf("explain: exit code %d\n%s%s", done.code, done.out, done.msg)
+			}
+		}
+		if c.explain != "0" { // the reproduction has what the killed process found
+			if done := isohound(t, "check", filepath.Join(dir, results.ReproFolder, "minimal.txt"), "--level", "si"); done.code != int(exitViolated) {
+				t.Errorf("minimal.txt: exit code %d\n%s%s", done.code, done.out, done.msg)
 			}
 		}
 	}

@@ -101,11 +101,11 @@ func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 		run.Config.Ended = results.Killed
 	}
 	early := a.noteEarly(run, k)
-	j, repro := a.newWindowJudge(dir, k), reproOf(&run.Config, nil)
-	if _, _, err := j.restore(repro); err != nil {
+	j := a.newWindowJudge(dir, k)
+	if _, _, err := j.restore(); err != nil {
 		return err
 	}
-	j.ofRun(&run.Config, repro)
+	j.ofRun(&run.Config)
 	files, err := results.WindowFiles(dir)
 	if err != nil {
 		return withCode(exitIO, err)
@@ -115,7 +115,7 @@ func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 		return err
 	}
 	run.Outcomes = j.concluded(nil)
-	if err := a.concludeWindows(&settings{quiet: k.quiet}, &runOptions{}, k, dir, run, &recording{}, repro); err != nil {
+	if err := a.concludeWindows(&settings{quiet: k.quiet}, &runOptions{}, k, dir, run, &recording{}); err != nil {
 		return err
 	}
 	a.foundEarly(run, early)

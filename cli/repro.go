@@ -44,16 +44,6 @@ func (s *settings) sameWorkload(dir string) error {
 	return nil
 }
 
-// minimal keeps the counterexamples of a violation. If there was no time to find one, the whole
-// history is the reproduction.
-func minimal(p *results.Repro, o *results.Outcome) {
-	for n := range o.Anomalies {
-		if c := o.Anomalies[n].Counterexample; c != nil && c.Sub != nil {
-			p.Minimal(o, &o.Anomalies[n], c.Sub)
-		}
-	}
-}
-
 // save writes the results of a run. It tries everything, and returns the first error.
 func (a *app) save(dir string, run *results.Run, p *results.Repro, o *runOptions) (report string, err error) {
 	var errs [3]error

@@ -169,8 +169,8 @@ func (a *app) attach(s *settings, db drivers.DB) error {
 }
 
 // reopen gives the windows that were not judged to the checker, and begins the one in which the run goes on.
-func (w *windowRun) reopen(r *resumed, repro *results.Repro) (io.Writer, error) {
-	if err := w.restore(r, repro); err != nil {
+func (w *windowRun) reopen(r *resumed) (io.Writer, error) {
+	if err := w.restore(r); err != nil {
 		return nil, err
 	}
 	complete := r.files
@@ -197,8 +197,8 @@ func (w *windowRun) reopen(r *resumed, repro *results.Repro) (io.Writer, error) 
 }
 
 // restore makes the checker know what it knew after the latest window whose verdicts are complete.
-func (w *windowRun) restore(r *resumed, repro *results.Repro) error {
-	fine, size, err := w.judge.restore(repro)
+func (w *windowRun) restore(r *resumed) error {
+	fine, size, err := w.judge.restore()
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (w *windowRun) restore(r *resumed, repro *results.Repro) error {
 
 // restore makes j know what the process that left a run knew after the latest window whose verdicts are complete. fine
 // says which of these windows are satisfied at all levels, and size is that of their verdicts.
-func (j *windowJudge) restore(repro *results.Repro) (fine map[int]bool, size int64, err error) {
+func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
 	path := filepath.Join(j.dir, stateFile)
 	b, err := os.ReadFile(path)
 	switch {
@@ -248,7 +248,6 @@ func (j *windowJudge) restore(repro *results.Repro) (fine map[int]bool, size int
 		// The process that left the run may have worked in another folder.
 		o.Path = filepath.Join(j.dir, results.WindowsFolder, filepath.Base(o.Path))
 		j.add(n, lvl, o)
-		minimal(repro, o)
 		return nil
 	})
 	return fine, size, withCode(exitData, err)

@@ -253,13 +253,12 @@ func (a *app) run(s *settings, o *runOptions) error {
 	a.metrics.run(&conf)
 	run := &results.Run{Config: conf, Outcomes: []results.Outcome{}}
 	if o.cutEvery != "" {
-		repro := reproOf(&run.Config, o.attach)
-		rec, err := a.generateWindows(s, o, k, db, log, dir, run, repro)
+		rec, err := a.generateWindows(s, o, k, db, log, dir, run)
 		if err != nil {
 			return err
 		}
 		release()
-		return a.concludeWindows(s, o, k, dir, run, rec, repro)
+		return a.concludeWindows(s, o, k, dir, run, rec)
 	}
 	rec, err := a.generateInto(s, db, dir, run)
 	if err != nil {
@@ -286,7 +285,6 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		a.work = a.ctx // the history is still judged; the next signal ends that
 	}
 	path := filepath.Join(dir, run.Config.History)
-	repro := reproOf(&run.Config, o.attach)
 	var near *nearness.Nearness
 	finish := func(h *history.History, out *results.Outcome) {
 		vacuous(h, out)
@@ -295,7 +293,6 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		}
 		out.Nearness = near
 		a.metrics.verdict(out)
-		minimal(repro, out)
 		run.Config.Weigh(out)
 	}
 	err := a.judge(path, k, finish, func(out results.Outcome) error {
@@ -308,17 +305,18 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 		}
 		return a.print(out, o.asJSON)
 	})
-	return a.writeResults(s, o, k, dir, run, rec, repro, err)
+	return a.writeResults(s, o, k, dir, run, rec, err)
 }
 
 // writeResults writes the results of a run. err is of judging it.
-func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording, repro *results.Repro, err error) error {
+func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording, err error) error {
 	if err != nil && a.work.Err() != nil {
 		err = errInterrupted
 	}
 	if len(run.Broken()) > 0 && !k.expectViolated {
 		a.found(exitViolated)
 	}
+	repro := reproOf(&run.Config, o.attach)
 	kerr := keepScenario(run, repro)
 	report, serr := a.save(dir, run, repro, o)
 	serr = firstError(serr, kerr)

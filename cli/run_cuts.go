@@ -19,7 +19,6 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
@@ -296,7 +295,7 @@ func (w *windowRun) clean() error {
 }
 
 // generateWindows records a run in windows into dir, and judges them as it goes.
-func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db drivers.DB, log *commitLog, dir string, run *results.Run, repro *results.Repro) (*recording, error) {
+func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db drivers.DB, log *commitLog, dir string, run *results.Run) (*recording, error) {
 	keep, err := parseKeep(o.keep)
 	if err != nil {
 		return nil, err
@@ -314,7 +313,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 		return nil, err
 	}
 	s.lag = &w.lag
-	w.judge.ofRun(&run.Config, repro)
+	w.judge.ofRun(&run.Config)
 	if _, more := w.judge.levels(); len(more) > 0 {
 		fmt.Fprintf(a.msg, "note: windows are judged at %s: a level at which they cannot be judged is satisfied if that one is, and unknown otherwise\n", more[0])
 	}
@@ -322,7 +321,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	if s.resume == nil {
 		out, err = w.open()
 	} else {
-		out, err = w.reopen(s.resume, repro)
+		out, err = w.reopen(s.resume)
 	}
 	if err != nil {
 		return nil, err
@@ -373,17 +372,12 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 }
 
 // ofRun makes the judge keep what the results of a run have of each window.
-func (j *windowJudge) ofRun(conf *results.Config, repro *results.Repro) {
-	j.finish = func(_ *history.History, out *results.Outcome) {
-		if lvl, err := level.Parse(out.Level); err == nil && !j.violatedAt(lvl) { // else the report has an earlier one
-			minimal(repro, out)
-		}
-		conf.Weigh(out)
-	}
+func (j *windowJudge) ofRun(conf *results.Config) {
+	j.finish = func(_ *history.History, out *results.Outcome) { conf.Weigh(out) }
 }
 
 // concludeWindows reports the outcomes of a run in windows.
-func (a *app) concludeWindows(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording, repro *results.Repro) error {
+func (a *app) concludeWindows(s *settings, o *runOptions, k *checking, dir string, run *results.Run, rec *recording) error {
 	var err error
 	for n := range run.Outcomes {
 		out := run.Outcomes[n]
@@ -400,5 +394,5 @@ func (a *app) concludeWindows(s *settings, o *runOptions, k *checking, dir strin
 			return err
 		}
 	}
-	return a.writeResults(s, o, k, dir, run, rec, repro, nil)
+	return a.writeResults(s, o, k, dir, run, rec, nil)
 }

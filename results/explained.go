@@ -1,6 +1,8 @@
 package results
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/fit"
+	"github.com/isohound/isohound/history/native"
 )
 
 // Standing says which of the checked levels a history violates and satisfies.
@@ -40,7 +43,7 @@ type Counterexample struct {
 	// History is the sub-history in the notation of history/dsl. Statements with conditions that it
 	// cannot express are comments.
 	History string `json:"history"`
-	// Sub is the sub-history itself, if it is in memory.
+	// Sub is the sub-history itself. In JSON it is the text "native", in isohound's own native.
 	Sub *history.History `json:"-"`
 	// Reads are the write-read edges of its transactions that the cycle does not contain.
 	Reads []Edge `json:"reads,omitempty"`
@@ -48,6 +51,42 @@ type Counterexample struct {
 	// left out.
 	Around []Txn `json:"around,omitempty"`
 	More   int   `json:"more,omitempty"`
+}
+
+// withNative is how a counterexample has Sub in JSON: another process may write the reproduction of the run.
+type withNative struct {
+	*plainCounterexample
+	Native string `json:"native,omitempty"`
+}
+
+// plainCounterexample has no methods.
+type plainCounterexample Counterexample
+
+// MarshalJSON implements json.Marshaler.
+func (c *Counterexample) MarshalJSON() ([]byte, error) {
+	n := withNative{plainCounterexample: (*plainCounterexample)(c)}
+	if c.Sub != nil {
+		var b strings.Builder
+		if err := native.WritePlain(&b, c.Sub, "part of a history"); err != nil {
+			return nil, err
+		}
+		n.Native = b.String()
+	}
+	return json.Marshal(n)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Counterexample) UnmarshalJSON(b []byte) error {
+	n := withNative{plainCounterexample: (*plainCounterexample)(c)}
+	if err := json.Unmarshal(b, &n); err != nil || n.Native == "" {
+		return err
+	}
+	src, err := native.NewReader(strings.NewReader(n.Native), "counterexample", int64(len(n.Native)))
+	if err != nil {
+		return err
+	}
+	c.Sub, err = history.Load(context.Background(), src)
+	return err
 }
 
 // Explain adds the explanation x to a violated outcome on h: the standing of the history, and

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
 )
 
 // worst returns the worst verdict, which is the headline of a report.
@@ -99,6 +101,9 @@ func and(words []string) string {
 type finding struct {
 	Anomaly
 	Levels []string
+	// part shows the anomaly by itself, or is nil. MinLevel are the levels at which it was judged violated.
+	part     *history.History
+	MinLevel []string
 }
 
 func findings(outcomes []Outcome) []finding {
@@ -113,7 +118,12 @@ func findings(outcomes []Outcome) []finding {
 				at[id] = n
 				out = append(out, finding{Anomaly: a})
 			}
-			out[n].Levels = append(out[n].Levels, o.Level)
+			f := &out[n]
+			f.Levels = append(f.Levels, o.Level)
+			if c := a.Counterexample; c != nil && c.Sub != nil {
+				f.part = cmp.Or(f.part, c.Sub)
+				f.MinLevel = append(f.MinLevel, o.Level)
+			}
 		}
 	}
 	return out

@@ -65,35 +65,15 @@ type Repro struct {
 	ScenarioFile string
 
 	workload []byte // the file that describes the workload, if there is one
-	minimal  []*minimal
-}
-
-// minimal is the part of a history that shows one anomaly.
-type minimal struct {
-	id     string
-	levels []string
-	part   *history.History
-}
-
-// Minimal adds the part of the history that shows an anomaly of an outcome. The part was judged
-// violated on its own at the outcome's level.
-func (p *Repro) Minimal(o *Outcome, a *Anomaly, part *history.History) {
-	n := slices.IndexFunc(p.minimal, func(m *minimal) bool { return m.id == a.id() })
-	if n < 0 {
-		n = len(p.minimal)
-		p.minimal = append(p.minimal, &minimal{id: a.id(), part: part})
-	}
-	p.minimal[n].levels = append(p.minimal[n].levels, o.Level)
 }
 
 // found is a finding as described in the folder's README.
 type found struct {
 	finding
-	File     string // the name of the minimal history's file; empty if there is none
-	MinLevel []string
-	Text     string // the content of that file, or what it says for people
-	Listing  bool   // Text is for people
-	Words    []string
+	File    string // the name of the minimal history's file; empty if there is none
+	Text    string // the content of that file, or what it says for people
+	Listing bool   // Text is for people
+	Words   []string
 	// Spec and SQL are the names of files with the transactions as SQL; empty if there are none.
 	Spec, SQL string
 }
@@ -108,7 +88,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	if p.workload, err = os.ReadFile(filepath.Join(dir, WorkloadFile)); err != nil && !os.IsNotExist(err) {
 		return nil, errors.WithStack(err)
 	}
-	all, err := p.saveMinimal(out, r)
+	all, err := saveMinimal(out, r)
 	if err != nil {
 		return nil, err
 	}
@@ -165,32 +145,29 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 }
 
 // saveMinimal writes the minimal histories.
-func (p *Repro) saveMinimal(out string, r *Run) ([]found, error) {
+func saveMinimal(out string, r *Run) ([]found, error) {
 	var all []found
 	for n, f := range findings(r.Outcomes) {
 		one := found{finding: f, Words: strings.Split(f.Anomaly.Text, "\n")}
-		for _, m := range p.minimal {
-			if m.id != f.id() {
-				continue
-			}
+		if f.part != nil {
 			name := "minimal"
 			if n > 0 {
 				name += fmt.Sprintf("-%d", n+1)
 			}
-			file, text, err := portable(m.part, name)
+			file, text, err := portable(f.part, name)
 			if err == nil {
 				err = write(out, file, text)
 			}
 			if err != nil {
 				return nil, err
 			}
-			one.File, one.MinLevel = file, m.levels
-			if err := one.script(out, name, r, m.part); err != nil {
+			one.File = file
+			if err := one.script(out, name, r, f.part); err != nil {
 				return nil, err
 			}
 			shown := string(text)
 			if one.Listing = !strings.HasSuffix(file, ".txt"); one.Listing {
-				shown = explain.Listing(m.part)
+				shown = explain.Listing(f.part)
 			}
 			if strings.Count(shown, "\n") <= 3*maxShown {
 				one.Text = shown

@@ -2,19 +2,19 @@ package results_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
 )
 
 // TestRepro: attached files are kept, long ones only their end. A history that the DSL cannot
-// hold is in the native format.
+// hold is in the native format. All this works in another process than that of the run.
 func TestRepro(t *testing.T) {
 	dir := t.TempDir()
 	r := sample(t)
@@ -30,8 +30,7 @@ func TestRepro(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &results.Repro{Command: "run --seed 42", DSN: []string{"postgres://me:xxxxx@db/x"}, Attach: []string{log, other, "/nowhere/log"}}
-	p.Minimal(&r.Outcomes[0], &r.Outcomes[0].Anomalies[0], dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)"))
-	missing, err := results.SaveRepro(dir, r, p)
+	missing, err := results.SaveRepro(dir, reread(t, r), p)
 	if err != nil || len(missing) != 1 || !strings.Contains(missing[0], "/nowhere/log") {
 		t.Fatalf("%v, %q", err, missing)
 	}
@@ -50,7 +49,7 @@ func TestRepro(t *testing.T) {
 	}
 	readme := read("README.md")
 	for _, want := range []string{"## LostUpdate, which snapshot isolation and serializability forbid", "T1 (session 1) and T2 (session 2) both read x = 0",
-		"isohound check minimal.txt --level si --certify", "the seed is 42", "`server.log`, `2-server.log`", "ISOHOUND_DSN='…' ./repeat.sh"} {
+		"isohound check minimal.txt --level si,ser --certify", "the seed is 42", "`server.log`, `2-server.log`", "ISOHOUND_DSN='…' ./repeat.sh"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("README.md lacks %q:\n%s", want, readme)
 		}
@@ -59,15 +58,28 @@ func TestRepro(t *testing.T) {
 		t.Errorf("%s", s)
 	}
 
-	p = &results.Repro{}
-	p.Minimal(&r.Outcomes[0], &r.Outcomes[0].Anomalies[0], withPredicate(t))
-	if _, err := results.SaveRepro(dir, r, p); err != nil {
+	r.Outcomes[0].Anomalies[0].Counterexample.Sub = withPredicate(t)
+	if _, err := results.SaveRepro(dir, reread(t, r), &results.Repro{}); err != nil {
 		t.Fatal(err)
 	}
 	back, err := file.Load(context.Background(), filepath.Join(dir, results.ReproFolder, "minimal.jsonl"), file.Auto, nil)
 	if err != nil || len(back.Txns) != 2 || !back.Closed || back.KeyName(0) != "a key" {
 		t.Errorf("%v, %+v", err, back)
 	}
+}
+
+// reread returns the run as another process reads it.
+func reread(t *testing.T, r *results.Run) *results.Run {
+	t.Helper()
+	b, err := json.Marshal(r)
+	back := &results.Run{}
+	if err == nil {
+		err = json.Unmarshal(b, back)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
 }
 
 // withPredicate returns a history that the DSL cannot hold.

@@ -124,9 +124,6 @@ func run(t *testing.T, folder, text string, levels []level.Level, change func(*r
 		r.Config.Weigh(&o)
 		r.Config.Levels = append(r.Config.Levels, o.Level)
 		r.Outcomes = append(r.Outcomes, o)
-		for n := range o.Anomalies {
-			repro.Minimal(&o, &o.Anomalies[n], o.Anomalies[n].Counterexample.Sub)
-		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, r.Config.History), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
