@@ -3,7 +3,8 @@
 //
 // Its files, in reading order:
 //
-//	script.go     Script: steps of sessions in the order of their times, and their formats
+//	script.go     Script: steps of sessions in an order, and their formats
+//	order.go      an order in which the reads return what was recorded
 //	statement.go  the statements of a transaction
 //	place.go      the tables, and the places of items in them
 package script
@@ -27,6 +28,9 @@ type Database struct {
 	upsert func(key string) string
 	// escape is a character that must be doubled in a text, besides the quote.
 	escape string
+	// snapshot says when a transaction takes its snapshot, and dirty that read uncommitted needs no commit.
+	snapshot moment
+	dirty    bool
 	// Spec says that the database has isolationtester.
 	Spec bool
 }
@@ -51,7 +55,26 @@ var mariadb = &Database{
 		}
 		return append(out, "SET TRANSACTION ISOLATION LEVEL "+strings.ToUpper(level), "START TRANSACTION")
 	},
-	upsert: func(string) string { return " ON DUPLICATE KEY UPDATE " },
+	upsert:   func(string) string { return " ON DUPLICATE KEY UPDATE " },
+	snapshot: atRead,
+	dirty:    true,
+}
+
+var tidb = func() *Database {
+	db := *mariadb
+	db.snapshot = atBegin
+	return &db
+}()
+
+// sight is what reads see at an isolation.
+func (db *Database) sight(isolation string) sight {
+	switch level, _, _ := strings.Cut(isolation, ", "); {
+	case level == "read uncommitted" && db.dirty:
+		return written
+	case level == "read uncommitted" || level == "read committed":
+		return committed
+	}
+	return snapshot
 }
 
 // For returns the database of a driver, by the driver's name, or nil if its transactions are not written as SQL.
@@ -59,8 +82,10 @@ func For(driver string) *Database {
 	switch driver {
 	case "postgres", "cockroach", "yugabyte":
 		return postgres
-	case "mariadb", "tidb":
+	case "mariadb":
 		return mariadb
+	case "tidb":
+		return tidb
 	}
 	return nil
 }
@@ -70,8 +95,8 @@ type step struct {
 	session int64
 	txn     int64
 	name    string // unique
-	sql     string
-	at      float64 // when, in nanoseconds since the start
+	statement
+	at float64 // when, in nanoseconds since the start
 }
 
 // Script is the steps of a history.
@@ -80,6 +105,7 @@ type Script struct {
 	setup    []string
 	teardown []string
 	steps    []step
+	order    string // how the order of the steps was found, in lines
 	notes    []string
 }
 
@@ -87,15 +113,15 @@ type Script struct {
 func New(h *history.History, db *Database, isolation string) *Script {
 	s := &Script{db: db}
 	w := newWriter(h, db)
+	txns := make([][]step, len(h.Txns))
 	for i := range h.Txns {
 		t := &h.Txns[i]
-		statements := w.transaction(i)
-		list := append([]string{strings.Join(db.begin(isolation), ";\n")}, statements...) // one step, whatever it takes
+		list := append([]statement{{sql: strings.Join(db.begin(isolation), ";\n")}}, w.transaction(i)...) // one step, whatever it takes
 		end := "COMMIT"
 		if t.Status == history.Aborted {
 			end = "ROLLBACK"
 		}
-		list = append(list, end)
+		list = append(list, statement{sql: end})
 		if t.Status == history.Unknown {
 			s.notes = append(s.notes, fmt.Sprintf("The outcome of T%d was not learnt.", t.ID))
 		}
@@ -103,12 +129,18 @@ func New(h *history.History, db *Database, isolation string) *Script {
 		if t.Begin != history.NoTime && t.End != history.NoTime {
 			from, to = float64(t.Begin), float64(t.End)
 		}
-		for n, sql := range list {
+		for n, x := range list {
 			at := from + (to-from)*float64(n)/float64(len(list)-1)
-			s.steps = append(s.steps, step{h.SessionName(t.Session), t.ID, fmt.Sprintf("t%d_%d", t.ID, n+1), sql, at})
+			txns[i] = append(txns[i], step{h.SessionName(t.Session), t.ID, fmt.Sprintf("t%d_%d", t.ID, n+1), x, at})
 		}
 	}
-	slices.SortStableFunc(s.steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	var found *model
+	if s.steps, found = arrange(h, txns, db.sight(isolation), db.snapshot); found != nil {
+		s.order = fmt.Sprintf(fitting, sights[found.sight])
+	} else {
+		s.order, s.steps = guessed, slices.Concat(txns...)
+		slices.SortStableFunc(s.steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	}
 	s.setup, s.teardown = w.tables()
 	s.notes = append(s.notes, w.notes...)
 	return s
@@ -124,8 +156,15 @@ func (s *Script) sessions() (list []int64) {
 	return list
 }
 
-// Spec writes the script as a specification for PostgreSQL's isolationtester, with one permutation: the order in
-// which the transactions began and ended. Where their statements stood between is not known; they are spread evenly.
+// How the order of the steps was found.
+const (
+	fitting = `The moments of the statements were not recorded. In this order each read returns what was recorded, if
+%s. The recorded order may be another one.`
+	guessed = `The begins and ends of the transactions are in the order of the recording; the moments of the other
+statements are a guess. No order was found in which each read would return what was recorded.`
+)
+
+// Spec writes the script as a specification for PostgreSQL's isolationtester, with one permutation: the order of the steps.
 // It is "" if the format cannot hold a statement, which must not have braces.
 func (s *Script) Spec(title string) string {
 	statements := slices.Clone(s.setup)
@@ -136,11 +175,8 @@ func (s *Script) Spec(title string) string {
 		return ""
 	}
 	var b strings.Builder
-	for _, line := range append(strings.Split(title, "\n"), s.notes...) {
-		fmt.Fprintf(&b, "# %s\n", line)
-	}
-	b.WriteString("# The begins and ends of the transactions are in the order of the recording; the moments of the other\n# statements are a guess. Without the last line isolationtester tries every order.\n\n")
-	fmt.Fprintf(&b, "setup\n{\n%s}\n\nteardown\n{\n%s}\n", block(s.setup), block(s.teardown))
+	s.head(&b, "#", title, "Without the last line isolationtester tries every order.")
+	fmt.Fprintf(&b, "\nsetup\n{\n%s}\n\nteardown\n{\n%s}\n", block(s.setup), block(s.teardown))
 	for _, session := range s.sessions() {
 		fmt.Fprintf(&b, "\nsession s%d\n", session)
 		for _, x := range s.steps {
@@ -159,27 +195,37 @@ func (s *Script) Spec(title string) string {
 // SQL writes the script as statements with the number of the client that is to execute each of them.
 func (s *Script) SQL(title string) string {
 	var b strings.Builder
-	for _, line := range append(strings.Split(title, "\n"), s.notes...) {
-		fmt.Fprintf(&b, "-- %s\n", line)
-	}
-	b.WriteString("-- Give each session a client of its own, and execute the statements in this order. A statement may wait for a\n-- lock; go on with the other sessions then. The begins and ends of the transactions are in the order of\n-- the recording; the moments of the other statements are a guess.\n")
+	s.head(&b, "--", title, "Give each session a client of its own, and execute the statements in this order. A statement may wait for a\nlock; go on with the other sessions then.")
 	b.WriteString("\n-- once, in any client\n")
 	for _, sql := range s.setup {
 		b.WriteString(sql + ";\n")
 	}
 	last := int64(-1)
 	for _, x := range s.steps {
-		if x.session != last {
+		if x.txn != last {
 			fmt.Fprintf(&b, "\n-- session %d, T%d\n", x.session, x.txn)
-			last = x.session
+			last = x.txn
 		}
-		b.WriteString(x.sql + ";\n")
+		b.WriteString(x.sql + ";")
+		if x.returned != "" {
+			b.WriteString(" -- returned " + x.returned)
+		}
+		b.WriteByte('\n')
 	}
 	b.WriteString("\n-- afterwards\n")
 	for _, sql := range s.teardown {
 		b.WriteString(sql + ";\n")
 	}
 	return b.String()
+}
+
+// head writes what stands before the script, as comments.
+func (s *Script) head(b *strings.Builder, comment, title, use string) {
+	for _, text := range slices.Concat([]string{title}, s.notes, []string{use, s.order}) {
+		for line := range strings.SplitSeq(text, "\n") {
+			fmt.Fprintf(b, "%s %s\n", comment, line)
+		}
+	}
 }
 
 func block(statements []string) string {

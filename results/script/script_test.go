@@ -140,8 +140,13 @@ func TestSpec(t *testing.T) {
 			t.Errorf("%s: %v", isolation, got)
 		}
 	}
+	// The second read must come after the commit, and the first one before it.
+	spec := New(dsl.MustParse("s1 T1 [0,100]: w(x,1) w(y,1)\ns2 T2 [10,110]: r(x,0) r(y,1)\n"), For("postgres"), "read committed").Spec("half of a commit")
+	if got := tester(t, pg.DSN(), spec); got["t2_2"][0] != "[0]" || got["t2_3"][0] != "[1]" {
+		t.Errorf("%v\n%s", got, spec)
+	}
 	// Rows, scans, lists.
-	spec := New(rows(t, `it's? a \`), For("postgres"), "serializable").Spec("rows")
+	spec = New(rows(t, `it's? a \`), For("postgres"), "serializable").Spec("rows")
 	got := tester(t, pg.DSN(), spec)
 	for step, want := range map[string]string{
 		"t1_2": `[7 it's? a \]`, "t1_3": "", "t2_2": "", "t3_2": "", "t4_2": "", "t4_4": "", "t5_2": "", "t5_3": "", "t6_2": "[5 2 9 new]", "t6_3": "[1]", "t6_4": "[1,2]", "t6_5": "",
@@ -209,6 +214,7 @@ func TestForms(t *testing.T) {
 	text := New(h, For("mariadb"), "repeatable read, innodb_snapshot_isolation=ON").SQL("rows")
 	for _, want := range []string{
 		"-- rows\n", "SET SESSION innodb_snapshot_isolation = 'ON';\nSET TRANSACTION ISOLATION LEVEL REPEATABLE READ;\nSTART TRANSACTION;", "ENGINE=InnoDB", `'{\\'`, "ON DUPLICATE KEY UPDATE `v` = '1'", "CONCAT(`v`, ',2')", "DROP TABLE `lists`",
+		"; -- returned \"bookings(5,2)\" = \"9,'new'\"\n", "; -- returned 1\n", "\n-- session 1, T2\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)

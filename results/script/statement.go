@@ -10,16 +10,37 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
+// statement is a statement of a transaction.
+type statement struct {
+	sql string
+	// ops are the operations that it stands for.
+	ops []history.Op
+	// returned says what it returned in the recorded run; "" if it returned nothing, or that is not known.
+	returned string
+}
+
+// reads reports whether a statement only reads.
+func (s statement) reads() bool { return strings.HasPrefix(s.sql, "SELECT") }
+
+// writes reports whether a statement writes something.
+func (s statement) writes() bool {
+	return slices.ContainsFunc(s.ops, func(op history.Op) bool { return op.Kind == history.Write })
+}
+
 // transaction returns the statements of the transaction at index i, without its begin and end.
-func (w *writer) transaction(i int) (out []string) {
+func (w *writer) transaction(i int) (out []statement) {
 	ops := w.h.Ops(&w.h.Txns[i])
 	there := map[string]bool{} // what is known of rows: whether they are there
 	done := 0
 	plain := func(to int) {
 		for done < to {
-			var sql string
-			sql, done = w.operation(ops, done, to, there)
-			out = append(out, sql)
+			from := done
+			var s statement
+			s.sql, done = w.operation(ops, done, to, there)
+			if s.ops = ops[from:done]; s.reads() {
+				s.returned = w.value(ops[from])
+			}
+			out = append(out, s)
 		}
 	}
 	predicates := w.h.Predicates(i)
@@ -29,11 +50,54 @@ func (w *writer) transaction(i int) (out []string) {
 			continue
 		}
 		plain(p.Ops[0])
-		out = append(out, w.scan(p, ops[p.Ops[0]:p.Ops[1]])...)
+		for _, sql := range w.scan(p, ops[p.Ops[0]:p.Ops[1]]) {
+			out = append(out, statement{sql: sql})
+		}
+		if last := len(out) - 1; last >= 0 { // of several statements the last one stands for all
+			out[last].ops, out[last].returned = ops[p.Ops[0]:p.Ops[1]], w.returned(p, ops[p.Ops[0]:p.Ops[1]])
+		}
 		done = p.Ops[1]
 	}
 	plain(len(ops))
 	return out
+}
+
+// value spells what a read found.
+func (w *writer) value(op history.Op) string {
+	switch text := w.h.ValueText(op.Value); {
+	case op.Kind == history.ReadNot:
+		return "something other than " + text
+	case op.Value == history.Absent:
+		return "no row"
+	default:
+		return text
+	}
+}
+
+// returned spells what a statement with conditions returned; ops are its operations.
+func (w *writer) returned(p *history.Predicate, ops []history.Op) string {
+	if p.Kind == history.ScanCount {
+		if p.Partial {
+			return fmt.Sprintf("%d, of all rows of the recorded run", p.Count)
+		}
+		return fmt.Sprint(p.Count)
+	}
+	if p.Kind != history.ScanRead {
+		return ""
+	}
+	var rows []string
+	for _, op := range ops[p.Implied:] {
+		if op.Kind == history.Read && op.Value != history.Absent {
+			rows = append(rows, fmt.Sprintf("%q = %s", w.h.KeyName(op.Key), w.value(op)))
+		}
+	}
+	if len(p.Omitted) > 0 {
+		rows = append(rows, "rows that are left out here")
+	}
+	if len(rows) == 0 {
+		return "no row"
+	}
+	return strings.Join(rows, ", ")
 }
 
 // operation returns the statement of the operation at index n, and the index after the operations that belong to it.
