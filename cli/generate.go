@@ -116,7 +116,9 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 		}
 	}
 	if out.err == nil && a.ctx.Err() == nil {
+		done := a.showInvariants(s)
 		out.invariants = generator.CheckInvariants(a.ctx, db, s.work)
+		done()
 	}
 	var le *generator.LogError
 	if out.err != nil && !errors.As(out.err, &le) {
@@ -226,16 +228,14 @@ func (s *settings) idle() string {
 	return ""
 }
 
-// summarize prints what a generation did. Violated invariants are printed even with --quiet.
+// summarize prints what a generation did. Invariants that do not hold or could not be checked are printed even with --quiet.
 func (a *app) summarize(s *settings, r *recording) {
 	held := 0
 	promise := results.Config{Promises: r.promises}
 	for _, i := range r.invariants {
 		switch {
-		case i.Problem != "":
+		case i.Problem != "" || i.Error != "":
 			fmt.Fprintf(a.msg, "invariant %s %s (%s)\n", i.Name, promise.InvariantWords(i), i.Text)
-		case i.Error != "":
-			fmt.Fprintf(a.msg, "invariant %s could not be checked: %s\n", i.Name, i.Error)
 		default:
 			held++
 		}
@@ -297,6 +297,17 @@ func (a *app) outageNote() func(string) {
 		}
 		fmt.Fprintf(a.msg, "note: %s: %s\n", at, strings.Join(strings.Fields(text), " "))
 	}
+}
+
+// showInvariants says that invariants are being checked, if that takes long.
+func (a *app) showInvariants(s *settings) (done func()) {
+	if s.quiet || s.noProgress {
+		return func() {}
+	}
+	begun := time.Now()
+	return every(lineEvery, func() {
+		fmt.Fprintf(a.msg, "%4.0f s: checking the invariants of the workload\n", time.Since(begun).Seconds())
+	})
 }
 
 // showGenerating shows the progress of a run.

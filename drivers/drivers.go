@@ -114,6 +114,12 @@ type Session interface {
 	Close()
 }
 
+// Looker is a Session that has a cheaper transaction to look at what nobody writes any more.
+type Looker interface {
+	// Look begins a transaction that only reads, and that ends with Rollback. It need not be isolated from writers.
+	Look(ctx context.Context) (Tx, error)
+}
+
 // Tx is a transaction in progress. After an error of any call but Commit the
 // caller must call Rollback.
 type Tx interface {

@@ -57,7 +57,11 @@ func lookAt(ctx context.Context, db drivers.DB, inv Invariant) (problem string, 
 		return "", err
 	}
 	defer s.Close()
-	tx, err := s.Begin(ctx)
+	begin := s.Begin
+	if l, ok := s.(drivers.Looker); ok {
+		begin = l.Look
+	}
+	tx, err := begin(ctx)
 	if err != nil {
 		return "", err
 	}

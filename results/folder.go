@@ -108,6 +108,16 @@ type Run struct {
 // Broken returns the violated invariants if a serial level was to be checked: no serial
 // execution ends in such a state.
 func (r *Run) Broken() []generator.InvariantResult {
+	return r.invariants(func(i generator.InvariantResult) bool { return i.Problem != "" })
+}
+
+// unchecked returns the invariants that could not be checked, if a serial level was to be checked.
+func (r *Run) unchecked() []generator.InvariantResult {
+	return r.invariants(func(i generator.InvariantResult) bool { return i.Error != "" })
+}
+
+// invariants returns some of the invariants if a serial level was to be checked.
+func (r *Run) invariants(which func(generator.InvariantResult) bool) []generator.InvariantResult {
 	serial := func(name string) bool {
 		l, err := level.Parse(name)
 		return err == nil && l.Serial()
@@ -117,7 +127,7 @@ func (r *Run) Broken() []generator.InvariantResult {
 	}
 	var out []generator.InvariantResult
 	for _, i := range r.Invariants {
-		if i.Problem != "" {
+		if which(i) {
 			out = append(out, i)
 		}
 	}

@@ -44,7 +44,7 @@ type (
 
 // JUnit renders the run as a test suite with one case for each level that was to be checked, and
 // one for the run itself if it did not end in good order. Violated is a failure; unknown,
-// vacuous and not judged are errors.
+// vacuous, not judged, and an invariant that could not be checked, are errors.
 func JUnit(r *Run) ([]byte, error) {
 	c := &r.Config
 	s := junitSuite{
@@ -102,6 +102,9 @@ func JUnit(r *Run) ([]byte, error) {
 		s.Failures++
 		s.Cases = append(s.Cases, junitCase{Class: class, Name: "invariant " + i.Name, Time: "0.000",
 			Failure: &junitProblem{Type: "invariant", Message: c.InvariantWords(i), Text: i.Text + "\n\nrepeat: " + c.Repeat}})
+	}
+	for _, i := range r.unchecked() {
+		failed("invariant "+i.Name, "not checked", c.InvariantWords(i))
 	}
 	for _, l := range c.Levels {
 		if !judged[l] {

@@ -145,7 +145,7 @@ func (r *Run) Promise() string {
 func (c *Config) InvariantWords(i generator.InvariantResult) string {
 	switch {
 	case i.Error != "":
-		return "not looked at: " + i.Error
+		return "could not be checked: " + i.Error
 	case i.Problem == "":
 		return "holds"
 	case not(c.protects()):

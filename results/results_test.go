@@ -308,6 +308,23 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
+// TestUncheckedInvariant: an invariant that could not be checked is told in the summary, and is an error if a serial level was
+// to be checked.
+func TestUncheckedInvariant(t *testing.T) {
+	for lvl, errs := range map[string]int{"ser": 1, "si": 0} {
+		r := sample(t)
+		r.Config.Levels, r.Outcomes = []string{lvl}, nil
+		r.Invariants = []generator.InvariantResult{{Name: "sum", Text: "the sum is 0", Error: "call timed out"}}
+		junit, err := results.JUnit(r)
+		if err != nil || strings.Count(string(junit), `<error type="not checked" message="could not be checked: call timed out">`) != errs {
+			t.Errorf("%s: %v\n%s", lvl, err, junit)
+		}
+		if text := results.RunSummary(r, false); !strings.Contains(text, "The invariant **sum** could not be checked: call timed out") {
+			t.Error(text)
+		}
+	}
+}
+
 // TestSameAnomaly: an anomaly with two counterexamples, at the level that was asked and at a weaker one, is told once.
 func TestSameAnomaly(t *testing.T) {
 	h := dsl.MustParse("s1 T1: r(x,0) w(y,1)\ns2 T2: r(y,0) w(x,1)\n")

@@ -50,7 +50,7 @@ func RunSummary(r *Run, repro bool) string {
 		b.WriteString("\n")
 	}
 	for _, i := range r.Invariants {
-		if i.Problem != "" {
+		if i.Problem != "" || i.Error != "" {
 			fmt.Fprintf(&b, "The invariant **%s** %s (%s)\n\n", plain(i.Name), plain(c.InvariantWords(i)), plain(i.Text))
 		}
 	}

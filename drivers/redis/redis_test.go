@@ -96,6 +96,24 @@ func TestRollback(t *testing.T) {
 	must(t, tx.Commit(ctx))
 }
 
+// TestLook: a transaction that only looks watches nothing, and reads what a watching one reads.
+func TestLook(t *testing.T) {
+	db := drivertest.Open(t, driver{}, server.DSN(), watch)
+	s, err := db.Connect(ctx)
+	must(t, err)
+	defer s.Close()
+	look, err := s.(drivers.Looker).Look(ctx)
+	must(t, err)
+	v, found, err := look.Read(ctx, "a")
+	if err != nil || !found || v != 1 {
+		t.Errorf("%d, %v, %v", v, found, err)
+	}
+	if look.(*tx).watching {
+		t.Error("it watches")
+	}
+	must(t, look.Rollback(ctx))
+}
+
 func TestDSN(t *testing.T) {
 	for dsn, want := range map[string]struct {
 		hosts               []string
