@@ -16,6 +16,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/faults"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
@@ -67,6 +68,15 @@ func promises(s *settings, db drivers.DB) string {
 		return s.level.Scans
 	}
 	return s.level.Promises
+}
+
+// loses returns the setting because of which the kills of the run may lose commits, or "".
+func loses(s *settings, db drivers.DB) string {
+	l, ok := db.(drivers.Loser)
+	if !ok || !slices.ContainsFunc(s.events, func(e faults.Event) bool { return e.Action == faults.Kill && !e.Standby }) {
+		return ""
+	}
+	return l.Loses()
 }
 
 // record runs the workload on db, whose schema exists, and writes the history to w.

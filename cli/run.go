@@ -425,7 +425,7 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 		names = append(names, l.String())
 	}
 	c := results.Config{
-		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db), PromisedBy: s.level.Source,
+		Started: time.Now(), Version: version(), Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Promises: promises(s, db), PromisedBy: s.level.Source, Loses: loses(s, db),
 		Workload: s.workload, Params: s.values, Sessions: s.sessions, Txns: s.txns, Keys: s.keys, Dist: s.dist, Skew: s.skew,
 		Seed: s.seed, Rate: s.rate, Levels: names, History: "history.jsonl.zst", Ended: results.NotYet, Notes: a.notes(db), Nodes: s.nodes(), Faults: s.script(),
 	}

@@ -277,6 +277,10 @@ type LightweightClaimer interface {
 	Lightweight() string
 }
 
+// Loser is a DB that can say which setting of its server lets a kill lose commits that were acknowledged, such as
+// "appendonly is no". It is "" if none is known.
+type Loser interface{ Loses() string }
+
 // Class says what an error means for its transaction.
 type Class int
 

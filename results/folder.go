@@ -50,19 +50,21 @@ type Config struct {
 	Isolation string   `json:"isolation"`
 	// Promises names the levels that the isolation promises, separated by commas, and PromisedBy says
 	// where that is documented.
-	Promises   string            `json:"promises,omitempty"`
-	PromisedBy string            `json:"promised_by,omitempty"`
-	Workload   string            `json:"workload"`
-	Params     map[string]string `json:"params"`
-	Sessions   int               `json:"sessions"`
-	Txns       int               `json:"txns_per_session"` // 0: no limit
-	Keys       int64             `json:"keys"`
-	Dist       string            `json:"dist"`
-	Skew       float64           `json:"skew,omitempty"` // 0: the distribution's default
-	Seed       int64             `json:"seed"`
-	Rate       float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
-	Duration   string            `json:"duration,omitempty"`
-	Levels     []string          `json:"levels"`
+	Promises   string `json:"promises,omitempty"`
+	PromisedBy string `json:"promised_by,omitempty"`
+	// Loses is the setting because of which the server, which the run kills, may lose commits as documented, or "".
+	Loses    string            `json:"loses,omitempty"`
+	Workload string            `json:"workload"`
+	Params   map[string]string `json:"params"`
+	Sessions int               `json:"sessions"`
+	Txns     int               `json:"txns_per_session"` // 0: no limit
+	Keys     int64             `json:"keys"`
+	Dist     string            `json:"dist"`
+	Skew     float64           `json:"skew,omitempty"` // 0: the distribution's default
+	Seed     int64             `json:"seed"`
+	Rate     float64           `json:"rate,omitempty"` // transactions a second; 0: closed loop
+	Duration string            `json:"duration,omitempty"`
+	Levels   []string          `json:"levels"`
 	// Faults is the script by which connections were disturbed.
 	Faults string `json:"faults,omitempty"`
 	// Notes are settings of the server that weaken a verdict.

@@ -11,7 +11,7 @@ import (
 )
 
 // Weigh records in an outcome of the run whether its level is promised. A violation that rests on the order that the
-// database claims need not break a promise, since the claim can be wrong.
+// database claims need not break a promise, since the claim can be wrong. Nor need one after commits were lost.
 func (c *Config) Weigh(o *Outcome) {
 	o.Promised = nil
 	if !o.rests() {
@@ -20,8 +20,12 @@ func (c *Config) Weigh(o *Outcome) {
 }
 
 // promised reports whether a level, by its name, follows from what the isolation promises. It is nil
-// if that is not known: runs of earlier versions have no promise of weak levels.
+// if that is not known: runs of earlier versions have no promise of weak levels, and where a kill loses commits a violation
+// may come from that.
 func (c *Config) promised(name string) *bool {
+	if c.Loses != "" {
+		return nil
+	}
 	l, err := level.Parse(name)
 	all, lerr := level.ParseList(c.Promises)
 	if err != nil || lerr != nil {
@@ -112,6 +116,9 @@ func (r *Run) Promise() string {
 		text += " (" + c.PromisedBy + ")"
 	}
 	text += "."
+	if c.Loses != "" {
+		text += fmt.Sprintf(" The run kills the server, which may then lose commits, as documented, since %s. So a violation need not be a bug.", c.Loses)
+	}
 	var broken, more []string
 	for _, o := range r.Outcomes {
 		if o.Verdict != verdict.Violated || o.Promised == nil {

@@ -40,6 +40,17 @@ func TestPromised(t *testing.T) {
 	}
 }
 
+// TestLoses: where a kill may lose commits as documented, it is not known whether a violation breaks the promise.
+func TestLoses(t *testing.T) {
+	r := &results.Run{Config: results.Config{Isolation: "WATCH", Promises: "sser", Loses: "appendonly is no", Ended: "complete"}}
+	o := results.Outcome{Level: "sser", Verdict: verdict.Violated}
+	r.Config.Weigh(&o)
+	r.Outcomes = append(r.Outcomes, o)
+	if text := r.Promise(); r.Words() != "violated" || strings.Contains(text, "a bug to report") || !strings.Contains(text, "since appendonly is no. So a violation need not be a bug.") {
+		t.Errorf("%s: %s", r.Words(), text)
+	}
+}
+
 // TestPromise: the texts of a run tell a violated promise from a violation of more than is promised,
 // and the worse of the two is the run's.
 func TestPromise(t *testing.T) {

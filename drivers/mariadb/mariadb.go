@@ -144,6 +144,7 @@ type db struct {
 	created  bool
 	promises string
 	notes    []string
+	loses    string
 	onOpen   []string // statements for each new session
 	name     string   // of the isolation
 	readOnly bool     // the server refuses writes
@@ -203,7 +204,8 @@ func (d *db) inspect(ctx context.Context, asks bool) error {
 	}
 	var flush int
 	if err := c.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err == nil && flush == 0 {
-		d.notes = append(d.notes, "innodb_flush_log_at_trx_commit is 0: if the server crashes during the run it may lose commits, which is no isolation bug but looks like one")
+		d.loses = "innodb_flush_log_at_trx_commit is 0"
+		d.notes = append(d.notes, d.loses+": if the server crashes during the run it may lose commits, which is no isolation bug but looks like one")
 	}
 	info, err := d.info.FindIsolation(d.name)
 	if err != nil {
@@ -240,6 +242,9 @@ func isOn(ctx context.Context, c *sql.Conn, name string) (bool, error) {
 
 // Notes implements drivers.Noter.
 func (d *db) Notes() []string { return d.notes }
+
+// Loses implements drivers.Loser.
+func (d *db) Loses() string { return d.loses }
 
 // Owns implements drivers.Owner.
 func (d *db) Owns() string {

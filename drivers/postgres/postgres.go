@@ -305,6 +305,14 @@ func (d *db) prepare(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
+// Loses implements drivers.Loser.
+func (d *db) Loses() string {
+	if d.recovers && d.conf.RuntimeParams["synchronous_commit"] == "off" {
+		return "synchronous_commit is off"
+	}
+	return ""
+}
+
 // Owns implements drivers.Owner.
 func (d *db) Owns() string {
 	if !d.created {

@@ -86,6 +86,7 @@ type db struct {
 	watch   bool
 	server  string
 	notes   []string
+	loses   string
 	created bool
 }
 
@@ -93,6 +94,9 @@ func (d *db) Server() string { return d.server }
 
 // Notes implements drivers.Noter.
 func (d *db) Notes() []string { return d.notes }
+
+// Loses implements drivers.Loser.
+func (d *db) Loses() string { return d.loses }
 
 // Promises implements drivers.Claimer.
 func (d *db) Promises() string {
@@ -144,9 +148,11 @@ func (d *db) inspect(ctx context.Context, c *conn) error {
 	}
 	switch {
 	case settings["appendonly"] == "no":
-		d.notes = append(d.notes, "appendonly is no: if the server crashes or restarts, it loses what it wrote since its last snapshot, as documented; the final read finds that")
+		d.loses = "appendonly is no"
+		d.notes = append(d.notes, d.loses+": if the server crashes or restarts, it loses what it wrote since its last snapshot, as documented; the final read finds that")
 	case settings["appendonly"] == "yes" && settings["appendfsync"] != "always":
-		d.notes = append(d.notes, "appendfsync is "+settings["appendfsync"]+": if the server crashes, it may lose commits of the last moments that it had acknowledged, as documented")
+		d.loses = "appendfsync is " + settings["appendfsync"]
+		d.notes = append(d.notes, d.loses+": if the server crashes, it may lose commits of the last moments that it had acknowledged, as documented")
 	case settings["appendonly"] == "":
 		d.notes = append(d.notes, "the user may not read the server's settings (CONFIG GET), so it is not known what a crash loses")
 	}
