@@ -313,7 +313,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Err == nil {
+	if e.Err == nil || e.Err.Error() == e.Cause { // a driver that has no short text for it
 		return e.Cause
 	}
 	return e.Cause + ": " + e.Err.Error()

@@ -318,7 +318,9 @@ func (w *worker) connect(ctx, running context.Context) error {
 		if e.Class == drivers.Fatal || time.Since(begun) > w.r.cfg.Patience && o.silence() > w.r.cfg.Patience {
 			return errors.Wrap(err, "cannot connect")
 		}
-		o.missed(w.a.worker%len(w.r.dbs), err)
+		if o.started.Load() || !e.Full { // else other sessions connect all the time
+			o.missed(w.a.worker%len(w.r.dbs), err)
+		}
 		pause(running, wait+time.Duration(w.jitter.Int63n(int64(wait))))
 	}
 }

@@ -102,6 +102,19 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
+// TestFull: no limit of connections is taken for an outage, and no error is told twice.
+func TestFull(t *testing.T) {
+	for _, number := range []uint16{1040, 1203, 1226} {
+		e := drivers.AsError(connectError(&mysql.MySQLError{Number: number, Message: "no more"}))
+		if !e.Full || e.Class != drivers.Aborted {
+			t.Errorf("%d: %+v", number, e)
+		}
+	}
+	if text := statementError(&mysql.MySQLError{Number: 1235, Message: "not yet"}).Error(); strings.Count(text, "not yet") != 1 {
+		t.Error(text)
+	}
+}
+
 // TestJoin lets two endpoints, here of one server, use one database.
 func TestJoin(t *testing.T) {
 	first := drivertest.Open(t, driver{}, server.DSN(), "").(*db)

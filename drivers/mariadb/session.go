@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -184,6 +185,7 @@ var causes = map[uint16]string{
 	1053:               "1053 server shut down",
 	tooManyConnections: "1040 too many connections",
 	tooManyOfUser:      "1203 too many connections of the user",
+	limitOfUser:        "1226 the user has used up a limit",
 }
 
 func cause(me *mysql.MySQLError) string {
@@ -248,14 +250,16 @@ func connectError(err error) error {
 	e := statementError(err).(*drivers.Error)
 	e.Broken = true
 	var me *mysql.MySQLError
-	e.Full = errors.As(err, &me) && (me.Number == tooManyConnections || me.Number == tooManyOfUser)
+	e.Full = errors.As(err, &me) && slices.Contains([]uint16{tooManyConnections, tooManyOfUser, limitOfUser}, me.Number)
 	return e
 }
 
-// The server, or the user, has as many connections as are allowed.
+// The server, or the user, has as many connections as are allowed. limitOfUser is one of the account, such as
+// MAX_USER_CONNECTIONS.
 const (
 	tooManyConnections = 1040
 	tooManyOfUser      = 1203
+	limitOfUser        = 1226
 )
 
 // lost names a lost connection, or a call that took too long.
