@@ -55,6 +55,9 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 		conf.Params = map[string]string{}
 	}
 	conf.Params["autocommit"] = "1" // a server without autocommit would roll back the set-up
+	if _, given := conf.Params["sql_mode"]; !given && f.sign == "" {
+		conf.Params["sql_mode"] = sqlMode
+	}
 	conf.DialFunc = cfg.Dial
 	conf.Logger = log.New(io.Discard, "", 0)
 	if conf.Timeout == 0 {
@@ -80,6 +83,10 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	}
 	return d, nil
 }
+
+// sqlMode is the server's without EMPTY_STRING_IS_NULL, which makes texts of workloads, and what updates note down, nulls. As
+// an empty text is a null here, too, another mode takes its place, with which the engine is the one that was asked for.
+const sqlMode = "REPLACE(@@sql_mode, 'EMPTY_STRING_IS_NULL', 'NO_ENGINE_SUBSTITUTION')"
 
 // parseDSN reads a URL, or a DSN of go-sql-driver.
 func parseDSN(dsn string) (*mysql.Config, error) {

@@ -158,6 +158,26 @@ func TestAutocommitOff(t *testing.T) {
 	}
 }
 
+// TestEmptyStringIsNull: a server that takes empty texts for nulls is not asked to do so, and keeps its other modes.
+func TestEmptyStringIsNull(t *testing.T) {
+	admin := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	var before string
+	if err := admin.pool.QueryRowContext(ctx, "SELECT @@GLOBAL.sql_mode").Scan(&before); err != nil {
+		t.Fatal(err)
+	}
+	admin.exec(t, "SET GLOBAL sql_mode = 'ANSI_QUOTES,EMPTY_STRING_IS_NULL'")
+	defer admin.exec(t, "SET GLOBAL sql_mode = '"+before+"'")
+	d := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	var empty, mode string
+	if err := d.pool.QueryRowContext(ctx, "SELECT '', @@sql_mode").Scan(&empty, &mode); err != nil || mode != "ANSI_QUOTES,NO_ENGINE_SUBSTITUTION" {
+		t.Errorf("%q, %v", mode, err)
+	}
+	// A value that cannot be read is no matter of the connection.
+	x := drivertest.Begin(t, d).(tx)
+	err := x.failed(x.c.QueryRowContext(ctx, "SELECT NULL").Scan(&empty))
+	drivertest.Class(t, "a null", err, drivers.Fatal, false)
+}
+
 // TestOtherEngine: a server that makes another kind of table is refused.
 func TestOtherEngine(t *testing.T) {
 	d, err := driver{}.Open(ctx, drivers.Config{DSN: server.DSN() + "?enforce_storage_engine=Aria&sql_mode=%27%27", Isolation: serializable})

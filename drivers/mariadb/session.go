@@ -202,6 +202,9 @@ func statementError(err error) error {
 		return nil
 	}
 	var me *mysql.MySQLError
+	if strings.HasPrefix(err.Error(), "sql: Scan error") { // which has no type
+		return &drivers.Error{Class: drivers.Fatal, Cause: "a value is of an unexpected kind", Err: err}
+	}
 	if !errors.As(err, &me) {
 		return &drivers.Error{Class: drivers.Aborted, Cause: lost(err), Broken: true, Err: err}
 	}
