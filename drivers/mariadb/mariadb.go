@@ -275,6 +275,9 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	return nil
 }
 
+// freeEngine is the remedy if a server makes no tables of InnoDB.
+const freeEngine = "take enforce_storage_engine out of its configuration, or SET GLOBAL enforce_storage_engine = NULL"
+
 // perInsert bounds the length of the statements that load the initial keys.
 const perInsert = 1000
 
@@ -294,6 +297,9 @@ func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error
 	}
 	// Keys are binary, so that no collation treats two keys as equal.
 	_, err = c.ExecContext(ctx, "CREATE TABLE "+d.schema+".kv (k VARBINARY(255) PRIMARY KEY, v BIGINT NOT NULL) ENGINE=InnoDB")
+	if isNumber(err, readOnly) && strings.Contains(err.Error(), "NO_ENGINE_SUBSTITUTION") { // the number has several meanings
+		return errors.WithMessage(err, "the server refuses a table of engine InnoDB; "+freeEngine)
+	}
 	if err != nil {
 		return err
 	}
@@ -302,7 +308,7 @@ func (d *db) create(ctx context.Context, initial iter.Seq2[string, int64]) error
 		return err
 	}
 	if !strings.EqualFold(engine, "InnoDB") {
-		return errors.Errorf("the server made a table of engine %s where InnoDB was asked for (enforce_storage_engine?); %s has no transactions", engine, engine)
+		return errors.Errorf("the server made a table of engine %s where InnoDB was asked for, and %s has no transactions; %s", engine, engine, freeEngine)
 	}
 	var args []any
 	flush := func() error {

@@ -178,16 +178,18 @@ func TestEmptyStringIsNull(t *testing.T) {
 	drivertest.Class(t, "a null", err, drivers.Fatal, false)
 }
 
-// TestOtherEngine: a server that makes another kind of table is refused.
+// TestOtherEngine: a server that makes another kind of table, or refuses to make one of InnoDB, is refused with the remedy.
 func TestOtherEngine(t *testing.T) {
-	d, err := driver{}.Open(ctx, drivers.Config{DSN: server.DSN() + "?enforce_storage_engine=Aria&sql_mode=%27%27", Isolation: serializable})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close(ctx)
-	err = d.Create(ctx, func(yield func(string, int64) bool) { yield("a", 1) })
-	if err == nil || !strings.Contains(err.Error(), "engine Aria where InnoDB was asked for") {
-		t.Errorf("%v", err)
+	for mode, want := range map[string]string{"": "engine Aria where InnoDB was asked for", "NO_ENGINE_SUBSTITUTION": "refuses a table of engine InnoDB"} {
+		d, err := driver{}.Open(ctx, drivers.Config{DSN: server.DSN() + "?enforce_storage_engine=Aria&sql_mode=%27" + mode + "%27", Isolation: serializable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close(ctx)
+		err = d.Create(ctx, func(yield func(string, int64) bool) { yield("a", 1) })
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), freeEngine) {
+			t.Errorf("%q: %v", mode, err)
+		}
 	}
 }
 
