@@ -1,14 +1,18 @@
 package redis
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,6 +161,24 @@ func TestTLS(t *testing.T) {
 		t.Error(err)
 	}
 	refusedWith(t, "rediss://"+host, "certificate")
+}
+
+// TestStranger: a server of another kind, with and without TLS, is asked for, and what never answers, too.
+func TestStranger(t *testing.T) {
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	host := strings.TrimPrefix(other.URL, "http://")
+	refusedWith(t, "redis://"+host, "is this a Redis server without TLS?")
+	refusedWith(t, "redis://:secret@"+host, "is this a Redis server without TLS?")
+	refusedWith(t, "rediss://"+host, "is this a Redis server with TLS?")
+	a := &address{tls: &tls.Config{}}
+	if err := a.stranger(&lostError{false, errors.WithMessage(context.DeadlineExceeded, "TLS")}); !strings.Contains(err.Error(), "did not answer as expected within 15s; is this a Redis server with TLS?") {
+		t.Error(err)
+	}
+	other.Close()
+	if _, err := opens("redis://" + host); err == nil || strings.Contains(err.Error(), "is this") {
+		t.Errorf("nobody listens: %v", err)
+	}
 }
 
 // TestSentinel: the primary is found by the sentinels, also after a failover.

@@ -158,6 +158,26 @@ func (a *address) ask(ctx context.Context, host string) (*conn, error) {
 	return a.primary(ctx, net.JoinHostPort(text(pair[0]), text(pair[1])))
 }
 
+// stranger explains an error of the first connection. What accepts it and does not answer as Redis, or not as TLS, is of
+// another kind.
+func (a *address) stranger(err error) error {
+	var lost *lostError
+	var op *net.OpError
+	var certificate *tls.CertificateVerificationError
+	if !errors.As(err, &lost) || errors.Is(err, context.Canceled) || errors.As(err, &certificate) ||
+		errors.As(err, &op) && (op.Op == "dial" || op.Op == "remote error") { // what the other side of TLS says of itself
+		return err
+	}
+	question := "is this a Redis server without TLS? With TLS the DSN begins with rediss://"
+	if a.tls != nil {
+		question = "is this a Redis server with TLS? Without TLS the DSN begins with redis://"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Errorf("it did not answer as expected within %v; %s", setupTimeout, question)
+	}
+	return errors.Errorf("%v; %s", err, question)
+}
+
 // open connects to a host.
 func (a *address) open(ctx context.Context, host string) (*conn, error) {
 	dial := a.dial

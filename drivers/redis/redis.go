@@ -74,7 +74,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	}
 	d := &db{address: a, name: "isohound_" + hex.EncodeToString(name), watch: cfg.Isolation == watch}
 	if err := d.admin(ctx, d.inspect); err != nil {
-		return nil, &drivers.UnreachableError{Driver: "redis", Err: err}
+		return nil, &drivers.UnreachableError{Driver: "redis", Err: a.stranger(err)}
 	}
 	return d, nil
 }
