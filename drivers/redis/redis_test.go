@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/drivers/drivertest"
+	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/servers"
 )
 
@@ -96,22 +97,30 @@ func TestRollback(t *testing.T) {
 	must(t, tx.Commit(ctx))
 }
 
-// TestLook: a transaction that only looks watches nothing, and reads what a watching one reads.
+// invariants is a workload with invariants and nothing else.
+type invariants struct {
+	generator.Workload
+	all []generator.Invariant
+}
+
+func (i invariants) Invariants() []generator.Invariant { return i.all }
+
+// TestLook: what looks at invariants watches nothing, and reads what a watching transaction reads.
 func TestLook(t *testing.T) {
 	db := drivertest.Open(t, driver{}, server.DSN(), watch)
-	s, err := db.Connect(ctx)
-	must(t, err)
-	defer s.Close()
-	look, err := s.(drivers.Looker).Look(ctx)
-	must(t, err)
-	v, found, err := look.Read(ctx, "a")
-	if err != nil || !found || v != 1 {
-		t.Errorf("%d, %v, %v", v, found, err)
+	results := generator.CheckInvariants(ctx, db, invariants{all: []generator.Invariant{{Check: func(ctx context.Context, look drivers.Tx) (string, error) {
+		v, found, err := look.Read(ctx, "a")
+		if !found || v != drivertest.Initial["a"] {
+			t.Errorf("%d, %v", v, found)
+		}
+		if look.(*tx).watching {
+			t.Error("it watches")
+		}
+		return "", err
+	}}}})
+	if len(results) != 1 || results[0].Error != "" {
+		t.Errorf("%+v", results)
 	}
-	if look.(*tx).watching {
-		t.Error("it watches")
-	}
-	must(t, look.Rollback(ctx))
 }
 
 func TestDSN(t *testing.T) {
