@@ -146,7 +146,33 @@ func (j *judging) all(ctx context.Context) error {
 // byRows judges a weak level without scans, because what these did not find leaves it open. r is the
 // verdict with scans, unknown. It stays if the rest is not satisfied.
 func (j *judging) byRows(ctx context.Context, r *verdict.Result) error {
-	h := j.rest.Unjudged(fmt.Sprintf("at %s, scans of a large history are judged by the rows that they returned alone", r.Level))
+	if j.known[r.Level] == verdict.Violated {
+		r.Reason = "the counterexample at another level violates it, too, but what scans did not find leaves it open whether this alone does"
+		j.outcome(r)
+		return nil
+	}
+	why := fmt.Sprintf("at %s, scans of a large history, and counts, are judged by the rows that they returned alone", r.Level)
+	if h, w := j.rest.Others(j.h, r.Level, why); h != nil {
+		got := *r
+		got.Verdict, got.Reason, got.Witness = verdict.Satisfied, "", w
+		begun := time.Now()
+		stages := verdict.NewStages(&got, j.show.stage)
+		stages.Begin("certify")
+		err := certify.Result(ctx, h, &got)
+		if stages.Done("certify"); err == nil {
+			got.Certified = true
+			got.Took += time.Since(begun)
+			j.outcomeOf(h, &got)
+			return nil
+		}
+		if !errors.Is(err, certify.ErrScans) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return &checker.ProofError{Level: r.Level, Verdict: got.Verdict, Err: err}
+		}
+	}
+	h := j.rest.Unjudged(why)
 	opt := j.options()
 	opt.Agree, opt.Decided = nil, nil
 	got, err := checker.Check(ctx, h, r.Level, opt)

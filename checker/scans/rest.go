@@ -2,6 +2,8 @@ package scans
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -29,6 +31,8 @@ type Rest struct {
 	guessedAt level.Level
 	effects   *effects // nil until the first replay
 	decided   map[level.Level]*Decision
+	// open are witnesses for the reads at weak levels that scans leave open.
+	open map[level.Level]*verdict.Witness
 }
 
 // mostRounds bounds the checks of one level. mostOps bounds the operations that are added; in a large
@@ -170,6 +174,12 @@ func (r *Rest) Decide(ctx context.Context, h *history.History, res *verdict.Resu
 	if d == nil {
 		d = &Decision{Reason: "an execution was found that explains all reads, but not all scans"}
 	}
+	if found.Weak() && d.Verdict == verdict.Unknown {
+		if r.open == nil {
+			r.open = map[level.Level]*verdict.Witness{}
+		}
+		r.open[res.Level] = res.Witness
+	}
 	res.Verdict, res.Reason, res.Witness = d.Verdict, d.Reason, d.Witness
 	if res.FollowsFrom = 0; d.Verdict != verdict.Satisfied {
 		res.Certified = false
@@ -205,6 +215,25 @@ func (r *Rest) Unjudged(reason string) *history.History {
 		}
 	}
 	return r.h.Extend(nil, all)
+}
+
+// Others returns h, a history that Settle returned, without judging the predicates of r, and a witness of the reads at a weak
+// level that Decide left open. The other predicates count as judged. It returns nil if there are none, or no witness. reason
+// says why.
+func (r *Rest) Others(h *history.History, lvl level.Level, reason string) (*history.History, *verdict.Witness) {
+	w := r.open[lvl]
+	if w == nil {
+		return nil, nil
+	}
+	all := &history.Scans{Scans: r.done.Scans, Instantiated: r.done.Instantiated, ClassReads: r.done.ClassReads, Unjudged: maps.Clone(r.done.Unjudged)}
+	for _, s := range r.later {
+		all.Unjudged[history.ScanRef{Txn: s.txn, Number: s.number}] = true
+	}
+	if all.Judged = all.Scans - len(all.Unjudged); all.Judged == 0 {
+		return nil, nil
+	}
+	all.Reason = fmt.Sprintf("%d of %d scans are not judged: %s", len(all.Unjudged), all.Scans, reason)
+	return h.Extend(nil, all), w
 }
 
 // Done counts the predicates as judged, after all levels have been settled, unless Settle gave up.
