@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
@@ -58,6 +59,7 @@ func (p *Plan) validate() {
 		if v := &w.Sessions; v.Range && v.Low == 1 && v.High >= leastSessions {
 			v.Low = leastSessions // drawn by chance, 1 would make a vacuous run
 		}
+		p.inTime(n, w)
 	}
 	p.levels(p.Levels, "levels")
 	p.scripts(p.Faults, "faults")
@@ -82,6 +84,23 @@ func (p *Plan) validate() {
 	for n := range p.Expect {
 		p.expectation(n, targets, entries)
 	}
+}
+
+// inTime checks that a run of a workload fits into the night. One that does not is never begun, and a night in which none
+// fits would end at once. Judging and the start of a server take their part, so equal times do not fit either.
+func (p *Plan) inTime(n int, w *Workload) {
+	d, night, run := p.document, time.Duration(p.Budget.Time), p.runTime(w)
+	if night == 0 || run < night {
+		return
+	}
+	line, whose := d.Line("budget", "time"), "run (its default)"
+	switch {
+	case w.Run > 0:
+		line, whose = d.Line("workloads", n, "run"), "run of "+w.Name
+	case p.Budget.Run > 0:
+		line, whose = d.Line("budget", "run"), "run of the budget"
+	}
+	d.Add(line, "%s is %s, and time of the budget is %s: no such run fits into a night; make time longer than run", whose, run, night)
 }
 
 func keys(m map[string]bool) []string {
