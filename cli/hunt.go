@@ -113,7 +113,11 @@ func (a *app) hunt(h *huntOptions, path string) error {
 	if err != nil {
 		return withCode(exitData, err)
 	}
-	plan, err := hunt.Read(path, text)
+	read := hunt.Read
+	if h.report {
+		read = func(file string, text []byte) (*hunt.Plan, error) { return hunt.Reread(file, text, h.driverBefore) }
+	}
+	plan, err := read(path, text)
 	if err != nil {
 		return withCode(exitData, err)
 	}
@@ -121,9 +125,7 @@ func (a *app) hunt(h *huntOptions, path string) error {
 	if err != nil {
 		return withCode(exitData, err)
 	}
-	if h.out == "" {
-		h.out = filepath.Join("hunts", plan.Name)
-	}
+	h.out = h.folder(plan.Name)
 	switch {
 	case h.list:
 		return a.listHunt(h, plan, cells, left)
@@ -131,6 +133,26 @@ func (a *app) hunt(h *huntOptions, path string) error {
 		return a.reportHunt(h, plan, cells, left)
 	}
 	return a.night(h, plan, cells, left)
+}
+
+// folder is the folder of the hunt of a plan.
+func (h *huntOptions) folder(plan string) string {
+	if h.out == "" {
+		return filepath.Join("hunts", plan)
+	}
+	return h.out
+}
+
+// driverBefore is the driver of a target in the hunt of a plan, "" if that is not known. Errors come again when the report
+// opens the index.
+func (h *huntOptions) driverBefore(plan, target string) string {
+	state, err := hunt.Open(h.folder(plan), false)
+	if err != nil {
+		return ""
+	}
+	defer state.Close()
+	driver, _ := state.DriverOf(target)
+	return driver
 }
 
 // draft writes a plan to begin with.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -183,6 +184,23 @@ func TestNights(t *testing.T) {
 		if done.code != int(c.code) || !strings.Contains(done.out+done.msg, c.want) {
 			t.Errorf("hunt %q: exit code %d, want %d and %q\n%s%s", c.args, done.code, c.code, c.want, done.out, done.msg)
 		}
+	}
+}
+
+// TestNightsReportUnset: the page is made again without the environment variable of a DSN.
+func TestNightsReportUnset(t *testing.T) {
+	path, dir := write(t, "p.yaml", strings.Replace(planted, `"sim://?off=first-committer-wins&rate=1"`, `"${HUNT_DSN}"`, 1)), filepath.Join(t.TempDir(), "h")
+	c := command(t, "hunt", path, "--out", dir)
+	c.Env = append(c.Env, "HUNT_DSN=sim://?off=first-committer-wins&rate=1")
+	if done := finish(t, c); done.code != 1 {
+		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	was := nightCases(t, dir)
+	if done := finish(t, command(t, "hunt", path, "--out", dir, "--report")); done.code != 0 {
+		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	if is := nightCases(t, dir); !maps.Equal(is, was) || is["planted"] != "failure: violated, unexpected" {
+		t.Errorf("%v, and before %v", is, was)
 	}
 }
 

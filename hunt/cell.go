@@ -105,6 +105,10 @@ func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 						left = append(left, LeftOut{c.ID(), why})
 						continue
 					}
+					if t.unset != "" { // a DSN that is not known cannot be checked
+						cells = append(cells, c)
+						continue
+					}
 					if err := c.check(check); err != nil {
 						p.document.Add(p.document.Line("workloads", wn), "%s: %v", c.ID(), err)
 						continue

@@ -18,12 +18,20 @@ import (
 type document struct{ *yamldoc.Document }
 
 // Read reads a plan strictly. All problems that are found make one *yamldoc.Error.
-func Read(file string, text []byte) (*Plan, error) {
+func Read(file string, text []byte) (*Plan, error) { return read(file, text, nil) }
+
+// Reread reads a plan for the page of what was run, which connects to nothing: environment variables of DSNs need not be set.
+// driver is the driver that a target of a plan had, "" if no run tells it.
+func Reread(file string, text []byte, driver func(plan, target string) string) (*Plan, error) {
+	return read(file, text, driver)
+}
+
+func read(file string, text []byte, driver func(plan, target string) string) (*Plan, error) {
 	d := &document{yamldoc.Parse(file, text, "the file is empty; isohound hunt --init writes a plan", "a file holds one plan; there is a second document")}
 	if d.Root == nil {
 		return nil, d.Err()
 	}
-	p := &Plan{document: d}
+	p := &Plan{document: d, driverBefore: driver}
 	d.keys(d.Root, reflect.TypeFor[Plan]())
 	d.Decoded(d.Root.Decode(p))
 	if len(d.Problems) > 0 {

@@ -41,8 +41,10 @@ type Plan struct {
 	Shrink     Shrink        `yaml:"shrink" doc:"How much is spent to find a smaller workload that shows a violation. Only violations that are not expected are shrunk, one for each target, isolation and anomaly a night."`
 	Seed       int64         `yaml:"seed" doc:"Seed of all choices of the hunt. By default drawn for each night."`
 	document   *document
-	check      Check           // of settings, nil if they are not checked
-	checked    map[string]bool // what it said of arguments
+	// driverBefore, if set, is the driver that a target of a plan had: nothing will be run, and DSNs need not be known.
+	driverBefore func(plan, target string) string
+	check        Check           // of settings, nil if they are not checked
+	checked      map[string]bool // what it said of arguments
 }
 
 // Shrink says how much is spent to shrink one violation as a workload.
@@ -62,6 +64,7 @@ type Target struct {
 	Workloads  List   `yaml:"workloads" doc:"Names of the workloads to run on this target. By default all."`
 	Levels     List   `yaml:"levels" doc:"Levels to check on this target."`
 	Faults     List   `yaml:"faults" doc:"Scripts of faults for this target, in place of the plan's."`
+	unset      string // an environment variable of its DSN that is not set, or ""
 }
 
 // Workload is a workload with its parameters.

@@ -104,6 +104,31 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestUnset: of a target whose DSN is not known only that is told, and for a page nothing is, if runs tell the driver.
+func TestUnset(t *testing.T) {
+	text := []byte("targets:\n  - {name: a, dsn: \"${NO_SUCH_VARIABLE}\"}\nworkloads:\n  - workload: mini\nexpect:\n  - {isolation: Repeatable Read, verdict: any}\n")
+	const unset = "p.yaml:2: the environment variable NO_SUCH_VARIABLE is not set"
+	if _, err := Read("p.yaml", text); err == nil || err.Error() != unset {
+		t.Errorf("to be run: %v", err)
+	}
+	if _, err := Reread("p.yaml", text, func(_, _ string) string { return "" }); err == nil || !strings.HasPrefix(err.Error(), unset+", and no run of the target a tells its driver") {
+		t.Errorf("of an unknown driver: %v", err)
+	}
+	p, err := Reread("p.yaml", text, func(plan, target string) string {
+		if plan != "p" || target != "a" {
+			t.Errorf("the driver of %s in %s", target, plan)
+		}
+		return "sim"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, _, err := p.Cells(func(args []string) error { return errors.New("nothing can be checked") })
+	if err != nil || len(cells) == 0 || p.Expect[0].Isolation != "repeatable read" {
+		t.Errorf("%d cells, %v, expected of %s", len(cells), err, p.Expect[0].Isolation)
+	}
+}
+
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))

@@ -3,6 +3,7 @@ package hunt
 import (
 	"database/sql"
 	"encoding/json"
+	"regexp"
 	"time"
 
 	"github.com/pkg/errors"
@@ -74,6 +75,21 @@ func (s *State) runs(findings bool, condition string, args ...any) ([]*Run, erro
 		return nil
 	})
 	return out, err
+}
+
+var driverFlag = regexp.MustCompile(` --driver (\S+)`)
+
+// DriverOf is the driver of the latest run of a target that was recorded, "" if there is none.
+func (s *State) DriverOf(target string) (string, error) {
+	var command string
+	err := s.db.QueryRow("SELECT command FROM runs WHERE target = ? AND command != '' ORDER BY id DESC LIMIT 1", target).Scan(&command)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if m := driverFlag.FindStringSubmatch(command); m != nil {
+		return m[1], err
+	}
+	return "", err
 }
 
 func each(rows *sql.Rows, row func() error) error {

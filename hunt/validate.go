@@ -133,11 +133,15 @@ func (p *Plan) target(n int, t *Target) {
 	d := p.document
 	for i, dsn := range t.DSN {
 		expanded, missing := expand(dsn)
-		if missing != "" {
+		switch {
+		case missing == "":
+			t.DSN[i] = expanded
+		case p.driverBefore == nil:
 			d.Add(d.Line("targets", n, "dsn", i), "the environment variable %s is not set", missing)
-			return
 		}
-		t.DSN[i] = expanded
+		if missing != "" && t.unset == "" {
+			t.unset = missing
+		}
 	}
 	switch {
 	case t.Server != "" && len(t.DSN) > 0:
@@ -154,6 +158,15 @@ func (p *Plan) target(n int, t *Target) {
 		}
 	case t.Driver == "" && len(t.DSN) > 0:
 		t.Driver = driverOf(t.DSN[0])
+	}
+	if t.Driver == "" && t.unset != "" { // the DSN would tell the driver
+		if p.driverBefore == nil {
+			return
+		}
+		if t.Driver = p.driverBefore(p.Name, t.Name); t.Driver == "" {
+			d.Add(d.Line("targets", n, "dsn"), "the environment variable %s is not set, and no run of the target %s tells its driver; set the variable, or give the target a driver", t.unset, t.Name)
+			return
+		}
 	}
 	if t.Driver == "" {
 		d.Add(d.Line("targets", n), "the target %s needs a driver, a server, or a DSN whose scheme is a driver's name", t.Name)
@@ -284,10 +297,13 @@ func (p *Plan) expectation(n int, targets, entries map[string]bool) {
 		if e.Target != "" && e.Target != t.Name {
 			continue
 		}
-		if driver, err := drivers.Find(t.Driver); err == nil {
-			if iso, err := driver.Info().FindIsolation(e.Isolation); err == nil {
-				e.Isolation, fits = iso.Name, true
-			}
+		driver, err := drivers.Find(t.Driver)
+		if err != nil { // which is told at the target
+			fits = true
+			continue
+		}
+		if iso, err := driver.Info().FindIsolation(e.Isolation); err == nil {
+			e.Isolation, fits = iso.Name, true
 		}
 	}
 	if !fits {
