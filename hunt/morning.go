@@ -41,10 +41,10 @@ type Morning struct {
 	Elsewhere int
 }
 
-// Total sums up a night.
+// Total sums up a night, with the runs that shrink.
 type Total struct {
 	Runs, Judged, Early, Failed, Violated int
-	Shrinking                             int // of Runs; Violated has none of them
+	Shrinking                             int
 	Commits                               int64
 	ByStatus                              map[Status]int // cells
 }
@@ -227,10 +227,10 @@ func (m *Morning) list(s *State, p *Plan, cells []*Cell, tonight []*Run) {
 		if r.State == failed {
 			t.Failed++
 		}
-		switch {
-		case r.shrinks():
+		if r.shrinks() {
 			t.Shrinking++
-		case slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Verdict == violated }):
+		}
+		if slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Verdict == violated }) {
 			t.Violated++
 		}
 	}

@@ -407,13 +407,18 @@ workloads: [{workload: mini}, {workload: append}]
 	if _, err := s.db.Exec("UPDATE runs SET why = ? WHERE id = ?", whySame, again.ID); err != nil {
 		t.Fatal(err)
 	}
+	smaller := run(cells[0], "ser violated G2")
+	enter(second, smaller)
+	if _, err := s.db.Exec("UPDATE runs SET why = ?, repeats = ? WHERE id = ?", whyShrink, base, smaller.ID); err != nil {
+		t.Fatal(err)
+	}
 	enter(second, early(run(cells[1], "ser satisfied")))
 	enter(second, run(cells[3], "ser satisfied")) // for the first time
 	m, err := s.Morning(p, cells, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Groups) != 1 || m.Groups[0].Rate() != "20 of 2000 runs; 1 of 1 with the same seed" || m.Groups[0].History() != "new" {
+	if len(m.Groups) != 1 || m.Groups[0].Rate() != "20 of 2000 runs; 1 of 1 with the same seed; 1 run of shrinking besides" || m.Groups[0].History() != "new" {
 		t.Errorf("groups: %+v", m.Groups)
 	}
 	news := strings.Join(m.New, "\n")
@@ -439,7 +444,10 @@ workloads: [{workload: mini}, {workload: append}]
 			t.Errorf("%s is not in\n%s", want, junit)
 		}
 	}
-	if summary := m.Summary(); !strings.Contains(summary, "**ended early**") || !strings.Contains(summary, "**violated, unexpected**") || strings.Count(summary, "| satisfied") != 1 {
+	if tonight := m.Trend[0]; tonight.Broken != 22 || tonight.Runs != 2004 {
+		t.Errorf("%+v", tonight)
+	}
+	if summary := m.Summary(); !strings.Contains(summary, "2004 runs: 2004 judged, 22 with a violation, 1 ended early") || !strings.Contains(summary, " 1 of the runs were made") || !strings.Contains(summary, "**ended early**") || !strings.Contains(summary, "**violated, unexpected**") || strings.Count(summary, "| satisfied") != 1 {
 		t.Errorf("summary\n%s", summary)
 	}
 }

@@ -239,7 +239,7 @@ func (s *State) trend(nights []Night) ([]TrendNight, error) {
 			Scan(&t.Runs, &t.Commits, &t.Early, &t.Failed)
 		if err == nil {
 			err = s.db.QueryRow(`SELECT coalesce(sum(broken), 0), coalesce(sum(1 - broken), 0) FROM (SELECT max(coalesce(v.promised, 1)) AS broken
-				FROM verdicts v JOIN runs r ON r.id = v.run WHERE r.night = ? AND v.verdict = 'violated' AND r.why NOT IN (?, ?) GROUP BY r.id)`, n.ID, whyShrink, whyConfirm).Scan(&t.Broken, &t.Known)
+				FROM verdicts v JOIN runs r ON r.id = v.run WHERE r.night = ? AND v.verdict = 'violated' GROUP BY r.id)`, n.ID).Scan(&t.Broken, &t.Known)
 		}
 		if err != nil {
 			return nil, err

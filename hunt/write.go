@@ -149,7 +149,7 @@ func (m *Morning) Summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### isohound hunt %s: %s\n\n", plain(m.Plan), plain(m.Words()))
 	t := &m.Total
-	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.\n\n", plain(m.When()), count(t.Runs, "run")+t.shrinking(), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits))
+	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.%s\n\n", plain(m.When()), count(t.Runs, "run"), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits), t.shrinking())
 	if len(m.New) > 0 {
 		b.WriteString("New since the night before:\n\n")
 		for _, n := range m.New {
@@ -199,7 +199,7 @@ func (t *Total) shrinking() string {
 	if t.Shrinking == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d of them to make a violation smaller)", t.Shrinking)
+	return fmt.Sprintf(" %d of the runs were made to find a smaller workload for a violation; only the counts of cells leave them out.", t.Shrinking)
 }
 
 // where names the run to look at.
