@@ -50,7 +50,7 @@ func TestProblems(t *testing.T) {
 		"unknown key":      {good + "sesions: 5\n", []string{`a.yaml:13: unknown key "sesions"`}},
 		"unknown key deep": {change("satisfied}", "satisfied, anomalie: LostUpdate}"), []string{`a.yaml:12: unknown key "anomalie"`}},
 		"twice":            {good + "seed: 2\n", []string{`a.yaml:13: mapping key "seed" already defined at line 9`}},
-		"type":             {good + "txns: many\nkeys: [1]\n", []string{"a.yaml:13: str many cannot stand here: expected a whole number", "a.yaml:14: seq cannot stand here: expected a whole number"}},
+		"type":             {good + "txns: many\nkeys: [1]\n", []string{"a.yaml:13: \"many\" cannot stand here: expected a whole number", "a.yaml:14: a list cannot stand here: expected a whole number"}},
 		"duration":         {change("time: 1s", "time: soon"), []string{`a.yaml:10: expected a time such as 1m30s, not "soon"`}},
 		"no YAML":          {"name: [a\n", []string{"a.yaml:1: did not find expected ',' or ']'"}},
 		"empty":            {"", []string{"a.yaml: the file is empty"}},
@@ -59,7 +59,7 @@ func TestProblems(t *testing.T) {
 		"several at once": {change("badger", "nope", "mini", "nothing", "level: ser", "level: sre", "embedded", "cloud"), []string{
 			`a.yaml:5: target: kind must be embedded, local or docker, not "cloud"`, `a.yaml:6: unknown driver "nope"`, `a.yaml:8: unknown workload "nothing"`,
 			`a.yaml:12: unknown level "sre"`}},
-		"type and sense":     {change("badger", "nope", "time: 1s", "time: 1s\ntxns: x"), []string{"a.yaml:11: str x cannot stand here", `a.yaml:6: unknown driver "nope"`}},
+		"type and sense":     {change("badger", "nope", "time: 1s", "time: 1s\ntxns: x"), []string{"a.yaml:11: \"x\" cannot stand here", `a.yaml:6: unknown driver "nope"`}},
 		"isolation":          {change("isolation: serializable", "isolation: chaos"), []string{"a.yaml:7:", `it has "serializable"`}},
 		"parameter":          {good + "params: {speed: 9, think: 1ms}\n", []string{`a.yaml:13: speed=9: workload mini has no parameter "speed"`}},
 		"value":              {good + "params: {rollback: 200%}\n", []string{"a.yaml:13: workload mini: rollback=200%: expected a percentage"}},

@@ -144,7 +144,7 @@ result, and checks whether the isolation level allows the history.
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.msg)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withCode(exitUsage, err) })
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions = completion
 	root.AddCommand(a.commands(args)...)
 	root.SetArgs(args)

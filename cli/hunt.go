@@ -192,7 +192,7 @@ func (a *app) checkRun(args []string) error {
 	s.flags(c)
 	c.Flags().StringVar(&check, "check", "claimed", "")
 	if err := c.ParseFlags(args[1:]); err != nil {
-		return err
+		return flagError(c, err)
 	}
 	if err := s.resolve(c); err != nil {
 		return err

@@ -177,7 +177,7 @@ func TestNights(t *testing.T) {
 		{nil, exitUsage, "hunt needs a plan"},
 		{[]string{"no-such.yaml"}, exitData, "no-such.yaml"},
 		{[]string{write(t, "q.yaml", "target: []\n")}, exitData, `did you mean "targets"?`},
-		{[]string{write(t, "q.yaml", strings.Replace(planted, "txns: 300", "sessions: 0..3", 1))}, exitData, "--sessions must be from 1"},
+		{[]string{write(t, "q.yaml", strings.Replace(planted, "txns: 300", "sessions: 0..3", 1))}, exitData, "q.yaml:6: sessions must be from 1"},
 		{[]string{write(t, "q.yaml", strings.Replace(planted, "first-committer-wins", "first", 1))}, exitData, "q.yaml:"},
 	} {
 		done := isohound(t, append([]string{"hunt"}, c.args...)...)

@@ -170,8 +170,10 @@ func (s *settings) resolve(c *cobra.Command) error {
 		return usage("--txns must not be negative")
 	case s.keys < 1 || s.keys > maxKeys:
 		return usage("--keys must be from 1 to %d, not %d", maxKeys, s.keys)
-	case !(s.rate >= 0) || math.IsInf(s.rate, 1) || s.duration < 0 || s.callTimeout < 0 || s.patience < 0 || s.retries < 0:
-		return usage("--rate, --duration, --call-timeout, --patience and --retries must be finite and not negative")
+	case !(s.rate >= 0) || math.IsInf(s.rate, 1):
+		return usage("--rate must be finite and not negative, not %v", s.rate)
+	case s.duration < 0 || s.callTimeout < 0 || s.patience < 0 || s.retries < 0:
+		return usage("--duration, --call-timeout, --patience and --retries must not be negative")
 	}
 	if c.Flags().Changed("txns") && s.txns == 0 {
 		return usage("--txns must be at least 1")

@@ -75,7 +75,8 @@ type Check func(args []string) error
 func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 	var cells []*Cell
 	var left []LeftOut
-	seen := map[string]bool{} // an isolation or a script may be in its list twice
+	refused := map[int][]LeftOut{} // by the workload
+	seen := map[string]bool{}      // an isolation or a script may be in its list twice
 	p.check = check
 	for tn := range p.Targets {
 		t := &p.Targets[tn]
@@ -109,13 +110,18 @@ func (p *Plan) Cells(check Check) ([]*Cell, []LeftOut, error) {
 						cells = append(cells, c)
 						continue
 					}
-					if err := c.check(check); err != nil {
-						p.document.Add(p.document.Line("workloads", wn), "%s: %v", c.ID(), err)
+					if err := p.settings(c, tn, wn); err != nil {
+						refused[wn] = append(refused[wn], LeftOut{c.ID(), inPlan(err)})
 						continue
 					}
 					cells = append(cells, c)
 				}
 			}
+		}
+	}
+	for wn := range p.Workloads {
+		for _, l := range Together(refused[wn]) {
+			p.document.Add(p.document.Line("workloads", wn), "%s: %s", l.Cell, l.Why)
 		}
 	}
 	if err := p.document.Err(); err != nil {
@@ -268,26 +274,4 @@ func (t *Target) endpoints() int {
 		return t.spec().Nodes()
 	}
 	return max(len(t.DSN), 1)
-}
-
-// check checks settings at the ends of all ranges, and every value of a list.
-func (c *Cell) check(check Check) error {
-	base := Settings{Flags: map[string]string{}, Params: map[string]string{}, Seed: 1}
-	all := c.Workload.all()
-	for _, v := range all {
-		base.set(v.name, v.param, v.values.ends()[0])
-	}
-	if err := check(c.arguments(base, true)); err != nil {
-		return err
-	}
-	for _, v := range all {
-		for _, end := range v.values.ends()[1:] {
-			other := base.clone()
-			other.set(v.name, v.param, end)
-			if err := check(c.arguments(other, true)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -33,6 +33,14 @@ func (s *Settings) get(name string, param bool) string {
 	return s.Flags[name]
 }
 
+func (s *Settings) drop(name string, param bool) {
+	if param {
+		delete(s.Params, name)
+	} else {
+		delete(s.Flags, name)
+	}
+}
+
 func (s *Settings) clone() Settings {
 	out := Settings{Flags: map[string]string{}, Params: map[string]string{}, Seed: s.Seed}
 	maps.Copy(out.Flags, s.Flags)

@@ -5,7 +5,7 @@
 //
 //	plan.go, values.go, decode.go,            the plan and its file
 //	validate.go, schema.go, init.go
-//	cell.go, draw.go                          what the plan asks for: cells, and runs of them
+//	cell.go, check.go, draw.go                what the plan asks for: cells, and runs of them
 //	state.go, query.go                        the index of nights, runs and verdicts
 //	choose.go, yield.go, bandit.go            which run is next
 //	shrink.go, smaller.go                     a smaller workload for a violation

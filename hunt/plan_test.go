@@ -61,7 +61,7 @@ var mistakes = []struct {
 	{small + "    run: 5m\nbudget: {time: 3m, run: 1m}\n", false, "p.yaml:5: run of mini is 5m0s"},
 	{small + "shrink: {tries: 0}\n", true, "p.yaml:5: tries must not be below 1"},
 	{small + "shrink: {rusn: 1}\n", true, `p.yaml:5: unknown key "rusn"; did you mean "runs"?`},
-	{small + "budget: {runs: many}\n", true, "p.yaml:5: str many cannot stand here: expected a whole number"},
+	{small + "budget: {runs: many}\n", true, "p.yaml:5: \"many\" cannot stand here: expected a whole number"},
 	{small + "budget: 8h\n", true, `p.yaml:5: "8h" cannot stand here: expected keys with values`},
 	{small + "    keys: 9..3\n", false, `p.yaml:5: expected LOW..HIGH with whole numbers and LOW not above HIGH, not "9..3"`},
 	{small + "    keys: {a: 1}\n", true, "p.yaml:5: expected a value, a list of values, or a range such as 10..200"},
@@ -257,8 +257,49 @@ levels: [claimed, ser]
 		}
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "p.yaml:6: s / serializable / mini: four are too many") {
+	if err == nil || err.Error() != "p.yaml:6: sessions 4: four are too many" {
 		t.Errorf("settings that run refuses: %v", err)
+	}
+}
+
+// TestRefused: what isohound run refuses is one problem for all cells, in the plan's words, where the plan has it.
+func TestRefused(t *testing.T) {
+	p, err := Read("p.yaml", []byte(`
+targets:
+  - name: s
+    dsn: sim://?off=foo
+workloads:
+  - workload: mini
+    txns: [0, 5]
+    keys: 10
+    params:
+      pairs: x
+  - workload: append
+faults: [none, 1s pause backends 2ms every 4ms]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse := func(other string) Check {
+		return func(args []string) error {
+			line := strings.Join(args, " ")
+			switch {
+			case strings.Contains(line, "--txns 0 "):
+				return errors.New("--txns must be at least 1")
+			case strings.Contains(line, "-p pairs=x "):
+				return errors.New("-p pairs=x: expected a percentage")
+			}
+			return errors.New(other)
+		}
+	}
+	if _, _, err = p.Cells(refuse("sim: --dsn: no foo; --duration 10s")); err == nil || err.Error() != `p.yaml:4: sim: dsn: no foo; run 10s
+p.yaml:7: txns must be at least 1
+p.yaml:10: pairs=x: expected a percentage` {
+		t.Error(err)
+	}
+	p.document.Problems = nil
+	if _, _, err = p.Cells(refuse("not today")); err == nil || strings.Count(err.Error(), "not today") != 2 || !strings.Contains(err.Error(), " cells, such as s / ") {
+		t.Errorf("of no place: %v", err)
 	}
 }
 

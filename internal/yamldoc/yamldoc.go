@@ -124,10 +124,20 @@ func (d *Document) decoded(text string) {
 		text = fmt.Sprintf("unknown key %q", m[1])
 	}
 	if m := wrongType.FindStringSubmatch(text); m != nil {
-		text = fmt.Sprintf("%s cannot stand here: expected %s", strings.TrimSpace(m[1]+" "+m[2]), typeName(m[3]))
+		text = fmt.Sprintf("%s cannot stand here: expected %s", shown(m[1], m[2]), typeName(m[3]))
 	}
 	d.Add(line, "%s", strings.TrimPrefix(text, "yaml: "))
 	d.unread[line] = line > 0
+}
+
+func shown(tag, value string) string {
+	switch tag {
+	case "seq":
+		return "a list"
+	case "map":
+		return "keys with values"
+	}
+	return strconv.Quote(value)
 }
 
 func typeName(goType string) string {

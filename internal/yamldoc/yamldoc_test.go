@@ -17,8 +17,8 @@ func TestProblems(t *testing.T) {
 		"":                        "f.yaml: it is empty",
 		"n: 1\n---\nb: 2\n":       "f.yaml: there is more",
 		"a: [1\n":                 "f.yaml:1: did not find expected ',' or ']'",
-		"n: 1\nlist: word\n":      "f.yaml:2: str word cannot stand here: expected a list",
-		"n: some\nother: 1\n":     "f.yaml:1: str some cannot stand here: expected a whole number\nf.yaml:2: unknown key \"other\"",
+		"n: 1\nlist: word\n":      "f.yaml:2: \"word\" cannot stand here: expected a list",
+		"n: some\nother: 1\n":     "f.yaml:1: \"some\" cannot stand here: expected a whole number\nf.yaml:2: unknown key \"other\"",
 		"n: 1\nlist: [a]\nn: 2\n": "f.yaml:3: mapping key \"n\" already defined at line 1",
 	} {
 		d := parse(text)
@@ -68,7 +68,7 @@ func TestUndecoded(t *testing.T) {
 	d.At([]any{"n"}, "n is missing")
 	d.At([]any{"list"}, "too short")
 	d.At([]any{"list"}, "too short")
-	if got := fmt.Sprint(d.Err()); got != "f.yaml:1: str some cannot stand here: expected a whole number\nf.yaml:2: too short" {
+	if got := fmt.Sprint(d.Err()); got != "f.yaml:1: \"some\" cannot stand here: expected a whole number\nf.yaml:2: too short" {
 		t.Error(got)
 	}
 }
