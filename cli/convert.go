@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,8 +35,8 @@ func (a *app) convertCommand() *cobra.Command {
 		Short: "Rewrite a history in another format",
 		Long: `convert reads a history of any format that isohound knows and writes it in
 another. Without --to the name of OUT decides: .bincode is dbcop, .edn is elle,
-all else native, compressed where it ends in .zst. OUT is a folder for cobra and
-cobra-uv.
+all else native, with a note if the extension is not .jsonl, compressed where it
+ends in .zst. OUT is a folder for cobra and cobra-uv.
 
 Formats:
   native       isohound's own, JSON Lines; carries everything
@@ -75,7 +76,8 @@ JSON lines such as {"dbtxn":751,"commit":120}. docs/claims.md says how to get on
 			if k.to, err = file.ParseFormat(to); err != nil {
 				return withCode(exitUsage, errors.Wrap(err, "--to"))
 			}
-			if k.to == file.Auto {
+			guessed := k.to == file.Auto
+			if guessed {
 				k.to = file.ByName(args[1])
 			}
 			if slices.Contains(file.Imports, k.to) {
@@ -87,7 +89,11 @@ JSON lines such as {"dbtxn":751,"commit":120}. docs/claims.md says how to get on
 			if file.Folder(k.to) && args[1] == "-" {
 				return usage("--to %s: a folder cannot be written to standard output", k.to)
 			}
-			return a.convert(args[0], args[1], k)
+			err = a.convert(args[0], args[1], k)
+			if ext := filepath.Ext(strings.TrimSuffix(args[1], ".zst")); err == nil && guessed && k.to == file.Native && ext != "" && ext != ".jsonl" {
+				a.note([]string{fmt.Sprintf("%s is in the format native; --to names another one, since %s does not", args[1], ext)})
+			}
+			return err
 		},
 	}
 	f := c.Flags()

@@ -47,6 +47,20 @@ func TestConvertFormats(t *testing.T) {
 	}
 }
 
+// TestConvertNamed: who names the file as one of another format is told that it is native.
+func TestConvertNamed(t *testing.T) {
+	from, dir := write(t, "h.txt", fine), t.TempDir()
+	for name, noted := range map[string]bool{"a.txt": true, "a.json.zst": true, "a.jsonl": false, "a.jsonl.zst": false, "a.zst": false, "a": false} {
+		c := isohound(t, "convert", from, filepath.Join(dir, name))
+		if c.code != 0 || strings.Contains(c.msg, name+" is in the format native; --to names another one") != noted {
+			t.Errorf("%s: exit code %d: %s", name, c.code, c.msg)
+		}
+	}
+	if c := isohound(t, "convert", from, filepath.Join(dir, "b.txt"), "--to", "native"); c.code != 0 || c.msg != "" {
+		t.Errorf("as asked for: exit code %d: %s", c.code, c.msg)
+	}
+}
+
 // TestConvertLossy: a lossy conversion is refused, with the transaction and the remedy; if it is
 // allowed, the losses are listed. A refused conversion leaves nothing.
 func TestConvertLossy(t *testing.T) {
