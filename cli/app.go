@@ -147,8 +147,31 @@ result, and checks whether the isolation level allows the history.
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions = completion
 	root.AddCommand(a.commands(args)...)
+	root.InitDefaultCompletionCmd(args...)
+	refuseShells(root)
 	root.SetArgs(args)
 	return root
+}
+
+// refuseShells makes a usage error of a shell that cobra writes no completion for; cobra's own command prints its help then, with
+// exit code 0.
+func refuseShells(root *cobra.Command) {
+	c, _, err := root.Find([]string{"completion"})
+	if err != nil || c == root {
+		return
+	}
+	var shells []string
+	for _, shell := range c.Commands() {
+		shells = append(shells, shell.Name())
+		shell.Args = exactly(0, "no argument")
+	}
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("completion: unknown shell %q; known are %s", args[0], strings.Join(shells, ", "))
+		}
+		return c.Help()
+	}
 }
 
 // atMost is cobra.MaximumNArgs with a usage error.

@@ -21,9 +21,9 @@ func (s *settings) resolveClaims() error {
 	tells, logs := slices.Contains(s.info.Can, drivers.Positions), slices.Contains(s.info.Can, drivers.CommitLog)
 	switch {
 	case s.claims == "log" && !logs:
-		return usage("--claims log: driver %s has no log that tells in which order transactions committed; %s do", s.driver, strings.Join(capable([]drivers.Capability{drivers.CommitLog}), ", "))
+		return usage("--claims log: driver %s has no log that tells in which order transactions committed; drivers with one: %s", s.driver, strings.Join(capable([]drivers.Capability{drivers.CommitLog}), ", "))
 	case !tells && !logs:
-		return usage("--claims require: driver %s does not tell in which order transactions committed; %s do", s.driver, strings.Join(append(capable([]drivers.Capability{drivers.Positions}), capable([]drivers.Capability{drivers.CommitLog})...), ", "))
+		return usage("--claims require: driver %s does not tell in which order transactions committed; drivers that tell it: %s", s.driver, strings.Join(append(capable([]drivers.Capability{drivers.Positions}), capable([]drivers.Capability{drivers.CommitLog})...), ", "))
 	case s.lightweight:
 		return usage("--claims %s: no driver tells where it placed lightweight transactions, as in workload %s", s.claims, s.workload)
 	case s.wantsLog() && len(s.dsns) > 1:

@@ -223,12 +223,12 @@ func TestClaimsFlags(t *testing.T) {
 		t.Errorf("exit code %d, %v: %s%s", c.code, err, c.out, c.msg)
 	}
 	for want, args := range map[string][]string{
-		"does not tell in which order transactions committed; badger": {"--driver", "cassandra", "--workload", "lwt", "--dsn", "cassandra://127.0.0.1/x", "--claims", "require"},
-		"no driver tells where it placed lightweight transactions":    {"--workload", "lwt", "--claims", "require"},
-		"expected auto, log, off or require":                          {"--claims", "some"},
-		`unknown --versions "trust"`:                                  {"--versions", "trust"},
-		"the linear engine cannot assume the order":                   {"--versions", "assume", "--engine", "linear"},
-		"the replay engine needs the order":                           {"--versions", "ignore", "--engine", "replay"},
+		"does not tell in which order transactions committed; drivers that tell it: badger": {"--driver", "cassandra", "--workload", "lwt", "--dsn", "cassandra://127.0.0.1/x", "--claims", "require"},
+		"no driver tells where it placed lightweight transactions":                          {"--workload", "lwt", "--claims", "require"},
+		"expected auto, log, off or require":                                                {"--claims", "some"},
+		`unknown --versions "trust"`:                                                        {"--versions", "trust"},
+		"the linear engine cannot assume the order":                                         {"--versions", "assume", "--engine", "linear"},
+		"the replay engine needs the order":                                                 {"--versions", "ignore", "--engine", "replay"},
 	} {
 		if c := isohound(t, append([]string{"run"}, args...)...); c.code != int(exitUsage) || !strings.Contains(c.msg, want) {
 			t.Errorf("%v: exit code %d: %s", args, c.code, c.msg)

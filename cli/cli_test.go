@@ -28,6 +28,10 @@ func TestBadInput(t *testing.T) {
 	}{
 		{[]string{"bogus"}, 64, `unknown command "bogus"`},
 		{[]string{"run", "--bogus"}, 64, "unknown flag: --bogus"},
+		{[]string{"run", "--duraton", "3s"}, 64, "unknown flag: --duraton; did you mean --duration?"},
+		{[]string{"completion", "foo"}, 64, `unknown shell "foo"; known are bash, fish, powershell, zsh`},
+		{[]string{"completion", "bash", "foo"}, 64, "expected no argument"},
+		{[]string{"run", "--claims", "log"}, 64, "has no log that tells in which order transactions committed; drivers with one: postgres"},
 		{[]string{"run", "extra"}, 64, "flags only"},
 		{[]string{"run", "--sessions", "x"}, 64, `isohound: --sessions: expected a whole number, not "x"`},
 		{[]string{"run", "--skew=1.x"}, 64, `isohound: --skew: expected a number, not "1.x"`},

@@ -35,7 +35,7 @@ func (s *settings) resolveEndpoints() error {
 	case len(s.dsns) > maxEndpoints:
 		return usage("--dsn: %d endpoints, more than the %d that a run can have", len(s.dsns), maxEndpoints)
 	case len(s.dsns) > 1 && !slices.Contains(s.info.Can, drivers.Endpoints):
-		return usage("driver %s takes one --dsn, not %d; %s take several", s.driver, len(s.dsns), strings.Join(capable([]drivers.Capability{drivers.Endpoints}), ", "))
+		return usage("driver %s takes one --dsn, not %d; drivers that take several: %s", s.driver, len(s.dsns), strings.Join(capable([]drivers.Capability{drivers.Endpoints}), ", "))
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (s *settings) resolveFaults() error {
 		}
 	}
 	if connections && !slices.Contains(s.info.Can, drivers.Disturb) {
-		return usage("--fault: driver %s has no connections to disturb; %s have", s.driver, strings.Join(capable([]drivers.Capability{drivers.Disturb}), ", "))
+		return usage("--fault: driver %s has no connections to disturb; drivers with some: %s", s.driver, strings.Join(capable([]drivers.Capability{drivers.Disturb}), ", "))
 	}
 	return nil
 }

@@ -210,7 +210,7 @@ func (s *settings) resolve(c *cobra.Command) error {
 	}
 	for _, need := range needs {
 		if !slices.Contains(s.info.Can, need) {
-			return usage("workload %s needs %s, which driver %s does not have; %s do", s.workload, need, s.driver, strings.Join(capable(needs), ", "))
+			return usage("workload %s needs %s, which driver %s does not have; drivers for it: %s", s.workload, need, s.driver, strings.Join(capable(needs), ", "))
 		}
 	}
 	if lacks := s.level.Lacks(needs); lacks != "" {
