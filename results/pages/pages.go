@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -45,9 +46,17 @@ var templates = sync.OnceValue(func() *template.Template {
 		"inc":          func(n int) int { return n + 1 },
 		"shown":        func(a results.Anomaly) []results.Txn { t, _ := a.Shown(); return t },
 		"unshown":      func(a results.Anomaly) int { _, n := a.Shown(); return n },
+		"command":      command,
 		"lines":        func(s string) []string { return strings.Split(s, "\n") },
 	}).ParseFS(pageFiles, "*.tmpl"))
 })
+
+var flag = regexp.MustCompile(`(^|\s)(--?[\w-]+)`)
+
+// command is a command whose flags stay whole: a browser takes each of their hyphens for a place to break the line at.
+func command(line string) template.HTML {
+	return template.HTML(flag.ReplaceAllString(template.HTMLEscapeString(line), `$1<span class="flag">$2</span>`))
+}
 
 // perSecond is a rate without decimals.
 func perSecond(n int64, seconds float64) string {
