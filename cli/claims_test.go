@@ -281,3 +281,11 @@ func TestVersionsOfReads(t *testing.T) {
 		t.Errorf("assume: exit code %d", c.code)
 	}
 }
+
+// TestAssumedReachability: claimed snapshots, whose edges lead through points, do not take reachability from the engine.
+func TestAssumedReachability(t *testing.T) {
+	c := isohound(t, "check", write(t, "h.txt", "s0 T1 @1: w(x,1)\ns1 T2 @<0: w(x,2)\n"), "--level", "si", "--versions", "assume", "--accel", "bitset")
+	if c.code != 0 || strings.Contains(c.msg, "no backend") || !strings.Contains(c.out, "reachability: bitset") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}

@@ -6,17 +6,22 @@ import "github.com/isohound/isohound/accel"
 // its sources, a start and its commit are a pair, and sessions are paths.
 func (g *graph) accelerated(m *model) *accel.Graph {
 	g.freeze()
-	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: g.prior.items, Sources: int32(len(m.txns)) << g.split, Pairs: g.split == 1, Cover: sessionCover(m, g)}
+	a := &accel.Graph{Start: make([]int64, g.nodes+1), From: g.prior.items, Sources: int32(len(m.txns)) << g.split, Pairs: g.paired(m), Cover: sessionCover(m, g)}
 	for v, at := range g.prior.from {
 		a.Start[v] = int64(at)
 	}
 	return a
 }
 
+// paired reports whether edges lead from starts to commits alone. Edges of claimed snapshots lead to points.
+func (g *graph) paired(m *model) bool {
+	return g.split == 1 && (m.visible == nil || m.visible.points == 0)
+}
+
 // sketch returns a graph of the same size without its edges. It is enough to estimate the memory.
 func (g *graph) sketch(m *model) *accel.Graph {
 	return &accel.Graph{Start: make([]int64, g.nodes+1), From: make([]int32, len(g.edges)), Sources: int32(len(m.txns)) << g.split,
-		Pairs: g.split == 1, Cover: &accel.Cover{Count: m.chains.count}}
+		Pairs: g.paired(m), Cover: &accel.Cover{Count: m.chains.count}}
 }
 
 // alone makes every transaction a chain of its own.
