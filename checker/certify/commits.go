@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history"
@@ -17,11 +18,12 @@ import (
 // A set of transactions is a bit mask of their indices in the history. A transaction of unknown outcome
 // takes part only if a read has it as its source: another one adds conditions and fulfils none.
 type commits struct {
-	stop   *stop
-	err    error
-	budget int
-	h      *history.History
-	lvl    level.Level
+	written map[history.Key][]writer // nil until it is needed
+	stop    *stop
+	err     error
+	budget  int
+	h       *history.History
+	lvl     level.Level
 
 	in      uint64 // the transactions that take part
 	so      []uint64
@@ -166,17 +168,12 @@ func (c *commits) sources(d *demand) []int {
 	if d.fits(c.h.Initial(d.key)) {
 		out = append(out, initially)
 	}
-	for i := range c.h.Txns {
-		t := &c.h.Txns[i]
-		last, overwritten := -1, false // overwritten: an earlier write than the last one fits
-		for n, op := range c.h.Ops(t) {
-			if op.Kind != history.Write || op.Key != d.key {
-				continue
-			}
-			overwritten = overwritten || last >= 0 && d.fits(c.h.Ops(t)[last].Value)
-			last = n
-		}
-		final := last >= 0 && d.fits(c.h.Ops(t)[last].Value)
+	for _, w := range c.writersOf(d.key) {
+		i, t := w.txn, &c.h.Txns[w.txn]
+		last := len(w.values) - 1
+		// An earlier write than the last one fits.
+		overwritten := c.lvl == level.RU && slices.ContainsFunc(w.values[:last], d.fits)
+		final := d.fits(w.values[last])
 		switch {
 		case c.lvl == level.RU && (overwritten || final && (i == d.txn || t.Status != history.Committed)):
 			// A read of what did not commit says nothing about the order of versions.
@@ -190,6 +187,34 @@ func (c *commits) sources(d *demand) []int {
 		return []int{initially}
 	}
 	return out
+}
+
+// writer has what a transaction wrote to a key, in program order.
+type writer struct {
+	txn    int
+	values []history.Value
+}
+
+// writersOf lists the writers of a key in the order of the history.
+func (c *commits) writersOf(k history.Key) []writer {
+	if c.written == nil {
+		c.written = map[history.Key][]writer{}
+		for i := range c.h.Txns {
+			for _, op := range c.h.Ops(&c.h.Txns[i]) {
+				if op.Kind != history.Write {
+					continue
+				}
+				list := c.written[op.Key]
+				if len(list) == 0 || list[len(list)-1].txn != i {
+					list = append(list, writer{txn: i})
+				}
+				w := &list[len(list)-1]
+				w.values = append(w.values, op.Value)
+				c.written[op.Key] = list
+			}
+		}
+	}
+	return c.written[k]
 }
 
 // ordered reports whether the first n demands, with their sources, allow an order of the commits.

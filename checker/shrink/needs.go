@@ -42,13 +42,14 @@ type needs struct {
 	// each of them.
 	providers, needers map[token][]int32
 	choices            []*choice
+	oneKeys            map[int32]*oneKey // by the first operation of a transaction on a key
 }
 
 func newNeeds(h *history.History, rules Rules) *needs {
 	ops := h.AllOps()
 	n := &needs{h: h, rules: rules, txnOf: make([]int32, len(ops)), onKey: make([]int32, len(ops)),
 		keyFrom: make([]int32, h.KeyCount()+1), known: make([]bool, h.KeyCount()),
-		denies: map[history.Key]bool{}, providers: map[token][]int32{}, needers: map[token][]int32{}}
+		denies: map[history.Key]bool{}, providers: map[token][]int32{}, needers: map[token][]int32{}, oneKeys: map[int32]*oneKey{}}
 	for _, op := range ops {
 		n.keyFrom[op.Key]++
 		if op.Kind == history.ReadNot {
@@ -213,12 +214,14 @@ func (n *needs) firstRead(at int32) bool {
 
 // behindWrite reports whether the transaction of an operation wrote its key before the operation.
 func (n *needs) behindWrite(at int32) bool {
-	for _, other := range n.onItsKey(at) {
-		if other < at && n.h.AllOps()[other].Kind == history.Write {
-			return true
-		}
+	list := n.onItsKey(at)
+	first := int32(-1)
+	if o := n.oneKey(list); o != nil {
+		first = o.firstWrite
+	} else {
+		first = firstWrite(n.h.AllOps(), list)
 	}
-	return false
+	return first >= 0 && first < at
 }
 
 // base returns the operation of the same transaction without which an operation is not kept. For a read without a

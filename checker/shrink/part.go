@@ -179,12 +179,12 @@ func (p *Part) drop(at int32) {
 			}
 		}
 		p.dropNeeding(at)
-		p.n.eachNeeder(at, func(r int32) { work = append(work, r) })
-		for _, r := range p.n.onItsKey(at) {
-			if base, ok := p.n.base(r); ok && base == at {
+		p.n.eachNeeder(at, func(r int32) {
+			if p.kept[r] {
 				work = append(work, r)
 			}
-		}
+		})
+		p.n.eachWithout(at, func(r int32) { work = append(work, r) })
 	}
 }
 
@@ -195,9 +195,24 @@ func (p *Part) dropTxn(t int32) {
 		p.txns--
 	}
 	p.dropChoicesOf(t)
+	if !p.in[t] {
+		return
+	}
+	// All go at once: those of the transaction that need one another are not looked for.
 	first := p.n.h.FirstOp(&p.n.h.Txns[t])
+	var gone []int32
 	for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
-		p.drop(int32(first + j))
+		if at := int32(first + j); p.kept[at] {
+			p.kept[at] = false
+			gone = append(gone, at)
+		}
+	}
+	p.ops -= int(p.count[t])
+	p.count[t], p.in[t] = 0, false
+	p.txns--
+	for _, at := range gone {
+		p.dropNeeding(at)
+		p.n.eachNeeder(at, p.drop)
 	}
 }
 

@@ -218,7 +218,10 @@ func New(src history.Source, l *Log) (*Joined, error) {
 }
 
 // Header returns the header with what the positions are.
-func (j *Joined) Header() *history.Header { return &j.hdr }
+func (j *Joined) Header() *history.Header {
+	j.hdr.Ended = j.Source.Header().Ended // which it knows at the end
+	return &j.hdr
+}
 
 // Next reads the next transaction. A transaction that aborted gets no position.
 func (j *Joined) Next(rec *history.Record) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/join"
+	"github.com/isohound/isohound/history/native"
 )
 
 // of makes a history whose transactions have the numbers 2^32+700, 2^32+701, ... of the database, but the last one.
@@ -86,6 +87,26 @@ func TestJoinKeepsSnapshots(t *testing.T) {
 	var rec history.Record
 	if err := j.Next(&rec); err != nil || rec.Claim.Commit != 12 || rec.Claim.Visible == nil || rec.Claim.Visible.String() != "5:9:6" {
 		t.Errorf("%+v, %v", rec.Claim, err)
+	}
+}
+
+// TestJoinEnded: what is joined tells why the recording ended, when it has been read.
+func TestJoinEnded(t *testing.T) {
+	h := dsl.MustParse("s0 T1: w(x,1)\n")
+	var b strings.Builder
+	if err := native.WritePlain(&b, h, history.CutReason); err != nil {
+		t.Fatal(err)
+	}
+	src, err := native.NewReader(strings.NewReader(b.String()), "h", int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := join.New(src, &join.Log{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err = history.Load(t.Context(), j); err != nil || h.Ended != history.CutReason {
+		t.Errorf("%v, %q", err, h.Ended)
 	}
 }
 

@@ -30,14 +30,15 @@ func read(data []byte) (*history.History, error) {
 	return history.Load(context.Background(), r)
 }
 
-// same compares two histories, ignoring the numbers of their symbols.
+// same compares two histories, ignoring the numbers of their symbols and the reasons in their closing lines.
 func same(t *testing.T, got, want *history.History) {
 	t.Helper()
 	if g, w := dsl.Format(got), dsl.Format(want); g != w {
 		t.Errorf("got\n%s\nwant\n%s", g, w)
 	}
-	if !reflect.DeepEqual(got.Header, want.Header) {
-		t.Errorf("the header is %+v, want %+v", got.Header, want.Header)
+	g, w := got.Header, want.Header
+	if g.Ended, w.Ended = "", ""; !reflect.DeepEqual(g, w) {
+		t.Errorf("the header is %+v, want %+v", g, w)
 	}
 	for i := range want.Txns {
 		if got.DBTxn(i) != want.DBTxn(i) || got.Txns[i].Node != want.Txns[i].Node {
