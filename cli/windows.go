@@ -35,7 +35,8 @@ type windowJudge struct {
 	tested bool // some window tested something
 	// violations is how many windows were found violated, explained how many of them are explained.
 	violations, explained int
-	latest                int // the latest violated window
+	latest                int          // the latest violated window
+	seen                  map[int]bool // the windows that were judged, at some level
 	// carry, if set, is called before a window is entered, with what is known of earlier ones to be set;
 	// entered after that.
 	carry, entered func(*history.History) error
@@ -43,7 +44,7 @@ type windowJudge struct {
 }
 
 func (a *app) newWindowJudge(path string, k *checking) *windowJudge {
-	j := &windowJudge{app: a, dir: path, k: *k, explained: 1, sums: map[level.Level]*results.Outcome{}}
+	j := &windowJudge{app: a, dir: path, k: *k, explained: 1, sums: map[level.Level]*results.Outcome{}, seen: map[int]bool{}}
 	for _, lvl := range k.levels {
 		j.sums[lvl] = &results.Outcome{Path: path, Level: lvl.String()}
 	}
@@ -120,6 +121,7 @@ func (j *windowJudge) other(lvl level.Level) {
 // add adds the outcome of window n at a level to that of the run.
 func (j *windowJudge) add(n int, lvl level.Level, o *results.Outcome) {
 	j.other(lvl)
+	j.seen[n] = true
 	j.sums[lvl].AddWindow(n, o)
 	if o.Verdict == verdict.Violated && j.latest != n && slices.Contains(j.k.levels, lvl) {
 		j.violations++
@@ -228,7 +230,11 @@ func (j *windowJudge) outcomes() []results.Outcome {
 	var out []results.Outcome
 	for _, lvl := range j.k.levels {
 		o := *j.sums[lvl]
-		if direct := j.direct(lvl); !direct || o.Verdict == verdict.Unknown {
+		direct := j.direct(lvl)
+		if missing := j.missing(lvl); direct && missing > 0 && o.Verdict == verdict.Satisfied {
+			o.Verdict, o.Reason = verdict.Unknown, fmt.Sprintf("%d of %d windows were not judged at %s", missing, len(j.seen), lvl)
+		}
+		if !direct || o.Verdict == verdict.Unknown {
 			if f := j.follow(lvl); !direct || f.Verdict == verdict.Satisfied {
 				o = f
 			}
@@ -242,13 +248,21 @@ func (j *windowJudge) outcomes() []results.Outcome {
 	return out
 }
 
+// missing is how many of the windows were not judged at a level: an earlier process may have judged at other ones.
+func (j *windowJudge) missing(lvl level.Level) int {
+	if sum := j.sums[lvl]; sum != nil && sum.Windows != nil {
+		return len(j.seen) - sum.Windows.Total()
+	}
+	return len(j.seen)
+}
+
 // follow is the outcome at a level at which windows cannot be judged. It follows from a stronger level
 // that is satisfied. Where claimed snapshots are assumed, no snapshot level follows from a serial one, whose executions
 // need not have these snapshots.
 func (j *windowJudge) follow(lvl level.Level) results.Outcome {
 	for _, from := range level.Descending(level.All()) {
 		sum := j.sums[from]
-		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || !from.Implies(lvl) ||
+		if sum == nil || sum.Windows == nil || sum.Verdict != verdict.Satisfied || j.missing(from) > 0 || !from.Implies(lvl) ||
 			sum.Assumes != nil && sum.ClaimSpan.Snapped() && from.Serial() && lvl.Snapshot() {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/results"
 )
@@ -139,5 +140,20 @@ func TestWindowsWeak(t *testing.T) {
 	c, all = run("sim://?off=committed-reads&rate=0.3", "stop")
 	if c.code != 1 || len(all) != 1 || all[0].Verdict != verdict.Violated || all[0].Windows.Total() > 8 || !strings.Contains(c.msg, "violation found") {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}
+
+// TestWindowsMissingLevel: windows that an earlier process judged at another level are missing at this one.
+func TestWindowsMissingLevel(t *testing.T) {
+	for name, tc := range map[string]struct {
+		first level.Level
+		want  verdict.Verdict
+	}{"stronger": {level.SER, verdict.Unknown}, "the same": {level.RC, verdict.Satisfied}} {
+		j := (&app{}).newWindowJudge("run", &checking{levels: []level.Level{level.RC}})
+		j.add(1, tc.first, &results.Outcome{Verdict: verdict.Satisfied, Committed: 9})
+		j.add(2, level.RC, &results.Outcome{Verdict: verdict.Satisfied, Committed: 9})
+		if all := j.outcomes(); len(all) != 1 || all[0].Verdict != tc.want {
+			t.Errorf("%s: %+v", name, all)
+		}
 	}
 }

@@ -119,9 +119,9 @@ type Check func(h *history.History) (verdict.Verdict, error)
 // run is violated; "" if it does. That a window is satisfied is never in doubt.
 //
 // A transaction of unknown outcome may have taken effect before, and counts as aborted. And at the levels
-// of snapshot isolation and at CC, one that was carried over may have taken its snapshot in an earlier window. What
-// it read then need not be there any more. So without its reads the window must be violated, too. For weak levels see
-// Ends.
+// of snapshot isolation, one that was carried over may have taken its snapshot in an earlier window. What
+// it read then need not be there any more. So without its reads the window must be violated, too. At CC what was
+// read at the cut need not have seen it, although it committed before. For other weak levels see Ends.
 func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, error) {
 	if lvl.Weak() && h.Window != nil && (lvl != level.CC || !hasFences(h)) {
 		return fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl), nil
@@ -129,7 +129,14 @@ func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, e
 	if r.uncertain > 0 {
 		return "a transaction of unknown outcome took effect in this window or in an earlier one", nil
 	}
-	if len(r.carried) == 0 || !lvl.Snapshot() && lvl != level.CC {
+	if lvl == level.CC {
+		for id := range r.carried {
+			if r.used[id] || r.perhaps[id] {
+				return "a transaction of unknown outcome of an earlier window, which may have committed before what was read at the cut, took effect in this one", nil
+			}
+		}
+	}
+	if len(r.carried) == 0 || !lvl.Snapshot() {
 		return "", nil
 	}
 	parts := make([]history.Part, len(h.Txns))

@@ -144,6 +144,13 @@ func (r *run) apply(writes map[string]int64) {
 func (r *run) late() {
 	if len(r.pending) > 0 && r.rng.IntN(3) == 0 {
 		n := r.rng.IntN(len(r.pending))
+		if r.torn && r.rng.IntN(2) == 0 { // what others wrote meanwhile counts as later
+			for k := range r.pending[n] {
+				if r.rng.IntN(2) == 0 {
+					delete(r.pending[n], k)
+				}
+			}
+		}
 		r.apply(r.pending[n])
 		r.pending = append(r.pending[:n:n], r.pending[n+1:]...)
 	}

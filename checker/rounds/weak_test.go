@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/isohound/isohound/checker"
@@ -79,4 +80,34 @@ func TestWeakWindows(t *testing.T) {
 		}
 	}
 	t.Logf("%v", count)
+}
+
+// TestLateAtCC: what a transaction of unknown outcome wrote may be seen after the cut although it committed before what the
+// cut read. The window has no order then, and the run has one.
+func TestLateAtCC(t *testing.T) {
+	read := func(k string, v int64) operation { return operation{history.Read, k, v} }
+	wrote := func(k string, v int64) operation { return operation{history.Write, k, v} }
+	txn := func(id, session int64, ops ...operation) record {
+		return record{id, session, 2 * id, 2*id + 1, history.Committed, ops}
+	}
+	f0, f1 := fenceOf(0), fenceOf(1)
+	late := record{3, 1000, 6, 7, history.Unknown, []operation{wrote("x", 7), wrote("y", 8)}}
+	before := []record{
+		txn(1, 0, wrote("x", 1)), txn(2, 1, wrote("y", 2)), late, txn(4, 0, read(f0, 0), wrote(f0, 101)), txn(5, 1, read(f1, 0), wrote(f1, 102)),
+		txn(6, 1, read(f0, 101), read(f1, 102)), txn(7, 1, read("x", 1), read("y", 2)), txn(8, 1, read(f1, 102), wrote(f1, 103)),
+	}
+	after := []record{txn(9, 0, read(f1, 103)), txn(10, 0, read("x", 7), read("y", 2))}
+	whole := &builder{recs: append(slices.Clone(before), after...)}
+	if got := check(t, whole.history(t), level.CC); got != verdict.Satisfied {
+		t.Fatalf("the run is %s", got)
+	}
+	var state rounds.Run
+	first := &builder{recs: before, number: 1, cut: true}
+	second := &builder{recs: append([]record{late}, after...), number: 2, initial: map[string]int64{"x": 1, "y": 2, f0: 101, f1: 103}}
+	if got := judgeWeak(t, &state, first.history(t), level.CC); got != verdict.Satisfied {
+		t.Errorf("the first window is %s", got)
+	}
+	if got := judgeWeak(t, &state, second.history(t), level.CC); got != verdict.Unknown {
+		t.Errorf("the second window is %s", got)
+	}
 }
