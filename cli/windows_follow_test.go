@@ -137,7 +137,7 @@ func TestWindowsWeak(t *testing.T) {
 	if c.code != 0 || len(all) != 1 || all[0].Verdict != verdict.Satisfied || all[0].FollowsFrom != "" || all[0].Windows.Satisfied < 5 || all[0].Engine != "weak" {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
-	c, all = run("sim://?off=committed-reads&rate=0.3", "stop")
+	c, all = run("sim://?off=committed-reads", "stop")
 	if c.code != 1 || len(all) != 1 || all[0].Verdict != verdict.Violated || all[0].Windows.Total() > 8 || !strings.Contains(c.msg, "violation found") {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
