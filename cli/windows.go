@@ -195,6 +195,9 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 			why = err.Error()
 		}
 		if why != "" {
+			if len(o.Anomalies) > 0 {
+				why += fmt.Sprintf("; if it cannot be so, the window is violated (%s)", o.Anomalies[0].Name)
+			}
 			o.Verdict, o.Reason, o.Anomalies, o.Standing = verdict.Unknown, why, []results.Anomaly{}, nil
 		}
 	}

@@ -128,16 +128,16 @@ func TestWindowsOutcomeFirst(t *testing.T) {
 // TestWindowsWeak: windows at a weak level are judged by themselves. A stronger level that is violated does not matter. Dirty
 // reads in the first window end the run.
 func TestWindowsWeak(t *testing.T) {
-	run := func(dsn, on string) (call, []results.Outcome) {
-		c := isohound(t, "run", "--driver", "sim", "--dsn", dsn, "--isolation", "read committed", "--sessions", "8", "--txns", "500", "--keys", "20", "--seed", "1", "--cut-every", "500txns",
-			"--check", "rc", "--on-violation", on, "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+	run := func(dsn, keys string) (call, []results.Outcome) {
+		c := isohound(t, "run", "--driver", "sim", "--dsn", dsn, "--isolation", "read committed", "--sessions", "8", "--txns", "1000", "--keys", keys, "--seed", "1", "--cut-every", "1000txns",
+			"--check", "rc", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
 		return c, c.outcomes(t)
 	}
-	c, all := run("sim://", "stop")
+	c, all := run("sim://", "20")
 	if c.code != 0 || len(all) != 1 || all[0].Verdict != verdict.Satisfied || all[0].FollowsFrom != "" || all[0].Windows.Satisfied < 5 || all[0].Engine != "weak" {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
-	c, all = run("sim://?off=committed-reads", "stop")
+	c, all = run("sim://?off=committed-reads", "3")
 	if c.code != 1 || len(all) != 1 || all[0].Verdict != verdict.Violated || all[0].Windows.Total() > 8 || !strings.Contains(c.msg, "violation found") {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
