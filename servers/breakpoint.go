@@ -77,9 +77,14 @@ func (b *breaks) first(ctx context.Context) error {
 	for {
 		pids, err := b.server.processes(true)
 		for _, pid := range pids {
-			if b.server.traced.claim(pid) {
-				return b.attach(ctx, pid)
+			if !b.server.traced.claim(pid) {
+				continue
 			}
+			aerr := b.attach(ctx, pid)
+			if aerr == nil || exists(pid) || !time.Now().Before(deadline) {
+				return aerr
+			}
+			delete(b.at, pid) // the session has ended; another one may stay
 		}
 		switch {
 		case !time.Now().After(deadline):
@@ -92,6 +97,12 @@ func (b *breaks) first(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// exists reports whether there is such a process.
+func exists(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
 
 // enough keeps every second session under a debugger.
