@@ -41,7 +41,9 @@ type judging struct {
 	// settled is the time that it took to settle the scans, by level.
 	settled map[level.Level]time.Duration
 	// replaced are results of levels in whose place another one came. Their time counts, too.
-	replaced  map[level.Level]*verdict.Result
+	replaced map[level.Level]*verdict.Result
+	// own are what a window shows by itself, by levels that it violates.
+	own       map[level.Level]*history.History
 	levels    *checker.Levels
 	explainer *counterexample.Explainer
 	// known are the verdicts of levels, including those found by explanations.
@@ -86,6 +88,11 @@ func (j *judging) all(ctx context.Context) error {
 		r, err := j.levels.Check(ctx, lvl, j.options())
 		if err != nil {
 			return err
+		}
+		if r.Verdict == verdict.Violated && j.c.own != nil {
+			if r, err = j.byItself(ctx, r); err != nil {
+				return err
+			}
 		}
 		verdicts[lvl], j.known[lvl] = r, r.Verdict
 		if r.Verdict == verdict.Satisfied && !j.waits(lvl) || r.Verdict == verdict.Violated && j.c.explain <= 0 {
@@ -141,6 +148,31 @@ func (j *judging) all(ctx context.Context) error {
 		return ferr
 	}
 	return errors.Wrap(err, j.path)
+}
+
+// byItself looks whether what a window shows by itself is violated, too, if r, a violation of the whole, proves nothing of the
+// run. Then that takes the place of the window.
+func (j *judging) byItself(ctx context.Context, r *verdict.Result) (*verdict.Result, error) {
+	h := j.c.own(r.Level)
+	if h == nil {
+		return r, nil
+	}
+	opt := j.options()
+	opt.Witness, opt.Agree, opt.Decided, opt.Verify = false, nil, nil, nil
+	got, err := checker.Check(ctx, h, r.Level, opt)
+	if err != nil || got.Verdict != verdict.Violated {
+		return r, err
+	}
+	j.own[r.Level], j.replaced[r.Level] = h, r
+	return got, nil
+}
+
+// of is the history in which a level is violated.
+func (j *judging) of(lvl level.Level) *history.History {
+	if h := j.own[lvl]; h != nil {
+		return h
+	}
+	return j.h
 }
 
 // byRows judges a weak level without scans, because what these did not find leaves it open. r is the
@@ -286,10 +318,14 @@ func (j *judging) each(levels []level.Level, do func(level.Level) error) error {
 }
 
 // outcome makes the final outcome of a verdict.
-func (j *judging) outcome(r *verdict.Result) *results.Outcome { return j.outcomeOf(j.h, r) }
+func (j *judging) outcome(r *verdict.Result) *results.Outcome { return j.outcomeOf(j.of(r.Level), r) }
 
 func (j *judging) outcomeOf(h *history.History, r *verdict.Result) *results.Outcome {
 	o := results.NewOutcome(j.path, h, r)
+	if h != nil && h == j.own[r.Level] { // counts are those of the window
+		whole := results.NewOutcome(j.path, j.h, &verdict.Result{Level: r.Level})
+		o.Ops, o.Predicates = whole.Ops, whole.Predicates
+	}
 	o.Snapshots = j.compared()
 	if took := j.settled[r.Level].Seconds(); took > 0 {
 		o.Stages["scans"] += took
@@ -344,7 +380,7 @@ func (j *judging) flush() error {
 			o.ClaimSpan = results.NewClaimSpan(j.h)
 		}
 		if j.finish != nil {
-			j.finish(j.h, o)
+			j.finish(j.of(j.c.levels[j.told]), o)
 		}
 		if !j.c.window {
 			j.app.found(j.c.codeOf(o.Verdict))
@@ -379,7 +415,15 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 	defer stopWatch()
 	at := *r
 	at.Level = r.ProofLevel()
-	x, err := j.explainer.Explain(limited, &at, counterexample.Wishes{Timeout: j.c.explain, Survey: min(j.c.explain/2, surveyFor), Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated}})
+	explainer := j.explainer
+	own := j.own[r.Level]
+	if own != nil {
+		explainer = counterexample.NewExplainer(own, func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
+			opt.Certify, opt.Progress = j.c.certify, j.show.stage
+			return checker.Check(ctx, own, lvl, opt)
+		})
+	}
+	x, err := explainer.Explain(limited, &at, counterexample.Wishes{Timeout: j.c.explain, Survey: min(j.c.explain/2, surveyFor), Asked: j.c.levels, Known: checker.Known{r.Level: verdict.Violated}})
 	if errors.As(err, new(*budget.MemoryError)) {
 		if o.Reason != "" {
 			o.Reason += "; "
@@ -387,7 +431,11 @@ func (j *judging) explain(ctx context.Context, r *verdict.Result, o *results.Out
 		o.Reason += "the violation is not explained: " + err.Error()
 		return nil
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case own != nil: // it may satisfy levels that the window violates
+		o.Explain(own, x)
+	default:
 		j.known.Learn(x.Standing)
 		o.Explain(j.h, x)
 	}

@@ -53,6 +53,8 @@ type checking struct {
 	// called when it has been read.
 	window  bool
 	prepare func(*history.History) error
+	// own returns what a window shows by itself at a level at which its violation proves nothing, or nil.
+	own func(level.Level) *history.History
 	// rounds is the size of rounds in transactions, 0 if the history is judged as a whole. fenceKey is the name of the key of
 	// fences, "" if it was not given.
 	rounds   int
@@ -97,7 +99,7 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	if err != nil && !starved {
 		return err
 	}
-	j := &judging{app: a, c: c, limit: limit, path: path, h: h, rest: rest, ahead: ahead, show: show, parse: parse, finish: finish, tell: tell, replaced: map[level.Level]*verdict.Result{}, outcomes: map[level.Level]*results.Outcome{}}
+	j := &judging{app: a, c: c, limit: limit, path: path, h: h, rest: rest, ahead: ahead, show: show, parse: parse, finish: finish, tell: tell, replaced: map[level.Level]*verdict.Result{}, own: map[level.Level]*history.History{}, outcomes: map[level.Level]*results.Outcome{}}
 	if starved {
 		return j.unread(err)
 	}

@@ -27,6 +27,7 @@ type windowJudge struct {
 	// finish, if set, is called with the outcome of each window at each level.
 	finish func(*history.History, *results.Outcome)
 	state  rounds.Run
+	raw    *history.History // the window that was entered last, as it was read
 	// sums are the outcomes of the run, by level.
 	sums map[level.Level]*results.Outcome
 	// number and digest are those of the latest window; digest is "" if it is not known.
@@ -59,7 +60,7 @@ func (j *windowJudge) next(path string) error {
 		k.levels = append(k.levels, more...)
 		j.other(more[0])
 	}
-	k.window, k.prepare = true, j.enter
+	k.window, k.prepare, k.own = true, j.enter, j.own
 	if !j.explains() {
 		k.explain = 0
 	}
@@ -78,7 +79,7 @@ func (j *windowJudge) next(path string) error {
 		}
 		return err
 	})
-	j.digest = digest
+	j.digest, j.raw = digest, nil
 	return err
 }
 
@@ -168,10 +169,22 @@ func (j *windowJudge) enter(h *history.History) error {
 		}
 	}
 	j.state.Enter(h)
+	j.raw = h
 	if j.entered != nil {
 		return j.entered(h)
 	}
 	return nil
+}
+
+// own returns what the window shows by itself at a weak level at which its violation proves nothing of the run, or nil.
+func (j *windowJudge) own(lvl level.Level) *history.History {
+	if !lvl.Weak() || j.raw == nil {
+		return nil
+	}
+	if why, err := j.state.Doubt(j.raw, lvl, nil); why == "" || err != nil {
+		return nil
+	}
+	return j.state.Own(j.raw)
 }
 
 // weigh makes the outcome of a window that is violated, but does not prove that the run is, unknown.
@@ -200,10 +213,30 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 			}
 			o.Verdict, o.Reason, o.Anomalies, o.Standing = verdict.Unknown, why, []results.Anomaly{}, nil
 		}
+		j.refuted(h, o, lvl)
 	}
 	if j.finish != nil {
 		j.finish(h, o)
 	}
+}
+
+// refuted reduces the standing of a window that is violated at a level to what it proves of the run: some of the levels that
+// it violates, and none that it satisfies.
+func (j *windowJudge) refuted(h *history.History, o *results.Outcome, at level.Level) {
+	if o.Standing == nil {
+		return
+	}
+	open := func(*history.History) (verdict.Verdict, error) { return verdict.Unknown, nil }
+	known := checker.Known{at: verdict.Violated}
+	for _, name := range slices.Concat(o.Standing.Not, o.Standing.AlsoNot) {
+		if lvl, err := level.Parse(name); err == nil && rounds.Judges(lvl) {
+			if why, err := j.state.Doubt(h, lvl, open); why == "" && err == nil {
+				known[lvl] = verdict.Violated
+			}
+		}
+	}
+	s := known.Standing(h)
+	o.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
 }
 
 // alone makes the judging of a single window, without the others of its run: the options and the finish
@@ -215,9 +248,11 @@ func (a *app) alone(c *checking, finish func(*history.History, *results.Outcome)
 		if window = h.Window != nil; window {
 			j.state.Skip()
 			j.state.Enter(h)
+			j.raw = h
 		}
 		return nil
 	}
+	k.own = j.own
 	return &k, func(h *history.History, o *results.Outcome) {
 		switch {
 		case window:

@@ -44,17 +44,18 @@ func whole(t *testing.T, files []string) []byte {
 // TestWindowsAreTheWhole: runs on a simulated database, with keys, deletes, rows and scans, whose protections are
 // switched off at random, get the same verdicts whole and in windows.
 func TestWindowsAreTheWhole(t *testing.T) {
-	const levels = "ser,si,sser,strong-si,cc,ra,rc"
+	const levels = "ser,si,sser,strong-si,cc,ra,rc,session,ru"
 	count := map[string]int{}
 	seed := randhist.Seed(t, 1)
-	for n := range randhist.Count(t, 30_000) / 2500 {
-		db := []string{"", "?off=predicates", "?off=durability&rate=0.02", "?off=first-committer-wins&rate=0.05", "?off=undo&rate=0.05", "?off=stable-snapshot&rate=0.05"}[n%6]
-		workload := [][]string{{"scan"}, {"mini", "-p", "death=delete"}}[n/6%2]
-		if n/6%2 == 1 && db == "?off=predicates" {
+	for n := range randhist.Count(t, 30_000) / 1700 {
+		db := []string{"", "?off=predicates", "?off=durability&rate=0.02", "?off=first-committer-wins&rate=0.05", "?off=undo&rate=0.05", "?off=stable-snapshot&rate=0.05",
+			"?off=monotonic-reads&rate=0.01", "?off=committed-reads&rate=0.01", "?off=atomic-visibility&rate=0.01"}[n%9]
+		workload := [][]string{{"scan"}, {"mini", "-p", "death=delete"}}[n/9%2]
+		if n/9%2 == 1 && db == "?off=predicates" {
 			continue // it has no scans
 		}
-		isolation, txns := "serializable snapshot isolation", []string{"60", "400"}[n/6%2]
-		if db == "" || db == "?off=undo&rate=0.05" {
+		isolation, txns := "serializable snapshot isolation", []string{"60", "400"}[n/9%2]
+		if db == "" || db == "?off=undo&rate=0.05" || n%9 > 5 {
 			isolation = "read committed"
 		}
 		dir := filepath.Join(t.TempDir(), "run")
@@ -63,7 +64,7 @@ func TestWindowsAreTheWhole(t *testing.T) {
 		c := isohound(t, args...)
 		parts := c.outcomes(t)
 		files, err := results.WindowFiles(dir)
-		if err != nil || len(files) < 2 || len(parts) != 7 {
+		if err != nil || len(files) < 2 || len(parts) != 9 {
 			t.Fatalf("%v, %d windows: %s%s", err, len(files), c.out, c.msg)
 		}
 		text := whole(t, files)
@@ -77,17 +78,22 @@ func TestWindowsAreTheWhole(t *testing.T) {
 		}
 		check := command(t, "check", "-", "--level", levels, "--json", "--explain-timeout", "0")
 		check.Stdin = bytes.NewReader(text)
+		for i := range parts {
+			if parts[i].Windows != nil && parts[i].Windows.Violated > 1 && (parts[i].Level == "ra" || parts[i].Level == "session") {
+				count["weak, later"]++
+			}
+		}
 		for i, o := range finish(t, check).outcomes(t) {
 			count[o.Level+" "+o.Verdict.String()]++
 			if got := parts[i].Verdict; got == verdict.Vacuous {
-				t.Errorf("%v: %s", args, parts[i].Reason)
+				count["vacuous"]++ // by chance few transactions met
 			} else if got != o.Verdict && got != verdict.Unknown && o.Verdict != verdict.Unknown {
 				t.Errorf("%v: %s is %s, and %s in windows: %s", args, o.Level, o.Verdict, got, parts[i].Windows.Text())
 			}
 		}
 	}
 	t.Log(count)
-	if count["ser satisfied"] < 2 || count["ser violated"] < 2 || count["rc satisfied"] < 2 || count["cc violated"] < 2 {
+	if count["ser satisfied"] < 2 || count["ser violated"] < 2 || count["rc satisfied"] < 2 || count["cc violated"] < 2 || count["weak, later"] == 0 || count["vacuous"] > 9 {
 		t.Errorf("the verdicts are not well spread: %v", count)
 	}
 }

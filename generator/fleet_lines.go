@@ -47,7 +47,7 @@ func (f *Fleet) absorbLine(m *loader, l *line, g *native.Group) {
 		a.rec.Due = *l.Due
 	}
 	if !l.Same {
-		a.ops, a.rec.Predicates = l.operations(placer{rec.hdr.Schema}), l.Preds
+		a.ops, a.rec.Predicates, a.told = l.operations(placer{rec.hdr.Schema}), l.Preds, l.Fresh
 	}
 	if l.Intent {
 		a.intentIn, a.intent, a.intended = rec.log, a.rec, slices.Clone(a.ops)
@@ -71,7 +71,7 @@ func (f *Fleet) absorbLine(m *loader, l *line, g *native.Group) {
 
 // into is write, into a group.
 func (a *attempt) into(g *native.Group) {
-	a.r.count.Add(1)
+	a.note()
 	switch {
 	case a.intentIn == nil:
 		g.Txn(&a.rec, a.spell(), nil, false)

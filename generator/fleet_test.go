@@ -200,7 +200,7 @@ func TestFleet(t *testing.T) {
 		sessions, values, lost := map[int64]bool{}, map[history.Value]int64{}, 0
 		for n := range r.files {
 			h := r.history(t, n)
-			if !h.NoCommonClock || !h.Closed || h.Timed() {
+			if !h.NoCommonClock || !h.Closed || h.Timed() || !h.Fresh {
 				t.Errorf("window %d: %+v, closed %v", n+1, h.Header, h.Closed)
 			}
 			for i := range h.Txns {

@@ -30,6 +30,10 @@ type Recorder struct {
 	window  int
 	state   map[string]string
 	carried []attempt
+	// mixed says that values of the window may be in earlier ones, too.
+	mixed atomic.Bool
+	// resumed says that an earlier process wrote values, or that there were values at first which a worker may draw.
+	resumed bool
 }
 
 // NextWindow is called when the file of a window is complete. It returns the log of the next window,
@@ -60,6 +64,8 @@ func (r *Recorder) Windows(w Workload, next NextWindow) {
 		if v != "null" {
 			r.state[k] = v
 		}
+		n, err := strconv.ParseInt(v, 10, 64)
+		r.resumed = r.resumed || err == nil && n != 0
 	}
 }
 
@@ -87,6 +93,7 @@ func (r *Recorder) nextWindow() error {
 			err = r.carried[i].write()
 		}
 	}
+	r.mixed.Store(false) // history.Header.Fresh does not cover those
 	return err
 }
 
@@ -125,7 +132,7 @@ func (r *Recorder) Close(reason string) error {
 	if r.log == nil {
 		return nil
 	}
-	return r.log.End(native.Ending{Reason: reason, Txns: r.count.Load()})
+	return r.log.End(native.Ending{Reason: reason, Txns: r.count.Load(), Fresh: r.next != nil && !r.resumed && !r.mixed.Load()})
 }
 
 // op is an operation as it was executed.
@@ -170,6 +177,10 @@ type attempt struct {
 	ops    []op
 	worker int  // of the process, from 0
 	sent   bool // the intent went over the wire
+	// values are those of the worker, and drawn is the latest of them when the attempt began.
+	values *values
+	drawn  int64
+	told   bool // in place of values: a load generator told that fresh is true
 	// intent is rec when the intent was written, to the log intentIn, and intended are the operations
 	// then. Predicates are only added, so their number tells whether they are still the same.
 	intentIn *native.Log
@@ -187,7 +198,30 @@ func (a *attempt) begin(session, due int64) {
 		ID: a.r.nextID.Add(1), Session: session, Node: a.node, Due: due,
 		Begin: a.r.Now(), End: history.NoTime, Status: history.Unknown,
 	}
-	a.ops, a.intentIn, a.intentErr, a.sent = a.ops[:0], nil, nil, false
+	a.ops, a.intentIn, a.intentErr, a.sent, a.drawn = a.ops[:0], nil, nil, false, a.values.next
+}
+
+// fresh reports whether each value that the attempt wrote was drawn during it, or is the negative of such a value. Then no
+// other attempt of the run wrote it.
+func (a *attempt) fresh() bool {
+	if a.values == nil {
+		return a.told
+	}
+	for i := range a.ops {
+		o := &a.ops[i]
+		if v := max(o.value, -o.value); o.kind == history.Write && !o.none && (o.isText || v <= a.drawn || v > a.values.next || (v-a.drawn)%a.values.step != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// note counts the attempt, and what it wrote.
+func (a *attempt) note() {
+	a.r.count.Add(1)
+	if a.writes() && !a.fresh() {
+		a.r.mixed.Store(true)
+	}
 }
 
 func (a *attempt) writes() bool {
@@ -233,7 +267,7 @@ func (a *attempt) write() error {
 		return nil
 	}
 	// Counted first: the closing line must not count fewer transactions than the file has.
-	a.r.count.Add(1)
+	a.note()
 	if a.intentIn != a.r.log {
 		return a.r.log.Txn(&a.rec, a.spell(), nil, false)
 	}

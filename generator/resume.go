@@ -37,7 +37,7 @@ func Resume(log *native.Log, last *history.History, digest, positions string, ne
 	if last.Closed && !endsWithCut(last) {
 		return nil, nil, errors.New("the run had ended, and was killed while its results were written; isohound check judges it")
 	}
-	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != ""}
+	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != "", resumed: true}
 	if last.Closed || positions != "" { // else the open window may have positions of the earlier process
 		r.hdr.Positions = positions
 	}

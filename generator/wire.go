@@ -101,7 +101,9 @@ type line struct {
 	// Visible is the snapshot as a set: see history.NewVisible.
 	Visible []int64 `json:"visible,omitempty"`
 	// Same says that operations and predicates are those of the intent.
-	Same  bool                `json:"same,omitempty"`
+	Same bool `json:"same,omitempty"`
+	// Fresh says that each value that was written is new in the run.
+	Fresh bool                `json:"fresh,omitempty"`
 	Ops   []wireOp            `json:"ops,omitempty"`
 	Preds []history.Predicate `json:"preds,omitempty"`
 }
@@ -136,7 +138,7 @@ func lineOf(a *attempt, withOps bool) *line {
 	if !withOps {
 		return l
 	}
-	l.Preds = a.rec.Predicates
+	l.Preds, l.Fresh = a.rec.Predicates, a.fresh()
 	for i := range a.ops {
 		o := &a.ops[i]
 		w := wireOp{Kind: o.kind, Key: o.key, Version: o.version}

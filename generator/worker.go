@@ -60,6 +60,7 @@ func newWorker(r *Runner, n int) *worker {
 	w.plan = r.w.Plan(w.n, Stream(r.cfg.Seed, w.n))
 	w.jitter = Stream(r.cfg.Seed, -2-w.n)
 	w.values = newValues(w.n, step)
+	w.a.values = w.values
 	return w
 }
 

@@ -51,8 +51,12 @@ type Header struct {
 	// NoCommonClock says that processes on several machines recorded the transactions, each with its own clock.
 	// Begin and end then order only transactions of one session; the history is not Timed.
 	NoCommonClock bool `json:"no_common_clock,omitempty"`
-	// Ended is, for a native file that has been read, the reason in its closing line.
+	// Ended is, for a native file that has been read, the reason in its closing line, and Fresh what that says of values:
+	// what the transactions of this window wrote, other than absence, is written by no transaction of an earlier window,
+	// and is no initial value of the first one. Transactions of unknown
+	// outcome of earlier windows, which the file has once more, are not meant.
 	Ended string `json:"-"`
+	Fresh bool   `json:"-"`
 }
 
 // Window is the place of a history in a run that was cut into windows.

@@ -45,6 +45,8 @@ type Run struct {
 	uncertain int
 	// gap says that the window before the next one is not known.
 	gap bool
+	// own is what Own returned for this window.
+	own *history.History
 }
 
 // Skip says that windows before the next one are missing, or were not judged. Any transaction of unknown
@@ -87,7 +89,7 @@ func (r *Run) Enter(h *history.History) {
 	if r.used == nil {
 		r.used, r.perhaps, r.seen = map[int64]bool{}, map[int64]bool{}, map[int64]bool{}
 	}
-	r.carried, r.uncertain = map[int64]bool{}, 0
+	r.carried, r.uncertain, r.own = map[int64]bool{}, 0, nil
 	var unknown []int32
 	for i := range h.Txns {
 		t := &h.Txns[i]
@@ -116,25 +118,24 @@ func (r *Run) Enter(h *history.History) {
 type Check func(h *history.History) (verdict.Verdict, error)
 
 // Doubt returns why a violation of the window h, the last one that was entered, does not prove that the
-// run is violated; "" if it does. That a window is satisfied is never in doubt.
+// run is violated; "" if it does. h may also be what Own returned. That a window is satisfied is never in doubt.
 //
 // A transaction of unknown outcome may have taken effect before, and counts as aborted. And at the levels
 // of snapshot isolation, one that was carried over may have taken its snapshot in an earlier window. What
 // it read then need not be there any more. So without its reads the window must be violated, too. At CC what was
-// read at the cut need not have seen it, although it committed before. For other weak levels see Ends.
+// read at the cut need not have seen it, although it committed before. For other weak levels see Ends and Own.
 func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, error) {
-	if lvl.Weak() && h.Window != nil && (lvl != level.CC || !hasFences(h)) {
+	switch {
+	case lvl == level.RU:
+		return "at ru a transaction may read what another window wrote, which this one does not know", nil
+	case r.own != nil && h == r.own:
+		return "", nil
+	case lvl.Weak() && h.Window != nil && (lvl != level.CC || !hasFences(h)):
 		return fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl), nil
-	}
-	if r.uncertain > 0 {
+	case r.uncertain > 0:
 		return "a transaction of unknown outcome took effect in this window or in an earlier one", nil
-	}
-	if lvl == level.CC {
-		for id := range r.carried {
-			if r.used[id] || r.perhaps[id] {
-				return "a transaction of unknown outcome of an earlier window, which may have committed before what was read at the cut, took effect in this one", nil
-			}
-		}
+	case lvl == level.CC && r.late():
+		return "a transaction of unknown outcome of an earlier window, which may have committed before what was read at the cut, took effect in this one", nil
 	}
 	if len(r.carried) == 0 || !lvl.Snapshot() {
 		return "", nil

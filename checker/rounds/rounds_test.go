@@ -50,6 +50,7 @@ type builder struct {
 	recs    []record
 	number  int  // of the window; 0 if that is no matter
 	cut     bool // another window follows
+	fresh   bool // history.Header.Fresh
 }
 
 type record struct {
@@ -80,7 +81,7 @@ func (b *builder) history(t *testing.T) *history.History {
 	if b.number > 1 {
 		header.Window = &history.Window{Number: b.number}
 	}
-	if b.cut {
+	if header.Fresh = b.fresh; b.cut {
 		header.Ended = history.CutReason
 	}
 	out := history.NewBuilder(header, sym, len(b.recs))
@@ -188,6 +189,11 @@ func (r *run) txn(w int, stale int) {
 		v, mine := own[k]
 		if !mine {
 			v = see[k]
+			if r.torn && r.rng.IntN(25) == 0 { // of no transaction, or of a later one
+				if v = r.next + 1 + r.rng.Int64N(6); r.dups {
+					v = r.fresh()
+				}
+			}
 		}
 		if !mine && r.rng.IntN(4) > 0 || r.rng.IntN(2) == 0 {
 			ops = append(ops, operation{history.Read, k, v})
@@ -344,6 +350,34 @@ func judge(t *testing.T, state *rounds.Run, h *history.History, lvl level.Level)
 	return v
 }
 
+// judging judges the next window at a level.
+type judging func(*testing.T, *rounds.Run, *history.History, level.Level) verdict.Verdict
+
+// compare judges a run as a whole and in windows. The verdicts must agree unless that of the windows is unknown, and no
+// window may be violated, judged alone, if the run is not.
+func (r *run) compare(t *testing.T, seed uint64, lvl level.Level, judge judging) (whole, got verdict.Verdict) {
+	whole, got = check(t, r.whole.history(t), lvl), verdict.Satisfied
+	var state rounds.Run
+	for _, w := range r.windows {
+		if v := judge(t, &state, w.history(t), lvl); v != verdict.Satisfied && got != verdict.Violated {
+			got = v
+		}
+		var alone rounds.Run
+		alone.Skip()
+		if whole == verdict.Satisfied && judge(t, &alone, w.history(t), lvl) == verdict.Violated {
+			t.Fatalf("seed %d, %s: a window is violated if it is judged alone\n%s\nof\n%s", seed, lvl, dsl.Format(w.history(t)), dsl.Format(r.whole.history(t)))
+		}
+	}
+	if got != whole && got != verdict.Unknown {
+		text := ""
+		for i, w := range r.windows {
+			text += fmt.Sprintf("window %d:\n%s", i+1, dsl.Format(w.history(t)))
+		}
+		t.Fatalf("seed %d, %s: whole %s, in windows %s\n%s\n%s", seed, lvl, whole, got, dsl.Format(r.whole.history(t)), text)
+	}
+	return whole, got
+}
+
 // TestWindowsAgree: a run is violated exactly if one of its windows is, at each level, with stale
 // reads, lost commits, repeated values, deletes, lost sessions, and unknown outcomes that take effect
 // at any time. And no window is violated, judged alone, if the run is not.
@@ -355,27 +389,7 @@ func TestWindowsAgree(t *testing.T) {
 	for range n {
 		r := simulate(rng, false)
 		for _, lvl := range []level.Level{level.SER, level.SI, level.SSER, level.StrongSI} {
-			whole := check(t, r.whole.history(t), lvl)
-			var state rounds.Run
-			got := verdict.Satisfied
-			for _, w := range r.windows {
-				v := judge(t, &state, w.history(t), lvl)
-				if v != verdict.Satisfied && got != verdict.Violated {
-					got = v
-				}
-				var alone rounds.Run
-				alone.Skip()
-				if whole == verdict.Satisfied && judge(t, &alone, w.history(t), lvl) == verdict.Violated {
-					t.Fatalf("seed %d, %s: a window is violated if it is judged alone\n%s", seed, lvl, dsl.Format(w.history(t)))
-				}
-			}
-			if got != whole && got != verdict.Unknown {
-				text := ""
-				for i, w := range r.windows {
-					text += fmt.Sprintf("window %d:\n%s", i+1, dsl.Format(w.history(t)))
-				}
-				t.Fatalf("seed %d, %s: whole %s, in windows %s\n%s\n%s", seed, lvl, whole, got, dsl.Format(r.whole.history(t)), text)
-			}
+			whole, got := r.compare(t, seed, lvl, judge)
 			count[whole.String()]++
 			if got == verdict.Unknown {
 				count["undecided"]++

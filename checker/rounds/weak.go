@@ -25,7 +25,7 @@ import (
 // A window that is violated proves that the run is if it is the first one, and at CC, where a transaction must see all that
 // the cut read, if no transaction of unknown outcome of an earlier window takes effect in it: that may have committed
 // before the cut, which did not see it. At other levels, a transaction may read a version of an earlier window that
-// its window does not know.
+// its window does not know; Own has what a window knows. At RU nothing says that what was read was written before.
 
 // Ends returns why a window that is satisfied at a weak level, with the witness w, does not show that the run is; "" if it
 // does. h is the window.

@@ -35,6 +35,8 @@ type Ending struct {
 	// the recording.
 	Reason string `json:"reason"`
 	Txns   int64  `json:"txns"`
+	// Fresh is history.Header.Fresh.
+	Fresh bool `json:"fresh,omitempty"`
 }
 
 type headerLine struct {

@@ -270,7 +270,7 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 		if n := r.parse.ending.Txns; n >= 0 && n != r.txns {
 			return false, errors.Errorf("the closing line counts %d transactions and the file has %d; some lines are lost", n, r.txns)
 		}
-		r.closed, r.hdr.Ended = true, r.parse.ending.Reason
+		r.closed, r.hdr.Ended, r.hdr.Fresh = true, r.parse.ending.Reason, r.parse.ending.Fresh
 	}
 	return false, nil
 }
