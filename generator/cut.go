@@ -216,18 +216,20 @@ func (r *Runner) readState(ctx context.Context, f *FinalRead, places written, na
 	return nil
 }
 
-// catchUp makes the worker's session see the last cut before it does anything else.
+// catchUp makes the worker's session see the last cut before it does anything else. What is older than the cut is of no state
+// of the window, and at levels without real time a session may see it. So a transaction that reads it does not commit.
 func (w *worker) catchUp(ctx context.Context) error {
 	if !w.behind || w.r.cfg.Lightweight {
 		return nil
 	}
 	deadline := time.Now().Add(w.r.cfg.Patience)
 	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
-		see := &sight{workers: w.r.last}
-		if err := w.insist(ctx, w.number, see); err != nil {
+		see := &sight{workers: w.r.last, insist: true}
+		err := w.insist(ctx, w.number, see)
+		if err != nil && !errors.Is(err, ErrRollback) {
 			return errors.Wrap(err, "the last cut could not be read")
 		}
-		if len(see.late) == 0 {
+		if err == nil {
 			w.behind = false
 			w.caughtUp = attempt{r: w.r.rec, worker: w.a.worker, rec: w.a.rec, ops: slices.Clone(w.a.ops)}
 			return nil

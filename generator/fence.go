@@ -166,7 +166,9 @@ func (w *worker) insist(ctx context.Context, number int64, program Program) erro
 			return context.Cause(ctx)
 		case derr != nil && derr.Class == drivers.Refused:
 			return errors.Wrap(errRefused, w.a.rec.Cause)
-		case derr == nil || derr.Class == drivers.Fatal || time.Now().After(deadline):
+		case derr == nil:
+			return ErrRollback
+		case derr.Class == drivers.Fatal || time.Now().After(deadline):
 			return errors.New(w.a.rec.Cause)
 		}
 		pause(ctx, time.Duration(w.jitter.Int63n(int64(time.Millisecond)<<min(try, 6))))
@@ -211,8 +213,11 @@ func (f *fence) Run(ctx context.Context, tx *Tx) error {
 }
 
 // sight is the transaction that reads the fences of workers. late are those whose fences did not have
-// the value that was written last. The values of a worker's fence increase.
-type sight struct{ workers, late []*worker }
+// the value that was written last. The values of a worker's fence increase. With insist, it is rolled back if there are any.
+type sight struct {
+	workers, late []*worker
+	insist        bool
+}
 
 // Run implements Program.
 func (s *sight) Run(ctx context.Context, tx *Tx) error {
@@ -229,6 +234,9 @@ func (s *sight) Run(ctx context.Context, tx *Tx) error {
 		if found[i].Value < w.fence { // a later value is of a fence without an answer, and comes after this one
 			s.late = append(s.late, w)
 		}
+	}
+	if s.insist && len(s.late) > 0 {
+		return ErrRollback
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ func (t *tx) Rollback(context.Context) error {
 		return err
 	}
 	defer unlock()
+	if len(t.order) == 0 {
+		t.s.db.catchUp()
+	}
 	t.abort()
 	return nil
 }

@@ -60,6 +60,16 @@ func (d *db) replicate(t *tx) {
 	}
 }
 
+// catchUp shows at each node what is pending one commit earlier. It is called for a transaction that only read and was rolled
+// back: if all sessions do that, waiting for a commit, nodes must catch up without one.
+func (d *db) catchUp() {
+	for _, n := range d.nodes {
+		for _, a := range n.pending {
+			a.at--
+		}
+	}
+}
+
 // show makes a node show a commit at a.at, and before it those that it must not overtake,
 // together with the commits on which these depend.
 func (n *node) show(a *arrival, before func(*arrival) bool) {
