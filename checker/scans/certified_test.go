@@ -295,7 +295,7 @@ func (x *transaction) own(before *statement, key any, g int) (own version, wrote
 	return own, wrote
 }
 
-// decisive lists the groups in the conditions and, of a full page, in the order; or else the first one.
+// decisive lists the groups in the conditions and, of a full page, in the order; or else the first one that is read.
 func (s *statement) decisive() []int {
 	p := s.where
 	if p.Limit == 0 || len(s.rows) < p.Limit {
@@ -303,6 +303,9 @@ func (s *statement) decisive() []int {
 	}
 	if groups := p.Columns(tables[s.table]); len(groups) > 0 {
 		return groups
+	}
+	if s.unread == 1 {
+		return []int{1}
 	}
 	return []int{0}
 }

@@ -80,7 +80,7 @@ func (l *literal) ops() []history.Op {
 		if _, own := s.own[item]; own || !l.found && g != l.group {
 			continue
 		}
-		if no, yes := s.split(l.row, g); l.found {
+		if no, yes := s.split(l.row, g, l.found); l.found {
 			s.class(item, yes, no)
 		} else {
 			s.class(item, no, yes)

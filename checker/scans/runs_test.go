@@ -166,6 +166,13 @@ func (s *statement) scan(rng *rand.Rand, view state, update bool) {
 			s.where.Order = []string{[]string{"", "-"}[rng.IntN(2)] + c.Name}
 		}
 	}
+	if len(t.Groups) > 1 && s.kind == "scan" && rng.IntN(3) == 0 {
+		s.unread = 1 + rng.IntN(len(t.Groups))
+		ordered := schema.Predicate{Order: s.where.Order}.Columns(t)
+		if slices.Contains(ordered, s.unread-1) {
+			s.unread = 0
+		}
+	}
 	s.rows = view.selects(s)
 	if n := len(s.rows); n > 1 && rng.IntN(20) == 0 {
 		s.rows[0], s.rows[n-1] = s.rows[n-1], s.rows[0]

@@ -222,7 +222,7 @@ func (s *scan) impossible(item history.Key) {
 
 // mustMatch says that the transaction saw a version of a row that fulfils the conditions on group g.
 func (s *scan) mustMatch(r int32, g int) {
-	no, yes := s.split(r, g)
+	no, yes := s.split(r, g, true)
 	if len(yes)+len(no) > MostVersions && len(yes) > 1 {
 		s.unread.add(r)
 		return
@@ -284,11 +284,12 @@ func (s *scan) fits(g int, i int32) bool {
 }
 
 // split divides the versions of a row in group g, by values: no has those with which the row is not
-// found, whatever the other groups have; yes has the others. The key must fit.
-func (s *scan) split(r int32, g int) (no, yes []history.Value) {
+// found, whatever the other groups have; yes has the others. The key must fit. A limit explains nothing of a row that
+// was returned.
+func (s *scan) split(r int32, g int, returned bool) (no, yes []history.Value) {
 	vs := &s.t.groups[g]
 	for i := vs.from[r]; i < vs.from[r+1]; i++ {
-		if s.fits(g, i) && !s.page.behind(s, r, g, i) {
+		if s.fits(g, i) && (returned || !s.page.behind(s, r, g, i)) {
 			yes = append(yes, vs.list[i].value)
 		} else {
 			no = append(no, vs.list[i].value)
@@ -351,7 +352,7 @@ func (s *scan) alternatives(r int32) (list []alternative, shown []history.Op, ne
 			shown = append(shown, history.Op{Key: item, Value: v})
 			continue
 		}
-		no, yes := s.split(r, g)
+		no, yes := s.split(r, g, false)
 		if len(yes) == 0 {
 			return nil, nil, false
 		}
