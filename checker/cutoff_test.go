@@ -96,3 +96,14 @@ func TestFailedStatement(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOffFailedCAS: the proof of a violation needs no failed compare-and-set of a transaction of unknown outcome: in a
+// history that was cut off, a missing transaction may have written what it found.
+func TestCutOffFailedCAS(t *testing.T) {
+	h := dsl.MustParse("open\ninitial x=0\ns2: w(x,1)\ns0: r(x,1) w(x,4)\ns0: n(x,nil) r(x,1) w(x,0) unknown\ns2: r(x,0)\n")
+	for _, lvl := range []level.Level{level.RA, level.CC} {
+		if r, err := checker.Check(t.Context(), h, lvl, checker.Options{Certify: true}); err != nil || r.Verdict != verdict.Violated || !r.Certified {
+			t.Errorf("%s: %+v, %v", lvl, r, err)
+		}
+	}
+}
