@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
@@ -94,5 +95,16 @@ func TestLongTexts(t *testing.T) {
 	explain.Fill(h, level.SER, &a)
 	if want := "… and 130 more dependencies, of which the last leads back to T0."; !strings.Contains(a.Text, want) || strings.Count(a.Text, "\n") > 25 {
 		t.Errorf("no %q in\n%s", want, a.Text)
+	}
+}
+
+// TestFailedCASRead: what a failed compare-and-set must have found is not called a read of that value.
+func TestFailedCASRead(t *testing.T) {
+	r, err := checker.Check(t.Context(), dsl.MustParse("initial 0\ns0: n(y,0) w(x,12)\ns1: w(y,13) r(x,12)"), level.RC, checker.Options{})
+	if err != nil || len(r.Anomalies) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if text := r.Anomalies[0].Text; !strings.Contains(text, "T1 found that y = 0 did not hold, so it was 13, which T2 wrote.") {
+		t.Error(text)
 	}
 }

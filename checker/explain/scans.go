@@ -116,6 +116,13 @@ func (w words) read(i int32, k history.Key, v history.Value) string {
 			return text + ", which " + w.state(v)
 		}
 	}
+	if reading(w.h, i, k, v) < 0 {
+		for n, op := range w.h.Ops(&w.h.Txns[i]) {
+			if p, _ := implied(w.h, i, n); p == nil && op.Key == k && op.Kind == history.ReadNot { // it found another value, which can only be v
+				return "found that " + w.pair(k, op.Value) + " did not hold, so it " + w.state(v)
+			}
+		}
+	}
 	return "read " + w.pair(k, v)
 }
 
