@@ -62,7 +62,9 @@ func denying(h *history.History, i int32, k history.Key, to int32) int {
 	for n, op := range h.Ops(&h.Txns[i]) {
 		switch {
 		case op.Key != k:
-		case op.Kind != history.ReadNot:
+		case op.Kind == history.Write: // what follows is of its own version
+			return found
+		case op.Kind == history.Read:
 			return -1
 		case found < 0 || finalValue(h, &h.Txns[to], k, op.Value):
 			found = n
@@ -114,13 +116,6 @@ func (w words) read(i int32, k history.Key, v history.Value) string {
 	if n := reading(w.h, i, k, v); n >= 0 {
 		if text, ok := w.scan(i, n); ok {
 			return text + ", which " + w.state(v)
-		}
-	}
-	if reading(w.h, i, k, v) < 0 {
-		for n, op := range w.h.Ops(&w.h.Txns[i]) {
-			if p, _ := implied(w.h, i, n); p == nil && op.Key == k && op.Kind == history.ReadNot { // it found another value, which can only be v
-				return "found that " + w.pair(k, op.Value) + " did not hold, so it " + w.state(v)
-			}
 		}
 	}
 	return "read " + w.pair(k, v)
