@@ -40,6 +40,45 @@ func (c *Config) promised(name string) *bool {
 	return &promised
 }
 
+// Besides are outcomes at promised levels at which nobody asked for a verdict, and that a violation at another level shows to be
+// violated: who checks a stronger level than the promised one must not miss that the promise is broken, too. There are none if all
+// else says so already.
+func (c *Config) Besides(all []Outcome) (more []Outcome) {
+	promises, err := level.ParseList(c.Promises)
+	broken := func(o Outcome) bool { return o.Verdict == verdict.Violated && !not(o.Promised) }
+	if err != nil || slices.ContainsFunc(all, broken) {
+		return nil
+	}
+	for _, p := range promises {
+		for n := range all {
+			o := &all[n]
+			if p == level.LIN || o.Standing == nil || o.Verdict != verdict.Violated || !refutes(o.Standing, p) ||
+				slices.ContainsFunc(all, func(o Outcome) bool { return o.Level == p.String() }) {
+				continue
+			}
+			x := *o
+			x.Level, x.Engine, x.FollowsFrom, x.Anomalies = p.String(), "", "", []Anomaly{}
+			x.Claim, x.Snapshots, x.Notes = nil, nil, nil
+			x.Reason = fmt.Sprintf("nobody asked for it; the violation at %s shows it", o.Level)
+			x.Stages, x.ParseSeconds, x.CheckSeconds, x.ExplainSeconds = map[string]float64{}, 0, 0, 0
+			for _, a := range o.Anomalies {
+				if a.Counterexample != nil && refutes(a.Counterexample.Standing, p) {
+					x.Anomalies = append(x.Anomalies, a)
+				}
+			}
+			c.Weigh(&x)
+			more = append(more, x)
+			break
+		}
+	}
+	return more
+}
+
+// refutes reports whether a standing says that a level is violated.
+func refutes(s *Standing, l level.Level) bool {
+	return slices.Contains(s.Not, l.String()) || slices.Contains(s.AlsoNot, l.String())
+}
+
 // protects reports whether the isolation promises a serial level, nil if that is not known. Only such
 // a promise protects the invariants of a workload.
 func (c *Config) protects() *bool { return c.promised(level.SERNoSO.String()) }

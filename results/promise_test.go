@@ -150,3 +150,43 @@ func TestOldFolders(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestBesides: who asks for a stronger level than the promised one is told that the promise is broken, too, once.
+func TestBesides(t *testing.T) {
+	alone := func(levels ...string) *results.Counterexample {
+		return &results.Counterexample{Standing: &results.Standing{Not: levels}}
+	}
+	ser := func(not ...string) results.Outcome {
+		return results.Outcome{Level: "ser", Verdict: verdict.Violated, Standing: &results.Standing{Not: not, AlsoNot: []string{"ser"}},
+			Anomalies: []results.Anomaly{{Name: "WriteSkew", Counterexample: alone("ser-noso")}, {Name: "LostUpdate", Counterexample: alone("psi", "si")}}}
+	}
+	for name, tc := range map[string]struct {
+		promises string
+		all      []results.Outcome
+		want     string
+	}{
+		"broken":           {"si", []results.Outcome{ser("si")}, "si: LostUpdate"},
+		"kept":             {"si", []results.Outcome{ser("ser-noso")}, ""},
+		"asked for":        {"si", []results.Outcome{ser("si"), {Level: "si", Verdict: verdict.Unknown}}, ""},
+		"broken elsewhere": {"si", []results.Outcome{ser("si"), {Level: "psi", Verdict: verdict.Violated}}, ""},
+		"none":             {"", []results.Outcome{ser("si")}, ""},
+		"not explained":    {"si", []results.Outcome{{Level: "ser", Verdict: verdict.Violated}}, ""},
+	} {
+		c := &results.Config{Promises: tc.promises}
+		for n := range tc.all {
+			c.Weigh(&tc.all[n])
+		}
+		got := ""
+		for _, o := range c.Besides(tc.all) {
+			if got += o.Level + ":"; o.Verdict != verdict.Violated || o.Promised == nil || !*o.Promised || o.Reason == "" {
+				t.Errorf("%s: %+v", name, o)
+			}
+			for _, a := range o.Anomalies {
+				got += " " + a.Name
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
