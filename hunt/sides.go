@@ -199,6 +199,8 @@ func (c *Comparison) side(n int, runs []*Run) []*Run {
 		s.Effort.add(r)
 		out = append(out, r)
 	}
+	slices.Sort(s.Servers) // runs end in any order
+	slices.Sort(s.Versions)
 	return out
 }
 

@@ -143,7 +143,7 @@ workloads: [{workload: mini}, {workload: append}]
 		t.Errorf("%+v", x)
 	}
 	notes := strings.Join(c.Notes, "\n")
-	for _, want := range []string{"Night 1 is not over", "The servers differ: old 1, new 1; old 2.", "2 cells were run by night 1 ("} {
+	for _, want := range []string{"Night 1 is not over", "The servers differ: night 1 (", ") had new 1; old 1, and night 2 (", ") had old 2.", "2 cells were run by night 1 ("} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q is not in %s", want, notes)
 		}
@@ -188,10 +188,37 @@ workloads: [{workload: mini}, {workload: append}]
 	if c, err = s.CompareTargets("new", "old", 3); err != nil || c.Tested != 0 || c.Words() != "1 finding cannot be compared" || c.Findings[0].Differs || !strings.Contains(c.Findings[0].Sentence, "Only new has runs that could show it. It was shown in 3 of 3 runs (300 commits)") {
 		t.Errorf("%v: %s; %+v", err, c.Words(), c.Findings)
 	}
+	// The same servers in another order are the same.
+	var order [2]*Night
+	for n := range order {
+		if order[n], err = s.begin(1, "4"); err != nil {
+			t.Fatal(err)
+		}
+		enter(order[n], 1, []*Cell{oldMini, newMini}[n], "ser satisfied", whyNew)
+		enter(order[n], 1, []*Cell{newMini, oldMini}[n], "ser satisfied", whyNew)
+	}
+	if c, err = s.CompareNights(order[0].ID, order[1].ID); err != nil || strings.Contains(strings.Join(c.Notes, "\n"), "servers differ") {
+		t.Errorf("%v: %s", err, c.Notes)
+	}
 	if _, err = s.CompareTargets("nw", "old", 0); err == nil || !strings.Contains(err.Error(), `did you mean "new"?`) {
 		t.Error(err)
 	}
-	if _, err = s.CompareNights(1, 7); err == nil || !strings.Contains(err.Error(), "there is no night 7; there are 1 to 3") {
+	if _, err = s.CompareNights(1, 7); err == nil || !strings.Contains(err.Error(), "there is no night 7; there are 1 to 5") {
 		t.Error(err)
+	}
+}
+
+// TestComparisonPage: the page writes names of targets as the plan does, and tells names with commas apart.
+func TestComparisonPage(t *testing.T) {
+	c := &Comparison{What: "targets", Findings: []*Difference{{Workloads: []string{"mini", "mini, 1s kill for 1s"}}}}
+	c.Sides[0], c.Sides[1] = Side{Name: "pg", Servers: []string{"PostgreSQL 15.18", "sim, every protection on"}}, Side{Name: "sim-lu"}
+	html, err := pages.Draw("compare", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">pg and sim-lu.<", "by mini; mini, 1s kill for 1s.", ">PostgreSQL 15.18; sim, every protection on<"} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("%q is not in %s", want, html)
+		}
 	}
 }

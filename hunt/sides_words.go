@@ -79,10 +79,10 @@ func (c *Comparison) notes() {
 	add := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
 	a, b := &c.Sides[0], &c.Sides[1]
 	if !slices.Equal(a.Servers, b.Servers) && c.What == "nights" {
-		add("The servers differ: %s; %s.", listed(a.Servers), listed(b.Servers))
+		add("The servers differ: %s had %s, and %s had %s.", a.Name, listed(a.Servers), b.Name, listed(b.Servers))
 	}
 	if !slices.Equal(a.Versions, b.Versions) {
-		add("The versions of isohound differ: %s; %s.", listed(a.Versions), listed(b.Versions))
+		add("The versions of isohound differ: %s had %s, and %s had %s.", a.Name, listed(a.Versions), b.Name, listed(b.Versions))
 	}
 	var only [2]int
 	changed := 0
@@ -106,11 +106,12 @@ func (c *Comparison) notes() {
 	}
 }
 
+// listed lists names, which may have commas.
 func listed(all []string) string {
 	if len(all) == 0 {
 		return "none known"
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, "; ")
 }
 
 // Words is the comparison in a few words.

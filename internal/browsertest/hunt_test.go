@@ -74,7 +74,7 @@ func TestNight(t *testing.T) {
 
 // TestComparison: the page of two nights, wide, narrow, dark, printed and without scripts.
 func TestComparison(t *testing.T) {
-	c := &hunt.Comparison{What: "nights", Tested: 2, Notes: []string{"The servers differ: PostgreSQL 18.3 (Debian 18.3-1.pgdg130+1); PostgreSQL 18.4 (Debian 18.4-1.pgdg130+1)."}}
+	c := &hunt.Comparison{What: "nights", Tested: 2, Notes: []string{"The servers differ: night 1 (2026-01-31 23:59) had PostgreSQL 18.3 (Debian 18.3-1.pgdg130+1), and night 11 (2026-01-31 23:59) had PostgreSQL 18.4 (Debian 18.4-1.pgdg130+1)."}}
 	effort := hunt.Effort{Runs: 3210, Judged: 3000, Violated: 11, Vacuous: 2, Early: 7, Failed: 2, Commits: 123456789}
 	for n := range c.Sides {
 		c.Sides[n] = hunt.Side{Name: "night 1" + strings.Repeat("1", n) + " (2026-01-31 23:59)", Servers: []string{"PostgreSQL 18.4 (Debian 18.4-1.pgdg130+1)", "MariaDB 11.8.2"}, LeftOut: 44, Effort: effort}

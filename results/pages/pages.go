@@ -39,6 +39,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"percent":      func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
 		"ms":           func(x float64) string { return fmt.Sprintf("%.2f ms", x) },
 		"join":         func(s []string) string { return strings.Join(s, ", ") },
+		"semicolons":   func(s []string) string { return strings.Join(s, "; ") }, // of what may have commas
 		"commas":       func(s []string) string { return strings.Join(s, ",") },
 		"capital":      results.Capital,
 		"clock":        func(a results.Anomaly) explain.Clock { return explain.ClockOf(a.Transactions...) },
