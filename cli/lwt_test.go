@@ -67,6 +67,8 @@ func TestLightweightRefusals(t *testing.T) {
 		{[]string{"synth", "lwt", "-o", "-", "--sessions", "0"}, 64, "must be at least 1"},
 		{[]string{"synth", "lwt", "-o", "-", "--txns", "100000000"}, 64, "at most 100000000 transactions"},
 		{[]string{"synth", "lwt", "-o", "-", "--concurrent", "200%"}, 64, "--concurrent 200%: expected a percentage"},
+		{[]string{"synth", "general", "-o", "-", "--reads", "0.5"}, 64, "--reads 0.5: expected a percentage with its sign, 50% or 0.5%"},
+		{[]string{"run", "-p", "rollback=0.01"}, 64, "-p rollback=0.01: expected a percentage with its sign, 1% or 0.01%"},
 		{[]string{"synth", "lwt", "-o", "-", "--defect", "x"}, 64, `--defect: unknown defect "x"; known are none, stale-read`},
 		{[]string{"synth", "lwt", "-o", "-", "--defect", "inversion", "--sessions", "1", "--txns", "1"}, 64, "too few for the defect inversion"},
 		{[]string{"synth", "general", "-o", "-", "--ops", "0"}, 64, "--ops must be from 1"},

@@ -3,7 +3,6 @@ package cli
 import (
 	"math"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -12,6 +11,7 @@ import (
 	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/internal/percent"
 )
 
 // synthesis are the flags that all synthetic histories share.
@@ -94,11 +94,11 @@ somewhere in it. Defects:` + help.String(),
   isohound synth lwt --defect inversion --seed 7 -o h.jsonl`,
 	}
 	a.synthFlags(c, 20, 500, 10, func(s *synthesis) (*history.History, error) {
-		share, err := percent("concurrent", concurrent)
+		share, err := percentage("concurrent", concurrent)
 		if err != nil {
 			return nil, err
 		}
-		fail, err := percent("failures", failures)
+		fail, err := percentage("failures", failures)
 		if err != nil {
 			return nil, err
 		}
@@ -140,11 +140,11 @@ func (a *app) synthGeneralCommand() *cobra.Command {
 		Short: "Transactions of any shape (VeriStrong paper, section 7.1), serializable or of snapshot isolation, without times",
 	}
 	a.synthFlags(c, 20, 500, 1000, func(s *synthesis) (*history.History, error) {
-		r, err := percent("reads", reads)
+		r, err := percentage("reads", reads)
 		if err != nil {
 			return nil, err
 		}
-		d, err := percent("duplicates", duplicates)
+		d, err := percentage("duplicates", duplicates)
 		if err != nil {
 			return nil, err
 		}
@@ -166,11 +166,11 @@ func (a *app) synthGeneralCommand() *cobra.Command {
 	return c
 }
 
-// percent reads a percentage from 0 to 100, with or without its sign.
-func percent(flag, text string) (float64, error) {
-	p, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-	if err != nil || !(p >= 0 && p <= 100) {
-		return 0, errors.Errorf("--%s %s: expected a percentage from 0 to 100", flag, text)
+// percentage reads a flag that is a percentage.
+func percentage(flag, text string) (float64, error) {
+	p, err := percent.Parse(text)
+	if err != nil {
+		return 0, errors.Errorf("--%s %s: %v", flag, text, err)
 	}
 	return p, nil
 }

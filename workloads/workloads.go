@@ -13,6 +13,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/internal/percent"
 )
 
 // Common are the settings that every workload has. Each has its own flag.
@@ -164,11 +165,11 @@ func (s Spec) Resolve(set []string) (Values, error) {
 	return v, nil
 }
 
-// Percent reads a percentage from 0 to 100, with or without its sign.
+// Percent reads a percentage.
 func (v Values) Percent(name string) (float64, error) {
-	p, err := strconv.ParseFloat(strings.TrimSuffix(v[name], "%"), 64)
-	if err != nil || !(p >= 0 && p <= 100) {
-		return 0, errors.Errorf("-p %s=%s: expected a percentage from 0 to 100", name, v[name])
+	p, err := percent.Parse(v[name])
+	if err != nil {
+		return 0, errors.Errorf("-p %s=%s: %v", name, v[name], err)
 	}
 	return p, nil
 }
