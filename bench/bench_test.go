@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -27,6 +29,18 @@ func TestWrong(t *testing.T) {
 		if wrong := Wrong(ms, tc.expected); len(wrong) != tc.wrong {
 			t.Errorf("%v, expected %v: %q", tc.got, tc.expected, wrong)
 		}
+	}
+}
+
+// TestMegabytes: a bound and what it bounds are in the same unit, which is the MB of --disk.
+func TestMegabytes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "w"), make([]byte, 2e6), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	e := &Endurance{DiskBound: 1e9, Sum: EnduranceSum{Disk: sizeOf(dir)}}
+	if got := e.Targets()[1]; got != "reached: windows on disk at most 1000 MB: 2 MB" {
+		t.Error(got)
 	}
 }
 

@@ -134,6 +134,9 @@ func (e *Endurance) Measure(ctx context.Context, dir string) error {
 	return errors.Wrap(e.sum(dir), "isohound run")
 }
 
+// megabyte is the MB of what is measured, printed and saved here, as in --disk.
+const megabyte = 1e6
+
 // resident is the memory of a process in MB, 0 where that is not known.
 func resident(pid int) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
@@ -145,7 +148,7 @@ func resident(pid int) float64 {
 		return 0
 	}
 	pages, _ := strconv.ParseFloat(fields[1], 64)
-	return pages * float64(os.Getpagesize()) / (1 << 20)
+	return pages * float64(os.Getpagesize()) / megabyte
 }
 
 // sizeOf is the size of the files in a folder in MB. Files that are removed meanwhile do not count.
@@ -153,7 +156,7 @@ func sizeOf(dir string) (mb float64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			if info, err := d.Info(); err == nil {
-				mb += float64(info.Size()) / (1 << 20)
+				mb += float64(info.Size()) / megabyte
 			}
 		}
 		return nil
@@ -210,7 +213,7 @@ func (e *Endurance) Targets() []string {
 	}
 	return []string{
 		line(s.Last <= 1.05*s.Second, "memory of the last quarter at most 5%% above that of the second: %.0f and %.0f MB", s.Last, s.Second),
-		line(s.Disk <= float64(e.DiskBound)/(1<<20), "windows on disk at most %.0f MB: %.0f MB", float64(e.DiskBound)/(1<<20), s.Disk),
+		line(s.Disk <= float64(e.DiskBound)/megabyte, "windows on disk at most %v MB: %.0f MB", float64(e.DiskBound)/megabyte, s.Disk),
 		line(s.Lag < 10, "every verdict less than 10 s after the end of its window: %.1f s", s.Lag),
 		line(s.CutShare < 0.02, "cuts less than 2%% of the time: %.2f%%", 100*s.CutShare),
 	}
