@@ -94,7 +94,7 @@ func (r *Runner) Effectiveness(ctx context.Context, e *Effectiveness) error {
 				return err
 			}
 			e.Points = append(e.Points, *p)
-			if r.Progress != nil {
+			if r.Progress != nil && p.Trials > 0 {
 				r.Progress(fmt.Sprintf("%s, up to %d operations: %d of %d trials found it, %.2f s to generate and %.3f s to check each",
 					k.Name, size, p.Found, p.Trials, p.GenerateSeconds, p.CheckSeconds))
 			}
@@ -157,6 +157,17 @@ func (e *Effectiveness) arguments(k *EffectContestant, size int, seed int64, tim
 		args = append(args, "-p", k.Length+"="+strconv.Itoa(size))
 	}
 	return args
+}
+
+// Empty lists the points of which no trial ended in time: they say nothing.
+func (e *Effectiveness) Empty() []string {
+	var out []string
+	for _, p := range e.Points {
+		if p.Trials == 0 {
+			out = append(out, fmt.Sprintf("%s, up to %d operations: no trial ended within %s", p.Contestant, p.MaxTxnLen, e.Budget))
+		}
+	}
+	return out
 }
 
 // Undecided reports whether a trial was not decided.

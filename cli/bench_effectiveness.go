@@ -53,7 +53,8 @@ paper). A trial is a run of ` + strconv.Itoa(effectTxns) + ` transactions with a
 the check finds a violation. Driver, DSN and isolation choose the defect. It writes a
 plot, a table in CSV and a report in Markdown to --out.
 
-Exit codes: 0 all measured; 2 a trial was not decided; others as for isohound run.`,
+Exit codes: 0 all measured; 2 a trial was not decided, or of a
+workload and size none ended within --duration; others as for isohound run.`,
 		Example: `  isohound bench effectiveness --driver badger --isolation DetectConflicts=false --level si
   isohound bench effectiveness --driver mariadb --isolation "repeatable read" --level si --duration 5m
   isohound bench effectiveness --driver mariadb --dsn "$NODE1" --dsn "$NODE2" --dsn "$NODE3" --isolation serializable --level ser`,
@@ -194,6 +195,10 @@ func (a *app) benchEffectiveness(b *hunting) error {
 		serr = withCode(exitIO, errors.Wrap(serr, "cannot write the results"))
 	}
 	if b.Undecided() {
+		a.found(exitUnknown)
+	}
+	for _, line := range b.Empty() {
+		fmt.Fprintf(a.msg, "isohound: %s; raise --duration, or lower --scale\n", line)
 		a.found(exitUnknown)
 	}
 	for _, p := range b.Points {

@@ -118,9 +118,9 @@ func TestBenchEffectiveness(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s", args, c.code, c.msg)
 		}
 	}
-	// Trials that do not end in time do not count.
+	// Trials that do not end in time do not count, and none at all is no result.
 	c := isohound(t, "bench", "effectiveness", "--duration", "1ms", "--workloads", "mini", "--json", "--out", filepath.Join(t.TempDir(), "b"))
-	if c.code != 0 || !strings.Contains(c.out, `"trials":0,"found":0`) {
+	if c.code != int(exitUnknown) || !strings.Contains(c.out, `"trials":0,"found":0`) || !strings.Contains(c.msg, "mini, up to 4 operations: no trial ended within 1ms; raise --duration, or lower --scale") || strings.Contains(c.msg, "0 of 0") {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 }
