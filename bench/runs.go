@@ -240,3 +240,20 @@ func (runs *Runs) Violated() []string {
 	}
 	return out
 }
+
+// Vacuous says how many runs tested next to nothing, and why the first of them did, or is "".
+func (runs *Runs) Vacuous() string {
+	count, first := 0, ""
+	for _, p := range runs.Points {
+		if p.Verdict != verdict.Vacuous {
+			continue
+		}
+		if count++; count == 1 {
+			first = fmt.Sprintf("%s = %g, %s: %s", p.Axis, p.X, p.Contestant, p.Reason)
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d runs were too small to test anything; the first is %s", count, len(runs.Points), first)
+}

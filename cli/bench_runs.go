@@ -94,7 +94,8 @@ against a database, at snapshot isolation and serializability, with 2 to 64 sess
 and with more and more transactions for each key, as in Figure 11 of the MTC paper. Each
 history is checked. It writes a plot, a table in CSV and a report in Markdown to --out.
 
-Exit codes: 0 all checked and satisfied; 1 a history is violated; others as for isohound run.`,
+Exit codes: 0 all checked and satisfied; 1 a history is violated; 3 a run was
+too small to test anything, as with a low --scale; others as for isohound run.`,
 		Example: `  isohound bench abort-rate --driver postgres --dsn "$DSN"
   isohound bench abort-rate --driver mariadb --points 3`,
 		Args: exactly(0, "flags only"),
@@ -123,7 +124,8 @@ The polygraph engine checks the general ones, the linear engine the mini ones. T
 numbers of transactions, operations and keys vary as in Figures 10 and 17 of the MTC
 paper. It writes plots of time and memory, tables in CSV and reports in Markdown to --out.
 
-Exit codes: 0 all checked and satisfied; 1 a history is violated; others as for isohound run.`,
+Exit codes: 0 all checked and satisfied; 1 a history is violated; 3 a run was
+too small to test anything, as with a low --scale; others as for isohound run.`,
 		Example: `  isohound bench end-to-end --driver postgres --dsn "$DSN"
   isohound bench end-to-end --level si --points 3`,
 		Args: exactly(0, "flags only"),
@@ -202,6 +204,9 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 		}
 		for _, line := range runs.Violated() {
 			fmt.Fprintf(a.msg, "isohound: %s\n", line)
+		}
+		if line := runs.Vacuous(); line != "" {
+			fmt.Fprintf(a.msg, "isohound: vacuous: %s; raise --scale\n", line)
 		}
 		if serr == nil && !b.asJSON {
 			fmt.Fprintf(a.out, "report: %s\n", report)

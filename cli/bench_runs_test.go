@@ -59,6 +59,14 @@ func TestBenchAbortRate(t *testing.T) {
 	}
 }
 
+// TestBenchVacuous: runs that are too small are told in a line that says what to change.
+func TestBenchVacuous(t *testing.T) {
+	c := isohound(t, "bench", "abort-rate", "--driver", "sim", "--points", "1", "--scale", "0.1", "-q", "--out", filepath.Join(t.TempDir(), "b"))
+	if c.code != int(exitVacuous) || !strings.Contains(c.msg, " of 8 runs were too small to test anything; the first is sessions = 2, GT-SI: only ") || !strings.Contains(c.msg, "raise --scale") || strings.Count(c.msg, "\n") != 1 {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+}
+
 func TestBenchEndToEnd(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "b")
 	c := isohound(t, "bench", "end-to-end", "--driver", "badger", "--level", "ser", "--points", "2", "--scale", "0.2", "--out", out, "--json")
