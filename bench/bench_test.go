@@ -32,6 +32,19 @@ func TestWrong(t *testing.T) {
 	}
 }
 
+// TestSpread: percentiles are nearest ranks.
+func TestSpread(t *testing.T) {
+	for n, want := range map[int]Spread{0: {}, 1: {1, 1, 1}, 2: {1, 2, 2}, 3: {2, 3, 3}, 10: {5, 9, 10}, 11: {6, 10, 11}, 50: {25, 45, 50}} {
+		var all []float64
+		for i := n; i > 0; i-- {
+			all = append(all, float64(i))
+		}
+		if got := spread(all); got != want {
+			t.Errorf("of %d: %v, not %v", n, got, want)
+		}
+	}
+}
+
 // TestMegabytes: a bound and what it bounds are in the same unit, which is the MB of --disk.
 func TestMegabytes(t *testing.T) {
 	dir := t.TempDir()

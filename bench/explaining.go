@@ -42,7 +42,8 @@ type Explaining struct {
 	Undecided int `json:"undecided"`
 }
 
-// Spread is the median, the 90th percentile and the maximum of some numbers.
+// Spread is the median, the 90th percentile and the maximum of some numbers. The percentiles are the nearest ranks: numbers that
+// were measured.
 type Spread struct {
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"`
@@ -54,7 +55,7 @@ func spread(all []float64) Spread {
 		return Spread{}
 	}
 	slices.Sort(all)
-	return Spread{all[(len(all)-1)/2], all[(len(all)-1)*9/10], all[len(all)-1]}
+	return Spread{all[(len(all)-1)/2], all[(len(all)*9+9)/10-1], all[len(all)-1]}
 }
 
 // explainedTxns is the size of generated histories.
