@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -109,10 +110,14 @@ func (c *Closures) MeasureClosures(ctx context.Context, specs []GraphSpec) error
 	if err := c.bandwidth(ctx); err != nil {
 		return err
 	}
+	var lacking []remark
 	for i := range c.Backends {
 		if b := &c.Backends[i]; b.Backend == nil {
-			c.say("%s: %s", b.Name, b.Unavailable)
+			lacking = remarked(lacking, b.Name, b.Unavailable)
 		}
+	}
+	for _, r := range lacking {
+		c.say("%s: %s", strings.Join(r.names, " and "), r.text)
 	}
 	for _, spec := range specs {
 		g, err := c.Histories.Graph(ctx, spec, c.Infer)

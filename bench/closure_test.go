@@ -194,3 +194,21 @@ func TestBandwidth(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTableNumbers: figures have no exponents, and a reason that several backends share is said once.
+func TestTableNumbers(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 0.0000123: "0.0000123", 0.25: "0.25", 12.345: "12.3", 2020.4: "2020", 123456: "123000"} {
+		if got := plain(x); got != want {
+			t.Errorf("%v: %s, not %s", x, got, want)
+		}
+	}
+	var c Closures
+	for _, name := range []string{"cuda", "cuda-squaring", "cuda"} {
+		c.Measurements = append(c.Measurements, ClosureMeasurement{Backend: name, Status: StatusUnavailable, Reason: "no GPU"})
+	}
+	c.Measurements = append(c.Measurements, ClosureMeasurement{Backend: "chains", Status: StatusDone, Share: 20.2})
+	var b strings.Builder
+	if err := c.Table(&b); err != nil || !strings.Contains(b.String(), "\ncuda and cuda-squaring, unavailable: no GPU\n") || strings.Count(b.String(), "no GPU") != 1 || !strings.Contains(b.String(), "2020 %") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -105,16 +106,35 @@ memory needs for as many bytes at the bandwidth above (for a GPU, at its own). C
 	return errors.WithStack(err)
 }
 
+// remark is something to be said of several backends once.
+type remark struct {
+	names []string
+	text  string
+}
+
+// remarked adds a remark about one backend.
+func remarked(all []remark, name, text string) []remark {
+	n := slices.IndexFunc(all, func(r remark) bool { return r.text == text })
+	if n < 0 {
+		return append(all, remark{[]string{name}, text})
+	}
+	if !slices.Contains(all[n].names, name) {
+		all[n].names = append(all[n].names, name)
+	}
+	return all
+}
+
 // notes lists the reasons for missing figures, each once.
 func (c *Closures) notes() []string {
-	var out []string
+	var missing []remark
 	for i := range c.Measurements {
 		if m := &c.Measurements[i]; m.Status != StatusDone {
-			note := fmt.Sprintf("%s, %s: %s", m.Backend, m.Status, m.Reason)
-			if !slices.Contains(out, note) {
-				out = append(out, note)
-			}
+			missing = remarked(missing, m.Backend, m.Status+": "+m.Reason)
 		}
+	}
+	var out []string
+	for _, r := range missing {
+		out = append(out, strings.Join(r.names, " and ")+", "+r.text)
 	}
 	return out
 }
@@ -135,13 +155,19 @@ func (m *ClosureMeasurement) row(number int) []string {
 		if x == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%.3g", x)
+		return plain(x)
 	}
 	return []string{fmt.Sprint(number), m.Backend, chains, seconds(m.ClosureSeconds), seconds(m.QuestionSeconds), seconds(m.InsertSeconds), size(m.Held + m.Device),
-		fmt.Sprintf("%.3g %%", 100*m.Share), size(m.Peak), size(m.Moved), fmt.Sprintf("%.3g", m.Rate()/1e9), fmt.Sprintf("%.2f", m.OfBandwidth), counted, speed(m.Speedup), speed(m.BothSpeedup)}
+		plain(100*m.Share) + " %", size(m.Peak), size(m.Moved), plain(m.Rate() / 1e9), fmt.Sprintf("%.2f", m.OfBandwidth), counted, speed(m.Speedup), speed(m.BothSpeedup)}
 }
 
-func seconds(x float64) string { return fmt.Sprintf("%.3g", x) }
+func seconds(x float64) string { return plain(x) }
+
+// plain has three significant digits and, other than %.3g, never an exponent.
+func plain(x float64) string {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64) // reads what it has written
+	return strconv.FormatFloat(short, 'f', -1, 64)
+}
 
 // size formats a number of bytes in decimal units.
 func size(n int64) string { return humanize.Bytes(uint64(max(0, n))) }

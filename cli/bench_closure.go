@@ -228,14 +228,8 @@ func (a *app) disagree(lines []string, err error) error {
 func (b *closing) about() string {
 	text := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	for _, c := range b.chosen {
-		more := ""
-		if c.Device != "" {
-			more = " " + c.Device + "."
-		} else if c.Backend == nil {
-			more = " " + c.Unavailable + "."
-		}
-		if !strings.Contains(text, more) {
-			text += more
+		if c.Device != "" && !strings.Contains(text, c.Device) {
+			text += " " + c.Device + "."
 		}
 	}
 	return text

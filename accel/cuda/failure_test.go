@@ -20,7 +20,13 @@ import (
 
 // TestNoGPU: whatever is missing, one line says what and what to do.
 func TestNoGPU(t *testing.T) {
-	if driver.Binding != "purego" {
+	switch driver.Binding {
+	case "none": // the tag nogpu
+		if _, err := cuda.Open(cuda.Config{}); err == nil || !strings.HasPrefix(err.Error(), "no GPU: this program was built") || strings.Contains(err.Error(), "install") {
+			t.Errorf("a build without CUDA: %v", err)
+		}
+		return
+	case "mumax":
 		t.Skip("the driver is linked in")
 	}
 	for _, test := range []struct{ name, library, options, want string }{

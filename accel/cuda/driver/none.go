@@ -13,8 +13,7 @@ const Binding = "none"
 // DefaultLibrary is the library that is opened unless the user names another.
 const DefaultLibrary = ""
 
-// Open fails: CUDA is only used on Linux, without the build tag nogpu.
+// Open fails: CUDA is only used on Linux, without the build tag nogpu. No library would help, so it is not ErrNoLibrary.
 func Open(string) (Driver, error) {
-	return nil, fmt.Errorf("%w: this program was built for %s/%s without CUDA, which takes Linux on amd64 or arm64 and no build tag nogpu",
-		ErrNoLibrary, runtime.GOOS, runtime.GOARCH)
+	return nil, fmt.Errorf("this program was built for %s/%s without CUDA, which takes Linux on amd64 or arm64 and no build tag nogpu", runtime.GOOS, runtime.GOARCH)
 }
