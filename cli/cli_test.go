@@ -51,6 +51,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "--check", "foo"}, 64, "known are ser, si, ser-noso, si-noso, sser, strong-si, lin"},
 		{[]string{"run", "-p", "foo=1"}, 64, `workload mini has no parameter "foo"; it has shapes`},
 		{[]string{"run", "--workload", "nope"}, 64, `unknown workload "nope"`},
+		{[]string{"run", "--workload", "minni"}, 64, `; did you mean "mini"?`},
+		{[]string{"run", "--driver", "badgr"}, 64, `; did you mean "badger"?`},
 		{[]string{"run", "--dist", "normal"}, 64, "known are uniform, zipfian, hotspot, exponential, latest"},
 		{[]string{"run", "--skew", "2", "--dist", "hotspot"}, 64, "skew"},
 		{[]string{"run", "--keys", "0"}, 64, "--keys must be from 1 to"},

@@ -146,6 +146,7 @@ func TestScenariosUsage(t *testing.T) {
 		{[]string{"--dir", "/nowhere"}, 65, "/nowhere"},
 		{[]string{"--dir", full}, 65, "there are no scenarios"},
 		{[]string{"--dir", broken}, 65, "a.yaml:6: unknown driver \"bager\""},
+		{[]string{"--dir", broken}, 65, "; did you mean \"badger\"?"},
 		{[]string{"--dir", broken}, 65, "b.yaml:9: unknown key \"sesions\""},
 		{[]string{"--dir", dir}, 0, "lost  embedded  badger  si violated: LostUpdate  1s    ready"},
 		{[]string{"show", "lost", "--dir", dir}, 0, "isohound run --driver badger --isolation DetectConflicts=false --workload mini --sessions 8 --txns 200 --keys 10 --seed 1 --check si"},

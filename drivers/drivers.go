@@ -17,6 +17,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history/schema"
+	"github.com/isohound/isohound/internal/suggest"
 )
 
 // Driver drives one kind of database.
@@ -464,7 +465,7 @@ func Find(name string) (Driver, error) {
 	for _, d := range All() {
 		names = append(names, d.Info().Name)
 	}
-	return nil, errors.Errorf("unknown driver %q; known are %s", name, strings.Join(names, ", "))
+	return nil, errors.Errorf("unknown driver %q; known are %s%s", name, strings.Join(names, ", "), suggest.Meant(name, names))
 }
 
 // FindIsolation returns the isolation called name. Case is ignored, and words may be joined by

@@ -1,7 +1,6 @@
 package hunt
 
 import (
-	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -97,7 +96,7 @@ func (d *document) keys(n *yaml.Node, t reflect.Type) {
 func (d *document) allowed(key string, value *yaml.Node, f reflect.StructField) {
 	if words := f.Tag.Get("enum"); words != "" && value.Kind == yaml.ScalarNode {
 		if list := strings.Split(words, ","); !slices.Contains(list, value.Value) {
-			d.Add(value.Line, "%s: unknown value %q; known are %s%s", key, value.Value, strings.Join(list, ", "), meant(value.Value, list))
+			d.Add(value.Line, "%s: unknown value %q; known are %s%s", key, value.Value, strings.Join(list, ", "), suggest.Meant(value.Value, list))
 		}
 	}
 	if low := f.Tag.Get("min"); low != "" {
@@ -116,18 +115,9 @@ func (d *document) unknown(key *yaml.Node, all []reflect.StructField) {
 	for _, f := range all {
 		names = append(names, keyOf(f))
 	}
-	guess := meant(key.Value, names)
+	guess := suggest.Meant(key.Value, names)
 	if guess == "" {
 		guess = "; known here are " + strings.Join(names, ", ")
 	}
 	d.Add(key.Line, "unknown key %q%s", key.Value, guess)
-}
-
-// meant suggests the word that was probably meant.
-func meant(word string, known []string) string {
-	best := suggest.Closest(word, known)
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
 }

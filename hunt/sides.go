@@ -8,6 +8,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/internal/suggest"
 	"github.com/isohound/isohound/results"
 )
 
@@ -130,7 +131,7 @@ func (s *State) CompareTargets(a, b string, night int64) (*Comparison, error) {
 	}
 	for _, name := range []string{a, b} {
 		if !slices.Contains(known, name) {
-			return nil, errors.Errorf("no run is of a target %q%s; there are runs of %s", name, meant(name, known), strings.Join(known, ", "))
+			return nil, errors.Errorf("no run is of a target %q%s; there are runs of %s", name, suggest.Meant(name, known), strings.Join(known, ", "))
 		}
 	}
 	condition, args := "target = ?", [2][]any{{a}, {b}}

@@ -37,7 +37,7 @@ func (p *Plan) validate() {
 			w.Name = w.Workload
 		}
 		if spec, err := workloads.Find(w.Workload); err != nil {
-			d.Add(d.Line("workloads", n, "workload"), "%v%s", err, meant(w.Workload, workloadNames()))
+			d.Add(d.Line("workloads", n, "workload"), "%v", err)
 		} else {
 			w.raw = spec.Raw
 		}
@@ -76,7 +76,7 @@ func (p *Plan) validate() {
 		p.scripts(t.Faults, "targets", n, "faults")
 		for i, name := range t.Workloads {
 			if !entries[name] {
-				d.Add(d.Line("targets", n, "workloads", i), "no workload of the plan is called %q%s", name, meant(name, keys(entries)))
+				d.Add(d.Line("targets", n, "workloads", i), "no workload of the plan is called %q%s", name, suggest.Meant(name, keys(entries)))
 			}
 		}
 		p.target(n, t)
@@ -109,14 +109,6 @@ func keys(m map[string]bool) []string {
 		out = append(out, k)
 	}
 	slices.Sort(out)
-	return out
-}
-
-func workloadNames() []string {
-	var out []string
-	for _, w := range workloads.All() {
-		out = append(out, w.Name)
-	}
 	return out
 }
 
@@ -174,7 +166,7 @@ func (p *Plan) target(n int, t *Target) {
 	}
 	driver, err := drivers.Find(t.Driver)
 	if err != nil {
-		d.Add(d.Line("targets", n, "driver"), "%v%s", err, meant(t.Driver, driverNames()))
+		d.Add(d.Line("targets", n, "driver"), "%v", err)
 		return
 	}
 	info := driver.Info()
@@ -271,10 +263,10 @@ func known(name string) bool {
 func (p *Plan) expectation(n int, targets, entries map[string]bool) {
 	d, e := p.document, &p.Expect[n]
 	if e.Target != "" && !targets[e.Target] {
-		d.Add(d.Line("expect", n, "target"), "no target of the plan is called %q%s", e.Target, meant(e.Target, keys(targets)))
+		d.Add(d.Line("expect", n, "target"), "no target of the plan is called %q%s", e.Target, suggest.Meant(e.Target, keys(targets)))
 	}
 	if e.Workload != "" && !entries[e.Workload] {
-		d.Add(d.Line("expect", n, "workload"), "no workload of the plan is called %q%s", e.Workload, meant(e.Workload, keys(entries)))
+		d.Add(d.Line("expect", n, "workload"), "no workload of the plan is called %q%s", e.Workload, suggest.Meant(e.Workload, keys(entries)))
 	}
 	if e.Level != "" {
 		if _, err := level.Parse(e.Level); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/internal/percent"
+	"github.com/isohound/isohound/internal/suggest"
 )
 
 // Common are the settings that every workload has. Each has its own flag.
@@ -137,7 +138,7 @@ func Find(name string) (Spec, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return Spec{}, errors.Errorf("unknown workload %q; known are %s", name, strings.Join(names, ", "))
+	return Spec{}, errors.Errorf("unknown workload %q; known are %s%s", name, strings.Join(names, ", "), suggest.Meant(name, names))
 }
 
 // Values are a workload's parameters, complete.

@@ -1,7 +1,10 @@
 // Package suggest finds the word that was probably meant by a misspelt one.
 package suggest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Closest returns the word of known that was probably meant: one that differs in few letters, or begins alike. It is ""
 // if there is none. Capital letters make no difference.
@@ -19,6 +22,15 @@ func Closest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// Meant is the end of an error about a misspelt word: the question whether the closest one was meant, or "".
+func Meant(word string, known []string) string {
+	best := Closest(word, known)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
 }
 
 // Distance is the number of bytes to insert, remove, change or exchange with the next one that make b of a.

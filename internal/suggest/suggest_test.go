@@ -14,6 +14,15 @@ func TestClosest(t *testing.T) {
 	}
 }
 
+func TestMeant(t *testing.T) {
+	if got := Meant("smi", []string{"mini", "sim"}); got != `; did you mean "sim"?` {
+		t.Error(got)
+	}
+	if got := Meant("xyzzy", []string{"mini", "sim"}); got != "" {
+		t.Error(got)
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
