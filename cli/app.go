@@ -57,7 +57,7 @@ func (a *app) listen() (done func()) {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// A broken pipe is reported as an error of the write.
+	// A broken pipe is an error of the write, which finish knows.
 	signal.Ignore(syscall.SIGPIPE)
 	go func() {
 		if _, ok := <-signals; !ok {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -126,7 +127,7 @@ func TestPrecedence(t *testing.T) {
 			t.Errorf("%v: exit code %d and %d lines, want %d and %d", tc.files, c.code, got, tc.code, tc.lines)
 		}
 	}
-	order := []exitCode{1, 70, 74, 69, 65, 130, 2, 3, 0}
+	order := []exitCode{1, 70, 74, 141, 69, 65, 130, 2, 3, 0}
 	for i, a := range order {
 		for j, b := range order {
 			if got := worse(a, b); got != order[min(i, j)] {
@@ -171,6 +172,32 @@ func TestJSON(t *testing.T) {
 }
 
 // TestPipeline: the polygraph engine's configuration can be set, and is reported.
+// TestReaderEnded: a filter ends silently when nobody reads its output any more. A violation that was found before stays one.
+func TestReaderEnded(t *testing.T) {
+	path, bad := write(t, "fine.txt", fine), write(t, "bad.txt", lostUpdate)
+	for _, tc := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"scenarios"}, 141}, {[]string{"convert", path, "-", "--to", "dsl"}, 141}, {[]string{"convert", path, "-", "--to", "native"}, 141},
+		{[]string{"check", path, "--level", "ser"}, 141}, {[]string{"check", bad, "--level", "ser", "--json"}, 1},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		c := command(t, tc.args...)
+		var msg bytes.Buffer
+		c.Stdout, c.Stderr = w, &msg
+		_ = c.Run()
+		w.Close()
+		if got := c.ProcessState.ExitCode(); got != tc.code || msg.Len() > 0 {
+			t.Errorf("%v: exit code %d, want %d: %s", tc.args, got, tc.code, msg.String())
+		}
+	}
+}
+
 func TestPipeline(t *testing.T) {
 	path := write(t, "blind.txt", "s1: w(x,1) w(y,1)\ns2: w(x,2) w(y,2)\ns3: r(x,1) r(y,1)\ns4: r(x,2) r(y,2)\n")
 	for _, text := range []string{"default", "paper", "paper,-pruning,+combine", "cobra"} {

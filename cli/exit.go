@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/pkg/errors"
 
@@ -31,6 +32,7 @@ const (
 	exitInternal    exitCode = 70
 	exitIO          exitCode = 74
 	exitInterrupted exitCode = 130
+	exitPipe        exitCode = 141 // as of other filters, which SIGPIPE ends
 )
 
 const exitHelp = `Exit codes:
@@ -38,12 +40,13 @@ const exitHelp = `Exit codes:
   (--expect violated: 0 violated   1 satisfied)
   64 usage   65 unreadable history   69 server unreachable
   70 internal error   74 cannot write   130 interrupted
-With several files or levels, the first of these that occurs: 1, 70, 74, 69, 65, 2, 3,
-0. An interruption comes before 2.`
+  141 the reader of standard output, such as head, has ended
+With several files or levels, the first of these that occurs: 1, 70, 74, 141, 69, 65, 2,
+3, 0. An interruption comes before 2.`
 
 // precedence orders codes if several apply. An interrupted command that has found a violation
 // exits with the code for a violation.
-var precedence = []exitCode{exitViolated, exitInternal, exitIO, exitUnavailable, exitData, exitInterrupted, exitUnknown, exitVacuous, exitSatisfied}
+var precedence = []exitCode{exitViolated, exitInternal, exitIO, exitPipe, exitUnavailable, exitData, exitInterrupted, exitUnknown, exitVacuous, exitSatisfied}
 
 // worse returns the code with the higher precedence.
 func worse(a, b exitCode) exitCode {
@@ -149,10 +152,13 @@ func codeOfError(err error) exitCode {
 }
 
 // finish prints the error that ended the command and returns the exit code: the worse of the
-// error's and of those found before.
+// error's and of those found before. Nothing is said if the reader of standard output, such as head, has read enough.
 func (a *app) finish(err error) exitCode {
 	if err == nil {
 		return a.code
+	}
+	if a.readerEnded(err) {
+		return worse(a.code, exitPipe)
 	}
 	code := codeOfError(err)
 	switch code {
@@ -162,6 +168,13 @@ func (a *app) finish(err error) exitCode {
 		fmt.Fprintf(a.msg, "isohound: %v\n", err)
 	}
 	return worse(a.code, code)
+}
+
+// readerEnded reports whether err is that of a write to standard output that nobody reads any more. Connections to servers
+// break, too.
+func (a *app) readerEnded(err error) bool {
+	var path *os.PathError
+	return errors.As(err, &path) && path.Path == a.out.Name() && errors.Is(path.Err, syscall.EPIPE)
 }
 
 func firstError(all ...error) error {
