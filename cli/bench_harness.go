@@ -24,13 +24,13 @@ func (a *app) benchHarnessCommand() *cobra.Command {
 		Short: "Measure what generating and recording cost",
 		Long: `bench harness runs a workload alternately with recording to a file, intents
 included, and without recording. By default it drives a database that does nothing, so
-it measures isohound alone. With --driver it measures how much recording reduces the
+it measures isohound alone. With --driver or --server it measures how much recording reduces the
 throughput of a database.`,
 		Example: `  isohound bench harness
   isohound bench harness --driver postgres --dsn "$DSN" --duration 5s --rounds 9`,
 		Args: exactly(0, "flags only"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			nothing := !c.Flags().Changed("driver")
+			nothing := !c.Flags().Changed("driver") && s.server == ""
 			if nothing && s.duration == 0 && !c.Flags().Changed("txns") {
 				s.txns = nothingTxns
 			}
@@ -66,6 +66,11 @@ func (a *app) benchHarness(s *settings, nothing bool, rounds int, compress, asJS
 	}
 	server := "a database that does nothing"
 	if !nothing {
+		if err := a.startServer(s); err != nil {
+			return err
+		}
+		defer a.stopServer()
+		s.server = "" // open would start another one
 		if !s.info.Embedded {
 			h.Config.CallTimeout = s.callTimeout
 		}

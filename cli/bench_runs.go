@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -16,17 +17,19 @@ import (
 
 	"github.com/isohound/isohound/bench"
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/generator"
 )
 
 // benchingRuns are the options of a benchmark of whole runs.
 type benchingRuns struct {
-	driver, dsn, si, ser, out string
-	levels                    string
-	scale                     float64
-	points                    int
-	seed                      int64
-	timeout                   time.Duration
-	asJSON, quiet             bool
+	driver, dsn, server string
+	si, ser, out        string
+	levels              string
+	scale               float64
+	points              int
+	seed                int64
+	timeout             time.Duration
+	asJSON, quiet       bool
 }
 
 func (b *benchingRuns) flags(c *cobra.Command) {
@@ -34,6 +37,7 @@ func (b *benchingRuns) flags(c *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&b.driver, "driver", "postgres", "database driver; isohound drivers lists them")
 	f.StringVar(&b.dsn, "dsn", "", "where the database is (default $"+dsnVariable+")")
+	f.StringVar(&b.server, "server", "", "as for isohound run: start a private server for all runs instead of --dsn")
 	f.StringVar(&b.ser, "serializable", "", "the database's own name of the isolation that promises serializability (default the driver's first that does)")
 	f.StringVar(&b.si, "snapshot", "", "the same for snapshot isolation")
 	f.Float64Var(&b.scale, "scale", 1, "run this many times the transactions")
@@ -46,7 +50,15 @@ func (b *benchingRuns) flags(c *cobra.Command) {
 }
 
 // resolve checks the flags, and resolves the names of isolations.
-func (b *benchingRuns) resolve() (drivers.Driver, error) {
+func (b *benchingRuns) resolve(c *cobra.Command) (drivers.Driver, error) {
+	s := &settings{driver: b.driver, server: b.server}
+	if b.dsn != "" {
+		s.dsns = []string{b.dsn}
+	}
+	if err := s.resolveServer(c); err != nil {
+		return nil, err
+	}
+	b.driver = s.driver
 	d, err := findDriver(b.driver)
 	if err != nil {
 		return nil, err
@@ -58,9 +70,9 @@ func (b *benchingRuns) resolve() (drivers.Driver, error) {
 	case b.points < 0 || b.timeout < 0:
 		return nil, usage("--points and --timeout must not be negative")
 	}
-	if b.dsn == "" && !info.Embedded {
+	if b.dsn == "" && b.server == "" && !info.Embedded {
 		if b.dsn = os.Getenv(dsnVariable); b.dsn == "" {
-			return nil, usage("driver %s needs --dsn, for example %s, or the same in the environment as %s", b.driver, info.DSN, dsnVariable)
+			return nil, usage("driver %s needs --server, or --dsn, for example %s, or the same in the environment as %s", b.driver, info.DSN, dsnVariable)
 		}
 	}
 	for _, w := range []struct {
@@ -97,10 +109,10 @@ history is checked. It writes a plot, a table in CSV and a report in Markdown to
 Exit codes: 0 all checked and satisfied; 1 a history is violated; 3 a run was
 too small to test anything, as with a low --scale; others as for isohound run.`,
 		Example: `  isohound bench abort-rate --driver postgres --dsn "$DSN"
-  isohound bench abort-rate --driver mariadb --points 3`,
+  isohound bench abort-rate --server mariadb --points 3`,
 		Args: exactly(0, "flags only"),
-		RunE: func(*cobra.Command, []string) error {
-			d, err := b.resolve()
+		RunE: func(c *cobra.Command, _ []string) error {
+			d, err := b.resolve(c)
 			if err != nil {
 				return err
 			}
@@ -127,10 +139,10 @@ paper. It writes plots of time and memory, tables in CSV and reports in Markdown
 Exit codes: 0 all checked and satisfied; 1 a history is violated; 3 a run was
 too small to test anything, as with a low --scale; others as for isohound run.`,
 		Example: `  isohound bench end-to-end --driver postgres --dsn "$DSN"
-  isohound bench end-to-end --level si --points 3`,
+  isohound bench end-to-end --server postgres --level si --points 3`,
 		Args: exactly(0, "flags only"),
-		RunE: func(*cobra.Command, []string) error {
-			d, err := b.resolve()
+		RunE: func(c *cobra.Command, _ []string) error {
+			d, err := b.resolve(c)
 			if err != nil {
 				return err
 			}
@@ -167,6 +179,16 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 	if err := os.MkdirAll(b.out, 0o777); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))
 	}
+	words := []string{"isohound", "bench", name, "--driver", b.driver}
+	if b.server != "" {
+		s := &settings{driver: b.driver, server: b.server, quiet: b.quiet, engine: d, level: d.Info().Isolations[0], callTimeout: generator.DefaultCallTimeout}
+		if err := a.startServer(s); err != nil {
+			return err
+		}
+		defer a.stopServer()
+		b.dsn = strings.Join(s.dsns, "\n")
+		words = append(words, "--server", s.server)
+	}
 	r := &bench.Runner{Command: self, Flags: []string{"--driver", b.driver}, Scale: b.scale, Points: b.points, Seed: b.seed, Timeout: b.timeout}
 	if b.dsn != "" {
 		r.Env = []string{dsnVariable + "=" + b.dsn} // not visible to other users there
@@ -177,7 +199,6 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 	if !b.quiet {
 		r.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 	}
-	words := []string{"isohound", "bench", name, "--driver", b.driver}
 	for _, f := range [][2]string{{"--serializable", b.ser}, {"--snapshot", b.si}, {"--level", b.levels}} {
 		if f[1] != "" {
 			words = append(words, f[0], f[1])

@@ -99,6 +99,29 @@ func TestBenchHarness(t *testing.T) {
 	}
 }
 
+// TestBenchServer: benchmarks start one server for all their runs, and leave nothing of it.
+func TestBenchServer(t *testing.T) {
+	tmp := tempForAll(t)
+	t.Setenv("TMPDIR", tmp)
+	for _, args := range [][]string{
+		{"abort-rate", "--server", "postgres", "--points", "1", "--scale", "0.6", "--out", filepath.Join(t.TempDir(), "b")},
+		{"harness", "--server", "postgres", "--rounds", "2", "--sessions", "4", "--txns", "50"},
+	} {
+		c := isohound(t, append([]string{"bench"}, args...)...)
+		if c.code != 0 && !strings.Contains(c.msg, "vacuous") || args[0] == "harness" && !strings.HasPrefix(c.out, "PostgreSQL") {
+			t.Errorf("%v: exit code %d: %s%s", args, c.code, c.out, c.msg)
+		}
+		if left, _ := filepath.Glob(filepath.Join(tmp, "isohound-*")); len(left) > 0 {
+			t.Errorf("%v: left behind: %v", args, left)
+		}
+	}
+	for _, args := range [][]string{{"--server", "postgres", "--dsn", "x"}, {"--server", "postgres", "--driver", "mariadb"}, {"--server", "oracle"}} {
+		if c := isohound(t, append([]string{"bench", "end-to-end"}, args...)...); c.code != int(exitUsage) || !strings.Contains(c.msg, "--server") {
+			t.Errorf("%v: exit code %d: %s", args, c.code, c.msg)
+		}
+	}
+}
+
 // TestBenchEffectiveness: each workload has its trials at each length, and finds the defect
 // without conflict detection; with conflict detection none does.
 func TestBenchEffectiveness(t *testing.T) {
