@@ -33,7 +33,7 @@ func TestCounterexampleKeepsSnapshots(t *testing.T) {
 	if err != nil || strings.Count(string(minimal), " {") < 2 || strings.Count(string(minimal), " $") < 2 {
 		t.Errorf("%v: %s", err, minimal)
 	}
-	if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.Contains(string(page), `<span class="dim">snapshot `) {
+	if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.Contains(string(page), `<div class="sub long">snapshot `) {
 		t.Errorf("the page has no snapshot: %v", err)
 	}
 }

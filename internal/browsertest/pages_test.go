@@ -162,6 +162,15 @@ func TestReports(t *testing.T) {
 		"phantom":   {text: phantom, levels: both, sections: order, few: true, pictures: 4},
 		"scan ring": {text: scanRing(5), levels: []level.Level{level.SER}, sections: order, few: true, pictures: 4},
 		"ring":      {text: ring(6), levels: []level.Level{level.SER}, sections: order, pictures: 4},
+		"snapshots": {text: lost, levels: both, sections: order, pictures: 4, change: func(r *results.Run) {
+			for _, o := range r.Outcomes {
+				for _, a := range o.Anomalies {
+					for n := range a.Transactions {
+						a.Transactions[n].Visible = "100:400:100" + strings.Repeat(",101", 300)
+					}
+				}
+			}
+		}},
 		"satisfied": {text: fine, levels: both, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2},
 		"unchecked": {text: fine, sections: "verdict repeat rates latencies aborts parameters", few: true, pictures: 2, change: func(r *results.Run) { r.Config.Ended = generator.ServerLost }},
 		"broken": {text: fine, levels: []level.Level{level.SER}, sections: "verdict repeat rates latencies parameters notes", change: func(r *results.Run) {

@@ -48,6 +48,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"shown":        func(a results.Anomaly) []results.Txn { t, _ := a.Shown(); return t },
 		"unshown":      func(a results.Anomaly) int { _, n := a.Shown(); return n },
 		"command":      command,
+		"numbers":      numbers,
 		"lines":        func(s string) []string { return strings.Split(s, "\n") },
 	}).ParseFS(pageFiles, "*.tmpl"))
 })
@@ -57,6 +58,11 @@ var flag = regexp.MustCompile(`(^|\s)(--?[\w-]+)`)
 // command is a command whose flags stay whole: a browser takes each of their hyphens for a place to break the line at.
 func command(line string) template.HTML {
 	return template.HTML(flag.ReplaceAllString(template.HTMLEscapeString(line), `$1<span class="flag">$2</span>`))
+}
+
+// numbers is a list of numbers with commas, whose lines break after these and not within a number.
+func numbers(list string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(list), ",", ",<wbr>"))
 }
 
 // perSecond is a rate without decimals.
