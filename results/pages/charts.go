@@ -58,7 +58,7 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 	p := plot.New()
 	// Arial and its relatives, which the page requests, are as wide as the font that the library
 	// measures.
-	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
 		style.Font.Variant = "Sans"
 	}
 	p.BackgroundColor = color.Transparent
@@ -69,13 +69,10 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 	p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = 10, 10
 	p.X.Min, p.Y.Min = 0, 0
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
-	p.Legend.Top = true
-	p.Legend.TextStyle.Font.Size = 10
-	p.Legend.ThumbnailWidth = 24
-	p.Legend.Padding = 3
+	var legend []plot.Legend
 	if len(s.Faults) > 0 {
 		p.Add(shades(s.Faults))
-		p.Legend.Add("fault", shades(s.Faults))
+		legend = append(legend, entry("fault", shades(s.Faults)))
 	}
 	for _, l := range lines {
 		pts := plotter.XYs{}
@@ -93,20 +90,52 @@ func chart(s *generator.Stats, title string, lines []series) (template.HTML, err
 		}
 		line.Color, line.Dashes, line.Width = l.color, l.dashes, vg.Points(1.4)
 		p.Add(line)
-		p.Legend.Add(l.name, line)
+		legend = append(legend, entry(l.name, line))
 	}
-	p.Y.Max *= 1.5 // room for the legend
+	p.Y.Max *= 1.05 // keeps the highest point away from the title
 	grid := plotter.NewGrid()
 	grid.Vertical.Width = 0
 	grid.Horizontal.Color = color.NRGBA{0x80, 0x80, 0x80, 0x40}
 	p.Add(grid)
-	canvas := vgsvg.New(5.2*vg.Inch, 2.5*vg.Inch)
-	p.Draw(draw.Crop(draw.New(canvas), 0, 0, 0, -vg.Points(5))) // without this, the title's first pixels are cut off
+	canvas := vgsvg.New(5.2*vg.Inch, 2.5*vg.Inch+legendHeight)
+	all := draw.New(canvas)
+	p.Draw(draw.Crop(all, 0, 0, legendHeight, -vg.Points(5))) // without the last, the title's first pixels are cut off
+	below(legend, draw.Crop(all, 0, 0, vg.Points(3), 0))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return "", errors.Wrap(err, title)
 	}
 	return scalable(b.Bytes())
+}
+
+// legendHeight is the height of the row below a chart that has its legend. In the chart it could lie on a line.
+const legendHeight = vg.Length(20)
+
+// entry is a legend of one entry.
+func entry(name string, t plot.Thumbnailer) plot.Legend {
+	l := plot.NewLegend()
+	l.Left = true
+	l.ThumbnailWidth = 24
+	l.TextStyle.Font.Variant = "Sans"
+	l.TextStyle.Font.Size = 10
+	l.Add(name, t)
+	return l
+}
+
+// below draws legends side by side at the bottom of c, in its middle.
+func below(legends []plot.Legend, c draw.Canvas) {
+	const gap = vg.Length(14)
+	width := -gap
+	for n := range legends {
+		width += legends[n].Rectangle(c).Size().X + gap
+	}
+	x := (c.Size().X - width) / 2
+	for n := range legends {
+		l := &legends[n]
+		l.XOffs = x
+		l.Draw(c)
+		x += l.Rectangle(c).Size().X + gap
+	}
 }
 
 // ticks are the library's ticks with the shortest labels.

@@ -1,6 +1,30 @@
 package pages
 
-import "testing"
+import (
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/isohound/isohound/generator"
+)
+
+// TestLegend: the legend of a chart stands below it, where it cannot lie on a line.
+func TestLegend(t *testing.T) {
+	s := generator.Stats{IntervalSeconds: 1, Intervals: make([]generator.IntervalStats, 5), Faults: []generator.Fault{{From: 1, To: 2, What: "kill"}}}
+	svg, err := rates(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]float64{}
+	for _, m := range regexp.MustCompile(`<text [^>]*y="([^"]*)"[^>]*>([^<]*)</text>`).FindAllStringSubmatch(string(svg), -1) {
+		at[m[2]], _ = strconv.ParseFloat(m[1], 64)
+	}
+	for _, name := range []string{"fault", "committed", "aborted", "unknown"} {
+		if at[name] <= at["seconds since the start"] {
+			t.Errorf("%s stands at %v: %v", name, at[name], at)
+		}
+	}
+}
 
 // TestCommand: flags are kept whole, values and all that HTML would take for its own are left as they are.
 func TestCommand(t *testing.T) {
