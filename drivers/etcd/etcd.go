@@ -129,9 +129,22 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 		return err
 	})
 	if err != nil {
-		return nil, &drivers.UnreachableError{Driver: "etcd", Err: err}
+		return nil, &drivers.UnreachableError{Driver: "etcd", Err: stranger(err, conf.Endpoints[0])}
 	}
 	return d, nil
+}
+
+// stranger explains an error of the first request. What accepts connections and speaks something else looks silent to
+// the client, which tries until its time is over.
+func stranger(err error, endpoint string) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	tls := "without"
+	if strings.HasPrefix(endpoint, "https:") {
+		tls = "with"
+	}
+	return errors.Errorf("%s did not answer as etcd does within %v; is this an etcd server %s TLS?", endpoint, setupTimeout, tls)
 }
 
 // reachable returns the error of the last endpoint if no endpoint accepts a connection. The client

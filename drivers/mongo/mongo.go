@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"iter"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -106,7 +107,8 @@ type db struct {
 	operationTime *bson.Timestamp
 
 	mu      sync.Mutex
-	failure error // the last failure to get an answer from a server
+	failure error  // the last failure to get an answer from a server
+	failed  string // the address of that server
 }
 
 func (d *db) Server() string { return d.version }
@@ -172,6 +174,7 @@ func (d *db) noteFailure(e *event.ServerHeartbeatFailedEvent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.failure = e.Failure
+	d.failed, _, _ = strings.Cut(e.ConnectionID, "[-") // behind the address it has the connection's number
 }
 
 // reason says why no server was found. It replaces the client's long description of its state.
@@ -181,7 +184,27 @@ func (d *db) reason(err error) error {
 	if _, ok := answer(err); ok || d.failure == nil {
 		return err
 	}
-	return errors.Wrapf(d.failure, "no server that takes writes was found within %v", openTimeout)
+	return errors.Wrapf(d.stranger(), "no server that takes writes was found within %v", openTimeout)
+}
+
+// stranger explains the last failure. What accepts connections and does not answer, or answers in another protocol, is
+// hardly a MongoDB. The client then speaks of its messages, or of its own end.
+func (d *db) stranger() error {
+	var op *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.As(d.failure, &op) && op.Op == "dial", errors.As(d.failure, &name):
+		return d.failure
+	}
+	tls := "without"
+	if d.opts.TLSConfig != nil {
+		tls = "with"
+	}
+	question := "is this a MongoDB server " + tls + " TLS?"
+	if errors.Is(d.failure, context.Canceled) || mongo.IsTimeout(d.failure) {
+		return errors.Errorf("%s did not answer as MongoDB does; %s", d.failed, question)
+	}
+	return errors.Errorf("%v; %s", d.failure, question)
 }
 
 // key is the _id of a key. It is binary, because strings must be UTF-8.

@@ -3,8 +3,10 @@ package mongo
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -211,6 +213,22 @@ func TestMaskDSN(t *testing.T) {
 		if got := (driver{}).MaskDSN(dsn); got != want {
 			t.Errorf("%q becomes %q, want %q", dsn, got, want)
 		}
+	}
+}
+
+// TestStranger: what accepts connections and says nothing that MongoDB's client understands is asked for.
+func TestStranger(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = driver{}.Open(ctx, drivers.Config{DSN: "mongodb://" + silent.Addr().String()})
+	want := "within 5s: " + silent.Addr().String() + " did not answer as MongoDB does; is this a MongoDB server without TLS?"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, not %s", err, want)
 	}
 }
 
