@@ -206,7 +206,7 @@ func (a *app) fit(f *file.File, k conversion) (*history.History, error) {
 		return nil, err
 	}
 	if len(losses) > 0 && !k.lossy {
-		return nil, withCode(exitUsage, &fit.Error{Format: string(k.to), Losses: losses, Remedy: "nothing was written; convert to native, or use --lossy"})
+		return nil, withCode(exitUsage, &fit.Error{Format: string(k.to), Losses: losses, Remedy: "Nothing was written; convert to native, or use --lossy"})
 	}
 	if len(out.Txns) == 0 {
 		return nil, withCode(exitUsage, errors.Errorf("the format %s cannot carry any of the transactions; nothing was written", k.to))

@@ -70,7 +70,7 @@ func TestConvertLossy(t *testing.T) {
 		out := filepath.Join(dir, f)
 		c := isohound(t, "convert", h, out, "--to", f)
 		if c.code != 64 || !strings.Contains(c.msg, "the format "+f+" cannot carry this: ") || !strings.Contains(c.msg, "transaction ") ||
-			!strings.Contains(c.msg, "use --lossy") || strings.Count(c.msg, "\n") != 1 {
+			!strings.Contains(c.msg, "the recording was cut off") || !strings.Contains(c.msg, ". Nothing was written; convert to native, or use --lossy") || strings.Count(c.msg, "\n") != 1 {
 			t.Errorf("%s: exit code %d: %s", f, c.code, c.msg)
 		}
 		if _, err := os.Stat(out); !os.IsNotExist(err) {

@@ -8,7 +8,7 @@ package fit
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/isohound/isohound/history"
 )
@@ -104,14 +104,13 @@ type Error struct {
 	Remedy string
 }
 
-// Error names the first loss that concerns a transaction, if there is one.
+// Error names all losses, on one line.
 func (e *Error) Error() string {
-	l := e.Losses[max(slices.IndexFunc(e.Losses, func(l Loss) bool { return l.Known }), 0)]
-	more := ""
-	if n := len(e.Losses) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %d more kinds of loss)", n)
+	var all []string
+	for _, l := range e.Losses {
+		all = append(all, l.What+l.where())
 	}
-	return fmt.Sprintf("the format %s cannot carry this: %s%s%s; %s", e.Format, l.What, l.where(), more, e.Remedy)
+	return fmt.Sprintf("the format %s cannot carry this: %s. %s", e.Format, strings.Join(all, "; "), e.Remedy)
 }
 
 // To returns h as a format that can carry c holds it, what is lost in the conversion, and notes
