@@ -121,7 +121,7 @@ func TestAssume(t *testing.T) {
 	c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?lies=0.1", "--isolation", "serializable", "--workload", "general", "--check", "ser,si", "--sessions", "10", "--txns", "100",
 		"--seed", "3", "--out", dir, "--plain", "--no-progress", "--certify", "--versions", "assume")
 	const words = "this rests on the order of versions that the database claims (numbers of commits)"
-	if c.code != int(exitViolated) || !strings.Contains(c.out, "ser violated, if the claimed order is true") || strings.Contains(c.out, "and promised") || !strings.Contains(c.out, words) || !strings.Contains(c.msg, "--versions assume") {
+	if c.code != int(exitViolated) || !strings.Contains(c.out, "ser violated, if the claimed order is true") || strings.Contains(c.out, "breaks the promise") || !strings.Contains(c.out, words) || !strings.Contains(c.msg, "--versions assume") {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 	for name, want := range map[string]string{"report.html": words, "repro/README.md": "--versions assume"} {

@@ -152,7 +152,7 @@ func TestSummaryFlag(t *testing.T) {
 	if err != nil || c.code != 1 {
 		t.Fatalf("exit code %d, %v", c.code, err)
 	}
-	for _, want := range []string{"### isohound: violated, not promised: Badger", "isohound run --driver badger", "### isohound check: 1 violated, 1 not judged", "`repro/`"} {
+	for _, want := range []string{"### isohound: violated, not promised on Badger", "isohound run --driver badger", "### isohound check: 1 violated, 1 not judged", "`repro/`"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in\n%s", want, b)
 		}

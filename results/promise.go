@@ -111,7 +111,7 @@ func words(v string, promised *bool) string {
 	case v != verdict.Violated.String() || promised == nil:
 		return v
 	case *promised:
-		return v + ", and promised"
+		return v + ": breaks the promise"
 	}
 	return v + ", not promised"
 }

@@ -58,11 +58,11 @@ func TestPromise(t *testing.T) {
 		promises, violated string // violated are levels; "invariant" is an invariant
 		words, texts       string // texts are separated by |
 	}{
-		{"si", "si,ser", "violated, and promised", "So snapshot isolation is promised, and a violation is a bug to report.|Serializability is not promised"},
+		{"si", "si,ser", "violated: breaks the promise", "So snapshot isolation is promised, and a violation is a bug to report.|Serializability is not promised"},
 		{"si", "ser", "violated, not promised", "Serializability is not promised: a violation is documented behaviour."},
 		{"rc", "ra,si", "violated, not promised", "Read atomic and snapshot isolation are not promised"},
-		{"rc", "rc", "violated, and promised", "So read committed is promised"},
-		{"ser", "invariant", "violated, and promised", "So serializability without session order is promised"},
+		{"rc", "rc", "violated: breaks the promise", "So read committed is promised"},
+		{"ser", "invariant", "violated: breaks the promise", "So serializability without session order is promised"},
 		{"si", "invariant", "violated, not promised", "promises snapshot isolation"},
 		{"", "si", "violated", ""},
 	} {
@@ -146,7 +146,7 @@ func TestOldFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := []string{old.Outcomes[0].Words(), old.Outcomes[1].Words()}; got[0] != "violated, and promised" || got[1] != "violated, not promised" {
+	if got := []string{old.Outcomes[0].Words(), old.Outcomes[1].Words()}; got[0] != "violated: breaks the promise" || got[1] != "violated, not promised" {
 		t.Error(got)
 	}
 }

@@ -101,7 +101,7 @@ func render(r *Run, files []fileLink, windows []*windowPage, more int, page Page
 		MoreBad int // violated windows without a page
 	}{Run: r, Pages: windows, MoreBad: more, Worst: worst(r), Sentence: sentence(r), Findings: findings(r.Outcomes), Notes: notes(r), Files: files, Causes: causes(r)}
 	data.legend = legendOf(data.Findings)
-	data.Title = r.Words() + ": " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
+	data.Title = r.Words() + " on " + r.Config.Driver + ", " + r.Config.Isolation + " – isohound"
 	return page("report", data)
 }
 

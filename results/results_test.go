@@ -98,7 +98,7 @@ func TestSaveAndDraw(t *testing.T) {
 	page := string(first)
 	for _, want := range []string{
 		"LostUpdate", "violates si, ser", "Snapshot isolation is promised and does not hold; serializability does not hold and is not promised.",
-		"<h1>Violated, and promised</h1>", "<strong>violated, not promised</strong>", "Repeatable read promises snapshot isolation (the manual).", "T1 (session 1) and T2 (session 2) both read x = 0", `isohound run <span class="flag">--seed</span> 42`, "1,234,567",
+		"<h1>Violated: breaks the promise</h1>", "<strong>violated, not promised</strong>", "Repeatable read promises snapshot isolation (the manual).", "T1 (session 1) and T2 (session 2) both read x = 0", `isohound run <span class="flag">--seed</span> 42`, "1,234,567",
 		"40001 serialization failure", "PostgreSQL &lt;15&gt;", `data-shows="graph"`, `data-shows="timeline"`, "violates si-noso and psi, and so every stronger level", "Nothing of it can be left out", "figure.zoom", `class="chart"`, "r(x,0)", "seed 42",
 		"<li>1.0 to 2.5 s: kill for 1s</li>", "<li>3.0 s: cut</li>", ">fault</text>",
 	} {

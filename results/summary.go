@@ -24,7 +24,7 @@ const (
 func RunSummary(r *Run, repro bool) string {
 	var b strings.Builder
 	c := &r.Config
-	fmt.Fprintf(&b, "### isohound: %s: %s, %s\n\n", r.Words(), plain(c.Server), plain(c.Isolation))
+	fmt.Fprintf(&b, "### isohound: %s on %s, %s\n\n", r.Words(), plain(c.Server), plain(c.Isolation))
 	fmt.Fprintf(&b, "%s\n\n", plain(sentence(r)))
 	if text := r.Promise(); text != "" {
 		fmt.Fprintf(&b, "%s\n\n", plain(text))

@@ -19,8 +19,8 @@ func TestRunSummary(t *testing.T) {
 	r.Config.Isolation = "a|b *c* <d>"
 	text := results.RunSummary(r, true)
 	for _, want := range []string{
-		`### isohound: violated, and promised: PostgreSQL \<15>, a\|b \*c\* \<d>`, "serializability does not hold and is not promised.",
-		"| si | **violated, and promised** | LostUpdate | verified | 2 |", "**LostUpdate** violates si, ser", "> T1 (session 1) and T2 (session 2) both read x = 0",
+		`### isohound: violated: breaks the promise on PostgreSQL \<15>, a\|b \*c\* \<d>`, "serializability does not hold and is not promised.",
+		"| si | **violated: breaks the promise** | LostUpdate | verified | 2 |", "**LostUpdate** violates si, ser", "> T1 (session 1) and T2 (session 2) both read x = 0",
 		"```sh\nisohound run --seed 42\n```", "`repro/`", "`elle.json`",
 	} {
 		if !strings.Contains(text, want) {
