@@ -444,8 +444,19 @@ workloads: [{workload: mini}, {workload: append}]
 			t.Errorf("%s is not in\n%s", want, junit)
 		}
 	}
-	if tonight := m.Trend[0]; tonight.Broken != 22 || tonight.Runs != 2004 {
+	if tonight := m.Trend[0]; tonight.Broken != 22 || tonight.Runs != 2004 || tonight.AsExpected || !m.Trend[1].AsExpected {
 		t.Errorf("%+v", tonight)
+	}
+	p.Expect = []Expectation{{Target: "a", Verdict: violated}}
+	if m, err = s.Morning(p, cells, nil); err != nil || !m.Trend[0].AsExpected {
+		t.Errorf("the plan expects the violations: %+v, %v", m.Trend[0], err)
+	}
+	if html, err := pages.Draw("hunt", m); err != nil || !strings.Contains(string(html), `class="n">22, as expected</td>`) {
+		t.Errorf("the table of nights does not say that they are expected: %v", err)
+	}
+	p.Expect = nil
+	if m, err = s.Morning(p, cells, nil); err != nil {
+		t.Fatal(err)
 	}
 	if summary := m.Summary(); !strings.Contains(summary, "2004 runs: 2004 judged, 22 with a violation, 1 ended early") || !strings.Contains(summary, " 1 of the runs were made") || !strings.Contains(summary, "**ended early**") || !strings.Contains(summary, "**violated, unexpected**") || strings.Count(summary, "| satisfied") != 1 {
 		t.Errorf("summary\n%s", summary)

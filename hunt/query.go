@@ -234,7 +234,7 @@ func (s *State) trend(nights []Night) ([]TrendNight, error) {
 	var out []TrendNight
 	most := 1
 	for _, n := range nights {
-		t := TrendNight{Night: n}
+		t := TrendNight{Night: n, AsExpected: n.Code >= 0 && n.Code != 1}
 		err := s.db.QueryRow(`SELECT count(*), coalesce(sum(commits), 0), coalesce(sum(early <> ''), 0), coalesce(sum(state = 'failed'), 0) FROM runs WHERE night = ?`, n.ID).
 			Scan(&t.Runs, &t.Commits, &t.Early, &t.Failed)
 		if err == nil {
