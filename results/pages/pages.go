@@ -48,6 +48,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"shown":        func(a results.Anomaly) []results.Txn { t, _ := a.Shown(); return t },
 		"unshown":      func(a results.Anomaly) int { _, n := a.Shown(); return n },
 		"command":      command,
+		"links":        links,
 		"numbers":      numbers,
 		"lines":        func(s string) []string { return strings.Split(s, "\n") },
 	}).ParseFS(pageFiles, "*.tmpl"))
@@ -58,6 +59,21 @@ var flag = regexp.MustCompile(`(^|\s)(--?[\w-]+)`)
 // command is a command whose flags stay whole: a browser takes each of their hyphens for a place to break the line at.
 func command(line string) template.HTML {
 	return template.HTML(flag.ReplaceAllString(template.HTMLEscapeString(line), `$1<span class="flag">$2</span>`))
+}
+
+var address = regexp.MustCompile(`https?://[^\s()<>"']*[^\s()<>"'.,;:]`)
+
+// links is a text whose web addresses are links.
+func links(text string) template.HTML {
+	var b strings.Builder
+	at := 0
+	for _, m := range address.FindAllStringIndex(text, -1) {
+		url := template.HTMLEscapeString(text[m[0]:m[1]])
+		b.WriteString(template.HTMLEscapeString(text[at:m[0]]) + `<a href="` + url + `">` + url + `</a>`)
+		at = m[1]
+	}
+	b.WriteString(template.HTMLEscapeString(text[at:]))
+	return template.HTML(b.String())
 }
 
 // numbers is a list of numbers with commas, whose lines break after these and not within a number.

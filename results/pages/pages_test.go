@@ -26,6 +26,20 @@ func TestLegend(t *testing.T) {
 	}
 }
 
+// TestLinks: addresses are links, without what stands behind them.
+func TestLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"It promises si (https://a.org/x-y.html?a=1&b=2#c). So": `It promises si (<a href="https://a.org/x-y.html?a=1&amp;b=2#c">https://a.org/x-y.html?a=1&amp;b=2#c</a>). So`,
+		"http://a.org, https://b.org/x/.":                       `<a href="http://a.org">http://a.org</a>, <a href="https://b.org/x/">https://b.org/x/</a>.`,
+		`<b> docs/sim.md "javascript:x"`:                        "&lt;b&gt; docs/sim.md &#34;javascript:x&#34;",
+		"":                                                      "",
+	} {
+		if got := string(links(text)); got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
 // TestCommand: flags are kept whole, values and all that HTML would take for its own are left as they are.
 func TestCommand(t *testing.T) {
 	for line, want := range map[string]string{
