@@ -16,6 +16,7 @@ import (
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
 
+	"github.com/isohound/isohound/internal/suggest"
 	"github.com/isohound/isohound/results"
 )
 
@@ -130,15 +131,10 @@ func (a *app) root(args []string) *cobra.Command {
 result, and checks whether the isolation level allows the history.
 
 ` + exitHelp,
-		Version:       version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command %q", args[0])
-			}
-			return nil
-		},
+		Version:          version(),
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		Args:             noUnknown,
 		PersistentPreRun: func(*cobra.Command, []string) { a.stopSignals = a.listen() },
 		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -149,8 +145,47 @@ result, and checks whether the isolation level allows the history.
 	root.AddCommand(a.commands(args)...)
 	root.InitDefaultCompletionCmd(args...)
 	refuseShells(root)
+	a.refuseHelp(root)
 	root.SetArgs(args)
 	return root
+}
+
+// noUnknown refuses arguments of the root, which are no commands.
+func noUnknown(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	if meant := suggest.Closest(args[0], known); meant != "" {
+		return usage("unknown command %q; did you mean %s? isohound --help lists the commands", args[0], meant)
+	}
+	return usage("unknown command %q; isohound --help lists the commands", args[0])
+}
+
+// refuseHelp makes a usage error of help on what is no command; cobra prints the help of the root then, with exit code 0.
+func (a *app) refuseHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	if c, _, err := root.Find([]string{"help"}); err == nil && c != root {
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if found, _, _ := root.Find(args); found != root {
+				return nil
+			}
+			return noUnknown(root, args)
+		}
+	}
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if err := noUnknown(root, root.Flags().Args()); err != nil { // a help function returns no error
+			a.found(a.finish(err))
+			return
+		}
+		help(c, args)
+	})
 }
 
 // refuseShells makes a usage error of a shell that cobra writes no completion for; cobra's own command prints its help then, with

@@ -27,7 +27,9 @@ func TestBadInput(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"bogus"}, 64, `unknown command "bogus"`},
+		{[]string{"bogus"}, 64, `unknown command "bogus"; isohound --help lists the commands`},
+		{[]string{"chek", "--help"}, 64, `unknown command "chek"; did you mean check? isohound --help lists`},
+		{[]string{"help", "bogus"}, 64, `unknown command "bogus"`},
 		{[]string{"run", "--bogus"}, 64, "unknown flag: --bogus"},
 		{[]string{"run", "--duraton", "3s"}, 64, "unknown flag: --duraton; did you mean --duration?"},
 		{[]string{"completion", "foo"}, 64, `unknown shell "foo"; known are bash, fish, powershell, zsh`},
