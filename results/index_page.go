@@ -45,7 +45,7 @@ func IsIndex(path string) (bool, error) {
 func (x *Index) Markdown(folder string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### isohound: %s\n\n", x.Total())
-	b.WriteString("| database | isolation | level | workload | seed | verdict | anomaly | commits | commits/s | date | report |\n|---|---|---|---|---:|---|---|---:|---:|---|---|\n")
+	b.WriteString("| database | isolation | level | workload | seed | verdict | anomaly or reason | commits | commits/s | date | report |\n|---|---|---|---|---:|---|---|---:|---:|---|---|\n")
 	for _, r := range x.linked(folder).Rows {
 		date, seed, commits, rate, verdict := "", "", "", "", r.Words()
 		if !r.Started.IsZero() {

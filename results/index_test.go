@@ -66,7 +66,7 @@ func TestIndex(t *testing.T) {
 		t.Errorf("%s", p)
 	}
 	md := string(x.Markdown(top))
-	for _, want := range []string{"### isohound: 6 runs: 3 violated", "(deep/er/b%20%281%29/report.html)", "| **violated: breaks the promise** | LostUpdate | 1,234,567 |", "| **violated, not promised** | sum: it is 7 |"} {
+	for _, want := range []string{"### isohound: 6 runs: 3 violated", "| verdict | anomaly or reason | commits |", "(deep/er/b%20%281%29/report.html)", "| **violated: breaks the promise** | LostUpdate | 1,234,567 |", "| **violated, not promised** | sum: it is 7 |"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)
 		}

@@ -43,7 +43,7 @@ func RunSummary(r *Run, repro bool) string {
 	}
 	b.WriteString("\n\n")
 	if len(r.Outcomes) > 0 {
-		b.WriteString("| level | verdict | anomaly | proof | transactions |\n|---|---|---|---|---:|\n")
+		b.WriteString("| level | verdict | anomaly or reason | proof | transactions |\n|---|---|---|---|---:|\n")
 		for _, o := range r.Outcomes {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", o.Level, loud(&o), plain(what(&o)), proof(&o), Thousands(o.Txns))
 		}
@@ -86,7 +86,7 @@ func CheckSummary(outcomes []Outcome, unread []error) string {
 	}
 	fmt.Fprintf(&b, "### isohound check: %s\n\n", strings.Join(parts, ", "))
 	if len(outcomes) > 0 {
-		b.WriteString("| history | level | verdict | anomaly | proof | transactions |\n|---|---|---|---|---|---:|\n")
+		b.WriteString("| history | level | verdict | anomaly or reason | proof | transactions |\n|---|---|---|---|---|---:|\n")
 	}
 	for n, o := range outcomes {
 		if n == maxRows {
