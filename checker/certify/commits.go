@@ -120,9 +120,13 @@ func demandsOf(h *history.History, lvl level.Level, i int) (out []demand, ok boo
 
 // denies reports whether an operation of transaction i contradicts an earlier one of the same statement.
 func denies(h *history.History, i, n int) bool {
+	p, _ := h.PredicateOf(i, n)
+	if p == nil {
+		return false
+	}
 	ops := h.Ops(&h.Txns[i])
-	for m, op := range ops[:n] {
-		if op.Key == ops[n].Key && op.Kind != history.Write && contradict(op, ops[n]) && oneStatement(h, int32(i), m, n) {
+	for m := p.Ops[0]; m < n; m++ {
+		if op := ops[m]; op.Key == ops[n].Key && op.Kind != history.Write && contradict(op, ops[n]) && oneStatement(h, int32(i), m, n) {
 			return true
 		}
 	}
@@ -168,12 +172,12 @@ func (c *commits) sources(d *demand) []int {
 	if d.fits(c.h.Initial(d.key)) {
 		out = append(out, initially)
 	}
-	for _, w := range c.writersOf(d.key) {
+	list := c.writersOf(d.key)
+	for n := range list {
+		w := &list[n]
 		i, t := w.txn, &c.h.Txns[w.txn]
-		last := len(w.values) - 1
-		// An earlier write than the last one fits.
-		overwritten := c.lvl == level.RU && slices.ContainsFunc(w.values[:last], d.fits)
-		final := d.fits(w.values[last])
+		overwritten := c.lvl == level.RU && w.overwrote(d)
+		final := d.fits(w.values[len(w.values)-1])
 		switch {
 		case c.lvl == level.RU && (overwritten || final && (i == d.txn || t.Status != history.Committed)):
 			// A read of what did not commit says nothing about the order of versions.
@@ -193,6 +197,25 @@ func (c *commits) sources(d *demand) []int {
 type writer struct {
 	txn    int
 	values []history.Value
+	// earlier are all values but the last one; nil until they are needed.
+	earlier map[history.Value]bool
+}
+
+// overwrote reports whether an earlier write than the last one fits a demand.
+func (w *writer) overwrote(d *demand) bool {
+	earlier := w.values[:len(w.values)-1]
+	read := slices.IndexFunc(d.finds, func(f found) bool { return !f.not })
+	if read < 0 {
+		return slices.ContainsFunc(earlier, d.fits)
+	}
+	if w.earlier == nil {
+		w.earlier = make(map[history.Value]bool, len(earlier))
+		for _, v := range earlier {
+			w.earlier[v] = true
+		}
+	}
+	v := d.finds[read].value
+	return w.earlier[v] && d.fits(v)
 }
 
 // writersOf lists the writers of a key in the order of the history.
@@ -242,6 +265,7 @@ func (c *commits) ordered(n int) bool {
 			}
 		}
 	}
+	reads := statements{}
 	for m := range c.demands[:n] {
 		d := &c.demands[m]
 		if c.lvl == level.RU {
@@ -250,7 +274,7 @@ func (c *commits) ordered(n int) bool {
 			}
 			continue
 		}
-		seen := c.sees(d, n, &wr, &past) & c.in & c.writers[d.key] &^ (1 << d.txn)
+		seen := c.sees(d, &reads, &wr, &past) & c.in & c.writers[d.key] &^ (1 << d.txn)
 		if d.source == initially && seen != 0 {
 			return false
 		} else if d.source != initially {
@@ -275,10 +299,36 @@ func (c *commits) ordered(n int) bool {
 	return true
 }
 
-// sees returns the transactions that the level requires the reader to see at a read. n is how many
-// demands have sources.
-func (c *commits) sees(d *demand, n int, wr, past *[MaxJudged]uint64) uint64 {
+// statements has, for each transaction, what the demands read from that were looked at: before has those of earlier statements
+// than the latest one, latest those of that one, which begins with the operation at first.
+type statements struct {
+	before, latest [MaxJudged]uint64
+	first          [MaxJudged]int
+}
+
+// before returns what earlier statements of its transaction than that of d read from. The demands of a transaction are looked at in
+// their order.
+func (c *commits) before(d *demand, s *statements) uint64 {
 	t := d.txn
+	if s.latest[t] != 0 && !oneStatement(c.h, int32(t), s.first[t], d.op) {
+		s.before[t] |= s.latest[t]
+		s.latest[t] = 0
+	}
+	if d.source != initially {
+		if s.latest[t] == 0 {
+			s.first[t] = d.op
+		}
+		s.latest[t] |= 1 << d.source
+	}
+	return s.before[t]
+}
+
+// sees returns the transactions that the level requires the reader to see at a read.
+func (c *commits) sees(d *demand, s *statements, wr, past *[MaxJudged]uint64) uint64 {
+	t := d.txn
+	if c.lvl == level.RC {
+		return c.before(d, s)
+	}
 	// through unites what f has for the transactions in set.
 	through := func(set uint64, f func(i int) uint64) (out uint64) {
 		for ; set != 0; set &= set - 1 {
@@ -295,14 +345,6 @@ func (c *commits) sees(d *demand, n int, wr, past *[MaxJudged]uint64) uint64 {
 		return past[t]
 	case level.RA:
 		return c.so[t] | wr[t]
-	case level.RC:
-		earlier := uint64(0)
-		for _, o := range c.demands[:n] {
-			if o.txn == t && o.op < d.op && o.source != initially && !oneStatement(c.h, int32(t), o.op, d.op) {
-				earlier |= 1 << o.source
-			}
-		}
-		return earlier
 	case level.RYW:
 		return ryw
 	case level.MR:
