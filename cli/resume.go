@@ -79,7 +79,8 @@ type resumed struct {
 	// last is the last window, at path. digest is that of its file.
 	last         *history.History
 	path, digest string
-	files        []string // of all windows
+	files        []string // of all windows, without begun
+	begun        []string // windows that had just begun, which the run begins anew
 	// ready is called when the window in which the run goes on has been begun.
 	ready func() error
 }
@@ -124,31 +125,58 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 	if r.files, err = results.WindowFiles(dir); err != nil {
 		return withCode(exitIO, err)
 	}
-	for len(r.files) > 0 {
-		r.path = r.files[len(r.files)-1]
-		st, err := os.Stat(r.path)
+	for r.last == nil && len(r.files) > 0 {
+		n := len(r.files) - 1
+		r.path = r.files[n]
+		h, err := loadWindow(ctx, r.path)
 		if err != nil {
-			return withCode(exitIO, err)
+			return err
 		}
-		if st.Size() > 0 {
-			if r.last, err = file.Load(ctx, r.path, file.Native, nil); err != nil {
+		var before *history.History
+		if n > 0 && h != nil && !slices.ContainsFunc(h.Txns, func(t history.Txn) bool { return t.Status == history.Committed }) {
+			if before, err = loadWindow(ctx, r.files[n-1]); err != nil {
 				return err
 			}
-			if slices.ContainsFunc(r.last.Txns, func(t history.Txn) bool { return t.Status == history.Committed }) {
-				break
-			}
+		}
+		if h != nil && len(h.Txns) > 0 && !within(h, before) {
+			r.last = h
+			break
 		}
 		// The process ended when it had begun this window. Nothing is in it that is not in the one before.
-		if err := os.Remove(r.path); err != nil {
-			return withCode(exitIO, err)
-		}
-		r.last, r.files = nil, r.files[:len(r.files)-1]
+		r.begun, r.files = append(r.begun, r.path), r.files[:n]
 	}
 	if r.last == nil {
 		return withCode(exitData, errors.Errorf("--resume: no transaction of the run in %s was recorded; start it anew", dir))
 	}
+	if err := generator.Resumable(r.last); err != nil { // before anything is changed
+		return withCode(exitData, errors.Wrap(err, "--resume"))
+	}
 	r.digest, err = digestOf(r.path)
 	return withCode(exitIO, err)
+}
+
+// loadWindow loads a window; it returns nil for an empty file.
+func loadWindow(ctx context.Context, path string) (*history.History, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, withCode(exitIO, err)
+	}
+	if st.Size() == 0 {
+		return nil, nil
+	}
+	return file.Load(ctx, path, file.Native, nil)
+}
+
+// within reports whether all transactions of h are those of an earlier window, too.
+func within(h, before *history.History) bool {
+	if before == nil {
+		return false
+	}
+	known := map[int64]bool{}
+	for i := range before.Txns {
+		known[before.Txns[i].ID] = true
+	}
+	return !slices.ContainsFunc(h.Txns, func(t history.Txn) bool { return !known[t.ID] })
 }
 
 // attach makes the database use what the earlier process created.
@@ -191,7 +219,14 @@ func (w *windowRun) reopen(r *resumed) (io.Writer, error) {
 	if err != nil {
 		return nil, withCode(exitIO, err)
 	}
-	r.ready = func() error { return os.Rename(part, w.path) }
+	r.ready = func() error {
+		for _, path := range r.begun {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+		return os.Rename(part, w.path)
+	}
 	w.file, w.hash = f, sha256.New()
 	return io.MultiWriter(f, w.hash), nil
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -189,4 +190,72 @@ func TestWindowsServerKilled(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLightweightResumed: a run of lightweight transactions, which has no fences, goes on wherever it was killed: after a cut, and
+// with intents alone in its last window. Nothing that was recorded is lost.
+func TestLightweightResumed(t *testing.T) {
+	if !locks {
+		t.Skip("files cannot be locked here")
+	}
+	dsn, dir := postgresDSN(t), filepath.Join(t.TempDir(), "run")
+	flags := []string{"--dsn", dsn, "--fault", "0s latency 40ms", "--no-progress"}
+	recorded := func() map[int64]int {
+		files, err := results.WindowFiles(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[int64]int{} // transactions by id, with their operations
+		for _, path := range files {
+			if st, err := os.Stat(path); err != nil || st.Size() == 0 {
+				continue
+			}
+			h := load(t, path)
+			for i := range h.Txns {
+				all[h.Txns[i].ID] = h.Txns[i].OpCount()
+			}
+		}
+		return all
+	}
+	before := map[int64]int{}
+	kept := func(kill int) {
+		after := recorded()
+		for id, ops := range before {
+			if n, ok := after[id]; !ok || n != ops {
+				t.Errorf("kill %d: transaction %d had %d operations, and has %d", kill, id, ops, n)
+			}
+		}
+		before = after
+	}
+	first := []string{"run", "--driver", "postgres", "--workload", "lwt", "--isolation", "read committed", "--sessions", "8", "--keys", "2", "--cut-every", "40txns", "--check", "lin", "--seed", "4", "--out", dir}
+	again := []string{"run", "--resume", dir}
+	for kill := range 6 {
+		if kill > 0 {
+			first = again
+		}
+		files, _ := results.WindowFiles(dir)
+		c, msg, wait := begin(t, slices.Concat(first, flags, []string{"--duration", "1m"})...)
+		next := results.WindowFile(3, false)
+		if kill > 0 {
+			next = results.WindowFile(results.WindowNumber(files[len(files)-1])+2, false)
+		}
+		for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(dir, next)); err == nil {
+				break
+			} else if time.Now().After(until) {
+				t.Fatalf("%s: %s", next, msg)
+			}
+		}
+		time.Sleep(time.Duration(kill*23) * time.Millisecond)
+		c.Process.Signal(syscall.SIGKILL)
+		if got := wait(); got.code == 0 {
+			t.Fatal(msg)
+		}
+		kept(kill)
+	}
+	got := isohound(t, slices.Concat(again, flags, []string{"--duration", "300ms", "--json"})...)
+	if o := got.outcomes(t); got.code != 0 || len(o) != 1 || o[0].Verdict != verdict.Satisfied {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
+	}
+	kept(6)
 }

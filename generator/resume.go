@@ -34,8 +34,8 @@ type Left struct {
 // and digest that of its file, as the next window names it. log gets the window in which the run goes on,
 // and later windows are begun with next. positions are those of the header from now on, see NewRecorder.
 func Resume(log *native.Log, last *history.History, digest, positions string, next NextWindow) (*Recorder, *Left, error) {
-	if last.Closed && !endsWithCut(last) {
-		return nil, nil, errors.New("the run had ended, and was killed while its results were written; isohound check judges it")
+	if err := Resumable(last); err != nil {
+		return nil, nil, err
 	}
 	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != "", resumed: true}
 	if last.Closed || positions != "" { // else the open window may have positions of the earlier process
@@ -77,27 +77,26 @@ func Resume(log *native.Log, last *history.History, digest, positions string, ne
 	return r, l, err
 }
 
-// endsWithCut reports whether a window ends as a cut does: the session that read the state wrote its fence after
-// that, and read it. A new session that sees this fence comes after the state. The final read of a run has no
-// such fence.
-func endsWithCut(h *history.History) bool {
-	last := len(h.Txns) - 1
-	for last >= 0 && h.Txns[last].Status != history.Committed {
-		last--
+// Resumable returns why a run whose last window is h cannot go on, or nil.
+func Resumable(h *history.History) error {
+	if h.Closed && h.Ended != history.CutReason {
+		return errors.New("the run had ended, and was killed while its results were written; isohound check judges it")
 	}
-	return last >= 0 && readsFences(h, &h.Txns[last])
+	return nil
 }
 
-// noteEnd adds what the last cut read to the state. Nothing was written after it.
+// noteEnd adds what the last cut read to the state. Nothing was written after it. Lightweight transactions have no fences: there the
+// latest read of each key that was written is the cut's.
 func (r *Recorder) noteEnd(h *history.History) {
 	fenced := make([]bool, h.SessionCount()) // the last transaction of the session that wrote, wrote a fence
+	light := !hasFences(h)
 	for i := range h.Txns {
 		t := &h.Txns[i]
 		wrote := slices.ContainsFunc(h.Ops(t), func(op history.Op) bool { return op.Kind == history.Write })
 		if wrote {
 			fenced[t.Session] = slices.ContainsFunc(h.Ops(t), func(op history.Op) bool { return op.Kind == history.Write && h.IsFence(op.Key) })
 		}
-		if wrote || !fenced[t.Session] || t.Status != history.Committed {
+		if t.Status != history.Committed || !light && (wrote || !fenced[t.Session]) {
 			continue
 		}
 		for _, op := range h.Ops(t) {
@@ -110,6 +109,15 @@ func (r *Recorder) noteEnd(h *history.History) {
 			}
 		}
 	}
+}
+
+func hasFences(h *history.History) bool {
+	for k := range history.Key(h.KeyCount()) {
+		if h.IsFence(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // learn collects what the sessions need to know of those before.

@@ -61,11 +61,16 @@ func (c *Config) Besides(all []Outcome) (more []Outcome) {
 			x.Claim, x.Snapshots, x.Notes = nil, nil, nil
 			x.Reason = fmt.Sprintf("nobody asked for it; the violation at %s shows it", o.Level)
 			x.Stages, x.ParseSeconds, x.CheckSeconds, x.ExplainSeconds = map[string]float64{}, 0, 0, 0
+			if o.Windows != nil {
+				x.Windows = nil
+				x.Reason = fmt.Sprintf("nobody asked for it; window %d shows it, which is violated at %s", o.Windows.refuted[p], o.Level)
+			}
 			for _, a := range o.Anomalies {
 				if a.Counterexample != nil && refutes(a.Counterexample.Standing, p) {
 					x.Anomalies = append(x.Anomalies, a)
 				}
 			}
+			x.Certified = o.Certified && len(x.Anomalies) > 0
 			c.Weigh(&x)
 			more = append(more, x)
 			break

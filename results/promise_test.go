@@ -190,3 +190,39 @@ func TestBesides(t *testing.T) {
 		}
 	}
 }
+
+// TestBesidesInWindows: a later window than the first violated one may be the one that breaks the promise. The windows of the run
+// were not judged at the promised level, so no figures say so. What a satisfied window follows from is said only if all do.
+func TestBesidesInWindows(t *testing.T) {
+	window := func(v verdict.Verdict, from string, not ...string) *results.Outcome {
+		o := &results.Outcome{Level: "ser", Verdict: v, Committed: 9, FollowsFrom: from, Certified: true}
+		if len(not) > 0 {
+			o.Standing = &results.Standing{Not: not, AlsoNot: []string{"ser"}}
+			o.Anomalies = []results.Anomaly{{Name: not[0], Counterexample: &results.Counterexample{Standing: &results.Standing{Not: not}}}}
+		}
+		return o
+	}
+	c := &results.Config{Promises: "si"}
+	sum := results.Outcome{Level: "ser"}
+	sum.AddWindow(1, window(verdict.Satisfied, "sser"))
+	sum.AddWindow(2, window(verdict.Violated, "", "ser-noso"))
+	sum.AddWindow(3, window(verdict.Violated, "")) // not explained
+	sum.AddWindow(4, window(verdict.Violated, "", "psi", "si"))
+	if got := sum.Standing.Text; got != "violates ser-noso and psi, and so every stronger level" {
+		t.Error(got)
+	}
+	c.Weigh(&sum)
+	all := c.Besides([]results.Outcome{sum})
+	if len(all) != 1 || all[0].Level != "si" || all[0].Windows != nil || len(all[0].Anomalies) > 0 || all[0].Certified || !strings.Contains(all[0].Reason, "window 4 shows it") {
+		t.Errorf("%+v", all)
+	}
+	same, mixed := results.Outcome{}, results.Outcome{}
+	for n, from := range []string{"sser", "sser", ""} {
+		if mixed.AddWindow(n+1, window(verdict.Satisfied, from)); from != "" {
+			same.AddWindow(n+1, window(verdict.Satisfied, from))
+		}
+	}
+	if same.FollowsFrom != "sser" || mixed.FollowsFrom != "" {
+		t.Errorf("%q, %q", same.FollowsFrom, mixed.FollowsFrom)
+	}
+}

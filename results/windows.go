@@ -3,6 +3,7 @@ package results
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker"
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 )
 
@@ -134,6 +137,8 @@ type Windows struct {
 	More  int          `json:"more,omitempty"`
 	// unclaimed: for some window it is not known whether the claimed order fits.
 	unclaimed bool
+	// refuted are the levels that a window violates, with the first one that is known to, from 1.
+	refuted map[level.Level]int
 }
 
 // WindowSpan are consecutive windows with the same verdict.
@@ -225,6 +230,32 @@ func (o *Outcome) addAssumed(w *Outcome, first bool) {
 	o.Assumes = &sum
 }
 
+// refute notes the levels that window n violates.
+func (w *Windows) refute(n int, s *Standing) {
+	if w.refuted == nil {
+		w.refuted = map[level.Level]int{}
+	}
+	for _, name := range slices.Concat(s.Not, s.AlsoNot) {
+		if l, err := level.Parse(name); err == nil && w.refuted[l] == 0 {
+			w.refuted[l] = n
+		}
+	}
+}
+
+// standing has the levels that some window violates, and so the run.
+func (w *Windows) standing() *Standing {
+	var s checker.Standing
+	for _, l := range slices.Sorted(maps.Keys(w.refuted)) {
+		weaker := func(m level.Level) bool { return m != l && l.Implies(m) && w.refuted[m] > 0 }
+		if slices.ContainsFunc(level.All(), weaker) {
+			s.AlsoNot = append(s.AlsoNot, l)
+		} else {
+			s.Not = append(s.Not, l)
+		}
+	}
+	return NewStanding(s)
+}
+
 // AddWindow adds the outcome of window number n, from 1, to that of the run. The run is violated if a window is,
 // and satisfied if all are in which a transaction committed, and there is one. Anomalies are those of the first violated
 // window.
@@ -264,6 +295,13 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 	o.addAssumed(w, first)
 	o.addSnapshots(n, w.Snapshots, first)
 	o.Windows.extend(n, w)
+	if w.Verdict == verdict.Violated && w.Standing != nil {
+		o.Windows.refute(n, w.Standing)
+		defer func() { o.Standing = o.Windows.standing() }()
+	}
+	if w.Verdict == verdict.Satisfied && o.Verdict == verdict.Satisfied && w.FollowsFrom != o.FollowsFrom {
+		o.FollowsFrom, o.Reason = "", "" // not all windows have it from the same level
+	}
 	empty := o.Windows.Empty == o.Windows.Total() // all before
 	worse := first
 	switch {
