@@ -118,6 +118,9 @@ func (m *mend) vain() bool {
 
 // Decide implements sat.Theory.
 func (x *search) Decide() sat.Lit {
+	if !x.encoded && x.s.Stats.Conflicts >= hardAfter && x.encodeHard() {
+		return sat.None
+	}
 	if conflicts := x.s.Stats.Conflicts; x.mend.due(conflicts) {
 		if !x.mend.on {
 			x.s.Restart() // removes decisions that mending does not need

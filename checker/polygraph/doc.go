@@ -12,7 +12,7 @@
 //   - Otherwise the search changes the order until every read is right, or proves that no such
 //     order exists. It is a CDCL(T) solver: unit propagation and clause learning over variables
 //     "a before b", with acyclicity as the theory. It adds clauses on demand, only for what the
-//     current order gets wrong.
+//     current order gets wrong. A search that is hard gets all clauses, if they are few.
 //
 // A version is identified by its value. Each read has a class of values: the value that it
 // returned or, if it returned none, all values but some. A read is right if the latest write

@@ -138,7 +138,11 @@ func (x *search) encodeRead(r int32) error {
 	if rd.source != fromOpen {
 		return x.encodeSource(r, rd.source, guard)
 	}
-	x.makeSources(r, guard, everySource)
+	if s := x.sources[r]; s == nil {
+		x.makeSources(r, guard, everySource)
+	} else if len(s.others) > 0 {
+		x.moreSources(r, s, everySource)
+	}
 	for _, s := range x.sources[r].list {
 		if err := x.encodeSource(r, s.write, append(slices.Clone(guard), s.lit.Not())); err != nil {
 			return err
@@ -159,6 +163,50 @@ func (x *search) encodeSource(r, from int32, guard []sat.Lit) error {
 		}
 	}
 	return nil
+}
+
+// mostEncoded bounds the constraints that encodeHard turns into clauses.
+const mostEncoded = 1 << 20
+
+// encodeHard turns the constraints of a hard search into clauses, as Eager does, if there are not
+// too many. It reports whether it did so, and restarted the search. Then all variables are decided.
+// With all clauses a decision propagates more, so there are several times fewer conflicts. Whether
+// all clauses are there does not matter for the verdict: Final still verifies every read. Parts of
+// a history are judged to find a small counterexample and its proof. These keep to clauses on
+// demand: clauses about everything would make evidence and proofs larger.
+func (x *search) encodeHard() bool {
+	x.encoded = true
+	if x.pipe != nil && x.pipe.cfg.Has(Eager) || !x.m.whole || x.constraintCount() > mostEncoded {
+		return false
+	}
+	x.s.Restart()
+	if x.pipe == nil { // encode counts and queues constraints there
+		x.pipe = &pipeline{}
+		defer func() { x.pipe = nil }()
+	}
+	_ = x.encode() // the solver, too, notices that the context has ended
+	x.mend.stop()
+	return true
+}
+
+// constraintCount is an upper bound on the constraints of the history.
+func (x *search) constraintCount() int {
+	m := x.m
+	count := 0
+	for k := range int32(m.h.KeyCount()) {
+		writes := int(m.keyFrom[k+1] - m.keyFrom[k])
+		if x.g.apart {
+			count += writes * writes / 2
+		}
+		for _, r := range m.readsOn.of(k) {
+			candidates := 1
+			if rd := &m.reads[r]; rd.source == fromOpen {
+				candidates += m.mostMembers(rd)
+			}
+			count += candidates * writes
+		}
+	}
+	return count
 }
 
 // figures are the statistics of the search.

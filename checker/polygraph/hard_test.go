@@ -14,8 +14,10 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
+	"github.com/isohound/isohound/internal/randhist"
 )
 
 // fromClauses builds a history with many choices. For each clause a transaction reads a value that
@@ -104,6 +106,51 @@ func TestHard(t *testing.T) {
 	}
 	if count[verdict.Satisfied] < 20 || count[verdict.Violated] < 20 {
 		t.Errorf("one-sided: %v", count)
+	}
+}
+
+// TestHardEncoded checks that searches that get all their clauses at the first decision, or after
+// the first conflict, have the verdicts of the trial of every execution, and proofs that hold.
+func TestHardEncoded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	count := map[verdict.Verdict]int{}
+	for n := range randhist.Count(t, 10_000) {
+		restore := polygraph.HardAfter(int64(n % 2))
+		for _, lvl := range (polygraph.Engine{}).Levels() {
+			h := randhist.New(rng)
+			for lvl.RealTime() && !h.Timed() {
+				h = randhist.New(rng)
+			}
+			e := polygraph.Engine{Config: polygraph.Config{}.Without(polygraph.Schedule)}
+			if n%3 == 0 {
+				e.Config = e.Config.Without(polygraph.Pruning)
+			}
+			v, s := compare(t, h, lvl, 9, e)
+			if s {
+				count[v]++
+			}
+		}
+		restore()
+	}
+	t.Logf("with conflicts: %v", count)
+	if count[verdict.Satisfied] < 100 || count[verdict.Violated] < 100 {
+		t.Errorf("one-sided: %v", count)
+	}
+}
+
+// TestFewHotKeys checks that histories of few hot keys with repeated values, which mending alone
+// rarely decides within a minute, are decided soon, with the clauses of all constraints.
+func TestFewHotKeys(t *testing.T) {
+	for seed := range uint64(3) {
+		h := synth.General(synth.GeneralConfig{Sessions: 40, Txns: 160, Ops: 8, Keys: 4, Reads: 0.5, Duplicates: 0.8, Values: 10, Theta: 0.5, Seed: seed + 1})
+		r, err := polygraph.Engine{}.Judge(t.Context(), h, level.SER, engine.Options{Proof: true})
+		if err != nil || r.Verdict != verdict.Satisfied {
+			t.Fatalf("seed %d: %v, %v", seed+1, r, err)
+		}
+		if err := certify.Result(t.Context(), h, r); err != nil {
+			t.Errorf("seed %d: %v", seed+1, err)
+		}
+		t.Logf("seed %d: %+v", seed+1, *r.Search)
 	}
 }
 

@@ -53,6 +53,7 @@ type search struct {
 	reading  bool        // Final is verifying keys
 	late     [][]sat.Lit // clauses that are added after that
 	mend     mend
+	encoded  bool // encodeHard has run
 
 	a     *accesses
 	used  *evidence
