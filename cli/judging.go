@@ -159,6 +159,9 @@ func (j *judging) byItself(ctx context.Context, r *verdict.Result) (*verdict.Res
 	}
 	opt := j.options()
 	opt.Witness, opt.Agree, opt.Decided, opt.Verify = false, nil, nil, nil
+	if opt.Timeout > 0 {
+		opt.Timeout = max(opt.Timeout-r.Took, time.Millisecond)
+	}
 	got, err := checker.Check(ctx, h, r.Level, opt)
 	if err != nil || got.Verdict != verdict.Violated {
 		return r, err

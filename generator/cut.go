@@ -225,11 +225,12 @@ func (w *worker) catchUp(ctx context.Context) error {
 	deadline := time.Now().Add(w.r.cfg.Patience)
 	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
 		see := &sight{workers: w.r.last, insist: true}
-		err := w.insist(ctx, w.number, see)
+		number := w.number
+		err := w.insist(ctx, number, see)
 		if err != nil && !errors.Is(err, ErrRollback) {
 			return errors.Wrap(err, "the last cut could not be read")
 		}
-		if err == nil {
+		if err == nil && number == w.number {
 			w.behind = false
 			w.caughtUp = attempt{r: w.r.rec, worker: w.a.worker, rec: w.a.rec, ops: slices.Clone(w.a.ops)}
 			return nil

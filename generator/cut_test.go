@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,41 +187,135 @@ func TestCutsWithFaults(t *testing.T) {
 	}
 }
 
-// TestFresh: a window whose transactions wrote values that they had not drawn, or that were there at first, does not say
-// that its values are fresh. The next one does, if nothing was there at first.
+// TestFresh: a window says that its values are fresh only if none of them is in an earlier window. From the first one on that has a
+// value that its transaction had not drawn, none says so, since a worker may draw that value later; nor if values were there at
+// first.
 func TestFresh(t *testing.T) {
-	for _, first := range []int64{0, 7} {
-		drawn := map[int]int64{}
-		odd := func(tx *generator.Tx, worker, n int) int64 {
-			v := tx.Fresh()
-			switch {
-			case n == 5 && worker == 0:
-				return drawn[worker] // by the transaction before
-			case n == 5 && worker == 1:
-				return v + 1 // another worker's
-			case n == 6:
-				return -v
-			}
-			drawn[worker] = v
-			return v
-		}
+	for name, tc := range map[string]struct {
+		first int64
+		odd   func(v int64, worker, n int) int64
+		fresh bool // some window after the first is
+	}{
+		"drawn":          {0, func(v int64, _, _ int) int64 { return v }, true},
+		"negative":       {0, func(v int64, _, n int) int64 { return when(n%3 == 0, -v, v) }, true},
+		"there at first": {7, func(v int64, _, _ int) int64 { return v }, false},
+		"constant":       {0, func(v int64, worker, n int) int64 { return when(n < 6 && worker == 0, 3, v) }, false},
+		"drawn later":    {0, func(v int64, _, n int) int64 { return when(n < 6, v+60, v) }, false},
+		"of another":     {0, func(v int64, worker, n int) int64 { return when(n == 5 && worker == 1, v+1, v) }, false},
+	} {
 		var mu sync.Mutex
 		w := begun{workload{keys: []string{"x"}, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
 			mu.Lock()
-			v := odd(tx, worker, n)
+			v := tc.odd(tx.Fresh(), worker, n)
 			mu.Unlock()
 			_, err := tx.Update(ctx, "x", v)
 			return err
-		}}, first}
-		run := driveWindows(t, &fake{delay: 20 * time.Microsecond}, w, generator.Config{Sessions: 2, Txns: 40, Cuts: generator.Cuts{Txns: 20}})
+		}}, tc.first}
+		run := driveWindows(t, &fake{delay: 200 * time.Microsecond}, w, generator.Config{Sessions: 2, Txns: 150, Cuts: generator.Cuts{Txns: 30}})
 		if run.err != nil || len(run.files) < 3 {
-			t.Fatalf("%v, %d windows", run.err, len(run.files))
+			t.Fatalf("%s: %v, %d windows", name, run.err, len(run.files))
 		}
-		last := len(run.files) - 1
-		if got := []bool{run.history(t, 0).Fresh, run.history(t, last-1).Fresh, run.history(t, last).Fresh}; got[0] || got[1] != (first == 0) || got[2] != (first == 0) {
-			t.Errorf("initial value %d: the values of the first and the last two of %d windows are fresh: %v", first, last+1, got)
+		seen, fresh := map[history.Value]int{history.Value(tc.first): 1}, false
+		for n := range run.files {
+			h := run.history(t, n)
+			fresh = fresh || n > 0 && h.Fresh
+			for i := range h.Txns {
+				for _, op := range h.Ops(&h.Txns[i]) {
+					if op.Kind != history.Write || h.IsFence(op.Key) {
+						continue
+					}
+					if m, known := seen[op.Value]; known && m != n+1 && h.Fresh {
+						t.Errorf("%s: window %d is fresh, and its value %d is of window %d", name, n+1, op.Value, m)
+					}
+					seen[op.Value] = n + 1
+				}
+			}
+		}
+		if fresh != tc.fresh {
+			t.Errorf("%s: a later window is fresh: %v", name, fresh)
 		}
 	}
+}
+
+// TestCatchUpBroken: if the connection breaks while a session waits to see the cut, the new session waits, too. Each session that
+// commits in a later window saw the last cut first.
+func TestCatchUpBroken(t *testing.T) {
+	for every := 3; every < 9; every++ {
+		w := workload{keys: []string{"x", "y"}, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
+			return add(ctx, tx, []string{"x", "y"}[(worker+n)%2])
+		}}
+		db := &breaking{fake: &fake{delay: 50 * time.Microsecond}, every: int64(every)}
+		run := driveWindows(t, db, w, generator.Config{Sessions: 4, Txns: 200, Retries: 3, Cuts: generator.Cuts{Txns: 60}, Patience: 5 * time.Second})
+		if run.err != nil || len(run.files) < 3 {
+			t.Fatalf("every %d: %v, %d windows", every, run.err, len(run.files))
+		}
+		for n := range run.files[1:] {
+			h := run.history(t, n+1)
+			caughtUp := map[int32]bool{}
+			for i := range h.Txns {
+				x := &h.Txns[i]
+				if x.Status != history.Committed || caughtUp[x.Session] {
+					continue
+				}
+				caughtUp[x.Session] = true
+				for _, op := range h.Ops(x) {
+					if op.Kind != history.Read || !h.IsFence(op.Key) || op.Value < h.Initial(op.Key) { // the reader of a cut sees later ones
+						t.Errorf("every %d, window %d: session %d begins with transaction %d, which does not see the cut: %v", every, n+2, h.SessionName(x.Session), x.ID, h.Ops(x))
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// breaking is a fake of which some commits fail and break the connection. They have no effect.
+type breaking struct {
+	*fake
+	every, commits int64
+}
+
+func (b *breaking) Connect(ctx context.Context) (drivers.Session, error) {
+	s, err := b.fake.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return breakingSession{s.(*fakeSession), b}, nil
+}
+
+type breakingSession struct {
+	*fakeSession
+	b *breaking
+}
+
+func (s breakingSession) Begin(ctx context.Context) (drivers.Tx, error) {
+	tx, err := s.fakeSession.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return breakingTx{tx.(*fakeTx), s.b}, nil
+}
+
+type breakingTx struct {
+	*fakeTx
+	b *breaking
+}
+
+func (t breakingTx) Commit(ctx context.Context) error {
+	if atomic.AddInt64(&t.b.commits, 1)%t.b.every != 0 {
+		return t.fakeTx.Commit(ctx)
+	}
+	if err := t.Rollback(ctx); err != nil {
+		return err
+	}
+	return errAway
+}
+
+func when(c bool, a, b int64) int64 {
+	if c {
+		return a
+	}
+	return b
 }
 
 // begun is a workload whose keys have another initial value.

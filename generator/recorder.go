@@ -30,7 +30,7 @@ type Recorder struct {
 	window  int
 	state   map[string]string
 	carried []attempt
-	// mixed says that values of the window may be in earlier ones, too.
+	// mixed says that a value was written that its transaction had not drawn. A later window may draw it.
 	mixed atomic.Bool
 	// resumed says that an earlier process wrote values, or that there were values at first which a worker may draw.
 	resumed bool
@@ -88,12 +88,13 @@ func (r *Recorder) nextWindow() error {
 		}
 	})
 	r.count.Store(0)
+	mixed := r.mixed.Load()
 	for i := range r.carried {
 		if err == nil {
 			err = r.carried[i].write()
 		}
 	}
-	r.mixed.Store(false) // history.Header.Fresh does not cover those
+	r.mixed.Store(mixed) // history.Header.Fresh does not cover those
 	return err
 }
 

@@ -165,8 +165,12 @@ func (x *search) encodeSource(r, from int32, guard []sat.Lit) error {
 	return nil
 }
 
-// mostEncoded bounds the constraints that encodeHard turns into clauses.
-const mostEncoded = 1 << 20
+// mostEncoded bounds the constraints that encodeHard turns into clauses, and mostHard the transactions of such a history. A
+// larger one needs more conflicts, and mending decides it.
+const (
+	mostEncoded = 1 << 20
+	mostHard    = 1000
+)
 
 // encodeHard turns the constraints of a hard search into clauses, as Eager does, if there are not
 // too many. It reports whether it did so, and restarted the search. Then all variables are decided.
@@ -176,7 +180,7 @@ const mostEncoded = 1 << 20
 // demand: clauses about everything would make evidence and proofs larger.
 func (x *search) encodeHard() bool {
 	x.encoded = true
-	if x.pipe != nil && x.pipe.cfg.Has(Eager) || !x.m.whole || x.constraintCount() > mostEncoded {
+	if x.pipe != nil && x.pipe.cfg.Has(Eager) || !x.m.whole || len(x.m.h.Txns) > mostHard || x.constraintCount() > mostEncoded {
 		return false
 	}
 	x.s.Restart()
