@@ -194,7 +194,7 @@ func (r *Runner) readState(ctx context.Context, f *FinalRead, places written, na
 	for _, w := range r.workers {
 		w.behind = true
 	}
-	r.last = []*worker{reader}
+	r.last, r.lastSession = []*worker{reader}, session
 	for try := 1; !r.cfg.Lightweight; try++ { // a database that loses commits may lose this one
 		end := &fence{key: fenceOf(reader.n)}
 		if err := reader.insist(ctx, session, end); err != nil {
@@ -222,8 +222,21 @@ func (w *worker) catchUp(ctx context.Context) error {
 	if !w.behind || w.r.cfg.Lightweight {
 		return nil
 	}
-	deadline := time.Now().Add(w.r.cfg.Patience)
+	begun := time.Now()
+	// The session that made the cut wrote this fence itself, and must see it. If its connection broke, another one may be behind, for a while.
+	own := len(w.r.last) == 1 && w.r.last[0] == w && w.r.lastSession != 0
 	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
+		if own && (w.number == w.r.lastSession || time.Since(begun) > w.r.cfg.Patience/2) {
+			own = false
+			see := &sight{workers: w.r.last}
+			if err := w.insist(ctx, w.r.lastSession, see); err != nil {
+				return errors.Wrap(err, "the last cut could not be read")
+			}
+			if len(see.late) == 0 && w.number == w.r.lastSession {
+				w.sawCut()
+				return nil
+			}
+		}
 		see := &sight{workers: w.r.last, insist: true}
 		number := w.number
 		err := w.insist(ctx, number, see)
@@ -231,15 +244,20 @@ func (w *worker) catchUp(ctx context.Context) error {
 			return errors.Wrap(err, "the last cut could not be read")
 		}
 		if err == nil && number == w.number {
-			w.behind = false
-			w.caughtUp = attempt{r: w.r.rec, worker: w.a.worker, rec: w.a.rec, ops: slices.Clone(w.a.ops)}
+			w.sawCut()
 			return nil
 		}
-		if time.Now().After(deadline) {
+		if time.Since(begun) > w.r.cfg.Patience {
 			return errors.New("a session does not see the last cut, which came before it began")
 		}
 		pause(ctx, wait)
 	}
+}
+
+// sawCut notes that the latest transaction of the worker's session saw the last cut.
+func (w *worker) sawCut() {
+	w.behind = false
+	w.caughtUp = attempt{r: w.r.rec, worker: w.a.worker, rec: w.a.rec, ops: slices.Clone(w.a.ops)}
 }
 
 // repeatCatchUp records once more, for another session, how the worker's session saw the last cut. A

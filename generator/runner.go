@@ -99,6 +99,7 @@ type Runner struct {
 	kept, doubtful written
 	doubtMu        sync.Mutex
 	last           []*worker // whose fences a new session reads, to come after the last cut
+	lastSession    int64     // which wrote that fence; 0 if an earlier process did
 }
 
 // NewRunner prepares a run. The database's schema must exist. If the database has several
