@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,7 +172,7 @@ func (w *worker) insist(ctx context.Context, number int64, program Program) erro
 		case derr.Class == drivers.Fatal || time.Now().After(deadline):
 			return errors.New(w.a.rec.Cause)
 		}
-		pause(ctx, time.Duration(w.jitter.Int63n(int64(time.Millisecond)<<min(try, 6))))
+		pause(ctx, rand.N(time.Millisecond<<min(try, 6))) // not w.jitter, which the worker may be using while it waits for the gate
 	}
 }
 

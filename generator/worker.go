@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"math/rand"
+	randv2 "math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -322,7 +323,7 @@ func (w *worker) connect(ctx, running context.Context) error {
 		if o.started.Load() || !e.Full { // else other sessions connect all the time
 			o.missed(w.a.worker%len(w.r.dbs), err)
 		}
-		pause(running, wait+time.Duration(w.jitter.Int63n(int64(wait))))
+		pause(running, wait+time.Duration(randv2.Int64N(int64(wait))))
 	}
 }
 
