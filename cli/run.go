@@ -313,7 +313,7 @@ func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, 
 	if err != nil && a.work.Err() != nil {
 		err = errInterrupted
 	}
-	for _, out := range run.Config.Besides(run.Outcomes) {
+	for _, out := range run.Config.BrokenPromises(run.Outcomes) {
 		run.Outcomes = append(run.Outcomes, out)
 		a.found(k.codeOf(out.Verdict))
 		if perr := a.print(out, o.asJSON); err == nil {

@@ -30,10 +30,9 @@ type Recorder struct {
 	window  int
 	state   map[string]string
 	carried []attempt
-	// mixed says that a value was written that its transaction had not drawn. A later window may draw it.
+	// mixed says that there is a value that no transaction of this process had drawn: at first, by an earlier process, or because
+	// one wrote another value than it had drawn. A later window may draw it.
 	mixed atomic.Bool
-	// resumed says that an earlier process wrote values, or that there were values at first which a worker may draw.
-	resumed bool
 }
 
 // NextWindow is called when the file of a window is complete. It returns the log of the next window,
@@ -64,8 +63,9 @@ func (r *Recorder) Windows(w Workload, next NextWindow) {
 		if v != "null" {
 			r.state[k] = v
 		}
-		n, err := strconv.ParseInt(v, 10, 64)
-		r.resumed = r.resumed || err == nil && n != 0
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && n != 0 { // workers draw values above 0
+			r.mixed.Store(true)
+		}
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *Recorder) Close(reason string) error {
 	if r.log == nil {
 		return nil
 	}
-	return r.log.End(native.Ending{Reason: reason, Txns: r.count.Load(), Fresh: r.next != nil && !r.resumed && !r.mixed.Load()})
+	return r.log.End(native.Ending{Reason: reason, Txns: r.count.Load(), Fresh: r.next != nil && !r.mixed.Load()})
 }
 
 // op is an operation as it was executed.

@@ -37,7 +37,8 @@ func Resume(log *native.Log, last *history.History, digest, positions string, ne
 	if err := Resumable(last); err != nil {
 		return nil, nil, err
 	}
-	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != "", resumed: true}
+	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != ""}
+	r.mixed.Store(true)
 	if last.Closed || positions != "" { // else the open window may have positions of the earlier process
 		r.hdr.Positions = positions
 	}
@@ -89,7 +90,7 @@ func Resumable(h *history.History) error {
 // latest read of each key that was written is the cut's.
 func (r *Recorder) noteEnd(h *history.History) {
 	fenced := make([]bool, h.SessionCount()) // the last transaction of the session that wrote, wrote a fence
-	light := !hasFences(h)
+	light := !h.HasFences()
 	for i := range h.Txns {
 		t := &h.Txns[i]
 		wrote := slices.ContainsFunc(h.Ops(t), func(op history.Op) bool { return op.Kind == history.Write })
@@ -109,15 +110,6 @@ func (r *Recorder) noteEnd(h *history.History) {
 			}
 		}
 	}
-}
-
-func hasFences(h *history.History) bool {
-	for k := range history.Key(h.KeyCount()) {
-		if h.IsFence(k) {
-			return true
-		}
-	}
-	return false
 }
 
 // learn collects what the sessions need to know of those before.

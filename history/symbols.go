@@ -94,6 +94,16 @@ func (s *Symbols) Clone(name func(Key) string) *Symbols {
 // Key returns the number of the key called name, and adds the key if it is new.
 func (s *Symbols) Key(name string) Key { return s.KeyBytes([]byte(name)) }
 
+// HasFences reports whether some key is a fence.
+func (s *Symbols) HasFences() bool {
+	for k := range s.keyNames {
+		if s.IsFence(Key(k)) {
+			return true
+		}
+	}
+	return false
+}
+
 // IsFence reports whether the key's name begins with Fence.
 func (s *Symbols) IsFence(k Key) bool {
 	name := s.keyNames[k]

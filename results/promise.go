@@ -40,10 +40,10 @@ func (c *Config) promised(name string) *bool {
 	return &promised
 }
 
-// Besides are outcomes at promised levels at which nobody asked for a verdict, and that a violation at another level shows to be
+// BrokenPromises are outcomes at promised levels at which nobody asked for a verdict, and that a violation at another level shows to be
 // violated: who checks a stronger level than the promised one must not miss that the promise is broken, too. There are none if all
 // else says so already.
-func (c *Config) Besides(all []Outcome) (more []Outcome) {
+func (c *Config) BrokenPromises(all []Outcome) (more []Outcome) {
 	promises, err := level.ParseList(c.Promises)
 	broken := func(o Outcome) bool { return o.Verdict == verdict.Violated && !not(o.Promised) }
 	if err != nil || slices.ContainsFunc(all, broken) {

@@ -151,8 +151,8 @@ func TestOldFolders(t *testing.T) {
 	}
 }
 
-// TestBesides: who asks for a stronger level than the promised one is told that the promise is broken, too, once.
-func TestBesides(t *testing.T) {
+// TestBrokenPromises: who asks for a stronger level than the promised one is told that the promise is broken, too, once.
+func TestBrokenPromises(t *testing.T) {
 	alone := func(levels ...string) *results.Counterexample {
 		return &results.Counterexample{Standing: &results.Standing{Not: levels}}
 	}
@@ -177,7 +177,7 @@ func TestBesides(t *testing.T) {
 			c.Weigh(&tc.all[n])
 		}
 		got := ""
-		for _, o := range c.Besides(tc.all) {
+		for _, o := range c.BrokenPromises(tc.all) {
 			if got += o.Level + ":"; o.Verdict != verdict.Violated || o.Promised == nil || !*o.Promised || o.Reason == "" {
 				t.Errorf("%s: %+v", name, o)
 			}
@@ -191,9 +191,9 @@ func TestBesides(t *testing.T) {
 	}
 }
 
-// TestBesidesInWindows: a later window than the first violated one may be the one that breaks the promise. The windows of the run
+// TestBrokenPromisesInWindows: a later window than the first violated one may be the one that breaks the promise. The windows of the run
 // were not judged at the promised level, so no figures say so. What a satisfied window follows from is said only if all do.
-func TestBesidesInWindows(t *testing.T) {
+func TestBrokenPromisesInWindows(t *testing.T) {
 	window := func(v verdict.Verdict, from string, not ...string) *results.Outcome {
 		o := &results.Outcome{Level: "ser", Verdict: v, Committed: 9, FollowsFrom: from, Certified: true}
 		if len(not) > 0 {
@@ -212,7 +212,7 @@ func TestBesidesInWindows(t *testing.T) {
 		t.Error(got)
 	}
 	c.Weigh(&sum)
-	all := c.Besides([]results.Outcome{sum})
+	all := c.BrokenPromises([]results.Outcome{sum})
 	if len(all) != 1 || all[0].Level != "si" || all[0].Windows != nil || len(all[0].Anomalies) > 0 || all[0].Certified || !strings.Contains(all[0].Reason, "window 4 shows it") {
 		t.Errorf("%+v", all)
 	}

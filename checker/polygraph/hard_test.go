@@ -138,9 +138,10 @@ func TestHardEncoded(t *testing.T) {
 	}
 }
 
-// TestFewHotKeys checks that histories of few hot keys with repeated values, which mending alone
-// rarely decides within a minute, are decided soon, with the clauses of all constraints.
+// TestFewHotKeys checks that histories of few hot keys with repeated values get the clauses of all constraints: they are
+// decided with fewer than half of the conflicts, 12,544 in all and 31,785 without.
 func TestFewHotKeys(t *testing.T) {
+	conflicts := int64(0)
 	for seed := range uint64(3) {
 		h := synth.General(synth.GeneralConfig{Sessions: 40, Txns: 160, Ops: 8, Keys: 4, Reads: 0.5, Duplicates: 0.8, Values: 10, Theta: 0.5, Seed: seed + 1})
 		r, err := polygraph.Engine{}.Judge(t.Context(), h, level.SER, engine.Options{Proof: true})
@@ -150,7 +151,10 @@ func TestFewHotKeys(t *testing.T) {
 		if err := certify.Result(t.Context(), h, r); err != nil {
 			t.Errorf("seed %d: %v", seed+1, err)
 		}
-		t.Logf("seed %d: %+v", seed+1, *r.Search)
+		conflicts += int64(r.Search.Conflicts)
+	}
+	if t.Logf("%d conflicts", conflicts); conflicts > 20_000 {
+		t.Errorf("%d conflicts in all", conflicts)
 	}
 }
 

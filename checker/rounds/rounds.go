@@ -130,7 +130,7 @@ func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, e
 		return "at ru a transaction may read what another window wrote, which this one does not know", nil
 	case r.own != nil && h == r.own:
 		return "", nil
-	case lvl.Weak() && h.Window != nil && (lvl != level.CC || !hasFences(h)):
+	case lvl.Weak() && h.Window != nil && (lvl != level.CC || !h.HasFences()):
 		return fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl), nil
 	case r.uncertain > 0:
 		return "a transaction of unknown outcome took effect in this window or in an earlier one", nil
@@ -154,6 +154,16 @@ func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, e
 		return "", err
 	}
 	return "a transaction of unknown outcome, whose snapshot is of an earlier window, took effect in this one", nil
+}
+
+// late reports whether a transaction of unknown outcome of an earlier window took effect in this one.
+func (r *Run) late() bool {
+	for id := range r.carried {
+		if r.used[id] || r.perhaps[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // cell is a version: a value of a key.

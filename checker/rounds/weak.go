@@ -63,16 +63,6 @@ func lastCommitted(h *history.History, n int) int {
 	return n
 }
 
-// hasFences reports whether sessions have fences, which order the transactions around a cut.
-func hasFences(h *history.History) bool {
-	for k := range h.KeyCount() {
-		if h.IsFence(history.Key(k)) {
-			return true
-		}
-	}
-	return false
-}
-
 // fenced reports whether all operations of a transaction are on fences, and there are some.
 func fenced(h *history.History, n int) bool {
 	if n < 0 {

@@ -2,15 +2,14 @@ package etcd
 
 import (
 	"context"
-	"net"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/drivertest"
 )
 
 // The tests against a server are in embedtest, a module of its own.
@@ -41,18 +40,7 @@ func TestDSN(t *testing.T) {
 
 // TestStranger: what accepts connections and says nothing that etcd's client understands is asked for.
 func TestStranger(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	_, err = driver{}.Open(ctx, drivers.Config{DSN: "http://" + silent.Addr().String()})
-	want := "http://" + silent.Addr().String() + " did not answer as etcd does within 15s; is this an etcd server without TLS?"
-	if err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("%v, not %s", err, want)
-	}
+	drivertest.Stranger(t, driver{}, "http://", "http://ADDR did not answer as etcd does within 15s; is this an etcd server without TLS?")
 }
 
 func TestMask(t *testing.T) {

@@ -3,10 +3,8 @@ package mongo
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -218,18 +216,7 @@ func TestMaskDSN(t *testing.T) {
 
 // TestStranger: what accepts connections and says nothing that MongoDB's client understands is asked for.
 func TestStranger(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	_, err = driver{}.Open(ctx, drivers.Config{DSN: "mongodb://" + silent.Addr().String()})
-	want := "within 5s: " + silent.Addr().String() + " did not answer as MongoDB does; is this a MongoDB server without TLS?"
-	if err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("%v, not %s", err, want)
-	}
+	drivertest.Stranger(t, driver{}, "mongodb://", "within 5s: ADDR did not answer as MongoDB does; is this a MongoDB server without TLS?")
 }
 
 // TestOpenRefuses: errors are reported in one line, without the password.
