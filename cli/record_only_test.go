@@ -152,7 +152,7 @@ func TestReportKilledWindows(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s%s", c.dsn, done.code, done.out, done.msg)
 		}
 		summary, err := os.ReadFile(filepath.Join(dir, "summary.md"))
-		if err != nil || !strings.Contains(string(summary), results.Killed) || strings.Contains(string(summary), "0 committed") {
+		if err != nil || !strings.Contains(string(summary), results.Killed) || strings.Contains(string(summary), "; 0 committed") {
 			t.Errorf("%v\n%s", err, summary)
 		}
 		loaded, err := results.Load(dir)

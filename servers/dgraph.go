@@ -228,10 +228,12 @@ func (s *Dgraph) Stop() {
 	}
 }
 
-// freeOffset finds an offset at which each of the given ports is free and not taken, and takes them.
+// freeOffset finds an offset at which each of the given ports is free and not taken, and takes them. All are from
+// lowestPort to highestPort.
 func freeOffset(taken map[int]bool, ports ...int) (int, error) {
+	lowest, highest := lowestPort-slices.Min(ports), highestPort-slices.Max(ports)
 	for range 100 {
-		offset := 10000 + rand.Intn(40000)
+		offset := lowest + rand.Intn(highest-lowest+1)
 		free := true
 		for _, port := range ports {
 			l, err := net.Listen("tcp", fmt.Sprintf("localhost:%d", port+offset))
