@@ -149,36 +149,40 @@ func TestWindowsWeak(t *testing.T) {
 // TestWindowsOwn: later windows are violated at weak levels by what they show by themselves. Their explanation is of that, says
 // nothing of levels that the run may satisfy, and does not need the windows before.
 func TestWindowsOwn(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?off=monotonic-reads&rate=0.002", "--isolation", "read committed", "--sessions", "8", "--txns", "1500", "--keys", "40", "--seed", "3",
-		"--cut-every", "1500txns", "--check", "rc,ra", "--on-violation", "continue", "--out", dir, "--json", "--no-progress")
-	all := c.outcomes(t)
-	if c.code != 1 || len(all) != 2 || all[0].Verdict != verdict.Satisfied || all[1].Verdict != verdict.Violated || all[1].Windows.Violated < 3 {
-		t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
-	}
-	if s := all[1].Standing; s == nil || len(s.Holds)+len(s.Undecided) > 0 || !slices.Contains(s.AlsoNot, "ser") {
-		t.Errorf("%+v", s)
-	}
-	files, err := results.WindowFiles(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone := 0
-	for _, path := range files[1:] {
-		c := isohound(t, "check", path, "--level", "ra", "--json", "--no-progress")
-		o := c.outcomes(t)[0]
-		if o.Verdict != verdict.Violated {
-			continue
+	for _, w := range []struct {
+		workload, off, seed string
+	}{{"mini", "monotonic-reads&rate=0.002", "3"}, {"append", "atomic-visibility&rate=0.02", "1"}} {
+		dir := filepath.Join(t.TempDir(), "run")
+		c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?off="+w.off, "--isolation", "read committed", "--workload", w.workload, "--sessions", "8", "--txns", "1500", "--keys", "40", "--seed", w.seed,
+			"--cut-every", "1500txns", "--check", "rc,ra", "--on-violation", "continue", "--out", dir, "--json", "--no-progress")
+		all := c.outcomes(t)
+		if c.code != 1 || len(all) != 2 || all[1].Verdict != verdict.Violated || all[1].Windows.Violated < 3 {
+			t.Fatalf("%s: exit code %d: %s%s", w.workload, c.code, c.out, c.msg)
 		}
-		alone++
-		if x := o.Anomalies[0].Counterexample; x == nil || x.Sub == nil || o.Ops != load(t, path).Count().Ops {
-			t.Errorf("%s: %+v", path, o)
-		} else if r, err := checker.Check(context.Background(), x.Sub, level.RA, checker.Options{Certify: true}); err != nil || r.Verdict != verdict.Violated {
-			t.Errorf("%s: the counterexample: %+v, %v", path, r, err)
+		if s := all[1].Standing; s == nil || len(s.Holds)+len(s.Undecided) > 0 || !slices.Contains(s.AlsoNot, "ser") {
+			t.Errorf("%s: %+v", w.workload, s)
 		}
-	}
-	if alone < 2 {
-		t.Errorf("%d of the later windows are violated, judged alone", alone)
+		files, err := results.WindowFiles(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := 0
+		for _, path := range files[1:] {
+			c := isohound(t, "check", path, "--level", "ra", "--json", "--no-progress")
+			o := c.outcomes(t)[0]
+			if o.Verdict != verdict.Violated {
+				continue
+			}
+			alone++
+			if x := o.Anomalies[0].Counterexample; x == nil || x.Sub == nil || o.Ops != load(t, path).Count().Ops {
+				t.Errorf("%s: %+v", path, o)
+			} else if r, err := checker.Check(context.Background(), x.Sub, level.RA, checker.Options{Certify: true}); err != nil || r.Verdict != verdict.Violated {
+				t.Errorf("%s: the counterexample: %+v, %v", path, r, err)
+			}
+		}
+		if alone < 2 {
+			t.Errorf("%s: %d of the later windows are violated, judged alone", w.workload, alone)
+		}
 	}
 }
 

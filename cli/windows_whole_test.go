@@ -55,10 +55,10 @@ func TestWindowsAreTheWhole(t *testing.T) {
 	seed := randhist.Seed(t, 1)
 	for n := range randhist.Count(t, 30_000) / 1300 {
 		db := databases[n%len(databases)]
-		workload := [][]string{{"scan"}, {"mini", "-p", "death=delete"}}[n/len(databases)%2]
-		txns := []string{"60", "400"}[n/len(databases)%2]
-		if workload[0] == "mini" && db.off == "predicates" {
-			continue // it has no scans
+		workload := [][]string{{"scan"}, {"mini", "-p", "death=delete"}, {"append"}}[n/len(databases)%3]
+		txns := []string{"60", "400", "200"}[n/len(databases)%3]
+		if workload[0] != "scan" && db.off == "predicates" {
+			continue
 		}
 		dsn := "sim://"
 		if db.off != "" {

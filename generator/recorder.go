@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,7 +64,7 @@ func (r *Recorder) Windows(w Workload, next NextWindow) {
 		if v != "null" {
 			r.state[k] = v
 		}
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil && n != 0 { // workers draw values above 0
+		if n, ok := lastNumber(v); ok && n != 0 || strings.Contains(v, `\`) { // workers draw values above 0
 			r.mixed.Store(true)
 		}
 	}
@@ -202,20 +203,37 @@ func (a *attempt) begin(session, due int64) {
 	a.ops, a.intentIn, a.intentErr, a.sent, a.drawn = a.ops[:0], nil, nil, false, a.values.next
 }
 
-// fresh reports whether each value that the attempt wrote was drawn during it, or is the negative of such a value. Then no
-// other attempt of the run wrote it.
+// fresh reports whether the last number in each value that the attempt wrote was drawn during it. Then no other attempt of
+// the run for which fresh is true wrote the same value.
 func (a *attempt) fresh() bool {
 	if a.values == nil {
 		return a.told
 	}
 	for i := range a.ops {
 		o := &a.ops[i]
-		if v := max(o.value, -o.value); o.kind == history.Write && !o.none && (o.isText || v <= a.drawn || v > a.values.next || (v-a.drawn)%a.values.step != 0) {
+		if o.kind != history.Write || o.none {
+			continue
+		}
+		v, ok := max(o.value, -o.value), true
+		if o.isText {
+			v, ok = lastNumber(o.text)
+		}
+		if !ok || v <= a.drawn || v > a.values.next || (v-a.drawn)%a.values.step != 0 {
 			return false
 		}
 	}
 	return true
 }
+
+// lastNumber returns the last number in a text, without its sign. It returns false if there is none below 10^18.
+func lastNumber(text string) (n int64, ok bool) {
+	to := strings.LastIndexAny(text, digits) + 1
+	from := len(strings.TrimRight(text[:to], digits))
+	n, err := strconv.ParseInt(text[from:to], 10, 64)
+	return n, err == nil && to-from <= 18
+}
+
+const digits = "0123456789"
 
 // note counts the attempt, and what it wrote.
 func (a *attempt) note() {
