@@ -332,7 +332,7 @@ func (j *roundsJudge) report(v verdict.Verdict, why string) error {
 	c := j.counts
 	o := results.Outcome{Path: j.path, Level: level.SER.String(), Verdict: v, Reason: why, Engine: "rounds", Anomalies: []results.Anomaly{}, Stages: map[string]float64{},
 		Sessions: c.Sessions, Txns: c.Txns, Committed: c.Committed, Aborted: c.Aborted, UnknownOutcome: c.Unknown, Ops: c.Ops,
-		ParseSeconds: j.read.Seconds(), CheckSeconds: j.judged.Seconds(), PeakRSSMB: float64(memory.Peak()) / (1 << 20), Notes: j.file.Notes(), Seed: j.file.Header().Seed}
+		ParseSeconds: j.read.Seconds(), CheckSeconds: j.judged.Seconds(), PeakRSSMB: float64(memory.Peak()) / 1e6, Notes: j.file.Notes(), Seed: j.file.Header().Seed}
 	j.sum(&o)
 	j.show.pause()
 	j.app.found(j.k.codeOf(v))

@@ -378,7 +378,7 @@ func (j *judging) flush() error {
 		if o == nil {
 			continue
 		}
-		o.ParseSeconds, o.PeakRSSMB = j.parse.Seconds(), float64(memory.Peak())/(1<<20)
+		o.ParseSeconds, o.PeakRSSMB = j.parse.Seconds(), float64(memory.Peak())/1e6
 		if j.c.window && j.h != nil && (o.Claim != nil || o.Assumes != nil) {
 			o.ClaimSpan = results.NewClaimSpan(j.h)
 		}

@@ -49,7 +49,7 @@ type Outcome struct {
 	CheckSeconds float64            `json:"check_seconds"`
 	// ExplainSeconds is the time for the counterexamples and the standing, which CheckSeconds does not have.
 	ExplainSeconds float64 `json:"explain_seconds,omitempty"`
-	// PeakRSSMB is the peak memory of the process, in MiB.
+	// PeakRSSMB is the peak memory of the process, in MB of 10^6 bytes.
 	PeakRSSMB float64 `json:"peak_rss_mb"`
 	Seed      int64   `json:"seed"`
 	// Search has the figures of the polygraph engine's search.
