@@ -200,6 +200,9 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 		if errors.As(err, &exit) && exit.ExitCode() > 0 && text != "" {
 			return m, &CheckError{k.Name, exit.ExitCode(), text}
 		}
+		if k.Command != "" {
+			return m, &CheckError{k.Name, foreign, fmt.Sprintf("%s printed no verdict (%s); is it an isohound?", k.Command, ended(err))}
+		}
 		if err == nil {
 			err = jerr
 		}
@@ -208,6 +211,17 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 	m.Verdict, m.Reason, m.Sessions, m.Txns, m.Ops = o.Verdict, o.Reason, o.Sessions, o.Txns, o.Ops
 	m.ReadSeconds, m.CheckSeconds, m.PeakMB = o.ParseSeconds, o.CheckSeconds, o.PeakRSSMB
 	return m, nil
+}
+
+// foreign is the exit code for a program of the user that is no isohound: a wrong flag.
+const foreign = 64
+
+// ended says how a process ended.
+func ended(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
 }
 
 // Wrong compares the verdicts on one history at one level. A decided verdict must be the

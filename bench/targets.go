@@ -75,6 +75,22 @@ func (r *Report) Undecided() int {
 	return n
 }
 
+// Open counts the histories and levels at which no contestant has a verdict.
+func (r *Report) Open() int {
+	decided := map[[2]string]bool{}
+	for _, m := range r.Measurements {
+		at := [2]string{m.History, m.Level}
+		decided[at] = decided[at] || m.Verdict != verdict.Unknown
+	}
+	n := 0
+	for _, yes := range decided {
+		if !yes {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *Report) judge(ms []Measurement, expected verdict.Verdict) {
 	r.Measurements = append(r.Measurements, ms...)
 	r.Wrong = append(r.Wrong, Wrong(ms, expected)...)

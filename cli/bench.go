@@ -84,7 +84,8 @@ Contestants are ` + strings.Join(names, ", ") + `.
 The baseline engine gives no counterexample.
 
 Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagree;
-2 a target not decided within --timeout; others as for isohound check.`,
+2 a target not decided within --timeout, or a FILE by no contestant; others as for
+isohound check.`,
 		Example: `  isohound bench checker
   isohound bench checker --quick
   isohound bench checker history.bincode --contestants polygraph,baseline
@@ -249,7 +250,7 @@ func (a *app) bench(b *benching, files []string) error {
 	if perr := a.printMeasurements(r.Measurements, b.asJSON); perr != nil {
 		return perr
 	}
-	if len(files) == 0 && r.Undecided() > 0 {
+	if len(files) == 0 && r.Undecided() > 0 || r.Open() > 0 {
 		a.found(exitUnknown)
 	}
 	return a.wrong(r.Wrong, err)

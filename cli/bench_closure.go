@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/bench"
+	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/polygraph"
 )
 
 // closing are the options of a benchmark of closures.
@@ -144,8 +147,8 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 		return withCode(exitUsage, err)
 	}
 	switch {
-	case b.lvl == level.LIN:
-		return usage("--level lin has no known graph")
+	case !slices.Contains(polygraph.Engine{}.Levels(), b.lvl):
+		return usage("--level %s has no known graph", b.lvl)
 	case b.compact && !b.lvl.RealTime():
 		return usage("--compact needs a level with real time, and %s has none; take sser or strong-si", b.lvl)
 	case b.repeat < 1:
@@ -197,6 +200,10 @@ func (a *app) benchClosure(b *closing) error {
 	var failed *bench.CheckError
 	if errors.As(err, &failed) {
 		err = withCode(exitCode(failed.ExitCode), err)
+	}
+	var refused *engine.Refusal
+	if errors.As(err, &refused) {
+		err = usage("--level %s: %v", b.lvl, refused)
 	}
 	// Measurements before an error are shown too.
 	var perr error

@@ -99,6 +99,7 @@ func TestBenchClosureNoFigures(t *testing.T) {
 		want string
 	}{
 		{[]string{"--level", "lin"}, 64, "lin has no known graph"},
+		{[]string{"--level", "rc"}, 64, "rc has no known graph"},
 		{[]string{"--level", "sser"}, 64, "--sessions n leaves out session order"},
 		{[]string{"--sizes", "many"}, 64, "such as 50k"},
 		{[]string{"--sessions", "0"}, 64, "from 1 to 10000, or n"},

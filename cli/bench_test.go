@@ -236,6 +236,9 @@ func TestBenchMistakes(t *testing.T) {
 		{[]string{"bench", "checker", "--growth", "--doubling"}, 64, "give one of --growth, --doubling, --scans and --weak"},
 		{[]string{"bench", "checker", "--doubling", "x"}, 64, "or files"},
 		{[]string{"bench", "checker", "--against", "/nowhere"}, 64, "--against"},
+		{[]string{"bench", "checker", write(t, "fine.txt", fine), "--against", "/bin/false"}, 64, "/bin/false printed no verdict (exit status 1); is it an isohound?"},
+		{[]string{"bench", "checker", write(t, "fine.txt", fine), "--level", "cc"}, 2, "does not judge level cc"},
+		{[]string{"bench", "closure", write(t, "untimed.txt", "s1 T1: w(x,1)\ns2 T2: r(x,1)\n"), "--level", "sser", "--max-memory", "64MiB"}, 64, "needs the begin and end"},
 		{[]string{"bench", "checker", "--max-memory", "much"}, 64, "--max-memory"},
 		{[]string{"bench", "checker", "--scale", "0"}, 64, "--scale"},
 		{[]string{"bench", "checker", "--out", "x"}, 64, "--growth"},
@@ -247,7 +250,7 @@ func TestBenchMistakes(t *testing.T) {
 		{[]string{"bench", "checker", "--growth", "--out", "/proc/isohound"}, 74, "--out"},
 	} {
 		args := append(tc.args, "--contestants", "polygraph")
-		if tc.want == "known are polygraph" || len(tc.args) == 1 {
+		if tc.want == "known are polygraph" || len(tc.args) == 1 || tc.args[1] == "closure" {
 			args = tc.args
 		}
 		if c := isohound(t, args...); c.code != tc.code || !strings.Contains(c.msg, tc.want) {

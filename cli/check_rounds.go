@@ -270,12 +270,15 @@ func (j *roundsJudge) fenceKey() (history.Key, error) {
 	type use struct{ all, both int }
 	uses := map[history.Key]*use{}
 	for i := range j.early {
-		if j.early[i].Status != history.Committed {
-			continue
-		}
 		seen := map[history.Key]history.OpKind{}
 		for _, op := range j.early[i].Ops {
+			if j.k.fenceKey != "" && sym.KeyName(op.Key) == j.k.fenceKey {
+				return op.Key, nil
+			}
 			seen[op.Key] |= op.Kind
+		}
+		if j.early[i].Status != history.Committed {
+			continue
 		}
 		for k, kinds := range seen {
 			u := uses[k]
@@ -288,14 +291,10 @@ func (j *roundsJudge) fenceKey() (history.Key, error) {
 			}
 		}
 	}
-	named := j.k.fenceKey
-	if named == "" {
-		named = history.EpochKey
-	}
 	best, found := history.Key(0), false
 	for k, u := range uses {
 		switch {
-		case sym.KeyName(k) == named:
+		case sym.KeyName(k) == history.EpochKey:
 			return k, nil
 		case u.all == u.both && u.all > 1 && (!found || u.all > uses[best].all || u.all == uses[best].all && k < best):
 			best, found = k, true
@@ -305,9 +304,9 @@ func (j *roundsJudge) fenceKey() (history.Key, error) {
 	case len(uses) == 0:
 		return 0, nil // nothing committed
 	case j.k.fenceKey != "":
-		return 0, withCode(exitData, errors.Errorf("%s: no transaction of the first round accesses the key %s; name the key that fences read and write", j.path, named))
+		return 0, withCode(exitData, errors.Errorf("%s: no transaction of the first round accesses the key %s; name the key that fences read and write, or take larger rounds", j.path, j.k.fenceKey))
 	case !found:
-		return 0, withCode(exitData, errors.Errorf("%s: the history has no fences, which --rounds needs: record it with run --fence-every 20, name the key with --fence-key, or leave out --rounds", j.path))
+		return 0, withCode(exitData, errors.Errorf("%s: the history has no fences, which --rounds needs: record it with run --fence-every 20, name the key with --fence-key, take larger rounds, or leave out --rounds", j.path))
 	}
 	return best, nil
 }

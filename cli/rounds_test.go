@@ -90,6 +90,8 @@ func TestRoundsWhole(t *testing.T) {
 			t.Errorf("%s: %+v, and as a whole %+v", name, got, want)
 		}
 	}
+	// The first round may access the key in transactions of unknown outcome only.
+	late := write(t, "late.txt", "s1 T1: r(E,0) w(E,1) unknown\ns2 T2: w(x,1)\ns2 T3: r(x,1)\ns1 T4: r(E,1) w(E,2)\ns2 T5: r(x,1)\ns1 T6: r(E,2) w(E,3)\n")
 	ok := write(t, "ok.txt", "s1 T1: r(E,0) w(E,1)\ns1 T2: r(x,0)\ns1 T3: r(E,1) w(E,2)\n")
 	for _, c := range []struct {
 		args []string
@@ -104,6 +106,7 @@ func TestRoundsWhole(t *testing.T) {
 		{[]string{ok, "--level", "ser", "--rounds", "cobra", "--fence-key", "F"}, exitData, "the key F"},
 		{[]string{write(t, "none.txt", "s1 T1: w(x,1)\n"), "--level", "ser", "--rounds", "cobra"}, exitData, "has no fences"},
 		{[]string{ok, "--level", "ser", "--rounds", "cobra", "--fence-key", "E"}, 0, ""},
+		{[]string{late, "--level", "ser", "--rounds", "cobra=2", "--fence-key", "E"}, 0, ""},
 	} {
 		if got := isohound(t, append([]string{"check"}, c.args...)...); got.code != int(c.code) || !strings.Contains(got.msg, c.want) {
 			t.Errorf("%v: %d %s%s", c.args, got.code, got.out, got.msg)

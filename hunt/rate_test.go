@@ -40,7 +40,7 @@ func TestRate(t *testing.T) {
 	for _, g := range m.Groups {
 		got[g.Name] = g.Rate()
 	}
-	if g2, g1c := "1 of 2 runs; 1 of 2 with the same seed; 0 of 1 with parameters near", "0 of 2 runs; 1 repetition of other violations"; len(got) != 2 || got["G2"] != g2 || got["G1c"] != g1c {
+	if g2, g1c := "1 of 2 runs; 1 of 2 with the same seed; 0 of 1 with parameters near", "0 of 2 runs; 1 run that repeated another violation"; len(got) != 2 || got["G2"] != g2 || got["G1c"] != g1c {
 		t.Errorf("%q", got)
 	}
 }

@@ -220,7 +220,7 @@ func (g *Group) Rate() string {
 		text += fmt.Sprintf("; %d of %d with parameters near", g.Near, g.OfNear)
 	}
 	if g.Besides > 0 {
-		text += fmt.Sprintf("; %s of other violations", count(g.Besides, "repetition"))
+		text += fmt.Sprintf("; %s that repeated another violation", count(g.Besides, "run"))
 	}
 	if g.Shrinking > 0 {
 		text += fmt.Sprintf("; %s of shrinking besides", count(g.Shrinking, "run"))
