@@ -90,7 +90,7 @@ JSON lines such as {"dbtxn":751,"commit":120}. docs/claims.md says how to get on
 				return usage("--to %s: a folder cannot be written to standard output", k.to)
 			}
 			err = a.convert(args[0], args[1], k)
-			if ext := filepath.Ext(strings.TrimSuffix(args[1], ".zst")); err == nil && guessed && k.to == file.Native && ext != "" && ext != ".jsonl" {
+			if ext := foreignExtension(args[1]); err == nil && guessed && k.to == file.Native && ext != "" {
 				a.note([]string{fmt.Sprintf("%s is in the format native; --to names another one, since %s does not", args[1], ext)})
 			}
 			return err
@@ -231,6 +231,14 @@ func createHistory(path string) (*os.File, error) {
 		err = errors.Errorf("%s exists; histories are not overwritten, remove it or name another file", path)
 	}
 	return f, withCode(exitIO, err)
+}
+
+// foreignExtension returns the extension of a path that the format native does not have, or "".
+func foreignExtension(path string) string {
+	if ext := filepath.Ext(strings.TrimSuffix(path, ".zst")); ext != ".jsonl" {
+		return ext
+	}
+	return ""
 }
 
 // note prints assumptions of a conversion, and changes without consequence.

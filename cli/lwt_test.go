@@ -119,6 +119,9 @@ func TestSynth(t *testing.T) {
 	if c := isohound(t, "synth", "lwt", "-o", filepath.Join(dir, "a.jsonl.zst")); c.code != 74 || !strings.Contains(c.msg, "not overwritten") {
 		t.Errorf("exit code %d\n%s", c.code, c.msg)
 	}
+	if c := isohound(t, "synth", "lwt", "--sessions", "2", "--txns", "2", "-o", filepath.Join(dir, "h.edn")); c.code != 0 || !strings.Contains(c.msg, "in the format native") {
+		t.Errorf("exit code %d\n%s", c.code, c.msg)
+	}
 }
 
 // TestLightweightCut cuts connections just before and just after the server receives a

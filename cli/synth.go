@@ -88,8 +88,8 @@ func (a *app) synthLWTCommand() *cobra.Command {
 on one key, for level lin. Sessions run in rounds: --concurrent is the share of
 them that run at once, while the others wait their turn.
 
-Without a defect the history is linearizable. With one, it has a single violation,
-somewhere in it. Defects:` + help.String(),
+Without a defect the history is linearizable. With one, that happens once, somewhere
+in it; what follows from it can be more than one anomaly. Defects:` + help.String(),
 		Example: `  isohound synth lwt --sessions 100 --txns 1000 --keys 1 --concurrent 25% -o h.jsonl.zst
   isohound synth lwt --defect inversion --seed 7 -o h.jsonl`,
 	}
@@ -193,6 +193,9 @@ func (a *app) writeSynthetic(h *history.History, path string) error {
 		if st, serr := os.Stat(path); err != nil && serr == nil && st.Mode().IsRegular() {
 			os.Remove(path)
 		}
+	}
+	if ext := foreignExtension(path); err == nil && ext != "" {
+		a.note([]string{path + " is in the format native, whatever its extension; isohound convert writes others"})
 	}
 	return withCode(exitIO, errors.Wrap(err, "cannot write"))
 }

@@ -102,7 +102,11 @@ func (l *Log) json(line []byte) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
+	var wrong *json.UnmarshalTypeError
+	switch err := d.Decode(&in); {
+	case errors.As(err, &wrong):
+		return errors.Errorf("%q is a %s; it must be an integer of 64 bits", strings.ToLower(wrong.Field), wrong.Value)
+	case err != nil:
 		return err
 	}
 	c := history.Claim{}

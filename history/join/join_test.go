@@ -121,6 +121,8 @@ func TestJoinErrors(t *testing.T) {
 		`{"dbtxn":5,"commit":0}`:                 "at least 1",
 		`{"dbtxn":5}`:                            `"commit" or "snapshot"`,
 		`{"dbtxn":5,"comit":7}`:                  "unknown field",
+		`{"dbtxn":5,"commit":1.5}`:               `"commit" is a number 1.5; it must be an integer`,
+		`{"dbtxn":"5","commit":7}`:               `"dbtxn" is a string; it must be an integer`,
 		"0/1|5|COMMIT 5\n" + `{"dbtxn":6,"commit":2}`: "both forms",
 	} {
 		if _, err := join.Read(strings.NewReader(log)); err == nil || !strings.Contains(err.Error(), want) {
