@@ -19,6 +19,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
@@ -374,6 +375,15 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 // ofRun makes the judge keep what the results of a run have of each window.
 func (j *windowJudge) ofRun(conf *results.Config) {
 	j.finish = func(_ *history.History, out *results.Outcome) { conf.Weigh(out) }
+	promises, err := level.ParseList(conf.Promises)
+	if err != nil { // the database promises nothing
+		return
+	}
+	for _, lvl := range promises {
+		if lvl.Weak() && j.direct(lvl) && !slices.Contains(j.k.levels, lvl) {
+			j.promised = append(j.promised, lvl)
+		}
+	}
 }
 
 // concludeWindows reports the outcomes of a run in windows.

@@ -26,8 +26,11 @@ type windowJudge struct {
 	k   checking // as asked for
 	// finish, if set, is called with the outcome of each window at each level.
 	finish func(*history.History, *results.Outcome)
-	state  rounds.Run
-	raw    *history.History // the window that was entered last, as it was read
+	// promised are weak levels that the database promises and at which nobody asked for a verdict. They are looked at in
+	// windows that violate a stronger level, until a window violates them, too.
+	promised []level.Level
+	state    rounds.Run
+	raw      *history.History // the window that was entered last, as it was read
 	// sums are the outcomes of the run, by level.
 	sums map[level.Level]*results.Outcome
 	// number and digest are those of the latest window; digest is "" if it is not known.
@@ -187,6 +190,19 @@ func (j *windowJudge) own(lvl level.Level) *history.History {
 	return j.state.Own(j.raw)
 }
 
+// proves returns the history of the window whose violation at a weak level proves that the run is violated, or nil.
+func (j *windowJudge) proves(lvl level.Level) *history.History {
+	for _, h := range []*history.History{j.raw, j.state.Own(j.raw)} {
+		if h == nil {
+			continue
+		}
+		if why, err := j.state.Doubt(h, lvl, nil); why == "" && err == nil {
+			return h
+		}
+	}
+	return nil
+}
+
 // weigh makes the outcome of a window that is violated, but does not prove that the run is, unknown.
 func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 	if o.Verdict == verdict.Violated && h != nil {
@@ -214,6 +230,7 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 			o.Verdict, o.Reason, o.Anomalies, o.Standing = verdict.Unknown, why, []results.Anomaly{}, nil
 		}
 		j.refuted(h, o, lvl)
+		j.refute(o, lvl)
 	}
 	if j.finish != nil {
 		j.finish(h, o)
@@ -236,6 +253,41 @@ func (j *windowJudge) refuted(h *history.History, o *results.Outcome, at level.L
 		}
 	}
 	s := known.Standing(h)
+	o.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
+}
+
+// refute looks for promised levels that the window violates, too, and adds them to the standing of its outcome at a level.
+func (j *windowJudge) refute(o *results.Outcome, at level.Level) {
+	if o.Verdict != verdict.Violated || j.raw == nil {
+		return
+	}
+	known := checker.Known{at: verdict.Violated}
+	for _, lvl := range slices.Clone(j.promised) {
+		if !at.Implies(lvl) {
+			continue
+		}
+		h := j.proves(lvl)
+		if h == nil {
+			continue
+		}
+		r, err := checker.Check(j.app.work, h, lvl, checker.Options{Timeout: j.k.timeout, Certify: true})
+		if err != nil || r.Verdict != verdict.Violated || !r.Certified {
+			continue
+		}
+		known[lvl] = verdict.Violated
+		j.promised = slices.DeleteFunc(j.promised, func(l level.Level) bool { return l == lvl })
+	}
+	if len(known) == 1 {
+		return
+	}
+	if o.Standing != nil {
+		for _, name := range slices.Concat(o.Standing.Not, o.Standing.AlsoNot) {
+			if lvl, err := level.Parse(name); err == nil {
+				known[lvl] = verdict.Violated
+			}
+		}
+	}
+	s := known.Standing(j.raw)
 	o.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
 }
 

@@ -186,6 +186,41 @@ func TestWindowsOwn(t *testing.T) {
 	}
 }
 
+// TestWindowsPromised: the run breaks what its isolation promises, which nobody asked for, if a window does that is violated at a
+// level that was asked for, also if it is not the first one.
+func TestWindowsPromised(t *testing.T) {
+	later := 0
+	for seed := 1; seed <= 12 && later == 0; seed++ {
+		dir := filepath.Join(t.TempDir(), "run")
+		c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?off=monotonic-reads&rate=0.005", "--isolation", "read committed", "--sessions", "8", "--txns", "800", "--keys", "40", "--seed", strconv.Itoa(seed),
+			"--cut-every", "1000txns", "--check", "ser", "--on-violation", "continue", "--keep", "all", "--out", dir, "--no-progress")
+		run, err := results.Load(dir)
+		if c.code != int(exitViolated) || err != nil {
+			t.Fatalf("exit code %d, %v: %s%s", c.code, err, c.out, c.msg)
+		}
+		broken := slices.ContainsFunc(run.Outcomes, func(o results.Outcome) bool { return o.Level == "rc" && o.Verdict == verdict.Violated })
+		files, err := results.WindowFiles(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := 0 // the window that violates rc
+		for n, path := range files {
+			if c := isohound(t, "check", path, "--level", "rc", "--explain-timeout", "0"); c.code == int(exitViolated) && first == 0 {
+				first = n + 1
+			}
+		}
+		if broken != (first > 0) {
+			t.Errorf("seed %d: window %d violates rc, and the run: %v: %s", seed, first, broken, c.out)
+		}
+		if first > 1 {
+			later++
+		}
+	}
+	if later == 0 {
+		t.Error("no run has a later window that violates rc")
+	}
+}
+
 // TestWindowsMissingLevel: windows that an earlier process judged at another level are missing at this one.
 func TestWindowsMissingLevel(t *testing.T) {
 	for name, tc := range map[string]struct {
