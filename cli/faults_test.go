@@ -365,7 +365,7 @@ func TestKilled(t *testing.T) {
 // waitForSize waits until a history that is being recorded has that many bytes.
 func waitForSize(t *testing.T, path string, bytes int64) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for time.Now().Before(deadline) {
 		if info, err := os.Stat(path); err == nil && info.Size() >= bytes {
 			return
@@ -373,6 +373,16 @@ func waitForSize(t *testing.T, path string, bytes int64) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatalf("%s did not reach %d bytes", path, bytes)
+}
+
+// waitForGrowth waits until something more has been recorded, and returns at once then.
+func waitForGrowth(t *testing.T, path string) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitForSize(t, path, info.Size()+1)
 }
 
 // TestDiskFull limits the history to 256 KiB: the run ends with 74, and the recorded part is

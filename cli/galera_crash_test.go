@@ -32,6 +32,7 @@ func TestGaleraCrashed(t *testing.T) {
 	waitForSize(t, filepath.Join(dir, "history.jsonl.zst"), 8<<10)
 	for range 2 { // a log may have been written just before the crash
 		time.Sleep(3 * time.Second)
+		waitForGrowth(t, filepath.Join(dir, "history.jsonl.zst"))
 		g.KillAll()
 		if err := g.Recover(); err != nil {
 			t.Fatalf("%v\n%s", err, g.Logs())

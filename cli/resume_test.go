@@ -182,10 +182,16 @@ func TestWindowsServerKilled(t *testing.T) {
 			if len(all) != 1 || !all[0].Certified && all[0].Verdict != verdict.Unknown {
 				t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
 			}
-			if v := all[0].Verdict; !async && v != verdict.Satisfied || async && try == 3 && v != verdict.Violated {
-				t.Errorf("asynchronous commit %v: %s, %s%s", async, v, c.out, c.msg)
+			want, v := verdict.Satisfied, all[0].Verdict
+			if async {
+				want = verdict.Violated
 			}
-			if !async || try == 3 || all[0].Verdict == verdict.Violated {
+			if v == want {
+				break
+			}
+			// With asynchronous commit nothing may have been lost. A slow machine may commit too little in a run.
+			if try == 3 || !async && v != verdict.Vacuous {
+				t.Errorf("asynchronous commit %v: %s, %s%s", async, v, c.out, c.msg)
 				break
 			}
 		}
