@@ -2,7 +2,7 @@ package native
 
 import "io"
 
-// aheadFrom is from what size on a compressed file is decompressed by another goroutine, in bytes.
+// aheadFrom is from what size on other goroutines decompress a file and read its predicates, in bytes.
 const aheadFrom = 1 << 20
 
 // aheadBuffers of aheadBuffer bytes each are read ahead.

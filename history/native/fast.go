@@ -35,7 +35,12 @@ func (p *recordParser) fast(line []byte, rec *history.Record) lineKind {
 	}
 	if s.optional(`,"preds":[`) {
 		p.given |= fieldPredicates
-		rec.Predicates = p.predicates(&s, rec.Predicates)
+		if at := len(line) - len(s.rest); p.ahead != nil && at == p.ahead.from {
+			rec.Predicates = append(rec.Predicates, p.ahead.list...)
+			s.rest = line[p.ahead.to:]
+		} else {
+			rec.Predicates = p.predicates(&s, rec.Predicates)
+		}
 	}
 	s.literal(`}`)
 	if !s.ok || len(s.rest) > 0 || (p.used || number != 0) && number != int64(p.number) {

@@ -11,8 +11,16 @@ import (
 // memory that a hostile file can ask for.
 const MaxLine = 64 << 20
 
-// lineReader splits a stream into lines without copying them. A line is valid
-// until the next call.
+// textLine is a line of a file. Its text and predicates are valid until the next one is read.
+type textLine struct {
+	text   []byte // without the newline
+	torn   bool   // the stream ended before the newline
+	number int    // from 1
+	end    int64  // offset in the stream of what follows
+	ahead  predicatesAhead
+}
+
+// lineReader splits a stream into lines without copying them.
 type lineReader struct {
 	src      io.Reader
 	buf      []byte
@@ -26,34 +34,37 @@ func newLineReader(src io.Reader) *lineReader {
 	return &lineReader{src: src, buf: make([]byte, 256<<10)}
 }
 
-// next returns the next line without its newline. torn says that the stream ended before the
-// newline. At the end of the stream it returns io.EOF. A read error is returned after all lines
-// before it.
-func (r *lineReader) next() (line []byte, torn bool, err error) {
+// next reads the next line. At the end of the stream it returns io.EOF. A read error is returned after all lines
+// before it. With an error it sets only the number of the line.
+func (r *lineReader) next(l *textLine) error {
 	scanned := 0
 	for {
 		if i := bytes.IndexByte(r.buf[r.from+scanned:r.to], '\n'); i >= 0 {
 			end := r.from + scanned + i
-			line = r.buf[r.from:end]
+			l.text, l.torn = r.buf[r.from:end], false
 			r.off += int64(end + 1 - r.from)
 			r.from = end + 1
 			r.line++
-			return line, false, nil
+			l.number, l.end = r.line, r.off
+			return nil
 		}
 		scanned = r.to - r.from
 		if r.err != nil {
 			if scanned == 0 {
-				return nil, false, r.err
+				l.number = r.line
+				return r.err
 			}
-			line = r.buf[r.from:r.to]
+			l.text, l.torn = r.buf[r.from:r.to], true
 			r.off += int64(scanned)
 			r.from = r.to
 			r.line++
-			return line, true, nil
+			l.number, l.end = r.line, r.off
+			return nil
 		}
 		if err := r.fill(); err != nil {
 			r.line++
-			return nil, false, err
+			l.number = r.line
+			return err
 		}
 	}
 }

@@ -7,9 +7,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history"
-	"github.com/isohound/isohound/history/hashed"
 	"github.com/isohound/isohound/history/quote"
-	"github.com/isohound/isohound/history/schema"
 )
 
 type lineKind int
@@ -34,19 +32,9 @@ type recordParser struct {
 	// given are the fields of the latest transaction or intent line, null or not.
 	given  fields
 	lex    jlexer.Lexer
-	ending Ending            // of the latest closing line
-	seen   map[string]string // see word
-	latest [latestWords]string
-	// These are kept from one predicate to the next: see statement, keep, constant and sameWords.
-	askedTexts hashed.Texts
-	asked      []asked // by number in askedTexts
-	once       int32   // how many statements are not in asked
-	statements []history.Statement
-	where      []schema.Condition
-	conditions []schema.Condition
-	boxed      []any
-	scratch    []string
-	same       [][]string
+	ending Ending // of the latest closing line
+	predicateParser
+	ahead *predicatesAhead // those of the line, if they were read before; may be nil
 }
 
 // fields is a set of fields that a transaction line can leave out where its intent has them.

@@ -19,10 +19,12 @@ import (
 // is complete, so that a pipe works.
 type Reader struct {
 	path   string
-	lines  *lineReader
+	lines  interface{ next(*textLine) error }
+	latest textLine
 	zr     *zstd.Decoder
 	plain  *counter // what zr has yielded
 	ahead  *ahead   // decompresses while lines are read, or nil
+	split  *batches // splits lines, and reads predicates, while records are read, or nil
 	hdr    history.Header
 	sym    *history.Symbols
 	input  *counter
@@ -69,7 +71,7 @@ func Detect(head []byte) (native, compressed bool) {
 // is the length of the input in bytes, 0 if it is not known.
 func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 	rd := &Reader{path: path, size: size, sym: history.NewSymbols(), pending: map[int64]*intent{}}
-	rd.parse.sym = rd.sym
+	rd.parse.sym, rd.parse.ahead = rd.sym, &rd.latest.ahead
 	rd.input = &counter{r: r}
 	br := &prefixReader{r: rd.input}
 	magic, err := br.peek(len(zstdMagic))
@@ -90,16 +92,21 @@ func NewReader(r io.Reader, path string, size int64) (*Reader, error) {
 			src = rd.ahead
 		}
 	}
-	rd.lines = newLineReader(src)
+	lines := newLineReader(src)
+	rd.lines = lines
 	if err := rd.readHeader(); err != nil {
 		rd.Close()
 		return nil, err
+	}
+	if size >= aheadFrom && len(rd.hdr.Schema) > 0 { // without tables there are no predicates
+		rd.split = newBatches(lines)
+		rd.lines = rd.split
 	}
 	return rd, nil
 }
 
 func (r *Reader) readHeader() error {
-	line, _, err := r.lines.next()
+	err := r.lines.next(&r.latest)
 	if err == io.EOF {
 		return r.At(errors.New("the file is empty"))
 	}
@@ -107,8 +114,8 @@ func (r *Reader) readHeader() error {
 		return r.At(err)
 	}
 	var h headerLine
-	if err := json.Unmarshal(line, &h); err != nil {
-		if known, _ := Detect(line); known {
+	if err := json.Unmarshal(r.latest.text, &h); err != nil {
+		if known, _ := Detect(r.latest.text); known {
 			return r.At(errors.Wrap(err, "header"))
 		}
 		return r.At(errors.Wrap(err, "the first line is not an isohound header"))
@@ -151,15 +158,15 @@ func (r *Reader) Notes() []string { return r.notes }
 
 // At returns err as a history.FormatError at the latest line.
 func (r *Reader) At(err error) error {
-	fe := &history.FormatError{Path: r.path, Byte: -1, Err: err}
-	if r.lines != nil {
-		fe.Line = r.lines.line
-	}
-	return fe
+	return &history.FormatError{Path: r.path, Line: r.latest.number, Byte: -1, Err: err}
 }
 
-// Close releases the decompressor. It does not close the input.
+// Close ends goroutines, and releases the decompressor. It does not close the input.
 func (r *Reader) Close() {
+	if r.split != nil {
+		r.split.close()
+		r.split = nil
+	}
 	if r.ahead != nil {
 		r.ahead.close()
 		r.ahead = nil
@@ -173,7 +180,7 @@ func (r *Reader) Close() {
 // not known.
 func (r *Reader) SizeHint() int {
 	taken := r.input.n.Load()
-	if r.size == 0 || taken == 0 || r.lines.off == 0 {
+	if r.size == 0 || taken == 0 || r.latest.end == 0 {
 		return 0
 	}
 	size := float64(r.size)
@@ -181,9 +188,9 @@ func (r *Reader) SizeHint() int {
 		// The decompressor has taken more than it has yielded, so this is a little low.
 		size *= float64(r.plain.n.Load()) / float64(taken)
 	}
-	hint := float64(r.txns) * size / float64(r.lines.off)
+	hint := float64(r.txns) * size / float64(r.latest.end)
 	if r.txns > 1 { // what precedes the first transaction says nothing
-		hint = 1 + float64(r.txns-1)*(size-float64(r.start))/float64(r.lines.off-r.start)
+		hint = 1 + float64(r.txns-1)*(size-float64(r.start))/float64(r.latest.end-r.start)
 	}
 	// A real file needs at least a few bytes per transaction.
 	return int(max(0, min(hint, size/8)))
@@ -193,7 +200,7 @@ func (r *Reader) SizeHint() int {
 // transaction that has an intent line and no outcome.
 func (r *Reader) Next(rec *history.Record) error {
 	for !r.eof {
-		line, torn, err := r.lines.next()
+		err := r.lines.next(&r.latest)
 		if err != nil {
 			if err := r.atEnd(err); err != nil {
 				return err
@@ -201,7 +208,8 @@ func (r *Reader) Next(rec *history.Record) error {
 			break
 		}
 		done := false
-		r.parse.number = r.lines.line
+		line, torn := r.latest.text, r.latest.torn
+		r.parse.number = r.latest.number
 		if torn && r.parse.version < 2 { // an intent is not parsed before it is needed
 			_, err = r.parse.line(line, rec)
 		}
@@ -209,7 +217,7 @@ func (r *Reader) Next(rec *history.Record) error {
 			done, err = r.readLine(line, rec)
 		}
 		if err != nil && torn {
-			r.notes = append(r.notes, fmt.Sprintf("line %d is incomplete (%d bytes without a line end) and was left out", r.lines.line, len(line)))
+			r.notes = append(r.notes, fmt.Sprintf("line %d is incomplete (%d bytes without a line end) and was left out", r.latest.number, len(line)))
 			continue
 		}
 		if err != nil {
@@ -254,7 +262,7 @@ func (r *Reader) readLine(line []byte, rec *history.Record) (bool, error) {
 			return false, errors.Errorf(`transaction %d has no "session", and no intent before it`, rec.ID)
 		}
 		if r.txns++; r.txns == 1 {
-			r.start = r.lines.off
+			r.start = r.latest.end
 		}
 		return true, nil
 	case lineIntent:
@@ -304,7 +312,7 @@ func (r *Reader) intent(id int64, line []byte, rec *history.Record) error {
 	} else {
 		in = &intent{}
 	}
-	in.line = r.lines.line
+	in.line = r.latest.number
 	if r.parse.version < 2 {
 		in.text = append(in.text[:0], line...)
 	} else {
