@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"runtime"
@@ -135,5 +136,29 @@ func closes(t *testing.T, h *history.History, compressed bool) {
 	}
 	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("%d goroutines, %d before", n, before)
+	}
+}
+
+// TestOtherOrder: the fields of a predicate come in another order than the writer's, in several lines.
+func TestOtherOrder(t *testing.T) {
+	text := `{"isohound":2,"schema":[{"name":"t","key":[{"name":"k","type":"int"}],"groups":[{"name":"g","columns":[{"name":"g","type":"int"}]}]}]}` + "\n"
+	for i := range 3 {
+		text += fmt.Sprintf(`{"txn":%d,"session":1,"status":"committed","ops":[],"preds":[{"kind":"read","table":"t","groups":["g"],"where":[["g","=",1]],"ops":[0,0]}]}`+"\n", i+1)
+	}
+	for _, size := range []int64{0, large} {
+		r, err := native.NewReader(strings.NewReader(text), "h", size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		h, err := history.Load(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range h.Txns {
+			if p := &h.Predicates(i)[0]; len(p.Where) != 1 {
+				t.Errorf("size %d, transaction %d: %+v", size, i, p.Statement)
+			}
+		}
 	}
 }

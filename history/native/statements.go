@@ -71,12 +71,15 @@ func (p *predicateParser) statement(s *cursor) (x *history.Statement, count int,
 		s.fail()
 		return nil, 0, 0
 	}
-	text := s.rest[:to]
+	text, rest := s.rest[:to], s.rest[to:]
 	if n, known := p.askedTexts.Find(text); known {
-		s.rest = s.rest[to:]
+		s.rest = rest
 		return p.asked[n].Statement, p.asked[n].count, int32(n)
 	}
 	x, count = p.newStatement(s)
+	if len(s.rest) != len(rest) { // something in it was not understood
+		s.fail()
+	}
 	if !s.ok {
 		return x, count, 0
 	}
