@@ -97,6 +97,7 @@ func (t *Texts) resize() {
 	}
 	old := t.slots
 	t.slots = make([]textSlot, max(2*len(old), least))
+	t.texts = slices.Grow(t.texts, len(t.slots)/4*3-len(t.texts))
 	mask := uint32(len(t.slots) - 1)
 	for _, s := range old {
 		if s.number > 0 {

@@ -9,17 +9,15 @@ import (
 	"github.com/isohound/isohound/history/schema"
 )
 
-// predicateParser reads predicates. These are kept from one to the next: see word, statement, keep, constant and
-// sameWords.
+// predicateParser reads predicates. These are kept from one to the next: see word, statement, newStatement,
+// constant and sameWords.
 type predicateParser struct {
 	seen       map[string]string
 	latest     [latestWords]string
 	askedTexts hashed.Texts
 	asked      []asked // by number in askedTexts
 	once       int32   // how many statements are not in asked
-	statements []history.Statement
-	where      []schema.Condition
-	conditions []schema.Condition
+	statements []statement
 	boxed      []any
 	scratch    []string
 	same       [][]string
@@ -55,6 +53,12 @@ func (p *predicateParser) predicates(s *cursor, out []history.Predicate) []histo
 type asked struct {
 	*history.Statement
 	count int
+}
+
+// statement has memory for conditions beside it: who reads a statement reads them, too.
+type statement struct {
+	history.Statement
+	where [2]schema.Condition
 }
 
 // mostAsked bounds the statements that are kept to be found by their text.
@@ -95,7 +99,7 @@ func (p *predicateParser) statement(s *cursor) (x *history.Statement, count int,
 func (p *predicateParser) newStatement(s *cursor) (*history.Statement, int) {
 	const chunk = 64
 	if len(p.statements) == 0 {
-		p.statements = make([]history.Statement, min(chunk, 1+len(p.asked)))
+		p.statements = make([]statement, min(chunk, 1+len(p.asked)))
 	}
 	x := &p.statements[0]
 	p.statements = p.statements[1:]
@@ -105,15 +109,14 @@ func (p *predicateParser) newStatement(s *cursor) (*history.Statement, int) {
 	s.literal(`,"table":`)
 	x.Table = p.word(s)
 	if s.optional(`,"where":[`) {
-		where := p.where[:0]
+		where := x.where[:0]
 		for s.ok && !s.optional(`]`) {
 			if len(where) > 0 {
 				s.literal(`,`)
 			}
 			where = append(where, p.condition(s))
 		}
-		p.where = where
-		x.Where = p.keep(where)
+		x.Where = slices.Clip(where)
 	}
 	if s.optional(`,"count":`) {
 		count = int(s.int())
@@ -127,7 +130,7 @@ func (p *predicateParser) newStatement(s *cursor) (*history.Statement, int) {
 	if s.optional(`,"groups":[`) {
 		x.Groups = p.sameWords(s)
 	}
-	return x, count
+	return &x.Statement, count
 }
 
 func (p *predicateParser) condition(s *cursor) (c schema.Condition) {
@@ -153,17 +156,6 @@ func (p *predicateParser) condition(s *cursor) (c schema.Condition) {
 		s.literal(`]`)
 	}
 	return c
-}
-
-// keep copies conditions into memory that many predicates share.
-func (p *predicateParser) keep(list []schema.Condition) []schema.Condition {
-	const chunk = 512
-	if len(p.conditions)+len(list) > cap(p.conditions) {
-		p.conditions = make([]schema.Condition, 0, max(chunk, len(list)))
-	}
-	from := len(p.conditions)
-	p.conditions = append(p.conditions, list...)
-	return p.conditions[from:len(p.conditions):len(p.conditions)]
 }
 
 // maxBoxed bounds the integers whose interface values are kept.

@@ -8,6 +8,7 @@ package quote
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -117,6 +118,9 @@ func Unquote(raw []byte) (string, error) {
 	if !utf8.Valid(raw) {
 		return "", errors.New("a string is not valid UTF-8")
 	}
+	if text := raw[1 : len(raw)-1]; !slices.ContainsFunc(text, isSpecial) {
+		return string(text), nil
+	}
 	if !strings.Contains(string(raw), `\u`) {
 		var s string
 		err := json.Unmarshal(raw, &s)
@@ -150,6 +154,9 @@ func Unquote(raw []byte) (string, error) {
 	}
 	return string(out), nil
 }
+
+// isSpecial reports whether a byte may not stand for itself in a JSON string.
+func isSpecial(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
 
 const escapeSize = len(`\ud800`)
 
