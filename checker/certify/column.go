@@ -14,6 +14,9 @@ type column struct {
 	numbers []int64
 	texts   []string // if it is a text
 	null    []bool   // if it may be null
+	// firsts is, of sorted numbers without large gaps, by number minus the least one: the first position of a number that
+	// is not smaller. It is nil for other columns.
+	firsts []int32
 }
 
 // newColumn returns a column without values, with room for n.
@@ -87,7 +90,7 @@ func (c *column) prefix(i int32) int64 {
 
 // permuted returns the column with the values in another order.
 func (c *column) permuted(order []int32) *column {
-	return &column{permute(c.numbers, order), permute(c.texts, order), permute(c.null, order)}
+	return &column{numbers: permute(c.numbers, order), texts: permute(c.texts, order), null: permute(c.null, order)}
 }
 
 func permute[T any](list []T, order []int32) []T {

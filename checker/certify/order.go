@@ -148,13 +148,14 @@ func (x *tables) columnOrder(g *group, name string, at int) *order {
 // sort finds the places of n rows or versions by their values, and enters the rows that are in the state.
 func (o *order) sort(g *group, values []*column, n int) {
 	o.at = make([]int32, n)
-	samples := o.dense(values, n) // one row or version of each place
+	samples, firsts := o.dense(values, n) // one row or version of each place
 	if samples == nil {
 		samples = o.compare(values, n)
 	}
 	for _, c := range values {
 		o.values = append(o.values, c.permuted(samples))
 	}
+	o.values[0].firsts = firsts
 	o.head, o.present = absent(len(samples)), newSet(len(samples))
 	o.group()
 	if o.now = absent(len(g.current)); !o.byRow || len(samples) < n {
@@ -174,32 +175,32 @@ func absent(n int) []int32 {
 	return list
 }
 
-// dense finds the places of integers without large gaps. It returns nil for other values.
-func (o *order) dense(values []*column, n int) (samples []int32) {
+// dense finds the places of integers without large gaps. It returns nil for other values. firsts is for the column of
+// the places.
+func (o *order) dense(values []*column, n int) (samples, firsts []int32) {
 	c := values[0]
 	if len(values) > 1 || c.texts != nil || c.null != nil || n == 0 {
-		return nil
+		return nil, nil
 	}
 	least := slices.Min(c.numbers)
 	span := uint64(slices.Max(c.numbers)) - uint64(least) // right even if the difference is no int64
 	if span >= uint64(2*n) {
-		return nil
+		return nil, nil
 	}
-	of := make([]int32, span+1) // by value: one of those that have it, plus 1, and then its place
+	of := make([]int32, span+1) // by value: one of those that have it, plus 1, and then its place or the next one
 	for i, v := range c.numbers {
 		of[v-least] = int32(i) + 1
 	}
 	samples = []int32{}
 	for v, i := range of {
-		if i > 0 {
-			of[v] = int32(len(samples))
+		if of[v] = int32(len(samples)); i > 0 {
 			samples = append(samples, i-1)
 		}
 	}
 	for i, v := range c.numbers {
 		o.at[i] = of[v-least]
 	}
-	return samples
+	return samples, of
 }
 
 // compare finds the places of any values.
@@ -273,10 +274,10 @@ func (c *column) narrow(name string, where []schema.Condition, from, to int32) (
 			continue
 		}
 		if low, high, ok := bounds(&where[i]); ok && c.null == nil && c.texts == nil {
-			part := c.numbers[from:to]
-			behind := int32(sort.Search(len(part), func(p int) bool { return part[p] > high }))
-			part = part[:behind]
-			from, to = from+int32(sort.Search(len(part), func(p int) bool { return part[p] >= low })), from+behind
+			if high < math.MaxInt64 {
+				to = c.atLeast(high+1, from, to)
+			}
+			from = c.atLeast(low, from, to)
 			continue
 		}
 		first := func(place int) int32 {
@@ -287,6 +288,19 @@ func (c *column) narrow(name string, where []schema.Condition, from, to int32) (
 		from, to = first(0), first(1)
 	}
 	return from, to
+}
+
+// atLeast returns the first position, from some position to another, where the sorted numbers are at least n.
+func (c *column) atLeast(n int64, from, to int32) int32 {
+	switch {
+	case from == to || n <= c.numbers[from]:
+		return from
+	case n > c.numbers[to-1]:
+		return to
+	case c.firsts != nil:
+		return c.firsts[n-c.numbers[0]]
+	}
+	return from + int32(sort.Search(int(to-from), func(p int) bool { return c.numbers[from+int32(p)] >= n }))
 }
 
 // bounds returns the least and the greatest integer that fulfil a condition, if those between do, too.

@@ -65,7 +65,7 @@ func TestIndexes(t *testing.T) {
 		if err := p.Check(stock); err != nil {
 			t.Fatal(err)
 		}
-		x.plans = []*plan{nil} // the statement is a new one
+		x.plans = make([]plan, 1) // the statement is a new one
 		s := x.asked(g.t, &history.Predicate{Statement: &history.Statement{Predicate: p}})
 		if err := s.sortings(); err != nil {
 			t.Fatal(err)

@@ -55,19 +55,18 @@ type part struct {
 	rest     []*schema.Condition
 }
 
-// planOf returns the plan of a predicate's statement. One of a statement that is asked once is valid until the next
-// call.
+// mostPlans bounds the plans that are kept. With more, it takes less time to make a plan again than to fetch it from
+// memory.
+const mostPlans = 1 << 10
+
+// planOf returns the plan of a predicate's statement. It is valid until the next call.
 func (x *tables) planOf(t *table, p *history.Predicate) *plan {
-	pl := x.plans[p.Number]
-	switch {
-	case pl == nil:
-		pl = &x.once
-	case pl == &x.once:
-		pl = &plan{}
-	default:
-		return pl
+	pl := &x.once
+	if int(p.Number) < len(x.plans) {
+		if pl = &x.plans[p.Number]; pl.t != nil {
+			return pl
+		}
 	}
-	x.plans[p.Number] = pl
 	pl.make(t, p.Statement)
 	return pl
 }
@@ -89,6 +88,10 @@ func (pl *plan) make(t *table, st *history.Statement) {
 		}
 		if len(pl.where[g]) == 0 {
 			pl.restricted = append(pl.restricted, g)
+		}
+		if len(pl.restricted) == 1 && len(pl.onKey) == 0 { // so are all conditions so far
+			pl.where[g] = st.Where[: i+1 : i+1]
+			continue
 		}
 		pl.where[g] = append(pl.where[g], *c)
 	}

@@ -25,9 +25,9 @@ type tables struct {
 	first   []int32
 	next    int32
 	undo    []change
-	plans   []*plan // by number of a statement: nil, &once if it was asked once, or its plan
-	once    plan    // memory for the plan of a statement that was asked once
-	now     scan    // memory for the latest scan
+	plans   []plan // by number of a statement, for the first ones; without a table if it has not been made
+	once    plan   // memory for the plan of another statement
+	now     scan   // memory for the latest scan
 }
 
 // place32 is an item as numbers, which garbage collection does not visit: the group is an index of
@@ -92,7 +92,7 @@ type change struct {
 // newTables finds the rows of tables with these names, and their versions. The state is the initial
 // one.
 func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, error) {
-	x := &tables{h: h, byName: map[string]*table{}, places: make([]place32, h.KeyCount()), first: make([]int32, 0, len(h.Txns)+1), plans: make([]*plan, h.StatementCount())}
+	x := &tables{h: h, byName: map[string]*table{}, places: make([]place32, h.KeyCount()), first: make([]int32, 0, len(h.Txns)+1), plans: make([]plan, min(h.StatementCount(), mostPlans))}
 	for _, t := range h.Schema {
 		if names[t.Name] {
 			x.add(t)

@@ -13,7 +13,7 @@ type query struct {
 	p     *history.Predicate
 	ops   []history.Op // what it returned or changed
 	order []sortedBy
-	own   *question // memory for the question of a statement that is asked once
+	own   question // memory for the question of a statement that store.asked does not have
 }
 
 // question is what all queries of one statement have in common.
@@ -52,19 +52,12 @@ type sortedBy struct {
 // prepare makes q the query of a predicate, and reports whether a store can evaluate it. ops are the
 // operations of its transaction.
 func (s *store) prepare(q *query, p *history.Predicate, ops []history.Op) bool {
-	if q.question = s.asked[p.Number]; q.question == nil {
-		if s.again[p.Number] {
-			q.question = &question{}
-			s.asked[p.Number] = q.question
-		} else {
-			if q.own == nil {
-				q.own = &question{}
-			}
-			q.question = q.own
-		}
-		if !s.ask(q.question, p.Statement) {
-			return false
-		}
+	q.question = &q.own
+	if int(p.Number) < len(s.asked) {
+		q.question = &s.asked[p.Number]
+	}
+	if (q.question == &q.own || q.t == nil) && !s.ask(q.question, p.Statement) {
+		return false
 	}
 	q.p, q.ops, q.order = p, ops[p.Ops[0]+p.Implied:p.Ops[1]], q.order[:0]
 	for i := range q.ops {

@@ -2,7 +2,6 @@ package scans
 
 import (
 	"context"
-	"slices"
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -27,7 +26,6 @@ type schedule struct {
 	steps    int     // accesses that may still be looked at
 	looks    int     // the same, at dead ends
 	patience *patience
-	counting bool // there is a statement that counts
 	log      []written
 	clock    int32   // counts executed and started transactions
 	changed  []int32 // by key: the clock when it was changed
@@ -141,12 +139,10 @@ func newSchedule(x *index, split bool, p *patience) *schedule {
 		s.holder = make([]int32, len(store.values))
 	}
 	s.past.begun, s.past.done = make([]bool, len(x.h.Txns)), make([]bool, len(x.h.Txns))
+	s.past.log = make([]written, 0, min(2*mostPast, len(x.h.AllOps())))
 	s.arrange(takePart(x.h))
 	s.strict = s.timed
 	s.looks = leastLooks + looksPerOp*len(x.h.AllOps())
-	for i := range x.h.Txns {
-		s.counting = s.counting || slices.ContainsFunc(x.h.Predicates(i), func(p history.Predicate) bool { return p.Kind == history.ScanCount })
-	}
 	if s.counting {
 		s.steps = 1<<20 + p.tries*len(x.h.AllOps())
 	}

@@ -16,10 +16,9 @@ type store struct {
 	values []history.Value // by key
 	groups []*stored       // by number; nil if no statement looks at the group
 	tables map[*table]*storedTable
-	// again says, by number of a statement, whether it is asked more than once. asked has the questions of those
-	// that are, nil until they are prepared.
-	again []bool
-	asked []*question
+	// asked has questions by the number of the statement, for the first ones, without a table until they are prepared.
+	asked    []question
+	counting bool // there is a statement that counts
 }
 
 type storedTable struct {
@@ -59,6 +58,7 @@ type ordered struct {
 	rank   []int32 // by content: its place among the different values
 	first  []int32 // by rank: a content that has the value
 	ints   []int64 // by rank, if the values are integers without nulls
+	ranks  []int32 // by integer minus the least one: the first rank of one that is not smaller; nil if there are large gaps
 	head   []int32 // by rank: the first of the rows that have the value, or -1
 	next   []int32 // by row
 	before []int32 // by row
@@ -67,19 +67,23 @@ type ordered struct {
 	pending []pending
 }
 
+// mostAsked bounds the questions that are kept. With more, it takes less time to prepare a question again than to fetch
+// it from memory.
+const mostAsked = 1 << 10
+
 // newStore returns the initial state, or nil if a value does not fit its columns.
 func newStore(x *index) *store {
 	s := &store{index: x, values: make([]history.Value, len(x.places)), groups: make([]*stored, x.groups), tables: map[*table]*storedTable{},
-		again: make([]bool, x.h.StatementCount()), asked: make([]*question, x.h.StatementCount())}
+		asked: make([]question, min(x.h.StatementCount(), mostAsked))}
 	wanted := make([]bool, x.h.StatementCount())
 	for i := range x.h.Txns {
 		list := x.h.Predicates(i)
 		for n := range list {
-			if number := list[n].Number; wanted[number] {
-				s.again[number] = true
+			if wanted[list[n].Number] {
 				continue
 			}
 			wanted[list[n].Number] = true
+			s.counting = s.counting || list[n].Kind == history.ScanCount
 			if t, ok := x.h.Schema.Table(list[n].Table); ok {
 				s.want(x.tables[t], list[n].Statement)
 			}
@@ -277,6 +281,7 @@ func (g *stored) sort() {
 			}
 			c.rank[i] = int32(len(c.first) - 1)
 		}
+		c.findRanks()
 		c.head = make([]int32, len(c.first))
 		for n := range c.head {
 			c.head[n] = -1
@@ -284,6 +289,34 @@ func (g *stored) sort() {
 		c.next, c.before = make([]int32, len(g.t.rows)), make([]int32, len(g.t.rows))
 		c.filled = newTree(len(c.first))
 	}
+}
+
+// findRanks makes ranks.
+func (c *ordered) findRanks() {
+	n := len(c.ints)
+	if n == 0 || uint64(c.ints[n-1])-uint64(c.ints[0]) >= uint64(4*n) {
+		return
+	}
+	c.ranks = make([]int32, 0, c.ints[n-1]-c.ints[0]+1)
+	for rank, i := range c.ints {
+		for int64(len(c.ranks)) <= i-c.ints[0] {
+			c.ranks = append(c.ranks, int32(rank))
+		}
+	}
+}
+
+// atLeast returns the first rank whose integer is at least n.
+func (c *ordered) atLeast(n int64) int32 {
+	last := len(c.ints) - 1
+	switch {
+	case last < 0 || n <= c.ints[0]:
+		return 0
+	case n > c.ints[last]:
+		return int32(last + 1)
+	case c.ranks != nil:
+		return c.ranks[n-c.ints[0]]
+	}
+	return int32(sort.Search(len(c.ints), func(i int) bool { return c.ints[i] >= n }))
 }
 
 // write gives a key a value.
@@ -341,9 +374,11 @@ func (c *ordered) unlink(row, rank int32) {
 // whether all values in it do.
 func (c *ordered) span(x *test) (from, to int32, exact bool) {
 	if x.interval && c.ints != nil {
-		a := sort.Search(len(c.ints), func(i int) bool { return c.ints[i] >= x.low })
-		b := a + sort.Search(len(c.ints)-a, func(i int) bool { return c.ints[a+i] > x.high })
-		return int32(a), int32(b), true
+		from, to = c.atLeast(x.low), int32(len(c.ints))
+		if x.high < math.MaxInt64 {
+			to = max(from, c.atLeast(x.high+1))
+		}
+		return from, to, true
 	}
 	a, b := cut(len(c.first), x.Condition, func(i int) any { return c.column.at(c.first[i]) })
 	return int32(a), int32(b), x.Op != "<>" && x.Op != "in"
