@@ -11,6 +11,7 @@ import (
 	"github.com/isohound/isohound/history/dbcop"
 	"github.com/isohound/isohound/history/debezium"
 	"github.com/isohound/isohound/history/elle"
+	"github.com/isohound/isohound/history/forms"
 	"github.com/isohound/isohound/history/native"
 )
 
@@ -73,14 +74,13 @@ func isText(b []byte) bool {
 	return true
 }
 
-// kinds are the beginnings that distinguish the text formats, after blank lines and comments.
+// kinds are the beginnings that distinguish the text formats except EDN, after blank lines and comments.
 // JSON that matches none of them counts as native, whose reader then reports the error in the
 // header. The patterns are compiled on use, because most runs meet no text.
 var kinds = []struct {
 	format Format
 	begins string
 }{
-	{Elle, `^([\[(][\s,]*)?(#[a-zA-Z][\w.*/-]*[\s,]*)?\{[\s,]*[:}]|^\(`},
 	{ElleJSON, `^(\[\s*\]|\[\s*\{|\{\s*"(index|type|process|f|value|time)")`},
 	{Debezium, debezium.Begins},
 	{Etcd, `^\{\s*"(ClientId|Request)"`},
@@ -93,8 +93,29 @@ var kinds = []struct {
 // comments matches the comments of EDN and of the DSL.
 const comments = `^(\s|;[^\n]*(\n|$)|#([ \t#!][^\n]*)?(\n|$))*`
 
+// isEDN reports whether a text begins as a history of Elle does: with a list, or with a map that is empty or whose first
+// name is a keyword, alone or in a vector. Comments and discarded forms may stand before each of these.
+func isEDN(head []byte) bool {
+	in := forms.NewScanner(bytes.NewReader(head), false)
+	kind, err := in.Next()
+	if kind == forms.Vector {
+		if head[in.Offset()-1] == '(' {
+			return err == nil
+		}
+		kind, err = in.Next()
+	}
+	if err != nil || kind != forms.Map {
+		return false
+	}
+	kind, err = in.Next()
+	return err == nil && (kind == forms.Keyword || kind == forms.Close)
+}
+
 func detectText(head []byte) Format {
 	rest := head[len(regexp.MustCompile(comments).Find(head)):]
+	if isEDN(rest) {
+		return Elle
+	}
 	for _, k := range kinds {
 		if regexp.MustCompile(k.begins).Match(rest) {
 			return k.format
