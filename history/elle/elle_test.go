@@ -43,6 +43,10 @@ func TestRegisters(t *testing.T) {
 {:process 0 :type :fail :f :txn :value [[:r 1 5]]}
 {:process 4 :type :invoke :f :txn :value [[:w 2 1] [:r 1 nil]]}
 `, false, "initial nil\ns0 T1: w(1,1) unknown\ns0 T3: abort\ns4 T4: w(2,1) unknown\n"},
+		{"values chosen after the invocation, fields of no meaning twice", `
+{:process 0 :type :invoke :f :txn :value [[:w 1 nil] [:r 1 nil]] :time 1 :note 1 :note 2}
+{:process 0 :type :ok :f :txn :value [[:w 1 7] [:r 1 7]] :time 2}
+`, false, "initial nil\ns0 T1 [1,2]: w(1,7) r(1,7)\n"},
 		{"other operations", `
 {:process :nemesis :type :info :f :kill :value ["n1" "n2"]}
 {:process :nemesis :type :info :f :kill :value {"n1" :killed}}
@@ -146,30 +150,36 @@ func TestLists(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"{:process 1 :type :ok :value [[:r :x 1]":                                                        "f at byte 39: the file ends in the middle",
-		"\n{:process 1 :type :ok\n:value [[:r :x 1]]}\n{:process 1}":                                     "f:4: an operation has no :type",
-		"{:process 1 :type :maybe}":                                                                      "f at byte 24: the :type of an operation is",
-		"{:process 1 :type :invoke}\n{:process 1 :type :invoke}":                                         "f:2: process 1 invokes",
-		"{:process 1 :type :ok :f :txn :value 5}":                                                        "f at byte 38: the value of a transaction is not",
-		"{:process 1 :type :ok :f :txn :value [[:inc :x 5]]}":                                            "f at byte 50: the value of a transaction contains inc",
-		"{:process 1 :type :ok :value [[:r :x 5] [:inc :x 5]]}":                                          "f at byte 52: the value of a transaction contains inc",
-		"{:process 1 :type :ok :value [[:r :x]]}":                                                        "f at byte 36: the value of a micro-operation",
-		"{:process 1 :type :ok :value [[:r]]}":                                                           "f at byte 33: the key of an operation",
-		"{:process 1 :type :ok :value [[:r :x 1 2]]}":                                                    "f at byte 39: a micro-operation has more",
-		"{:process 1 :type :ok :value [[:w :x [1]]]}":                                                    "f at byte 37: the value of a micro-operation",
-		"{:process 1 :type :ok :value [[:append :x nil]]}":                                               "f at byte 42: nil is appended",
-		"{:process 1 :type :ok :value [[:r :x [1 nil]]]}":                                                "f at byte 40: a list has nil",
-		"{:process 1 :type :ok :value [[:w :x 1] [:append :x 2]]}":                                       "f at byte 55: key x is used as a list",
-		"{:process 1 :type :ok :value [[:w :x 1] [:r \"x\" 2]]}":                                         "f at byte 44: key x occurs in two types",
-		"{:process 1 :type :ok :value [[:append :x 2]]}{:process 1 :type :info :value [[:append :x 2]]}": "f at byte 93: element 2 is appended to key x twice, by operations 0 and 1",
-		"{:process 1 :index 5 :type :ok :value []}{:index 5 :process 1 :type :ok :value []}":             "f at byte 81: transaction id 5 occurs twice",
-		"{:process 1 :index x}":                                                                          "f at byte 19: the index of an operation",
-		"5":                                                                                              "f at byte 0: expected a map",
-		"[{:process 1 :type :ok}] 5":                                                                     "f at byte 25: there is data after",
-		"{:process 1 :type :invoke :value [[:w 1 1]]}{:process 1 :type :ok}":                             "f at byte 65: an :ok operation has no value",
-		"{:process 1 :type :invoke :value [[:w 1 1]]}{:process 1 :type :ok :f :read :value nil}":         "f at byte 85: an operation is invoked as a transaction",
-		"{:a " + strings.Repeat("[", 100):                                                                "f at byte 67: forms are nested more than 64 deep",
-		"{:process 1 :time 9 :type :invoke}{:process 1 :time 5 :type :ok :value []}":                     "f at byte 73: transaction 1 ends at 5",
+		"{:process 1 :type :ok :value [[:r :x 1]":                                                            "f at byte 39: the file ends in the middle",
+		"\n{:process 1 :type :ok\n:value [[:r :x 1]]}\n{:process 1}":                                         "f:4: an operation has no :type",
+		"{:process 1 :type :maybe}":                                                                          "f at byte 24: the :type of an operation is",
+		"{:process 1 :type :invoke}\n{:process 1 :type :invoke}":                                             "f:2: process 1 invokes",
+		"{:process 1 :type :ok :f :txn :value 5}":                                                            "f at byte 38: the value of a transaction is not",
+		"{:process 1 :type :ok :f :txn :value [[:inc :x 5]]}":                                                "f at byte 50: the value of a transaction contains inc",
+		"{:process 1 :type :ok :value [[:r :x 5] [:inc :x 5]]}":                                              "f at byte 52: the value of a transaction contains inc",
+		"{:process 1 :type :ok :value [[:r :x]]}":                                                            "f at byte 36: the value of a micro-operation",
+		"{:process 1 :type :ok :value [[:r]]}":                                                               "f at byte 33: the key of an operation",
+		"{:process 1 :type :ok :value [[:r :x 1 2]]}":                                                        "f at byte 39: a micro-operation has more",
+		"{:process 1 :type :ok :value [[:w :x [1]]]}":                                                        "f at byte 37: the value of a micro-operation",
+		"{:process 1 :type :ok :value [[:append :x nil]]}":                                                   "f at byte 42: nil is appended",
+		"{:process 1 :type :ok :value [[:r :x [1 nil]]]}":                                                    "f at byte 40: a list has nil",
+		"{:process 1 :type :ok :value [[:w :x 1] [:append :x 2]]}":                                           "f at byte 55: key x is used as a list",
+		"{:process 1 :type :ok :value [[:w :x 1] [:r \"x\" 2]]}":                                             "f at byte 44: key x occurs in two types",
+		"{:process 1 :type :ok :value [[:append :x 2]]}{:process 1 :type :info :value [[:append :x 2]]}":     "f at byte 93: element 2 is appended to key x twice, by operations 0 and 1",
+		"{:process 1 :index 5 :type :ok :value []}{:index 5 :process 1 :type :ok :value []}":                 "f at byte 81: transaction id 5 occurs twice",
+		"{:process 1 :index x}":                                                                              "f at byte 19: the index of an operation",
+		"5":                                                                                                  "f at byte 0: expected a map",
+		"[{:process 1 :type :ok}] 5":                                                                         "f at byte 25: there is data after",
+		"{:process 1 :type :invoke :value [[:w 1 1]]}{:process 1 :type :ok}":                                 "f at byte 65: an :ok operation has no value",
+		"{:process 1 :type :invoke :value [[:w 1 1]]}{:process 1 :type :ok :f :read :value nil}":             "f at byte 85: an operation is invoked as a transaction",
+		"{:a " + strings.Repeat("[", 100):                                                                    "f at byte 67: forms are nested more than 64 deep",
+		"{:process 1 :time 9 :type :invoke}{:process 1 :time 5 :type :ok :value []}":                         "f at byte 73: transaction 1 ends at 5",
+		"{:process 1 :type :invoke :value [[:r :x nil] [:w 1 1]]}\n{:process 1 :type :ok :value [[:w 1 1]]}": "f:2: an :ok operation has other micro-operations",
+		"{:process 1 :type :invoke :value [[:w 1 1]]}\n{:process 1 :type :ok :value [[:w 1 2]]}":             "f:2: an :ok operation has other micro-operations",
+		"{:process 1 :type :invoke :value [[:r 1 nil]]}\n{:process 1 :type :ok :value [[:r 2 1]]}":           "f:2: an :ok operation has other micro-operations",
+		"{:process 1 :type :invoke :value [[:append 1 1]]}\n{:process 1 :type :ok :value [[:w 1 1]]}":        "f:2: an :ok operation has other micro-operations",
+		"{:process 1 :type :invoke :value [[:w 1 1]] :type :ok}":                                             "f at byte 44: an operation has :type twice",
+		"{:process 1\n:type :ok :value []\n:process 2}":                                                      "f:3: an operation has :process twice",
 	} {
 		_, err := read(text, false)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

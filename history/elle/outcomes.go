@@ -13,8 +13,9 @@ type invocation struct {
 	rec   history.Record
 	f     string
 	how   how
-	named bool // its micro-operations are known
-	call  call // if it is a call on a register
+	named bool         // its micro-operations are known
+	asked []history.Op // they
+	call  call         // if it is a call on a register
 	order int64
 }
 
@@ -30,6 +31,7 @@ const (
 var (
 	errNoList   = errors.New("the value of a transaction is not a list of micro-operations")
 	errNotOne   = errors.New("an operation is invoked as a transaction and completed as something else")
+	errOther    = errors.New("an :ok operation has other micro-operations than its invocation: they may differ only in what was read")
 	errNoAnswer = errors.New("an :ok operation has no value, so its reads are unknown")
 )
 
@@ -104,6 +106,10 @@ func (r *Reader) invoke(op *operation) error {
 	switch in.how {
 	case transaction:
 		fill(&in.rec, op, false)
+		in.asked = make([]history.Op, 0, len(op.value.mops))
+		for _, m := range op.value.mops {
+			in.asked = append(in.asked, history.Op{Kind: m.kind, Key: m.key, Value: m.value})
+		}
 	case onRegister:
 		in.rec.Ops = in.call.ops(nil, history.Unknown)
 	case notUnderstood:
@@ -214,6 +220,9 @@ func (r *Reader) txn(op *operation, in *invocation, rec *history.Record) (known 
 	case rec.Status != history.Committed && named:
 		rec.Ops = append(rec.Ops, in.rec.Ops...)
 	case op.value.shape == micro:
+		if named && !in.asks(op.value.mops) {
+			return false, errOther
+		}
 		fill(rec, op, rec.Status == history.Committed)
 	case rec.Status != history.Committed:
 		return in != nil, nil
@@ -223,6 +232,13 @@ func (r *Reader) txn(op *operation, in *invocation, rec *history.Record) (known 
 		return false, nil
 	}
 	return true, nil
+}
+
+// asks reports whether micro-operations are those of the invocation. A value that it gives as nil may have been chosen later.
+func (in *invocation) asks(mops []mop) bool {
+	return slices.EqualFunc(in.asked, mops, func(a history.Op, m mop) bool {
+		return a.Kind == m.kind && a.Key == m.key && (a.Kind == history.Read || a.Value == m.value || a.Value == history.Absent)
+	})
 }
 
 // fill appends the micro-operations of op to rec, reads only if their results are known.

@@ -1,6 +1,7 @@
 package elle
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pkg/errors"
@@ -102,9 +103,13 @@ type parser struct {
 	begin int64
 }
 
+// fields are the fields of an operation, each of which it may have once, as in every map of EDN.
+var fields = [...]string{"index", "time", realTime, "process", "type", "f", "value", "txn-info"}
+
 // operation reads a map whose opening bracket was read.
 func (p *parser) operation(op *operation) error {
 	p.begin = p.in.Offset()
+	var told [len(fields)]bool
 	for {
 		kind, err := p.in.Next()
 		if err != nil {
@@ -118,6 +123,12 @@ func (p *parser) operation(op *operation) error {
 			name = string(p.in.Text())
 		} else if err := p.in.Skip(kind); err != nil {
 			return err
+		}
+		if n := slices.Index(fields[:], name); n >= 0 {
+			if told[n] {
+				return errors.Errorf("an operation has :%s twice", name)
+			}
+			told[n] = true
 		}
 		if kind, err = p.in.Next(); err != nil {
 			return err
