@@ -89,8 +89,12 @@ Levels: ` + levelHelp() + `
 
 func (a *app) explain(path string, k *checking, out string) error {
 	if out != "" {
-		if err := emptyFolder(out); err != nil {
+		made, err := emptyFolder(out)
+		if err != nil {
 			return err
+		}
+		if made { // it does not stay empty
+			defer os.Remove(out)
 		}
 	}
 	path, err := oneHistory(path)
@@ -102,7 +106,11 @@ func (a *app) explain(path string, k *checking, out string) error {
 			return err
 		}
 		if o.Verdict == verdict.Violated && !hasPictures(&o) {
-			fmt.Fprintln(a.msg, "isohound: no counterexample was found in time; set a longer --explain-timeout")
+			why := "no counterexample was found in time; set a longer --explain-timeout"
+			if o.Uncut != "" {
+				why = "nothing is written: " + o.Uncut
+			}
+			fmt.Fprintln(a.msg, "isohound:", why)
 		}
 		for n := range o.Anomalies {
 			if o.Anomalies[n].Counterexample == nil {
@@ -143,14 +151,14 @@ func hasPictures(o *results.Outcome) bool {
 	return false
 }
 
-// emptyFolder makes a folder, or checks that an existing one is empty.
-func emptyFolder(path string) error {
+// emptyFolder makes a folder, or checks that an existing one is empty. It reports whether it made one.
+func emptyFolder(path string) (made bool, err error) {
 	entries, err := os.ReadDir(path)
 	switch {
 	case os.IsNotExist(err):
-		err = os.MkdirAll(path, 0o777)
+		made, err = true, os.MkdirAll(path, 0o777)
 	case err == nil && len(entries) > 0:
 		err = errors.Errorf("--out %s is not empty; name a new folder", path)
 	}
-	return withCode(exitIO, err)
+	return made, withCode(exitIO, err)
 }

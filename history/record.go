@@ -45,6 +45,8 @@ type Header struct {
 	Lists bool `json:"lists,omitempty"`
 	// ListsDiffer says that the lists that were read contradict each other: no order of the appends explains all.
 	ListsDiffer bool `json:"lists_differ,omitempty"`
+	// ListReads says which reads show what an append followed, or is nil where that is not known, as in a native file.
+	ListReads ListReads `json:"-"`
 	// Window is the place of this history in a run that was cut into windows. It is nil for the first
 	// window and for other runs.
 	Window *Window `json:"window,omitempty"`

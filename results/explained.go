@@ -94,7 +94,7 @@ func (c *Counterexample) UnmarshalJSON(b []byte) error {
 // those of the outcome. An anomaly may have been found at a weaker level, too; then that one is kept, which
 // comes first and says more.
 func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
-	o.Standing = NewStanding(x.Standing)
+	o.Standing, o.Uncut = NewStanding(x.Standing), x.Uncut
 	if len(x.Counterexamples) == 0 {
 		return
 	}
@@ -118,6 +118,10 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	for i := range c.History.Txns {
 		t := &c.History.Txns[i]
 		kept[t.ID] = explain.Steps(c.History, i)
+		whole := explain.Steps(h, int(c.Txns[i]))
+		for n, o := range kept[t.ID] {
+			kept[t.ID][n] = o.As(whole)
+		}
 		for _, op := range c.History.Ops(t) {
 			keys[c.History.KeyName(op.Key)] = true
 		}
@@ -140,8 +144,8 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 			a.Transactions = append(a.Transactions, t)
 		}
 	}
-	x := &Counterexample{Minimal: c.Minimal, Standing: NewStanding(c.Standing), Sub: c.History, History: notation(c.History)}
-	for _, e := range explain.Reads(c.History) {
+	x := &Counterexample{Minimal: c.Minimal, Standing: NewStanding(c.Standing), Sub: c.History, History: notation(c.History, h, c.Txns)}
+	for _, e := range explain.Reads(c.History, h, c.Txns) {
 		if !slices.ContainsFunc(slices.Concat(a.Cycle, a.Context), func(o Edge) bool { return o.From == e.From && o.To == e.To && o.Key == e.Key }) {
 			x.Reads = append(x.Reads, e)
 		}
@@ -152,8 +156,9 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 }
 
 // notation writes a history in the notation of history/dsl, or returns "" if that is not possible.
-// Statements of which the notation has operations as plain reads and writes are comments before it.
-func notation(h *history.History) string {
+// Statements of which the notation has operations as plain reads and writes are comments before it, and so is where
+// reads of whole, of which it is a part, come from that no client made. txns are its transactions in whole.
+func notation(h, whole *history.History, txns []int32) string {
 	fitting, _, _, err := fit.To(h, dsl.Carries())
 	if err != nil {
 		return ""
@@ -169,11 +174,26 @@ func notation(h *history.History) string {
 	}
 	text := dsl.Format(fitting)
 	if comments.Len() > 0 {
-		head := "# The reads and writes below also stand for these statements with conditions:\n"
+		head := "# The reads and writes below also stand for these statements with conditions. They do not show what one statement did:\n"
 		if len(h.AllChoices()) > 0 {
 			head = "# These statements with conditions leave open what they saw. The notation has only the reads and writes:\n"
 		}
 		text = head + comments.String() + text
+	}
+	if h.Lists {
+		head := "# These are lists with append. r(k,e) read a list that ends in e, and w(k,e) appended e.\n"
+		for n, i := range txns {
+			part := explain.Steps(h, n)
+			for _, line := range explain.Inferred(whole, i, func(op int) bool {
+				return slices.ContainsFunc(part, func(o explain.Op) bool { return o.String() == dsl.Op(whole, whole.Ops(&whole.Txns[i])[op]) })
+			}) {
+				head += "# A read before an append is inferred: " + line + ".\n"
+			}
+		}
+		if whole.ListReads == nil {
+			head += "# A read before an append may be inferred from a list that another transaction read.\n"
+		}
+		text = head + text
 	}
 	return text
 }

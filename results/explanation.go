@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -13,7 +14,8 @@ import (
 
 // WriteExplanation writes the counterexample of an anomaly into the folder dir: a description
 // (explanation.txt, which contains text), its history (minimal.txt, and minimal.jsonl if it is
-// in memory) and its pictures.
+// in memory) and its pictures. Of what the notation of minimal.txt cannot hold it has comments, which say that minimal.jsonl is the
+// history to check.
 func WriteExplanation(dir string, a *Anomaly, text string) error {
 	files := map[string]string{"explanation.txt": text}
 	p := a.Picture()
@@ -25,6 +27,9 @@ func WriteExplanation(dir string, a *Anomaly, text string) error {
 	}
 	if c := a.Counterexample; c != nil {
 		files["minimal.txt"] = c.History
+		if strings.HasPrefix(c.History, "#") && c.Sub != nil {
+			files["minimal.txt"] = "# minimal.jsonl is the one to check: it also has what this notation cannot hold.\n" + c.History
+		}
 		if c.Sub != nil {
 			var b bytes.Buffer
 			if err := native.WritePlain(&b, c.Sub, "counterexample"); err != nil {

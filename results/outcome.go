@@ -43,6 +43,8 @@ type Outcome struct {
 	// snapshot isolation.
 	Standing  *Standing `json:"standing,omitempty"`
 	Anomalies []Anomaly `json:"anomalies"`
+	// Uncut says why no anomaly has a counterexample, if that is not for lack of time.
+	Uncut string `json:"-"`
 	// Stages are the seconds for each part of the check.
 	Stages       map[string]float64 `json:"stages"`
 	ParseSeconds float64            `json:"parse_seconds"`
@@ -185,6 +187,12 @@ func newAnomaly(h *history.History, a *verdict.Anomaly) Anomaly {
 	}
 	for _, e := range a.Support {
 		add(e.To)
+	}
+	for _, p := range explain.Shown(h, a) {
+		if kept[p.Txn] == nil {
+			kept[p.Txn] = p.Ops
+		}
+		add(p.Txn)
 	}
 	cycle, context := explain.Edges(h, a)
 	out.Cycle, out.Context = append(out.Cycle, cycle...), context

@@ -127,6 +127,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		return nil, err
 	}
 	out.Standing = out.Known.Standing(h)
+	out.Undecided = slices.DeleteFunc(out.Undecided, func(l level.Level) bool { return engine.InventsReads(h, l) }) // they were not judged, see levels
 	// An inferred edge stands for others, which may be anti-dependencies. By its edges alone, such
 	// a cycle may look as if snapshot isolation forbids it.
 	s, serial := lvl.Snapshots()

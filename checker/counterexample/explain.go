@@ -2,6 +2,7 @@ package counterexample
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -21,6 +22,8 @@ type Explanation struct {
 	checker.Standing
 	// Counterexamples are those of the verdict's anomalies, one of each name.
 	Counterexamples []*Counterexample
+	// Uncut says why there are none, if that is not for lack of time.
+	Uncut string
 }
 
 // Judge judges the history at a level. opt has only what this explanation needs and what is known
@@ -114,7 +117,9 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	}
 	out := &Explanation{Standing: known.Standing(e.h)}
 	more, err := e.weakest(limited, r.Level, out.Standing, judged, list)
-	out.Counterexamples = append(more, list...)
+	if out.Counterexamples = append(more, list...); len(out.Counterexamples) == 0 && engine.InventsReads(e.h, r.Level) {
+		out.Uncut = fmt.Sprintf("at %s anomalies of lists with append are not made minimal, since a part of the history would not show which reads are those of appends", r.Level)
+	}
 	if err == nil && w.Survey > 0 && !engine.InventsReads(e.h, r.Level) {
 		within, stop := context.WithTimeout(limited, w.Survey)
 		defer stop()

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,8 @@ type Op struct {
 	// Version is that of a read, as the database told it, or 0: see history.History.Version.
 	Version int64
 
+	inferred bool // the client did not make this read; an append followed what it says
+
 	text  string
 	items []Op // of a statement
 	near  bool // it is, or has, an operation that was chosen as near
@@ -34,7 +37,8 @@ func Note(text string) Op { return Op{text: text} }
 func newOp(h *history.History, i, n int) Op {
 	t := &h.Txns[i]
 	op := h.Ops(t)[n]
-	return Op{Kind: op.Kind, Key: h.KeyName(op.Key), Value: h.ValueText(op.Value), Version: h.Version(t, n)}
+	_, _, inferred := h.InferredRead(t, n)
+	return Op{Kind: op.Kind, Key: h.KeyName(op.Key), Value: h.ValueText(op.Value), Version: h.Version(t, n), inferred: inferred}
 }
 
 // Statement reports whether o is a statement with conditions.
@@ -66,7 +70,18 @@ func (o Op) String() string {
 	if o.Version != 0 {
 		text += "@" + strconv.FormatInt(history.SpellVersion(o.Version), 10)
 	}
+	if o.inferred {
+		text = "inferred " + text
+	}
 	return Printable(text)
+}
+
+// As returns the operation with what the same one of other, such as one of the whole history, says of its origin.
+func (o Op) As(others []Op) Op {
+	o.inferred = o.inferred || slices.ContainsFunc(others, func(other Op) bool {
+		return other.inferred && other.Kind == o.Kind && other.Key == o.Key && other.Value == o.Value
+	})
+	return o
 }
 
 // Versioned reports whether the operation is written with the version that was read.

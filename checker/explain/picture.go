@@ -193,8 +193,8 @@ func NewEdge(h *history.History, e verdict.Edge, text string) Edge {
 
 // Reads returns the edges from writers to readers of a small history, for each read of another
 // transaction's write. If several transactions can have written the value, the edges are of kind
-// Maybe.
-func Reads(h *history.History) []Edge {
+// Maybe. whole is the history of which h is a part, and txns are the transactions of h in it; nil if h is none.
+func Reads(h, whole *history.History, txns []int32) []Edge {
 	// What is not a final value of a transaction that may have committed is read only if something is
 	// wrong. Such writers count where no other has the value.
 	writers, wrong := map[version][]int32{}, map[version][]int32{}
@@ -231,6 +231,9 @@ func Reads(h *history.History) []Edge {
 			for _, w := range from {
 				e := NewEdge(h, verdict.Edge{From: w, To: int32(i), Kind: verdict.WR, Key: op.Key, Value: op.Value}, "")
 				saw := words{h: h}.read(int32(i), op.Key, op.Value)
+				if whole != nil && whole.ListReads != nil {
+					saw = sawInWhole(whole, txns[i], e.Key, e.Value)
+				}
 				e.Text = fmt.Sprintf("T%d %s, which T%d wrote.", e.To, saw, e.From)
 				if !certain {
 					e.Kind = Maybe
@@ -241,6 +244,16 @@ func Reads(h *history.History) []Edge {
 		}
 	}
 	return out
+}
+
+// sawInWhole says how a transaction read a version whose key and value have these texts.
+func sawInWhole(h *history.History, i int32, key, value string) string {
+	for _, op := range h.Ops(&h.Txns[i]) {
+		if op.Kind == history.Read && Printable(h.KeyName(op.Key)) == key && Printable(h.ValueText(op.Value)) == value {
+			return words{h: h}.read(i, op.Key, op.Value)
+		}
+	}
+	return fmt.Sprintf("read %s = %s", key, value)
 }
 
 // Printable escapes what is not UTF-8, and control characters, which keys and values may contain

@@ -212,7 +212,7 @@ func TestTimes(t *testing.T) {
 func TestReads(t *testing.T) {
 	h := dsl.MustParse("s1 T1: w(x,1)\ns2 T2: w(x,1) w(y,0)\ns3 T3: r(x,1)\ns4 T4: w(z,1)\ns5 T5: r(z,1) r(y,0) r(q,0)\ns6 T6: w(z,1) abort")
 	var got []string
-	for _, e := range Reads(h) {
+	for _, e := range Reads(h, nil, nil) {
 		got = append(got, fmt.Sprintf("%d %s %d", e.From, e.Kind, e.To))
 	}
 	if want := "1 WR? 3, 2 WR? 3, 4 WR 5, 2 WR? 5"; strings.Join(got, ", ") != want {
@@ -243,7 +243,7 @@ func TestReadsOfFaults(t *testing.T) {
 	} {
 		h := dsl.MustParse(text)
 		var got []string
-		for _, e := range Reads(h) {
+		for _, e := range Reads(h, nil, nil) {
 			got = append(got, fmt.Sprint(e.From, " ", e.Kind, " ", e.To))
 		}
 		if strings.Join(got, ", ") != want {

@@ -38,14 +38,15 @@ func implied(h *history.History, txn int32, op int) (p *history.Predicate, misse
 func rowOf(h *history.History, k history.Key) string { return h.Schema.RowOf(h.KeyName(k)) }
 
 // reading returns the operation with which i read a version, or -1. It prefers one that a
-// statement returned.
+// statement returned, and that its client made.
 func reading(h *history.History, i int32, k history.Key, v history.Value) int {
 	found := -1
 	for n, op := range h.Ops(&h.Txns[i]) {
 		if op.Kind != history.Read || op.Key != k || op.Value != v {
 			continue
 		}
-		if p, _ := implied(h, i, n); p == nil {
+		_, _, inferred := h.InferredRead(&h.Txns[i], n)
+		if p, _ := implied(h, i, n); p == nil && !inferred {
 			return n
 		}
 		if found < 0 {
@@ -117,6 +118,7 @@ func (w words) read(i int32, k history.Key, v history.Value) string {
 		if text, ok := w.scan(i, n); ok {
 			return text + ", which " + w.state(v)
 		}
+		return w.got(verdict.OpRef{Txn: i, Op: n})
 	}
 	return "read " + w.pair(k, v)
 }

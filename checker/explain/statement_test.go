@@ -130,7 +130,7 @@ func TestScanEdges(t *testing.T) {
 	if got, want := strings.Join(labelLines(cycle[0]), "|"), "PRW scan t|where v > 4|not found: t(2)"; got != want {
 		t.Errorf("label %q, want %q", got, want)
 	}
-	reads := Reads(h)
+	reads := Reads(h, nil, nil)
 	if len(reads) != 1 || reads[0].Scan != "update t where v > 8" || !reads[0].Missed || reads[0].Text != "T3 changed rows of t with v > 8 and did not find t(1), which was 7, which T1 wrote." {
 		t.Fatalf("%+v", reads)
 	}

@@ -48,6 +48,10 @@ func Fill(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 		}
 	}
 	for _, e := range a.Support {
+		if n := reading(h, e.To, e.Key, e.Value); n >= 0 && !w.clients(verdict.OpRef{Txn: e.To, Op: n}) {
+			fmt.Fprintf(&b, "\nThe outcome of %s was not reported. It wrote %s, and %s %s, so it did commit.", w.txn(e.From), w.pair(e.Key, e.Value), w.txn(e.To), w.read(e.To, e.Key, e.Value))
+			continue
+		}
 		fmt.Fprintf(&b, "\nThe outcome of %s was not reported, but %s read %s from it, so it did commit.", w.txn(e.From), w.txn(e.To), w.pair(e.Key, e.Value))
 	}
 	a.Text += b.String()
@@ -175,9 +179,13 @@ func (w words) written(i int32, k history.Key) string {
 
 func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 	var op, other history.Op
+	got, see := "", "read"
 	if n := len(a.Ops); n > 0 {
 		op = w.ref(a.Ops[n-1])
 		other = w.ref(a.Ops[0])
+		if got = w.got(a.Ops[n-1]); !w.clients(a.Ops[n-1]) {
+			see = "see"
+		}
 	}
 	last := a.Txns[len(a.Txns)-1]
 	if (a.Kind == verdict.NotMyOwnWrite || a.Kind == verdict.NonRepeatableReads) && (op.Kind == history.ReadNot || other.Kind == history.ReadNot) {
@@ -194,26 +202,29 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		if at := w.h.Commit(op.Value); at != 0 {
 			return fmt.Sprintf("%s read %s, and no transaction with the position %d left that value.", w.introduce(last), w.pair(op.Key, op.Value), at)
 		}
-		return fmt.Sprintf("%s read %s, a value that nobody wrote.", w.introduce(last), w.pair(op.Key, op.Value))
+		return fmt.Sprintf("%s %s, a value that nobody wrote.", w.introduce(last), got)
 	case verdict.AbortedRead:
-		return fmt.Sprintf("%s read %s, which only %s wrote, and that transaction aborted.",
-			w.introduce(last), w.pair(op.Key, op.Value), w.introduce(a.Txns[0]))
+		return fmt.Sprintf("%s %s, which only %s wrote, and that transaction aborted.",
+			w.introduce(last), got, w.introduce(a.Txns[0]))
 	case verdict.IntermediateRead:
-		return fmt.Sprintf("%s read %s, which %s wrote but then overwrote itself: it %s. No other transaction may see an intermediate value.",
-			w.introduce(last), w.pair(op.Key, op.Value), w.introduce(a.Txns[0]), w.written(a.Txns[0], op.Key))
+		return fmt.Sprintf("%s %s, which %s wrote but then overwrote itself: it %s. No other transaction may see an intermediate value.",
+			w.introduce(last), got, w.introduce(a.Txns[0]), w.written(a.Txns[0], op.Key))
 	case verdict.FutureRead:
-		return fmt.Sprintf("%s read %s before it wrote that value itself, and nobody else wrote it.", w.introduce(last), w.pair(other.Key, other.Value))
+		return fmt.Sprintf("%s %s before it wrote that value itself, and nobody else wrote it.", w.introduce(last), w.got(a.Ops[0]))
 	case verdict.NotMyLastWrite:
-		return fmt.Sprintf("%s read %s, a value of its own that it had overwritten before: it must read its latest write.", w.introduce(last), w.pair(op.Key, op.Value))
+		return fmt.Sprintf("%s %s, a value of its own that it had overwritten before: it must %s its latest write.", w.introduce(last), got, see)
 	case verdict.NotMyOwnWrite:
 		if w.ofScan(a.Ops[len(a.Ops)-1]) {
 			return w.selfContradiction(a)
 		}
-		return fmt.Sprintf("%s read %s after it had itself written %s: it must read its own write.",
-			w.introduce(last), w.pair(op.Key, op.Value), w.value(other.Value))
+		return fmt.Sprintf("%s %s after it had itself written %s: it must %s its own write.",
+			w.introduce(last), got, w.value(other.Value), see)
 	case verdict.NonRepeatableReads:
 		if w.ofScan(a.Ops[0]) || w.ofScan(a.Ops[len(a.Ops)-1]) {
 			return w.selfContradiction(a)
+		}
+		if !w.clients(a.Ops[0]) || !w.clients(a.Ops[len(a.Ops)-1]) {
+			return fmt.Sprintf("%s %s. It also %s. It wrote nothing to the key in between, so both must be about one version.", w.introduce(last), w.got(a.Ops[0]), got)
 		}
 		return fmt.Sprintf("%s read %s and later %s, without writing the key in between: a second read must return what the first one did.",
 			w.introduce(last), w.pair(other.Key, other.Value), w.pair(op.Key, op.Value))
@@ -264,7 +275,7 @@ func (w words) did(r verdict.OpRef) string {
 	case history.Write:
 		return "wrote " + w.pair(op.Key, op.Value)
 	}
-	return "read " + w.pair(op.Key, op.Value)
+	return w.got(r)
 }
 
 // returned reports whether an operation says that a version was not seen which the statement
@@ -286,6 +297,13 @@ func (w words) ofScan(r verdict.OpRef) bool {
 
 func (w words) divergence(a *verdict.Anomaly) string {
 	e := a.Cycle[0]
+	from, to := w.read(e.From, e.Key, e.Value), w.read(e.To, e.Key, e.Value)
+	if plain := "read " + w.pair(e.Key, e.Value); from != plain || to != plain {
+		return fmt.Sprintf("%s %s. %s %s. Both overwrote that version, %s: %s %s, %s %s. "+
+			"One of the two updates is lost, because whichever came second did not see the first.",
+			w.introduce(e.From), from, w.introduce(e.To), to, w.source(e.Key, e.Value),
+			w.txn(e.From), w.written(e.From, e.Key), w.txn(e.To), w.written(e.To, e.Key))
+	}
 	return fmt.Sprintf("%s and %s both read %s, %s, and both overwrote it: %s %s, %s %s. "+
 		"One of the two updates is lost, because whichever came second did not see the first.",
 		w.introduce(e.From), w.introduce(e.To), w.pair(e.Key, e.Value), w.source(e.Key, e.Value),
@@ -459,6 +477,9 @@ func (w words) edge(e verdict.Edge, n int) string {
 		return head + fmt.Sprintf("the database says that %s lacks %s, which wrote %s.", w.claimedSnapshot(e.From), w.claimedCommit(e.To), w.pair(e.Key, e.Value))
 	case verdict.WW:
 		if readBy(w.h, e) {
+			if n := reading(w.h, e.To, e.Key, e.Value); n >= 0 && !w.clients(verdict.OpRef{Txn: e.To, Op: n}) {
+				return head + fmt.Sprintf("%s %s, which %s wrote.", to, w.read(e.To, e.Key, e.Value), from)
+			}
 			return head + fmt.Sprintf("%s overwrote %s, which %s wrote: it %s.", to, w.pair(e.Key, e.Value), from, w.written(e.To, e.Key))
 		}
 		return head + w.overwrote(e, n)
@@ -470,8 +491,8 @@ func (w words) edge(e verdict.Edge, n int) string {
 			return head + fmt.Sprintf("%s read %s, %s at %d; %s %s at %d, later as the database says.",
 				from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), w.h.Place(int(source)), to, w.written(e.To, e.Key), w.h.Place(int(e.To)))
 		}
-		return head + fmt.Sprintf("%s read %s, %s; %s overwrote that: it %s.",
-			from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
+		return head + fmt.Sprintf("%s %s, %s; %s overwrote that: it %s.",
+			from, w.read(e.From, e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
 	}
 }
 

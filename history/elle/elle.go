@@ -257,6 +257,10 @@ func (r *Reader) finish() error {
 		r.left = append(r.left, in.rec)
 	}
 	r.pending, r.loose = nil, nil
+	if r.lists.any {
+		r.hdr.ListReads = r.lists
+		r.lists.by, r.lists.after = nil, nil // the rest stays with the history
+	}
 	r.hdr.LeftOut, r.hdr.Lists, r.hdr.ListsDiffer = r.leftOut(), r.lists.any, r.lists.any && r.lists.differ
 	return nil
 }

@@ -37,9 +37,9 @@ type lists struct {
 	use []use // by key
 	// before holds the predecessor of an element in the first list that showed it; more holds
 	// further predecessors from other lists, in their order.
-	before map[element]history.Value
+	before map[element]place
 	more   map[element][]history.Value
-	pairs  map[pair]struct{} // the pairs in more
+	pairs  map[pair]int64 // the pairs in more, and the transactions that read the lists
 	// after holds the element that stands behind another one, or first, in the first list that showed that. differ: lists
 	// contradict each other, since an element has several predecessors or successors.
 	after  map[element]history.Value
@@ -53,6 +53,13 @@ type lists struct {
 type element struct {
 	key   history.Key
 	value history.Value
+}
+
+// place is where an element stands in a list.
+type place struct {
+	before history.Value
+	reader int64 // the transaction that read the list
+	told   bool  // the appender itself read or wrote what stands before
 }
 
 // pair is an element and one of its predecessors.
@@ -71,7 +78,7 @@ const (
 )
 
 func newLists(sym *history.Symbols) *lists {
-	return &lists{sym: sym, before: map[element]history.Value{}, after: map[element]history.Value{}, more: map[element][]history.Value{}, pairs: map[pair]struct{}{}, by: map[element]int64{}, last: map[history.Key]history.Value{}}
+	return &lists{sym: sym, before: map[element]place{}, after: map[element]history.Value{}, more: map[element][]history.Value{}, pairs: map[pair]int64{}, by: map[element]int64{}, last: map[history.Key]history.Value{}}
 }
 
 // learn processes a transaction, its micro-operations, and, if it committed, the elements of the
@@ -107,7 +114,7 @@ func (l *lists) learn(rec *history.Record, mops []mop, elements []history.Value)
 		}
 		p := history.Absent
 		for _, e := range elements[m.from:m.to] {
-			l.follows(element{m.key, e}, p)
+			l.follows(element{m.key, e}, p, rec.ID)
 			p = e
 		}
 	}
@@ -145,21 +152,21 @@ func (l *lists) append(rec *history.Record, op history.Op) error {
 	return nil
 }
 
-// follows notes that e stands directly after p in a list.
-func (l *lists) follows(e element, p history.Value) {
+// follows notes that e stands directly after p in a list that a transaction read.
+func (l *lists) follows(e element, p history.Value, reader int64) {
 	first, seen := l.before[e]
 	switch {
 	case !seen:
-		l.before[e] = p
+		l.before[e] = place{before: p, reader: reader}
 		behind := element{e.key, p}
 		if _, known := l.after[behind]; known {
 			l.differ = true
 		}
 		l.after[behind] = e.value
-	case first != p:
+	case first.before != p:
 		l.differ = true
 		if _, known := l.pairs[pair{e, p}]; !known {
-			l.pairs[pair{e, p}] = struct{}{}
+			l.pairs[pair{e, p}] = reader
 			l.more[e] = append(l.more[e], p)
 		}
 	}
@@ -179,8 +186,11 @@ func (l *lists) registers(out, ops []history.Op, st history.Status) []history.Op
 		if op.Kind == appended {
 			e := element{op.Key, op.Value}
 			if p, seen := l.before[e]; seen && st != history.Aborted {
-				if last, own := l.last[op.Key]; !own || last != p {
-					out = append(out, history.Op{Kind: history.Read, Key: op.Key, Value: p})
+				if last, own := l.last[op.Key]; !own || last != p.before {
+					out = append(out, history.Op{Kind: history.Read, Key: op.Key, Value: p.before})
+				} else {
+					p.told = true
+					l.before[e] = p
 				}
 				for _, p := range l.more[e] {
 					out = append(out, history.Op{Kind: history.Read, Key: op.Key, Value: p})
@@ -193,3 +203,18 @@ func (l *lists) registers(out, ops []history.Op, st history.Status) []history.Op
 	}
 	return out
 }
+
+var _ history.ListReads = (*lists)(nil)
+
+// Shows implements history.ListReads.
+func (l *lists) Shows(k history.Key, e, before history.Value) (reader int64, ok bool) {
+	at := element{k, e}
+	if p, seen := l.before[at]; seen && p.before == before {
+		return p.reader, !p.told
+	}
+	reader, ok = l.pairs[pair{at, before}]
+	return reader, ok
+}
+
+// Symbols implements history.ListReads.
+func (l *lists) Symbols() *history.Symbols { return l.sym }
