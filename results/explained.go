@@ -36,7 +36,7 @@ func NewStanding(s checker.Standing) *Standing {
 
 // Counterexample is a closed sub-history that violates the level by itself.
 type Counterexample struct {
-	// Minimal says that every smaller closed sub-history satisfies the level.
+	// Minimal says that every smaller closed sub-history satisfies the level, or that a check gives its anomaly another name.
 	Minimal bool `json:"minimal"`
 	// Standing says which levels the sub-history refutes.
 	Standing *Standing `json:"standing"`

@@ -48,6 +48,9 @@ type Counterexample struct {
 	// Minimal says that every smaller closed sub-history satisfies Weakest. It is false if time ran
 	// out.
 	Minimal bool
+	// ForName: one with fewer operations of the same transactions may violate Weakest, but a check gives its anomaly
+	// another name.
+	ForName bool
 	// Standing has the levels that the sub-history violates.
 	checker.Standing
 	// Known are the verdicts on which Standing rests. A level that the sub-history violates is
@@ -102,11 +105,19 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 			break
 		}
 	}
-	minimal, err := c.minimize(ctx, opt.Timeout)
+	before := c.Clone()
+	minimal, err := c.minimize(ctx, opt.Timeout, c.trial)
 	if err != nil {
 		return nil, err
 	}
-	out := &Counterexample{Level: lvl, Weakest: c.lvl, History: c.history(), Txns: c.Txns(), Minimal: minimal, Anomaly: *a}
+	kept, renamed := false, !c.shows(a)
+	if minimal && !renamed && a.Kind != verdict.NoChoice {
+		if kept, renamed, err = c.keepName(ctx, lvl, a.Name(), before, opt.Timeout); err != nil {
+			return nil, err
+		}
+	}
+	renamed = renamed || !c.shows(a)
+	out := &Counterexample{Level: lvl, Weakest: c.lvl, History: c.history(), Txns: c.Txns(), Minimal: minimal, ForName: kept, Anomaly: *a}
 	if err := out.verify(ctx); err != nil {
 		return nil, err
 	}
@@ -118,7 +129,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		if found != nil {
 			out.Anomaly = *found
 		}
-	} else if !c.shows(a) {
+	} else if renamed {
 		if err := out.rename(ctx, c); err != nil {
 			return nil, err
 		}
@@ -142,17 +153,67 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 }
 
 // minimize reports whether it tried everything within limit.
-func (c *cut) minimize(ctx context.Context, limit time.Duration) (bool, error) {
+func (c *cut) minimize(ctx context.Context, limit time.Duration, trial shrink.Judge) (bool, error) {
 	if limit <= 0 {
 		return false, nil
 	}
 	limited, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	err := c.Minimize(limited, c.trial, shrink.Judgement{Violated: true})
+	err := c.Minimize(limited, trial, shrink.Judgement{Violated: true})
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// keepName is for a part that was made minimal and has all that an anomaly names. If a check at lvl gives it other names
+// only, because an operation counts for the name that no edge needs, such as the later write of an intermediate read, then
+// before, from which the part was made, is made minimal with the condition that the name stays: kept. renamed: before has other
+// names only, too.
+func (c *cut) keepName(ctx context.Context, lvl level.Level, name string, before *shrink.Part, limit time.Duration) (kept, renamed bool, err error) {
+	other, err := c.otherwise(ctx, c.history(), lvl, name)
+	if err != nil || !other {
+		return false, false, err
+	}
+	small := c.Part
+	c.Part = before
+	other, err = c.otherwise(ctx, c.history(), lvl, name)
+	if err == nil && other && c.Widen() {
+		other, err = c.otherwise(ctx, c.history(), lvl, name)
+	}
+	if err == nil && !other {
+		trial := func(ctx context.Context, h *history.History) (shrink.Judgement, error) {
+			j, err := c.trial(ctx, h)
+			if err != nil || !j.Violated {
+				return j, err
+			}
+			other, err := c.otherwise(ctx, c.alone(h), lvl, name)
+			return shrink.Judgement{Violated: !other}, err
+		}
+		// What has to stay for the name may be left out when other operations are gone.
+		for left := -1; err == nil && left != c.Size(); {
+			left = c.Size()
+			_, err = c.minimize(ctx, limit, trial)
+		}
+		return true, false, err
+	}
+	c.Part = small
+	return false, true, err
+}
+
+// otherwise reports whether a check of a part at lvl finds anomalies, and none of this name. Large parts are not checked.
+func (c *cut) otherwise(ctx context.Context, h *history.History, lvl level.Level, name string) (bool, error) {
+	if len(h.Txns) > smallTxns {
+		return false, nil
+	}
+	if !h.Timed() {
+		lvl = lvl.WithoutRealTime()
+	}
+	r, err := check(ctx, h, lvl, checker.Options{})
+	if err != nil || len(r.Anomalies) == 0 {
+		return false, err
+	}
+	return !slices.ContainsFunc(r.Anomalies, func(a verdict.Anomaly) bool { return slices.Contains(a.Names, name) }), nil
 }
 
 // verify makes the certifier judge the sub-history by trying every execution. If that takes too
@@ -198,18 +259,27 @@ func (c *Counterexample) share(ctx context.Context) (shared bool, err error) {
 
 // rename replaces the anomaly by one that an engine finds in the sub-history.
 func (c *Counterexample) rename(ctx context.Context, from *cut) error {
-	r, err := checker.Check(ctx, c.History, c.Weakest, checker.Options{})
+	lvl := c.Level
+	r, err := checker.Check(ctx, c.History, lvl, checker.Options{})
+	if err == nil && len(r.Anomalies) == 0 {
+		lvl = c.Weakest
+		r, err = checker.Check(ctx, c.History, lvl, checker.Options{})
+	}
 	if err != nil || len(r.Anomalies) == 0 {
 		return err
 	}
 	found := &r.Anomalies[0]
+	for i := range r.Anomalies {
+		if slices.Contains(r.Anomalies[i].Names, c.Anomaly.Name()) {
+			found = &r.Anomalies[i]
+			break
+		}
+	}
+	names := found.Names
 	from.lift(c.History, from.Parts(), found)
 	found.Count, found.Refutation = 1, nil
-	lvl := c.Level
-	if c.Weakest.Weak() { // the edges are those of its own rules
-		lvl = c.Weakest
-	}
 	explain.Fill(from.h, lvl, found)
+	found.Names = names
 	c.Anomaly = *found
 	return nil
 }

@@ -33,8 +33,8 @@ type Judgement struct {
 func (p *Part) Minimize(ctx context.Context, judge Judge, first Judgement) error {
 	return p.reduced(ctx, judge, first, func(m *minimizer) error {
 		err := m.narrow()
-		for left := -1; err == nil && left != m.cur.size(); {
-			left = m.cur.size()
+		for left := -1; err == nil && left != m.cur.Size(); {
+			left = m.cur.Size()
 			if err = m.reduce(); err == nil {
 				err = m.verify()
 			}
@@ -68,7 +68,8 @@ func (p *Part) reduced(ctx context.Context, judge Judge, first Judgement, f func
 	return err
 }
 
-func (p *Part) size() int { return p.txns + p.ops }
+// Size is the number of transactions and operations that are kept.
+func (p *Part) Size() int { return p.txns + p.ops }
 
 // keepOnly keeps of p only what cur keeps. parts are all parts of p.
 func (p *Part) keepOnly(parts []history.Part, cur *Part) {

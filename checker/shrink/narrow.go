@@ -17,7 +17,7 @@ func (p *Part) Narrow(ctx context.Context, judge Judge, first Judgement) (narrow
 	if p.txns < narrowFrom {
 		return false, nil
 	}
-	before := p.size()
+	before := p.Size()
 	err = p.reduced(ctx, judge, first, func(m *minimizer) error {
 		err := m.narrow()
 		if err == nil {
@@ -25,7 +25,7 @@ func (p *Part) Narrow(ctx context.Context, judge Judge, first Judgement) (narrow
 		}
 		return err
 	})
-	return p.size() < before, err
+	return p.Size() < before, err
 }
 
 // narrow looks for a short stretch of the recording that violates the level: what ended until some moment, and of that
@@ -81,7 +81,7 @@ func (m *minimizer) halve(place []int) error {
 		switch {
 		case m.cur == before:
 			few = place[list[middle]]
-		case m.cur.size() >= before.size():
+		case m.cur.Size() >= before.Size():
 			return nil // it needs nearly everything
 		}
 	}
