@@ -48,6 +48,13 @@ func TestExplainLists(t *testing.T) {
 			"T0 (session 0) read x absent. T1 (session 1) appended 2 to an empty x (the list that T2 read begins with 2). Both overwrote that version",
 			"inferred r(x,nil) w(x,2)\n      T2      session 2    committed  r(x,2)\n",
 			"inferred: T1 appended 2 to an empty x (the list that T2 read begins with 2).\n"},
+		"an append that overwrites what was read": {`{:type :ok :f :txn :process 0 :value [[:append :x 1]]}
+{:type :ok :f :txn :process 1 :value [[:append :x 2] [:append :y 1]]}
+{:type :ok :f :txn :process 2 :value [[:r :y [1]] [:r :x [1]]]}
+{:type :ok :f :txn :process 3 :value [[:r :x [1 2]]]}`,
+			"T2 -RW-> T1: T2 read x = 1, which T0 wrote; T1 appended 2 to x = 1 (the list that T3 read has 2 directly behind 1).",
+			"      T3      session 3    committed  r(x,2)\n",
+			"inferred: T1 appended 2 to x = 1 (the list that T3 read has 2 directly behind 1).\n"},
 	} {
 		c, dir := minimalOf(t, write(t, "h.edn", tc.text), "ser")
 		for _, want := range []string{tc.words, tc.listed} {

@@ -62,7 +62,7 @@ func Shown(h *history.History, a *verdict.Anomaly) []history.Part {
 	}
 	refs := Named(h, a)
 	for _, e := range a.Cycle {
-		if e.Kind == verdict.WW {
+		if e.Kind == verdict.WW || e.Kind == verdict.RW { // it shows which version To overwrote
 			refs[verdict.OpRef{Txn: e.To, Op: reading(h, e.To, e.Key, e.Value)}] = true
 		}
 	}

@@ -491,6 +491,9 @@ func (w words) edge(e verdict.Edge, n int) string {
 			return head + fmt.Sprintf("%s read %s, %s at %d; %s %s at %d, later as the database says.",
 				from, w.pair(e.Key, e.Value), w.source(e.Key, e.Value), w.h.Place(int(source)), to, w.written(e.To, e.Key), w.h.Place(int(e.To)))
 		}
+		if n := reading(w.h, e.To, e.Key, e.Value); n >= 0 && !w.clients(verdict.OpRef{Txn: e.To, Op: n}) {
+			return head + fmt.Sprintf("%s %s, %s; %s %s.", from, w.read(e.From, e.Key, e.Value), w.source(e.Key, e.Value), to, w.read(e.To, e.Key, e.Value))
+		}
 		return head + fmt.Sprintf("%s %s, %s; %s overwrote that: it %s.",
 			from, w.read(e.From, e.Key, e.Value), w.source(e.Key, e.Value), to, w.written(e.To, e.Key))
 	}
