@@ -310,9 +310,9 @@ func TestRepeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &settings{engine: engine, driver: "postgres", dsns: []string{"postgres://me:secret@h/x", "host=g user=me password=secret"}, seed: 1}
+	s := &settings{engine: engine, driver: "postgres", dsns: []string{"postgres://me:secret@h/x", "host=g user=me password=secret", "postgres://"}, seed: 1}
 	line := strings.Join(s.arguments(false), " ")
-	if strings.Contains(line, "secret") || !strings.Contains(line, "--dsn postgres://me:xxxxx@h/x --dsn host=g user=me password=xxxxx ") {
+	if strings.Contains(line, "secret") || !strings.Contains(line, "--dsn postgres://me:xxxxx@h/x --dsn host=g user=me password=xxxxx --dsn postgres:// ") {
 		t.Errorf("%s", line)
 	}
 }

@@ -20,8 +20,12 @@ func Open(ctx context.Context, d Driver, cfg Config) (DB, error) {
 
 // Address returns a DSN in the form that the driver's Open reads. Every driver takes URLs whose
 // scheme is its own name. A URL with the scheme of another kind of database is a *DSNError that
-// says what is expected. Several URLs are separated by commas if the driver splits them.
+// says what is expected, and so is one whose password is not percent-encoded; see CheckUser. Several URLs are separated by
+// commas if the driver splits them.
 func (i Info) Address(dsn string) (string, error) {
+	if err := i.checkUser(dsn); err != nil {
+		return "", &DSNError{Driver: i.Name, Err: err}
+	}
 	if dsn == "" || len(i.Schemes) == 0 && !i.Embedded {
 		return dsn, nil
 	}
@@ -41,12 +45,11 @@ func (i Info) Address(dsn string) (string, error) {
 }
 
 func (i Info) one(dsn string) (string, error) {
-	scheme, rest, ok := strings.Cut(dsn, "://")
-	scheme = strings.ToLower(scheme)
+	scheme, rest, ok := cutScheme(dsn)
 	switch {
 	case ok && slices.Contains(i.Schemes, scheme):
 		return scheme + "://" + rest, nil
-	case !ok && !i.OnlyURL, ok && strings.ContainsAny(scheme, "/ @=("):
+	case !ok && !i.OnlyURL:
 		return dsn, nil
 	case ok && scheme == i.Name && i.Embedded && i.OwnURL:
 		return dsn, nil

@@ -338,14 +338,18 @@ type DSNError struct {
 	Err    error
 }
 
-// Error omits the URL that package url repeats, because it may hold a password.
+// Error omits what package url repeats of the URL, because it may be part of a password.
 func (e *DSNError) Error() string {
-	err := e.Err
+	text := e.Err.Error()
 	var bad *url.Error
-	if errors.As(err, &bad) {
-		err = bad.Err
+	var escape url.EscapeError
+	switch {
+	case errors.As(e.Err, &bad):
+		text = hidden(bad.Err.Error())
+	case errors.As(e.Err, &escape):
+		text = hidden(escape.Error())
 	}
-	return e.Driver + ": --dsn: " + strings.Join(strings.Fields(err.Error()), " ")
+	return e.Driver + ": --dsn: " + strings.Join(strings.Fields(text), " ")
 }
 
 func (e *DSNError) Unwrap() error { return e.Err }
@@ -359,27 +363,6 @@ type Masker interface {
 
 // Masked replaces a password or a whole DSN.
 const Masked = "xxxxx"
-
-// MaskDSN returns a DSN of d for display, without its password.
-func MaskDSN(d Driver, dsn string) string {
-	if m, ok := d.(Masker); ok {
-		return m.MaskDSN(dsn)
-	}
-	return dsn
-}
-
-// MaskURL masks the password in a URL: in its authority, or in the parameter password.
-func MaskURL(dsn string) string {
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return Masked
-	}
-	if q := u.Query(); q.Has("password") {
-		q.Set("password", Masked)
-		u.RawQuery = q.Encode()
-	}
-	return u.Redacted()
-}
 
 // Noter is a DB that reports settings of this server that weaken a verdict.
 type Noter interface{ Notes() []string }

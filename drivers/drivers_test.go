@@ -12,9 +12,15 @@ func TestMaskURL(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"postgres://me:s3cret@host:5432/db":           "postgres://me:xxxxx@host:5432/db",
 		"postgres://me@host/db":                       "postgres://me@host/db",
-		"postgres://h/db?user=me&password=s3cret&x=1": "postgres://h/db?password=xxxxx&user=me&x=1",
+		"postgres://h/db?user=me&password=s3cret&x=1": "postgres://h/db?user=me&password=xxxxx&x=1",
 		"mariadb://me:s3cret@h/?socket=/run/x":        "mariadb://me:xxxxx@h/?socket=/run/x",
 		"postgres://u:s3/cr3t@h":                      "xxxxx",
+		"postgres://":                                 "postgres://",
+		"postgres:///db?sslpassword=s3cret":           "postgres:///db?sslpassword=xxxxx",
+		"postgres://me:s3cret@%2Frun%2Fpg/db":         "postgres://me:xxxxx@%2Frun%2Fpg/db",
+		"postgres://me:s3cret@h1:1,[::1]:2,h3/":       "postgres://me:xxxxx@h1:1,[::1]:2,h3/",
+		"postgres://h/?p%61ssword=s3cret":             "postgres://h/?p%61ssword=xxxxx",
+		"u:p://s3cret@tcp(h)/":                        "xxxxx",
 		"mariadb://u:s3cr3t%@h":                       "xxxxx",
 	} {
 		if got := MaskURL(dsn); got != want {

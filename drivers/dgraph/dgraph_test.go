@@ -207,7 +207,7 @@ func TestDSN(t *testing.T) {
 func TestMaskDSN(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"dgraph://me:s3cret@h:1":                 "dgraph://me:xxxxx@h:1",
-		"dgraph://h:1?token=s3cret&predicates=2": "dgraph://h:1?predicates=2&token=xxxxx",
+		"dgraph://h:1?token=s3cret&predicates=2": "dgraph://h:1?token=xxxxx&predicates=2",
 		"dgraph://me:s3/cr3t@h:1":                "xxxxx",
 		"dgraph://h:1":                           "dgraph://h:1",
 	} {

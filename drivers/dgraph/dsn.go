@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -71,16 +72,10 @@ func parseDSN(dsn string) (*target, error) {
 	return t, nil
 }
 
+var token = regexp.MustCompile(`([?&]token=)[^&#]*`)
+
 func maskDSN(dsn string) string {
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return drivers.Masked
-	}
-	if q := u.Query(); q.Has("token") {
-		q.Set("token", drivers.Masked)
-		u.RawQuery = q.Encode()
-	}
-	return u.Redacted()
+	return token.ReplaceAllString(drivers.MaskURL(dsn), "${1}"+drivers.Masked)
 }
 
 // client is a connection to one alpha.

@@ -61,7 +61,11 @@ func (driver) Info() drivers.Info {
 func (driver) MaskDSN(dsn string) string {
 	var out []string
 	for _, e := range endpoints(dsn) {
-		out = append(out, drivers.MaskURL(e))
+		shown := drivers.MaskURL(e)
+		if shown == drivers.Masked {
+			return shown
+		}
+		out = append(out, shown)
 	}
 	return strings.Join(out, ",")
 }

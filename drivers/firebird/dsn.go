@@ -22,6 +22,9 @@ func parseDSN(dsn string) (*url.URL, error) {
 	if !strings.HasPrefix(dsn, "firebird://") {
 		dsn = "firebird://" + dsn
 	}
+	if err := drivers.CheckUser(dsn); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return nil, err
@@ -52,7 +55,7 @@ func parseDSN(dsn string) (*url.URL, error) {
 
 // MaskDSN implements drivers.Masker.
 func (driver) MaskDSN(dsn string) string {
-	if !strings.Contains(dsn, "://") {
+	if !drivers.IsURL(dsn) {
 		return strings.TrimPrefix(drivers.MaskURL("firebird://"+dsn), "firebird://")
 	}
 	return drivers.MaskURL(dsn)

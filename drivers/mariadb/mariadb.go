@@ -92,7 +92,7 @@ const sqlMode = "REPLACE(@@sql_mode, 'EMPTY_STRING_IS_NULL', 'NO_ENGINE_SUBSTITU
 func parseDSN(dsn string) (*mysql.Config, error) {
 	scheme, _, ok := strings.Cut(dsn, "://")
 	if !ok || !slices.Contains(tidb.info.Schemes, scheme) {
-		return mysql.ParseDSN(dsn)
+		return parseClient(dsn)
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -124,13 +124,34 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	return conf, nil
 }
 
+// networks are those of a DSN of go-sql-driver; tcp is the default.
+var networks = []string{"", "tcp", "tcp4", "tcp6", "unix"}
+
+// parseClient reads a DSN of go-sql-driver. That takes the last slash for the one before the name of the database. Where
+// this one is missing, the last slash may be in the password, of which parts are then a network or a database.
+func parseClient(dsn string) (*mysql.Config, error) {
+	expected := errors.New("expected user:password@tcp(host:port)/, or a URL such as mariadb://user:password@host/")
+	slash := strings.LastIndex(dsn, "/")
+	if slash < 0 {
+		return nil, expected
+	}
+	before := dsn[:slash]
+	at := strings.LastIndex(before, "@")
+	network, _, _ := strings.Cut(before[at+1:], "(")
+	database, _, _ := strings.Cut(dsn[slash+1:], "?")
+	if !slices.Contains(networks, network) || strings.Contains(database, "@") || at < 0 && strings.Contains(dsn, "@") {
+		return nil, expected
+	}
+	return mysql.ParseDSN(dsn)
+}
+
 // MaskDSN implements drivers.Masker.
 func (driver) MaskDSN(dsn string) string {
-	if strings.Contains(dsn, "://") {
+	if drivers.IsURL(dsn) {
 		return drivers.MaskURL(dsn)
 	}
-	conf, err := mysql.ParseDSN(dsn)
-	if err != nil {
+	conf, err := parseClient(dsn)
+	if err != nil || strings.ContainsAny(conf.User, " '\"") { // words of another form, one of which may be a password
 		return drivers.Masked
 	}
 	if conf.Passwd != "" {

@@ -39,14 +39,46 @@ func (d driver) is() *flavour {
 
 func (d driver) Info() drivers.Info { return d.is().info }
 
-var keywordPassword = regexp.MustCompile(`(password\s*=\s*)('(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)+)`)
+// value is that of a keyword. What is not of this form may have parts of a password anywhere.
+const value = `('(?:[^'\\]|\\.)*'|(?:[^'\s\\]|\\.)(?:[^\s\\]|\\.)*|)`
+
+var (
+	keyword  = regexp.MustCompile(`(\w+)(\s*=\s*)` + value + `(\s+|$)`)
+	keywords = regexp.MustCompile(`^\s*(?:` + keyword.String() + `)*$`)
+)
 
 // MaskDSN implements drivers.Masker.
 func (driver) MaskDSN(dsn string) string {
-	if strings.Contains(dsn, "://") {
+	switch {
+	case drivers.IsURL(dsn):
 		return drivers.MaskURL(dsn)
+	case !keywords.MatchString(dsn):
+		return drivers.Masked
 	}
-	return keywordPassword.ReplaceAllString(dsn, "${1}"+drivers.Masked)
+	return keyword.ReplaceAllStringFunc(dsn, func(text string) string {
+		part := keyword.FindStringSubmatch(text)
+		if !strings.HasSuffix(part[1], "password") {
+			return text
+		}
+		return part[1] + part[2] + drivers.Masked + part[4]
+	})
+}
+
+// parse reads a DSN. Its errors repeat nothing of it that may be part of a password.
+func parse(dsn string) (*pgx.ConnConfig, error) {
+	conf, err := pgx.ParseConfig(dsn)
+	var bad *pgconn.ParseConfigError
+	switch {
+	case !errors.As(err, &bad):
+		return conf, err
+	case (driver{}).MaskDSN(dsn) == drivers.Masked:
+		return nil, errors.New("cannot be read; expected a URL such as postgres://me:percent%2Dencoded@127.0.0.1:5432/test, or words such as host=127.0.0.1 user=me password='a b' dbname=test")
+	}
+	text := bad.Error() // cannot parse `DSN`: reason
+	if end := strings.LastIndex(text, "`: "); end >= 0 {
+		text = text[end+len("`: "):]
+	}
+	return nil, errors.New(text)
 }
 
 // setupTimeout bounds connecting, creating and dropping separately.
@@ -54,7 +86,7 @@ const setupTimeout = 15 * time.Second
 
 func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
 	f := drv.is()
-	conf, err := pgx.ParseConfig(cfg.DSN)
+	conf, err := parse(cfg.DSN)
 	if err != nil {
 		return nil, &drivers.DSNError{Driver: f.info.Name, Err: err}
 	}

@@ -191,7 +191,11 @@ func TestMaskDSN(t *testing.T) {
 		"host=h password = s3cret user=me":        "host=h password = xxxxx user=me",
 		"host=h password= 's3cret'":               "host=h password= xxxxx",
 		"postgres://me:s3cret@host:5432/db":       "postgres://me:xxxxx@host:5432/db",
-		"postgres://h/db?user=me&password=s3cret": "postgres://h/db?password=xxxxx&user=me",
+		"host=h password=s3 cret user=me":         "xxxxx",
+		"host=h user=me password='s3 c://ret'":    "host=h user=me password=xxxxx",
+		"user='password=' password='s3cret' a=b":  "user='password=' password=xxxxx a=b",
+		"me:s3cret@tcp(h)/db":                     "xxxxx",
+		"postgres://h/db?user=me&password=s3cret": "postgres://h/db?user=me&password=xxxxx",
 	} {
 		if got := (driver{}).MaskDSN(dsn); got != want {
 			t.Errorf("%q becomes %q, want %q", dsn, got, want)

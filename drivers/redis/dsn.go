@@ -126,9 +126,5 @@ func hostPort(s string, sentinel bool) (string, error) {
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
-var userPassword = regexp.MustCompile(`^([a-zA-Z]+://[^:@/]*:).*@`)
-
-// MaskDSN implements drivers.Masker. Package url cannot parse several hosts.
-func (driver) MaskDSN(dsn string) string {
-	return userPassword.ReplaceAllString(dsn, "${1}"+drivers.Masked+"@")
-}
+// MaskDSN implements drivers.Masker.
+func (driver) MaskDSN(dsn string) string { return drivers.MaskURL(dsn) }

@@ -1,0 +1,186 @@
+package drivers
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// errUnescaped shows nothing of the DSN: where its password begins and ends is not known.
+var errUnescaped = errors.New("the user name and the password must be percent-encoded (@ is %40, / is %2F, ? is %3F, # is %23, % is %25), and so must an @ that stands anywhere else")
+
+// schemed is the beginning of a URL. A DSN of another form may have :// as well, in its password.
+var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// cutScheme splits a URL, and reports whether dsn is one.
+func cutScheme(dsn string) (scheme, rest string, ok bool) {
+	dsn = strings.TrimSpace(dsn)
+	end := schemed.FindStringIndex(dsn)
+	if end == nil {
+		return "", dsn, false
+	}
+	return strings.ToLower(dsn[:end[1]-len("://")]), dsn[end[1]:], true
+}
+
+// IsURL reports whether a DSN begins with a scheme.
+func IsURL(dsn string) bool { _, _, ok := cutScheme(dsn); return ok }
+
+// withAt are the ends of names of parameters whose values may have an @: users, files, names.
+var withAt = regexp.MustCompile(`(?i)^[a-z_.]*(?:user|role|name|password|file|cert|key|host|socket|token|options|attributes|properties|principal)$`)
+
+var badEscape = regexp.MustCompile(`%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f]|.?$)`)
+
+// CheckUser returns an error, which has nothing of the URL, if the user name or the password in it may not be
+// percent-encoded, so that parts of a password would be taken for a host, a path or a parameter, and be shown.
+//
+// A password with / ? or # leaves an @ behind the end of the authority. So an @ is refused in a path and behind #. In a
+// query after a path it is taken in the values of some parameters, where users write it.
+func CheckUser(dsn string) error {
+	_, rest, ok := cutScheme(dsn)
+	if !ok {
+		return nil
+	}
+	authority, behind := rest, ""
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority, behind = rest[:end], rest[end:]
+	}
+	if at := strings.LastIndex(authority, "@"); at >= 0 {
+		user := authority[:at]
+		if strings.Contains(user, "@") || badEscape.MatchString(user) {
+			return errUnescaped
+		}
+	}
+	path, query, _ := strings.Cut(behind, "?")
+	if strings.ContainsAny(path, "@#") && strings.Contains(behind, "@") { // behind # a ? has no meaning
+		return errUnescaped
+	}
+	return checkQuery(query, path != "")
+}
+
+func checkQuery(query string, may bool) error {
+	if query, fragment, has := strings.Cut(query, "#"); has && strings.Contains(query+fragment, "@") {
+		return errUnescaped
+	}
+	for _, p := range strings.Split(query, "&") {
+		if name, _, _ := strings.Cut(p, "="); strings.Contains(p, "@") && !(may && withAt.MatchString(name)) {
+			return errUnescaped
+		}
+	}
+	return nil
+}
+
+// checkList is CheckUser for URLs that are separated by commas. The scheme of all but the first may be left out. A comma
+// in a password leaves an @ in a later one.
+func checkList(dsn string) error {
+	var first string
+	for n, one := range strings.Split(dsn, ",") {
+		one = strings.TrimSpace(one)
+		has := IsURL(one)
+		if !has {
+			one = "http://" + one
+		}
+		if err := CheckUser(one); err != nil {
+			return err
+		}
+		_, rest, _ := cutScheme(one)
+		user, _, at := strings.Cut(rest, "@")
+		switch {
+		case n == 0 && at:
+			first = user
+		case n > 0 && at && (!has || user != first):
+			return errUnescaped
+		}
+	}
+	return nil
+}
+
+// checkUser is CheckUser for a DSN of this driver.
+func (i Info) checkUser(dsn string) error {
+	switch {
+	case i.Embedded: // a folder
+		return nil
+	case i.Commas:
+		return checkList(dsn)
+	}
+	return CheckUser(dsn)
+}
+
+// MaskDSN returns a DSN of d for display, without its password. A DSN that is none for d is masked as a whole.
+func MaskDSN(d Driver, dsn string) string {
+	if _, err := d.Info().Address(dsn); err != nil {
+		return Masked
+	}
+	if m, ok := d.(Masker); ok {
+		return m.MaskDSN(dsn)
+	}
+	return dsn
+}
+
+// oneHost is a host as it stands in a URL.
+var oneHost = regexp.MustCompile(`^(?:\[[^\]@]*\]|[^\s:@\[\]='"]*)(?::\d*)?$`)
+
+// MaskURL masks the password in a URL: in its authority, and in parameters that are passwords. What is not a URL, and one
+// that cannot be read, is masked as a whole.
+func MaskURL(dsn string) string {
+	_, rest, ok := cutScheme(dsn)
+	if !ok || CheckUser(dsn) != nil {
+		return Masked
+	}
+	scheme := strings.TrimSuffix(strings.TrimSpace(dsn), rest)
+	authority, behind := rest, ""
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority, behind = rest[:end], rest[end:]
+	}
+	user, hosts, has := strings.Cut(authority, "@")
+	if !has {
+		user, hosts = "", authority
+	}
+	for _, h := range strings.Split(hosts, ",") { // package url reads one host only
+		if !oneHost.MatchString(h) {
+			return Masked
+		}
+	}
+	name, _, secret := strings.Cut(user, ":")
+	if strings.ContainsAny(name+hosts+behind, " \t\r\n'\"") { // words of another form, one of which may be a password
+		return Masked
+	}
+	if user = name; secret {
+		user += ":" + Masked
+	}
+	if has {
+		user += "@"
+	}
+	path, query, has := strings.Cut(behind, "?")
+	if has {
+		params := strings.Split(query, "&")
+		for n, p := range params {
+			raw, _, _ := strings.Cut(p, "=")
+			name, err := url.QueryUnescape(raw)
+			if err != nil {
+				return Masked
+			}
+			if strings.HasSuffix(strings.ToLower(name), "password") {
+				params[n] = raw + "=" + Masked
+			}
+		}
+		path += "?" + strings.Join(params, "&")
+	}
+	return scheme + user + hosts + path
+}
+
+// hidden is the text of an error of package url without what it repeats of the URL.
+func hidden(text string) string {
+	switch {
+	case strings.Contains(text, "invalid port"):
+		return "the port is not a number"
+	case strings.Contains(text, "invalid URL escape"):
+		return "an invalid URL escape: % must be written %25"
+	case strings.Contains(text, "invalid userinfo"):
+		return errUnescaped.Error()
+	case strings.Contains(text, "in host name"):
+		return "an invalid character in the host name"
+	}
+	return text
+}
