@@ -79,7 +79,15 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	return d, nil
 }
 
+var remedies = drivers.Remedies{
+	Without:   "use sslmode=disable",
+	Unchecked: "an authority of the system must have signed it; sslmode=require does not check the certificate",
+}
+
 func unusable(err error) error {
+	if explained := remedies.Explain(err); explained != nil {
+		err = explained
+	}
 	return &drivers.UnreachableError{Driver: "dgraph", Err: err}
 }
 

@@ -4,6 +4,7 @@ package etcd
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"iter"
 	"net"
@@ -151,7 +152,7 @@ func stranger(err error, endpoint string) error {
 	return errors.Errorf("%s did not answer as etcd does within %v; is this an etcd server %s TLS?", endpoint, setupTimeout, tls)
 }
 
-// reachable returns the error of the last endpoint if no endpoint accepts a connection. The client
+// reachable returns the error of the last endpoint if no endpoint accepts a connection, with TLS where it is asked for. The client
 // itself tries until its time is over, and then does not say why.
 func reachable(ctx context.Context, endpoints []string, dial drivers.Dial) (err error) {
 	if dial == nil {
@@ -166,12 +167,32 @@ func reachable(ctx context.Context, endpoints []string, dial drivers.Dial) (err 
 			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 		}
 		var c net.Conn
-		if c, err = dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port)); err == nil {
-			c.Close()
+		if c, err = dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port)); err != nil {
+			continue
+		}
+		if u.Scheme == "https" {
+			err = handshake(ctx, c, u.Hostname())
+		}
+		if c.Close(); err == nil {
 			return nil
 		}
 	}
 	return err
+}
+
+var remedies = drivers.Remedies{
+	Without:   "without TLS endpoints begin with http://",
+	Unchecked: "an authority of the system must have signed it",
+}
+
+// handshake looks whether the server has TLS and a certificate that fits. Of any other error the client's is better.
+func handshake(ctx context.Context, c net.Conn, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := tls.Client(c, &tls.Config{ServerName: host, NextProtos: []string{"h2"}}).HandshakeContext(ctx); err != nil {
+		return remedies.Explain(err)
+	}
+	return nil
 }
 
 type db struct {

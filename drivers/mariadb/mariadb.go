@@ -79,6 +79,9 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	d.pool.SetMaxIdleConns(0) // closing a session closes its connection
 	if err := d.inspect(ctx, asks); err != nil {
 		d.pool.Close()
+		if explained := remedies.Explain(err); explained != nil {
+			err = explained
+		}
 		return nil, d.unusable(err)
 	}
 	return d, nil
@@ -158,6 +161,11 @@ func (driver) MaskDSN(dsn string) string {
 		conf.Passwd = drivers.Masked
 	}
 	return conf.FormatDSN()
+}
+
+var remedies = drivers.Remedies{
+	Without:   "leave tls out, or use tls=preferred",
+	Unchecked: "an authority of the system must have signed it; tls=skip-verify does not check the certificate",
 }
 
 func (d *db) unusable(err error) error {

@@ -173,6 +173,9 @@ func (d *db) inspect(ctx context.Context, c *mongo.Client) error {
 func (d *db) noteFailure(e *event.ServerHeartbeatFailedEvent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.failure != nil && errors.Is(e.Failure, context.Canceled) { // the end of the client itself
+		return
+	}
 	d.failure = e.Failure
 	d.failed, _, _ = strings.Cut(e.ConnectionID, "[-") // behind the address it has the connection's number
 }
@@ -187,6 +190,11 @@ func (d *db) reason(err error) error {
 	return errors.Wrapf(d.stranger(), "no server that takes writes was found within %v", openTimeout)
 }
 
+var remedies = drivers.Remedies{
+	Without:   "leave tls=true out",
+	Unchecked: "name its authority with tlsCAFile=FILE; tlsInsecure=true does not check the certificate",
+}
+
 // stranger explains the last failure. What accepts connections and does not answer, or answers in another protocol, is
 // hardly a MongoDB. The client then speaks of its messages, or of its own end.
 func (d *db) stranger() error {
@@ -195,6 +203,9 @@ func (d *db) stranger() error {
 	switch {
 	case errors.As(d.failure, &op) && op.Op == "dial", errors.As(d.failure, &name):
 		return d.failure
+	}
+	if err := remedies.Explain(d.failure); err != nil {
+		return err
 	}
 	tls := "without"
 	if d.opts.TLSConfig != nil {

@@ -111,6 +111,11 @@ func (drv driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, err
 	return d, nil
 }
 
+var remedies = drivers.Remedies{
+	Without:   "use sslmode=disable or sslmode=prefer",
+	Unchecked: "name its authority with sslrootcert=FILE; sslmode=require without sslrootcert does not check the certificate",
+}
+
 // stranger explains an error of the first connection. A server that answers, but not in
 // PostgreSQL's protocol, is of another kind.
 func (f *flavour) stranger(err error) error {
@@ -121,6 +126,8 @@ func (f *flavour) stranger(err error) error {
 	switch {
 	case errors.As(err, &pe) || !errors.As(err, &ce):
 		return plain(err)
+	case remedies.Explain(err) != nil:
+		return remedies.Explain(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.Errorf("it did not answer as %s does within %v; is this a %s server?", f.info.Title, setupTimeout, f.info.Title)
 	case errors.As(err, &op) && op.Op == "dial", errors.As(err, &name):

@@ -170,7 +170,7 @@ func TestStranger(t *testing.T) {
 	host := strings.TrimPrefix(other.URL, "http://")
 	refusedWith(t, "redis://"+host, "is this a Redis server without TLS?")
 	refusedWith(t, "redis://:secret@"+host, "is this a Redis server without TLS?")
-	refusedWith(t, "rediss://"+host, "is this a Redis server with TLS?")
+	refusedWith(t, "rediss://"+host, "the server has no TLS; "+remedies.Without)
 	a := &address{tls: &tls.Config{}}
 	if err := a.stranger(&lostError{false, errors.WithMessage(context.DeadlineExceeded, "TLS")}); !strings.Contains(err.Error(), "did not answer as expected within 15s; is this a Redis server with TLS?") {
 		t.Error(err)

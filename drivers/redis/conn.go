@@ -8,6 +8,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/drivers"
 )
 
 // conn is one connection. Neither it nor redigo ever sends a command again or connects again.
@@ -158,13 +160,20 @@ func (a *address) ask(ctx context.Context, host string) (*conn, error) {
 	return a.primary(ctx, net.JoinHostPort(text(pair[0]), text(pair[1])))
 }
 
+var remedies = drivers.Remedies{
+	Without:   "without TLS the DSN begins with redis://",
+	Unchecked: "name its authority with cacert=FILE; insecure=true does not check the certificate",
+}
+
 // stranger explains an error of the first connection. What accepts it and does not answer as Redis, or not as TLS, is of
 // another kind.
 func (a *address) stranger(err error) error {
 	var lost *lostError
 	var op *net.OpError
-	var certificate *tls.CertificateVerificationError
-	if !errors.As(err, &lost) || errors.Is(err, context.Canceled) || errors.As(err, &certificate) ||
+	if explained := remedies.Explain(err); explained != nil {
+		return explained
+	}
+	if !errors.As(err, &lost) || errors.Is(err, context.Canceled) ||
 		errors.As(err, &op) && (op.Op == "dial" || op.Op == "remote error") { // what the other side of TLS says of itself
 		return err
 	}

@@ -1,0 +1,13 @@
+package cassandra
+
+import (
+	"testing"
+
+	"github.com/isohound/isohound/drivers/drivertest"
+)
+
+// TestTLSErrors: a server without TLS, and a certificate that does not fit, are told with the remedy.
+func TestTLSErrors(t *testing.T) {
+	drivertest.Untrusted(t, driver{}, "cassandra://ADDR/?tls=true", remedies.Unchecked)
+	drivertest.Plain(t, driver{}, "cassandra://ADDR/?tls=true", remedies.Without)
+}
