@@ -32,6 +32,14 @@ type recording struct {
 	err error
 }
 
+// cause is what ended it early, in one line.
+func (r *recording) cause() string {
+	if r.err == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(r.err.Error()), " ")
+}
+
 // create creates the run's schema and its initial keys.
 func (a *app) create(s *settings, db drivers.DB) error {
 	err := db.Create(a.stop, s.work.Initial())

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,9 +88,17 @@ func TestDeadlockTimeout(t *testing.T) {
 func TestTooManyConnections(t *testing.T) {
 	dsn := as(t, "CREATE ROLE hunter LOGIN CONNECTION LIMIT 4", "GRANT CREATE ON DATABASE postgres TO hunter")
 	defer as(t, "DROP OWNED BY hunter", "DROP ROLE hunter")
-	c := isohound(t, "run", "--driver", "postgres", "--dsn", dsn, "--sessions", "9", "--workload", "ctwitter", "--keys", "10")
+	out := filepath.Join(t.TempDir(), "run")
+	c := isohound(t, "run", "--driver", "postgres", "--dsn", dsn, "--sessions", "9", "--workload", "ctwitter", "--keys", "10", "--out", out, "--summary", out+".md")
 	if c.code != 69 || strings.Contains(c.msg, "cannot be reached") || !strings.Contains(c.msg, "refuses more connections after 4 of 9; use fewer --sessions") {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	for _, name := range []string{out + ".md", filepath.Join(out, "junit.xml"), filepath.Join(out, "report.html"), filepath.Join(out, "verdict.json"), filepath.Join(out, "config.json")} {
+		b, err := os.ReadFile(name)
+		text := strings.ReplaceAll(string(b), "\\_", "_")
+		if err != nil || !strings.Contains(text, "refuses more connections after 4 of 9; use fewer --sessions") || strings.Contains(text, "server lost") {
+			t.Errorf("%s does not say why the run ended (%v)", name, err)
+		}
 	}
 }
 

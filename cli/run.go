@@ -288,6 +288,9 @@ func (a *app) conclude(s *settings, o *runOptions, k *checking, dir string, run 
 	var near *nearness.Nearness
 	finish := func(h *history.History, out *results.Outcome) {
 		vacuous(h, out)
+		if out.Verdict == verdict.Vacuous && run.Config.Cause != "" {
+			out.Reason = run.Config.Cause + "; " + out.Reason
+		}
 		if near == nil && h != nil {
 			near = nearness.Measure(h) // the same for all levels
 		}
@@ -381,7 +384,7 @@ func (a *app) generateInto(s *settings, db drivers.DB, dir string, run *results.
 		rec.err = &generator.LogError{Err: cerr}
 	}
 	a.summarize(s, rec)
-	run.Config.Ended, run.Stats, run.Invariants = rec.ended, rec.stats, rec.invariants
+	run.Config.Ended, run.Config.Cause, run.Stats, run.Invariants = rec.ended, rec.cause(), rec.stats, rec.invariants
 	return rec, nil
 }
 

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,9 +72,23 @@ const (
 	DurationReached = "duration reached"
 	Interrupted     = "interrupted"
 	ServerLost      = "server lost"
+	TooManySessions = "too many sessions"
 	HistoryLost     = "history not writable"
 	ViolationFound  = "violation found"
 )
+
+// FullError says that a server has too few connections for the sessions of a run.
+type FullError struct {
+	Got   int64 // connections
+	Asked int
+	Err   error
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("cannot connect: the server refuses more connections after %d of %d; use fewer --sessions, or raise the server's limit: %v", e.Got, e.Asked, e.Err)
+}
+
+func (e *FullError) Unwrap() error { return e.Err }
 
 // Runner runs one workload against one database.
 type Runner struct {
@@ -209,9 +224,12 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 // reason says why the sessions ended.
 func (r *Runner) reason(stop, running context.Context) string {
 	var le *LogError
+	var full *FullError
 	switch {
 	case errors.As(r.fatal, &le):
 		return HistoryLost
+	case errors.As(r.fatal, &full):
+		return TooManySessions
 	case r.fatal != nil:
 		return ServerLost
 	case errors.Is(context.Cause(stop), ErrViolated):

@@ -315,7 +315,7 @@ func (w *worker) connect(ctx, running context.Context) error {
 		}
 		e := drivers.AsError(err)
 		if !o.started.Load() && e.Full && time.Since(begun) > startFull {
-			return errors.Wrapf(err, "cannot connect: the server refuses more connections after %d of %d; use fewer --sessions, or raise the server's limit", o.sessions.Load(), w.r.cfg.Sessions)
+			return &FullError{o.sessions.Load(), w.r.cfg.Sessions, err}
 		}
 		if e.Class == drivers.Fatal || time.Since(begun) > w.r.cfg.Patience && o.silence() > w.r.cfg.Patience {
 			return errors.Wrap(err, "cannot connect")

@@ -69,8 +69,9 @@ type Config struct {
 	Faults string `json:"faults,omitempty"`
 	// Notes are settings of the server that weaken a verdict.
 	Notes []string `json:"notes,omitempty"`
-	// Ended says why the run ended.
+	// Ended says why the run ended, in a few words. Cause is the error that ended it early, if one did.
 	Ended string `json:"ended"`
+	Cause string `json:"cause,omitempty"`
 	// Schema is the name under which the run created everything on the server. Flags are the flags with which it
 	// was started, except --dsn. Both are there if the run can be resumed. Resumed counts how often it was.
 	Schema  string              `json:"schema,omitempty"`

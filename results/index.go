@@ -197,7 +197,7 @@ func ended(c *Config) string {
 	case NotYet, "":
 		return "the run goes on, or was cut off"
 	}
-	return "the run ended: " + c.Ended
+	return "the run ended: " + c.EndedWords()
 }
 
 // Early says why a run ended before its time, "" if it did not.
@@ -208,7 +208,15 @@ func (c *Config) Early() string {
 	case NotYet, "":
 		return "the run goes on, or was cut off"
 	}
-	return "the run ended early: " + c.Ended
+	return "the run ended early: " + c.EndedWords()
+}
+
+// EndedWords says why the run ended, with the error that ended it.
+func (c *Config) EndedWords() string {
+	if c.Cause == "" {
+		return c.Ended
+	}
+	return c.Ended + " (" + c.Cause + ")"
 }
 
 func exists(path string) bool {

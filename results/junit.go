@@ -59,6 +59,11 @@ func JUnit(r *Run) ([]byte, error) {
 	if c.Promises != "" {
 		s.Properties = append(s.Properties, junitProperty{"promises", c.Promises})
 	}
+	aborts := r.mostAborts()
+	if aborts != "" {
+		s.Properties = append(s.Properties, junitProperty{"aborts", aborts})
+		aborts = "; " + aborts
+	}
 	class := "isohound." + c.Driver + "." + c.Workload
 	failed := func(name, what, message string) {
 		s.Errors++
@@ -68,9 +73,9 @@ func JUnit(r *Run) ([]byte, error) {
 	if c.Ended != generator.Complete && c.Ended != generator.DurationReached {
 		message := c.Early()
 		if message == "" {
-			message = "the run ended early: " + c.Ended
+			message = "the run ended early: " + c.EndedWords()
 		}
-		failed("run", "incomplete", message)
+		failed("run", "incomplete", message+aborts)
 	}
 	judged := map[string]bool{}
 	for _, o := range r.Outcomes {
@@ -94,7 +99,7 @@ func JUnit(r *Run) ([]byte, error) {
 			jc.Failure.Text += "repeat: " + c.Repeat
 		case verdict.Unknown, verdict.Vacuous:
 			s.Errors++
-			jc.Error = &junitProblem{Type: o.Verdict.String(), Message: o.Reason, Text: "repeat: " + c.Repeat}
+			jc.Error = &junitProblem{Type: o.Verdict.String(), Message: o.Reason + aborts, Text: "repeat: " + c.Repeat}
 		}
 		s.Cases = append(s.Cases, jc)
 	}

@@ -130,6 +130,15 @@ func notes(r *Run) []string {
 	return all
 }
 
+// mostAborts names the most frequent cause of aborts if most transactions aborted.
+func (r *Run) mostAborts() string {
+	all := causes(r)
+	if len(all) == 0 || r.Stats.Aborted <= r.Stats.Committed+r.Stats.Unknown {
+		return ""
+	}
+	return fmt.Sprintf("most aborts by %s (%s of %s)", all[0].Cause, Thousands(all[0].Count), Thousands(r.Stats.Aborted))
+}
+
 // causes are the reasons why transactions did not commit, the most frequent
 // first.
 func causes(r *Run) []causeCount {

@@ -180,6 +180,35 @@ func TestJUnitOfBadRuns(t *testing.T) {
 	}
 }
 
+// TestMostAborts: the summary and the JUnit file say why most transactions aborted, if most did, and what ended a run early.
+func TestMostAborts(t *testing.T) {
+	r := sample(t)
+	r.Config.Ended, r.Config.Cause = generator.ServerLost, "cannot connect: nobody listens"
+	r.Stats.Seconds, r.Stats.Committed, r.Stats.Unknown, r.Stats.Aborted = 2, 10, 0, 100
+	r.Stats.AbortsByCause = map[string]int64{"25006 the endpoint only reads": 98, "40001 serialization failure": 2}
+	told := func() (n int) {
+		b, err := results.JUnit(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{string(b), results.RunSummary(r, false)} {
+			if !strings.Contains(text, "server lost (cannot connect: nobody listens)") {
+				t.Errorf("the cause is missing: %s", text)
+			}
+			if strings.Contains(text, "most aborts by 25006 the endpoint only reads (98 of 100)") {
+				n++
+			}
+		}
+		return n
+	}
+	if told() != 2 {
+		t.Error("the most frequent cause of aborts is not told")
+	}
+	if r.Stats.Committed = 1000; told() != 0 {
+		t.Error("it is told although most transactions committed")
+	}
+}
+
 // TestDamagedFolder: nonsense in a run's folder is an error, no panic.
 func TestDamagedFolder(t *testing.T) {
 	for name, text := range map[string]string{

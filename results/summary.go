@@ -34,12 +34,15 @@ func RunSummary(r *Run, repro bool) string {
 		fmt.Fprintf(&b, "; %s committed, %s aborted, %s of unknown outcome in %.1f s",
 			Thousands(r.Stats.Committed), Thousands(r.Stats.Aborted), Thousands(r.Stats.Unknown), r.Stats.Seconds)
 	}
+	if text := r.mostAborts(); text != "" {
+		fmt.Fprintf(&b, "; %s", plain(text))
+	}
 	switch c.Ended {
 	case generator.Complete:
 	case NotYet:
 		fmt.Fprintf(&b, "; %s", c.Early())
 	default:
-		fmt.Fprintf(&b, "; ended: %s", plain(c.Ended))
+		fmt.Fprintf(&b, "; ended: %s", plain(c.EndedWords()))
 	}
 	b.WriteString("\n\n")
 	if len(r.Outcomes) > 0 {
