@@ -104,10 +104,17 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestUnset: of a target whose DSN is not known only that is told, and for a page nothing is, if runs tell the driver.
+// TestUnset: of a target whose DSN is not known only that is told, and for a page nothing is, if runs tell the driver. An empty
+// variable is as one that is not set.
 func TestUnset(t *testing.T) {
+	testUnset(t, "is not set")
+	t.Setenv("NO_SUCH_VARIABLE", "")
+	testUnset(t, "is empty")
+}
+
+func testUnset(t *testing.T, word string) {
 	text := []byte("targets:\n  - {name: a, dsn: \"${NO_SUCH_VARIABLE}\"}\nworkloads:\n  - workload: mini\nexpect:\n  - {isolation: Repeatable Read, verdict: any}\n")
-	const unset = "p.yaml:2: the environment variable NO_SUCH_VARIABLE is not set"
+	unset := "p.yaml:2: the environment variable NO_SUCH_VARIABLE " + word
 	if _, err := Read("p.yaml", text); err == nil || err.Error() != unset {
 		t.Errorf("to be run: %v", err)
 	}

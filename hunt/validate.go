@@ -129,7 +129,7 @@ func (p *Plan) target(n int, t *Target) {
 		case missing == "":
 			t.DSN[i] = expanded
 		case p.driverBefore == nil:
-			d.Add(d.Line("targets", n, "dsn", i), "the environment variable %s is not set", missing)
+			d.Add(d.Line("targets", n, "dsn", i), "the environment variable %s %s", missing, notSet(missing))
 		}
 		if missing != "" && t.unset == "" {
 			t.unset = missing
@@ -156,7 +156,7 @@ func (p *Plan) target(n int, t *Target) {
 			return
 		}
 		if t.Driver = p.driverBefore(p.Name, t.Name); t.Driver == "" {
-			d.Add(d.Line("targets", n, "dsn"), "the environment variable %s is not set, and no run of the target %s tells its driver; set the variable, or give the target a driver", t.unset, t.Name)
+			d.Add(d.Line("targets", n, "dsn"), "the environment variable %s %s, and no run of the target %s tells its driver; set the variable, or give the target a driver", t.unset, notSet(t.unset), t.Name)
 			return
 		}
 	}
@@ -217,16 +217,23 @@ func driverOf(dsn string) string {
 
 var variable = regexp.MustCompile(`\$\{(\w+)\}`)
 
-// expand replaces ${NAME} by environment variables. missing is the name of one that is not set.
+// expand replaces ${NAME} by environment variables. missing is the name of one that is not set, or is empty.
 func expand(text string) (expanded, missing string) {
 	return variable.ReplaceAllStringFunc(text, func(m string) string {
 		name := m[2 : len(m)-1]
-		value, has := os.LookupEnv(name)
-		if !has && missing == "" {
+		value := os.Getenv(name)
+		if value == "" && missing == "" {
 			missing = name
 		}
 		return value
 	}), missing
+}
+
+func notSet(name string) string {
+	if _, has := os.LookupEnv(name); has {
+		return "is empty"
+	}
+	return "is not set"
 }
 
 func (p *Plan) levels(list List, path ...any) {
