@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
@@ -117,7 +118,29 @@ func (a *app) prepareResume(c *cobra.Command, dir string) (*resumed, error) {
 			}
 		}
 	}
-	return r, nil
+	return r, resumeDSN(c, dir, &run.Config)
+}
+
+// resumeDSN takes the DSNs of the run if none are given. Their passwords are not in its folder.
+func resumeDSN(c *cobra.Command, dir string, conf *results.Config) error {
+	if c.Flags().Changed("dsn") || strings.TrimSpace(os.Getenv(dsnVariable)) != "" {
+		return nil
+	}
+	words := []string{program(), "run", "--resume", dir}
+	hidden := false
+	for _, dsn := range conf.DSN {
+		hidden = hidden || strings.Contains(dsn, drivers.Masked)
+		words = append(words, "--dsn", dsn)
+	}
+	if hidden {
+		return usage("--resume: the folder of the run has no password; type it in place of %s: %s (or set %s to the DSN, one a line)", drivers.Masked, commandLine(words...), dsnVariable)
+	}
+	for _, dsn := range conf.DSN {
+		if err := c.Flags().Set("dsn", dsn); err != nil {
+			return withCode(exitUsage, err)
+		}
+	}
+	return nil
 }
 
 // load reads the last window of the run in dir.

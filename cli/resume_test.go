@@ -64,7 +64,23 @@ func TestWindowsResumed(t *testing.T) {
 		for range kills(t, randhist.Count(t, 30_000)/15_000) {
 			windowsKilled(t, rng, dir, "run", "--resume", dir, "--dsn", dsn, "--no-progress")
 		}
-		c := isohound(t, "run", "--resume", dir, "--dsn", dsn, "--duration", "1s", "--json", "--no-progress")
+		// The folder has the DSN, but no password.
+		conf, err := os.ReadFile(filepath.Join(dir, "config.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := strings.ReplaceAll(string(conf), "isohound@", "isohound:xxxxx@")
+		secret = strings.ReplaceAll(secret, "root@", "root:xxxxx@")
+		if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(secret), 0o644); err != nil || secret == string(conf) {
+			t.Fatal(err, secret)
+		}
+		if c := isohound(t, "run", "--resume", dir, "--no-progress"); c.code != int(exitUsage) || !strings.Contains(c.msg, "type it in place of xxxxx: ") || !strings.Contains(c.msg, " run --resume "+dir+" --dsn ") {
+			t.Errorf("exit code %d: %s", c.code, c.msg)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "config.json"), conf, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := isohound(t, "run", "--resume", dir, "--duration", "1s", "--json", "--no-progress")
 		all := c.outcomes(t)
 		files, err := results.WindowFiles(dir)
 		if err != nil || c.code != 0 || len(all) != 1 || !all[0].Certified || all[0].Windows.Satisfied != len(files) {
