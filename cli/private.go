@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ func (a *app) startServer(s *settings) error {
 		if errors.As(err, new(*fetch.NoPackageError)) {
 			return usage("--server %s: %v", s.server, err)
 		}
-		return &drivers.UnreachableError{Driver: spec.Driver, Err: err}
+		return withCode(exitUnavailable, errors.Errorf("cannot start --server %s: %s", s.server, strings.Join(strings.Fields(err.Error()), " ")))
 	}
 	a.server = server
 	if e, ok := server.(servers.Exacter); ok && spec.Version != "" {

