@@ -29,7 +29,7 @@ func Vacuous(h *history.History) string {
 		}
 	}
 	if committed < MinCommitted {
-		return fmt.Sprintf("only %d transactions committed, fewer than %d", committed, MinCommitted)
+		return fmt.Sprintf("only %s committed, fewer than %d", history.Many(committed, "transaction", "transactions"), MinCommitted)
 	}
 	if n := overlapping(txns); n*100 < committed*MinOverlap {
 		return fmt.Sprintf("only %d of %d committed transactions overlapped with one of another session, less than %d%%", n, committed, MinOverlap)

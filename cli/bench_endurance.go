@@ -95,8 +95,8 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 			for _, line := range e.Targets() {
 				fmt.Fprintln(a.out, line)
 			}
-			fmt.Fprintf(a.out, "%s after %.0f s: %d commits, %.0f a second, %d windows; one core reads and judges %.0f transactions a second\nreport: %s\n",
-				e.Sum.Verdict, e.Sum.Seconds, e.Sum.Committed, e.Sum.CommitsPerSecond, e.Sum.Windows, e.Sum.JudgedPerSecond, report)
+			fmt.Fprintf(a.out, "%s after %.0f s: %d commits, %.0f a second, %s; one core reads and judges %.0f transactions a second\nreport: %s\n",
+				e.Sum.Verdict, e.Sum.Seconds, e.Sum.Committed, e.Sum.CommitsPerSecond, plural(e.Sum.Windows, "window"), e.Sum.JudgedPerSecond, report)
 			return nil
 		},
 	}

@@ -41,3 +41,10 @@ func TestEmptyWindows(t *testing.T) {
 		}
 	}
 }
+
+// TestOneWindow: one window is not "1 windows".
+func TestOneWindow(t *testing.T) {
+	if got := (&Windows{Satisfied: 1}).Text(); got != "1 window: 1 satisfied, 0 violated, 0 unknown" {
+		t.Error(got)
+	}
+}

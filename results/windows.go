@@ -15,6 +15,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
 )
 
 // WindowsFolder is the subfolder of a run's folder with the histories of its windows, if the run was
@@ -110,7 +111,7 @@ func windowOutcomes(dir string, c *Config) ([]Outcome, error) {
 			continue
 		}
 		if sum.Verdict == verdict.Satisfied {
-			sum.Verdict, sum.Reason = verdict.Unknown, fmt.Sprintf("the run was cut off after %d windows had been judged as satisfied; isohound check judges the others, too", sum.Windows.Total())
+			sum.Verdict, sum.Reason = verdict.Unknown, "the run was cut off after "+history.Many(sum.Windows.Total(), "window", "windows")+" had been judged as satisfied; isohound check judges the others, too"
 		}
 		all = append(all, *sum)
 	}
@@ -176,7 +177,7 @@ func (w *Windows) Total() int { return w.Satisfied + w.Violated + w.Unknown + w.
 
 // Text describes the windows in words.
 func (w *Windows) Text() string {
-	text := fmt.Sprintf("%d windows: %d satisfied, %d violated, %d unknown", w.Total(), w.Satisfied, w.Violated, w.Unknown)
+	text := history.Many(w.Total(), "window", "windows") + fmt.Sprintf(": %d satisfied, %d violated, %d unknown", w.Satisfied, w.Violated, w.Unknown)
 	if w.Empty > 0 {
 		text += fmt.Sprintf(", %d without a committed transaction", w.Empty)
 	}

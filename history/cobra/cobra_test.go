@@ -112,12 +112,12 @@ s2 T3: r(1,5) r(1,5@2.102) r(1,5@9.103) r(1,6)
 		}
 	}
 	h, _ := read(folder(byWrite()), cobra.ByWrite)
-	if notes := strings.Join(h.Notes, "\n"); !strings.Contains(notes, "1 transactions whose writes were read are missing from the logs") {
+	if notes := strings.Join(h.Notes, "\n"); !strings.Contains(notes, "1 transaction whose writes were read is missing from the logs") {
 		t.Errorf("notes: %s", notes)
 	}
 	h, _ = read(folder(byValue()), cobra.ByValue)
 	notes := strings.Join(h.Notes, "\n")
-	if !strings.Contains(notes, "1 transactions have neither commit nor abort") || !strings.Contains(notes, "1 reads were left out because the client did not find their writer") {
+	if !strings.Contains(notes, "1 transaction has neither commit nor abort") || !strings.Contains(notes, "1 read was left out because the client did not find its writer") {
 		t.Errorf("notes: %s", notes)
 	}
 }
@@ -132,7 +132,7 @@ func TestCut(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
-		if h.Closed != boundary[n] || !h.Closed && !strings.Contains(strings.Join(h.Notes, " "), "1 logs end inside a transaction (T3.log)") {
+		if h.Closed != boundary[n] || !h.Closed && !strings.Contains(strings.Join(h.Notes, " "), "1 log ends inside a transaction (T3.log)") {
 			t.Errorf("cut at %d: closed %v, %v", n, h.Closed, h.Notes)
 		}
 	}

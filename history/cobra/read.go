@@ -181,20 +181,20 @@ func (r *Reader) kind(x record) error {
 func (r *Reader) Notes() []string {
 	var notes []string
 	if r.noOutcome > 0 {
-		notes = append(notes, fmt.Sprintf("%d transactions have neither commit nor abort; they count as unknown", r.noOutcome))
+		notes = append(notes, history.Many(r.noOutcome, "transaction has neither commit nor abort; it counts as unknown", "transactions have neither commit nor abort; they count as unknown"))
 	}
 	if n := len(r.cut); n > 0 {
 		names := strings.Join(r.cut[:min(n, 3)], ", ")
 		if n > 3 {
 			names += ", …"
 		}
-		notes = append(notes, fmt.Sprintf("%d logs end inside a transaction (%s): the recording was cut off", n, names))
+		notes = append(notes, history.Many(n, "log ends", "logs end")+fmt.Sprintf(" inside a transaction (%s): the recording was cut off", names))
 	}
 	if r.missing > 0 {
-		notes = append(notes, fmt.Sprintf("%d reads were left out because the client did not find their writer", r.missing))
+		notes = append(notes, history.Many(r.missing, "read was left out because the client did not find its writer", "reads were left out because the client did not find their writer"))
 	}
 	if n := r.writers.unknown(); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d transactions whose writes were read are missing from the logs", n))
+		notes = append(notes, history.Many(n, "transaction whose writes were read is missing from the logs", "transactions whose writes were read are missing from the logs"))
 	}
 	return notes
 }

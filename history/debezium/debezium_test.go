@@ -100,11 +100,11 @@ func TestPartly(t *testing.T) {
 		text, note, leftOut string
 		closed              bool
 	}{
-		{without(`"pos":600`), "1 transactions lack events", "", false},
-		{without(`"id":"0-1-43","event_count"`), "1 transactions have neither BEGIN nor END", "", true},
+		{without(`"pos":600`), "1 transaction lacks events", "", false},
+		{without(`"id":"0-1-43","event_count"`), "1 transaction has neither BEGIN nor END", "", true},
 		{maria + strings.Replace(strings.Split(maria, "\n")[3], `"op":"u"`, `"op":"t"`, 1) + "\n", "", "1 truncations", true},
-		{maria + `{"source":{"connector":"mariadb"},"databaseName":"shop","ddl":"ALTER TABLE account ADD x int"}` + "\n", "1 events are changes of tables", "", true},
-		{maria + strings.Split(maria, "\n")[0] + "\n", "1 events of a snapshot are about rows", "", true},
+		{maria + `{"source":{"connector":"mariadb"},"databaseName":"shop","ddl":"ALTER TABLE account ADD x int"}` + "\n", "1 event is a change of a table", "", true},
+		{maria + strings.Split(maria, "\n")[0] + "\n", "1 event of a snapshot is about a row", "", true},
 	} {
 		h, err := load(tc.text)
 		if err != nil {

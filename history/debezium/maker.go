@@ -305,22 +305,22 @@ func (m *maker) notes() []string {
 	if m.connector == Postgres {
 		notes[0] = "Debezium tells what was committed; what clients read, their sessions, times, and what rolled back is not known, nor what a change of PostgreSQL overwrote, so nothing is read"
 	}
-	add := func(n int, format string, args ...any) {
+	add := func(n int, one, more string) {
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf(format, args...))
+			notes = append(notes, history.Many(n, one, more))
 		}
 	}
 	for _, table := range sortedKeys(m.guessed) {
 		notes = append(notes, fmt.Sprintf("the events have no keys; the column %s is taken for the primary key of %s", m.guessed[table], table))
 	}
-	add(m.torn, "%d transactions lack events that their END counts, so the recording does not count as closed", m.torn)
-	add(m.unmarked, "%d transactions have neither BEGIN nor END, and no position", m.unmarked)
+	add(m.torn, "transaction lacks events that its END counts, so the recording does not count as closed", "transactions lack events that their END counts, so the recording does not count as closed")
+	add(m.unmarked, "transaction has neither BEGIN nor END, and no position", "transactions have neither BEGIN nor END, and no position")
 	if m.byLines {
 		notes = append(notes, "the events do not tell the order of the commits; that of their lines is taken, which is right if they come from one topic")
 	}
-	add(m.repeated, "%d events are there twice", m.repeated)
-	add(m.late, "%d events of a snapshot are about rows that were there before, and are left out", m.late)
-	add(m.tables, "%d events are changes of tables; a row is not compared with what it was before its columns changed", m.tables)
+	add(m.repeated, "event is there twice", "events are there twice")
+	add(m.late, "event of a snapshot is about a row that was there before, and is left out", "events of a snapshot are about rows that were there before, and are left out")
+	add(m.tables, "event is a change of a table; a row is not compared with what it was before its columns changed", "events are changes of tables; a row is not compared with what it was before its columns changed")
 	return notes
 }
 

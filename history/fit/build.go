@@ -103,7 +103,7 @@ func (f *fitting) build() (*history.History, error) {
 		}
 	}
 	if empty > 0 {
-		f.notes = append(f.notes, many(empty, "transaction without an operation is left out", "transactions without an operation are left out"))
+		f.notes = append(f.notes, history.Many(empty, "transaction without an operation is left out", "transactions without an operation are left out"))
 	}
 	out := b.Done(h.Closed || !f.c.Open, h.Notes)
 	f.infer(out)

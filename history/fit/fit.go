@@ -186,11 +186,3 @@ func (t *tally) add(txn int) {
 		t.first = txn
 	}
 }
-
-// many says "1 read is" or "3 reads are".
-func many(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}

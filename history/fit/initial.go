@@ -132,7 +132,7 @@ func (f *fitting) loading() {
 		}
 	}
 	if n := len(f.load); n > 0 {
-		f.notes = append(f.notes, "an extra transaction writes "+many(n, "initial value", "initial values")+
+		f.notes = append(f.notes, "an extra transaction writes "+history.Many(n, "initial value", "initial values")+
 			" and a mark; transactions that write these keys read the mark, so that they come after it")
 	}
 }

@@ -76,5 +76,5 @@ func (o *Openings) Note() string {
 	case 1:
 		return "1 key begins absent, not as 0: the first transaction of the file that touches it sets it to 0"
 	}
-	return many(o.opened, "", "keys begin absent, not as 0: the first transaction of the file that touches such a key sets it to 0")
+	return history.Many(o.opened, "", "keys begin absent, not as 0: the first transaction of the file that touches such a key sets it to 0")
 }

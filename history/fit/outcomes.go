@@ -76,11 +76,11 @@ func (f *fitting) outcomes() {
 		f.status[u] = history.Committed
 		f.apart[u] = last[f.h.Txns[u].Session] != u
 	}
-	f.lose(sure.n, sure.first, many(sure.n, "transaction of unknown outcome was read from", "transactions of unknown outcome were read from"),
+	f.lose(sure.n, sure.first, history.Many(sure.n, "transaction of unknown outcome was read from", "transactions of unknown outcome were read from"),
 		"written as committed, because the reads prove it")
-	f.lose(unsure.n, unsure.first, many(unsure.n, "transaction of unknown outcome may have been read from", "transactions of unknown outcome may have been read from"),
+	f.lose(unsure.n, unsure.first, history.Many(unsure.n, "transaction of unknown outcome may have been read from", "transactions of unknown outcome may have been read from"),
 		"written as committed, without their reads")
-	f.lose(unread.n, unread.first, many(unread.n, "transaction of unknown outcome was not read from", "transactions of unknown outcome were not read from"),
+	f.lose(unread.n, unread.first, history.Many(unread.n, "transaction of unknown outcome was not read from", "transactions of unknown outcome were not read from"),
 		"written as aborted, or left out")
 }
 
@@ -96,7 +96,7 @@ func (f *fitting) openEnds() {
 			t.add(int(txns[n-1]))
 		}
 	}
-	f.lose(t.n, t.first, many(t.n, "session ends in a transaction of unknown outcome", "sessions end in transactions of unknown outcome"),
+	f.lose(t.n, t.first, history.Many(t.n, "session ends in a transaction of unknown outcome", "sessions end in transactions of unknown outcome"),
 		"the recording will look cut off, so a read without a writer is no longer a violation")
 }
 
@@ -157,10 +157,10 @@ func (f *fitting) aborted() {
 				f.gone[i] = true
 			}
 		}
-		f.lose(t.n, t.first, many(t.n, "transaction aborted", "transactions aborted"), "left out, so reads from them have no writer")
+		f.lose(t.n, t.first, history.Many(t.n, "transaction aborted", "transactions aborted"), "left out, so reads from them have no writer")
 	case AbortedWrites:
 		if t.n > 0 {
-			f.notes = append(f.notes, many(t.n, "aborted transaction keeps only its writes, and not its number", "aborted transactions keep only their writes, and not their numbers"))
+			f.notes = append(f.notes, history.Many(t.n, "aborted transaction keeps only its writes, and not its number", "aborted transactions keep only their writes, and not their numbers"))
 		}
 	}
 }

@@ -35,15 +35,15 @@ func (f *fitting) reads() {
 		}
 		f.drop[at] = true
 	})
-	f.lose(not.n, not.first, many(not.n, "failed compare-and-set returned no value", "failed compare-and-sets returned no value"), "left out")
-	f.lose(unsure.n, unsure.first, many(unsure.n, "read belongs to a transaction of unknown outcome", "reads belong to transactions of unknown outcome"), "left out")
-	f.lose(twice.n, twice.first, many(twice.n, "read has several possible writers", "reads have several possible writers"), "left out")
+	f.lose(not.n, not.first, history.Many(not.n, "failed compare-and-set returned no value", "failed compare-and-sets returned no value"), "left out")
+	f.lose(unsure.n, unsure.first, history.Many(unsure.n, "read belongs to a transaction of unknown outcome", "reads belong to transactions of unknown outcome"), "left out")
+	f.lose(twice.n, twice.first, history.Many(twice.n, "read has several possible writers", "reads have several possible writers"), "left out")
 	if aborted.n > 0 {
-		f.notes = append(f.notes, many(aborted.n, "read of an aborted transaction is left out", "reads of aborted transactions are left out"))
+		f.notes = append(f.notes, history.Many(aborted.n, "read of an aborted transaction is left out", "reads of aborted transactions are left out"))
 	}
 	if open {
 		f.losses = append(f.losses, Loss{What: "the recording was cut off", Done: "the written history counts as complete"})
-		f.lose(lost.n, lost.first, many(lost.n, "read has no known writer", "reads have no known writer"), "left out")
+		f.lose(lost.n, lost.first, history.Many(lost.n, "read has no known writer", "reads have no known writer"), "left out")
 	}
 }
 
@@ -98,7 +98,7 @@ func (f *fitting) times() {
 		}
 	}
 	f.dropTimes = t.n > 0
-	f.lose(t.n, t.first, many(t.n, "transaction has times", "transactions have times"), "left out, so that levels with real time cannot be checked")
+	f.lose(t.n, t.first, history.Many(t.n, "transaction has times", "transactions have times"), "left out, so that levels with real time cannot be checked")
 }
 
 // keepsScans reports whether statements with conditions stay.
@@ -115,7 +115,7 @@ func (f *fitting) rest() {
 			with.add(i)
 		}
 	}
-	f.lose(with.n, with.first, many(with.n, "transaction read or changed rows by predicates", "transactions read or changed rows by predicates"), "written as plain reads and writes of the rows")
+	f.lose(with.n, with.first, history.Many(with.n, "transaction read or changed rows by predicates", "transactions read or changed rows by predicates"), "written as plain reads and writes of the rows")
 	if f.h.LeftOut != "" {
 		f.losses = append(f.losses, Loss{What: f.h.LeftOut, Done: "the written history counts as complete"})
 	}

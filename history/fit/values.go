@@ -42,8 +42,8 @@ func (f *fitting) values() {
 	if f.c.Initial == InitialAbsent {
 		want = "absence"
 	}
-	f.lose(first.n, first.first, many(first.n, "key begins with a value other than "+want, "keys begin with a value other than "+want), "their initial value is written as "+want)
-	f.lose(odd.n, odd.first, many(odd.n, "value", "values")+" such as "+example+" cannot stand in the file", "numbered")
+	f.lose(first.n, first.first, history.Many(first.n, "key begins with a value other than "+want, "keys begin with a value other than "+want), "their initial value is written as "+want)
+	f.lose(odd.n, odd.first, history.Many(odd.n, "value", "values")+" such as "+example+" cannot stand in the file", "numbered")
 	if f.c.Initial == InitialRead {
 		f.unread()
 	}
@@ -115,7 +115,7 @@ func (f *fitting) unread() {
 			t.add(txn)
 		}
 	})
-	f.lose(t.n, t.first, many(t.n, "key was found absent, and its initial value was never read", "keys were found absent, and their initial values were never read"),
+	f.lose(t.n, t.first, history.Many(t.n, "key was found absent, and its initial value was never read", "keys were found absent, and their initial values were never read"),
 		"they begin absent")
 }
 

@@ -68,10 +68,10 @@ func (v *Versions) Notes() []string {
 	}
 	var notes []string
 	if written > 0 {
-		notes = append(notes, many(written, "key begins absent, not as 0: the file writes 0 to it", "keys begin absent, not as 0: the file writes 0 to them"))
+		notes = append(notes, history.Many(written, "key begins absent, not as 0: the file writes 0 to it", "keys begin absent, not as 0: the file writes 0 to them"))
 	}
 	if both > 0 {
-		notes = append(notes, "0 and null were read from "+many(both, "key", "keys")+" to which nobody wrote 0; both count as the initial value")
+		notes = append(notes, "0 and null were read from "+history.Many(both, "key", "keys")+" to which nobody wrote 0; both count as the initial value")
 	}
 	return notes
 }

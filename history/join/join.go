@@ -206,7 +206,7 @@ func (t *Tally) Words() []string {
 	}
 	words := []string{text}
 	if t.Aborted > 0 {
-		words = append(words, fmt.Sprintf("%d transactions are commits in the log although the client was told that they aborted, transaction %d for one", t.Aborted, t.FirstAborted))
+		words = append(words, history.Many(t.Aborted, "transaction is a commit in the log although the client was told that it aborted", "transactions are commits in the log although the client was told that they aborted")+fmt.Sprintf(", transaction %d for one", t.FirstAborted))
 	}
 	return words
 }

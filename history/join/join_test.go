@@ -71,7 +71,7 @@ func TestJoin(t *testing.T) {
 			}
 		}
 		notes := strings.Join(j.Notes(), "; ")
-		if want := "the positions of 1 of 3 committed transactions that wrote, and of 1 of unknown outcome; 1 transactions are commits in the log although the client was told that they aborted, transaction 2 for one"; !strings.Contains(notes, want) {
+		if want := "the positions of 1 of 3 committed transactions that wrote, and of 1 of unknown outcome; 1 transaction is a commit in the log although the client was told that it aborted, transaction 2 for one"; !strings.Contains(notes, want) {
 			t.Errorf("the notes are %s", notes)
 		}
 	}

@@ -377,7 +377,7 @@ func (r *Reader) interpret() error {
 		r.left = append(r.left, in.rec)
 	}
 	if n := len(r.left); n > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%d transactions have an intent and no outcome; they count as unknown", n))
+		r.notes = append(r.notes, history.Many(n, "transaction has an intent and no outcome; it counts as unknown", "transactions have an intent and no outcome; they count as unknown"))
 	}
 	return nil
 }

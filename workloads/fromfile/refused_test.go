@@ -215,6 +215,16 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestToldOnce: a name that does not exist is told where it stands first.
+func TestToldOnce(t *testing.T) {
+	text := "tables: {accounts: {key: {id: int}, columns: {a: int}}}\ntransactions:\n  x:\n    statements:\n" + strings.Repeat("      - UPDATE acounts SET a = :nn WHERE id = :nn\n", 3) +
+		strings.Repeat("      - UPDATE accounts SET a = :nn WHERE id = :nn\n", 3)
+	_, err := Open(write(t, text))
+	if err == nil || strings.Count(err.Error(), "there is no table acounts") != 1 || strings.Count(err.Error(), "there is no nn under") != 1 || !strings.Contains(err.Error(), ":5:16:") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestAnyText: no text makes the compiler panic, and none that is accepted makes a statement that a table
 // does not have.
 func TestAnyText(t *testing.T) {

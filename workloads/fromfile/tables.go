@@ -133,6 +133,7 @@ func (c *compiler) table(where *phrase, n name) *table {
 		return t
 	}
 	if !c.broken[n.text] {
+		c.broken[n.text] = true // told once
 		c.fail(where, n.at, "there is no table %s%s", n.text, suggestion(n.text, keys(c.tables)))
 	}
 	return nil

@@ -82,6 +82,7 @@ func (c *compiler) part(t *transaction, text *phrase, w term) (part, schema.Type
 			if slices.Contains(t.as, name) {
 				c.fail(text, w.at, "%s is what a statement has read; write :%s.rows or :%s.COLUMN", name, name, name)
 			} else if !c.broken[":"+name] {
+				c.broken[":"+name] = true // told once
 				c.fail(text, w.at, "there is no %s under draw or params%s", name, suggestion(name, slices.Concat(keys(c.own), keys(c.shared), keys(c.params))))
 			}
 			return p, 0, false
