@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -28,7 +30,7 @@ const dropAll = "all"
 func (a *app) cleanCommand() *cobra.Command {
 	o := &cleanOptions{}
 	c := &cobra.Command{
-		Use:   "clean --driver NAME --dsn DSN [--drop all | --drop NAME]",
+		Use:   "clean --dsn DSN [--drop all | --drop NAME]",
 		Short: "List and drop what killed runs have left on a server",
 		Long: `A run creates a schema, a database or keys of its own, isohound_ and a random number,
 and drops them at its end. A run that is killed leaves them. clean lists them with the
@@ -39,15 +41,15 @@ A run that was killed cannot be resumed (isohound run --resume) after that.
 
 Exit codes:
   0 done   64 usage   69 server unreachable, or something could not be dropped`,
-		Example: `  isohound clean --driver postgres --dsn postgres://me@127.0.0.1/test
-  isohound clean --driver postgres --dsn postgres://me@127.0.0.1/test --drop all
+		Example: `  isohound clean --dsn postgres://me@127.0.0.1/test
+  isohound clean --dsn postgres://me@127.0.0.1/test --drop all
   isohound clean --driver etcd --dsn http://127.0.0.1:2379 --drop isohound_0a1b2c3d4e5f`,
 		Args: exactly(0, "flags only"),
 		RunE: func(*cobra.Command, []string) error { return a.clean(o) },
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.driver, "driver", "", "database driver; isohound drivers lists them")
+	f.StringVar(&o.driver, "driver", "", "database driver (default that of the DSN's scheme); isohound drivers lists them")
 	f.StringVar(&o.dsn, "dsn", "", "where the database is (default $"+dsnVariable+")")
 	f.StringSliceVar(&o.drop, "drop", nil, "all, or the name of one; may be repeated")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
@@ -63,7 +65,10 @@ type remnant struct {
 
 func (a *app) clean(o *cleanOptions) error {
 	if o.driver == "" {
-		return usage("clean needs --driver; isohound drivers lists them")
+		first, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(o.dsn, os.Getenv(dsnVariable))), "\n")
+		if o.driver = drivers.OfScheme(first); o.driver == "" {
+			return usage("clean needs --driver, or a --dsn (or $%s) whose scheme is a driver's; isohound drivers lists them", dsnVariable)
+		}
 	}
 	engine, err := findDriver(o.driver)
 	if err != nil {

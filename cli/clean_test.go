@@ -15,7 +15,7 @@ func TestClean(t *testing.T) {
 	for driver, dsn := range map[string]string{"postgres": postgresDSN(t), "mariadb": mariadbDSN(t), "redis": redisDSN(t)} {
 		list := func(args ...string) map[string]remnant {
 			t.Helper()
-			c := isohound(t, append([]string{"clean", "--driver", driver, "--dsn", dsn, "--json"}, args...)...)
+			c := isohound(t, append([]string{"clean", "--dsn", dsn, "--json"}, args...)...) // the scheme names the driver
 			var found []remnant
 			if err := json.Unmarshal([]byte(c.out), &found); c.code != 0 || err != nil {
 				t.Fatalf("%s: %d, %v: %s%s", driver, c.code, err, c.out, c.msg)
@@ -65,6 +65,7 @@ func TestClean(t *testing.T) {
 		{"--driver", "postgres", "--dsn", postgresDSN(t), "--drop", "isohound_000000000000"},
 		{"--driver", "badger"},
 		{"--driver", "postgres"},
+		{"--dsn", "host=127.0.0.1"},
 		{},
 	} {
 		if c := isohound(t, append([]string{"clean"}, args...)...); c.code != int(exitUsage) {

@@ -24,7 +24,7 @@ import (
 
 // huntOptions are the flags of hunt.
 type huntOptions struct {
-	out, summary, webhook                     string
+	out, summary, webhook, metrics            string
 	resume, list, report, init, schema, quiet bool
 	start                                     hunt.Starting
 }
@@ -81,11 +81,16 @@ a new one.
 	f.StringVar(&h.summary, "summary", "", summaryHelp)
 	f.StringVar(&h.webhook, "webhook", "", "address to which the night's outcome is posted as JSON (default $"+webhookVariable+"); see docs/hunt.md")
 	f.BoolVarP(&h.quiet, "quiet", "q", false, "print only what is not satisfied, and the result")
+	f.StringVar(&h.metrics, "metrics", "", "")
+	_ = f.MarkHidden("metrics") // it is one of run, and users look for it here
 	c.AddCommand(a.huntCompareCommand())
 	return c
 }
 
 func (a *app) hunt(h *huntOptions, path string) error {
+	if h.metrics != "" {
+		return usage("hunt has no --metrics: each run of a hunt is a process of its own, which is over in seconds; the folder of the hunt has the figures (index.html, hunt.db), and --webhook sends those of the night")
+	}
 	asked := 0
 	for _, on := range []bool{h.resume, h.list, h.report, h.init, h.schema} {
 		if on {

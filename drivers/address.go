@@ -72,3 +72,29 @@ func (i Info) one(dsn string) (string, error) {
 	}
 	return "", &DSNError{Driver: i.Name, Err: errors.Errorf("%s; expected for example %s", text, i.DSN)}
 }
+
+// OfScheme names the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one
+// whose name the scheme begins with, or else the first, which is MariaDB's for mysql.
+func OfScheme(dsn string) string {
+	scheme, _, has := cutScheme(dsn)
+	if !has {
+		return ""
+	}
+	best, rank := "", 3
+	for _, d := range All() {
+		i, r := d.Info(), 3
+		switch {
+		case i.Name == scheme:
+			r = 0
+		case !slices.Contains(i.Schemes, scheme):
+		case strings.HasPrefix(scheme, i.Name):
+			r = 1
+		default:
+			r = 2
+		}
+		if r < rank {
+			best, rank = i.Name, r
+		}
+	}
+	return best
+}

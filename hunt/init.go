@@ -45,7 +45,7 @@ func Draft(s Starting) (string, error) {
 		return b.String(), nil
 	}
 	if s.Driver == "" {
-		if s.Driver = driverOf(s.DSN); s.Server != "" {
+		if s.Driver = drivers.OfScheme(s.DSN); s.Server != "" {
 			spec, err := servers.ParseSpec(s.Server)
 			if err != nil {
 				return "", fmt.Errorf("--server %q: %w", s.Server, err)
@@ -54,13 +54,20 @@ func Draft(s Starting) (string, error) {
 		}
 	}
 	if s.Driver == "" {
-		return "", fmt.Errorf("no driver takes %s; name one with --driver: %s", s.DSN, strings.Join(driverNames(), ", "))
+		what := "a DSN without a scheme"
+		if drivers.IsURL(s.DSN) {
+			what = drivers.MaskURL(s.DSN)
+		}
+		return "", fmt.Errorf("no driver takes %s; name one with --driver: %s", what, strings.Join(driverNames(), ", "))
 	}
 	driver, err := drivers.Find(s.Driver)
 	if err != nil {
 		return "", err
 	}
 	info := driver.Info()
+	if _, err := info.Address(s.DSN); err != nil {
+		return "", err
+	}
 	fmt.Fprintf(&b, "targets:\n  - name: %s\n    driver: %s\n", s.Driver, s.Driver)
 	switch {
 	case s.Server != "":

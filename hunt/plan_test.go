@@ -80,6 +80,7 @@ var mistakes = []struct {
 	{"targets:\n  - {name: a, server: postgres, dsn: x}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: server and dsn do not go together"},
 	{"targets:\n  - {name: a, server: postgress@18}\nworkloads:\n  - workload: mini\n", false, `p.yaml:2: server "postgress@18": expected postgres, postgres@VERSION`},
 	{"targets:\n  - {name: a, server: tidb@2020}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: server \"tidb@2020\": of TiDB there are 2024 and 2019"},
+	{"targets:\n  - {name: a, dsn: \"postgres://:S3cr#et@h\"}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: the DSN of the target a: the user name and the password must be percent-encoded"},
 	{"targets:\n  - {name: a, dsn: \"${NO_SUCH_VARIABLE}\"}\nworkloads:\n  - workload: mini\n", false, "p.yaml:2: the environment variable NO_SUCH_VARIABLE is not set"},
 	{"targets:\n  - {name: a, driver: sim}\nworkloads:\n  - workload: minni\n", false, `p.yaml:4: unknown workload "minni"`},
 	{"targets:\n  - {name: a, driver: sim}\nworkloads:\n  - workload: mini\n  - workload: mini\n", false, `p.yaml:5: a second workload is called "mini"`},

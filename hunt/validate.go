@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pkg/errors"
+
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/drivers"
@@ -149,7 +151,7 @@ func (p *Plan) target(n int, t *Target) {
 			t.Driver = spec.Driver
 		}
 	case t.Driver == "" && len(t.DSN) > 0:
-		t.Driver = driverOf(t.DSN[0])
+		t.Driver = drivers.OfScheme(t.DSN[0])
 	}
 	if t.Driver == "" && t.unset != "" { // the DSN would tell the driver
 		if p.driverBefore == nil {
@@ -173,6 +175,12 @@ func (p *Plan) target(n int, t *Target) {
 	if !info.Embedded && t.Server == "" && len(t.DSN) == 0 {
 		d.Add(d.Line("targets", n), "the target %s needs a dsn, for example %s, or a server", t.Name, info.DSN)
 	}
+	for i, dsn := range t.DSN {
+		var bad *drivers.DSNError
+		if _, err := info.Address(dsn); errors.As(err, &bad) && t.unset == "" && p.driverBefore == nil {
+			d.Add(d.Line("targets", n, "dsn", i), "the DSN of the target %s: %v", t.Name, bad.Err)
+		}
+	}
 	for i, name := range t.Isolations {
 		iso, err := info.FindIsolation(name)
 		if err != nil {
@@ -187,32 +195,6 @@ func (p *Plan) target(n int, t *Target) {
 func (t *Target) spec() servers.Spec {
 	s, _ := servers.ParseSpec(t.Server) // target has looked at it
 	return s
-}
-
-// driverOf is the driver that takes URLs with a DSN's scheme, "" if there is none: the one of that name, or else the one
-// whose name the scheme begins with, or else the first, which is MariaDB's for mysql.
-func driverOf(dsn string) string {
-	scheme, _, has := strings.Cut(dsn, "://")
-	if !has {
-		return ""
-	}
-	best, rank := "", 3
-	for _, d := range drivers.All() {
-		i, r := d.Info(), 3
-		switch {
-		case i.Name == scheme:
-			r = 0
-		case !slices.Contains(i.Schemes, scheme):
-		case strings.HasPrefix(scheme, i.Name):
-			r = 1
-		default:
-			r = 2
-		}
-		if r < rank {
-			best, rank = i.Name, r
-		}
-	}
-	return best
 }
 
 var variable = regexp.MustCompile(`\$\{(\w+)\}`)
