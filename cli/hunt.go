@@ -81,16 +81,12 @@ a new one.
 	f.StringVar(&h.summary, "summary", "", summaryHelp)
 	f.StringVar(&h.webhook, "webhook", "", "address to which the night's outcome is posted as JSON (default $"+webhookVariable+"); see docs/hunt.md")
 	f.BoolVarP(&h.quiet, "quiet", "q", false, "print only what is not satisfied, and the result")
-	f.StringVar(&h.metrics, "metrics", "", "")
-	_ = f.MarkHidden("metrics") // it is one of run, and users look for it here
+	f.StringVar(&h.metrics, "metrics", "", "serve figures of the night to Prometheus at this address, :9090 say, as long as it goes on; see docs/hunt.md")
 	c.AddCommand(a.huntCompareCommand())
 	return c
 }
 
 func (a *app) hunt(h *huntOptions, path string) error {
-	if h.metrics != "" {
-		return usage("hunt has no --metrics: each run of a hunt is a process of its own, which is over in seconds; the folder of the hunt has the figures (index.html, hunt.db), and --webhook sends those of the night")
-	}
 	asked := 0
 	for _, on := range []bool{h.resume, h.list, h.report, h.init, h.schema} {
 		if on {
@@ -102,6 +98,8 @@ func (a *app) hunt(h *huntOptions, path string) error {
 		return usage("--resume, --list, --report, --init and --schema do not go together")
 	case h.start != hunt.Starting{} && !h.init:
 		return usage("--dsn, --server and --driver go with --init; a plan names its targets")
+	case h.metrics != "" && asked > 0 && !h.resume:
+		return usage("--metrics is for a night that goes on")
 	case h.schema:
 		_, err := a.out.Write(hunt.Schema())
 		return withCode(exitIO, err)
@@ -335,8 +333,23 @@ func (a *app) night(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left []
 			fmt.Fprintf(a.msg, "not run: %s: %s\n", l.Cell, l.Why)
 		}
 	}
+	tell := a.tellHunt(h)
+	if h.metrics != "" {
+		m := newHuntMetrics(plan)
+		at, stop, err := serveCollectors(h.metrics, m.collectors()...)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		fmt.Fprintf(a.msg, "metrics at %s\n", at)
+		printed := tell
+		tell = func(e hunt.Event) {
+			m.tell(e)
+			printed(e)
+		}
+	}
 	night, done, err := hunt.Hunt(a.stop, a.ctx, hunt.Config{
-		Plan: plan, Cells: cells, State: state, Dir: h.out, Program: self, Version: version(), Lock: lock, Resume: h.resume, Tell: a.tellHunt(h),
+		Plan: plan, Cells: cells, State: state, Dir: h.out, Program: self, Version: version(), Lock: lock, Resume: h.resume, Tell: tell,
 	})
 	err = withCode(exitIO, err) // all that ends a hunt is about its folder and its processes
 	if night == nil {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -19,7 +20,7 @@ import (
 
 // metrics serves figures of a run that goes on to Prometheus. A nil one does nothing.
 type metrics struct {
-	server   http.Server
+	at       string // its URL
 	meter    atomic.Pointer[generator.Meter]
 	lag      atomic.Pointer[lag]
 	verdicts *prometheus.CounterVec
@@ -34,23 +35,30 @@ var (
 	heldMetric = prometheus.NewDesc("isohound_held_seconds_total", "How long the run has waited for the checker.", nil, nil)
 )
 
-// serveMetrics listens at an address such as :9090, and serves /metrics until the returned function is called.
+// serveMetrics serves the figures of a run at an address such as :9090 until the returned function is called.
 func serveMetrics(address string) (*metrics, func(), error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, nil, usage("--metrics %s: %v", address, err)
-	}
 	m := &metrics{
 		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "isohound_verdicts_total", Help: "Verdicts of windows, or of the run if it has none, by level."}, []string{"level", "verdict"}),
 		info:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "isohound_run_info", Help: "What runs; always 1."}, []string{"driver", "server", "isolation", "workload", "seed", "version"}),
 	}
+	at, stop, err := serveCollectors(address, m, m.verdicts, m.info)
+	m.at = at
+	return m, stop, err
+}
+
+// serveCollectors listens at an address, and serves what collectors have at the returned URL until stop is called.
+func serveCollectors(address string, list ...prometheus.Collector) (at string, stop func(), err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, usage("--metrics %s: %v", address, err)
+	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m, m.verdicts, m.info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(append(list, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))...)
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	m.server = http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, Addr: l.Addr().String()}
-	go m.server.Serve(l)
-	return m, func() { m.server.Close() }, nil
+	server := http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go server.Serve(l)
+	return fmt.Sprintf("http://%s/metrics", l.Addr()), func() { server.Close() }, nil
 }
 
 // Describe implements prometheus.Collector.

@@ -26,16 +26,7 @@ func TestMetrics(t *testing.T) {
 	}
 	get := func() string {
 		t.Helper()
-		r, err := http.Get(address[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		b, err := io.ReadAll(r.Body)
-		if err != nil || r.StatusCode != http.StatusOK {
-			t.Fatalf("%d, %v", r.StatusCode, err)
-		}
-		return string(b)
+		return metricsAt(t, address[1])
 	}
 	value := func(text, name string) float64 {
 		t.Helper()
@@ -71,4 +62,40 @@ func TestMetrics(t *testing.T) {
 	if c := isohound(t, "run", "--metrics", l.Addr().String(), "--out", filepath.Join(t.TempDir(), "run")); c.code != int(exitUsage) || !strings.Contains(c.msg, "--metrics") {
 		t.Errorf("%d: %s", c.code, c.msg)
 	}
+}
+
+func metricsAt(t *testing.T, address string) string {
+	t.Helper()
+	r, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%d, %v", r.StatusCode, err)
+	}
+	return string(b)
+}
+
+// TestHuntMetrics: a night serves what its runs came to.
+func TestHuntMetrics(t *testing.T) {
+	plan := write(t, "plan.yaml", "name: served\ntargets: [{name: simulated, driver: sim, isolations: [snapshot isolation]}]\nworkloads: [{workload: mini, txns: 200}]\nbudget: {time: 10m, run: 20s}\n")
+	run := beside(t, "hunt", plan, "--out", filepath.Join(t.TempDir(), "night"), "--metrics", "127.0.0.1:0")
+	over := regexp.MustCompile(`(?m)^isohound_hunt_runs_total\{faults="none",isolation="snapshot isolation",status="satisfied",target="simulated",workload="mini"\} [1-9]`)
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if address := regexp.MustCompile(`metrics at (\S+)`).FindStringSubmatch(run.msg.String()); address != nil {
+			text := metricsAt(t, address[1])
+			if over.MatchString(text) && strings.Contains(text, "isohound_hunt_commits_total{") && strings.Contains(text, "isohound_hunt_run_begun_seconds{") && strings.Contains(text, `plan="served"`) {
+				break
+			}
+			if time.Since(begun) > 2*time.Minute {
+				t.Fatal(text)
+			}
+		} else if time.Since(begun) > 2*time.Minute {
+			t.Fatal(run.msg.String())
+		}
+	}
+	run.Process.Signal(os.Interrupt)
+	run.Wait()
 }

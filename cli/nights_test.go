@@ -176,7 +176,7 @@ func TestNights(t *testing.T) {
 		{[]string{write(t, "on.yaml", "targets: [{name: g, server: galera, isolations: [serializable]}]\nworkloads: [{workload: mini}]\nfaults: [1s kill on 3, 1s kill on 4]\n"), "--list"}, 0, "there is no endpoint 4\n1 cell, "},
 		{[]string{"--schema"}, 0, `"$schema"`},
 		{[]string{"--schema", "--list"}, exitUsage, "do not go together"},
-		{[]string{"--metrics", ":9090"}, exitUsage, "hunt has no --metrics"},
+		{[]string{"--list", "--metrics", ":9090"}, exitUsage, "for a night that goes on"},
 		{nil, exitUsage, "hunt needs a plan"},
 		{[]string{"no-such.yaml"}, exitData, "no-such.yaml"},
 		{[]string{write(t, "q.yaml", "target: []\n")}, exitData, `did you mean "targets"?`},

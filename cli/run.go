@@ -192,7 +192,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 		}
 		defer stop()
 		if !s.quiet {
-			fmt.Fprintf(a.msg, "metrics at http://%s/metrics\n", a.metrics.server.Addr)
+			fmt.Fprintf(a.msg, "metrics at %s\n", a.metrics.at)
 		}
 	}
 	db, err := a.open(s)
