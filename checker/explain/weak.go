@@ -129,11 +129,24 @@ func (w words) staleRead(a *verdict.Anomaly) string {
 		return ""
 	}
 	op := w.ref(read)
-	from := "the initial value"
+	from, wrote := "the initial value", ""
 	for n, e := range a.Cycle {
 		if ref, forced := a.Forced[n]; forced && ref == read {
-			from = "which " + w.txn(e.To) + " wrote"
+			wrote = w.txn(e.To) + " wrote"
+			from = "which " + wrote
 		}
+	}
+	if text, ok := w.scan(read.Txn, read.Op); ok && op.Kind == history.ReadNot { // the value is one that it did not see
+		initial := w.h.Initial(op.Key)
+		switch {
+		case wrote != "":
+			from = "so it saw what " + wrote
+		case initial == history.Absent:
+			from = "so it saw that the row did not exist at first"
+		default:
+			from = "so it saw the initial value, " + w.value(initial)
+		}
+		return fmt.Sprintf("%s %s, %s, and missed that %s %s later.\n", w.introduce(read.Txn), text, from, w.introduce(writer), w.written(writer, op.Key))
 	}
 	return fmt.Sprintf("%s %s, %s, and missed that %s %s later.\n", w.introduce(read.Txn), w.did(read), from, w.introduce(writer), w.written(writer, op.Key))
 }

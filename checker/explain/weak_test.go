@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/engine"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/scans"
+	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/checker/weak"
 	"github.com/isohound/isohound/history/dsl"
 )
@@ -59,6 +62,27 @@ func TestWeakLevels(t *testing.T) {
 		a := &r.Anomalies[0]
 		if missing := slices.DeleteFunc(tc.want, func(s string) bool { return strings.Contains(a.Text, s) }); a.Name() != tc.name || len(missing) > 0 {
 			t.Errorf("%s: %v, not %s; %q is not in\n%s", tc.lvl, a.Names, tc.name, missing, a.Text)
+		}
+	}
+}
+
+// TestDeniedRead: a statement that did not find a row saw another version than the one that it would have found. The words say which.
+func TestDeniedRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"initial x=2\ns1: w(x,3) w(x,8)\ns1: pw(v=2;) w(x,9)\ns1: p(v>=8;) w(x,10)": "did not find x, so it saw the initial value, 2, and missed that T1 (session 1) wrote 8 later.",
+		"s1: w(x,3) w(x,8)\ns1: p(v=8; x=8) w(x,9)\ns1: p(v>=8;) w(x,10)":           "did not find x, so it saw that the row did not exist at first, and missed that T1 (session 1) wrote 8 later.",
+		"initial x=2\ns1: w(x,8)\ns1: pw(v=2;) w(x,9)\ns1: p(v>=8;) w(x,10)":        "did not find x, so it was 2, the initial value, and missed that T1 (session 1) wrote 8 later.",
+	} {
+		h, _, err := scans.Expand(t.Context(), dsl.MustParse("initial nil\n"+text), scans.EagerOps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := checker.Check(t.Context(), h, level.MR, checker.Options{Certify: true})
+		if err != nil || r.Verdict != verdict.Violated {
+			t.Fatalf("%+v, %v\n%s", r, err, text)
+		}
+		if !strings.Contains(r.Anomalies[0].Text, want) {
+			t.Errorf("%s\n%s", r.Anomalies[0].Text, text)
 		}
 	}
 }
