@@ -22,7 +22,7 @@ func TestPredicates(t *testing.T) {
 		"s1 T1: w(x,1) w(y,1) w(a,1)\ns2 T2: w(x,2) w(y,2) w(b,1)\ns3 T3: w(c,1) r(x,1) r(y,2)\ns4 T4: w(d,1) r(x,2) r(y,1)",
 	} {
 		h := change(dsl.MustParse(text), func(_ *history.History, r *history.Record) {
-			r.Predicates = []history.Predicate{{Statement: &history.Statement{Kind: "read", Table: "t"}, Ops: [2]int{1, len(r.Ops)}}}
+			r.Predicates = []history.Predicate{{Statement: &history.Statement{Kind: "update", Table: "t"}, Ops: [2]int{1, len(r.Ops)}}}
 		})
 		if !h.HasPredicates() {
 			t.Fatal("no predicates")

@@ -65,11 +65,11 @@ const (
 // Kinds are the kinds of predicates.
 var Kinds = []string{ScanRead, ScanUpdate, ScanDelete, ScanCount}
 
-// check reports what is wrong with a predicate, but not with its statement, in a transaction with that
-// many operations.
-func (p *Predicate) check(ops int) error {
-	if p.Ops[0] < 0 || p.Ops[1] < p.Ops[0] || p.Ops[1] > ops {
-		return fmt.Errorf("a predicate's operations are %d to %d, of %d", p.Ops[0], p.Ops[1], ops)
+// check reports what is wrong with a predicate, but not with its statement, in a transaction with these
+// operations.
+func (p *Predicate) check(ops []Op) error {
+	if p.Ops[0] < 0 || p.Ops[1] < p.Ops[0] || p.Ops[1] > len(ops) {
+		return fmt.Errorf("a predicate's operations are %d to %d, of %d", p.Ops[0], p.Ops[1], len(ops))
 	}
 	if p.Implied < 0 || p.Implied > p.Ops[1]-p.Ops[0] {
 		return fmt.Errorf("a predicate has %d implied operations, of %d", p.Implied, p.Ops[1]-p.Ops[0])
@@ -79,6 +79,8 @@ func (p *Predicate) check(ops int) error {
 		return fmt.Errorf("a predicate of kind %s has a count", p.Kind)
 	case p.Kind == ScanCount && (p.Count < 0 || p.Ops[1]-p.Ops[0] > p.Implied):
 		return errors.New("a predicate of kind count has a negative count, or operations")
+	case p.Kind == ScanRead && slices.ContainsFunc(ops[p.Ops[0]:p.Ops[1]], func(op Op) bool { return op.Kind == Write }):
+		return errors.New("a predicate of kind read has a write among its operations; its kind is update or delete")
 	}
 	for _, c := range p.Choices {
 		if err := c.check(); err != nil {
@@ -93,6 +95,8 @@ func (s *Statement) check(tables schema.Schema) error {
 	switch {
 	case !slices.Contains(Kinds, s.Kind):
 		return fmt.Errorf("a predicate's kind is %q; it must be one of %s", s.Kind, strings.Join(Kinds, ", "))
+	case s.Limit < 0:
+		return fmt.Errorf("a predicate: a limit of %d rows is not possible", s.Limit)
 	case s.Kind != ScanRead && (s.Limit != 0 || len(s.Order) > 0):
 		return fmt.Errorf("a predicate of kind %s has an order or a limit, which only reads may have", s.Kind)
 	}

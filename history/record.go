@@ -175,7 +175,7 @@ func (b *Builder) Add(rec *Record) error {
 	}
 	predicates := b.keep(rec.Predicates)
 	for i := range predicates {
-		if err := b.checkPredicate(&predicates[i], len(rec.Ops)); err != nil {
+		if err := b.checkPredicate(&predicates[i], rec.Ops); err != nil {
 			return fmt.Errorf("transaction %d: %w", rec.ID, err)
 		}
 	}
@@ -208,7 +208,7 @@ func (b *Builder) Add(rec *Record) error {
 	return nil
 }
 
-func (b *Builder) checkPredicate(p *Predicate, ops int) error {
+func (b *Builder) checkPredicate(p *Predicate, ops []Op) error {
 	if n := p.Number; n < 0 || int(n) >= len(b.statements) || b.statements[n] != p.Statement {
 		if err := b.number(p); err != nil {
 			return err

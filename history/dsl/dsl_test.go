@@ -256,7 +256,7 @@ func TestScans(t *testing.T) {
 	}
 	for _, text := range []string{
 		"s1: p(v>10)", "s1: p(v>10;x=nil)", "s1: p(v>10;x)", "s1: p(w>1;)", "s1: p(v~1;)", "s1: p(v>x;)", "s1: p(v>1 v<3;)", "s1: p(v between 1;)",
-		"s1: p(v in 1;)", "s1: p(v in (1 2);)", "s1: pc(v>1;)", "s1: pc(v>1;x=1)", "s1: pc(;-1)", "s1: pc(v>1 limit 1;1)", "s1: p(limit -1;)", "s1: p(by k;)", "s1: pd(v>1 by v;)",
+		"s1: p(v in 1;)", "s1: p(v in (1 2);)", "s1: pc(v>1;)", "s1: pc(v>1;x=1)", "s1: pc(;-1)", "s1: pc(v>1 limit 1;1)", "s1: p(limit -1;)", "s1: p(limit 0;)", "s1: p(v>1 limit 0; x=3)", "s1: p(by k;)", "s1: pd(v>1 by v;)",
 		"s1: p(v like-prefix 1;)", "s1: pw(v>1; x=12)", "s1: pw(v>1; x)", "s1: p(v>1; x=12", "s1: p(v>1; x=1 y=2)",
 	} {
 		if _, err := dsl.Parse(text, ""); err == nil {

@@ -64,7 +64,9 @@ func (p *parser) asked(s *scanner, x *history.Predicate) error {
 			if err != nil {
 				return err
 			}
-			x.Limit = int(n)
+			if x.Limit = int(n); n == 0 {
+				return errors.New("a limit of 0 rows is not possible")
+			}
 		default:
 			if len(x.Where) > 0 && !s.prefix("and ") {
 				return errors.Errorf("expected and, by, limit or a semicolon after the conditions, at %q", s.rest)

@@ -112,6 +112,11 @@ func random(rng *rand.Rand, plain bool) *history.History {
 			}
 		}
 		if from := rng.IntN(len(rec.Ops) + 1); !plain && rng.IntN(4) == 0 {
+			for n, op := range rec.Ops {
+				if op.Kind == history.Write { // which a read has not
+					from = max(from, n+1)
+				}
+			}
 			rec.Predicates = []history.Predicate{{Statement: &history.Statement{Kind: "update", Table: "t", Groups: []string{"g"}}, Ops: [2]int{0, from}},
 				{Statement: &history.Statement{Kind: "read", Table: "t", Predicate: schema.Where(schema.Below("a", int64(-1<<60)), schema.Is("b", "é\"<")).By("-a").First(3)}, Ops: [2]int{from, len(rec.Ops)}}}
 		}

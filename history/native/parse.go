@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/mailru/easyjson/jlexer"
@@ -127,6 +128,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			if raw := l.Raw(); l.Ok() {
 				var list []history.Predicate // memory for reuse would have statements that others share
 				l.AddError(json.Unmarshal(raw, &list))
+				l.AddError(limited(raw))
 				for i := range list {
 					if list[i].Statement == nil {
 						list[i].Statement = &history.Statement{}
@@ -451,4 +453,23 @@ func describe(err error) error {
 		return errors.Errorf("column %d: %s", le.Offset+1, le.Reason)
 	}
 	return err
+}
+
+// limited refuses predicates with a limit of 0, which is no limit where none is given.
+func limited(raw []byte) error {
+	if !bytes.Contains(raw, []byte("imit")) {
+		return nil
+	}
+	var limits []struct {
+		Limit *int `json:"limit"`
+	}
+	if err := json.Unmarshal(raw, &limits); err != nil {
+		return nil // list has the error
+	}
+	for i := range limits {
+		if n := limits[i].Limit; n != nil && *n == 0 {
+			return errors.New("a predicate: a limit of 0 rows is not possible")
+		}
+	}
+	return nil
 }

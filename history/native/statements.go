@@ -125,7 +125,9 @@ func (p *predicateParser) newStatement(s *cursor) (*history.Statement, int) {
 		x.Order = p.words(s)
 	}
 	if s.optional(`,"limit":`) {
-		x.Limit = int(s.int())
+		if x.Limit = int(s.int()); x.Limit == 0 {
+			s.fail() // the slow parser says why
+		}
 	}
 	if s.optional(`,"groups":[`) {
 		x.Groups = p.sameWords(s)

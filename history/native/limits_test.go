@@ -1,0 +1,39 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/isohound/isohound/history"
+)
+
+// TestPredicatesThatContradictThemselves: a limit of 0 rows, and a read with a write among its operations, are errors with their
+// line, in the text that isohound writes and in any other JSON.
+func TestPredicatesThatContradictThemselves(t *testing.T) {
+	for _, c := range []struct{ kind, op, more, err string }{
+		{"read", "r", `"limit":1,`, ""},
+		{"read", "r", `"limit":null,`, ""},
+		{"read", "r", ``, ""},
+		{"update", "w", ``, ""},
+		{"read", "r", `"limit":0,`, "a predicate: a limit of 0 rows is not possible"},
+		{"read", "r", `"limit":-1,`, "a limit of -1 rows is not possible"},
+		{"read", "w", ``, "a predicate of kind read has a write among its operations"},
+	} {
+		line := `{"txn":1,"session":1,"status":"committed","ops":[["` + c.op + `","t(1)",5]],"preds":[{"kind":"` + c.kind + `","table":"t","where":[["a","<",7]],` + c.more + `"ops":[0,1]}]}`
+		for _, spaced := range []bool{false, true} {
+			if spaced {
+				line = strings.NewReplacer(`":`, `" : `, `,"`, `, "`).Replace(line)
+			}
+			r, err := NewReader(bytes.NewReader([]byte(`{"isohound":1,"initial":null}`+"\n"+line+"\n"+`{"closed":{"reason":"complete","txns":1}}`+"\n")), "h", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = history.Load(context.Background(), r)
+			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "h:2:")) {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+}
