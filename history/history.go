@@ -48,6 +48,8 @@ type History struct {
 	predicates [][]Predicate
 	// statements bounds the numbers of their statements.
 	statements int
+	// twice has the transactions with a predicate that reads or writes an item twice; see Twice.
+	twice map[int]bool
 	// Scans says which predicates are judged; nil if none are.
 	Scans *Scans
 }

@@ -62,6 +62,7 @@ func (h *History) Sub(parts []Part) *History {
 				list[n].Number = number
 			}
 			sub.setPredicates(i, list)
+			sub.noteTwice(i, h.twice[int(p.Txn)]) // Twice looks at what is left
 		}
 	}
 	sub.statements = len(numbers)

@@ -125,6 +125,7 @@ type Builder struct {
 	numbers    map[*Statement]int32
 	// predicates is memory for those of many transactions.
 	predicates []Predicate
+	marks      marks
 }
 
 // NewBuilder returns a builder whose records use the numbers of sym. It
@@ -191,6 +192,7 @@ func (b *Builder) Add(rec *Record) error {
 	b.addVersions(rec.Versions)
 	if len(predicates) > 0 {
 		b.h.setPredicates(len(b.h.Txns)-1, predicates)
+		b.h.noteTwice(len(b.h.Txns)-1, b.marks.namesTwice(predicates, rec.Ops, b.h.KeyCount()))
 	}
 	if rec.DBTxn != 0 && b.h.dbIDs == nil {
 		b.h.dbIDs = make([]int64, len(b.h.Txns)-1, cap(b.h.Txns))

@@ -100,6 +100,11 @@ func (x *index) finals() map[cell][]int32 {
 func (x *index) externalReads(places map[cell][]int32, found *single.Collector) {
 	for t := range int32(len(x.txns)) {
 		i, ops := x.txns[t], x.ops(t)
+		if _, _, twice := x.h.Twice(int(i), true); twice {
+			if x.broken[t] = true; !x.optional[t] {
+				found.Twice(i)
+			}
+		}
 		own := map[history.Key]int{}   // the operation that later reads of the key must match
 		not := map[history.Key][]int{} // the reads without a value before it
 		for j, op := range ops {

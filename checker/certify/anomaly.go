@@ -46,6 +46,8 @@ func (f *facts) anomaly(a *verdict.Anomaly) error {
 		return f.contradiction(a)
 	case verdict.NoChoice:
 		return f.noChoice(a)
+	case verdict.DuplicateRow:
+		return f.duplicate(a)
 	default:
 		return f.singleRead(a)
 	}
@@ -250,7 +252,7 @@ func (f *facts) singleRead(a *verdict.Anomaly) error {
 // withinStatement reports whether two operations of one statement contradict each other, which no level allows.
 func (f *facts) withinStatement(a, b verdict.OpRef) bool {
 	ops := f.h.Ops(&f.h.Txns[a.Txn])
-	return a.Txn == b.Txn && oneStatement(f.h, a.Txn, a.Op, b.Op) && ops[a.Op].Key == ops[b.Op].Key && contradict(ops[a.Op], ops[b.Op])
+	return a.Txn == b.Txn && oneStatement(f.h, a.Txn, a.Op, b.Op) && !returnedTwice(f.h, a.Txn, a.Op, b.Op) && ops[a.Op].Key == ops[b.Op].Key && contradict(ops[a.Op], ops[b.Op])
 }
 
 // contradict reports whether two operations on a key disagree on its value. The second one is a read.

@@ -95,8 +95,14 @@ func (c *commits) include(i int) bool {
 // demandsOf returns what a transaction read from outside. It returns false if the transaction contradicts
 // its own writes.
 func demandsOf(h *history.History, lvl level.Level, i int) (out []demand, ok bool) {
+	if twice(h, lvl, i) {
+		return nil, false
+	}
 	own := map[history.Key]history.Value{}
 	at := map[history.Key]int{}
+	one := func(d *demand, n int) bool {
+		return !slices.ContainsFunc(d.ops, func(m int) bool { return !oneVersion(h, lvl, int32(i), m, n) })
+	}
 	for n, op := range h.Ops(&h.Txns[i]) {
 		v, wrote := own[op.Key]
 		f := found{cell{op.Key, op.Value}, op.Kind == history.ReadNot}
@@ -108,11 +114,21 @@ func demandsOf(h *history.History, lvl level.Level, i int) (out []demand, ok boo
 		case !wrote && lvl == level.RU && denies(h, i, n):
 			return nil, false
 		case wrote || f.not && lvl == level.RU:
-		case known && oneVersion(h, lvl, int32(i), out[d].op, n):
+		case known && one(&out[d], n):
 			out[d].ops, out[d].finds = append(out[d].ops, n), append(out[d].finds, f)
 		default:
+			next := demand{txn: i, op: n, key: op.Key, source: initially}
+			if known && oneStatement(h, int32(i), out[d].op, n) { // the row again, of which the same follows
+				p, _ := h.PredicateOf(i, n)
+				for m, at := range out[d].ops {
+					if at < p.Ops[0]+p.Implied {
+						next.ops, next.finds = append(next.ops, at), append(next.finds, out[d].finds[m])
+					}
+				}
+			}
+			next.ops, next.finds = append(next.ops, n), append(next.finds, f)
 			at[op.Key] = len(out)
-			out = append(out, demand{i, n, op.Key, []int{n}, []found{f}, initially})
+			out = append(out, next)
 		}
 	}
 	return out, true
@@ -126,7 +142,7 @@ func denies(h *history.History, i, n int) bool {
 	}
 	ops := h.Ops(&h.Txns[i])
 	for m := p.Ops[0]; m < n; m++ {
-		if op := ops[m]; op.Key == ops[n].Key && op.Kind != history.Write && contradict(op, ops[n]) && oneStatement(h, int32(i), m, n) {
+		if op := ops[m]; op.Key == ops[n].Key && op.Kind != history.Write && contradict(op, ops[n]) && oneStatement(h, int32(i), m, n) && !returnedTwice(h, int32(i), m, n) {
 			return true
 		}
 	}

@@ -26,6 +26,7 @@
 //	class.go          edges of reads that only say which versions they did not see
 //	facts.go          who wrote what, and which transactions must have committed
 //	rejudge.go        the part of a history around such an anomaly, by the trial of every execution
+//	twice.go          statements that return or change one row twice
 //	contradiction.go  closed sub-histories, by the trial of every execution
 //	choices.go        what scans leave open: that it follows from them, and that no way to choose has an execution
 //	refutation.go     refutations of sub-histories that are too large for that, step by step

@@ -257,6 +257,7 @@ func (j *judge) prepare(h *history.History, lvl level.Level, insertions bool) bo
 			continue
 		}
 		a, ok := accountOf(h.Ops(t), insertions)
+		ok = ok && !twice(h, lvl, i)
 		switch {
 		case t.Status == history.Committed && !ok:
 			return false

@@ -368,7 +368,7 @@ func (p *refutation) impossible(s *verdict.Step) error {
 	if err != nil {
 		return err
 	}
-	if t.Status != history.Unknown || !contradictsItself(p.h.Ops(t)) {
+	if t.Status != history.Unknown || !contradictsItself(p.h.Ops(t)) && !twice(p.h, p.lvl, int(s.Txn)) {
 		return errors.New("the transaction may count")
 	}
 	c := p.begin()

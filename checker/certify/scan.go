@@ -6,6 +6,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/schema"
 )
@@ -22,7 +23,10 @@ type scan struct {
 	p      *history.Predicate
 	groups []int
 	ops    []history.Op // what it returned or changed
-	rows   int          // how many rows it returned or changed
+	rows   int          // how many rows it returned or changed, of which one may be there twice
+	starts []bool       // by operation: it is the first one of a row
+	// again and changed are items that it returned, or changed, although it had done so before; -1 if there is none.
+	again, changed history.Key
 
 	order   []sorting
 	orderBy int // the group of the order, or none
@@ -54,13 +58,33 @@ func (x *tables) scan(i, n int) (*scan, error) {
 	s.txn = &x.h.Txns[i]
 	s.ops = x.h.Ops(s.txn)[p.Ops[0]+p.Implied : p.Ops[1]]
 	t.scans++
-	for _, op := range s.ops {
+	x.statement++
+	if cap(x.starts) < len(s.ops) {
+		x.starts = make([]bool, len(s.ops))
+	}
+	s.starts, s.again, s.changed = x.starts[:len(s.ops)], -1, -1
+	first := 0 // operation of the row
+	for n, op := range s.ops {
 		at := x.places[op.Key]
 		if at.group == 0 || x.groups[at.group-1].t != t {
 			return nil, errors.Errorf("%s is no row of its table", x.h.KeyName(op.Key))
 		}
-		if t.found[at.row] != t.scans {
-			t.found[at.row] = t.scans
+		t.found[at.row] = t.scans
+		was, again := &x.named[op.Key], &s.again
+		mark := &was.read
+		if op.Kind == history.Write {
+			mark, again = &was.wrote, &s.changed
+		}
+		s.starts[n] = n == 0 || x.places[s.ops[n-1].Key].row != at.row
+		if *mark == x.statement {
+			*again = op.Key
+			s.starts[n] = s.starts[n] || slices.ContainsFunc(s.ops[first:n], func(o history.Op) bool {
+				return o.Key == op.Key && (o.Kind == history.Write) == (op.Kind == history.Write)
+			})
+		}
+		*mark = x.statement
+		if s.starts[n] {
+			first = n
 			s.rows++
 		}
 	}
@@ -184,13 +208,12 @@ func (s *scan) arrange() (misplaced []int32, err error) {
 	if s.p.Limit == 0 && len(s.order) == 0 {
 		return nil, nil
 	}
-	rows, previous, before := 0, none, []any(nil)
+	rows, before := 0, []any(nil)
 	for n, op := range s.ops {
 		row := s.item(op.Key).row
-		if row == previous {
+		if !s.starts[n] {
 			continue
 		}
-		previous = row
 		rows++
 		wrong := s.p.Limit > 0 && rows > s.p.Limit
 		c, err := s.sortedBy(n)
@@ -215,6 +238,17 @@ func (s *scan) arrange() (misplaced []int32, err error) {
 		return nil, errors.New("the end of its full page is not known")
 	}
 	return misplaced, nil
+}
+
+// once verifies that no row is there twice. A level that allows non-repeatable reads allows that a statement returns a row twice.
+func (s *scan) once(lvl level.Level) error {
+	switch {
+	case s.changed >= 0:
+		return errors.Errorf("it changed %s twice", s.h.KeyName(s.changed))
+	case s.again >= 0 && !rereads(lvl):
+		return errors.Errorf("it returned %s twice", s.h.KeyName(s.again))
+	}
+	return nil
 }
 
 // sortedBy returns the columns of the order's group that the statement saw of the row of operation n, if

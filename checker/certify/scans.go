@@ -3,6 +3,7 @@ package certify
 import (
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history"
 )
 
@@ -72,19 +73,25 @@ func (s *scans) about(i, n int, err error) error {
 // operation op of the transaction: the statement returned, changed or counted exactly the rows that
 // fulfil its conditions, except that a full page ends. Of a partial scan only the operations say
 // anything.
-func (s *scans) fits(i, n, op int) error {
+func (s *scans) fits(lvl level.Level, i, n, op int) error {
 	if !isJudged(s.h, i, n) {
 		return nil
 	}
 	s.verified++
 	p := &s.h.Predicates(i)[n]
 	if p.Partial {
+		if twiceIn(s.h, lvl, i, p) {
+			return s.about(i, n, errors.New("it has one row twice"))
+		}
 		return nil
 	}
 	if p.Ops[0] != op {
 		return s.about(i, n, errors.New("it does not come in the order of the operations"))
 	}
 	scan, err := s.scan(i, n)
+	if err == nil {
+		err = scan.once(lvl)
+	}
 	if err == nil {
 		err = scan.found()
 	}
@@ -100,13 +107,11 @@ func (s *scans) fits(i, n, op int) error {
 // found verifies that the rows that the statement returned or changed exist, fulfil the conditions, and
 // are at their places. It finds the end of a full page.
 func (s *scan) found() error {
-	previous := none
-	for _, op := range s.ops {
+	for n, op := range s.ops {
 		row := s.places[op.Key].row
-		if row == previous {
+		if !s.starts[n] {
 			continue
 		}
-		previous = row
 		ok := s.keyFits(row)
 		for _, g := range s.groups {
 			if g == s.orderOnly || !ok {

@@ -225,7 +225,7 @@ func (f *facts) allowedSources(r verdict.OpRef, k history.Key) ([]int32, error) 
 
 // oneVersion reports whether two reads of a key from outside by one transaction must see one version.
 func oneVersion(h *history.History, lvl level.Level, txn int32, a, b int) bool {
-	return a == b || atomicReads(lvl) || oneStatement(h, txn, a, b)
+	return a == b || atomicReads(lvl) || oneStatement(h, txn, a, b) && !returnedTwice(h, txn, a, b)
 }
 
 // oneStatement reports whether two operations of a transaction belong to one statement with a condition. Then

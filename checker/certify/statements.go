@@ -33,6 +33,9 @@ func (c *commitOrder) statements() error {
 			}
 			c.scans.verified++
 			if list[n].Partial {
+				if twiceIn(c.h, c.lvl, int(i), &list[n]) {
+					return c.scans.about(int(i), n, errors.New("it has one row twice"))
+				}
 				continue
 			}
 			if err := c.statement(i, n); err != nil {
@@ -48,6 +51,9 @@ func (c *commitOrder) statement(i int32, n int) error {
 	if err != nil {
 		return err
 	}
+	if err := s.once(c.lvl); err != nil {
+		return err
+	}
 	misplaced, err := s.arrange()
 	if err != nil {
 		return err
@@ -59,6 +65,9 @@ func (c *commitOrder) statement(i int32, n int) error {
 	c.seenBy(x, i, n)
 	for _, op := range s.ops {
 		row := s.item(op.Key).row
+		if at := s.item(op.Key); op.Kind == history.Read { // of a row that it returned twice, one after the other
+			x.saw[at] = op.Value
+		}
 		if sure, maybe, err := x.finding(row, true); err != nil {
 			return err
 		} else if !maybe {

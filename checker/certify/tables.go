@@ -28,6 +28,10 @@ type tables struct {
 	plans   []plan // by number of a statement, for the first ones; without a table if it has not been made
 	once    plan   // memory for the plan of another statement
 	now     scan   // memory for the latest scan
+	starts  []bool // memory for its operations
+	// named has, by key, the latest statements that read and wrote the item, of those numbered by statement.
+	named     []struct{ read, wrote int32 }
+	statement int32
 }
 
 // place32 is an item as numbers, which garbage collection does not visit: the group is an index of
@@ -92,7 +96,7 @@ type change struct {
 // newTables finds the rows of tables with these names, and their versions. The state is the initial
 // one.
 func newTables(stop *stop, h *history.History, names map[string]bool) (*tables, error) {
-	x := &tables{h: h, byName: map[string]*table{}, places: make([]place32, h.KeyCount()), first: make([]int32, 0, len(h.Txns)+1), plans: make([]plan, min(h.StatementCount(), mostPlans))}
+	x := &tables{h: h, byName: map[string]*table{}, places: make([]place32, h.KeyCount()), named: make([]struct{ read, wrote int32 }, h.KeyCount()), first: make([]int32, 0, len(h.Txns)+1), plans: make([]plan, min(h.StatementCount(), mostPlans))}
 	for _, t := range h.Schema {
 		if names[t.Name] {
 			x.add(t)

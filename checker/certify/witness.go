@@ -149,7 +149,7 @@ func (r *replay) execute(i int32, t *history.Txn, commit bool) error {
 	}
 	scan := func(n int) error {
 		for ; next < len(statements) && statements[next].Ops[0] <= n; next++ {
-			if err := r.scans.fits(int(i), next, n); err != nil {
+			if err := r.scans.fits(r.lvl, int(i), next, n); err != nil {
 				return err
 			}
 			if err := r.met(int(i), next); err != nil {

@@ -34,7 +34,7 @@ func seed(h *history.History, lvl level.Level, a *verdict.Anomaly) *cut {
 	}
 	for _, r := range a.Ops {
 		c.Add(r.Txn, r.Op)
-		if a.Kind != verdict.Contradiction {
+		if a.Kind != verdict.Contradiction && a.Kind != verdict.DuplicateRow {
 			c.addKey(r.Txn, c.ops(r.Txn)[r.Op].Key)
 		}
 	}

@@ -111,6 +111,9 @@ func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) bool {
 	}
 	for _, ref := range a.Ops {
 		add(ref)
+		if a.Kind == verdict.DuplicateRow { // and the other groups of the row
+			s.eachOfRow(ref, func(n int) { add(verdict.OpRef{Txn: ref.Txn, Op: n}) })
+		}
 	}
 	for _, ref := range a.Forced {
 		add(ref)
@@ -136,6 +139,18 @@ func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) bool {
 		part.Drop(ref.Txn, ref.Op)
 	}
 	return true
+}
+
+// eachOfRow calls f with the operations of a statement that are on the same row as one of them.
+func (s *survey) eachOfRow(ref verdict.OpRef, f func(n int)) {
+	p, _ := s.h.PredicateOf(int(ref.Txn), ref.Op)
+	ops := s.h.Ops(&s.h.Txns[ref.Txn])
+	row := func(n int) string { return s.h.Schema.RowOf(s.h.KeyName(ops[n].Key)) }
+	for n := p.Ops[0] + p.Implied; n < p.Ops[1]; n++ {
+		if row(n) == row(ref.Op) {
+			f(n)
+		}
+	}
 }
 
 // add counts an anomaly.

@@ -60,6 +60,7 @@ var kindNames = map[verdict.Kind][]string{
 	verdict.ImpossibleFailure:  {"ImpossibleFailure"},
 	verdict.Contradiction:      {"Contradiction"},
 	verdict.NoChoice:           {"Contradiction"},
+	verdict.DuplicateRow:       {DuplicateRow},
 }
 
 // shape has the properties of a cycle on which its names depend.

@@ -242,6 +242,8 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		return w.contradiction(lvl, a)
 	case verdict.NoChoice:
 		return w.noChoice(a)
+	case verdict.DuplicateRow:
+		return w.duplicate(a)
 	default:
 		return w.cycle(lvl, a)
 	}

@@ -161,6 +161,9 @@ func (x *index) doubt(i int32) {
 func (x *index) readsOf(i int32, pulled []int32) []int32 {
 	t := &x.h.Txns[i]
 	ops, at := x.h.Ops(t), x.h.FirstOp(t)
+	if x.h.HasTwice() {
+		x.Twice(i)
+	}
 	if x.c.lvl == level.LIN && len(ops) == 1 && ops[0].Kind == history.Write {
 		// An insertion read that the key was absent
 		if v := x.versions.Find(ops[0].Key, history.Absent); v != none {

@@ -230,6 +230,9 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 		count += copy(m.reads[count:], parts[p].reads)
 	}
 	m.reads = m.reads[:count]
+	if m.h.HasTwice() {
+		m.twice(found)
+	}
 	for t := range n {
 		m.readFrom[t+1] += m.readFrom[t]
 	}
@@ -247,6 +250,17 @@ func (m *model) externalReads(versions *versions, found *single.Collector) {
 		}
 	}
 	m.readsOn = makeCSR(m.h.KeyCount(), len(m.reads), func(r int32) int32 { return int32(m.reads[r].key) })
+}
+
+// twice finds the transactions with a statement that returned or changed one row twice.
+func (m *model) twice(found *single.Collector) {
+	for t, i := range m.txns {
+		if _, _, twice := m.h.Twice(int(i), true); twice {
+			if m.broken[t] = true; !m.optional[t] {
+				found.Twice(i)
+			}
+		}
+	}
 }
 
 // readsOf finds the reads of the transactions from index from up to index to.

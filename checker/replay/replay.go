@@ -92,6 +92,14 @@ func (e Engine) Judge(ctx context.Context, h *history.History, lvl level.Level, 
 	if !Applies(h, lvl) {
 		return nil, &engine.Refusal{Engine: Name, Reason: "the history does not say where the database placed transactions"}
 	}
+	for i := range h.Txns {
+		if !h.HasTwice() {
+			break
+		}
+		if _, _, twice := h.Twice(i, lvl.Repeatable()); twice && h.Txns[i].Status != history.Aborted {
+			return nil, &engine.Refusal{Engine: Name, Reason: "a statement returned or changed one row twice"}
+		}
+	}
 	res := &verdict.Result{Level: lvl, Engine: Name}
 	stages := verdict.NewStages(res, opt.Progress)
 	stages.Begin(Name)

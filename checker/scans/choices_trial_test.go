@@ -112,6 +112,14 @@ func (x *executions) ready(i, committed int) bool {
 
 func (x *executions) fits(i int, state []history.Value) bool {
 	view := slices.Clone(state)
+	for _, p := range x.h.Predicates(i) { // it has each row once
+		ops := x.h.Ops(&x.h.Txns[i])[p.Ops[0]+p.Implied : p.Ops[1]]
+		for n, op := range ops {
+			if slices.ContainsFunc(ops[:n], func(o history.Op) bool { return o.Key == op.Key && o.Kind == op.Kind }) {
+				return false
+			}
+		}
+	}
 	for _, op := range x.h.Ops(&x.h.Txns[i]) {
 		if op.Kind == history.Write {
 			view[op.Key] = op.Value

@@ -39,6 +39,7 @@ func (s *scan) counted() {
 	switch {
 	case need < 0 || need > len(free):
 		s.impossible(s.anyItem())
+		s.refuted = true
 	case need == 0:
 		for _, r := range free {
 			if s.written.has(r) { // missed judges the others
@@ -59,11 +60,25 @@ func (s *scan) counted() {
 	}
 }
 
-// anyItem returns an item of the table.
+// anyItem returns an item of the table, one that the transaction neither reads nor writes if there is one.
 func (s *scan) anyItem() history.Key {
-	if len(s.t.rows) > 0 {
-		return s.index.item(s.t, 0, s.groups[0])
+	touched := map[history.Key]bool{}
+	for _, op := range s.h.Ops(&s.h.Txns[s.txn]) {
+		touched[op.Key] = true
 	}
+	for r := range s.t.rows {
+		if item := s.index.item(s.t, int32(r), s.groups[0]); !touched[item] {
+			return item
+		}
+	}
+	if item := s.newItem(); !touched[item] || len(s.t.rows) == 0 {
+		return item
+	}
+	return s.index.item(s.t, 0, s.groups[0])
+}
+
+// newItem returns an item of the table that no transaction has to know.
+func (s *scan) newItem() history.Key {
 	key := make([]any, len(s.t.Key))
 	for i := range key {
 		c := newColumn(&s.t.Key[i], 1)

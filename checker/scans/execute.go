@@ -25,7 +25,7 @@ const engineName = "polygraph"
 // begin, if it is set, may be called with x and the level that is checked first. What it returns is told the execution
 // while it is guessed.
 func Execute(ctx context.Context, h *history.History, levels []level.Level, begin func(*history.History, level.Level) Follower) (x *history.History, rest *Rest, err error) {
-	if !h.HasPredicates() || h.HasClaims() || h.SnapshotsAssumed() || unjudged(h) != "" || len(h.AllChoices()) > 0 {
+	if !h.HasPredicates() || h.HasClaims() || h.SnapshotsAssumed() || h.HasTwice() || unjudged(h) != "" || len(h.AllChoices()) > 0 {
 		return h, nil, nil
 	}
 	e := &expansion{h: h, index: newRows(h)}
@@ -72,7 +72,7 @@ func guessedDecision(lvl level.Level, w *verdict.Witness) *Decision {
 
 // guessAt tries to guess an execution at a level. It returns nil if it found none.
 func (r *Rest) guessAt(ctx context.Context, lvl level.Level, p *patience) (*verdict.Witness, error) {
-	if r.h.HasClaims() || r.h.SnapshotsAssumed() || len(r.given) > 0 {
+	if r.h.HasClaims() || r.h.SnapshotsAssumed() || r.h.HasTwice() || len(r.given) > 0 {
 		return nil, nil
 	}
 	w, realTime, err := guess(ctx, r.index, lvl.Snapshot(), !lvl.RealTime(), p, nil)

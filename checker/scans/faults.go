@@ -18,7 +18,7 @@ func (s *scan) faults() {
 	rows := 0
 	for n, op := range s.ops {
 		r := s.index.places[op.Key].row
-		if n > 0 && s.index.places[s.ops[n-1].Key].row == r {
+		if !s.begins(n) {
 			continue
 		}
 		rows++
@@ -31,6 +31,30 @@ func (s *scan) faults() {
 			s.add(history.ReadNot, op.Key, op.Value)
 		}
 	}
+}
+
+// begins reports whether operation n of what a statement returned or changed is the first one of a row. A row that it has
+// twice, one after the other, begins again with an item that it had before.
+func (s *scan) begins(n int) bool {
+	if !s.h.HasTwice() {
+		return n == 0 || s.index.places[s.ops[n-1].Key].row != s.index.places[s.ops[n].Key].row
+	}
+	for first := 0; len(s.begin) < len(s.ops); {
+		at := len(s.begin)
+		starts := at == 0 || s.index.places[s.ops[at-1].Key].row != s.index.places[s.ops[at].Key].row || has(s.ops[first:at], s.ops[at])
+		if starts {
+			first = at
+		}
+		s.begin = append(s.begin, starts)
+	}
+	return s.begin[n]
+}
+
+// has reports whether operations read, or write, the same item as another one does.
+func has(ops []history.Op, other history.Op) bool {
+	return slices.ContainsFunc(ops, func(op history.Op) bool {
+		return op.Key == other.Key && (op.Kind == history.Write) == (other.Kind == history.Write)
+	})
 }
 
 // Fault is what is wrong with a row that a statement returned, whatever other transactions did.
@@ -54,38 +78,56 @@ const (
 // follows from the statement.
 func FaultOf(h *history.History, i int, p *history.Predicate, not history.Op) Fault {
 	ops := h.Ops(&h.Txns[i])
-	seen := history.Op{Kind: history.Read, Key: not.Key, Value: not.Value}
-	if slices.Contains(ops[p.Ops[0]:p.Ops[0]+p.Implied], seen) { // see impossible
+	seen := history.Op{Kind: history.Read, Key: not.Key, Value: not.Value} // maybe twice
+	if slices.Contains(ops[p.Ops[0]:p.Ops[0]+p.Implied], seen) {           // see impossible
 		if p.Kind == history.ScanCount {
 			return WrongCount
 		}
 		return WrongRow
 	}
-	op := slices.Index(ops[p.Ops[0]+p.Implied:p.Ops[1]], seen) + p.Ops[0] + p.Implied
 	t, ok := h.Schema.Table(p.Table)
 	if !ok {
 		return NoFault
 	}
 	var rows []schema.Row
-	name, at := "", -1
+	name, first := "", 0 // of the latest row: its name and first operation
+	var places []int     // in rows, of what was seen
 	for n := p.Ops[0] + p.Implied; n < p.Ops[1]; n++ {
 		item, ok := h.Schema.ParseItem(h.KeyName(ops[n].Key))
 		if !ok {
 			return NoFault
 		}
-		if item.Row != name {
-			name, rows = item.Row, append(rows, schema.Row{Key: item.Key, Groups: make([][]any, len(t.Groups))})
+		if item.Row != name || has(ops[first:n], ops[n]) {
+			name, first, rows = item.Row, n, append(rows, schema.Row{Key: item.Key, Groups: make([][]any, len(t.Groups))})
 		}
-		if n == op {
-			at = len(rows) - 1
+		if ops[n] == seen {
+			places = append(places, len(rows)-1)
 		}
 		if ops[n].Kind == history.Read && ops[n].Value != history.Absent {
 			rows[len(rows)-1].Groups[item.Group], _ = contentOf(h, &t.Groups[item.Group], ops[n].Value)
 		}
 	}
-	if at < 0 {
-		return NoFault
+	if len(places) > 0 && seen.Value == history.Absent {
+		return WrongRow
 	}
+	for _, at := range places {
+		if f := faultAt(t, p, rows, at); f != NoFault {
+			return f
+		}
+	}
+	// In a part of a history the rows before it may be left out.
+	switch {
+	case len(places) == 0 || !p.Partial:
+	case p.Limit > 0 && len(p.Order) == 0:
+		return OverLimit
+	case p.Limit == 0 && len(p.Order) > 0:
+		return WrongOrder
+	}
+	return NoFault
+}
+
+// faultAt says what is wrong with a row.
+func faultAt(t *schema.Table, p *history.Predicate, rows []schema.Row, at int) Fault {
 	for _, c := range p.Where {
 		if v, known := t.Value(rows[at], c.Column); known && !c.Holds(v) {
 			return WrongRow

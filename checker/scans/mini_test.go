@@ -28,7 +28,8 @@ func TestMiniAgainstOracle(t *testing.T) {
 			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
 			count, refused := map[verdict.Verdict]int{}, map[string]int{}
-			byScans, classes := 0, 0 // violated, but satisfied without scans; histories with class reads
+			twice := map[verdict.Verdict]int{} // of those with a statement that has a row twice
+			byScans, classes := 0, 0           // violated, but satisfied without scans; histories with class reads
 			for range n {
 				r := newMini(rng, lvl)
 				h := r.history(t)
@@ -56,6 +57,9 @@ func TestMiniAgainstOracle(t *testing.T) {
 						continue
 					}
 					count[got.Verdict]++
+					if r.twice() {
+						twice[got.Verdict]++
+					}
 					for _, op := range x.AllOps() {
 						if op.Kind == history.ReadNot {
 							classes++
@@ -80,6 +84,9 @@ func TestMiniAgainstOracle(t *testing.T) {
 				}
 			}
 			t.Logf("seed %d: %v, %d violated by scans alone, %d with class reads; refused: %v", seed, count, byScans, classes, refused)
+			if n >= 1000 && (twice[verdict.Violated] < n/100 || n >= 5000 && twice[verdict.Satisfied] == 0) { // what is satisfied did not commit
+				t.Errorf("%v with a row twice", twice)
+			}
 			judged := count[verdict.Satisfied] + count[verdict.Violated]
 			if judged < n/2 || count[verdict.Satisfied] < n/10 || byScans < n/40 || classes < n/10 {
 				t.Errorf("%v of %d histories, %d violated by scans alone, %d with class reads", count, n, byScans, classes)
@@ -176,5 +183,7 @@ func (s *statement) miniScan(rng *rand.Rand, view state) {
 	s.rows = view.selects(s)
 	if n := len(s.rows); n > 0 && rng.IntN(12) == 0 {
 		s.rows = s.rows[1:]
+	} else if n > 0 && rng.IntN(20) == 0 {
+		s.rows = append(s.rows, s.rows[rng.IntN(n)])
 	}
 }

@@ -31,6 +31,7 @@ func TestAgainstOracle(t *testing.T) {
 			onDemand, settled, guessed, replayed := 0, 0, 0, 0
 			byScans := 0 // violated, but satisfied without the judgement of scans
 			distinct, byVersions := 0, 0
+			twice := map[verdict.Verdict]int{} // of those with a statement that has a row twice
 			for range n {
 				r := newRun(rng, lvl)
 				for lvl == level.PC && r.deletes() {
@@ -63,6 +64,9 @@ func TestAgainstOracle(t *testing.T) {
 					continue // nothing to judge
 				}
 				count[got.Verdict]++
+				if r.twice() {
+					twice[got.Verdict]++
+				}
 				if allowed := r.allowed(lvl); allowed != (got.Verdict == verdict.Satisfied) {
 					t.Fatalf("seed %d, %s: engine says %s, oracle says allowed=%v\n%s", seed, lvl, got.Verdict, allowed, r.text(t))
 				}
@@ -136,6 +140,9 @@ func TestAgainstOracle(t *testing.T) {
 				t.Error("versions of reads decide nothing")
 			}
 			t.Logf("seed %d: %v, %d violated by scans alone, %d on demand, %d settled, %d guessed, %d replayed, by choices %v", seed, count, byScans, onDemand, settled, guessed, replayed, chosen)
+			if n >= 1000 && (twice[verdict.Violated] < n/80 || n >= 5000 && twice[verdict.Satisfied] == 0) { // what is satisfied did not commit
+				t.Errorf("%v with a row twice; the generator tests one side only", twice)
+			}
 			if n >= 5000 && len(chosen) == 0 {
 				t.Errorf("%v by choices; the generator does not test choices", chosen)
 			}

@@ -28,7 +28,13 @@ type orderBy struct {
 // fullPage finds the order, and whether the page is full. It must be called before omitted rows count
 // as returned. The group of the order is added to the groups if the page is full.
 func (s *scan) fullPage() error {
-	s.page.full = s.p.Limit > 0 && len(s.returned)+len(s.p.Omitted) >= s.p.Limit
+	rows := 0 // one may be there twice
+	for n := range s.ops {
+		if s.p.Limit > 0 && s.begins(n) {
+			rows++
+		}
+	}
+	s.page.full = s.p.Limit > 0 && rows+len(s.p.Omitted) >= s.p.Limit
 	for _, name := range s.p.Order {
 		column, down := strings.CutPrefix(name, "-")
 		g, at, _ := s.t.Column(column)
@@ -70,7 +76,7 @@ func (s *scan) endPage() error {
 	}
 	for n, op := range s.ops {
 		r := s.index.places[op.Key].row
-		if n > 0 && s.index.places[s.ops[n-1].Key].row == r {
+		if !s.begins(n) {
 			continue
 		}
 		if values, ok := s.ordered(r, s.ops[n:]); ok && (s.page.last == nil || s.page.compare(values) > 0) {

@@ -188,10 +188,23 @@ func (s *statement) scan(rng *rand.Rand, view state, update bool) {
 		if !slices.ContainsFunc(s.rows, func(r schema.Row) bool { return r.Key[0] == k }) {
 			s.rows = append(s.rows, newRow(rng, s.table, k))
 		}
+	case 2:
+		if n := len(s.rows); n > 0 && rng.IntN(2) == 0 {
+			s.repeat(rng)
+		}
 	}
 	if s.where.Limit > 0 && len(s.rows) > s.where.Limit && rng.IntN(20) > 0 {
 		s.rows = s.rows[:s.where.Limit]
 	}
+}
+
+// repeat makes a statement have one of its rows twice, with the same content or with another one.
+func (s *statement) repeat(rng *rand.Rand) {
+	row := s.rows[rng.IntN(len(s.rows))]
+	if rng.IntN(3) == 0 {
+		row = newRow(rng, s.table, row.Key[0])
+	}
+	s.rows = slices.Insert(s.rows, rng.IntN(len(s.rows)+1), row)
 }
 
 // condition makes a condition on a column.

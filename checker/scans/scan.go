@@ -26,7 +26,10 @@ type scan struct {
 	keyTests []test
 	tests    [][]test // by group
 	returned rows
-	page     page
+	begin    []bool // see begins; nil until needed
+	// refuted: the statement contradicts itself, and its operations say so. What it did not find is no matter then.
+	refuted bool
+	page    page
 
 	drive    int // the group whose versions are listed
 	from, to int32
@@ -119,6 +122,7 @@ func (s *scan) expand() error {
 		s.counted()
 	}
 	switch {
+	case s.refuted:
 	case s.count != nil: // which rows were not counted is not known
 	case s.limit <= 0:
 		s.absentees = true
@@ -188,9 +192,10 @@ func (s *scan) add(kind history.OpKind, k history.Key, v history.Value) {
 // fulfilled the conditions.
 func (s *scan) found() {
 	var seen rows
+	again := s.h.HasTwice() && s.p.Kind == history.ScanRead // a row that it returned twice must do so each time
 	for n, op := range s.ops {
 		r := s.index.places[op.Key].row
-		if seen.has(r) {
+		if seen.has(r) && (!again || !s.begins(n)) {
 			continue
 		}
 		seen.add(r)
@@ -214,10 +219,30 @@ func (s *scan) found() {
 
 // impossible says that no execution has the statement's result: it contradicts itself on an item.
 func (s *scan) impossible(item history.Key) {
-	v := s.h.Initial(item)
+	v := s.shown(item)
 	s.add(history.Read, item, v)
 	s.add(history.ReadNot, item, v)
 	s.rows++
+}
+
+// shown returns a value of an item that contradicts nothing else in the transaction, if it can: what the transaction wrote or
+// read last before the statement, or else what it read first, or the initial value.
+func (s *scan) shown(item history.Key) history.Value {
+	ops := s.h.Ops(&s.h.Txns[s.txn])
+	for n := s.p.Ops[0] - 1; n >= 0; n-- {
+		if ops[n].Key == item && ops[n].Kind != history.ReadNot {
+			return ops[n].Value
+		}
+	}
+	for _, op := range ops[s.p.Ops[0]:] {
+		if op.Key == item && op.Kind == history.Write {
+			break
+		}
+		if op.Key == item && op.Kind == history.Read {
+			return op.Value
+		}
+	}
+	return s.h.Initial(item)
 }
 
 // mustMatch says that the transaction saw a version of a row that fulfils the conditions on group g.

@@ -41,6 +41,23 @@ func (x *statement) same(a, b schema.Row) bool {
 	return true
 }
 
+// twice reports whether a statement has one row twice.
+func (x *statement) twice() bool {
+	for i := range x.rows {
+		if slices.ContainsFunc(x.rows[:i], func(r schema.Row) bool { return r.Key[0] == x.rows[i].Key[0] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// twice reports whether a statement of a transaction that did not abort has one row twice.
+func (r *run) twice() bool {
+	return slices.ContainsFunc(r.txns, func(x transaction) bool {
+		return x.status != history.Aborted && slices.ContainsFunc(x.statements, func(s statement) bool { return s.twice() })
+	})
+}
+
 type transaction struct {
 	session    int64
 	status     history.Status
@@ -111,6 +128,9 @@ func (s state) sees(x *statement) bool {
 		return len(s.selects(x)) == x.count
 	case "scan", "update", "remove":
 		want := s.selects(x)
+		if x.twice() {
+			return false
+		}
 		if x.kind == "scan" && x.where.Limit > 0 && len(x.rows) > x.where.Limit {
 			return false
 		}

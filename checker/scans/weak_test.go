@@ -11,6 +11,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/scans"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/internal/randhist"
 )
 
@@ -24,7 +25,7 @@ func TestWeakAgainstOracle(t *testing.T) {
 			t.Parallel()
 			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, uint64(lvl)))
-			count := map[verdict.Verdict]int{}
+			count, twice := map[verdict.Verdict]int{}, map[verdict.Verdict]int{}
 			for range n {
 				r := newRun(rng, level.SERNoSO)
 				x, rest, err := scans.Expand(t.Context(), r.history(t), scans.EagerOps)
@@ -47,16 +48,36 @@ func TestWeakAgainstOracle(t *testing.T) {
 					t.Fatalf("seed %d: the engine says %s, certified %v; the trial says %v\n%s", seed, got.Verdict, got.Certified, allowed, r.text(t))
 				}
 				count[got.Verdict]++
+				if returned, changed := r.committedTwice(); returned || changed {
+					if twice[got.Verdict]++; got.Verdict == verdict.Satisfied && (changed || lvl.Repeatable()) {
+						t.Fatalf("seed %d: a row twice is accepted\n%s", seed, r.text(t))
+					}
+				}
 				if got.Verdict == verdict.Violated {
 					if _, err := counterexample.Of(t.Context(), x, lvl, &got.Anomalies[0], counterexample.Options{Timeout: time.Minute}); err != nil {
 						t.Fatalf("seed %d: %v\n%s", seed, err, r.text(t))
 					}
 				}
 			}
-			t.Logf("seed %d: %v", seed, count)
+			t.Logf("seed %d: %v, with a row twice %v", seed, count, twice)
+			if n >= 1000 && (twice[verdict.Violated] < n/100 || twice[verdict.Satisfied] < n/200 && !lvl.Repeatable()) {
+				t.Errorf("%v with a row twice; the generator tests one side only", twice)
+			}
 			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/40 {
 				t.Errorf("%v of %d histories; the generator tests one side only", count, n)
 			}
 		})
 	}
+}
+
+// committedTwice reports whether statements of committed transactions returned, or changed, one row twice.
+func (r *run) committedTwice() (returned, changed bool) {
+	for _, x := range r.txns {
+		for n := range x.statements {
+			if s := &x.statements[n]; x.status == history.Committed && s.twice() {
+				returned, changed = returned || s.kind == "scan", changed || s.kind != "scan"
+			}
+		}
+	}
+	return returned, changed
 }

@@ -27,6 +27,7 @@ type Collector struct {
 	latest *indexed // of the large transaction that was asked about last, or nil
 	// allowed are the kinds that Found leaves out.
 	allowed []verdict.Kind
+	rereads bool // a transaction may read two versions of a key
 }
 
 // NewCollector returns an empty collector for h.
@@ -39,6 +40,7 @@ func NewCollector(h *history.History) *Collector {
 func For(h *history.History, lvl level.Level) *Collector {
 	c := NewCollector(h)
 	if !lvl.Repeatable() {
+		c.rereads = true
 		c.allowed = []verdict.Kind{verdict.NonRepeatableReads}
 	}
 	if lvl == level.RU {
@@ -76,6 +78,9 @@ func (c *Collector) add(a verdict.Anomaly) {
 // Internal adds the anomaly that read ops[j] contradicts what its own transaction did to the key
 // before, most recently in ops[own].
 func (c *Collector) Internal(i int32, own, j int) {
+	if c.h.HasTwice() && c.twice(i, own, j) {
+		return // see Twice
+	}
 	ops := c.h.Ops(&c.h.Txns[i])
 	kind := verdict.NonRepeatableReads
 	if prior := c.lastWrite(i, j, ops[j].Key); prior >= 0 {
@@ -93,6 +98,27 @@ func (c *Collector) Internal(i int32, own, j int) {
 // row that does not fulfil its conditions, say. No level allows that.
 func (c *Collector) Statement(i int32, first, second int) {
 	c.add(verdict.Anomaly{Kind: verdict.NonRepeatableReads, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: first}, {Txn: i, Op: second}}})
+}
+
+// Twice adds the anomaly that a statement of transaction i changed one row twice or, where reads are repeatable, returned it
+// twice. It reports whether there is one.
+func (c *Collector) Twice(i int32) bool {
+	first, second, found := c.h.Twice(int(i), !c.rereads)
+	if found {
+		c.add(verdict.Anomaly{Kind: verdict.DuplicateRow, Txns: []int32{i}, Ops: []verdict.OpRef{{Txn: i, Op: first}, {Txn: i, Op: second}}})
+	}
+	return found
+}
+
+// twice reports whether operations on a key that contradict each other are those of one statement that has the row twice.
+func (c *Collector) twice(i int32, a, b int) bool {
+	p, follows := c.h.PredicateOf(int(i), a)
+	q, too := c.h.PredicateOf(int(i), b)
+	if p == nil || p != q || follows || too {
+		return false
+	}
+	_, _, found := c.h.Twice(int(i), !c.rereads)
+	return found
 }
 
 // LastWrite returns the index of the last write to k in ops, or -1.
@@ -172,7 +198,7 @@ func (c *Collector) Doubtful() (why string) {
 		return ""
 	}
 	c.Anomalies = slices.DeleteFunc(c.Anomalies, func(a verdict.Anomaly) bool {
-		internal := a.Kind == verdict.NotMyOwnWrite || a.Kind == verdict.NotMyLastWrite || a.Kind == verdict.NonRepeatableReads
+		internal := a.Kind == verdict.DuplicateRow || a.Kind == verdict.NotMyOwnWrite || a.Kind == verdict.NotMyLastWrite || a.Kind == verdict.NonRepeatableReads
 		return !internal || c.h.Txns[a.Txns[0]].Status != history.Committed
 	})
 	clear(c.byKind)

@@ -320,4 +320,7 @@ const (
 	// ImpossibleFailure: a compare-and-set failed although the key had the expected value during
 	// the whole operation.
 	ImpossibleFailure
+	// DuplicateRow: a statement with a condition changed one row twice, or returned it twice although all that it returned is of
+	// one state. Ops are the two operations on one item.
+	DuplicateRow
 )

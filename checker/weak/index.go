@@ -218,6 +218,9 @@ func (x *index) end(at, hi int32) int32 {
 func (x *index) readsOf(i int32, counts bool, chosen *choices) {
 	ops := x.h.Ops(&x.h.Txns[i])
 	denies := false
+	if counts && x.h.HasTwice() {
+		x.Twice(i)
+	}
 	x.places.begin(ops)
 	for j := range ops {
 		op := &ops[j]

@@ -173,6 +173,7 @@ func (x *index) unlike(i int32, ops []history.Op) {
 			not.Kind = history.ReadNot
 			if at, ok := denied[not]; ok && ops[j].Kind == history.Read && single.LastWrite(ops[:j], ops[j].Key) < 0 {
 				x.Statement(i, min(at, j), max(at, j))
+				delete(denied, not) // once, also if the row was returned twice
 			}
 		}
 	}
