@@ -332,7 +332,10 @@ func (r *run) explains(i int, s *statement, key any, g int, w version) bool {
 		return false
 	}
 	if at := slices.IndexFunc(s.rows, func(row schema.Row) bool { return row.Key[0] == key }); at >= 0 {
-		misplaced := s.where.Limit > 0 && at >= s.where.Limit || at > 0 && before(s, &s.rows[at], &s.rows[at-1])
+		misplaced := false
+		for n := range s.rows { // it may be there twice
+			misplaced = misplaced || s.rows[n].Key[0] == key && (s.where.Limit > 0 && n >= s.where.Limit || n > 0 && before(s, &s.rows[n], &s.rows[n-1]))
+		}
 		conditions := schema.Predicate{}
 		matters := g == s.decisive()[0] && len(schema.Predicate{Where: s.where.Where}.Columns(tables[s.table])) == 0
 		for _, c := range s.where.Where {
