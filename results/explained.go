@@ -45,6 +45,9 @@ type Counterexample struct {
 	History string `json:"history"`
 	// Sub is the sub-history itself. In JSON it is the text "native", in isohound's own native.
 	Sub *history.History `json:"-"`
+	// Whole has the same transactions with all their operations, if they have more and not very many. In JSON it is the
+	// text "whole".
+	Whole *history.History `json:"-"`
 	// Reads are the write-read edges of its transactions that the cycle does not contain.
 	Reads []Edge `json:"reads,omitempty"`
 	// Around are transactions of the whole history that ran at the same time; More counts those
@@ -57,6 +60,7 @@ type Counterexample struct {
 type withNative struct {
 	*plainCounterexample
 	Native string `json:"native,omitempty"`
+	Whole  string `json:"whole,omitempty"`
 }
 
 // plainCounterexample has no methods.
@@ -65,12 +69,15 @@ type plainCounterexample Counterexample
 // MarshalJSON implements json.Marshaler.
 func (c *Counterexample) MarshalJSON() ([]byte, error) {
 	n := withNative{plainCounterexample: (*plainCounterexample)(c)}
-	if c.Sub != nil {
+	for to, h := range map[*string]*history.History{&n.Native: c.Sub, &n.Whole: c.Whole} {
+		if h == nil {
+			continue
+		}
 		var b strings.Builder
-		if err := native.WritePlain(&b, c.Sub, "part of a history"); err != nil {
+		if err := native.WritePlain(&b, h, "part of a history"); err != nil {
 			return nil, err
 		}
-		n.Native = b.String()
+		*to = b.String()
 	}
 	return json.Marshal(n)
 }
@@ -78,15 +85,22 @@ func (c *Counterexample) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *Counterexample) UnmarshalJSON(b []byte) error {
 	n := withNative{plainCounterexample: (*plainCounterexample)(c)}
-	if err := json.Unmarshal(b, &n); err != nil || n.Native == "" {
+	if err := json.Unmarshal(b, &n); err != nil {
 		return err
 	}
-	src, err := native.NewReader(strings.NewReader(n.Native), "counterexample", int64(len(n.Native)))
-	if err != nil {
-		return err
+	for to, text := range map[**history.History]string{&c.Sub: n.Native, &c.Whole: n.Whole} {
+		if text == "" {
+			continue
+		}
+		src, err := native.NewReader(strings.NewReader(text), "counterexample", int64(len(text)))
+		if err != nil {
+			return err
+		}
+		if *to, err = history.Load(context.Background(), src); err != nil {
+			return err
+		}
 	}
-	c.Sub, err = history.Load(context.Background(), src)
-	return err
+	return nil
 }
 
 // Explain adds the explanation x to a violated outcome on h: the standing of the history, and
@@ -144,7 +158,7 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 			a.Transactions = append(a.Transactions, t)
 		}
 	}
-	x := &Counterexample{Minimal: c.Minimal, Standing: NewStanding(c.Standing), Sub: c.History, History: notation(c.History, h, c.Txns)}
+	x := &Counterexample{Minimal: c.Minimal, Standing: NewStanding(c.Standing), Sub: c.History, Whole: whole(h, c), History: notation(c.History, h, c.Txns)}
 	for _, e := range explain.Reads(c.History, h, c.Txns) {
 		if !slices.ContainsFunc(slices.Concat(a.Cycle, a.Context), func(o Edge) bool { return o.From == e.From && o.To == e.To && o.Key == e.Key }) {
 			x.Reads = append(x.Reads, e)
@@ -153,6 +167,30 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	x.Around, x.More = explain.Around(h, c.Txns, near)
 	a.Counterexample = x
 	return a
+}
+
+// maxWhole bounds the operations of Counterexample.Whole.
+const maxWhole = 2000
+
+// whole returns the transactions of a counterexample with all that they did, or nil.
+func whole(h *history.History, c *counterexample.Counterexample) *history.History {
+	var parts []history.Part
+	ops := 0
+	for _, i := range c.Txns {
+		n := len(h.Ops(&h.Txns[i]))
+		if ops += n; ops > maxWhole {
+			return nil
+		}
+		part := history.Part{Txn: i}
+		for j := range n {
+			part.Ops = append(part.Ops, j)
+		}
+		parts = append(parts, part)
+	}
+	if ops == len(c.History.AllOps()) {
+		return nil
+	}
+	return h.Extract(parts)
 }
 
 // notation writes a history in the notation of history/dsl, or returns "" if that is not possible.

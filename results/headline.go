@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,6 +102,7 @@ type finding struct {
 	Levels []string
 	// part shows the anomaly by itself, or is nil. MinLevel are the levels at which it was judged violated.
 	part     *history.History
+	whole    *history.History // with all that the transactions did; nil if that is not known
 	MinLevel []string
 }
 
@@ -121,7 +121,9 @@ func findings(outcomes []Outcome) []finding {
 			f := &out[n]
 			f.Levels = append(f.Levels, o.Level)
 			if c := a.Counterexample; c != nil && c.Sub != nil {
-				f.part = cmp.Or(f.part, c.Sub)
+				if f.part == nil {
+					f.part, f.whole = c.Sub, c.Whole
+				}
 				f.MinLevel = append(f.MinLevel, o.Level)
 			}
 		}

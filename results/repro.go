@@ -162,7 +162,7 @@ func saveMinimal(out string, r *Run) ([]found, error) {
 				return nil, err
 			}
 			one.File = file
-			if err := one.script(out, name, r, f.part); err != nil {
+			if err := one.script(out, name, r, f.part, f.whole); err != nil {
 				return nil, err
 			}
 			shown := string(text)
@@ -179,12 +179,12 @@ func saveMinimal(out string, r *Run) ([]found, error) {
 }
 
 // script writes the transactions of a minimal history as SQL, if the database speaks it.
-func (f *found) script(out, name string, r *Run, part *history.History) error {
+func (f *found) script(out, name string, r *Run, part, whole *history.History) error {
 	db := script.For(r.Config.Driver)
 	if db == nil {
 		return nil
 	}
-	s := script.New(part, db, r.Config.Isolation)
+	s := script.New(part, whole, db, r.Config.Isolation)
 	title := fmt.Sprintf("%s on %s, %s: the transactions of %s", f.Name, r.Config.Server, r.Config.Isolation, f.File)
 	f.SQL = name + ".sql"
 	if err := write(out, f.SQL, []byte(s.SQL(title))); err != nil || !db.Spec {

@@ -3,284 +3,422 @@ package script
 import (
 	"cmp"
 	"encoding/binary"
-	"iter"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/isohound/isohound/history"
 )
 
-// What a statement that only reads sees. One that writes sees what is committed, on all databases here.
-type sight int
-
-const (
-	snapshot  sight = iota // what was committed when the transaction took its snapshot
-	committed              // what is committed
-	written                // what is written
-)
-
-// sights says it in words.
-var sights = [...]string{snapshot: "transactions read from snapshots", committed: "statements read what is committed", written: "statements read what is written, committed or not"}
-
-// When a transaction takes its snapshot.
-type moment int
-
-const (
-	atStatement moment = iota // its first statement
-	atRead                    // its first statement that only reads
-	atBegin
-)
-
-// model is how a database executes statements.
-type model struct {
-	sight sight
-	// refuses: nothing is overwritten that was committed after the snapshot.
-	refuses bool
-	// locks: who has written an item keeps others from it until the end.
-	locks bool
-}
-
-// models are the models of a database, the likeliest first. The recording may come from a database that does not do what
-// it says, and so the others follow. An order without locks has statements that wait when it is executed.
-func models(s sight) []model {
-	reading := []model{{committed, false, true}, {committed, false, false}, {written, false, true}}
-	switch s {
-	case snapshot:
-		return append([]model{{snapshot, true, true}, {snapshot, false, true}, {snapshot, false, false}}, reading...)
-	case written:
-		return append(reading[2:], reading[:2]...)
+// models are the models of a database at an isolation: first the one of the isolation, by which an order shows the
+// violation. The recording may come from a database that does not do what it says, and so the others follow, with what
+// they do that the isolation should not.
+func (db *Database) models(isolation string) []model {
+	level, setting, _ := strings.Cut(isolation, ", ")
+	m := model{sight: db.sight(isolation), moment: db.snapshot, locks: true, ranges: db.ranges}
+	if m.sight == snapshot {
+		m.gaps = db.ranges
+		m.hides = !db.ranges
+		m.refuses = !strings.HasSuffix(setting, "=OFF")
 	}
-	return reading
+	out := []model{m}
+	if !m.refuses {
+		m.queues = true
+		out = append(out, m)
+	}
+	add := func(s sight, refuses, locks bool) {
+		if o := (model{sight: s, moment: db.snapshot, refuses: refuses, locks: locks}); o != out[0] {
+			out = append(out, o)
+		}
+	}
+	switch m.sight {
+	case snapshot:
+		add(snapshot, true, true)
+		add(snapshot, false, true)
+		add(snapshot, false, false)
+	case written:
+		add(written, false, true)
+	}
+	if level != "read uncommitted" || m.sight == committed {
+		add(committed, false, true)
+	}
+	add(committed, false, false)
+	if m.sight != written {
+		add(written, false, true)
+	}
+	return out
 }
 
-// maxTries bounds the search for an order by each model: how often a step is tried.
-const maxTries = 50_000
+// doubt says why an order by a model is no order at the isolation, whose own model is first.
+func (m model) doubt(own model, isolation string) string {
+	level, _, _ := strings.Cut(isolation, ", ")
+	only := func(f string, args ...any) string {
+		return "in this order each read returns what was recorded only if\n" + fmt.Sprintf(f, args...) + ", which does not fit " + level
+	}
+	switch {
+	case m.sight != own.sight:
+		return only("%s", sights[m.sight])
+	case own.refuses && !m.refuses:
+		return only("a transaction may overwrite what was committed after its snapshot")
+	case own.locks && !m.locks:
+		return "in this order each read returns what was recorded only if\nwriters of a row do not wait for each other"
+	case own.ranges && !m.ranges:
+		return "in this order statements with conditions may wait for locks\non rows that they pass, and each read returns what was recorded only if they do not"
+	case level == "serializable":
+		return "serializable should refuse one of these transactions, or\nhave it wait"
+	}
+	return ""
+}
 
-// search looks for an order of the steps of transactions in which each read returns what was recorded. A state of it is
-// how far each transaction is, and what is committed.
+// maxTries bounds the search for an order by each model: how often a statement is tried.
+const maxTries = 20_000
+
+// search looks for an order of the statements of transactions in which each does what was recorded.
 type search struct {
 	model
-	h    *history.History
-	txns [][]step // of each transaction; the first is its begin, the last its end
-	// foreign are, of each step of each transaction, the reads of what others wrote.
-	foreign [][][]history.Op
-	// snap is the step in which each transaction takes its snapshot.
-	snap []int
+	w    *writer
+	made versions
+	// txns are the units of each transaction: the first is its begin, the last its end. Those after the transactions of the
+	// history stand for others that are left out; they have one unit.
+	txns [][]unit
 	// after are the transactions that must have ended when one begins.
 	after [][]int
+	// others are those after the transactions of the history.
+	others []other
 
-	next   []int
-	values []history.Value // what is committed, by key
-	order  []step
-	seen   map[string]bool
-	tried  int
+	order []placed
+	seen  map[string]bool
+	tried int
 }
 
-// arrange returns the steps of all transactions in an order in which each read returns what was recorded, and the
-// model by which they do, or nil if none was found. Where there is a choice, the earlier step comes first.
-func arrange(h *history.History, txns [][]step, s sight, m moment) ([]step, *model) {
-	x := &search{h: h, txns: txns, foreign: make([][][]history.Op, len(txns)), snap: make([]int, len(txns)), after: make([][]int, len(txns))}
-	for i, steps := range txns {
-		switch m {
-		case atStatement:
-			x.snap[i] = 1
-		case atRead:
-			if x.snap[i] = slices.IndexFunc(steps, step.reads); x.snap[i] < 0 {
-				x.snap[i] = len(steps) // it takes none
-			}
-		}
-		t := &h.Txns[i]
-		for j := range h.Txns {
-			o := &h.Txns[j]
+// placed is a statement in the order.
+type placed struct {
+	txn   int
+	s     *statement
+	waits bool
+}
+
+// plan is the order that was found.
+type plan struct {
+	steps []step
+	extra []extraRow
+	sight string
+	// doubt says why the order does not show the violation, or is "".
+	doubt string
+}
+
+// plan looks for an order. Where there is a choice, the earlier statement comes first.
+func (w *writer) plan(isolation string) plan {
+	x := &search{w: w, made: versions{}, txns: make([][]unit, len(w.h.Txns)), after: make([][]int, len(w.h.Txns))}
+	for i := range w.h.Txns {
+		x.txns[i] = w.transaction(i, isolation)
+		t := &w.h.Txns[i]
+		for j := range w.h.Txns {
+			o := &w.h.Txns[j]
 			known := o.Status != history.Unknown && o.End != history.NoTime && t.Begin != history.NoTime
-			if j < i && o.Session == t.Session || known && o.End < t.Begin && !h.NoCommonClock {
+			if j < i && o.Session == t.Session || known && o.End < t.Begin && !w.h.NoCommonClock {
 				x.after[i] = append(x.after[i], j)
 			}
 		}
-		own := map[history.Key]history.Value{}
-		for _, s := range steps {
-			var reads []history.Op
-			for _, op := range s.ops {
-				if v, wrote := own[op.Key]; op.Kind == history.Write {
-					own[op.Key] = op.Value
-				} else if !wrote {
-					reads = append(reads, op)
-				} else if !fits(op, v) {
-					return nil, nil // no order makes a transaction miss its own write
-				}
+	}
+	models := w.db.models(isolation)
+	needs := x.needs()
+	variants := w.variants(needs)
+	for _, m := range models {
+		x.model = m
+		for v, extra := range variants {
+			if v > 1 && m.doubt(models[0], isolation) != "" { // less is enough
+				break
 			}
-			x.foreign[i] = append(x.foreign[i], reads)
+			if x.look(extra) {
+				p := plan{steps: x.steps(), extra: extra.rows, sight: sights[m.sight], doubt: m.doubt(models[0], isolation)}
+				if w.lossy {
+					p.doubt = "not all of it is written as SQL"
+				}
+				return p
+			}
 		}
 	}
-	for _, x.model = range models(s) {
-		x.next, x.values, x.order, x.seen, x.tried = make([]int, len(txns)), nil, nil, map[string]bool{}, 0
-		for k := range history.Key(h.KeyCount()) {
-			x.values = append(x.values, h.Initial(k))
-		}
-		if x.hopeful() && x.find() {
-			return x.order, &x.model
+	x.order = nil
+	for i, units := range x.txns[:len(w.h.Txns)] {
+		for _, u := range units {
+			for _, s := range u[0] {
+				x.order = append(x.order, placed{i, s, false})
+			}
 		}
 	}
-	return nil, nil
+	steps := x.steps()
+	moments := x.moments()
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(moments[a.statement], moments[b.statement]) })
+	return plan{steps: steps, doubt: guessed}
 }
 
-// fits reports whether a read may have found the value v.
-func fits(op history.Op, v history.Value) bool { return (op.Value == v) == (op.Kind == history.Read) }
+// guessed is the doubt of an order that no model fits.
+const guessed = "no order was found in which each read would return what was recorded.\nBegins and ends are in the order of the recording, and the statements between are spread evenly"
 
-// find appends the steps that are left to the order, and reports whether it could.
-func (x *search) find() bool {
+// moments are when each statement is thought to have been executed: spread evenly from begin to end.
+func (x *search) moments() map[*statement]float64 {
+	out := map[*statement]float64{}
+	for i := range x.w.h.Txns {
+		for u := range x.txns[i] {
+			for _, way := range x.txns[i][u] {
+				for pos, s := range way {
+					out[s] = x.due(i, u) + float64(pos)*1e-3
+				}
+			}
+		}
+	}
+	return out
+}
+
+// due is when unit u of transaction i is thought to have been executed.
+func (x *search) due(i, u int) float64 {
+	t := &x.w.h.Txns[i]
+	from, to := float64(i), float64(i)+0.9 // without times: one after the other
+	if t.Begin != history.NoTime && t.End != history.NoTime {
+		from, to = float64(t.Begin), float64(t.End)
+	}
+	return from + (to-from)*float64(u)/float64(len(x.txns[i])-1)
+}
+
+// steps are the order as steps with names.
+func (x *search) steps() (out []step) {
+	count := map[int]int{}
+	last := int64(0)
+	for i := range x.w.h.Txns {
+		last = max(last, x.w.h.SessionName(x.w.h.Txns[i].Session))
+	}
+	for _, p := range x.order {
+		count[p.txn]++
+		s := step{session: last + 1, name: fmt.Sprintf("other_%d", p.txn-len(x.w.h.Txns)+1), statement: p.s, waits: p.waits}
+		if p.txn < len(x.w.h.Txns) {
+			t := &x.w.h.Txns[p.txn]
+			s.session, s.txn, s.name = x.w.h.SessionName(t.Session), t.ID, fmt.Sprintf("t%d_%d", t.ID, count[p.txn])
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// look looks for an order by the model, from a state with extra rows and with extra transactions.
+func (x *search) look(e extra) bool {
+	x.txns, x.after = x.txns[:len(x.w.h.Txns)], x.after[:len(x.w.h.Txns)]
+	for _, o := range e.others {
+		x.txns, x.after = append(x.txns, []unit{{{o.statement}}}), append(x.after, nil)
+	}
+	x.others = e.others
+	x.order, x.seen, x.tried = nil, map[string]bool{}, 0
+	s := &state{rows: make([]*version, len(x.w.rows)), since: make([]int, len(x.w.rows)), born: make([]int, len(x.w.rows)), at: make([]progress, len(x.txns))}
+	for i, c := range x.w.initial(e.rows) {
+		if c != nil {
+			s.rows[i] = x.made.of(c.groups)
+		}
+	}
+	return x.hopeful(s) && x.find(s)
+}
+
+// helper reports whether a transaction stands for one that is left out.
+func (x *search) helper(t int) bool { return t >= len(x.w.h.Txns) }
+
+// ended reports whether a transaction has ended.
+func (x *search) ended(s *state, t int) bool { return s.at[t].unit == len(x.txns[t]) }
+
+// find appends the statements that are left to the order, and reports whether it could.
+func (x *search) find(s *state) bool {
 	var open []int
-	for i, n := range x.next {
-		if n < len(x.txns[i]) {
+	left := false
+	for i := range x.txns {
+		if !x.ended(s, i) && !s.at[i].waiting && (!x.helper(i) || x.helps(s, x.others[i-len(x.w.h.Txns)])) {
 			open = append(open, i)
+			left = left || !x.helper(i)
 		}
 	}
-	if len(open) == 0 {
-		return true
+	if !left {
+		return !slices.ContainsFunc(s.at, func(t progress) bool { return t.waiting })
 	}
-	var state []byte
-	for _, n := range x.next {
-		state = binary.AppendUvarint(state, uint64(n))
-	}
-	for _, v := range x.values {
-		state = binary.AppendVarint(state, int64(v))
-	}
-	if x.seen[string(state)] {
+	key := x.key(s)
+	if x.seen[key] {
 		return false
 	}
-	x.seen[string(state)] = true
-	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(x.txns[a][x.next[a]].at, x.txns[b][x.next[b]].at) })
+	x.seen[key] = true
+	at := func(i int) float64 {
+		if x.helper(i) {
+			return 1e300
+		}
+		return x.due(i, s.at[i].unit)
+	}
+	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(at(a), at(b)) })
 	for _, i := range open {
-		if x.tried++; x.tried > maxTries {
-			return false
+		t := &s.at[i]
+		ways := x.txns[i][t.unit]
+		from, to := 0, len(ways)
+		if t.pos > 0 { // the way is chosen
+			from, to = t.way, t.way+1
 		}
-		if !x.possible(i) {
-			continue
-		}
-		before := x.values
-		x.order = append(x.order, x.txns[i][x.next[i]])
-		x.next[i]++
-		ends := x.next[i] == len(x.txns[i])
-		if ends && x.h.Txns[i].Status != history.Aborted {
-			x.values = slices.Clone(before)
-			for op := range x.writes(i, 0, x.next[i]) {
-				x.values[op.Key] = op.Value
-			}
-		}
-		if (!ends || x.hopeful()) && x.find() {
-			return true
-		}
-		x.values = before
-		x.next[i]--
-		x.order = x.order[:len(x.order)-1]
-	}
-	return false
-}
-
-// writes are those of a transaction in its steps from one up to another.
-func (x *search) writes(i, from, to int) iter.Seq[history.Op] {
-	return func(yield func(history.Op) bool) {
-		for _, s := range x.txns[i][from:to] {
-			for _, op := range s.ops {
-				if op.Kind == history.Write && !yield(op) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// open reports whether a transaction has not ended.
-func (x *search) open(i int) bool { return x.next[i] < len(x.txns[i]) }
-
-// possible reports whether the next step of a transaction can be executed now and returns what was recorded.
-func (x *search) possible(i int) bool {
-	n := x.next[i]
-	s := x.txns[i][n]
-	switch {
-	case n == 0 && slices.ContainsFunc(x.after[i], x.open):
-		return false
-	case x.refuses && n == len(x.txns[i])-1 && x.h.Txns[i].Status != history.Aborted && x.outdates(i):
-		return false
-	}
-	latest := x.values
-	if s.writes() && x.locks || s.reads() && x.sight == written {
-		latest = slices.Clone(latest)
-		locked := map[history.Key]bool{}
-		for j := range x.txns {
-			if j != i && x.open(j) {
-				for op := range x.writes(j, 0, x.next[j]) {
-					latest[op.Key], locked[op.Key] = op.Value, true
-				}
-			}
-		}
-		if x.locks && slices.ContainsFunc(s.ops, func(op history.Op) bool { return op.Kind == history.Write && locked[op.Key] }) {
-			return false
-		}
-	}
-	if !s.reads() {
-		latest = x.values
-	}
-	found := func(op history.Op) bool { return fits(op, latest[op.Key]) }
-	if x.sight == snapshot && s.reads() && n > x.snap[i] {
-		return true
-	}
-	if x.sight == snapshot && n == x.snap[i] {
-		for m := n; m < len(x.txns[i]); m++ {
-			if x.txns[i][m].reads() && !all(x.foreign[i][m], found) {
+		for n := from; n < to; n++ {
+			if x.tried++; x.tried > maxTries {
 				return false
 			}
-		}
-	}
-	return all(x.foreign[i][n], found)
-}
-
-func all(ops []history.Op, f func(history.Op) bool) bool {
-	return !slices.ContainsFunc(ops, func(op history.Op) bool { return !f(op) })
-}
-
-// outdates reports whether the commit of a transaction has another one refused that has its snapshot.
-func (x *search) outdates(i int) bool {
-	mine := map[history.Key]bool{}
-	for op := range x.writes(i, 0, x.next[i]) {
-		mine[op.Key] = true
-	}
-	for j := range x.txns {
-		if j == i || !x.open(j) || x.next[j] <= x.snap[j] {
-			continue
-		}
-		for op := range x.writes(j, x.next[j], len(x.txns[j])) {
-			if mine[op.Key] {
+			next := x.step(s, i, n, ways[n])
+			if next == nil {
+				continue
+			}
+			// What can still be read changes with ends, and with snapshots.
+			if (next.clock > s.clock || x.ended(next, i) || t.snap == nil && next.at[i].snap != nil) && !x.hopeful(next) {
+				continue
+			}
+			x.order = append(x.order, placed{i, ways[n][t.pos], next.at[i].waiting})
+			if x.find(next) {
 				return true
 			}
+			x.order = x.order[:len(x.order)-1]
 		}
 	}
 	return false
+}
+
+// step executes the next statement of a transaction.
+func (x *search) step(s *state, i, n int, w way) *state {
+	t := &s.at[i]
+	if t.unit == 0 && slices.ContainsFunc(x.after[i], func(j int) bool { return !x.ended(s, j) }) {
+		return nil
+	}
+	next := x.execute(s, i, w[t.pos])
+	if next == nil {
+		return nil
+	}
+	me := &next.at[i]
+	if me.way = n; me.waiting {
+		if x.helper(i) {
+			return nil
+		}
+		return next
+	}
+	x.advance(next, i)
+	if x.helper(i) && !(&execution{x, next, i, w[0]}).end() {
+		return nil
+	}
+	return next
+}
+
+// advance moves a transaction on to its next statement.
+func (x *search) advance(s *state, i int) {
+	me := &s.at[i]
+	if me.pos++; me.pos == len(x.txns[i][me.unit][me.way]) {
+		me.unit, me.way, me.pos = me.unit+1, 0, 0
+	}
+}
+
+// key is equal for states from which the same is possible.
+func (x *search) key(s *state) string {
+	var b []byte
+	versions := func(list []*version) {
+		for _, v := range list {
+			id := 0
+			if v != nil {
+				id = v.id
+			}
+			b = binary.AppendUvarint(b, uint64(id))
+		}
+	}
+	for i := range s.at {
+		t := &s.at[i]
+		b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, uint64(t.unit)), uint64(t.way)), uint64(t.pos))
+		if x.ended(s, i) {
+			continue
+		}
+		for _, c := range t.own {
+			b = binary.AppendUvarint(b, uint64(c.row))
+			versions([]*version{c.to})
+		}
+		if t.waiting {
+			b = append(b, 'w')
+			versions(t.began)
+		}
+		if t.snap == nil {
+			continue
+		}
+		versions(t.snap)
+		for _, since := range s.since {
+			newer := byte(0)
+			if since > t.taken {
+				newer = 1
+			}
+			b = append(b, newer)
+		}
+	}
+	versions(s.rows)
+	return string(b)
 }
 
 // hopeful reports whether each read that is left may still find its value.
-func (x *search) hopeful() bool {
-	type version struct {
-		k history.Key
-		v history.Value
+func (x *search) hopeful(s *state) bool {
+	type content struct {
+		row, group int
+		text       string
 	}
-	coming := map[version]bool{}
-	for k, v := range x.values {
-		coming[version{history.Key(k), v}] = true
-	}
-	for i, steps := range x.txns {
-		if x.open(i) && (x.h.Txns[i].Status != history.Aborted || x.sight == written) {
-			for op := range x.writes(i, 0, len(steps)) {
-				coming[version{op.Key, op.Value}] = true
+	coming, writes := map[content]bool{}, map[[2]int]bool{}
+	for i := range x.txns {
+		if x.ended(s, i) {
+			continue
+		}
+		lasting := !x.aborts(i) || x.sight == written
+		for u := s.at[i].unit; u < len(x.txns[i]); u++ {
+			for _, way := range x.txns[i][u] {
+				for _, st := range way {
+					for _, c := range st.writes {
+						writes[[2]int{i, c.row}] = true
+						coming[content{c.row, c.group, c.text}] = lasting || coming[content{c.row, c.group, c.text}]
+					}
+					if st.action == insert || st.action == upsert {
+						writes[[2]int{i, st.row}] = true
+						for g, values := range filled(st.table, st.content) {
+							coming[content{st.row, g, spell(values)}] = lasting || coming[content{st.row, g, spell(values)}]
+						}
+					}
+					if st.action == update && len(st.writes) == 0 || st.action == updateWhere && len(st.omitted) > 0 || st.action == removeWhere {
+						return true // it is not known what it writes
+					}
+				}
+			}
+		}
+		for _, c := range s.at[i].own {
+			writes[[2]int{i, c.row}] = true
+			if c.to == nil {
+				for g := range x.w.rows[c.row].table.Groups {
+					coming[content{c.row, g, ""}] = true
+				}
+				continue
+			}
+			for g, text := range c.to.texts {
+				coming[content{c.row, g, text}] = lasting || coming[content{c.row, g, text}]
 			}
 		}
 	}
-	for i, steps := range x.txns {
-		seen := x.sight == snapshot && x.next[i] > x.snap[i]
-		for n := x.next[i]; n < len(steps); n++ {
-			if seen && steps[n].reads() {
+	possible := func(i int, st *statement) bool {
+		t := &s.at[i]
+		for _, c := range st.reads {
+			if c.not || writes[[2]int{i, c.row}] {
 				continue
 			}
-			if !all(x.foreign[i][n], func(op history.Op) bool { return op.Kind != history.Read || coming[version{op.Key, op.Value}] }) {
+			if st.plain() && x.sight == snapshot && t.snap != nil {
+				if !fits(c, t.snap[c.row]) {
+					return false
+				}
+			} else if !fits(c, s.rows[c.row]) && !coming[content{c.row, c.group, c.text}] {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range x.w.h.Txns {
+		if x.ended(s, i) {
+			continue
+		}
+		for u := s.at[i].unit; u < len(x.txns[i]); u++ {
+			if !slices.ContainsFunc(x.txns[i][u], func(w way) bool {
+				return !slices.ContainsFunc(w, func(st *statement) bool { return !possible(i, st) })
+			}) {
 				return false
 			}
 		}

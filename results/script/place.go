@@ -15,15 +15,21 @@ import (
 type writer struct {
 	h  *history.History
 	db *Database
-	kv *schema.Table // of keys that are no items of a table
+	// whole are the operations of each transaction in the whole history, as they are in h: of the names and values there.
+	whole []full
+	kv    *schema.Table // of keys that are no items of a table
 	// used are the tables of the items, in the order of their first use.
 	used  []*schema.Table
 	notes []string
 	noted map[string]bool
+	// lossy: something cannot be written as SQL.
+	lossy bool
+	rows  []row
+	byRow map[string]int
 }
 
-func newWriter(h *history.History, db *Database) *writer {
-	w := &writer{h: h, db: db, noted: map[string]bool{}}
+func newWriter(h, whole *history.History, db *Database) *writer {
+	w := &writer{h: h, db: db, noted: map[string]bool{}, byRow: map[string]int{}}
 	kind := schema.Int
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
@@ -35,6 +41,10 @@ func newWriter(h *history.History, db *Database) *writer {
 		}
 	}
 	w.kv = &schema.Table{Name: "kv", Key: schema.Texts("k"), Groups: []schema.Group{{Columns: []schema.Column{{Name: "v", Type: kind}}}}}
+	w.whole = make([]full, len(h.Txns))
+	if whole != nil {
+		w.fill(whole)
+	}
 	return w
 }
 
@@ -47,8 +57,9 @@ func (w *writer) schema() schema.Schema {
 }
 
 // place is the place of a key.
-func (w *writer) place(k history.Key) schema.Place {
-	name := w.h.KeyName(k)
+func (w *writer) place(k history.Key) schema.Place { return w.named(w.h.KeyName(k)) }
+
+func (w *writer) named(name string) schema.Place {
 	p, ok := w.schema().ParseItem(name)
 	if !ok {
 		p = schema.Place{Table: w.kv, Key: []any{name}, Row: "kv(" + name + ")"}
@@ -64,8 +75,10 @@ func (w *writer) use(t *schema.Table) {
 }
 
 // content returns the values of a group's columns, from the value of an item.
-func (w *writer) content(p schema.Place, v history.Value) []any {
-	text := w.h.ValueText(v)
+func (w *writer) content(p schema.Place, v history.Value) []any { return w.parse(p, w.h.ValueText(v)) }
+
+// parse is content, of the value's text.
+func (w *writer) parse(p schema.Place, text string) []any {
 	n, isInt := number(text)
 	var s string
 	if !isInt && json.Unmarshal([]byte(text), &s) != nil {
@@ -80,14 +93,12 @@ func (w *writer) content(p schema.Place, v history.Value) []any {
 	}
 	values, ok := g.ParseContent(s, n, isInt)
 	if !ok {
-		w.note(fmt.Sprintf("The value %s of %s is not written as SQL.", text, w.h.KeyName(w.keyOf(p))))
+		w.note(fmt.Sprintf("The value %s of %s is not written as SQL.", text, p.Table.Item(p.Key, p.Group)))
+		w.lossy = true
 		values = blank(g)
 	}
 	return values
 }
-
-// keyOf returns the key of a place, for messages.
-func (w *writer) keyOf(p schema.Place) history.Key { return w.h.Key(p.Table.Item(p.Key, p.Group)) }
 
 func (w *writer) note(text string) {
 	if !w.noted[text] {
@@ -118,28 +129,8 @@ func number(text string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// tables returns the statements that make the tables with their initial rows, and those that drop them.
-func (w *writer) tables() (setup, teardown []string) {
-	rows, order := map[string]*schema.Row{}, []string{}
-	tables := map[string]*schema.Table{}
-	for k := range w.h.KeyCount() {
-		key := history.Key(k)
-		v := w.h.Initial(key)
-		if v == history.Absent {
-			continue
-		}
-		p := w.place(key)
-		r := rows[p.Row]
-		if r == nil {
-			r = &schema.Row{Key: p.Key}
-			for g := range p.Table.Groups {
-				r.Groups = append(r.Groups, blank(&p.Table.Groups[g]))
-			}
-			rows[p.Row], tables[p.Row] = r, p.Table
-			order = append(order, p.Row)
-		}
-		r.Groups[p.Group] = w.content(p, v)
-	}
+// tables returns the statements that make the tables with their initial rows and extra ones, and those that drop the tables.
+func (w *writer) tables(extra []extraRow) (setup, teardown []string) {
 	for _, t := range w.used {
 		setup = append(setup, w.db.dialect.Create(t).SQL)
 		for i := range t.Indexes {
@@ -147,8 +138,11 @@ func (w *writer) tables() (setup, teardown []string) {
 		}
 		teardown = append(teardown, "DROP TABLE "+w.db.dialect.Quote+t.Name+w.db.dialect.Quote)
 	}
-	for _, name := range order {
-		setup = append(setup, w.spelled(w.db.dialect.Insert(tables[name], *rows[name]).Done()))
+	for i, c := range w.initial(extra) {
+		if c != nil {
+			r := w.rows[i]
+			setup = append(setup, w.spelled(w.db.dialect.Insert(r.table, schema.Row{Key: r.key, Groups: c.groups}).Done()))
+		}
 	}
 	return setup, teardown
 }

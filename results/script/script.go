@@ -5,18 +5,21 @@
 //
 //	script.go     Script: steps of sessions in an order, and their formats
 //	order.go      an order in which the reads return what was recorded
+//	model.go      how a database executes a statement
 //	statement.go  the statements of a transaction
+//	row.go        statements on one row
+//	extra.go      rows and transactions that stand for what is left out
 //	place.go      the tables, and the places of items in them
 package script
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/schema"
 )
 
 // Database is what the SQL of a database needs.
@@ -28,6 +31,10 @@ type Database struct {
 	upsert func(key string) string
 	// escape is a character that must be doubled in a text, besides the quote.
 	escape string
+	// returning makes an update of one column, of a row, return what it left. It is nil if the database has no such way.
+	returning func(w *writer, t *schema.Table, group int, e schema.Expr, key []any) string
+	// ranges: statements with conditions wait for locks on rows that they only pass, and keep others from inserting.
+	ranges bool
 	// snapshot says when a transaction takes its snapshot, and dirty that read uncommitted needs no commit.
 	snapshot moment
 	dirty    bool
@@ -41,12 +48,16 @@ var postgres = &Database{
 		return []string{"BEGIN ISOLATION LEVEL " + strings.ToUpper(isolation)}
 	},
 	upsert: func(key string) string { return " ON CONFLICT (" + key + ") DO UPDATE SET " },
-	Spec:   true,
+	returning: func(w *writer, t *schema.Table, group int, e schema.Expr, key []any) string {
+		b := w.db.dialect.Update(t, group, []schema.Expr{e}).Key(t, key).Add(" RETURNING ")
+		return w.spelled(b.Names(sqltable.Columns(t, false, []int{group})).Done())
+	},
+	Spec: true,
 }
 
 var mariadb = &Database{
 	escape:  `\`,
-	dialect: &sqltable.Dialect{Quote: "`", Int: "BIGINT", Text: func(int) string { return "VARBINARY(255)" }, Options: " ENGINE=InnoDB", Concat: func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" }},
+	dialect: &sqltable.Dialect{Quote: "`", Int: "BIGINT", Text: varbinary, Options: " ENGINE=InnoDB", Concat: func(a, b string) string { return "CONCAT(" + a + ", " + b + ")" }},
 	begin: func(isolation string) []string {
 		level, setting, _ := strings.Cut(isolation, ", ")
 		var out []string
@@ -55,16 +66,31 @@ var mariadb = &Database{
 		}
 		return append(out, "SET TRANSACTION ISOLATION LEVEL "+strings.ToUpper(level), "START TRANSACTION")
 	},
-	upsert:   func(string) string { return " ON DUPLICATE KEY UPDATE " },
+	upsert: func(string) string { return " ON DUPLICATE KEY UPDATE " },
+	// A variable of the session has what the update left; to read it accesses no table.
+	returning: func(w *writer, t *schema.Table, group int, e schema.Expr, key []any) string {
+		column := t.Groups[group].Columns[0].Name
+		b := w.db.dialect.New().Add("UPDATE ").Name(t.Name).Add(" SET ").Name(column).Add(" = (@left := ").Expr(column, e, "").Add(")")
+		return w.spelled(b.Key(t, key).Done()) + ";\nSELECT @left"
+	},
+	ranges:   true,
 	snapshot: atRead,
 	dirty:    true,
 }
 
 var tidb = func() *Database {
 	db := *mariadb
-	db.snapshot = atBegin
+	db.snapshot, db.returning = atBegin, nil
 	return &db
 }()
+
+// varbinary is the type of texts, as the driver has it.
+func varbinary(size int) string {
+	if size == 0 {
+		size = 255
+	}
+	return fmt.Sprintf("VARBINARY(%d)", size)
+}
 
 // sight is what reads see at an isolation.
 func (db *Database) sight(isolation string) sight {
@@ -93,10 +119,10 @@ func For(driver string) *Database {
 // step is a statement of a session.
 type step struct {
 	session int64
-	txn     int64
+	txn     int64  // 0: it stands for a transaction that is left out
 	name    string // unique
-	statement
-	at float64 // when, in nanoseconds since the start
+	*statement
+	waits bool // for a lock
 }
 
 // Script is the steps of a history.
@@ -105,46 +131,40 @@ type Script struct {
 	setup    []string
 	teardown []string
 	steps    []step
-	order    string // how the order of the steps was found, in lines
-	notes    []string
+	// shows: in the order of the steps each read returns what was recorded, at a database that does what its isolation says.
+	shows bool
+	order string // how the order of the steps was found, in lines
+	notes []string
 }
 
-// New makes the script of a small history, such as a counterexample, at an isolation of the database.
-func New(h *history.History, db *Database, isolation string) *Script {
+// New makes the script of a small history, such as a counterexample, at an isolation of the database. whole has the same
+// transactions with all that they did; it may be nil.
+func New(h, whole *history.History, db *Database, isolation string) *Script {
+	w := newWriter(h, whole, db)
 	s := &Script{db: db}
-	w := newWriter(h, db)
-	txns := make([][]step, len(h.Txns))
 	for i := range h.Txns {
-		t := &h.Txns[i]
-		list := append([]statement{{sql: strings.Join(db.begin(isolation), ";\n")}}, w.transaction(i)...) // one step, whatever it takes
-		end := "COMMIT"
-		if t.Status == history.Aborted {
-			end = "ROLLBACK"
-		}
-		list = append(list, statement{sql: end})
-		if t.Status == history.Unknown {
-			s.notes = append(s.notes, fmt.Sprintf("The outcome of T%d was not learnt.", t.ID))
-		}
-		from, to := float64(i), float64(i)+0.9 // without times: one after the other
-		if t.Begin != history.NoTime && t.End != history.NoTime {
-			from, to = float64(t.Begin), float64(t.End)
-		}
-		for n, x := range list {
-			at := from + (to-from)*float64(n)/float64(len(list)-1)
-			txns[i] = append(txns[i], step{h.SessionName(t.Session), t.ID, fmt.Sprintf("t%d_%d", t.ID, n+1), x, at})
+		if h.Txns[i].Status == history.Unknown {
+			s.notes = append(s.notes, fmt.Sprintf("The outcome of T%d was not learnt.", h.Txns[i].ID))
 		}
 	}
-	var found *model
-	if s.steps, found = arrange(h, txns, db.sight(isolation), db.snapshot); found != nil {
-		s.order = fmt.Sprintf(fitting, sights[found.sight])
-	} else {
-		s.order, s.steps = guessed, slices.Concat(txns...)
-		slices.SortStableFunc(s.steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	p := w.plan(isolation)
+	s.steps, s.shows, s.order = p.steps, p.doubt == "", fmt.Sprintf(fitting, p.sight)
+	if p.doubt != "" {
+		s.order = fmt.Sprintf(doubtful, p.doubt)
 	}
-	s.setup, s.teardown = w.tables()
+	s.setup, s.teardown = w.tables(p.extra)
 	s.notes = append(s.notes, w.notes...)
+	if len(p.extra) > 0 || slices.ContainsFunc(p.steps, func(x step) bool { return x.txn == 0 }) {
+		s.notes = append(s.notes, standIn)
+	}
+	if slices.ContainsFunc(p.steps, func(x step) bool { return x.lock }) {
+		s.notes = append(s.notes, locking)
+	}
 	return s
 }
+
+// Shows reports whether each read returns what was recorded if the steps are executed in their order.
+func (s *Script) Shows() bool { return s.shows }
 
 // sessions lists the sessions in the order of their first steps.
 func (s *Script) sessions() (list []int64) {
@@ -156,12 +176,14 @@ func (s *Script) sessions() (list []int64) {
 	return list
 }
 
-// How the order of the steps was found.
+// How the order of the steps was found, and what else the head says.
 const (
 	fitting = `The moments of the statements were not recorded. In this order each read returns what was recorded, if
 %s. The recorded order may be another one.`
-	guessed = `The begins and ends of the transactions are in the order of the recording; the moments of the other
-statements are a guess. No order was found in which each read would return what was recorded.`
+	doubtful = `It does not show the violation by itself: %s.
+The moments of the statements were not recorded, and the recorded order may be another one.`
+	standIn = "Some rows or insertions stand for what transactions wrote that are left out here."
+	locking = "SELECT ... FOR UPDATE stands for a statement that also writes, or would have written if it had found a row."
 )
 
 // Spec writes the script as a specification for PostgreSQL's isolationtester, with one permutation: the order of the steps.
@@ -203,11 +225,19 @@ func (s *Script) SQL(title string) string {
 	last := int64(-1)
 	for _, x := range s.steps {
 		if x.txn != last {
-			fmt.Fprintf(&b, "\n-- session %d, T%d\n", x.session, x.txn)
-			last = x.txn
+			if last = x.txn; last == 0 {
+				fmt.Fprintf(&b, "\n-- session %d, for a transaction that is left out\n", x.session)
+			} else {
+				fmt.Fprintf(&b, "\n-- session %d, T%d\n", x.session, x.txn)
+			}
 		}
 		b.WriteString(x.sql + ";")
-		if x.returned != "" {
+		switch {
+		case x.waits && x.returned != "":
+			b.WriteString(" -- waits; then returned " + x.returned)
+		case x.waits:
+			b.WriteString(" -- waits")
+		case x.returned != "":
 			b.WriteString(" -- returned " + x.returned)
 		}
 		b.WriteByte('\n')

@@ -5,43 +5,92 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isohound/isohound/drivers/sqltable"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/schema"
 )
 
+// action is what a statement does.
+type action int
+
+const (
+	begin action = iota
+	end
+	get         // reads groups of a row
+	scan        // reads the rows that fulfil conditions
+	count       // counts them
+	insert      // fails if the row is there
+	upsert      // writes groups of a row, whether it is there or not
+	update      // writes a group of a row
+	remove      // deletes a row
+	updateWhere // writes a group of the rows that fulfil conditions
+	removeWhere // deletes them
+)
+
 // statement is a statement of a transaction.
 type statement struct {
-	sql string
-	// ops are the operations that it stands for.
-	ops []history.Op
+	action
+	sql  string
+	lock bool // a get or a scan that locks what it finds
+
+	table *schema.Table
+	row   int // in writer.rows, of statements on one row
+	// group and exprs are what an update changes; content is what an insertion or an upsert writes, nil for groups that an upsert
+	// leaves as they are.
+	group   int
+	exprs   []schema.Expr
+	content [][]any
+	where   schema.Predicate
+	partial bool // rows may be left out that fulfil the conditions
+
+	// reads and writes are the operations that it stands for.
+	reads, writes []cell
+	omitted       map[int]bool // rows that it also found, and whose operations are left out
 	// returned says what it returned in the recorded run; "" if it returned nothing, or that is not known.
 	returned string
+	counted  int // of a count
 }
 
-// reads reports whether a statement only reads.
-func (s statement) reads() bool { return strings.HasPrefix(s.sql, "SELECT") }
-
-// writes reports whether a statement writes something.
-func (s statement) writes() bool {
-	return slices.ContainsFunc(s.ops, func(op history.Op) bool { return op.Kind == history.Write })
+// cell is the content of a group of a row, as an operation read or wrote it.
+type cell struct {
+	row, group int
+	text       string // "" for absence
+	not        bool   // something else was read
+	op         history.Op
 }
 
-// transaction returns the statements of the transaction at index i, without its begin and end.
-func (w *writer) transaction(i int) (out []statement) {
-	ops := w.h.Ops(&w.h.Txns[i])
+// plain reports whether a statement only reads, and takes no lock.
+func (s *statement) plain() bool {
+	return !s.lock && (s.action == get || s.action == scan || s.action == count)
+}
+
+// keyed reports whether a statement is on one row.
+func (s *statement) keyed() bool {
+	return slices.Contains([]action{get, insert, upsert, update, remove}, s.action)
+}
+
+// way is the statements by which a transaction can have done some operations.
+type way []*statement
+
+// unit is some operations of a transaction with the ways by which it can have done them, the likeliest first.
+type unit []way
+
+// transaction returns the units of the transaction at index i, with its begin and end.
+func (w *writer) transaction(i int, isolation string) (out []unit) {
+	t := &w.h.Txns[i]
+	ops := w.h.Ops(t)
 	there := map[string]bool{} // what is known of rows: whether they are there
 	done := 0
 	plain := func(to int) {
 		for done < to {
-			from := done
-			var s statement
-			s.sql, done = w.operation(ops, done, to, there)
-			if s.ops = ops[from:done]; s.reads() {
-				s.returned = w.value(ops[from])
-			}
-			out = append(out, s)
+			var u unit
+			u, done = w.operation(i, ops, done, to, there)
+			out = append(out, u)
 		}
+	}
+	first := &statement{action: begin, sql: strings.Join(w.db.begin(isolation), ";\n")} // one step, whatever it takes
+	out = append(out, unit{{first}})
+	if look := w.look(i); look != nil { // it may have taken the snapshot
+		out[0] = append(out[0], way{first, look})
 	}
 	predicates := w.h.Predicates(i)
 	for n := range predicates {
@@ -50,16 +99,34 @@ func (w *writer) transaction(i int) (out []statement) {
 			continue
 		}
 		plain(p.Ops[0])
-		for _, sql := range w.scan(p, ops[p.Ops[0]:p.Ops[1]]) {
-			out = append(out, statement{sql: sql})
-		}
-		if last := len(out) - 1; last >= 0 { // of several statements the last one stands for all
-			out[last].ops, out[last].returned = ops[p.Ops[0]:p.Ops[1]], w.returned(p, ops[p.Ops[0]:p.Ops[1]])
+		if u := w.scan(i, n, p, ops[p.Ops[0]:p.Ops[1]]); u != nil {
+			out = append(out, u)
 		}
 		done = p.Ops[1]
 	}
 	plain(len(ops))
-	return out
+	last := &statement{action: end, sql: "COMMIT"}
+	if t.Status == history.Aborted {
+		last.sql = "ROLLBACK"
+	}
+	return append(out, unit{{last}})
+}
+
+// cells are operations as cells.
+func (w *writer) cells(ops []history.Op) (reads, writes []cell) {
+	for _, op := range ops {
+		p := w.place(op.Key)
+		c := cell{row: w.rowOf(p), group: p.Group, not: op.Kind == history.ReadNot, op: op}
+		if op.Value != history.Absent {
+			c.text = spell(w.content(p, op.Value))
+		}
+		if op.Kind == history.Write {
+			writes = append(writes, c)
+		} else {
+			reads = append(reads, c)
+		}
+	}
+	return reads, writes
 }
 
 // value spells what a read found.
@@ -76,13 +143,12 @@ func (w *writer) value(op history.Op) string {
 
 // returned spells what a statement with conditions returned; ops are its operations.
 func (w *writer) returned(p *history.Predicate, ops []history.Op) string {
-	if p.Kind == history.ScanCount {
-		if p.Partial {
-			return fmt.Sprintf("%d, of all rows of the recorded run", p.Count)
-		}
+	switch {
+	case p.Kind == history.ScanCount && p.Partial:
+		return fmt.Sprintf("%d, of all rows of the recorded run", p.Count)
+	case p.Kind == history.ScanCount:
 		return fmt.Sprint(p.Count)
-	}
-	if p.Kind != history.ScanRead {
+	case p.Kind != history.ScanRead:
 		return ""
 	}
 	var rows []string
@@ -100,95 +166,14 @@ func (w *writer) returned(p *history.Predicate, ops []history.Op) string {
 	return strings.Join(rows, ", ")
 }
 
-// operation returns the statement of the operation at index n, and the index after the operations that belong to it.
-func (w *writer) operation(ops []history.Op, n, to int, there map[string]bool) (string, int) {
-	op, d := ops[n], w.db.dialect
-	p := w.place(op.Key)
-	known, found := there[p.Row], false
-	_, found = there[p.Row]
-	switch {
-	case op.Kind == history.Read && op.Value != history.Absent && w.appends(p, ops, n, to):
-		there[p.Row] = true
-		before, after := w.content(p, op.Value)[0].(string), w.content(p, ops[n+1].Value)[0].(string)
-		tail := strings.TrimPrefix(after, before)
-		return w.spelled(d.Update(p.Table, p.Group, []schema.Expr{schema.Append(tail)}).Key(p.Table, p.Key).Done()), n + 2
-	case op.Kind != history.Write:
-		there[p.Row] = op.Kind == history.ReadNot || op.Value != history.Absent
-		return w.spelled(d.Get(p.Table, p.Key, []int{p.Group})), n + 1
-	case op.Value == history.Absent:
-		there[p.Row] = false
-		end := n + 1
-		for end < to && ops[end].Kind == history.Write && ops[end].Value == history.Absent && w.place(ops[end].Key).Row == p.Row {
-			end++
-		}
-		return w.spelled(d.Delete(p.Table, p.Key).Done()), end
-	case found && known, !found && w.h.Initial(op.Key) != history.Absent:
-		there[p.Row] = true
-		return w.spelled(d.Update(p.Table, p.Group, schema.Sets(w.content(p, op.Value)...)).Key(p.Table, p.Key).Done()), n + 1
-	}
-	// The row is absent as far as is known: one insertion writes all groups of it.
-	there[p.Row] = true
-	row := schema.Row{Key: p.Key}
-	for g := range p.Table.Groups {
-		row.Groups = append(row.Groups, blank(&p.Table.Groups[g]))
-	}
-	end := n
-	for end < to && ops[end].Kind == history.Write && ops[end].Value != history.Absent {
-		q := w.place(ops[end].Key)
-		if q.Row != p.Row || end > n && q.Group == p.Group {
-			break
-		}
-		row.Groups[q.Group] = w.content(q, ops[end].Value)
-		end++
-	}
-	b := d.Insert(p.Table, row)
-	if !found { // another transaction may have inserted it
-		w.upsert(b, p.Table, row)
-	}
-	return w.spelled(b.Done()), end
-}
-
-// upsert makes the insertion of a row overwrite one that is there.
-func (w *writer) upsert(b *sqltable.Builder, t *schema.Table, row schema.Row) {
-	var key []string
-	for _, c := range t.Key {
-		key = append(key, w.db.dialect.Quote+c.Name+w.db.dialect.Quote)
-	}
-	b.Add(w.db.upsert(strings.Join(key, ", ")))
-	first := true
-	for g := range t.Groups {
-		for i, c := range t.Groups[g].Columns {
-			if !first {
-				b.Add(", ")
-			}
-			first = false
-			b.Name(c.Name).Add(" = ").Value(row.Groups[g][i])
-		}
-	}
-}
-
-// appends reports whether operation n read a text and the next one appended to it.
-func (w *writer) appends(p schema.Place, ops []history.Op, n, to int) bool {
-	g := &p.Table.Groups[p.Group]
-	if p.Table == w.kv || len(g.Columns) != 1 || g.Columns[0].Type != schema.Text || n+1 == to {
-		return false
-	}
-	next := ops[n+1]
-	if next.Kind != history.Write || next.Key != ops[n].Key || next.Value == history.Absent {
-		return false
-	}
-	before, ok := w.content(p, ops[n].Value)[0].(string)
-	after, isText := w.content(p, next.Value)[0].(string)
-	return ok && isText && after != before && strings.HasPrefix(after, before)
-}
-
-// scan returns the statements of a predicate with its operations. An update whose rows got different values is one of
-// each row.
-func (w *writer) scan(p *history.Predicate, ops []history.Op) []string {
+// scan returns the unit of predicate n of the transaction at index i, with its operations. An update whose rows got values
+// that one statement cannot give them is one of each row.
+func (w *writer) scan(i, n int, p *history.Predicate, ops []history.Op) unit {
 	d := w.db.dialect
 	t, ok := w.schema().Table(p.Table)
 	if !ok {
 		w.note("A statement with conditions on keys is not written as SQL.")
+		w.lossy = true
 		return nil
 	}
 	w.use(t)
@@ -201,35 +186,109 @@ func (w *writer) scan(p *history.Predicate, ops []history.Op) []string {
 	if len(groups) == 0 { // it is not known which
 		groups = t.All()
 	}
+	s := &statement{action: scan, table: t, where: p.Predicate, partial: p.Partial, omitted: map[int]bool{}}
+	s.reads, s.writes = w.cells(ops)
+	for _, name := range p.Omitted {
+		if q, ok := w.schema().ParseItem(name); ok {
+			s.omitted[w.rowOf(q)] = true
+		}
+	}
+	s.sql, s.returned = w.spelled(d.Scan(t, p.Predicate, groups)), w.returned(p, ops)
 	switch p.Kind {
 	case history.ScanCount:
-		return []string{w.spelled(d.Count(t, p.Where))}
+		s.action, s.counted, s.sql = count, p.Count, w.spelled(d.Count(t, p.Where))
 	case history.ScanDelete:
-		return []string{w.spelled(d.New().Add("DELETE FROM ").Name(t.Name).Where(p.Where).Done())}
+		s.action, s.sql = removeWhere, w.spelled(d.New().Add("DELETE FROM ").Name(t.Name).Where(p.Where).Done())
 	case history.ScanUpdate:
-		var sets [][]any
-		var each []string
-		group := 0
-		for _, op := range ops[min(p.Implied, len(ops)):] {
-			if op.Kind != history.Write || op.Value == history.Absent {
-				continue
+		s.group = groups[0]
+		if s.exprs = w.exprs(i, n, s, p, ops); s.exprs != nil {
+			both := *s
+			both.action, both.sql, both.returned = updateWhere, w.spelled(d.Update(t, s.group, s.exprs).Where(p.Where).Done()), ""
+			if len(s.writes) > 0 {
+				return unit{{&both}}
 			}
-			at := w.place(op.Key)
-			group = at.Group
-			values := w.content(at, op.Value)
-			if len(sets) == 0 || fmt.Sprint(sets[0]) != fmt.Sprint(values) {
-				sets = append(sets, values)
-			}
-			each = append(each, w.spelled(d.Update(t, at.Group, schema.Sets(values...)).Key(t, at.Key).Where(nil).Done()))
+			return unit{{&both}, {locked(s)}, {s}}
 		}
-		switch len(sets) {
-		case 0: // it changed nothing that is known
-			return []string{w.spelled(d.Scan(t, p.Predicate, groups))}
-		case 1:
-			return []string{w.spelled(d.Update(t, group, schema.Sets(sets[0]...)).Where(p.Where).Done())}
+		if len(s.writes) == 0 { // it changed nothing that is known
+			return unit{{locked(s)}, {s}}
 		}
 		w.note("An update whose rows got different values is written as a scan and an update of each row.")
-		return append([]string{w.spelled(d.Scan(t, p.Predicate, groups))}, each...)
+		each := way{s}
+		for _, c := range s.writes {
+			each = append(each, w.update(c, schema.Sets(w.content(w.place(c.op.Key), c.op.Value)...)))
+		}
+		s.writes = nil
+		return unit{each}
 	}
-	return []string{w.spelled(d.Scan(t, p.Predicate, groups))}
+	return unit{{s}}
+}
+
+// locked is a scan that also locks the rows.
+func locked(s *statement) *statement {
+	l := *s
+	l.lock, l.sql = true, s.sql+" FOR UPDATE"
+	return &l
+}
+
+// look returns a read of a row that the transaction had read before what is kept of it, or nil. What it returned is left
+// out.
+func (w *writer) look(i int) *statement {
+	ops := w.whole[i].ops
+	if len(ops) <= len(w.h.Ops(&w.h.Txns[i])) {
+		return nil
+	}
+	for _, op := range ops {
+		if op.kind != history.Read {
+			continue
+		}
+		p, ok := w.schema().ParseItem(op.key)
+		if !ok {
+			continue
+		}
+		w.use(p.Table)
+		return &statement{action: get, table: p.Table, row: w.rowOf(p), group: p.Group, sql: w.spelled(w.db.dialect.Get(p.Table, p.Key, []int{p.Group}))}
+	}
+	return nil
+}
+
+// exprs returns what an update of rows that fulfil conditions set a group to: constants, or sums with what was there. It
+// returns nil if it was neither.
+func (w *writer) exprs(i, n int, s *statement, p *history.Predicate, ops []history.Op) []schema.Expr {
+	var sums []schema.Expr
+	kept := ops[p.Implied:]
+	for j := range kept {
+		if j > 0 && kept[j].Kind == history.Write && kept[j-1].Kind == history.Read && kept[j-1].Key == kept[j].Key {
+			q := w.place(kept[j].Key)
+			sums = sum(w.content(q, kept[j-1].Value), w.content(q, kept[j].Value))
+		}
+	}
+	if sums == nil {
+		sums = w.whole[i].sums(w, n)
+	}
+	same := true
+	for _, c := range s.writes {
+		same = same && c.text == s.writes[0].text && c.group == s.group
+	}
+	switch {
+	case sums != nil:
+		return sums
+	case len(s.writes) == 0:
+		return w.whole[i].sets(w, n)
+	case same && s.writes[0].text != "":
+		return schema.Sets(w.content(w.place(s.writes[0].op.Key), s.writes[0].op.Value)...)
+	}
+	return nil
+}
+
+// sum returns what was added to integers, or nil if that cannot be.
+func sum(before, after []any) (out []schema.Expr) {
+	for i := range after {
+		a, isA := before[i].(int64)
+		b, isB := after[i].(int64)
+		if !isA || !isB {
+			return nil
+		}
+		out = append(out, schema.Add(b-a))
+	}
+	return out
 }
