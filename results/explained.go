@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/fit"
 	"github.com/isohound/isohound/history/native"
+	"github.com/isohound/isohound/results/script"
 )
 
 // Standing says which of the checked levels a history violates and satisfies.
@@ -166,6 +167,7 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	}
 	x.Around, x.More = explain.Around(h, c.Txns, near)
 	a.Counterexample = x
+	a.Text = strings.Join(append([]string{a.Text}, script.Beside(x.Sub, x.Whole)...), "\n")
 	return a
 }
 

@@ -74,8 +74,10 @@ type found struct {
 	Text    string // the content of that file, or what it says for people
 	Listing bool   // Text is for people
 	Words   []string
-	// Spec and SQL are the names of files with the transactions as SQL; empty if there are none.
+	// Spec and SQL are the names of files with the transactions as SQL; empty if there are none. Shows says that in the order
+	// of the files each read returns what was recorded.
 	Spec, SQL string
+	Shows     bool
 }
 
 // SaveRepro makes the reproduction folder of a run in dir, which holds the history. missing
@@ -186,7 +188,7 @@ func (f *found) script(out, name string, r *Run, part, whole *history.History) e
 	}
 	s := script.New(part, whole, db, r.Config.Isolation)
 	title := fmt.Sprintf("%s on %s, %s: the transactions of %s", f.Name, r.Config.Server, r.Config.Isolation, f.File)
-	f.SQL = name + ".sql"
+	f.SQL, f.Shows = name+".sql", s.Shows()
 	if err := write(out, f.SQL, []byte(s.SQL(title))); err != nil || !db.Spec {
 		return err
 	}

@@ -27,6 +27,11 @@ type Result struct {
 // Shows reports whether each read returned what was recorded, and nothing failed.
 func (r *Result) Shows() bool { return len(r.Wrong) == 0 }
 
+// claims reports whether the head of a file says that each read returns what was recorded.
+func claims(file string) bool {
+	return strings.Contains(file, "In this order each read returns what was recorded") && !strings.Contains(file, "It does not show the violation by itself")
+}
+
 type statement struct {
 	sql, returned string
 	checked       bool
@@ -56,7 +61,7 @@ type Client interface {
 func Run(ctx context.Context, connect func(context.Context) (Client, error), file string) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &Result{Claims: strings.Contains(file, "In this order each read returns what was recorded") && !strings.Contains(file, "It does not show the violation by itself")}
+	r := &Result{Claims: claims(file)}
 	sessions := map[string]*session{}
 	defer func() {
 		for _, s := range sessions {

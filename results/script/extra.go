@@ -101,6 +101,12 @@ func (x *search) needs() (out []need) {
 					n.again = initial[c.row] != nil || slices.ContainsFunc(out, func(n need) bool { return n.row == c.row })
 					if text, ok := w.whole[i].before(predicate, w.h.KeyName(c.op.Key)); ok {
 						n.groups[c.group] = w.parse(w.place(c.op.Key), text)
+					} else if text, ok := w.earliest(w.h.KeyName(c.op.Key)); ok {
+						groups := with(n.groups, c.group, 0, nil)
+						groups[c.group] = w.parse(w.place(c.op.Key), text)
+						if s.keyed() || s.where.Matches(s.table, schema.Row{Key: w.rows[c.row].key, Groups: groups}) {
+							n.groups = groups
+						}
 					}
 					out = append(out, n)
 				}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -72,6 +73,36 @@ func (f *full) wrote(key, value string) (text string, ok bool) {
 	return "", false
 }
 
+// Beside says of reads of rows in part of a history that their transactions wrote these rows next, which the part does not
+// have: the statement that read may be the one that wrote. whole has all operations of the transactions; it may be nil.
+func Beside(part, whole *history.History) (out []string) {
+	if whole == nil {
+		return nil
+	}
+	w := newWriter(part, whole, nil)
+	for i := range part.Txns {
+		ops := part.Ops(&part.Txns[i])
+		said := map[history.Key]bool{}
+		for n, op := range ops {
+			p, _ := part.PredicateOf(i, n)
+			if op.Kind != history.Read || p != nil || said[op.Key] || w.place(op.Key).Table == w.kv ||
+				slices.ContainsFunc(ops, func(o history.Op) bool { return o.Kind == history.Write && o.Key == op.Key }) {
+				continue
+			}
+			name := part.KeyName(op.Key)
+			if _, ok := w.whole[i].wrote(name, part.ValueText(op.Value)); ok {
+				said[op.Key] = true
+				read, such := "had read it", "an UPDATE or an INSERT that overwrites"
+				if op.Value == history.Absent {
+					read, such = "had found it absent", "an INSERT"
+				}
+				out = append(out, fmt.Sprintf("T%d wrote %s itself just after it %s, perhaps in the same statement, such as %s. The violation does not need this write.", part.Txns[i].ID, name, read, such))
+			}
+		}
+	}
+	return out
+}
+
 // sums returns what the statement with conditions n added to what was there, or nil.
 func (f *full) sums(w *writer, n int) []schema.Expr {
 	if n >= len(f.predicates) {
@@ -106,6 +137,18 @@ func (f *full) before(n int, key string) (text string, ok bool) {
 		for _, op := range f.predicates[n] {
 			if op.kind == history.Read && op.key == key && !op.absent {
 				return op.value, true
+			}
+		}
+	}
+	return "", false
+}
+
+// earliest returns what the first statement with conditions that changed an item had read of it.
+func (w *writer) earliest(key string) (text string, ok bool) {
+	for i := range w.whole {
+		for n := range w.whole[i].predicates {
+			if text, ok = w.whole[i].before(n, key); ok {
+				return text, true
 			}
 		}
 	}

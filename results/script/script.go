@@ -125,6 +125,19 @@ type step struct {
 	waits bool // for a lock
 }
 
+// comment is what a step did in the recorded run.
+func (x *step) comment() string {
+	switch {
+	case x.waits && x.returned != "":
+		return " -- waits; then returned " + x.returned
+	case x.waits:
+		return " -- waits"
+	case x.returned != "":
+		return " -- returned " + x.returned
+	}
+	return ""
+}
+
 // Script is the steps of a history.
 type Script struct {
 	db       *Database
@@ -203,7 +216,7 @@ func (s *Script) Spec(title string) string {
 		fmt.Fprintf(&b, "\nsession s%d\n", session)
 		for _, x := range s.steps {
 			if x.session == session {
-				fmt.Fprintf(&b, "step %s { %s; }\n", x.name, x.sql)
+				fmt.Fprintf(&b, "step %s { %s; }%s\n", x.name, x.sql, strings.Replace(x.comment(), " --", " #", 1))
 			}
 		}
 	}
@@ -232,15 +245,7 @@ func (s *Script) SQL(title string) string {
 			}
 		}
 		b.WriteString(x.sql + ";")
-		switch {
-		case x.waits && x.returned != "":
-			b.WriteString(" -- waits; then returned " + x.returned)
-		case x.waits:
-			b.WriteString(" -- waits")
-		case x.returned != "":
-			b.WriteString(" -- returned " + x.returned)
-		}
-		b.WriteByte('\n')
+		b.WriteString(x.comment() + "\n")
 	}
 	b.WriteString("\n-- afterwards\n")
 	for _, sql := range s.teardown {

@@ -17,7 +17,7 @@ import (
 )
 
 var blocks = regexp.MustCompile(`(?s)(setup|teardown)\n\{\n(.*?)\}\n`)
-var stepLine = regexp.MustCompile(`(?m)^(?:session (s\d+)|step (\S+) \{ (.*); \})$`)
+var stepLine = regexp.MustCompile(`(?m)^(?:session (s\d+)|step (\S+) \{ (.*); \}(?: # .*)?)$`)
 
 // tester executes a specification as isolationtester does, and returns what the steps returned. A step that waits for
 // a lock is left waiting.

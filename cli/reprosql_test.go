@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/internal/sqlreplay"
+	"github.com/isohound/isohound/results"
+)
+
+// TestReproductionSQL: the SQL of reproduction folders, executed on the servers, shows what its head claims, and most of it
+// claims that each read returns what was recorded. The same with isolationtester, where there is one.
+func TestReproductionSQL(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	tester := sqlreplay.Tester()
+	if tester == "" {
+		t.Log("this machine has no isolationtester (Debian: postgresql-client-15), so that no .spec is executed")
+	}
+	for _, db := range []struct {
+		driver, dsn string
+		isolations  []string
+		connect     func(context.Context) (sqlreplay.Client, error)
+	}{
+		{"postgres", postgresDSN(t), []string{"read committed", "repeatable read"}, sqlreplay.Postgres(postgresDSN(t))},
+		{"mariadb", mariadbDSN(t), []string{"read committed", "repeatable read, innodb_snapshot_isolation=OFF"}, sqlreplay.MariaDB(mariadbDSN(t), "reprosql")},
+	} {
+		files, claimed, specs := 0, 0, 0
+		for _, isolation := range db.isolations {
+			for _, workload := range []string{"scan", "skew", "append", "mini"} {
+				dir := filepath.Join(t.TempDir(), "run")
+				c := isohound(t, "run", "--driver", db.driver, "--dsn", db.dsn, "--isolation", isolation, "--workload", workload, "--duration", "500ms",
+					"--sessions", "5", "--check", "ser", "--no-progress", "--out", dir)
+				if c.code > 1 {
+					t.Fatalf("%s, %s: exit code %d\n%s%s", isolation, workload, c.code, c.out, c.msg)
+				}
+				paths, err := filepath.Glob(filepath.Join(dir, results.ReproFolder, "minimal*.s*"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, path := range paths {
+					b, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var r *sqlreplay.Result
+					switch {
+					case strings.HasSuffix(path, ".sql"):
+						files++
+						r, err = sqlreplay.Run(ctx, db.connect, string(b))
+					case tester == "":
+						continue
+					default:
+						specs++
+						r, err = sqlreplay.Spec(ctx, tester, db.dsn, string(b))
+					}
+					if err != nil {
+						t.Fatalf("%s, %s: %v\n%s", isolation, workload, err, b)
+					}
+					if r.Claims && strings.HasSuffix(path, ".sql") {
+						claimed++
+					}
+					if r.Claims && !r.Shows() {
+						t.Errorf("%s, %s, %s: %s\nwaited: %q\n%s", isolation, workload, filepath.Base(path), strings.Join(r.Wrong, "\n"), r.Waited, b)
+					}
+				}
+			}
+		}
+		t.Logf("%s: of %d files %d show the violation; %d specifications", db.driver, files, claimed, specs)
+		if claimed < files*3/4 {
+			t.Errorf("%s: only %d of %d files show the violation", db.driver, claimed, files)
+		}
+	}
+}
