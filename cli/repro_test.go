@@ -88,6 +88,29 @@ func TestReproduction(t *testing.T) {
 	}
 }
 
+// TestRepeatUntil: repeat.sh runs until the exit code is that of a violation, or of an error.
+func TestRepeatUntil(t *testing.T) {
+	dir, _ := violated(t)
+	program := write(t, "program", "#!/bin/sh\necho \"$@\" >> \"$RUNS\"\ncase $(wc -l < \"$RUNS\") in 1) exit 0 ;; 2) exit 2 ;; 3) exit 3 ;; *) exit $LAST ;; esac\n")
+	if err := os.Chmod(program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args       string
+		last       string
+		code, runs int
+	}{{"--until violated --keys 5", "1", 1, 4}, {"--until violated", "69", 69, 4}, {"--keys 5", "1", 0, 1}, {"--until satisfied", "1", 64, 0}, {"--until", "1", 64, 0}} {
+		runs := filepath.Join(t.TempDir(), "runs")
+		c := exec.Command(filepath.Join(dir, results.ReproFolder, "repeat.sh"), strings.Fields(tc.args)...)
+		c.Env = append(os.Environ(), "ISOHOUND="+program, "RUNS="+runs, "LAST="+tc.last)
+		done := finish(t, c)
+		b, _ := os.ReadFile(runs)
+		if done.code != tc.code || strings.Count(string(b), "\n") != tc.runs || strings.Contains(string(b), "until") || tc.runs > 0 && strings.Contains(string(b), "--keys 5") != strings.Contains(tc.args, "--keys 5") {
+			t.Errorf("%s: exit code %d\n%s%s", tc.args, done.code, b, done.msg)
+		}
+	}
+}
+
 // TestNoPassword: no file in a run's folder contains the password of a DSN, and the script takes
 // the DSN from the environment.
 func TestNoPassword(t *testing.T) {

@@ -34,8 +34,8 @@ func TestReproductionSQL(t *testing.T) {
 			for _, workload := range []string{"scan", "skew", "append", "mini"} {
 				dir := filepath.Join(t.TempDir(), "run")
 				c := isohound(t, "run", "--driver", db.driver, "--dsn", db.dsn, "--isolation", isolation, "--workload", workload, "--duration", "500ms",
-					"--sessions", "5", "--check", "ser", "--no-progress", "--out", dir)
-				if c.code > 1 {
+					"--sessions", "5", "--check", "ser", "--explain-timeout", "5s", "--no-progress", "--out", dir)
+				if c.code > int(exitViolated) && c.code != int(exitVacuous) { // a slow machine
 					t.Fatalf("%s, %s: exit code %d\n%s%s", isolation, workload, c.code, c.out, c.msg)
 				}
 				paths, err := filepath.Glob(filepath.Join(dir, results.ReproFolder, "minimal*.s*"))

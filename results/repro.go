@@ -200,11 +200,37 @@ func (f *found) script(out, name string, r *Run, part, whole *history.History) e
 	return write(out, f.Spec, []byte(text))
 }
 
+// untilViolated is the end of repeat.sh. Exit codes 0, 2 and 3 are those of runs that are not violated.
+const untilViolated = `until=
+if [ "${1-}" = --until ]; then
+	if [ "${2-}" != violated ]; then
+		echo "$0: expected --until violated" >&2
+		exit 64
+	fi
+	until=violated
+	shift 2
+fi
+set -- %s "$@"
+if [ -z "$until" ]; then
+	exec "${ISOHOUND:-isohound}" "$@"
+fi
+trap 'exit 130' INT TERM
+while :; do
+	code=0
+	"${ISOHOUND:-isohound}" "$@" --expect satisfied || code=$?
+	case $code in
+	0 | 2 | 3) ;;
+	*) exit $code ;;
+	esac
+done
+`
+
 // script returns the content of repeat.sh.
 func (p *Repro) script(r *Run) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# Runs the workload again that was checked for %s, with the same seed, %d.\n", strings.Join(r.Config.Levels, ", "), r.Config.Seed)
-	b.WriteString("# Further arguments are passed on, --out FOLDER say. ISOHOUND is the program, if not isohound.\nset -eu\n")
+	b.WriteString("# With --until violated as the first arguments it runs until the run is violated; each run has a folder of its own in runs/.\n" +
+		"# Further arguments are passed on, --out FOLDER say. ISOHOUND is the program, if not isohound.\nset -eu\n")
 	if len(p.DSN) > 0 {
 		b.WriteString("# Where the database is comes from ISOHOUND_DSN, one endpoint a line. It was:\n")
 		for _, dsn := range p.DSN {
@@ -216,7 +242,7 @@ func (p *Repro) script(r *Run) string {
 	if p.workload != nil {
 		command = strings.Replace(command, p.WorkloadWord, `"file=$(dirname "$0")/`+WorkloadFile+`"`, 1)
 	}
-	fmt.Fprintf(&b, "exec \"${ISOHOUND:-isohound}\" %s \"$@\"\n", command)
+	fmt.Fprintf(&b, untilViolated, command)
 	return b.String()
 }
 

@@ -59,7 +59,7 @@ func (m model) doubt(own model, isolation string) string {
 	case m.sight != own.sight:
 		return only("%s", sights[m.sight])
 	case own.refuses && !m.refuses:
-		return only("a transaction may overwrite what was committed after its snapshot")
+		return only("a transaction may write or lock what was committed after its snapshot")
 	case own.locks && !m.locks:
 		return "in this order each read returns what was recorded only if\nwriters of a row do not wait for each other"
 	case own.ranges && !m.ranges:
