@@ -47,7 +47,8 @@ type statement struct {
 	omitted       map[int]bool // rows that it also found, and whose operations are left out
 	// returned says what it returned in the recorded run; "" if it returned nothing, or that is not known.
 	returned string
-	counted  int // of a count
+	recorded string // the same, of a scan
+	counted  int    // of a count
 }
 
 // cell is the content of a group of a row, as an operation read or wrote it.
@@ -194,6 +195,7 @@ func (w *writer) scan(i, n int, p *history.Predicate, ops []history.Op) unit {
 		}
 	}
 	s.sql, s.returned = w.spelled(d.Scan(t, p.Predicate, groups)), w.returned(p, ops)
+	s.recorded = s.returned
 	switch p.Kind {
 	case history.ScanCount:
 		s.action, s.counted, s.sql = count, p.Count, w.spelled(d.Count(t, p.Where))
