@@ -83,6 +83,14 @@ func (x *search) needs() (out []need) {
 			}
 		}
 	}
+	known := func(r extraRow) bool { // somebody may read it
+		for g, values := range r.groups {
+			if x.mentioned[cell{row: r.row, group: g, text: spell(values)}] {
+				return true
+			}
+		}
+		return false
+	}
 	for i, units := range x.txns {
 		predicate := -1
 		for n, u := range units {
@@ -93,20 +101,34 @@ func (x *search) needs() (out []need) {
 				if !slices.Contains([]action{update, remove, updateWhere, removeWhere}, s.action) {
 					continue
 				}
-				for _, c := range s.writes {
+				cells := slices.Clone(s.writes)
+				for _, c := range s.reads { // it may have waited for a row that another transaction changed
+					if s.action == updateWhere && !c.not && c.text != "" && inserted[c.row] {
+						cells = append(cells, c)
+					}
+				}
+				for _, c := range cells {
 					if initial[c.row] != nil && removed[c.row] == 0 {
 						continue
 					}
 					n := need{extraRow: extraRow{c.row, w.matching(s, c.row)}, txn: i, unit: n, s: s, written: inserted[c.row]}
 					n.again = initial[c.row] != nil || slices.ContainsFunc(out, func(n need) bool { return n.row == c.row })
-					if text, ok := w.whole[i].before(predicate, w.h.KeyName(c.op.Key)); ok {
-						n.groups[c.group] = w.parse(w.place(c.op.Key), text)
-					} else if text, ok := w.earliest(w.h.KeyName(c.op.Key)); ok {
-						groups := with(n.groups, c.group, 0, nil)
+					text, ok := w.whole[i].before(predicate, w.h.KeyName(c.op.Key))
+					if !ok {
+						text, ok = w.earliest(w.h.KeyName(c.op.Key))
+					}
+					if ok {
+						groups := slices.Clone(n.groups)
 						groups[c.group] = w.parse(w.place(c.op.Key), text)
 						if s.keyed() || s.where.Matches(s.table, schema.Row{Key: w.rows[c.row].key, Groups: groups}) {
 							n.groups = groups
 						}
+					}
+					if known(n.extraRow) {
+						n.groups = w.matching(s, c.row)
+					}
+					if known(n.extraRow) {
+						continue
 					}
 					out = append(out, n)
 				}

@@ -339,7 +339,7 @@ func (e *execution) read() bool {
 		}
 		return len(rows) == s.counted
 	}
-	more := slices.ContainsFunc(rows, func(row int) bool { return !e.known(row, s.reads) })
+	more := slices.ContainsFunc(rows, func(row int) bool { return !e.known(row) })
 	if !s.partial || len(s.reads) > 0 {
 		return !more
 	}
@@ -351,8 +351,9 @@ func (e *execution) read() bool {
 }
 
 // known reports whether the statement found a row in the recorded run.
-func (e *execution) known(row int, cells []cell) bool {
-	return e.s.omitted[row] || slices.ContainsFunc(cells, func(c cell) bool { return c.row == row })
+func (e *execution) known(row int) bool {
+	return e.s.omitted[row] || slices.ContainsFunc(e.s.writes, func(c cell) bool { return c.row == row }) ||
+		slices.ContainsFunc(e.s.reads, func(c cell) bool { return c.row == row && !c.not && c.text != "" })
 }
 
 // matching lists the rows that fulfil the conditions, up to the limit.
@@ -426,7 +427,7 @@ func (e *execution) lockWhere() bool {
 	}
 	me := e.me()
 	for _, row := range e.matching() {
-		if e.newer(row) || e.waits(row) || !e.known(row, e.s.reads) {
+		if e.newer(row) || e.waits(row) || !e.known(row) {
 			return false
 		}
 		me.locked = append(slices.Clip(me.locked), row)
@@ -469,13 +470,14 @@ func (e *execution) writeWhere() bool {
 		if e.newer(row) || e.waits(row) {
 			return false
 		}
-		// In the recorded run others may have changed a row before that this statement finds; unread, that is no matter.
-		if !s.partial && !e.known(row, s.writes) && !e.known(row, s.reads) {
-			return false
-		}
 		var after *version
 		if s.action == updateWhere {
 			after = e.changed(e.view(row))
+		}
+		// In the recorded run others may have changed a row before that this statement finds here. That is no matter if
+		// nobody can read what it does to the row.
+		if !e.known(row) && (!s.partial || e.judged[row] || after != nil && e.mentioned[cell{row: row, group: s.group, text: after.text(s.group)}]) {
+			return false
 		}
 		if !e.put(row, after) {
 			return false

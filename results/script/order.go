@@ -85,6 +85,10 @@ type search struct {
 	after [][]int
 	// others are those after the transactions of the history.
 	others []other
+	// mentioned are the contents that the history has; what is added must not have them. judged are the rows of which it has
+	// reads of absence, or that something was not read: nothing must be added to them that was not done.
+	mentioned map[cell]bool
+	judged    map[int]bool
 
 	order []placed
 	seen  map[string]bool
@@ -109,7 +113,7 @@ type plan struct {
 
 // plan looks for an order. Where there is a choice, the earlier statement comes first.
 func (w *writer) plan(isolation string) plan {
-	x := &search{w: w, made: versions{}, txns: make([][]unit, len(w.h.Txns)), after: make([][]int, len(w.h.Txns))}
+	x := &search{w: w, made: versions{}, mentioned: map[cell]bool{}, judged: map[int]bool{}, txns: make([][]unit, len(w.h.Txns)), after: make([][]int, len(w.h.Txns))}
 	for i := range w.h.Txns {
 		x.txns[i] = w.transaction(i, isolation)
 		t := &w.h.Txns[i]
@@ -119,6 +123,15 @@ func (w *writer) plan(isolation string) plan {
 			if j < i && o.Session == t.Session || known && o.End < t.Begin && !w.h.NoCommonClock {
 				x.after[i] = append(x.after[i], j)
 			}
+		}
+	}
+	for i := range w.h.Txns {
+		reads, writes := w.cells(w.h.Ops(&w.h.Txns[i]))
+		for _, c := range slices.Concat(reads, writes) {
+			x.mentioned[cell{row: c.row, group: c.group, text: c.text}] = true
+		}
+		for _, c := range reads {
+			x.judged[c.row] = x.judged[c.row] || c.not || c.text == ""
 		}
 	}
 	models := w.db.models(isolation)
