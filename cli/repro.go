@@ -16,7 +16,7 @@ import (
 
 // reproOf prepares the reproduction folder of a run.
 func reproOf(c *results.Config, attach []string) *results.Repro {
-	return &results.Repro{Command: c.Command, DSN: c.DSN, Attach: attach, WorkloadWord: commandLine(c.Workload)}
+	return &results.Repro{Program: program(), Command: c.Command, DSN: c.DSN, Attach: attach, WorkloadWord: commandLine(c.Workload)}
 }
 
 // keepWorkload writes the file of the workload into the folder of the run, so that the run can be repeated when

@@ -50,6 +50,9 @@ var readmeTemplate = sync.OnceValue(func() *template.Template {
 
 // Repro is what a reproduction folder needs in addition to the run's files.
 type Repro struct {
+	// Program is what repeats the run: isohound, or a program of somebody's own with its command line, whose workload or
+	// driver isohound may not have. It is isohound if it is empty.
+	Program string
 	// Command is the command that repeats the run, without the DSN.
 	Command string
 	// DSN says where the database was, with the password masked, a line for each endpoint. It is
@@ -135,7 +138,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	err = readmeTemplate().Execute(&b, map[string]any{
 		"Run": r, "Findings": all, "Broken": r.Broken(), "Whole": whole, "File": filepath.Base(r.Config.History), "Sentence": sentence(r), "Promise": r.Promise(), "Notes": notes(r),
 		"Assumed": slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Assumes != nil }),
-		"DSN":     p.DSN, "Logs": logs, "Scenario": p.ScenarioFile, "Limit": maxHistory >> 20,
+		"Program": p.program(), "DSN": p.DSN, "Logs": logs, "Scenario": p.ScenarioFile, "Limit": maxHistory >> 20,
 		"Versions": legendOf(findings(r.Outcomes)).Versions,
 		"Notation": slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && !f.Listing }),
 		"Listing":  slices.ContainsFunc(all, func(f found) bool { return f.Text != "" && f.Listing }),
@@ -210,14 +213,14 @@ if [ "${1-}" = --until ]; then
 	until=violated
 	shift 2
 fi
-set -- %s "$@"
+set -- %[1]s "$@"
 if [ -z "$until" ]; then
-	exec "${ISOHOUND:-isohound}" "$@"
+	exec "${ISOHOUND:-%[2]s}" "$@"
 fi
 trap 'exit 130' INT TERM
 while :; do
 	code=0
-	"${ISOHOUND:-isohound}" "$@" --expect satisfied || code=$?
+	"${ISOHOUND:-%[2]s}" "$@" --expect satisfied || code=$?
 	case $code in
 	0 | 2 | 3) ;;
 	*) exit $code ;;
@@ -225,12 +228,20 @@ while :; do
 done
 `
 
+// program is a name that a shell takes as it is, also between double quotes.
+func (p *Repro) program() string {
+	if p.Program == "" || strings.ContainsAny(p.Program, "\"$`\\}\n") {
+		return "isohound"
+	}
+	return p.Program
+}
+
 // script returns the content of repeat.sh.
 func (p *Repro) script(r *Run) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# Runs the workload again that was checked for %s, with the same seed, %d.\n", strings.Join(r.Config.Levels, ", "), r.Config.Seed)
-	b.WriteString("# With --until violated as the first arguments it runs until the run is violated; each run has a folder of its own in runs/.\n" +
-		"# Further arguments are passed on, --out FOLDER say. ISOHOUND is the program, if not isohound.\nset -eu\n")
+	b.WriteString("# With --until violated as the first arguments it runs until the run is violated; each run has a folder of its own in runs/.\n")
+	fmt.Fprintf(&b, "# Further arguments are passed on, --out FOLDER say. ISOHOUND is the program, if not %s.\nset -eu\n", p.program())
 	if len(p.DSN) > 0 {
 		b.WriteString("# Where the database is comes from ISOHOUND_DSN, one endpoint a line. It was:\n")
 		for _, dsn := range p.DSN {
@@ -242,7 +253,7 @@ func (p *Repro) script(r *Run) string {
 	if p.workload != nil {
 		command = strings.Replace(command, p.WorkloadWord, `"file=$(dirname "$0")/`+WorkloadFile+`"`, 1)
 	}
-	fmt.Fprintf(&b, untilViolated, command)
+	fmt.Fprintf(&b, untilViolated, command, p.program())
 	return b.String()
 }
 

@@ -54,6 +54,14 @@ func TestRepro(t *testing.T) {
 			t.Errorf("README.md lacks %q:\n%s", want, readme)
 		}
 	}
+	for name, want := range map[string]string{"": "isohound", "own": "own", "o$wn": "isohound"} { // a program with a workload of its own
+		if _, err := results.SaveRepro(dir, reread(t, r), &results.Repro{Program: name, Command: "run --seed 42"}); err != nil {
+			t.Fatal(err)
+		}
+		if text := read("repeat.sh"); strings.Count(text, "\"${ISOHOUND:-"+want+"}\"") != 2 {
+			t.Errorf("%q:\n%s", name, text)
+		}
+	}
 	if s := read("server.txt"); !strings.Contains(s, "server: PostgreSQL <15>\n") {
 		t.Errorf("%s", s)
 	}
