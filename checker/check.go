@@ -100,6 +100,9 @@ func Check(ctx context.Context, h *history.History, lvl level.Level, opt Options
 			explain.Fill(h, lvl, &r.Anomalies[0])
 		}
 	}
+	if err == nil && lvl == level.PSI && len(r.Anomalies) > 0 && r.Anomalies[0].Kind == verdict.NoChoice {
+		r.Verdict, r.Reason, r.Anomalies = verdict.Unknown, "each way to choose what scans leave open is refuted, but at psi such a proof cannot be verified", nil
+	}
 	if err == nil && (h.OrderAssumed() || h.SnapshotsAssumed() || opt.Versions == Assume) {
 		assumed(limited, h, r)
 	}

@@ -315,6 +315,21 @@ func (a *app) night(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left []
 	if results.Holds(h.out) {
 		return withCode(exitIO, errors.Errorf("--out %s is the folder of a run; name another one", h.out))
 	}
+	tell := a.tellHunt(h)
+	if h.metrics != "" {
+		m := newHuntMetrics(plan)
+		at, stop, err := serveCollectors(h.metrics, m.collectors()...)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		fmt.Fprintf(a.msg, "metrics at %s\n", at)
+		printed := tell
+		tell = func(e hunt.Event) {
+			m.tell(e)
+			printed(e)
+		}
+	}
 	if err := os.MkdirAll(h.out, 0o755); err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--out"))
 	}
@@ -331,21 +346,6 @@ func (a *app) night(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left []
 	for _, l := range hunt.Together(left) {
 		if !h.quiet {
 			fmt.Fprintf(a.msg, "not run: %s: %s\n", l.Cell, l.Why)
-		}
-	}
-	tell := a.tellHunt(h)
-	if h.metrics != "" {
-		m := newHuntMetrics(plan)
-		at, stop, err := serveCollectors(h.metrics, m.collectors()...)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		fmt.Fprintf(a.msg, "metrics at %s\n", at)
-		printed := tell
-		tell = func(e hunt.Event) {
-			m.tell(e)
-			printed(e)
 		}
 	}
 	night, done, err := hunt.Hunt(a.stop, a.ctx, hunt.Config{

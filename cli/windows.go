@@ -29,6 +29,7 @@ type windowJudge struct {
 	// promised are weak levels that the database promises and at which nobody asked for a verdict. They are looked at in
 	// windows that violate a stronger level, until a window violates them, too.
 	promised []level.Level
+	looked   map[level.Level]int // the latest window that was looked at, at a promised level
 	state    rounds.Run
 	raw      *history.History // the window that was entered last, as it was read
 	// sums are the outcomes of the run, by level.
@@ -263,9 +264,13 @@ func (j *windowJudge) refute(o *results.Outcome, at level.Level) {
 	}
 	known := checker.Known{at: verdict.Violated}
 	for _, lvl := range slices.Clone(j.promised) {
-		if !at.Implies(lvl) {
+		if !at.Implies(lvl) || j.looked[lvl] == j.number {
 			continue
 		}
+		if j.looked == nil {
+			j.looked = map[level.Level]int{}
+		}
+		j.looked[lvl] = j.number
 		h := j.proves(lvl)
 		if h == nil {
 			continue

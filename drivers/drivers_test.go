@@ -17,6 +17,7 @@ func TestMaskURL(t *testing.T) {
 		"postgres://u:s3/cr3t@h":                      "xxxxx",
 		"postgres://":                                 "postgres://",
 		"postgres:///db?sslpassword=s3cret":           "postgres:///db?sslpassword=xxxxx",
+		"postgres:///db?scram_client_key=s3cret":      "postgres:///db?scram_client_key=xxxxx",
 		"postgres://me:s3cret@%2Frun%2Fpg/db":         "postgres://me:xxxxx@%2Frun%2Fpg/db",
 		"postgres://me:s3cret@h1:1,[::1]:2,h3/":       "postgres://me:xxxxx@h1:1,[::1]:2,h3/",
 		"postgres://h/?p%61ssword=s3cret":             "postgres://h/?p%61ssword=xxxxx",

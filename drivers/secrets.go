@@ -3,13 +3,16 @@ package drivers
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 )
 
-// errUnescaped shows nothing of the DSN: where its password begins and ends is not known.
-var errUnescaped = errors.New("the user name and the password must be percent-encoded (@ is %40, / is %2F, ? is %3F, # is %23, % is %25), and so must an @ that stands anywhere else")
+// errUsers and errUnescaped show nothing of the DSN: where its password begins and ends is not known.
+var errUsers = errors.New("the user name and the password stand in the first address, or are the same in each; a comma in them is %2C")
+
+var errUnescaped = errors.New("the user name and the password must be percent-encoded (@ is %40, / is %2F, ? is %3F, # is %23, % is %25); an @ in other parts of the address is %40, too")
 
 // schemed is the beginning of a URL. A DSN of another form may have :// as well, in its password.
 var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
@@ -28,7 +31,7 @@ func cutScheme(dsn string) (scheme, rest string, ok bool) {
 func IsURL(dsn string) bool { _, _, ok := cutScheme(dsn); return ok }
 
 // withAt are the ends of names of parameters whose values may have an @: users, files, names.
-var withAt = regexp.MustCompile(`(?i)^[a-z_.]*(?:user|role|name|password|file|cert|key|host|socket|token|options|attributes|properties|principal)$`)
+var withAt = regexp.MustCompile(`(?i)^[a-z_.]*(?:user|role|name|password|file|cert|key|host|socket|path|token|options|attributes|properties|principal)$`)
 
 var badEscape = regexp.MustCompile(`%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f]|.?$)`)
 
@@ -56,8 +59,11 @@ func CheckUser(dsn string) error {
 	if strings.ContainsAny(path, "@#") && strings.Contains(behind, "@") { // behind # a ? has no meaning
 		return errUnescaped
 	}
-	return checkQuery(query, path != "")
+	return checkQuery(query, path != "" || plain.MatchString(authority))
 }
+
+// plain is an authority that is no user with a password.
+var plain = regexp.MustCompile(`^(?:\[[^\]@]*\]|[\d.]+|localhost)(?::\d+)?$`)
 
 func checkQuery(query string, may bool) error {
 	if query, fragment, has := strings.Cut(query, "#"); has && strings.Contains(query+fragment, "@") {
@@ -89,8 +95,8 @@ func checkList(dsn string) error {
 		switch {
 		case n == 0 && at:
 			first = user
-		case n > 0 && at && (!has || user != first):
-			return errUnescaped
+		case n > 0 && at && user != first:
+			return errUsers
 		}
 	}
 	return nil
@@ -121,9 +127,15 @@ func MaskDSN(d Driver, dsn string) string {
 // oneHost is a host as it stands in a URL.
 var oneHost = regexp.MustCompile(`^(?:\[[^\]@]*\]|[^\s:@\[\]='"]*)(?::\d*)?$`)
 
-// MaskURL masks the password in a URL: in its authority, and in parameters that are passwords. What is not a URL, and one
-// that cannot be read, is masked as a whole.
-func MaskURL(dsn string) string {
+// isSecret reports whether a parameter with this name is a password, or as good as one.
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, "password") || strings.HasPrefix(name, "scram_") && strings.HasSuffix(name, "_key")
+}
+
+// MaskURL masks the password in a URL: in its authority, in parameters that are passwords, and in those with the names of more.
+// What is not a URL, and one that cannot be read, is masked as a whole.
+func MaskURL(dsn string, more ...string) string {
 	_, rest, ok := cutScheme(dsn)
 	if !ok || CheckUser(dsn) != nil {
 		return Masked
@@ -161,7 +173,7 @@ func MaskURL(dsn string) string {
 			if err != nil {
 				return Masked
 			}
-			if strings.HasSuffix(strings.ToLower(name), "password") {
+			if isSecret(name) || slices.Contains(more, strings.ToLower(name)) {
 				params[n] = raw + "=" + Masked
 			}
 		}

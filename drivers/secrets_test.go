@@ -83,6 +83,8 @@ func TestEscaped(t *testing.T) {
 		"firebird://me:p@h/var/lib/a.fdb":                                                   "firebird",
 		"firebird://me:p@h/var/me%40x/a.fdb":                                                "firebird",
 		"me:p@h/a.fdb":                                                                      "firebird",
+		"me:p@a:1,me:p@b:1":                                                                 "etcd",
+		"dgraph://127.0.0.1:1?token=a@b":                                                    "dgraph",
 		"dgraph://me:p@h:1?namespace=0":                                                     "dgraph",
 		"cassandra://me:p@h/?dc=x":                                                          "cassandra",
 		"/tmp/me@x/a%zz#b":                                                                  "sqlite badger bbolt",

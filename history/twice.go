@@ -7,7 +7,7 @@ func (h *History) HasTwice() bool { return len(h.twice) > 0 }
 
 // Twice returns the operations with which one statement of the transaction at index i names one item twice: it changed
 // the row twice or, if reads is set, returned it twice. A row has one primary key, so a statement that sees one state
-// returns it once.
+// returns it once. A read of what the statement itself wrote does not count.
 func (h *History) Twice(i int, reads bool) (first, second int, found bool) {
 	if !h.twice[i] {
 		return 0, 0, false
@@ -18,6 +18,9 @@ func (h *History) Twice(i int, reads bool) (first, second int, found bool) {
 		seen := map[touch]int{}
 		for j := list[n].Ops[0] + list[n].Implied; j < list[n].Ops[1]; j++ {
 			t := touched(ops[j])
+			if _, own := seen[touch{t.key, true}]; own && !t.writes {
+				continue
+			}
 			switch at, again := seen[t]; {
 			case again && t.writes:
 				return at, j, true
@@ -71,7 +74,8 @@ func (m *marks) namesTwice(predicates []Predicate, ops []Op, keys int) bool {
 		case len(list) < 2:
 		case len(list) <= fewOps:
 			for n, op := range list {
-				if slices.ContainsFunc(list[:n], func(other Op) bool { return touched(other) == touched(op) }) {
+				t := touched(op)
+				if slices.ContainsFunc(list[:n], func(other Op) bool { return touched(other) == t }) && (t.writes || !slices.ContainsFunc(list[:n], func(other Op) bool { return touched(other) == touch{t.key, true} })) {
 					return true
 				}
 			}
@@ -84,6 +88,8 @@ func (m *marks) namesTwice(predicates []Predicate, ops []Op, keys int) bool {
 				at := &m.of[2*op.Key]
 				if op.Kind == Write {
 					at = &m.of[2*op.Key+1]
+				} else if m.of[2*op.Key+1] == m.last {
+					continue
 				}
 				if *at == m.last {
 					return true

@@ -189,7 +189,7 @@ func (f *found) script(out, name string, r *Run, part, whole *history.History) e
 	if db == nil {
 		return nil
 	}
-	s := script.New(part, whole, db, r.Config.Isolation)
+	s := script.New(part, whole, db, r.Config.Isolation, r.Config.Promises)
 	title := fmt.Sprintf("%s on %s, %s: the transactions of %s", f.Name, r.Config.Server, r.Config.Isolation, f.File)
 	f.SQL, f.Shows = name+".sql", s.Shows()
 	if err := write(out, f.SQL, []byte(s.SQL(title))); err != nil || !db.Spec {
@@ -217,10 +217,12 @@ set -- %[1]s "$@"
 if [ -z "$until" ]; then
 	exec "${ISOHOUND:-%[2]s}" "$@"
 fi
-trap 'exit 130' INT TERM
+trap 'kill "$pid"; wait "$pid"; exit $?' INT TERM
 while :; do
 	code=0
-	"${ISOHOUND:-%[2]s}" "$@" --expect satisfied || code=$?
+	"${ISOHOUND:-%[2]s}" "$@" --expect satisfied &
+	pid=$!
+	wait "$pid" || code=$?
 	case $code in
 	0 | 2 | 3) ;;
 	*) exit $code ;;

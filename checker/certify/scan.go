@@ -76,6 +76,10 @@ func (x *tables) scan(i, n int) (*scan, error) {
 			mark, again = &was.wrote, &s.changed
 		}
 		s.starts[n] = n == 0 || x.places[s.ops[n-1].Key].row != at.row
+		if op.Kind == history.Read && was.wrote == x.statement { // its own write
+			s.starts[n] = false
+			continue
+		}
 		if *mark == x.statement {
 			*again = op.Key
 			s.starts[n] = s.starts[n] || slices.ContainsFunc(s.ops[first:n], func(o history.Op) bool {

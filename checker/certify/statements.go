@@ -1,6 +1,8 @@
 package certify
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/level"
@@ -63,9 +65,10 @@ func (c *commitOrder) statement(i int32, n int) error {
 	}
 	x := &statement{scan: s, lvl: c.lvl, saw: map[item]history.Value{}}
 	c.seenBy(x, i, n)
-	for _, op := range s.ops {
+	for n, op := range s.ops {
 		row := s.item(op.Key).row
-		if at := s.item(op.Key); op.Kind == history.Read { // of a row that it returned twice, one after the other
+		own := func(o history.Op) bool { return o.Key == op.Key && o.Kind == history.Write }
+		if at := s.item(op.Key); op.Kind == history.Read && !slices.ContainsFunc(s.ops[:n], own) { // of a row that it returned twice, one after the other
 			x.saw[at] = op.Value
 		}
 		if sure, maybe, err := x.finding(row, true); err != nil {

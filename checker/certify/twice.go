@@ -26,6 +26,9 @@ func twiceIn(h *history.History, lvl level.Level, i int, p *history.Predicate) b
 	seen := map[history.Op]bool{} // with value 0
 	for _, op := range returnedBy(h, i, p) {
 		item := history.Op{Kind: op.Kind, Key: op.Key}
+		if op.Kind == history.Read && seen[history.Op{Kind: history.Write, Key: op.Key}] {
+			continue // its own write
+		}
 		if seen[item] && sameRow(lvl, item, op) {
 			return true
 		}

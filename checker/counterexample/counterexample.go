@@ -112,7 +112,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	}
 	kept, renamed := false, !c.shows(a)
 	if minimal && !renamed && a.Kind != verdict.NoChoice {
-		if kept, renamed, err = c.keepName(ctx, lvl, a.Name(), before, opt.Timeout, &minimal); err != nil {
+		if kept, renamed, err = c.keepName(ctx, lvl, a.Name(), before, opt.Timeout); err != nil {
 			return nil, err
 		}
 	}
@@ -169,8 +169,8 @@ func (c *cut) minimize(ctx context.Context, limit time.Duration, trial shrink.Ju
 // keepName is for a part that was made minimal and has all that an anomaly names. If a check at lvl gives it other names
 // only, because an operation counts for the name that no edge needs, such as the later write of an intermediate read, then
 // before, from which the part was made, is made minimal with the condition that the name stays: kept. renamed: before has other
-// names only, too, or is large. minimal is set to false if time ran out.
-func (c *cut) keepName(ctx context.Context, lvl level.Level, name string, before *shrink.Part, limit time.Duration, minimal *bool) (kept, renamed bool, err error) {
+// names only, too, or is large, or that takes longer than limit.
+func (c *cut) keepName(ctx context.Context, lvl level.Level, name string, before *shrink.Part, limit time.Duration) (kept, renamed bool, err error) {
 	other, err := c.otherwise(ctx, c.history(), lvl, name)
 	if err != nil || !other {
 		return false, false, err
@@ -191,11 +191,14 @@ func (c *cut) keepName(ctx context.Context, lvl level.Level, name string, before
 			return shrink.Judgement{Violated: !other}, err
 		}
 		// What has to stay for the name may be left out when other operations are gone.
-		for left := -1; err == nil && *minimal && left != c.Size(); {
+		done, until := true, time.Now().Add(limit)
+		for left := -1; err == nil && done && left != c.Size(); {
 			left = c.Size()
-			*minimal, err = c.minimize(ctx, limit, trial)
+			done, err = c.minimize(ctx, time.Until(until), trial)
 		}
-		return true, false, err
+		if done || err != nil {
+			return true, false, err
+		}
 	}
 	c.Part = small
 	return false, true, err

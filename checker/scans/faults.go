@@ -41,13 +41,18 @@ func (s *scan) begins(n int) bool {
 	}
 	for first := 0; len(s.begin) < len(s.ops); {
 		at := len(s.begin)
-		starts := at == 0 || s.index.places[s.ops[at-1].Key].row != s.index.places[s.ops[at].Key].row || has(s.ops[first:at], s.ops[at])
+		starts := !ownRead(s.ops, at) && (at == 0 || s.index.places[s.ops[at-1].Key].row != s.index.places[s.ops[at].Key].row || has(s.ops[first:at], s.ops[at]))
 		if starts {
 			first = at
 		}
 		s.begin = append(s.begin, starts)
 	}
 	return s.begin[n]
+}
+
+// ownRead reports whether operation n of a statement is a read of what the statement itself wrote.
+func ownRead(ops []history.Op, n int) bool {
+	return ops[n].Kind == history.Read && slices.ContainsFunc(ops[:n], func(op history.Op) bool { return op.Kind == history.Write && op.Key == ops[n].Key })
 }
 
 // has reports whether operations read, or write, the same item as another one does.

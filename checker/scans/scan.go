@@ -192,7 +192,7 @@ func (s *scan) add(kind history.OpKind, k history.Key, v history.Value) {
 // fulfilled the conditions.
 func (s *scan) found() {
 	var seen rows
-	again := s.h.HasTwice() && s.p.Kind == history.ScanRead // a row that it returned twice must do so each time
+	again := s.h.HasTwice() // a row that it returned twice must do so each time
 	for n, op := range s.ops {
 		r := s.index.places[op.Key].row
 		if seen.has(r) && (!again || !s.begins(n)) {

@@ -208,6 +208,7 @@ func TestMaskDSN(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"dgraph://me:s3cret@h:1":                 "dgraph://me:xxxxx@h:1",
 		"dgraph://h:1?token=s3cret&predicates=2": "dgraph://h:1?token=xxxxx&predicates=2",
+		"dgraph://h:1?to%6ben=s3cret":            "dgraph://h:1?to%6ben=xxxxx",
 		"dgraph://me:s3/cr3t@h:1":                "xxxxx",
 		"dgraph://h:1":                           "dgraph://h:1",
 	} {

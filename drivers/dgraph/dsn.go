@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -72,10 +71,8 @@ func parseDSN(dsn string) (*target, error) {
 	return t, nil
 }
 
-var token = regexp.MustCompile(`([?&]token=)[^&#]*`)
-
 func maskDSN(dsn string) string {
-	return token.ReplaceAllString(drivers.MaskURL(dsn), "${1}"+drivers.Masked)
+	return drivers.MaskURL(dsn, "token")
 }
 
 // client is a connection to one alpha.

@@ -133,7 +133,7 @@ var networks = []string{"", "tcp", "tcp4", "tcp6", "unix"}
 // parseClient reads a DSN of go-sql-driver. That takes the last slash for the one before the name of the database. Where
 // this one is missing, the last slash may be in the password, of which parts are then a network or a database.
 func parseClient(dsn string) (*mysql.Config, error) {
-	expected := errors.New("expected user:password@tcp(host:port)/, or a URL such as mariadb://user:password@host/")
+	expected := errors.New("expected user:password@tcp(host:port)/database, where an @ in the name of the database is %40, or a URL such as mariadb://user:password@host/")
 	slash := strings.LastIndex(dsn, "/")
 	if slash < 0 {
 		return nil, expected

@@ -57,7 +57,7 @@ func (driver) MaskDSN(dsn string) string {
 	}
 	return keyword.ReplaceAllStringFunc(dsn, func(text string) string {
 		part := keyword.FindStringSubmatch(text)
-		if !strings.HasSuffix(part[1], "password") {
+		if !strings.HasSuffix(strings.ToLower(strings.TrimSpace(part[1])), "password") {
 			return text
 		}
 		return part[1] + part[2] + drivers.Masked + part[4]

@@ -190,6 +190,7 @@ func TestMaskDSN(t *testing.T) {
 		"host=h password='s3 cr\\'et' user=me":    "host=h password=xxxxx user=me",
 		"host=h password = s3cret user=me":        "host=h password = xxxxx user=me",
 		"host=h password= 's3cret'":               "host=h password= xxxxx",
+		"host=h PASSWORD=s3cret":                  "host=h PASSWORD=xxxxx",
 		"postgres://me:s3cret@host:5432/db":       "postgres://me:xxxxx@host:5432/db",
 		"host=h password=s3 cret user=me":         "xxxxx",
 		"host=h user=me password='s3 c://ret'":    "host=h user=me password=xxxxx",

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// patience is how long a statement may take before it counts as waiting for a lock.
-const patience = 700 * time.Millisecond
+// A statement of which the file says that it waits has patience to end anyway. Another one counts as waiting after
+// longPatience. Both have that long to go on when a lock is released, and at the end. Machines may be slow.
+const patience, longPatience = 700 * time.Millisecond, 20 * time.Second
 
 // Result says what the execution of a file did.
 type Result struct {
@@ -48,6 +49,9 @@ type session struct {
 
 var returned = regexp.MustCompile(`^(.*); -- (?:waits; then )?returned (.*)$`)
 
+// ends matches the end of a transaction, which releases locks.
+var ends = regexp.MustCompile(`^(?:COMMIT|ROLLBACK)\b`)
+
 var heading = regexp.MustCompile(`^-- session (\d+), `)
 
 // Client is a connection to a database.
@@ -68,7 +72,7 @@ func Run(ctx context.Context, connect func(context.Context) (Client, error), fil
 			close(s.todo)
 		}
 	}()
-	number := "0"
+	number, freed := "0", time.Duration(0)
 	var after []string
 	for line := range strings.SplitSeq(file, "\n") {
 		switch m := heading.FindStringSubmatch(line); {
@@ -85,7 +89,11 @@ func Run(ctx context.Context, connect func(context.Context) (Client, error), fil
 			continue
 		}
 		for _, o := range sessions { // those that waited go on first
-			o.wait(r, 100*time.Millisecond)
+			o.wait(r, freed)
+		}
+		freed = 100 * time.Millisecond
+		if ends.MatchString(line) {
+			freed = patience
 		}
 		s := sessions[number]
 		if s == nil {
@@ -104,12 +112,16 @@ func Run(ctx context.Context, connect func(context.Context) (Client, error), fil
 		}
 		s.todo <- x
 		s.open++
-		if !s.wait(r, patience) {
+		long := longPatience
+		if strings.Contains(line, "; -- waits") {
+			long = patience
+		}
+		if !s.wait(r, long) {
 			r.Waited = append(r.Waited, "session "+number+": "+line)
 		}
 	}
 	for number, s := range sessions {
-		if !s.wait(r, 3*time.Second) {
+		if !s.wait(r, longPatience) {
 			r.Wrong = append(r.Wrong, "session "+number+" still waits")
 		}
 	}

@@ -7,19 +7,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/history"
 )
 
 // models are the models of a database at an isolation: first the one of the isolation, by which an order shows the
 // violation. The recording may come from a database that does not do what it says, and so the others follow, with what
 // they do that the isolation should not.
-func (db *Database) models(isolation string) []model {
+func (db *Database) models(isolation, promises string) []model {
 	level, setting, _ := strings.Cut(isolation, ", ")
 	m := model{sight: db.sight(isolation), moment: db.snapshot, locks: true, ranges: db.ranges}
 	if m.sight == snapshot {
 		m.gaps = db.ranges
 		m.hides = !db.ranges
-		m.refuses = !strings.HasSuffix(setting, "=OFF")
+		m.refuses = refuses(setting, promises)
 	}
 	out := []model{m}
 	if !m.refuses {
@@ -47,6 +48,15 @@ func (db *Database) models(isolation string) []model {
 		add(written, false, true)
 	}
 	return out
+}
+
+// refuses reports whether an isolation with snapshots refuses to overwrite what was committed after a transaction's snapshot.
+// It does where it promises snapshot isolation. What it promises is not always known.
+func refuses(setting, promises string) bool {
+	if levels, err := level.ParseList(promises); err == nil && promises != "" {
+		return slices.ContainsFunc(levels, func(l level.Level) bool { return l.Implies(level.SI) })
+	}
+	return !strings.HasSuffix(setting, "=OFF")
 }
 
 // doubt says why an order by a model is no order at the isolation, whose own model is first.
@@ -112,7 +122,7 @@ type plan struct {
 }
 
 // plan looks for an order. Where there is a choice, the earlier statement comes first.
-func (w *writer) plan(isolation string) plan {
+func (w *writer) plan(isolation, promises string) plan {
 	x := &search{w: w, made: versions{}, mentioned: map[cell]bool{}, judged: map[int]bool{}, txns: make([][]unit, len(w.h.Txns)), after: make([][]int, len(w.h.Txns))}
 	for i := range w.h.Txns {
 		x.txns[i] = w.transaction(i, isolation)
@@ -134,7 +144,7 @@ func (w *writer) plan(isolation string) plan {
 			x.judged[c.row] = x.judged[c.row] || c.not || c.text == ""
 		}
 	}
-	models := w.db.models(isolation)
+	models := w.db.models(isolation, promises)
 	needs := x.needs()
 	variants := w.variants(needs)
 	for _, m := range models {

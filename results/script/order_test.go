@@ -34,7 +34,7 @@ func TestOrder(t *testing.T) {
 		{"a read that is in no order", "postgres", "read committed",
 			"s1 T1 [0,10]: w(x,1)\ns2 T2 [20,30]: r(x,0)", ""},
 	} {
-		s := New(dsl.MustParse(tc.history), nil, For(tc.driver), tc.isolation)
+		s := New(dsl.MustParse(tc.history), nil, For(tc.driver), tc.isolation, "")
 		var names []string
 		for _, x := range s.steps {
 			names = append(names, x.name)
@@ -55,7 +55,7 @@ func TestOrderTakesNotLong(t *testing.T) {
 		text += fmt.Sprintf("s%d T%d [0,100]: w(k%d,1) w(j%d,1) r(x,1)\n", n, n, n, n)
 	}
 	begun := time.Now()
-	if s := New(dsl.MustParse(text), nil, For("postgres"), "repeatable read"); !strings.Contains(s.order, guessed) {
+	if s := New(dsl.MustParse(text), nil, For("postgres"), "repeatable read", ""); !strings.Contains(s.order, guessed) {
 		t.Errorf("%v", s.steps)
 	}
 	t.Log(time.Since(begun))

@@ -150,9 +150,10 @@ type Script struct {
 	notes []string
 }
 
-// New makes the script of a small history, such as a counterexample, at an isolation of the database. whole has the same
-// transactions with all that they did; it may be nil.
-func New(h, whole *history.History, db *Database, isolation string) *Script {
+// New makes the script of a small history, such as a counterexample, at an isolation of the database. promises are the levels
+// that it promises, separated by commas, or "" if that is not known. whole has the same transactions with all that they did; it
+// may be nil.
+func New(h, whole *history.History, db *Database, isolation, promises string) *Script {
 	w := newWriter(h, whole, db)
 	s := &Script{db: db}
 	for i := range h.Txns {
@@ -160,7 +161,7 @@ func New(h, whole *history.History, db *Database, isolation string) *Script {
 			s.notes = append(s.notes, fmt.Sprintf("The outcome of T%d was not learnt.", h.Txns[i].ID))
 		}
 	}
-	p := w.plan(isolation)
+	p := w.plan(isolation, promises)
 	s.steps, s.shows, s.order = p.steps, p.doubt == "", fmt.Sprintf(fitting, p.sight)
 	if p.doubt != "" {
 		s.order = fmt.Sprintf(doubtful, p.doubt)
@@ -195,7 +196,7 @@ const (
 %s. The recorded order may be another one.`
 	doubtful = `It does not show the violation by itself: %s.
 The moments of the statements were not recorded, and the recorded order may be another one.`
-	standIn = "Some rows or insertions stand for what transactions wrote that are left out here."
+	standIn = "Some rows are here because transactions that are left out wrote them."
 	locking = "SELECT ... FOR UPDATE stands for a statement that also writes, or would have written if it had found a row."
 )
 
