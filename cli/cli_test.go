@@ -42,7 +42,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "-q=7"}, 64, `isohound: --quiet: expected true or false, not "7"`},
 		{[]string{"run", "--driver", "nope"}, 64, "known are badger, bbolt, sim, sqlite, cassandra, cockroach, dgraph, etcd, firebird, mariadb, mongo, postgres, redis, tidb, yugabyte"},
 		{[]string{"run", "--driver", "postgres"}, 64, "needs --dsn, for example postgres://"},
-		{[]string{"run", "--driver", "postgres", "--dsn", "garbage"}, 64, "postgres: --dsn: cannot parse"},
+		{[]string{"run", "--driver", "postgres", "--dsn", "garbage"}, 64, "postgres: --dsn: cannot be read"},
 		{[]string{"run", "--driver", "mariadb", "--dsn", "garbage"}, 64, "mariadb: --dsn:"},
 		{[]string{"run", "--driver", "postgres", "--dsn", "postgres://me:pw@127.0.0.1:1/x"}, 69, "postgres: cannot use the server: 127.0.0.1:1"},
 		{[]string{"gen", "--driver", "mariadb", "--dsn", "mariadb://me@127.0.0.1:1/", "--history", "h"}, 69, "mariadb: cannot use the server: dial tcp 127.0.0.1:1"},

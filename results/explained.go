@@ -37,7 +37,8 @@ func NewStanding(s checker.Standing) *Standing {
 
 // Counterexample is a closed sub-history that violates the level by itself.
 type Counterexample struct {
-	// Minimal says that every smaller closed sub-history satisfies the level, or that a check gives its anomaly another name.
+	// Minimal says that every smaller closed sub-history satisfies the level. It is false if one violates it whose anomaly has another
+	// name, and if time ran out.
 	Minimal bool `json:"minimal"`
 	// Standing says which levels the sub-history refutes.
 	Standing *Standing `json:"standing"`
@@ -159,7 +160,7 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 			a.Transactions = append(a.Transactions, t)
 		}
 	}
-	x := &Counterexample{Minimal: c.Minimal, Standing: NewStanding(c.Standing), Sub: c.History, Whole: whole(h, c), History: notation(c.History, h, c.Txns)}
+	x := &Counterexample{Minimal: c.Minimal && !c.ForName, Standing: NewStanding(c.Standing), Sub: c.History, Whole: whole(h, c), History: notation(c.History, h, c.Txns)}
 	for _, e := range explain.Reads(c.History, h, c.Txns) {
 		if !slices.ContainsFunc(slices.Concat(a.Cycle, a.Context), func(o Edge) bool { return o.From == e.From && o.To == e.To && o.Key == e.Key }) {
 			x.Reads = append(x.Reads, e)

