@@ -209,7 +209,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("only root can give a server a disk of its own")
 	}
 	tmp := tempForAll(t)
-	c := command(t, "run", "--server", "redis", "--duration", "5s", "--rate", "300", "--patience", "1m", "--sessions", "6", "--fault", "1s fill for 1s", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+	c := command(t, "run", "--server", "redis", "--duration", "5s", "--rate", "300", "-p", "think=2ms", "--patience", "1m", "--sessions", "6", "--fault", "1s fill for 1s", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
 	c.Env = append(c.Env, "TMPDIR="+tmp)
 	got := finish(t, c)
 	all := got.outcomes(t)
