@@ -375,16 +375,6 @@ func waitForSize(t *testing.T, path string, bytes int64) {
 	t.Fatalf("%s did not reach %d bytes", path, bytes)
 }
 
-// waitForGrowth waits until something more has been recorded, and returns at once then.
-func waitForGrowth(t *testing.T, path string) {
-	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	waitForSize(t, path, info.Size()+1)
-}
-
 // TestDiskFull limits the history to 256 KiB: the run ends with 74, and the recorded part is
 // judged.
 func TestDiskFull(t *testing.T) {
