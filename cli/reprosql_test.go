@@ -10,6 +10,7 @@ import (
 
 	"github.com/isohound/isohound/internal/sqlreplay"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/servers"
 )
 
 // TestReproductionSQL: the SQL of reproduction folders, executed on the servers, shows what its head claims, and most of it
@@ -21,17 +22,24 @@ func TestReproductionSQL(t *testing.T) {
 	if tester == "" {
 		t.Log("this machine has no isolationtester (Debian: postgresql-client-15), so that no .spec is executed")
 	}
+	tidb, err := servers.StartTiDB("2024")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tidb.Stop)
+	all := []string{"scan", "skew", "append", "mini"}
 	for _, db := range []struct {
-		driver, dsn string
-		isolations  []string
-		connect     func(context.Context) (sqlreplay.Client, error)
+		driver, dsn           string
+		isolations, workloads []string
+		connect               func(context.Context) (sqlreplay.Client, error)
 	}{
-		{"postgres", postgresDSN(t), []string{"read committed", "repeatable read"}, sqlreplay.Postgres(postgresDSN(t))},
-		{"mariadb", mariadbDSN(t), []string{"read committed", "repeatable read", "repeatable read, innodb_snapshot_isolation=ON"}, sqlreplay.MariaDB(mariadbDSN(t), "reprosql")},
+		{"postgres", postgresDSN(t), []string{"read committed", "repeatable read"}, all, sqlreplay.Postgres(postgresDSN(t))},
+		{"mariadb", mariadbDSN(t), []string{"read committed", "repeatable read", "repeatable read, innodb_snapshot_isolation=ON"}, all, sqlreplay.MariaDB(mariadbDSN(t), "reprosql")},
+		{"tidb", tidb.DSN(), []string{"repeatable read, tidb_txn_mode=optimistic", "repeatable read, tidb_txn_mode=pessimistic"}, []string{"scan", "append"}, sqlreplay.MariaDB(tidb.DSN(), "reprosql")},
 	} {
 		files, claimed, specs := 0, 0, 0
 		for _, isolation := range db.isolations {
-			for _, workload := range []string{"scan", "skew", "append", "mini"} {
+			for _, workload := range db.workloads {
 				dir := filepath.Join(t.TempDir(), "run")
 				c := isohound(t, "run", "--driver", db.driver, "--dsn", db.dsn, "--isolation", isolation, "--workload", workload, "--txns", "120",
 					"--sessions", "5", "--check", "ser", "--explain-timeout", "5s", "--no-progress", "--out", dir)

@@ -39,9 +39,10 @@ func (p postgres) Query(ctx context.Context, text string) (out [][]string, err e
 	return out, err
 }
 
-// MariaDB connects to a database of a server with isohound's DSN, and makes the database first.
+// MariaDB connects to a database of a MariaDB or TiDB server with isohound's DSN, and makes the database first.
 func MariaDB(dsn, database string) func(context.Context) (Client, error) {
-	user, address, _ := strings.Cut(strings.TrimPrefix(dsn, "mariadb://"), "@")
+	_, dsn, _ = strings.Cut(dsn, "://")
+	user, address, _ := strings.Cut(dsn, "@")
 	address, _, _ = strings.Cut(address, "/")
 	return func(ctx context.Context) (Client, error) {
 		db, err := sql.Open("mysql", user+"@tcp("+address+")/")
