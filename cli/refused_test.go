@@ -139,7 +139,7 @@ func TestTableDropped(t *testing.T) {
 			}
 			c := wait()
 			t.Log(c.msg)
-			if c.code != 69 || !strings.Contains(c.msg, "the database refuses to go on") || !strings.Contains(c.msg, tc.want) || !strings.Contains(c.out, "ser satisfied") {
+			if c.code != 69 || !strings.Contains(c.msg, "the database refuses to go on") || !strings.Contains(c.msg, "the run ended early: refused by the database") || !strings.Contains(c.msg, tc.want) || !strings.Contains(c.out, "ser satisfied") {
 				t.Errorf("exit code %d, want 69\n%s%s", c.code, c.out, c.msg)
 			}
 			h := load(t, filepath.Join(out, "history.jsonl.zst"))

@@ -44,7 +44,7 @@ func (r *Runner) finalRead(ctx context.Context, reason string) error {
 	places, names := r.collect(f)
 	var err error
 	switch {
-	case reason == HistoryLost || reason == ServerLost || reason == TooManySessions:
+	case reason == HistoryLost || reason == ServerLost || reason == TooManySessions || reason == Refused:
 		err = errors.New(reason)
 	case len(names) > 0:
 		_, _, err = r.fenceAndRead(ctx, f, places, names)

@@ -73,6 +73,7 @@ const (
 	Interrupted     = "interrupted"
 	ServerLost      = "server lost"
 	TooManySessions = "too many sessions"
+	Refused         = "refused by the database"
 	HistoryLost     = "history not writable"
 	ViolationFound  = "violation found"
 )
@@ -89,6 +90,12 @@ func (e *FullError) Error() string {
 }
 
 func (e *FullError) Unwrap() error { return e.Err }
+
+// RefusedError says that a server that can be reached does not do what a run needs, and that to try again is of no use.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string { return "the database refuses to go on: " + e.Err.Error() }
+func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Runner runs one workload against one database.
 type Runner struct {
@@ -225,11 +232,14 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 func (r *Runner) reason(stop, running context.Context) string {
 	var le *LogError
 	var full *FullError
+	var refused *RefusedError
 	switch {
 	case errors.As(r.fatal, &le):
 		return HistoryLost
 	case errors.As(r.fatal, &full):
 		return TooManySessions
+	case errors.As(r.fatal, &refused):
+		return Refused
 	case r.fatal != nil:
 		return ServerLost
 	case errors.Is(context.Cause(stop), ErrViolated):

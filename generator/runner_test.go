@@ -262,8 +262,8 @@ func TestFatal(t *testing.T) {
 	}}
 	w := workload{keys: []string{"x"}, f: increment}
 	o := drive(t, db, w, generator.Config{Sessions: 2, Txns: 1000, Retries: 5}, &buffer{}, context.Background())
-	if o.err == nil || !strings.Contains(o.err.Error(), "table is gone") || len(o.h.Txns) > 8 {
-		t.Errorf("%v after %d transactions", o.err, len(o.h.Txns))
+	if o.err == nil || !strings.Contains(o.err.Error(), "table is gone") || o.reason != generator.Refused || len(o.h.Txns) > 8 {
+		t.Errorf("%v, %s, after %d transactions", o.err, o.reason, len(o.h.Txns))
 	}
 }
 

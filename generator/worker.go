@@ -156,7 +156,7 @@ func (w *worker) attempt(ctx, running context.Context, program Program, due int6
 	}
 	w.r.stat.add(&w.a.rec, due, w.a.rec.Cause)
 	if derr != nil && derr.Class == drivers.Fatal || full && w.r.outages.silence() > w.r.cfg.Patience {
-		return false, errors.Wrap(derr, "the database refuses to go on")
+		return false, &RefusedError{derr}
 	}
 	if w.a.intentErr != nil {
 		return false, &LogError{w.a.intentErr}
@@ -316,6 +316,9 @@ func (w *worker) connect(ctx, running context.Context) error {
 		e := drivers.AsError(err)
 		if !o.started.Load() && e.Full && time.Since(begun) > startFull {
 			return &FullError{o.sessions.Load(), w.r.cfg.Sessions, err}
+		}
+		if e.Class == drivers.Fatal && o.started.Load() {
+			return errors.Wrap(&RefusedError{err}, "cannot connect")
 		}
 		if e.Class == drivers.Fatal || time.Since(begun) > w.r.cfg.Patience && o.silence() > w.r.cfg.Patience {
 			return errors.Wrap(err, "cannot connect")
