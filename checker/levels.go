@@ -38,10 +38,20 @@ func (s *Levels) Check(ctx context.Context, lvl level.Level, opt Options) (*verd
 		}
 	}
 	r, err := Check(ctx, s.h, lvl, opt)
-	if err == nil {
-		s.done[lvl] = r
+	if err != nil {
+		return r, err
 	}
-	return r, err
+	s.done[lvl] = r
+	if r.Verdict == verdict.Unknown && lvl.RealTime() && !s.h.Timed() {
+		// Only a violation without real time decides.
+		switch other, err := s.Check(ctx, lvl.WithoutRealTime(), opt); {
+		case err != nil:
+			return nil, err
+		case other.Verdict == verdict.Violated:
+			return s.follow(ctx, lvl, other, opt)
+		}
+	}
+	return r, nil
 }
 
 // Settle is for a level that Check leaves unknown. It looks in known, verdicts on the same history,

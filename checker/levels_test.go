@@ -22,17 +22,31 @@ import (
 func TestLevelsAgree(t *testing.T) {
 	seed := randhist.Seed(t, rand.Uint64())
 	rng := rand.New(rand.NewPCG(seed, 2))
-	followed := map[level.Level]int{}
-	for range randhist.Count(t, 1500) {
+	followed, untimed := map[level.Level]int{}, map[verdict.Verdict]int{}
+	for n := range randhist.Count(t, 1500) {
 		h := randhist.New(rng)
+		if n%4 == 0 {
+			for i := range h.Txns {
+				h.Txns[i].Begin, h.Txns[i].End = history.NoTime, history.NoTime
+			}
+		}
 		s := checker.NewLevels(h)
 		for _, l := range level.Descending(level.All()) {
-			if l == level.LIN || l.RealTime() && !h.Timed() {
+			if l == level.LIN {
 				continue
 			}
 			got, err := s.Check(context.Background(), l, checker.Options{Certify: true})
 			if err != nil {
 				t.Fatalf("seed %d, %s: %v\n%s", seed, l, err, dsl.Format(h))
+			}
+			if l.RealTime() && !h.Timed() {
+				want, err := checker.Check(context.Background(), h, l.WithoutRealTime(), checker.Options{})
+				if err != nil || (got.Verdict == verdict.Violated) != (want.Verdict == verdict.Violated) || got.Verdict == verdict.Satisfied ||
+					got.Certified != (got.Verdict == verdict.Violated) {
+					t.Fatalf("seed %d, %s without times: %+v, %v\n%s", seed, l, got, err, dsl.Format(h))
+				}
+				untimed[got.Verdict]++
+				continue
 			}
 			want, err := checker.Check(context.Background(), h, l, checker.Options{})
 			// The engine may refuse values that are not unique. Where a history was cut off, it may stop at an execution
@@ -56,21 +70,25 @@ func TestLevelsAgree(t *testing.T) {
 			t.Errorf("%s never followed from another level", l)
 		}
 	}
+	if untimed[verdict.Violated] == 0 || untimed[verdict.Unknown] == 0 {
+		t.Errorf("histories without times: %v", untimed)
+	}
 }
 
 // TestSettle checks that a level that no engine decides gets its verdict from another level that
 // decides it.
 func TestSettle(t *testing.T) {
 	timed := synth.Mini(synth.MiniConfig{Sessions: 3, Txns: 100, Keys: 5, Seed: 1})
-	lost := dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,0) w(x,2)")
+	lists, dirty := dsl.MustParse("s1: r(x,0) w(x,1)\ns2: r(x,1) w(x,2)"), dsl.MustParse("s1: r(x,0) w(x,1) abort\ns2: r(x,1) w(x,2)")
+	lists.Lists, dirty.Lists = true, true // no engine judges appends at pc
 	for _, tc := range []struct {
 		h           *history.History
 		lvl, other  level.Level
 		first, want verdict.Verdict
 	}{
-		{lost, level.SSER, level.SI, verdict.Unknown, verdict.Violated}, // it has no times
-		{lost, level.SSER, level.SINoSO, verdict.Unknown, verdict.Violated},
-		{dsl.MustParse("s1: r(x,0) w(x,1)"), level.SSER, level.SI, verdict.Unknown, verdict.Unknown},
+		{dirty, level.PC, level.RC, verdict.Unknown, verdict.Violated},
+		{lists, level.PC, level.SI, verdict.Unknown, verdict.Satisfied},
+		{dsl.MustParse("s1: r(x,0) w(x,1)"), level.SSER, level.SI, verdict.Unknown, verdict.Unknown}, // it has no times
 		{timed, level.SINoSO, level.SSER, verdict.Satisfied, verdict.Satisfied},
 	} {
 		opt := checker.Options{Certify: true}
