@@ -230,39 +230,46 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 			}
 			o.Verdict, o.Reason, o.Anomalies, o.Standing = verdict.Unknown, why, []results.Anomaly{}, nil
 		}
-		j.refuted(h, o, lvl)
-		j.refute(o, lvl)
+		if o.Verdict == verdict.Violated {
+			j.prove(h, o, lvl)
+		}
 	}
 	if j.finish != nil {
 		j.finish(h, o)
 	}
 }
 
-// refuted reduces the standing of a window that is violated at a level to what it proves of the run: some of the levels that
-// it violates, and none that it satisfies.
-func (j *windowJudge) refuted(h *history.History, o *results.Outcome, at level.Level) {
-	if o.Standing == nil {
-		return
-	}
-	open := func(*history.History) (verdict.Verdict, error) { return verdict.Unknown, nil }
+// prove sets the standing of the outcome of a window that is violated at a level to what the window proves of the run: some of
+// the levels that it violates, and none that it satisfies. A standing that nobody asked for is made only if a promised
+// level is among them.
+func (j *windowJudge) prove(h *history.History, o *results.Outcome, at level.Level) {
 	known := checker.Known{at: verdict.Violated}
-	for _, name := range slices.Concat(o.Standing.Not, o.Standing.AlsoNot) {
-		if lvl, err := level.Parse(name); err == nil && rounds.Judges(lvl) {
-			if why, err := j.state.Doubt(h, lvl, open); why == "" && err == nil {
-				known[lvl] = verdict.Violated
+	if o.Standing != nil {
+		open := func(*history.History) (verdict.Verdict, error) { return verdict.Unknown, nil }
+		for _, name := range slices.Concat(o.Standing.Not, o.Standing.AlsoNot) {
+			if lvl, err := level.Parse(name); err == nil && rounds.Judges(lvl) {
+				if why, err := j.state.Doubt(h, lvl, open); why == "" && err == nil {
+					known[lvl] = verdict.Violated
+				}
 			}
 		}
+	}
+	refuted := j.refuted(at)
+	for _, lvl := range refuted {
+		known[lvl] = verdict.Violated
+	}
+	if o.Standing == nil && len(refuted) == 0 {
+		return
 	}
 	s := known.Standing(h)
 	o.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
 }
 
-// refute looks for promised levels that the window violates, too, and adds them to the standing of its outcome at a level.
-func (j *windowJudge) refute(o *results.Outcome, at level.Level) {
-	if o.Verdict != verdict.Violated || j.raw == nil {
-		return
+// refuted looks which promised levels the window violates, too, that follow from one at which it is violated. None is told twice.
+func (j *windowJudge) refuted(at level.Level) (out []level.Level) {
+	if j.raw == nil {
+		return nil
 	}
-	known := checker.Known{at: verdict.Violated}
 	for _, lvl := range slices.Clone(j.promised) {
 		if !at.Implies(lvl) || j.looked[lvl] == j.number {
 			continue
@@ -279,21 +286,10 @@ func (j *windowJudge) refute(o *results.Outcome, at level.Level) {
 		if err != nil || r.Verdict != verdict.Violated || !r.Certified {
 			continue
 		}
-		known[lvl] = verdict.Violated
+		out = append(out, lvl)
 		j.promised = slices.DeleteFunc(j.promised, func(l level.Level) bool { return l == lvl })
 	}
-	if len(known) == 1 {
-		return
-	}
-	if o.Standing != nil {
-		for _, name := range slices.Concat(o.Standing.Not, o.Standing.AlsoNot) {
-			if lvl, err := level.Parse(name); err == nil {
-				known[lvl] = verdict.Violated
-			}
-		}
-	}
-	s := known.Standing(j.raw)
-	o.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
+	return out
 }
 
 // alone makes the judging of a single window, without the others of its run: the options and the finish
