@@ -59,11 +59,11 @@ func (c *Config) BrokenPromises(all []Outcome) (more []Outcome) {
 			x := *o
 			x.Level, x.Engine, x.FollowsFrom, x.Anomalies = p.String(), "", "", []Anomaly{}
 			x.Claim, x.Snapshots, x.Notes = nil, nil, nil
-			x.Reason = fmt.Sprintf("nobody asked for it; the violation at %s shows it", o.Level)
+			x.Reason = fmt.Sprintf("not asked for; shown by the violation at %s", o.Level)
 			x.Stages, x.ParseSeconds, x.CheckSeconds, x.ExplainSeconds = map[string]float64{}, 0, 0, 0
 			if o.Windows != nil {
 				x.Windows = nil
-				x.Reason = fmt.Sprintf("nobody asked for it; window %d shows it, which is violated at %s", o.Windows.refuted[p], o.Level)
+				x.Reason = fmt.Sprintf("not asked for; shown by window %d, which is violated at %s", o.Windows.refuted[p], o.Level)
 			}
 			for _, a := range o.Anomalies {
 				if a.Counterexample != nil && refutes(a.Counterexample.Standing, p) {

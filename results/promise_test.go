@@ -213,7 +213,7 @@ func TestBrokenPromisesInWindows(t *testing.T) {
 	}
 	c.Weigh(&sum)
 	all := c.BrokenPromises([]results.Outcome{sum})
-	if len(all) != 1 || all[0].Level != "si" || all[0].Windows != nil || len(all[0].Anomalies) > 0 || all[0].Certified || !strings.Contains(all[0].Reason, "window 4 shows it") {
+	if len(all) != 1 || all[0].Level != "si" || all[0].Windows != nil || len(all[0].Anomalies) > 0 || all[0].Certified || !strings.Contains(all[0].Reason, "shown by window 4") {
 		t.Errorf("%+v", all)
 	}
 	same, mixed := results.Outcome{}, results.Outcome{}

@@ -37,3 +37,27 @@ func TestPredicatesThatContradictThemselves(t *testing.T) {
 		}
 	}
 }
+
+// TestOperationsOfPredicates: a statement that does not say from where to where its operations go is an error. One that counts has none.
+func TestOperationsOfPredicates(t *testing.T) {
+	const tail, count = `"table":"t","where":[["a","<",7]]`, `,"count":1`
+	for _, c := range []struct {
+		kind, ops string
+		ok        bool
+	}{
+		{"read", `,"ops":[0,1]`, true}, {"read", `,"ops":[0,0]`, true}, {"count", count, true}, {"count", count + `,"ops":[0,0]`, true},
+		{"read", ``, false}, {"read", `,"ops":null`, false}, {"read", `,"ops":[]`, false}, {"read", `,"ops":[0]`, false}, {"update", `,"ops":[0,1,1]`, false},
+		{"delete", ``, false}, {"count", count + `,"ops":[0]`, false},
+	} {
+		op := map[string]string{"read": `["r","t(1)",5]`, "count": ``}[c.kind]
+		line := `{"txn":1,"session":1,"status":"committed","ops":[` + op + `],"preds":[{"kind":"` + c.kind + `",` + tail + c.ops + `}]}`
+		r, err := NewReader(strings.NewReader(`{"isohound":1,"initial":null}`+"\n"+line+"\n"+`{"closed":{"reason":"complete","txns":1}}`+"\n"), "h", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = history.Load(context.Background(), r)
+		if c.ok && err != nil || !c.ok && (err == nil || !strings.Contains(err.Error(), `h:2: a predicate: its operations need two numbers, "ops":[FROM,TO]`)) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/mailru/easyjson/jlexer"
@@ -128,7 +127,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			if raw := l.Raw(); l.Ok() {
 				var list []history.Predicate // memory for reuse would have statements that others share
 				l.AddError(json.Unmarshal(raw, &list))
-				l.AddError(limited(raw))
+				l.AddError(complete(raw, list))
 				for i := range list {
 					if list[i].Statement == nil {
 						list[i].Statement = &history.Statement{}
@@ -455,20 +454,22 @@ func describe(err error) error {
 	return err
 }
 
-// limited refuses predicates with a limit of 0, which is no limit where none is given.
-func limited(raw []byte) error {
-	if !bytes.Contains(raw, []byte("imit")) {
-		return nil
+// complete refuses predicates with a limit of 0, which is no limit where none is given, and those that do not say from where to
+// where their operations go. They are in list, too, which has 0 for what is not there.
+func complete(raw []byte, list []history.Predicate) error {
+	var told []struct {
+		Limit *int  `json:"limit"`
+		Ops   []int `json:"ops"`
 	}
-	var limits []struct {
-		Limit *int `json:"limit"`
-	}
-	if err := json.Unmarshal(raw, &limits); err != nil {
+	if err := json.Unmarshal(raw, &told); err != nil {
 		return nil // list has the error
 	}
-	for i := range limits {
-		if n := limits[i].Limit; n != nil && *n == 0 {
+	for i, x := range told[:min(len(told), len(list))] {
+		switch {
+		case x.Limit != nil && *x.Limit == 0:
 			return errors.New("a predicate: a limit of 0 rows is not possible")
+		case len(x.Ops) != 2 && (x.Ops != nil || list[i].Statement == nil || list[i].Kind != history.ScanCount):
+			return errors.Errorf("a predicate: its operations need two numbers, \"ops\":[FROM,TO], not %d", len(x.Ops))
 		}
 	}
 	return nil
