@@ -111,7 +111,7 @@ func TestLostCommits(t *testing.T) {
 		return servers.StartPostgres(servers.Set("wal_writer_delay", "10s"), servers.Set("wal_writer_flush_after", "1GB"))
 	}
 	for try := 1; ; try++ {
-		c, _ := killed(t, "postgres", lose, "?synchronous_commit=off", 2*time.Second, "--keys", "100000", "--rate", "1000", "--check", "ser")
+		c, out := killed(t, "postgres", lose, "?synchronous_commit=off", 2*time.Second, "--keys", "100000", "--rate", "1000", "--check", "ser")
 		all := c.outcomes(t)
 		found := strings.Contains(c.out, `"LostWrite"`)
 		if len(all) != 1 || try == 3 && !found {
@@ -122,6 +122,10 @@ func TestLostCommits(t *testing.T) {
 		}
 		if c.code != 1 || !all[0].Certified {
 			t.Errorf("exit code %d, %v: %s", c.code, all[0].Anomalies, c.msg)
+		}
+		b, err := os.ReadFile(filepath.Join(out, "summary.md"))
+		if text := string(b); err != nil || all[0].Promised != nil || strings.Contains(text, "bug to report") || !strings.Contains(text, "If it crashed, it may have lost commits, as documented, since synchronous\\_commit is off.") {
+			t.Errorf("%v, promised %v: %s", err, all[0].Promised, text)
 		}
 		return
 	}

@@ -28,8 +28,19 @@ type recording struct {
 	server, promises, ended string
 	stats                   generator.Stats
 	invariants              []generator.InvariantResult
+	// loses is the setting because of which the server, which was away for a time, may have lost commits, or "".
+	loses string
 	// err is what ended it early; the history before that is complete.
 	err error
+}
+
+// tell says in the run's configuration and results what the recording was.
+func (r *recording) tell(run *results.Run) {
+	c := &run.Config
+	c.Ended, c.Cause, run.Stats, run.Invariants = r.ended, r.cause(), r.stats, r.invariants
+	if c.Loses == "" && r.loses != "" {
+		c.Loses, c.Away = r.loses, true
+	}
 }
 
 // cause is what ended it early, in one line.
@@ -126,6 +137,9 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	out.ended, out.err = runner.Run(a.ctx, stop)
 	lift()
 	done()
+	if l, ok := db.(drivers.Loser); ok && runner.Away() {
+		out.loses = l.Loses()
+	}
 	out.stats = runner.Meter().Stats()
 	out.stats.FinalRead, out.stats.Cuts = runner.FinalRead(), runner.CutStats()
 	if a.faults != nil {

@@ -367,7 +367,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	if rec.stats.Cuts != nil {
 		rec.stats.Cuts.LongestLag, rec.stats.Cuts.Waited = w.lag.longest().Seconds(), w.lag.held().Seconds()
 	}
-	run.Config.Ended, run.Config.Cause, run.Stats, run.Invariants = rec.ended, rec.cause(), rec.stats, rec.invariants
+	rec.tell(run)
 	run.Outcomes = w.judge.concluded(w.err)
 	return rec, nil
 }

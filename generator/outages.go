@@ -23,6 +23,7 @@ type outages struct {
 
 	mu    sync.Mutex
 	since []time.Time // for each endpoint, since when it cannot be reached; zero if it can
+	ever  bool        // an endpoint could not be reached after the sessions had started
 }
 
 func newOutages(note func(string), endpoints int) *outages {
@@ -68,6 +69,7 @@ func (o *outages) missed(node int, err error) {
 	defer o.mu.Unlock()
 	if o.since[node].IsZero() {
 		o.since[node] = time.Now()
+		o.ever = o.ever || o.started.Load()
 		o.note(fmt.Sprintf("%s cannot be reached, its sessions try on: %v", o.name(node), err))
 	}
 }
@@ -90,4 +92,11 @@ func (r *Runner) Silence() time.Duration {
 		return 0
 	}
 	return r.outages.silence()
+}
+
+// Away reports whether an endpoint could not be reached for a time, after the sessions had started.
+func (r *Runner) Away() bool {
+	r.outages.mu.Lock()
+	defer r.outages.mu.Unlock()
+	return r.outages.ever
 }

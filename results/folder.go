@@ -52,8 +52,10 @@ type Config struct {
 	// where that is documented.
 	Promises   string `json:"promises,omitempty"`
 	PromisedBy string `json:"promised_by,omitempty"`
-	// Loses is the setting because of which the server, which the run kills, may lose commits as documented, or "".
+	// Loses is the setting because of which the server may lose commits as documented, since the run kills it or, if Away is set,
+	// since it could not be reached for a time, or "".
 	Loses    string            `json:"loses,omitempty"`
+	Away     bool              `json:"away,omitempty"`
 	Workload string            `json:"workload"`
 	Params   map[string]string `json:"params"`
 	Sessions int               `json:"sessions"`

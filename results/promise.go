@@ -160,7 +160,10 @@ func (r *Run) Promise() string {
 		text += " (" + c.PromisedBy + ")"
 	}
 	text += "."
-	if c.Loses != "" {
+	switch {
+	case c.Loses != "" && c.Away:
+		text += fmt.Sprintf(" The server could not be reached for a time. If it crashed, it may have lost commits, as documented, since %s. So a violation need not be a bug.", c.Loses)
+	case c.Loses != "":
 		text += fmt.Sprintf(" The run kills the server, which may then lose commits, as documented, since %s. So a violation need not be a bug.", c.Loses)
 	}
 	var broken, more []string

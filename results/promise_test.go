@@ -49,6 +49,10 @@ func TestLoses(t *testing.T) {
 	if text := r.Promise(); r.Words() != "violated" || strings.Contains(text, "a bug to report") || !strings.Contains(text, "since appendonly is no. So a violation need not be a bug.") {
 		t.Errorf("%s: %s", r.Words(), text)
 	}
+	r.Config.Away = true
+	if text := r.Promise(); strings.Contains(text, "kills") || !strings.Contains(text, "If it crashed, it may have lost commits, as documented, since appendonly is no. So a violation need not be a bug.") {
+		t.Error(text)
+	}
 }
 
 // TestPromise: the texts of a run tell a violated promise from a violation of more than is promised,
