@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pkg/errors"
 
@@ -157,10 +159,18 @@ func (a *app) open(s *settings) (drivers.DB, error) {
 	return first, nil
 }
 
+// joinLate is after how long a run says that an endpoint lacks what was created at the first one.
+const joinLate = 3 * time.Second
+
 // join makes the other endpoints use what was created at the first.
 func (a *app) join(s *settings, first drivers.DB) error {
 	for n, db := range a.others {
-		if err := db.(drivers.Joiner).Join(a.stop, first); err != nil {
+		late := time.AfterFunc(joinLate, func() {
+			fmt.Fprintf(a.msg, "note: endpoint %d of %d does not have what was created at the first, waiting: is it one of the same database, and does it replicate?\n", n+2, len(s.dsns))
+		})
+		err := db.(drivers.Joiner).Join(a.stop, first)
+		late.Stop()
+		if err != nil {
 			return s.atEndpoint(n+1, err)
 		}
 	}

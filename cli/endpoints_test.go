@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,23 @@ func TestEndpointsRefused(t *testing.T) {
 		if c.code != tc.code || !strings.Contains(c.msg, tc.want) {
 			t.Errorf("%v: exit code %d, want %d: %s", tc.args, c.code, tc.code, c.msg)
 		}
+	}
+}
+
+// TestEndpointOfOtherDatabase: a run that waits for an endpoint to have what was created at the first one says so.
+func TestEndpointOfOtherDatabase(t *testing.T) {
+	dsn := postgresDSN(t)
+	other, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Path = "/template1"
+	run, _, wait := begin(t, "run", "--driver", "postgres", "--dsn", dsn, "--dsn", other.String(), "--no-progress", "--out", filepath.Join(t.TempDir(), "run"))
+	if err := run.Process.Signal(os.Interrupt); err != nil { // after the first line, which is the note
+		t.Fatal(err)
+	}
+	if c := wait(); c.code != 130 || !strings.HasPrefix(c.msg, "note: endpoint 2 of 2 does not have what was created at the first, waiting") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
 }
 
