@@ -315,8 +315,14 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	}
 	s.lag = &w.lag
 	w.judge.ofRun(&run.Config)
-	if _, more := w.judge.levels(); len(more) > 0 {
-		fmt.Fprintf(a.msg, "note: windows are judged at %s: a level at which they cannot be judged is satisfied if that one is, and unknown otherwise\n", more[0])
+	if judged, more := w.judge.levels(); len(more) > 0 {
+		var follow []string
+		for _, lvl := range k.levels {
+			if !slices.Contains(judged, lvl) {
+				follow = append(follow, lvl.String())
+			}
+		}
+		fmt.Fprintf(a.msg, "note: windows cannot be judged at %s. They are judged at %s: the other levels are satisfied if it is, and unknown otherwise\n", strings.Join(follow, ", "), more[0])
 	}
 	var out io.Writer
 	if s.resume == nil {
