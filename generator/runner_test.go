@@ -231,6 +231,20 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
+// TestPauseEndsWithRun: a transaction that waits between its operations goes on at once when the run is over, and commits.
+func TestPauseEndsWithRun(t *testing.T) {
+	w := workload{keys: []string{"x"}, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
+		if err := tx.Pause(ctx, 1000*time.Hour); err != nil {
+			return err
+		}
+		return increment(ctx, tx, worker, n)
+	}}
+	o := drive(t, &fake{}, w, generator.Config{Sessions: 2, Duration: 50 * time.Millisecond, Retries: 9}, &buffer{}, context.Background())
+	if n := o.h.Count(); o.err != nil || o.reason != generator.DurationReached || n.Committed == 0 || n.Committed+n.Aborted > 20 {
+		t.Errorf("%v, %s, %+v", o.err, o.reason, n)
+	}
+}
+
 // TestServerLost: when patience ends, so does the run, with a closed history.
 func TestServerLost(t *testing.T) {
 	db := &fake{onConnect: func(n int) error {

@@ -15,6 +15,7 @@ type Tx struct {
 	a       *attempt
 	values  *values
 	timeout time.Duration
+	running context.Context // ends when no further transaction may start
 }
 
 // values draws unique values without coordination: worker w of n workers uses w+n, w+2n, w+3n,
@@ -127,9 +128,9 @@ func (t *Tx) Delete(ctx context.Context, key string) (found bool, err error) {
 	return found, err
 }
 
-// Pause waits within the transaction. It fails when the run must end at once.
+// Pause waits within the transaction, no longer than transactions may start. It fails when the run must end at once.
 func (t *Tx) Pause(ctx context.Context, d time.Duration) error {
-	pause(ctx, d)
+	pauseUntil(ctx, d, t.running.Done())
 	if ctx.Err() != nil {
 		return &drivers.Error{Class: drivers.Aborted, Cause: "interrupted", Err: context.Cause(ctx)}
 	}
@@ -137,7 +138,10 @@ func (t *Tx) Pause(ctx context.Context, d time.Duration) error {
 }
 
 // pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) {
+func pause(ctx context.Context, d time.Duration) { pauseUntil(ctx, d, nil) }
+
+// pauseUntil waits, unless ctx or over ends first.
+func pauseUntil(ctx context.Context, d time.Duration, over <-chan struct{}) {
 	if d <= 0 {
 		return
 	}
@@ -146,5 +150,6 @@ func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
+	case <-over:
 	}
 }

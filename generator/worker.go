@@ -175,7 +175,7 @@ const fullWait = 20 * time.Millisecond
 func (w *worker) try(ctx, running context.Context, number int64, program Program, due int64) (status history.Status, derr *drivers.Error, err error) {
 	w.a.begin(number, due)
 	behind := w.behind
-	status, cause, derr := w.execute(ctx, program)
+	status, cause, derr := w.execute(ctx, running, program)
 	if derr != nil && derr.Broken {
 		w.disconnect()
 	}
@@ -229,7 +229,7 @@ func (w *worker) noteCommit(number int64) {
 }
 
 // execute runs the transaction and returns its outcome.
-func (w *worker) execute(ctx context.Context, program Program) (history.Status, string, *drivers.Error) {
+func (w *worker) execute(ctx, running context.Context, program Program) (history.Status, string, *drivers.Error) {
 	if p, ok := program.(LightweightProgram); ok {
 		return w.executeLight(ctx, p)
 	}
@@ -238,7 +238,7 @@ func (w *worker) execute(ctx context.Context, program Program) (history.Status, 
 		e := drivers.AsError(err)
 		return history.Aborted, e.Cause, e // no commit was sent
 	}
-	t := &Tx{tx: tx, a: &w.a, values: w.values, timeout: w.r.cfg.CallTimeout}
+	t := &Tx{tx: tx, a: &w.a, values: w.values, timeout: w.r.cfg.CallTimeout, running: running}
 	if err := program.Run(ctx, t); err != nil {
 		return w.rollback(ctx, t, err)
 	}
