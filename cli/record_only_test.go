@@ -114,9 +114,11 @@ func TestReportKilledWindows(t *testing.T) {
 	for _, c := range []struct {
 		dsn  string
 		code exitCode
+		lost bool // the verdicts of the killed process are
 		// explain is the time limit for explaining; with one, the process is killed when it has explained a window.
 		explain string
-	}{{"sim://", exitInterrupted, "0"}, {"sim://?off=first-committer-wins&rate=1", exitViolated, "0"}, {"sim://?off=first-committer-wins&rate=1", exitViolated, "30s"}} {
+	}{{"sim://", exitInterrupted, false, "0"}, {"sim://?off=first-committer-wins&rate=1", exitViolated, false, "0"}, {"sim://?off=first-committer-wins&rate=1", exitViolated, true, "0"},
+		{"sim://?off=first-committer-wins&rate=1", exitViolated, false, "30s"}} {
 		dir := filepath.Join(t.TempDir(), "run")
 		run := command(t, "run", "--driver", "sim", "--dsn", c.dsn, "--isolation", "snapshot isolation", "--cut-every", "500txns", "--duration", "5m", "--keys", "20",
 			"--on-violation", "continue", "--explain-timeout", c.explain, "--rate", "2000", "--no-progress", "--out", dir)
@@ -147,6 +149,11 @@ func TestReportKilledWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir = moved
+		if c.lost {
+			if err := os.Truncate(filepath.Join(dir, results.WindowVerdicts), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
 		done := isohound(t, "report", dir)
 		if done.code != int(c.code) || !strings.Contains(done.msg, results.Killed) {
 			t.Errorf("%s: exit code %d\n%s%s", c.dsn, done.code, done.out, done.msg)
@@ -158,6 +165,9 @@ func TestReportKilledWindows(t *testing.T) {
 		loaded, err := results.Load(dir)
 		if err != nil || len(loaded.Outcomes) == 0 || loaded.Outcomes[0].Windows == nil || loaded.Outcomes[0].Windows.Total() < 3 || loaded.Config.Recorded() != "." {
 			t.Errorf("%v, %+v", err, loaded)
+		}
+		if files, err := results.WindowFiles(dir); err != nil || loaded.Outcomes[0].Windows.Total() < len(files)-1 { // the last one may be empty
+			t.Errorf("%v, %d windows: %+v", err, len(files), loaded.Outcomes[0].Windows)
 		}
 		if c.code == exitViolated {
 			if done := isohound(t, "explain", dir, "--level", "si"); done.code != int(exitViolated) || !strings.Contains(done.out, "LostUpdate") {

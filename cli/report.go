@@ -71,7 +71,10 @@ func (a *app) report(dirs []string, o *reporting, late *lateJudging) error {
 		if unjudged(dirs[0]) {
 			return a.judgeLate(dirs[0], late)
 		}
-		return a.redraw(dirs[0])
+		if err := a.redraw(dirs[0]); err != nil {
+			return err
+		}
+		return a.nothingLeft(dirs[0])
 	}
 	x, err := results.NewIndex(dirs)
 	if err != nil {
@@ -128,6 +131,17 @@ func (o *reporting) render(x *results.Index, folder string) ([]byte, error) {
 		return x.JSON(folder)
 	}
 	return x.HTML(folder, pages.Draw)
+}
+
+// nothingLeft says if a run has no verdict, and nothing that report could judge.
+func (a *app) nothingLeft(dir string) error {
+	r, err := results.Load(dir)
+	if err != nil || results.Judged(dir) || len(r.Outcomes) > 0 && r.Config.History != results.WindowsFolder {
+		return withCode(exitData, err)
+	}
+	fmt.Fprintf(a.msg, "note: the run in %s has no verdict, and no history that could be judged\n", dir)
+	a.found(exitUnknown)
+	return nil
 }
 
 // redraw draws the report of one run again.

@@ -273,22 +273,31 @@ func (w *windowRun) restore(r *resumed) error {
 }
 
 // restore makes j know what the process that left a run knew after the latest window whose verdicts are complete. fine
-// says which of these windows are satisfied at all levels, and size is that of their verdicts.
+// says which of these windows are satisfied at all levels, and size is that of their verdicts. If verdicts are lost, j knows
+// nothing, and all windows must be judged again.
 func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
+	fine = map[int]bool{}
 	path := filepath.Join(j.dir, stateFile)
 	b, err := os.ReadFile(path)
 	switch {
 	case os.IsNotExist(err): // no window was judged
+		return fine, 0, nil
 	case err != nil:
 		return nil, 0, withCode(exitIO, err)
-	default:
-		var state judgeState
-		if err := json.Unmarshal(b, &state); err != nil {
-			return nil, 0, withCode(exitData, errors.Wrap(err, path))
-		}
-		j.number, j.digest, j.tested, j.state = state.Window, state.Digest, state.Tested, *state.Rounds
 	}
-	fine = map[int]bool{}
+	var state judgeState
+	if err := json.Unmarshal(b, &state); err != nil {
+		return nil, 0, withCode(exitData, errors.Wrap(err, path))
+	}
+	lost, err := j.lost(state.Window)
+	if err != nil {
+		return nil, 0, withCode(exitData, err)
+	}
+	if lost != "" {
+		fmt.Fprintf(j.app.msg, "note: %s; the windows that are there are judged again\n", lost)
+		return fine, 0, nil
+	}
+	j.number, j.digest, j.tested, j.state = state.Window, state.Digest, state.Tested, *state.Rounds
 	err = results.EachWindow(j.dir, func(n, length int, o *results.Outcome) error {
 		if n > j.number {
 			return nil // not all of its verdicts need be there
@@ -309,6 +318,27 @@ func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
 		return nil
 	})
 	return fine, size, withCode(exitData, err)
+}
+
+// lost says which verdicts of windows up to one are not in the file of verdicts, "" if all are there.
+func (j *windowJudge) lost(upTo int) (string, error) {
+	told := map[string]map[int]bool{}
+	err := results.EachWindow(j.dir, func(n, _ int, o *results.Outcome) error {
+		if told[o.Level] == nil {
+			told[o.Level] = map[int]bool{}
+		}
+		told[o.Level][n] = told[o.Level][n] || n <= upTo
+		return nil
+	})
+	judged, more := j.levels()
+	for _, lvl := range append(judged, more...) {
+		for n := 1; n <= upTo && err == nil; n++ {
+			if !told[lvl.String()][n] {
+				return fmt.Sprintf("the verdict on window %d at %s is lost from %s", n, lvl, results.WindowVerdicts), nil
+			}
+		}
+	}
+	return "", err
 }
 
 // recorder begins the history of a run, or goes on with it.
