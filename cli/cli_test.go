@@ -341,6 +341,14 @@ func TestOut(t *testing.T) {
 	if after, _ := os.ReadFile(filepath.Join(out, "config.json")); c.code != 74 || !strings.Contains(c.msg, "holds a run already") || string(after) != string(before) {
 		t.Errorf("exit code %d: %s", c.code, c.msg)
 	}
+	// Nor is one that lost its configuration.
+	if err := os.Remove(filepath.Join(out, "config.json")); err != nil {
+		t.Fatal(err)
+	}
+	c = isohound(t, "run", "--txns", "100", "--out", out, "--no-progress")
+	if _, err := os.Stat(filepath.Join(out, "config.json")); c.code != 74 || !strings.Contains(c.msg, "holds a run already") || !os.IsNotExist(err) {
+		t.Errorf("exit code %d, %v: %s", c.code, err, c.msg)
+	}
 }
 
 // TestNothingElseIsTouched: a run does not change files in the user's own folder, even if they

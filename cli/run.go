@@ -417,6 +417,11 @@ func runFolder(s *settings, out string) (string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", withCode(exitIO, errors.Wrap(err, "--out"))
 	}
+	for _, name := range []string{"history.jsonl.zst", "history.jsonl", results.WindowsFolder} { // of a folder without its configuration, too
+		if _, err := os.Stat(filepath.Join(out, name)); err == nil {
+			return "", holdsRun(out)
+		}
+	}
 	if err := results.Claim(out); os.IsExist(err) {
 		return "", holdsRun(out)
 	} else if err != nil {

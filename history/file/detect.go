@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -52,6 +53,14 @@ func begin(r *bufio.Reader) ([]byte, error) {
 func detect(head []byte, size int64, more func() []byte) (Format, error) {
 	if ok, _ := native.Detect(head); ok {
 		return Native, nil
+	}
+	for _, packed := range []struct{ magic, name, unpack string }{{"\x1f\x8b", "gzip", "gunzip"}, {"\xfd7zXZ", "xz", "unxz"}} {
+		if bytes.HasPrefix(head, []byte(packed.magic)) {
+			return "", errors.Errorf("this is compressed with %s; unpack it with %s, isohound reads files of zstd only", packed.name, packed.unpack)
+		}
+	}
+	if strings.HasPrefix("\x28\xb5\x2f\xfd", string(head)) && len(head) > 1 {
+		return "", errors.Errorf("this is the beginning of a file of zstd, cut off after %d bytes", len(head))
 	}
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return "", errors.New("this is a text in UTF-16; isohound reads UTF-8")

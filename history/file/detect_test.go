@@ -113,6 +113,11 @@ func TestByteOrderMark(t *testing.T) {
 			}
 		}
 	}
+	for text, want := range map[string]string{"\x1f\x8b\x08\x00": "compressed with gzip; unpack it with gunzip", "\xfd7zXZ\x00": "compressed with xz", "\x28\xb5\x2f": "a file of zstd, cut off after 3 bytes"} {
+		if _, err := file.Open("-", file.Auto, strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 	if _, err := file.Open("-", file.Auto, strings.NewReader("\xff\xfes\x001\x00:\x00")); err == nil || !strings.Contains(err.Error(), "UTF-16") {
 		t.Error(err)
 	}
