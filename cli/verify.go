@@ -187,16 +187,52 @@ func (v *verifying) can(iso drivers.Isolation, name string) (bool, error) {
 	return true, nil
 }
 
+// longerRuns is how often a run in which transactions did not meet is repeated, each time with four times as many.
+const longerRuns = 3
+
 // one runs a workload in a process of its own.
 func (v *verifying) one(ctx context.Context, dsn string, iso drivers.Isolation, name string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return errors.WithStack(err)
-	}
 	v.runs++
 	folder := strconv.Itoa(v.runs) + "-" + name
+	txns := v.txns
+	code, text, err := v.try(ctx, dsn, iso, name, folder, txns)
+	for n := 0; err == nil && code == exitVacuous && n < longerRuns; n++ {
+		if err = os.RemoveAll(filepath.Join(v.out, folder)); err != nil {
+			return withCode(exitIO, err)
+		}
+		txns *= 4
+		code, text, err = v.try(ctx, dsn, iso, name, folder, txns)
+	}
+	if err != nil {
+		return err
+	}
+	word := map[exitCode]string{exitSatisfied: "ok", exitViolated: "VIOLATED", exitUnknown: "unknown", exitVacuous: "vacuous"}[code]
+	if word == "" {
+		word = "FAILED"
+	}
+	more := ""
+	if txns > v.txns {
+		more = fmt.Sprintf(", with %d transactions each, since fewer did not meet", txns)
+	}
+	v.say("  %-8s %s at %q, %s%s\n", word, name, iso.Name, folder, more)
+	if code == exitSatisfied {
+		return nil
+	}
+	v.bad++
+	if text != "" {
+		v.say("          %s\n", strings.ReplaceAll(text, "\n", "\n          "))
+	}
+	return nil
+}
+
+// try runs a workload once, and returns the exit code and what was printed.
+func (v *verifying) try(ctx context.Context, dsn string, iso drivers.Isolation, name, folder string, txns int) (exitCode, string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, "", errors.WithStack(err)
+	}
 	c := exec.CommandContext(ctx, self, "run", "--driver", v.driver, "--isolation", iso.Name, "--workload", name, "--sessions", strconv.Itoa(v.sessions),
-		"--txns", strconv.Itoa(v.txns), "--check", "claimed", "--quiet", "--out", filepath.Join(v.out, folder))
+		"--txns", strconv.Itoa(txns), "--check", "claimed", "--quiet", "--out", filepath.Join(v.out, folder))
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	// The environment does not show a password to other users, as arguments do.
 	c.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, dsnVariable+"=") }), dsnVariable+"="+dsn)
@@ -204,27 +240,13 @@ func (v *verifying) one(ctx context.Context, dsn string, iso drivers.Isolation, 
 	c.Stdout, c.Stderr = &out, &msg
 	err = c.Run()
 	if ctx.Err() != nil {
-		return errInterrupted
+		return 0, "", errInterrupted
 	}
 	if _, exited := err.(*exec.ExitError); err != nil && !exited {
-		return errors.WithStack(err)
+		return 0, "", errors.WithStack(err)
 	}
-	code := exitCode(c.ProcessState.ExitCode())
-	word := map[exitCode]string{exitSatisfied: "ok", exitViolated: "VIOLATED", exitUnknown: "unknown", exitVacuous: "vacuous"}[code]
-	if word == "" {
-		word = "FAILED"
-	}
-	v.say("  %-8s %s at %q, %s\n", word, name, iso.Name, folder)
-	if code == exitSatisfied {
-		return nil
-	}
-	v.bad++
-	for _, text := range []string{out.String(), msg.String()} {
-		if text = strings.TrimSpace(text); text != "" {
-			v.say("          %s\n", strings.ReplaceAll(text, "\n", "\n          "))
-		}
-	}
-	return nil
+	printed := strings.TrimSpace(strings.TrimSpace(out.String()) + "\n" + strings.TrimSpace(msg.String()))
+	return exitCode(c.ProcessState.ExitCode()), printed, nil
 }
 
 // conclude writes the file, and says what to send back.
