@@ -76,7 +76,7 @@ type TrendNight struct {
 	Runs, Broken, Known, Early, Failed int
 	Commits                            int64
 	Share                              float64 // of the most runs of a night, in percent
-	// AsExpected: no violation of the night is unexpected, broken promises included.
+	// AsExpected: no violation of the night is unexpected, broken promises included, by the plan as it is now.
 	AsExpected bool
 }
 
@@ -114,10 +114,9 @@ func (s *State) Morning(p *Plan, cells []*Cell, left []LeftOut) (*Morning, error
 		return nil, err
 	}
 	m.list(s, p, cells, tonight)
-	if m.Trend, err = s.trend(nights); err != nil {
+	if m.Trend, err = s.trend(p, cells, nights); err != nil {
 		return nil, err
 	}
-	m.Trend[0].AsExpected = m.Total.ByStatus[Unexpected] == 0 // by the plan as it is now, like the rest of the page
 	if !m.First {
 		if err := m.compare(s, p, cells, nights[1]); err != nil {
 			return nil, err

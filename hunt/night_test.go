@@ -451,6 +451,19 @@ workloads: [{workload: mini}, {workload: append}]
 	if m, err = s.Morning(p, cells, nil); err != nil || !m.Trend[0].AsExpected {
 		t.Errorf("the plan expects the violations: %+v, %v", m.Trend[0], err)
 	}
+	if _, err := s.db.Exec("UPDATE nights SET ended = began, code = 1 WHERE id = ?", second.ID); err != nil { // something else failed
+		t.Fatal(err)
+	}
+	third, err := s.begin(3, "v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if later, err := s.Morning(p, cells, nil); err != nil || later.Trend[1].ID != second.ID || !later.Trend[1].AsExpected {
+		t.Errorf("an earlier night, whose violations the plan expects: %+v, %v", later.Trend, err)
+	}
+	if _, err := s.db.Exec("DELETE FROM nights WHERE id = ?", third.ID); err != nil {
+		t.Fatal(err)
+	}
 	if html, err := pages.Draw("hunt", m); err != nil || !strings.Contains(string(html), `class="n">22, as expected</td>`) {
 		t.Errorf("the table of nights does not say that they are expected: %v", err)
 	}
