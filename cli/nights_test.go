@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"regexp"
 	"time"
 
 	"github.com/isohound/isohound/hunt"
@@ -79,7 +80,8 @@ func TestNights(t *testing.T) {
 		told <- b
 	}))
 	defer hook.Close()
-	done := isohound(t, "hunt", path, "--out", dir, "--summary", filepath.Join(dir, "ci.md"), "--webhook", hook.URL+"/secret")
+	ci := filepath.Join(t.TempDir(), "ci.md")
+	done := isohound(t, "hunt", path, "--out", dir, "--summary", ci, "--webhook", hook.URL+"/secret")
 	if done.code != int(exitViolated) {
 		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
 	}
@@ -99,8 +101,18 @@ func TestNights(t *testing.T) {
 			t.Errorf("%q is not in the page", want)
 		}
 	}
-	if ci, err := os.ReadFile(filepath.Join(dir, "ci.md")); err != nil || !strings.Contains(string(ci), "### isohound hunt p: 1 cell is violated") {
-		t.Errorf("summary: %v\n%s", err, ci)
+	text, err := os.ReadFile(ci)
+	if err != nil || !strings.Contains(string(text), "### isohound hunt p: 1 cell is violated") {
+		t.Errorf("summary: %v\n%s", err, text)
+	}
+	links := regexp.MustCompile(`\[run \d+\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
+	for _, l := range links { // they lead from where the file is
+		if _, err := os.Stat(filepath.Join(filepath.Dir(ci), filepath.FromSlash(l[1]))); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(links) == 0 {
+		t.Errorf("no links in\n%s", text)
 	}
 	if left, err := os.ReadDir(filepath.Join(dir, "runs", "1")); err != nil || len(left) != 3 {
 		t.Errorf("folders that are kept: %v, %v", left, err)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"path"
 	"strings"
 	"time"
 
@@ -144,10 +146,14 @@ func (m *Morning) When() string {
 	return text
 }
 
-// Summary is the night in Markdown.
-func (m *Morning) Summary() string {
+// Summary is the night in Markdown, for a file in the folder of the hunt.
+func (m *Morning) Summary() string { return m.SummaryFrom("") }
+
+// SummaryFrom is Summary for a file elsewhere, from which base is the path of the folder of the hunt, with slashes.
+func (m *Morning) SummaryFrom(base string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### isohound hunt %s: %s\n\n", plain(m.Plan), plain(m.Words()))
+	link := func(name, file string) string { return "[" + name + "](" + linkTo(base, file) + ")" }
 	t := &m.Total
 	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.%s\n\n", plain(m.When()), count(t.Runs, "run"), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits), t.shrinking())
 	if len(m.New) > 0 {
@@ -179,11 +185,11 @@ func (m *Morning) Summary() string {
 			fmt.Fprintf(&b, "- … and %d more, which the page has\n", len(m.Groups)-n)
 			break
 		}
-		fmt.Fprintf(&b, "- **%s**%s violates %s on %s, %s: %s; %s%s\n", plain(g.Name), plain(inBrackets(g.Edges)), strings.Join(g.Levels, ", "), plain(g.Target), plain(g.Isolation), g.Status, plain(g.Rate()), g.where())
+		fmt.Fprintf(&b, "- **%s**%s violates %s on %s, %s: %s; %s%s\n", plain(g.Name), plain(inBrackets(g.Edges)), strings.Join(g.Levels, ", "), plain(g.Target), plain(g.Isolation), g.Status, plain(g.Rate()), g.where(link))
 		if x := g.Shrunk; x != nil {
 			fmt.Fprintf(&b, "  - %s", plain(x.Words()))
 			if g.Scenario != "" {
-				fmt.Fprintf(&b, " [Scenario](%s).", g.Scenario)
+				fmt.Fprintf(&b, " %s.", link("Scenario", g.Scenario))
 			}
 			b.WriteString("\n")
 			if c := x.Command(); c != "" {
@@ -203,11 +209,20 @@ func (t *Total) shrinking() string {
 }
 
 // where names the run to look at.
-func (g *Group) where() string {
+func (g *Group) where(link func(name, file string) string) string {
 	if g.Best == nil || g.Best.Report == "" {
 		return ""
 	}
-	return fmt.Sprintf("; [run %d](%s)", g.Best.ID, g.Best.Report)
+	return "; " + link(fmt.Sprintf("run %d", g.Best.ID), g.Best.Report)
+}
+
+// linkTo is the target of a link in Markdown to a file below base.
+func linkTo(base, file string) string {
+	u := url.URL{Path: path.Join(base, file)}
+	if filepath.VolumeName(filepath.FromSlash(base)) != "" {
+		u = url.URL{Scheme: "file", Path: "/" + u.Path}
+	}
+	return strings.NewReplacer("(", "%28", ")", "%29").Replace(u.String())
 }
 
 // Rate says how often the violation was seen.
