@@ -36,6 +36,7 @@ type Morning struct {
 	More    int // runs that are not listed
 	Trend   []TrendNight
 	LeftOut []LeftOut
+	Away    []Away // targets whose runs failed
 	Total   Total
 	// Elsewhere are runs of cells that the plan no longer has.
 	Elsewhere int
@@ -103,8 +104,12 @@ func (s *State) Morning(p *Plan, cells []*Cell, left []LeftOut) (*Morning, error
 		return nil, err
 	}
 	by := byCell(tonight)
+	m.Away = p.away(tonight, m.Over)
 	for _, c := range cells {
 		n := p.judgeCell(c, by[c.ID()])
+		if n.Status == NotRun && slices.ContainsFunc(m.Away, func(a Away) bool { return a.Open && a.Target == c.Target.Name }) {
+			n.Text = c.Target.Name + " could not be tested when it was last tried"
+		}
 		n.Past = past[c.ID()]
 		m.Cells = append(m.Cells, n)
 		m.Total.ByStatus[n.Status]++

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -152,10 +152,16 @@ func (m *Morning) Summary() string { return m.SummaryFrom("") }
 // SummaryFrom is Summary for a file elsewhere, from which base is the path of the folder of the hunt, with slashes.
 func (m *Morning) SummaryFrom(base string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### isohound hunt %s: %s\n\n", plain(m.Plan), plain(m.Words()))
 	link := func(name, file string) string { return "[" + name + "](" + linkTo(base, file) + ")" }
+	fmt.Fprintf(&b, "### isohound hunt %s: %s\n\n", plain(m.Plan), plain(m.Words()))
 	t := &m.Total
 	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.%s\n\n", plain(m.When()), count(t.Runs, "run"), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits), t.shrinking())
+	for n, a := range m.Away {
+		fmt.Fprintf(&b, "- %s\n", plain(a.Words()))
+		if n == len(m.Away)-1 {
+			b.WriteString("\n")
+		}
+	}
 	if len(m.New) > 0 {
 		b.WriteString("New since the night before:\n\n")
 		for _, n := range m.New {
@@ -318,7 +324,11 @@ func (m *Morning) JUnit() ([]byte, error) {
 			jc.Error = p
 			s.Errors++
 		case NotRun:
-			jc.Skipped = &junitProblem{Message: "the night ended before it"}
+			text := n.Text
+			if text == "" {
+				text = "the night ended before it"
+			}
+			jc.Skipped = &junitProblem{Message: text}
 			s.Skipped++
 		}
 		s.Cases = append(s.Cases, jc)
