@@ -267,13 +267,27 @@ func (a *app) reportHunt(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, le
 	}
 	page, err := m.Write(h.out, pages.Draw)
 	if err == nil {
-		err = appendSummary(h.summary, m.Summary)
+		err = appendSummary(h.summary, func() string { return m.SummaryFrom(wayTo(h.out, h.summary)) })
 	}
 	if err != nil {
 		return withCode(exitIO, err)
 	}
 	_, err = fmt.Fprintf(a.out, "%s\n%s\n", m.Words(), page)
 	return withCode(exitIO, err)
+}
+
+// wayTo is the path of a folder from where a file is, with slashes; an absolute one where there is no such path.
+func wayTo(dir, file string) string {
+	to, err := filepath.Abs(dir)
+	if err != nil {
+		return filepath.ToSlash(dir)
+	}
+	if from, err := filepath.Abs(filepath.Dir(file)); err == nil {
+		if rel, err := filepath.Rel(from, to); err == nil {
+			to = rel
+		}
+	}
+	return filepath.ToSlash(to)
 }
 
 // huntLock is how long a hunt waits for another one in the same folder: what a killed hunt has started ends soon
@@ -404,7 +418,7 @@ func (a *app) morning(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left 
 	}
 	page, err := m.Write(h.out, pages.Draw)
 	if err == nil {
-		err = appendSummary(h.summary, m.Summary)
+		err = appendSummary(h.summary, func() string { return m.SummaryFrom(wayTo(h.out, h.summary)) })
 	}
 	if err != nil {
 		return withCode(exitIO, err)

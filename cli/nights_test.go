@@ -8,12 +8,18 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,7 +85,8 @@ func TestNights(t *testing.T) {
 		told <- b
 	}))
 	defer hook.Close()
-	done := isohound(t, "hunt", path, "--out", dir, "--summary", filepath.Join(dir, "ci.md"), "--webhook", hook.URL+"/secret")
+	ci := filepath.Join(t.TempDir(), "ci.md")
+	done := isohound(t, "hunt", path, "--out", dir, "--summary", ci, "--webhook", hook.URL+"/secret")
 	if done.code != int(exitViolated) {
 		t.Fatalf("exit code %d\n%s%s", done.code, done.out, done.msg)
 	}
@@ -99,8 +106,18 @@ func TestNights(t *testing.T) {
 			t.Errorf("%q is not in the page", want)
 		}
 	}
-	if ci, err := os.ReadFile(filepath.Join(dir, "ci.md")); err != nil || !strings.Contains(string(ci), "### isohound hunt p: 1 cell is violated") {
-		t.Errorf("summary: %v\n%s", err, ci)
+	text, err := os.ReadFile(ci)
+	if err != nil || !strings.Contains(string(text), "### isohound hunt p: 1 cell is violated") {
+		t.Errorf("summary: %v\n%s", err, text)
+	}
+	links := regexp.MustCompile(`\[run \d+\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
+	for _, l := range links { // they lead from where the file is
+		if _, err := os.Stat(filepath.Join(filepath.Dir(ci), filepath.FromSlash(l[1]))); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(links) == 0 {
+		t.Errorf("no links in\n%s", text)
 	}
 	if left, err := os.ReadDir(filepath.Join(dir, "runs", "1")); err != nil || len(left) != 3 {
 		t.Errorf("folders that are kept: %v, %v", left, err)
@@ -335,5 +352,119 @@ keep: all
 	}
 	if strings.Contains(done.out+done.msg, "hush-hush") {
 		t.Errorf("the password is printed\n%s%s", done.out, done.msg)
+	}
+}
+
+// TestNightsAway: a server that is away when the night begins has its runs when it is back. A hunt that waits for a server says so,
+// and ends when it is interrupted.
+func TestNightsAway(t *testing.T) {
+	server, err := url.Parse(postgresDSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	door, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer door.Close()
+	var back atomic.Bool
+	go forward(door, server.Host, &back)
+	away := *server
+	away.Host = door.Addr().String()
+	text := "targets: [{name: pg, dsn: \"" + away.String() + "\", isolations: [read committed]}]\nworkloads: [{workload: mini, keys: 5, sessions: 5, txns: 60}]\nlevels: [si]\nexpect: [{verdict: any}]\nrepeats: 0\n"
+	dir := filepath.Join(t.TempDir(), "h")
+	c := command(t, "hunt", write(t, "p.yaml", text+"budget: {run: 1m, time: 8h}\n"), "--out", dir)
+	msg := said(t, c)
+	msg.waits(t, "nothing else is to be done; waiting until ")
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != int(exitUnavailable) || !strings.Contains(msg.String(), "the night is not over") || !strings.Contains(msg.String(), "pg: a run failed; its next run begins in 5s or later") {
+		t.Errorf("exit code %d\n%s", code, msg)
+	}
+	// A night whose end comes before the end of the pause does not wait for it.
+	if done := isohound(t, "hunt", write(t, "p.yaml", text+"budget: {run: 1s, time: 4s}\n"), "--out", filepath.Join(t.TempDir(), "short")); done.code != int(exitUnavailable) || !strings.Contains(done.msg, "the night is over: no run fits between the pause of pg and its end") {
+		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	// The same night, now with a run for each cell and an end. The server comes back.
+	c = command(t, "hunt", write(t, "p.yaml", text+"budget: {run: 1m}\n"), "--out", dir, "--resume")
+	msg = said(t, c)
+	msg.waits(t, "going on with night 1")
+	back.Store(true)
+	err = c.Wait()
+	if got := fmt.Sprint(nightCases(t, dir)); err != nil || got != "map[pg:]" {
+		t.Errorf("%v, %s\n%s", err, got, msg)
+	}
+	for _, name := range []string{hunt.PageFile, hunt.SummaryFile} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(b), "pg could not be tested from ") || !strings.Contains(string(b), "Then it was tested again.") {
+			t.Errorf("%s: %v\n%s", name, err, b)
+		}
+	}
+}
+
+// forward connects what comes in at a door with a server, if that is back, and hangs up otherwise.
+func forward(door net.Listener, server string, back *atomic.Bool) {
+	for {
+		in, err := door.Accept()
+		if err != nil {
+			return
+		}
+		if !back.Load() {
+			in.Close()
+			continue
+		}
+		out, err := net.Dial("tcp", server)
+		if err != nil {
+			in.Close()
+			continue
+		}
+		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+			go func() {
+				_, _ = io.Copy(way[0], way[1])
+				way[0].Close()
+				way[1].Close()
+			}()
+		}
+	}
+}
+
+// speech is what a command prints as messages.
+type speech struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (s *speech) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.Write(b)
+}
+
+func (s *speech) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.String()
+}
+
+// said starts a command.
+func said(t *testing.T, c *exec.Cmd) *speech {
+	t.Helper()
+	s := &speech{}
+	c.Stdout, c.Stderr = s, s
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() })
+	return s
+}
+
+// waits waits until something was printed.
+func (s *speech) waits(t *testing.T, text string) {
+	t.Helper()
+	for begun := time.Now(); !strings.Contains(s.String(), text); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > 2*time.Minute {
+			t.Fatalf("%q was not printed:\n%s", text, s)
+		}
 	}
 }

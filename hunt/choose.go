@@ -34,8 +34,10 @@ type choice struct {
 
 // tally is what a cell has had tonight.
 type tally struct {
-	runs    int // begun, and not cut short
-	cut     int
+	runs    int // that count
+	cut     int // that were cut short
+	away    int // whose server could not be used
+	failed  int // in a row
 	seconds float64
 }
 
@@ -60,16 +62,20 @@ type chooser struct {
 	night  *Night
 }
 
-// givenUp is after how many failed runs in a row a target is left alone for the rest of the night.
-const givenUp = 3
-
 // next chooses the next run, nil if there is none. tonight are the runs of the night, servers the latest server of
 // each target.
 //
 // Cells that were never judged come first, then those that changed, then repeats of violations, then cells that found
 // something in the last nights, then all others, each once; after that the cell that has had the least time, or under
-// the bandit a cell of the row that has had the least. Within one kind small cells come first, so that much is seen soon.
+// the bandit a cell of the row that has had the least. Within one kind cells with fewer failed runs come first, so that one
+// that always fails does not stand for its target, and then small cells, so that much is seen soon. Targets that pause or
+// are given up have no run.
 func (c *chooser) next(tonight []*Run, servers map[string]string) *choice {
+	return c.nextAt(tonight, servers, time.Now())
+}
+
+// nextAt is next at a time.
+func (c *chooser) nextAt(tonight []*Run, servers map[string]string, now time.Time) *choice {
 	had := map[string]*tally{}
 	for _, cell := range c.cells {
 		had[cell.ID()] = &tally{}
@@ -80,15 +86,31 @@ func (c *chooser) next(tonight []*Run, servers map[string]string) *choice {
 			continue
 		}
 		t.seconds += r.Took.Seconds()
-		if r.cutShort() && t.cut < maxCut {
-			t.cut++
-			continue
+		switch r.State {
+		case failed: // a cell that fails at once would always have had the least time
+			t.failed++
+			t.seconds += float64(t.failed) * c.size(c.cell(r.Cell))
+		case judged:
+			t.failed = 0
 		}
-		t.runs++
+		switch {
+		case r.cutShort() && t.cut < maxCut:
+			t.cut++
+		case r.away() && t.away < maxAway:
+			t.away++
+		default:
+			t.runs++
+		}
 	}
-	out := dead(tonight)
+	// Nothing is repeated on a target whose latest run failed: a cell is tried first.
+	out, unsure := map[string]bool{}, map[string]bool{}
+	for target, a := range failing(tonight) {
+		unsure[target] = true
+		out[target] = a.until().After(now) || c.plan.Budget.givenUp(a) != ""
+	}
 	best, rank := (*choice)(nil), 99
 	var size float64
+	var fails int
 	for _, cell := range c.cells {
 		if out[cell.Target.Name] {
 			continue
@@ -99,38 +121,47 @@ func (c *chooser) next(tonight []*Run, servers map[string]string) *choice {
 		if why == whyAgain {
 			s = t.seconds + s // the least time so far, and small ones among equals
 		}
-		if r < rank || r == rank && s < size {
-			best, rank, size = &choice{cell: cell, why: why}, r, s
+		if r == whenAgain {
+			t.failed = 0 // the time of failed runs counts
+		}
+		if r < rank || r == rank && (t.failed < fails || t.failed == fails && s < size) {
+			best, rank, fails, size = &choice{cell: cell, why: why}, r, t.failed, s
 		}
 	}
 	if rank <= 1 {
 		return best
 	}
-	if again := c.repeat(tonight, out); again != nil {
+	if again := c.repeat(tonight, unsure); again != nil {
 		return again
 	}
-	if rank == 4 || best == nil {
-		if smaller := c.shrink(tonight, out); smaller != nil {
+	if rank == whenAgain || best == nil {
+		if smaller := c.shrink(tonight, unsure); smaller != nil {
 			return smaller
 		}
 	}
-	if rank == 4 {
+	if rank == whenAgain {
 		switch {
-		case c.fixed:
-			return nil
+		case c.fixed: // no cell is left to try
+			if again := c.repeat(tonight, out); again != nil {
+				return again
+			}
+			return c.shrink(tonight, out)
 		case c.plan.ChosenBy() == byBandit:
-			return c.yielding(best, tonight, had)
+			return c.yielding(best, tonight, had, out)
 		}
 	}
 	return best
 }
+
+// whenAgain is the urgency of a cell that had its turn.
+const whenAgain = 4
 
 // reason says why a cell would be next, and how urgent that is; 0 is the most.
 func (c *chooser) reason(cell *Cell, t *tally, servers map[string]string) (string, int) {
 	p := c.past[cell.ID()]
 	switch server := servers[cell.Target.Name]; {
 	case t.runs > 0:
-		return whyAgain, 4
+		return whyAgain, whenAgain
 	case p == nil:
 		return whyNew, 0
 	case p.digest != cell.digest() || p.version != c.version || p.server != server && server != "":
@@ -151,24 +182,6 @@ func (c *chooser) size(cell *Cell) float64 {
 		s += 5 // for its start
 	}
 	return s
-}
-
-// dead are the targets whose latest runs all failed.
-func dead(tonight []*Run) map[string]bool {
-	row, out := map[string]int{}, map[string]bool{}
-	for _, r := range tonight {
-		if r.shrinks() {
-			continue // its settings may be what fails
-		}
-		switch r.State {
-		case failed:
-			row[r.Target]++
-		case judged:
-			row[r.Target] = 0
-		}
-		out[r.Target] = row[r.Target] >= givenUp
-	}
-	return out
 }
 
 // repeat chooses the repetition of a violation, nil if there is none: of one that nobody expects, or else of one that the
@@ -261,10 +274,12 @@ func (c *chooser) shrink(tonight []*Run, out map[string]bool) *choice {
 
 // again is the next repetition of a run, nil if it had all.
 func (c *chooser) again(cell *Cell, r *Run, tonight []*Run) *choice {
-	same, near := 0, 0
+	same, near, away := 0, 0, 0
 	for _, other := range tonight {
 		switch {
 		case other.Repeats != r.ID:
+		case other.away() && away < maxAway:
+			away++
 		case other.Why == whySame:
 			same++
 		case other.Why == whyNear:
@@ -339,18 +354,18 @@ func (c *chooser) drawing(ch *choice, tonight []*Run) func() Settings {
 func (c *chooser) drawn(cell *Cell, tonight []*Run) (n int) {
 	digest := cell.digest()
 	for _, run := range slices.Concat(c.before, tonight) {
-		if run.Cell == cell.ID() && run.Digest == digest && run.Repeats == 0 && run.State != lost {
+		if run.Cell == cell.ID() && run.Digest == digest && run.Repeats == 0 && run.State != lost && !run.away() {
 			n++
 		}
 	}
 	return n
 }
 
-// yielding replaces a cell that was chosen because it had the least time by the one of its row that the bandit chooses.
-func (c *chooser) yielding(ch *choice, tonight []*Run, had map[string]*tally) *choice {
+// yielding replaces a cell that was chosen because it had the least time by the one of its row that the bandit chooses; out are
+// the targets that have no run.
+func (c *chooser) yielding(ch *choice, tonight []*Run, had map[string]*tally, out map[string]bool) *choice {
 	least, row := math.Inf(1), ""
 	rows, seconds := map[string][]*Cell{}, map[string]float64{}
-	out := dead(tonight)
 	for _, cell := range c.cells {
 		if !out[cell.Target.Name] {
 			rows[cell.row()] = append(rows[cell.row()], cell)

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,7 +76,8 @@ type hunter struct {
 	chooser chooser
 	judges  sync.WaitGroup
 	mu      sync.Mutex
-	err     error // the first error of a judge
+	err     error     // the first error of a judge
+	told    time.Time // the end of the pause that was told last
 }
 
 // begin begins a night, or goes on with the last one.
@@ -176,20 +177,26 @@ func (h *hunter) loop(ctx context.Context) (done bool, err error) {
 		h.mu.Unlock()
 	}()
 	for {
-		ch, tonight, err := h.choose()
+		ch, tonight, err := h.choose(time.Now())
 		if err != nil {
 			return false, err
 		}
 		if ch == nil {
 			h.judges.Wait() // a violation may still be found, and be repeated
-			if ch, tonight, err = h.choose(); err != nil || ch == nil {
-				return ctx.Err() == nil, err
+			if ch, tonight, err = h.choose(time.Now()); err != nil {
+				return false, err
 			}
 		}
 		if ctx.Err() != nil || h.failed() {
 			return false, nil
 		}
-		if h.over(ch.cell, len(tonight)) {
+		if ch == nil {
+			if waits, err := h.wait(ctx, tonight); err != nil || !waits {
+				return ctx.Err() == nil, err
+			}
+			continue
+		}
+		if h.over(ch.cell, len(tonight), time.Now()) {
 			return true, nil
 		}
 		r, err := h.record(ctx, ch, tonight)
@@ -218,8 +225,41 @@ func (h *hunter) failed() bool {
 	return h.err != nil
 }
 
-// choose chooses the next run, nil if there is none. tonight are the runs that the night has.
-func (h *hunter) choose() (ch *choice, tonight []*Run, err error) {
+// waitStep bounds how much of a pause is missing in the time that the night has lasted, if the hunt is killed.
+const waitStep = time.Minute
+
+// wait waits, at most for a step, until a target that pauses may be tried again. It reports false if nothing is to be done then,
+// or the night is over before. It ends at once if ctx ends.
+func (h *hunter) wait(ctx context.Context, tonight []*Run) (bool, error) {
+	now := time.Now()
+	names, until := h.chooser.waiting(tonight, now)
+	if len(names) == 0 {
+		return false, nil
+	}
+	later, _, err := h.choose(now.Add(2 * pauses[len(pauses)-1])) // when no target pauses
+	switch {
+	case err != nil || later == nil || h.over(later.cell, len(tonight), now):
+		return false, err
+	case h.over(later.cell, len(tonight), until):
+		h.note("the night is over: no run fits between the pause of %s and its end", strings.Join(names, ", "))
+		return false, nil
+	}
+	if !until.Equal(h.told) {
+		h.note("nothing else is to be done; waiting until %s for %s", until.Format(clockTime), strings.Join(names, ", "))
+		h.told = until
+	}
+	if err := h.State.spend(h.night.ID, h.spent()); err != nil {
+		return false, err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(until.Sub(now), waitStep)):
+	}
+	return true, nil
+}
+
+// choose chooses the run that is next at a time, nil if there is none. tonight are the runs that the night has.
+func (h *hunter) choose(at time.Time) (ch *choice, tonight []*Run, err error) {
 	if tonight, err = h.State.ofNight(h.night.ID); err != nil {
 		return nil, nil, err
 	}
@@ -227,15 +267,14 @@ func (h *hunter) choose() (ch *choice, tonight []*Run, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.chooser.next(tonight, servers), tonight, nil
+	return h.chooser.nextAt(tonight, servers, at), tonight, nil
 }
 
-// over reports whether the night is over: another run does not fit.
-func (h *hunter) over(c *Cell, n int) bool {
+// over reports whether the night is over: another run, which would begin at a time, does not fit.
+func (h *hunter) over(c *Cell, n int, at time.Time) bool {
 	b := &h.Plan.Budget
-	now := time.Now()
-	end := b.deadline(h.night.Began, now, h.spent())
-	return b.Runs > 0 && n >= b.Runs || !end.IsZero() && now.Add(c.Run).After(end)
+	end := b.deadline(h.night.Began, time.Now(), h.spent())
+	return b.Runs > 0 && n >= b.Runs || !end.IsZero() && at.Add(c.Run).After(end)
 }
 
 // record records a run. The index knows of it before it begins.
@@ -339,8 +378,9 @@ func (h *hunter) done(r *Run) {
 	}
 	h.Tell(e)
 	if r.State == failed {
-		if tonight, err := h.State.begunIn(h.night.ID); err == nil && dead(tonight)[r.Target] && !slices.ContainsFunc(tonight, func(o *Run) bool { return o.ID > r.ID && o.Target == r.Target }) {
-			h.note("%s: %d runs in a row failed; it is left alone for the rest of the night", r.Target, givenUp)
+		tonight, err := h.State.begunIn(h.night.ID)
+		if a := failing(tonight)[r.Target]; err == nil && a != nil && a.last.ID == r.ID {
+			h.note("%s", h.Plan.Budget.told(r.Target, a))
 		}
 	}
 }

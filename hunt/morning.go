@@ -36,6 +36,7 @@ type Morning struct {
 	More    int // runs that are not listed
 	Trend   []TrendNight
 	LeftOut []LeftOut
+	Away    []Away // targets whose runs failed
 	Total   Total
 	// Elsewhere are runs of cells that the plan no longer has.
 	Elsewhere int
@@ -76,7 +77,7 @@ type TrendNight struct {
 	Runs, Broken, Known, Early, Failed int
 	Commits                            int64
 	Share                              float64 // of the most runs of a night, in percent
-	// AsExpected: no violation of the night is unexpected, broken promises included.
+	// AsExpected: no violation of the night is unexpected, broken promises included, by the plan as it is now.
 	AsExpected bool
 }
 
@@ -103,8 +104,12 @@ func (s *State) Morning(p *Plan, cells []*Cell, left []LeftOut) (*Morning, error
 		return nil, err
 	}
 	by := byCell(tonight)
+	m.Away = p.away(tonight, m.Over)
 	for _, c := range cells {
 		n := p.judgeCell(c, by[c.ID()])
+		if n.Status == NotRun && slices.ContainsFunc(m.Away, func(a Away) bool { return a.Open && a.Target == c.Target.Name }) {
+			n.Text = c.Target.Name + " could not be tested when it was last tried"
+		}
 		n.Past = past[c.ID()]
 		m.Cells = append(m.Cells, n)
 		m.Total.ByStatus[n.Status]++
@@ -114,10 +119,9 @@ func (s *State) Morning(p *Plan, cells []*Cell, left []LeftOut) (*Morning, error
 		return nil, err
 	}
 	m.list(s, p, cells, tonight)
-	if m.Trend, err = s.trend(nights); err != nil {
+	if m.Trend, err = s.trend(p, cells, nights); err != nil {
 		return nil, err
 	}
-	m.Trend[0].AsExpected = m.Total.ByStatus[Unexpected] == 0 // by the plan as it is now, like the rest of the page
 	if !m.First {
 		if err := m.compare(s, p, cells, nights[1]); err != nil {
 			return nil, err

@@ -209,8 +209,8 @@ chooser: random
 	// Another isohound changes all.
 	tonight, c.version = nil, "2"
 	next(id(0) + ": changed")
-	// A target that fails three times in a row is left alone.
-	tonight = []*Run{broken(cells[0], 69), broken(cells[1], 69), broken(cells[0], 69)}
+	// A target that fails three times in a row as no wait would cure is left alone.
+	tonight = []*Run{broken(cells[0], 64), broken(cells[1], 65), broken(cells[0], 64)}
 	next(id(2) + ": changed")
 	next(id(3) + ": changed")
 	for range 5 {
@@ -451,6 +451,19 @@ workloads: [{workload: mini}, {workload: append}]
 	if m, err = s.Morning(p, cells, nil); err != nil || !m.Trend[0].AsExpected {
 		t.Errorf("the plan expects the violations: %+v, %v", m.Trend[0], err)
 	}
+	if _, err := s.db.Exec("UPDATE nights SET ended = began, code = 1 WHERE id = ?", second.ID); err != nil { // something else failed
+		t.Fatal(err)
+	}
+	third, err := s.begin(3, "v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if later, err := s.Morning(p, cells, nil); err != nil || later.Trend[1].ID != second.ID || !later.Trend[1].AsExpected {
+		t.Errorf("an earlier night, whose violations the plan expects: %+v, %v", later.Trend, err)
+	}
+	if _, err := s.db.Exec("DELETE FROM nights WHERE id = ?", third.ID); err != nil {
+		t.Fatal(err)
+	}
 	if html, err := pages.Draw("hunt", m); err != nil || !strings.Contains(string(html), `class="n">22, as expected</td>`) {
 		t.Errorf("the table of nights does not say that they are expected: %v", err)
 	}
@@ -460,6 +473,21 @@ workloads: [{workload: mini}, {workload: append}]
 	}
 	if summary := m.Summary(); !strings.Contains(summary, "2004 runs: 2004 judged, 22 with a violation, 1 ended early") || !strings.Contains(summary, " 1 of the runs were made") || !strings.Contains(summary, "**ended early**") || !strings.Contains(summary, "**violated, unexpected**") || strings.Count(summary, "| satisfied") != 1 {
 		t.Errorf("summary\n%s", summary)
+	}
+}
+
+// TestLinkTo: links in Markdown, with what Markdown and addresses take for their own.
+func TestLinkTo(t *testing.T) {
+	for _, c := range [][3]string{
+		{"", "runs/1/r.html", "runs/1/r.html"},
+		{"hunts/p", "runs/1/r.html", "hunts/p/runs/1/r.html"},
+		{"../my hunts (2)", "a.yaml", "../my%20hunts%20%282%29/a.yaml"},
+		{".", "a.yaml", "a.yaml"},
+		{"/h", "a.yaml", "/h/a.yaml"},
+	} {
+		if got := linkTo(c[0], c[1]); got != c[2] {
+			t.Errorf("%q, %q: %s, want %s", c[0], c[1], got, c[2])
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
@@ -230,20 +231,32 @@ func (s *State) findingsBefore(night int64) (map[groupKey]*seenBefore, error) {
 }
 
 // trend sums up nights.
-func (s *State) trend(nights []Night) ([]TrendNight, error) {
+func (s *State) trend(p *Plan, cells []*Cell, nights []Night) ([]TrendNight, error) {
+	find := finder(cells)
 	var out []TrendNight
 	most := 1
 	for _, n := range nights {
-		t := TrendNight{Night: n, AsExpected: n.Code >= 0 && n.Code != 1}
+		t := TrendNight{Night: n}
 		err := s.db.QueryRow(`SELECT count(*), coalesce(sum(commits), 0), coalesce(sum(early <> ''), 0), coalesce(sum(state = 'failed'), 0) FROM runs WHERE night = ?`, n.ID).
 			Scan(&t.Runs, &t.Commits, &t.Early, &t.Failed)
 		if err == nil {
 			err = s.db.QueryRow(`SELECT coalesce(sum(broken), 0), coalesce(sum(1 - broken), 0) FROM (SELECT max(coalesce(v.promised, 1)) AS broken
 				FROM verdicts v JOIN runs r ON r.id = v.run WHERE r.night = ? AND v.verdict = 'violated' GROUP BY r.id)`, n.ID).Scan(&t.Broken, &t.Known)
 		}
+		var found []*Run
+		if err == nil {
+			found, err = s.runs(true, "night = ? AND id IN (SELECT run FROM verdicts WHERE verdict = 'violated')", n.ID)
+		}
 		if err != nil {
 			return nil, err
 		}
+		t.AsExpected = !slices.ContainsFunc(found, func(r *Run) bool {
+			c := find(r.Cell)
+			if c == nil { // the plan no longer says what is expected of it
+				return n.Code < 0 || n.Code == 1
+			}
+			return !r.shrinks() && p.judgeRun(c, r).Status == Unexpected
+		})
 		most = max(most, t.Runs)
 		out = append(out, t)
 	}

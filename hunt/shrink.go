@@ -60,7 +60,8 @@ type attempts struct {
 	best                   *Run
 }
 
-// add counts a run. One that was cut short counts if it showed the anomaly: it could have shown it later.
+// add counts a run. One that was cut short counts if it showed the anomaly: it could have shown it later. One that could not use
+// the server says nothing.
 func (t *attempts) add(r *Run, level, name string) {
 	at := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Level == level && f.Name == name })
 	switch {
@@ -71,7 +72,7 @@ func (t *attempts) add(r *Run, level, name string) {
 		if t.best == nil || r.finding(level, name).Txns < t.best.finding(level, name).Txns {
 			t.best = r
 		}
-	case !r.cutShort():
+	case !r.cutShort() && !r.away():
 		t.missed++
 	}
 }

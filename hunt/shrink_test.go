@@ -200,7 +200,7 @@ func TestShrinkRates(t *testing.T) {
 		r.Repeats, r.Why = 1, whyShrink
 		tonight = append(tonight, r)
 	}
-	if s := p.shrunk(cells, tonight)[0]; s.next != nil || s.Text != targetAway || dead(tonight)["a"] {
+	if s := p.shrunk(cells, tonight)[0]; s.next != nil || s.Text != targetAway || failing(tonight)["a"] != nil {
 		t.Errorf("runs that fail: %+v", s)
 	}
 	// What the plan expects is not shrunk, nor anything if it says so; nothing is said of it then.

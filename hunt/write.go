@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -144,12 +146,22 @@ func (m *Morning) When() string {
 	return text
 }
 
-// Summary is the night in Markdown.
-func (m *Morning) Summary() string {
+// Summary is the night in Markdown, for a file in the folder of the hunt.
+func (m *Morning) Summary() string { return m.SummaryFrom("") }
+
+// SummaryFrom is Summary for a file elsewhere, from which base is the path of the folder of the hunt, with slashes.
+func (m *Morning) SummaryFrom(base string) string {
 	var b strings.Builder
+	link := func(name, file string) string { return "[" + name + "](" + linkTo(base, file) + ")" }
 	fmt.Fprintf(&b, "### isohound hunt %s: %s\n\n", plain(m.Plan), plain(m.Words()))
 	t := &m.Total
 	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.%s\n\n", plain(m.When()), count(t.Runs, "run"), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits), t.shrinking())
+	for n, a := range m.Away {
+		fmt.Fprintf(&b, "- %s\n", plain(a.Words()))
+		if n == len(m.Away)-1 {
+			b.WriteString("\n")
+		}
+	}
 	if len(m.New) > 0 {
 		b.WriteString("New since the night before:\n\n")
 		for _, n := range m.New {
@@ -179,11 +191,11 @@ func (m *Morning) Summary() string {
 			fmt.Fprintf(&b, "- … and %d more, which the page has\n", len(m.Groups)-n)
 			break
 		}
-		fmt.Fprintf(&b, "- **%s**%s violates %s on %s, %s: %s; %s%s\n", plain(g.Name), plain(inBrackets(g.Edges)), strings.Join(g.Levels, ", "), plain(g.Target), plain(g.Isolation), g.Status, plain(g.Rate()), g.where())
+		fmt.Fprintf(&b, "- **%s**%s violates %s on %s, %s: %s; %s%s\n", plain(g.Name), plain(inBrackets(g.Edges)), strings.Join(g.Levels, ", "), plain(g.Target), plain(g.Isolation), g.Status, plain(g.Rate()), g.where(link))
 		if x := g.Shrunk; x != nil {
 			fmt.Fprintf(&b, "  - %s", plain(x.Words()))
 			if g.Scenario != "" {
-				fmt.Fprintf(&b, " [Scenario](%s).", g.Scenario)
+				fmt.Fprintf(&b, " %s.", link("Scenario", g.Scenario))
 			}
 			b.WriteString("\n")
 			if c := x.Command(); c != "" {
@@ -203,11 +215,20 @@ func (t *Total) shrinking() string {
 }
 
 // where names the run to look at.
-func (g *Group) where() string {
+func (g *Group) where(link func(name, file string) string) string {
 	if g.Best == nil || g.Best.Report == "" {
 		return ""
 	}
-	return fmt.Sprintf("; [run %d](%s)", g.Best.ID, g.Best.Report)
+	return "; " + link(fmt.Sprintf("run %d", g.Best.ID), g.Best.Report)
+}
+
+// linkTo is the target of a link in Markdown to a file below base.
+func linkTo(base, file string) string {
+	u := url.URL{Path: path.Join(base, file)}
+	if filepath.VolumeName(filepath.FromSlash(base)) != "" {
+		u = url.URL{Scheme: "file", Path: "/" + u.Path}
+	}
+	return strings.NewReplacer("(", "%28", ")", "%29").Replace(u.String())
 }
 
 // Rate says how often the violation was seen.
@@ -303,7 +324,11 @@ func (m *Morning) JUnit() ([]byte, error) {
 			jc.Error = p
 			s.Errors++
 		case NotRun:
-			jc.Skipped = &junitProblem{Message: "the night ended before it"}
+			text := n.Text
+			if text == "" {
+				text = "the night ended before it"
+			}
+			jc.Skipped = &junitProblem{Message: text}
 			s.Skipped++
 		}
 		s.Cases = append(s.Cases, jc)
