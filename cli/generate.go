@@ -215,6 +215,16 @@ func (a *app) notes(db drivers.DB) []string {
 	return all
 }
 
+// lateNotes prints the notes that there are only after the run, and keeps them.
+func (a *app) lateNotes(db drivers.DB, conf *results.Config) {
+	for _, note := range a.notes(db) {
+		if !slices.Contains(conf.Notes, note) {
+			fmt.Fprintf(a.msg, "note: %s\n", note)
+			conf.Notes = append(conf.Notes, note)
+		}
+	}
+}
+
 func (a *app) announce(s *settings, db drivers.DB) {
 	for _, note := range a.notes(db) {
 		fmt.Fprintf(a.msg, "note: %s\n", note)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/results"
 	"github.com/isohound/isohound/servers"
 )
 
@@ -43,5 +44,28 @@ func TestLeftOnPrivateServer(t *testing.T) {
 		if err != nil || strings.Contains(string(text), "left behind") == private {
 			t.Errorf("private %v: %q, %v", private, bytes.TrimSpace(text), err)
 		}
+	}
+}
+
+// noting is a database with notes.
+type noting struct {
+	drivers.DB
+	notes []string
+}
+
+func (n noting) Notes() []string { return n.notes }
+
+// TestLateNotes: a note that a database has only after the run is printed once, and is in the run's files.
+func TestLateNotes(t *testing.T) {
+	msg, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, conf := &app{msg: msg}, &results.Config{Notes: []string{"before"}}
+	for range 2 {
+		a.lateNotes(noting{notes: []string{"before", "after"}}, conf)
+	}
+	if text, err := os.ReadFile(msg.Name()); err != nil || string(text) != "note: after\n" || len(conf.Notes) != 2 {
+		t.Errorf("%q, %v, %q", text, err, conf.Notes)
 	}
 }

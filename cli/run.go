@@ -384,6 +384,7 @@ func (a *app) generateInto(s *settings, db drivers.DB, dir string, run *results.
 		rec.err = &generator.LogError{Err: cerr}
 	}
 	a.summarize(s, rec)
+	a.lateNotes(db, &run.Config)
 	run.Config.Ended, run.Config.Cause, run.Stats, run.Invariants = rec.ended, rec.cause(), rec.stats, rec.invariants
 	return rec, nil
 }

@@ -259,6 +259,72 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
+// TestDeadlockNote: after a statement that waited long and failed there is a note, and not before.
+func TestDeadlockNote(t *testing.T) {
+	d := drivertest.Open(t, driver{}, server.DSN(), snapshot).(*db)
+	d.late = 300 * time.Millisecond // the server looks for deadlocks after a second
+	first, second := drivertest.Begin(t, d), drivertest.Begin(t, d)
+	for key, x := range map[string]drivers.Tx{"a": first, "A": second} {
+		if _, err := x.Update(ctx, key, 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(d.Notes()) > 0 {
+		t.Errorf("%q", d.Notes())
+	}
+	done := make(chan error)
+	go func() {
+		_, err := first.Update(ctx, "A", 8)
+		if err != nil {
+			_ = first.Rollback(ctx)
+		}
+		done <- err
+	}()
+	_, err := second.Update(ctx, "a", 8)
+	if err != nil {
+		_ = second.Rollback(ctx)
+	}
+	if other := <-done; (err == nil) == (other == nil) {
+		t.Fatalf("%v, %v", err, other)
+	}
+	if notes := d.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "DeadlockTimeout") {
+		t.Errorf("%q", notes)
+	}
+}
+
+// TestNoRight: who may not create tables is told what to grant.
+func TestNoRight(t *testing.T) {
+	owner := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	statement := func(query string) {
+		t.Helper()
+		err := owner.admin(ctx, setupTimeout, func(ctx context.Context, x *tx) error {
+			_, err := x.c.ExecContext(ctx, query)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := driver{}.Open(ctx, drivers.Config{DSN: strings.Replace(server.DSN(), "isohound:isohound@", "guest:guest@", 1), Isolation: snapshot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(yield func(string, int64) bool) {}
+	err = d.Create(ctx, none)
+	var bad *drivers.UnreachableError
+	const grant = `GRANT CREATE TABLE TO USER "GUEST"`
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), grant) {
+		t.Fatalf("%v", err)
+	}
+	statement(grant)
+	if err := d.Create(ctx, none); err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAttach: another process uses what a run has made, and one that has it no more says so.
 func TestAttach(t *testing.T) {
 	first := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
