@@ -197,7 +197,7 @@ func (d *db) Notes() []string {
 // failed classifies an error of a statement that may wait. A server that does not answer is no wait.
 func (d *db) failed(begun time.Time, err error) error {
 	var fe *firebirdsql.FbError
-	if waited := time.Since(begun); waited >= d.late && errors.As(err, &fe) && (has(fe, conflicts...) || has(fe, firebirdsql.ISCCancelled)) {
+	if waited := time.Since(begun); waited > d.late && errors.As(err, &fe) && (has(fe, conflicts...) || has(fe, firebirdsql.ISCCancelled)) {
 		d.waited.Store(max(d.waited.Load(), int64(waited))) // two at once may keep the shorter one
 	}
 	return statementError(err)

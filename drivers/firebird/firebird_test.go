@@ -259,34 +259,34 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestDeadlockNote: after a statement that waited long and failed there is a note, and not before.
+// TestDeadlockNote: there is a note after a statement that waited long and failed, not after a shorter wait.
 func TestDeadlockNote(t *testing.T) {
 	d := drivertest.Open(t, driver{}, server.DSN(), snapshot).(*db)
-	d.late = 300 * time.Millisecond // the server looks for deadlocks after a second
-	first, second := drivertest.Begin(t, d), drivertest.Begin(t, d)
-	for key, x := range map[string]drivers.Tx{"a": first, "A": second} {
-		if _, err := x.Update(ctx, key, 7); err != nil {
-			t.Fatal(err)
+	deadlock := func() {
+		t.Helper()
+		first, second := drivertest.Begin(t, d), drivertest.Begin(t, d)
+		for key, x := range map[string]drivers.Tx{"a": first, "A": second} {
+			if _, err := x.Update(ctx, key, 7); err != nil {
+				t.Fatal(err)
+			}
+		}
+		update := func(x drivers.Tx, key string) error {
+			_, err := x.Update(ctx, key, 8)
+			_ = x.Rollback(ctx)
+			return err
+		}
+		done := make(chan error)
+		go func() { done <- update(first, "A") }()
+		if err, other := update(second, "a"), <-done; (err == nil) == (other == nil) {
+			t.Fatalf("%v, %v", err, other)
 		}
 	}
-	if len(d.Notes()) > 0 {
-		t.Errorf("%q", d.Notes())
+	deadlock() // the server looks for deadlocks each second
+	if notes := d.Notes(); len(notes) > 0 {
+		t.Errorf("%q", notes)
 	}
-	done := make(chan error)
-	go func() {
-		_, err := first.Update(ctx, "A", 8)
-		if err != nil {
-			_ = first.Rollback(ctx)
-		}
-		done <- err
-	}()
-	_, err := second.Update(ctx, "a", 8)
-	if err != nil {
-		_ = second.Rollback(ctx)
-	}
-	if other := <-done; (err == nil) == (other == nil) {
-		t.Fatalf("%v, %v", err, other)
-	}
+	d.late = 0
+	deadlock()
 	if notes := d.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "DeadlockTimeout") {
 		t.Errorf("%q", notes)
 	}
@@ -365,6 +365,76 @@ func TestTableStability(t *testing.T) {
 		}
 		if err := x.Commit(ctx); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestInsertedAgain: an insertion looks for its key among the current rows, not in the snapshot. So it does not conflict
+// with a deletion that was committed since, whether the snapshot has the row or not, and si does not hold. If the other
+// transaction leaves a row, the insertion fails; an upsert of a row that the snapshot has fails, too.
+func TestInsertedAgain(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		isolation string
+		key       string // "a" is there from the start, "new" is not
+		begun     bool   // the first transaction reads before the other one writes
+		inserted  bool   // the other one inserts the key
+		deleted   bool   // and deletes it
+		upsert    bool
+		want      string // the cause of the abort
+		twoRows   bool
+	}{
+		{name: "a row that it sees", isolation: snapshot, key: "a", begun: true, deleted: true, twoRows: true},
+		{name: "inserted and deleted since", isolation: snapshot, key: "new", begun: true, inserted: true, deleted: true},
+		{name: "inserted since", isolation: snapshot, key: "new", begun: true, inserted: true, want: "unique violation"},
+		{name: "an upsert of a row that it sees", isolation: snapshot, key: "a", begun: true, deleted: true, upsert: true, want: "update conflict"},
+		{name: "table stability, not used before", isolation: tableStability, key: "a", deleted: true, twoRows: true},
+	} {
+		d := drivertest.Open(t, driver{}, server.DSN(), tc.isolation).(*db)
+		other := drivertest.Open(t, driver{}, server.DSN(), snapshot).(*db)
+		if err := other.Attach(ctx, d.schema); err != nil {
+			t.Fatal(err)
+		}
+		x, y := drivertest.Begin(t, d).(*tx), drivertest.Begin(t, other).(*tx)
+		fail := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatalf("%s: %v", tc.name, err)
+			}
+		}
+		if tc.begun {
+			_, _, err := x.Read(ctx, tc.key)
+			fail(err)
+		}
+		if tc.inserted {
+			fail(y.Insert(ctx, tc.key, 11))
+		}
+		if tc.deleted {
+			_, err := y.Delete(ctx, tc.key)
+			fail(err)
+		}
+		fail(y.Commit(ctx))
+		var err error
+		if tc.upsert {
+			_, err = x.write(ctx, "UPDATE OR INSERT INTO "+quoted(d.keys())+" (k, v) VALUES (?, ?)", tc.key, int64(99))
+		} else {
+			err = x.Insert(ctx, tc.key, 99)
+		}
+		if tc.want != "" {
+			if err == nil || drivers.AsError(err).Cause != tc.want {
+				t.Errorf("%s: %v, not %q", tc.name, err, tc.want)
+			}
+			continue
+		}
+		fail(err)
+		var n int
+		fail(x.c.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+quoted(d.keys())+" WHERE k = ?", tc.key).Scan(&n))
+		if (n == 2) != tc.twoRows {
+			t.Errorf("%s: it sees %d rows", tc.name, n)
+		}
+		fail(x.Commit(ctx))
+		if v, _, err := drivertest.Begin(t, other).Read(ctx, tc.key); v != 99 || err != nil {
+			t.Errorf("%s: afterwards the row is %d, %v", tc.name, v, err)
 		}
 	}
 }
