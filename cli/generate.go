@@ -60,15 +60,20 @@ func (a *app) create(s *settings, db drivers.DB) error {
 	if err == nil {
 		err = a.join(s, db)
 	}
-	if o, ok := db.(drivers.Owner); ok {
-		if what := o.Owns(); what != "" {
-			a.owns.Store(&what)
-		}
-	}
+	a.own(db)
 	if err != nil && a.stop.Err() != nil {
 		err = errInterrupted
 	}
 	return err
+}
+
+// own remembers what the run has created. On a private server it ends with the server, so that nobody needs to know.
+func (a *app) own(db drivers.DB) {
+	if o, ok := db.(drivers.Owner); ok && a.server == nil {
+		if what := o.Owns(); what != "" {
+			a.owns.Store(&what)
+		}
+	}
 }
 
 // promises returns what the requested isolation promises on this server for transactions of the
@@ -188,7 +193,8 @@ func (s *settings) header(db drivers.DB) history.Header {
 	return history.Header{Seed: s.seed, Workload: s.workload, Params: params, Driver: s.driver, Server: db.Server(), Isolation: s.level.Name, Nodes: s.nodes(), Positions: s.positions(db), NoCommonClock: s.fleet != nil}
 }
 
-// closeDB drops the run's schema. It only prints a line if that fails.
+// closeDB drops the run's schema. If that fails it only prints a line, and nothing on a private server, which ends with
+// all that is in it.
 func (a *app) closeDB(db drivers.DB) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -196,7 +202,7 @@ func (a *app) closeDB(db drivers.DB) {
 		_ = other.Close(ctx)
 	}
 	a.others = nil
-	if err := db.Close(ctx); err != nil {
+	if err := db.Close(ctx); err != nil && a.server == nil {
 		fmt.Fprintln(a.msg, "isohound:", err)
 	}
 	if a.faults != nil {
@@ -221,6 +227,16 @@ func (a *app) notes(db drivers.DB) []string {
 		}
 	}
 	return all
+}
+
+// lateNotes prints the notes that there are only after the run, and keeps them.
+func (a *app) lateNotes(db drivers.DB, conf *results.Config) {
+	for _, note := range a.notes(db) {
+		if !slices.Contains(conf.Notes, note) {
+			fmt.Fprintf(a.msg, "note: %s\n", note)
+			conf.Notes = append(conf.Notes, note)
+		}
+	}
 }
 
 func (a *app) announce(s *settings, db drivers.DB) {

@@ -211,11 +211,7 @@ func (a *app) attach(s *settings, db drivers.DB) error {
 	if err := d.Resume(a.stop, s.resume.conf.Schema); err != nil {
 		return err
 	}
-	if o, ok := db.(drivers.Owner); ok {
-		if what := o.Owns(); what != "" {
-			a.owns.Store(&what)
-		}
-	}
+	a.own(db)
 	return a.join(s, db)
 }
 

@@ -384,6 +384,7 @@ func (a *app) generateInto(s *settings, db drivers.DB, dir string, run *results.
 		rec.err = &generator.LogError{Err: cerr}
 	}
 	a.summarize(s, rec)
+	a.lateNotes(db, &run.Config)
 	rec.tell(run)
 	return rec, nil
 }

@@ -359,6 +359,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	}
 	log.tell()
 	a.summarize(s, rec)
+	a.lateNotes(db, &run.Config)
 	if held := w.lag.held(); held > 0 {
 		fmt.Fprintf(a.msg, "note: the run waited %.1f s for the checker, as --max-lag %s asks for\n", held.Seconds(), o.maxLag)
 	}

@@ -364,7 +364,7 @@ type Masker interface {
 // Masked replaces a password or a whole DSN.
 const Masked = "xxxxx"
 
-// Noter is a DB that reports settings of this server that weaken a verdict.
+// Noter is a DB that reports settings of this server that weaken a verdict. It is asked before a run and after it.
 type Noter interface{ Notes() []string }
 
 // Owner is a DB that can name what it has created on the server, "" if nothing. The user can

@@ -69,7 +69,7 @@ type Config struct {
 	Levels   []string          `json:"levels"`
 	// Faults is the script by which connections were disturbed.
 	Faults string `json:"faults,omitempty"`
-	// Notes are settings of the server that weaken a verdict.
+	// Notes are settings of the server that weaken a verdict, or that slowed the run.
 	Notes []string `json:"notes,omitempty"`
 	// Ended says why the run ended, in a few words. Cause is the error that ended it early, if one did.
 	Ended string `json:"ended"`

@@ -80,7 +80,7 @@ func firebirdRoot() (string, error) {
 }
 
 // install makes a root folder with an own configuration, a database of users with the user isohound, whose
-// password is isohound, and a database that belongs to it.
+// password is isohound, and a database that belongs to it. The user guest, whose password is guest, has no rights there.
 func (s *Firebird) install(c *config) error {
 	from, err := firebirdRoot()
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Firebird) install(c *config) error {
 		"root/firebird.conf":  conf,
 		"root/databases.conf": fmt.Sprintf("security.db = %s\n{\n\tRemoteAccess = false\n}\nisohound = %s\n", users, s.database()),
 		"users.sql":           fmt.Sprintf("CREATE DATABASE '%s';\n%s", users, script),
-		"user.sql":            "CREATE USER isohound PASSWORD 'isohound' USING PLUGIN Srp;\nCOMMIT;\n",
+		"user.sql":            "CREATE USER isohound PASSWORD 'isohound' USING PLUGIN Srp;\nCREATE USER guest PASSWORD 'guest' USING PLUGIN Srp;\nCOMMIT;\n",
 		"database.sql":        fmt.Sprintf("CREATE DATABASE '%s' PAGE_SIZE 16384;\n", s.database()),
 	} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {

@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"iter"
 	"net"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nakagami/firebirdsql"
@@ -65,8 +67,8 @@ var info = drivers.Info{
 	Can: []drivers.Capability{drivers.Transactions, drivers.Deletes, drivers.Tables, drivers.Predicates, drivers.Lightweight, drivers.Disturb},
 	Notes: []string{
 		"A commit whose answer was lost stays of unknown outcome: Firebird cannot be asked later.",
-		"Each run makes tables in the database of the DSN, whose names begin with the name of the run. The database must have dialect 3.",
-		"Transactions wait for each other without a limit, and Firebird looks for deadlocks after DeadlockTimeout, which is 10 s unless firebird.conf sets it: use 1 for tests. The client offers neither a lock timeout nor read committed without record versions.",
+		"Each run makes tables in the database of the DSN, whose names begin with the name of the run. The database must have dialect 3. The user must own it or may create tables: GRANT CREATE TABLE TO USER name.",
+		"Transactions wait for each other without a limit, and Firebird looks for deadlocks after DeadlockTimeout, which is 10 s unless firebird.conf sets it: use 1 for tests. A private server has 1. The client offers neither a lock timeout nor read committed without record versions.",
 		"Firebird 3 has no statement that commits by itself: a lightweight transaction is one statement in its own transaction.",
 	},
 }
@@ -83,7 +85,10 @@ type db struct {
 	version string
 	created bool
 	notes   []string
-	relay   *relay // nil without faults on connections
+	// late is a wait of which a note tells if the statement fails then, waited is the longest such wait.
+	late   time.Duration
+	waited atomic.Int64
+	relay  *relay // nil without faults on connections
 }
 
 func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) {
@@ -95,7 +100,7 @@ func (driver) Open(ctx context.Context, cfg drivers.Config) (drivers.DB, error) 
 	if _, err := rand.Read(name); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	d := &db{schema: "isohound_" + hex.EncodeToString(name), level: levels[cfg.Isolation]}
+	d := &db{schema: "isohound_" + hex.EncodeToString(name), level: levels[cfg.Isolation], late: 5 * time.Second}
 	if cfg.Dial != nil {
 		if d.relay, err = newRelay(u.Host, cfg.Dial); err != nil {
 			return nil, err
@@ -178,8 +183,25 @@ func (d *db) inspect(ctx context.Context, x *tx) error {
 	return nil
 }
 
-// Notes implements drivers.Noter.
-func (d *db) Notes() []string { return d.notes }
+// Notes implements drivers.Noter. Firebird 3 does not tell its DeadlockTimeout, so there is a note only when statements
+// waited long. The notes about the server come first.
+func (d *db) Notes() []string {
+	waited := time.Duration(d.waited.Load())
+	if waited == 0 {
+		return d.notes
+	}
+	return append(slices.Clone(d.notes), fmt.Sprintf("a statement waited %.1f s for another transaction and failed then: Firebird looks for deadlocks only after DeadlockTimeout, which is 10 s unless firebird.conf sets it, "+
+		"and until then all that take part stand still; set it to 1 for tests, or use a shorter --call-timeout", waited.Seconds()))
+}
+
+// failed classifies an error of a statement that may wait. A server that does not answer is no wait.
+func (d *db) failed(begun time.Time, err error) error {
+	var fe *firebirdsql.FbError
+	if waited := time.Since(begun); waited > d.late && errors.As(err, &fe) && (has(fe, conflicts...) || has(fe, firebirdsql.ISCCancelled)) {
+		d.waited.Store(max(d.waited.Load(), int64(waited))) // two at once may keep the shorter one
+	}
+	return statementError(err)
+}
 
 func (d *db) Server() string { return "Firebird " + d.version }
 
@@ -231,9 +253,22 @@ func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error
 		})
 	}
 	if err != nil {
-		return unusable(errors.Wrap(err, "creating the tables "+d.schema))
+		return d.notCreated(ctx, err)
 	}
 	return nil
+}
+
+// notCreated explains an error of creating the tables.
+func (d *db) notCreated(ctx context.Context, err error) error {
+	var fe *firebirdsql.FbError
+	if errors.As(err, &fe) && has(fe, firebirdsql.ISCDynNoPriv) {
+		user := "…"
+		_ = d.admin(ctx, setupTimeout, func(ctx context.Context, x *tx) error {
+			return x.c.QueryRowContext(ctx, "SELECT CURRENT_USER FROM RDB$DATABASE").Scan(&user)
+		})
+		err = errors.Errorf("%s; the owner of the database or SYSDBA can allow it: GRANT CREATE TABLE TO USER %s", strings.TrimSpace(err.Error()), quoted(strings.TrimSpace(user)))
+	}
+	return unusable(errors.Wrap(err, "creating the tables "+d.schema))
 }
 
 func (d *db) Connect(ctx context.Context) (drivers.Session, error) {

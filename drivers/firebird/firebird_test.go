@@ -259,6 +259,72 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
+// TestDeadlockNote: there is a note after a statement that waited long and failed, not after a shorter wait.
+func TestDeadlockNote(t *testing.T) {
+	d := drivertest.Open(t, driver{}, server.DSN(), snapshot).(*db)
+	deadlock := func() {
+		t.Helper()
+		first, second := drivertest.Begin(t, d), drivertest.Begin(t, d)
+		for key, x := range map[string]drivers.Tx{"a": first, "A": second} {
+			if _, err := x.Update(ctx, key, 7); err != nil {
+				t.Fatal(err)
+			}
+		}
+		update := func(x drivers.Tx, key string) error {
+			_, err := x.Update(ctx, key, 8)
+			_ = x.Rollback(ctx)
+			return err
+		}
+		done := make(chan error)
+		go func() { done <- update(first, "A") }()
+		if err, other := update(second, "a"), <-done; (err == nil) == (other == nil) {
+			t.Fatalf("%v, %v", err, other)
+		}
+	}
+	deadlock() // the server looks for deadlocks each second
+	if notes := d.Notes(); len(notes) > 0 {
+		t.Errorf("%q", notes)
+	}
+	d.late = 0
+	deadlock()
+	if notes := d.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "DeadlockTimeout") {
+		t.Errorf("%q", notes)
+	}
+}
+
+// TestNoRight: who may not create tables is told what to grant.
+func TestNoRight(t *testing.T) {
+	owner := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
+	statement := func(query string) {
+		t.Helper()
+		err := owner.admin(ctx, setupTimeout, func(ctx context.Context, x *tx) error {
+			_, err := x.c.ExecContext(ctx, query)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := driver{}.Open(ctx, drivers.Config{DSN: strings.Replace(server.DSN(), "isohound:isohound@", "guest:guest@", 1), Isolation: snapshot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(yield func(string, int64) bool) {}
+	err = d.Create(ctx, none)
+	var bad *drivers.UnreachableError
+	const grant = `GRANT CREATE TABLE TO USER "GUEST"`
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), grant) {
+		t.Fatalf("%v", err)
+	}
+	statement(grant)
+	if err := d.Create(ctx, none); err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAttach: another process uses what a run has made, and one that has it no more says so.
 func TestAttach(t *testing.T) {
 	first := drivertest.Open(t, driver{}, server.DSN(), "").(*db)
@@ -299,6 +365,76 @@ func TestTableStability(t *testing.T) {
 		}
 		if err := x.Commit(ctx); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestInsertedAgain: an insertion looks for its key among the current rows, not in the snapshot. So it does not conflict
+// with a deletion that was committed since, whether the snapshot has the row or not, and si does not hold. If the other
+// transaction leaves a row, the insertion fails; an upsert of a row that the snapshot has fails, too.
+func TestInsertedAgain(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		isolation string
+		key       string // "a" is there from the start, "new" is not
+		begun     bool   // the first transaction reads before the other one writes
+		inserted  bool   // the other one inserts the key
+		deleted   bool   // and deletes it
+		upsert    bool
+		want      string // the cause of the abort
+		twoRows   bool
+	}{
+		{name: "a row that it sees", isolation: snapshot, key: "a", begun: true, deleted: true, twoRows: true},
+		{name: "inserted and deleted since", isolation: snapshot, key: "new", begun: true, inserted: true, deleted: true},
+		{name: "inserted since", isolation: snapshot, key: "new", begun: true, inserted: true, want: "unique violation"},
+		{name: "an upsert of a row that it sees", isolation: snapshot, key: "a", begun: true, deleted: true, upsert: true, want: "update conflict"},
+		{name: "table stability, not used before", isolation: tableStability, key: "a", deleted: true, twoRows: true},
+	} {
+		d := drivertest.Open(t, driver{}, server.DSN(), tc.isolation).(*db)
+		other := drivertest.Open(t, driver{}, server.DSN(), snapshot).(*db)
+		if err := other.Attach(ctx, d.schema); err != nil {
+			t.Fatal(err)
+		}
+		x, y := drivertest.Begin(t, d).(*tx), drivertest.Begin(t, other).(*tx)
+		fail := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatalf("%s: %v", tc.name, err)
+			}
+		}
+		if tc.begun {
+			_, _, err := x.Read(ctx, tc.key)
+			fail(err)
+		}
+		if tc.inserted {
+			fail(y.Insert(ctx, tc.key, 11))
+		}
+		if tc.deleted {
+			_, err := y.Delete(ctx, tc.key)
+			fail(err)
+		}
+		fail(y.Commit(ctx))
+		var err error
+		if tc.upsert {
+			_, err = x.write(ctx, "UPDATE OR INSERT INTO "+quoted(d.keys())+" (k, v) VALUES (?, ?)", tc.key, int64(99))
+		} else {
+			err = x.Insert(ctx, tc.key, 99)
+		}
+		if tc.want != "" {
+			if err == nil || drivers.AsError(err).Cause != tc.want {
+				t.Errorf("%s: %v, not %q", tc.name, err, tc.want)
+			}
+			continue
+		}
+		fail(err)
+		var n int
+		fail(x.c.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+quoted(d.keys())+" WHERE k = ?", tc.key).Scan(&n))
+		if (n == 2) != tc.twoRows {
+			t.Errorf("%s: it sees %d rows", tc.name, n)
+		}
+		fail(x.Commit(ctx))
+		if v, _, err := drivertest.Begin(t, other).Read(ctx, tc.key); v != 99 || err != nil {
+			t.Errorf("%s: afterwards the row is %d, %v", tc.name, v, err)
 		}
 	}
 }

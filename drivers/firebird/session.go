@@ -133,9 +133,10 @@ func (x *tx) Delete(ctx context.Context, key string) (bool, error) {
 }
 
 func (x *tx) write(ctx context.Context, query string, args ...any) (bool, error) {
+	begun := time.Now()
 	res, err := x.c.ExecContext(ctx, query, args...)
 	if err != nil {
-		return false, statementError(err)
+		return false, x.db.failed(begun, err)
 	}
 	n, err := res.RowsAffected()
 	return n > 0, statementError(err)

@@ -52,7 +52,7 @@ func (d *db) CreateTables(ctx context.Context, tables schema.Schema, rows iter.S
 		return err
 	}
 	if err := d.createTables(ctx, tables, rows); err != nil {
-		return unusable(errors.Wrap(err, "creating the tables "+d.schema))
+		return d.notCreated(ctx, err)
 	}
 	return nil
 }
@@ -151,9 +151,10 @@ func (x *tx) returned(ctx context.Context, b *sqltable.Builder, t *schema.Table,
 		names[i] = columns[i].Name
 	}
 	s := b.Add(" RETURNING ").Names(names).Done()
+	begun := time.Now()
 	values, found, err := sqlrows.One(ctx, x.c, s, columns)
 	if err != nil || !found || values[0] == nil {
-		return nil, false, statementError(err)
+		return nil, false, x.db.failed(begun, err)
 	}
 	return values[1:], true, nil
 }
@@ -182,8 +183,9 @@ func (x *tx) Scan(ctx context.Context, t *schema.Table, p schema.Predicate, grou
 
 // many runs a query for rows.
 func (x *tx) many(ctx context.Context, s sqltable.Statement, t *schema.Table, groups []int) ([]schema.Row, error) {
+	begun := time.Now()
 	rows, err := sqlrows.Many(ctx, x.c, s, t, groups)
-	return rows, statementError(err)
+	return rows, x.db.failed(begun, err)
 }
 
 // CountWhere implements drivers.TableTx.
