@@ -32,6 +32,31 @@ func TestWrong(t *testing.T) {
 	}
 }
 
+// TestWrongWords: a wrong verdict is told beside the one that was expected.
+func TestWrongWords(t *testing.T) {
+	ms := []Measurement{{History: "h", Level: "ser", Contestant: "a", Verdict: verdict.Satisfied}, {History: "h", Level: "ser", Contestant: "b", Verdict: verdict.Violated}}
+	for expected, want := range map[verdict.Verdict]string{
+		verdict.Satisfied: "h at ser: b says violated, but the history was made to be satisfied",
+		verdict.Unknown:   "h at ser: b says violated, but a says satisfied",
+	} {
+		if got := Wrong(ms, expected); len(got) != 1 || got[0] != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestMessage: only the latest message of a process is held back, with its further lines.
+func TestMessage(t *testing.T) {
+	var m message
+	var shown []string
+	for _, line := range []string{"Badger", "isohound: a note", "1 s: 5 committed, 0 aborted; the checker is 0.1 s behind", "isohound: another", "isohound: an error", "of two lines"} {
+		shown = append(shown, m.next(line)...)
+	}
+	if got := strings.Join(shown, "|"); got != "Badger|isohound: a note|1 s: 5 committed, 0 aborted; the checker is 0.1 s behind|isohound: another" || strings.Join(m, "|") != "isohound: an error|of two lines" {
+		t.Errorf("%s; held %s", got, m)
+	}
+}
+
 // TestSpread: percentiles are nearest ranks.
 func TestSpread(t *testing.T) {
 	for n, want := range map[int]Spread{0: {}, 1: {1, 1, 1}, 2: {1, 2, 2}, 3: {2, 3, 3}, 10: {5, 9, 10}, 11: {6, 10, 11}, 50: {25, 45, 50}} {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/internal/group"
 	"github.com/isohound/isohound/results"
 )
 
@@ -104,12 +105,17 @@ type Checker struct {
 
 // CheckError is a check that ended with an error instead of a verdict.
 type CheckError struct {
-	Contestant string
-	ExitCode   int // of isohound check
+	Contestant string // or ""
+	ExitCode   int    // of isohound check
 	Message    string
 }
 
-func (e *CheckError) Error() string { return "contestant " + e.Contestant + ": " + e.Message }
+func (e *CheckError) Error() string {
+	if e.Contestant == "" {
+		return e.Message
+	}
+	return "contestant " + e.Contestant + ": " + e.Message
+}
 
 // measure lets contestants judge the history at path. If each judges it several times, they take
 // turns, so that other load affects all equally.
@@ -173,7 +179,7 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 		args = append(args, "--timeout", c.Timeout.String())
 		// A check that does not observe its own limit is killed.
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, 2*c.Timeout+10*time.Second)
+		limited, cancel = context.WithTimeout(ctx, c.Timeout+c.Timeout/2+grace)
 		defer cancel()
 	}
 	command := c.Command
@@ -181,6 +187,8 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 		command = k.Command
 	}
 	cmd := exec.CommandContext(limited, command, args...)
+	group.Kill(cmd)
+	cmd.WaitDelay = grace // a child that left the group may hold the pipes
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg
 	begun := time.Now()
@@ -213,6 +221,9 @@ func (c *Checker) once(ctx context.Context, path string, lvl level.Level, k Cont
 	return m, nil
 }
 
+// grace is the time for starting and ending a process, on a busy machine, too.
+const grace = 3 * time.Second
+
 // foreign is the exit code for a program of the user that is no isohound: a wrong flag.
 const foreign = 64
 
@@ -228,14 +239,14 @@ func ended(err error) string {
 // expected one, or, if none is known (Unknown), the verdict of the other contestants.
 func Wrong(ms []Measurement, expected verdict.Verdict) []string {
 	var out []string
-	by := "it was made for"
+	by := "the history was made to be"
 	for _, m := range ms {
 		switch {
 		case m.Verdict == verdict.Unknown:
 		case expected == verdict.Unknown:
-			expected, by = m.Verdict, "the verdict of "+m.Contestant
+			expected, by = m.Verdict, m.Contestant+" says"
 		case m.Verdict != expected:
-			out = append(out, fmt.Sprintf("%s at %s: %s says %s, which is not %s, %s", m.History, m.Level, m.Contestant, m.Verdict, expected, by))
+			out = append(out, fmt.Sprintf("%s at %s: %s says %s, but %s %s", m.History, m.Level, m.Contestant, m.Verdict, by, expected))
 		}
 	}
 	return out

@@ -19,6 +19,7 @@ import (
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/polygraph"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/internal/group"
 )
 
 // ClosureWorkload is a workload with whose histories closures are measured.
@@ -199,6 +200,7 @@ func (r *Recorder) record(ctx context.Context, s *GraphSpec) (string, error) {
 	cmd := exec.CommandContext(ctx, r.Command, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 30 * time.Second
+	group.Lead(cmd) // else ctrl-C would reach it twice
 	var msg bytes.Buffer
 	cmd.Stderr = &msg
 	begun := time.Now()

@@ -194,7 +194,11 @@ func of(lvl, contestant string) string { return lvl + " " + contestant }
 // DoublingTable writes the steps as a table, the sizes of each shape one below the other.
 func DoublingTable(w io.Writer, all []Shape, d *Doubling) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "history\tsize\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tgrowth\tpeak MB\tgrowth")
+	var ms []Measurement
+	for i := range d.Steps {
+		ms = append(ms, d.Steps[i].Measurement)
+	}
+	fmt.Fprintln(t, "history\tsize\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tgrowth\tpeak MB\tgrowth"+reasonHead(ms))
 	for _, s := range all {
 		done := map[string]bool{}
 		for i := range d.Steps {
@@ -228,7 +232,7 @@ func (s *Step) row() string {
 	case s.Reason == notMeasured:
 		return head + "not measured\t\t\t\t\t\t"
 	case s.Verdict == verdict.Unknown:
-		return head + fmt.Sprintf("unknown after %.0f s\t%.2f\t%.2f\t%.2f\t\t%.0f\t", s.WallSeconds, s.ReadSeconds, s.CheckSeconds, s.WallSeconds, s.PeakMB)
+		return head + fmt.Sprintf("unknown after %.0f s\t%.2f\t%.2f\t%.2f\t\t%.0f\t%s", s.WallSeconds, s.ReadSeconds, s.CheckSeconds, s.WallSeconds, s.PeakMB, s.why())
 	}
 	ratio := func(x float64) string {
 		if x == 0 {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
+	"github.com/isohound/isohound/internal/group"
 	"github.com/isohound/isohound/results"
 )
 
@@ -76,10 +76,13 @@ const sampleEvery = time.Second
 // progressLine is what the command prints every few seconds.
 var progressLine = regexp.MustCompile(`: (\d+) committed, .*the checker is ([0-9.]+) s behind`)
 
-// Measure runs the command and writes its run into the folder dir.
+// Measure runs the command and writes its run into the folder dir. The error is a *CheckError if the run ended with an error, or the
+// cause of ctx's end.
 func (e *Endurance) Measure(ctx context.Context, dir string) error {
 	c := exec.CommandContext(ctx, e.Command, append([]string{"run", "--out", dir, "--json"}, e.Flags...)...)
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = 30 * time.Second
+	group.Lead(c) // else ctrl-C would reach it twice, and it would drop nothing
 	c.Env = append(os.Environ(), e.Env...)
 	msg, err := c.StderrPipe()
 	if err != nil {
@@ -91,20 +94,18 @@ func (e *Endurance) Measure(ctx context.Context, dir string) error {
 	var mu sync.Mutex
 	var committed int64
 	var lag float64
-	var last bytes.Buffer
+	var last message
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		for lines := bufio.NewScanner(msg); lines.Scan(); {
-			if e.Progress != nil {
-				e.Progress(lines.Text())
+			for _, line := range last.next(lines.Text()) {
+				e.tell(line)
 			}
 			mu.Lock()
 			if m := progressLine.FindStringSubmatch(lines.Text()); m != nil {
 				committed, _ = strconv.ParseInt(m[1], 10, 64)
 				lag, _ = strconv.ParseFloat(m[2], 64)
-			} else if last.Len() < 1<<16 {
-				fmt.Fprintln(&last, lines.Text())
 			}
 			mu.Unlock()
 		}
@@ -124,14 +125,48 @@ func (e *Endurance) Measure(ctx context.Context, dir string) error {
 		}
 	}
 	err = c.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.Exited() && exit.ExitCode() <= 3) { // up to 3 it is a verdict
-		if said := strings.TrimSpace(last.String()); said != "" {
-			err = errors.New(strings.TrimPrefix(said, "isohound: "))
+		if exit != nil && exit.Exited() && len(last) > 0 {
+			return &CheckError{"", exit.ExitCode(), strings.TrimPrefix(strings.Join(last, "\n"), prefix)}
 		}
 		return errors.Wrap(err, "isohound run")
 	}
+	for _, line := range last {
+		e.tell(line)
+	}
 	return errors.Wrap(e.sum(dir), "isohound run")
+}
+
+func (e *Endurance) tell(line string) {
+	if e.Progress != nil {
+		e.Progress(line)
+	}
+}
+
+// prefix begins every message of isohound, the last of which is the error that ends it.
+const prefix = "isohound: "
+
+// message is the latest message that isohound printed. It is held back, as an error is printed by who gets it.
+type message []string
+
+// next takes a line and returns the lines to show: all but those of the latest message.
+func (m *message) next(line string) []string {
+	switch {
+	case strings.HasPrefix(line, prefix):
+		show := *m
+		*m = message{line}
+		return show
+	case len(*m) > 0 && !progressLine.MatchString(line):
+		*m = append(*m, line)
+		return nil
+	}
+	show := append(*m, line)
+	*m = nil
+	return show
 }
 
 // megabyte is the MB of what is measured, printed and saved here, as in --disk.

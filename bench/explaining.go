@@ -20,6 +20,7 @@ import (
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator/synth"
 	"github.com/isohound/isohound/history/file"
+	"github.com/isohound/isohound/internal/group"
 	"github.com/isohound/isohound/results"
 )
 
@@ -56,6 +57,11 @@ func spread(all []float64) Spread {
 	}
 	slices.Sort(all)
 	return Spread{all[(len(all)-1)/2], all[(len(all)*9+9)/10-1], all[len(all)-1]}
+}
+
+// Breaks reports whether histories are made that violate a level.
+func Breaks(l level.Level) bool {
+	return l == level.SER || l == level.SERNoSO || l == level.SI || l == level.SINoSO
 }
 
 // explainedTxns is the size of generated histories.
@@ -100,7 +106,7 @@ func (c *Checker) MeasureExplaining(ctx context.Context, paths []string, count i
 			return out, err
 		}
 		out = append(out, x)
-		if c.Progress != nil {
+		if c.Progress != nil && x.Violated > 0 {
 			c.Progress(fmt.Sprintf("%s: %.1f ms in the middle, %.1f ms with the explanation", lvl, x.Check.Median, x.Explained.Median))
 		}
 	}
@@ -154,6 +160,7 @@ func (c *Checker) each(ctx context.Context, paths []string, lvl level.Level, fla
 		args = append(args, "--timeout", c.Timeout.String())
 	}
 	cmd := exec.CommandContext(ctx, c.Command, append(append(args, "--", paths[0]), paths...)...)
+	group.Kill(cmd)
 	var msg bytes.Buffer
 	cmd.Stderr = &msg
 	out, err := cmd.StdoutPipe()
@@ -190,9 +197,11 @@ func (c *Checker) each(ctx context.Context, paths []string, lvl level.Level, fla
 	}
 	if len(all) != len(paths)+1 {
 		text := strings.TrimPrefix(strings.TrimSpace(msg.String()), "isohound: ")
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && exit.ExitCode() > 0 && text != "" {
-			return nil, &CheckError{"at " + lvl.String(), exit.ExitCode(), text}
+		for _, path := range paths {
+			// A violation of another file determines the exit code of all.
+			if _, err := c.once(ctx, path, lvl, Contestant{}); err != nil {
+				return nil, err
+			}
 		}
 		return nil, errors.Errorf("%d of %d files have a verdict at %s: %s", len(all)-1, len(paths), lvl, text)
 	}
@@ -204,6 +213,10 @@ func ExplainingTable(w io.Writer, all []Explaining) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "level\tviolated\tcheck ms: median\t90 %\tmax\twith explanation ms: median\t90 %\tmax\ttransactions shown: median\tmax\tminimal\tundecided")
 	for _, x := range all {
+		if x.Violated == 0 { // there are no times
+			fmt.Fprintf(t, "%s\t0 of %d\t\t\t\t\t\t\t\t\t\t%d\n", x.Level, x.Files, x.Undecided)
+			continue
+		}
 		fmt.Fprintf(t, "%s\t%d of %d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.0f\t%.0f\t%d\t%d\n", x.Level, x.Violated, x.Files,
 			x.Check.Median, x.Check.P90, x.Check.Max, x.Explained.Median, x.Explained.P90, x.Explained.Max, x.Txns.Median, x.Txns.Max, x.Minimal, x.Undecided)
 	}

@@ -21,8 +21,9 @@ import (
 type Harness struct {
 	Workload generator.Workload
 	Config   generator.Config
-	// Open opens a database; see OpenNothing.
-	Open func(ctx context.Context) (drivers.DB, error)
+	// Open opens a database; see OpenNothing. Driver is the name of its driver.
+	Open   func(ctx context.Context) (drivers.DB, error)
+	Driver string
 	// Rounds is how often each is measured; Compressed records with zstd.
 	Rounds     int
 	Compressed bool
@@ -75,6 +76,9 @@ func (h *Harness) Measure(ctx context.Context) ([]HarnessRound, error) {
 				r.Recorded, r.Bytes, err = h.recorded(ctx, filepath.Join(dir.path, "history"))
 			} else {
 				r.Unrecorded, err = h.run(ctx, nil)
+			}
+			if ctx.Err() != nil {
+				return out, context.Cause(ctx)
 			}
 			if err != nil {
 				return out, err
@@ -130,6 +134,10 @@ func (h *Harness) run(ctx context.Context, w io.Writer) (rate float64, err error
 	}
 	runner := generator.NewRunner(h.Config, db, h.Workload, rec)
 	reason, err := runner.Run(ctx, ctx)
+	var le *generator.LogError
+	if err != nil && !errors.As(err, &le) {
+		err = &drivers.UnreachableError{Driver: h.Driver, Err: err}
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -25,12 +25,34 @@ const (
 // Table writes the measurements as a table.
 func Table(w io.Writer, ms []Measurement) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "history\ttransactions\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tpeak MB")
+	fmt.Fprintln(t, "history\ttransactions\tlevel\tcontestant\tverdict\treading s\tchecking s\ttotal s\tpeak MB"+reasonHead(ms))
 	for _, m := range ms {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.0f\n",
-			m.History, m.Txns, m.Level, m.Contestant, m.Verdict, m.ReadSeconds, m.CheckSeconds, m.WallSeconds, m.PeakMB)
+		txns := "not counted" // by a check that ended early
+		if m.Txns > 0 {
+			txns = strconv.Itoa(m.Txns)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.0f%s\n",
+			m.History, txns, m.Level, m.Contestant, m.Verdict, m.ReadSeconds, m.CheckSeconds, m.WallSeconds, m.PeakMB, m.why())
 	}
 	return errors.WithStack(t.Flush())
+}
+
+// reasonHead is the head of the column that says why verdicts are unknown, or "" if none is.
+func reasonHead(ms []Measurement) string {
+	for _, m := range ms {
+		if m.why() != "" {
+			return "\treason"
+		}
+	}
+	return ""
+}
+
+// why is the cell of that column, or "".
+func (m *Measurement) why() string {
+	if m.Verdict != verdict.Unknown || m.Reason == notMeasured {
+		return ""
+	}
+	return "\t" + m.Reason
 }
 
 // Save writes the points as CSV, the plots, and a report in Markdown with both, and returns the

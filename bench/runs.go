@@ -15,6 +15,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/internal/group"
 	"github.com/isohound/isohound/results"
 )
 
@@ -206,6 +207,7 @@ func (r *Runner) run(ctx context.Context, out, contestant string, args []string)
 	// An interrupt lets the run drop what it created on the server.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 30 * time.Second
+	group.Lead(cmd) // else ctrl-C would reach it twice, and it would drop nothing
 	var msg bytes.Buffer
 	cmd.Stderr = &msg
 	err := cmd.Run()

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,16 +33,27 @@ type benching struct {
 	chosen                                              []bench.Contestant
 }
 
-// quickScale is the factor of --quick for the sizes.
-const quickScale = 0.02
+// quickScale is the factor of --quick for the sizes, quickPoints how many points an axis of --growth has with it.
+const (
+	quickScale  = 0.02
+	quickPoints = 3
+)
 
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure isohound itself",
-		Args:  exactly(0, "the name of a benchmark, see isohound bench --help"),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return usage("bench needs the name of a benchmark, see isohound bench --help")
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			var known []string
+			for _, sub := range c.Commands() {
+				known = append(known, sub.Name())
+			}
+			list := strings.Join(known, ", ")
+			if len(args) == 0 {
+				return usage("bench needs the name of a benchmark: %s; see isohound bench --help", list)
+			}
+			return usage("there is no benchmark %q; there are %s; see isohound bench --help", args[0], list)
 		},
 	}
 	c.AddCommand(a.benchCheckerCommand(), a.benchExplainCommand(), a.benchVersionsCommand(), a.benchAbortRateCommand(), a.benchEndToEndCommand(), a.benchHarnessCommand(), a.benchEnduranceCommand(), a.benchEffectivenessCommand(), a.benchClosureCommand(), a.benchHuntCommand())
@@ -109,11 +121,11 @@ isohound check.`,
 	f.StringVar(&b.levels, "level", "", "levels to check, separated by commas (default ser,si; with --weak rc,ra,cc); histories are made for these")
 	f.StringVar(&b.contestants, "contestants", "", "contestants, separated by commas (default polygraph; with FILEs polygraph,baseline; with --growth polygraph,paper,baseline; with --weak weak)")
 	f.StringVar(&b.against, "against", "", "path of another isohound to compare with; the two are measured in turn")
-	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m, with --doubling and --scans 20s)")
+	f.DurationVar(&b.timeout, "timeout", 0, "limit for each check, reading included (default 5m, with --growth 1m, with --doubling and --scans 20s); a check that goes on is killed after half as long again and 3 s")
 	f.StringVar(&b.maxMemory, "max-memory", "", "limit for the memory of each check, 2GiB say (default that of isohound check)")
 	f.IntVar(&b.repeat, "repeat", 1, "measure each check this often and take the median")
 	f.Float64Var(&b.scale, "scale", 1, "factor for the numbers of transactions and keys")
-	f.BoolVar(&b.quick, "quick", false, "the same as --scale "+strconv.FormatFloat(quickScale, 'g', -1, 64)+"; with --growth only three points an axis instead")
+	f.BoolVar(&b.quick, "quick", false, "the same as --scale "+strconv.FormatFloat(quickScale, 'g', -1, 64)+"; with --growth the same as --points "+strconv.Itoa(quickPoints))
 	f.IntVar(&b.points, "points", 0, "with --growth, only the first points of each axis (default all)")
 	f.Uint64Var(&b.seed, "seed", defaultSeed, "seed of the histories")
 	f.StringVar(&b.out, "out", "", "with --growth, folder for plots and tables (default runs/bench-DATE-TIME)")
@@ -147,6 +159,12 @@ func (b *benching) resolve(args []string) error {
 		return usage("--scale must be more than 0 and at most 100")
 	case b.points < 0:
 		return usage("--points must not be negative")
+	case b.quick && b.growth && b.points != 0:
+		return usage("--growth --quick is --growth --points %d; give one of --quick and --points", quickPoints)
+	case b.quick && !b.growth && b.scale != 1:
+		return usage("--quick is --scale %v; give one of the two", quickScale)
+	case slices.Contains(args, "-"):
+		return usage("each check reads the history anew, and standard input can be read once; give a file")
 	}
 	if b.timeout == 0 {
 		b.timeout = 5 * time.Minute
@@ -176,10 +194,11 @@ func (b *benching) resolve(args []string) error {
 			return usage("level %s needs times, and generated histories have none; give files", l)
 		}
 	}
-	if b.quick && b.growth && b.points == 0 {
-		b.points = 3
-	} else if b.quick {
-		b.scale *= quickScale
+	switch {
+	case b.quick && b.growth:
+		b.points = quickPoints
+	case b.quick:
+		b.scale = quickScale
 	}
 	if b.contestants == "" {
 		b.contestants = "polygraph"
@@ -242,10 +261,7 @@ func (a *app) bench(b *benching, files []string) error {
 	default:
 		err = c.MeasureTargets(a.work, bench.Targets(b.scale, b.seed), b.parsedLevels, b.chosen, r)
 	}
-	var failed *bench.CheckError
-	if errors.As(err, &failed) {
-		err = withCode(exitCode(failed.ExitCode), err)
-	}
+	err = benchError(err)
 	// Measurements before an error are shown too.
 	if perr := a.printMeasurements(r.Measurements, b.asJSON); perr != nil {
 		return perr
@@ -254,6 +270,40 @@ func (a *app) bench(b *benching, files []string) error {
 		a.found(exitUnknown)
 	}
 	return a.wrong(r.Wrong, err)
+}
+
+// benchError gives an error the exit code with which a process of isohound ended.
+func benchError(err error) error {
+	var failed *bench.CheckError
+	if errors.As(err, &failed) {
+		return withCode(exitCode(failed.ExitCode), err)
+	}
+	return err
+}
+
+// benchFolder creates the folder of --out, by default one under runs/, before anything is measured: so a failure does not come
+// after hours. drop removes it again if it is new and empty.
+func benchFolder(out *string) (drop func(), err error) {
+	if *out == "" {
+		*out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
+	}
+	var made []string
+	for dir := filepath.Clean(*out); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		made = append(made, dir)
+	}
+	drop = func() {
+		for _, dir := range made {
+			_ = os.Remove(dir)
+		}
+	}
+	if err := os.MkdirAll(*out, 0o777); err != nil {
+		drop()
+		return nil, withCode(exitIO, errors.Wrap(err, "--out"))
+	}
+	return drop, nil
 }
 
 // wrong prints wrong verdicts, and returns err.
@@ -266,8 +316,11 @@ func (a *app) wrong(lines []string, err error) error {
 }
 
 func (a *app) printMeasurements(ms []bench.Measurement, asJSON bool) error {
-	if !asJSON {
+	if !asJSON && len(ms) > 0 {
 		return withCode(exitIO, bench.Table(a.out, ms))
+	}
+	if !asJSON {
+		return nil
 	}
 	for _, m := range ms {
 		if err := json.NewEncoder(a.out).Encode(m); err != nil {
@@ -281,10 +334,7 @@ func (a *app) benchDoubling(b *benching, c *bench.Checker) error {
 	c.Flags = append(c.Flags, "--certify")
 	shapes, d := bench.Shapes(b.scans, b.scale), &bench.Doubling{}
 	err := c.MeasureDoubling(a.work, shapes, b.parsedLevels, b.chosen, b.seed, d)
-	var failed *bench.CheckError
-	if errors.As(err, &failed) {
-		err = withCode(exitCode(failed.ExitCode), err)
-	}
+	err = benchError(err)
 	// Measurements before an error are shown too.
 	var perr error
 	if b.asJSON {
@@ -304,21 +354,18 @@ func (a *app) benchDoubling(b *benching, c *bench.Checker) error {
 }
 
 func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
-	if b.out == "" {
-		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
+	drop, err := benchFolder(&b.out)
+	if err != nil {
+		return err
 	}
-	// Create the folder first, so that a failure does not come after hours of measuring.
-	if err := os.MkdirAll(b.out, 0o777); err != nil {
-		return withCode(exitIO, errors.Wrap(err, "--out"))
-	}
+	defer drop()
 	g := &bench.Growth{Axes: bench.Axes(b.points), Levels: b.parsedLevels, Contestants: b.chosen, Scale: b.scale, Seed: b.seed}
-	err := c.MeasureGrowth(a.work, g)
+	err = benchError(c.MeasureGrowth(a.work, g))
+	if err != nil && len(g.Points) == 0 {
+		return err
+	}
 	about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, at most %v a check.", time.Now().Format("2006-01-02"), version(),
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.timeout)
-	var failed *bench.CheckError
-	if errors.As(err, &failed) {
-		err = withCode(exitCode(failed.ExitCode), err)
-	}
 	report, serr := g.Save(b.out, b.repeatLine(), about)
 	if b.asJSON {
 		var ms []bench.Measurement

@@ -157,6 +157,8 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 		return usage("--timeout and --workers must not be negative")
 	case b.compact && (b.infer || len(b.backends) > 0 || b.workers > 0):
 		return usage("--compact cannot be combined with --infer, --backends or --workers")
+	case len(files) > 0 && slices.ContainsFunc([]string{"workloads", "sizes", "sessions", "histories"}, c.Flags().Changed):
+		return usage("--workloads, --sizes, --sessions and --histories are for histories that are made; give either those or files")
 	case b.out != "" && !b.compact:
 		return usage("--out goes with --compact; without it the tables are printed")
 	}
@@ -196,15 +198,7 @@ func (a *app) benchClosure(b *closing) error {
 	}
 	c := &bench.Closures{Histories: r, Infer: b.infer, Seed: b.seed, Repeat: b.repeat, Timeout: b.timeout, MaxMemory: b.most,
 		Questions: closureQuestions, Backends: b.chosen, Progress: progress}
-	err = c.MeasureClosures(a.work, b.specs)
-	var failed *bench.CheckError
-	if errors.As(err, &failed) {
-		err = withCode(exitCode(failed.ExitCode), err)
-	}
-	var refused *engine.Refusal
-	if errors.As(err, &refused) {
-		err = usage("--level %s: %v", b.lvl, refused)
-	}
+	err = b.refusal(benchError(c.MeasureClosures(a.work, b.specs)))
 	// Measurements before an error are shown too.
 	var perr error
 	if b.asJSON {
@@ -220,6 +214,15 @@ func (a *app) benchClosure(b *closing) error {
 		a.found(exitUnknown)
 	}
 	return firstError(withCode(exitIO, errors.Wrap(perr, "standard output")), a.disagree(append(c.Wrong, c.Failed()...), err))
+}
+
+// refusal makes a usage error of a history that cannot be judged at the level.
+func (b *closing) refusal(err error) error {
+	var refused *engine.Refusal
+	if errors.As(err, &refused) {
+		return usage("--level %s: %v", b.lvl, refused)
+	}
+	return err
 }
 
 // disagree prints wrong closures, and returns err.

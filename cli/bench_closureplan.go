@@ -47,6 +47,9 @@ func (b *closing) plan(files []string) error {
 			}
 		}
 	}
+	if len(b.specs) == 0 {
+		return usage("nothing to measure: --workloads, --sizes and --sessions must not be empty, and one of --sizes must be at least one of --sessions")
+	}
 	return nil
 }
 

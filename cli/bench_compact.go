@@ -5,9 +5,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/pkg/errors"
 
@@ -16,18 +13,14 @@ import (
 
 // benchCompact runs bench closure --compact.
 func (a *app) benchCompact(b *closing, r *bench.Recorder) error {
-	if b.out == "" {
-		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
+	drop, err := benchFolder(&b.out)
+	if err != nil {
+		return err
 	}
-	// Create the folder first, so that a failure does not come after minutes of measuring.
-	if err := os.MkdirAll(b.out, 0o777); err != nil {
-		return withCode(exitIO, errors.Wrap(err, "--out"))
-	}
+	defer drop()
 	c := &bench.Compact{Histories: r, Timeout: b.timeout, MaxMemory: b.most, Seed: b.seed, Repeat: b.repeat, Progress: r.Progress}
-	err := c.Measure(a.work, b.specs)
-	var failed *bench.CheckError
-	if errors.As(err, &failed) {
-		err = withCode(exitCode(failed.ExitCode), err)
+	if err = b.refusal(benchError(c.Measure(a.work, b.specs))); err != nil && len(c.Points) == 0 {
+		return err
 	}
 	report, serr := c.Save(b.out, b.repeatLine(), b.about())
 	for i := range c.Points {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -113,6 +112,8 @@ func (b *hunting) resolve(known []string) error {
 		return usage("--level lin: these workloads have no lightweight transactions")
 	case !(b.scale > 0 && b.scale <= 100):
 		return usage("--scale must be more than 0 and at most 100")
+	case len(b.sizes) == 0 || len(b.workloads) == 0:
+		return usage("--sizes and --workloads must not be empty")
 	case b.Budget <= 0 || b.MaxTrials < 0 || b.timeout < 0:
 		return usage("--duration must be positive, --trials and --timeout not negative")
 	case b.Sessions < 1 || b.Sessions > maxSessions || b.Keys < 1 || b.Keys > maxKeys:
@@ -157,12 +158,11 @@ func (a *app) benchEffectiveness(b *hunting) error {
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	if b.out == "" {
-		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
+	drop, err := benchFolder(&b.out)
+	if err != nil {
+		return err
 	}
-	if err := os.MkdirAll(b.out, 0o777); err != nil {
-		return withCode(exitIO, errors.Wrap(err, "--out"))
-	}
+	defer drop()
 	d, err := findDriver(b.driver)
 	if err != nil {
 		return err
@@ -185,10 +185,8 @@ func (a *app) benchEffectiveness(b *hunting) error {
 		"--duration", b.Budget.String(), "--trials", strconv.Itoa(b.MaxTrials), "--scale", strconv.FormatFloat(b.scale, 'g', -1, 64), "--sessions", strconv.Itoa(b.Sessions),
 		"--keys", strconv.Itoa(b.Keys), "--dist", b.Dist, "--seed", strconv.FormatInt(b.seed, 10), "--timeout", b.timeout.String())
 	about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, driver %s, %s.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.driver, b.isolation)
-	err = r.Effectiveness(a.work, &b.Effectiveness)
-	var failed *bench.CheckError
-	if errors.As(err, &failed) {
-		err = withCode(exitCode(failed.ExitCode), err)
+	if err = benchError(r.Effectiveness(a.work, &b.Effectiveness)); err != nil && len(b.Points) == 0 {
+		return err
 	}
 	report, serr := b.Save(b.out, commandLine(words...), about)
 	if serr != nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/bench"
+	"github.com/isohound/isohound/checker/level"
 )
 
 func (a *app) benchEnduranceCommand() *cobra.Command {
-	var driver, dsn, server, isolation, level, cutEvery, share, disk, out string
+	var driver, dsn, server, isolation, at, cutEvery, share, disk, out string
 	var sessions int
 	var keys, seed int64
 	var duration time.Duration
@@ -48,15 +49,15 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 			if duration <= 0 {
 				return usage("--duration must be positive")
 			}
+			if _, err := level.Parse(at); err != nil { // a list is none
+				return withCode(exitUsage, err)
+			}
 			self, err := os.Executable()
 			if err != nil {
 				return errors.WithStack(err)
 			}
 			if out == "" {
 				out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
-			}
-			if err := os.MkdirAll(out, 0o777); err != nil {
-				return withCode(exitIO, errors.Wrap(err, "--out"))
 			}
 			settings := []string{"--driver", driver}
 			if server != "" {
@@ -67,7 +68,7 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 			}
 			settings = append(settings, "--duration", duration.String(), "--cut-every", cutEvery, "--judge-share", share,
 				"--sessions", strconv.Itoa(sessions), "--keys", strconv.FormatInt(keys, 10), "--seed", strconv.FormatInt(seed, 10))
-			flags := append([]string{"--check", level, "--keep", "violated"}, settings...)
+			flags := append([]string{"--check", at, "--keep", "violated"}, settings...)
 			e := &bench.Endurance{Command: self, Flags: flags, DiskBound: bound}
 			if dsn != "" {
 				e.Env = []string{dsnVariable + "=" + dsn}
@@ -78,12 +79,12 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 			if !quiet {
 				e.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 			}
-			err = e.Measure(a.work, filepath.Join(out, "run"))
-			if err != nil {
+			// The run makes the folder, once it can write a history.
+			if err := benchError(e.Measure(a.work, filepath.Join(out, "run"))); err != nil {
 				return err
 			}
 			a.found(codeOf(e.Sum.Verdict))
-			repeat := commandLine(append([]string{"isohound", "bench", "endurance", "--level", level, "--disk", disk}, settings...)...)
+			repeat := commandLine(append([]string{"isohound", "bench", "endurance", "--level", at, "--disk", disk}, settings...)...)
 			about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, driver %s.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), driver)
 			report, err := e.Save(out, repeat, about)
 			if err != nil {
@@ -106,7 +107,7 @@ Exit codes: those of isohound run. A target that is missed changes none.`,
 	f.StringVar(&dsn, "dsn", "", "where the database is (default $"+dsnVariable+")")
 	f.StringVar(&server, "server", "", "as for isohound run: start a private server for the run instead of --dsn")
 	f.StringVar(&isolation, "isolation", "", "isolation to request (default the driver's first)")
-	f.StringVar(&level, "level", "ser", "level to judge the windows at")
+	f.StringVar(&at, "level", "ser", "level to judge the windows at")
 	f.DurationVar(&duration, "duration", time.Hour, "how long to run")
 	f.StringVar(&cutEvery, "cut-every", "auto", "as for isohound run")
 	f.StringVar(&share, "judge-share", "100%", "as for isohound run")

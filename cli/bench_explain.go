@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
@@ -43,10 +44,12 @@ isohound check.`,
 				return usage("--count must be at least 1")
 			case timeout < 0:
 				return usage("--timeout must not be negative")
+			case slices.Contains(args, "-"):
+				return usage("each history is read several times, and standard input can be read once; give a file")
 			}
 			for _, l := range list {
-				if len(args) == 0 && l.RealTime() {
-					return usage("level %s needs times, and generated histories have none; give files", l)
+				if len(args) == 0 && !bench.Breaks(l) {
+					return usage("no histories are made that violate level %s, only for ser, si, ser-noso and si-noso; give files", l)
 				}
 			}
 			self, err := os.Executable()
@@ -58,10 +61,7 @@ isohound check.`,
 				checker.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 			}
 			all, err := checker.MeasureExplaining(a.work, args, count, list, seed)
-			var failed *bench.CheckError
-			if errors.As(err, &failed) {
-				err = withCode(exitCode(failed.ExitCode), err)
-			}
+			err = benchError(err)
 			return a.explained(all, asJSON, err)
 		},
 	}

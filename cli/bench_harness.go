@@ -61,7 +61,7 @@ func (a *app) benchHarness(s *settings, nothing bool, rounds int, compress, asJS
 		return usage("bench harness needs a workload on keys, and %s uses tables", s.workload)
 	}
 	h := &bench.Harness{
-		Workload: s.work, Rounds: rounds, Compressed: compress, Open: bench.OpenNothing,
+		Workload: s.work, Driver: s.driver, Rounds: rounds, Compressed: compress, Open: bench.OpenNothing,
 		Config: generator.Config{Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate, Retries: s.retries, Patience: generator.DefaultPatience, Seed: s.seed},
 	}
 	server := "a database that does nothing"

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -172,13 +171,11 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	if b.out == "" {
-		b.out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
+	drop, err := benchFolder(&b.out)
+	if err != nil {
+		return err
 	}
-	// Create the folder first, so that a failure does not come after minutes of measuring.
-	if err := os.MkdirAll(b.out, 0o777); err != nil {
-		return withCode(exitIO, errors.Wrap(err, "--out"))
-	}
+	defer drop()
 	words := []string{"isohound", "bench", name, "--driver", b.driver}
 	if b.server != "" {
 		s := &settings{driver: b.driver, server: b.server, quiet: b.quiet, engine: d, level: d.Info().Isolations[0], callTimeout: generator.DefaultCallTimeout}
@@ -208,10 +205,9 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 		"--seed", strconv.FormatInt(b.seed, 10), "--timeout", b.timeout.String())...)
 	about := fmt.Sprintf("%s: isohound %s, %s, %s/%s, %d cores, driver %s.", time.Now().Format("2006-01-02"), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.driver)
 	for _, runs := range all {
-		err := r.Measure(a.work, runs)
-		var failed *bench.CheckError
-		if errors.As(err, &failed) {
-			err = withCode(exitCode(failed.ExitCode), err)
+		err := benchError(r.Measure(a.work, runs))
+		if err != nil && len(runs.Points) == 0 {
+			return err
 		}
 		report, serr := runs.Save(b.out, repeat, about)
 		if serr != nil {

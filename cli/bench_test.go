@@ -223,6 +223,44 @@ func TestBenchExplain(t *testing.T) {
 	}
 }
 
+// TestBenchExplainMistakes: a file that cannot be read is an error, also beside a violated one, and histories are made only for levels
+// that they violate. Without a violated history there are no times.
+func TestBenchExplainMistakes(t *testing.T) {
+	bad := write(t, "bad.txt", lostUpdate)
+	for _, tc := range []struct {
+		code exitCode
+		args []string
+	}{
+		{exitData, []string{bad, "/nowhere"}},
+		{exitData, []string{"/nowhere"}},
+		{exitUsage, []string{bad, "-"}},
+		{exitUsage, []string{"--level", "rc"}},
+		{exitUsage, []string{"--level", "sser"}},
+	} {
+		c := isohound(t, append([]string{"bench", "explain"}, tc.args...)...)
+		if c.code != int(tc.code) || strings.Count(c.msg, "\n") != 1 || strings.Contains(c.msg, "contestant") || c.out != "" {
+			t.Errorf("%v: exit code %d, want %d: %s%s", tc.args, c.code, tc.code, c.out, c.msg)
+		}
+	}
+	if c := isohound(t, "bench", "explain", write(t, "good.txt", fine), "-q"); c.code != 0 || !strings.Contains(c.out, "0 of 1") || strings.Contains(c.out, "0.0") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}
+
+// TestBenchReasons: tables say why there is no verdict, and do not count transactions that no check counted.
+func TestBenchReasons(t *testing.T) {
+	good := write(t, "good.txt", fine)
+	for want, args := range map[string][]string{
+		"does not judge level rc":    {good, "--level", "rc"},
+		"not counted":                {good, "--max-memory", "1"},
+		"it does not judge level rc": {"--doubling", "--level", "rc", "--scale", "0.0001"},
+	} {
+		if c := isohound(t, append([]string{"bench", "checker", "-q"}, args...)...); c.code != int(exitUnknown) || !strings.Contains(c.out, want) {
+			t.Errorf("%v: exit code %d, want %q: %s%s", args, c.code, want, c.out, c.msg)
+		}
+	}
+}
+
 // TestBenchMistakes: each mistake has its exit code and a message with the remedy.
 func TestBenchMistakes(t *testing.T) {
 	for _, tc := range []struct {
@@ -231,6 +269,10 @@ func TestBenchMistakes(t *testing.T) {
 		want string
 	}{
 		{[]string{"bench"}, 64, "isohound bench --help"},
+		{[]string{"bench", "closures"}, 64, `there is no benchmark "closures"; there are abort-rate, checker, closure`},
+		{[]string{"bench", "checker", "--quick", "--scale", "0.5"}, 64, "--quick is --scale 0.02"},
+		{[]string{"bench", "checker", "--growth", "--quick", "--points", "2"}, 64, "--growth --quick is --growth --points 3"},
+		{[]string{"bench", "checker", "-"}, 64, "standard input can be read once"},
 		{[]string{"bench", "checker", "--contestants", "nobody"}, 64, "known are polygraph"},
 		{[]string{"bench", "checker", "--growth", "x"}, 64, "or files"},
 		{[]string{"bench", "checker", "--growth", "--doubling"}, 64, "give one of --growth, --doubling, --scans and --weak"},
@@ -250,7 +292,7 @@ func TestBenchMistakes(t *testing.T) {
 		{[]string{"bench", "checker", "--growth", "--out", "/proc/isohound"}, 74, "--out"},
 	} {
 		args := append(tc.args, "--contestants", "polygraph")
-		if tc.want == "known are polygraph" || len(tc.args) == 1 || tc.args[1] == "closure" {
+		if tc.want == "known are polygraph" || len(tc.args) == 1 || tc.args[1] != "checker" {
 			args = tc.args
 		}
 		if c := isohound(t, args...); c.code != tc.code || !strings.Contains(c.msg, tc.want) {

@@ -61,6 +61,13 @@ That a check without the claim is not decided within --timeout is a result.`,
 			if !quiet {
 				checker.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 			}
+			if shares && out != "" {
+				drop, err := benchFolder(&out)
+				if err != nil {
+					return err
+				}
+				defer drop()
+			}
 			r := &bench.Report{}
 			points := bench.NewShares(scale, seed)
 			if shares {
@@ -69,10 +76,7 @@ That a check without the claim is not decided within --timeout is a result.`,
 			} else {
 				err = checker.MeasureClaims(a.work, bench.ClaimedRows(scale, seed), r)
 			}
-			var failed *bench.CheckError
-			if errors.As(err, &failed) {
-				err = withCode(exitCode(failed.ExitCode), err)
-			}
+			err = benchError(err)
 			// Measurements before an error are shown too.
 			if perr := a.printMeasurements(r.Measurements, asJSON); perr != nil {
 				return perr

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/isohound/isohound/internal/group"
 )
 
 // Server is a database server that a script may kill and pause.
@@ -170,7 +172,7 @@ func (s *Set) fill(ctx context.Context, end time.Time) error {
 func (s *Set) execute(ctx context.Context, command string) error {
 	c := exec.CommandContext(ctx, "sh", "-c", command)
 	c.Env = append(os.Environ(), s.env...)
-	ownGroup(c)
+	group.Kill(c)
 	c.WaitDelay = time.Second
 	out, err := c.CombinedOutput()
 	if ctx.Err() != nil {
