@@ -111,6 +111,8 @@ func TestDamage(t *testing.T) {
 		"neither operations": fstest.MapFS{"client-1/x": &fstest.MapFile{}},
 		"report/client-7/operations.json:2: unexpected end":                     part(putLine+putLine[:40], ""),
 		"operations.json:4: this is no operation":                               part(putLine+"\n\n{}", ""),
+		"operations.json:1: the line is not valid UTF-8":                        part(strings.Replace(putLine, `"1"`, "\"\xff\"", 1), ""),
+		"watch.json:1: the line is not valid UTF-8":                             part(putLine, told(putStep, "\xff", "1", "2")),
 		"operations.json:1: json: cannot unmarshal":                             part(`{"ClientId":"x"}`, ""),
 		"operations.json:1: the request is of type range, but has no such":      part(strings.Replace(putLine, `"txn"`, `"range"`, 1), ""),
 		"operations.json:1: the request is of type txn, but its answer":         part(strings.Replace(putLine, `"Output":{"Txn"`, `"Output":{"Tx"`, 1), ""),
