@@ -36,7 +36,7 @@ s2 T8 [800,850] @<6: r(a,2)@3 r(b,4)@4 r(c,nil) r(d,nil) r(f,nil)
 s5 T9 @<5: r(d,6)@5
 s2 T10 [900,910] @7: n(b,nil) w(b,nil)
 s2 T11 [920,930] @<7: r(b,nil)
-s2 T12 [940,950] @8: r(f,nil) w(f,"hash 2166136261")
+s2 T12 [940,950] @8: r(f,nil) w(f,"value with the hash 2166136261")
 s2 T13 [960,970] @<8: r(a,2)@3
 s6 T14 @6: w(d,nil)
 `
