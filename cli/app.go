@@ -71,15 +71,20 @@ func (a *app) listen() (done func()) {
 		}
 		cancel(errInterrupted)
 		time.Sleep(lastMoment)
-		if left := a.owns.Load(); left != nil {
-			fmt.Fprintf(a.msg, "isohound: left behind: %s\n", *left)
-		}
+		a.sayLeft()
 		os.Exit(int(exitInterrupted))
 	}()
 	return func() {
 		signal.Stop(signals)
 		close(signals)
 		cancel(nil)
+	}
+}
+
+// sayLeft says what a process that ends at once leaves on the server.
+func (a *app) sayLeft() {
+	if left := a.owns.Load(); left != nil {
+		fmt.Fprintf(a.msg, "isohound: left behind: %s\n", *left)
 	}
 }
 

@@ -23,13 +23,25 @@ func Main(with ...Option) {
 	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
 }
 
+// internal prints a panic, with the stack of the goroutine.
+func (a *app) internal(p any) exitCode {
+	fmt.Fprintf(a.msg, "isohound: internal error: %+v\n", errors.Errorf("%v", p))
+	return exitInternal
+}
+
+// panicked ends the process after a panic in another goroutine than run's.
+func (a *app) panicked(p any) {
+	code := a.internal(p)
+	a.sayLeft()
+	os.Exit(int(code))
+}
+
 // run is Main with all its inputs and outputs as arguments.
 func run(args []string, in *os.File, out, msg *os.File) (code exitCode) {
 	a := &app{in: in, out: out, msg: msg, stopSignals: func() {}}
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(msg, "isohound: internal error: %+v\n", errors.Errorf("%v", p))
-			code = exitInternal
+			code = a.internal(p)
 		}
 	}()
 	defer func() { a.stopSignals() }()

@@ -133,7 +133,7 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Duration: s.duration, Rate: s.rate,
-		Retries: s.retries, CallTimeout: timeout, Patience: s.patience, Seed: s.planSeed(), Note: a.outageNote(),
+		Retries: s.retries, CallTimeout: timeout, Patience: s.patience, Seed: s.planSeed(), Note: a.outageNote(), Panicked: a.panicked,
 		Started: started, Ended: lift, FinalRead: s.finalRead, FenceEvery: s.fenceEvery, Lightweight: s.lightweight, Cuts: s.cuts, Left: left, Fleet: s.fleet,
 	}, db, s.work, rec, a.others...)
 	a.metrics.watch(runner.Meter(), s.lag)

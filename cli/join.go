@@ -146,7 +146,7 @@ func (a *app) loadOnce(conn *remote.Conn, run string, o *loadOptions) error {
 	}
 	runner := generator.NewRunner(generator.Config{
 		Sessions: s.sessions, Txns: s.txns, Rate: s.rate, Retries: s.retries, CallTimeout: s.callTimeout, Patience: s.patience,
-		Seed: s.seed, Note: link.Note, Member: m,
+		Seed: s.seed, Note: link.Note, Panicked: a.panicked, Member: m,
 	}, db, s.work, m.Recorder(a.ctx, s.positions(db) != ""))
 	err = runner.RunMember(a.ctx, a.stop)
 	if st := runner.Meter().Stats(); !o.quiet {

@@ -17,7 +17,11 @@ import (
 // TestMain makes the test binary the command if ISOHOUND_MAIN is set, so that tests can send it
 // signals and read its exit code.
 func TestMain(m *testing.M) {
-	if os.Getenv("ISOHOUND_MAIN") != "" {
+	switch os.Getenv("ISOHOUND_MAIN") {
+	case "":
+	case "own":
+		Main(ownDrivers()...)
+	default:
 		Main()
 	}
 	code := m.Run()

@@ -95,7 +95,8 @@ type Config struct {
 // Dial connects to a server as net.Dialer.DialContext does.
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// DB is an open database.
+// DB is an open database. All calls that take a context, also those of sessions and transactions, return when it ends: a run
+// waits for its calls. Calls of embedded drivers that never wait for others may ignore it.
 type DB interface {
 	// Server is the server's name and version, for the record.
 	Server() string

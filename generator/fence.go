@@ -52,6 +52,7 @@ func (r *Runner) writeFences(ctx context.Context) (refused []error, err error) {
 			passing.Add(1)
 			go func() {
 				defer passing.Done()
+				defer r.caught()
 				refused[n] = w.passFence(ctx)
 			}()
 		}

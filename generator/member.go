@@ -92,6 +92,7 @@ func (r *Runner) RunMember(ctx, stop context.Context) error {
 	sessions := make(chan struct{})
 	go func() {
 		defer close(sessions)
+		defer r.caught()
 		r.memberSessions(ctx, running)
 	}()
 	alive, noLonger := context.WithCancel(ctx)
@@ -169,6 +170,7 @@ func (r *Runner) each(do func(*worker)) {
 	done := make(chan struct{})
 	for _, w := range r.workers {
 		go func() {
+			defer r.caught()
 			do(w)
 			done <- struct{}{}
 		}()

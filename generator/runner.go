@@ -49,6 +49,10 @@ type Config struct {
 	// header must have NoCommonClock. Member, if set, says that this process has joined such a run.
 	Fleet  *Fleet
 	Member *Member
+	// Panicked, if set, is called with the value of a panic of a driver or a workload, in the goroutine that panicked. It must end the
+	// process: what else runs may wait for ever for what that goroutine has locked. A panic that nobody recovers ends the process
+	// with exit code 2, which has a meaning of its own.
+	Panicked func(value any)
 	// Lightweight says that the workload has lightweight transactions.
 	Lightweight bool
 }
@@ -170,6 +174,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 		ended.Add(1)
 		go func() {
 			defer ended.Done()
+			defer r.caught()
 			if err := w.connect(ctx, running); err != nil {
 				r.fail(err)
 			}
@@ -195,6 +200,7 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	cuttable, noMoreCuts := context.WithCancel(running)
 	go func() {
 		defer close(cutsEnd)
+		defer r.caught()
 		if r.cfg.Cuts.Any() {
 			r.cutting(ctx, cuttable)
 		}
@@ -259,10 +265,21 @@ func (r *Runner) disconnect() {
 		ended.Add(1)
 		go func() {
 			defer ended.Done()
+			defer r.caught()
 			w.disconnect()
 		}()
 	}
 	ended.Wait()
+}
+
+// caught is deferred in goroutines that call a driver or a workload.
+func (r *Runner) caught() {
+	if r.cfg.Panicked == nil {
+		return
+	}
+	if p := recover(); p != nil {
+		r.cfg.Panicked(p)
+	}
 }
 
 // fail ends the run. The first error is kept.

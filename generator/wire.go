@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/history"
+	"github.com/isohound/isohound/history/quote"
 )
 
 // call is what a load generator says to the run that it has joined, and answer what the run answers. A call may
@@ -110,10 +111,10 @@ type line struct {
 
 type wireOp struct {
 	Kind history.OpKind `json:"o"`
-	Key  string         `json:"k"`
+	Key  quote.Text     `json:"k"`
 	// Value is nil for absence.
-	Value *int64  `json:"v,omitempty"`
-	Text  *string `json:"t,omitempty"`
+	Value *int64      `json:"v,omitempty"`
+	Text  *quote.Text `json:"t,omitempty"`
 	// Version is that of a read (history.Record.Versions), or 0.
 	Version int64 `json:"n,omitempty"`
 }
@@ -141,11 +142,11 @@ func lineOf(a *attempt, withOps bool) *line {
 	l.Preds, l.Fresh = a.rec.Predicates, a.fresh()
 	for i := range a.ops {
 		o := &a.ops[i]
-		w := wireOp{Kind: o.kind, Key: o.key, Version: o.version}
+		w := wireOp{Kind: o.kind, Key: quote.Text(o.key), Version: o.version}
 		switch {
 		case o.none:
 		case o.isText:
-			w.Text = &o.text
+			w.Text = (*quote.Text)(&o.text)
 		default:
 			w.Value = &o.value
 		}
@@ -158,10 +159,10 @@ func lineOf(a *attempt, withOps bool) *line {
 func (l *line) operations(tables placer) []op {
 	out := make([]op, 0, len(l.Ops))
 	for _, from := range l.Ops {
-		o := op{kind: from.Kind, key: from.Key, version: from.Version}
+		o := op{kind: from.Kind, key: string(from.Key), version: from.Version}
 		switch {
 		case from.Text != nil:
-			o.isText, o.text = true, *from.Text
+			o.isText, o.text = true, string(*from.Text)
 		case from.Value != nil:
 			o.value = *from.Value
 		default:

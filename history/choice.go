@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/isohound/isohound/history/quote"
 )
 
 // Choice is what a statement leaves open: its transaction saw one of several things, and what the statement
@@ -15,8 +17,8 @@ type Choice [][]Seen
 // Seen says that a transaction saw a version of an item, or that it did not.
 type Seen struct {
 	// Kind is r or n, as for an operation.
-	Kind string `json:"kind"`
-	Item string `json:"item"`
+	Kind string     `json:"kind"`
+	Item quote.Text `json:"item"`
 	// Value is a JSON scalar, null for absence.
 	Value json.RawMessage `json:"value"`
 	// Version is the position of the commit whose version this is, where History.ByVersion tells it from others, or 0.
@@ -30,12 +32,12 @@ func (s Seen) Equal(o Seen) bool {
 
 // NewSeen returns an operation as Seen.
 func (h *History) NewSeen(op Op) Seen {
-	return Seen{op.Kind.String(), h.KeyName(op.Key), json.RawMessage(h.ValueText(op.Value)), h.Commit(op.Value)}
+	return Seen{op.Kind.String(), quote.Text(h.KeyName(op.Key)), json.RawMessage(h.ValueText(op.Value)), h.Commit(op.Value)}
 }
 
 // Op returns what was seen as an operation. It adds the item and the value to the names of h if they are new.
 func (h *History) Op(s *Seen) Op {
-	op := Op{Kind: Read, Key: h.Key(s.Item)}
+	op := Op{Kind: Read, Key: h.Key(string(s.Item))}
 	if s.Kind == ReadNot.String() {
 		op.Kind = ReadNot
 	}

@@ -89,7 +89,7 @@ func (h *History) Extract(parts []Part) *History {
 	for _, c := range sub.AllChoices() {
 		for _, list := range sub.Choice(c) {
 			for i := range list {
-				old, k := h.Key(list[i].Item), sym.Key(list[i].Item)
+				old, k := h.Key(string(list[i].Item)), sym.Key(string(list[i].Item))
 				if v := h.Initial(old); v != h.DefaultInitial {
 					sym.SetInitial(k, carry(v))
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isohound/isohound/history/quote"
 	"github.com/isohound/isohound/history/schema"
 )
 
@@ -37,7 +38,7 @@ type Predicate struct {
 	Added int `json:"-"`
 	// Omitted lists, in a part of a history, the items that the statement also returned or
 	// changed and whose operations are left out.
-	Omitted []string `json:"omitted"`
+	Omitted quote.Texts `json:"omitted"`
 	// Partial: the history is a part of another one. Of rows that the statement did not return, only
 	// the implied operations say anything; other rows may have been left out.
 	Partial bool `json:"partial,omitempty"`

@@ -33,6 +33,7 @@ import (
 type Recorder struct {
 	mu       sync.Mutex
 	now      func() int64 // nil: no times
+	latest   int64        // what now returned last
 	clock    string       // for the header
 	sym      *history.Symbols
 	initial  map[history.Key]history.Value
@@ -60,7 +61,7 @@ func Simulated(now func() int64) *Recorder {
 }
 
 // Initial sets the value of a key before all transactions. A value is an integer, a string, or nil for a
-// key that is absent.
+// key that is absent. Strings, keys too, may hold any bytes.
 func (r *Recorder) Initial(key string, value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,12 +93,17 @@ func (r *Recorder) fail(err error) {
 	}
 }
 
-// time reads the clock.
+// time reads the clock. r.mu is held.
 func (r *Recorder) time() int64 {
 	if r.now == nil {
 		return history.NoTime
 	}
-	return r.now()
+	t := r.now()
+	if t < r.latest {
+		r.fail(errors.Errorf("isotest: the clock says %d ns after %d ns; it must not be negative and must not go back", t, r.latest))
+	}
+	r.latest = t
+	return t
 }
 
 // Session is a client: its transactions follow one another. One goroutine at a time uses it.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/drivers"
 )
 
@@ -68,10 +69,16 @@ func Begin(t T, db drivers.DB) drivers.Tx {
 // Run checks that d, at its default isolation, fulfils the contract of package drivers.
 func Run(t T, d drivers.Driver, dsn string, blindWrites bool) {
 	ctx := context.Background()
+	must(t, Declared(d.Info()))
 	sub(t, "values", func(t T) {
 		db := Open(t, d, dsn, "")
 		if db.Server() == "" {
 			t.Error("no server version")
+		}
+		if c, ok := db.(drivers.Claimer); ok {
+			if _, err := level.ParseList(c.Promises()); err != nil && c.Promises() != "" {
+				t.Errorf("Promises of this server: %v", err)
+			}
 		}
 		tx := Begin(t, db)
 		expect(t, tx, Initial, "nobody")
@@ -119,8 +126,42 @@ func Run(t T, d drivers.Driver, dsn string, blindWrites bool) {
 		expect(t, Begin(t, two), map[string]int64{"a": 1})
 	})
 	sub(t, "conflicts", func(t T) { conflicts(t, Open(t, d, dsn, "")) })
+	sub(t, "ended contexts", func(t T) { endedContexts(t, Open(t, d, dsn, "")) })
 	sub(t, "remnants", func(t T) { remnants(t, d, dsn) })
 }
+
+// endedContexts checks that calls return if their context has ended, with an error or without: a run waits for its calls.
+func endedContexts(t T, db drivers.DB) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, call := range map[string]func(drivers.Tx) error{
+		"Read":     func(tx drivers.Tx) error { _, _, err := tx.Read(ended, "a"); return err },
+		"Update":   func(tx drivers.Tx) error { _, err := tx.Update(ended, "a", 5); return err },
+		"Commit":   func(tx drivers.Tx) error { return tx.Commit(ended) },
+		"Rollback": func(tx drivers.Tx) error { return tx.Rollback(ended) },
+	} {
+		tx := Begin(t, db)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer caught(t)
+			_ = call(tx)
+			if name == "Read" || name == "Update" {
+				_ = tx.Rollback(ended)
+			}
+		}()
+		late := time.NewTimer(longWait)
+		select {
+		case <-done:
+		case <-late.C:
+			t.Fatalf("%s, with a context that has ended, has not returned within %s", name, longWait)
+		}
+		late.Stop()
+	}
+}
+
+// longWait is when a call counts as one that never returns. A test makes it shorter.
+var longWait = 2 * time.Minute
 
 // conflicts lets sessions increment one key. Every commit that the driver reports must have
 // counted, and failures must be reported as aborted.
@@ -133,6 +174,7 @@ func conflicts(t T, db drivers.DB) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			defer caught(t)
 			s, err := db.Connect(ctx)
 			if err != nil {
 				t.Error(err)

@@ -116,6 +116,7 @@ func races(t T, db drivers.DB) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			defer caught(t)
 			for round := range rounds {
 				key := fmt.Sprintf("raced%d", round)
 				for { // a refused insertion does not show whether the key exists

@@ -70,11 +70,13 @@ type check struct {
 	parts    bool // it has parts, which are told instead
 	failures []string
 	cleanups []func()
+	panicked chan struct{} // closed by once, after a panic in one of its goroutines
+	once     sync.Once
 }
 
 // run runs a part in its own goroutine, so that Fatal can end it, and tells its result.
 func (c *check) run(name string, part func(T)) {
-	p := &check{name: name, done: c.done}
+	p := &check{name: name, done: c.done, panicked: make(chan struct{})}
 	if c.name != "" {
 		p.name = c.name + ": " + name
 	}
@@ -92,9 +94,26 @@ func (c *check) run(name string, part func(T)) {
 		}()
 		part(p)
 	}()
-	<-ended
+	select {
+	case <-ended:
+	case <-p.panicked: // what it has locked may keep the others waiting
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !p.parts || len(p.failures) > 0 {
 		c.done(Checked{p.name, p.failures})
+	}
+}
+
+// caught is deferred in goroutines of a check. Outside go test, a panic there must not end the process.
+func caught(t T) {
+	c, ok := t.(*check)
+	if !ok {
+		return
+	}
+	if r := recover(); r != nil {
+		c.Errorf("panic: %v\n%s", r, debug.Stack())
+		c.once.Do(func() { close(c.panicked) })
 	}
 }
 

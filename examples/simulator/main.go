@@ -74,7 +74,7 @@ func main() {
 	if len(os.Args) > 1 {
 		var err error
 		if seed, err = strconv.ParseInt(os.Args[1], 10, 64); err != nil {
-			log.Fatal(err)
+			log.Fatalf("usage: go run . [seed]; the seed is an integer, not %q", os.Args[1])
 		}
 	}
 	for _, stale := range []bool{false, true} {

@@ -16,7 +16,6 @@ func Carries() fit.Carries {
 	return fit.Carries{
 		Format: "dsl", Times: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
 		Initial: fit.InitialAny, PlainScans: true, Claims: true,
-		Key: quote.Valid,
 	}
 }
 

@@ -98,7 +98,7 @@ func NewReader(r io.Reader, path string, json bool) *Reader {
 		pending: map[int64]*invocation{}, loose: map[string][]*invocation{}, sessions: map[string]int64{}, placed: map[int64]int64{}, out: map[string]int64{},
 	}
 	rd.lists = newLists(rd.sym)
-	rd.p = parser{in: rd.in, sym: rd.sym, kinds: map[history.Key]forms.Kind{}}
+	rd.p = parser{in: rd.in, sym: rd.sym, kinds: map[history.Key]forms.Kind{}, texts: map[history.Value]forms.Kind{}}
 	return rd
 }
 

@@ -164,6 +164,8 @@ func TestErrors(t *testing.T) {
 		"{:process 1 :type :ok :value [[:append :x nil]]}":                                                   "f at byte 42: nil is appended",
 		"{:process 1 :type :ok :value [[:r :x [1 nil]]]}":                                                    "f at byte 40: a list has nil",
 		"{:process 1 :type :ok :value [[:w :x 1] [:append :x 2]]}":                                           "f at byte 55: key x is used as a list",
+		"{:process 1 :type :ok :value [[:w :x :a] [:w :y \":a\"]]}":                                          "f at byte 48: value :a occurs in two types",
+		"{:process 1 :type :ok :value [[:w :x \"1/2\"] [:w :y 1/2]]}":                                        "f at byte 51: value 1/2 occurs in two types",
 		"{:process 1 :type :ok :value [[:w :x 1] [:r \"x\" 2]]}":                                             "f at byte 44: key x occurs in two types",
 		"{:process 1 :type :ok :value [[:append :x 2]]}{:process 1 :type :info :value [[:append :x 2]]}":     "f at byte 93: element 2 is appended to key x twice, by operations 0 and 1",
 		"{:process 1 :index 5 :type :ok :value []}{:index 5 :process 1 :type :ok :value []}":                 "f at byte 81: transaction id 5 occurs twice",

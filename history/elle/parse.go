@@ -100,6 +100,7 @@ type parser struct {
 	// kinds distinguishes keys with the same spelling, such as :x and "x". They have the same
 	// name, so a history that uses both is refused.
 	kinds map[history.Key]forms.Kind
+	texts map[history.Value]forms.Kind // the same for values
 	begin int64
 }
 

@@ -42,31 +42,42 @@ func (p *parser) scalar(kind forms.Kind) (history.Value, error) {
 	case forms.Nil:
 		return history.Absent, nil
 	case forms.Number:
-		return p.number(string(text)), nil
+		return p.number(string(text))
 	case forms.String:
-		return p.sym.String(string(text)), nil
+		return p.text(kind, string(text))
 	case forms.Keyword:
-		return p.sym.String(":" + string(text)), nil
+		return p.text(kind, ":"+string(text))
 	case forms.Word:
 		if s := string(text); s == "true" || s == "false" {
 			return p.sym.Raw(s), nil
 		}
-		return p.sym.String(string(text)), nil
+		return p.text(kind, string(text))
 	}
 	return 0, errors.New("the value of a micro-operation is neither a scalar nor a list that was read")
 }
 
+// text returns the value of a text. One spelling in two types is refused: it would be one value.
+func (p *parser) text(kind forms.Kind, text string) (history.Value, error) {
+	v := p.sym.String(text)
+	if before, known := p.texts[v]; !known {
+		p.texts[v] = kind
+	} else if before != kind {
+		return 0, errors.Errorf("value %s occurs in two types, such as keyword and string; isohound cannot tell them apart", text)
+	}
+	return v, nil
+}
+
 // number interprets a number of EDN or JSON. Equal integers are equal values, whatever their
 // spelling. Other numbers are compared by their text.
-func (p *parser) number(text string) history.Value {
+func (p *parser) number(text string) (history.Value, error) {
 	plain := strings.TrimSuffix(text, "N") // an EDN integer of any size
 	if n, err := strconv.ParseInt(plain, 10, 64); err == nil {
-		return p.sym.Int(n)
+		return p.sym.Int(n), nil
 	}
 	if json.Valid([]byte(plain)) {
-		return p.sym.Raw(plain)
+		return p.sym.Raw(plain), nil
 	}
-	return p.sym.String(text) // such as a ratio
+	return p.text(forms.Number, text) // such as a ratio
 }
 
 // integer reports whether name is an integer in its canonical spelling.

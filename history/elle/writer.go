@@ -20,7 +20,7 @@ func Carries(format string) fit.Carries {
 	return fit.Carries{
 		Format: format, Times: true, Unknown: true, KnownOnly: true, Aborted: fit.AbortedWhole,
 		Empty: true, Initial: fit.InitialAbsent, Renumbers: true,
-		Key:   func(name string) bool { return quote.Valid(name) && len(name) < forms.MaxToken },
+		Key:   func(name string) bool { return len(quote.Append(nil, name)) < forms.MaxToken },
 		Value: func(text string) bool { return text != "-0" && len(text) < forms.MaxToken },
 	}
 }

@@ -36,7 +36,7 @@ s2 T8 [800,850] @<6: r(a,2)@3 r(b,4)@4 r(c,nil) r(d,nil) r(f,nil)
 s5 T9 @<5: r(d,6)@5
 s2 T10 [900,910] @7: n(b,nil) w(b,nil)
 s2 T11 [920,930] @<7: r(b,nil)
-s2 T12 [940,950] @8: r(f,nil) w(f,"hash 2166136261")
+s2 T12 [940,950] @8: r(f,nil) w(f,"value with the hash 2166136261")
 s2 T13 [960,970] @<8: r(a,2)@3
 s6 T14 @6: w(d,nil)
 `
@@ -111,6 +111,8 @@ func TestDamage(t *testing.T) {
 		"neither operations": fstest.MapFS{"client-1/x": &fstest.MapFile{}},
 		"report/client-7/operations.json:2: unexpected end":                     part(putLine+putLine[:40], ""),
 		"operations.json:4: this is no operation":                               part(putLine+"\n\n{}", ""),
+		"operations.json:1: the line is not valid UTF-8":                        part(strings.Replace(putLine, `"1"`, "\"\xff\"", 1), ""),
+		"watch.json:1: the line is not valid UTF-8":                             part(putLine, told(putStep, "\xff", "1", "2")),
 		"operations.json:1: json: cannot unmarshal":                             part(`{"ClientId":"x"}`, ""),
 		"operations.json:1: the request is of type range, but has no such":      part(strings.Replace(putLine, `"txn"`, `"range"`, 1), ""),
 		"operations.json:1: the request is of type txn, but its answer":         part(strings.Replace(putLine, `"Output":{"Txn"`, `"Output":{"Tx"`, 1), ""),

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/pkg/errors"
 
@@ -65,8 +66,14 @@ func newMaker(sym *history.Symbols) *maker {
 	}
 }
 
+// Replaced bytes could make two keys or values equal.
+var errNotUTF8 = errors.New("the line is not valid UTF-8")
+
 // operation reads a line of operations.json.
 func (m *maker) operation(line []byte) error {
+	if !utf8.Valid(line) {
+		return errNotUTF8
+	}
 	var op operation
 	if err := json.Unmarshal(line, &op); err != nil {
 		return errors.WithStack(err)
@@ -120,6 +127,9 @@ func (op *operation) steps(hold bool) []step {
 
 // watch reads a line of watch.json.
 func (m *maker) watch(line []byte) error {
+	if !utf8.Valid(line) {
+		return errNotUTF8
+	}
 	var w watch
 	if err := json.Unmarshal(line, &w); err != nil {
 		return errors.WithStack(err)

@@ -29,8 +29,8 @@ func (m *maker) op(kind history.OpKind, key string, v history.Value) history.Op 
 
 // value returns a value: an integer where its text is one as Go writes it, else the text.
 func (m *maker) value(v value) history.Value {
-	if v.Hash != 0 {
-		return m.sym.String(fmt.Sprintf("hash %d", v.Hash))
+	if v.Hash != 0 { // no value that is told as a text has 20 bytes, as this one
+		return m.sym.String(fmt.Sprintf("value with the hash %d", v.Hash))
 	}
 	if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil && strconv.FormatInt(n, 10) == v.Value {
 		return m.sym.Int(n)

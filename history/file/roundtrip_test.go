@@ -26,7 +26,7 @@ func random(rng *rand.Rand, plain bool) *history.History {
 	sym.DefaultInitial = sym.Int(0)
 	names := []string{"1", "2", "40"}
 	if !plain {
-		names = [][]string{{"1", "2", "40"}, {"k1", "k2"}, {"a", "b 1", "c\"d,\u00e9"}}[rng.IntN(3)]
+		names = [][]string{{"1", "2", "40"}, {"k1", "k2"}, {"a", "b 1", "c\"d,\u00e9"}, {"\xff", "\xfe", "\uffffff"}}[rng.IntN(4)]
 		sym.DefaultInitial = []history.Value{history.Absent, sym.Int(0), sym.Int(-5)}[rng.IntN(3)]
 	}
 	var keys []history.Key
@@ -47,7 +47,7 @@ func random(rng *rand.Rand, plain bool) *history.History {
 		case 0:
 			return history.Absent
 		case 1:
-			return sym.String([]string{"", "text \"1\"", "nil", "7", ":k", "é\n"}[rng.IntN(6)])
+			return sym.String([]string{"", "text \"1\"", "nil", "7", ":k", "é\n", "\x80", "é\x81", "\uffff80"}[rng.IntN(9)])
 		case 2:
 			return sym.Raw([]string{"1.5", "true", "18446744073709551615", "-0", "1e3"}[rng.IntN(5)])
 		case 3:

@@ -25,6 +25,9 @@ func (s *Scanner) str() error {
 			if !utf8.Valid(s.text[valid:]) {
 				return errNotUTF8
 			}
+			if text := quote.Decoded(string(s.text)); text != string(s.text) {
+				s.text = append(s.text[:0], text...)
+			}
 			return nil
 		case len(s.text) >= MaxToken:
 			return errors.Errorf("a string is longer than %d MiB", MaxToken>>20)

@@ -93,7 +93,7 @@ func appendChoices(b []byte, choices []history.Choice) []byte {
 					b = append(b, ',')
 				}
 				b = appendString(append(b, `{"kind":`...), s.Kind)
-				b = appendString(append(b, `,"item":`...), s.Item)
+				b = appendString(append(b, `,"item":`...), string(s.Item))
 				b = append(append(b, `,"value":`...), s.Value...)
 				if s.Version != 0 {
 					b = strconv.AppendInt(append(b, `,"version":`...), s.Version, 10)

@@ -4,9 +4,14 @@
 //
 // A lone surrogate, such as \ud800, is kept as the three bytes that UTF-8 would use for it if it
 // were allowed.
+//
+// A text of other bytes is spelled in hexadecimal, after U+FFFF, which is no character: the bytes 80 ff are
+// "\uffff80ff". A text that is itself such a spelling, behind any number of U+FFFF, is spelled with one U+FFFF more.
+// So each sequence of bytes has a spelling, no two have the same, and every JSON string is the spelling of one.
 package quote
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -17,17 +22,24 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Append appends s as a JSON string in canonical spelling: equal texts give equal strings. Bytes
-// that Unquote cannot return become U+FFFD.
+// Append appends s as a JSON string in canonical spelling: two texts give the same string exactly if they are equal.
+// Unquote returns s.
 func Append(b []byte, s string) []byte {
 	b = append(b, '"')
+	if !Valid(s) {
+		b = hex.AppendEncode(append(b, markEscape...), []byte(s))
+		return append(b, '"')
+	}
+	if _, marks := marked(s); marks > 0 {
+		b = append(b, markEscape...)
+	}
 	plain := 0 // everything before it was appended
 	for i := 0; i < len(s); {
 		c, n := s[i], 1
 		if c >= utf8.RuneSelf {
 			if isLone(s[i:]) {
 				n = loneSize
-			} else if r, size := utf8.DecodeRuneInString(s[i:]); r == lineSeparator || r == paragraphSeparator {
+			} else if r, size := utf8.DecodeRuneInString(s[i:]); r == lineSeparator || r == paragraphSeparator || r == markRune {
 				n = size
 			} else if size > 1 {
 				i += size
@@ -46,14 +58,12 @@ func Append(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendEscape appends the escape of a character or of an invalid byte.
+// appendEscape appends the escape of a character.
 func appendEscape(b []byte, s string) []byte {
 	r := rune(s[0])
 	switch {
 	case len(s) == loneSize:
 		r = rune(s[0]&0xf)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f)
-	case r >= utf8.RuneSelf:
-		r = utf8.RuneError
 	case r == '"', r == '\\':
 		return append(b, '\\', s[0])
 	case r == '\n':
@@ -83,8 +93,39 @@ func AppendLone(b []byte, r rune) []byte {
 	return append(b, 0xed, byte(0x80|r>>6&0x3f), byte(0x80|r&0x3f))
 }
 
-// Valid reports whether s is UTF-8 except for lone surrogates, so that Unquote returns what
-// Append was given.
+// mark is what the spelling of a text begins with that is not Valid. In what Append returns it is always an escape.
+const (
+	mark       = string(markRune)
+	markRune   = '\uffff'
+	markEscape = `\uffff`
+)
+
+// marked reports whether s is n marks, at least one, and bytes in lower-case hexadecimal that are not Valid. Otherwise n is 0.
+func marked(s string) (bytes string, n int) {
+	if !strings.HasPrefix(s, mark) {
+		return "", 0
+	}
+	digits := strings.TrimLeft(s, mark)
+	b, err := hex.DecodeString(digits)
+	if err != nil || Valid(string(b)) || hex.EncodeToString(b) != digits {
+		return "", 0
+	}
+	return string(b), (len(s) - len(digits)) / len(mark)
+}
+
+// Decoded returns the text that Append spells as s, where s is the content of a JSON string, without its escapes.
+func Decoded(s string) string {
+	switch bytes, marks := marked(s); marks {
+	case 0:
+		return s
+	case 1:
+		return bytes
+	default:
+		return s[len(mark):]
+	}
+}
+
+// Valid reports whether s is UTF-8 except for lone surrogates, so that its spelling needs no hexadecimal digits.
 func Valid(s string) bool {
 	if utf8.ValidString(s) {
 		return true
@@ -110,8 +151,60 @@ func Valid(s string) bool {
 
 var errQuotes = errors.New("a JSON string is not in quotes")
 
+// Text is a string that stays itself in JSON.
+type Text string
+
+// MarshalJSON implements json.Marshaler.
+func (t Text) MarshalJSON() ([]byte, error) { return Append(nil, string(t)), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Text) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	s, err := Unquote(b)
+	*t = Text(s)
+	return err
+}
+
+// Texts are strings that stay themselves in JSON.
+type Texts []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Texts) UnmarshalJSON(b []byte) error {
+	var list []Text
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	*t = (*t)[:0]
+	for _, text := range list {
+		*t = append(*t, string(text))
+	}
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Texts) MarshalJSON() ([]byte, error) {
+	if t == nil {
+		return []byte("null"), nil
+	}
+	b := []byte{'['}
+	for i, text := range t {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = Append(b, text)
+	}
+	return append(b, ']'), nil
+}
+
 // Unquote reads a JSON string.
 func Unquote(raw []byte) (string, error) {
+	s, err := unescaped(raw)
+	return Decoded(s), err
+}
+
+func unescaped(raw []byte) (string, error) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", errQuotes
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history/quote"
 )
 
 // Condition compares a column with a constant. In files it is [column, comparison, constant].
@@ -40,7 +42,22 @@ func (c Condition) MarshalJSON() ([]byte, error) {
 	if c.Value == nil {
 		return json.Marshal([]any{c.Column, c.Op})
 	}
-	return json.Marshal([]any{c.Column, c.Op, c.Value})
+	return json.Marshal([]any{c.Column, c.Op, spelled(c.Value)})
+}
+
+// spelled replaces the texts among constants by ones that stay themselves in JSON.
+func spelled(v any) any {
+	switch v := v.(type) {
+	case string:
+		return quote.Text(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = spelled(v[i])
+		}
+		return out
+	}
+	return v
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -85,9 +102,7 @@ func (c *Condition) UnmarshalJSON(b []byte) error {
 
 func constant(column string, b []byte) (any, error) {
 	if b[0] == '"' {
-		var text string
-		err := json.Unmarshal(b, &text)
-		return text, err
+		return quote.Unquote(b)
 	}
 	var number *int64
 	if err := json.Unmarshal(b, &number); err != nil || number == nil {

@@ -106,6 +106,12 @@ func TestConditionInFiles(t *testing.T) {
 			t.Errorf("%s is %+v, %v", text, c, err)
 		}
 	}
+	for _, c := range []schema.Condition{schema.Is("a", "\x80"), schema.Is("a", "\ufffd"), schema.In("a", "\x80", "\xed\xa0\x80", int64(1)), schema.IsNull("a")} {
+		var back schema.Condition
+		if text, err := json.Marshal(c); err != nil || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(back, c) {
+			t.Errorf("%q is %s, then %q, %v", c, text, back, err)
+		}
+	}
 	for _, text := range []string{`[]`, `["a","="]`, `["a","=",1,2]`, `{"a":1}`, `[1,"=",1]`, `["a",2,1]`, `["a","=",null]`, `["a","=",1.5]`, `["a","=",1e2]`, `["a","=",true]`, `["a","=",9223372036854775808]`, `["a","=",[1]]`} {
 		var c schema.Condition
 		if err := json.Unmarshal([]byte(text), &c); err == nil {
