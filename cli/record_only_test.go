@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,6 +181,62 @@ func TestReportKilledWindows(t *testing.T) {
 			if done := isohound(t, "check", filepath.Join(dir, results.ReproFolder, "minimal.txt"), "--level", "si"); done.code != int(exitViolated) {
 				t.Errorf("minimal.txt: exit code %d\n%s%s", done.code, done.out, done.msg)
 			}
+		}
+	}
+}
+
+// TestLostVerdicts: where the end of the verdicts of a killed run is lost, the verdicts before it stay, also those of windows whose
+// history was deleted. One that has neither is told.
+func TestLostVerdicts(t *testing.T) {
+	for _, keep := range []string{"violated", "all"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		run := command(t, "run", "--driver", "sim", "--isolation", "serializable", "--cut-every", "200txns", "--duration", "5m", "--keep", keep, "--rate", "2000", "--no-progress", "--out", dir)
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, results.WindowVerdicts)
+		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) > 4 {
+				break
+			}
+			if time.Since(begun) > 2*time.Minute {
+				run.Process.Kill()
+				t.Fatal("nothing was judged")
+			}
+		}
+		if err := run.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = run.Wait()
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = before[:bytes.LastIndexByte(before, '\n')+1]
+		judged := bytes.Count(before, []byte("\n"))
+		// The verdict on the latest window for which there is the state of the checker is lost, and later ones.
+		state, err := os.ReadFile(filepath.Join(dir, stateFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last judgeState
+		if err := json.Unmarshal(state, &last); err != nil || last.Window < 3 || last.Window > judged {
+			t.Fatalf("%v, %d of %d", err, last.Window, judged)
+		}
+		lines := bytes.SplitAfter(before, []byte("\n"))
+		if err := os.WriteFile(path, bytes.Join(append(lines[:last.Window-1:last.Window-1], []byte(`{"path":`)), nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := isohound(t, "report", dir)
+		loaded, err := results.Load(dir)
+		if err != nil || c.code != int(exitInterrupted) || len(loaded.Outcomes) != 1 {
+			t.Fatalf("exit code %d, %v: %s%s", c.code, err, c.out, c.msg)
+		}
+		w := loaded.Outcomes[0].Windows
+		gone := fmt.Sprintf("window %d has neither a verdict nor a history", last.Window)
+		if keep == "all" && (w.Satisfied < judged || strings.Contains(c.out, "neither") || !strings.Contains(c.msg, "windows are judged again from window 1 on")) ||
+			keep != "all" && (w.Satisfied < last.Window-1 || !strings.Contains(c.out, gone) && !strings.Contains(c.msg, "judged again")) {
+			t.Errorf("--keep %s, %d judged, state of window %d: %+v\n%s%s", keep, judged, last.Window, w, c.out, c.msg)
 		}
 	}
 }

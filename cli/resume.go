@@ -269,8 +269,8 @@ func (w *windowRun) restore(r *resumed) error {
 }
 
 // restore makes j know what the process that left a run knew after the latest window whose verdicts are complete. fine
-// says which of these windows are satisfied at all levels, and size is that of their verdicts. If verdicts are lost, j knows
-// nothing, and all windows must be judged again.
+// says which of these windows are satisfied at all levels, and size is that of their verdicts. If the verdict on a window is lost
+// whose history is there, that window and those after it must be judged again, without what is known of earlier ones.
 func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
 	fine = map[int]bool{}
 	path := filepath.Join(j.dir, stateFile)
@@ -285,15 +285,18 @@ func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
 	if err := json.Unmarshal(b, &state); err != nil {
 		return nil, 0, withCode(exitData, errors.Wrap(err, path))
 	}
-	lost, err := j.lost(state.Window)
+	again, err := j.lost(state.Window)
 	if err != nil {
 		return nil, 0, withCode(exitData, err)
 	}
-	if lost != "" {
-		fmt.Fprintf(j.app.msg, "note: %s; the windows that are there are judged again\n", lost)
-		return fine, 0, nil
-	}
 	j.number, j.digest, j.tested, j.state = state.Window, state.Digest, state.Tested, *state.Rounds
+	if again > 0 {
+		fmt.Fprintf(j.app.msg, "note: %s lacks verdicts; windows are judged again from window %d on\n", results.WindowVerdicts, again)
+		j.number, j.digest, j.state = again-1, "", rounds.Run{}
+		if j.number > 0 {
+			j.state.Skip()
+		}
+	}
 	err = results.EachWindow(j.dir, func(n, length int, o *results.Outcome) error {
 		if n > j.number {
 			return nil // not all of its verdicts need be there
@@ -316,25 +319,44 @@ func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
 	return fine, size, withCode(exitData, err)
 }
 
-// lost says which verdicts of windows up to one are not in the file of verdicts, "" if all are there.
-func (j *windowJudge) lost(upTo int) (string, error) {
+// lost returns the first window, up to one, from which on windows must be judged again, since the verdict on a window whose history
+// is there is lost; 0 if there is none. Windows before the lost one are judged again, too, as long as each follows the one before
+// it. A window of which nothing is left becomes a note.
+func (j *windowJudge) lost(upTo int) (again int, err error) {
+	files, err := results.WindowFiles(j.dir)
+	if err != nil {
+		return 0, err
+	}
+	there := map[int]bool{}
+	for _, path := range files {
+		there[results.WindowNumber(path)] = true
+	}
 	told := map[string]map[int]bool{}
-	err := results.EachWindow(j.dir, func(n, _ int, o *results.Outcome) error {
+	err = results.EachWindow(j.dir, func(n, _ int, o *results.Outcome) error {
 		if told[o.Level] == nil {
 			told[o.Level] = map[int]bool{}
 		}
-		told[o.Level][n] = told[o.Level][n] || n <= upTo
+		told[o.Level][n] = true
 		return nil
 	})
+	if err != nil {
+		return 0, err
+	}
 	judged, more := j.levels()
-	for _, lvl := range append(judged, more...) {
-		for n := 1; n <= upTo && err == nil; n++ {
-			if !told[lvl.String()][n] {
-				return fmt.Sprintf("the verdict on window %d at %s is lost from %s", n, lvl, results.WindowVerdicts), nil
+	levels := append(judged, more...)
+	for n := 1; n <= upTo; n++ {
+		complete := !slices.ContainsFunc(levels, func(lvl level.Level) bool { return !told[lvl.String()][n] })
+		switch {
+		case complete:
+		case there[n]:
+			for again = n; there[again-1]; again-- {
 			}
+			return again, nil
+		default:
+			j.notes = append(j.notes, fmt.Sprintf("window %d has neither a verdict nor a history", n))
 		}
 	}
-	return "", err
+	return 0, nil
 }
 
 // recorder begins the history of a run, or goes on with it.

@@ -61,7 +61,7 @@ which are dropped. deploy/compose has databases to start.`,
 	f.StringVar(&v.dsn, "dsn", "", "where the database is (default $"+dsnVariable+")")
 	f.StringVar(&v.isolation, "isolation", "", "run workloads at this isolation only")
 	f.StringVar(&v.out, "out", "", "folder for what was found (default verify-DRIVER)")
-	f.IntVar(&v.txns, "txns", 100, "transactions per session of each run")
+	f.IntVar(&v.txns, "txns", 100, "transactions per session of each run; a run in which they do not meet is repeated with more")
 	f.IntVar(&v.sessions, "sessions", 10, "sessions of each run")
 	return c
 }
@@ -187,8 +187,12 @@ func (v *verifying) can(iso drivers.Isolation, name string) (bool, error) {
 	return true, nil
 }
 
-// longerRuns is how often a run in which transactions did not meet is repeated, each time with four times as many.
-const longerRuns = 3
+// longerRuns is how often a run in which transactions did not meet is repeated, each time with four times as many. No
+// session has more than longestRun then.
+const (
+	longerRuns = 3
+	longestRun = 10_000
+)
 
 // one runs a workload in a process of its own.
 func (v *verifying) one(ctx context.Context, dsn string, iso drivers.Isolation, name string) error {
@@ -196,7 +200,7 @@ func (v *verifying) one(ctx context.Context, dsn string, iso drivers.Isolation, 
 	folder := strconv.Itoa(v.runs) + "-" + name
 	txns := v.txns
 	code, text, err := v.try(ctx, dsn, iso, name, folder, txns)
-	for n := 0; err == nil && code == exitVacuous && n < longerRuns; n++ {
+	for n := 0; err == nil && code == exitVacuous && n < longerRuns && 4*txns <= longestRun; n++ {
 		if err = os.RemoveAll(filepath.Join(v.out, folder)); err != nil {
 			return withCode(exitIO, err)
 		}

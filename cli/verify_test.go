@@ -24,7 +24,7 @@ func TestVerify(t *testing.T) {
 		code                         int
 		says                         []string
 	}{
-		{"bbolt", "", "serializable", "1", 0, []string{"  ok       mini at \"serializable\", 1-mini, with ", "transactions each, since fewer did not meet", "All passed."}}, // 50 must commit
+		{"bbolt", "", "serializable", "4", 0, []string{"  ok       mini at \"serializable\", 1-mini, with ", "transactions each, since fewer did not meet", "All passed."}}, // 50 must commit
 		{"bbolt", "", "serializable", "60", 0, []string{"  ok      keys: conflicts", "  ok      tables", "  ok      updates of tables", "races", "  ok       scan at \"serializable\", 3-scan", "All passed."}},
 		{"cassandra", cassandraDSN(t), "SERIAL", "60", 0, []string{"  ok      lightweight transactions: SERIAL: races", "  ok       lwt at \"SERIAL\", 1-lwt"}},
 		{"mongo", broken.URI(), "snapshot, majority", "60", 1, []string{"  FAILED  keys: conflicts", "these did not pass"}},

@@ -20,6 +20,7 @@ type fake struct {
 	onCommit  func(n int) error
 	onConnect func(n int) error
 	onUpdate  func(n int) error
+	onClose   func()
 	delay     time.Duration
 	outcomes  map[int64]drivers.Outcome // for Resolve
 	asked     []int64
@@ -79,6 +80,9 @@ func (s *fakeSession) end() {
 func (s *fakeSession) Close() {
 	if s.open {
 		s.end()
+	}
+	if s.f.onClose != nil {
+		s.f.onClose()
 	}
 }
 

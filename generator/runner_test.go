@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -239,9 +240,34 @@ func TestPauseEndsWithRun(t *testing.T) {
 		}
 		return increment(ctx, tx, worker, n)
 	}}
-	o := drive(t, &fake{}, w, generator.Config{Sessions: 2, Duration: 50 * time.Millisecond, Retries: 9}, &buffer{}, context.Background())
+	o := drive(t, &fake{}, w, generator.Config{Sessions: 2, Duration: 500 * time.Millisecond, Retries: 9}, &buffer{}, context.Background())
 	if n := o.h.Count(); o.err != nil || o.reason != generator.DurationReached || n.Committed == 0 || n.Committed+n.Aborted > 20 {
 		t.Errorf("%v, %s, %+v", o.err, o.reason, n)
+	}
+}
+
+// TestPanicked: a panic of a driver in a goroutine of the runner is told: in a session, in a fence, and when sessions end.
+func TestPanicked(t *testing.T) {
+	oh := func() { panic("oh") }
+	at := func(commit int) func(int) error {
+		return func(n int) error {
+			if n == commit {
+				oh()
+			}
+			return nil
+		}
+	}
+	for name, db := range map[string]*fake{"session": {onCommit: at(1)}, "fence": {onCommit: at(3)}, "end": {onClose: oh}} {
+		var told atomic.Int64
+		w := workload{keys: []string{"x"}, f: increment}
+		drive(t, db, w, generator.Config{Sessions: 2, Txns: 1, FinalRead: true, Panicked: func(p any) {
+			if p == "oh" {
+				told.Add(1)
+			}
+		}}, &buffer{}, context.Background())
+		if told.Load() == 0 {
+			t.Errorf("%s: nothing is told", name)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func TestSnapshotOnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
-	for _, want := range []string{`["r","\uffffff","\uffff80"]`, `["r","\ufffffe","\uffff81"]`, `"visible":[812,820,815,817]`, `["r","x",5,12]`, `["r","y",6,0]`, `["r","x",5]`} {
+	for _, want := range []string{"[\"r\",\"\uffffff\",\"\uffff80\"]", "[\"r\",\"\ufffffe\",\"\uffff81\"]", `"visible":[812,820,815,817]`, `["r","x",5,12]`, `["r","y",6,0]`, `["r","x",5]`} {
 		if err != nil || !strings.Contains(string(bytes.TrimSpace(got)), want) {
 			t.Errorf("%s is not in %s, %v", want, got, err)
 		}

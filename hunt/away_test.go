@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -287,5 +288,39 @@ func TestAwayWords(t *testing.T) {
 	}
 	if !strings.Contains(m.Summary(), "- a could not be tested from ") {
 		t.Errorf("summary\n%s", m.Summary())
+	}
+}
+
+// TestPauseEndsMeanwhile: a pause that ends after nothing was chosen, and before the hunt waits for it, does not end the night.
+func TestPauseEndsMeanwhile(t *testing.T) {
+	p, cells := plan(t, "targets:\n  - {name: a, driver: badger, isolations: [serializable]}\nworkloads: [{workload: mini}]\nbudget: {time: 8h}\n")
+	s := open(t, t.TempDir())
+	night, err := s.begin(1, "v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hunter{Config: Config{Plan: p, Cells: cells, State: s, Tell: func(Event) {}}, from: time.Now(), night: night}
+	h.chooser = chooser{plan: p, cells: cells, version: "v", night: night}
+	r := broken(cells[0], unavailable)
+	r.Night, r.Began, r.Took = night.ID, time.Now().Add(-pauses[0]), 0 // its pause has just ended
+	if err := s.add(r); err != nil {
+		t.Fatal(err)
+	}
+	r.State = failed
+	if err := s.set(r); err != nil {
+		t.Fatal(err)
+	}
+	before := r.Began.Add(pauses[0] / 2)
+	ch, tonight, err := h.choose(before)
+	if ch != nil || err != nil {
+		t.Fatal(ch, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it need not wait
+	if waits, err := h.wait(ctx, tonight, before); !waits || err != nil {
+		t.Errorf("it does not wait: %v", err)
+	}
+	if ch, _, err := h.choose(time.Now()); ch == nil || err != nil {
+		t.Errorf("then nothing is chosen: %v", err)
 	}
 }

@@ -177,13 +177,15 @@ func (h *hunter) loop(ctx context.Context) (done bool, err error) {
 		h.mu.Unlock()
 	}()
 	for {
-		ch, tonight, err := h.choose(time.Now())
+		now := time.Now() // one time for the choice and the wait: else a pause that ends between them would end the night
+		ch, tonight, err := h.choose(now)
 		if err != nil {
 			return false, err
 		}
 		if ch == nil {
 			h.judges.Wait() // a violation may still be found, and be repeated
-			if ch, tonight, err = h.choose(time.Now()); err != nil {
+			now = time.Now()
+			if ch, tonight, err = h.choose(now); err != nil {
 				return false, err
 			}
 		}
@@ -191,7 +193,7 @@ func (h *hunter) loop(ctx context.Context) (done bool, err error) {
 			return false, nil
 		}
 		if ch == nil {
-			if waits, err := h.wait(ctx, tonight); err != nil || !waits {
+			if waits, err := h.wait(ctx, tonight, now); err != nil || !waits {
 				return ctx.Err() == nil, err
 			}
 			continue
@@ -229,17 +231,19 @@ func (h *hunter) failed() bool {
 const waitStep = time.Minute
 
 // wait waits, at most for a step, until a target that pauses may be tried again. It reports false if nothing is to be done then,
-// or the night is over before. It ends at once if ctx ends.
-func (h *hunter) wait(ctx context.Context, tonight []*Run) (bool, error) {
-	now := time.Now()
+// or the night is over before. now is the time for which nothing was chosen. It ends at once if ctx ends.
+func (h *hunter) wait(ctx context.Context, tonight []*Run, now time.Time) (bool, error) {
 	names, until := h.chooser.waiting(tonight, now)
 	if len(names) == 0 {
 		return false, nil
 	}
 	later, _, err := h.choose(now.Add(2 * pauses[len(pauses)-1])) // when no target pauses
 	switch {
-	case err != nil || later == nil || h.over(later.cell, len(tonight), now):
+	case err != nil || later == nil:
 		return false, err
+	case h.over(later.cell, len(tonight), now):
+		h.note("the night is over: no further run fits")
+		return false, nil
 	case h.over(later.cell, len(tonight), until):
 		h.note("the night is over: no run fits between the pause of %s and its end", strings.Join(names, ", "))
 		return false, nil

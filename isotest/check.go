@@ -53,6 +53,15 @@ func (r *Recorder) Check(ctx context.Context, lvl level.Level) (*Result, error) 
 // Check judges any history, such as one that package history/file has read, as Recorder.Check does, with its
 // statements with conditions.
 func Check(ctx context.Context, h *history.History, lvl level.Level) (*Result, error) {
+	if weaker := lvl.WithoutRealTime(); weaker != lvl && !h.Timed() { // only a violation without real time decides
+		r, err := Check(ctx, h, weaker)
+		if err != nil || r.Verdict == verdict.Violated {
+			if err == nil {
+				r.Level, r.Reason = lvl, "follows from "+weaker.String()
+			}
+			return r, err
+		}
+	}
 	var v *verdict.Result
 	whole, err := settled.Of(ctx, h, lvl, 0)
 	judge := func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {

@@ -349,3 +349,31 @@ func TestClock(t *testing.T) {
 		}
 	}
 }
+
+// TestUntimedRealTime: without times a violation at a level without real time decides, and nothing else does.
+func TestUntimedRealTime(t *testing.T) {
+	for lvl, from := range map[level.Level]string{level.SSER: "ser", level.StrongSI: "si"} {
+		for _, lost := range []bool{false, true} {
+			r := Simulated(nil)
+			r.Initial("x", 0)
+			for n := range 2 {
+				tx := r.Session().Begin()
+				read := n
+				if lost {
+					read = 0
+				}
+				tx.Read("x", read)
+				tx.Write("x", n+1)
+				tx.Commit()
+			}
+			got, err := r.Check(t.Context(), lvl)
+			want := verdict.Unknown
+			if lost {
+				want = verdict.Violated
+			}
+			if err != nil || got.Level != lvl || got.Verdict != want || lost && (got.Reason != "follows from "+from || len(got.Anomalies) == 0) {
+				t.Errorf("%s, lost %v: %+v, %v", lvl, lost, got, err)
+			}
+		}
+	}
+}

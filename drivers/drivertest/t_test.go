@@ -73,7 +73,7 @@ func TestEndedContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivertest.LongWait(100 * time.Millisecond)
+	drivertest.LongWait(2 * time.Second)
 	defer drivertest.LongWait(2 * time.Minute)
 	var text string
 	drivertest.Verify(commits{broken{bbolt, true, nil}, func(ctx context.Context, tx drivers.Tx) {

@@ -198,7 +198,8 @@ func (d *db) Notes() []string {
 func (d *db) failed(begun time.Time, err error) error {
 	var fe *firebirdsql.FbError
 	if waited := time.Since(begun); waited > d.late && errors.As(err, &fe) && (has(fe, conflicts...) || has(fe, firebirdsql.ISCCancelled)) {
-		d.waited.Store(max(d.waited.Load(), int64(waited))) // two at once may keep the shorter one
+		for before := d.waited.Load(); before < int64(waited) && !d.waited.CompareAndSwap(before, int64(waited)); before = d.waited.Load() {
+		}
 	}
 	return statementError(err)
 }

@@ -29,7 +29,7 @@ func (m *maker) op(kind history.OpKind, key string, v history.Value) history.Op 
 
 // value returns a value: an integer where its text is one as Go writes it, else the text.
 func (m *maker) value(v value) history.Value {
-	if v.Hash != 0 { // no value that is told as a text has 20 bytes, as this one
+	if v.Hash != 0 { // etcd tells values of 20 bytes and more by their hash only, so no value that is told is as long as this text
 		return m.sym.String(fmt.Sprintf("value with the hash %d", v.Hash))
 	}
 	if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil && strconv.FormatInt(n, 10) == v.Value {

@@ -47,7 +47,7 @@ func TestOperationsOfPredicates(t *testing.T) {
 	}{
 		{"read", `,"ops":[0,1]`, true}, {"read", `,"ops":[0,0]`, true}, {"count", count, true}, {"count", count + `,"ops":[0,0]`, true},
 		{"read", ``, false}, {"read", `,"ops":null`, false}, {"read", `,"ops":[]`, false}, {"read", `,"ops":[0]`, false}, {"update", `,"ops":[0,1,1]`, false},
-		{"delete", ``, false}, {"count", count + `,"ops":[0]`, false},
+		{"read", `,"ops":[0,null]`, false}, {"read", `,"ops":[null,1]`, false}, {"delete", ``, false}, {"count", count + `,"ops":[0]`, false},
 	} {
 		op := map[string]string{"read": `["r","t(1)",5]`, "count": ``}[c.kind]
 		line := `{"txn":1,"session":1,"status":"committed","ops":[` + op + `],"preds":[{"kind":"` + c.kind + `",` + tail + c.ops + `}]}`
@@ -57,6 +57,17 @@ func TestOperationsOfPredicates(t *testing.T) {
 		}
 		_, err = history.Load(context.Background(), r)
 		if c.ok && err != nil || !c.ok && (err == nil || !strings.Contains(err.Error(), `h:2: a predicate: its operations need two numbers, "ops":[FROM,TO]`)) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	// What is not read must not hide what is wrong.
+	for _, ops := range []string{`[0,1,"x"]`, `[0,1,1.5]`} {
+		line := `{"txn":1,"session":1,"status":"committed","ops":[["r","t(1)",5]],"preds":[{"kind":"read",` + tail + `,"ops":` + ops + `}]}`
+		r, err := NewReader(strings.NewReader(`{"isohound":1,"initial":null}`+"\n"+line+"\n"+`{"closed":{"reason":"complete","txns":1}}`+"\n"), "h", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = history.Load(context.Background(), r); err == nil || !strings.Contains(err.Error(), "h:2:") {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

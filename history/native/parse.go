@@ -2,6 +2,7 @@ package native
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mailru/easyjson/jlexer"
 	"github.com/pkg/errors"
@@ -458,16 +459,18 @@ func describe(err error) error {
 // where their operations go. They are in list, too, which has 0 for what is not there.
 func complete(raw []byte, list []history.Predicate) error {
 	var told []struct {
-		Limit *int  `json:"limit"`
-		Ops   []int `json:"ops"`
+		Limit *int   `json:"limit"`
+		Ops   []*int `json:"ops"`
 	}
 	if err := json.Unmarshal(raw, &told); err != nil {
-		return nil // list has the error
+		return err
 	}
 	for i, x := range told[:min(len(told), len(list))] {
 		switch {
 		case x.Limit != nil && *x.Limit == 0:
 			return errors.New("a predicate: a limit of 0 rows is not possible")
+		case slices.Contains(x.Ops, nil):
+			return errors.New("a predicate: its operations need two numbers, \"ops\":[FROM,TO], not null")
 		case len(x.Ops) != 2 && (x.Ops != nil || list[i].Statement == nil || list[i].Kind != history.ScanCount):
 			return errors.Errorf("a predicate: its operations need two numbers, \"ops\":[FROM,TO], not %d", len(x.Ops))
 		}

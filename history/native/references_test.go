@@ -533,3 +533,21 @@ s4 T19 [131100,131900]: r(lists(4),"11,25,31,32,47,50,52,") w(k1,7)
 		t.Errorf("the example is written as\n%s", &out)
 	}
 }
+
+// TestOlderMark: files of earlier versions have U+FFFF as it is, also in a text that a later one continues.
+func TestOlderMark(t *testing.T) {
+	text := `{"isohound":2,"initial":null}` + "\n" +
+		`{"txn":1,"session":1,"status":"committed","line":2,"ops":[["w","x","abcdefghij` + "\uffff" + `abcdefghijklmnop"]]}` + "\n" +
+		`{"txn":2,"session":1,"status":"committed","line":3,"ops":[["w","x",["q"]]]}` + "\n" + `{"closed":{"reason":"complete","txns":2}}` + "\n"
+	r, err := native.NewReader(strings.NewReader(text), "h", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Load(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := h.ValueText(h.Ops(&h.Txns[1])[0].Value), "\"abcdefghij\uffffabcdefghijklmnopq\""; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}

@@ -27,11 +27,11 @@ import (
 func Append(b []byte, s string) []byte {
 	b = append(b, '"')
 	if !Valid(s) {
-		b = hex.AppendEncode(append(b, markEscape...), []byte(s))
+		b = hex.AppendEncode(append(b, mark...), []byte(s))
 		return append(b, '"')
 	}
 	if _, marks := marked(s); marks > 0 {
-		b = append(b, markEscape...)
+		b = append(b, mark...)
 	}
 	plain := 0 // everything before it was appended
 	for i := 0; i < len(s); {
@@ -39,7 +39,7 @@ func Append(b []byte, s string) []byte {
 		if c >= utf8.RuneSelf {
 			if isLone(s[i:]) {
 				n = loneSize
-			} else if r, size := utf8.DecodeRuneInString(s[i:]); r == lineSeparator || r == paragraphSeparator || r == markRune {
+			} else if r, size := utf8.DecodeRuneInString(s[i:]); r == lineSeparator || r == paragraphSeparator {
 				n = size
 			} else if size > 1 {
 				i += size
@@ -93,12 +93,8 @@ func AppendLone(b []byte, r rune) []byte {
 	return append(b, 0xed, byte(0x80|r>>6&0x3f), byte(0x80|r&0x3f))
 }
 
-// mark is what the spelling of a text begins with that is not Valid. In what Append returns it is always an escape.
-const (
-	mark       = string(markRune)
-	markRune   = '\uffff'
-	markEscape = `\uffff`
-)
+// mark is what the spelling of a text begins with that is not Valid. It is no escape: older files have U+FFFF as it is.
+const mark = "\uffff"
 
 // marked reports whether s is n marks, at least one, and bytes in lower-case hexadecimal that are not Valid. Otherwise n is 0.
 func marked(s string) (bytes string, n int) {

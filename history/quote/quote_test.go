@@ -24,7 +24,7 @@ func TestStrings(t *testing.T) {
 			}
 		}
 	}
-	for s, want := range map[string]string{"<é>": `"<é>"`, "\x7f\x00\n\"\\": `"\u007f\u0000\n\"\\"`, "\x80\xff": `"\uffff80ff"`, "é\xff": `"\uffffc3a9ff"`, "\uffff": `"\uffff"`, "\uffff80": `"\uffff\uffff80"`, "\uffff41": `"\uffff41"`, "\uffff8F": `"\uffff8F"`, "\ufffd": "\"\ufffd\"", "\u2028\u2029": `"\u2028\u2029"`} {
+	for s, want := range map[string]string{"<é>": `"<é>"`, "\x7f\x00\n\"\\": `"\u007f\u0000\n\"\\"`, "\x80\xff": "\"\uffff80ff\"", "é\xff": "\"\uffffc3a9ff\"", "\uffff": "\"\uffff\"", "\uffff80": "\"\uffff\uffff80\"", "\uffff41": "\"\uffff41\"", "\uffff8F": "\"\uffff8F\"", "\ufffd": "\"\ufffd\"", "\u2028\u2029": `"\u2028\u2029"`} {
 		if got := string(quote.Append(nil, s)); got != want {
 			t.Errorf("%q is %s, want %s", s, got, want)
 		}
