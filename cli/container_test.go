@@ -106,7 +106,7 @@ func TestContainer(t *testing.T) {
 	if os.Geteuid() == 0 {
 		tmp := t.TempDir()
 		t.Setenv("TMPDIR", tmp)
-		got := isohound(t, "run", "--server", server, "--duration", "4s", "--rate", "300", "--patience", "1m", "--sessions", "6", "--fault", "1s fill for 1s", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
+		got := isohound(t, "run", "--server", server, "--duration", "4s", "--rate", "300", "-p", "think=2ms", "--patience", "1m", "--sessions", "6", "--fault", "1s fill for 1s", "--out", filepath.Join(t.TempDir(), "run"), "--json", "--no-progress")
 		if all := got.outcomes(t); got.code != 0 || len(all) == 0 || all[0].Verdict != verdict.Satisfied {
 			t.Errorf("exit code %d: %s%s", got.code, got.out, got.msg)
 		}
