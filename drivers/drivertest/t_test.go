@@ -76,9 +76,8 @@ func TestEndedContext(t *testing.T) {
 	drivertest.LongWait(2 * time.Second)
 	defer drivertest.LongWait(2 * time.Minute)
 	var text string
-	drivertest.Verify(commits{broken{bbolt, true, nil}, func(ctx context.Context, tx drivers.Tx) {
-		if ctx.Err() != nil {
-			_ = tx.Rollback(context.Background())
+	drivertest.Verify(commits{broken{bbolt, true, nil}, func(ctx context.Context, _ drivers.Tx) {
+		if ctx.Err() != nil { // its session rolls back when it is closed
 			select {}
 		}
 	}}, "", func(c drivertest.Checked) { text += c.Name + ": " + strings.Join(c.Failures, "; ") + "\n" })
