@@ -37,6 +37,8 @@ type model struct {
 	moment moment
 	// refuses: nothing is overwritten that was committed after the snapshot.
 	refuses bool
+	// keeps: nor is a row inserted that was deleted after the snapshot.
+	keeps bool
 	// hides: statements that update, delete or lock rows do not see those that are newer than the snapshot.
 	hides bool
 	// locks: who has written or locked a row keeps others from it until the end. Nobody waits in an order that is found.
@@ -395,7 +397,7 @@ func (e *execution) write() bool {
 		return false
 	case before == nil && (s.action == update || s.action == remove) || before != nil && s.action == insert:
 		return false
-	case before != nil && e.newer(s.row):
+	case e.newer(s.row) && (before != nil || e.keeps):
 		return false
 	case before == nil && e.locks && e.others(func(t *progress) bool { return slices.Contains(t.gaps, s.table) }):
 		return false

@@ -21,6 +21,7 @@ func (db *Database) models(isolation, promises string) []model {
 		m.gaps = db.ranges
 		m.hides = !db.ranges
 		m.refuses = refuses(setting, promises)
+		m.keeps = m.refuses && db.ranges // PostgreSQL inserts such a row
 	}
 	out := []model{m}
 	if !m.refuses {
@@ -28,7 +29,7 @@ func (db *Database) models(isolation, promises string) []model {
 		out = append(out, m)
 	}
 	add := func(s sight, refuses, locks bool) {
-		if o := (model{sight: s, moment: db.snapshot, refuses: refuses, locks: locks}); o != out[0] {
+		if o := (model{sight: s, moment: db.snapshot, refuses: refuses, keeps: refuses && db.ranges, locks: locks}); o != out[0] {
 			out = append(out, o)
 		}
 	}
