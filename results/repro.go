@@ -185,7 +185,7 @@ func saveMinimal(out string, r *Run) ([]found, error) {
 
 // script writes the transactions of a minimal history as SQL, if the database speaks it.
 func (f *found) script(out, name string, r *Run, part, whole *history.History) error {
-	db := script.For(r.Config.Driver)
+	db := script.For(r.Config.Driver, r.Config.Server)
 	if db == nil {
 		return nil
 	}

@@ -36,7 +36,7 @@ func TestOrder(t *testing.T) {
 		{"a read that is in no order", "postgres", "read committed",
 			"s1 T1 [0,10]: w(x,1)\ns2 T2 [20,30]: r(x,0)", ""},
 	} {
-		s := New(dsl.MustParse(tc.history), nil, For(tc.driver), tc.isolation, "")
+		s := New(dsl.MustParse(tc.history), nil, For(tc.driver, ""), tc.isolation, "")
 		var names []string
 		for _, x := range s.steps {
 			names = append(names, x.name)
@@ -54,7 +54,7 @@ func TestOrder(t *testing.T) {
 // not claim to show a violation that rests on it.
 func TestNotInsertedAgain(t *testing.T) {
 	h := dsl.MustParse("initial x=5\ns1 T1 [0,100]: r(y,0) w(x,7)\ns2 T2 [10,20]: w(x,nil) w(y,1)\ns3 T3 [200,210]: r(x,7) r(y,1)")
-	if s := New(h, nil, For("mariadb"), "repeatable read, innodb_snapshot_isolation=ON", ""); !strings.Contains(s.order, "only if\na transaction may write or lock what was committed after its snapshot") {
+	if s := New(h, nil, For("mariadb", ""), "repeatable read, innodb_snapshot_isolation=ON", ""); !strings.Contains(s.order, "only if\na transaction may write or lock what was committed after its snapshot") {
 		t.Error(s.order)
 	}
 }
@@ -66,7 +66,7 @@ func TestOrderTakesNotLong(t *testing.T) {
 		text += fmt.Sprintf("s%d T%d [0,100]: w(k%d,1) w(j%d,1) r(x,1)\n", n, n, n, n)
 	}
 	begun := time.Now()
-	if s := New(dsl.MustParse(text), nil, For("postgres"), "repeatable read", ""); !strings.Contains(s.order, guessed) {
+	if s := New(dsl.MustParse(text), nil, For("postgres", ""), "repeatable read", ""); !strings.Contains(s.order, guessed) {
 		t.Errorf("%v", s.steps)
 	}
 	t.Log(time.Since(begun))

@@ -84,6 +84,18 @@ var tidb = func() *Database {
 	return &db
 }()
 
+// tidbOptimistic is TiDB before 3.0. It has no variable for the mode, and retries transactions unless told not to.
+var tidbOptimistic = func() *Database {
+	db := *tidb
+	db.begin = func(isolation string) []string {
+		level, _, _ := strings.Cut(isolation, ", ")
+		return tidb.begin(level + ", tidb_disable_txn_auto_retry=" + onOff[!strings.HasSuffix(isolation, "tidb_disable_txn_auto_retry=OFF")])
+	}
+	return &db
+}()
+
+var onOff = map[bool]string{true: "ON", false: "OFF"}
+
 // varbinary is the type of texts, as the driver has it.
 func varbinary(size int) string {
 	if size == 0 {
@@ -103,14 +115,18 @@ func (db *Database) sight(isolation string) sight {
 	return snapshot
 }
 
-// For returns the database of a driver, by the driver's name, or nil if its transactions are not written as SQL.
-func For(driver string) *Database {
+// For returns the database of a driver, by the driver's name and what the server calls itself, or nil if its transactions
+// are not written as SQL.
+func For(driver, server string) *Database {
 	switch driver {
 	case "postgres", "cockroach", "yugabyte":
 		return postgres
 	case "mariadb":
 		return mariadb
 	case "tidb":
+		if strings.Contains(server, "5.7.10-TiDB-") { // later versions claim to be another MySQL
+			return tidbOptimistic
+		}
 		return tidb
 	}
 	return nil

@@ -131,7 +131,7 @@ func TestSpec(t *testing.T) {
 	defer pg.Stop()
 	h := dsl.MustParse("initial x=5\ns1 T1 [10,50]: r(x,5) w(x,6)\ns2 T2 [20,60]: r(x,5) w(x,7)\ns1 T3 [70,80]: r(x,7) w(x,nil)\ns3 T4 [90,95]: r(x,nil) w(x,8)\n")
 	for isolation, fails := range map[string]bool{"read committed": false, "repeatable read": true} {
-		spec := New(h, nil, For("postgres"), isolation, "").Spec("a lost update\nof two sessions")
+		spec := New(h, nil, For("postgres", ""), isolation, "").Spec("a lost update\nof two sessions")
 		got := tester(t, pg.DSN(), spec)
 		if got["t1_2"][0] != "[5]" || got["t2_2"][0] != "[5]" || strings.Contains(got["t2_3"][0], "could not serialize") != fails {
 			t.Errorf("%s: %v\n%s", isolation, got, spec)
@@ -141,12 +141,12 @@ func TestSpec(t *testing.T) {
 		}
 	}
 	// The second read must come after the commit, and the first one before it.
-	spec := New(dsl.MustParse("s1 T1 [0,100]: w(x,1) w(y,1)\ns2 T2 [10,110]: r(x,0) r(y,1)\n"), nil, For("postgres"), "read committed", "").Spec("half of a commit")
+	spec := New(dsl.MustParse("s1 T1 [0,100]: w(x,1) w(y,1)\ns2 T2 [10,110]: r(x,0) r(y,1)\n"), nil, For("postgres", ""), "read committed", "").Spec("half of a commit")
 	if got := tester(t, pg.DSN(), spec); got["t2_2"][0] != "[0]" || got["t2_3"][0] != "[1]" {
 		t.Errorf("%v\n%s", got, spec)
 	}
 	// Rows, scans, lists.
-	spec = New(rows(t, `it's? a \`), nil, For("postgres"), "serializable", "").Spec("rows")
+	spec = New(rows(t, `it's? a \`), nil, For("postgres", ""), "serializable", "").Spec("rows")
 	got := tester(t, pg.DSN(), spec)
 	for step, want := range map[string]string{
 		"t1_2": `[7 it's? a \]`, "t1_3": "", "t2_2": "", "t3_2": "", "t4_2": "[1,2]", "t4_4": "", "t5_2": "", "t5_3": "", "t6_2": "[5 2 9 new]", "t6_3": "[1]", "t6_4": "[1,2]", "t6_5": "",
@@ -208,10 +208,10 @@ func rows(t *testing.T, text string) *history.History {
 // TestForms: what a format cannot hold is left out, and MariaDB gets its own words.
 func TestForms(t *testing.T) {
 	h := rows(t, `{\`)
-	if spec := New(h, nil, For("postgres"), "serializable", "").Spec("rows"); spec != "" {
+	if spec := New(h, nil, For("postgres", ""), "serializable", "").Spec("rows"); spec != "" {
 		t.Errorf("a statement with braces: %s", spec)
 	}
-	text := New(h, nil, For("mariadb"), "repeatable read, innodb_snapshot_isolation=ON", "").SQL("rows")
+	text := New(h, nil, For("mariadb", ""), "repeatable read, innodb_snapshot_isolation=ON", "").SQL("rows")
 	for _, want := range []string{
 		"-- rows\n", "SET SESSION innodb_snapshot_isolation = 'ON';\nSET TRANSACTION ISOLATION LEVEL REPEATABLE READ;\nSTART TRANSACTION;", "ENGINE=InnoDB", `'{\\'`, "ON DUPLICATE KEY UPDATE `v` = '1'", "SET `v` = (@left := CONCAT(`v`, ',2')) WHERE `k` = 3;\nSELECT @left; -- returned \"1,2\"", "DROP TABLE `lists`",
 		"; -- returned \"bookings(5,2)\" = \"9,'new'\"\n", "; -- returned 1\n", "\n-- session 1, T2\n",
@@ -220,7 +220,24 @@ func TestForms(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	if For("badger") != nil {
+	if For("badger", "") != nil {
 		t.Error("Badger has no SQL")
+	}
+}
+
+// TestTiDBOfOld: a server refuses a variable that it does not have.
+func TestTiDBOfOld(t *testing.T) {
+	h := dsl.MustParse("s1 T1 [0,100]: w(x,1)\n")
+	const mode = "SET SESSION tidb_txn_mode = 'optimistic'"
+	for _, tc := range []struct{ server, isolation, want string }{
+		{"TiDB 8.0.11-TiDB-2024-07-03-230bbc2ef5ef", "repeatable read, tidb_txn_mode=optimistic", mode},
+		{"TiDB 5.7.25-TiDB-v3.0.0", "repeatable read, tidb_txn_mode=optimistic", mode},
+		{"TiDB 5.7.10-TiDB-2019-01-08-c68ee7318319", "repeatable read, tidb_txn_mode=optimistic", "SET SESSION tidb_disable_txn_auto_retry = 'ON'"},
+		{"TiDB 5.7.10-TiDB-2019-01-08-c68ee7318319", "repeatable read, tidb_disable_txn_auto_retry=OFF", "SET SESSION tidb_disable_txn_auto_retry = 'OFF'"},
+	} {
+		text := New(h, nil, For("tidb", tc.server), tc.isolation, "").SQL("a write")
+		if !strings.Contains(text, tc.want+";") || strings.Count(text, "SET SESSION") != 1 {
+			t.Errorf("%s, %s: want %s:\n%s", tc.server, tc.isolation, tc.want, text)
+		}
 	}
 }

@@ -60,7 +60,7 @@ func TestStatements(t *testing.T) {
 			nil, "postgres", "read committed", true, `DELETE FROM "t" WHERE "a" > 1; -- waits`, "does not show"},
 		{"serializable", dsl.MustParse("s1 T1 [0,10]: r(x,0) w(y,1)\ns2 T2 [0,10]: r(y,0) w(x,1)"), nil, "postgres", "serializable", false, "serializable should refuse one of these transactions", "FOR UPDATE"},
 	} {
-		s := New(tc.part, tc.whole, For(tc.driver), tc.isolation, "")
+		s := New(tc.part, tc.whole, For(tc.driver, ""), tc.isolation, "")
 		text := s.SQL("x")
 		if s.Shows() != tc.shows || !strings.Contains(text, tc.want) || strings.Contains(text, tc.not) || tc.shows == strings.Contains(text, "It does not show the violation by itself: ") {
 			t.Errorf("%s: shows %v\n%s", tc.name, s.Shows(), text)
