@@ -50,6 +50,8 @@ type Counterexample struct {
 	Minimal bool
 	// ForName: a smaller one may violate Weakest, but a check gives its anomaly another name.
 	ForName bool
+	// byCycle: the names of Anomaly are those of a cycle, or of several.
+	byCycle bool
 	// Standing has the levels that the sub-history violates.
 	checker.Standing
 	// Known are the verdicts on which Standing rests. A level that the sub-history violates is
@@ -145,7 +147,11 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	if err != nil {
 		return nil, err
 	}
-	if serial && (len(out.Anomaly.Cycle) > 0 || shared) && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
+	out.byCycle = len(out.Anomaly.Cycle) > 0 || shared
+	if out.byCycle {
+		out.Anomaly.Names = explain.Possible(out.Anomaly.Names, out.Weakest, func(l level.Level) bool { return out.Known.Holds(out.History, l) })
+	}
+	if serial && out.byCycle && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
 		out.Anomaly.Names = explain.Skews(out.Anomaly.Names)
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/engine"
+	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
@@ -120,15 +121,33 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	if out.Counterexamples = append(more, list...); len(out.Counterexamples) == 0 && engine.InventsReads(e.h, r.Level) {
 		out.Uncut = fmt.Sprintf("at %s anomalies of lists with append are not made minimal, since a part of the history would not show which reads are those of appends", r.Level)
 	}
+	out.Counterexamples = e.possible(known, out.Counterexamples)
 	if err == nil && w.Survey > 0 && !engine.InventsReads(e.h, r.Level) {
 		within, stop := context.WithTimeout(limited, w.Survey)
 		defer stop()
-		out.Counterexamples, err = e.survey(within, r.Level, out.Counterexamples)
+		out.Counterexamples, err = e.survey(within, r.Level, known, out.Counterexamples)
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
 		err = nil // out of time
 	}
 	return out, err
+}
+
+// possible takes names from the counterexamples that known levels forbid, which hold for the whole history, and so for each
+// part of it. One that then has the name of an earlier one is left out.
+func (e *Explainer) possible(known checker.Known, list []*Counterexample) []*Counterexample {
+	out := list[:0:0]
+	for _, c := range list {
+		if c.byCycle {
+			other := *c
+			other.Anomaly.Names = explain.Possible(c.Anomaly.Names, c.Weakest, func(l level.Level) bool { return known.Holds(e.h, l) })
+			c = &other
+		}
+		if !slices.ContainsFunc(out, func(o *Counterexample) bool { return o.Anomaly.Name() == c.Anomaly.Name() && o.Level == c.Level }) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Standing judges the other levels of a history that violates none of the levels in known, the weakest first,

@@ -31,15 +31,16 @@ type tally struct {
 type survey struct {
 	h       *history.History
 	lvl     level.Level
-	current *shrink.Part // that of the current window
+	current *shrink.Part  // that of the current window
+	known   checker.Known // of the whole history
 	dropped map[verdict.OpRef]bool
 	tallies []tally
 }
 
 // takeSurvey counts the anomalies of h at a level by name. complete says that it found all that have no
 // read in common with those found. The error is the cause of ctx's end; the tallies are valid then, too.
-func takeSurvey(ctx context.Context, h *history.History, lvl level.Level) (list []tally, complete bool, err error) {
-	s := &survey{h: h, lvl: lvl, current: shrink.New(h, shrink.Rules{Level: lvl}), dropped: map[verdict.OpRef]bool{}}
+func takeSurvey(ctx context.Context, h *history.History, lvl level.Level, known checker.Known) (list []tally, complete bool, err error) {
+	s := &survey{h: h, lvl: lvl, known: known, current: shrink.New(h, shrink.Rules{Level: lvl}), dropped: map[verdict.OpRef]bool{}}
 	n := len(h.Txns)
 	for _, size := range windows {
 		for from := 0; from < n && n > size; from += size / 2 {
@@ -156,6 +157,9 @@ func (s *survey) eachOfRow(ref verdict.OpRef, f func(n int)) {
 // add counts an anomaly.
 func (s *survey) add(a *verdict.Anomaly) {
 	explain.Name(s.h, s.lvl, a)
+	if len(a.Cycle) > 0 {
+		a.Names = explain.Possible(a.Names, s.lvl, func(l level.Level) bool { return s.known.Holds(s.h, l) })
+	}
 	for i := range s.tallies {
 		if t := &s.tallies[i]; t.example.Name() == a.Name() {
 			if t.count++; len(a.Txns) < len(t.example.Txns) {
@@ -169,8 +173,8 @@ func (s *survey) add(a *verdict.Anomaly) {
 
 // survey counts all kinds of anomalies, and adds counterexamples of the kinds that are not in list yet. An
 // error is none of ctx's end: what was counted then is a lower bound.
-func (e *Explainer) survey(ctx context.Context, lvl level.Level, list []*Counterexample) ([]*Counterexample, error) {
-	tallies, complete, err := takeSurvey(ctx, e.h, lvl)
+func (e *Explainer) survey(ctx context.Context, lvl level.Level, known checker.Known, list []*Counterexample) ([]*Counterexample, error) {
+	tallies, complete, err := takeSurvey(ctx, e.h, lvl, known)
 	if err != nil && ctx.Err() == nil {
 		return list, err
 	}
@@ -185,7 +189,7 @@ func (e *Explainer) survey(ctx context.Context, lvl level.Level, list []*Counter
 			if err != nil && ctx.Err() == nil {
 				return list, err
 			}
-			for _, c := range more { // a smaller anomaly may have been found on the way
+			for _, c := range e.possible(known, more) { // a smaller anomaly may have been found on the way
 				if at = slices.IndexFunc(list, func(o *Counterexample) bool { return o.Anomaly.Name() == c.Anomaly.Name() }); at < 0 {
 					list, counts, at = append(list, c), append(counts, 0), len(list)
 				}
