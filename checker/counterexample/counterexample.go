@@ -113,8 +113,18 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	}
 	kept, renamed := false, !c.shows(a)
 	if minimal && !renamed && a.Kind != verdict.NoChoice && a.Name() != explain.LostWrite {
+		small := c.Part
 		if kept, renamed, err = c.keepName(ctx, lvl, a.Name(), before, opt.Timeout); err != nil {
 			return nil, err
+		}
+		if kept && len(a.Cycle) > 0 {
+			known, err := c.levels(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(explain.Possible(a.Names, c.lvl, c.holding(known)), a.Name()) { // a level takes the name away
+				c.Part, kept, renamed = small, false, true
+			}
 		}
 	}
 	renamed = renamed || !c.shows(a)
@@ -149,7 +159,7 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	}
 	out.byCycle = len(out.Anomaly.Cycle) > 0 || shared
 	if out.byCycle {
-		out.Anomaly.Names = explain.Possible(out.Anomaly.Names, out.Weakest, func(l level.Level) bool { return out.Known.Holds(out.History, l) })
+		out.Anomaly.Names = explain.Possible(out.Anomaly.Names, out.Weakest, c.holding(out.Known))
 	}
 	if serial && out.byCycle && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
 		out.Anomaly.Names = explain.Skews(out.Anomaly.Names)

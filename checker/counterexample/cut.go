@@ -221,6 +221,11 @@ func (c *cut) levels(ctx context.Context) (checker.Known, error) {
 	return known, err
 }
 
+// holding asks which levels are known to hold.
+func (c *cut) holding(known checker.Known) func(level.Level) bool {
+	return func(l level.Level) bool { return known.Holds(c.h, l) }
+}
+
 // whole translates the key and value of an edge from the sub-history to the whole history. The ends
 // of the edge are those of the whole history already.
 func (c *cut) whole(sub *history.History, e *verdict.Edge) {

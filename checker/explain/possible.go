@@ -60,6 +60,7 @@ func Possible(names []string, lvl level.Level, holds func(level.Level) bool) []s
 		by, ok := forbiddenBy[base]
 		switch {
 		case !ok:
+		case n == Phantom && suffix == byRealTime:
 		case phenomenon && (suffix == byRealTime || suffix != "" && (by == level.RU || by == level.RC)): // by does not forbid it
 		case holds(by):
 			session = session || n == SessionGuaranteeViolation && !holds(level.CC)
