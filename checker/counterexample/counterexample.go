@@ -153,13 +153,14 @@ func Of(ctx context.Context, h *history.History, lvl level.Level, a *verdict.Ano
 	// An inferred edge stands for others, which may be anti-dependencies. By its edges alone, such
 	// a cycle may look as if snapshot isolation forbids it.
 	s, serial := lvl.Snapshots()
-	shared, err := out.share(ctx)
+	holds := c.holding(out.Known)
+	shared, err := out.share(ctx, holds)
 	if err != nil {
 		return nil, err
 	}
 	out.byCycle = len(out.Anomaly.Cycle) > 0 || shared
 	if out.byCycle {
-		out.Anomaly.Names = explain.Possible(out.Anomaly.Names, out.Weakest, c.holding(out.Known))
+		out.Anomaly.Names = explain.Possible(out.Anomaly.Names, out.Weakest, holds)
 	}
 	if serial && out.byCycle && slices.ContainsFunc(out.Holds, func(l level.Level) bool { return l.Implies(s) }) {
 		out.Anomaly.Names = explain.Skews(out.Anomaly.Names)
@@ -261,7 +262,7 @@ const contradiction = "Contradiction"
 
 // share names an anomaly that has no name, because it is open what statements saw, by the names that it has
 // whatever that was.
-func (c *Counterexample) share(ctx context.Context) (shared bool, err error) {
+func (c *Counterexample) share(ctx context.Context, holds func(level.Level) bool) (shared bool, err error) {
 	if c.Anomaly.Name() != contradiction && c.Anomaly.Kind != verdict.NoChoice {
 		return false, nil
 	}
@@ -272,6 +273,7 @@ func (c *Counterexample) share(ctx context.Context) (shared bool, err error) {
 	if err != nil || len(list) == 0 || list[0] == contradiction {
 		return false, err
 	}
+	list = explain.Possible(list, c.Weakest, holds)
 	c.Anomaly.Names = list
 	if c.Anomaly.Kind != verdict.NoChoice {
 		c.Anomaly.Text += fmt.Sprintf("\nWhatever they saw, and whoever wrote it: each possibility leads to an anomaly of the kind %s.", list[0])

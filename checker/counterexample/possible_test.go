@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/counterexample"
 	"github.com/isohound/isohound/checker/level"
+	"github.com/isohound/isohound/checker/settled"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
@@ -61,6 +63,30 @@ func TestOrderOfFirstCommitter(t *testing.T) {
 	for _, c := range counterexamples(t, h, level.SI) {
 		if c.Anomaly.Name() != "G-nonadjacent-process" || !c.Known.Holds(h, level.PC) {
 			t.Errorf("%v; %s", c.Anomaly.Names, c.Standing)
+		}
+	}
+}
+
+// TestNamesOfEachSource: whoever wrote a value that several wrote, another transaction that read it, too, read it from one of them.
+func TestNamesOfEachSource(t *testing.T) {
+	for _, tc := range []struct{ text, name string }{
+		{"initial nil\ninitial 1=nil\ns1 T1: pw(v is not null; 1=->0)\ns3 T2: r(1,0)\ns3 T3: w(1,0)\n", "G1c-process"},
+		{"initial 0\ninitial 1=0 2=0\ns2 T1: pw(v is not null; 1=0->2, 2=->5)\ns2 T2: r(1,2) w(1,2)\ns1 T3: r(1,2) r(2,0)\n", "G-single-process"},
+		{"initial nil\ns1: w(x,20) abort\ns2: pw(v is not null; x=->16)\ns3: r(x,16) w(x,22)\n", "G1c"},
+		{"initial nil\ns1: r(b,nil) w(a,11) w(b,10)\ns2: r(b,nil) r(a,11) w(c,16)\ns3: r(c,16) r(b,10)\ns4: r(b,10) w(b,nil)\n", "G-single"},
+	} {
+		x, err := settled.Of(t.Context(), dsl.MustParse(tc.text), level.SER, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := counterexamples(t, x.History, level.SER)
+		if len(list) == 0 {
+			t.Errorf("no counterexample of\n%s", tc.text)
+		}
+		for _, c := range list {
+			if c.Anomaly.Name() != tc.name || strings.Contains(c.Anomaly.Text, "anomaly of the kind") && !strings.Contains(c.Anomaly.Text, "of the kind "+tc.name+".") {
+				t.Errorf("%v, want %s:\n%s\n%s", c.Anomaly.Names, tc.name, c.Anomaly.Text, tc.text)
+			}
 		}
 	}
 }

@@ -19,9 +19,12 @@ type source struct {
 
 const initially = -1
 
-// sourcesOf returns the reads of values that several transactions, or one and the initial state, can have written. A
-// row that was deleted is absent for two reasons, say. ok is false if a read only says that it did not see such a
-// value: then a name for each writer cannot take the place of the value.
+// open reports whether there are several.
+func (s source) open() bool { return len(s.writers) > 1 }
+
+// sourcesOf returns the reads of values that others, or the initial state, can have written. A row that was deleted is
+// absent for two reasons, say. ok is false if a read only says that it did not see a value that is open: then a name
+// for each writer cannot take the place of the value.
 func sourcesOf(h *history.History) (list []source, ok bool) {
 	for i := range h.Txns {
 		if h.Txns[i].Status == history.Aborted {
@@ -35,14 +38,14 @@ func sourcesOf(h *history.History) (list []source, ok bool) {
 			if seen[op.Key] = true; op.Kind == history.Write {
 				continue
 			}
-			if writers := writersOf(h, i, op); len(writers) > 1 {
+			if writers := writersOf(h, i, op); len(writers) > 0 {
 				list = append(list, source{i, op.Key, writers})
 			}
 		}
 	}
 	for i := range h.Txns {
 		for _, op := range h.Ops(&h.Txns[i]) {
-			if op.Kind == history.ReadNot && slices.ContainsFunc(list, func(s source) bool { return s.key == op.Key }) &&
+			if op.Kind == history.ReadNot && slices.ContainsFunc(list, func(s source) bool { return s.open() && s.key == op.Key }) &&
 				!slices.ContainsFunc(h.Ops(&h.Txns[i]), func(o history.Op) bool { return o.Key == op.Key && o.Kind == history.Read && o.Value != op.Value }) {
 				return nil, false
 			}
@@ -94,6 +97,9 @@ func eachSource(h *history.History, left *int, f func(h *history.History, was ma
 	}
 	ambiguous := map[history.Op]bool{} // what is read, as a write
 	for _, s := range list {
+		if !s.open() {
+			continue
+		}
 		for _, op := range h.Ops(&h.Txns[s.reader]) {
 			if op.Key == s.key && op.Kind == history.Read {
 				ambiguous[history.Op{Kind: history.Write, Key: s.key, Value: op.Value}] = true
@@ -128,14 +134,14 @@ func eachSource(h *history.History, left *int, f func(h *history.History, was ma
 				op := &rec.Ops[n]
 				at := lastWrite(h.Ops(&h.Txns[i]), op.Key)
 				mine := at >= 0 && n >= at && ambiguous[h.Ops(&h.Txns[i])[at]] // from the final write on
-				w, open := chosen[i][op.Key]
+				w, known := chosen[i][op.Key]
 				switch {
 				case op.Kind == history.Write || op.Kind == history.Read && wrote[op.Key]:
 					wrote[op.Key] = true
 					if mine && op.Value == h.Ops(&h.Txns[i])[at].Value {
 						op.Value = own(i, op.Key, op.Value)
 					}
-				case op.Kind == history.Read && open && w != initially:
+				case op.Kind == history.Read && known && w != initially && ambiguous[history.Op{Kind: history.Write, Key: op.Key, Value: op.Value}]:
 					op.Value = own(w, op.Key, op.Value)
 				}
 			}

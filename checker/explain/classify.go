@@ -143,7 +143,7 @@ func Classify(h *history.History, cycle []verdict.Edge, forced map[int]verdict.O
 	if slices.ContainsFunc(cycle, func(e verdict.Edge) bool { return e.Kind == verdict.VS || e.Kind == verdict.NV }) {
 		return []string{ClaimedSnapshot}
 	}
-	s := shapeOf(h, cycle)
+	s := shapeOf(h, cycle, forced)
 	s.fractured = len(forced) == 2 && !s.oneKey && forced[0].Txn == forced[1].Txn
 	suffix := ""
 	switch {
@@ -166,7 +166,7 @@ func Classify(h *history.History, cycle []verdict.Edge, forced map[int]verdict.O
 	return names
 }
 
-func shapeOf(h *history.History, cycle []verdict.Edge) shape {
+func shapeOf(h *history.History, cycle []verdict.Edge, forced map[int]verdict.OpRef) shape {
 	s := shape{edges: len(cycle), oneKey: true, oneVersion: true, overwrites: true}
 	var wr, rw, last verdict.Edge
 	for n, e := range cycle {
@@ -182,7 +182,8 @@ func shapeOf(h *history.History, cycle []verdict.Edge) shape {
 			s.ww++
 		case verdict.WW:
 			s.ww++
-			if !readBy(h, e) {
+			// What the second transaction read may be of somebody else, if values repeat.
+			if _, ok := forced[n]; ok || !readBy(h, e) {
 				s.inferred++
 			}
 		case verdict.RW:

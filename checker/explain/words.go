@@ -478,7 +478,7 @@ func (w words) edge(e verdict.Edge, n int) string {
 	case verdict.NV:
 		return head + fmt.Sprintf("the database says that %s lacks %s, which wrote %s.", w.claimedSnapshot(e.From), w.claimedCommit(e.To), w.pair(e.Key, e.Value))
 	case verdict.WW:
-		if readBy(w.h, e) {
+		if _, forced := w.forced[n]; !forced && readBy(w.h, e) {
 			if n := reading(w.h, e.To, e.Key, e.Value); n >= 0 && !w.clients(verdict.OpRef{Txn: e.To, Op: n}) {
 				return head + fmt.Sprintf("%s %s, which %s wrote.", to, w.read(e.To, e.Key, e.Value), from)
 			}

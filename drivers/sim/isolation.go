@@ -54,7 +54,7 @@ var isolations = []*isolation{
 		keeps: set(always, serial, unreplicated)},
 	{Isolation: drivers.Isolation{Name: "snapshot isolation", Promises: "strong-si", Note: "snapshots, the first committer wins"},
 		keeps: set(always, snapshots, unreplicated)},
-	{Isolation: drivers.Isolation{Name: "repeatable read", Promises: "sser", Note: "keys are locked until the end, ranges are not: phantoms"},
+	{Isolation: drivers.Isolation{Name: "repeatable read", Promises: "sser", Scans: "rc,ryw,mr", Note: "keys are locked until the end, ranges are not: phantoms"},
 		locking: true, keeps: set(always, []protection{committedReads, longReadLocks, predicates})},
 	{Isolation: drivers.Isolation{Name: "read committed", Promises: "rc", Note: "reads are locked for the statement, writes until the end"},
 		locking: true, keeps: set(always, []protection{committedReads})},
