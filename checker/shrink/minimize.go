@@ -128,7 +128,7 @@ func (m *minimizer) accept(next *Part, parts []history.Part, j Judgement) error 
 	}
 	m.rests = next.Clone()
 	m.rests.only(parts, j.Enough())
-	if j.Leap && m.rests.txns <= next.txns*19/20 {
+	if j.Leap && (m.rests.txns <= next.txns*19/20 || m.rests.ops < next.ops/fewOps) {
 		return m.leap()
 	}
 	return nil
@@ -195,8 +195,36 @@ func (p *Part) only(parts, some []history.Part) {
 	p.Close()
 }
 
-// fewTxns: with fewer transactions, removing them in groups is not worth a trial.
-const fewTxns = 4
+// fewTxns: with fewer transactions, removing them in groups is not worth a trial. fewOps is the same for the operations of
+// a transaction.
+const (
+	fewTxns = 4
+	fewOps  = 16
+)
+
+// reduceOps tries to remove the operations of a transaction, in groups of a size.
+func (m *minimizer) reduceOps(t int32, size int) error {
+	first := m.cur.n.h.FirstOp(&m.cur.n.h.Txns[t])
+	var list []int
+	for j := range m.cur.n.h.Ops(&m.cur.n.h.Txns[t]) {
+		if m.cur.Has(t, j) {
+			list = append(list, j)
+		}
+	}
+	for group := range slices.Chunk(list, size) {
+		if group = slices.DeleteFunc(group, func(j int) bool { return !m.cur.Has(t, j) }); len(group) == 0 {
+			continue
+		}
+		next := m.cur.Clone()
+		for _, j := range group {
+			next.drop(int32(first + j))
+		}
+		if err := m.try(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // reduce tries to remove each transaction and then each operation once.
 func (m *minimizer) reduce() error {
@@ -223,16 +251,13 @@ func (m *minimizer) reduce() error {
 		if m.cur.whole(t) {
 			continue
 		}
-		first := m.cur.n.h.FirstOp(&m.cur.n.h.Txns[t])
-		for j := range m.cur.n.h.Ops(&m.cur.n.h.Txns[t]) {
-			if !m.cur.Has(t, j) {
-				continue
-			}
-			next := m.cur.Clone()
-			next.drop(int32(first + j))
-			if err := m.try(next); err != nil {
+		for size := int(m.cur.count[t]) / 2; size >= fewOps; size /= 2 {
+			if err := m.reduceOps(t, size); err != nil {
 				return err
 			}
+		}
+		if err := m.reduceOps(t, 1); err != nil {
+			return err
 		}
 	}
 	for at := range m.cur.chosen {

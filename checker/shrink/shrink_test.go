@@ -279,3 +279,50 @@ func shown(parts []history.Part) string {
 	}
 	return "[" + strings.TrimPrefix(text, " ") + "]"
 }
+
+// TestManyOperations: of two transactions of many operations, four matter. Operations are removed in groups, so that few
+// judgements are needed.
+func TestManyOperations(t *testing.T) {
+	const n = 20_000
+	var b strings.Builder
+	for txn, form := range []string{"w(k%d,1) ", "r(k%d,1) "} {
+		fmt.Fprintf(&b, "s%d: ", txn)
+		for k := range n {
+			if txn == 1 && k == 777 {
+				form = "r(k%d,0) "
+			} else if txn == 1 {
+				form = "r(k%d,1) "
+			}
+			fmt.Fprintf(&b, form, k)
+		}
+		b.WriteString("\n")
+	}
+	h := dsl.MustParse(b.String())
+	p := shrink.New(h, shrink.Rules{Level: level.SER})
+	for t := range h.Txns {
+		p.Add(int32(t))
+		p.AddAll(int32(t))
+	}
+	p.Close()
+	judged := 0
+	judge := func(_ context.Context, sub *history.History) (j shrink.Judgement, err error) {
+		judged++
+		old, recent := false, false
+		for i := range sub.Txns {
+			for _, op := range sub.Ops(&sub.Txns[i]) {
+				if op.Kind == history.Read {
+					old, recent = old || op.Value == sub.Initial(op.Key), recent || op.Value != sub.Initial(op.Key)
+				}
+			}
+		}
+		j.Violated = old && recent
+		return j, nil
+	}
+	first, err := judge(t.Context(), h.Sub(p.Parts()))
+	if err == nil {
+		err = p.Minimize(t.Context(), judge, first)
+	}
+	if err != nil || p.Size() > 6 || judged > 200 {
+		t.Errorf("%d left after %d judgements: %v", p.Size(), judged, err)
+	}
+}
