@@ -213,6 +213,32 @@ func TestJoinAway(t *testing.T) {
 	}
 }
 
+// TestJoinUnusable: a load generator that cannot use its database ends before it has joined. It does not hold up the run, and does not count for
+// --loaders.
+func TestJoinUnusable(t *testing.T) {
+	dsn := postgresDSN(t)
+	_, url := startNATS(t, "--listen", "127.0.0.1:0", "--store", t.TempDir())
+	dir := filepath.Join(t.TempDir(), "run")
+	run := beside(t, "run", "--driver", "postgres", "--dsn", dsn, "--isolation", "serializable", "--sessions", "3", "--txns", "100", "--seed", "4", "--keys", "50",
+		"--cut-every", "100txns", "--check", "ser", "--publish", url, "--loaders", "1", "--patience", "1m", "--out", dir, "--no-progress")
+	waitFor(t, "run to wait", func() bool { return strings.Contains(run.msg.String(), "waiting for 1 load generator") })
+	for other, code := range map[string]int{"mysql://x": 64, "postgres://127.0.0.1:1/x": 69} {
+		if c := isohound(t, "load", "--join", url, "--dsn", other); c.code != code {
+			t.Errorf("%s: exit code %d: %s", other, c.code, c.msg)
+		}
+	}
+	if strings.Contains(run.msg.String(), " joins") {
+		t.Errorf("one has joined: %s", run.msg.String())
+	}
+	begun := time.Now()
+	loader := beside(t, "load", "--join", url, "--dsn", dsn, "--patience", "1m")
+	c, l := run.done(t), loader.done(t)
+	if c.code != 0 || l.code != 0 || strings.Contains(c.msg, "was not heard of") || strings.Count(c.msg, " joins\n") != 1 {
+		t.Errorf("exit codes %d and %d: %s%s%s", c.code, l.code, c.out, c.msg, l.msg)
+	}
+	t.Log(time.Since(begun))
+}
+
 func TestJoinUsage(t *testing.T) {
 	_, url := startNATS(t, "--config", write(t, "nats.conf", `authorization { token: "s3cret" }`), "--listen", "127.0.0.1:0", "--store", t.TempDir())
 	with := strings.Replace(url, "://", "://s3cret@", 1)
