@@ -78,6 +78,15 @@ func TestJoin(t *testing.T) {
 			if got[0].Verdict != want || !got[0].Certified || got[0].Windows.Total() < 2 {
 				t.Errorf("%s, %+v: %s%s", got[0].Verdict, got[0].Windows, c.out, c.msg)
 			}
+			switch told := got[0].Snapshots; {
+			case told != nil && told.Wrong > 0, told == nil && isolation == "serializable":
+				t.Errorf("snapshots: %+v", told)
+			}
+			if want == verdict.Violated {
+				if text := content(t, filepath.Join(dir, "repro", "minimal.txt")); !strings.Contains(text, "no_common_clock\n") {
+					t.Errorf("minimal.txt:\n%s", text)
+				}
+			}
 			_, sessions := loaded(t, dir)
 			if len(sessions) < 12 {
 				t.Errorf("%d sessions", len(sessions))
@@ -235,6 +244,9 @@ func TestJoinUnusable(t *testing.T) {
 	c, l := run.done(t), loader.done(t)
 	if c.code != 0 || l.code != 0 || strings.Contains(c.msg, "was not heard of") || strings.Count(c.msg, " joins\n") != 1 {
 		t.Errorf("exit codes %d and %d: %s%s%s", c.code, l.code, c.out, c.msg, l.msg)
+	}
+	if !strings.Contains(c.msg, "note: Load generators (isohound load) joined this run 1 time, and this command has none: ") {
+		t.Errorf("how to repeat it: %s", c.msg)
 	}
 	t.Log(time.Since(begun))
 }
