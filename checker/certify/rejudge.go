@@ -165,7 +165,7 @@ func (f *facts) ruledOut(txns []int32) map[cell]int64 {
 				continue
 			}
 			end := t.End
-			if t.Status != history.Committed || end == history.NoTime || f.h.NoCommonClock {
+			if t.Status != history.Committed || end == history.NoTime {
 				end = math.MaxInt64
 			}
 			c := cell{op.Key, op.Value}
