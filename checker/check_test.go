@@ -9,6 +9,7 @@ import (
 
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/budget"
+	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator/synth"
@@ -70,12 +71,54 @@ func TestVacuous(t *testing.T) {
 		{"a real run", good, ""},
 		{"few commits", synth.Mini(synth.MiniConfig{Sessions: 5, Txns: 30, Keys: 20, Seed: 1}), "only 30 transactions committed"},
 		{"one session", synth.Mini(synth.MiniConfig{Sessions: 1, Txns: 400, Keys: 20, Seed: 1}), "overlapped"},
+		{"one after another", serial(good), "overlapped"},
+		{"no common clock: nobody knows what overlapped", severalClocks(serial(good)), ""},
 		{"keys of one's own", apart(good), "touched a key that another session wrote"},
 		{"all aborted", aborted(good), "only 0 transactions committed"},
 	} {
 		got := checker.Vacuous(tc.h)
 		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// serial lets each transaction end before the next one begins.
+func serial(h *history.History) *history.History {
+	now := int64(0)
+	return change(h, func(_ *history.History, r *history.Record) {
+		r.Begin, r.End = now+1, now+2
+		now += 3
+	})
+}
+
+// severalClocks is h with times that order only transactions of one session.
+func severalClocks(h *history.History) *history.History {
+	out := *h
+	out.NoCommonClock = true
+	return &out
+}
+
+// TestNoCommonClock: times of several clocks prove nothing about real time, neither to an engine nor to the verification.
+func TestNoCommonClock(t *testing.T) {
+	h := dsl.MustParse("no_common_clock\ns1 T1 [1000,2000]: w(x,1)\ns2 T2 [10,20]: r(x,1)")
+	for _, lvl := range []level.Level{level.SSER, level.StrongSI} {
+		if r, err := checker.Check(t.Context(), h, lvl, checker.Options{}); err != nil || r.Verdict != verdict.Unknown {
+			t.Errorf("%s: %+v, %v", lvl, r, err)
+		}
+	}
+	satisfied := &verdict.Result{Level: level.SSER, Verdict: verdict.Satisfied, Witness: &verdict.Witness{Order: []int32{0, 1}}}
+	one := dsl.MustParse("s1 T1 [1000,2000]: w(x,1)\ns2 T2 [10,20]: r(x,1)")
+	violated, err := checker.Check(t.Context(), one, level.SSER, checker.Options{})
+	if err != nil || violated.Verdict != verdict.Violated {
+		t.Fatal(violated, err)
+	}
+	if err := certify.Result(t.Context(), one, violated); err != nil {
+		t.Error(err)
+	}
+	for _, r := range []*verdict.Result{satisfied, violated} {
+		if certify.Result(t.Context(), h, r) == nil {
+			t.Errorf("%s is verified", r.Verdict)
 		}
 	}
 }

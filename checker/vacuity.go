@@ -31,7 +31,7 @@ func Vacuous(h *history.History) string {
 	if committed < MinCommitted {
 		return fmt.Sprintf("only %s committed, fewer than %d", history.Many(committed, "transaction", "transactions"), MinCommitted)
 	}
-	if n := overlapping(txns); n*100 < committed*MinOverlap {
+	if n := overlapping(txns); n*100 < committed*MinOverlap && !h.NoCommonClock { // without one nobody knows what overlapped
 		return fmt.Sprintf("only %d of %d committed transactions overlapped with one of another session, less than %d%%", n, committed, MinOverlap)
 	}
 	if n := sharing(h, txns); n*100 < committed*MinShared {

@@ -106,6 +106,40 @@ lost: 1 value such as "abc" cannot stand in the file, first transaction 4: numbe
 	}
 }
 
+// TestConvertClocks: times of several clocks do not become an order of real time. A format that says what they are keeps
+// them; another one is refused, or loses them.
+func TestConvertClocks(t *testing.T) {
+	dir := t.TempDir()
+	h := write(t, "h.jsonl", `{"isohound":3,"clock":"monotonic ns","no_common_clock":true,"initial":null}
+{"txn":1,"session":1,"begin":1000,"end":2000,"status":"committed","ops":[["w",["x",0],1]]}
+{"txn":2,"session":2,"begin":10,"end":20,"status":"committed","ops":[["r",0,1]]}
+{"closed":{"transactions":2}}
+`)
+	for _, f := range file.Formats {
+		out := filepath.Join(dir, string(f))
+		keeps := f == file.Native || f == file.DSL
+		c := isohound(t, "convert", h, out, "--to", string(f))
+		if (c.code == 0) != keeps || !keeps && (c.code != 64 || !strings.Contains(c.msg, "2 transactions have times")) {
+			t.Errorf("%s: exit code %d: %s", f, c.code, c.msg)
+		}
+		why := "needs one clock"
+		if !keeps {
+			why = "needs the begin and end"
+			if c := isohound(t, "convert", h, out, "--to", string(f), "--lossy"); c.code != 0 || !strings.Contains(c.msg, "lost: 2 transactions have times") {
+				t.Errorf("%s: exit code %d: %s", f, c.code, c.msg)
+			}
+		}
+		for _, lvl := range []string{"sser", "strong-si"} {
+			if c := isohound(t, "check", out, "--level", lvl); c.code != 2 || !strings.Contains(c.out, why) {
+				t.Errorf("%s, %s: exit code %d: %s%s", f, lvl, c.code, c.out, c.msg)
+			}
+		}
+		if c := isohound(t, "check", out, "--level", "ser"); c.code != 0 {
+			t.Errorf("%s: exit code %d: %s%s", f, c.code, c.out, c.msg)
+		}
+	}
+}
+
 // TestConvertOut: the format follows from the name, and conversions into folders that are not
 // empty, and onto a full device, fail.
 func TestConvertOut(t *testing.T) {

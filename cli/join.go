@@ -117,11 +117,12 @@ func (a *app) loadOnce(conn *remote.Conn, run string, o *loadOptions) error {
 			return out, err
 		},
 	}
-	m, err := generator.Join(a.stop, link, nuid.Next(), fmt.Sprintf("%s/%d", host, os.Getpid()))
+	name := nuid.Next()
+	plan, err := generator.Look(a.stop, link, name)
 	if err != nil {
 		return a.leftRun(j, run, err)
 	}
-	s, err := a.loadSettings(m, o)
+	s, p, err := a.loadSettings(plan, o)
 	if err != nil {
 		return err
 	}
@@ -134,12 +135,13 @@ func (a *app) loadOnce(conn *remote.Conn, run string, o *loadOptions) error {
 	if !ok {
 		return usage("driver %s cannot be used by several processes in one run", s.driver)
 	}
-	var plan loadPlan
-	if err := json.Unmarshal(m.Plan(), &plan); err != nil {
-		return errors.WithStack(err)
-	}
-	if err := d.Attach(a.stop, plan.Schema); err != nil {
+	if err := d.Attach(a.stop, p.Schema); err != nil {
 		return err
+	}
+	// The run waits for this load generator from now on, so nothing may be left that can fail.
+	m, err := generator.Join(a.stop, link, name, fmt.Sprintf("%s/%d", host, os.Getpid()))
+	if err != nil {
+		return a.leftRun(j, run, err)
 	}
 	if !o.quiet {
 		fmt.Fprintf(a.msg, "load generator %d of run %s: %s, %s, %s, %d sessions\n", m.Number(), run, db.Server(), s.level.Name, s.workload, s.sessions)
@@ -171,11 +173,11 @@ func (a *app) leftRun(j *remote.Joiner, run string, err error) error {
 	return withCode(exitUnavailable, err)
 }
 
-// loadSettings are the settings of a run that was joined.
-func (a *app) loadSettings(m *generator.Member, o *loadOptions) (*settings, error) {
-	var p loadPlan
-	if err := json.Unmarshal(m.Plan(), &p); err != nil || p.Protocol != loadProtocol {
-		return nil, withCode(exitUnavailable, errors.Errorf("the run is one of isohound %s, and this is %s; use the same on all machines", p.Version, version()))
+// loadSettings are the settings of a run that is to be joined, by what it says that there is to do.
+func (a *app) loadSettings(plan json.RawMessage, o *loadOptions) (*settings, *loadPlan, error) {
+	p := &loadPlan{}
+	if err := json.Unmarshal(plan, p); err != nil || p.Protocol != loadProtocol {
+		return nil, nil, withCode(exitUnavailable, errors.Errorf("the run is one of isohound %s, and this is %s; use the same on all machines", p.Version, version()))
 	}
 	s := &settings{
 		driver: p.Driver, isolation: p.Isolation, workload: p.Workload, sessions: p.Sessions, txns: p.Txns, keys: p.Keys, dist: p.Dist, skew: p.Skew,
@@ -186,29 +188,29 @@ func (a *app) loadSettings(m *generator.Member, o *loadOptions) (*settings, erro
 	}
 	var err error
 	if s.engine, err = findDriver(s.driver); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.info = s.engine.Info()
 	if err := s.resolveEndpoints(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(s.dsns) > 1 {
-		return nil, usage("$%s has %s; a load generator uses one", dsnVariable, plural(len(s.dsns), "endpoint"))
+		return nil, nil, usage("$%s has %s; a load generator uses one", dsnVariable, plural(len(s.dsns), "endpoint"))
 	}
 	if s.level, err = s.info.FindIsolation(s.isolation); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	spec, err := workloads.Find(s.workload)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, name := range sortedNames(p.Params) {
 		s.params = append(s.params, name+"="+p.Params[name])
 	}
 	if s.values, err = spec.Resolve(s.params); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s, s.makeWork(spec)
+	return s, p, s.makeWork(spec)
 }
 
 func sortedNames(m map[string]string) []string {

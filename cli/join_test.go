@@ -78,6 +78,15 @@ func TestJoin(t *testing.T) {
 			if got[0].Verdict != want || !got[0].Certified || got[0].Windows.Total() < 2 {
 				t.Errorf("%s, %+v: %s%s", got[0].Verdict, got[0].Windows, c.out, c.msg)
 			}
+			switch told := got[0].Snapshots; {
+			case told != nil && told.Wrong > 0, told == nil && isolation == "serializable":
+				t.Errorf("snapshots: %+v", told)
+			}
+			if want == verdict.Violated {
+				if text := content(t, filepath.Join(dir, "repro", "minimal.txt")); !strings.Contains(text, "no_common_clock\n") {
+					t.Errorf("minimal.txt:\n%s", text)
+				}
+			}
 			_, sessions := loaded(t, dir)
 			if len(sessions) < 12 {
 				t.Errorf("%d sessions", len(sessions))
@@ -211,6 +220,35 @@ func TestJoinAway(t *testing.T) {
 	if c.code != int(exitInterrupted) || c.outcomes(t)[0].Verdict != verdict.Satisfied {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
 	}
+}
+
+// TestJoinUnusable: a load generator that cannot use its database ends before it has joined. It does not hold up the run, and does not count for
+// --loaders.
+func TestJoinUnusable(t *testing.T) {
+	dsn := postgresDSN(t)
+	_, url := startNATS(t, "--listen", "127.0.0.1:0", "--store", t.TempDir())
+	dir := filepath.Join(t.TempDir(), "run")
+	run := beside(t, "run", "--driver", "postgres", "--dsn", dsn, "--isolation", "serializable", "--sessions", "3", "--txns", "100", "--seed", "4", "--keys", "50",
+		"--cut-every", "100txns", "--check", "ser", "--publish", url, "--loaders", "1", "--patience", "1m", "--out", dir, "--no-progress")
+	waitFor(t, "run to wait", func() bool { return strings.Contains(run.msg.String(), "waiting for 1 load generator") })
+	for other, code := range map[string]int{"mysql://x": 64, "postgres://127.0.0.1:1/x": 69} {
+		if c := isohound(t, "load", "--join", url, "--dsn", other); c.code != code {
+			t.Errorf("%s: exit code %d: %s", other, c.code, c.msg)
+		}
+	}
+	if strings.Contains(run.msg.String(), " joins") {
+		t.Errorf("one has joined: %s", run.msg.String())
+	}
+	begun := time.Now()
+	loader := beside(t, "load", "--join", url, "--dsn", dsn, "--patience", "1m")
+	c, l := run.done(t), loader.done(t)
+	if c.code != 0 || l.code != 0 || strings.Contains(c.msg, "was not heard of") || strings.Count(c.msg, " joins\n") != 1 {
+		t.Errorf("exit codes %d and %d: %s%s%s", c.code, l.code, c.out, c.msg, l.msg)
+	}
+	if !strings.Contains(c.msg, "note: Load generators (isohound load) joined this run 1 time, and this command has none: ") {
+		t.Errorf("how to repeat it: %s", c.msg)
+	}
+	t.Log(time.Since(begun))
 }
 
 func TestJoinUsage(t *testing.T) {

@@ -332,6 +332,9 @@ func (a *app) writeResults(s *settings, o *runOptions, k *checking, dir string, 
 	serr = firstError(serr, kerr)
 	if !s.quiet && serr == nil {
 		fmt.Fprintf(a.msg, "report: %s\nrepeat: %s\n", report, run.Config.Repeat)
+		if alone := run.Config.Alone(); alone != "" {
+			fmt.Fprintf(a.msg, "note: %s\n", alone)
+		}
 	}
 	for _, e := range []error{rec.err, serr, err} {
 		if e != nil {

@@ -375,6 +375,9 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 		rec.stats.Cuts.LongestLag, rec.stats.Cuts.Waited = w.lag.longest().Seconds(), w.lag.held().Seconds()
 	}
 	rec.tell(run)
+	if s.fleet != nil {
+		run.Config.Joined = s.fleet.Joined()
+	}
 	run.Outcomes = w.judge.concluded(w.err)
 	return rec, nil
 }

@@ -45,7 +45,7 @@ type FleetConfig struct {
 	Sessions int
 	// Silence is how long one may be silent before it is given up.
 	Silence time.Duration
-	// Plan is what each gets when it joins. It may be set until the first one joins.
+	// Plan is what each gets that looks or joins. It may be set until the first one does.
 	Plan json.RawMessage
 	// Nudge tells all that there is a new order. It may fail.
 	Nudge func()
@@ -137,6 +137,9 @@ func (f *Fleet) answer(c *call, lines []*line, a *answer) {
 			m.done = f.order.Number
 			f.signal()
 		}
+		return
+	case m == nil && c.Look:
+		a.Joined = &share{Plan: f.cfg.Plan}
 		return
 	case m == nil && c.Join:
 		if m = f.join(c, a); m == nil {

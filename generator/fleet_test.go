@@ -108,12 +108,17 @@ func (r *fleetRun) join(db drivers.DB, w generator.Workload, cfg generator.Confi
 	r.nudges = append(r.nudges, nudged)
 	r.mu.Unlock()
 	ctx := context.Background()
-	m, err := generator.Join(ctx, generator.Link{Ask: l.ask, Nudged: nudged, Patience: cfg.Patience, Note: func(string) {}}, name, name)
+	link := generator.Link{Ask: l.ask, Nudged: nudged, Patience: cfg.Patience, Note: func(string) {}}
+	plan, err := generator.Look(ctx, link, name)
 	if err != nil {
 		return err
 	}
-	if string(m.Plan()) != `"mix"` {
-		return fmt.Errorf("the plan is %s", m.Plan())
+	if string(plan) != `"mix"` {
+		return fmt.Errorf("the plan is %s", plan)
+	}
+	m, err := generator.Join(ctx, link, name, name)
+	if err != nil {
+		return err
 	}
 	cfg.Member, cfg.Cuts, cfg.FinalRead = m, generator.Cuts{}, false
 	return generator.NewRunner(cfg, db, w, m.Recorder(ctx, false)).RunMember(ctx, ctx)

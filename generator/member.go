@@ -30,6 +30,21 @@ type Member struct {
 // pollEvery is how often a load generator asks for orders.
 const pollEvery = 300 * time.Millisecond
 
+// Look asks a run what there is to do, and does not join it: the run does not wait for a load generator that finds that it cannot do
+// it. name is that with which it joins then.
+func Look(ctx context.Context, link Link, name string) (plan json.RawMessage, err error) {
+	a, err := link.call(ctx, &call{Loader: name, Join: true, Look: true})
+	if err != nil {
+		return nil, err
+	}
+	if a.Joined == nil {
+		return nil, errNoPlan
+	}
+	return a.Joined.Plan, nil
+}
+
+var errNoPlan = errors.New("the run does not say what there is to do")
+
 // Join joins a run. name must be one that no other load generator has drawn, host says to people who this is.
 func Join(ctx context.Context, link Link, name, host string) (*Member, error) {
 	m := &Member{link: link, name: name, cut: -1, shut: true, ready: make(chan struct{}), finished: make(chan struct{})}
@@ -39,7 +54,7 @@ func Join(ctx context.Context, link Link, name, host string) (*Member, error) {
 		return nil, err
 	}
 	if a.Joined == nil {
-		return nil, errors.New("the run does not say what there is to do")
+		return nil, errNoPlan
 	}
 	m.share = *a.Joined
 	return m, nil
@@ -56,9 +71,6 @@ func (m *Member) call(ctx context.Context, link *Link, c *call) (*answer, error)
 	}
 	return a, err
 }
-
-// Plan is what the run says that there is to do.
-func (m *Member) Plan() json.RawMessage { return m.share.Plan }
 
 // Number counts the load generators that have joined the run, from 1.
 func (m *Member) Number() int { return m.share.Number }
@@ -155,6 +167,9 @@ func (r *Runner) memberSessions(ctx, running context.Context) {
 	r.outages.started.Store(true)
 	r.origin = r.rec.Now()
 	r.stat.start(r.origin)
+	if running.Err() != nil { // a session could not connect, or nothing is to be done any more: the run must not count this one as ready
+		return
+	}
 	close(m.ready)
 	r.gate.enter() // the first window begins the work
 	r.gate.leave()

@@ -19,8 +19,9 @@ import (
 type call struct {
 	// Loader is a name that the load generator has drawn for itself.
 	Loader string `json:"loader"`
-	// Join asks to take part. Host says to people who that is.
+	// Join asks to take part; with Look, only what there is to do. Host says to people who that is.
 	Join bool   `json:"join,omitempty"`
+	Look bool   `json:"look,omitempty"`
 	Host string `json:"host,omitempty"`
 	// Lines are intents and transactions, in order. Seq numbers such calls from 1.
 	Seq   int64             `json:"seq,omitempty"`
@@ -46,7 +47,7 @@ type answer struct {
 	Joined *share `json:"joined,omitempty"`
 }
 
-// share is what a load generator gets when it joins.
+// share is what a load generator gets when it joins. One that only looks gets the plan.
 type share struct {
 	// Number counts those that have joined, from 1.
 	Number int `json:"number"`

@@ -81,6 +81,8 @@ type Config struct {
 	Resumed int                 `json:"resumed,omitempty"`
 	// Loaders says that load generators in other processes could join the run.
 	Loaders bool `json:"loaders,omitempty"`
+	// Joined counts how often one joined it. It is known at the end of the run.
+	Joined int `json:"loaders_joined,omitempty"`
 	// Repeat is the command that runs the same configuration again.
 	Repeat string `json:"repeat"`
 	// Command is the same for others, without the name of the program and without DSNs. DSN are those, with
@@ -91,6 +93,20 @@ type Config struct {
 	Scenario string `json:"scenario,omitempty"`
 	// History is the name of the history's file in the folder.
 	History string `json:"history"`
+}
+
+// Alone says that the command that repeats the run has no load generators, if the run had some, and is "" otherwise.
+func (c *Config) Alone() string {
+	var took string
+	switch {
+	case c.Joined > 0:
+		took = "Load generators (isohound load) joined this run " + count(c.Joined, "time")
+	case c.Loaders && c.Ended == NotYet: // it was killed
+		took = "Load generators (isohound load) may have joined this run"
+	default:
+		return ""
+	}
+	return took + ", and this command has none: it makes only the transactions of the run's own sessions. With --publish URL --loaders N added to it, load generators can join again."
 }
 
 // Recorded is what isohound check takes to judge the whole run again, in its folder.

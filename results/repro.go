@@ -243,7 +243,11 @@ func (p *Repro) script(r *Run) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# Runs the workload again that was checked for %s, with the same seed, %d.\n", strings.Join(r.Config.Levels, ", "), r.Config.Seed)
 	b.WriteString("# With --until violated as the first arguments it runs until the run is violated; each run has a folder of its own in runs/.\n")
-	fmt.Fprintf(&b, "# Further arguments are passed on, --out FOLDER say. ISOHOUND is the program, if not %s.\nset -eu\n", p.program())
+	fmt.Fprintf(&b, "# Further arguments are passed on, --out FOLDER say. ISOHOUND is the program, if not %s.\n", p.program())
+	if alone := r.Config.Alone(); alone != "" {
+		fmt.Fprintf(&b, "# %s\n", alone)
+	}
+	b.WriteString("set -eu\n")
 	if len(p.DSN) > 0 {
 		b.WriteString("# Where the database is comes from ISOHOUND_DSN, one endpoint a line. It was:\n")
 		for _, dsn := range p.DSN {

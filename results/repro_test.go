@@ -76,6 +76,53 @@ func TestRepro(t *testing.T) {
 	}
 }
 
+// TestReproLoaders: what repeats a run that load generators joined says that it has none, and the minimal history that its times are of
+// several clocks.
+func TestReproLoaders(t *testing.T) {
+	dir := t.TempDir()
+	r := sample(t)
+	if err := os.WriteFile(filepath.Join(dir, r.Config.History), []byte("all of it"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	save := func() (texts map[string]string) {
+		if _, err := results.SaveRepro(dir, reread(t, r), &results.Repro{Command: "run --seed 42"}); err != nil {
+			t.Fatal(err)
+		}
+		texts = map[string]string{"summary": results.RunSummary(r, true)}
+		for _, name := range []string{"README.md", "repeat.sh", "minimal.txt"} {
+			b, err := os.ReadFile(filepath.Join(dir, results.ReproFolder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[name] = string(b)
+		}
+		return texts
+	}
+	for name, text := range save() {
+		if strings.Contains(text, "oad generators") || strings.Contains(text, "no_common_clock") {
+			t.Errorf("%s of a run by itself:\n%s", name, text)
+		}
+	}
+	r.Config.Loaders, r.Config.Joined = true, 2
+	r.Outcomes[0].Anomalies[0].Counterexample.Sub.NoCommonClock = true
+	for name, text := range save() {
+		want := "Load generators (isohound load) joined this run 2 times, and this command has none"
+		if name == "minimal.txt" {
+			want = "no_common_clock\n"
+		}
+		if !strings.Contains(text, want) || name == "README.md" && !strings.Contains(text, "After `no_common_clock`") {
+			t.Errorf("%s lacks %q:\n%s", name, want, text)
+		}
+	}
+	r.Config.Joined = 0
+	if text := r.Config.Alone(); text != "" {
+		t.Errorf("nobody joined: %s", text)
+	}
+	if r.Config.Ended = results.NotYet; !strings.Contains(r.Config.Alone(), "may have joined") {
+		t.Errorf("a killed run: %s", r.Config.Alone())
+	}
+}
+
 // reread returns the run as another process reads it.
 func reread(t *testing.T, r *results.Run) *results.Run {
 	t.Helper()

@@ -62,6 +62,9 @@ func RunSummary(r *Run, repro bool) string {
 		fmt.Fprintf(&b, "Note: %s\n\n", plain(n))
 	}
 	fmt.Fprintf(&b, "Repeat it:\n\n%s\n", fenced("sh", c.Repeat))
+	if alone := c.Alone(); alone != "" {
+		fmt.Fprintf(&b, "%s\n\n", plain(alone))
+	}
 	fmt.Fprintf(&b, "In the run's folder: `%s`, `%s` (the history)", reportFile, c.History)
 	if repro {
 		fmt.Fprintf(&b, ", `%s/` (all that someone else needs)", ReproFolder)

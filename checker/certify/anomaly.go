@@ -113,7 +113,7 @@ func (f *facts) precedes(lvl level.Level, e verdict.Edge) bool {
 	if e.Kind == verdict.SO {
 		return lvl.SessionOrder() && from.Session == to.Session && e.From < e.To && from.Status == history.Committed
 	}
-	return lvl.RealTime() && from.Status == history.Committed && from.End != history.NoTime && to.Begin != history.NoTime && from.End < to.Begin
+	return lvl.RealTime() && !f.h.NoCommonClock && from.Status == history.Committed && from.End != history.NoTime && to.Begin != history.NoTime && from.End < to.Begin
 }
 
 func (f *facts) edge(lvl level.Level, e verdict.Edge) error {

@@ -339,7 +339,7 @@ func precedes(h *history.History, lvl level.Level, a, b int) bool {
 	if lvl.SessionOrder() && ta.Session == tb.Session && a < b {
 		return true
 	}
-	if !lvl.RealTime() || ta.End == history.NoTime || tb.Begin == history.NoTime || ta.End >= tb.Begin {
+	if !lvl.RealTime() || h.NoCommonClock || ta.End == history.NoTime || tb.Begin == history.NoTime || ta.End >= tb.Begin {
 		return false
 	}
 	if lvl != level.LIN {

@@ -414,7 +414,7 @@ func (p *refutation) known(a, b int32) (bool, error) {
 	case p.lvl.SessionOrder() && from.Session == to.Session && a < b, p.claimed(a, b):
 		return true, nil
 	}
-	return p.lvl.RealTime() && from.End != history.NoTime && to.Begin != history.NoTime && from.End < to.Begin, nil
+	return p.lvl.RealTime() && !p.h.NoCommonClock && from.End != history.NoTime && to.Begin != history.NoTime && from.End < to.Begin, nil
 }
 
 func (p *refutation) rup(s *verdict.Step) error {

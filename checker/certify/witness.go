@@ -69,6 +69,9 @@ type replay struct {
 
 // newExecution returns a replay that verifies the scans of h, too.
 func newExecution(stop *stop, h *history.History, lvl level.Level) (*replay, error) {
+	if h.NoCommonClock && lvl.RealTime() {
+		return nil, errors.Errorf("no execution shows %s without a common clock", lvl)
+	}
 	scans, err := newScans(stop, h)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func Listing(h *history.History) string {
 	clock := NewClock(moments...)
 	for i := range h.Txns {
 		t := &h.Txns[i]
-		fmt.Fprintf(&b, "%s, %s, %s:\n", w.introduce(int32(i)), t.Status, clock.span(moment(t.Begin), moment(t.End)))
+		fmt.Fprintf(&b, "%s, %s, %s:\n", w.introduce(int32(i)), t.Status, clock.span(times(h, t)))
 		for _, line := range Lines(Steps(h, i)) {
 			b.WriteString("    " + line + "\n")
 		}

@@ -84,7 +84,8 @@ type Picture struct {
 // operation that near chooses, and these rows first if it found many. near may be nil, for all.
 func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn {
 	t := &h.Txns[i]
-	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Begin: moment(t.Begin), End: moment(t.End), Status: t.Status.String()}
+	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Status: t.Status.String()}
+	out.Begin, out.End = times(h, t)
 	c := h.Claim(int(i))
 	if out.Commit = c.Commit; c.Visible != nil {
 		out.Visible = c.Visible.String()
@@ -288,12 +289,24 @@ func moment(t int64) *int64 {
 	return &t
 }
 
+// times are the begin and end of a transaction as people see them beside those of others. They are nil where they cannot be
+// compared, because there is no common clock.
+func times(h *history.History, t *history.Txn) (begin, end *int64) {
+	if h.NoCommonClock {
+		return nil, nil
+	}
+	return moment(t.Begin), moment(t.End)
+}
+
 // maxAround is up to how many transactions around a counterexample are shown.
 const maxAround = 10
 
 // Around returns transactions of h that ran at the same time as one of txns, those on the same keys
-// first, and how many more there are. If the history has no times, there are none.
+// first, and how many more there are. If the history has no times, or no common clock, there are none.
 func Around(h *history.History, txns []int32, keys func(history.Key) bool) (list []Txn, more int) {
+	if h.NoCommonClock {
+		return nil, 0
+	}
 	in := map[int32]bool{}
 	for _, i := range txns {
 		in[i] = true

@@ -191,8 +191,18 @@ func TestTimes(t *testing.T) {
 	if l.timed || l.rows[0].bars[0].x2 > l.rows[0].bars[1].x1 || l.rows[1].bars[0].x1 != l.rows[0].bars[0].x1 {
 		t.Errorf("%+v", l.rows)
 	}
-	if svg := TimelineSVG(p); !strings.Contains(svg, "No times are known") {
+	if svg := TimelineSVG(p); !strings.Contains(svg, "No times of one clock are known") {
 		t.Error(svg)
+	}
+	h = dsl.MustParse("no_common_clock\ns1 T1 [10,20]: r(x,0) w(x,1)\ns2 T2 [15,30]: r(x,1)")
+	if x := NewTxn(h, 1, nil, nil); x.Begin != nil || x.End != nil {
+		t.Error("times of several clocks are shown beside each other")
+	}
+	if list, more := Around(h, []int32{0}, func(history.Key) bool { return true }); len(list)+more > 0 {
+		t.Error("somebody knows what ran at the same time without a common clock")
+	}
+	if text := Listing(h); !strings.Contains(text, "committed, ? to ?") {
+		t.Error(text)
 	}
 	h = dsl.MustParse("s1 T1 [10,20]: r(x,0)\ns2 T2 [15,?]: w(x,1) unknown\ns3 T3 [?,30]: r(x,1)")
 	p.Txns = nil

@@ -362,7 +362,7 @@ func (l *timeline) notes(b *strings.Builder, p *Picture) {
 		l.axis(b)
 		notes = append(notes, "Time runs from left to right; the order of begins and ends is exact, distances are not to scale.")
 	} else {
-		notes = append(notes, "No times are known: columns show the order only within a session.")
+		notes = append(notes, "No times of one clock are known: columns show the order only within a session.")
 	}
 	if l.hidden > 0 {
 		notes = append(notes, fmt.Sprintf("… %d more transactions of the counterexample.", l.hidden))

@@ -113,7 +113,7 @@ type measure struct {
 }
 
 // Measure measures a history. Transactions stand in the order in which they ended, as a run records them; of a history in
-// another order, or without times, the counts say little.
+// another order, or without times of one clock, the counts say little.
 func Measure(h *history.History) *Nearness {
 	m := &measure{h: h, txns: h.Txns[:h.Fences()]}
 	if n := len(m.txns); n > Most {

@@ -41,6 +41,24 @@ func TestExecute(t *testing.T) {
 	}
 }
 
+// TestExecuteClocks: without a common clock an execution is guessed at levels without real time, and at no other.
+func TestExecuteClocks(t *testing.T) {
+	for _, lvl := range []level.Level{level.SSER, level.StrongSI, level.SER, level.SI} {
+		h := synth.Pred(24, 500, 1000, 8, 4, 1)
+		h.NoCommonClock = true
+		x, rest, err := scans.Execute(t.Context(), h, []level.Level{lvl}, nil)
+		if err != nil || (rest != nil) == lvl.RealTime() {
+			t.Errorf("%s: guessed %v, %v", lvl, rest != nil, err)
+			continue
+		}
+		if rest != nil {
+			if err := certify.Result(t.Context(), x, rest.Settled(lvl)); err != nil {
+				t.Errorf("%s: %v", lvl, err)
+			}
+		}
+	}
+}
+
 // TestGuessSnapshots: executions at si are guessed, also of histories that are not serializable. A guess is
 // one of the history: its proof holds, and the trial of all executions allows the history.
 func TestGuessSnapshots(t *testing.T) {

@@ -53,6 +53,8 @@ type comparison struct {
 	sources map[cell][]int32
 	// wrote is, by key, the transaction that wrote it last on the way through the operations, plus 1.
 	wrote []int32
+	// past is, without a common clock, by transaction the largest number of those that committed before it in its session.
+	past []int64
 }
 
 type version struct {
@@ -92,6 +94,9 @@ func Compare(h *history.History) *Report {
 				}
 			}
 		}
+	}
+	if h.NoCommonClock {
+		c.findPast()
 	}
 	for i := range h.Txns {
 		if v := h.Claim(i).Visible; v != nil {
@@ -215,17 +220,36 @@ func (c *comparison) misread(i int32, v *history.Visible, op history.Op, newest 
 	return nil, false // nobody wrote it, or only somebody who aborted
 }
 
-// again reports whether writer w began after transaction i had ended. If the snapshot of i has the number of w, that was the number
-// of another transaction: a server that crashed gives numbers out again that are not in its log.
+// again reports whether it is known that writer w began after transaction i had ended. If the snapshot of i has the number of w, that
+// was the number of another transaction: a server that crashed gives numbers out again that are not in its log.
 func (c *comparison) again(w, i int32) bool {
+	if c.past != nil {
+		return c.h.Txns[w].Session == c.h.Txns[i].Session && w > i
+	}
 	ended, began := c.h.Txns[i].End, c.h.Txns[w].Begin
 	return ended != history.NoTime && began != history.NoTime && ended < began
 }
 
-// maybeAgain reports whether that is so perhaps: the outcome of i is unknown, and with it when it ended.
+// maybeAgain reports whether that is so perhaps: the outcome of i is unknown, and with it when it ended; or there is no common clock. Then
+// it is not so if w's number is below that of a commit before i in its session: after a crash the numbers go on above those in the log.
 func (c *comparison) maybeAgain(w, i int32) bool {
 	reader, writer := &c.h.Txns[i], &c.h.Txns[w]
+	if c.past != nil {
+		return (reader.Session != writer.Session || w > i) && c.number(w) > c.past[i]
+	}
 	return reader.Status == history.Unknown && reader.Begin != history.NoTime && writer.Begin != history.NoTime && reader.Begin < writer.Begin
+}
+
+// findPast sets past.
+func (c *comparison) findPast() {
+	c.past = make([]int64, len(c.h.Txns))
+	session := make([]int64, c.h.SessionCount())
+	for i := range c.h.Txns {
+		t := &c.h.Txns[i]
+		if c.past[i] = session[t.Session]; t.Status == history.Committed {
+			session[t.Session] = max(session[t.Session], c.number(int32(i)))
+		}
+	}
 }
 
 // later reports whether it is known that b's versions come after those of a.

@@ -37,6 +37,12 @@ func TestCompare(t *testing.T) {
 		{"it may be one of after a crash", "s0 T1 [0,1] $810: w(x,1)\ns1 T9 [2,8] $815 {812:812:}: r(x,1) w(y,1) unknown\ns2 T3 [5,6] $811 {811:811:}: w(x,3)", "unknown"},
 		{"it inserted what had been deleted since", start + "s1 T9 $820 {812:812:}: r(x,nil) w(x,7)\ns2 T3 $812 {812:812:}: w(x,nil)", "inserted"},
 		{"it found that missing", start + "s1 T9 $820 {812:812:}: r(x,nil)\ns2 T3 $812 {812:812:}: w(x,nil)", "and read x = null, which T3 (812) wrote, and which is not in it"},
+		{"no common clock: the writer seems to begin later", "no_common_clock\ns0 T1 [1000,2000] $10 {10:10:}: w(x,1)\ns1 T9 [10,20] {11:11:}: r(x,1)", ""},
+		{"no common clock: missed, perhaps of after a crash", "no_common_clock\ns0 T1 [0,1] $810: w(x,1)\ns0 T2 [1,2] $811 {811:811:}: w(x,2)\ns1 T9 [3,4] {812:812:}: r(x,1)", "unknown"},
+		{"no common clock: missed, and of before", "no_common_clock\ns0 T1 [0,1] $810: w(x,1)\ns0 T2 [1,2] $811 {811:811:}: w(x,2)\ns1 T3 [3,4] $812: w(y,1)\ns1 T9 [5,6] {813:813:}: r(x,1)", "T9 used snapshot 813:813:, which has what T2 (811) wrote to x"},
+		{"no common clock: missed in its session", "no_common_clock\ns0 T1 [0,1] $810: w(x,1)\ns0 T2 [1,2] $811 {811:811:}: w(x,2)\ns0 T9 [3,4] {812:812:}: r(x,1)", "which has what T2 (811) wrote to x"},
+		{"no common clock: read from later in its session", "no_common_clock\ns0 T1 [0,1] $810: w(x,1)\ns0 T9 [3,4] {812:812:}: r(x,2)\ns0 T2 [5,6] $811: w(x,2)", "read x = 2, which T2 (811) wrote, and which is not in it"},
+		{"no common clock: it is not in it", "no_common_clock\ns0 T1 [0,1] $810: w(x,1)\ns1 T9 [0,1] {810:810:}: r(x,1)", "read x = 1, which T1 (810) wrote, and which is not in it"},
 		{"its own write", start + "s1 T9 $900 {811:811:}: w(x,5) r(x,5)", ""},
 	} {
 		h := dsl.MustParse(tc.text)

@@ -100,8 +100,8 @@ func (o *order) unique(writers []int32) []int32 {
 	return out
 }
 
-// place gives the next positions to some commits, between which no snapshot was taken: in the order that a log claims,
-// else in the order of their ends.
+// place gives the next positions to some commits, between which no snapshot was taken: in the order that a log claims, else in the
+// order of their ends. Without a common clock that is a guess of little worth: Compare and replay ask for more before they say anything.
 func (o *order) place(now []int32) {
 	key := func(i int32) int64 { return o.h.Claim(int(i)).Commit }
 	if slices.ContainsFunc(now, func(i int32) bool { return key(i) == 0 }) {

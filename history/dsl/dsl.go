@@ -5,6 +5,7 @@
 //	initial 0                      the initial value of every key (0 if not given)
 //	initial x=5 y=nil              the initial value of some keys
 //	open                           the recording was cut off (see History.Closed)
+//	no_common_clock                intervals are of several clocks (see history.Header.NoCommonClock)
 //	s1: r(x,0) w(x,1)              a transaction of session 1
 //	s2 T7 [3,9]: r(x,1) abort      with its id, begin and end, and its outcome
 //	s3 @12<10: w(x,1)              with the place that the database claims for it
@@ -66,7 +67,7 @@ func Parse(text, path string) (*history.History, error) {
 		}
 	}
 	p.number()
-	hdr := history.Header{Source: path}
+	hdr := history.Header{Source: path, NoCommonClock: p.noClock}
 	if p.scans {
 		hdr.Schema = p.plain
 	}
@@ -88,9 +89,13 @@ func MustParse(text string) *history.History {
 	return h
 }
 
+// noCommonClock is the line that says so, as the field in the header of a native file does.
+const noCommonClock = "no_common_clock"
+
 type parser struct {
 	sym       *history.Symbols
 	closed    bool
+	noClock   bool // see history.Header.NoCommonClock
 	defaulted bool // the initial value of every key was given
 	n         int
 	records   []history.Record
@@ -112,6 +117,9 @@ func (p *parser) line(line string) error {
 		return nil
 	case s.word("open"):
 		p.closed = false
+		return s.end()
+	case s.word(noCommonClock):
+		p.noClock = true
 		return s.end()
 	case s.word("initial"):
 		return p.initial(s)
@@ -153,7 +161,7 @@ func (p *parser) txn(s *scanner) error {
 	rec := history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Status: history.Committed}
 	var err error
 	if !s.byte('s') {
-		return errors.Errorf("expected a session such as s1, or initial, or open, at %q", s.rest)
+		return errors.Errorf("expected a session such as s1, or initial, open or no_common_clock, at %q", s.rest)
 	}
 	if rec.Session, err = s.number("session"); err != nil {
 		return err

@@ -39,6 +39,21 @@ s1 T2:
 	}
 }
 
+// TestNoCommonClock: the notation says that times are of several clocks, and so does a part of a history.
+func TestNoCommonClock(t *testing.T) {
+	const text = "no_common_clock\ns1 T1 [1,2]: w(x,1)\ns2 T2 [3,9]: r(x,1)\n"
+	h := dsl.MustParse(text + "no_common_clock # again\n")
+	if got := dsl.Format(h); got != text || !h.NoCommonClock || h.Timed() {
+		t.Errorf("no common clock %v, got\n%s", h.NoCommonClock, got)
+	}
+	if got := dsl.Format(h.Extract([]history.Part{{Txn: 1, Ops: []int{0}}})); got != "no_common_clock\ns2 T2 [3,9]: r(x,1)\n" {
+		t.Errorf("the part is\n%s", got)
+	}
+	if _, err := dsl.Parse("no_common_clock s1: r(x,0)", "f"); err == nil || !strings.HasPrefix(err.Error(), "f:1: nothing may follow here") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestClaims(t *testing.T) {
 	const text = `s1 T1 @12: w(x,1)
 s2 T2 [3,9] @14<12: r(x,1) w(x,2)

@@ -11,16 +11,16 @@ import (
 	"github.com/isohound/isohound/history/quote"
 )
 
-// Carries is what the notation can hold: everything except the header.
+// Carries is what the notation can hold: everything except the header, of which it has NoCommonClock.
 func Carries() fit.Carries {
 	return fit.Carries{
-		Format: "dsl", Times: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
+		Format: "dsl", Times: true, Clocks: true, Unknown: true, Aborted: fit.AbortedWhole, Open: true, ReadNot: true, Empty: true,
 		Initial: fit.InitialAny, PlainScans: true, Claims: true,
 	}
 }
 
 // Format writes h in the notation that Parse reads. Parse(Format(h)) equals h except for its
-// header, and for operations that follow from statements with conditions (history.Predicate.Implied),
+// header other than NoCommonClock, and for operations that follow from statements with conditions (history.Predicate.Implied),
 // which are left out, unless the statement is partial.
 func Format(h *history.History) string {
 	var b strings.Builder
@@ -33,6 +33,9 @@ func Format(h *history.History) string {
 	})
 	if !h.Closed {
 		b.WriteString("open\n")
+	}
+	if h.NoCommonClock {
+		b.WriteString(noCommonClock + "\n")
 	}
 	for i := range h.Txns {
 		b.WriteString(Txn(h, i) + "\n")

@@ -57,7 +57,7 @@ func random(rng *rand.Rand, plain bool) *history.History {
 		}
 		return sym.Int(fresh)
 	}
-	b := history.NewBuilder(history.Header{Source: "random", Seed: 3}, sym, 0)
+	b := history.NewBuilder(history.Header{Source: "random", Seed: 3, NoCommonClock: !plain && rng.IntN(4) == 0}, sym, 0)
 	now := int64(100)
 	add := func(rec history.Record) {
 		if err := b.Add(&rec); err != nil {

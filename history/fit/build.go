@@ -53,6 +53,7 @@ func (f *fitting) build() (*history.History, error) {
 	sym := f.symbols()
 	hdr := h.Header
 	hdr.LeftOut = "" // reported as a loss
+	hdr.NoCommonClock = hdr.NoCommonClock && f.c.Clocks
 	b := history.NewBuilder(hdr, sym, len(h.Txns))
 	maxSession := int64(h.SessionCount())
 	for s := range int32(h.SessionCount()) {

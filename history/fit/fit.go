@@ -19,6 +19,7 @@ type Carries struct {
 	Format string // its name, for messages
 
 	Times     bool // begin and end
+	Clocks    bool // that times are of several clocks (history.Header.NoCommonClock)
 	Unknown   bool // transactions of unknown outcome
 	KnownOnly bool // only reads of committed transactions
 	Aborted   Aborted

@@ -86,9 +86,10 @@ func (f *fitting) ambiguous(s slot, written map[slot]int) bool {
 	return f.h.Initial(s.key) == s.value || f.c.Tells == OneWrite && n > 1
 }
 
-// times leaves out begins and ends of transactions.
+// times leaves out begins and ends of transactions. Times of several clocks are left out, too, if the format cannot say
+// that they are: a reader would take them for an order of real time.
 func (f *fitting) times() {
-	if f.c.Times {
+	if f.c.Times && (f.c.Clocks || !f.h.NoCommonClock) {
 		return
 	}
 	var t tally
@@ -98,7 +99,11 @@ func (f *fitting) times() {
 		}
 	}
 	f.dropTimes = t.n > 0
-	f.lose(t.n, t.first, history.Many(t.n, "transaction has times", "transactions have times"), "left out, so that levels with real time cannot be checked")
+	one, more := "transaction has times", "transactions have times"
+	if f.c.Times {
+		one, more = one+" of several clocks (no_common_clock)", more+" of several clocks (no_common_clock)"
+	}
+	f.lose(t.n, t.first, history.Many(t.n, one, more), "left out, so that levels with real time cannot be checked")
 }
 
 // keepsScans reports whether statements with conditions stay.

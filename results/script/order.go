@@ -198,8 +198,8 @@ func (x *search) moments() map[*statement]float64 {
 // due is when unit u of transaction i is thought to have been executed.
 func (x *search) due(i, u int) float64 {
 	t := &x.w.h.Txns[i]
-	from, to := float64(i), float64(i)+0.9 // without times: one after the other
-	if t.Begin != history.NoTime && t.End != history.NoTime {
+	from, to := float64(i), float64(i)+0.9 // without times of one clock: one after the other
+	if t.Begin != history.NoTime && t.End != history.NoTime && !x.w.h.NoCommonClock {
 		from, to = float64(t.Begin), float64(t.End)
 	}
 	return from + (to-from)*float64(u)/float64(len(x.txns[i])-1)

@@ -71,3 +71,14 @@ func TestOrderTakesNotLong(t *testing.T) {
 	}
 	t.Log(time.Since(begun))
 }
+
+// TestOrderOfClocks: where no order is found, times of several clocks give none.
+func TestOrderOfClocks(t *testing.T) {
+	const text = "s1 T1 [1000,2000]: r(x,0) w(x,1)\ns2 T2 [10,20]: r(x,1) r(x,0)\n"
+	for head, first := range map[string]int{"": 1, "no_common_clock\n": 0} {
+		x := &search{w: &writer{h: dsl.MustParse(head + text)}, txns: [][]unit{make([]unit, 3), make([]unit, 3)}}
+		if before := x.due(0, 2) < x.due(1, 0); before != (first == 0) {
+			t.Errorf("%q: %v before %v", head, x.due(0, 2), x.due(1, 0))
+		}
+	}
+}
