@@ -71,10 +71,11 @@ func (s *survey) window(ctx context.Context, from, to int) (complete bool, err e
 		for i := range r.Anomalies {
 			a := &r.Anomalies[i]
 			c.lift(sub, parts, a)
-			if s.drop(part, a) {
+			dropped, counted := s.drop(part, a)
+			if !counted && dropped {
 				s.add(a)
-				found = true
 			}
+			found = found || dropped
 		}
 		if !found {
 			return false, nil // it is no anomaly of reads
@@ -101,9 +102,9 @@ func (s *survey) part(from, to int) *shrink.Part {
 	return part
 }
 
-// drop drops the reads that show an anomaly. It returns false if there are none, or if an anomaly before
-// has one of them.
-func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) bool {
+// drop drops the reads that show an anomaly. dropped is false if there are none, or if an anomaly before has one of
+// them. counted: one of them was dropped in another window, and came back here with the rest of its transaction, as at lin.
+func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) (dropped, counted bool) {
 	var reads []verdict.OpRef
 	add := func(ref verdict.OpRef) {
 		if s.h.Ops(&s.h.Txns[ref.Txn])[ref.Op].Kind != history.Write && !slices.Contains(reads, ref) {
@@ -133,13 +134,14 @@ func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) bool {
 		}
 	}
 	if len(reads) == 0 || slices.ContainsFunc(reads, func(ref verdict.OpRef) bool { return !part.Has(ref.Txn, ref.Op) }) {
-		return false
+		return false, false
 	}
 	for _, ref := range reads {
+		counted = counted || s.dropped[ref]
 		s.dropped[ref] = true
 		part.Drop(ref.Txn, ref.Op)
 	}
-	return true
+	return true, counted
 }
 
 // eachOfRow calls f with the operations of a statement that are on the same row as one of them.

@@ -150,3 +150,25 @@ func TestSurveyOfCutOff(t *testing.T) {
 		}
 	}
 }
+
+// TestSurveyLightweight: at lin a transaction stays whole, so that what was dropped of it in one window comes back in the next. It
+// is counted once.
+func TestSurveyLightweight(t *testing.T) {
+	var b strings.Builder
+	for i := range 60 { // several windows
+		value := i
+		if i == 40 {
+			value = 1000 // which nobody wrote
+		}
+		fmt.Fprintf(&b, "s%d [%d,%d]: r(x,%d) w(x,%d)\n", i%3, 10*i, 10*i+5, value, i+1)
+	}
+	x := explained(t, dsl.MustParse(b.String()), level.LIN, 10*time.Second)
+	if len(x.Counterexamples) == 0 {
+		t.Fatal("no counterexample")
+	}
+	for _, c := range x.Counterexamples {
+		if c.Anomaly.Name() == "ThinAirRead" && c.Anomaly.Count != 1 {
+			t.Errorf("%s was counted %d times", c.Anomaly.Name(), c.Anomaly.Count)
+		}
+	}
+}
