@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/dustin/go-humanize"
 	"github.com/pkg/errors"
@@ -220,10 +222,18 @@ func plural(n int, what string) string {
 // leastExplain is from how many seconds on the time for explaining a violation is told.
 const leastExplain = 0.1
 
+// printable is a file's name as it is printed: one with characters that change what a terminal shows is quoted.
+func printable(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
 // text formats an outcome as text. same are texts about anomalies that were printed before.
 func text(o results.Outcome, same []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s %s", o.Path, o.Level, o.Words())
+	fmt.Fprintf(&b, "%s: %s %s", printable(o.Path), o.Level, o.Words())
 	if o.Txns > 0 {
 		fmt.Fprintf(&b, "  (%s of %s", plural(o.Txns, "transaction"), plural(o.Sessions, "session"))
 		fmt.Fprintf(&b, "; read in %.2f s, checked in %.2f s", o.ParseSeconds, o.CheckSeconds)

@@ -62,7 +62,7 @@ func (a *app) showChecking(path string, c *checking) *checkProgress {
 		p.stop = every(lineEvery, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			line := fmt.Sprintf("%4.0f s: %s: %s", time.Since(begun).Seconds(), path, p.what)
+			line := fmt.Sprintf("%4.0f s: %s: %s", time.Since(begun).Seconds(), printable(path), p.what)
 			if n, total := p.read(); total > 0 && p.what == "reading" {
 				line += fmt.Sprintf(", %d%%", 100*n/total)
 			}

@@ -161,7 +161,7 @@ func (p *parser) txn(s *scanner) error {
 	rec := history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Status: history.Committed}
 	var err error
 	if !s.byte('s') {
-		return errors.Errorf("expected a session such as s1, or initial, open or no_common_clock, at %q", s.rest)
+		return errors.Errorf("expected a session such as s1, or initial, open or no_common_clock, at %q", shown(s.rest))
 	}
 	if rec.Session, err = s.number("session"); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (p *parser) txn(s *scanner) error {
 		return err
 	}
 	if !s.byte(':') {
-		return errors.Errorf("expected a colon before the operations, at %q", s.rest)
+		return errors.Errorf("expected a colon before the operations, at %q", shown(s.rest))
 	}
 	for s.space(); !s.done(); s.space() {
 		switch {
@@ -237,7 +237,7 @@ func (p *parser) op(s *scanner) (history.Op, error) {
 	case s.prefix("n("):
 		op.Kind = history.ReadNot
 	default:
-		return op, errors.Errorf("expected r(key,value), w(key,value), n(key,value), p(conditions; rows), commit, abort or unknown, at %q", s.rest)
+		return op, errors.Errorf("expected r(key,value), w(key,value), n(key,value), p(conditions; rows), commit, abort or unknown, at %q", shown(s.rest))
 	}
 	name, err := s.key()
 	if err != nil {
@@ -245,14 +245,14 @@ func (p *parser) op(s *scanner) (history.Op, error) {
 	}
 	op.Key = p.sym.Key(name)
 	if !s.byte(',') {
-		return op, errors.Errorf("expected a comma after the key, at %q", s.rest)
+		return op, errors.Errorf("expected a comma after the key, at %q", shown(s.rest))
 	}
 	s.space()
 	if op.Value, err = p.value(s); err != nil {
 		return op, err
 	}
 	if !s.byte(')') {
-		return op, errors.Errorf("expected ) after the value, at %q", s.rest)
+		return op, errors.Errorf("expected ) after the value, at %q", shown(s.rest))
 	}
 	return op, nil
 }
@@ -266,7 +266,7 @@ func (p *parser) value(s *scanner) (history.Value, error) {
 	word := s.name()
 	switch {
 	case word == "":
-		return 0, errors.Errorf("expected a value, at %q", s.rest)
+		return 0, errors.Errorf("expected a value, at %q", shown(s.rest))
 	case word == "nil", word == "null":
 		return history.Absent, nil
 	case fit.Signed(word):
@@ -297,12 +297,25 @@ func (s *scanner) space() {
 	}
 }
 
+// shown is the beginning of a text that an error quotes.
+func shown(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
 func (s *scanner) done() bool { return s.rest == "" }
 
 func (s *scanner) end() error {
 	s.space()
 	if !s.done() {
-		return errors.Errorf("nothing may follow here, at %q", s.rest)
+		return errors.Errorf("nothing may follow here, at %q", shown(s.rest))
 	}
 	return nil
 }
@@ -348,7 +361,7 @@ func (s *scanner) key() (string, error) {
 	}
 	name := s.rest[:end]
 	if name == "" || depth > 0 {
-		return "", errors.Errorf("expected the name of a key, at %q", s.rest)
+		return "", errors.Errorf("expected the name of a key, at %q", shown(s.rest))
 	}
 	s.rest = s.rest[end:]
 	return name, nil
@@ -382,14 +395,14 @@ func (s *scanner) quoted() (string, bool, error) {
 			return text, true, nil
 		}
 	}
-	return "", false, errors.Errorf("the text %s has no closing quote", s.rest)
+	return "", false, errors.Errorf("the text %s has no closing quote", shown(s.rest))
 }
 
 func (s *scanner) number(what string) (int64, error) {
 	word := s.digits()
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
-		return 0, errors.Errorf("expected a number for the %s, at %q", what, word+s.rest)
+		return 0, errors.Errorf("expected a number for the %s, at %q", what, shown(word+s.rest))
 	}
 	return n, nil
 }
@@ -410,7 +423,7 @@ func (s *scanner) attributes(rec *history.Record) (named bool, err error) {
 	for seen := ""; err == nil && s.rest != "" && strings.IndexByte("T[$@{", s.rest[0]) >= 0; s.space() {
 		c := s.rest[:1]
 		if strings.Contains(seen, c) {
-			return named, errors.Errorf("%s occurs twice before the colon, at %q", c, s.rest)
+			return named, errors.Errorf("%s occurs twice before the colon, at %q", c, shown(s.rest))
 		}
 		seen += c
 		s.rest = s.rest[1:]
@@ -437,14 +450,14 @@ func (s *scanner) interval(rec *history.Record) (err error) {
 		return err
 	}
 	if !s.byte(',') {
-		return errors.Errorf("expected a comma in the interval, at %q", s.rest)
+		return errors.Errorf("expected a comma in the interval, at %q", shown(s.rest))
 	}
 	s.space()
 	if rec.End, err = s.time(); err != nil {
 		return err
 	}
 	if !s.byte(']') {
-		return errors.Errorf("expected ] after the interval, at %q", s.rest)
+		return errors.Errorf("expected ] after the interval, at %q", shown(s.rest))
 	}
 	return nil
 }
@@ -467,7 +480,7 @@ func (s *scanner) claim(c *history.Claim) (err error) {
 func (s *scanner) visible() (*history.Visible, error) {
 	text, rest, ok := strings.Cut(s.rest, "}")
 	if !ok {
-		return nil, errors.Errorf("expected } after the snapshot, at %q", s.rest)
+		return nil, errors.Errorf("expected } after the snapshot, at %q", shown(s.rest))
 	}
 	s.rest = rest
 	return history.ParseVisible(text)

@@ -110,6 +110,16 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestLongError: an error quotes the beginning of a line, which may be long.
+func TestLongError(t *testing.T) {
+	if _, err := dsl.Parse("s1: r("+strings.Repeat("ä", 100_000)+",,0)", "f"); err == nil || len(err.Error()) > 500 {
+		t.Errorf("%.1000v", err)
+	}
+	if _, err := dsl.Parse("s1: r("+strings.Repeat("(", 100_000)+",0)", "f"); err == nil || len(err.Error()) > 500 {
+		t.Errorf("%.1000v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"s1 r(x,0)":                 "f:1: expected a colon",

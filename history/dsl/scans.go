@@ -31,7 +31,7 @@ func (p *parser) scan(s *scanner, rec *history.Record) (found bool, err error) {
 				}
 				x.Count, x.Partial = int(n), s.prefix(more)
 				if !s.byte(')') {
-					return true, errors.Errorf("expected ) after the count, at %q", s.rest)
+					return true, errors.Errorf("expected ) after the count, at %q", shown(s.rest))
 				}
 			} else if err := p.rows(s, &x, rec); err != nil {
 				return true, err
@@ -69,7 +69,7 @@ func (p *parser) asked(s *scanner, x *history.Predicate) error {
 			}
 		default:
 			if len(x.Where) > 0 && !s.prefix("and ") {
-				return errors.Errorf("expected and, by, limit or a semicolon after the conditions, at %q", s.rest)
+				return errors.Errorf("expected and, by, limit or a semicolon after the conditions, at %q", shown(s.rest))
 			}
 			c, err := s.condition()
 			if err != nil {
@@ -108,19 +108,19 @@ func (s *scanner) condition() (c schema.Condition, err error) {
 			return c, err
 		}
 		if s.space(); !s.prefix("and ") {
-			return c, errors.Errorf("expected and between two numbers, at %q", s.rest)
+			return c, errors.Errorf("expected and between two numbers, at %q", shown(s.rest))
 		}
 		s.space()
 		b, err := s.number("condition")
 		return schema.Between(c.Column, a, b), err
 	case s.prefix("in"):
 		if s.space(); !s.byte('(') {
-			return c, errors.Errorf("expected a list in brackets, at %q", s.rest)
+			return c, errors.Errorf("expected a list in brackets, at %q", shown(s.rest))
 		}
 		list := []any{}
 		for s.space(); !s.byte(')'); s.space() {
 			if len(list) > 0 && !s.byte(',') {
-				return c, errors.Errorf("expected a comma or ) in a list, at %q", s.rest)
+				return c, errors.Errorf("expected a comma or ) in a list, at %q", shown(s.rest))
 			}
 			s.space()
 			n, err := s.number("condition")
@@ -131,18 +131,18 @@ func (s *scanner) condition() (c schema.Condition, err error) {
 		}
 		return schema.In(c.Column, list...), nil
 	}
-	return c, errors.Errorf("expected a condition such as v>10, at %q", c.Column+s.rest)
+	return c, errors.Errorf("expected a condition such as v>10, at %q", shown(c.Column+s.rest))
 }
 
 // rows reads the rows that a statement returned or changed, up to the closing bracket.
 func (p *parser) rows(s *scanner, x *history.Predicate, rec *history.Record) error {
 	for n := 0; !s.byte(')'); n++ {
 		if n > 0 && !s.byte(',') {
-			return errors.Errorf("expected a comma or ) after a row, at %q", s.rest)
+			return errors.Errorf("expected a comma or ) after a row, at %q", shown(s.rest))
 		}
 		s.space()
 		if x.Partial {
-			return errors.Errorf("nothing may follow %s, at %q", more, s.rest)
+			return errors.Errorf("nothing may follow %s, at %q", more, shown(s.rest))
 		}
 		if s.prefix(more) {
 			x.Partial = true
@@ -185,13 +185,13 @@ func (p *parser) row(s *scanner, x *history.Predicate, rec *history.Record, name
 	switch x.Kind {
 	case history.ScanRead:
 		if !valued {
-			return errors.Errorf("expected = and its value, at %q", s.rest)
+			return errors.Errorf("expected = and its value, at %q", shown(s.rest))
 		}
 	case history.ScanDelete:
 		rec.Ops = append(rec.Ops, history.Op{Kind: history.Write, Key: k, Value: history.Absent})
 	case history.ScanUpdate:
 		if !s.prefix(arrow) {
-			return errors.Errorf("expected -> and its new value, at %q", s.rest)
+			return errors.Errorf("expected -> and its new value, at %q", shown(s.rest))
 		}
 		v, err := p.value(s)
 		if err != nil {

@@ -30,7 +30,8 @@ type recordParser struct {
 	version int
 	// number is the position of the line in the file, from 1.
 	number int
-	// given are the fields of the latest transaction or intent line, null or not.
+	// given are the fields of the latest transaction or intent line, null or not, that a transaction line can leave out
+	// where its intent has them.
 	given  fields
 	lex    jlexer.Lexer
 	ending Ending // of the latest closing line
@@ -38,8 +39,8 @@ type recordParser struct {
 	ahead *predicatesAhead // those of the line, if they were read before; may be nil
 }
 
-// fields is a set of fields that a transaction line can leave out where its intent has them.
-type fields uint8
+// fields is a set of fields of a line.
+type fields uint32
 
 const (
 	fieldSession fields = 1 << iota
@@ -49,11 +50,27 @@ const (
 	fieldBegin
 	fieldOps
 	fieldPredicates
+	// The others cannot be left out.
+	fieldTxn
+	fieldIntent
+	fieldInitial
+	fieldClosed
+	fieldEnd
+	fieldStatus
+	fieldCause
+	fieldCommit
+	fieldSnapshot
+	fieldVisible
+	fieldLine
 )
+
+const canBeLeftOut = fieldTxn - 1
 
 var fieldNames = map[string]fields{
 	"session": fieldSession, "node": fieldNode, "dbtxn": fieldDBTxn, "due": fieldDue, "begin": fieldBegin,
 	"ops": fieldOps, "preds": fieldPredicates,
+	"txn": fieldTxn, "intent": fieldIntent, "initial": fieldInitial, "closed": fieldClosed, "end": fieldEnd, "status": fieldStatus,
+	"cause": fieldCause, "commit": fieldCommit, "snapshot": fieldSnapshot, "visible": fieldVisible, "line": fieldLine,
 }
 
 // line reads a line of any kind. Of the session of a transaction or an intent the caller checks
@@ -62,7 +79,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	*rec = history.Record{Begin: history.NoTime, End: history.NoTime, Due: history.NoTime, Ops: rec.Ops[:0], Versions: rec.Versions[:0], Predicates: rec.Predicates[:0]}
 	p.mark()
 	p.given = 0
-	number := int64(0)
+	number, seen := int64(0), fields(0)
 	kind, hasStatus := lineNone, false
 	p.lex = jlexer.Lexer{Data: data}
 	l := &p.lex
@@ -70,7 +87,12 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 	for !l.IsDelim('}') && l.Ok() {
 		name := l.UnsafeFieldName(false)
 		l.WantColon()
-		p.given |= fieldNames[name]
+		field := fieldNames[name]
+		if seen&field != 0 {
+			return lineNone, errors.Errorf("the line has the field %q twice", name)
+		}
+		seen |= field
+		p.given |= field & canBeLeftOut
 		if l.IsNull() && isOptional(name) {
 			l.Skip()
 			l.WantComma()

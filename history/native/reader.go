@@ -123,6 +123,8 @@ func (r *Reader) readHeader() error {
 	switch {
 	case h.Isohound == 0:
 		return r.At(errors.New(`the first line is not an isohound header: it has no field "isohound"`))
+	case h.Isohound < 0:
+		return r.At(errors.Errorf("the history has format version %d, which there is not", h.Isohound))
 	case h.Isohound > Version:
 		return r.At(errors.Errorf("the history has format version %d; this isohound reads up to %d, use a newer one", h.Isohound, Version))
 	}
