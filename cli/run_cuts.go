@@ -19,6 +19,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
@@ -407,6 +408,11 @@ func (a *app) concludeWindows(s *settings, o *runOptions, k *checking, dir strin
 		}
 		run.Outcomes[n] = out
 		a.found(k.codeOf(out.Verdict))
+		if k.accel != choose.Auto {
+			tellReachability(&out)
+		} else if !o.asJSON {
+			out.Accel = nil // the user did not ask for it
+		}
 		if err := a.print(out, o.asJSON); err != nil {
 			return err
 		}

@@ -128,6 +128,11 @@ func (j *windowJudge) add(n int, lvl level.Level, o *results.Outcome) {
 	j.other(lvl)
 	j.seen[n] = true
 	j.sums[lvl].AddWindow(n, o)
+	for _, note := range o.Notes { // the same at all levels
+		if note = results.WindowNote(n, note); !slices.Contains(j.notes, note) {
+			j.notes = append(j.notes, note)
+		}
+	}
 	if o.Verdict == verdict.Violated && j.latest != n && slices.Contains(j.k.levels, lvl) {
 		j.violations++
 		j.latest = n
@@ -163,9 +168,6 @@ func (j *windowJudge) enter(h *history.History) error {
 		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
 	}
 	j.number = number
-	for _, note := range h.Notes {
-		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
-	}
 	j.tested = j.tested || checker.Vacuous(h) == ""
 	if j.carry != nil {
 		if err := j.carry(h); err != nil {
