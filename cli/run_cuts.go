@@ -84,6 +84,7 @@ type windowRun struct {
 	path   string // of its file
 	file   *os.File
 	hash   hash.Hash
+	mark   *marker
 	queue  chan string
 	done   chan struct{}
 	lag    lag
@@ -122,6 +123,13 @@ func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep
 	if err := os.MkdirAll(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
 		return nil, withCode(exitIO, err)
 	}
+	mark := &marker{}
+	if conf.Schema != "" { // else no later process can go on
+		var err error
+		if mark, err = newMarker(dir); err != nil {
+			return nil, withCode(exitIO, errors.Wrap(err, openFile))
+		}
+	}
 	quiet := *k
 	quiet.noProgress = true
 	judge := a.newWindowJudge(dir, &quiet)
@@ -130,7 +138,7 @@ func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep
 	}
 	return &windowRun{
 		app: a, dir: dir, conf: conf, o: o, keep: keep, judge: judge,
-		queue: make(chan string, 1<<16), done: make(chan struct{}), log: log,
+		queue: make(chan string, 1<<16), done: make(chan struct{}), log: log, mark: mark,
 	}, nil
 }
 
@@ -142,8 +150,12 @@ func (w *windowRun) open() (io.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.mark.begin(w.number, 0); err != nil {
+		f.Close()
+		return nil, errors.Wrap(err, openFile)
+	}
 	w.file, w.hash = f, sha256.New()
-	return io.MultiWriter(f, w.hash), nil
+	return io.MultiWriter(f, w.hash, w.mark), nil
 }
 
 // close ends the file of the window, and gives it to the checker.
@@ -314,6 +326,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	if err != nil {
 		return nil, err
 	}
+	defer w.mark.close()
 	s.lag = &w.lag
 	w.judge.ofRun(&run.Config)
 	if judged, more := w.judge.levels(); len(more) > 0 {

@@ -128,11 +128,7 @@ func (j *windowJudge) add(n int, lvl level.Level, o *results.Outcome) {
 	j.other(lvl)
 	j.seen[n] = true
 	j.sums[lvl].AddWindow(n, o)
-	for _, note := range o.Notes { // the same at all levels
-		if note = results.WindowNote(n, note); !slices.Contains(j.notes, note) {
-			j.notes = append(j.notes, note)
-		}
-	}
+	j.notes = results.WindowNotes(j.notes, n, o.Notes)
 	if o.Verdict == verdict.Violated && j.latest != n && slices.Contains(j.k.levels, lvl) {
 		j.violations++
 		j.latest = n

@@ -85,10 +85,20 @@ func (o *Outcome) addNotes(n int, w []string, first bool) {
 	if first {
 		o.Notes = nil
 	}
-	for _, note := range w {
-		o.Notes = append(slices.Clip(o.Notes), WindowNote(n, note))
-	}
+	o.Notes = WindowNotes(o.Notes, n, w)
 }
 
-// WindowNote is a note about window number n in the results of the run.
-func WindowNote(n int, note string) string { return fmt.Sprintf("window %d: %s", n, note) }
+// WindowNotes adds what is noted about window number n to the notes of a run, without what is there already. That windows may lack
+// transactions is told of the first one: it holds for all after it.
+func WindowNotes(notes []string, n int, of []string) []string {
+	for _, note := range of {
+		text := fmt.Sprintf("window %d: %s", n, note)
+		told := slices.ContainsFunc(notes, func(old string) bool {
+			return old == text || note == history.IncompleteNote && strings.HasSuffix(old, note)
+		})
+		if !told {
+			notes = append(slices.Clip(notes), text)
+		}
+	}
+	return notes
+}
