@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -102,7 +103,7 @@ func (a *app) judgeLeft(dir string, run *results.Run, k *checking) error {
 	}
 	early := a.noteEarly(run, k)
 	j := a.newWindowJudge(dir, k)
-	if _, _, err := j.restore(); err != nil {
+	if _, _, err := j.restore(math.MaxInt); err != nil {
 		return err
 	}
 	j.ofRun(&run.Config)

@@ -140,16 +140,20 @@ func TestNoPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repeat := func(env ...string) call {
-		c := exec.Command(filepath.Join(dir, results.ReproFolder, "repeat.sh"), "--out", filepath.Join(t.TempDir(), "again"), "--quiet")
-		c.Env = append(os.Environ(), append(env, "ISOHOUND="+self, "ISOHOUND_MAIN=1")...)
+	repeat := func(dsn string, args ...string) call {
+		c := exec.Command(filepath.Join(dir, results.ReproFolder, "repeat.sh"), append(args, "--out", filepath.Join(t.TempDir(), "again"))...)
+		c.Env = append(os.Environ(), "ISOHOUND_DSN="+dsn, "ISOHOUND="+self, "ISOHOUND_MAIN=1")
 		return finish(t, c)
 	}
-	if done := repeat("ISOHOUND_DSN="); done.code == 0 || !strings.Contains(done.msg, "ISOHOUND_DSN") {
-		t.Errorf("without a DSN: exit code %d\n%s", done.code, done.msg)
+	for _, args := range [][]string{{"--quiet"}, {"--until", "violated", "--quiet"}} {
+		if done := repeat("", args...); done.code != int(exitUsage) || !strings.Contains(done.msg, "ISOHOUND_DSN") || strings.Count(done.msg, "\n") != 1 {
+			t.Errorf("without a DSN, %q: exit code %d\n%s", args, done.code, done.msg)
+		}
 	}
-	if done := repeat("ISOHOUND_DSN=" + dsn); done.code != 1 || !strings.Contains(done.out, "si violated") {
-		t.Errorf("with the DSN: exit code %d\n%s%s", done.code, done.out, done.msg)
+	for _, done := range []call{repeat(dsn, "--quiet"), repeat("", "-q", "--dsn", dsn), repeat("", "--dsn="+dsn, "-q")} {
+		if done.code != 1 || !strings.Contains(done.out, "si violated") {
+			t.Errorf("with the DSN: exit code %d\n%s%s", done.code, done.out, done.msg)
+		}
 	}
 }
 

@@ -82,6 +82,8 @@ type resumed struct {
 	path, digest string
 	files        []string // of all windows, without begun
 	begun        []string // windows that had just begun, which the run begins anew
+	// lost says why records of the earlier process may be missing; "" if all are there.
+	lost string
 	// ready is called when the window in which the run goes on has been begun.
 	ready func() error
 }
@@ -148,6 +150,10 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 	if r.files, err = results.WindowFiles(dir); err != nil {
 		return withCode(exitIO, err)
 	}
+	newest := ""
+	if len(r.files) > 0 {
+		newest = r.files[len(r.files)-1]
+	}
 	for r.last == nil && len(r.files) > 0 {
 		n := len(r.files) - 1
 		r.path = r.files[n]
@@ -173,6 +179,15 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 	}
 	if err := generator.Resumable(r.last); err != nil { // before anything is changed
 		return withCode(exitData, errors.Wrap(err, "--resume"))
+	}
+	st, err := os.Stat(newest)
+	if err != nil {
+		return withCode(exitIO, err)
+	}
+	complete := generator.HasEnd(r.last)
+	r.lost = readMark(dir).lost(bootID(), results.WindowNumber(newest), st.Size(), complete && newest == r.path)
+	if r.lost == "" && !complete && newest != r.path {
+		r.lost = "its file has lost its end"
 	}
 	r.digest, err = digestOf(r.path)
 	return withCode(exitIO, err)
@@ -217,14 +232,17 @@ func (a *app) attach(s *settings, db drivers.DB) error {
 
 // reopen gives the windows that were not judged to the checker, and begins the one in which the run goes on.
 func (w *windowRun) reopen(r *resumed) (io.Writer, error) {
+	complete := r.files
+	w.number = results.WindowNumber(r.path)
+	if !generator.HasEnd(r.last) { // it is written once more
+		complete = complete[:len(complete)-1]
+		w.number--
+	}
 	if err := w.restore(r); err != nil {
 		return nil, err
 	}
-	complete := r.files
-	w.number = results.WindowNumber(r.path)
-	if !r.last.Closed { // it is written once more
-		complete = complete[:len(complete)-1]
-		w.number--
+	if r.lost != "" {
+		fmt.Fprintf(w.app.msg, "note: window %d may lack transactions of the process that was cut off: %s. It and later windows are judged so that what nobody is known to have written is no violation\n", w.number+1, r.lost)
 	}
 	for _, path := range complete {
 		if results.WindowNumber(path) > w.judge.number {
@@ -244,15 +262,18 @@ func (w *windowRun) reopen(r *resumed) (io.Writer, error) {
 				return err
 			}
 		}
-		return os.Rename(part, w.path)
+		if err := os.Rename(part, w.path); err != nil {
+			return err
+		}
+		return w.mark.begin(w.number, w.mark.mark.Bytes)
 	}
 	w.file, w.hash = f, sha256.New()
-	return io.MultiWriter(f, w.hash), nil
+	return io.MultiWriter(f, w.hash, w.mark), nil
 }
 
 // restore makes the checker know what it knew after the latest window whose verdicts are complete.
 func (w *windowRun) restore(r *resumed) error {
-	fine, size, err := w.judge.restore()
+	fine, size, err := w.judge.restore(w.number)
 	if err != nil {
 		return err
 	}
@@ -270,8 +291,9 @@ func (w *windowRun) restore(r *resumed) error {
 
 // restore makes j know what the process that left a run knew after the latest window whose verdicts are complete. fine
 // says which of these windows are satisfied at all levels, and size is that of their verdicts. If the verdict on a window is lost
-// whose history is there, that window and those after it must be judged again, without what is known of earlier ones.
-func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
+// whose history is there, that window and those after it must be judged again, without what is known of earlier ones. So must windows
+// after the last complete one, which the run makes anew.
+func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err error) {
 	fine = map[int]bool{}
 	path := filepath.Join(j.dir, stateFile)
 	b, err := os.ReadFile(path)
@@ -285,17 +307,21 @@ func (j *windowJudge) restore() (fine map[int]bool, size int64, err error) {
 	if err := json.Unmarshal(b, &state); err != nil {
 		return nil, 0, withCode(exitData, errors.Wrap(err, path))
 	}
-	again, err := j.lost(state.Window)
+	again, err := j.lost(min(state.Window, complete))
 	if err != nil {
 		return nil, 0, withCode(exitData, err)
 	}
 	j.number, j.digest, j.tested, j.state = state.Window, state.Digest, state.Tested, *state.Rounds
-	if again > 0 {
+	switch {
+	case again > 0:
 		fmt.Fprintf(j.app.msg, "note: %s lacks verdicts; windows are judged again from window %d on\n", results.WindowVerdicts, again)
 		j.number, j.digest, j.state = again-1, "", rounds.Run{}
 		if j.number > 0 {
 			j.state.Skip()
 		}
+	case state.Window > complete: // what a transaction of unknown outcome of that window did is known, and stays
+		j.notes = append(j.notes, fmt.Sprintf("window %d had been judged, and its file was lost; the run went on in window %d", state.Window, complete+1))
+		j.number, j.digest = complete, ""
 	}
 	err = results.EachWindow(j.dir, func(n, length int, o *results.Outcome) error {
 		if n > j.number {
@@ -368,7 +394,7 @@ func (s *settings) recorder(log *native.Log, db drivers.DB) (*generator.Recorder
 		}
 		return rec, nil, err
 	}
-	rec, left, err := generator.Resume(log, s.resume.last, s.resume.digest, s.positions(db), s.next)
+	rec, left, err := generator.Resume(log, s.resume.last, s.resume.digest, s.positions(db), s.resume.lost != "", s.next)
 	if err == nil {
 		err = s.resume.ready()
 	}

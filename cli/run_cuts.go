@@ -19,6 +19,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/accel/choose"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
@@ -83,6 +84,7 @@ type windowRun struct {
 	path   string // of its file
 	file   *os.File
 	hash   hash.Hash
+	mark   *marker
 	queue  chan string
 	done   chan struct{}
 	lag    lag
@@ -121,6 +123,13 @@ func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep
 	if err := os.MkdirAll(filepath.Join(dir, results.WindowsFolder), 0o755); err != nil {
 		return nil, withCode(exitIO, err)
 	}
+	mark := &marker{}
+	if conf.Schema != "" { // else no later process can go on
+		var err error
+		if mark, err = newMarker(dir); err != nil {
+			return nil, withCode(exitIO, errors.Wrap(err, openFile))
+		}
+	}
 	quiet := *k
 	quiet.noProgress = true
 	judge := a.newWindowJudge(dir, &quiet)
@@ -129,7 +138,7 @@ func (a *app) newWindowRun(dir string, conf *results.Config, o *runOptions, keep
 	}
 	return &windowRun{
 		app: a, dir: dir, conf: conf, o: o, keep: keep, judge: judge,
-		queue: make(chan string, 1<<16), done: make(chan struct{}), log: log,
+		queue: make(chan string, 1<<16), done: make(chan struct{}), log: log, mark: mark,
 	}, nil
 }
 
@@ -141,8 +150,12 @@ func (w *windowRun) open() (io.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.mark.begin(w.number, 0); err != nil {
+		f.Close()
+		return nil, errors.Wrap(err, openFile)
+	}
 	w.file, w.hash = f, sha256.New()
-	return io.MultiWriter(f, w.hash), nil
+	return io.MultiWriter(f, w.hash, w.mark), nil
 }
 
 // close ends the file of the window, and gives it to the checker.
@@ -313,6 +326,7 @@ func (a *app) generateWindows(s *settings, o *runOptions, k *checking, db driver
 	if err != nil {
 		return nil, err
 	}
+	defer w.mark.close()
 	s.lag = &w.lag
 	w.judge.ofRun(&run.Config)
 	if judged, more := w.judge.levels(); len(more) > 0 {
@@ -410,6 +424,11 @@ func (a *app) concludeWindows(s *settings, o *runOptions, k *checking, dir strin
 		}
 		run.Outcomes[n] = out
 		a.found(k.codeOf(out.Verdict))
+		if k.accel != choose.Auto {
+			tellReachability(&out)
+		} else if !o.asJSON {
+			out.Accel = nil // the user did not ask for it
+		}
 		if err := a.print(out, o.asJSON); err != nil {
 			return err
 		}

@@ -128,6 +128,7 @@ func (j *windowJudge) add(n int, lvl level.Level, o *results.Outcome) {
 	j.other(lvl)
 	j.seen[n] = true
 	j.sums[lvl].AddWindow(n, o)
+	j.notes = results.WindowNotes(j.notes, n, o.Notes)
 	if o.Verdict == verdict.Violated && j.latest != n && slices.Contains(j.k.levels, lvl) {
 		j.violations++
 		j.latest = n
@@ -163,9 +164,6 @@ func (j *windowJudge) enter(h *history.History) error {
 		return errors.Errorf("window %d was changed after window %d had begun: its digest is not the one that this window names", j.number, number)
 	}
 	j.number = number
-	for _, note := range h.Notes {
-		j.notes = append(j.notes, fmt.Sprintf("window %d: %s", number, note))
-	}
 	j.tested = j.tested || checker.Vacuous(h) == ""
 	if j.carry != nil {
 		if err := j.carry(h); err != nil {

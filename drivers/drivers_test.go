@@ -23,6 +23,16 @@ func TestMaskURL(t *testing.T) {
 		"postgres://h/?p%61ssword=s3cret":             "postgres://h/?p%61ssword=xxxxx",
 		"u:p://s3cret@tcp(h)/":                        "xxxxx",
 		"mariadb://u:s3cr3t%@h":                       "xxxxx",
+		// A quote is shown only where it cannot belong to a password.
+		"postgres://me@h:1/db?application_name=a%20b'c":      "postgres://me@h:1/db?application_name=a%20b'c",
+		"postgres://me:s3'cret@h/db?application_name=\"a'":   "postgres://me:xxxxx@h/db?application_name=\"a'",
+		"postgres://h/db?application_name=a'&password=s3c":   "postgres://h/db?application_name=a'&password=xxxxx",
+		"postgres://h/db'password=s3cret'":                   "xxxxx",
+		"postgres://h/db?password='s3&cr=et'":                "xxxxx",
+		"postgres://h/db?password='s3&cret'":                 "xxxxx",
+		"postgres://h/db?application_name='a'password='s3c'": "xxxxx",
+		"postgres://h/db?application_name='a';password=s3c":  "xxxxx",
+		"postgres://h/db?application_name=a'b password=s3c":  "xxxxx",
 	} {
 		if got := MaskURL(dsn); got != want {
 			t.Errorf("MaskURL(%q) = %q, want %q", dsn, got, want)

@@ -133,6 +133,25 @@ func isSecret(name string) bool {
 	return strings.HasSuffix(name, "password") || strings.HasPrefix(name, "scram_") && strings.HasSuffix(name, "_key")
 }
 
+// quotes may be around words.
+const quotes = `'"`
+
+// otherForm reports whether a URL without its password may have words of another form, one of which may be a password. Spaces
+// and quotes may be of such words. Only a quote in the value of a parameter without = and ; is taken as it stands.
+func otherForm(text string) bool {
+	if strings.ContainsAny(text, " \t\r\n") {
+		return true
+	}
+	path, query, _ := strings.Cut(text, "?")
+	if strings.ContainsAny(path, quotes) {
+		return true
+	}
+	return strings.ContainsAny(query, quotes) && (strings.ContainsAny(query, "@#;") || slices.ContainsFunc(strings.Split(query, "&"), func(p string) bool {
+		name, value, _ := strings.Cut(p, "=")
+		return strings.ContainsAny(name, quotes) || strings.ContainsAny(value, quotes) && strings.Contains(value, "=")
+	}))
+}
+
 // MaskURL masks the password in a URL: in its authority, in parameters that are passwords, and in those with the names of more.
 // What is not a URL, and one that cannot be read, is masked as a whole.
 func MaskURL(dsn string, more ...string) string {
@@ -155,7 +174,7 @@ func MaskURL(dsn string, more ...string) string {
 		}
 	}
 	name, _, secret := strings.Cut(user, ":")
-	if strings.ContainsAny(name+hosts+behind, " \t\r\n'\"") { // words of another form, one of which may be a password
+	if otherForm(name + hosts + behind) {
 		return Masked
 	}
 	if user = name; secret {
@@ -168,12 +187,15 @@ func MaskURL(dsn string, more ...string) string {
 	if has {
 		params := strings.Split(query, "&")
 		for n, p := range params {
-			raw, _, _ := strings.Cut(p, "=")
+			raw, value, _ := strings.Cut(p, "=")
 			name, err := url.QueryUnescape(raw)
 			if err != nil {
 				return Masked
 			}
 			if isSecret(name) || slices.Contains(more, strings.ToLower(name)) {
+				if strings.ContainsAny(value, quotes) { // it may go on behind &
+					return Masked
+				}
 				params[n] = raw + "=" + Masked
 			}
 		}

@@ -32,16 +32,19 @@ type Left struct {
 
 // Resume makes a recorder that goes on with a run in windows that was cut off. last is the run's last window
 // and digest that of its file, as the next window names it. log gets the window in which the run goes on,
-// and later windows are begun with next. positions are those of the header from now on, see NewRecorder.
-func Resume(log *native.Log, last *history.History, digest, positions string, next NextWindow) (*Recorder, *Left, error) {
+// and later windows are begun with next. positions are those of the header from now on, see NewRecorder. lost says that transactions
+// of the earlier process may be missing.
+func Resume(log *native.Log, last *history.History, digest, positions string, lost bool, next NextWindow) (*Recorder, *Left, error) {
 	if err := Resumable(last); err != nil {
 		return nil, nil, err
 	}
 	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != ""}
 	r.mixed.Store(true)
-	if last.Closed || positions != "" { // else the open window may have positions of the earlier process
+	complete := HasEnd(last)
+	if complete || positions != "" { // else the open window may have positions of the earlier process
 		r.hdr.Positions = positions
 	}
+	r.hdr.Incomplete = r.hdr.Incomplete || lost // also later windows: what is missing may be read in any of them
 	if last.Window != nil {
 		r.window = last.Window.Number
 	}
@@ -51,8 +54,16 @@ func Resume(log *native.Log, last *history.History, digest, positions string, ne
 		}
 		return nil
 	})
-	l := &Left{fences: map[int]int64{}, written: written{}, doubtful: written{}, behind: last.Closed || r.window > 1}
+	l := &Left{fences: map[int]int64{}, written: written{}, doubtful: written{}, behind: complete || r.window > 1}
 	l.learn(last)
+	if lost {
+		l.value += lostValues
+		for k := range history.Key(last.KeyCount()) { // the next cut reads what missing transactions may have written
+			o := op{kind: history.Write, key: last.KeyName(k)}
+			placer{last.Schema}.place(&o)
+			l.written.note([]op{o})
+		}
+	}
 	latest := int64(0) // moment of the earlier process; all that follows comes after it
 	for i := range last.Txns {
 		t := &last.Txns[i]
@@ -60,7 +71,7 @@ func Resume(log *native.Log, last *history.History, digest, positions string, ne
 		r.nextID.Store(max(r.nextID.Load(), t.ID))
 	}
 	r.start = time.Now().Add(-time.Duration(latest) - time.Millisecond)
-	if last.Closed {
+	if complete {
 		r.window++
 		r.hdr.Window = &history.Window{Number: r.window, After: digest}
 		r.noteEnd(last)
@@ -78,9 +89,15 @@ func Resume(log *native.Log, last *history.History, digest, positions string, ne
 	return r, l, err
 }
 
+// lostValues is more than a process draws in a window: no value that missing transactions wrote is drawn once more.
+const lostValues = 1 << 40
+
+// HasEnd reports whether the file of a window has its closing line.
+func HasEnd(h *history.History) bool { return h.Closed || h.Ended != "" }
+
 // Resumable returns why a run whose last window is h cannot go on, or nil.
 func Resumable(h *history.History) error {
-	if h.Closed && h.Ended != history.CutReason {
+	if HasEnd(h) && h.Ended != history.CutReason {
 		return errors.New("the run had ended, and was killed while its results were written; isohound check judges it")
 	}
 	return nil
@@ -144,12 +161,12 @@ func (l *Left) learn(h *history.History) {
 		case t.Status == history.Unknown:
 			l.doubtful.note(opsOf(h, t))
 			fallthrough
-		case t.Status == history.Committed && !h.Closed:
+		case t.Status == history.Committed && !HasEnd(h):
 			l.written.note(opsOf(h, t))
 		}
 	}
 	for session, did := range commits {
-		if did && !h.Closed {
+		if did && !HasEnd(h) {
 			l.committed = append(l.committed, session)
 		}
 	}
@@ -174,7 +191,7 @@ func (r *Recorder) rewrite(h *history.History, l *Left) error {
 		if fresh {
 			a.rec.ID = r.nextID.Add(1)
 		}
-		if h.Closed { // a log placed it among the commits of that window
+		if HasEnd(h) { // a log placed it among the commits of that window
 			a.rec.Claim = history.Claim{Visible: a.rec.Claim.Visible}
 		}
 		if t.Status == history.Unknown {
@@ -185,10 +202,10 @@ func (r *Recorder) rewrite(h *history.History, l *Left) error {
 	for i := range h.Txns {
 		t := &h.Txns[i]
 		session := h.SessionName(t.Session)
-		if h.Closed && t.Status != history.Unknown {
+		if HasEnd(h) && t.Status != history.Unknown {
 			continue
 		}
-		if saw, known := caughtUp[t.Session]; t.Status == history.Unknown && share[t.Session] > 1 && !h.Closed && !r.alone(h, t.Session) {
+		if saw, known := caughtUp[t.Session]; t.Status == history.Unknown && share[t.Session] > 1 && !HasEnd(h) && !r.alone(h, t.Session) {
 			l.sessions++
 			session = l.sessions
 			if known && l.behind {

@@ -50,6 +50,9 @@ type Header struct {
 	// Window is the place of this history in a run that was cut into windows. It is nil for the first
 	// window and for other runs.
 	Window *Window `json:"window,omitempty"`
+	// Incomplete says that this window, or one before it, may lack transactions that ran before a process of the run was cut
+	// off. The history is then not Closed, whether it has a closing line or not.
+	Incomplete bool `json:"incomplete,omitempty"`
 	// NoCommonClock says that processes on several machines recorded the transactions, each with its own clock.
 	// Begin and end then order only transactions of one session; the history is not Timed.
 	NoCommonClock bool `json:"no_common_clock,omitempty"`
@@ -71,6 +74,9 @@ type Window struct {
 
 // CutReason is the reason in the closing line of a window that ended with a cut.
 const CutReason = "cut"
+
+// IncompleteNote is the note on a history whose header says Incomplete.
+const IncompleteNote = "transactions that an earlier process of the run made may be missing: what was recorded of them may be lost. So a read is no violation because nothing here wrote what it returned, and scans are not judged"
 
 // Record is one transaction that is read from or written to a file. Keys and values are numbers
 // of the Symbols of the source of the record.

@@ -203,6 +203,20 @@ func (f *found) script(out, name string, r *Run, part, whole *history.History) e
 	return write(out, f.Spec, []byte(text))
 }
 
+// needsDSN is the part of repeat.sh that refuses to run without a database, with the exit code of a wrong command line. sh itself would
+// end with 2, which means unknown.
+const needsDSN = `where=${ISOHOUND_DSN-}
+for word; do
+	case $word in
+	--dsn | --dsn=* | --server | --server=*) where=given ;;
+	esac
+done
+if [ -z "$where" ]; then
+	echo "$0: set ISOHOUND_DSN to where the database is, or give --dsn; a comment in this script says where it was" >&2
+	exit 64
+fi
+`
+
 // untilViolated is the end of repeat.sh. Exit codes 0, 2 and 3 are those of runs that are not violated.
 const untilViolated = `until=
 if [ "${1-}" = --until ]; then
@@ -249,11 +263,11 @@ func (p *Repro) script(r *Run) string {
 	}
 	b.WriteString("set -eu\n")
 	if len(p.DSN) > 0 {
-		b.WriteString("# Where the database is comes from ISOHOUND_DSN, one endpoint a line. It was:\n")
+		b.WriteString("# Where the database is comes from ISOHOUND_DSN, one endpoint a line, or from --dsn. It was:\n")
 		for _, dsn := range p.DSN {
 			fmt.Fprintf(&b, "#   %s\n", strings.ReplaceAll(dsn, "\n", " "))
 		}
-		b.WriteString(": \"${ISOHOUND_DSN:?set it to where the database is, see the comment in this script}\"\n")
+		b.WriteString(needsDSN)
 	}
 	command := p.Command
 	if p.workload != nil {

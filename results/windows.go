@@ -258,8 +258,8 @@ func (w *Windows) standing() *Standing {
 }
 
 // AddWindow adds the outcome of window number n, from 1, to that of the run. The run is violated if a window is,
-// and satisfied if all are in which a transaction committed, and there is one. Anomalies are those of the first violated
-// window.
+// and satisfied if all are in which a transaction committed, and there is one. Anomalies and the engine are those of the window that
+// gives the verdict: the first violated one, say.
 func (o *Outcome) AddWindow(n int, w *Outcome) {
 	first := o.Windows == nil
 	if !first {
@@ -269,7 +269,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 	if first {
 		path := o.Path
 		*o = *w
-		o.Path, o.Windows = path, &Windows{}
+		o.Path, o.Windows, o.Stages = path, &Windows{}, maps.Clone(w.Stages) // w stays as it is
 	} else {
 		o.Unread = o.Unread || w.Unread
 		o.Txns += w.Txns
@@ -280,6 +280,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 		o.Sessions = max(o.Sessions, w.Sessions)
 		o.ParseSeconds += w.ParseSeconds
 		o.CheckSeconds += w.CheckSeconds
+		o.ExplainSeconds += w.ExplainSeconds
 		o.PeakRSSMB = max(o.PeakRSSMB, w.PeakRSSMB)
 		if w.Committed > 0 { // of another there is nothing to prove
 			o.Certified = w.Certified && (o.Certified || o.Windows.Empty == o.Windows.Total())
@@ -295,6 +296,10 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 	o.addClaim(n, w.Claim, first)
 	o.addAssumed(w, first)
 	o.addSnapshots(n, w.Snapshots, first)
+	o.addScans(n, w.Predicates, first)
+	o.addSearch(w.Search, first)
+	o.addAccel(w.Accel, first)
+	o.addNotes(n, w.Notes, first)
 	o.Windows.extend(n, w)
 	if w.Verdict == verdict.Violated && w.Standing != nil {
 		o.Windows.refute(n, w.Standing)
@@ -322,7 +327,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 		return
 	}
 	o.Verdict, o.Reason, o.FollowsFrom, o.Engine = w.Verdict, w.Reason, w.FollowsFrom, w.Engine
-	o.Standing, o.Anomalies, o.Windows.First = w.Standing, w.Anomalies, ""
+	o.Standing, o.Anomalies, o.Uncut, o.Windows.First = w.Standing, w.Anomalies, w.Uncut, ""
 	if w.Verdict != verdict.Satisfied {
 		o.Windows.First = w.Path
 	}

@@ -19,9 +19,14 @@ type Mix struct {
 // maxWeight keeps sums of weights small.
 const maxWeight = 1_000_000
 
-// Mix reads the weights of kinds, such as tweet:20,follow:40. A name without a weight has weight
+// Mix reads the weights of kinds of transactions, such as tweet:20,follow:40. A name without a weight has weight
 // 1. A kind that is not named does not occur.
 func (v Values) Mix(name string, kinds ...string) (*Mix, error) {
+	return v.MixOf("transaction", name, kinds...)
+}
+
+// MixOf is Mix for kinds of something else; what names one.
+func (v Values) MixOf(what, name string, kinds ...string) (*Mix, error) {
 	weights := make([]int, len(kinds))
 	for _, part := range strings.Split(v[name], ",") {
 		kind, number, weighted := strings.Cut(strings.TrimSpace(part), ":")
@@ -34,7 +39,7 @@ func (v Values) Mix(name string, kinds ...string) (*Mix, error) {
 		}
 		at := slices.Index(kinds, kind)
 		if at < 0 {
-			return nil, errors.Errorf("-p %s: there is no transaction %q; there are %s", name, kind, strings.Join(kinds, ", "))
+			return nil, errors.Errorf("-p %s: there is no %s %q; there are %s", name, what, kind, strings.Join(kinds, ", "))
 		}
 		weights[at] += n
 	}

@@ -159,15 +159,15 @@ func WriteNative(ctx context.Context, w io.Writer, f *File, compressed, inFull b
 			return &WriteError{err}
 		}
 	}
-	reason := "converted"
+	reason, closed := "converted", src.Closed()
 	read := f.Source
 	if j, ok := read.(*join.Joined); ok {
 		read = j.Source
 	}
-	if n, ok := read.(*native.Reader); ok && n.Closed() {
-		reason = n.Ending().Reason
+	if n, ok := read.(*native.Reader); ok && n.Ending().Reason != "" { // the header says Incomplete if it is not Closed
+		reason, closed = n.Ending().Reason, true
 	}
-	if err := out.Close(src.Closed(), reason); err != nil {
+	if err := out.Close(closed, reason); err != nil {
 		return &WriteError{err}
 	}
 	return nil

@@ -22,8 +22,9 @@ import (
 
 // Version is the format's version, the value of the header's first field. A reader refuses a
 // version above its own, and reads all below. Version 1 had no references: each line said
-// everything. Version 3 is version 2 with times of several clocks (history.Header.NoCommonClock): a reader that
-// does not know that would judge real-time order by them. All other files are of version 2.
+// everything. Version 3 is version 2 with times of several clocks (history.Header.NoCommonClock), or
+// without some transactions (history.Header.Incomplete): a reader that does not know that would judge real-time order by these times, or
+// take what the missing transactions wrote for written by nobody. All other files are of version 2.
 const (
 	Version      = 3
 	plainVersion = 2
@@ -48,7 +49,7 @@ type headerLine struct {
 // appendHeader appends the header line of a version. initial is the default initial value, of keys without
 // their own.
 func appendHeader(b []byte, version int, h *history.Header, initial string) ([]byte, error) {
-	if h.NoCommonClock {
+	if h.NoCommonClock || h.Incomplete {
 		version = Version
 	}
 	line, err := json.Marshal(headerLine{Isohound: version, Header: *h, Initial: json.RawMessage(initial)})

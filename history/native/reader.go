@@ -152,8 +152,9 @@ func (r *Reader) Symbols() *history.Symbols { return r.sym }
 // Ending returns, after io.EOF, the content of the closing line.
 func (r *Reader) Ending() Ending { return r.parse.ending }
 
-// Closed reports, after io.EOF, whether the file had its closing line.
-func (r *Reader) Closed() bool { return r.closed }
+// Closed reports, after io.EOF, whether the file has all transactions: it had its closing line, and its header does not say that some
+// may be missing.
+func (r *Reader) Closed() bool { return r.closed && !r.hdr.Incomplete }
 
 // Notes reports, after io.EOF, what was wrong with the end of the file.
 func (r *Reader) Notes() []string { return r.notes }
@@ -396,6 +397,9 @@ func (r *Reader) atEnd(err error) error {
 	r.eof = true
 	if !r.closed {
 		r.notes = append(r.notes, "the history has no closing line: its recording was cut off")
+	}
+	if r.hdr.Incomplete {
+		r.notes = append(r.notes, history.IncompleteNote)
 	}
 	return r.interpret()
 }

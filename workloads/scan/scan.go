@@ -114,15 +114,15 @@ func New(c workloads.Common, v workloads.Values) (generator.Workload, error) {
 		return nil, err
 	}
 	for _, p := range []struct {
-		name  string
-		to    **workloads.Mix
-		kinds []string
+		name, of string
+		to       **workloads.Mix
+		kinds    []string
 	}{
-		{"conditions", &w.conditions, []string{onKey, onIndexed, onUnindexed, onAll}},
-		{"scans", &w.scans, []string{reads, counts, updates, deletes}},
-		{"then", &w.then, []string{inserts, deletes, updates, upserts, item, again}},
+		{"conditions", "condition", &w.conditions, []string{onKey, onIndexed, onUnindexed, onAll}},
+		{"scans", "scan", &w.scans, []string{reads, counts, updates, deletes}},
+		{"then", "statement", &w.then, []string{inserts, deletes, updates, upserts, item, again}},
 	} {
-		if *p.to, err = v.Mix(p.name, p.kinds...); err != nil {
+		if *p.to, err = v.MixOf(p.of, p.name, p.kinds...); err != nil {
 			return nil, err
 		}
 	}

@@ -44,6 +44,23 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// TestUnknownKind: an error names what the parameter is about.
+func TestUnknownKind(t *testing.T) {
+	for name, want := range map[string]string{"conditions": "condition", "scans": "scan", "then": "statement"} {
+		spec, err := workloads.Find("scan")
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := spec.Resolve([]string{name + "=x:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(workloads.Common{Sessions: 4, Keys: 100}, v); err == nil || !strings.Contains(err.Error(), "there is no "+want+` "x"; there are `) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestMixes: scans, conditions and what follows have their shares, and an operation on a row that its
 // transaction finds lies in the scanned range.
 func TestMixes(t *testing.T) {
