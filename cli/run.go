@@ -95,7 +95,7 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 	f.DurationVar(&o.maxLag, "max-lag", 10*time.Second, "how far the checker may be behind a run in windows; the run waits for it then, and says so")
 	f.StringVar(&o.share, "judge-share", "100%", "part of all cores that the checker may use while a run in windows goes on; it uses one core at most")
 	f.StringVar(&o.resume, "resume", "", "go on with the run in windows in this folder, which was cut off, with the flags and the DSN of that time (a password must be given again, with --dsn or $"+dsnVariable+"); others may be given; --duration and --txns count anew")
-	f.StringVar(&o.publish.url, "publish", "", "have the windows judged by isohound judge on other machines, through this NATS server (nats://HOST:4222); see docs/windows.md")
+	f.StringVar(&o.publish.url, "publish", "", "have the windows judged by isohound judge on other machines, through this NATS server (nats://HOST:4222); see docs/scale.md")
 	f.StringVar(&o.loaders, "loaders", "", "let load generators on other machines join (isohound load), and begin when so many have; 0 waits for none. See docs/scale.md")
 	f.StringVar(&o.publish.creds, "nats-creds", "", natsCredsHelp)
 	f.StringVar(&o.publish.ca, "nats-ca", "", natsCAHelp)
