@@ -171,7 +171,8 @@ func open(ctx context.Context, r io.Reader, path string, size int64, format Form
 		if err != nil {
 			return nil, err
 		}
-		out.Source, out.close = n, func() { n.Close(); closer() }
+		stop := context.AfterFunc(ctx, func() { n.Interrupt(context.Cause(ctx)) })
+		out.Source, out.close = n, func() { stop(); n.Close(); closer() }
 	case Dbcop:
 		out.Source, err = dbcop.NewReader(br, path, size)
 	case DbcopJSON:
