@@ -10,7 +10,35 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/isohound/isohound/internal/infile"
 )
+
+// TestLongTexts: plans, workloads and scenarios are read up to a limit, since a device may have no end; a scenario is a regular file.
+func TestLongTexts(t *testing.T) {
+	dir := t.TempDir()
+	long := filepath.Join(dir, "long.yaml")
+	if err := os.WriteFile(long, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(long, infile.MaxText+1); err != nil {
+		t.Fatal(err)
+	}
+	device := t.TempDir()
+	if err := os.Symlink(os.DevNull, filepath.Join(device, "x.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	const tooLong = "long.yaml is longer than 16 MiB"
+	for args, want := range map[string]string{
+		"hunt " + long: tooLong, "hunt --list " + long: tooLong, "workloads check " + long: tooLong, "run --driver sim --workload file=" + long: tooLong,
+		"scenarios --dir " + dir: tooLong, "scenarios --dir " + device: "x.yaml is not a regular file",
+	} {
+		c := isohound(t, strings.Fields(args)...)
+		if c.code != int(exitData) && c.code != int(exitUsage) || !strings.Contains(c.msg, want) || strings.Count(c.msg, "\n") != 1 {
+			t.Errorf("%s: exit %d: %s", args, c.code, c.msg)
+		}
+	}
+}
 
 // TestInterruptedReads: the first signal ends a command that waits for input from a named pipe, before somebody opens that for
 // writing, before the first byte, and within the input.

@@ -84,30 +84,27 @@ func Reader(ctx context.Context, r io.Reader) io.ReadCloser {
 	return pr
 }
 
-// MaxText bounds the size of a file that a person writes, such as a plan, in bytes.
+// MaxText bounds the size of a file that people write, such as a plan, in bytes. A device may have no end.
 const MaxText = 16 << 20
 
-// ReadText reads the file at path, which a person has written. It is an error if that is longer than MaxText. The read ends
-// with ctx.
+// ReadText reads the file at path, up to MaxText. The read ends with ctx.
 func ReadText(ctx context.Context, path string) ([]byte, error) {
-	r, info, err := Open(ctx, path)
+	r, _, err := Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if info.Mode().IsRegular() && info.Size() > MaxText {
-		return nil, tooLong(path)
-	}
+	return ReadAll(r, path)
+}
+
+// ReadAll reads r, up to MaxText. path is for messages.
+func ReadAll(r io.Reader, path string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxText+1))
 	switch {
 	case err != nil:
 		return nil, err
 	case len(text) > MaxText:
-		return nil, tooLong(path)
+		return nil, errors.Errorf("%s is longer than %d MiB, too long for a plan, a workload or a scenario", path, MaxText>>20)
 	}
 	return text, nil
-}
-
-func tooLong(path string) error {
-	return errors.Errorf("%s is longer than %d MiB, too long for a file in YAML that isohound reads", path, MaxText>>20)
 }
