@@ -9,6 +9,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/internal/infile"
 	"github.com/isohound/isohound/internal/yamldoc"
 )
 
@@ -17,6 +18,23 @@ const historyTime = time.Second
 
 // Catalogue is a set of scenarios, by name.
 type Catalogue struct{ Scenarios []*Scenario }
+
+// readFile reads a file, up to infile.MaxText. The read of a pipe might wait for ever.
+func readFile(files fs.FS, file string) ([]byte, error) {
+	info, err := fs.Stat(files, file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.Errorf("%s is not a regular file", file)
+	}
+	r, err := files.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return infile.ReadAll(r, file)
+}
 
 // Load reads every scenario (*.yaml, *.yml) and every recorded history (*.txt) below the root of
 // files. The error is a *yamldoc.Error with all problems of all files, or an error of reading.
@@ -32,7 +50,7 @@ func Load(files fs.FS) (*Catalogue, error) {
 		if ext != ".yaml" && ext != ".yml" && ext != ".txt" {
 			return nil
 		}
-		text, err := fs.ReadFile(files, file)
+		text, err := readFile(files, file)
 		if err != nil {
 			return err
 		}

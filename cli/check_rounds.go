@@ -132,11 +132,11 @@ func (j *roundsJudge) run() (fences.State, error) {
 	}
 	j.show = j.app.showChecking(j.path, j.k)
 	defer j.show.done()
-	f, done, err := j.app.openHistory(ctx, j.path, j.k.format)
+	f, err := j.app.openHistory(ctx, j.path, j.k.format)
 	if err != nil {
 		return 0, err
 	}
-	defer done()
+	defer f.Close()
 	f.Interleave()
 	j.file = f
 	j.show.reading(f)
@@ -244,11 +244,11 @@ func (j *roundsJudge) round(ctx context.Context, last bool) (fences.State, error
 
 // prefix reads what was read so far once more.
 func (j *roundsJudge) prefix(ctx context.Context) (*history.History, error) {
-	f, done, err := j.app.openHistory(ctx, j.path, j.k.format)
+	f, err := j.app.openHistory(ctx, j.path, j.k.format)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer f.Close()
 	f.Interleave()
 	f.Limit(j.counts.Txns)
 	return history.Load(ctx, f)

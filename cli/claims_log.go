@@ -152,11 +152,11 @@ func (l *commitLog) tell() {
 }
 
 func (a *app) rewriteWith(commits *drivers.Commits, path string) (digest string, tally joining.Tally, err error) {
-	f, done, err := a.openHistory(a.ctx, path, file.Native)
+	f, err := a.openHistory(a.ctx, path, file.Native)
 	if err != nil {
 		return "", tally, err
 	}
-	defer done()
+	defer f.Close()
 	joined, err := joining.New(f.Source, joining.Of(commits.Positions, commits.At, commits.Short))
 	if err != nil {
 		return "", tally, err

@@ -17,6 +17,7 @@ import (
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/history/fit"
 	joining "github.com/isohound/isohound/history/join"
+	"github.com/isohound/isohound/internal/infile"
 )
 
 // conversion are the options of a conversion.
@@ -111,14 +112,14 @@ func (a *app) convert(in, out string, k conversion) error {
 	if err != nil {
 		return err
 	}
-	f, done, err := a.openHistory(a.stop, in, k.from)
+	f, err := a.openHistory(a.stop, in, k.from)
 	if err != nil {
-		return err
+		return a.interruptedOr(err)
 	}
-	defer done()
+	defer f.Close()
 	if k.claims != "" {
 		if err := a.joinClaims(f, k.claims); err != nil {
-			return err
+			return a.interruptedOr(err)
 		}
 	}
 	var h *history.History
@@ -159,7 +160,7 @@ func (a *app) convert(in, out string, k conversion) error {
 
 // joinClaims adds to the transactions of f the positions of a log.
 func (a *app) joinClaims(f *file.File, path string) error {
-	r, err := os.Open(path)
+	r, _, err := infile.Open(a.stop, path)
 	if err != nil {
 		return withCode(exitIO, errors.WithStack(err))
 	}
@@ -187,7 +188,7 @@ func (a *app) readClaims(r io.Reader, path string) (*joining.Log, error) {
 	return joining.OfHistory(h, h.Server == debezium.Postgres) // whose log has 32 bits of the numbers
 }
 
-// interruptedOr returns the cause of the end of a conversion.
+// interruptedOr returns err, the end of a command, or that it was interrupted.
 func (a *app) interruptedOr(err error) error {
 	if err != nil && a.stop.Err() != nil {
 		return errInterrupted

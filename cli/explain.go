@@ -121,7 +121,8 @@ func (a *app) explain(path string, k *checking, out string) error {
 				return withCode(exitIO, err)
 			}
 			if err := results.WriteExplanation(dir, &o.Anomalies[n], text(o, nil)); err != nil {
-				return withCode(exitIO, errors.Wrap(err, dir))
+				os.RemoveAll(dir) // the disk is full, say, and not all files are there
+				return withCode(exitIO, err)
 			}
 			fmt.Fprintln(a.msg, "written:", dir)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,30 @@ func TestExplainKeys(t *testing.T) {
 				t.Errorf("%s, %s: %s%s", key, name, c.out, c.msg)
 			}
 		}
+	}
+}
+
+// TestExplainCannotWrite: if a file cannot be written, the verdict is told once, with the error of that file, and no part of the
+// explanation stays. Here the path of one file is longer than Linux allows, and the others' are not.
+func TestExplainCannotWrite(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs the PATH_MAX of Linux")
+	}
+	skew := write(t, "skew.txt", "s1: r(x,0) r(y,0) w(x,1)\ns2: r(x,0) r(y,0) w(y,2)\n")
+	const longest = 4095
+	out := t.TempDir()
+	length := longest - len("/1-WriteSkew/minimal.txt")
+	for length-len(out) > 400 {
+		out += "/" + strings.Repeat("d", 200)
+	}
+	out += "/" + strings.Repeat("d", (length-len(out))/2-1)
+	out += "/" + strings.Repeat("d", length-len(out)-1)
+	c := isohound(t, "explain", skew, "--level", "ser", "--out", out)
+	if c.code != int(exitViolated) || strings.Count(c.out, "ser violated") != 1 || strings.Count(c.msg, "\n") != 1 ||
+		!strings.Contains(c.msg, "1-WriteSkew/") || !strings.HasSuffix(c.msg, ": file name too long\n") {
+		t.Errorf("exit %d: %s%s", c.code, c.out, c.msg)
+	}
+	if _, err := os.Stat(out); !os.IsNotExist(err) {
+		t.Errorf("the folder stays: %v", err)
 	}
 }

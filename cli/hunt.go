@@ -17,6 +17,7 @@ import (
 	"github.com/isohound/isohound/drivers"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/hunt"
+	"github.com/isohound/isohound/internal/infile"
 	"github.com/isohound/isohound/results"
 	"github.com/isohound/isohound/results/pages"
 	"github.com/isohound/isohound/servers"
@@ -112,9 +113,9 @@ func (a *app) hunt(h *huntOptions, path string) error {
 	if h.webhook, err = webhookOf(h.webhook); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(path)
+	text, err := infile.ReadText(a.stop, path)
 	if err != nil {
-		return withCode(exitData, err)
+		return a.interruptedOr(withCode(exitData, err))
 	}
 	read := hunt.Read
 	if h.report {

@@ -54,6 +54,8 @@ type judging struct {
 	// snapshots is what compared has found.
 	snapshots *results.Snapshots
 	told      int
+	// untold is the error of tell. Nothing is told after it.
+	untold error
 }
 
 // unread reports every level as unknown, because the history was not read.
@@ -370,7 +372,7 @@ func (j *judging) compared() *results.Snapshots {
 
 // flush reports the outcomes that are final, in the order of c.levels.
 func (j *judging) flush() error {
-	for ; j.told < len(j.c.levels); j.told++ {
+	for ; j.told < len(j.c.levels) && j.untold == nil; j.told++ {
 		o, final := j.outcomes[j.c.levels[j.told]]
 		if !final {
 			return nil
@@ -389,11 +391,9 @@ func (j *judging) flush() error {
 			j.app.found(j.c.codeOf(o.Verdict))
 		}
 		j.show.pause()
-		if err := j.tell(*o); err != nil {
-			return err
-		}
+		j.untold = j.tell(*o)
 	}
-	return nil
+	return j.untold
 }
 
 // options are the options of the check at one level. The time limit includes the reading.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"math"
 	"os"
 	"strings"
@@ -134,29 +133,9 @@ func sizeOf(path string) int64 {
 	return size
 }
 
-// interruptible returns a reader of r whose reads end with ctx. A read of standard input cannot
-// be interrupted; its goroutine remains.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
-	pr, pw := io.Pipe()
-	context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
-	go func() {
-		_, err := io.CopyBuffer(struct{ io.Writer }{pw}, struct{ io.Reader }{r}, make([]byte, 256<<10))
-		pw.CloseWithError(err)
-	}()
-	return pr
-}
-
-// openHistory opens the history at path. Reading it ends with ctx. done closes the file.
-func (a *app) openHistory(ctx context.Context, path string, format file.Format) (f *file.File, done func(), err error) {
-	in := io.Reader(a.in)
-	if path == "-" {
-		in = interruptible(ctx, a.in)
-	}
-	if f, err = file.Open(path, format, in); err != nil {
-		return nil, nil, err
-	}
-	stop := context.AfterFunc(ctx, f.Interrupt)
-	return f, func() { stop(); f.Close() }, nil
+// openHistory opens the history at path. Opening and reading it end with ctx.
+func (a *app) openHistory(ctx context.Context, path string, format file.Format) (*file.File, error) {
+	return file.OpenContext(ctx, path, format, a.in)
 }
 
 // mayGuess reports whether an execution that agrees with the scans may be guessed before any engine. It may
@@ -175,11 +154,11 @@ func (a *app) read(path string, c *checking, limit budget.Limit, show *checkProg
 		defer cancel()
 	}
 	h, rest, err = func() (*history.History, *scans.Rest, error) {
-		f, done, err := a.openHistory(ctx, path, c.format)
+		f, err := a.openHistory(ctx, path, c.format)
 		if err != nil {
 			return nil, nil, err
 		}
-		defer done()
+		defer f.Close()
 		if c.first > 0 {
 			f.Interleave()
 			f.Limit(c.first)

@@ -21,6 +21,7 @@ import (
 	"github.com/isohound/isohound/history/etcd"
 	"github.com/isohound/isohound/history/native"
 	"github.com/isohound/isohound/history/text"
+	"github.com/isohound/isohound/internal/infile"
 )
 
 // File is an open history.
@@ -36,24 +37,19 @@ type File struct {
 // known. It may be called while the file is read.
 func (f *File) Progress() (read, total int64) { return f.taken.n.Load(), f.size }
 
-// Interrupt makes reads of the file fail. It is needed because a reader may have to read the
-// whole file before it yields anything.
-func (f *File) Interrupt() { f.taken.stopped.Store(true) }
-
-var errInterrupted = errors.New("interrupted")
-
-// counter counts the bytes that are read through it.
+// counter counts the bytes that are read through it. Reads fail when ctx has ended: a reader may have to read the whole file
+// before it yields anything.
 type counter struct {
-	r       io.Reader
-	n       atomic.Int64
-	stopped atomic.Bool
+	ctx context.Context
+	r   io.Reader
+	n   atomic.Int64
 }
 
 func (c *counter) Read(b []byte) (int, error) { return c.count(c.r, b) }
 
 func (c *counter) count(r io.Reader, b []byte) (int, error) {
-	if c.stopped.Load() {
-		return 0, errInterrupted
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
 	}
 	n, err := r.Read(b)
 	c.n.Add(int64(n))
@@ -115,35 +111,41 @@ func (f *File) Close() { f.close() }
 // Open opens the history at path, or on stdin if path is "-". Errors are history.FormatErrors,
 // or those of the operating system.
 func Open(path string, format Format, stdin io.Reader) (*File, error) {
+	return OpenContext(context.Background(), path, format, stdin)
+}
+
+// OpenContext is Open. The open and all reads end with ctx, those that wait for input, too; their error is its cause, or has it
+// in its chain.
+func OpenContext(ctx context.Context, path string, format Format, stdin io.Reader) (*File, error) {
 	if path == "-" {
-		return open(stdin, "standard input", 0, format, func() {})
+		closer := func() {}
+		if ctx.Done() != nil {
+			r := infile.Reader(ctx, stdin)
+			stdin, closer = r, func() { r.Close() }
+		}
+		return open(ctx, stdin, "standard input", 0, format, closer)
 	}
-	f, err := os.Open(path)
+	f, st, err := infile.Open(ctx, path)
 	if err != nil {
-		return nil, err
-	}
-	st, err := f.Stat()
-	if err != nil {
-		f.Close()
 		return nil, err
 	}
 	if st.IsDir() {
 		f.Close()
-		return openFolder(path, format)
+		return openFolder(ctx, path, format)
 	}
 	size := int64(0)
 	if st.Mode().IsRegular() {
 		size = st.Size()
 	}
-	out, err := open(f, path, size, format, func() { f.Close() })
+	out, err := open(ctx, f, path, size, format, func() { f.Close() })
 	if err != nil {
 		f.Close()
 	}
 	return out, err
 }
 
-func open(r io.Reader, path string, size int64, format Format, closer func()) (*File, error) {
-	taken := &counter{r: r}
+func open(ctx context.Context, r io.Reader, path string, size int64, format Format, closer func()) (*File, error) {
+	taken := &counter{ctx: ctx, r: r}
 	out := &File{taken: taken, size: size, close: closer}
 	br := bufio.NewReaderSize(taken, 64<<10)
 	head, err := begin(br)
@@ -169,7 +171,8 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 		if err != nil {
 			return nil, err
 		}
-		out.Source, out.close = n, func() { n.Close(); closer() }
+		stop := context.AfterFunc(ctx, func() { n.Interrupt(context.Cause(ctx)) })
+		out.Source, out.close = n, func() { stop(); n.Close(); closer() }
 	case Dbcop:
 		out.Source, err = dbcop.NewReader(br, path, size)
 	case DbcopJSON:
@@ -196,8 +199,8 @@ func open(r io.Reader, path string, size int64, format Format, closer func()) (*
 }
 
 // openFolder opens a folder of Cobra's logs, or a report of etcd.
-func openFolder(path string, format Format) (*File, error) {
-	out := &File{taken: &counter{}, Format: format}
+func openFolder(ctx context.Context, path string, format Format) (*File, error) {
+	out := &File{taken: &counter{ctx: ctx}, Format: format}
 	folder := countedFolder{os.DirFS(path), out.taken}
 	if format == Etcd || format == Auto && !cobra.IsFolder(folder.FS) && etcd.IsFolder(folder.FS) {
 		out.Format, out.Source, out.close = Etcd, etcd.NewReader(folder, path), func() {}
@@ -249,7 +252,7 @@ const maxDSL = 16 << 20
 
 // Load opens and reads the whole history at path.
 func Load(ctx context.Context, path string, format Format, stdin io.Reader) (*history.History, error) {
-	f, err := Open(path, format, stdin)
+	f, err := OpenContext(ctx, path, format, stdin)
 	if err != nil {
 		return nil, err
 	}

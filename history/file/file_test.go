@@ -8,7 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/klauspost/compress/zstd"
+	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/dsl"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/history/native"
@@ -80,5 +85,42 @@ func TestUnknown(t *testing.T) {
 	}
 	if _, err := file.ParseFormat("xml"); err == nil || !strings.Contains(err.Error(), "native") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLongWithoutTransactions: reading a file of zstd that is long without compression, and has no transactions, ends with the
+// context.
+func TestLongWithoutTransactions(t *testing.T) {
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(w, `{"isohound":2}`)
+	const blank = 1 << 30
+	lines := bytes.Repeat([]byte("\n"), 1<<20)
+	for range blank / len(lines) {
+		w.Write(lines)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "h.jsonl.zst")
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	f, err := file.OpenContext(ctx, path, file.Auto, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cause := errors.New("a signal")
+	time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
+	begun := time.Now()
+	_, err = history.Load(ctx, f)
+	if took := time.Since(begun); !errors.Is(err, cause) || took > 3*time.Second { // it takes 9 s to read
+		t.Errorf("it ended after %v with %v", took, err)
 	}
 }

@@ -429,13 +429,25 @@ func (p *prefixReader) Read(b []byte) (int, error) {
 	return p.r.Read(b)
 }
 
+// Interrupt makes reads of a compressed file fail with cause. It is needed because what is read of the input, a few bytes, may be
+// very long without compression, and without transactions. It may be called while the file is read.
+func (r *Reader) Interrupt(cause error) {
+	if r.plain != nil {
+		r.plain.stopped.Store(&cause)
+	}
+}
+
 // counter counts what is read. Another goroutine may read.
 type counter struct {
-	r io.Reader
-	n atomic.Int64
+	r       io.Reader
+	n       atomic.Int64
+	stopped atomic.Pointer[error] // why reads fail, or nil
 }
 
 func (c *counter) Read(b []byte) (int, error) {
+	if cause := c.stopped.Load(); cause != nil {
+		return 0, *cause
+	}
 	n, err := c.r.Read(b)
 	c.n.Add(int64(n))
 	return n, err

@@ -1,20 +1,21 @@
 package fromfile
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/history/schema"
+	"github.com/isohound/isohound/internal/infile"
 )
 
 // Describe reads a file and says what it would run: its tables, how many rows they have at first, and
 // for each transaction which operations are recorded. notes say what makes verdicts weaker. The error is
 // that of Open.
 func Describe(path string) (text string, notes []string, err error) {
-	raw, err := os.ReadFile(path)
+	raw, err := infile.ReadText(context.Background(), path)
 	if err != nil {
 		return "", nil, errors.WithStack(err)
 	}

@@ -9,10 +9,10 @@
 package fromfile
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"math/rand"
-	"os"
 	"strconv"
 	"strings"
 
@@ -20,6 +20,7 @@ import (
 
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history/schema"
+	"github.com/isohound/isohound/internal/infile"
 	"github.com/isohound/isohound/workloads"
 )
 
@@ -36,7 +37,7 @@ const mixParam = "mix"
 // Open reads a file and describes its workload. The error names all places in the file that are wrong,
 // one a line, as path:line:column.
 func Open(path string) (workloads.Spec, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := infile.ReadText(context.Background(), path)
 	if err != nil {
 		return workloads.Spec{}, errors.Wrap(err, "--workload file=FILE")
 	}

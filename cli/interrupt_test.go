@@ -1,0 +1,88 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/isohound/isohound/internal/infile"
+)
+
+// TestLongTexts: plans, workloads and scenarios are read up to a limit, since a device may have no end; a scenario is a regular file.
+func TestLongTexts(t *testing.T) {
+	dir := t.TempDir()
+	long := filepath.Join(dir, "long.yaml")
+	if err := os.WriteFile(long, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(long, infile.MaxText+1); err != nil {
+		t.Fatal(err)
+	}
+	device := t.TempDir()
+	if err := os.Symlink(os.DevNull, filepath.Join(device, "x.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	const tooLong = "long.yaml is longer than 16 MiB"
+	for args, want := range map[string]string{
+		"hunt " + long: tooLong, "hunt --list " + long: tooLong, "workloads check " + long: tooLong, "run --driver sim --workload file=" + long: tooLong,
+		"scenarios --dir " + dir: tooLong, "scenarios --dir " + device: "x.yaml is not a regular file",
+	} {
+		c := isohound(t, strings.Fields(args)...)
+		if c.code != int(exitData) && c.code != int(exitUsage) || !strings.Contains(c.msg, want) || strings.Count(c.msg, "\n") != 1 {
+			t.Errorf("%s: exit %d: %s", args, c.code, c.msg)
+		}
+	}
+}
+
+// TestInterruptedReads: the first signal ends a command that waits for input from a named pipe, before somebody opens that for
+// writing, before the first byte, and within the input.
+func TestInterruptedReads(t *testing.T) {
+	for _, args := range []string{
+		"check PIPE --level ser", "explain PIPE --level ser", "convert PIPE out.jsonl", "hunt PIPE", "convert HISTORY out.jsonl --claims PIPE",
+	} {
+		for _, came := range []string{"no writer", "", "{\"isohound\":2}\n"} {
+			t.Run(args+" "+came, func(t *testing.T) {
+				t.Parallel()
+				pipe := filepath.Join(t.TempDir(), "pipe")
+				if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+					t.Skip(err)
+				}
+				history := write(t, "h.jsonl", "{\"isohound\":2}\n")
+				c := command(t, strings.Fields(strings.NewReplacer("PIPE", pipe, "HISTORY", history).Replace(args))...)
+				var msg bytes.Buffer
+				c.Stderr = &msg
+				if err := c.Start(); err != nil {
+					t.Fatal(err)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- c.Wait() }()
+				kill := time.AfterFunc(20*time.Second, func() { c.Process.Kill() })
+				defer kill.Stop()
+				if came == "no writer" {
+					time.Sleep(500 * time.Millisecond)
+				} else {
+					w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer w.Close()
+					w.WriteString(came)
+					time.Sleep(50 * time.Millisecond)
+				}
+				if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				<-ended
+				if code := c.ProcessState.ExitCode(); code != int(exitInterrupted) || !strings.HasSuffix(msg.String(), "isohound: interrupted\n") {
+					t.Errorf("%v: %s", c.ProcessState, msg.String())
+				}
+			})
+		}
+	}
+}
