@@ -48,10 +48,10 @@ func deps(t *testing.T, pattern string, flags ...string) map[string][]string {
 }
 
 // folder returns the folder of a package, "" for one that every folder may use: internal/memory only
-// asks the system about memory.
+// asks the system about memory, and internal/infile only opens files.
 func folder(pkg string) string {
 	rest, ok := strings.CutPrefix(pkg, module)
-	if !ok || rest == "internal/memory" {
+	if !ok || rest == "internal/memory" || rest == "internal/infile" {
 		return ""
 	}
 	name, _, _ := strings.Cut(rest, "/")
