@@ -39,7 +39,7 @@ var forbiddenBy = map[string]level.Level{
 // Possible returns names of a cycle that violates lvl, without those that a level forbids which holds. A cycle may rest
 // on an order of two writes that only a stronger level forces, such as the rule that the first committer wins. Its edges then
 // look like an anomaly of a weaker level, which the history does not have. If none of Adya's phenomena is left, it is
-// the weakest that the levels leave.
+// that which lvl forbids.
 func Possible(names []string, lvl level.Level, holds func(level.Level) bool) []string {
 	suffix := ""
 	for _, n := range names {
@@ -53,7 +53,7 @@ func Possible(names []string, lvl level.Level, holds func(level.Level) bool) []s
 		suffix = byProcess
 	}
 	var out []string
-	adya, session := false, false
+	adya, dropped := false, false
 	for _, n := range names {
 		base := strings.TrimSuffix(n, suffixOf(n))
 		phenomenon := n[0] == 'G'
@@ -63,8 +63,11 @@ func Possible(names []string, lvl level.Level, holds func(level.Level) bool) []s
 		case n == Phantom && suffix == byRealTime:
 		case phenomenon && (suffix == byRealTime || suffix != "" && (by == level.RU || by == level.RC)): // by does not forbid it
 		case holds(by):
-			session = session || n == SessionGuaranteeViolation && !holds(level.CC)
-			continue
+			dropped = true
+			if n != SessionGuaranteeViolation || !level.CC.Implies(lvl) {
+				continue
+			}
+			n = CausalityViolation // the guarantees together, and what reads show, make it one
 		}
 		if phenomenon {
 			adya = true
@@ -72,26 +75,25 @@ func Possible(names []string, lvl level.Level, holds func(level.Level) bool) []s
 		}
 		out = append(out, n)
 	}
-	if session { // the guarantees together, and what reads show, make it one
-		out = append([]string{CausalityViolation}, out...)
-	}
-	if !adya {
-		out = append(out, phenomenonOf(holds)+suffix)
+	if dropped && !adya {
+		out = append(out, phenomenonOf(lvl)+suffix)
 	}
 	return out
 }
 
-// phenomenonOf is what a history has that violates a level, by the levels that hold.
-func phenomenonOf(holds func(level.Level) bool) string {
+// phenomenonOf is what a history has that violates a level and none that is weaker.
+func phenomenonOf(lvl level.Level) string {
 	switch {
-	case holds(level.SI):
+	case lvl.Serial():
 		return "G2-item"
-	case holds(level.PSI):
+	case lvl.Snapshot():
 		return "G-nonadjacent"
-	case holds(level.RC):
-		return "G-single"
+	case lvl == level.RC:
+		return "G1c"
+	case lvl == level.RU:
+		return "G0"
 	}
-	return "G1c"
+	return "G-single"
 }
 
 func suffixOf(name string) string {

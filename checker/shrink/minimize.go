@@ -128,7 +128,7 @@ func (m *minimizer) accept(next *Part, parts []history.Part, j Judgement) error 
 	}
 	m.rests = next.Clone()
 	m.rests.only(parts, j.Enough())
-	if j.Leap && (m.rests.txns <= next.txns*19/20 || m.rests.ops < next.ops/fewOps) {
+	if j.Leap && (m.rests.txns <= next.txns*19/20) {
 		return m.leap()
 	}
 	return nil

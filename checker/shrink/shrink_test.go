@@ -298,31 +298,43 @@ func TestManyOperations(t *testing.T) {
 		b.WriteString("\n")
 	}
 	h := dsl.MustParse(b.String())
-	p := shrink.New(h, shrink.Rules{Level: level.SER})
-	for t := range h.Txns {
-		p.Add(int32(t))
-		p.AddAll(int32(t))
-	}
-	p.Close()
-	judged := 0
-	judge := func(_ context.Context, sub *history.History) (j shrink.Judgement, err error) {
-		judged++
-		old, recent := false, false
-		for i := range sub.Txns {
-			for _, op := range sub.Ops(&sub.Txns[i]) {
-				if op.Kind == history.Read {
-					old, recent = old || op.Value == sub.Initial(op.Key), recent || op.Value != sub.Initial(op.Key)
+	for _, tc := range []struct {
+		leap bool
+		most int // judgements
+	}{{false, 200}, {true, 30}} {
+		p := shrink.New(h, shrink.Rules{Level: level.SER})
+		for t := range h.Txns {
+			p.Add(int32(t))
+			p.AddAll(int32(t))
+		}
+		p.Close()
+		judged := 0
+		judge := func(_ context.Context, sub *history.History) (j shrink.Judgement, err error) {
+			judged++
+			old, recent := -1, -1 // reads
+			for i := range sub.Txns {
+				for n, op := range sub.Ops(&sub.Txns[i]) {
+					switch {
+					case op.Kind != history.Read:
+					case op.Value == sub.Initial(op.Key):
+						old = n
+					default:
+						recent = n
+					}
 				}
 			}
+			if j.Violated = old >= 0 && recent >= 0; j.Violated && tc.leap {
+				j.Leap = true
+				j.Enough = func() []history.Part { return []history.Part{{Txn: 1, Ops: []int{min(old, recent), max(old, recent)}}} }
+			}
+			return j, nil
 		}
-		j.Violated = old && recent
-		return j, nil
-	}
-	first, err := judge(t.Context(), h.Sub(p.Parts()))
-	if err == nil {
-		err = p.Minimize(t.Context(), judge, first)
-	}
-	if err != nil || p.Size() > 6 || judged > 200 {
-		t.Errorf("%d left after %d judgements: %v", p.Size(), judged, err)
+		first, err := judge(t.Context(), h.Sub(p.Parts()))
+		if err == nil {
+			err = p.Minimize(t.Context(), judge, first)
+		}
+		if err != nil || p.Size() > 6 || judged > tc.most {
+			t.Errorf("leap %v: %d left after %d judgements: %v", tc.leap, p.Size(), judged, err)
+		}
 	}
 }

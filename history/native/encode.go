@@ -46,13 +46,18 @@ type headerLine struct {
 	Initial json.RawMessage `json:"initial,omitempty"`
 }
 
+// needsVersion is the lowest version whose readers understand a header.
+func needsVersion(h *history.Header) int {
+	if h.NoCommonClock || h.Incomplete {
+		return Version
+	}
+	return 1
+}
+
 // appendHeader appends the header line of a version. initial is the default initial value, of keys without
 // their own.
 func appendHeader(b []byte, version int, h *history.Header, initial string) ([]byte, error) {
-	if h.NoCommonClock || h.Incomplete {
-		version = Version
-	}
-	line, err := json.Marshal(headerLine{Isohound: version, Header: *h, Initial: json.RawMessage(initial)})
+	line, err := json.Marshal(headerLine{Isohound: max(version, needsVersion(h)), Header: *h, Initial: json.RawMessage(initial)})
 	if err != nil {
 		return b, errors.Wrap(err, "history header")
 	}

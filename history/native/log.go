@@ -63,6 +63,7 @@ func (l *Log) Header(h *history.Header, initial string, own iter.Seq2[string, st
 	version := plainVersion
 	if l.refs.none {
 		version = 1
+		l.refs.numbered = needsVersion(h) > version
 	}
 	b, err := appendHeader(nil, version, h, initial)
 	if err != nil {

@@ -191,6 +191,31 @@ func TestIntents(t *testing.T) {
 	}
 }
 
+// TestFullOfVersion3: a file in full can be read again, also if its header needs version 3 and its values are texts.
+func TestFullOfVersion3(t *testing.T) {
+	for _, field := range []string{"no_common_clock", "incomplete"} {
+		h, err := read([]byte(`{"isohound":3,"` + field + `":true,"initial":0}
+{"txn":1,"session":1,"status":"committed","ops":[["r","x",0],["w","y","abcdefghijklmnopqrstuvwxyz"]],"line":2}
+{"txn":2,"session":2,"status":"committed","ops":[["r","y","abcdefghijklmnopqrstuvwxyz"],["w","y","abcdefghijklmnopqrstuvwxyz012345"]],"line":3}
+{"closed":{"reason":"complete","txns":2}}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := native.WritePlain(&b, h, "complete"); err != nil {
+			t.Fatal(err)
+		}
+		again, err := read(b.Bytes())
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", field, err, b.Bytes())
+		}
+		if again.NoCommonClock != h.NoCommonClock || again.Incomplete != h.Incomplete || len(again.Txns) != 2 || len(again.Ops(&again.Txns[1])) != 2 {
+			t.Errorf("%s:\n%s", field, b.Bytes())
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	header := `{"isohound":1}` + "\n"
 	txn := `{"txn":1,"session":1,"status":"committed","ops":[]}` + "\n"
@@ -200,6 +225,9 @@ func TestErrors(t *testing.T) {
 		{"not JSON", "hello\n", "h:1: the first line is not an isohound header"},
 		{"newer", `{"isohound":4}`, "h:1: the history has format version 4; this isohound reads up to 3"},
 		{"negative", `{"isohound":-1}`, "h:1: the history has format version -1, which there is not"},
+		{"two clocks", `{"isohound":3,"no_common_clock":true,"no_common_clock":false}`, `h:1: header: the field "no_common_clock" is there twice`},
+		{"two counts", header + `{"closed":{"reason":"complete","txns":1,"txns":0}}` + "\n", `the field "txns" is there twice`},
+		{"two kinds", header + `{"txn":1,"session":1,"status":"committed","ops":[],"closed":{"txns":0}}` + "\n", `h:2: the line has two of the fields "txn"`},
 		{"two outcomes", header + `{"txn":1,"session":1,"status":"committed","status":"aborted","ops":[]}` + "\n", `h:2: the line has the field "status" twice`},
 		{"two lists", header + `{"txn":1,"session":1,"status":"committed","ops":[],"ops":[]}` + "\n", `h:2: the line has the field "ops" twice`},
 		{"duplicate id", header + txn + txn, "h:3: transaction id 1 occurs twice"},

@@ -92,6 +92,9 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			return lineNone, errors.Errorf("the line has the field %q twice", name)
 		}
 		seen |= field
+		if kinds := seen & (fieldTxn | fieldIntent | fieldInitial | fieldClosed); kinds&(kinds-1) != 0 {
+			return lineNone, errors.New(`the line has two of the fields "txn", "intent", "initial" and "closed"`)
+		}
 		p.given |= field & canBeLeftOut
 		if l.IsNull() && isOptional(name) {
 			l.Skip()
@@ -111,6 +114,7 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 			if raw := l.Raw(); l.Ok() {
 				p.ending = Ending{Txns: -1}
 				l.AddError(json.Unmarshal(raw, &p.ending))
+				l.AddError(once(raw))
 				if string(raw) == "null" {
 					l.AddError(errors.New("the closing line says nothing"))
 				}
@@ -190,6 +194,23 @@ func (p *recordParser) line(data []byte, rec *history.Record) (lineKind, error) 
 		}
 	}
 	return kind, nil
+}
+
+// once returns an error if an object has a field twice: JSON leaves open which one counts.
+func once(raw []byte) error {
+	l := jlexer.Lexer{Data: raw}
+	seen := map[string]bool{}
+	l.Delim('{')
+	for !l.IsDelim('}') && l.Ok() {
+		name := l.String()
+		if l.WantColon(); seen[name] {
+			return errors.Errorf("the field %q is there twice", name)
+		}
+		seen[name] = true
+		l.SkipRecursive()
+		l.WantComma()
+	}
+	return nil // what else is wrong, others find
 }
 
 // parseVisible reads [min, max, open...].

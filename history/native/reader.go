@@ -120,6 +120,9 @@ func (r *Reader) readHeader() error {
 		}
 		return r.At(errors.Wrap(err, "the first line is not an isohound header"))
 	}
+	if err := once(r.latest.text); err != nil {
+		return r.At(errors.Wrap(err, "header"))
+	}
 	switch {
 	case h.Isohound == 0:
 		return r.At(errors.New(`the first line is not an isohound header: it has no field "isohound"`))

@@ -39,8 +39,9 @@ type references struct {
 	young, old map[string]*knownKey
 	weight     int // of young, in bytes
 	next       int64
-	// none says that everything is written in full.
-	none bool
+	// none says that everything is written in full. numbered: lines with texts say their number all the same, since a
+	// reader of the version of the header asks for it.
+	none, numbered bool
 	// texts says that operations appended since it was cleared have texts.
 	texts bool
 }
@@ -84,6 +85,7 @@ func (r *references) appendOp(b []byte, op *Op) []byte {
 	b = append(b, op.Kind.String()...)
 	b = append(b, '"', ',')
 	if r.none {
+		r.texts = r.texts || r.numbered && isText(op.Value)
 		b = append(appendString(b, op.Key), ',')
 		return append(appendVersion(append(b, op.Value...), op.Version), ']')
 	}
