@@ -150,7 +150,7 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 	if r.files, err = results.WindowFiles(dir); err != nil {
 		return withCode(exitIO, err)
 	}
-	newest := ""
+	newest, begunIncomplete := "", false
 	if len(r.files) > 0 {
 		newest = r.files[len(r.files)-1]
 	}
@@ -171,7 +171,8 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 			r.last = h
 			break
 		}
-		// The process ended when it had begun this window. Nothing is in it that is not in the one before.
+		// The process ended when it had begun this window. Nothing is in it that is not in the one before, except that it lacks records.
+		begunIncomplete = begunIncomplete || h != nil && h.Incomplete
 		r.begun, r.files = append(r.begun, r.path), r.files[:n]
 	}
 	if r.last == nil {
@@ -188,6 +189,9 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 	r.lost = readMark(dir).lost(bootID(), results.WindowNumber(newest), st.Size(), complete && newest == r.path)
 	if r.lost == "" && !complete && newest != r.path {
 		r.lost = "its file has lost its end"
+	}
+	if r.lost == "" && begunIncomplete { // the mark is of the process that began the window
+		r.lost = "an earlier process that went on with the run found so"
 	}
 	r.digest, err = digestOf(r.path)
 	return withCode(exitIO, err)
