@@ -4,8 +4,10 @@ package cli
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/isohound/isohound/results"
@@ -45,5 +47,39 @@ func TestLostTwice(t *testing.T) {
 		if (r.lost != "") != lost || len(r.begun) != 1 || results.WindowNumber(r.path) != 1 {
 			t.Errorf("%s: lost %q, last window %s, begun %v", header, r.lost, r.path, r.begun)
 		}
+	}
+}
+
+// TestResumeFails: a resumed run that fails before it goes on leaves what is on the server, and a later one goes on with it. It does so
+// where the state of the checker is lost, too.
+func TestResumeFails(t *testing.T) {
+	if !locks {
+		t.Skip("files cannot be locked here")
+	}
+	dsn, dir := postgresDSN(t), filepath.Join(t.TempDir(), "run")
+	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), dir, "run", "--driver", "postgres", "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
+	path := filepath.Join(dir, results.WindowVerdicts)
+	verdicts, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resume := []string{"run", "--resume", dir, "--dsn", dsn, "--duration", "1s", "--json", "--no-progress"}
+	write(filepath.Join(dir, stateFile), "")
+	write(path, "no verdict\n"+string(verdicts))
+	if c := isohound(t, resume...); c.code != int(exitData) {
+		t.Fatalf("exit code %d: %s", c.code, c.msg)
+	}
+	write(path, string(verdicts))
+	c := isohound(t, resume...)
+	all := c.outcomes(t)
+	files, err := results.WindowFiles(dir)
+	if err != nil || c.code != 0 || len(all) != 1 || all[0].Windows.Satisfied < len(files) || !strings.Contains(c.msg, stateFile+" cannot be read") {
+		t.Errorf("%v, exit code %d, %d files: %s%s", err, c.code, len(files), c.out, c.msg)
 	}
 }
