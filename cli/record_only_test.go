@@ -157,12 +157,20 @@ func TestReportKilledWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		left, err := results.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left.Config.Loaders = c.lost // as if load generators could join
+		if err := results.SaveConfig(dir, &left.Config); err != nil {
+			t.Fatal(err)
+		}
 		done := isohound(t, "report", dir)
 		if done.code != int(c.code) || !strings.Contains(done.msg, results.Killed) {
 			t.Errorf("%s: exit code %d\n%s%s", c.dsn, done.code, done.out, done.msg)
 		}
 		summary, err := os.ReadFile(filepath.Join(dir, "summary.md"))
-		if err != nil || !strings.Contains(string(summary), results.Killed) || strings.Contains(string(summary), "; 0 committed") {
+		if err != nil || strings.Contains(string(summary), "may have joined this run") != c.lost || !strings.Contains(string(summary), results.Killed) || strings.Contains(string(summary), "; 0 committed") {
 			t.Errorf("%v\n%s", err, summary)
 		}
 		loaded, err := results.Load(dir)
