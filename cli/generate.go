@@ -113,6 +113,9 @@ func (a *app) record(s *settings, db drivers.DB, w io.Writer, compressed bool) (
 	if err != nil {
 		return nil, &generator.LogError{Err: err}
 	}
+	if s.resume != nil {
+		a.own(db)
+	}
 	stop := a.stop
 	if s.next != nil {
 		stop = s.stop
@@ -211,6 +214,11 @@ func (a *app) closeDB(db drivers.DB) {
 	a.stopServer()
 	a.owns.Store(nil)
 }
+
+// kept is a database whose schema stays on the server: a later process can go on with it.
+type kept struct{ drivers.DB }
+
+func (kept) Close(context.Context) error { return nil }
 
 // notes returns the notes of the servers, each once.
 func (a *app) notes(db drivers.DB) []string {

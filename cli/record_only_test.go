@@ -157,12 +157,20 @@ func TestReportKilledWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		left, err := results.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left.Config.Loaders = c.lost // as if load generators could join
+		if err := results.SaveConfig(dir, &left.Config); err != nil {
+			t.Fatal(err)
+		}
 		done := isohound(t, "report", dir)
 		if done.code != int(c.code) || !strings.Contains(done.msg, results.Killed) {
 			t.Errorf("%s: exit code %d\n%s%s", c.dsn, done.code, done.out, done.msg)
 		}
 		summary, err := os.ReadFile(filepath.Join(dir, "summary.md"))
-		if err != nil || !strings.Contains(string(summary), results.Killed) || strings.Contains(string(summary), "; 0 committed") {
+		if err != nil || strings.Contains(string(summary), "may have joined this run") != c.lost || !strings.Contains(string(summary), results.Killed) || strings.Contains(string(summary), "; 0 committed") {
 			t.Errorf("%v\n%s", err, summary)
 		}
 		loaded, err := results.Load(dir)
@@ -190,30 +198,8 @@ func TestReportKilledWindows(t *testing.T) {
 func TestLostVerdicts(t *testing.T) {
 	for _, keep := range []string{"violated", "all"} {
 		dir := filepath.Join(t.TempDir(), "run")
-		run := command(t, "run", "--driver", "sim", "--isolation", "serializable", "--cut-every", "200txns", "--duration", "5m", "--keep", keep, "--rate", "2000", "--no-progress", "--out", dir)
-		if err := run.Start(); err != nil {
-			t.Fatal(err)
-		}
 		path := filepath.Join(dir, results.WindowVerdicts)
-		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-			if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) > 4 {
-				break
-			}
-			if time.Since(begun) > 2*time.Minute {
-				run.Process.Kill()
-				t.Fatal("nothing was judged")
-			}
-		}
-		if err := run.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = run.Wait()
-		before, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before = before[:bytes.LastIndexByte(before, '\n')+1]
-		judged := bytes.Count(before, []byte("\n"))
+		before, judged := judgedKilled(t, dir, keep)
 		// The verdict on the latest window for which there is the state of the checker is lost, and later ones.
 		state, err := os.ReadFile(filepath.Join(dir, stateFile))
 		if err != nil {
@@ -237,6 +223,55 @@ func TestLostVerdicts(t *testing.T) {
 		if keep == "all" && (w.Satisfied < judged || strings.Contains(c.out, "neither") || !strings.Contains(c.msg, "windows are judged again from window 1 on")) ||
 			keep != "all" && (w.Satisfied < last.Window-1 || !strings.Contains(c.out, gone) && !strings.Contains(c.msg, "judged again")) {
 			t.Errorf("--keep %s, %d judged, state of window %d: %+v\n%s%s", keep, judged, last.Window, w, c.out, c.msg)
+		}
+	}
+}
+
+// judgedKilled kills a run in windows when more than 4 are judged. It returns the verdicts and how many there are.
+func judgedKilled(t *testing.T, dir, keep string) ([]byte, int) {
+	t.Helper()
+	run := command(t, "run", "--driver", "sim", "--isolation", "serializable", "--cut-every", "200txns", "--duration", "5m", "--keep", keep, "--rate", "2000", "--no-progress", "--out", dir)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, results.WindowVerdicts)
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) > 4 {
+			break
+		}
+		if time.Since(begun) > 2*time.Minute {
+			run.Process.Kill()
+			t.Fatal("nothing was judged")
+		}
+	}
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = before[:bytes.LastIndexByte(before, '\n')+1]
+	return before, bytes.Count(before, []byte("\n"))
+}
+
+// TestLostState: where the state of the checker is lost, as by a power failure, the windows whose histories are there are judged again,
+// and the verdicts on earlier ones stay.
+func TestLostState(t *testing.T) {
+	for n, keep := range []string{"violated", "all"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		_, judged := judgedKilled(t, dir, keep)
+		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte([]string{"", "{}"}[n]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := isohound(t, "report", dir)
+		loaded, err := results.Load(dir)
+		if err != nil || c.code != int(exitInterrupted) || len(loaded.Outcomes) != 1 {
+			t.Fatalf("exit code %d, %v: %s%s", c.code, err, c.out, c.msg)
+		}
+		if w := loaded.Outcomes[0].Windows; w.Total() < judged || w.Violated > 0 || keep == "all" && w.Unknown > 0 || !strings.Contains(c.msg, stateFile+" cannot be read") || strings.Contains(c.msg, "window 1 on") != (keep == "all") {
+			t.Errorf("--keep %s, %d judged: %+v\n%s%s", keep, judged, w, c.out, c.msg)
 		}
 	}
 }

@@ -50,7 +50,14 @@ func (w *windowRun) saveState() error {
 		return err
 	}
 	path := filepath.Join(w.dir, stateFile)
-	if err := os.WriteFile(path+".part", b, 0o644); err != nil {
+	f, err := os.Create(path + ".part")
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(b); err == nil {
+		err = f.Sync() // else the file may be empty after a power failure
+	}
+	if err = firstError(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(path+".part", path)
@@ -84,8 +91,10 @@ type resumed struct {
 	begun        []string // windows that had just begun, which the run begins anew
 	// lost says why records of the earlier process may be missing; "" if all are there.
 	lost string
-	// ready is called when the window in which the run goes on has been begun.
-	ready func() error
+	// ready is called when the window in which the run goes on has been begun. begins says that this succeeded: until then
+	// a later process can go on with what is on the server.
+	ready  func() error
+	begins bool
 }
 
 // prepareResume reads the folder of a run that was cut off, and sets the flags with which it was started. Flags
@@ -150,7 +159,7 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 	if r.files, err = results.WindowFiles(dir); err != nil {
 		return withCode(exitIO, err)
 	}
-	newest := ""
+	newest, begunIncomplete := "", false
 	if len(r.files) > 0 {
 		newest = r.files[len(r.files)-1]
 	}
@@ -171,7 +180,8 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 			r.last = h
 			break
 		}
-		// The process ended when it had begun this window. Nothing is in it that is not in the one before.
+		// The process ended when it had begun this window. Nothing is in it that is not in the one before, except that it lacks records.
+		begunIncomplete = begunIncomplete || h != nil && h.Incomplete
 		r.begun, r.files = append(r.begun, r.path), r.files[:n]
 	}
 	if r.last == nil {
@@ -188,6 +198,9 @@ func (r *resumed) load(ctx context.Context, dir string) (err error) {
 	r.lost = readMark(dir).lost(bootID(), results.WindowNumber(newest), st.Size(), complete && newest == r.path)
 	if r.lost == "" && !complete && newest != r.path {
 		r.lost = "its file has lost its end"
+	}
+	if r.lost == "" && begunIncomplete { // the mark is of the process that began the window
+		r.lost = "an earlier process that went on with the run found so"
 	}
 	r.digest, err = digestOf(r.path)
 	return withCode(exitIO, err)
@@ -217,7 +230,7 @@ func within(h, before *history.History) bool {
 	return !slices.ContainsFunc(h.Txns, func(t history.Txn) bool { return !known[t.ID] })
 }
 
-// attach makes the database use what the earlier process created.
+// attach makes the database use what the earlier process created. It is dropped at the end only if the run has gone on, see settings.recorder.
 func (a *app) attach(s *settings, db drivers.DB) error {
 	d, ok := db.(drivers.Resumer)
 	if !ok {
@@ -226,7 +239,6 @@ func (a *app) attach(s *settings, db drivers.DB) error {
 	if err := d.Resume(a.stop, s.resume.conf.Schema); err != nil {
 		return err
 	}
-	a.own(db)
 	return a.join(s, db)
 }
 
@@ -292,7 +304,7 @@ func (w *windowRun) restore(r *resumed) error {
 // restore makes j know what the process that left a run knew after the latest window whose verdicts are complete. fine
 // says which of these windows are satisfied at all levels, and size is that of their verdicts. If the verdict on a window is lost
 // whose history is there, that window and those after it must be judged again, without what is known of earlier ones. So must windows
-// after the last complete one, which the run makes anew.
+// after the last complete one, which the run makes anew. Without the state all windows are judged again whose histories are there.
 func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err error) {
 	fine = map[int]bool{}
 	path := filepath.Join(j.dir, stateFile)
@@ -304,8 +316,16 @@ func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err 
 		return nil, 0, withCode(exitIO, err)
 	}
 	var state judgeState
-	if err := json.Unmarshal(b, &state); err != nil {
-		return nil, 0, withCode(exitData, errors.Wrap(err, path))
+	unread := json.Unmarshal(b, &state)
+	if unread == nil && state.Rounds == nil {
+		unread = errors.New("no rounds")
+	}
+	first := 0
+	if unread != nil {
+		if first, err = j.tail(complete); err != nil {
+			return nil, 0, withCode(exitIO, err)
+		}
+		state = judgeState{Window: first - 1, Rounds: &rounds.Run{}}
 	}
 	again, err := j.lost(min(state.Window, complete))
 	if err != nil {
@@ -313,6 +333,14 @@ func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err 
 	}
 	j.number, j.digest, j.tested, j.state = state.Window, state.Digest, state.Tested, *state.Rounds
 	switch {
+	case unread != nil:
+		if again > 0 {
+			first = again
+		}
+		fmt.Fprintf(j.app.msg, "note: %s cannot be read (%v); windows are judged again from window %d on\n", stateFile, unread, first)
+		if j.number = first - 1; j.number > 0 {
+			j.state.Skip()
+		}
 	case again > 0:
 		fmt.Fprintf(j.app.msg, "note: %s lacks verdicts; windows are judged again from window %d on\n", results.WindowVerdicts, again)
 		j.number, j.digest, j.state = again-1, "", rounds.Run{}
@@ -343,6 +371,28 @@ func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err 
 		return nil
 	})
 	return fine, size, withCode(exitData, err)
+}
+
+// tail returns the first of the latest windows, up to one, of which no history is missing.
+func (j *windowJudge) tail(upTo int) (int, error) {
+	files, err := results.WindowFiles(j.dir)
+	if err != nil {
+		return 0, err
+	}
+	first := 0
+	for n := len(files) - 1; n >= 0; n-- {
+		switch number := results.WindowNumber(files[n]); {
+		case number > upTo:
+		case first == 0 || number == first-1:
+			first = number
+		default:
+			return first, nil
+		}
+	}
+	if first == 0 && len(files) > 0 {
+		return upTo + 1, nil
+	}
+	return max(1, first), nil
 }
 
 // lost returns the first window, up to one, from which on windows must be judged again, since the verdict on a window whose history
@@ -398,6 +448,7 @@ func (s *settings) recorder(log *native.Log, db drivers.DB) (*generator.Recorder
 	if err == nil {
 		err = s.resume.ready()
 	}
+	s.resume.begins = err == nil
 	s.resume.last = nil // its memory
 	return rec, left, err
 }

@@ -199,7 +199,13 @@ func (a *app) run(s *settings, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	release := sync.OnceFunc(func() { a.closeDB(db) })
+	release := sync.OnceFunc(func() {
+		if s.resume != nil && !s.resume.begins {
+			a.closeDB(kept{db})
+			return
+		}
+		a.closeDB(db)
+	})
 	defer release()
 	if k.levels, err = checked(o.check, promises(s, db)); err != nil {
 		return errors.Wrapf(err, "driver %s, isolation %q", s.driver, s.level.Name)

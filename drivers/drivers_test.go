@@ -26,15 +26,58 @@ func TestMaskURL(t *testing.T) {
 		// A quote is shown only where it cannot belong to a password.
 		"postgres://me@h:1/db?application_name=a%20b'c":      "postgres://me@h:1/db?application_name=a%20b'c",
 		"postgres://me:s3'cret@h/db?application_name=\"a'":   "postgres://me:xxxxx@h/db?application_name=\"a'",
-		"postgres://h/db?application_name=a'&password=s3c":   "postgres://h/db?application_name=a'&password=xxxxx",
+		"postgres://h/db?application_name=a'&password=s3c":   "xxxxx",
 		"postgres://h/db'password=s3cret'":                   "xxxxx",
 		"postgres://h/db?password='s3&cr=et'":                "xxxxx",
 		"postgres://h/db?password='s3&cret'":                 "xxxxx",
 		"postgres://h/db?application_name='a'password='s3c'": "xxxxx",
 		"postgres://h/db?application_name='a';password=s3c":  "xxxxx",
 		"postgres://h/db?application_name=a'b password=s3c":  "xxxxx",
+		// A parameter that may be a part of a password is not shown, nor a password in the value of another one.
+		"postgres://h/db?password=s3&cr=e't":                           "xxxxx",
+		"postgres://h/db?password=s3&cr=e%27t":                         "xxxxx",
+		"postgres://h/db?application_name='a&password=s3&x=cret'":      "xxxxx",
+		"postgres://h/db?application_name=a'%20password%3Ds3cret":      "xxxxx",
+		"postgres://h/db?application_name=a'%3Bpassword%3Ds3cret":      "xxxxx",
+		"postgres://h/db?password=s3&cret":                             "xxxxx",
+		"postgres://h/db?password=s3&":                                 "xxxxx",
+		"postgres://h/db?password=s3&x=1#cret":                         "xxxxx",
+		"postgres://h/db?application_name=a;password=s3cret":           "xxxxx",
+		"postgres://h/db?application_name=a,password=s3cret":           "xxxxx",
+		"postgres://h/db;password=s3cret":                              "xxxxx",
+		"postgres://h/db%3Bpassword%3Ds3cret":                          "xxxxx",
+		"postgres://h;password%3Ds3cret/db":                            "xxxxx",
+		"postgres://h/d%27b?password=s3&x=cret'":                       "xxxxx",
+		"postgres://password:1/db":                                     "postgres://password:1/db",
+		"postgres://me;password=s3cret@h/db":                           "xxxxx",
+		"postgres://h/db?application_name=a%20password=s3cret":         "xxxxx",
+		"postgres://h/db?application_name=a%20PassWord%20%3D%20s3cret": "xxxxx",
+		"postgres://h/db?application_name=a%2520password%253Ds3cret":   "xxxxx",
+		"postgres://h/db?application_name=a+pwd%3Ds3cret":              "xxxxx",
+		"postgres://h/db?a;password;b=s3cret":                          "xxxxx",
+		"postgres://h/db?password%20=s3cret":                           "postgres://h/db?password%20=xxxxx",
+		"postgres://h/db?%2520password=s3cret":                         "postgres://h/db?%2520password=xxxxx",
+		"postgres://h/db?pwd=s3cret&user=me":                           "postgres://h/db?pwd=xxxxx&user=me",
+		"postgres://h/db?PASSWD=s3cret":                                "postgres://h/db?PASSWD=xxxxx",
+		"postgres://h/db?password=s3%3Dcret&password=b":                "postgres://h/db?password=xxxxx&password=xxxxx",
+		"postgres://h/password?application_name=password":              "postgres://h/password?application_name=password",
+		"postgres://h/db?x&options=-c%20work_mem%3D4MB&user=a":         "postgres://h/db?x&options=-c%20work_mem%3D4MB&user=a",
 	} {
 		if got := MaskURL(dsn); got != want {
+			t.Errorf("MaskURL(%q) = %q, want %q", dsn, got, want)
+		}
+	}
+}
+
+// TestMaskURLMore: parameters with the names of more are passwords, also in the value of another one.
+func TestMaskURLMore(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"dgraph://h:1?token=s3cret&namespace=0": "dgraph://h:1?token=xxxxx&namespace=0",
+		"dgraph://h:1?namespace=0;token=s3cret": "xxxxx",
+		"dgraph://h:1?namespace=0%3Btoken%3Ds3": "xxxxx",
+		"dgraph://h:1?namespace=0":              "dgraph://h:1?namespace=0",
+	} {
+		if got := MaskURL(dsn, "token"); got != want {
 			t.Errorf("MaskURL(%q) = %q, want %q", dsn, got, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/pkg/errors"
 )
@@ -127,10 +128,34 @@ func MaskDSN(d Driver, dsn string) string {
 // oneHost is a host as it stands in a URL.
 var oneHost = regexp.MustCompile(`^(?:\[[^\]@]*\]|[^\s:@\[\]='"]*)(?::\d*)?$`)
 
-// isSecret reports whether a parameter with this name is a password, or as good as one.
-func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	return strings.HasSuffix(name, "password") || strings.HasPrefix(name, "scram_") && strings.HasSuffix(name, "_key")
+// isSecret reports whether a parameter with this name, decoded, is a password, or as good as one. more are names of such ones.
+func isSecret(name string, more []string) bool {
+	name = strings.ToLower(strings.TrimFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
+	return slices.ContainsFunc([]string{"password", "passwd", "pwd", "passphrase"}, func(end string) bool { return strings.HasSuffix(name, end) }) ||
+		name == "pass" || strings.HasPrefix(name, "scram_") && strings.HasSuffix(name, "_key") || slices.Contains(more, name)
+}
+
+// hasSecret matches a text that has a password of another form: its name, beside what would set it apart.
+var hasSecret = regexp.MustCompile(`(?i)(?:password|passwd|pwd|passphrase|scram_[a-z]*_key)["'\s]*[=:;]|[=:;]["'\s]*(?:password|passwd|pwd|passphrase|scram_[a-z]*_key)`)
+
+// mayHide reports whether a decoded text may have a password in it. more are names of parameters that are as good as one.
+func mayHide(text string, more []string) bool {
+	return hasSecret.MatchString(text) || slices.ContainsFunc(more, func(name string) bool {
+		return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(name) + `["'\s]*[=:;]`).MatchString(text)
+	})
+}
+
+// decode undoes percent-encoding, and what was encoded twice or more often. Only the first must be right.
+func decode(text string) (string, error) {
+	out, err := url.QueryUnescape(text)
+	if err != nil {
+		return "", err
+	}
+	for again, err := out, error(nil); ; out = again {
+		if again, err = url.QueryUnescape(out); err != nil || again == out {
+			return out, nil
+		}
+	}
 }
 
 // quotes may be around words.
@@ -184,24 +209,45 @@ func MaskURL(dsn string, more ...string) string {
 		user += "@"
 	}
 	path, query, has := strings.Cut(behind, "?")
-	if has {
-		params := strings.Split(query, "&")
-		for n, p := range params {
-			raw, value, _ := strings.Cut(p, "=")
-			name, err := url.QueryUnescape(raw)
-			if err != nil {
-				return Masked
-			}
-			if isSecret(name) || slices.Contains(more, strings.ToLower(name)) {
-				if strings.ContainsAny(value, quotes) { // it may go on behind &
-					return Masked
-				}
-				params[n] = raw + "=" + Masked
-			}
+	for _, text := range []string{name, path} {
+		if text, err := decode(text); err != nil || mayHide(text, more) {
+			return Masked
 		}
-		path += "?" + strings.Join(params, "&")
+	}
+	if text, err := decode(hosts); err == nil && strings.ContainsAny(text, "=;") && mayHide(text, more) { // else : is before a port
+		return Masked
+	}
+	if has {
+		if query, has = maskQuery(name+path, query, more); !has {
+			return Masked
+		}
+		path += "?" + query
 	}
 	return scheme + user + hosts + path
+}
+
+// maskQuery masks the values of parameters that are passwords. It returns false if there may be parts of a password elsewhere: a password
+// may go on behind an & or #, and a text before it may have opened a quote. Then the whole DSN must be masked. before is the text of the DSN before the query.
+func maskQuery(before, query string, more []string) (masked string, ok bool) {
+	params, secret := strings.Split(query, "&"), false
+	for n, p := range params {
+		raw, rest, is := strings.Cut(p, "=")
+		name, err := decode(raw)
+		value, verr := decode(rest)
+		switch {
+		case err != nil || verr != nil || mayHide(name, more) || secret && !is:
+			return "", false
+		case isSecret(name, more):
+			secret = true
+			params[n] = raw + "=" + Masked
+		case mayHide(value, more):
+			return "", false
+		}
+	}
+	if whole, err := decode(before + query); secret && (err != nil || strings.ContainsAny(whole, quotes) || strings.Contains(query, "#")) {
+		return "", false
+	}
+	return strings.Join(params, "&"), true
 }
 
 // hidden is the text of an error of package url without what it repeats of the URL.

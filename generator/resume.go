@@ -40,11 +40,12 @@ func Resume(log *native.Log, last *history.History, digest, positions string, lo
 	}
 	r := &Recorder{log: log, hdr: last.Header, next: next, window: 1, state: map[string]string{}, claims: positions != ""}
 	r.mixed.Store(true)
+	lost = lost || last.Header.Incomplete // a process that knew it may have ended before it drew a value
 	complete := HasEnd(last)
 	if complete || positions != "" { // else the open window may have positions of the earlier process
 		r.hdr.Positions = positions
 	}
-	r.hdr.Incomplete = r.hdr.Incomplete || lost // also later windows: what is missing may be read in any of them
+	r.hdr.Incomplete = lost // also later windows: what is missing may be read in any of them
 	if last.Window != nil {
 		r.window = last.Window.Number
 	}

@@ -101,7 +101,7 @@ func (c *Config) Alone() string {
 	switch {
 	case c.Joined > 0:
 		took = "Load generators (isohound load) joined this run " + count(c.Joined, "time")
-	case c.Loaders && c.Ended == NotYet: // it was killed
+	case c.Loaders && (c.Ended == NotYet || c.Ended == Killed): // it was killed
 		took = "Load generators (isohound load) may have joined this run"
 	default:
 		return ""

@@ -118,8 +118,10 @@ func TestReproLoaders(t *testing.T) {
 	if text := r.Config.Alone(); text != "" {
 		t.Errorf("nobody joined: %s", text)
 	}
-	if r.Config.Ended = results.NotYet; !strings.Contains(r.Config.Alone(), "may have joined") {
-		t.Errorf("a killed run: %s", r.Config.Alone())
+	for _, ended := range []string{results.NotYet, results.Killed} {
+		if r.Config.Ended = ended; !strings.Contains(r.Config.Alone(), "may have joined") {
+			t.Errorf("a killed run (%s): %s", ended, r.Config.Alone())
+		}
 	}
 }
 
