@@ -112,7 +112,7 @@ func TestClaimsLogOfWindows(t *testing.T) {
 	}
 	t.Cleanup(pg.Stop)
 	dir := filepath.Join(t.TempDir(), "run")
-	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), dir, "run", "--driver", "postgres", "--dsn", pg.DSN(), "--isolation", "serializable", "--workload", "general", "--check", "ser",
+	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), "ser", dir, "run", "--driver", "postgres", "--dsn", pg.DSN(), "--isolation", "serializable", "--workload", "general", "--check", "ser",
 		"--versions", "assume", "--claims", "log", "--sessions", "6", "--duration", "1m", "--cut-every", "300ms", "--keep", "all", "--out", dir, "--no-progress")
 	files := func() []string {
 		t.Helper()

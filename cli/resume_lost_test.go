@@ -54,9 +54,9 @@ func TestResumedAfterPowerFailure(t *testing.T) {
 			for len(files) < 2 { // what one window lost, later ones read
 				args := []string{"run", "--resume", dir, "--dsn", dsn, "--no-progress"}
 				if files == nil {
-					args = []string{"run", "--driver", "postgres", "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--keys", "20", "--duration", "1m", "--cut-every", "1s", "--check", "ser", "--out", dir, "--no-progress"}
+					args = []string{"run", "--driver", "postgres", "--dsn", dsn, "--isolation", "repeatable read", "--sessions", "8", "--keys", "20", "--duration", "1m", "--cut-every", "1s", "--check", "si", "--out", dir, "--no-progress"}
 				}
-				windowsKilled(t, rng, dir, args...)
+				windowsKilled(t, rng, "si", dir, args...)
 				if files, err = results.WindowFiles(dir); err != nil {
 					t.Fatal(err)
 				}

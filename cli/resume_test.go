@@ -21,8 +21,8 @@ import (
 	"github.com/isohound/isohound/servers"
 )
 
-// windowsKilled starts a run in windows, or goes on with it, and kills the process at a random moment.
-func windowsKilled(t *testing.T, rng *rand.Rand, dir string, args ...string) {
+// windowsKilled starts a run in windows, or goes on with it, and kills the process at a random moment. What is there must satisfy level.
+func windowsKilled(t *testing.T, rng *rand.Rand, level, dir string, args ...string) {
 	t.Helper()
 	c, msg, wait := begin(t, args...)
 	waitForSize(t, filepath.Join(dir, results.WindowsFolder, "000001.jsonl.zst"), 4<<10)
@@ -31,7 +31,7 @@ func windowsKilled(t *testing.T, rng *rand.Rand, dir string, args ...string) {
 	if got := wait(); got.code == 0 {
 		t.Fatal(msg)
 	}
-	got := isohound(t, "check", dir, "--level", "ser", "--json").outcomes(t)
+	got := isohound(t, "check", dir, "--level", level, "--json").outcomes(t)
 	files, err := results.WindowFiles(dir)
 	if err != nil || len(got) != 1 || got[0].Verdict != verdict.Satisfied || got[0].Windows.Total() < len(files)-1 {
 		t.Fatalf("%v, %d files: %+v", err, len(files), got)
@@ -52,7 +52,7 @@ func TestWindowsResumed(t *testing.T) {
 		seed := randhist.Seed(t, rand.Uint64())
 		rng := rand.New(rand.NewPCG(seed, 3))
 		dir := filepath.Join(t.TempDir(), "run")
-		windowsKilled(t, rng, dir, "run", "--driver", driver, "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
+		windowsKilled(t, rng, "ser", dir, "run", "--driver", driver, "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
 		log, err := lockRun(dir) // another process works on the run: nothing is touched, neither here nor on the server
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestWindowsResumed(t *testing.T) {
 		}
 		log.Close()
 		for range kills(t, randhist.Count(t, 30_000)/15_000) {
-			windowsKilled(t, rng, dir, "run", "--resume", dir, "--dsn", dsn, "--no-progress")
+			windowsKilled(t, rng, "ser", dir, "run", "--resume", dir, "--dsn", dsn, "--no-progress")
 		}
 		// The folder has the DSN, but no password.
 		conf, err := os.ReadFile(filepath.Join(dir, "config.json"))
@@ -111,7 +111,7 @@ func TestResumedPositions(t *testing.T) {
 	}
 	t.Cleanup(m.Stop)
 	dir := filepath.Join(t.TempDir(), "run")
-	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), dir, "run", "--driver", "mariadb", "--dsn", m.DSN(), "--isolation", "serializable", "--workload", "mini", "--check", "ser", "--sessions", "6",
+	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), "ser", dir, "run", "--driver", "mariadb", "--dsn", m.DSN(), "--isolation", "serializable", "--workload", "mini", "--check", "ser", "--sessions", "6",
 		"--duration", "1m", "--cut-every", "300ms", "--keep", "all", "--out", dir, "--no-progress")
 	c := isohound(t, "run", "--resume", dir, "--dsn", m.DSN(), "--duration", "2s", "--json", "--no-progress")
 	o := c.outcomes(t)
@@ -141,7 +141,7 @@ func TestResumedPositions(t *testing.T) {
 func TestResumedFindsLoss(t *testing.T) {
 	ctx, dsn := t.Context(), postgresDSN(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), dir, "run", "--driver", "postgres", "--dsn", dsn, "--sessions", "8", "--duration", "1m", "--cut-every", "5s", "--check", "ser", "--out", dir, "--no-progress")
+	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), "ser", dir, "run", "--driver", "postgres", "--dsn", dsn, "--sessions", "8", "--duration", "1m", "--cut-every", "5s", "--check", "ser", "--out", dir, "--no-progress")
 	var conf results.Config
 	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err == nil {

@@ -57,7 +57,7 @@ func TestResumeFails(t *testing.T) {
 		t.Skip("files cannot be locked here")
 	}
 	dsn, dir := postgresDSN(t), filepath.Join(t.TempDir(), "run")
-	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), dir, "run", "--driver", "postgres", "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
+	windowsKilled(t, rand.New(rand.NewPCG(1, 1)), "ser", dir, "run", "--driver", "postgres", "--dsn", dsn, "--isolation", "serializable", "--sessions", "8", "--duration", "1m", "--cut-every", "300ms", "--check", "ser", "--out", dir, "--no-progress")
 	path := filepath.Join(dir, results.WindowVerdicts)
 	verdicts, err := os.ReadFile(path)
 	if err != nil {

@@ -190,7 +190,7 @@ func TestWindowsOwn(t *testing.T) {
 // level that was asked for, also if it is not the first one.
 func TestWindowsPromised(t *testing.T) {
 	later := 0
-	for seed := 1; seed <= 12 && later == 0; seed++ {
+	for seed := 1; seed <= 60 && later == 0; seed++ {
 		dir := filepath.Join(t.TempDir(), "run")
 		c := isohound(t, "run", "--driver", "sim", "--dsn", "sim://?off=monotonic-reads&rate=0.005", "--isolation", "read committed", "--sessions", "8", "--txns", "800", "--keys", "40", "--seed", strconv.Itoa(seed),
 			"--cut-every", "1000txns", "--check", "ser", "--on-violation", "continue", "--keep", "all", "--out", dir, "--no-progress")
@@ -214,6 +214,7 @@ func TestWindowsPromised(t *testing.T) {
 		}
 		if first > 1 {
 			later++
+			t.Logf("seed %d", seed)
 		}
 	}
 	if later == 0 {
