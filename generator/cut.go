@@ -223,10 +223,9 @@ func (w *worker) catchUp(ctx context.Context) error {
 		return nil
 	}
 	begun := time.Now()
-	// The session that made the cut wrote this fence itself, and must see it. If its connection broke, another one may be behind, for a while.
-	own := len(w.r.last) == 1 && w.r.last[0] == w && w.r.lastSession != 0
+	own := w.r.cutter() == w && w.number == w.r.lastSession
 	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
-		if own && (w.number == w.r.lastSession || time.Since(begun) > w.r.cfg.Patience/2) {
+		if own { // it wrote this fence itself, and must see it
 			own = false
 			see := &sight{workers: w.r.last}
 			if err := w.insist(ctx, w.r.lastSession, see); err != nil {
@@ -248,9 +247,33 @@ func (w *worker) catchUp(ctx context.Context) error {
 			return nil
 		}
 		if time.Since(begun) > w.r.cfg.Patience {
-			return errors.New("a session does not see the last cut, which came before it began")
+			return errCutUnseen
 		}
 		pause(ctx, wait)
+	}
+}
+
+// errCutUnseen says that what the last cut wrote does not become visible.
+var errCutUnseen = errors.New("a session does not see the last cut, which came before it began")
+
+// cutter is the worker whose session made the last cut, or nil if that was in another process or before a resume.
+func (r *Runner) cutter() *worker {
+	if len(r.last) != 1 || r.last[0].remote || r.lastSession == 0 || r.cfg.Lightweight {
+		return nil
+	}
+	return r.last[0]
+}
+
+// confirmCut reads the last cut in the name of the session that made it, when all sessions have ended because one does not see it. That
+// session wrote it, so the history shows that the database lost it, or that other sessions are behind. Its connection may
+// have broken: then another one to the same endpoint, which had all of Patience to catch up, continues it.
+func (r *Runner) confirmCut(ctx context.Context) {
+	w := r.cutter()
+	if w == nil {
+		return
+	}
+	if err := w.insist(ctx, r.lastSession, &sight{workers: r.last}); errors.As(err, new(*LogError)) {
+		r.fatal = err
 	}
 }
 

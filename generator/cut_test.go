@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -309,6 +310,95 @@ func (t breakingTx) Commit(ctx context.Context) error {
 		return err
 	}
 	return errAway
+}
+
+// TestCutLost: the database loses the last cut while the session that made it, and had seen it, waits for the outcome of a commit.
+// The run ends because the others do not see the cut, and that session shows that it is lost.
+func TestCutLost(t *testing.T) {
+	db := &failover{fake: &fake{delay: 50 * time.Microsecond}}
+	w := workload{keys: []string{"x", "y"}, f: func(ctx context.Context, tx *generator.Tx, worker, n int) error {
+		db.loseCut(worker)
+		return add(ctx, tx, []string{"x", "y"}[(worker+n)%2])
+	}}
+	run := driveWindows(t, db, w, generator.Config{Sessions: 4, Txns: 200, Cuts: generator.Cuts{Txns: 60, Before: func(context.Context) { db.cut = true }}})
+	if run.err == nil || !strings.Contains(run.err.Error(), "does not see the last cut") {
+		t.Fatal(run.err)
+	}
+	if got := run.judge(t, level.SER); got != verdict.Violated {
+		t.Error(got)
+	}
+}
+
+// failover is a fake that once breaks all connections and loses all fences: when the worker that wrote the last one, in a cut, runs
+// its next transaction. The outcome of that one stays open.
+type failover struct {
+	*fake
+	cut  bool
+	lost atomic.Bool
+}
+
+// loseCut is called in a transaction of the worker, which holds the lock.
+func (f *failover) loseCut(worker int) {
+	last, at := "", int64(0)
+	for k, v := range f.state {
+		if strings.HasPrefix(k, history.Fence) && v > at {
+			last, at = k, v
+		}
+	}
+	if f.lost.Load() || !f.cut || last != history.Fence+strconv.Itoa(worker+1) {
+		return
+	}
+	f.lost.Store(true)
+	for k := range f.state {
+		if strings.HasPrefix(k, history.Fence) {
+			delete(f.state, k)
+		}
+	}
+}
+
+func (f *failover) Resolve(context.Context, int64) (drivers.Outcome, error) {
+	return drivers.InProgress, nil
+}
+
+func (f *failover) Connect(ctx context.Context) (drivers.Session, error) {
+	lost := f.lost.Load()
+	s, err := f.fake.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return failoverSession{s.(*fakeSession), f, lost}, nil
+}
+
+type failoverSession struct {
+	*fakeSession
+	f    *failover
+	lost bool // it began after the loss
+}
+
+func (s failoverSession) Begin(ctx context.Context) (drivers.Tx, error) {
+	if s.f.lost.Load() != s.lost {
+		return nil, errAway
+	}
+	tx, err := s.fakeSession.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return failoverTx{tx.(*fakeTx), s}, nil
+}
+
+type failoverTx struct {
+	*fakeTx
+	s failoverSession
+}
+
+func (t failoverTx) Commit(ctx context.Context) error {
+	if t.s.f.lost.Load() == t.s.lost {
+		return t.fakeTx.Commit(ctx)
+	}
+	if err := t.Rollback(ctx); err != nil {
+		return err
+	}
+	return &drivers.Error{Class: drivers.OutcomeUnknown, Cause: "connection lost", Broken: true}
 }
 
 func when(c bool, a, b int64) int64 {

@@ -211,6 +211,9 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	}
 	noMoreCuts()
 	<-cutsEnd
+	if errors.Is(r.fatal, errCutUnseen) {
+		r.confirmCut(ctx)
+	}
 	fleet.end(ctx, haltedWithin(r.cfg.Patience))
 	r.stat.stop()
 	if r.cfg.Ended != nil {

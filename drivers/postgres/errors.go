@@ -18,6 +18,7 @@ const (
 	insufficientPrivilege      = "42501"
 	duplicateObject            = "42710"
 	undefinedFunction          = "42883"
+	invalidParameterValue      = "22023"
 	statementCompletionUnknown = "40003"
 	readOnlyTransaction        = "25006"
 	diskFull                   = "53100"

@@ -397,7 +397,8 @@ func (d *db) Resolve(ctx context.Context, txnID int64) (drivers.Outcome, error) 
 		}
 		return nil
 	})
-	if isCode(err, undefinedFunction) {
+	// A standby that became the primary and did not get the transaction has not given its id yet.
+	if isCode(err, undefinedFunction) || isCode(err, invalidParameterValue) {
 		return drivers.Lost, nil
 	}
 	if err != nil {

@@ -171,6 +171,7 @@ func TestResolve(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("rolled back", undone.TxnID(), drivers.DidAbort)
+	expect("not begun", undone.TxnID()+1_000_000, drivers.Lost)
 
 	own.Kill()
 	deadline := time.Now().Add(20 * time.Second)
