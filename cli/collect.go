@@ -16,13 +16,21 @@ const gcPercent, gcPercentSmall, gcPercentFirst = 80, 400, 3200
 // youngHeap is below how many bytes in use a process is young.
 const youngHeap = 8 << 20
 
+// Histories of hugeFile bytes and more are judged on huge pages. A history of so many bytes is assumed to need heapPerByte
+// times as many of the heap. mostHuge bytes are on huge pages at most.
+const hugeFile, heapPerByte, mostHuge = 4 << 20, 8, 4 << 30
+
 var delayed atomic.Bool // a collection has been delayed
 
 // collect sets the target of the garbage collector. A young process has little garbage and will
-// probably end soon, so its next collection is delayed, once. restore restores the previous target.
-func collect(percent int) (restore func()) {
+// probably end soon, so its next collection is delayed, once. It judges a history of size bytes: if that is large, the heap
+// gets huge pages. restore restores the previous target.
+func collect(percent int, size int64) (restore func()) {
 	if memory.InUse() >= youngHeap || delayed.Swap(true) {
 		return collectAt(percent)
+	}
+	if size >= hugeFile {
+		memory.PreferHuge(min(size, mostHuge/heapPerByte) * heapPerByte)
 	}
 	before := debug.SetGCPercent(gcPercentFirst)
 	var mu sync.Mutex

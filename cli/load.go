@@ -78,11 +78,11 @@ func (a *app) judge(path string, c *checking, finish func(*history.History, *res
 	// Large histories are free of pointers: early garbage collections cost little and save a
 	// third of the memory. For small ones, of which there may be thousands, they would take
 	// longer than judging.
-	percent := gcPercentSmall
-	if sizeOf(path) > smallFile {
+	percent, size := gcPercentSmall, sizeOf(path)
+	if size > smallFile {
 		percent = gcPercent
 	}
-	defer collect(percent)()
+	defer collect(percent, size)()
 	show := a.showChecking(path, c)
 	defer show.done()
 	limit := c.memoryLimit()

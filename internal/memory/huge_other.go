@@ -1,0 +1,6 @@
+//go:build !linux
+
+package memory
+
+// PreferHuge does nothing on this system.
+func PreferHuge(int64) {}
