@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,4 +145,19 @@ func bounded(t *testing.T, args ...string) call {
 	kill := time.AfterFunc(time.Minute, func() { c.Process.Kill() })
 	defer kill.Stop()
 	return finish(t, c)
+}
+
+// TestEmptyArgument: an argument that is empty, as of a variable of the shell that is not set, is told by its number.
+func TestEmptyArgument(t *testing.T) {
+	history := write(t, "h.txt", "s1: w(x,1)\n")
+	for n, args := range [][]string{{"check", "", "--level", "ser"}, {"check", history, "", "--level", "ser"}, {"report", ""}, {"convert", history, ""}, {"workloads", ""}} {
+		c := isohound(t, args...)
+		which := fmt.Sprintf("argument %d is empty; expected isohound %s", map[bool]int{true: 2, false: 1}[len(args) > 2 && args[1] == history], args[0])
+		if c.code != int(exitUsage) || !strings.Contains(c.msg, which) || strings.Count(c.msg, "\n") != 1 {
+			t.Errorf("%d: %q: %+v", n, args, c)
+		}
+	}
+	if c := isohound(t, "__complete", "check", ""); c.code != 0 {
+		t.Errorf("completion: %+v", c)
+	}
 }
