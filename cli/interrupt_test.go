@@ -161,3 +161,14 @@ func TestEmptyArgument(t *testing.T) {
 		t.Errorf("completion: %+v", c)
 	}
 }
+
+// TestRoundsOfPipe: --rounds, which may read a history twice, refuses a pipe at once.
+func TestRoundsOfPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if c := bounded(t, "check", pipe, "--level", "ser", "--rounds", "cobra"); c.code != int(exitUsage) || !strings.Contains(c.msg, "--rounds cannot read "+pipe+", which is not a regular file") || strings.Count(c.msg, "\n") != 1 {
+		t.Errorf("%+v", c)
+	}
+}
