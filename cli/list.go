@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/drivertest"
+	"github.com/isohound/isohound/drivers/declared"
 	"github.com/isohound/isohound/workloads"
 	"github.com/isohound/isohound/workloads/fromfile"
 )
@@ -22,7 +22,7 @@ func findDriver(name string) (drivers.Driver, error) {
 	if err != nil {
 		return nil, usage("%v%s", err, leftOut)
 	}
-	if err := drivertest.Declared(d.Info()); err != nil { // one that somebody else has registered
+	if err := declared.Check(d.Info()); err != nil { // one that somebody else has registered
 		return nil, withCode(exitUsage, err)
 	}
 	return d, nil
