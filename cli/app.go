@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -136,12 +137,15 @@ func (a *app) root(args []string) *cobra.Command {
 result, and checks whether the isolation level allows the history.
 
 ` + exitHelp,
-		Version:          version(),
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		Args:             noUnknown,
-		PersistentPreRun: func(*cobra.Command, []string) { a.stopSignals = a.listen() },
-		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noUnknown,
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			a.stopSignals = a.listen()
+			return noEmpty(c, args)
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.msg)
@@ -153,6 +157,15 @@ result, and checks whether the isolation level allows the history.
 	a.refuseHelp(root)
 	root.SetArgs(args)
 	return root
+}
+
+// noEmpty refuses an empty argument, such as "$FILE" of a script where FILE is not set. A shell that completes words may send one.
+func noEmpty(c *cobra.Command, args []string) error {
+	n := slices.Index(args, "")
+	if n < 0 || c.Name() == cobra.ShellCompRequestCmd || c.Name() == cobra.ShellCompNoDescRequestCmd {
+		return nil
+	}
+	return usage("argument %d is empty; expected %s", n+1, c.UseLine())
 }
 
 // noUnknown refuses arguments of the root, which are no commands.

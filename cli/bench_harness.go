@@ -37,7 +37,7 @@ throughput of a database.`,
 			if rounds < 1 {
 				return usage("--rounds must be at least 1")
 			}
-			if err := s.resolve(c); err != nil {
+			if err := s.resolve(a.stop, c); err != nil {
 				return err
 			}
 			return a.benchHarness(s, nothing, rounds, compress, asJSON)

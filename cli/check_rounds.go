@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +61,11 @@ func (k *checking) suitRounds(paths []string) error {
 		return usage("--rounds cobra judges level ser only, as the paper does; leave out --rounds for other levels, or record in windows (run --cut-every)")
 	case slices.Contains(paths, "-"):
 		return usage("--rounds cannot read standard input, since a violation is explained from the file; name a file")
+	}
+	for _, path := range paths {
+		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return usage("--rounds cannot read %s, which is not a regular file, since a violation is explained from the file; write it to a file first", path)
+		}
 	}
 	return nil
 }

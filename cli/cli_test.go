@@ -1,3 +1,5 @@
+//go:build !front
+
 package cli
 
 import (
@@ -12,11 +14,6 @@ import (
 
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/drivers"
-)
-
-const (
-	lostUpdate = "s1 T1 [0,5]: r(x,0) w(x,1)\ns2 T2 [2,7]: r(x,0) w(x,2)\n"
-	fine       = "s1 T1 [0,5]: r(x,0) w(x,1)\ns2 T2 [6,7]: r(x,1) w(x,2)\n"
 )
 
 // TestBadInput: each mistake has its exit code and one clear line with the place or the remedy.

@@ -25,7 +25,7 @@ to standard output. A file whose name ends in .zst is compressed.`,
 			if path == "" {
 				return usage("gen needs --history, a file or - for standard output")
 			}
-			if err := s.resolve(c); err != nil {
+			if err := s.resolve(a.stop, c); err != nil {
 				return err
 			}
 			return a.gen(s, path)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -198,7 +199,7 @@ func (a *app) checkRun(args []string) error {
 	if err := c.ParseFlags(args[1:]); err != nil {
 		return flagError(c, err)
 	}
-	if err := s.resolve(c); err != nil {
+	if err := s.resolve(context.Background(), c); err != nil {
 		return err
 	}
 	if _, err := checked(check, level.SER.String()); err != nil {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isohound/isohound/drivers"
-	"github.com/isohound/isohound/drivers/drivertest"
+	"github.com/isohound/isohound/drivers/declared"
 	"github.com/isohound/isohound/workloads"
 	"github.com/isohound/isohound/workloads/fromfile"
 )
@@ -21,10 +22,19 @@ func findDriver(name string) (drivers.Driver, error) {
 	if err != nil {
 		return nil, usage("%v%s", err, leftOut)
 	}
-	if err := drivertest.Declared(d.Info()); err != nil { // one that somebody else has registered
+	if err := declared.Check(d.Info()); err != nil { // one that somebody else has registered
 		return nil, withCode(exitUsage, err)
 	}
 	return d, nil
+}
+
+// findWorkload returns the workload called name, which may be a file whose read ends with ctx.
+func findWorkload(ctx context.Context, name string) (workloads.Spec, error) {
+	spec, err := workloads.FindContext(ctx, name)
+	if err != nil && ctx.Err() != nil {
+		return spec, errInterrupted
+	}
+	return spec, withCode(exitUsage, err)
 }
 
 func (a *app) driversCommand() *cobra.Command {
@@ -132,9 +142,9 @@ file=shop.yaml, which needs no Go; see docs/workload-files.md.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			list := workloads.All()
 			if len(args) == 1 {
-				one, err := workloads.Find(args[0])
+				one, err := findWorkload(a.stop, args[0])
 				if err != nil {
-					return withCode(exitUsage, err)
+					return err
 				}
 				list = []workloads.Spec{one}
 			}
@@ -173,11 +183,11 @@ which drivers can run it. All errors of the file are printed, with line and colu
 		Example: `  isohound workloads check shop.yaml`,
 		Args:    exactly(1, "one file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			spec, err := fromfile.Open(args[0])
+			spec, err := findWorkload(a.stop, fromfile.Kind+"="+args[0])
 			if err != nil {
-				return withCode(exitUsage, err)
+				return err
 			}
-			text, notes, err := fromfile.Describe(args[0])
+			text, notes, err := fromfile.Describe(spec)
 			if err != nil {
 				return withCode(exitUsage, err)
 			}

@@ -14,13 +14,31 @@ import (
 	"github.com/isohound/isohound/servers"
 )
 
+const (
+	lostUpdate = "s1 T1 [0,5]: r(x,0) w(x,1)\ns2 T2 [2,7]: r(x,0) w(x,2)\n"
+	fine       = "s1 T1 [0,5]: r(x,0) w(x,1)\ns2 T2 [6,7]: r(x,1) w(x,2)\n"
+)
+
+// shop is the path of the example. Commands of tests run in folders of their own.
+func shop(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../examples/workload-file/shop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ownOptions adds the drivers of a test. The program with the tag front has none.
+var ownOptions = func() []Option { return nil }
+
 // TestMain makes the test binary the command if ISOHOUND_MAIN is set, so that tests can send it
 // signals and read its exit code.
 func TestMain(m *testing.M) {
 	switch os.Getenv("ISOHOUND_MAIN") {
 	case "":
 	case "own":
-		Main(ownDrivers()...)
+		Main(ownOptions()...)
 	default:
 		Main()
 	}

@@ -1,3 +1,5 @@
+//go:build !front
+
 package cli
 
 import (
@@ -16,6 +18,8 @@ type own struct {
 	drivers.Driver
 	info drivers.Info
 }
+
+func init() { ownOptions = ownDrivers }
 
 // ownDrivers are in the process that a test starts with ISOHOUND_MAIN=own.
 func ownDrivers() []Option {

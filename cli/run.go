@@ -68,7 +68,7 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
 			if s.loaders, err = parseLoaders(o.loaders); err != nil {
 				return err
 			}
-			if err := s.resolve(c); err != nil {
+			if err := s.resolve(a.stop, c); err != nil {
 				return err
 			}
 			s.given = given(c, s)

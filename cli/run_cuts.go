@@ -158,7 +158,8 @@ func (w *windowRun) open() (io.Writer, error) {
 	return io.MultiWriter(f, w.hash, w.mark), nil
 }
 
-// close ends the file of the window, and gives it to the checker.
+// close ends the file of the window, brings it to the disk, and gives it to the checker. A window that is not judged yet is then whole
+// also after a power failure.
 func (w *windowRun) close() (digest string, err error) {
 	if err := w.file.Close(); err != nil {
 		return "", err
@@ -168,6 +169,9 @@ func (w *windowRun) close() (digest string, err error) {
 		if joined := w.commits.join(w.path); joined != "" {
 			digest = joined
 		}
+	}
+	if err := syncHistory(w.path); err != nil {
+		return "", err
 	}
 	if w.away != nil {
 		w.away.put(w.number, w.path, digest)

@@ -142,8 +142,9 @@ func (s *settings) makeWork(spec workloads.Spec) error {
 // maxSessions bounds the number of sessions, since each is a connection.
 const maxSessions = 10_000
 
-// resolve checks everything that can be checked before connecting.
-func (s *settings) resolve(c *cobra.Command) error {
+// resolve checks everything that can be checked before connecting. The read of a workload in a file ends with ctx; see
+// workloads.FindContext.
+func (s *settings) resolve(ctx context.Context, c *cobra.Command) error {
 	var err error
 	if err := s.resolveServer(c); err != nil {
 		return err
@@ -184,9 +185,9 @@ func (s *settings) resolve(c *cobra.Command) error {
 	if !c.Flags().Changed("seed") {
 		s.seed = drawSeed()
 	}
-	spec, err := workloads.Find(s.workload)
+	spec, err := findWorkload(ctx, s.workload)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return err
 	}
 	if s.values, err = spec.Resolve(s.params); err != nil {
 		return withCode(exitUsage, err)

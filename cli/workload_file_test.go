@@ -1,3 +1,5 @@
+//go:build !front
+
 package cli
 
 import (
@@ -9,16 +11,6 @@ import (
 
 	"github.com/isohound/isohound/results"
 )
-
-// shop is the path of the example. Commands of tests run in folders of their own.
-func shop(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs("../examples/workload-file/shop.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // TestWorkloadFile: a workload in a file is checked, listed, and run; the run keeps the file, and the script of
 // the reproduction uses what it kept.

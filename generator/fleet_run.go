@@ -22,6 +22,10 @@ func (f *Fleet) begin(r *Runner) {
 	f.r = r
 }
 
+// startSilence is how long a load generator may be silent and count as one that the run waits for. It says every aliveEvery that it
+// is there. One that is silent for longer may be there again, so it is not given up, but the run does not begin with it.
+const startSilence = 3 * time.Second
+
 // start waits for those that the run needs, and begins.
 func (f *Fleet) start(ctx, running context.Context) error {
 	if f == nil {
@@ -38,7 +42,7 @@ func (f *Fleet) start(ctx, running context.Context) error {
 	enough := f.waitFor(running, 0, func() bool {
 		ready := 0
 		for _, m := range f.loaders {
-			if m.ready {
+			if m.ready && time.Since(m.heard) < startSilence {
 				ready++
 			}
 		}

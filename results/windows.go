@@ -72,13 +72,15 @@ func EachWindow(dir string, f func(number, length int, o *Outcome) error) error 
 	if err != nil {
 		return err
 	}
+	n := 0
 	for line := range strings.Lines(string(b)) {
 		if !strings.HasSuffix(line, "\n") {
 			break
 		}
+		n++
 		var o Outcome
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			return errors.Wrap(err, filepath.Join(dir, WindowVerdicts))
+			return errors.Errorf("%s, line %d: %v; remove this line and those after it, and their windows are judged again if their histories are there", filepath.Join(dir, WindowVerdicts), n, err)
 		}
 		if err := f(WindowNumber(o.Path), len(line), &o); err != nil {
 			return err

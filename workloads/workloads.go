@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,8 +74,8 @@ type Kind struct {
 	// Name is what stands before =, and Argument what stands behind it, for people.
 	Name, Argument string
 	// Open returns the workload that an argument describes. Its Spec.Name is the name with the
-	// argument.
-	Open func(argument string) (Spec, error)
+	// argument. It may wait for input until ctx ends; with a ctx that never ends it must not wait.
+	Open func(ctx context.Context, argument string) (Spec, error)
 }
 
 var (
@@ -121,14 +122,17 @@ func All() []Spec {
 	return out
 }
 
-// Find returns the workload called name, or opens the one that name describes: the name of a Kind, =, and
-// its argument.
-func Find(name string) (Spec, error) {
+// Find is FindContext for those who read a workload several times, or may not wait: a file must be a regular one.
+func Find(name string) (Spec, error) { return FindContext(context.Background(), name) }
+
+// FindContext returns the workload called name, or opens the one that name describes: the name of a Kind, =, and
+// its argument. A file may be a pipe, whose read ends with ctx.
+func FindContext(ctx context.Context, name string) (Spec, error) {
 	var names []string
 	of, argument, described := strings.Cut(name, "=")
 	for _, k := range Kinds() {
 		if described && k.Name == of {
-			return k.Open(argument)
+			return k.Open(ctx, argument)
 		}
 		names = append(names, k.Name+"="+k.Argument)
 	}

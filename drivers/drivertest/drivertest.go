@@ -13,6 +13,7 @@ import (
 
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/drivers"
+	"github.com/isohound/isohound/drivers/declared"
 )
 
 // Initial are the keys that Open creates. Some names differ only by case or by a trailing space;
@@ -70,7 +71,7 @@ func Begin(t T, db drivers.DB) drivers.Tx {
 // Run checks that d, at its default isolation, fulfils the contract of package drivers.
 func Run(t T, d drivers.Driver, dsn string, blindWrites bool) {
 	ctx := context.Background()
-	must(t, Declared(d.Info()))
+	must(t, declared.Check(d.Info()))
 	sub(t, "values", func(t T) {
 		db := Open(t, d, dsn, "")
 		if db.Server() == "" {

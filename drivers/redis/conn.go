@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/pkg/errors"
@@ -187,6 +188,46 @@ func (a *address) stranger(err error) error {
 	return errors.Errorf("%v; %s", err, question)
 }
 
+// errPlain has the words by which drivers.Remedies knows a server without TLS.
+var errPlain = errors.New("the server answers without TLS, and does not support TLS")
+
+// silentTLS is how long a server may be silent to a handshake before it is asked without TLS.
+const silentTLS = time.Second
+
+// handshake is that of TLS. A Redis server without TLS takes it for the beginning of a command, and waits for the end of the line. So
+// a server that is silent is asked on a connection of its own, whether it answers without TLS. It is sent no password.
+func handshake(ctx context.Context, secured *tls.Conn, dial func(context.Context) (net.Conn, error)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ask := time.AfterFunc(silentTLS, func() {
+		if answersPlain(ctx, dial) {
+			cancel(errPlain)
+		}
+	})
+	defer ask.Stop()
+	err := secured.HandshakeContext(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errPlain) {
+		return errPlain
+	}
+	return err
+}
+
+// answersPlain reports whether a server answers a command without TLS: with + or -.
+func answersPlain(ctx context.Context, dial func(context.Context) (net.Conn, error)) bool {
+	n, err := dial(ctx)
+	if err != nil {
+		return false
+	}
+	defer n.Close()
+	defer context.AfterFunc(ctx, func() { n.Close() })()
+	answer := make([]byte, 1)
+	if _, err := n.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	_, err = n.Read(answer)
+	return err == nil && (answer[0] == '+' || answer[0] == '-')
+}
+
 // open connects to a host.
 func (a *address) open(ctx context.Context, host string) (*conn, error) {
 	dial := a.dial
@@ -201,7 +242,7 @@ func (a *address) open(ctx context.Context, host string) (*conn, error) {
 		conf := a.tls.Clone()
 		conf.ServerName, _, _ = net.SplitHostPort(host)
 		secured := tls.Client(n, conf)
-		if err := secured.HandshakeContext(ctx); err != nil {
+		if err := handshake(ctx, secured, func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", host) }); err != nil {
 			n.Close()
 			return nil, &lostError{false, errors.WithMessage(err, "TLS with "+host)}
 		}

@@ -74,18 +74,27 @@ type logFile struct {
 }
 
 // logs returns the logs in a folder in the order of their numbers. If a file name has no number,
-// all sessions are numbered from 1 in the order of names.
+// all sessions are numbered from 1 in the order of names. A log that is left out would be a session that did nothing, so one that
+// is not a file is an error; it is among the logs then, too.
 func logs(folder fs.FS) ([]logFile, error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
 		return nil, err
 	}
 	var all []logFile
+	var wrong error
 	numbered := true
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".log")
-		if !ok || !strings.HasPrefix(name, "T") || !e.Type().IsRegular() {
+		if !ok || !strings.HasPrefix(name, "T") {
 			continue
+		}
+		kind := e.Type()
+		if st, err := fs.Stat(folder, e.Name()); err == nil { // what a link leads to
+			kind = st.Mode().Type()
+		}
+		if !kind.IsRegular() && wrong == nil {
+			wrong = errors.Errorf("%s is not a regular file; write what it holds to a file of that name, or remove it if it is no log", e.Name())
 		}
 		n, err := strconv.ParseInt(name[1:], 10, 64)
 		if err != nil || name[1:] != strconv.FormatInt(n, 10) {
@@ -99,13 +108,13 @@ func logs(folder fs.FS) ([]logFile, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b logFile) int { return int(min(max(a.session-b.session, -1), 1)) })
-	return all, nil
+	return all, wrong
 }
 
 // IsFolder reports whether a folder holds Cobra's logs.
 func IsFolder(folder fs.FS) bool {
-	all, err := logs(folder)
-	return err == nil && len(all) > 0
+	all, _ := logs(folder)
+	return len(all) > 0
 }
 
 // Detect finds out how the writes in a folder are identified. If there is no write and no read of

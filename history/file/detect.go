@@ -65,6 +65,9 @@ func detect(head []byte, size int64, more func() []byte) (Format, error) {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return "", errors.New("this is a text in UTF-16; isohound reads UTF-8")
 	}
+	if kind, tool := packed(head, more); kind != "" {
+		return "", errors.Errorf("this is a file of %s; unpack it first, with %s", kind, tool)
+	}
 	if isText(head) {
 		return detectText(more()), nil
 	}
@@ -72,6 +75,34 @@ func detect(head []byte, size int64, more func() []byte) (Format, error) {
 		return Dbcop, nil
 	}
 	return "", errors.Errorf("not a history in any format that isohound reads (%s); name it with --format if it is one", Names())
+}
+
+// archives are the beginnings of files that hold other files, or a compressed one, and what unpacks them.
+var archives = []struct{ begins, kind, tool string }{
+	{"PK\x03\x04", "zip", "unzip"},
+	{"PK\x05\x06", "zip", "unzip"},
+	{"7z\xbc\xaf\x27\x1c", "7-Zip", "7z x"},
+	{"\x04\x22\x4d\x18", "LZ4", "lz4 -d"},
+}
+
+// packed returns the kind of archive that a file is, and what unpacks it; "" for none.
+func packed(head []byte, more func() []byte) (kind, tool string) {
+	for _, a := range archives {
+		if bytes.HasPrefix(head, []byte(a.begins)) {
+			return a.kind, a.tool
+		}
+	}
+	const block = 4 // behind BZh and the size of blocks comes the mark of a block, or of the end
+	if bytes.HasPrefix(head, []byte("BZh")) && len(head) > block && (bytes.HasPrefix(head[block:], []byte("1AY&SY")) || bytes.HasPrefix(head[block:], []byte("\x17rE8P\x90"))) {
+		return "bzip2", "bunzip2"
+	}
+	const mark = 257 // where the header of a tar archive names its format; before it there is a name with zeros behind it
+	if bytes.IndexByte(head, 0) > 0 {
+		if long := more(); len(long) > mark && bytes.HasPrefix(long[mark:], []byte("ustar")) {
+			return "tar", "tar -xf"
+		}
+	}
+	return "", ""
 }
 
 func isText(b []byte) bool {

@@ -123,6 +123,24 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
+// TestArchives: a file that holds a history is told from one, with the tool that unpacks it.
+func TestArchives(t *testing.T) {
+	tar := "history.jsonl" + strings.Repeat("\x00", 244) + "ustar\x0000" + strings.Repeat("\x00", 247)
+	for data, want := range map[string]string{
+		"PK\x03\x04\x14\x00": "a file of zip; unpack it first, with unzip", "PK\x05\x06" + strings.Repeat("\x00", 18): "a file of zip",
+		"BZh91AY&SY\x12\x34": "a file of bzip2; unpack it first, with bunzip2", "BZh9\x17rE8P\x90\x00\x00\x00\x00": "a file of bzip2",
+		"7z\xbc\xaf\x27\x1c\x00\x04": "a file of 7-Zip", "\x04\x22\x4d\x18\x64": "a file of LZ4", tar: "a file of tar; unpack it first, with tar -xf",
+	} {
+		path := filepath.Join(t.TempDir(), "h")
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Open(path, file.Auto, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", data, err, want)
+		}
+	}
+}
+
 // TestFolders: a folder must hold Cobra's logs, and a file is never one of Cobra's formats.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()

@@ -62,10 +62,17 @@ type countedFolder struct {
 	c *counter
 }
 
+// Open opens regular files and folders only: the open or the read of a pipe might wait for ever.
 func (f countedFolder) Open(name string) (fs.File, error) {
+	if st, err := f.Stat(name); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		return nil, errors.Errorf("%s is not a regular file; write what it holds to a file of that name", name)
+	}
 	file, err := f.FS.Open(name)
 	return countedFile{file, f.c}, err
 }
+
+// Stat opens nothing.
+func (f countedFolder) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, name) }
 
 func (f countedFolder) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.FS, name) }
 

@@ -30,7 +30,7 @@ var never = map[string][]string{
 }
 
 // words are packages that a folder may import from a folder on which it must not depend: drivers
-// translate the tables and conditions of histories, and their test knows the levels that they may promise.
+// translate the tables and conditions of histories, and what they promise are levels.
 var words = map[string][]string{"drivers": {"history/schema", "history/quote", "checker/level"}}
 
 func deps(t *testing.T, pattern string, flags ...string) map[string][]string {

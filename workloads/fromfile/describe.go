@@ -1,25 +1,18 @@
 package fromfile
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/isohound/isohound/history/schema"
-	"github.com/isohound/isohound/internal/infile"
+	"github.com/isohound/isohound/workloads"
 )
 
-// Describe reads a file and says what it would run: its tables, how many rows they have at first, and
-// for each transaction which operations are recorded. notes say what makes verdicts weaker. The error is
-// that of Open.
-func Describe(path string) (text string, notes []string, err error) {
-	raw, err := infile.ReadText(context.Background(), path)
-	if err != nil {
-		return "", nil, errors.WithStack(err)
-	}
-	c, err := compile(path, raw, 0, nil)
+// Describe says what a file that Open has read would run: its tables, how many rows they have at first, and
+// for each transaction which operations are recorded. notes say what makes verdicts weaker. The file is not
+// read again: it may be a pipe.
+func Describe(spec workloads.Spec) (text string, notes []string, err error) {
+	c, err := compile(spec.File, spec.Raw, 0, nil)
 	if err != nil {
 		return "", nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand"
+	"os"
 	"strconv"
 	"strings"
 
@@ -35,9 +36,12 @@ func init() {
 const mixParam = "mix"
 
 // Open reads a file and describes its workload. The error names all places in the file that are wrong,
-// one a line, as path:line:column.
-func Open(path string) (workloads.Spec, error) {
-	raw, err := infile.ReadText(context.Background(), path)
+// one a line, as path:line:column. What is not a regular file is read until ctx ends, and refused if ctx never ends.
+func Open(ctx context.Context, path string) (workloads.Spec, error) {
+	if info, err := os.Stat(path); err == nil && ctx.Done() == nil && !info.Mode().IsRegular() {
+		return workloads.Spec{}, errors.Errorf("--workload file=%s: it is not a regular file, and is read more than once; write it to a file first", path)
+	}
+	raw, err := infile.ReadText(ctx, path)
 	if err != nil {
 		return workloads.Spec{}, errors.Wrap(err, "--workload file=FILE")
 	}

@@ -54,7 +54,11 @@ func TestDocs(t *testing.T) {
 			t.Errorf("docs/workload-files.md lacks the generator %s", name)
 		}
 	}
-	text, notes, err := Describe(path)
+	spec, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, notes, err := Describe(spec)
 	if err != nil || len(notes) > 0 || !strings.Contains(text, "transaction buy, 27.8 % of all") || !strings.Contains(text, "scans rows of orders by a condition and reads n, state, note, changed") {
 		t.Errorf("%v %v\n%s", err, notes, text)
 	}

@@ -47,7 +47,7 @@ func write(t *testing.T, text string) string {
 // TestRefused: what would not be recorded truthfully is refused, at its place, with what to write instead.
 // ¦ marks the place.
 func TestRefused(t *testing.T) {
-	if _, err := Open(write(t, frame+"SELECT * FROM t\n")); err != nil {
+	if _, err := Open(t.Context(), write(t, frame+"SELECT * FROM t\n")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ statement, says string }{
@@ -131,7 +131,7 @@ func TestRefused(t *testing.T) {
 	} {
 		before, after, marked := strings.Cut(c.statement, "¦")
 		text := before + after
-		_, err := Open(write(t, frame+text+"\n"))
+		_, err := Open(t.Context(), write(t, frame+text+"\n"))
 		if err == nil {
 			t.Errorf("%s: it is accepted", text)
 			continue
@@ -189,12 +189,12 @@ func TestFileErrors(t *testing.T) {
 		{tables + "transactions: {x: {statements: [{as: y}]}}", "under do"},
 		{tables + "transactions: {x: {statements: [DELETE FROM t]}, x: {statements: [DELETE FROM t]}}", "twice"},
 	} {
-		_, err := Open(write(t, c.text))
+		_, err := Open(t.Context(), write(t, c.text))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s\nsays %v, not %s", c.text, err, c.says)
 		}
 	}
-	_, err := Open(write(t, frame+"SELECT q FROM t\n      - SELECT a FROM q\n"))
+	_, err := Open(t.Context(), write(t, frame+"SELECT q FROM t\n      - SELECT a FROM q\n"))
 	if err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("not both errors: %v", err)
 	}
@@ -209,7 +209,7 @@ func TestPlaces(t *testing.T) {
 		{"|\n         SELECT a,\n           q\n         FROM t", ":25:12:"},
 		{">\n         SELECT a,\n           q FROM t", ":23:9:"},
 	} {
-		if _, err := Open(write(t, frame+c.entry+"\n")); err == nil || !strings.Contains(err.Error(), c.place) {
+		if _, err := Open(t.Context(), write(t, frame+c.entry+"\n")); err == nil || !strings.Contains(err.Error(), c.place) {
 			t.Errorf("%s: %v, not at %s", c.entry, err, c.place)
 		}
 	}
@@ -219,7 +219,7 @@ func TestPlaces(t *testing.T) {
 func TestToldOnce(t *testing.T) {
 	text := "tables: {accounts: {key: {id: int}, columns: {a: int}}}\ntransactions:\n  x:\n    statements:\n" + strings.Repeat("      - UPDATE acounts SET a = :nn WHERE id = :nn\n", 3) +
 		strings.Repeat("      - UPDATE accounts SET a = :nn WHERE id = :nn\n", 3)
-	_, err := Open(write(t, text))
+	_, err := Open(t.Context(), write(t, text))
 	if err == nil || strings.Count(err.Error(), "there is no table acounts") != 1 || strings.Count(err.Error(), "there is no nn under") != 1 || !strings.Contains(err.Error(), ":5:16:") {
 		t.Errorf("%v", err)
 	}

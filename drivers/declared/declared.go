@@ -1,4 +1,6 @@
-package drivertest
+// Package declared checks what drivers say of themselves. It is not a part of package drivers, since levels are of the checkers, on
+// which workloads and generators must not depend.
+package declared
 
 import (
 	"github.com/pkg/errors"
@@ -7,9 +9,9 @@ import (
 	"github.com/isohound/isohound/drivers"
 )
 
-// Declared reports what is wrong with what a driver says of itself: it needs a name and an isolation, each isolation has
+// Check reports what is wrong with what a driver says of itself: it needs a name and an isolation, each isolation has
 // a name of its own, and what it promises are levels that can be checked.
-func Declared(info drivers.Info) error {
+func Check(info drivers.Info) error {
 	switch {
 	case info.Name == "":
 		return errors.New("a driver has no name")
