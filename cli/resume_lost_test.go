@@ -49,17 +49,11 @@ func TestResumedAfterPowerFailure(t *testing.T) {
 			seed := randhist.Seed(t, rand.Uint64())
 			rng := rand.New(rand.NewPCG(seed, 3))
 			dir := filepath.Join(t.TempDir(), "run")
-			var files []string
-			var err error
-			for len(files) < 2 { // what one window lost, later ones read
-				args := []string{"run", "--resume", dir, "--dsn", dsn, "--no-progress"}
-				if files == nil {
-					args = []string{"run", "--driver", "postgres", "--dsn", dsn, "--isolation", "repeatable read", "--sessions", "8", "--keys", "20", "--duration", "1m", "--cut-every", "1s", "--check", "si", "--out", dir, "--no-progress"}
-				}
-				windowsKilled(t, rng, "si", dir, args...)
-				if files, err = results.WindowFiles(dir); err != nil {
-					t.Fatal(err)
-				}
+			// What one window lost, later ones read.
+			killedInWindow(t, rng, 2, "si", dir, "run", "--driver", "postgres", "--dsn", dsn, "--isolation", "repeatable read", "--sessions", "8", "--keys", "20", "--duration", "1m", "--cut-every", "1s", "--check", "si", "--out", dir, "--no-progress")
+			files, err := results.WindowFiles(dir)
+			if err != nil {
+				t.Fatal(err)
 			}
 			last := files[len(files)-1]
 			if err := damage(last); err != nil {

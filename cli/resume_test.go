@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,8 +27,14 @@ import (
 // windowsKilled starts a run in windows, or goes on with it, and kills the process at a random moment. What is there must satisfy level.
 func windowsKilled(t *testing.T, rng *rand.Rand, level, dir string, args ...string) {
 	t.Helper()
+	killedInWindow(t, rng, 1, level, dir, args...)
+}
+
+// killedInWindow is the same, and does not kill it before window n.
+func killedInWindow(t *testing.T, rng *rand.Rand, n int, level, dir string, args ...string) {
+	t.Helper()
 	c, msg, wait := begin(t, args...)
-	waitForSize(t, filepath.Join(dir, results.WindowsFolder, "000001.jsonl.zst"), 4<<10)
+	waitForSize(t, filepath.Join(dir, results.WindowsFolder, fmt.Sprintf("%06d.jsonl.zst", n)), 4<<10)
 	time.Sleep(time.Duration(rng.IntN(1500)) * time.Millisecond)
 	c.Process.Signal(syscall.SIGKILL)
 	if got := wait(); got.code == 0 {
