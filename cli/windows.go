@@ -204,6 +204,9 @@ func (j *windowJudge) proves(lvl level.Level) *history.History {
 
 // weigh makes the outcome of a window that is violated, but does not prove that the run is, unknown.
 func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
+	if again := j.state.Again(); h != nil && again != (rounds.Again{}) {
+		o.Again = &results.Again{Aborted: again.Aborted, Unknown: again.Unknown, Ops: again.Ops}
+	}
 	if o.Verdict == verdict.Violated && h != nil {
 		lvl, err := level.Parse(o.Level)
 		var why string
