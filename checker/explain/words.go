@@ -20,6 +20,9 @@ func Name(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 		a.Names = sharedByCases(a)
 	} else {
 		a.Names = kindNames[a.Kind]
+		if stale(h, a) {
+			a.Names = []string{StaleRead}
+		}
 		if dirtyUpdate(h, a) {
 			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "dirty-update")
 		}
@@ -193,7 +196,14 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 	}
 	switch a.Kind {
 	case verdict.ThinAirRead:
-		if text, ok := w.scan(last, a.Ops[len(a.Ops)-1].Op); ok && op.Value == history.Absent {
+		text, ok := w.scan(last, a.Ops[len(a.Ops)-1].Op)
+		if stale(w.h, a) {
+			if ok {
+				got = text
+			}
+			return w.stale(last, op, got, ok)
+		}
+		if ok && op.Value == history.Absent {
 			return fmt.Sprintf("%s %s, although the row always exists and every value that anybody wrote fulfils the conditions.", w.introduce(last), text)
 		}
 		if op.Value == history.Absent {
