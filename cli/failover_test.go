@@ -72,6 +72,10 @@ func TestStandbyPromoted(t *testing.T) {
 		if c.code != 1 || len(all) != 1 || all[0].Verdict != verdict.Violated || !all[0].Certified {
 			t.Errorf("%v: exit code %d: %s%s", cuts, c.code, c.out, c.msg)
 		}
+		// An older value is of an earlier window.
+		if strings.Contains(c.out, `"ThinAirRead"`) {
+			t.Errorf("%v: %s", cuts, c.out)
+		}
 	}
 }
 

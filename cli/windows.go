@@ -204,6 +204,9 @@ func (j *windowJudge) proves(lvl level.Level) *history.History {
 
 // weigh makes the outcome of a window that is violated, but does not prove that the run is, unknown.
 func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
+	if again := j.state.Again(); h != nil && again != (rounds.Again{}) {
+		o.Again = &results.Again{Aborted: again.Aborted, Unknown: again.Unknown, Ops: again.Ops}
+	}
 	if o.Verdict == verdict.Violated && h != nil {
 		lvl, err := level.Parse(o.Level)
 		var why string
@@ -239,17 +242,13 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 
 // prove sets the standing of the outcome of a window that is violated at a level to what the window proves of the run: some of
 // the levels that it violates, and none that it satisfies. A standing that nobody asked for is made only if a promised
-// level is among them.
+// level is among them. Its counterexamples are parts of the window, and prove no more of the run.
 func (j *windowJudge) prove(h *history.History, o *results.Outcome, at level.Level) {
-	known := checker.Known{at: verdict.Violated}
-	if o.Standing != nil {
-		open := func(*history.History) (verdict.Verdict, error) { return verdict.Unknown, nil }
-		for _, name := range slices.Concat(o.Standing.Not, o.Standing.AlsoNot) {
-			if lvl, err := level.Parse(name); err == nil && rounds.Judges(lvl) {
-				if why, err := j.state.Doubt(h, lvl, open); why == "" && err == nil {
-					known[lvl] = verdict.Violated
-				}
-			}
+	known := j.proved(h, at, o.Standing)
+	for n := range o.Anomalies {
+		if c := o.Anomalies[n].Counterexample; c != nil && c.Standing != nil {
+			s := j.proved(h, at, c.Standing).Standing(h)
+			c.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
 		}
 	}
 	refuted := j.refuted(at)
@@ -261,6 +260,23 @@ func (j *windowJudge) prove(h *history.History, o *results.Outcome, at level.Lev
 	}
 	s := known.Standing(h)
 	o.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
+}
+
+// proved are the levels among those that s has as violated, and at, whose violation by the window proves that of the run.
+func (j *windowJudge) proved(h *history.History, at level.Level, s *results.Standing) checker.Known {
+	known := checker.Known{at: verdict.Violated}
+	if s == nil {
+		return known
+	}
+	open := func(*history.History) (verdict.Verdict, error) { return verdict.Unknown, nil }
+	for _, name := range slices.Concat(s.Not, s.AlsoNot) {
+		if lvl, err := level.Parse(name); err == nil && rounds.Judges(lvl) {
+			if why, err := j.state.Doubt(h, lvl, open); why == "" && err == nil {
+				known[lvl] = verdict.Violated
+			}
+		}
+	}
+	return known
 }
 
 // refuted looks which promised levels the window violates, too, that follow from one at which it is violated. None is told twice.

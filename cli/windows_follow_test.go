@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,13 +94,7 @@ func TestWindowsClaimBack(t *testing.T) {
 // TestWindowsOutcomeFirst: a transaction of unknown outcome that an earlier window shows to have committed writes nothing in a later one.
 // Only then the versions of reads say what they are: a read of what it wrote is one of the value at the cut.
 func TestWindowsOutcomeFirst(t *testing.T) {
-	dir := t.TempDir()
-	folder := filepath.Join(dir, results.WindowsFolder)
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	after := ""
-	for n, lines := range []string{
+	dir := windowsOf(t,
 		`{"isohound":2,"positions":"numbers","initial":0}
 {"txn":1,"session":0,"status":"unknown","commit":5,"ops":[["w","x",1]]}
 {"txn":2,"session":1,"status":"committed","commit":6,"ops":[["r","x",1,5],["w","y",1]]}
@@ -113,13 +106,7 @@ func TestWindowsOutcomeFirst(t *testing.T) {
 {"txn":4,"session":2,"status":"committed","commit":8,"ops":[["r","y",1]]}
 {"txn":5,"session":3,"status":"committed","commit":9,"ops":[["r","x",1,5]]}
 {"closed":{"reason":"complete","txns":4}}
-`} {
-		text := []byte(strings.Replace(lines, "AFTER", after, 1))
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%06d.jsonl", n+1)), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		after = fmt.Sprintf("%x", sha256.Sum256(text))
-	}
+`)
 	for versions, want := range map[string]verdict.Verdict{"assume": verdict.Satisfied, "hint": verdict.Satisfied} {
 		c := isohound(t, "check", dir, "--level", "ser", "--versions", versions, "--json")
 		if all := c.outcomes(t); len(all) != 1 || all[0].Verdict != want || all[0].Windows.Total() != 2 {

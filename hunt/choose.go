@@ -44,9 +44,9 @@ type tally struct {
 // maxCut is how many runs of a cell that were cut short do not count. It may be the cell that ends isohound each time.
 const maxCut = 2
 
-// cutShort reports whether a run ended because isohound was killed or interrupted.
+// cutShort reports whether a run ended because isohound was killed or interrupted, or could not go on.
 func (r *Run) cutShort() bool {
-	return r.State == lost || strings.Contains(r.Early, results.Killed) || strings.Contains(r.Early, generator.Interrupted)
+	return r.State == lost || strings.Contains(r.Early, results.Killed) || strings.Contains(r.Early, results.Stuck) || strings.Contains(r.Early, generator.Interrupted)
 }
 
 // chooser chooses runs. It holds what does not change during a night.

@@ -133,19 +133,25 @@ func (h *hunter) leftovers(ctx context.Context) error {
 	return nil
 }
 
-// cutOff finds out what there is of a run whose process was killed.
+// cutOff finds out what there is of a run that was being recorded when the hunt ended: it was killed, or an error ended it, which
+// the message of the run tells if it could be written.
 func (h *hunter) cutOff(r *Run) error {
 	dir := h.folder(r)
+	ended, cause := results.Killed, "or could not write"
+	if r.Message != "" {
+		ended, cause = results.Stuck, r.Message
+	}
+	early := ended + " (" + cause + ")"
 	run, err := results.Load(dir)
 	switch {
 	case r.Folder == "" || err != nil || !results.HasHistory(dir, run):
-		r.State, r.Message, r.Early = lost, "isohound was killed before anything was recorded", results.Killed
+		r.State, r.Message, r.Early = lost, early+" before anything was recorded", early
 		if r.Kept = false; r.Folder != "" {
 			_ = os.RemoveAll(dir)
 		}
 		return h.State.set(r)
 	case run.Config.Ended == results.NotYet:
-		run.Config.Ended = results.Killed
+		run.Config.Ended, run.Config.Cause = ended, cause
 		if err := results.SaveConfig(dir, &run.Config); err != nil {
 			return err
 		}
@@ -281,10 +287,10 @@ func (h *hunter) over(c *Cell, n int, at time.Time) bool {
 	return b.Runs > 0 && n >= b.Runs || !end.IsZero() && at.Add(c.Run).After(end)
 }
 
-// record records a run. The index knows of it before it begins.
-func (h *hunter) record(ctx context.Context, ch *choice, tonight []*Run) (*Run, error) {
+// record records a run. The index knows of it before it begins, and of an error that ends the hunt, if it can be written.
+func (h *hunter) record(ctx context.Context, ch *choice, tonight []*Run) (r *Run, err error) {
 	c := ch.cell
-	r := &Run{
+	r = &Run{
 		Night: h.night.ID, Cell: c.ID(), Target: c.Target.Name, Isolation: c.Isolation, Workload: c.Workload.Name, Fault: c.Fault, Digest: c.digest(), Version: h.Version,
 		Settings: h.chooser.settings(ch, tonight), Why: ch.why, Began: time.Now(),
 	}
@@ -294,6 +300,12 @@ func (h *hunter) record(ctx context.Context, ch *choice, tonight []*Run) (*Run, 
 	if err := h.State.add(r); err != nil {
 		return nil, err
 	}
+	defer func(r *Run) {
+		if err != nil && r.State == recording {
+			r.Message = err.Error()
+			_ = h.State.set(r) // else cutOff does not know why
+		}
+	}(r)
 	r.Folder = fmt.Sprintf("%s/%d/%05d-%s", runsFolder, r.Night, r.ID, c.slug())
 	if err := h.State.place(r); err != nil {
 		return nil, err
@@ -315,8 +327,10 @@ func (h *hunter) record(ctx context.Context, ch *choice, tonight []*Run) (*Run, 
 		if ctx.Err() != nil {
 			r.State, r.Message, r.Early = lost, "interrupted before anything was recorded", "interrupted"
 		}
-	case run.Config.Ended == results.NotYet: // the process was killed
-		run.Config.Ended = results.Killed
+	case run.Config.Ended == results.NotYet: // the process was killed, or could not write the end
+		if run.Config.Ended = results.Killed; x.code != -1 && ctx.Err() == nil {
+			run.Config.Ended, run.Config.Cause = results.Stuck, x.last
+		}
 		if err := results.SaveConfig(dir, &run.Config); err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ type Workload struct {
 // Budget says when a night ends. A run that would not end in time is not begun.
 type Budget struct {
 	Time  Duration `yaml:"time" doc:"How long the night lasts; what it lasted before an interruption counts."`
-	Runs  int      `yaml:"runs" min:"0" doc:"How many runs the night has."`
+	Runs  int      `yaml:"runs" min:"1" doc:"How many runs the night has."`
 	Until Clock    `yaml:"until" doc:"Time of day at which the night ends, by the machine's clock."`
 	Run   Duration `yaml:"run" doc:"Duration of the recording of one run; 10s by default."`
 	Check Duration `yaml:"check" doc:"Time limit for judging a run at each level; 2m by default."`

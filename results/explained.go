@@ -236,7 +236,7 @@ func notation(h, whole *history.History, txns []int32) string {
 		}
 		text = head + text
 	}
-	return text
+	return partOfWindow(h) + text
 }
 
 // Picture returns the content of the anomaly's drawings.

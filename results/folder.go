@@ -36,6 +36,10 @@ const NotYet = "not yet"
 // Killed is the value of Config.Ended for a run whose process was killed, if another process found that out.
 const Killed = "isohound was killed"
 
+// Stuck is the value of Config.Ended for a run that ended because of an error, such as a full disk, if its process could not write
+// that, and another one did. Config.Cause has the error.
+const Stuck = "isohound could not go on"
+
 // ReproFolder is the folder of a violated run's reproduction.
 const ReproFolder = "repro"
 

@@ -34,6 +34,8 @@ type Outcome struct {
 	Committed      int `json:"committed"`
 	Aborted        int `json:"aborted"`
 	UnknownOutcome int `json:"unknown_outcome"`
+	// Again is set for a window that has transactions of earlier windows once more.
+	Again *Again `json:"again,omitempty"`
 	// Unread: the history could not be read within the limits.
 	Unread bool `json:"unread,omitempty"`
 	Ops    int  `json:"ops"`

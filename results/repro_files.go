@@ -16,6 +16,18 @@ import (
 	"github.com/isohound/isohound/history/native"
 )
 
+// partOfWindow is the comment at the beginning of a part of a later window in the DSL, which does not say that it is one. It is ""
+// for other histories.
+func partOfWindow(h *history.History) string {
+	if h.Window == nil {
+		return ""
+	}
+	return fmt.Sprintf(`# This is a part of window %d of a run. The initial values are those at the cut before it. So a value that
+# nobody here wrote may be of an earlier window, although a check of this file calls a read of it a ThinAirRead, and
+# violations of weak levels other than cc need not be violations by the run.
+`, h.Window.Number)
+}
+
 // portable writes a history in the DSL, or, if that cannot carry all of it, in the native
 // format.
 func portable(h *history.History, name string) (file string, text []byte, err error) {
@@ -25,6 +37,7 @@ func portable(h *history.History, name string) (file string, text []byte, err er
 	}
 	var b bytes.Buffer
 	if len(losses) == 0 && fits == h {
+		b.WriteString(partOfWindow(h))
 		for i := range h.Txns {
 			if id := h.DBTxn(i); id != 0 {
 				fmt.Fprintf(&b, "# T%d is the database's transaction %d\n", h.Txns[i].ID, id)

@@ -157,6 +157,28 @@ type WindowSpan struct {
 // maxSpans bounds Windows.Spans.
 const maxSpans = 200
 
+// Again counts the transactions of unknown outcome that a window has once more, because they may take effect in it. The
+// figures of the window have them; those of the run have them in the first window only, where their outcome is unknown.
+type Again struct {
+	Aborted int `json:"aborted"`
+	Unknown int `json:"unknown"`
+	Ops     int `json:"ops"`
+}
+
+// news is a window's outcome with the figures of what no earlier window has. Without such transactions it is the outcome itself.
+func (o *Outcome) news() *Outcome {
+	if o.Again == nil {
+		return o
+	}
+	own := *o
+	own.Txns -= o.Again.Aborted + o.Again.Unknown
+	own.Aborted -= o.Again.Aborted
+	own.UnknownOutcome -= o.Again.Unknown
+	own.Ops -= o.Again.Ops
+	own.Again = nil
+	return &own
+}
+
 // extend adds window number n.
 func (w *Windows) extend(n int, o *Outcome) {
 	last := len(w.Spans) - 1
@@ -264,6 +286,7 @@ func (w *Windows) standing() *Standing {
 // gives the verdict: the first violated one, say.
 func (o *Outcome) AddWindow(n int, w *Outcome) {
 	first := o.Windows == nil
+	w = w.news()
 	if !first {
 		w = o.ClaimSpan.weigh(w)
 	}

@@ -8,12 +8,15 @@ import (
 )
 
 // DOT writes the dependency graph in Graphviz's language. Kinds of edges differ by label, style and
-// width. Edges that are only context are grey.
+// width. Edges that are only context are grey. Long values in labels are cut, as in GraphSVG.
 func DOT(p *Picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph counterexample {\n  label=%s; labelloc=t; rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"Helvetica\"];\n  edge [fontname=\"Courier\", fontsize=11];\n", quoted(p.Title))
 	for _, t := range p.Txns {
-		lines := append([]string{fmt.Sprintf("T%d", t.ID), where(t)}, texts(t.Shown())...)
+		lines := []string{fmt.Sprintf("T%d", t.ID), where(t)}
+		for _, o := range t.Shown() {
+			lines = append(lines, clip(brief(oneLine(o.String())), maxBrief))
+		}
 		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(fmt.Sprintf("T%d", t.ID)), quoted(strings.Join(lines, "\n")))
 	}
 	styles := map[string]string{"SO": "style=dotted", "RT": "style=\"dashed,bold\"", "WR": "style=solid", "WW": "style=solid, penwidth=3", "VO": "style=dashed, penwidth=3", "VS": "style=\"solid,bold\"", "NV": "style=\"dashed,bold\"", "RW": "style=dashed",
@@ -21,13 +24,24 @@ func DOT(p *Picture) string {
 	write := func(edges []Edge, more string) {
 		for _, e := range edges {
 			fmt.Fprintf(&b, "  %s -> %s [label=%s, tooltip=%s, %s%s];\n", quoted(fmt.Sprintf("T%d", e.From)), quoted(fmt.Sprintf("T%d", e.To)),
-				quoted(e.label()), quoted(e.Text), styles[e.drawn()], more)
+				quoted(strings.Join(dotLabel(e), "\n")), quoted(e.Text), styles[e.drawn()], more)
 		}
 	}
 	write(p.Cycle, "")
 	write(p.Context, ", color=gray50, fontcolor=gray30")
 	b.WriteString("}\n")
 	return b.String()
+}
+
+func dotLabel(e Edge) []string {
+	if e.Scan == "" {
+		return labelLines(e)
+	}
+	lines := strings.Split(e.label(), "\n")
+	for n := range lines {
+		lines[n] = clip(brief(lines[n]), maxBrief)
+	}
+	return lines
 }
 
 // quoted returns s as a DOT string. Backslashes are escapes there, and a line end in a label is \n.

@@ -13,7 +13,7 @@ var Figure5 = []string{
 
 // Names lists the names that Known knows, without the suffixes of cycles.
 func Names() []string {
-	out := []string{ClaimedSnapshot}
+	out := []string{ClaimedSnapshot, StaleRead}
 	for _, row := range cycleNames {
 		out = append(out, row.name)
 	}
@@ -29,7 +29,7 @@ func Names() []string {
 
 // Known reports whether an anomaly can have this name.
 func Known(name string) bool {
-	if name == ClaimedSnapshot {
+	if name == ClaimedSnapshot || name == StaleRead {
 		return true
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(name, "-realtime"), "-process")

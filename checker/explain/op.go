@@ -133,11 +133,3 @@ func Lines(ops []Op) []string {
 	flush()
 	return lines
 }
-
-func texts(ops []Op) []string {
-	out := make([]string, len(ops))
-	for i, op := range ops {
-		out[i] = op.String()
-	}
-	return out
-}

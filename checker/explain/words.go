@@ -20,6 +20,9 @@ func Name(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 		a.Names = sharedByCases(a)
 	} else {
 		a.Names = kindNames[a.Kind]
+		if stale(h, a) {
+			a.Names = []string{StaleRead}
+		}
 		if dirtyUpdate(h, a) {
 			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "dirty-update")
 		}
@@ -129,11 +132,11 @@ func (w words) pair(k history.Key, v history.Value) string {
 	return w.key(k) + " = " + w.value(v)
 }
 
-// key and value escape what terminals would interpret.
+// key and value escape what terminals would interpret. Long values are cut: the operations have them in full.
 func (w words) key(k history.Key) string { return Printable(w.h.KeyName(k)) }
 
 func (w words) value(v history.Value) string {
-	text := Printable(w.h.ValueText(v))
+	text := brief(Printable(w.h.ValueText(v)))
 	if at := w.h.Commit(v); at != 0 {
 		text += fmt.Sprintf(" (version %d)", at)
 	}
@@ -193,7 +196,14 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 	}
 	switch a.Kind {
 	case verdict.ThinAirRead:
-		if text, ok := w.scan(last, a.Ops[len(a.Ops)-1].Op); ok && op.Value == history.Absent {
+		text, ok := w.scan(last, a.Ops[len(a.Ops)-1].Op)
+		if stale(w.h, a) {
+			if ok {
+				got = text
+			}
+			return w.stale(last, op, got, ok)
+		}
+		if ok && op.Value == history.Absent {
 			return fmt.Sprintf("%s %s, although the row always exists and every value that anybody wrote fulfils the conditions.", w.introduce(last), text)
 		}
 		if op.Value == history.Absent {

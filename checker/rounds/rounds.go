@@ -43,11 +43,22 @@ type Run struct {
 	seen      map[int64]bool
 	carried   map[int64]bool
 	uncertain int
+	// again counts the transactions of this window that are in the file of an earlier one, too.
+	again Again
 	// gap says that the window before the next one is not known.
 	gap bool
 	// own is what Own returned for this window.
 	own *history.History
 }
+
+// Again counts transactions of unknown outcome that a window has once more: an earlier window has them, too. Aborted and
+// Unknown are as Enter left them. Ops are their operations.
+type Again struct {
+	Aborted, Unknown, Ops int
+}
+
+// Again counts those of the window that was entered last.
+func (r *Run) Again() Again { return r.again }
 
 // Skip says that windows before the next one are missing, or were not judged. Any transaction of unknown
 // outcome of the next window may be of one of these.
@@ -89,10 +100,11 @@ func (r *Run) Enter(h *history.History) {
 	if r.used == nil {
 		r.used, r.perhaps, r.seen = map[int64]bool{}, map[int64]bool{}, map[int64]bool{}
 	}
-	r.carried, r.uncertain, r.own = map[int64]bool{}, 0, nil
+	r.carried, r.uncertain, r.own, r.again = map[int64]bool{}, 0, nil, Again{}
 	var unknown []int32
 	for i := range h.Txns {
 		t := &h.Txns[i]
+		again := t.Status == history.Unknown && r.seen[t.ID]
 		switch {
 		case t.Status != history.Unknown:
 		case r.used[t.ID]:
@@ -107,10 +119,22 @@ func (r *Run) Enter(h *history.History) {
 			}
 			r.seen[t.ID] = true
 		}
+		if again {
+			r.again.add(h, t)
+		}
 	}
 	r.gap = false
 	if len(unknown) > 0 {
 		r.settle(h, unknown)
+	}
+}
+
+func (a *Again) add(h *history.History, t *history.Txn) {
+	a.Ops += len(h.Ops(t))
+	if t.Status == history.Aborted {
+		a.Aborted++
+	} else {
+		a.Unknown++
 	}
 }
 

@@ -49,6 +49,9 @@ func TestState(t *testing.T) {
 					t.Fatalf("seed %d, window %d, transaction %d: %v and %v", seed, i+1, h.Txns[n].ID, h.Txns[n].Status, other.Txns[n].Status)
 				}
 			}
+			if a, b := one.Again(), another.Again(); a != b {
+				t.Fatalf("seed %d, window %d: again %+v and %+v", seed, i+1, a, b)
+			}
 			after := one.State()
 			settled += len(after.Used)
 			if want := another.State(); !apart && !reflect.DeepEqual(after, want) || apart && !reflect.DeepEqual(after, before) {
