@@ -111,6 +111,9 @@ func (c *Counterexample) UnmarshalJSON(b []byte) error {
 // comes first and says more.
 func (o *Outcome) Explain(h *history.History, x *counterexample.Explanation) {
 	o.Standing, o.Uncut = NewStanding(x.Standing), x.Uncut
+	if x.Late {
+		o.Notes = append(slices.Clip(o.Notes), "no counterexample was found in time; --explain-timeout sets that time")
+	}
 	if len(x.Counterexamples) == 0 {
 		return
 	}

@@ -38,7 +38,11 @@ func Result(ctx context.Context, h *history.History, r *verdict.Result) error {
 			return err
 		}
 		for n := range r.Anomalies {
-			if err := f.anomaly(&r.Anomalies[n]); err != nil {
+			err := f.anomaly(&r.Anomalies[n])
+			if err != nil && stop.err != nil {
+				err = stop.err // also where one of several ways to show something fails for it, and the others do not show it
+			}
+			if err != nil {
 				return errors.Wrapf(err, "anomaly %d", n+1)
 			}
 		}

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 
@@ -116,7 +117,7 @@ func (c *commitOrder) guarantees() error {
 			}
 			// What its readers have to see.
 			if has(level.MW) {
-				for _, reader := range c.readers.of(i) {
+				for reader := range c.eachReader(i) {
 					if err := c.after(wrote, reader); err != nil {
 						return err
 					}
@@ -150,7 +151,7 @@ func (c *commitOrder) guarantees() error {
 				}
 			}
 			if has(level.WFR) {
-				for _, reader := range c.readers.of(i) {
+				for reader := range c.eachReader(i) {
 					if err := c.after(read, reader); err != nil {
 						return err
 					}
@@ -168,6 +169,18 @@ func (c *commitOrder) guarantees() error {
 		}
 	}
 	return nil
+}
+
+// eachReader goes through the transactions that read from the one at i. readers has one of them again for each of its reads.
+func (c *commitOrder) eachReader(i int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		list := c.readers.of(i)
+		for n, reader := range list {
+			if (n == 0 || list[n-1] != reader) && !yield(reader) {
+				return
+			}
+		}
+	}
 }
 
 // entry is one of a byKey.

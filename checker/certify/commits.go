@@ -101,7 +101,7 @@ func demandsOf(h *history.History, lvl level.Level, i int) (out []demand, ok boo
 	own := map[history.Key]history.Value{}
 	at := map[history.Key]int{}
 	one := func(d *demand, n int) bool {
-		return !slices.ContainsFunc(d.ops, func(m int) bool { return !oneVersion(h, lvl, int32(i), m, n) })
+		return atomicReads(lvl) || !slices.ContainsFunc(d.ops, func(m int) bool { return !oneVersion(h, lvl, int32(i), m, n) })
 	}
 	for n, op := range h.Ops(&h.Txns[i]) {
 		v, wrote := own[op.Key]

@@ -25,6 +25,12 @@ type facts struct {
 	pulled map[int32]pull
 	// accesses are those of keys with class reads, found so far.
 	accesses map[history.Key]*accesses
+	// allowed are the sources of all reads of a key by a transaction, where all must see one version: the latest result of
+	// allowedSources.
+	allowed struct {
+		reads   readsOf
+		sources []int32
+	}
 }
 
 // cell is a value of a key.
@@ -63,6 +69,15 @@ type lookup struct {
 	h *history.History
 	// long has the places in transactions with many operations.
 	long map[int32]map[history.Key]place
+	// read is the latest result of outside.
+	read readsOf
+}
+
+// readsOf has the operations with which a transaction read a key from outside, in order. nil is not known yet.
+type readsOf struct {
+	txn  int32
+	key  history.Key
+	list []int
 }
 
 // place has two indices of operations of a transaction on a key: the first one that determines the

@@ -19,8 +19,13 @@ const MaxJudged = 64
 // At level LIN a lone write is an insertion, which finds its key absent. If h assumes the claimed order of
 // versions, or snapshots, only executions count that agree with them; with the order Judge decides only levels that engine.CanAssume names.
 func Judge(h *history.History, lvl level.Level, budget int) (allowed, decided bool) {
-	allowed, decided, _ = try(newStop(context.Background()), h, lvl, budget, lvl == level.LIN)
+	allowed, decided, _ = JudgeContext(context.Background(), h, lvl, budget)
 	return allowed, decided
+}
+
+// JudgeContext is Judge until ctx ends; the error is the cause.
+func JudgeContext(ctx context.Context, h *history.History, lvl level.Level, budget int) (allowed, decided bool, err error) {
+	return try(newStop(ctx), h, lvl, budget, lvl == level.LIN)
 }
 
 // try is Judge with a context; the error is the cause of its end. If insertions is set, a write

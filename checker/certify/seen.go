@@ -148,18 +148,22 @@ func (f *facts) canRead(reader, from int32) bool {
 	return from == none || !f.precedes(f.lvl, verdict.Edge{Kind: verdict.SO, From: reader, To: from})
 }
 
-// outside lists the operations with which a transaction read a key from outside.
+// outside lists the operations with which a transaction read a key from outside, in order.
 func (l *lookup) outside(i int32, k history.Key) []int {
-	var out []int
-	for n, op := range l.h.Ops(&l.h.Txns[i]) {
-		switch {
-		case op.Key != k:
-		case op.Kind == history.Write:
-			return out
-		default:
-			out = append(out, n)
-		}
+	if r := &l.read; r.list != nil && r.txn == i && r.key == k {
+		return r.list
 	}
+	out := []int{}
+	for n, op := range l.h.Ops(&l.h.Txns[i]) {
+		if op.Key != k {
+			continue
+		}
+		if op.Kind == history.Write {
+			break
+		}
+		out = append(out, n)
+	}
+	l.read = readsOf{i, k, out}
 	return out
 }
 
@@ -196,18 +200,28 @@ func (f *facts) allowedSources(r verdict.OpRef, k history.Key) ([]int32, error) 
 	if !f.h.Closed {
 		return nil, nil
 	}
+	if x := &f.allowed; atomicReads(f.lvl) && x.reads.list != nil && x.reads.txn == r.Txn && x.reads.key == k {
+		return x.sources, nil
+	}
 	ops := f.h.Ops(&f.h.Txns[r.Txn])
 	a, err := f.accessesOf(k)
 	if err != nil {
 		return nil, err
 	}
-	fits := func(v history.Value) bool {
-		for _, n := range f.outside(r.Txn, k) {
-			if (ops[n].Value == v) == (ops[n].Kind == history.ReadNot) && oneVersion(f.h, f.lvl, r.Txn, r.Op, n) {
-				return false
-			}
+	reads := f.outside(r.Txn, k)
+	returned, denied := map[history.Value]bool{}, map[history.Value]bool{} // by what must be the same version
+	for _, n := range reads {
+		if !oneVersion(f.h, f.lvl, r.Txn, r.Op, n) {
+			continue
 		}
-		return true
+		if ops[n].Kind == history.ReadNot {
+			denied[ops[n].Value] = true
+		} else {
+			returned[ops[n].Value] = true
+		}
+	}
+	fits := func(v history.Value) bool {
+		return !denied[v] && (len(returned) == 0 || len(returned) == 1 && returned[v])
 	}
 	var out []int32
 	if fits(f.h.Initial(k)) {
@@ -220,7 +234,8 @@ func (f *facts) allowedSources(r verdict.OpRef, k history.Key) ([]int32, error) 
 			}
 		}
 	}
-	return out, nil
+	f.allowed.reads, f.allowed.sources = readsOf{r.Txn, k, reads}, out
+	return out, f.stop.after(len(reads))
 }
 
 // oneVersion reports whether two reads of a key from outside by one transaction must see one version.
@@ -270,7 +285,7 @@ func (f *facts) readsFrom(r verdict.OpRef, source int32, k history.Key) error {
 	if f.ofAppend(r) {
 		return errors.New("the operation named may be an append to a list, which read nothing")
 	}
-	if !slices.Contains(f.outside(r.Txn, k), r.Op) {
+	if _, outside := slices.BinarySearch(f.outside(r.Txn, k), r.Op); !outside {
 		return errors.New("the operation named does not read the key from outside")
 	}
 	if sources, err := f.sourcesAt(r); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/certify"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
@@ -122,5 +123,38 @@ func BenchmarkWide(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// TestStopInsideEdge checks that the end of the context is the error also where one of several ways to show an edge of a weak
+// level is cut off.
+func TestStopInsideEdge(t *testing.T) {
+	const n = 2_000 // its verification asks about 190 times
+	var b strings.Builder
+	b.WriteString("s1:")
+	for i := range n {
+		fmt.Fprintf(&b, " w(x,%d)", i+1)
+	}
+	b.WriteString("\ns2:")
+	for i := range n - 1 {
+		fmt.Fprintf(&b, " n(x,%d)", i+1)
+	}
+	fmt.Fprintf(&b, " r(x,%d) r(x,0)\n", n)
+	h := dsl.MustParse(b.String())
+	r, err := checker.Check(t.Context(), h, level.RC, checker.Options{})
+	if err != nil || r.Verdict != verdict.Violated {
+		t.Fatal(r, err)
+	}
+	stopped := 0
+	for questions := 0; questions < 256; questions += 8 {
+		switch err := certify.Result(newImpatient(t, questions), h, r); {
+		case errors.Is(err, errEnough):
+			stopped++
+		case err != nil:
+			t.Error(questions, err)
+		}
+	}
+	if stopped == 0 {
+		t.Error("never stopped")
 	}
 }

@@ -243,7 +243,9 @@ func (c *cut) otherwise(ctx context.Context, h *history.History, lvl level.Level
 // many steps, or if writers may be missing, the certifier verifies a proof.
 func (c *Counterexample) verify(ctx context.Context) error {
 	if c.History.Closed {
-		switch allowed, decided := certify.Judge(c.History, c.Weakest, judgeSteps); {
+		switch allowed, decided, err := certify.JudgeContext(ctx, c.History, c.Weakest, judgeSteps); {
+		case err != nil:
+			return err
 		case allowed:
 			return errNotShown
 		case decided:

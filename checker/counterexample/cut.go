@@ -165,31 +165,51 @@ const judgeSteps = 5_000_000
 
 // violates judges a part of the history. It may have no times, although the history has.
 func (c *cut) violates(ctx context.Context, h *history.History) (bool, error) {
-	h = c.alone(h)
+	v, err := c.verdict(ctx, c.alone(h))
+	return v == verdict.Violated, err
+}
+
+func (c *cut) verdict(ctx context.Context, h *history.History) (verdict.Verdict, error) {
 	lvl := c.lvl
 	if !h.Timed() {
 		lvl = lvl.WithoutRealTime()
 	}
+	judge := func(steps int) (verdict.Verdict, error) {
+		switch allowed, decided, err := certify.JudgeContext(ctx, h, lvl, steps); {
+		case err != nil || !decided:
+			return verdict.Unknown, err
+		case allowed:
+			return verdict.Satisfied, nil
+		}
+		return verdict.Violated, nil
+	}
 	if h.Closed && len(h.Txns) <= triedTxns {
-		if allowed, decided := certify.Judge(h, lvl, triedSteps); decided {
-			return !allowed, nil
+		if v, err := judge(triedSteps); err != nil || v != verdict.Unknown {
+			return v, err
 		}
 	}
 	r, err := check(ctx, h, lvl, checker.Options{VerdictOnly: true})
 	if err != nil {
-		return false, err
+		return verdict.Unknown, err
 	}
 	if r.Verdict == verdict.Unknown && h.Closed {
-		allowed, decided := certify.Judge(h, lvl, judgeSteps)
-		return decided && !allowed, nil
+		return judge(judgeSteps)
 	}
-	return r.Verdict == verdict.Violated, nil
+	return r.Verdict, nil
 }
 
 // trial is violates, as a shrink.Judge.
 func (c *cut) trial(ctx context.Context, h *history.History) (shrink.Judgement, error) {
-	violated, err := c.violates(ctx, h)
-	return shrink.Judgement{Violated: violated}, err
+	h = c.alone(h)
+	v, err := c.verdict(ctx, h)
+	return shrink.Judgement{Violated: v == verdict.Violated, Never: v == verdict.Satisfied && c.inherits()}, err
+}
+
+// inherits reports whether an execution of a part of the history certainly gives one of each smaller part. What claims, versions of
+// reads and scans say may change when something is removed. A part that has no times, if the larger one has some, is judged
+// at a weaker level.
+func (c *cut) inherits() bool {
+	return c.h.Closed && !c.h.OrderAssumed() && !c.h.HasVersions() && !c.h.HasPredicates()
 }
 
 // smallTxns is up to how many transactions judging at every level takes almost no time.
@@ -209,7 +229,9 @@ func (c *cut) levels(ctx context.Context) (checker.Known, error) {
 			return &verdict.Result{Level: l}, nil
 		}
 		if h.Closed {
-			switch allowed, decided := certify.Judge(h, l, triedSteps); {
+			switch allowed, decided, err := certify.JudgeContext(ctx, h, l, triedSteps); {
+			case err != nil:
+				return nil, err
 			case allowed:
 				return &verdict.Result{Level: l, Verdict: verdict.Satisfied}, nil
 			case decided:

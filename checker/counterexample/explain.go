@@ -25,6 +25,8 @@ type Explanation struct {
 	Counterexamples []*Counterexample
 	// Uncut says why there are none, if that is not for lack of time.
 	Uncut string
+	// Late says that the time ended before there was any.
+	Late bool
 }
 
 // Judge judges the history at a level. opt has only what this explanation needs and what is known
@@ -129,6 +131,7 @@ func (e *Explainer) Explain(ctx context.Context, r *verdict.Result, w Wishes) (*
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
 		err = nil // out of time
+		out.Late = len(out.Counterexamples) == 0 && out.Uncut == ""
 	}
 	return out, err
 }

@@ -106,8 +106,10 @@ func (s *survey) part(from, to int) *shrink.Part {
 // them. counted: one of them was dropped in another window, and came back here with the rest of its transaction, as at lin.
 func (s *survey) drop(part *shrink.Part, a *verdict.Anomaly) (dropped, counted bool) {
 	var reads []verdict.OpRef
+	added := map[verdict.OpRef]bool{}
 	add := func(ref verdict.OpRef) {
-		if s.h.Ops(&s.h.Txns[ref.Txn])[ref.Op].Kind != history.Write && !slices.Contains(reads, ref) {
+		if s.h.Ops(&s.h.Txns[ref.Txn])[ref.Op].Kind != history.Write && !added[ref] {
+			added[ref] = true
 			reads = append(reads, ref)
 		}
 	}

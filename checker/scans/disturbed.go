@@ -87,8 +87,20 @@ func (s *schedule) hadRight(q *query, row int32, before bool) bool {
 	}
 }
 
+// fewFound is up to how many operations of a statement are gone through each time.
+const fewFound = 64
+
 // returned reports whether a statement found a row.
 func (s *schedule) returned(q *query, row int32) bool {
+	if len(q.ops) > fewFound {
+		if q.found == nil {
+			q.found = make(map[int32]bool, len(q.ops))
+			for i := range q.ops {
+				q.found[s.places[q.ops[i].Key].row] = true
+			}
+		}
+		return q.found[row]
+	}
 	for i := range q.ops {
 		if s.places[q.ops[i].Key].row == row {
 			return true

@@ -14,6 +14,8 @@ type query struct {
 	ops   []history.Op // what it returned or changed
 	order []sortedBy
 	own   question // memory for the question of a statement that store.asked does not have
+	// found are the rows of ops, if these are many; nil until they are needed. See schedule.returned.
+	found map[int32]bool
 }
 
 // question is what all queries of one statement have in common.
@@ -59,7 +61,7 @@ func (s *store) prepare(q *query, p *history.Predicate, ops []history.Op) bool {
 	if (q.question == &q.own || q.t == nil) && !s.ask(q.question, p.Statement) {
 		return false
 	}
-	q.p, q.ops, q.order = p, ops[p.Ops[0]+p.Implied:p.Ops[1]], q.order[:0]
+	q.p, q.ops, q.order, q.found = p, ops[p.Ops[0]+p.Implied:p.Ops[1]], q.order[:0], nil
 	for i := range q.ops {
 		if s.places[q.ops[i].Key].t != q.t.table {
 			return false

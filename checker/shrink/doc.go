@@ -18,7 +18,10 @@
 //	part.go      Part: what is kept, what a kept operation needs, and what is removed
 //	             with an operation
 //	needs.go     which operations need which
+//	denials.go   tokens that nearly all need, or provide
+//	onekey.go    what is known of very many operations of a transaction on a key
 //	choices.go   choices of statements
 //	narrow.go    Narrow: a short stretch of a long recording
 //	minimize.go  Minimize: what to remove next
+//	needed.go    what cannot be removed because of what needs it
 package shrink

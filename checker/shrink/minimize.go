@@ -13,6 +13,9 @@ type Judge func(ctx context.Context, sub *history.History) (Judgement, error)
 // Judgement is the result of a Judge.
 type Judgement struct {
 	Violated bool
+	// Never, if not Violated, says that no part of the sub-history violates the level either. A judge that says it once
+	// judges so that it holds of all that do not violate the level.
+	Never bool
 	// Enough, if not nil, returns a part of the sub-history on which a violation rests.
 	Enough func() []history.Part
 	// Leap: if that part is clearly smaller, it is judged, and the search continues with it.
@@ -59,7 +62,7 @@ func (p *Part) reduced(ctx context.Context, judge Judge, first Judgement, f func
 		cur.AddChoice(c.ref)
 	}
 	cur.Close() // fills the tables for the keys
-	m := &minimizer{ctx: ctx, judge: judge, skip: p.n.h.Closed}
+	m := &minimizer{ctx: ctx, judge: judge, skip: p.n.h.Closed, needed: map[int32]bool{}, probed: map[int32]bool{}}
 	err := m.accept(cur, cur.Parts(), first)
 	if err == nil {
 		err = f(m)
@@ -101,23 +104,38 @@ type minimizer struct {
 	rests  *Part
 	skip   bool
 	judged *Part // the smallest part so far that was judged
+	// needed are operations without which no part of cur violates the level, and probed are those for which that was
+	// looked at.
+	needed, probed map[int32]bool
 }
 
 // try continues with next if it violates the level.
 func (m *minimizer) try(next *Part) error {
+	_, err := m.tried(next)
+	return err
+}
+
+// tried is try. never: no part of next violates the level.
+func (m *minimizer) tried(next *Part) (never bool, err error) {
 	if m.skip && m.rests != nil && next.holds(m.rests) {
 		m.cur = next
-		return nil
+		return false, nil
 	}
 	parts := next.Parts()
+	j, err := m.judgement(next, parts)
+	if err != nil || !j.Violated {
+		return j.Never, err
+	}
+	return false, m.accept(next, parts, j)
+}
+
+// judgement judges a part. parts are all its parts.
+func (m *minimizer) judgement(next *Part, parts []history.Part) (Judgement, error) {
 	j, err := m.judge(m.ctx, next.n.h.Sub(parts))
 	if err == nil && m.ctx.Err() != nil {
 		err = context.Cause(m.ctx)
 	}
-	if err != nil || !j.Violated {
-		return err
-	}
-	return m.accept(next, parts, j)
+	return j, err
 }
 
 // accept continues with next, which was judged. parts are all parts of next.
@@ -148,10 +166,8 @@ func (m *minimizer) verify() error {
 	if m.cur == m.judged {
 		return nil
 	}
-	j, err := m.judge(m.ctx, m.cur.n.h.Sub(m.cur.Parts()))
+	j, err := m.judgement(m.cur, m.cur.Parts())
 	switch {
-	case err == nil && m.ctx.Err() != nil:
-		return context.Cause(m.ctx)
 	case err != nil:
 		return err
 	case j.Violated:
@@ -159,6 +175,7 @@ func (m *minimizer) verify() error {
 		return nil
 	}
 	m.cur, m.rests, m.skip = m.judged, nil, false
+	m.needed, m.probed = map[int32]bool{}, map[int32]bool{}
 	return m.reduce()
 }
 
@@ -204,26 +221,62 @@ const (
 
 // reduceOps tries to remove the operations of a transaction, in groups of a size.
 func (m *minimizer) reduceOps(t int32, size int) error {
-	first := m.cur.n.h.FirstOp(&m.cur.n.h.Txns[t])
-	var list []int
-	for j := range m.cur.n.h.Ops(&m.cur.n.h.Txns[t]) {
-		if m.cur.Has(t, j) {
-			list = append(list, j)
-		}
-	}
-	for group := range slices.Chunk(list, size) {
-		if group = slices.DeleteFunc(group, func(j int) bool { return !m.cur.Has(t, j) }); len(group) == 0 {
+	for group := range slices.Chunk(m.cur.opsOf(t), size) {
+		group = slices.DeleteFunc(group, func(at int32) bool { return !m.cur.kept[at] })
+		if len(group) == 0 || slices.ContainsFunc(group, m.isNeeded) {
 			continue
 		}
-		next := m.cur.Clone()
-		for _, j := range group {
-			next.drop(int32(first + j))
-		}
-		if err := m.try(next); err != nil {
+		if _, err := m.tryWithout(group); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// reduceEach tries to remove each operation of a transaction, one after the other. After successes it tries several
+// at once, if the judge said Never before: a part violates the level if a part of it does, so each of them alone could be
+// removed, too.
+func (m *minimizer) reduceEach(t int32) error {
+	list, size := m.cur.opsOf(t), 1
+	for len(list) > 0 {
+		n := min(size, len(list))
+		var group []int32
+		for _, at := range list[:n] {
+			if m.cur.kept[at] && !m.isNeeded(at) {
+				group = append(group, at)
+			}
+		}
+		removed := true
+		if len(group) > 0 {
+			var err error
+			if removed, err = m.tryWithout(group); err != nil {
+				return err
+			}
+		}
+		switch {
+		case !removed && len(group) > 1:
+			size = len(group) / 2
+			continue
+		case !removed || len(m.needed) == 0:
+			size = 1
+		case len(group) > 0:
+			size *= 2
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// opsOf lists the kept operations of a transaction.
+func (p *Part) opsOf(t int32) []int32 {
+	first := p.n.h.FirstOp(&p.n.h.Txns[t])
+	var list []int32
+	for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
+		if p.kept[first+j] {
+			list = append(list, int32(first+j))
+		}
+	}
+	return list
 }
 
 // reduce tries to remove each transaction and then each operation once.
@@ -256,7 +309,7 @@ func (m *minimizer) reduce() error {
 				return err
 			}
 		}
-		if err := m.reduceOps(t, 1); err != nil {
+		if err := m.reduceEach(t); err != nil {
 			return err
 		}
 	}

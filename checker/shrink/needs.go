@@ -117,10 +117,13 @@ func (n *needs) eachProvider(t token, f func(at int32)) {
 	}
 }
 
-// eachNeeder calls f with the operations that need operation at.
-func (n *needs) eachNeeder(at int32, f func(at int32)) {
+// eachNeeder calls f with the operations that need operation at, without those of denied tokens that were gone through.
+func (n *needs) eachNeeder(at int32, through denials, f func(at int32)) {
 	ops := n.h.AllOps()
 	n.provides(at, func(t token) {
+		if t.kind == denied && !through.news(t.key, ops[at].Value) {
+			return
+		}
 		for _, r := range n.needers[t] {
 			if t.kind != denied || ops[r].Value != ops[at].Value {
 				f(r)
@@ -204,12 +207,11 @@ func (n *needs) onItsKey(at int32) []int32 {
 // firstRead reports whether a read is the first operation of its transaction that determines the
 // key's value.
 func (n *needs) firstRead(at int32) bool {
-	for _, other := range n.onItsKey(at) {
-		if n.h.AllOps()[other].Kind != history.ReadNot {
-			return other == at
-		}
+	list := n.onItsKey(at)
+	if o := n.oneKey(list); o != nil {
+		return o.first == at
 	}
-	return false
+	return firstSaying(n.h.AllOps(), list) == at
 }
 
 // behindWrite reports whether the transaction of an operation wrote its key before the operation.
@@ -236,8 +238,13 @@ func (n *needs) base(at int32) (int32, bool) {
 	if _, needy := n.need(at); needy {
 		return 0, false
 	}
+	list := n.onItsKey(at)
+	if o := n.oneKey(list); o != nil {
+		base, found := n.bases(o, list)[at]
+		return base, found
+	}
 	base, found := at, false
-	for _, other := range n.onItsKey(at) {
+	for _, other := range list {
 		switch {
 		case other >= at:
 			return base, found
@@ -256,7 +263,12 @@ func (n *needs) readBefore(at int32) (int32, bool) {
 	if n.h.Closed || n.h.Initial(ops[at].Key) == ops[at].Value {
 		return 0, false
 	}
-	for _, other := range n.onItsKey(at) {
+	list := n.onItsKey(at)
+	if o := n.oneKey(list); o != nil {
+		read, found := o.early[ops[at].Value]
+		return read, found && !n.writtenElsewhere(at)
+	}
+	for _, other := range list {
 		switch {
 		case ops[other].Kind == history.Write:
 			return 0, false
@@ -280,10 +292,15 @@ func (n *needs) writtenElsewhere(at int32) bool {
 
 // lastWrite returns the last write to the same key in the same transaction.
 func (n *needs) lastWrite(at int32) int32 {
-	for _, other := range slices.Backward(n.onItsKey(at)) {
-		if n.h.AllOps()[other].Kind == history.Write {
-			return other
-		}
+	list := n.onItsKey(at)
+	last := int32(-1)
+	if o := n.oneKey(list); o != nil {
+		last = o.lastWrite
+	} else {
+		last = lastWrite(n.h.AllOps(), list)
 	}
-	return at
+	if last < 0 {
+		return at
+	}
+	return last
 }

@@ -94,6 +94,7 @@ func (p *Part) add(at int32) {
 // Close adds everything that the kept operations need.
 func (p *Part) Close() {
 	p.closeChoices()
+	through := denials{}
 	for len(p.open) > 0 {
 		at := p.open[len(p.open)-1]
 		p.open = p.open[:len(p.open)-1]
@@ -102,6 +103,9 @@ func (p *Part) Close() {
 			if base, ok := p.n.base(at); ok {
 				p.add(base)
 			}
+			continue
+		}
+		if t.kind == denied && !through.news(t.key, t.value) {
 			continue
 		}
 		p.n.eachProvider(t, func(w int32) {
@@ -155,9 +159,9 @@ func (p *Part) fills(t int32, j int) bool {
 // Drop removes an operation of a transaction and everything that needs it.
 func (p *Part) Drop(t int32, j int) { p.drop(int32(p.n.h.FirstOp(&p.n.h.Txns[t]) + j)) }
 
-// drop removes an operation and everything that needs it.
-func (p *Part) drop(at int32) {
-	work := []int32{at}
+// drop removes operations and everything that needs them.
+func (p *Part) drop(work ...int32) {
+	through, whole := denials{}, map[int32]bool{}
 	for len(work) > 0 {
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
@@ -172,14 +176,15 @@ func (p *Part) drop(at int32) {
 		case p.count[t] == 0:
 			p.in[t] = false
 			p.txns--
-		case p.whole(t):
+		case p.whole(t) && !whole[t]:
+			whole[t] = true
 			first := p.n.first(at)
 			for j := range p.n.h.Ops(&p.n.h.Txns[t]) {
 				work = append(work, int32(first+j))
 			}
 		}
 		p.dropNeeding(at)
-		p.n.eachNeeder(at, func(r int32) {
+		p.n.eachNeeder(at, through, func(r int32) {
 			if p.kept[r] {
 				work = append(work, r)
 			}
@@ -210,10 +215,17 @@ func (p *Part) dropTxn(t int32) {
 	p.ops -= int(p.count[t])
 	p.count[t], p.in[t] = 0, false
 	p.txns--
+	var work []int32
+	through := denials{}
 	for _, at := range gone {
 		p.dropNeeding(at)
-		p.n.eachNeeder(at, p.drop)
+		p.n.eachNeeder(at, through, func(r int32) {
+			if p.kept[r] {
+				work = append(work, r)
+			}
+		})
 	}
+	p.drop(work...)
 }
 
 // Has reports whether operation j of a transaction is kept. HasTxn reports whether a transaction is

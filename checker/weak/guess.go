@@ -21,7 +21,9 @@ func (c *candidates) guesses(o *order) {
 	}
 	var open []int32
 	sessions := make([]map[history.Key]float64, x.h.SessionCount())
+	visits, seen := int32(0), make([]int32, len(x.h.Txns)) // by transaction: the latest visit that saw it
 	visit := func(t int32) {
+		visits++
 		open = open[:0]
 		for n := openFrom[t]; n < openFrom[t+1]; n++ {
 			open = append(open, n)
@@ -36,9 +38,10 @@ func (c *candidates) guesses(o *order) {
 			must = sessions[on]
 		}
 		see := func(w int32) {
-			if w == none {
+			if w == none || seen[w] == visits {
 				return
 			}
+			seen[w] = visits
 			for v := x.versionsFrom[w]; v < x.versionsFrom[w+1]; v++ {
 				k := x.key[v]
 				if old, ok := must[k]; !ok || old < c.rank[w] {
