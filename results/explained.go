@@ -137,7 +137,7 @@ func Explained(h *history.History, c *counterexample.Counterexample) Anomaly {
 	for i := range c.History.Txns {
 		t := &c.History.Txns[i]
 		kept[t.ID] = explain.Steps(c.History, i)
-		whole := explain.Steps(h, int(c.Txns[i]))
+		whole := explain.InferredOf(explain.Steps(h, int(c.Txns[i])))
 		for n, o := range kept[t.ID] {
 			kept[t.ID][n] = o.As(whole)
 		}

@@ -76,6 +76,11 @@ func (o Op) String() string {
 	return Printable(text)
 }
 
+// InferredOf returns those of some operations that are inferred.
+func InferredOf(ops []Op) []Op {
+	return slices.DeleteFunc(ops, func(o Op) bool { return !o.inferred })
+}
+
 // As returns the operation with what the same one of other, such as one of the whole history, says of its origin.
 func (o Op) As(others []Op) Op {
 	o.inferred = o.inferred || slices.ContainsFunc(others, func(other Op) bool {

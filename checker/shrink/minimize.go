@@ -62,7 +62,7 @@ func (p *Part) reduced(ctx context.Context, judge Judge, first Judgement, f func
 		cur.AddChoice(c.ref)
 	}
 	cur.Close() // fills the tables for the keys
-	m := &minimizer{ctx: ctx, judge: judge, skip: p.n.h.Closed, needed: map[int32]bool{}, probed: map[int32]bool{}}
+	m := &minimizer{ctx: ctx, judge: judge, skip: p.n.h.Closed, needed: map[int32]bool{}, probed: map[int32]bool{}, through: denials{}}
 	err := m.accept(cur, cur.Parts(), first)
 	if err == nil {
 		err = f(m)
@@ -105,8 +105,9 @@ type minimizer struct {
 	skip   bool
 	judged *Part // the smallest part so far that was judged
 	// needed are operations without which no part of cur violates the level, and probed are those for which that was
-	// looked at.
+	// looked at. through are the denied tokens of needed whose providers are in needed.
 	needed, probed map[int32]bool
+	through        denials
 }
 
 // try continues with next if it violates the level.
@@ -175,7 +176,7 @@ func (m *minimizer) verify() error {
 		return nil
 	}
 	m.cur, m.rests, m.skip = m.judged, nil, false
-	m.needed, m.probed = map[int32]bool{}, map[int32]bool{}
+	m.needed, m.probed, m.through = map[int32]bool{}, map[int32]bool{}, denials{}
 	return m.reduce()
 }
 

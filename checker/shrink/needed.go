@@ -8,23 +8,24 @@ import "slices"
 // mostProbes bounds the operations that are looked at after one trial.
 const mostProbes = 8
 
-// isNeeded reports whether no part without an operation, and without what needs it, can violate the level, as far as that
-// is known.
-func (m *minimizer) isNeeded(at int32) bool {
-	if m.needed[at] {
-		return true
+// isNeeded reports whether it is known that no part without an operation violates the level.
+func (m *minimizer) isNeeded(at int32) bool { return m.needed[at] }
+
+// setNeeded notes that no part without an operation violates the level, and so none without what it needs.
+func (m *minimizer) setNeeded(at int32) {
+	m.needed[at] = true
+	n := m.cur.n
+	t, needy := n.need(at)
+	if !needy {
+		if base, ok := n.base(at); ok {
+			m.needed[base] = true
+		}
+	} else if t.kind != denied || m.through.news(t.key, t.value) {
+		n.eachProvider(t, func(w int32) { m.needed[w] = true })
 	}
-	if len(m.needed) == 0 {
-		return false
-	}
-	needed := false
-	look := func(r int32) { needed = needed || m.needed[r] }
-	m.cur.n.eachNeeder(at, denials{}, look)
-	m.cur.n.eachWithout(at, look)
-	return needed
 }
 
-// tryWithout continues without some operations if the rest violates the level. Otherwise it looks whether that is because
+// tryWithout continues without some operations, in ascending order, if the rest violates the level. Otherwise it looks whether that is because
 // of one of a few operations that need them.
 func (m *minimizer) tryWithout(ops []int32) (removed bool, err error) {
 	before, next := m.cur, m.cur.without(ops)
@@ -33,7 +34,7 @@ func (m *minimizer) tryWithout(ops []int32) (removed bool, err error) {
 		return m.cur != before, err
 	}
 	if len(ops) == 1 {
-		m.needed[ops[0]] = true
+		m.setNeeded(ops[0])
 	}
 	others := before.Size() - next.Size() - len(ops)
 	if others <= 0 || others > mostProbes {
@@ -41,7 +42,10 @@ func (m *minimizer) tryWithout(ops []int32) (removed bool, err error) {
 	}
 	for at, kept := range before.kept {
 		at := int32(at)
-		if !kept || next.kept[at] || m.probed[at] || slices.Contains(ops, at) {
+		if !kept || next.kept[at] || m.probed[at] {
+			continue
+		}
+		if _, removed := slices.BinarySearch(ops, at); removed {
 			continue
 		}
 		m.probed[at] = true
@@ -51,7 +55,7 @@ func (m *minimizer) tryWithout(ops []int32) (removed bool, err error) {
 			return false, err
 		}
 		if !j.Violated && j.Never {
-			m.needed[at] = true
+			m.setNeeded(at)
 			return false, nil
 		}
 	}
