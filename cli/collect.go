@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -29,7 +30,7 @@ func collect(percent int, size int64) (restore func()) {
 	if memory.InUse() >= youngHeap || delayed.Swap(true) {
 		return collectAt(percent)
 	}
-	if size >= hugeFile {
+	if size >= hugeFile && size != math.MaxInt64 { // which is not known
 		memory.PreferHuge(min(size, mostHuge/heapPerByte) * heapPerByte)
 	}
 	before := debug.SetGCPercent(gcPercentFirst)

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/results"
 	"github.com/isohound/isohound/results/pages"
+	"github.com/isohound/isohound/workloads/fromfile"
 )
 
 // reproOf prepares the reproduction folder of a run.
@@ -42,6 +44,21 @@ func (s *settings) sameWorkload(dir string) error {
 		return usage("--resume: --workload %s has changed since the run began; --workload file=%s is what it was", s.workload, path)
 	}
 	return nil
+}
+
+// keptWorkload returns a workload, or the file that the run in dir has kept of it if the workload was read from what is no regular
+// file any more, such as a pipe.
+func keptWorkload(dir, workload string) string {
+	path, described := strings.CutPrefix(workload, fromfile.Kind+"=")
+	if !described || regular(path) || !regular(filepath.Join(dir, results.WorkloadFile)) {
+		return workload
+	}
+	return fromfile.Kind + "=" + filepath.Join(dir, results.WorkloadFile)
+}
+
+func regular(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
 }
 
 // save writes the results of a run. It tries everything, and returns the first error.

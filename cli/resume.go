@@ -124,6 +124,9 @@ func (a *app) prepareResume(c *cobra.Command, dir string) (*resumed, error) {
 			continue
 		}
 		for _, v := range values {
+			if name == "workload" {
+				v = keptWorkload(dir, v)
+			}
 			if err := c.Flags().Set(name, v); err != nil {
 				return nil, withCode(exitUsage, err)
 			}
@@ -397,7 +400,7 @@ func (j *windowJudge) tail(upTo int) (int, error) {
 
 // lost returns the first window, up to one, from which on windows must be judged again, since the verdict on a window whose history
 // is there is lost; 0 if there is none. Windows before the lost one are judged again, too, as long as each follows the one before
-// it. A window of which nothing is left becomes a note.
+// it. A window of which nothing is left becomes a note, and counts as one that was not judged.
 func (j *windowJudge) lost(upTo int) (again int, err error) {
 	files, err := results.WindowFiles(j.dir)
 	if err != nil {
@@ -430,6 +433,7 @@ func (j *windowJudge) lost(upTo int) (again int, err error) {
 			return again, nil
 		default:
 			j.notes = append(j.notes, fmt.Sprintf("window %d has neither a verdict nor a history", n))
+			j.seen[n] = true // and no level is satisfied
 		}
 	}
 	return 0, nil

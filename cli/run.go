@@ -23,6 +23,7 @@ import (
 	"github.com/isohound/isohound/history"
 	"github.com/isohound/isohound/history/file"
 	"github.com/isohound/isohound/results"
+	"github.com/isohound/isohound/workloads/fromfile"
 )
 
 // runOptions are the flags of run besides the settings.
@@ -58,6 +59,12 @@ subfolder repro with all that someone else needs to see it. docs/reports.md list
   isohound run --driver mariadb --dsn mariadb://me@127.0.0.1/ --isolation "repeatable read" --check si --duration 1m`,
 		Args: exactly(0, "flags only"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("resume") && o.resume == "" {
+				return usage("--resume needs the folder of a run")
+			}
+			if path, described := strings.CutPrefix(s.workload, fromfile.Kind+"="); described && o.loaders != "" && !regular(path) {
+				return usage("--loaders: load generators read the file of the workload, too, and %s is not a regular file; write it to a file first", path)
+			}
 			if o.resume != "" {
 				var err error
 				if s.resume, err = a.prepareResume(c, o.resume); err != nil {

@@ -3,8 +3,10 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // syncFile brings a file or a folder to the disk. Tests replace it.
@@ -16,7 +18,11 @@ func syncHistory(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := firstError(syncFile(f), f.Close()); err != nil {
+	err = syncFile(f)
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // a file system that has nothing to bring anywhere
+		err = nil
+	}
+	if err := firstError(err, f.Close()); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(path))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/isohound/isohound/results"
@@ -46,11 +47,18 @@ func TestClosedWindowSynced(t *testing.T) {
 	if want := []string{"000001.jsonl 4 0", "windows -1 0", "000002.jsonl 4 1", "windows -1 1"}; !slices.Equal(synced, want) {
 		t.Errorf("%q, want %q", synced, want)
 	}
+	syncFile = func(f *os.File) error { return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EINVAL} }
+	if _, err := w.open(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.close(); err != nil || len(w.queue) != 3 {
+		t.Errorf("a file system that cannot sync: %v, %d windows to judge", err, len(w.queue))
+	}
 	syncFile = func(f *os.File) error { return io.ErrShortWrite }
 	if _, err := w.open(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.close(); err == nil || len(w.queue) != 2 {
+	if _, err := w.close(); err == nil || len(w.queue) != 3 {
 		t.Errorf("%v, %d windows to judge", err, len(w.queue))
 	}
 }

@@ -41,7 +41,7 @@ type windowJudge struct {
 	// violations is how many windows were found violated, explained how many of them are explained.
 	violations, explained int
 	latest                int          // the latest violated window
-	seen                  map[int]bool // the windows that were judged, at some level
+	seen                  map[int]bool // the windows that were judged, at some level, and those of which nothing is left
 	// carry, if set, is called before a window is entered, with what is known of earlier ones to be set;
 	// entered after that.
 	carry, entered func(*history.History) error

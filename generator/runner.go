@@ -211,10 +211,10 @@ func (r *Runner) Run(ctx, stop context.Context) (reason string, err error) {
 	}
 	noMoreCuts()
 	<-cutsEnd
+	fleet.end(ctx, haltedWithin(r.cfg.Patience))
 	if errors.Is(r.fatal, errCutUnseen) {
 		r.confirmCut(ctx)
 	}
-	fleet.end(ctx, haltedWithin(r.cfg.Patience))
 	r.stat.stop()
 	if r.cfg.Ended != nil {
 		r.cfg.Ended()

@@ -80,13 +80,20 @@ func EachWindow(dir string, f func(number, length int, o *Outcome) error) error 
 		n++
 		var o Outcome
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			return errors.Errorf("%s, line %d: %v; remove this line and those after it, and their windows are judged again if their histories are there", filepath.Join(dir, WindowVerdicts), n, err)
+			return damaged(dir, n, err)
+		}
+		if _, err := level.Parse(o.Level); err != nil {
+			return damaged(dir, n, err)
 		}
 		if err := f(WindowNumber(o.Path), len(line), &o); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func damaged(dir string, line int, err error) error {
+	return errors.Errorf("%s, line %d: %v; remove this line: isohound check %s judges the windows whose histories are there", filepath.Join(dir, WindowVerdicts), line, err, dir)
 }
 
 // windowOutcomes are the outcomes of a run in windows that was cut off, of the windows that were judged. A

@@ -15,6 +15,7 @@ func TestDamagedVerdicts(t *testing.T) {
 	for text, want := range map[string]string{
 		good + good + `{"pa`:                  "",
 		good + "\x00\x00\x00\n" + good:        path + ", line 2: ",
+		good + "null\n":                       path + ", line 2: ",
 		good + good + good[:20] + "\n" + good: path + ", line 3: ",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -25,7 +26,7 @@ func TestDamagedVerdicts(t *testing.T) {
 		switch {
 		case want == "" && (err != nil || n != 2):
 			t.Errorf("%q: %v", text, err)
-		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "; remove this line and those after it, and their windows are judged again")):
+		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "; remove this line: isohound check ")):
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -83,6 +83,7 @@ var archives = []struct{ begins, kind, tool string }{
 	{"PK\x05\x06", "zip", "unzip"},
 	{"7z\xbc\xaf\x27\x1c", "7-Zip", "7z x"},
 	{"\x04\x22\x4d\x18", "LZ4", "lz4 -d"},
+	{"\x02\x21\x4c\x18", "LZ4", "lz4 -d"}, // of its first versions
 }
 
 // packed returns the kind of archive that a file is, and what unpacks it; "" for none.
@@ -97,10 +98,8 @@ func packed(head []byte, more func() []byte) (kind, tool string) {
 		return "bzip2", "bunzip2"
 	}
 	const mark = 257 // where the header of a tar archive names its format; before it there is a name with zeros behind it
-	if bytes.IndexByte(head, 0) > 0 {
-		if long := more(); len(long) > mark && bytes.HasPrefix(long[mark:], []byte("ustar")) {
-			return "tar", "tar -xf"
-		}
+	if long := more(); len(long) > mark && bytes.HasPrefix(long[mark:], []byte("ustar")) && bytes.IndexByte(long[:mark], 0) > 0 {
+		return "tar", "tar -xf"
 	}
 	return "", ""
 }

@@ -42,9 +42,12 @@ func hugeOnRequest() bool {
 		return string(b)
 	}
 	const settings = "sys/kernel/mm/transparent_hugepage/"
-	var space unix.Rlimit
+	unlimited := func(resource int) bool {
+		var limit unix.Rlimit
+		return unix.Getrlimit(resource, &limit) == nil && limit.Cur == unix.RLIM_INFINITY
+	}
 	return slices.Contains(strings.Fields(read(settings+"enabled")), "[madvise]") &&
 		strings.TrimSpace(read(settings+"hpage_pmd_size")) == "2097152" &&
 		strings.TrimSpace(read("proc/sys/vm/overcommit_memory")) != "2" &&
-		unix.Getrlimit(unix.RLIMIT_AS, &space) == nil && space.Cur == unix.RLIM_INFINITY
+		unlimited(unix.RLIMIT_AS) && unlimited(unix.RLIMIT_DATA)
 }
