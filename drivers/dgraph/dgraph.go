@@ -155,7 +155,7 @@ const batch = 500
 func (d *db) Create(ctx context.Context, initial iter.Seq2[string, int64]) error {
 	err := d.admin(ctx, setupTimeout, func(ctx context.Context, c *client) error {
 		d.created = true // from here on there may be something to drop
-		if err := c.Alter(ctx, &api.Operation{Schema: d.schema()}); err != nil {
+		if err := alter(ctx, c, &api.Operation{Schema: d.schema()}); err != nil {
 			return err
 		}
 		var quads strings.Builder
@@ -223,12 +223,17 @@ func (d *db) Close(ctx context.Context) error {
 	return errors.Wrapf(unusable(err), "left behind: %s", d.Owns())
 }
 
-// drop drops a predicate. While transactions that wrote it are open, such as those of broken
-// sessions, the server aborts them and must be asked again.
 func drop(ctx context.Context, c *client, predicate string) error {
+	return alter(ctx, c, &api.Operation{DropOp: api.Operation_ATTR, DropValue: predicate})
+}
+
+// alter changes the schema, which may be done again. A server must be asked again while transactions are open that wrote a predicate
+// that is dropped, such as those of broken sessions, which it aborts; and while it has lost its zero or another group, as just
+// after its start on a loaded machine.
+func alter(ctx context.Context, c *client, op *api.Operation) error {
 	for {
-		err := c.Alter(ctx, &api.Operation{DropOp: api.Operation_ATTR, DropValue: predicate})
-		if status.Code(err) != codes.Unknown || !strings.Contains(err.Error(), "Please retry") {
+		err := c.Alter(ctx, op)
+		if status.Code(err) != codes.Unknown || !strings.Contains(err.Error(), "Please retry") && !strings.Contains(err.Error(), "No connection exists") {
 			return err
 		}
 		select {
