@@ -306,8 +306,9 @@ func (w *windowRun) restore(r *resumed) error {
 
 // restore makes j know what the process that left a run knew after the latest window whose verdicts are complete. fine
 // says which of these windows are satisfied at all levels, and size is that of their verdicts. If the verdict on a window is lost
-// whose history is there, that window and those after it must be judged again, without what is known of earlier ones. So must windows
-// after the last complete one, which the run makes anew. Without the state all windows are judged again whose histories are there.
+// whose history is there, that window and those after it must be judged again. So must windows
+// after the last complete one, which the run makes anew. Without the state all windows are judged again whose histories are there. What is known
+// of earlier windows is then what the lines of their verdicts tell.
 func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err error) {
 	fine = map[int]bool{}
 	path := filepath.Join(j.dir, stateFile)
@@ -341,23 +342,26 @@ func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err 
 			first = again
 		}
 		fmt.Fprintf(j.app.msg, "note: %s cannot be read (%v); windows are judged again from window %d on\n", stateFile, unread, first)
-		if j.number = first - 1; j.number > 0 {
-			j.state.Skip()
+		j.number = first - 1
+		if j.state, err = j.recall(); err != nil {
+			return nil, 0, withCode(exitData, err)
 		}
 	case again > 0:
 		fmt.Fprintf(j.app.msg, "note: %s lacks verdicts; windows are judged again from window %d on\n", results.WindowVerdicts, again)
-		j.number, j.digest, j.state = again-1, "", rounds.Run{}
-		if j.number > 0 {
-			j.state.Skip()
+		j.number, j.digest = again-1, ""
+		if j.state, err = j.recall(); err != nil {
+			return nil, 0, withCode(exitData, err)
 		}
 	case state.Window > complete: // what a transaction of unknown outcome of that window did is known, and stays
 		j.notes = append(j.notes, fmt.Sprintf("window %d had been judged, and its file was lost; the run went on in window %d", state.Window, complete+1))
 		j.number, j.digest = complete, ""
 	}
+	older, recalled := false, unread != nil || again > 0
 	err = results.EachWindow(j.dir, func(n, length int, o *results.Outcome) error {
 		if n > j.number {
 			return nil // not all of its verdicts need be there
 		}
+		older = older || (n > 1 || recalled) && o.Learned == nil && o.UnknownOutcome > 0
 		size += int64(length)
 		if before, known := fine[n]; known {
 			fine[n] = before && o.Verdict == verdict.Satisfied
@@ -373,7 +377,33 @@ func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err 
 		j.add(n, lvl, o)
 		return nil
 	})
+	if older {
+		j.notes = append(j.notes, "an older version of isohound judged some windows: transactions of unknown outcome may be counted, and taken to take effect, more than once")
+	}
 	return fine, size, withCode(exitData, err)
+}
+
+// recall returns what the lines of verdicts tell of transactions of unknown outcome in the windows up to the latest one. If it is
+// not all, since an older version wrote a line, say, it is as if windows were missing.
+func (j *windowJudge) recall() (state rounds.Run, err error) {
+	known := map[int]bool{}
+	err = results.EachWindow(j.dir, func(n, _ int, o *results.Outcome) error {
+		switch {
+		case n > j.number:
+		case o.Learned != nil:
+			state.Learn(*o.Learned)
+			known[n] = true
+		case o.UnknownOutcome == 0 && o.Again == nil && !o.Unread:
+			known[n] = true
+		}
+		return nil
+	})
+	for n := 1; n <= j.number; n++ {
+		if !known[n] {
+			state.Skip()
+		}
+	}
+	return state, err
 }
 
 // tail returns the first of the latest windows, up to one, of which no history is missing.

@@ -32,6 +32,7 @@ type windowJudge struct {
 	looked   map[level.Level]int // the latest window that was looked at, at a promised level
 	state    rounds.Run
 	raw      *history.History // the window that was entered last, as it was read
+	learned  *rounds.State    // what it told of transactions of unknown outcome; nil if it has none
 	// sums are the outcomes of the run, by level.
 	sums map[level.Level]*results.Outcome
 	// number and digest are those of the latest window; digest is "" if it is not known.
@@ -83,7 +84,7 @@ func (j *windowJudge) next(path string) error {
 		}
 		return err
 	})
-	j.digest, j.raw = digest, nil
+	j.digest, j.raw, j.learned = digest, nil, nil
 	return err
 }
 
@@ -170,8 +171,14 @@ func (j *windowJudge) enter(h *history.History) error {
 			return err
 		}
 	}
+	unsure := !rounds.Alone(h)
+	before := j.state.State()
 	j.state.Enter(h)
-	j.raw = h
+	j.raw, j.learned = h, nil
+	if unsure {
+		told := j.state.State().Since(before)
+		j.learned = &told
+	}
 	if j.entered != nil {
 		return j.entered(h)
 	}
@@ -206,6 +213,9 @@ func (j *windowJudge) proves(lvl level.Level) *history.History {
 func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 	if again := j.state.Again(); h != nil && again != (rounds.Again{}) {
 		o.Again = &results.Again{Aborted: again.Aborted, Unknown: again.Unknown, Ops: again.Ops}
+	}
+	if h != nil {
+		o.Learned = j.learned
 	}
 	if o.Verdict == verdict.Violated && h != nil {
 		lvl, err := level.Parse(o.Level)

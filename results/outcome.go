@@ -5,6 +5,7 @@ package results
 import (
 	"github.com/isohound/isohound/checker/explain"
 	"github.com/isohound/isohound/checker/nearness"
+	"github.com/isohound/isohound/checker/rounds"
 	"github.com/isohound/isohound/checker/verdict"
 	"github.com/isohound/isohound/generator"
 	"github.com/isohound/isohound/history"
@@ -36,6 +37,8 @@ type Outcome struct {
 	UnknownOutcome int `json:"unknown_outcome"`
 	// Again is set for a window that has transactions of earlier windows once more.
 	Again *Again `json:"again,omitempty"`
+	// Learned is set for a window that has transactions of unknown outcome: what later windows have to know of it.
+	Learned *rounds.State `json:"learned,omitempty"`
 	// Unread: the history could not be read within the limits.
 	Unread bool `json:"unread,omitempty"`
 	Ops    int  `json:"ops"`

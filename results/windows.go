@@ -172,12 +172,16 @@ type Again struct {
 	Ops     int `json:"ops"`
 }
 
-// news is a window's outcome with the figures of what no earlier window has. Without such transactions it is the outcome itself.
+// news is a window's outcome with the figures of what no earlier window has, and without what is of the window alone.
 func (o *Outcome) news() *Outcome {
-	if o.Again == nil {
+	if o.Again == nil && o.Learned == nil {
 		return o
 	}
 	own := *o
+	own.Learned = nil
+	if o.Again == nil {
+		return &own
+	}
 	own.Txns -= o.Again.Aborted + o.Again.Unknown
 	own.Aborted -= o.Again.Aborted
 	own.UnknownOutcome -= o.Again.Unknown

@@ -24,6 +24,37 @@ func (r *Run) State() State {
 	return State{Used: ids(r.used), Perhaps: ids(r.perhaps), Seen: ids(r.seen)}
 }
 
+// Since returns what s has and before, an earlier State of the same run, lacks.
+func (s State) Since(before State) State {
+	more := func(now, then []int64) []int64 {
+		return slices.DeleteFunc(slices.Clone(now), func(id int64) bool {
+			_, known := slices.BinarySearch(then, id)
+			return known
+		})
+	}
+	return State{Used: more(s.Used, before.Used), Perhaps: more(s.Perhaps, before.Perhaps), Seen: more(s.Seen, before.Seen)}
+}
+
+// Learn adds what a window told, Since. All windows before it must have been entered or learned, or else Skip called. It may be
+// called again with the same.
+func (r *Run) Learn(s State) {
+	if r.used == nil {
+		*r = Run{used: map[int64]bool{}, perhaps: map[int64]bool{}, seen: map[int64]bool{}, gap: r.gap}
+	}
+	for _, id := range s.Seen {
+		r.seen[id] = true
+	}
+	for _, id := range s.Perhaps {
+		if !r.used[id] {
+			r.perhaps[id] = true
+		}
+	}
+	for _, id := range s.Used {
+		r.used[id] = true
+		delete(r.perhaps, id)
+	}
+}
+
 // Restore makes r a Run that has entered the windows after which s was known.
 func Restore(s State) Run {
 	set := func(ids []int64) map[int64]bool {
