@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 
@@ -251,13 +252,15 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 }
 
 // prove sets the standing of the outcome of a window that is violated at a level to what the window proves of the run: some of
-// the levels that it violates, and none that it satisfies. A standing that nobody asked for is made only if a promised
-// level is among them. Its counterexamples are parts of the window, and prove no more of the run.
+// the levels that it violates or a counterexample of it does, and none that it satisfies. A standing that nobody asked for is made only if a promised
+// level is among them. A counterexample may prove more than the window as a whole, if it has nothing to do with transactions of unknown outcome.
 func (j *windowJudge) prove(h *history.History, o *results.Outcome, at level.Level) {
-	known := j.proved(h, at, o.Standing)
+	known := j.proved(h, nil, at, o.Standing)
 	for n := range o.Anomalies {
 		if c := o.Anomalies[n].Counterexample; c != nil && c.Standing != nil {
-			s := j.proved(h, at, c.Standing).Standing(h)
+			proved := j.proved(h, c.Sub, at, c.Standing)
+			maps.Copy(known, proved)
+			s := proved.Standing(h)
 			c.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
 		}
 	}
@@ -272,18 +275,26 @@ func (j *windowJudge) prove(h *history.History, o *results.Outcome, at level.Lev
 	o.Standing = results.NewStanding(checker.Standing{Not: s.Not, AlsoNot: s.AlsoNot})
 }
 
-// proved are the levels among those that s has as violated, and at, whose violation by the window proves that of the run.
-func (j *windowJudge) proved(h *history.History, at level.Level, s *results.Standing) checker.Known {
+// proved are the levels among those that s has as violated, and at, whose violation by the window, or by part unless it is nil, proves that of
+// the run.
+func (j *windowJudge) proved(h, part *history.History, at level.Level, s *results.Standing) checker.Known {
 	known := checker.Known{at: verdict.Violated}
 	if s == nil {
 		return known
 	}
 	open := func(*history.History) (verdict.Verdict, error) { return verdict.Unknown, nil }
 	for _, name := range slices.Concat(s.Not, s.AlsoNot) {
-		if lvl, err := level.Parse(name); err == nil && rounds.Judges(lvl) {
-			if why, err := j.state.Doubt(h, lvl, open); why == "" && err == nil {
-				known[lvl] = verdict.Violated
-			}
+		lvl, err := level.Parse(name)
+		if err != nil {
+			continue
+		}
+		ok := part != nil && j.state.Proves(h, part, lvl)
+		if !ok && rounds.Judges(lvl) {
+			why, err := j.state.Doubt(h, lvl, open)
+			ok = why == "" && err == nil
+		}
+		if ok {
+			known[lvl] = verdict.Violated
 		}
 	}
 	return known

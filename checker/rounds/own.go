@@ -20,13 +20,10 @@ func (r *Run) Own(h *history.History) *history.History {
 	if r.own != nil || h.Window == nil || !h.Fresh || !h.HasFences() {
 		return r.own
 	}
-	earlier := func(t *history.Txn) bool {
-		return r.carried[t.ID] || t.Status == history.Aborted && (r.used[t.ID] || r.perhaps[t.ID])
-	}
 	wrote := map[cell]bool{} // false: a transaction of unknown outcome of an earlier window did
 	for _, old := range []bool{false, true} {
 		for i := range h.Txns {
-			if earlier(&h.Txns[i]) != old {
+			if r.earlier(&h.Txns[i]) != old {
 				continue
 			}
 			for _, op := range h.Ops(&h.Txns[i]) {
@@ -39,7 +36,7 @@ func (r *Run) Own(h *history.History) *history.History {
 	parts := make([]history.Part, len(h.Txns))
 	for i := range h.Txns {
 		parts[i].Txn = int32(i)
-		if earlier(&h.Txns[i]) {
+		if r.earlier(&h.Txns[i]) {
 			continue
 		}
 		for n, op := range h.Ops(&h.Txns[i]) {
