@@ -25,10 +25,10 @@ type facts struct {
 	pulled map[int32]pull
 	// accesses are those of keys with class reads, found so far.
 	accesses map[history.Key]*accesses
-	// allowed are the sources of all reads of a key by a transaction, where all must see one version: the latest result of
-	// allowedSources.
+	// allowed is the latest result of allowedSources.
 	allowed struct {
-		reads   readsOf
+		known   bool
+		reads   sameVersion
 		sources []int32
 	}
 }
@@ -69,15 +69,21 @@ type lookup struct {
 	h *history.History
 	// long has the places in transactions with many operations.
 	long map[int32]map[history.Key]place
-	// read is the latest result of outside.
-	read readsOf
+	// read has, by key, the operations with which a transaction read from outside, in order: the latest of which outside was asked.
+	// nil is not known yet.
+	read struct {
+		txn   int32
+		lists map[history.Key][]int
+	}
 }
 
-// readsOf has the operations with which a transaction read a key from outside, in order. nil is not known yet.
-type readsOf struct {
-	txn  int32
-	key  history.Key
-	list []int
+// sameVersion names reads of a key from outside by a transaction that saw one version: those among its operations from, up to to. If to is 0
+// it is any one that did not see the value alone.
+type sameVersion struct {
+	txn      int32
+	key      history.Key
+	from, to int
+	alone    history.Value
 }
 
 // place has two indices of operations of a transaction on a key: the first one that determines the

@@ -148,23 +148,35 @@ func (f *facts) canRead(reader, from int32) bool {
 	return from == none || !f.precedes(f.lvl, verdict.Edge{Kind: verdict.SO, From: reader, To: from})
 }
 
-// outside lists the operations with which a transaction read a key from outside, in order.
+// outside lists the operations with which a transaction read a key from outside, in order. It keeps those of the latest
+// long transaction.
 func (l *lookup) outside(i int32, k history.Key) []int {
-	if r := &l.read; r.list != nil && r.txn == i && r.key == k {
-		return r.list
-	}
-	out := []int{}
-	for n, op := range l.h.Ops(&l.h.Txns[i]) {
-		if op.Key != k {
-			continue
+	ops, r := l.h.Ops(&l.h.Txns[i]), &l.read
+	if len(ops) <= short {
+		var out []int
+		for n, op := range ops {
+			if op.Key != k {
+				continue
+			}
+			if op.Kind == history.Write {
+				break
+			}
+			out = append(out, n)
 		}
-		if op.Kind == history.Write {
-			break
-		}
-		out = append(out, n)
+		return out
 	}
-	l.read = readsOf{i, k, out}
-	return out
+	if r.lists == nil || r.txn != i {
+		r.txn, r.lists = i, map[history.Key][]int{}
+		wrote := map[history.Key]bool{}
+		for n, op := range ops {
+			if op.Kind == history.Write {
+				wrote[op.Key] = true
+			} else if !wrote[op.Key] {
+				r.lists[op.Key] = append(r.lists[op.Key], n)
+			}
+		}
+	}
+	return r.lists[k]
 }
 
 // sourcesAt lists the transactions that wrote what an operation read. none is the initial state. It lists
@@ -193,22 +205,37 @@ func (w *writers) sourcesFor(reader int32, c cell) []int32 {
 	return out
 }
 
-// allowedSources is sourcesAt for a read that only says which version it did not see. Reads of the key by
+// allowedSources is sourcesAt for a read from outside that only says which version it did not see. Reads of the key by
 // the same transaction saw the same version, if the level forbids other ones, or if they are of the same
 // statement.
 func (f *facts) allowedSources(r verdict.OpRef, k history.Key) ([]int32, error) {
 	if !f.h.Closed {
 		return nil, nil
 	}
-	if x := &f.allowed; atomicReads(f.lvl) && x.reads.list != nil && x.reads.txn == r.Txn && x.reads.key == k {
+	ops := f.h.Ops(&f.h.Txns[r.Txn])
+	// What the read did not see is no row that a statement returned. So it saw the version of all reads of its statement, oneVersion.
+	from := sameVersion{txn: r.Txn, key: k, to: len(ops)}
+	if !atomicReads(f.lvl) {
+		if p, _ := f.h.PredicateOf(int(r.Txn), r.Op); p != nil {
+			from.from, from.to = p.Ops[0], p.Ops[1]
+		} else {
+			from.to, from.alone = 0, ops[r.Op].Value
+		}
+	}
+	if x := &f.allowed; x.known && x.reads == from {
 		return x.sources, nil
 	}
-	ops := f.h.Ops(&f.h.Txns[r.Txn])
 	a, err := f.accessesOf(k)
 	if err != nil {
 		return nil, err
 	}
-	reads := f.outside(r.Txn, k)
+	reads := []int{r.Op}
+	if from.to > 0 {
+		reads = f.outside(r.Txn, k)
+		first, _ := slices.BinarySearch(reads, from.from)
+		last, _ := slices.BinarySearch(reads, from.to)
+		reads = reads[first:last]
+	}
 	returned, denied := map[history.Value]bool{}, map[history.Value]bool{} // by what must be the same version
 	for _, n := range reads {
 		if !oneVersion(f.h, f.lvl, r.Txn, r.Op, n) {
@@ -234,8 +261,8 @@ func (f *facts) allowedSources(r verdict.OpRef, k history.Key) ([]int32, error) 
 			}
 		}
 	}
-	f.allowed.reads, f.allowed.sources = readsOf{r.Txn, k, reads}, out
-	return out, f.stop.after(len(reads))
+	f.allowed.known, f.allowed.reads, f.allowed.sources = true, from, out
+	return out, f.stop.after(1 + len(reads))
 }
 
 // oneVersion reports whether two reads of a key from outside by one transaction must see one version.
