@@ -69,3 +69,32 @@ func TestWindowsStaleRead(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsSettledRead: a transaction of unknown outcome that took effect in an earlier window counts as aborted in later ones. A read
+// of what it wrote is an older state there, and no read of a transaction that aborted.
+func TestWindowsSettledRead(t *testing.T) {
+	const unsure = `{"txn":1,"session":0,"status":"unknown","ops":[["w","x",1]]}`
+	dir := windowsOf(t, `{"isohound":2,"initial":0}
+`+unsure+`
+{"txn":2,"session":1,"status":"committed","ops":[["r","x",1],["w","x",2]]}
+{"closed":{"reason":"cut","txns":2}}
+`, `{"isohound":2,"initial":0,"window":{"number":2,"after":"AFTER"}}
+{"initial":[["x",2]]}
+`+unsure+`
+{"txn":3,"session":1,"status":"committed","ops":[["r","x",1],["w","x",5]]}
+{"closed":{"reason":"complete","txns":2}}
+`)
+	c := isohound(t, "check", dir, "--level", "ser", "--json")
+	all := c.outcomes(t)
+	if len(all) != 1 || all[0].Verdict != verdict.Violated || len(all[0].Anomalies) != 1 {
+		t.Fatalf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+	a := all[0].Anomalies[0]
+	const want = "T3 (session 1) read x = 1, which only T1 (session 0) wrote. The outcome of T1 was not reported, but it took effect in an earlier window, and x = 2 held at the cut before this one. So this is an older state."
+	if !slices.Equal(a.Names, []string{"StaleRead"}) || a.Text != want || len(a.Transactions) != 2 || a.Transactions[0].Status != "unknown" {
+		t.Errorf("%v: %s: %+v", a.Names, a.Text, a.Transactions)
+	}
+	if h := a.Counterexample.History; !strings.Contains(h, "The outcome of T1 was not reported. It took effect in an earlier window, and counts as aborted here.") {
+		t.Error(h)
+	}
+}

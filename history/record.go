@@ -70,6 +70,9 @@ type Window struct {
 	Number int `json:"number"`
 	// After is the SHA-256 digest, in hexadecimal, of the file of the window before.
 	After string `json:"after"`
+	// Settled are ids of transactions that are of unknown outcome in the file, and count as aborted in this window: true if they took effect
+	// in an earlier one, false if that is possible (checker/rounds).
+	Settled map[int64]bool `json:"-"`
 }
 
 // CutReason is the reason in the closing line of a window that ended with a cut.

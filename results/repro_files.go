@@ -22,10 +22,22 @@ func partOfWindow(h *history.History) string {
 	if h.Window == nil {
 		return ""
 	}
-	return fmt.Sprintf(`# This is a part of window %d of a run. The initial values are those at the cut before it. So a value that
+	text := fmt.Sprintf(`# This is a part of window %d of a run. The initial values are those at the cut before it. So a value that
 # nobody here wrote may be of an earlier window, although a check of this file calls a read of it a ThinAirRead, and
 # violations of weak levels other than cc need not be violations by the run.
 `, h.Window.Number)
+	for i := range h.Txns {
+		certain, settled := h.Window.Settled[h.Txns[i].ID]
+		if !settled || h.Txns[i].Status != history.Aborted {
+			continue
+		}
+		did := "took effect"
+		if !certain {
+			did = "may have taken effect"
+		}
+		text += fmt.Sprintf("# The outcome of T%d was not reported. It %s in an earlier window, and counts as aborted here.\n", h.Txns[i].ID, did)
+	}
+	return text
 }
 
 // portable writes a history in the DSL, or, if that cannot carry all of it, in the native

@@ -85,6 +85,9 @@ type Picture struct {
 func NewTxn(h *history.History, i int32, ops []int, near func(op int) bool) Txn {
 	t := &h.Txns[i]
 	out := Txn{ID: t.ID, Session: h.SessionName(t.Session), Node: t.Node, DBTxn: h.DBTxn(int(i)), Status: t.Status.String()}
+	if settled(h, i) {
+		out.Status = history.Unknown.String()
+	}
 	out.Begin, out.End = times(h, t)
 	c := h.Claim(int(i))
 	if out.Commit = c.Commit; c.Visible != nil {

@@ -23,7 +23,7 @@ func Name(h *history.History, lvl level.Level, a *verdict.Anomaly) {
 		if stale(h, a) {
 			a.Names = []string{StaleRead}
 		}
-		if dirtyUpdate(h, a) {
+		if dirtyUpdate(h, a) && !stale(h, a) {
 			a.Names = append(a.Names[:len(a.Names):len(a.Names)], "dirty-update")
 		}
 	}
@@ -214,6 +214,9 @@ func (w words) anomaly(lvl level.Level, a *verdict.Anomaly) string {
 		}
 		return fmt.Sprintf("%s %s, a value that nobody wrote.", w.introduce(last), got)
 	case verdict.AbortedRead:
+		if stale(w.h, a) {
+			return w.settled(last, a.Txns[0], op, got)
+		}
 		return fmt.Sprintf("%s %s, which only %s wrote, and that transaction aborted.",
 			w.introduce(last), got, w.introduce(a.Txns[0]))
 	case verdict.IntermediateRead:

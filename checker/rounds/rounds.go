@@ -102,15 +102,16 @@ func (r *Run) Enter(h *history.History) {
 	}
 	r.carried, r.uncertain, r.own, r.again = map[int64]bool{}, 0, nil, Again{}
 	var unknown []int32
+	settled := map[int64]bool{}
 	for i := range h.Txns {
 		t := &h.Txns[i]
 		again := t.Status == history.Unknown && r.seen[t.ID]
 		switch {
 		case t.Status != history.Unknown:
 		case r.used[t.ID]:
-			t.Status = history.Aborted
+			t.Status, settled[t.ID] = history.Aborted, true
 		case r.perhaps[t.ID]:
-			t.Status = history.Aborted
+			t.Status, settled[t.ID] = history.Aborted, false
 			r.uncertain++
 		default:
 			unknown = append(unknown, int32(i))
@@ -124,6 +125,10 @@ func (r *Run) Enter(h *history.History) {
 		}
 	}
 	r.gap = false
+	if h.Window != nil && len(settled) > 0 {
+		window := *h.Window
+		window.Settled, h.Window = settled, &window
+	}
 	if len(unknown) > 0 {
 		r.settle(h, unknown)
 	}
