@@ -71,3 +71,43 @@ func TestGoneWindow(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// TestRepeatNamesKept: the command that repeats a run names the kept workload, if it came from a pipe or from an open file.
+func TestRepeatNamesKept(t *testing.T) {
+	if _, err := os.Stat("/dev/fd"); err != nil {
+		t.Skip("no /dev/fd")
+	}
+	text, err := os.ReadFile("../examples/workload-file/shop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pipe := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), "run")
+		run := command(t, "run", "--driver", "sim", "--workload", "file=/dev/fd/3", "--txns", "50", "--seed", "3", "--no-progress", "--out", dir)
+		if pipe {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			go func() {
+				_, _ = w.Write(text)
+				w.Close()
+			}()
+			run.ExtraFiles = []*os.File{r}
+		} else {
+			f, err := os.Open("../examples/workload-file/shop.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			run.ExtraFiles = []*os.File{f}
+		}
+		out, _ := run.CombinedOutput()
+		kept := "file=" + filepath.Join(dir, results.WorkloadFile)
+		got, err := results.Load(dir)
+		if err != nil || !strings.Contains(got.Config.Repeat, kept) || strings.Contains(got.Config.Repeat, "/dev/fd") || !strings.Contains(string(out), "repeat: "+got.Config.Repeat) {
+			t.Errorf("pipe %v: %v: %+v\n%s", pipe, err, got, out)
+		}
+	}
+}

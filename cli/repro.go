@@ -50,10 +50,16 @@ func (s *settings) sameWorkload(dir string) error {
 // file any more, such as a pipe.
 func keptWorkload(dir, workload string) string {
 	path, described := strings.CutPrefix(workload, fromfile.Kind+"=")
-	if !described || regular(path) || !regular(filepath.Join(dir, results.WorkloadFile)) {
+	if !described || regular(path) && !descriptor(path) || !regular(filepath.Join(dir, results.WorkloadFile)) {
 		return workload
 	}
 	return fromfile.Kind + "=" + filepath.Join(dir, results.WorkloadFile)
+}
+
+// descriptor reports whether a path names an open file of the process that uses it, which another process does not have.
+func descriptor(path string) bool {
+	path = filepath.Clean(path)
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
 func regular(path string) bool {

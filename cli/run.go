@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -260,6 +261,7 @@ func (a *app) run(s *settings, o *runOptions) error {
 	}
 	a.announce(s, db)
 	conf := a.config(s, o, k, db)
+	conf.Repeat = s.repeat(dir, o, k)
 	if err := s.keepBase(&conf); err != nil {
 		return err
 	}
@@ -481,7 +483,6 @@ func (a *app) config(s *settings, o *runOptions, k *checking, db drivers.DB) res
 	if s.duration > 0 {
 		c.Duration = s.duration.String()
 	}
-	c.Repeat = commandLine(program()) + " " + commandLine(append(s.words(k, false), o.cutWords()...)...)
 	c.Command = commandLine(append(s.words(k, true), o.cutWords()...)...)
 	if !s.info.Embedded && s.server == "" { // a server of the run is gone with it
 		c.DSN = s.endpoints()
@@ -495,6 +496,15 @@ func (o *runOptions) cutWords() []string {
 		return nil
 	}
 	return []string{"--cut-every", o.cutEvery, "--keep", o.keep, "--on-violation", o.onViolation}
+}
+
+// repeat is the command that repeats the run in dir. It names what was kept of a workload that nobody can read again.
+func (s *settings) repeat(dir string, o *runOptions, k *checking) string {
+	words := append(s.words(k, false), o.cutWords()...)
+	if n := slices.Index(words, s.workload); n > 0 && words[n-1] == "--workload" {
+		words[n] = keptWorkload(dir, s.workload)
+	}
+	return commandLine(program()) + " " + commandLine(words...)
 }
 
 // words is the command that repeats the run.

@@ -101,7 +101,7 @@ func (d *document) allowed(key string, value *yaml.Node, f reflect.StructField) 
 	}
 	if low := f.Tag.Get("min"); low != "" {
 		least, _ := strconv.Atoi(low)
-		if n, err := strconv.Atoi(value.Value); err == nil && n < least {
+		if n, err := strconv.Atoi(value.Value); err == nil && n < least && value.ShortTag() == "!!int" { // a text is told as one
 			d.Add(value.Line, "%s must not be below %s", key, low)
 		}
 	}

@@ -62,6 +62,7 @@ var mistakes = []struct {
 	{small + "    run: 5m\nbudget: {time: 3m, run: 1m}\n", false, "p.yaml:5: run of mini is 5m0s"},
 	{small + "shrink: {tries: 0}\n", true, "p.yaml:5: tries must not be below 1"},
 	{small + "shrink: {rusn: 1}\n", true, `p.yaml:5: unknown key "rusn"; did you mean "runs"?`},
+	{small + "budget: {runs: \"0\"}\n", true, "p.yaml:5: \"0\" cannot stand here: expected a whole number"},
 	{small + "budget: {runs: many}\n", true, "p.yaml:5: \"many\" cannot stand here: expected a whole number"},
 	{small + "budget: 8h\n", true, `p.yaml:5: "8h" cannot stand here: expected keys with values`},
 	{small + "    keys: 9..3\n", false, `p.yaml:5: expected LOW..HIGH with whole numbers and LOW not above HIGH, not "9..3"`},
@@ -103,6 +104,14 @@ func TestMistakes(t *testing.T) {
 		if m.bySchema != (valid(t, schema, m.text) != nil) && m.text != "" && !strings.Contains(m.text, "---") && !strings.Contains(m.text, "seed: 2") {
 			t.Errorf("%q: by the schema: %v", m.text, valid(t, schema, m.text))
 		}
+	}
+}
+
+// TestTextForNumber: a number in quotes is one mistake.
+func TestTextForNumber(t *testing.T) {
+	_, err := Read("p.yaml", []byte(small+"budget: {runs: \"0\"}\n"))
+	if err == nil || strings.Contains(err.Error(), "below") || strings.Count(err.Error(), "p.yaml:") != 1 {
+		t.Error(err)
 	}
 }
 

@@ -90,8 +90,12 @@ func logs(folder fs.FS) ([]logFile, error) {
 			continue
 		}
 		kind := e.Type()
-		if st, err := fs.Stat(folder, e.Name()); err == nil { // what a link leads to
+		st, err := fs.Stat(folder, e.Name()) // what a link leads to
+		switch {
+		case err == nil:
 			kind = st.Mode().Type()
+		case kind&fs.ModeSymlink != 0 && wrong == nil:
+			wrong = errors.Errorf("%s is a link that cannot be followed (%v); put the log in its place, or remove it if it is no log", e.Name(), err)
 		}
 		if !kind.IsRegular() && wrong == nil {
 			wrong = errors.Errorf("%s is not a regular file; write what it holds to a file of that name, or remove it if it is no log", e.Name())
