@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/isohound/isohound/results"
 )
 
 // openFile says how far the window that is being written had come.
@@ -32,7 +34,7 @@ func (m openMark) String() string {
 
 // readMark returns the mark in the folder of a run; the zero mark if there is none that can be read.
 func readMark(dir string) (m openMark) {
-	b, err := os.ReadFile(filepath.Join(dir, openFile))
+	b, err := results.ReadFile(filepath.Join(dir, openFile))
 	if err != nil || json.Unmarshal(b, &m) != nil {
 		return openMark{}
 	}

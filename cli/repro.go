@@ -36,7 +36,7 @@ func (s *settings) sameWorkload(dir string) error {
 		return nil
 	}
 	path := filepath.Join(dir, results.WorkloadFile)
-	kept, err := os.ReadFile(path)
+	kept, err := results.ReadFile(path)
 	if err != nil {
 		return withCode(exitIO, errors.Wrap(err, "--resume"))
 	}

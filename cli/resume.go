@@ -312,6 +312,9 @@ func (w *windowRun) restore(r *resumed) error {
 func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err error) {
 	fine = map[int]bool{}
 	path := filepath.Join(j.dir, stateFile)
+	if err := results.Regular(path); err != nil {
+		return nil, 0, withCode(exitData, err)
+	}
 	b, err := os.ReadFile(path)
 	switch {
 	case os.IsNotExist(err): // no window was judged

@@ -108,7 +108,11 @@ var errBusy = errors.New("another process is working on it")
 // lockRun opens the file of the verdicts of the run in windows in dir, and locks it until it is closed. As long as a
 // process has it, no other one works on the run: the error is then errBusy.
 func lockRun(dir string) (*os.File, error) {
-	log, err := os.OpenFile(filepath.Join(dir, results.WindowVerdicts), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	path := filepath.Join(dir, results.WindowVerdicts)
+	if err := results.Regular(path); err != nil {
+		return nil, withCode(exitData, err)
+	}
+	log, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, withCode(exitIO, err)
 	}

@@ -403,6 +403,9 @@ func (j *windowJudge) follow(lvl level.Level) results.Outcome {
 
 // digestOf is the digest that the next window names.
 func digestOf(path string) (string, error) {
+	if err := results.Regular(path); err != nil {
+		return "", err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -216,7 +216,11 @@ func Load(dir string) (*Run, error) {
 		data     any
 		required bool
 	}{{configFile, &r.Config, true}, {statsFile, &r.Stats, false}, {verdictFile, &r.Outcomes, false}, {invariantsFile, &r.Invariants, false}} {
-		b, err := os.ReadFile(filepath.Join(dir, f.name))
+		path := filepath.Join(dir, f.name)
+		if err := Regular(path); err != nil {
+			return nil, err
+		}
+		b, err := os.ReadFile(path)
 		if os.IsNotExist(err) && !f.required {
 			continue
 		}

@@ -90,7 +90,7 @@ func SaveRepro(dir string, r *Run, p *Repro) (missing []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	if p.workload, err = os.ReadFile(filepath.Join(dir, WorkloadFile)); err != nil && !os.IsNotExist(err) {
+	if p.workload, err = ReadFile(filepath.Join(dir, WorkloadFile)); err != nil && !os.IsNotExist(err) {
 		return nil, errors.WithStack(err)
 	}
 	all, err := saveMinimal(out, r)

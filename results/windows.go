@@ -68,7 +68,7 @@ func WindowNumber(path string) int {
 // EachWindow calls f with the verdicts that were written for windows, in order, and with the length of the line.
 // The last line may be torn, if the run was cut off.
 func EachWindow(dir string, f func(number, length int, o *Outcome) error) error {
-	b, err := os.ReadFile(filepath.Join(dir, WindowVerdicts))
+	b, err := ReadFile(filepath.Join(dir, WindowVerdicts))
 	if err != nil {
 		return err
 	}
