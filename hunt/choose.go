@@ -395,6 +395,7 @@ type Next struct {
 	Why  string
 	// Command is isohound run with settings drawn as an example.
 	Command []string
+	Time    time.Duration // of the recording
 }
 
 // Order lists the cells in the order in which a new night would run them first. state is nil if there was none.
@@ -425,8 +426,8 @@ func Order(p *Plan, cells []*Cell, state *State, version string) ([]Next, error)
 	var out []Next
 	var tonight []*Run
 	for ch := c.next(tonight, servers); ch != nil; ch = c.next(tonight, servers) {
-		args := ch.cell.arguments(c.settings(ch, tonight), false)
-		out = append(out, Next{ch.cell, ch.why, args})
+		s := c.settings(ch, tonight)
+		out = append(out, Next{ch.cell, ch.why, ch.cell.arguments(s, false), ch.cell.recorded(s)})
 		tonight = append(tonight, &Run{ID: int64(len(tonight) + 1), Cell: ch.cell.ID(), Target: ch.cell.Target.Name, State: judged, Took: time.Second})
 	}
 	return out, nil
