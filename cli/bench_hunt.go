@@ -69,7 +69,7 @@ workloads:
     keys: 2..2000
     dist: [uniform, zipfian, exponential]
     params: {pairs: [0%%, 50%%, 100%%], shapes: [all, "RxWx", "RxWx,RxRy", "Rx:2,RxWxWx:1"]}
-budget: {runs: 1000000}
+budget: {time: 10000h}
 repeats: 0
 `
 
@@ -211,8 +211,8 @@ func (a *app) trial(o *huntBench, d defect, chooser string, seed int64) (hunt.Tr
 		return hunt.Tried{}, err
 	}
 	shuffle(plan, seed)
-	return hunt.Trial(a.work, plan, cells, chooser, seed, o.limit, func(c *hunt.Cell, s hunt.Settings) (hunt.Try, error) {
-		return tryOnce(a.work, c, s, fmt.Sprintf("%s&seed=%d", dsn, s.Seed), d.at, o.txns)
+	return hunt.Trial(a.work, plan, cells, chooser, seed, o.limit, func(c *hunt.Cell, s hunt.Settings, share float64) (hunt.Try, error) {
+		return tryOnce(a.work, c, s, fmt.Sprintf("%s&seed=%d", dsn, s.Seed), d.at, int(share*float64(o.txns)))
 	})
 }
 

@@ -245,9 +245,9 @@ func (a *app) listHunt(h *huntOptions, plan *hunt.Plan, cells []*hunt.Cell, left
 }
 
 func runTimes(order []hunt.Next) string {
-	low, high := order[0].Cell.Run, order[0].Cell.Run
+	low, high := order[0].Time, order[0].Time
 	for _, x := range order {
-		low, high = min(low, x.Cell.Run), max(high, x.Cell.Run)
+		low, high = min(low, x.Time), max(high, x.Time)
 	}
 	if low == high {
 		return low.String()

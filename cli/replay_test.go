@@ -45,7 +45,7 @@ var absent = []string{"cockroach", "tidb", "yugabyte", "etcd", "dgraph"}
 // maps. The histories must be the same, operation by operation, including the rows of
 // predicates, and all invariants must hold.
 func TestAgainstModel(t *testing.T) {
-	const workers, txns = 4, 40
+	const workers, txns, txnsOfServer = 4, 40, 20
 	dsn := map[string]func(*testing.T) string{"postgres": postgresDSN, "mariadb": mariadbDSN, "mongo": mongoDSN, "cassandra": cassandraDSN, "redis": redisDSN, "firebird": firebirdDSN}
 	for _, d := range drivers.All() {
 		info := d.Info()
@@ -83,7 +83,11 @@ func TestAgainstModel(t *testing.T) {
 					if lacks(info, spec, w) {
 						t.Skipf("driver %s lacks what workload %s needs", info.Name, spec.Name)
 					}
-					if err := replay.AgainstModel(d, cfg, slices.Contains(blind, info.Name), make, workers, txns, 11); err != nil {
+					n := txns
+					if !info.Embedded { // each commit waits for the disk
+						n = txnsOfServer
+					}
+					if err := replay.AgainstModel(d, cfg, slices.Contains(blind, info.Name), make, workers, n, 11); err != nil {
 						t.Error(err)
 					}
 				})

@@ -65,7 +65,7 @@ repeats: 0
 func TestBandit(t *testing.T) {
 	few := func(chooser string, seed int64) (low int, drawn string) {
 		p, cells := plan(t, fmt.Sprintf(wide, chooser))
-		_, err := Trial(context.Background(), p, cells, chooser, seed, 80_000, func(_ *Cell, s Settings) (Try, error) {
+		_, err := Trial(context.Background(), p, cells, chooser, seed, 80_000, func(_ *Cell, s Settings, _ float64) (Try, error) {
 			keys, err := strconv.Atoi(s.Flags["keys"])
 			if keys < 8 {
 				low++
@@ -99,7 +99,7 @@ budget: {runs: 1000}
 repeats: 0
 `)
 	runs := map[string]int{}
-	if _, err := Trial(context.Background(), p, cells, byBandit, 1, 80_000, func(c *Cell, _ Settings) (Try, error) {
+	if _, err := Trial(context.Background(), p, cells, byBandit, 1, 80_000, func(c *Cell, _ Settings, _ float64) (Try, error) {
 		runs[c.Target.Name]++
 		runs[c.Workload.Name]++
 		near := &nearness.Nearness{Txns: 1000, Overlapping: 10}
@@ -119,7 +119,7 @@ repeats: 0
 func TestGrid(t *testing.T) {
 	p, cells := plan(t, fmt.Sprintf(wide, byGrid))
 	seen := map[string]int{}
-	if _, err := Trial(context.Background(), p, cells, byGrid, 1, 60, func(_ *Cell, s Settings) (Try, error) {
+	if _, err := Trial(context.Background(), p, cells, byGrid, 1, 60, func(_ *Cell, s Settings, _ float64) (Try, error) {
 		seen[fmt.Sprint(s.Flags)]++
 		return Try{Txns: 1}, nil
 	}); err != nil {
@@ -292,7 +292,7 @@ budget: {runs: 1000}
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
-		if _, err := Trial(context.Background(), p, cells, chooser, 1, 40, func(_ *Cell, s Settings) (Try, error) {
+		if _, err := Trial(context.Background(), p, cells, chooser, 1, 40, func(_ *Cell, s Settings, _ float64) (Try, error) {
 			seen[s.Params["min-length"]+" to "+s.Params["max-length"]] = true
 			return Try{Near: &nearness.Nearness{Txns: 1, RW: 1}, Txns: 1}, nil
 		}); err != nil {

@@ -321,6 +321,9 @@ func (c *chooser) settings(ch *choice, tonight []*Run) Settings {
 	for n := 1; n < maxDraws && !c.plan.valid(ch.cell, s); n++ {
 		s = draw()
 	}
+	if ch.repeats == nil && c.scouts(ch.cell, tonight) {
+		s.Flags[duration] = ch.cell.scoutTime().String()
+	}
 	return s
 }
 
@@ -351,9 +354,14 @@ func (c *chooser) drawing(ch *choice, tonight []*Run) func() Settings {
 }
 
 // drawn is how many runs of a cell had settings that were drawn.
-func (c *chooser) drawn(cell *Cell, tonight []*Run) (n int) {
+func (c *chooser) drawn(cell *Cell, tonight []*Run) int {
+	return c.drawnOf(cell, slices.Concat(c.before, tonight))
+}
+
+// drawnOf is how many of some runs are of a cell and had settings that were drawn.
+func (c *chooser) drawnOf(cell *Cell, runs []*Run) (n int) {
 	digest := cell.digest()
-	for _, run := range slices.Concat(c.before, tonight) {
+	for _, run := range runs {
 		if run.Cell == cell.ID() && run.Digest == digest && run.Repeats == 0 && run.State != lost && !run.away() {
 			n++
 		}
@@ -387,6 +395,7 @@ type Next struct {
 	Why  string
 	// Command is isohound run with settings drawn as an example.
 	Command []string
+	Time    time.Duration // of the recording
 }
 
 // Order lists the cells in the order in which a new night would run them first. state is nil if there was none.
@@ -417,8 +426,8 @@ func Order(p *Plan, cells []*Cell, state *State, version string) ([]Next, error)
 	var out []Next
 	var tonight []*Run
 	for ch := c.next(tonight, servers); ch != nil; ch = c.next(tonight, servers) {
-		args := ch.cell.arguments(c.settings(ch, tonight), false)
-		out = append(out, Next{ch.cell, ch.why, args})
+		s := c.settings(ch, tonight)
+		out = append(out, Next{ch.cell, ch.why, ch.cell.arguments(s, false), ch.cell.recorded(s)})
 		tonight = append(tonight, &Run{ID: int64(len(tonight) + 1), Cell: ch.cell.ID(), Target: ch.cell.Target.Name, State: judged, Took: time.Second})
 	}
 	return out, nil

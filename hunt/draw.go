@@ -137,7 +137,9 @@ func (c *Cell) arguments(s Settings, all bool) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.Flags)) {
 		args = append(args, "--"+name, s.Flags[name])
 	}
-	args = append(args, "--duration", c.Run.String())
+	if !s.scout() {
+		args = append(args, "--"+duration, c.Run.String())
+	}
 	if c.Fault != noFault {
 		args = append(args, "--fault", c.Fault)
 	}

@@ -177,6 +177,9 @@ type CellNight struct {
 func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 	n := &CellNight{Cell: c, Status: NotRun}
 	whole := 0 // runs that were judged and did not end early
+	tested := slices.ContainsFunc(runs, func(r *Run) bool {
+		return r.State == judged && !r.shrinks() && p.judgeRun(c, r).Status != Vacuous
+	})
 	for _, r := range runs {
 		if r.shrinks() {
 			n.Shrinking++
@@ -210,6 +213,9 @@ func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 			whole++
 		}
 		// A run that ended early says less than a whole one. It does not make the cell worse: it is counted besides.
+		if s.Status == Vacuous && r.Settings.scout() && tested {
+			continue // it was too short to test something, and another run was not
+		}
 		if s.Status < n.Status && s.Status != EndedEarly || n.Status == EndedEarly && s.Status < NotRun && s.Status != EndedEarly || n.Status == NotRun && s.Status < NotRun {
 			n.Status, n.Text, n.Worst = s.Status, s.Text, r
 		}

@@ -17,7 +17,7 @@ func TestFirstRun(t *testing.T) {
 		least, all := 0, 50
 		for seed := range int64(all) {
 			var first *Settings
-			if _, err := Trial(context.Background(), p, cells, byBandit, seed, 2, func(_ *Cell, s Settings) (Try, error) {
+			if _, err := Trial(context.Background(), p, cells, byBandit, seed, 2, func(_ *Cell, s Settings, _ float64) (Try, error) {
 				if first == nil {
 					first = &s
 				}

@@ -3,7 +3,6 @@ package hunt
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/isohound/isohound/checker/nearness"
 )
@@ -27,9 +26,9 @@ type Tried struct {
 func Choosers() []string { return []string{byBandit, byRandom, byGrid} }
 
 // Trial measures a chooser. It has runs of the cells recorded as a night would choose them, until one is violated or
-// limit transactions were run. The time of a run counts as a millisecond for each transaction, so that the load of the
-// machine has no effect on the choice.
-func Trial(ctx context.Context, p *Plan, cells []*Cell, by string, seed int64, limit int, record func(*Cell, Settings) (Try, error)) (Tried, error) {
+// limit transactions were run. A run is taken to have lasted as long as it was to be recorded, so that the load of the
+// machine has no effect on the choice. record is told which share of a run's length a run has.
+func Trial(ctx context.Context, p *Plan, cells []*Cell, by string, seed int64, limit int, record func(c *Cell, s Settings, share float64) (Try, error)) (Tried, error) {
 	plan := *p
 	plan.Chooser = by
 	c := &chooser{plan: &plan, cells: cells, past: map[string]*Past{}, night: &Night{Seed: seed}}
@@ -38,7 +37,8 @@ func Trial(ctx context.Context, p *Plan, cells []*Cell, by string, seed int64, l
 	for out.Txns < limit && ctx.Err() == nil {
 		ch := c.next(tonight, nil)
 		s := c.settings(ch, tonight)
-		try, err := record(ch.cell, s)
+		share := ch.cell.recorded(s).Seconds() / ch.cell.Run.Seconds()
+		try, err := record(ch.cell, s, share)
 		if err != nil {
 			return out, err
 		}
@@ -50,7 +50,7 @@ func Trial(ctx context.Context, p *Plan, cells []*Cell, by string, seed int64, l
 		}
 		tonight = append(tonight, &Run{
 			ID: int64(len(tonight) + 1), Cell: ch.cell.ID(), Target: ch.cell.Target.Name, Isolation: ch.cell.Isolation, Digest: ch.cell.digest(), Settings: s, Why: ch.why,
-			State: judged, Took: time.Duration(max(try.Txns, 1)) * time.Millisecond, Nearness: try.Near,
+			State: judged, Took: ch.cell.recorded(s), Nearness: try.Near,
 		})
 	}
 	return out, ctx.Err()

@@ -37,7 +37,7 @@ func evidenceOf(cells []*Cell, runs []*Run) []evidence {
 		e := evidence{cell: r.Cell, row: c.row(), settings: r.Settings}
 		whole := max(1, float64(r.Commits)/float64(max(r.Nearness.Txns, 1))) // of a long run a stretch was measured
 		for _, n := range r.Nearness.Values() {
-			e.rates = append(e.rates, float64(n)*whole/r.Took.Seconds())
+			e.rates = append(e.rates, c.perSecond(float64(n)*whole, r))
 		}
 		out = append(out, e)
 	}

@@ -198,10 +198,16 @@ func (g *Galera) Logs() string {
 func (g *Galera) Kill(i int) { g.nodes[i].Kill() }
 
 // Start starts node i again after Kill, while others are there. It copies all data from one of them, and is
-// synced when Start returns.
+// synced when Start returns. On a busy machine the transfer of the data may fail, and the node ends and says that it has
+// to be started again, which is done.
 func (g *Galera) Start(i int) error {
 	node := g.nodes[i]
-	return node.start(context.Background(), node.synced(len(g.nodes)), node.bin, g.args[i]...)
+	for try := 1; ; try++ {
+		err := node.start(context.Background(), node.synced(len(g.nodes)), node.bin, g.args[i]...)
+		if err == nil || try == maxGaleraStarts {
+			return err
+		}
+	}
 }
 
 // Stop kills all nodes, since none of their data is kept, and removes their folders.
