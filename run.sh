@@ -165,13 +165,14 @@ serving() {
 # goroutines do with large histories runs under the race detector, with all processors, and in plain runs of go test.
 #
 # The race detector looks at how goroutines meet. Those of a check meet in a few large histories, and hundreds of small
-# ones, at all levels at a time, show what is shared by mistake. TestOrderOfLevels calls the certifier only, which has no goroutines.
-# The hardest searches take minutes there, and easier ones run the same code.
+# ones, at all levels at a time, show what is shared by mistake. These tests take minutes there, and their goroutines
+# are those of other tests, if they have any.
+sequential='TestAgreesWithLinear|TestChronological|TestConfigsAgree|TestFewHotKeys|TestFromSAT|TestHard|TestHotWriters|TestLargeContradiction|TestMoved|TestOrderOfLevels'
 compute() {
   ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-10000} go test -count=1 -cpu 1 -timeout 60m ./checker/... ./history/... &&
     go test -count=1 -timeout 60m ./accel/... &&
     ISOHOUND_HISTORIES=400 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 60m \
-      -skip '^(TestConfigsAgree|TestFromSAT|TestHard|TestHotWriters|TestLargeContradiction|TestOrderOfLevels)$' ./checker/... ./history/... &&
+      -skip "^($sequential)\$" ./checker/... ./history/... &&
     ISOHOUND_GRAPHS=400 go test -count=1 -race -short -timeout 60m ./accel/...
 }
 
