@@ -158,12 +158,21 @@ serving() {
   comm -23 <(go list ./... | LC_ALL=C sort) <(go list "${computing[@]}" | LC_ALL=C sort)
 }
 
-# compute runs the tests that only compute, also under the race detector. That looks at how goroutines meet, for which
-# few histories do. The hardest searches take minutes with it, and easier ones run the same code.
+# compute runs the tests that only compute, also under the race detector.
+#
+# Random histories are small, and one processor judges one after the other: -cpu 1 takes half of the processor time that
+# two take, for the same histories. go test runs several packages at a time, so no processor is idle. What several
+# goroutines do with large histories runs under the race detector, with all processors, and in plain runs of go test.
+#
+# The race detector looks at how goroutines meet. Those of a check meet in a few large histories, and hundreds of small
+# ones, at all levels at a time, show what is shared by mistake. These tests take minutes there, and their goroutines
+# are those of other tests, if they have any.
+sequential='TestAgreesWithLinear|TestChronological|TestConfigsAgree|TestFewHotKeys|TestFromSAT|TestHard|TestHotWriters|TestLargeContradiction|TestMoved|TestOrderOfLevels'
 compute() {
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 60m "${computing[@]}" &&
-    ISOHOUND_HISTORIES=4000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 60m -skip '^(TestFromSAT|TestHard|TestHotWriters)$' \
-      ./checker/... ./history/... &&
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-10000} go test -count=1 -cpu 1 -timeout 60m ./checker/... ./history/... &&
+    go test -count=1 -timeout 60m ./accel/... &&
+    ISOHOUND_HISTORIES=400 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 60m \
+      -skip "^($sequential)\$" ./checker/... ./history/... &&
     ISOHOUND_GRAPHS=400 go test -count=1 -race -short -timeout 60m ./accel/...
 }
 

@@ -66,11 +66,11 @@ func TestLevelsAgree(t *testing.T) {
 		}
 	}
 	for _, l := range []level.Level{level.SER, level.SI, level.StrongSI, level.SERNoSO, level.SINoSO} {
-		if followed[l] == 0 {
+		if followed[l] == 0 && !randhist.Few(t) {
 			t.Errorf("%s never followed from another level", l)
 		}
 	}
-	if untimed[verdict.Violated] == 0 || untimed[verdict.Unknown] == 0 {
+	if (untimed[verdict.Violated] == 0 || untimed[verdict.Unknown] == 0) && !randhist.Few(t) {
 		t.Errorf("histories without times: %v", untimed)
 	}
 }

@@ -95,7 +95,7 @@ func TestReadVersions(t *testing.T) {
 				}
 			}
 			t.Logf("seed %d: %v, versions decide %d, %d violations rest on claims, %d do not, %d counterexamples", seed, count, decides, resting, free, cut)
-			if count[verdict.Satisfied] < n/5 || count[verdict.Violated] < n/5 || decides < n/20 || resting < n/20 || free < n/20 {
+			if (count[verdict.Satisfied] < n/5 || count[verdict.Violated] < n/5 || decides < n/20 || resting < n/20 || free < n/20) && !randhist.Few(t) {
 				t.Error("one-sided")
 			}
 		})

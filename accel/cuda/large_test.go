@@ -129,10 +129,16 @@ func (a answers) equal(b answers) bool {
 	return slices.Equal(a.closing, b.closing) && slices.Equal(a.among, b.among) && slices.Equal(a.cycles, b.cycles)
 }
 
-func ask(t *testing.T, c accel.Closure, g *accel.Graph, r *rand.Rand) (a answers) {
+func ask(t *testing.T, c accel.Closure, g *accel.Graph, r *rand.Rand) answers {
+	t.Helper()
+	return askOf(t, c, g, r, 500, 20)
+}
+
+// askOf asks about that many edges and sets of vertices.
+func askOf(t *testing.T, c accel.Closure, g *accel.Graph, r *rand.Rand, edgeCount, setCount int) (a answers) {
 	t.Helper()
 	n := g.SourceCount()
-	edges := make([]accel.Edge, 500)
+	edges := make([]accel.Edge, edgeCount)
 	groups := []int32{0}
 	for i := range edges {
 		edges[i] = accel.Edge{From: r.Int32N(n), To: r.Int32N(n)}
@@ -146,7 +152,7 @@ func ask(t *testing.T, c accel.Closure, g *accel.Graph, r *rand.Rand) (a answers
 		t.Fatal(err)
 	}
 	sets := &accel.Groups{Start: []int32{0}}
-	for range 20 {
+	for range setCount {
 		for range r.IntN(150) {
 			sets.Members = append(sets.Members, r.Int32N(n))
 		}

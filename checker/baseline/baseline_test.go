@@ -50,7 +50,7 @@ func TestAgainstOracle(t *testing.T) {
 			}
 			t.Logf("seed %d: %v, %d with cycles, %d of them satisfied", seed, count, cycles, solved)
 			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
-				if count[v] < n/10 {
+				if count[v] < n/10 && !randhist.Few(t) {
 					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
 				}
 			}
@@ -77,7 +77,7 @@ func TestWithoutValue(t *testing.T) {
 				count[compare(t, randhist.WithoutValues(rng, h), lvl, seed).Verdict]++
 			}
 			t.Logf("seed %d: %v", seed, count)
-			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 {
+			if (count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10) && !randhist.Few(t) {
 				t.Errorf("%v of %d histories; the generator tests one side only", count, n)
 			}
 		})

@@ -71,7 +71,7 @@ func TestAhead(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d proofs accepted, %d refused", seed, accepted, refused)
-	if accepted < 100 || refused < 50 {
+	if (accepted < 100 || refused < 50) && !randhist.Few(t) {
 		t.Errorf("%d proofs accepted, %d refused: one side is not tested", accepted, refused)
 	}
 }

@@ -155,11 +155,11 @@ func TestCommitClaims(t *testing.T) {
 	sum := 0
 	for _, lvl := range weakLevels {
 		sum += right[lvl]
-		if wrong[lvl] < 1000 {
+		if wrong[lvl] < 1000 && !randhist.Few(t) {
 			t.Errorf("%s: only %d claims refused", lvl, wrong[lvl])
 		}
 	}
-	if sum < 15 { // a run with few histories accepts some 50
+	if sum < 15 && !randhist.Few(t) { // a run with few histories accepts some 50
 		t.Errorf("only %d claims accepted", sum)
 	}
 }

@@ -261,7 +261,7 @@ func TestCommitOrders(t *testing.T) {
 	}
 	t.Logf("histories %v, orders %v", verdicts, orders)
 	for _, lvl := range weakLevels {
-		if v, o := verdicts[lvl], orders[lvl]; min(v[0], v[1], o[0], o[1]) == 0 {
+		if v, o := verdicts[lvl], orders[lvl]; min(v[0], v[1], o[0], o[1]) == 0 && !randhist.Few(t) {
 			t.Errorf("%s: histories forbidden and allowed %v, orders %v", lvl, v, o)
 		}
 	}

@@ -56,7 +56,7 @@ func TestAgreesWithSnapshots(t *testing.T) {
 		}
 	}
 	t.Logf("%d orders agree, %d do not", agree, wrong)
-	if agree < wrong/50 || wrong < agree/10 || wrong == 0 {
+	if (agree < wrong/50 || wrong < agree/10 || wrong == 0) && !randhist.Few(t) {
 		t.Error("one-sided")
 	}
 }

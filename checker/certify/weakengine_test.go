@@ -69,7 +69,7 @@ func TestWeakEngine(t *testing.T) {
 	}
 	t.Log(verdicts)
 	for _, lvl := range weakLevels {
-		if v := verdicts[lvl]; v[verdict.Satisfied] < 100 || v[verdict.Violated] < 50 {
+		if v := verdicts[lvl]; (v[verdict.Satisfied] < 100 || v[verdict.Violated] < 50) && !randhist.Few(t) {
 			t.Errorf("%s: satisfied %d, violated %d", lvl, v[verdict.Satisfied], v[verdict.Violated])
 		}
 	}
@@ -142,11 +142,11 @@ func TestTamperedCycles(t *testing.T) {
 	t.Logf("%d borrowed; refused %v, accepted %v", borrowed, refused, accepted)
 	for what, n := range refused {
 		// Another read of the transaction may force the same edge.
-		if n < 20 || accepted[what] > n/5 && what != "another reason" {
+		if (n < 20 || accepted[what] > n/5 && what != "another reason") && !randhist.Few(t) {
 			t.Errorf("%s: %d refused, %d accepted", what, n, accepted[what])
 		}
 	}
-	if len(refused) < 8 || borrowed < 100 {
+	if (len(refused) < 8 || borrowed < 100) && !randhist.Few(t) {
 		t.Errorf("%d ways, %d borrowed", len(refused), borrowed)
 	}
 }

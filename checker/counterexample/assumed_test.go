@@ -54,7 +54,7 @@ func TestKeepsClaims(t *testing.T) {
 		}
 	}
 	t.Logf("%d counterexamples, %d rest on claims", cut, resting)
-	if cut < 20 || resting < 5 {
+	if (cut < 20 || resting < 5) && !randhist.Few(t) {
 		t.Error("too few")
 	}
 }

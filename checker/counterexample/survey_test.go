@@ -123,7 +123,7 @@ func TestSurveyAgainstOracle(t *testing.T) {
 				}
 			}
 			t.Logf("%d violated, %d with several kinds, %d with a kind more than once", violated, several, more)
-			if several < n/1000 || more < n/300 { // several are rare without session order: one in a hundred
+			if (several < n/1000 || more < n/300) && !randhist.Few(t) { // several are rare without session order: one in a hundred
 				t.Errorf("%d violated, %d with several kinds, %d with a kind more than once", violated, several, more)
 			}
 		})

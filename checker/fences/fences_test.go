@@ -125,7 +125,7 @@ func TestAgainstWhole(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories: %d satisfied, %d violated, %d to be judged as a whole; %d transactions removed", count, satisfied, violated, whole, removed)
-	if satisfied < count/5 || violated < count/10 || removed < count || whole > count/4 {
+	if (satisfied < count/5 || violated < count/10 || removed < count || whole > count/4) && !randhist.Few(t) {
 		t.Errorf("the histories show too little: %d satisfied, %d violated, %d as a whole, %d removed", satisfied, violated, whole, removed)
 	}
 }

@@ -71,7 +71,7 @@ func TestClassReads(t *testing.T) {
 				}
 			}
 			t.Logf("seed %d: %v, %d violated by class reads alone, %d refused", seed, count, byClass, refused)
-			if count[verdict.Satisfied] < n/10 || byClass < n/20 || refused > n/4 {
+			if (count[verdict.Satisfied] < n/10 || byClass < n/20 || refused > n/4) && !randhist.Few(t) {
 				t.Errorf("%v of %d histories, %d violated by class reads alone, %d refused", count, n, byClass, refused)
 			}
 		})

@@ -38,7 +38,7 @@ func TestAgainstOracle(t *testing.T) {
 			}
 			t.Logf("seed %d: %v", seed, count)
 			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
-				if count[v] < n/10 {
+				if count[v] < n/10 && !randhist.Few(t) {
 					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
 				}
 			}
@@ -71,7 +71,7 @@ func TestClaims(t *testing.T) {
 			}
 		}
 	}
-	if t.Logf("%d false claims, %d right ones", wrong, right); wrong < 1000 || right < 20 {
+	if t.Logf("%d false claims, %d right ones", wrong, right); (wrong < 1000 || right < 20) && !randhist.Few(t) {
 		t.Error("too few")
 	}
 }

@@ -46,7 +46,7 @@ func TestAssumedOrder(t *testing.T) {
 				}
 			}
 			t.Logf("seed %d: %v, %d violated only with the assumption, %d decided by one search for a cycle", seed, count, onlyAssumed, whole)
-			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || onlyAssumed < n/100 || whole < n/100 {
+			if (count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/10 || onlyAssumed < n/100 || whole < n/100) && !randhist.Few(t) {
 				t.Error("one-sided")
 			}
 		})

@@ -110,7 +110,7 @@ func TestUncontested(t *testing.T) {
 			left += h.KeyCount() - len(listed)
 		}
 	}
-	if inferred == 0 || left == 0 {
+	if (inferred == 0 || left == 0) && !randhist.Few(t) {
 		t.Errorf("one-sided: %d inferences, %d keys that are not contested", inferred, left)
 	}
 }

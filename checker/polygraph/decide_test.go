@@ -31,7 +31,7 @@ func TestMendUntil(t *testing.T) {
 		}
 		restore()
 	}
-	if searched < 300 {
+	if searched < 300 && !randhist.Few(t) {
 		t.Errorf("only %d with conflicts", searched)
 	}
 }

@@ -133,7 +133,7 @@ func TestHardEncoded(t *testing.T) {
 		restore()
 	}
 	t.Logf("with conflicts: %v", count)
-	if count[verdict.Satisfied] < 100 || count[verdict.Violated] < 100 {
+	if (count[verdict.Satisfied] < 100 || count[verdict.Violated] < 100) && !randhist.Few(t) {
 		t.Errorf("one-sided: %v", count)
 	}
 }

@@ -64,7 +64,7 @@ func TestKnownGraph(t *testing.T) {
 		}
 	}
 	for _, what := range []string{"no graph", "inferred", "cycle", "acyclic"} {
-		if count[what] < 50 {
+		if count[what] < 50 && !randhist.Few(t) {
 			t.Errorf("one-sided: %v", count)
 		}
 	}
@@ -112,7 +112,7 @@ func TestKnownGraphKeepsEdges(t *testing.T) {
 			}
 		}
 	}
-	if satisfied < 200 {
+	if satisfied < 200 && !randhist.Few(t) {
 		t.Errorf("only %d satisfied", satisfied)
 	}
 }

@@ -38,7 +38,7 @@ func TestMatrix(t *testing.T) {
 			}
 		}
 	}
-	if count[verdict.Satisfied] < 1000 || count[verdict.Violated] < 1000 {
+	if (count[verdict.Satisfied] < 1000 || count[verdict.Violated] < 1000) && !randhist.Few(t) {
 		t.Errorf("one-sided: %v", count)
 	}
 }

@@ -49,7 +49,7 @@ func TestAgainstOracle(t *testing.T) {
 			}
 			t.Logf("seed %d: %v, %d with conflicts, backends %v", seed, count, searched, backends)
 			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
-				if count[v] < n/10 {
+				if count[v] < n/10 && !randhist.Few(t) {
 					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
 				}
 			}

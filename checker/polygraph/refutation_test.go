@@ -116,7 +116,7 @@ func TestReplayWhole(t *testing.T) {
 	}
 	t.Logf("%d refuted, by %v", refuted, rules)
 	for rule := verdict.HasSource; rule <= verdict.Follows; rule++ {
-		if rules[rule] == 0 {
+		if rules[rule] == 0 && !randhist.Few(t) {
 			t.Errorf("no refutation used the rule %q", rule)
 		}
 	}

@@ -32,7 +32,7 @@ func TestWithoutValue(t *testing.T) {
 			}
 			t.Logf("seed %d: %v", seed, count)
 			for _, v := range []verdict.Verdict{verdict.Satisfied, verdict.Violated} {
-				if count[v] < n/10 {
+				if count[v] < n/10 && !randhist.Few(t) {
 					t.Errorf("only %d of %d histories are %s; the generator tests one side only", count[v], n, v)
 				}
 			}

@@ -72,7 +72,7 @@ func TestReplayIsSound(t *testing.T) {
 		}
 	}
 	t.Logf("%d against other histories, %d damaged; %d of %d steps left out noticed", against, damaged, noticed, dropped)
-	if against < 500 || damaged < 2000 {
+	if (against < 500 || damaged < 2000) && !randhist.Few(t) {
 		t.Error("too few satisfied histories")
 	}
 	if noticed < dropped*3/4 {

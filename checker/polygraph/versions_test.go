@@ -19,8 +19,8 @@ import (
 func TestVersions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var histories []*history.History
-	for n := 0; n < 6; {
-		if h := randhist.Of(rng, 300, 12_000, 30); len(h.Txns) > 6_000 {
+	for n := 0; n < 4; {
+		if h := randhist.Of(rng, 100, 12_000, 30); len(h.Txns) > 6_000 {
 			histories = append(histories, h)
 			n++
 		}

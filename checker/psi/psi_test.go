@@ -73,7 +73,7 @@ func TestAgainstOracle(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %v, %d of them only below si, judged by the engine itself %v, %d refused", seed, count, weaker, own, unknown)
-	if count[true] < n/5 || count[false] < n/5 || weaker < n/100 || own[verdict.Violated] < n/50 {
+	if (count[true] < n/5 || count[false] < n/5 || weaker < n/100 || own[verdict.Violated] < n/50) && !randhist.Few(t) {
 		t.Error("one-sided")
 	}
 }

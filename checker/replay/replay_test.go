@@ -74,7 +74,7 @@ func TestAgainstOracle(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d fit, %d do not (of every eighth, %d satisfy the level in another order), %d are refused", lvl, fits, misfits, wrongly, refusals)
-		if fits < n/50 || misfits < n/50 || refusals < n/200 {
+		if (fits < n/50 || misfits < n/50 || refusals < n/200) && !randhist.Few(t) {
 			t.Errorf("%s: one-sided", lvl)
 		}
 	}
@@ -109,7 +109,7 @@ func TestComplete(t *testing.T) {
 			count[want]++
 		}
 		t.Logf("%s: %v, %d with free readers", lvl, count, free)
-		if count[true] < n/100 || count[false] < n/100 || free < n/100 {
+		if (count[true] < n/100 || count[false] < n/100 || free < n/100) && !randhist.Few(t) {
 			t.Errorf("%s: one-sided", lvl)
 		}
 	}

@@ -60,7 +60,7 @@ func TestSnapshots(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d fit, %d of them in spite of lies, %d do not", lvl, fits, lies, misfits)
-		if fits < n/2 || misfits < n/20 {
+		if (fits < n/2 || misfits < n/20) && !randhist.Few(t) {
 			t.Errorf("%s: one-sided", lvl)
 		}
 	}

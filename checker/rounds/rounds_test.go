@@ -397,7 +397,7 @@ func TestWindowsAgree(t *testing.T) {
 		}
 	}
 	t.Logf("%v", count)
-	if total := 4 * n; count["violated"] < total/10 || count["satisfied"] < total/10 || count["undecided"] > total/10 {
+	if total := 4 * n; (count["violated"] < total/10 || count["satisfied"] < total/10 || count["undecided"] > total/10) && !randhist.Few(t) {
 		t.Errorf("the verdicts are not well spread: %v of %d", count, total)
 	}
 }

@@ -70,7 +70,7 @@ func TestState(t *testing.T) {
 			}
 		}
 	}
-	if alone == 0 || settled == 0 || doubts == 0 {
+	if (alone == 0 || settled == 0 || doubts == 0) && !randhist.Few(t) {
 		t.Errorf("%d windows alone, %d transactions settled, %d doubts", alone, settled, doubts)
 	}
 }

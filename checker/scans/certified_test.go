@@ -67,7 +67,7 @@ func TestWitnessesAgainstOracle(t *testing.T) {
 			}
 		}
 		t.Logf("seed %d, %s: %d accepted, %d refused by scans, %d otherwise; %d satisfied without operations for scans", seed, lvl, accepted, byScans, refused, wrong)
-		if accepted < n/20 || byScans < n/20 || wrong < n/50 {
+		if (accepted < n/20 || byScans < n/20 || wrong < n/50) && !randhist.Few(t) {
 			t.Errorf("%s: %d of %d accepted, %d refused by scans, %d wrong verdicts; the test is about one side only", lvl, accepted, n, byScans, wrong)
 		}
 	}
@@ -183,7 +183,7 @@ func TestImpliedAgainstOracle(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d accepted, %d refused", seed, accepted, refused)
-	if accepted < n/20 {
+	if accepted < n/20 && !randhist.Few(t) {
 		t.Errorf("%d of %d operations accepted", accepted, n)
 	}
 }
@@ -436,7 +436,7 @@ func TestLongRuns(t *testing.T) {
 			count[res.Verdict]++
 		}
 		t.Logf("seed %d, %s: %v", seed, lvl, count)
-		if count[verdict.Satisfied] < n/20 || count[verdict.Violated] < n/20 {
+		if (count[verdict.Satisfied] < n/20 || count[verdict.Violated] < n/20) && !randhist.Few(t) {
 			t.Errorf("%s: %v; the test is about one side only", lvl, count)
 		}
 	}

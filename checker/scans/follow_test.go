@@ -96,7 +96,7 @@ func TestFollowRepairs(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d told to their end, %d not", seed, ended, stopped)
-	if ended == 0 { // the other side is rare; TestFollower has it
+	if ended == 0 && !randhist.Few(t) { // the other side is rare; TestFollower has it
 		t.Errorf("seed %d: no guess was told to its end", seed)
 	}
 }

@@ -88,7 +88,7 @@ func TestMiniAgainstOracle(t *testing.T) {
 				t.Errorf("%v with a row twice", twice)
 			}
 			judged := count[verdict.Satisfied] + count[verdict.Violated]
-			if judged < n/2 || count[verdict.Satisfied] < n/10 || byScans < n/40 || classes < n/10 {
+			if (judged < n/2 || count[verdict.Satisfied] < n/10 || byScans < n/40 || classes < n/10) && !randhist.Few(t) {
 				t.Errorf("%v of %d histories, %d violated by scans alone, %d with class reads", count, n, byScans, classes)
 			}
 		})

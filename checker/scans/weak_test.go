@@ -63,7 +63,7 @@ func TestWeakAgainstOracle(t *testing.T) {
 			if n >= 1000 && (twice[verdict.Violated] < n/100 || twice[verdict.Satisfied] < n/200 && !lvl.Repeatable()) {
 				t.Errorf("%v with a row twice; the generator tests one side only", twice)
 			}
-			if count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/40 {
+			if (count[verdict.Satisfied] < n/10 || count[verdict.Violated] < n/40) && !randhist.Few(t) {
 				t.Errorf("%v of %d histories; the generator tests one side only", count, n)
 			}
 		})

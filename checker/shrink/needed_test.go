@@ -87,7 +87,7 @@ func TestNever(t *testing.T) {
 		}
 	}
 	t.Logf("%d parts, %d with fewer judgements, %d with more", found, fewer, more)
-	if found < 20 || fewer == 0 {
+	if (found < 20 || fewer == 0) && !randhist.Few(t) {
 		t.Error("too few")
 	}
 }

@@ -258,6 +258,12 @@ func Count(t testing.TB, usual int) int {
 	return int(fromEnv(t, "ISOHOUND_HISTORIES", uint64(usual)))
 }
 
+// Few reports whether ISOHOUND_HISTORIES asks for so few histories that chance decides what a test meets. Then a test that
+// meets one side only is no failure. The tests under the race detector are such tests: they are about goroutines.
+func Few(t testing.TB) bool { return Count(t, few) < few }
+
+const few = 4000
+
 // Seed returns the environment variable ISOHOUND_SEED, which repeats a test, or the usual seed.
 func Seed(t testing.TB, usual uint64) uint64 { return fromEnv(t, "ISOHOUND_SEED", usual) }
 
