@@ -153,9 +153,15 @@ duckdb() {
 # run beside them, at a lower priority.
 computing=(./accel/... ./checker/... ./history/...)
 
-# serving lists the other packages.
-serving() {
-  comm -23 <(go list ./... | LC_ALL=C sort) <(go list "${computing[@]}" | LC_ALL=C sort)
+# The tests of ./cli take as long as those of all other packages that are not in computing, and wait for servers most of the time. So they
+# run in two parts beside each other, the second after those packages. Each part starts its own servers.
+second='^Test[PRST]'
+
+# serve runs the tests of the other packages and the second part of those of ./cli.
+serve() {
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -p 1 -timeout 40m \
+    $(comm -23 <(go list ./... | grep -v '/cli$' | LC_ALL=C sort) <(go list "${computing[@]}" | LC_ALL=C sort)) &&
+    ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m -run "$second" ./cli
 }
 
 # compute runs the tests that only compute, also under the race detector.
@@ -185,10 +191,10 @@ ahead() {
 }
 
 # beside runs a function in the background, in a process group of its own, with its output in a file.
-beside() { # FUNCTION FILE
+beside() { # FUNCTION FILE [NICE]
   set -m
   (
-    renice -n 5 "$BASHPID" >/dev/null
+    renice -n "${3:-5}" "$BASHPID" >/dev/null
     "$1"
   ) >"$2" 2>&1 &
   set +m
@@ -230,13 +236,16 @@ tests() {
     [ ! -f "$module/go.mod" ] || modules+=("$module")
   done
   computed=$(mktemp)
+  served=$(mktemp)
   beside compute "$computed"
   compute=$!
+  beside serve "$served" 0
+  serve=$!
   beside ahead /dev/null
   ahead=$!
-  trap 'kill -- "-$ahead" "-$compute" 2>/dev/null || true; cat "$computed"; rm -f "$computed"' EXIT
+  trap 'kill -- "-$ahead" "-$serve" "-$compute" 2>/dev/null || true; cat "$served" "$computed"; rm -f "$served" "$computed"' EXIT
   # A larger share of random histories than a plain go test takes.
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m $(serving)
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m -skip "$second" ./cli
   # Servers and libraries that would weigh on isohound itself have modules of their own.
   # The examples are modules as others would write them.
   for module in "${modules[@]}"; do
@@ -249,6 +258,7 @@ tests() {
   bin/isohound scenarios run all --target local --out "$scenarios/local"
   rm -rf "$scenarios"
   wait "$ahead"
+  wait "$serve"
   ISOHOUND_HISTORIES=4000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m "${raced[@]}"
   wait "$compute"
 }
