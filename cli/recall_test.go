@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,5 +122,60 @@ func TestRecalled(t *testing.T) {
 			t.Errorf("%q", j.notes)
 		}
 		_ = os.Remove(filepath.Join(dir, "msg"))
+	}
+}
+
+// TestLostWindow: a window was judged, and its file is lost. What a transaction of an earlier window did there is known; the ids of the
+// lost window are given again, so that nothing is known of them.
+func TestLostWindow(t *testing.T) {
+	dir := windowsOf(t, `{"isohound":2,"initial":0}
+{"txn":1,"session":0,"status":"unknown","ops":[["w","x",1]]}
+{"txn":2,"session":3,"status":"unknown","ops":[["w","y",1]]}
+{"txn":3,"session":2,"status":"committed","ops":[["r","z",0]]}
+{"closed":{"reason":"cut","txns":3}}
+`, `{"isohound":2,"initial":0,"window":{"number":2,"after":"AFTER"}}
+{"txn":1,"session":0,"status":"unknown","ops":[["w","x",1]]}
+{"txn":2,"session":3,"status":"unknown","ops":[["w","y",1]]}
+{"txn":5,"session":2,"status":"committed","ops":[["r","x",1],["r","y",0],["w","x",3]]}
+{"txn":6,"session":1,"status":"unknown","ops":[["w","z",3]]}
+{"closed":{"reason":"cut","txns":4}}
+`)
+	var lines bytes.Buffer
+	a := &app{work: context.Background(), msg: os.Stderr}
+	judge := func() *windowJudge {
+		j := a.newWindowJudge(dir, &checking{levels: []level.Level{level.SER}, format: file.Native})
+		j.finish = func(_ *history.History, o *results.Outcome) {
+			if err := json.NewEncoder(&lines).Encode(o); err != nil {
+				t.Error(err)
+			}
+		}
+		return j
+	}
+	files, err := results.WindowFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := judge()
+	if err := j.each(files, nil); err != nil {
+		t.Fatal(err)
+	}
+	if s := j.state.State(); !slices.Equal(s.Used, []int64{1}) || !slices.Equal(s.Seen, []int64{1, 2, 6}) {
+		t.Fatalf("%+v", s)
+	}
+	state, err := json.Marshal(judgeState{j.number, j.digest, j.tested, &j.state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{results.WindowVerdicts: lines.Bytes(), stateFile: state} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j = judge()
+	if _, _, err := j.restore(1); err != nil {
+		t.Fatal(err)
+	}
+	if s := j.state.State(); !slices.Equal(s.Used, []int64{1}) || !slices.Equal(s.Seen, []int64{1, 2}) {
+		t.Errorf("%+v", s)
 	}
 }

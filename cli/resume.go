@@ -346,18 +346,21 @@ func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err 
 		}
 		fmt.Fprintf(j.app.msg, "note: %s cannot be read (%v); windows are judged again from window %d on\n", stateFile, unread, first)
 		j.number = first - 1
-		if j.state, err = j.recall(); err != nil {
+		if j.state, _, err = j.recall(); err != nil {
 			return nil, 0, withCode(exitData, err)
 		}
 	case again > 0:
 		fmt.Fprintf(j.app.msg, "note: %s lacks verdicts; windows are judged again from window %d on\n", results.WindowVerdicts, again)
 		j.number, j.digest = again-1, ""
-		if j.state, err = j.recall(); err != nil {
+		if j.state, _, err = j.recall(); err != nil {
 			return nil, 0, withCode(exitData, err)
 		}
-	case state.Window > complete: // what a transaction of unknown outcome of that window did is known, and stays
+	case state.Window > complete:
 		j.notes = append(j.notes, fmt.Sprintf("window %d had been judged, and its file was lost; the run went on in window %d", state.Window, complete+1))
 		j.number, j.digest = complete, ""
+		if err := j.withoutLost(); err != nil {
+			return nil, 0, withCode(exitData, err)
+		}
 	}
 	older, recalled := false, unread != nil || again > 0
 	err = results.EachWindow(j.dir, func(n, length int, o *results.Outcome) error {
@@ -386,9 +389,19 @@ func (j *windowJudge) restore(complete int) (fine map[int]bool, size int64, err 
 	return fine, size, withCode(exitData, err)
 }
 
+// withoutLost makes the state that of a run whose windows after the latest one were lost: the run gives the ids of their
+// transactions again. What one of an earlier window did in a lost one is known, and stays.
+func (j *windowJudge) withoutLost() error {
+	told, all, err := j.recall()
+	if err == nil && all { // else it is not known whose ids are of earlier windows
+		j.state = rounds.Restore(j.state.State().Of(told.State().Seen))
+	}
+	return err
+}
+
 // recall returns what the lines of verdicts tell of transactions of unknown outcome in the windows up to the latest one. If it is
 // not all, since an older version wrote a line, say, it is as if windows were missing.
-func (j *windowJudge) recall() (state rounds.Run, err error) {
+func (j *windowJudge) recall() (state rounds.Run, all bool, err error) {
 	known := map[int]bool{}
 	err = results.EachWindow(j.dir, func(n, _ int, o *results.Outcome) error {
 		switch {
@@ -401,12 +414,14 @@ func (j *windowJudge) recall() (state rounds.Run, err error) {
 		}
 		return nil
 	})
+	all = true
 	for n := 1; n <= j.number; n++ {
 		if !known[n] {
 			state.Skip()
+			all = false
 		}
 	}
-	return state, err
+	return state, all, err
 }
 
 // tail returns the first of the latest windows, up to one, of which no history is missing.

@@ -24,6 +24,17 @@ func (r *Run) State() State {
 	return State{Used: ids(r.used), Perhaps: ids(r.perhaps), Seen: ids(r.seen)}
 }
 
+// Of returns what s has of some ids, which are in order.
+func (s State) Of(ids []int64) State {
+	some := func(have []int64) []int64 {
+		return slices.DeleteFunc(slices.Clone(have), func(id int64) bool {
+			_, is := slices.BinarySearch(ids, id)
+			return !is
+		})
+	}
+	return State{Used: some(s.Used), Perhaps: some(s.Perhaps), Seen: some(s.Seen)}
+}
+
 // Since returns what s has and before, an earlier State of the same run, lacks.
 func (s State) Since(before State) State {
 	more := func(now, then []int64) []int64 {
