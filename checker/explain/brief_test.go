@@ -59,3 +59,18 @@ func TestLongLists(t *testing.T) {
 		t.Errorf("the operation has %s", got)
 	}
 }
+
+// TestKeysInWords: the ends of lines in a key or a value do not break the words, and a long key is cut.
+func TestKeysInWords(t *testing.T) {
+	for key, want := range map[string]string{"a\nb": `T2 read a\nb = "c\nd", which T1 wrote`, "user:" + strings.Repeat("x", 300): "T2 read user:" + strings.Repeat("x", 31) + "… 245 more letters …" + strings.Repeat("x", 24) + ` = "c\nd", which T1 wrote`} {
+		h := dsl.MustParse(fmt.Sprintf("s1 T1: w(%[1]q,\"c\\nd\")\ns2 T2: r(%[1]q,\"c\\nd\") w(%[1]q,1)\ns3 T3: r(%[1]q,\"c\\nd\") w(%[1]q,2)\n", key))
+		x := h.Key(key)
+		read := h.Ops(&h.Txns[1])[0].Value
+		a := verdict.Anomaly{Kind: verdict.Cycle, Txns: []int32{1, 2}, Cycle: []verdict.Edge{
+			{From: 1, To: 2, Kind: verdict.RW, Key: x, Value: read}, {From: 2, To: 1, Kind: verdict.RW, Key: x, Value: read}}}
+		Fill(h, level.SI, &a)
+		if !strings.Contains(a.Text, want) {
+			t.Errorf("%s", a.Text)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func SeenText(h *history.History, at history.ScanRef, list []history.Seen) strin
 			shown[row] = true
 			continue
 		}
-		name, value := Printable(h.KeyName(op.Key)), brief(Printable(h.ValueText(op.Value)))
+		name, value := brief(oneLine(h.KeyName(op.Key))), brief(oneLine(h.ValueText(op.Value)))
 		switch {
 		case op.Kind == history.ReadNot:
 			said[row] = append(said[row], name+" was not "+value)

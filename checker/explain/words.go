@@ -132,11 +132,11 @@ func (w words) pair(k history.Key, v history.Value) string {
 	return w.key(k) + " = " + w.value(v)
 }
 
-// key and value escape what terminals would interpret. Long values are cut: the operations have them in full.
-func (w words) key(k history.Key) string { return Printable(w.h.KeyName(k)) }
+// key and value escape what terminals would interpret, and the ends of lines. Long ones are cut: the operations have them in full.
+func (w words) key(k history.Key) string { return brief(oneLine(w.h.KeyName(k))) }
 
 func (w words) value(v history.Value) string {
-	text := brief(Printable(w.h.ValueText(v)))
+	text := brief(oneLine(w.h.ValueText(v)))
 	if at := w.h.Commit(v); at != 0 {
 		text += fmt.Sprintf(" (version %d)", at)
 	}
