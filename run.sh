@@ -159,9 +159,9 @@ second='^Test[PRST]'
 
 # serve runs the tests of the other packages and the second part of those of ./cli.
 serve() {
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -p 1 -timeout 40m \
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -p 1 -timeout 40m \
     $(comm -23 <(go list ./... | grep -v '/cli$' | LC_ALL=C sort) <(go list "${computing[@]}" | LC_ALL=C sort)) &&
-    ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m -run "$second" ./cli
+    ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -timeout 40m -run "$second" ./cli
 }
 
 # compute runs the tests that only compute, also under the race detector.
@@ -175,19 +175,19 @@ serve() {
 # are those of other tests, if they have any.
 sequential='TestAgreesWithLinear|TestChronological|TestConfigsAgree|TestFewHotKeys|TestFromSAT|TestHard|TestHotWriters|TestLargeContradiction|TestMoved|TestOrderOfLevels'
 compute() {
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-10000} go test -count=1 -cpu 1 -timeout 60m ./checker/... ./history/... &&
-    go test -count=1 -timeout 60m ./accel/... &&
-    ISOHOUND_HISTORIES=400 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 60m \
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-10000} go test -vet=off -count=1 -cpu 1 -timeout 60m ./checker/... ./history/... &&
+    go test -vet=off -count=1 -timeout 60m ./accel/... &&
+    ISOHOUND_HISTORIES=400 ISOHOUND_SEEDS=1 go test -vet=off -count=1 -race -timeout 60m \
       -skip "^($sequential)\$" ./checker/... ./history/... &&
-    ISOHOUND_GRAPHS=400 go test -count=1 -race -short -timeout 60m ./accel/...
+    ISOHOUND_GRAPHS=400 go test -vet=off -count=1 -race -short -timeout 60m ./accel/...
 }
 
 # ahead compiles tests without running them. If it cannot, they are compiled when they run.
 ahead() {
   for module in "${modules[@]}"; do
-    (cd "$module" && nice -n 14 go test -c -o /dev/null ./...) >/dev/null 2>&1 || true
+    (cd "$module" && nice -n 14 go test -vet=off -c -o /dev/null ./...) >/dev/null 2>&1 || true
   done
-  nice -n 14 go test -race -c -o /dev/null "${raced[@]}" >/dev/null 2>&1 || true
+  nice -n 14 go test -vet=off -race -c -o /dev/null "${raced[@]}" >/dev/null 2>&1 || true
 }
 
 # beside runs a function in the background, in a process group of its own, with its output in a file.
@@ -200,6 +200,7 @@ beside() { # FUNCTION FILE [NICE]
   set +m
 }
 
+# go vet looks at all packages once, so that go test need not (-vet=off), which would do it for each way to compile them.
 tests() {
   need initdb postgresql
   need mariadbd mariadb-server
@@ -245,11 +246,11 @@ tests() {
   ahead=$!
   trap 'kill -- "-$ahead" "-$serve" "-$compute" 2>/dev/null || true; cat "$served" "$computed"; rm -f "$served" "$computed"' EXIT
   # A larger share of random histories than a plain go test takes.
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -count=1 -timeout 40m -skip "$second" ./cli
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -timeout 40m -skip "$second" ./cli
   # Servers and libraries that would weigh on isohound itself have modules of their own.
   # The examples are modules as others would write them.
   for module in "${modules[@]}"; do
-    (cd "$module" && go vet ./... && go test -count=1 -timeout 10m ./...)
+    (cd "$module" && go vet ./... && go test -vet=off -count=1 -timeout 10m ./...)
   done
   # Every scenario that can run here must come out as its file says.
   prepare scenarios
@@ -259,7 +260,7 @@ tests() {
   rm -rf "$scenarios"
   wait "$ahead"
   wait "$serve"
-  ISOHOUND_HISTORIES=4000 ISOHOUND_SEEDS=1 go test -count=1 -race -timeout 20m "${raced[@]}"
+  ISOHOUND_HISTORIES=4000 ISOHOUND_SEEDS=1 go test -vet=off -count=1 -race -timeout 20m "${raced[@]}"
   wait "$compute"
 }
 
