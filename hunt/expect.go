@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/isohound/isohound/checker/nearness"
 )
@@ -176,9 +177,11 @@ type CellNight struct {
 // judgeCell says what the runs of a night say about a cell.
 func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 	n := &CellNight{Cell: c, Status: NotRun}
-	whole := 0 // runs that were judged and did not end early
+	whole := 0              // runs that were judged and did not end early
+	var spent time.Duration // for which these were recorded
 	tested := slices.ContainsFunc(runs, func(r *Run) bool {
-		return r.State == judged && !r.shrinks() && p.judgeRun(c, r).Status != Vacuous
+		status := p.judgeRun(c, r).Status
+		return r.State == judged && !r.shrinks() && status != Vacuous && status != EndedEarly
 	})
 	for _, r := range runs {
 		if r.shrinks() {
@@ -211,6 +214,7 @@ func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 			continue
 		case r.State == judged && r.Early == "":
 			whole++
+			spent += c.recorded(r.Settings)
 		}
 		// A run that ended early says less than a whole one. It does not make the cell worse: it is counted besides.
 		if s.Status == Vacuous && r.Settings.scout() && tested {
@@ -223,7 +227,9 @@ func (p *Plan) judgeCell(c *Cell, runs []*Run) *CellNight {
 	if n.Status == NotRun && n.Failures > 0 {
 		n.Status = Failed
 	}
-	p.lacking(n, runs, whole)
+	if whole > 0 {
+		p.lacking(n, runs, whole, spent >= c.Run)
+	}
 	return n
 }
 
@@ -244,11 +250,8 @@ func (n *CellNight) levels(r *Run) {
 }
 
 // lacking looks for violations that are expected and were not found, and for levels that are expected to stay unknown
-// and did not.
-func (p *Plan) lacking(n *CellNight, runs []*Run, whole int) {
-	if whole == 0 {
-		return
-	}
+// and did not. If the runs that did not end early are not long enough, being scouts, the cell counts as one whose runs did.
+func (p *Plan) lacking(n *CellNight, runs []*Run, whole int, long bool) {
 	for at := range p.Expect {
 		e := &p.Expect[at]
 		if !e.fits(n.Cell) || e.Verdict != violated && e.Verdict != unknown || p.overruled(at, n.Cell) {
@@ -269,7 +272,13 @@ func (p *Plan) lacking(n *CellNight, runs []*Run, whole int) {
 		if len(e.Anomaly) > 0 {
 			what += " by " + strings.Join(e.Anomaly, " or ")
 		}
-		n.Status, n.Text = Lacking, fmt.Sprintf("expected: %s; not found in %s", what, count(whole, "run"))
+		text := fmt.Sprintf("expected: %s; not found in %s", what, count(whole, "run"))
+		switch {
+		case long:
+			n.Status, n.Text = Lacking, text
+		case n.Status > EndedEarly:
+			n.Status, n.Text = EndedEarly, text+" of part of the time"
+		}
 	}
 }
 

@@ -204,7 +204,7 @@ func (h *hunter) loop(ctx context.Context) (done bool, err error) {
 			}
 			continue
 		}
-		if h.over(ch.cell, len(tonight), time.Now()) {
+		if h.over(h.chooser.length(ch, tonight), len(tonight), time.Now()) {
 			return true, nil
 		}
 		r, err := h.record(ctx, ch, tonight)
@@ -244,13 +244,15 @@ func (h *hunter) wait(ctx context.Context, tonight []*Run, now time.Time) (bool,
 		return false, nil
 	}
 	later, _, err := h.choose(now.Add(2 * pauses[len(pauses)-1])) // when no target pauses
-	switch {
-	case err != nil || later == nil:
+	if err != nil || later == nil {
 		return false, err
-	case h.over(later.cell, len(tonight), now):
+	}
+	length := h.chooser.length(later, tonight)
+	switch {
+	case h.over(length, len(tonight), now):
 		h.note("the night is over: no further run fits")
 		return false, nil
-	case h.over(later.cell, len(tonight), until):
+	case h.over(length, len(tonight), until):
 		h.note("the night is over: no run fits between the pause of %s and its end", strings.Join(names, ", "))
 		return false, nil
 	}
@@ -280,11 +282,11 @@ func (h *hunter) choose(at time.Time) (ch *choice, tonight []*Run, err error) {
 	return h.chooser.nextAt(tonight, servers, at), tonight, nil
 }
 
-// over reports whether the night is over: another run, which would begin at a time, does not fit.
-func (h *hunter) over(c *Cell, n int, at time.Time) bool {
+// over reports whether the night is over: another run of a length, which would begin at a time, does not fit.
+func (h *hunter) over(length time.Duration, n int, at time.Time) bool {
 	b := &h.Plan.Budget
 	end := b.deadline(h.night.Began, time.Now(), h.spent())
-	return b.Runs > 0 && n >= b.Runs || !end.IsZero() && at.Add(c.Run).After(end)
+	return b.Runs > 0 && n >= b.Runs || !end.IsZero() && at.Add(length).After(end)
 }
 
 // record records a run. The index knows of it before it begins, and of an error that ends the hunt, if it can be written.

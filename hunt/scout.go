@@ -31,10 +31,32 @@ func (c *Cell) scoutTime() time.Duration {
 	return d
 }
 
-// scouts reports whether the next run of a cell is a scout. A plan that counts runs, or has one for each cell, means whole ones.
+// scouts reports whether the next run of a cell is a scout. A plan that counts runs, or has one for each cell, means whole ones; and
+// a night must have the time for scouts and a whole run of every cell.
 func (c *chooser) scouts(cell *Cell, tonight []*Run) bool {
 	b := &c.plan.Budget
-	return c.plan.ChosenBy() == byBandit && !b.once() && b.Runs == 0 && cell.scoutTime() > 0 && c.drawnOf(cell, tonight) < scouts
+	return c.plan.ChosenBy() == byBandit && !b.once() && b.Runs == 0 && (b.Time == 0 || time.Duration(b.Time) >= twiceAll(c.cells)) && cell.scoutTime() > 0 && c.drawnOf(cell, tonight) < scouts
+}
+
+// twiceAll is the time of two whole runs of every cell.
+func twiceAll(cells []*Cell) (d time.Duration) {
+	for _, cell := range cells {
+		d += 2 * cell.Run
+	}
+	return d
+}
+
+// length is how long the run of a choice is to be recorded.
+func (c *chooser) length(ch *choice, tonight []*Run) time.Duration {
+	switch {
+	case ch.set != nil:
+		return ch.cell.recorded(*ch.set)
+	case ch.repeats != nil:
+		return ch.cell.recorded(ch.repeats.Settings)
+	case c.scouts(ch.cell, tonight):
+		return ch.cell.scoutTime()
+	}
+	return ch.cell.Run
 }
 
 // duration is the flag of a run that is not recorded for the time of its cell.

@@ -20,6 +20,7 @@ func TestScouts(t *testing.T) {
 		{"by time", "targets: [" + target + "]\nworkloads: [{workload: mini, keys: 2..2000}]\nbudget: {time: 8h}", "2.5s 2.5s 2.5s 2.5s 10s 10s"},
 		{"until", "targets: [" + target + "]\nworkloads: [{workload: mini, keys: 2..2000}]\nbudget: {until: \"06:00\", run: 1m}", "15s 15s 15s 15s 1m0s 1m0s"},
 		{"two cells", "targets: [" + target + ", {name: b, driver: sim, isolations: [serializable]}]\nworkloads: [{workload: mini}]\nbudget: {time: 8h}", "2.5s 2.5s 2.5s 2.5s 2.5s 2.5s"},
+		{"a short night", "targets: [" + target + "]\nworkloads: [{workload: mini, keys: 2..2000}]\nbudget: {time: 19s}", "10s 10s 10s 10s 10s 10s"},
 		{"counted runs", "targets: [" + target + "]\nworkloads: [{workload: mini, keys: 2..2000}]\nbudget: {time: 8h, runs: 100}", "10s 10s 10s 10s 10s 10s"},
 		{"one run for each cell", "targets: [" + target + "]\nworkloads: [{workload: mini, keys: 2..2000}]\n", "10s 10s 10s 10s 10s 10s"},
 		{"random choice", "targets: [" + target + "]\nworkloads: [{workload: mini, keys: 2..2000}]\nbudget: {time: 8h}\nchooser: random", "10s 10s 10s 10s 10s 10s"},
@@ -76,10 +77,12 @@ func TestScoutVacuous(t *testing.T) {
 	p, cells := plan(t, "targets: [{name: a, driver: sim, isolations: [serializable]}]\nworkloads: [{workload: mini}]\nbudget: {time: 8h}")
 	scout, empty, whole := run(cells[0], "ser vacuous"), run(cells[0], "ser vacuous"), run(cells[0], "ser satisfied")
 	scout.Settings.Flags = map[string]string{duration: "2.5s"}
+	early := run(cells[0], "ser vacuous")
+	early.Early = "x"
 	for _, tc := range []struct {
 		runs []*Run
 		want Status
-	}{{[]*Run{scout}, Vacuous}, {[]*Run{scout, whole}, Satisfied}, {[]*Run{whole, scout}, Satisfied}, {[]*Run{empty, whole}, Vacuous}, {[]*Run{scout, empty, whole}, Vacuous}} {
+	}{{[]*Run{scout, early}, Vacuous}, {[]*Run{scout}, Vacuous}, {[]*Run{scout, whole}, Satisfied}, {[]*Run{whole, scout}, Satisfied}, {[]*Run{empty, whole}, Vacuous}, {[]*Run{scout, empty, whole}, Vacuous}} {
 		if n := p.judgeCell(cells[0], tc.runs); n.Status != tc.want || n.Vacuous == 0 {
 			t.Errorf("%d runs: %v, %d vacuous, want %v", len(tc.runs), n.Status, n.Vacuous, tc.want)
 		}
@@ -100,5 +103,40 @@ func TestYieldOfScout(t *testing.T) {
 	scout, whole := of(map[string]string{duration: "2.5s"}, 4*time.Second, 100), of(nil, 11500*time.Millisecond, 400)
 	if !slices.Equal(scout, whole) {
 		t.Errorf("%v and %v", scout, whole)
+	}
+}
+
+// TestScoutsLack: scouts that do not make up a whole run do not say that an expected violation is not there.
+func TestScoutsLack(t *testing.T) {
+	p, cells := plan(t, "targets: [{name: a, driver: sim, isolations: [serializable]}]\nworkloads: [{workload: mini}]\nbudget: {time: 8h}\nexpect: [{verdict: violated}]")
+	scout := run(cells[0], "ser satisfied")
+	scout.Settings.Flags = map[string]string{duration: "2.5s"}
+	for n, want := range []Status{NotRun, EndedEarly, EndedEarly, EndedEarly, Lacking} {
+		if got := p.judgeCell(cells[0], slices.Repeat([]*Run{scout}, n)); got.Status != want {
+			t.Errorf("%d scouts: %v (%s), want %v", n, got.Status, got.Text, want)
+		}
+	}
+	if got := p.judgeCell(cells[0], []*Run{run(cells[0], "ser satisfied")}); got.Status != Lacking {
+		t.Errorf("a whole run: %v", got.Status)
+	}
+}
+
+// TestLength: a run fits into what is left of a night by its own length.
+func TestLength(t *testing.T) {
+	p, cells := plan(t, "targets: [{name: a, driver: sim, isolations: [serializable]}]\nworkloads: [{workload: mini, keys: 2..2000}]\nbudget: {time: 8h}")
+	c := &chooser{plan: p, cells: cells, past: map[string]*Past{}, night: &Night{Seed: 1}}
+	var tonight []*Run
+	for n := range 6 {
+		ch := &choice{cell: cells[0], why: whyAgain}
+		if n == 5 {
+			ch.why, ch.repeats = whySame, tonight[0]
+		}
+		s := c.settings(ch, tonight)
+		if got, want := c.length(ch, tonight), cells[0].recorded(s); got != want || (n == 4) == s.scout() {
+			t.Errorf("run %d: %s, recorded for %s", n, got, want)
+		}
+		r := run(cells[0], "ser satisfied")
+		r.Settings, r.Digest = s, cells[0].digest()
+		tonight = append(tonight, r)
 	}
 }

@@ -204,7 +204,7 @@ func (g *Galera) Start(i int) error {
 	node := g.nodes[i]
 	for try := 1; ; try++ {
 		err := node.start(context.Background(), node.synced(len(g.nodes)), node.bin, g.args[i]...)
-		if err == nil || try == maxGaleraStarts {
+		if ended := (*endedError)(nil); try == maxGaleraStarts || !errors.As(err, &ended) {
 			return err
 		}
 	}

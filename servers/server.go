@@ -150,7 +150,12 @@ func (p *process) start(ctx context.Context, ready func(context.Context) error, 
 	return err
 }
 
-// await waits until ready succeeds, or the server ends.
+// endedError is the error of a server that ended while it started.
+type endedError struct{ error }
+
+func (e *endedError) Unwrap() error { return e.error }
+
+// await waits until ready succeeds, or the server ends, which is an *endedError.
 func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -162,7 +167,7 @@ func (p *process) await(ctx context.Context, ready func(context.Context) error) 
 		}
 		select {
 		case <-p.done:
-			return errors.Errorf("%s ended while it started; the end of its log:\n%s", name, tail(p.Logs()))
+			return &endedError{errors.Errorf("%s ended while it started; the end of its log:\n%s", name, tail(p.Logs()))}
 		case <-limit.Done():
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
