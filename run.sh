@@ -159,9 +159,9 @@ second='^Test[PRST]'
 
 # serve runs the tests of the other packages and the second part of those of ./cli.
 serve() {
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -p 1 -timeout 40m \
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -p 1 -timeout 55m \
     $(comm -23 <(go list ./... | grep -v '/cli$' | LC_ALL=C sort) <(go list "${computing[@]}" | LC_ALL=C sort)) &&
-    ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -timeout 40m -run "$second" ./cli
+    ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -timeout 55m -run "$second" ./cli
 }
 
 # compute runs the tests that only compute, also under the race detector.
@@ -246,7 +246,7 @@ tests() {
   ahead=$!
   trap 'kill -- "-$ahead" "-$serve" "-$compute" 2>/dev/null || true; cat "$served" "$computed"; rm -f "$served" "$computed"' EXIT
   # A larger share of random histories than a plain go test takes.
-  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -timeout 40m -skip "$second" ./cli
+  ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-30000} go test -vet=off -count=1 -timeout 55m -skip "$second" ./cli
   # Servers and libraries that would weigh on isohound itself have modules of their own.
   # The examples are modules as others would write them.
   for module in "${modules[@]}"; do
