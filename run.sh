@@ -153,8 +153,9 @@ duckdb() {
 # run beside them, at a lower priority.
 computing=(./accel/... ./checker/... ./history/...)
 
-# The tests of ./cli take as long as those of all other packages that are not in computing, and wait for servers most of the time. So they
-# run in two parts beside each other, the second after those packages. Each part starts its own servers.
+# The tests of ./cli take as long as those of all other packages that are not in computing, and wait for servers most of
+# the time. So they run in two parts: the first beside those packages, the second after them. Each part starts its own
+# servers. second is the pattern of the tests of the second part.
 second='^Test[PRST]'
 
 # serve runs the tests of the other packages and the second part of those of ./cli.
@@ -171,14 +172,14 @@ serve() {
 # goroutines do with large histories runs under the race detector, with all processors, and in plain runs of go test.
 #
 # The race detector looks at how goroutines meet. Those of a check meet in a few large histories, and hundreds of small
-# ones, at all levels at a time, show what is shared by mistake. These tests take minutes there, and their goroutines
-# are those of other tests, if they have any.
-sequential='TestAgreesWithLinear|TestChronological|TestConfigsAgree|TestFewHotKeys|TestFromSAT|TestHard|TestHotWriters|TestLargeContradiction|TestMoved|TestOrderOfLevels'
+# ones, at all levels at a time, show what is shared by mistake. The tests in slow take minutes there and are left out: if they
+# have goroutines, other tests have the same.
+slow='TestAgreesWithLinear|TestChronological|TestConfigsAgree|TestFewHotKeys|TestFromSAT|TestHard|TestHotWriters|TestLargeContradiction|TestMoved|TestOrderOfLevels'
 compute() {
   ISOHOUND_HISTORIES=${ISOHOUND_HISTORIES:-10000} go test -vet=off -count=1 -cpu 1 -timeout 60m ./checker/... ./history/... &&
     go test -vet=off -count=1 -timeout 60m ./accel/... &&
     ISOHOUND_HISTORIES=400 ISOHOUND_SEEDS=1 go test -vet=off -count=1 -race -timeout 60m \
-      -skip "^($sequential)\$" ./checker/... ./history/... &&
+      -skip "^($slow)\$" ./checker/... ./history/... &&
     ISOHOUND_GRAPHS=400 go test -vet=off -count=1 -race -short -timeout 60m ./accel/...
 }
 
