@@ -15,14 +15,21 @@ import (
 
 // TestReportOfPipes: a file of the folder of a run that is a pipe is an error that names it, and not waited for.
 func TestReportOfPipes(t *testing.T) {
-	dir := t.TempDir()
-	if c := isohound(t, "run", "--driver", "sim", "--cut-every", "200txns", "--txns", "50", "--no-progress", "--out", filepath.Join(dir, "run")); c.code != 0 {
+	runs := t.TempDir()
+	dir := filepath.Join(runs, "run")
+	if c := isohound(t, "run", "--driver", "sim", "--cut-every", "200txns", "--txns", "50", "--no-progress", "--out", dir); c.code != 0 {
 		t.Fatalf("exit code %d: %s", c.code, c.msg)
 	}
-	dir = filepath.Join(dir, "run")
 	// As if it had been killed.
 	if err := os.Remove(filepath.Join(dir, "verdict.json")); err != nil {
 		t.Fatal(err)
+	}
+	inTime := func(arg string) (int, string) {
+		c := command(t, "report", arg)
+		timer := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
+		defer timer.Stop()
+		out, _ := c.CombinedOutput()
+		return c.ProcessState.ExitCode(), string(out)
 	}
 	for _, name := range []string{stateFile, results.WindowVerdicts, "stats.json", "config.json"} {
 		path := filepath.Join(dir, name)
@@ -32,14 +39,17 @@ func TestReportOfPipes(t *testing.T) {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Skip(err)
 		}
-		c := command(t, "report", dir)
-		timer := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
-		out, err := c.CombinedOutput()
-		timer.Stop()
-		if code := c.ProcessState.ExitCode(); code != int(exitData) || !strings.Contains(string(out), path+" is not a regular file") {
-			t.Errorf("%s: exit code %d, %v: %s", name, code, err, out)
+		if code, out := inTime(dir); code != int(exitData) || !strings.Contains(out, path+" is not a regular file") {
+			t.Errorf("%s: exit code %d: %s", name, code, out)
 		}
 		_ = os.Remove(path)
 		_ = os.Rename(path+".kept", path)
+	}
+	index := filepath.Join(runs, indexFile)
+	if err := syscall.Mkfifo(index, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := inTime(runs); code == 0 || !strings.Contains(out, index+" exists and is no index of runs") {
+		t.Errorf("%s: exit code %d: %s", indexFile, code, out)
 	}
 }

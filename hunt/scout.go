@@ -7,8 +7,8 @@ import "time"
 // four runs in place of one. Successive halving gives short tries to many settings, too, before it gives long ones to few (Karnin, Koren
 // and Somekh, ICML 2013).
 const (
-	scouts = 4 // how many of the first runs of a cell are scouts
-	parts  = 4 // a scout has one of so many parts of a run's time
+	scouts    = 4 // how many of the first runs of a cell are scouts
+	scoutPart = 4 // a scout has one of so many parts of a run's time
 )
 
 // A scout must be long beside what a run needs to start.
@@ -24,7 +24,7 @@ func (c *Cell) scoutTime() time.Duration {
 	if c.Target.Server != "" {
 		least = leastServerScout
 	}
-	d := c.Run / parts
+	d := c.Run / scoutPart
 	if d < least || c.Fault != noFault || c.Workload.Txns.set() {
 		return 0
 	}

@@ -34,6 +34,9 @@ func (x *Index) HTML(folder string, page Page) ([]byte, error) {
 
 // IsIndex reports whether a file may be overwritten: it is an index page, or does not exist.
 func IsIndex(path string) (bool, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return false, nil // to open a pipe would wait for ever
+	}
 	b, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return true, nil
