@@ -225,7 +225,8 @@ tests() {
   dgraph
   tidb 2019
   export PATH=$bin:$PATH
-  # As the programs are built: so packages are compiled once. Only the race detector and DuckDB need cgo.
+  # The programs are built without cgo, so tests are, too. With it, packages would be compiled twice. The race detector and
+  # DuckDB need it.
   export CGO_ENABLED=0
   unformatted=$(gofmt -l .)
   if [ -n "$unformatted" ]; then
