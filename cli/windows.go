@@ -221,10 +221,7 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 	if o.Verdict == verdict.Violated && h != nil {
 		lvl, err := level.Parse(o.Level)
 		var why string
-		switch {
-		case err == nil && !rounds.Judges(lvl):
-			why = fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl)
-		case err == nil:
+		if err == nil {
 			why, err = j.state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) {
 				r, err := checker.Check(j.app.work, h, lvl, checker.Options{Timeout: j.k.timeout})
 				if err != nil {
@@ -289,7 +286,7 @@ func (j *windowJudge) proved(h, part *history.History, at level.Level, s *result
 			continue
 		}
 		ok := part != nil && j.state.Proves(h, part, lvl)
-		if !ok && rounds.Judges(lvl) {
+		if !ok {
 			why, err := j.state.Doubt(h, lvl, open)
 			ok = why == "" && err == nil
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/isohound/isohound/checker"
 	"github.com/isohound/isohound/checker/level"
 	"github.com/isohound/isohound/checker/verdict"
+	"github.com/isohound/isohound/isotest"
 	"github.com/isohound/isohound/results"
 )
 
@@ -157,6 +158,9 @@ func TestWindowsOwn(t *testing.T) {
 		for _, path := range files[1:] {
 			c := isohound(t, "check", path, "--level", "ra", "--json", "--no-progress")
 			o := c.outcomes(t)[0]
+			if r, err := isotest.Check(context.Background(), load(t, path), level.RA); err != nil || r.Verdict != o.Verdict {
+				t.Errorf("%s: %v, but the Go API says %v (%v)", path, o.Verdict, r, err)
+			}
 			if o.Verdict != verdict.Violated {
 				continue
 			}

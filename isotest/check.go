@@ -51,7 +51,8 @@ func (r *Recorder) Check(ctx context.Context, lvl level.Level) (*Result, error) 
 }
 
 // Check judges any history, such as one that package history/file has read, as Recorder.Check does, with its
-// statements with conditions.
+// statements with conditions. A later window of a run is judged as a part of it: where its violation does not prove that
+// the run violates the level, the verdict is unknown.
 func Check(ctx context.Context, h *history.History, lvl level.Level) (*Result, error) {
 	if weaker := lvl.WithoutRealTime(); weaker != lvl && !h.Timed() { // only a violation without real time decides
 		r, err := Check(ctx, h, weaker)
@@ -62,14 +63,10 @@ func Check(ctx context.Context, h *history.History, lvl level.Level) (*Result, e
 			return r, err
 		}
 	}
-	var v *verdict.Result
-	whole, err := settled.Of(ctx, h, lvl, 0)
-	judge := func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
-		opt.Certify = true
-		return whole.Check(ctx, lvl, opt)
-	}
-	if err == nil {
-		v, err = judge(ctx, lvl, checker.Options{})
+	h, run := entered(h)
+	j, err := judged(ctx, h, lvl)
+	if err == nil && run != nil && j.verdict.Verdict == verdict.Violated {
+		j, err = weighed(ctx, run, h, j)
 	}
 	if ctx.Err() != nil {
 		return &Result{Level: lvl, Verdict: verdict.Unknown, Reason: context.Cause(ctx).Error(), Txns: len(h.Txns)}, nil
@@ -77,14 +74,14 @@ func Check(ctx context.Context, h *history.History, lvl level.Level) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Level: lvl, Verdict: v.Verdict, Reason: v.Reason, Txns: len(h.Txns)}
-	if whole.Scans != nil {
-		r.Unjudged = whole.Scans.Reason
+	r := &Result{Level: lvl, Verdict: j.verdict.Verdict, Reason: j.verdict.Reason, Txns: len(h.Txns)}
+	if j.h.Scans != nil {
+		r.Unjudged = j.h.Scans.Reason
 	}
-	if v.Verdict != verdict.Violated {
+	if r.Verdict != verdict.Violated {
 		return r, nil
 	}
-	x, err := counterexample.NewExplainer(whole.History, judge).Explain(ctx, v, counterexample.Wishes{Timeout: explainFor, Known: checker.Known{lvl: verdict.Violated}})
+	x, err := counterexample.NewExplainer(j.h, j.check).Explain(ctx, j.verdict, counterexample.Wishes{Timeout: explainFor, Known: checker.Known{lvl: verdict.Violated}})
 	if ctx.Err() == nil && err != nil {
 		return nil, err
 	}
@@ -94,6 +91,33 @@ func Check(ctx context.Context, h *history.History, lvl level.Level) (*Result, e
 		}
 	}
 	return r, nil
+}
+
+// judgement is a verdict, the history that it is of, and what judges that at other levels.
+type judgement struct {
+	h       *history.History
+	check   func(context.Context, level.Level, checker.Options) (*verdict.Result, error)
+	verdict *verdict.Result
+}
+
+// judged judges a history with its statements with conditions.
+func judged(ctx context.Context, h *history.History, lvl level.Level) (*judgement, error) {
+	x, err := settled.Of(ctx, h, lvl, 0)
+	if err != nil {
+		return nil, err
+	}
+	return judgedBy(ctx, x.History, lvl, x.Check)
+}
+
+// judgedBy judges a history by check, with a proof.
+func judgedBy(ctx context.Context, h *history.History, lvl level.Level, check func(context.Context, level.Level, checker.Options) (*verdict.Result, error)) (*judgement, error) {
+	j := &judgement{h: h, check: func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
+		opt.Certify = true
+		return check(ctx, lvl, opt)
+	}}
+	v, err := j.check(ctx, lvl, checker.Options{})
+	j.verdict = v
+	return j, err
 }
 
 // String says the verdict, and for a violated level the anomalies.

@@ -155,6 +155,8 @@ type Check func(h *history.History) (verdict.Verdict, error)
 // read at the cut need not have seen it, although it committed before. For other weak levels see Ends and Own.
 func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, error) {
 	switch {
+	case !Judges(lvl):
+		return fmt.Sprintf("at %s a transaction may read a value of an earlier window, which this one does not know", lvl), nil
 	case lvl == level.RU:
 		return "at ru a transaction may read what another window wrote, which this one does not know", nil
 	case r.own != nil && h == r.own:
