@@ -237,7 +237,7 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 			if len(o.Anomalies) > 0 {
 				why += fmt.Sprintf("; if it cannot be so, the window is violated (%s)", o.Anomalies[0].Name)
 			}
-			o.Verdict, o.Reason, o.Anomalies, o.Standing = verdict.Unknown, why, []results.Anomaly{}, nil
+			o.Verdict, o.Reason, o.Certified, o.Anomalies, o.Standing = verdict.Unknown, why, false, []results.Anomaly{}, nil
 		}
 		if o.Verdict == verdict.Violated {
 			j.prove(h, o, lvl)

@@ -227,3 +227,17 @@ func TestWindowsMissingLevel(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowInDoubt: a window that is violated, but does not prove that its run is, is unknown, and nothing is proved of it.
+func TestWindowInDoubt(t *testing.T) {
+	path := write(t, "w.jsonl", `{"isohound":2,"initial":0,"window":{"number":2,"after":"d1"}}
+{"initial":[["x",0],["y",8]]}
+{"txn":1,"session":0,"status":"unknown","ops":[["r","y",7],["w","x",1]]}
+{"txn":2,"session":1,"status":"committed","ops":[["r","x",1]]}
+{"closed":{"reason":"complete","txns":2}}
+`)
+	c := isohound(t, "check", path, "--level", "si", "--certify", "--json")
+	if all := c.outcomes(t); c.code != 2 || len(all) != 1 || all[0].Verdict != verdict.Unknown || all[0].Certified || !strings.Contains(all[0].Reason, "whose snapshot is of an earlier window") {
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
+}

@@ -318,7 +318,11 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 		o.CheckSeconds += w.CheckSeconds
 		o.ExplainSeconds += w.ExplainSeconds
 		o.PeakRSSMB = max(o.PeakRSSMB, w.PeakRSSMB)
-		if w.Committed > 0 { // of another there is nothing to prove
+		switch {
+		case o.Verdict == verdict.Violated: // which is proved, or not, whatever other windows are
+		case w.Verdict == verdict.Violated:
+			o.Certified = w.Certified
+		case w.Committed > 0: // of another there is nothing to prove
 			o.Certified = w.Certified && (o.Certified || o.Windows.Empty == o.Windows.Total())
 		}
 		if o.Stages == nil {
