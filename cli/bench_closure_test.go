@@ -148,6 +148,11 @@ func TestBenchCompact(t *testing.T) {
 		}
 	}
 	c = isohound(t, append(slices.Clone(small), "--compact", "--sizes", "200", "--workloads", "BlindW-WH", "--timeout", "1ns", "--quiet", "--out", out)...)
+	if c.code != int(exitIO) || !strings.Contains(c.msg, "results are not overwritten") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	out = filepath.Join(t.TempDir(), "d")
+	c = isohound(t, append(slices.Clone(small), "--compact", "--sizes", "200", "--workloads", "BlindW-WH", "--timeout", "1ns", "--quiet", "--out", out)...)
 	report, err := os.ReadFile(filepath.Join(out, "compact.md"))
 	if c.code != 0 || err != nil || strings.Count(string(report), "timeout: ") != 17 || strings.Count(string(report), "not even constructed") != 9 {
 		t.Errorf("exit code %d, %v\n%s%s", c.code, err, report, c.msg)

@@ -158,7 +158,7 @@ func (a *app) benchEffectiveness(b *hunting) error {
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	drop, err := benchFolder(&b.out)
+	drop, err := newFolder(&b.out, "bench")
 	if err != nil {
 		return err
 	}
