@@ -213,6 +213,9 @@ func (b *benching) resolve(args []string) error {
 	if b.chosen, err = bench.FindContestants(b.contestants); err != nil {
 		return withCode(exitUsage, err)
 	}
+	if err := once("--contestants", strings.Split(b.contestants, ",")); err != nil {
+		return err
+	}
 	if b.against != "" {
 		if _, err := exec.LookPath(b.against); err != nil {
 			return usage("--against: %v", err)

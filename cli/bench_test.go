@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -306,9 +307,10 @@ func TestBenchMistakes(t *testing.T) {
 		{[]string{"bench", "checker", "--level", "sser"}, 64, "give files"},
 		{[]string{"bench", "checker", "/nowhere"}, 65, "/nowhere"},
 		{[]string{"bench", "checker", "--growth", "--out", "/proc/isohound"}, 74, "--out"},
+		{[]string{"bench", "checker", write(t, "fine.txt", fine), "--contestants", "paper, polygraph,paper"}, 64, "--contestants: paper stands there twice"},
 	} {
 		args := append(tc.args, "--contestants", "polygraph")
-		if tc.want == "known are polygraph" || len(tc.args) == 1 || tc.args[1] != "checker" {
+		if slices.Contains(tc.args, "--contestants") || len(tc.args) == 1 || tc.args[1] != "checker" {
 			args = tc.args
 		}
 		if c := isohound(t, args...); c.code != tc.code || !strings.Contains(c.msg, tc.want) {
