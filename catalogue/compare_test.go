@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -150,5 +152,17 @@ func TestLinksOfTable(t *testing.T) {
 				t.Errorf("no %s in\n%s", want, text)
 			}
 		}
+	}
+}
+
+// TestDamagedResults: an error of a damaged file names it, and says what is wrong and what to do.
+func TestDamagedResults(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, resultsFile), []byte(`{"scenarios":{}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(dir, resultsFile) + " is damaged: scenarios is an object, not a list; put back the file that the run of scenarios wrote"
+	if _, err := LoadResults(dir); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
 	}
 }
