@@ -61,6 +61,22 @@ type Growth struct {
 	Wrong       []string
 }
 
+// Open counts the axes along which no contestant decided any point, for each level.
+func (g *Growth) Open() int {
+	decided := map[[2]string]bool{}
+	for i := range g.Points {
+		at := [2]string{g.Points[i].Axis, g.Points[i].Level}
+		decided[at] = decided[at] || g.Points[i].Verdict != verdict.Unknown
+	}
+	n := 0
+	for _, yes := range decided {
+		if !yes {
+			n++
+		}
+	}
+	return n
+}
+
 // Point is one measurement on an axis.
 type Point struct {
 	Axis   string

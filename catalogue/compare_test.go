@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -127,5 +129,40 @@ func TestTable(t *testing.T) {
 	again, err := LoadResults(dir)
 	if err != nil || !strings.Contains(Markdown(again), "[shown]("+dir+"/skew/report.html)") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLinksOfTable: links lead to the runs, whatever the folder of the results is called.
+func TestLinksOfTable(t *testing.T) {
+	r := &Results{base: "a:b (1)#?%20&lt;/", Scenarios: []Result{
+		{Name: "skew", Engine: "sim", Isolation: "si", Report: "skew/report.html", Judged: []Judged{{Level: "ser", Verdict: verdict.Violated, Anomalies: []string{"WriteSkew"}}}},
+		{Name: "more", Engine: "sim", Isolation: "si", Dir: "more", Judged: []Judged{{Level: "ser", Verdict: verdict.Violated, Anomalies: []string{"WriteSkew"}}}},
+	}}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base = "./a:b%20%281%29%23%3F%2520%26lt;/"
+	for text, links := range map[string][]string{
+		string(page): {`<a href="` + base + `skew/report.html">shown</a>`, `<a href="` + base + `more/">2</a>`, `<a href="` + base + `skew/report.html">skew</a>`, `<a href="` + base + `more/">more</a>`},
+		Markdown(r):  {"[shown](" + base + "skew/report.html)", "[2](" + base + "more/)", "[skew](" + base + "skew/report.html)", "[more](" + base + "more/)"},
+	} {
+		for _, want := range links {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %s in\n%s", want, text)
+			}
+		}
+	}
+}
+
+// TestDamagedResults: an error of a damaged file names it, and says what is wrong and what to do.
+func TestDamagedResults(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, resultsFile), []byte(`{"scenarios":{}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(dir, resultsFile) + " is damaged: scenarios is an object, not a list; put back the file that the run of scenarios wrote"
+	if _, err := LoadResults(dir); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
 	}
 }

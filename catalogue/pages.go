@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/internal/link"
 )
 
 // about explains the cells of a table.
@@ -40,8 +42,8 @@ func Markdown(all ...*Results) string {
 		for n := range r.Scenarios {
 			s := &r.Scenarios[n]
 			name := cell(s.Name)
-			if link := r.link(s); link != "" {
-				name = fmt.Sprintf("[%s](%s)", name, link)
+			if to := r.link(s); to != "" {
+				name = fmt.Sprintf("[%s](%s)", name, link.To(to))
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, cell(s.Expected), cell(s.CameOut()), s.Status.Mark(), s.took())
 		}
@@ -67,11 +69,11 @@ func (c Cell) markdown() string {
 	if c.Unexpected {
 		text = "**" + text + "**"
 	}
-	for n, link := range c.Links {
+	for n, to := range c.Links {
 		if n == 0 {
-			text = fmt.Sprintf("[%s](%s)", text, link)
+			text = fmt.Sprintf("[%s](%s)", text, link.To(to))
 		} else {
-			text += fmt.Sprintf(" [%d](%s)", n+1, link)
+			text += fmt.Sprintf(" [%d](%s)", n+1, link.To(to))
 		}
 	}
 	return text
@@ -83,6 +85,7 @@ var pageText string
 // page is parsed when needed, because most programs do not draw it.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("table").Funcs(template.FuncMap{
+		"link":  func(name string) template.URL { return template.URL(link.To(name)) },
 		"inc":   func(n int) int { return n + 1 },
 		"class": func(s Seen) string { return strings.ReplaceAll(string(s), " ", "-") },
 		"state": func(s Status) string { return strings.ReplaceAll(string(s), " ", "-") },

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/results"
 )
 
 // Names of the files in the folder with the results of scenarios.
@@ -60,7 +62,10 @@ func LoadResults(dir string) (*Results, error) {
 		return nil, errors.Wrapf(err, "%s is not the folder of a run of scenarios", dir)
 	}
 	r := &Results{base: filepath.ToSlash(dir) + "/"}
-	return r, errors.Wrap(json.Unmarshal(b, r), filepath.Join(dir, resultsFile))
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, errors.Errorf("%s is damaged: %s; put back the file that the run of scenarios wrote", filepath.Join(dir, resultsFile), results.JSONWords(err))
+	}
+	return r, nil
 }
 
 // link is the path of a result's report, relative to the page, or "".

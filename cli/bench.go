@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -96,8 +95,8 @@ Contestants are ` + strings.Join(names, ", ") + `.
 The baseline engine gives no counterexample.
 
 Exit codes: 0 all verdicts right; 70 a wrong verdict, or contestants that disagree;
-2 a target not decided within --timeout, or a FILE by no contestant; others as for
-isohound check.`,
+2 a target not decided within --timeout, or a FILE or an axis of --growth by no
+contestant; 74 a --out that is not empty; others as for isohound check.`,
 		Example: `  isohound bench checker
   isohound bench checker --quick
   isohound bench checker history.bincode --contestants polygraph,baseline
@@ -214,6 +213,9 @@ func (b *benching) resolve(args []string) error {
 	if b.chosen, err = bench.FindContestants(b.contestants); err != nil {
 		return withCode(exitUsage, err)
 	}
+	if err := once("--contestants", strings.Split(b.contestants, ",")); err != nil {
+		return err
+	}
 	if b.against != "" {
 		if _, err := exec.LookPath(b.against); err != nil {
 			return usage("--against: %v", err)
@@ -281,31 +283,6 @@ func benchError(err error) error {
 	return err
 }
 
-// benchFolder creates the folder of --out, by default one under runs/, before anything is measured: so a failure does not come
-// after hours. drop removes it again if it is new and empty.
-func benchFolder(out *string) (drop func(), err error) {
-	if *out == "" {
-		*out = filepath.Join("runs", time.Now().Format("bench-20060102-150405"))
-	}
-	var made []string
-	for dir := filepath.Clean(*out); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			break
-		}
-		made = append(made, dir)
-	}
-	drop = func() {
-		for _, dir := range made {
-			_ = os.Remove(dir)
-		}
-	}
-	if err := os.MkdirAll(*out, 0o777); err != nil {
-		drop()
-		return nil, withCode(exitIO, errors.Wrap(err, "--out"))
-	}
-	return drop, nil
-}
-
 // wrong prints wrong verdicts, and returns err.
 func (a *app) wrong(lines []string, err error) error {
 	for _, line := range lines {
@@ -354,7 +331,7 @@ func (a *app) benchDoubling(b *benching, c *bench.Checker) error {
 }
 
 func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
-	drop, err := benchFolder(&b.out)
+	drop, err := newFolder(&b.out, "bench")
 	if err != nil {
 		return err
 	}
@@ -381,10 +358,10 @@ func (a *app) benchGrowth(b *benching, c *bench.Checker) error {
 	} else if !b.asJSON {
 		fmt.Fprintf(a.out, "report: %s\n", report)
 	}
-	if err == nil {
-		err = serr
+	if g.Open() > 0 {
+		a.found(exitUnknown)
 	}
-	return a.wrong(g.Wrong, err)
+	return a.wrong(g.Wrong, firstError(err, serr))
 }
 
 // repeatLine is the command that repeats the measurement.

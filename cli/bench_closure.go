@@ -174,7 +174,7 @@ func (b *closing) resolve(c *cobra.Command, files []string) error {
 			b.workloads = bench.CompactNames
 		}
 	}
-	if err := b.plan(files); err != nil {
+	if err := firstError(b.plan(files), once("--backends", b.backends)); err != nil {
 		return err
 	}
 	if !b.compact {

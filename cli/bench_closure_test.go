@@ -105,6 +105,10 @@ func TestBenchClosureNoFigures(t *testing.T) {
 		{[]string{"--sessions", "0"}, 64, "from 1 to 10000, or n"},
 		{[]string{"--workloads", "nothing"}, 64, "known are BlindW-WR"},
 		{[]string{"--backends", "abacus"}, 64, "known are chains, bitset"},
+		{[]string{"--backends", "chains, bitset,chains"}, 64, "--backends: chains stands there twice"},
+		{[]string{"--workloads", "BlindW-WH,BlindW-WH"}, 64, "--workloads: BlindW-WH stands there twice"},
+		{[]string{"--sizes", "2k,2k"}, 64, "--sizes: 2k stands there twice"},
+		{[]string{"--sessions", "24,n,24"}, 64, "--sessions: 24 stands there twice"},
 		{[]string{"--repeat", "0"}, 64, "--repeat"},
 		{[]string{"--out", "x"}, 64, "--out goes with --compact"},
 		{[]string{"--compact", "--level", "ser"}, 64, "take sser or strong-si"},
@@ -147,6 +151,11 @@ func TestBenchCompact(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	c = isohound(t, append(slices.Clone(small), "--compact", "--sizes", "200", "--workloads", "BlindW-WH", "--timeout", "1ns", "--quiet", "--out", out)...)
+	if c.code != int(exitIO) || !strings.Contains(c.msg, "results are not overwritten") {
+		t.Errorf("exit code %d: %s", c.code, c.msg)
+	}
+	out = filepath.Join(t.TempDir(), "d")
 	c = isohound(t, append(slices.Clone(small), "--compact", "--sizes", "200", "--workloads", "BlindW-WH", "--timeout", "1ns", "--quiet", "--out", out)...)
 	report, err := os.ReadFile(filepath.Join(out, "compact.md"))
 	if c.code != 0 || err != nil || strings.Count(string(report), "timeout: ") != 17 || strings.Count(string(report), "not even constructed") != 9 {

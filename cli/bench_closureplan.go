@@ -22,6 +22,9 @@ func (b *closing) plan(files []string) error {
 	if len(files) > 0 {
 		return nil
 	}
+	if err := firstError(once("--workloads", b.workloads), once("--sizes", b.sizes), once("--sessions", b.sessions)); err != nil {
+		return err
+	}
 	for _, name := range b.workloads {
 		i := slices.Index(workloadNames(), strings.TrimSpace(name))
 		if i < 0 {

@@ -13,7 +13,7 @@ import (
 
 // benchCompact runs bench closure --compact.
 func (a *app) benchCompact(b *closing, r *bench.Recorder) error {
-	drop, err := benchFolder(&b.out)
+	drop, err := newFolder(&b.out, "bench")
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func (b *hunting) resolve(known []string) error {
 		}
 		b.Sizes = append(b.Sizes, n)
 	}
-	return b.contestants(info, known)
+	return firstError(once("--sizes", b.sizes), once("--workloads", b.workloads), b.contestants(info, known))
 }
 
 // contestants finds the workloads that the driver can run.
@@ -158,7 +158,7 @@ func (a *app) benchEffectiveness(b *hunting) error {
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	drop, err := benchFolder(&b.out)
+	drop, err := newFolder(&b.out, "bench")
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,11 @@ func (a *app) benchHunt(o *huntBench) error {
 	list := defects
 	if o.only != "" {
 		list = nil
-		for _, name := range strings.Split(o.only, ",") {
+		names := strings.Split(o.only, ",")
+		if err := once("--only", names); err != nil {
+			return err
+		}
+		for _, name := range names {
 			found := false
 			for _, d := range defects {
 				if d.off == strings.TrimSpace(name) {
@@ -129,14 +133,14 @@ func (a *app) benchHunt(o *huntBench) error {
 			}
 		}
 	}
-	var choosers []string
-	for _, name := range strings.Split(o.choosers, ",") {
-		if name = strings.TrimSpace(name); !slices.Contains(hunt.Choosers(), name) {
-			return usage("--choosers: there is no chooser %q; there are %s", name, strings.Join(hunt.Choosers(), ", "))
+	choosers := strings.Split(o.choosers, ",")
+	for n, name := range choosers {
+		if choosers[n] = strings.TrimSpace(name); !slices.Contains(hunt.Choosers(), choosers[n]) {
+			return usage("--choosers: there is no chooser %q; there are %s", choosers[n], strings.Join(hunt.Choosers(), ", "))
 		}
-		if !slices.Contains(choosers, name) {
-			choosers = append(choosers, name)
-		}
+	}
+	if err := once("--choosers", choosers); err != nil {
+		return err
 	}
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	if !o.asJSON {

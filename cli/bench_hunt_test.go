@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,12 @@ func TestBenchHunt(t *testing.T) {
 	seen := map[string]int{}
 	for line := range strings.Lines(done.out) {
 		var trial hunt.Tried
-		if err := json.Unmarshal([]byte(line), &trial); err != nil {
+		var keys map[string]any
+		if err := errors.Join(json.Unmarshal([]byte(line), &trial), json.Unmarshal([]byte(line), &keys)); err != nil {
 			t.Fatal(err)
+		}
+		if names := strings.Join(sortedKeys(keys), " "); names != "chooser defect found runs seed txns" {
+			t.Errorf("keys %s", names)
 		}
 		if !trial.Found || trial.Runs == 0 || trial.Txns == 0 {
 			t.Errorf("%+v", trial)
@@ -36,8 +41,13 @@ func TestBenchHunt(t *testing.T) {
 	if done = isohound(t, "bench", "hunt", "--only", "checksums", "--rarer", "1", "--seeds", "1", "--txns", "400"); done.code != 0 || !strings.Contains(done.out, "thin-air read") || !strings.Contains(done.out, "(1/1)") {
 		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
 	}
-	if done = isohound(t, "bench", "hunt", "--only", "checksums", "--rarer", "1", "--seeds", "1", "--txns", "400", "--choosers", "grid, bandit,grid"); done.code != 0 || !strings.HasPrefix(strings.Join(strings.Fields(done.out), " "), "defect grid bandit (transactions") {
+	if done = isohound(t, "bench", "hunt", "--only", "checksums", "--rarer", "1", "--seeds", "1", "--txns", "400", "--choosers", "grid, bandit"); done.code != 0 || !strings.HasPrefix(strings.Join(strings.Fields(done.out), " "), "defect grid bandit (transactions") {
 		t.Errorf("exit code %d\n%s%s", done.code, done.out, done.msg)
+	}
+	for want, args := range map[string][]string{"--choosers: grid stands there twice": {"--choosers", "grid,bandit, grid"}, "--only: undo stands there twice": {"--only", "undo,undo"}} {
+		if done := isohound(t, append([]string{"bench", "hunt", "--seeds", "1", "--limit", "1", "--txns", "100"}, args...)...); done.code != int(exitUsage) || !strings.Contains(done.msg, want) || done.out != "" {
+			t.Errorf("%q: exit code %d: %s%s", args, done.code, done.out, done.msg)
+		}
 	}
 	for _, args := range [][]string{{"--only", "nothing"}, {"--choosers", "luck"}, {"--seeds", "0"}, {"--rarer", "0.5"}, {"x"}} {
 		if done := isohound(t, append([]string{"bench", "hunt"}, args...)...); done.code != int(exitUsage) {

@@ -171,7 +171,7 @@ func (a *app) benchRuns(b *benchingRuns, d drivers.Driver, name string, all ...*
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	drop, err := benchFolder(&b.out)
+	drop, err := newFolder(&b.out, "bench")
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func TestBenchEffectiveness(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"--sizes", "4,x"}, {"--workloads", "mini,tpcc"}, {"--level", "lin"}, {"--duration", "0s"}, {"--dist", "normal"}, {"--driver", "etcd", "--dsn", "http://h/"}} {
+	for _, args := range [][]string{{"--sizes", "4,x"}, {"--sizes", "4,8,4"}, {"--workloads", "mini,mini"}, {"--workloads", "mini,tpcc"}, {"--level", "lin"}, {"--duration", "0s"}, {"--dist", "normal"}, {"--driver", "etcd", "--dsn", "http://h/"}} {
 		if c := isohound(t, append([]string{"bench", "effectiveness"}, args...)...); c.code != int(exitUsage) {
 			t.Errorf("%v: exit code %d\n%s", args, c.code, c.msg)
 		}

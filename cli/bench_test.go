@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +139,21 @@ func TestBenchGrowth(t *testing.T) {
 	report, err := os.ReadFile(filepath.Join(out, "growth.md"))
 	if err != nil || strings.Contains(string(report), "not asked") || !strings.Contains(string(report), "time-ser.png") {
 		t.Errorf("%v\n%s", err, report)
+	}
+	c = isohound(t, "bench", "checker", "--growth", "--scale", "0.02", "--points", "1", "--out", out)
+	again, err := os.ReadFile(filepath.Join(out, "growth.md"))
+	if c.code != int(exitIO) || strings.Count(c.msg, "\n") != 1 || !strings.Contains(c.msg, out+" is not empty; results are not overwritten") || err != nil || !bytes.Equal(again, report) {
+		t.Errorf("exit code %d, %v: %s%s", c.code, err, c.out, c.msg)
+	}
+}
+
+// TestBenchGrowthOpen: axes along which nothing was decided are no success; one contestant that decides them is enough.
+func TestBenchGrowthOpen(t *testing.T) {
+	for contestants, code := range map[string]exitCode{"polygraph": exitUnknown, "polygraph,weak": exitSatisfied} {
+		c := isohound(t, "bench", "checker", "--growth", "--scale", "0.02", "--points", "1", "--level", "rc", "--contestants", contestants, "-q", "--out", filepath.Join(t.TempDir(), "g"))
+		if c.code != int(code) || !strings.Contains(c.out, "report: ") {
+			t.Errorf("%s: exit code %d, want %d: %s%s", contestants, c.code, code, c.out, c.msg)
+		}
 	}
 }
 
@@ -290,9 +307,10 @@ func TestBenchMistakes(t *testing.T) {
 		{[]string{"bench", "checker", "--level", "sser"}, 64, "give files"},
 		{[]string{"bench", "checker", "/nowhere"}, 65, "/nowhere"},
 		{[]string{"bench", "checker", "--growth", "--out", "/proc/isohound"}, 74, "--out"},
+		{[]string{"bench", "checker", write(t, "fine.txt", fine), "--contestants", "paper, polygraph,paper"}, 64, "--contestants: paper stands there twice"},
 	} {
 		args := append(tc.args, "--contestants", "polygraph")
-		if tc.want == "known are polygraph" || len(tc.args) == 1 || tc.args[1] != "checker" {
+		if slices.Contains(tc.args, "--contestants") || len(tc.args) == 1 || tc.args[1] != "checker" {
 			args = tc.args
 		}
 		if c := isohound(t, args...); c.code != tc.code || !strings.Contains(c.msg, tc.want) {

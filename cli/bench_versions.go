@@ -62,7 +62,7 @@ That a check without the claim is not decided within --timeout is a result.`,
 				checker.Progress = func(line string) { fmt.Fprintln(a.msg, line) }
 			}
 			if shares && out != "" {
-				drop, err := benchFolder(&out)
+				drop, err := newFolder(&out, "bench")
 				if err != nil {
 					return err
 				}

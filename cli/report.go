@@ -80,8 +80,11 @@ func (a *app) report(dirs []string, o *reporting, late *lateJudging) error {
 	if err != nil {
 		return withCode(exitData, err)
 	}
-	if len(dirs) == 1 && x.Empty() {
-		return withCode(exitData, errors.Errorf("%s is not the folder of a run, and there is none below it", dirs[0]))
+	if x.Empty() { // an index of nothing would take the place of a good one
+		if len(dirs) == 1 {
+			return withCode(exitData, errors.Errorf("%s is not the folder of a run, and there is none below it", dirs[0]))
+		}
+		return withCode(exitData, errors.Errorf("none of the %d folders is that of a run, and there is no run below them", len(dirs)))
 	}
 	for _, p := range x.Problems() {
 		fmt.Fprintf(a.msg, "isohound: %s\n", p)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -225,6 +226,17 @@ func TestReportOfSeveral(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(out); !strings.Contains(string(b), "### isohound: 1 run: 1 violated") || !strings.Contains(string(b), "(run/report.html)") {
 		t.Errorf("%s", b)
+	}
+	none := command(t, "report", t.TempDir(), t.TempDir())
+	none.Dir = top
+	if c := finish(t, none); c.code != 65 || c.out != "" || c.msg != "isohound: none of the 2 folders is that of a run, and there is no run below them\n" {
+		t.Errorf("exit code %d\n%s%s", c.code, c.out, c.msg)
+	}
+	if b, err := os.ReadFile(page); err != nil || !bytes.Equal(b, html) {
+		t.Errorf("%v: an index of nothing took the place of\n%s", err, html)
+	}
+	if c := isohound(t, "report", t.TempDir(), dir, "--markdown"); c.code != 0 || !strings.Contains(c.out, "1 violated (1 not promised), 1 broken") {
+		t.Errorf("exit code %d\n%s%s", c.code, c.out, c.msg)
 	}
 	if err := os.WriteFile(page, []byte("someone's page"), 0o644); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -80,43 +79,13 @@ and anomalies as scenarios.md and scenarios.html.
 	return c
 }
 
-// resultsFolder makes the folder for the results.
-func (st *staging) resultsFolder(now time.Time) error {
-	if st.out == "" {
-		if err := os.MkdirAll("runs", 0o777); err != nil {
-			return withCode(exitIO, err)
-		}
-		name := filepath.Join("runs", now.Format("scenarios-20060102-150405"))
-		st.out = name
-		err := os.Mkdir(name, 0o777)
-		for n := 2; os.IsExist(err); n++ { // another one began in this second
-			st.out = fmt.Sprintf("%s-%d", name, n)
-			err = os.Mkdir(st.out, 0o777)
-		}
-		if err != nil {
-			return withCode(exitIO, err)
-		}
-	}
-	if err := os.MkdirAll(st.out, 0o777); err != nil {
-		return withCode(exitIO, errors.Wrap(err, "--out"))
-	}
-	left, err := os.ReadDir(st.out)
-	if err != nil {
-		return withCode(exitIO, errors.Wrap(err, "--out"))
-	}
-	if len(left) > 0 {
-		return withCode(exitIO, errors.Errorf("--out %s is not empty; results are not overwritten, name another folder", st.out))
-	}
-	return nil
-}
-
 func (a *app) runScenarios(st *staging, list []*catalogue.Scenario, names []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return errors.WithStack(err)
 	}
 	now := time.Now()
-	if err := st.resultsFolder(now); err != nil {
+	if _, err := newFolder(&st.out, "scenarios"); err != nil {
 		return err
 	}
 	r := &catalogue.Runner{Command: self, Out: st.out, Jobs: st.jobs}

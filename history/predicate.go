@@ -119,17 +119,24 @@ func (s *Statement) check(tables schema.Schema) error {
 	return nil
 }
 
-// Asked says what the statement asked for: "rows of t with v > 10 and name = 'x'".
+// Asked says what the statement asked for: "rows of t with v > 10 and name = 'x'", or "the first row of t".
 func (p *Statement) Asked() string {
-	text := "rows of " + p.Table
+	text, of := "row", " of "+p.Table
 	if p.Table == "" {
-		text = "keys"
+		text, of = "key", ""
 	}
+	if p.Limit != 1 {
+		text += "s"
+	}
+	switch {
+	case p.Limit == 1:
+		text = "the first " + text
+	case p.Limit > 1:
+		text = fmt.Sprintf("the first %d %s", p.Limit, text)
+	}
+	text += of
 	if len(p.Where) > 0 {
 		text += " with " + p.Conditions()
-	}
-	if p.Limit > 0 {
-		text = fmt.Sprintf("the first %d %s", p.Limit, text)
 	}
 	if len(p.Order) > 0 {
 		text += " by " + strings.Join(p.Order, ", ")

@@ -476,21 +476,6 @@ workloads: [{workload: mini}, {workload: append}]
 	}
 }
 
-// TestLinkTo: links in Markdown, with what Markdown and addresses take for their own.
-func TestLinkTo(t *testing.T) {
-	for _, c := range [][3]string{
-		{"", "runs/1/r.html", "runs/1/r.html"},
-		{"hunts/p", "runs/1/r.html", "hunts/p/runs/1/r.html"},
-		{"../my hunts (2)", "a.yaml", "../my%20hunts%20%282%29/a.yaml"},
-		{".", "a.yaml", "a.yaml"},
-		{"/h", "a.yaml", "/h/a.yaml"},
-	} {
-		if got := linkTo(c[0], c[1]); got != c[2] {
-			t.Errorf("%q, %q: %s, want %s", c[0], c[1], got, c[2])
-		}
-	}
-}
-
 // TestEdges: a cycle has the same kinds of edges wherever it begins.
 func TestEdges(t *testing.T) {
 	cycle := []string{"WR", "RW", "SO", "RW"}

@@ -16,10 +16,11 @@ type Try struct {
 
 // Tried is what a trial came to: the runs and transactions until the first violation, or in all if Found is not set.
 type Tried struct {
-	Chooser    string
-	Seed       int64
-	Runs, Txns int
-	Found      bool
+	Chooser string `json:"chooser"`
+	Seed    int64  `json:"seed"`
+	Runs    int    `json:"runs"`
+	Txns    int    `json:"txns"`
+	Found   bool   `json:"found"`
 }
 
 // Choosers are the values of the key chooser.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/isohound/isohound/internal/link"
 	"github.com/isohound/isohound/results"
 )
 
@@ -152,7 +152,7 @@ func (m *Morning) Summary() string { return m.SummaryFrom("") }
 // SummaryFrom is Summary for a file elsewhere, from which base is the path of the folder of the hunt, with slashes.
 func (m *Morning) SummaryFrom(base string) string {
 	var b strings.Builder
-	link := func(name, file string) string { return "[" + name + "](" + linkTo(base, file) + ")" }
+	linked := func(name, file string) string { return "[" + name + "](" + link.To(path.Join(base, file)) + ")" }
 	fmt.Fprintf(&b, "### isohound hunt %s: %s\n\n", plain(m.Plan), plain(m.Words()))
 	t := &m.Total
 	fmt.Fprintf(&b, "%s. %s: %d judged, %d with a violation, %d ended early, %d failed; %s commits.%s\n\n", plain(m.When()), count(t.Runs, "run"), t.Judged, t.Violated, t.Early, t.Failed, results.Thousands(t.Commits), t.shrinking())
@@ -191,11 +191,11 @@ func (m *Morning) SummaryFrom(base string) string {
 			fmt.Fprintf(&b, "- … and %d more, which the page has\n", len(m.Groups)-n)
 			break
 		}
-		fmt.Fprintf(&b, "- **%s**%s violates %s on %s, %s: %s; %s%s\n", plain(g.Name), plain(inBrackets(g.Edges)), strings.Join(g.Levels, ", "), plain(g.Target), plain(g.Isolation), g.Status, plain(g.Rate()), g.where(link))
+		fmt.Fprintf(&b, "- **%s**%s violates %s on %s, %s: %s; %s%s\n", plain(g.Name), plain(inBrackets(g.Edges)), strings.Join(g.Levels, ", "), plain(g.Target), plain(g.Isolation), g.Status, plain(g.Rate()), g.where(linked))
 		if x := g.Shrunk; x != nil {
 			fmt.Fprintf(&b, "  - %s", plain(x.Words()))
 			if g.Scenario != "" {
-				fmt.Fprintf(&b, " %s.", link("Scenario", g.Scenario))
+				fmt.Fprintf(&b, " %s.", linked("Scenario", g.Scenario))
 			}
 			b.WriteString("\n")
 			if c := x.Command(); c != "" {
@@ -220,15 +220,6 @@ func (g *Group) where(link func(name, file string) string) string {
 		return ""
 	}
 	return "; " + link(fmt.Sprintf("run %d", g.Best.ID), g.Best.Report)
-}
-
-// linkTo is the target of a link in Markdown to a file below base.
-func linkTo(base, file string) string {
-	u := url.URL{Path: path.Join(base, file)}
-	if filepath.VolumeName(filepath.FromSlash(base)) != "" {
-		u = url.URL{Scheme: "file", Path: "/" + u.Path}
-	}
-	return strings.NewReplacer("(", "%28", ")", "%29").Replace(u.String())
 }
 
 // Rate says how often the violation was seen.

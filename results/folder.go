@@ -228,7 +228,14 @@ func Load(dir string) (*Run, error) {
 			return nil, errors.Wrapf(err, "%s is not the folder of a run", dir)
 		}
 		if err := json.Unmarshal(b, f.data); err != nil {
-			return nil, errors.Wrap(err, filepath.Join(dir, f.name))
+			remedy := "put back the file that the run wrote"
+			switch {
+			case f.name == verdictFile:
+				remedy = "remove it: isohound report " + dir + " judges the run again, if its history is there"
+			case !f.required:
+				remedy += ", or remove it"
+			}
+			return nil, errors.Errorf("%s is damaged: %s; %s", path, JSONWords(err), remedy)
 		}
 	}
 	if len(r.Outcomes) == 0 {

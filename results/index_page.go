@@ -2,11 +2,12 @@ package results
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/isohound/isohound/internal/link"
 )
 
 // indexMark is in every index page and identifies it.
@@ -58,12 +59,12 @@ func (x *Index) Markdown(folder string) []byte {
 		if verdict != "satisfied" {
 			verdict = "**" + verdict + "**"
 		}
-		link := plain(r.Folder)
+		report := plain(r.Folder)
 		if r.Report != "" {
-			link = fmt.Sprintf("[%s](%s)", link, strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: r.Report}).EscapedPath()))
+			report = fmt.Sprintf("[%s](%s)", report, link.To(r.Report))
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", plain(r.Server), plain(r.Isolation), plain(r.Level), plain(r.Workload),
-			seed, verdict, plain(r.Found()), commits, rate, date, link)
+			seed, verdict, plain(r.Found()), commits, rate, date, report)
 	}
 	return []byte(b.String())
 }

@@ -81,6 +81,34 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestIndexLinks: links lead to the reports, whatever the folders of the runs are called.
+func TestIndexLinks(t *testing.T) {
+	top := t.TempDir()
+	links := map[string]string{"a b (1)": "a%20b%20%281%29", "c#d": "c%23d", "e?f": "e%3Ff", "g%20h": "g%2520h", "i:j": "./i:j", "k&lt;": "k%26lt;"}
+	for name := range links {
+		if err := os.Mkdir(filepath.Join(top, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := results.Save(filepath.Join(top, name), sample(t), pages.Draw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, err := results.NewIndex([]string{top})
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := x.HTML(top, pages.Draw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	md := string(x.Markdown(top))
+	for name, want := range links {
+		if want += "/report.html"; !strings.Contains(string(html), `<a href="`+want+`">`) || !strings.Contains(md, "]("+want+")") {
+			t.Errorf("%s: no link to %s in\n%s", name, want, md)
+		}
+	}
+}
+
 // TestIndexEndedEarly: a run that was interrupted is no plain satisfied run in an index.
 func TestIndexEndedEarly(t *testing.T) {
 	dir := t.TempDir()

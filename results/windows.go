@@ -80,7 +80,7 @@ func EachWindow(dir string, f func(number, length int, o *Outcome) error) error 
 		n++
 		var o Outcome
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			return damaged(dir, n, err)
+			return damaged(dir, n, errors.New(JSONWords(err)))
 		}
 		if _, err := level.Parse(o.Level); err != nil {
 			return damaged(dir, n, err)

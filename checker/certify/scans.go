@@ -161,7 +161,7 @@ func (s *scan) missed(stop *stop) error {
 		return nil
 	})
 	if err == nil && counts && count != s.p.Count {
-		err = errors.Errorf("it counted %d rows, and there are %d", s.p.Count, count)
+		err = errors.Errorf("it counted %d, and there are %d", s.p.Count, count)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func TestScansInWitness(t *testing.T) {
 		"s1: pd(v>10; x=12)\ns2: p(;x=12, y=3)":          "it found x, which is absent",
 		"s1: pw(v>10; x=12->2)\ns2: p(v in (2,3,2);x=2)": "it did not find y, which is 3",
 		"s1: pc(v>2; 2)":                                 "",
-		"s1: w(z,2) pc(v<=3; 1)":                         "it counted 1 rows, and there are 2",
+		"s1: w(z,2) pc(v<=3; 1)":                         "it counted 1, and there are 2",
 		"s1: p(v>10; x=12, x=12)":                        "it returned x twice",
 		"s1: p(; x=12, y=3, x=12)":                       "it returned x twice",
 		"s1: pw(v>10; x=12->2, x=2->1)":                  "it changed x twice",

@@ -106,7 +106,7 @@ func (c *commitOrder) statement(i int32, n int) error {
 	case err != nil || s.p.Kind != history.ScanCount:
 		return err
 	case s.p.Count < x.sure || s.p.Count > x.maybe:
-		return errors.Errorf("it counted %d rows, and there are %d to %d", s.p.Count, x.sure, x.maybe)
+		return errors.Errorf("it counted %d, and there are %d to %d", s.p.Count, x.sure, x.maybe)
 	case x.sure < x.maybe && c.lvl != level.RU:
 		return ErrScans
 	}

@@ -22,7 +22,7 @@ func TestFaults(t *testing.T) {
 		{"p(v>10; x=12, y=3)", "p(v>2; x=12, y=3)", "WrongRow", "looked for keys with v > 10. y was among them. It was 3, which does not fulfil"},
 		{"pd(k=7; x)", "pd(v>2; x, y=3)", "WrongRow", "deleted keys with k = 7. x was among them"},
 		{"p(v>1 by -v; y=3, x=12)", "p(v>1 by v; y=3, x=12)", "WrongOrder", "It got x, which was 12, behind"},
-		{"p(v>1 limit 1; x=12, y=3)", "p(v>1 limit 2; x=12, y=3)", "OverLimit", "the first 1 keys with v > 1. It got y, too"},
+		{"p(v>1 limit 1; x=12, y=3)", "p(v>1 limit 2; x=12, y=3)", "OverLimit", "looked for the first key with v > 1. It got y, too"},
 		{"pc(v>1; 3)", "pc(v>1; 2)", "WrongCount", "counted keys with v > 1 and got 3"},
 		{"pc(v>1; 1)", "pc(v>10; 1)", "WrongCount", "counted keys with v > 1 and got 1"},
 		{"p(v>10; x=12, x=12)", "p(v>10; x=12)", "DuplicateRow", "looked for keys with v > 10 and got row x twice"},

@@ -14,6 +14,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/isohound/isohound/checker/explain"
+	"github.com/isohound/isohound/internal/link"
 	"github.com/isohound/isohound/results"
 )
 
@@ -48,6 +49,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"shown":        func(a results.Anomaly) []results.Txn { t, _ := a.Shown(); return t },
 		"unshown":      func(a results.Anomaly) int { _, n := a.Shown(); return n },
 		"command":      command,
+		"link":         func(name string) template.URL { return template.URL(link.To(name)) },
 		"links":        links,
 		"numbers":      numbers,
 		"lines":        func(s string) []string { return strings.Split(s, "\n") },
