@@ -13,7 +13,8 @@ import (
 )
 
 // newFolder makes the folder of --out for results, by default runs/NAME-DATE-TIME, before anything is measured: so a failure does not
-// come after hours. A folder that holds something is refused, since results are not overwritten. drop removes again what is new and empty.
+// come after hours. A folder that holds something is refused, since results are not overwritten. drop removes
+// the folders that newFolder made, if they are empty.
 func newFolder(out *string, name string) (drop func(), err error) {
 	var made []string // the deepest first
 	drop = func() {
@@ -22,8 +23,8 @@ func newFolder(out *string, name string) (drop func(), err error) {
 		}
 	}
 	create := func(dir string) error {
-		for up := filepath.Clean(dir); ; up = filepath.Dir(up) {
-			if _, err := os.Stat(up); err == nil || up == filepath.Dir(up) {
+		for up := dir; ; up = filepath.Dir(up) {
+			if _, err := os.Lstat(up); err == nil || up == filepath.Dir(up) { // a link to nothing is there, too
 				break
 			}
 			made = append(made, up)
@@ -31,6 +32,7 @@ func newFolder(out *string, name string) (drop func(), err error) {
 		return os.MkdirAll(dir, 0o777)
 	}
 	if *out != "" {
+		*out = filepath.Clean(*out)
 		err = create(*out)
 	} else if err = create("runs"); err == nil {
 		first := filepath.Join("runs", name+time.Now().Format("-20060102-150405"))

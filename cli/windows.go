@@ -223,7 +223,7 @@ func (j *windowJudge) weigh(h *history.History, o *results.Outcome) {
 		var why string
 		if err == nil {
 			why, err = j.state.Doubt(h, lvl, func(h *history.History) (verdict.Verdict, error) {
-				r, err := checker.Check(j.app.work, h, lvl, checker.Options{Timeout: j.k.timeout})
+				r, err := checker.NewLevels(h).Check(j.app.work, lvl, checker.Options{Timeout: j.k.timeout})
 				if err != nil {
 					return verdict.Unknown, err
 				}

@@ -156,7 +156,7 @@ func TestWindowsOwn(t *testing.T) {
 		}
 		alone := 0
 		for _, path := range files[1:] {
-			c := isohound(t, "check", path, "--level", "ra", "--json", "--no-progress")
+			c := isohound(t, "check", path, "--level", "ra", "--certify", "--json", "--no-progress")
 			o := c.outcomes(t)[0]
 			if r, err := isotest.Check(context.Background(), load(t, path), level.RA); err != nil || r.Verdict != o.Verdict {
 				t.Errorf("%s: %v, but the Go API says %v (%v)", path, o.Verdict, r, err)
@@ -236,6 +236,17 @@ func TestWindowInDoubt(t *testing.T) {
 {"txn":2,"session":1,"status":"committed","ops":[["r","x",1]]}
 {"closed":{"reason":"complete","txns":2}}
 `)
+	untimed := write(t, "untimed.jsonl", `{"isohound":2,"initial":0,"window":{"number":2,"after":"d1"}}
+{"initial":[["x",0]]}
+{"txn":1,"session":0,"status":"unknown","ops":[["r","x",0],["w","z",1]]}
+{"txn":2,"session":1,"status":"committed","ops":[["r","z",1]]}
+{"txn":3,"session":2,"status":"committed","ops":[["r","x",0],["w","x",5]]}
+{"txn":4,"session":3,"status":"committed","ops":[["r","x",0],["w","x",6]]}
+{"closed":{"reason":"complete","txns":4}}
+`)
+	if c := isohound(t, "check", untimed, "--level", "si,strong-si", "--json"); c.code != 1 || strings.Count(c.out, `"verdict":"violated"`) != 2 { // the lost update is none of a late transaction
+		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)
+	}
 	c := isohound(t, "check", path, "--level", "si", "--certify", "--json")
 	if all := c.outcomes(t); c.code != 2 || len(all) != 1 || all[0].Verdict != verdict.Unknown || all[0].Certified || !strings.Contains(all[0].Reason, "whose snapshot is of an earlier window") {
 		t.Errorf("exit code %d: %s%s", c.code, c.out, c.msg)

@@ -32,7 +32,11 @@ func weighed(ctx context.Context, run *rounds.Run, window *history.History, j *j
 	if err != nil || why == "" {
 		return j, err
 	}
-	if own := run.Own(window); own != nil && lvl.Weak() {
+	var own *history.History
+	if lvl.Weak() {
+		own = run.Own(window)
+	}
+	if own != nil {
 		shown, err := judgedBy(ctx, own, lvl, func(ctx context.Context, lvl level.Level, opt checker.Options) (*verdict.Result, error) {
 			return checker.Check(ctx, own, lvl, opt)
 		})
@@ -52,7 +56,7 @@ func weighed(ctx context.Context, run *rounds.Run, window *history.History, j *j
 // doubt returns why the violation of a window does not prove that of its run, or "".
 func doubt(ctx context.Context, run *rounds.Run, window *history.History, lvl level.Level) (string, error) {
 	return run.Doubt(window, lvl, func(h *history.History) (verdict.Verdict, error) {
-		r, err := checker.Check(ctx, h, lvl, checker.Options{})
+		r, err := checker.NewLevels(h).Check(ctx, lvl, checker.Options{})
 		if err != nil {
 			return verdict.Unknown, err
 		}

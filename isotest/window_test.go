@@ -35,6 +35,12 @@ func TestWindow(t *testing.T) {
 			`{"txn":1,"session":0,"status":"unknown","ops":[["r","y",7],["w","x",1]]}
 {"txn":2,"session":1,"status":"committed","ops":[["r","x",0]]}
 `, level.SI, verdict.Satisfied, ""},
+		"which strong-si follows": {
+			`{"txn":1,"session":0,"status":"unknown","ops":[["r","x",0],["w","z",1]]}
+{"txn":2,"session":1,"status":"committed","ops":[["r","z",1]]}
+{"txn":3,"session":2,"status":"committed","ops":[["r","x",0],["w","x",5]]}
+{"txn":4,"session":3,"status":"committed","ops":[["r","x",0],["w","x",6]]}
+`, level.StrongSI, verdict.Violated, "follows from si"},
 		"a value of an earlier window": {
 			`{"txn":2,"session":1,"status":"committed","ops":[["r","x",9]]}
 `, level.RC, verdict.Unknown, "may read a value of an earlier window"},

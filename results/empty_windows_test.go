@@ -13,12 +13,16 @@ func TestEmptyWindows(t *testing.T) {
 	for text, want := range map[string]verdict.Verdict{
 		"e": verdict.Unknown, "ee": verdict.Unknown, "es": verdict.Satisfied, "se": verdict.Satisfied, "ese": verdict.Satisfied,
 		"eu": verdict.Unknown, "sue": verdict.Unknown, "ev": verdict.Violated, "ve": verdict.Violated, "esv": verdict.Violated,
-		"uv": verdict.Violated, "vu": verdict.Violated, "vus": verdict.Violated, "us": verdict.Unknown,
+		"uv": verdict.Violated, "vu": verdict.Violated, "vus": verdict.Violated, "us": verdict.Unknown, "sr": verdict.Unknown, "rs": verdict.Unknown, "rv": verdict.Violated,
 	} {
 		o := &Outcome{Path: "run"}
 		for n, c := range text {
 			w := &Outcome{Path: "window", Verdict: verdict.Unknown, Reason: reason}
-			if c != 'e' {
+			switch c {
+			case 'e':
+			case 'r': // it could not be read
+				w.Unread, w.Reason = true, "memory"
+			default:
 				w.Committed, w.Reason = 1, ""
 			}
 			switch c {

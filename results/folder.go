@@ -231,7 +231,7 @@ func Load(dir string) (*Run, error) {
 			remedy := "put back the file that the run wrote"
 			switch {
 			case f.name == verdictFile:
-				remedy = "remove it: isohound report " + dir + " judges the run again, if its history is there"
+				remedy = "remove it, and isohound report judges the run again, if its history is there"
 			case !f.required:
 				remedy += ", or remove it"
 			}

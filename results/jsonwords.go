@@ -7,12 +7,19 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // JSONWords says what is wrong with a file in JSON, for somebody who does not know Go's types.
 func JSONWords(err error) string {
 	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
+	var moment *time.ParseError
+	switch {
+	case errors.As(err, &moment):
+		return fmt.Sprintf("%q is not a time such as 2026-11-29T04:31:01Z", strings.Trim(moment.Value, `"`))
+	case strings.HasPrefix(err.Error(), "Time.UnmarshalJSON"): // which has no type of its own
+		return "a time is not a text"
+	case !errors.As(err, &wrong):
 		return err.Error()
 	}
 	what, is, want := wrong.Field, "", wanted(wrong.Type)

@@ -10,7 +10,7 @@ import (
 // TestDamagedFiles: an error of a file in the folder of a run names the file, what is wrong and a remedy, and no type of Go.
 func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
-	const again = "; remove it: isohound report DIR judges the run again, if its history is there"
+	const again = "; remove it, and isohound report judges the run again, if its history is there"
 	const back = "; put back the file that the run wrote"
 	for _, c := range []struct{ name, text, want string }{
 		{verdictFile, `{}`, "it is an object, not a list" + again},
@@ -26,6 +26,8 @@ func TestDamagedFiles(t *testing.T) {
 		{verdictFile, `[{"level"`, "unexpected end of JSON input" + again},
 		{statsFile, `[]`, "it is a list, not an object" + back + ", or remove it"},
 		{invariantsFile, `{}`, "it is an object, not a list" + back + ", or remove it"},
+		{configFile, `{"started":5}`, "a time is not a text" + back},
+		{configFile, `{"started":"x"}`, `"x" is not a time such as 2026-11-29T04:31:01Z` + back},
 		{configFile, `{"driver":{}}`, "driver is an object, not a text" + back},
 	} {
 		for _, name := range []string{configFile, statsFile, verdictFile, invariantsFile} {
@@ -36,7 +38,7 @@ func TestDamagedFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := filepath.Join(dir, c.name) + " is damaged: " + strings.ReplaceAll(c.want, "DIR", dir)
+		want := filepath.Join(dir, c.name) + " is damaged: " + c.want
 		if _, err := Load(dir); err == nil || err.Error() != want {
 			t.Errorf("%s %s: %v\nwant %s", c.name, c.text, err, want)
 		}

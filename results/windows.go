@@ -322,7 +322,7 @@ func (o *Outcome) AddWindow(n int, w *Outcome) {
 		case o.Verdict == verdict.Violated: // which is proved, or not, whatever other windows are
 		case w.Verdict == verdict.Violated:
 			o.Certified = w.Certified
-		case w.Committed > 0: // of another there is nothing to prove
+		case w.Committed > 0 || w.Unread: // of another there is nothing to prove
 			o.Certified = w.Certified && (o.Certified || o.Windows.Empty == o.Windows.Total())
 		}
 		if o.Stages == nil {

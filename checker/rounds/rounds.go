@@ -152,7 +152,8 @@ type Check func(h *history.History) (verdict.Verdict, error)
 // A transaction of unknown outcome may have taken effect before, and counts as aborted. And at the levels
 // of snapshot isolation, one that was carried over may have taken its snapshot in an earlier window. What
 // it read then need not be there any more. So without its reads the window must be violated, too. At CC what was
-// read at the cut need not have seen it, although it committed before. For other weak levels see Ends and Own.
+// read at the cut need not have seen it, although it committed before. For other weak levels see Ends and Own. Levels without
+// session order do not order the transactions around a cut (see Judges).
 func (r *Run) Doubt(h *history.History, lvl level.Level, check Check) (string, error) {
 	switch {
 	case !Judges(lvl):
