@@ -46,7 +46,7 @@ func hunt(t *testing.T, c *servers.Dgraph) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := generator.Config{Sessions: 8, Txns: 60, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout}
+		cfg := generator.Config{Sessions: 8, Txns: 60, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}
 		raw, err := replay.Record(driver{}, drivers.Config{DSN: c.DSNs()[1] + "?predicates=2", Isolation: snapshotIsolation}, w, cfg)
 		if err != nil {
 			t.Fatal(err)

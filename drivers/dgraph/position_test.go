@@ -56,7 +56,7 @@ func position(t *testing.T, c *servers.Dgraph) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := generator.Config{Sessions: 6, Txns: 40, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout}
+	cfg := generator.Config{Sessions: 6, Txns: 40, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}
 	raw, err := replay.Record(driver{}, drivers.Config{DSN: c.DSNs()[0] + "?predicates=2", Isolation: snapshotIsolation, Positions: true}, w, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -181,7 +181,7 @@ func held(t *testing.T, s *servers.TiDB, version, workload, isolation string, co
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := generator.Config{Sessions: common.Sessions, Txns: txns, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout}
+	cfg := generator.Config{Sessions: common.Sessions, Txns: txns, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}
 	raw, err := replay.Record(driver{tidb}, drivers.Config{DSN: s.DSN(), Isolation: iso.Name, Positions: true}, w, cfg)
 	if err != nil {
 		t.Fatal(err)

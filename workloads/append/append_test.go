@@ -66,7 +66,7 @@ func run(t *testing.T, w generator.Workload, driver, isolation string, sessions,
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout}, db, w, rec)
+	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 3, Seed: 7, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience}, db, w, rec)
 	if _, err := r.Run(ctx, ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -222,7 +222,7 @@ func record(t *testing.T, driver, isolation, at string, seed int64) *history.His
 	}
 	w := worktest.New(t, shop, workloads.Common{Sessions: sessions, Seed: seed}, "products=4")
 	db := worktest.Open(t, driver, drivers.Config{DSN: at, Isolation: iso.Name, CallTimeout: generator.DefaultCallTimeout}, w)
-	h := worktest.Run(t, db, w, generator.Config{Sessions: sessions, Txns: 60, Retries: 3, Seed: seed, CallTimeout: generator.DefaultCallTimeout})
+	h := worktest.Run(t, db, w, generator.Config{Sessions: sessions, Txns: 60, Retries: 3, Seed: seed, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience})
 	if h, _, err = scans.Expand(t.Context(), h, 1<<30); err != nil {
 		t.Fatal(err)
 	}

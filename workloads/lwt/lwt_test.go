@@ -68,7 +68,7 @@ func run(t *testing.T, db drivers.DB, w generator.Workload, sessions, txns int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 3, CallTimeout: generator.DefaultCallTimeout, Seed: 7}, db, w, rec)
+	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 3, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience, Seed: 7}, db, w, rec)
 	if _, err := r.Run(ctx, ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func run(t *testing.T, w generator.Workload, isolation string, sessions, txns in
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 3, Seed: 7}, db, w, rec)
+	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 3, Seed: 7, Patience: generator.DefaultPatience}, db, w, rec)
 	if _, err := r.Run(ctx, ctx); err != nil {
 		t.Fatal(err)
 	}

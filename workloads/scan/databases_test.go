@@ -86,7 +86,7 @@ func record(t *testing.T, driver, isolation string, seed int64, set ...string) *
 	const sessions = 10
 	w := worktest.New(t, "scan", workloads.Common{Sessions: sessions}, set...)
 	db := worktest.Open(t, driver, drivers.Config{DSN: dsn[driver], Isolation: isolation, CallTimeout: generator.DefaultCallTimeout}, w)
-	h := worktest.Run(t, db, w, generator.Config{Sessions: sessions, Txns: 60, Retries: 3, Seed: seed, CallTimeout: generator.DefaultCallTimeout})
+	h := worktest.Run(t, db, w, generator.Config{Sessions: sessions, Txns: 60, Retries: 3, Seed: seed, CallTimeout: generator.DefaultCallTimeout, Patience: generator.DefaultPatience})
 	if why := checker.Vacuous(h); why != "" {
 		t.Fatal(why)
 	}

@@ -117,7 +117,7 @@ func drive(t *testing.T, w generator.Workload, db drivers.DB, sessions, txns int
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 10, Seed: 7}, db, w, rec)
+	r := generator.NewRunner(generator.Config{Sessions: sessions, Txns: txns, Retries: 10, Seed: 7, Patience: generator.DefaultPatience}, db, w, rec)
 	if _, err := r.Run(ctx, ctx); err != nil {
 		t.Fatal(err)
 	}
